@@ -1,0 +1,30 @@
+#!/usr/bin/env node
+// Starts the command under the pinned Node.js when the one that runs this cannot strip types.
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const compiled = join(root, "cli", "main.js");
+const main = existsSync(compiled) ? compiled : join(root, "cli", "main.ts");
+const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+
+if (major > 22 || (major === 22 && minor >= 19)) {
+  await import(main);
+} else {
+  const pinned = join(root, "node_modules", "node", "bin", "node");
+  if (!existsSync(pinned)) {
+    console.error(
+      `tradewind: needs Node.js >= 22.19, this is ${process.versions.node}. Run 'npm start' once, or 'npm ci'.`,
+    );
+    process.exit(1);
+  }
+  const child = spawn(pinned, [main, ...process.argv.slice(2)], { stdio: "inherit" });
+  for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"]))
+    process.on(signal, () => child.kill(signal));
+  child.on("exit", (code, signal) => {
+    if (signal) process.kill(process.pid, signal);
+    else process.exit(code ?? 1);
+  });
+}

@@ -1,0 +1,69 @@
+import { z } from "zod";
+import { NonNegative, ObjectName, ServiceName } from "./quantity.ts";
+
+export const Objective = z.strictObject({
+  percentile: z
+    .number()
+    .gt(0)
+    .lt(1)
+    .default(0.95)
+    .describe("Percentile of end-to-end latency, 0.95 for p95."),
+  milliseconds: z.number().positive().describe("The latency that the percentile must stay under."),
+  windowSeconds: z.number().positive().default(60).describe("Interval over which it is judged."),
+});
+export type Objective = z.infer<typeof Objective>;
+
+/** Bounds and meaning of one service. Every field but `name` has a default. */
+export const ServiceSpec = z.strictObject({
+  name: ServiceName.describe("service.name in traces."),
+  workload: z
+    .strictObject({ kind: z.string().default("Deployment"), name: ObjectName })
+    .optional()
+    .describe("What carries the replicas; defaults to the Deployment of the same name."),
+  minReplicas: z.number().int().min(0).default(1),
+  maxReplicas: z.number().int().min(1).default(100),
+  cpu: z
+    .strictObject({
+      minCores: z.number().positive().default(0.05),
+      maxCores: z.number().positive().default(8),
+      stepCores: z.number().positive().default(0.2),
+    })
+    .prefault({}),
+  memory: z
+    .strictObject({
+      minBytes: z.number().positive().default(64e6),
+      maxBytes: z.number().positive().default(16e9),
+      stepBytes: z.number().positive().default(100e6),
+    })
+    .prefault({}),
+  priority: z.number().int().default(0).describe("Higher wins when applications conflict."),
+  optional: z.boolean().default(false).describe("May be switched off in a brownout."),
+});
+export type ServiceSpec = z.infer<typeof ServiceSpec>;
+
+/** Configuration of one application; `entry` and `objective` are enough. */
+export const Application = z.strictObject({
+  name: ObjectName.default("default"),
+  namespace: ObjectName.default("default"),
+  entry: ServiceName.describe("Service that users call."),
+  objective: Objective,
+  services: z.array(ServiceSpec).max(5_000).default([]),
+  budget: z
+    .strictObject({ pods: z.number().int().positive().optional() })
+    .prefault({})
+    .describe("Pods the application may use in all; without it the number follows the objective."),
+  mode: z.enum(["observe", "recommend", "act"]).default("recommend"),
+  prices: z
+    .strictObject({
+      cpuCoreHour: NonNegative.default(0.031),
+      memoryGigabyteHour: NonNegative.default(0.0042),
+    })
+    .prefault({})
+    .describe("Exchange rate of CPU and memory; any currency."),
+});
+export type Application = z.infer<typeof Application>;
+
+/** The spec of a service, or the defaults for one that the configuration does not name. */
+export function serviceSpec(application: Application, service: string): ServiceSpec {
+  return application.services.find(({ name }) => name === service) ?? ServiceSpec.parse({ name: service });
+}

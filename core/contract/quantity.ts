@@ -1,0 +1,25 @@
+import { z } from "zod";
+
+/** Shared shapes of numbers and names that cross a process. Every number is finite (zod refuses NaN and Infinity). */
+export const NonNegative = z.number().min(0);
+export const Ratio = z.number().min(0).max(1);
+export const Count = z.number().int().min(0);
+/** Milliseconds since the Unix epoch. */
+export const EpochMs = z.number().min(0).max(8.64e15);
+
+/** A Kubernetes object name or DNS label chain. */
+export const ObjectName = z
+  .string()
+  .min(1)
+  .max(253)
+  .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/, "must be lower-case letters, digits, '-' and '.'");
+
+/** A service as traces name it: any printable text, bounded. */
+export const ServiceName = z
+  .string()
+  .min(1)
+  .max(200)
+  .regex(/^[^\p{C}]+$/u, "must be printable");
+
+/** First 16 hex digits of a SHA-256, see core/hash.ts. */
+export const ContentHash = z.string().regex(/^[0-9a-f]{16}$/);

@@ -1,0 +1,88 @@
+import { z } from "zod";
+import { Interference } from "./interference.ts";
+import { Count, EpochMs, NonNegative, ObjectName, Ratio, ServiceName } from "./quantity.ts";
+
+/** Latency of many calls, seconds. `count` is the number of calls measured. */
+export const LatencySummary = z.strictObject({
+  count: z.number().int().positive(),
+  meanSeconds: NonNegative,
+  p50Seconds: NonNegative,
+  p95Seconds: NonNegative,
+  p99Seconds: NonNegative,
+});
+export type LatencySummary = z.infer<typeof LatencySummary>;
+
+/** One container of a service over the window. Absent means not measured, never 0. */
+export const ContainerWindow = z.strictObject({
+  id: z.string().min(1).max(128),
+  podName: z.string().max(253).optional(),
+  node: z.string().max(253).optional(),
+  cpuRequestCores: NonNegative.optional(),
+  cpuLimitCores: z.number().positive().optional(),
+  cpuUsageCores: NonNegative.optional(),
+  /** Share of CFS periods in which the container was throttled. */
+  cpuThrottledRatio: Ratio.optional(),
+  memoryRequestBytes: NonNegative.optional(),
+  memoryLimitBytes: z.number().positive().optional(),
+  memoryWorkingSetBytes: NonNegative.optional(),
+  interference: Interference.optional(),
+});
+export type ContainerWindow = z.infer<typeof ContainerWindow>;
+
+/** Calls of one service to another over the window. */
+export const CallEdge = z.strictObject({
+  callee: ServiceName,
+  callsPerSecond: NonNegative,
+  /** Share of these calls that overlapped another call of the same parent span. */
+  parallelRatio: Ratio,
+});
+export type CallEdge = z.infer<typeof CallEdge>;
+
+/** The unit of learning and deciding: one service over one interval. */
+export const Window = z.strictObject({
+  namespace: ObjectName,
+  service: ServiceName,
+  startMs: EpochMs,
+  endMs: EpochMs,
+  replicasReady: Count.optional(),
+  replicasWanted: Count.optional(),
+  /** Start of the youngest ready replica: restart grace counts from here. */
+  lastStartedAtMs: EpochMs.optional(),
+  /** Requests per second to the whole service. Absent when no latency source reported at all, 0 when one reported none. */
+  requestsPerSecond: NonNegative.optional(),
+  errorRatio: Ratio.optional(),
+  /** Span duration less the time covered by child spans (union of intervals). */
+  ownLatency: LatencySummary.optional(),
+  /** True when own latency was derived through the call graph rather than measured on spans. */
+  ownLatencyDerived: z.boolean().optional(),
+  responseLatency: LatencySummary.optional(),
+  /** Requests in the service at once, Little's law: rate times mean response. */
+  inFlight: NonNegative.optional(),
+  /** Requests waiting or served in the service itself: rate times mean own latency. */
+  ownInFlight: NonNegative.optional(),
+  callees: z.array(CallEdge).max(1_000),
+  containers: z.array(ContainerWindow).max(5_000),
+});
+export type Window = z.infer<typeof Window>;
+
+/** One flow (entry operation of the application) over the window, end to end. */
+export const FlowWindow = z.strictObject({
+  /** Name of the root span, for example `GET /hotels`. */
+  flow: z.string().min(1).max(200),
+  entryService: ServiceName,
+  requestsPerSecond: NonNegative,
+  errorRatio: Ratio,
+  latency: LatencySummary,
+  /** Services that took part in at least one trace of the flow. */
+  services: z.array(ServiceName).max(5_000),
+});
+export type FlowWindow = z.infer<typeof FlowWindow>;
+
+/** All services and flows of one application over the same interval. */
+export const WindowSet = z.strictObject({
+  startMs: EpochMs,
+  endMs: EpochMs,
+  windows: z.array(Window),
+  flows: z.array(FlowWindow),
+});
+export type WindowSet = z.infer<typeof WindowSet>;

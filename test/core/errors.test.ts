@@ -1,0 +1,35 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { parseJsonWith } from "@tradewind/core/config.ts";
+import { describeError, TradewindError } from "@tradewind/core/errors.ts";
+
+describe("describeError", () => {
+  it("joins the messages of the causes, outermost first", () => {
+    const error = new TradewindError("no-snapshot", "agent did not answer", {
+      cause: new Error("connect ECONNREFUSED"),
+    });
+    expect(describeError(error)).toBe("agent did not answer: connect ECONNREFUSED");
+  });
+
+  it("ends on a cause that points at itself, and says something for what is no error", () => {
+    const loop = new Error("loop");
+    loop.cause = loop;
+    expect(describeError(loop).split(": ")).toHaveLength(8);
+    expect(describeError(undefined)).toBe("unknown error");
+    expect(describeError({ status: 503 })).toBe("{ status: 503 }");
+  });
+});
+
+describe("parseJsonWith", () => {
+  const schema = z.strictObject({ objective: z.strictObject({ milliseconds: z.number().positive() }) });
+
+  it("names the document, the path and the problem", () => {
+    expect(() => parseJsonWith(schema, '{"objective":{"milliseconds":-1}}', "app.json")).toThrow(
+      /^app\.json is not valid: objective\.milliseconds: Too small/,
+    );
+  });
+
+  it("says so when the text is no JSON at all", () => {
+    expect(() => parseJsonWith(schema, "{", "app.json")).toThrow("app.json is not JSON");
+  });
+});
