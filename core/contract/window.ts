@@ -65,6 +65,17 @@ export const Window = z.strictObject({
 });
 export type Window = z.infer<typeof Window>;
 
+/** Calls of one service to another within one flow. */
+export const FlowCall = z.strictObject({
+  caller: ServiceName,
+  callee: ServiceName,
+  /** Mean number of calls per request of the flow that reaches the caller. */
+  callsPerRequest: NonNegative,
+  /** Share of these calls that overlapped another call of the same parent span. */
+  parallelRatio: Ratio,
+});
+export type FlowCall = z.infer<typeof FlowCall>;
+
 /** One flow (entry operation of the application) over the window, end to end. */
 export const FlowWindow = z.strictObject({
   /** Name of the root span, for example `GET /hotels`. */
@@ -75,6 +86,8 @@ export const FlowWindow = z.strictObject({
   latency: LatencySummary,
   /** Services that took part in at least one trace of the flow. */
   services: z.array(ServiceName).max(5_000),
+  /** Calls made on behalf of this flow. Absent when the source cannot tell flows apart. */
+  calls: z.array(FlowCall).max(20_000).optional(),
 });
 export type FlowWindow = z.infer<typeof FlowWindow>;
 

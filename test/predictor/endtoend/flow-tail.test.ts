@@ -1,0 +1,101 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { FlowCall } from "@tradewind/core/contract/window.ts";
+import { seededRng, standardNormal } from "@tradewind/core/rng.ts";
+import { compileFlow, serviceIndex } from "../../../predictor/endtoend/call-graph.ts";
+import { FlowTail } from "../../../predictor/endtoend/flow-tail.ts";
+import { call, emptySet, flowOf, randomCalls } from "./random-application.ts";
+
+function tailOf(count: number, calls: readonly FlowCall[], tails: readonly number[], share = 0.4): FlowTail {
+  const index = serviceIndex(Array.from({ length: count }, (_, service) => `s${service}`));
+  const graph = compileFlow(flowOf(calls), emptySet, index)!;
+  return new FlowTail(graph, Float64Array.from(tails), new Float64Array(count).fill(share));
+}
+
+describe("FlowTail", () => {
+  it("gives back the own tail of a flow of one service", () => {
+    expect(tailOf(1, [], [0.2]).tailSeconds).toBeCloseTo(0.2, 12);
+  });
+
+  it("adds means and variances of stages that follow each other", () => {
+    // Own tails 0.1 and 0.3, mean share 0.4: means 0.04 + 0.12, spreads 0.06 and 0.18 in tail units.
+    const tail = tailOf(2, [call("s0", "s1")], [0.1, 0.3]).tailSeconds;
+    expect(tail).toBeCloseTo(0.16 + Math.hypot(0.06, 0.18), 12);
+  });
+
+  it("counts a call made twice as two means and two variances", () => {
+    const tail = tailOf(2, [call("s0", "s1", 2)], [0, 0.3]).tailSeconds;
+    expect(tail).toBeCloseTo(0.24 + Math.sqrt(2) * 0.18, 12);
+  });
+
+  it("gives a call made half the time the variance of the toss", () => {
+    const tail = tailOf(2, [call("s0", "s1", 0.5)], [0, 1], 1).tailSeconds;
+    // Mean 0.5, standard deviation 0.5.
+    expect(tail).toBeCloseTo(0.5 + 1.644_853_626_951 * 0.5, 9);
+  });
+
+  it("takes the longer of two certain parallel calls, not their sum", () => {
+    const calls = [call("s0", "s1", 1, 1), call("s0", "s2", 1, 1)];
+    expect(tailOf(3, calls, [0.1, 0.5, 0.2], 1).tailSeconds).toBeCloseTo(0.6, 9);
+  });
+
+  it("comes within three percent of a simulation of three parallel normal calls (their maximum is skewed, a normal is not)", () => {
+    const tails = [0.5, 0.4, 0.45];
+    const calls = [1, 2, 3].map((callee) => call("s0", `s${callee}`, 1, 1));
+    const rng = seededRng(5);
+    const samples = Array.from({ length: 200_000 }, () =>
+      Math.max(...tails.map((tail) => 0.6 * tail + ((0.4 * tail) / 1.644_853_626_951) * standardNormal(rng))),
+    ).sort((a, b) => a - b);
+    const simulated = samples[Math.floor(0.95 * samples.length)]!;
+    const predicted = tailOf(4, calls, [0, ...tails], 0.6).tailSeconds;
+    expect(Math.abs(predicted / simulated - 1)).toBeLessThan(0.03);
+  });
+
+  it("has the gradient of its value, by central differences on random graphs", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 1e6 }), fc.integer({ min: 1, max: 12 }), (seed, count) => {
+        const rng = seededRng(seed);
+        const calls = randomCalls(count, rng);
+        const tails = Array.from({ length: count }, () => 0.01 + rng());
+        const tail = tailOf(count, calls, tails);
+        const gradient = new Float64Array(count);
+        tail.addGradient(1, gradient);
+        for (let service = 0; service < count; service += 1) {
+          const step = 1e-6;
+          const up = tail.tailIf(service, tails[service]! + step);
+          const down = tail.tailIf(service, tails[service]! - step);
+          expect(gradient[service]).toBeCloseTo((up - down) / (2 * step), 5);
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it("comes to the same value by increments as from scratch", () => {
+    const rng = seededRng(9);
+    const calls = randomCalls(30, rng);
+    const tails = Array.from({ length: 30 }, () => rng());
+    const tail = tailOf(30, calls, tails);
+    for (let change = 0; change < 200; change += 1) {
+      const service = Math.floor(rng() * 30);
+      tails[service] = rng();
+      tail.setOwnTail(service, tails[service]);
+    }
+    expect(tail.tailSeconds).toBeCloseTo(tailOf(30, calls, tails).tailSeconds, 12);
+  });
+
+  it("leaves the state as it was after asking what if", () => {
+    const tail = tailOf(3, [call("s0", "s1"), call("s1", "s2")], [0.1, 0.2, 0.3]);
+    const before = tail.tailSeconds;
+    expect(tail.tailIf(2, 1)).toBeGreaterThan(before);
+    expect(tail.tailSeconds).toBe(before);
+  });
+
+  it("is finite and not negative for own tails of zero", () => {
+    const tail = tailOf(3, [call("s0", "s1", 1, 1), call("s0", "s2", 1, 1)], [0, 0, 0]);
+    const gradient = new Float64Array(3);
+    tail.addGradient(1, gradient);
+    expect(tail.tailSeconds).toBe(0);
+    expect([...gradient].every(Number.isFinite)).toBe(true);
+  });
+});
