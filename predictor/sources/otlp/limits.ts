@@ -1,0 +1,25 @@
+/** What a receiver accepts at most. */
+export interface ReceiverLimits {
+  /** Body as sent, when it is compressed. */
+  readonly maxCompressedBytes: number;
+  /** Body as sent uncompressed, or after decompression; over gRPC the message. */
+  readonly maxBodyBytes: number;
+  /** Bodies being received or decoded at once, in bytes; beyond it senders are told to come back later. */
+  readonly maxBufferedBytes: number;
+  readonly maxConcurrentRequests: number;
+  readonly maxConnections: number;
+  /** From the first byte of a request to its last; slower senders are cut off. */
+  readonly requestTimeoutMs: number;
+  /** What overloaded senders are told to wait. */
+  readonly retryAfterSeconds: number;
+}
+
+export const DEFAULT_RECEIVER_LIMITS: ReceiverLimits = {
+  maxCompressedBytes: 4 * 1024 * 1024,
+  maxBodyBytes: 16 * 1024 * 1024,
+  maxBufferedBytes: 128 * 1024 * 1024,
+  maxConcurrentRequests: 64,
+  maxConnections: 1_000,
+  requestTimeoutMs: 10_000,
+  retryAfterSeconds: 2,
+};

@@ -1,0 +1,61 @@
+/**
+ * Why a span, or what was computed from it, was not counted.
+ *
+ * Refused on arrival:
+ * - `invalid-id` trace or span id of zero or of the wrong length
+ * - `invalid-service` no `service.name`, or one that is not printable text of at most 200 characters
+ * - `negative-duration` end before start
+ * - `too-long` longer than `maxSpanSeconds`
+ * - `too-old`, `too-far-ahead` ended outside the time around now that is kept
+ * - `service-limit` the span of a new service beyond `maxServices`
+ * - `trace-too-large` beyond `maxSpansPerTrace`
+ * - `late` its trace was evaluated already
+ *
+ * Left out when its trace is evaluated:
+ * - `duplicate` another span of the trace has the same id
+ * - `cyclic-parent` its parents form a cycle (or it is its own parent)
+ * - `orphan` its parent never came and it is not the start of a request itself
+ * - `late-request` a request of a window that was built already
+ * - `flow-limit` the request of a new flow beyond `maxFlows`: its services count, the flow does not
+ * - `callee-limit` a called service beyond the 1,000 that a window lists
+ */
+export const ARRIVAL_DROPS = [
+  "invalid-id",
+  "invalid-service",
+  "negative-duration",
+  "too-long",
+  "too-old",
+  "too-far-ahead",
+  "service-limit",
+  "trace-too-large",
+  "late",
+] as const;
+export const EVALUATION_DROPS = [
+  "duplicate",
+  "cyclic-parent",
+  "orphan",
+  "late-request",
+  "flow-limit",
+  "callee-limit",
+] as const;
+export const DROP_REASONS = [...ARRIVAL_DROPS, ...EVALUATION_DROPS] as const;
+
+export type ArrivalDrop = (typeof ARRIVAL_DROPS)[number];
+export type DropReason = (typeof DROP_REASONS)[number];
+
+/** What became of one batch. */
+export interface AddResult {
+  readonly accepted: number;
+  readonly rejected: number;
+  /** Rejected spans by reason; reasons with none are absent. */
+  readonly reasons: Readonly<Partial<Record<ArrivalDrop, number>>>;
+}
+
+/** Adds `count` under `reason`. */
+export function countDrop<Reason extends DropReason>(
+  counts: Partial<Record<Reason, number>>,
+  reason: Reason,
+  count = 1,
+): void {
+  counts[reason] = (counts[reason] ?? 0) + count;
+}

@@ -1,0 +1,43 @@
+/** What a window builder holds at most and how long it waits. */
+export interface WindowLimits {
+  /** Services known at once. A service without spans for `idleSeconds` makes room. */
+  readonly maxServices: number;
+  /** Flows (entry service and root operation) known at once; idle ones make room as services do. */
+  readonly maxFlows: number;
+  /** Sending processes (pods) known at once, over all services; spans beyond count for the service alone. */
+  readonly maxInstances: number;
+  /** Traces waiting for more spans. Beyond it the one that was quiet longest is evaluated early. */
+  readonly maxOpenTraces: number;
+  /** Spans of all open traces; beyond it traces are evaluated early, as above. */
+  readonly maxOpenSpans: number;
+  readonly maxSpansPerTrace: number;
+  /** A trace is evaluated once no span of it arrived for so long. At least the batch delay of the senders' SDKs. */
+  readonly traceGraceSeconds: number;
+  /** A trace that keeps receiving spans is evaluated so long after its first. */
+  readonly maxTraceSeconds: number;
+  /** A longer span is refused. */
+  readonly maxSpanSeconds: number;
+  /** Spans that ended longer ago are refused. */
+  readonly maxPastSeconds: number;
+  /** Spans that end further in the future (a sender's clock is ahead) are refused. */
+  readonly maxAheadSeconds: number;
+  readonly idleSeconds: number;
+  /** Sampling probability (0, 1] of spans that do not carry their own (`ot=th:` in the trace state). */
+  readonly assumedSamplingRatio: number;
+}
+
+export const DEFAULT_WINDOW_LIMITS: WindowLimits = {
+  maxServices: 5_000,
+  maxFlows: 1_000,
+  maxInstances: 100_000,
+  maxOpenTraces: 200_000,
+  maxOpenSpans: 1_000_000,
+  maxSpansPerTrace: 2_000,
+  traceGraceSeconds: 5,
+  maxTraceSeconds: 120,
+  maxSpanSeconds: 3_600,
+  maxPastSeconds: 120,
+  maxAheadSeconds: 30,
+  idleSeconds: 600,
+  assumedSamplingRatio: 1,
+};

@@ -1,0 +1,19 @@
+import type { ContainerWindow } from "@tradewind/core/contract/window.ts";
+
+/** What workload and resource sources know of one service over the interval that a window covers. */
+export interface ServiceResources {
+  readonly namespace: string;
+  readonly replicasReady?: number | undefined;
+  readonly replicasWanted?: number | undefined;
+  /** Start of the youngest ready replica, ms since the Unix epoch. */
+  readonly lastStartedAtMs?: number | undefined;
+  /** Limits, use, throttling and interference, already formed for the interval; what was not measured is absent. */
+  readonly containers: readonly ContainerWindow[];
+}
+
+/** Resources by `service.name`. Every service listed gets a window, with or without traffic. */
+export interface ResourceView {
+  readonly services: ReadonlyMap<string, ServiceResources>;
+}
+
+export const NO_RESOURCES: ResourceView = { services: new Map() };

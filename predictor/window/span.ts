@@ -1,0 +1,143 @@
+/** `SpanKind` of OTLP (trace.proto). */
+export const SPAN_KIND = {
+  unspecified: 0,
+  internal: 1,
+  server: 2,
+  client: 3,
+  producer: 4,
+  consumer: 5,
+} as const;
+export type SpanKind = (typeof SPAN_KIND)[keyof typeof SPAN_KIND];
+
+/** The process that sent a span; shared by all spans of one resource. */
+export interface SpanResource {
+  /** `service.name`; empty when the sender did not say. */
+  service: string;
+  /** `k8s.pod.uid`, else `k8s.pod.name`, else `service.instance.id`. */
+  instance?: string | undefined;
+}
+
+/** One span for those who do not count nanoseconds: tests and pulled sources. */
+export interface SpanRecord {
+  /** 32 hex digits. */
+  readonly traceId: string;
+  /** 16 hex digits. */
+  readonly spanId: string;
+  /** 16 hex digits; absent for a root span. */
+  readonly parentId?: string | undefined;
+  readonly resource: SpanResource;
+  /** Needed on spans that may begin a flow or a request. */
+  readonly name?: string | undefined;
+  readonly kind: SpanKind;
+  /** Milliseconds since the Unix epoch, fractions allowed. */
+  readonly startMs: number;
+  readonly durationMs: number;
+  readonly error?: boolean | undefined;
+  /** Requests this span stands for: 1 / sampling probability. Absent when the sender did not say. */
+  readonly adjustedCount?: number | undefined;
+}
+
+const INITIAL_CAPACITY = 256;
+const NS_PER_MS = 1e6;
+
+/**
+ * Spans on their way from a source to the window builder: columns of numbers, so that a batch of thousands costs the
+ * garbage collector nothing. A source owns one batch, fills and clears it again and again; who is handed one must take
+ * what it needs before it returns.
+ */
+export class SpanBatch {
+  length = 0;
+  /** Zero of `startNs`, ms since the Unix epoch; a whole number, near the spans so that nanoseconds stay exact. */
+  epochMs = 0;
+  /** Four words per span. */
+  traceId = new Uint32Array(4 * INITIAL_CAPACITY);
+  /** Two words per span, as `parentId`. */
+  spanId = new Uint32Array(2 * INITIAL_CAPACITY);
+  /** Two words per span; both 0 when the span has no parent. */
+  parentId = new Uint32Array(2 * INITIAL_CAPACITY);
+  startNs = new Float64Array(INITIAL_CAPACITY);
+  /** Negative when the sender's end lies before its start. */
+  durationNs = new Float64Array(INITIAL_CAPACITY);
+  kind = new Uint8Array(INITIAL_CAPACITY);
+  error = new Uint8Array(INITIAL_CAPACITY);
+  /** Requests the span stands for; 0 when the sender did not say. */
+  adjustedCount = new Float64Array(INITIAL_CAPACITY);
+  /** Index into `resources`. */
+  resource = new Uint32Array(INITIAL_CAPACITY);
+  /** Span names, kept for spans that may begin a flow: roots and SERVER or CONSUMER spans. */
+  readonly names: (string | undefined)[] = [];
+  readonly resources: SpanResource[] = [];
+  /** Spans the source refused before they got here: ids of zero or of the wrong length. */
+  invalidIds = 0;
+
+  /** Empties the batch; keeps its memory. */
+  clear(epochMs: number): void {
+    this.length = 0;
+    this.epochMs = Math.floor(epochMs);
+    this.names.length = 0;
+    this.resources.length = 0;
+    this.invalidIds = 0;
+  }
+
+  /** Makes room for one more span and returns its index; the caller fills every column. */
+  reserve(): number {
+    const index = this.length;
+    if (index === this.kind.length) this.grow();
+    this.length = index + 1;
+    return index;
+  }
+
+  /** Adds a span given as a record. @throws RangeError when an id is not hexadecimal of the right length */
+  add(record: SpanRecord): void {
+    const trace = hexWords(record.traceId, 4);
+    const span = hexWords(record.spanId, 2);
+    const parent = record.parentId === undefined ? [0, 0] : hexWords(record.parentId, 2);
+    const index = this.reserve();
+    this.traceId.set(trace, 4 * index);
+    this.spanId.set(span, 2 * index);
+    this.parentId.set(parent, 2 * index);
+    this.startNs[index] = Math.round((record.startMs - this.epochMs) * NS_PER_MS);
+    this.durationNs[index] = Math.round(record.durationMs * NS_PER_MS);
+    this.kind[index] = record.kind;
+    this.error[index] = record.error === true ? 1 : 0;
+    this.adjustedCount[index] = record.adjustedCount ?? 0;
+    this.resource[index] = this.resourceIndex(record.resource);
+    this.names[index] = record.name;
+  }
+
+  private resourceIndex(resource: SpanResource): number {
+    const last = this.resources.length - 1;
+    if (last >= 0 && this.resources[last] === resource) return last;
+    return this.resources.push(resource) - 1;
+  }
+
+  private grow(): void {
+    const capacity = 2 * this.kind.length;
+    this.traceId = enlarged(this.traceId, new Uint32Array(4 * capacity));
+    this.spanId = enlarged(this.spanId, new Uint32Array(2 * capacity));
+    this.parentId = enlarged(this.parentId, new Uint32Array(2 * capacity));
+    this.startNs = enlarged(this.startNs, new Float64Array(capacity));
+    this.durationNs = enlarged(this.durationNs, new Float64Array(capacity));
+    this.kind = enlarged(this.kind, new Uint8Array(capacity));
+    this.error = enlarged(this.error, new Uint8Array(capacity));
+    this.adjustedCount = enlarged(this.adjustedCount, new Float64Array(capacity));
+    this.resource = enlarged(this.resource, new Uint32Array(capacity));
+  }
+}
+
+/** A copy of `column` at the start of the larger `into`. */
+export function enlarged<Column extends Uint8Array | Uint32Array | Int32Array | Float64Array>(
+  column: Column,
+  into: Column,
+): Column {
+  into.set(column);
+  return into;
+}
+
+/** Big-endian 32-bit words of a hexadecimal id. @throws RangeError when `hex` is not 8 digits per word */
+export function hexWords(hex: string, words: number): number[] {
+  if (hex.length !== 8 * words || !/^[0-9a-fA-F]+$/.test(hex)) {
+    throw new RangeError(`'${hex.slice(0, 64)}' is not an id of ${8 * words} hexadecimal digits`);
+  }
+  return Array.from({ length: words }, (_, word) => Number.parseInt(hex.slice(8 * word, 8 * word + 8), 16));
+}
