@@ -1,0 +1,90 @@
+/** What one container of a service gets, and how many there are. */
+export interface Size {
+  readonly replicas: number;
+  /** Per container. */
+  readonly cpuCores: number;
+  /** Per container. */
+  readonly memoryBytes: number;
+}
+
+/** Own tail latency of a service from what each container gets and bears. */
+export interface OwnTailModel {
+  /**
+   * Own tail of the worst container, seconds: finite and not negative for any finite input, not increasing in
+   * `cpuCores` and `memoryBytes`, not decreasing in `requestsPerSecondPerReplica`.
+   */
+  ownTailSeconds(cpuCores: number, memoryBytes: number, requestsPerSecondPerReplica: number): number;
+}
+
+/** One service as the plan sees it. */
+export interface PlanService {
+  readonly name: string;
+  /** Load of the whole service at the horizon, requests per second. */
+  readonly requestsPerSecond: number;
+  readonly size: Size;
+  /** Least size: configured minimum or what the service needs right now, whichever is more. */
+  readonly floor: Size;
+  readonly ceiling: Size;
+  /** One step, of all containers of the service together for CPU and memory. */
+  readonly stepCpuCores: number;
+  readonly stepMemoryBytes: number;
+  /** Absent where nothing is known of the service: it is left as it is. */
+  readonly model?: OwnTailModel;
+  /** Own tail as measured, seconds; used where there is no model. */
+  readonly measuredOwnTailSeconds: number;
+  /** Mean over tail of the service's own time, in (0, 1]. */
+  readonly meanOverTail: number;
+  /** Steps that one plan may take back here; 0 forbids shrinking. */
+  readonly maxStepsBack: number;
+}
+
+/** Prices in any one currency: what makes CPU, memory and replicas exchangeable. */
+export interface Prices {
+  readonly cpuCoreHour: number;
+  readonly memoryGigabyteHour: number;
+}
+
+/** Price of a service of this size for an hour. */
+export function costPerHour(size: Size, prices: Prices): number {
+  const container = size.cpuCores * prices.cpuCoreHour + (size.memoryBytes / 1e9) * prices.memoryGigabyteHour;
+  return size.replicas * container;
+}
+
+/**
+ * Price of one core and of one gigabyte by the share of the cluster's capacity that each is (Grad §IV-B): a cluster of
+ * 2,000 cores and 8,000 GB makes 2 cores worth 8 GB.
+ */
+export function capacityPrices(cpuCores: number, memoryBytes: number): Prices {
+  return { cpuCoreHour: 1, memoryGigabyteHour: cpuCores / (memoryBytes / 1e9) };
+}
+
+export type Resource = "cpu" | "memory" | "replicas";
+export const RESOURCES = ["cpu", "memory", "replicas"] as const;
+export type Direction = "up" | "down";
+
+/** Rounding slack of bounds, so that ten steps of 0.1 core reach 1 core. */
+const BOUND_SLACK = 1e-9;
+
+/**
+ * The size one step further, or undefined where a bound is in the way. CPU and memory steps are shared by the
+ * containers, so each gets `step / replicas`; what would overshoot a bound stops at it.
+ */
+export function stepped(
+  service: PlanService,
+  size: Size,
+  resource: Resource,
+  direction: Direction,
+): Size | undefined {
+  const { floor, ceiling } = service;
+  if (resource === "replicas") {
+    const replicas = size.replicas + (direction === "up" ? 1 : -1);
+    if (replicas < Math.max(1, floor.replicas) || replicas > ceiling.replicas) return undefined;
+    return { ...size, replicas };
+  }
+  const key = resource === "cpu" ? "cpuCores" : "memoryBytes";
+  const step = (resource === "cpu" ? service.stepCpuCores : service.stepMemoryBytes) / size.replicas;
+  const value = size[key];
+  const next = direction === "up" ? Math.min(value + step, ceiling[key]) : Math.max(value - step, floor[key]);
+  const moves = direction === "up" ? next > value * (1 + BOUND_SLACK) : next < value * (1 - BOUND_SLACK);
+  return moves ? { ...size, [key]: next } : undefined;
+}

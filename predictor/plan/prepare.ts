@@ -1,0 +1,99 @@
+import type { FlowGraph } from "../endtoend/call-graph.ts";
+import { FlowTail } from "../endtoend/flow-tail.ts";
+import type { Direction, PlanService, Prices, Resource, Size } from "./plan-service.ts";
+import { PlanState } from "./plan-state.ts";
+import { raise } from "./raise.ts";
+import { takeBack } from "./take-back.ts";
+
+/** How candidates are ranked: by end-to-end latency per cost, or by the service's own latency per cost as Grad does. */
+export type Ranking = "chain" | "own";
+
+export interface PlanOptions {
+  readonly objectiveSeconds: number;
+  /** Steps are taken back while the predicted tail stays under this share of the objective (Grad's ε). */
+  readonly slackRatio: number;
+  readonly ranking: Ranking;
+  /** Ends a plan that would go on for ever; a plan that ends here says so. */
+  readonly maxSteps: number;
+  readonly prices: Prices;
+  /** Limits of the application as a whole; absent means none. */
+  readonly quota?: { readonly pods?: number; readonly cpuCores?: number; readonly memoryBytes?: number };
+  /** Largest container that fits on any node; absent means unknown. */
+  readonly largestContainer?: { readonly cpuCores: number; readonly memoryBytes: number };
+}
+
+export const DEFAULT_SLACK_RATIO = 0.9;
+
+export interface PlanFlow {
+  readonly graph: FlowGraph;
+  /**
+   * Measured over predicted tail of this flow as it runs now (Commit's feedback): corrects what the call graph leaves
+   * out.
+   */
+  readonly calibration: number;
+}
+
+/** One step of a plan: what is changed, what that buys and what it costs. */
+export interface PlanStep {
+  readonly service: string;
+  readonly resource: Resource;
+  readonly direction: Direction;
+  readonly from: Size;
+  readonly to: Size;
+  /** Tail of the worst flow, seconds. */
+  readonly tailBeforeSeconds: number;
+  readonly tailAfterSeconds: number;
+  /** Change of the application's price per hour; negative when saved. */
+  readonly costPerHour: number;
+}
+
+export interface Prepared {
+  readonly sizes: readonly Size[];
+  readonly steps: readonly PlanStep[];
+  readonly tailBeforeSeconds: number;
+  readonly tailAfterSeconds: number;
+  readonly costBeforePerHour: number;
+  readonly costAfterPerHour: number;
+  /** True when the predicted tail after the plan is within the objective. */
+  readonly feasible: boolean;
+  /** Why the plan ended where it did, in plain words. */
+  readonly outcome: string;
+}
+
+/**
+ * Prepare phase (Grad §V): while the predicted tail misses the objective, one step at a time goes where it buys most;
+ * when there is slack, the steps that matter least are taken back. A plan does one or the other, so that what it did
+ * can be told from what is measured next. Nothing is applied.
+ *
+ * Never throws on numbers: services without a model and non-finite predictions are left as they are.
+ * @param services numbered as in the service index the flows were compiled with
+ */
+export function prepare(
+  services: readonly PlanService[],
+  flows: readonly PlanFlow[],
+  options: PlanOptions,
+): Prepared {
+  const state = new PlanState(services, flows, options);
+  const tailBeforeSeconds = state.worstTailSeconds();
+  const costBeforePerHour = state.totalCostPerHour();
+  const hasSlack = tailBeforeSeconds < options.slackRatio * options.objectiveSeconds;
+  const outcome = hasSlack ? takeBack(state, options) : raise(state, options);
+  const tailAfterSeconds = state.worstTailSeconds();
+  return {
+    sizes: services.map((_, service) => state.sizeOf(service)),
+    steps: state.steps,
+    tailBeforeSeconds,
+    tailAfterSeconds,
+    costBeforePerHour,
+    costAfterPerHour: state.totalCostPerHour(),
+    feasible: tailAfterSeconds <= options.objectiveSeconds,
+    outcome,
+  };
+}
+
+/** The tails of the flows as the services are now, for calibration against what is measured. */
+export function predictedTails(services: readonly PlanService[], graphs: readonly FlowGraph[]): number[] {
+  const own = Float64Array.from(services, (service) => service.measuredOwnTailSeconds);
+  const shares = Float64Array.from(services, ({ meanOverTail }) => meanOverTail);
+  return graphs.map((graph) => new FlowTail(graph, own, shares).tailSeconds);
+}

@@ -1,0 +1,117 @@
+import type { Candidate, PlanState } from "./plan-state.ts";
+import { RESOURCES } from "./plan-service.ts";
+import type { PlanOptions } from "./prepare.ts";
+
+/** Steps of one round together are meant to close this share of the gap, by the linear estimate. */
+const GAP_SHARE_PER_ROUND = 0.5;
+
+/** The best few by estimate are compared by full evaluation. */
+const FINALISTS = 8;
+
+/** A step that buys less than this share of the gap is not worth a plan's while. */
+const LEAST_GAIN_RATIO = 1e-4;
+
+interface Scored {
+  readonly candidate: Candidate;
+  /** Estimated decrease of the excess over all flows, seconds. */
+  readonly gainSeconds: number;
+  readonly score: number;
+}
+
+/**
+ * Gives steps until every flow is predicted within the objective.
+ * @returns why it stopped
+ */
+export function raise(state: PlanState, options: PlanOptions): string {
+  const limit = options.objectiveSeconds;
+  const sensitivity = new Float64Array(state.services.length);
+  while (state.worstTailSeconds() > limit) {
+    if (state.steps.length >= options.maxSteps) return `stopped after ${options.maxSteps} steps`;
+    const excess = state.excess(limit);
+    sensitivity.fill(0);
+    for (let flow = 0; flow < state.flowCount; flow += 1) {
+      if (state.tailOf(flow) > limit) state.addGradient(flow, 1, sensitivity);
+    }
+    const ranked = rank(state, sensitivity, options);
+    if (takeRound(state, chooseRound(ranked, excess), limit)) continue;
+    const best = finalist(state, ranked, excess, options);
+    if (best === undefined) return "no further step brings the tail down: best reachable";
+    state.take(best);
+  }
+  return "objective met";
+}
+
+function rank(state: PlanState, sensitivity: Float64Array, options: PlanOptions): Scored[] {
+  const scored: Scored[] = [];
+  for (let service = 0; service < state.services.length; service += 1) {
+    const worth = sensitivity[service] ?? 0;
+    if (!(worth > 0)) continue;
+    for (const resource of RESOURCES) {
+      const candidate = state.candidate(service, resource, "up");
+      if (candidate === undefined) continue;
+      const ownGain = state.ownTailOf(service) - candidate.ownTailSeconds;
+      if (!(ownGain > 0)) continue;
+      const gainSeconds = worth * ownGain;
+      const perCost = options.ranking === "own" ? ownGain : gainSeconds;
+      scored.push({ candidate, gainSeconds, score: perCost / Math.max(candidate.costPerHour, 1e-12) });
+    }
+  }
+  return scored.sort((a, b) => b.score - a.score);
+}
+
+/** The best candidates, one a service, that together are estimated to close half of the gap. */
+function chooseRound(ranked: readonly Scored[], excess: number): Scored[] {
+  const round: Scored[] = [];
+  const services = new Set<number>();
+  let closed = 0;
+  for (const scored of ranked) {
+    if (services.has(scored.candidate.service)) continue;
+    if (closed + scored.gainSeconds > GAP_SHARE_PER_ROUND * excess) break;
+    closed += scored.gainSeconds;
+    services.add(scored.candidate.service);
+    round.push(scored);
+  }
+  return round;
+}
+
+/**
+ * Takes the steps of a round that help after those before them have been taken.
+ * @returns whether any did; a round of one is left to the full comparison
+ */
+function takeRound(state: PlanState, round: readonly Scored[], limitSeconds: number): boolean {
+  if (round.length < 2) return false;
+  let excess = state.excess(limitSeconds);
+  let helped = false;
+  for (const { candidate } of round) {
+    state.take(candidate);
+    const after = state.excess(limitSeconds);
+    if (after < excess) {
+      excess = after;
+      helped = true;
+    } else {
+      state.undo(candidate.service);
+    }
+  }
+  return helped;
+}
+
+/** The step that really buys most per cost among the best by estimate; undefined when none buys anything to speak of. */
+function finalist(
+  state: PlanState,
+  ranked: readonly Scored[],
+  excess: number,
+  options: PlanOptions,
+): Candidate | undefined {
+  let best: Candidate | undefined;
+  let bestScore = 0;
+  for (const { candidate, score } of ranked.slice(0, FINALISTS)) {
+    const gain = excess - state.excessIf(candidate, options.objectiveSeconds);
+    if (gain < LEAST_GAIN_RATIO * excess) continue;
+    const exact = options.ranking === "own" ? score : gain / Math.max(candidate.costPerHour, 1e-12);
+    if (best === undefined || exact > bestScore) {
+      best = candidate;
+      bestScore = exact;
+    }
+  }
+  return best;
+}
