@@ -1,0 +1,110 @@
+/** What a guard reads: see {@link GuardChannel}. */
+export interface GuardOptions {
+  /** `counter`: cumulative total, watched as its rate. `gauge`: watched as it is. */
+  readonly kind: "counter" | "gauge";
+  /** Smallest movement worth waking for: units per second of a counter, units of a gauge; > 0. */
+  readonly floor: number;
+}
+
+/** CUSUM (Page 1954): the drift allowed and the alarm level, in standard deviations of a reading. */
+const SLACK = 0.5;
+const LEVEL = 4;
+/** Weight of a reading in the baseline and in the noise. */
+const BASELINE_WEIGHT = 0.05;
+const NOISE_WEIGHT = 0.05;
+/** E|difference of two| = 2/sqrt(pi) standard deviations of normal readings. */
+const MEAN_DIFFERENCE = 2 / Math.sqrt(Math.PI);
+/** A difference counts for at most this many times the usual one, so that bursts do not raise the noise. */
+const NOISE_CLIP = 4;
+
+/**
+ * Watches one cheap, always-read value (the total of /proc/pressure/cpu, the usage of the top cgroup) and tells when it
+ * moved, up or down: a two-sided CUSUM around a slowly following baseline, scaled by the value's own noise. A movement
+ * of at least `floor` + 4.5 standard deviations alarms on the first reading, a smaller lasting one after some.
+ *
+ * Read it at 1 to 4 Hz and pass what it returns to `Sampler.wake`. Steady state allocates nothing.
+ */
+export class GuardChannel {
+  readonly #isCounter: boolean;
+  readonly #floor: number;
+  #lastValue = Number.NaN;
+  #lastMs = Number.NaN;
+  #lastRate = Number.NaN;
+  #baseline = Number.NaN;
+  #noise = 0;
+  #readings = 0;
+  #up = 0;
+  #down = 0;
+  #upExcess = 0;
+  #downExcess = 0;
+  #settling = false;
+
+  /** @throws RangeError when the floor is not a finite number above 0 */
+  constructor(options: GuardOptions) {
+    if (!(options.floor > 0 && Number.isFinite(options.floor))) {
+      throw new RangeError(`floor of a guard must be a finite number above 0, not ${options.floor}`);
+    }
+    this.#isCounter = options.kind === "counter";
+    this.#floor = options.floor;
+  }
+
+  /**
+   * Takes one reading.
+   * @returns 0 when calm; otherwise what moved beyond the baseline since the movement began, signed, in the unit of the
+   *   total (rate times seconds for a gauge). A reset, a repeated time or a non-finite value is calm.
+   */
+  observe(value: number, nowMs: number): number {
+    const seconds = (nowMs - this.#lastMs) / 1e3;
+    if (!Number.isFinite(value) || !Number.isFinite(nowMs) || seconds <= 0) return 0;
+    const rate = this.#isCounter ? (value - this.#lastValue) / seconds : value;
+    this.#lastValue = value;
+    this.#lastMs = nowMs;
+    if (!Number.isFinite(seconds) || !Number.isFinite(rate)) return 0;
+    if (this.#isCounter && rate < 0) return 0;
+    return this.#judge(rate, seconds);
+  }
+
+  #judge(rate: number, seconds: number): number {
+    this.#learnNoise(rate);
+    if (this.#readings < 2 || this.#settling) {
+      this.#settling = false;
+      this.#readings += 1;
+      this.#recentre(rate);
+      return 0;
+    }
+    const excess = rate - this.#baseline;
+    const slack = SLACK * this.#noise + this.#floor / 2;
+    this.#up += excess - slack;
+    this.#down += -excess - slack;
+    this.#upExcess += excess * seconds;
+    this.#downExcess += excess * seconds;
+    if (this.#up <= 0) this.#up = this.#upExcess = 0;
+    if (this.#down <= 0) this.#down = this.#downExcess = 0;
+    const level = LEVEL * this.#noise + this.#floor / 2;
+    if (this.#up > level) return this.#alarm(rate, this.#upExcess);
+    if (this.#down > level) return this.#alarm(rate, this.#downExcess);
+    this.#baseline += BASELINE_WEIGHT * excess;
+    return 0;
+  }
+
+  /** The next reading becomes the new baseline: this one may have caught the movement half-way. */
+  #alarm(rate: number, excess: number): number {
+    this.#recentre(rate);
+    this.#settling = true;
+    return excess;
+  }
+
+  #recentre(rate: number): void {
+    this.#baseline = rate;
+    this.#up = this.#down = this.#upExcess = this.#downExcess = 0;
+  }
+
+  #learnNoise(rate: number): void {
+    const difference = Math.abs(rate - this.#lastRate) / MEAN_DIFFERENCE;
+    this.#lastRate = rate;
+    if (!Number.isFinite(difference)) return;
+    const weight = Math.max(NOISE_WEIGHT, 1 / (this.#readings + 1));
+    const most = this.#readings < 5 ? Infinity : Math.max(this.#floor, NOISE_CLIP * this.#noise);
+    this.#noise += weight * (Math.min(difference, most) - this.#noise);
+  }
+}

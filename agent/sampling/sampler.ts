@@ -1,0 +1,413 @@
+import type { Rng } from "@tradewind/core/rng.ts";
+import { budgetStretch, stretchedSeconds } from "./budget.ts";
+import { DueQueue } from "./due-queue.ts";
+import { diffusionGain, jittered } from "./interval.ts";
+import { learn, noiseTolerance, underSuspicion, wantedSeconds } from "./learn.ts";
+import { sumBoundsChild, zeroBoundsChild } from "./pruning.ts";
+import type { SignalId, SignalOptions } from "./signal.ts";
+import { NONE, resolveSignal } from "./signal.ts";
+import { SignalTable } from "./table.ts";
+import type { Row, RowCursor } from "./table.ts";
+
+/** What is known of one signal; a copy. Absent: not known yet. Times in the caller's monotonic ms. */
+export interface SignalState {
+  /** Time between reads now asked for, before jitter; within the signal's bounds. */
+  readonly intervalSeconds: number;
+  readonly dueMs: number;
+  readonly lastSampleMs?: number;
+  /** Until when the held rate is known to hold: later than the last sample when the parent proved that nothing moved. */
+  readonly confirmedMs?: number;
+  /** Mean rate over the last gap (counter) or last level (gauge). */
+  readonly rate?: number;
+  /** eps in force: the stated tolerance, raised to the noise and by the cost budget. */
+  readonly toleranceInForce: number;
+  readonly samplesTotal: number;
+  /** Readings that differed from the held rate by more than the tolerance. */
+  readonly missesTotal: number;
+  /** Reads saved by a proof from the parent. */
+  readonly prunedTotal: number;
+  /** Readings that could not be used: not finite, not later than the one before, or failed. */
+  readonly rejectedTotal: number;
+  /** Counter resets seen. */
+  readonly resetsTotal: number;
+  readonly costSecondsTotal: number;
+}
+
+/** Sums over all signals alive. */
+export interface SamplerState {
+  readonly signals: number;
+  /** Planned CPU seconds per second of all reads, and the budget it is held to. */
+  readonly plannedCostRatio: number;
+  readonly costBudgetRatio: number;
+  /** Signals whose tolerance the cost budget has raised. */
+  readonly stretchedSignals: number;
+}
+
+export interface SamplerOptions {
+  /** For the jitter. */
+  readonly rng: Rng;
+  /** Most CPU seconds per second the reads may cost together; > 0. Default 0.005 (0.5 % of a core). */
+  readonly costBudgetRatio?: number;
+  /** Signals to make room for at the start; grows by itself. Default 1024. */
+  readonly capacity?: number;
+}
+
+/** A reading closer than this part of the shortest interval to the one before is too short a base for a rate. */
+const SHORTEST_BASE = 0.25;
+/** Weight of one measured read cost in the smoothed one. */
+const COST_WEIGHT = 0.1;
+
+/**
+ * Decides when each of thousands of signals is read next. The caller owns the clock and the reading:
+ *
+ * ```ts
+ * const sampler = new Sampler({ rng });
+ * const pod = sampler.add({ kind: "counter", tolerance: 0.05, channels: CHANNEL.cpu }, nowMs);
+ * const container = sampler.add({ kind: "counter", tolerance: 0.05, channels: CHANNEL.cpu, parent: pod, pruning: "sum" }, nowMs);
+ * const guard = new GuardChannel({ kind: "counter", floor: 0.1 });
+ *
+ * // once a second: the guard
+ * const excess = guard.observe(totalUsageSeconds, nowMs);
+ * if (excess !== 0) sampler.wake(CHANNEL.cpu, nowMs, excess);
+ * // whenever sampler.nextDueMs() has come
+ * for (let id = sampler.nextDue(nowMs); id !== NONE; id = sampler.nextDue(nowMs)) {
+ *   sampler.observe(id, readUsageSeconds(id), nowMs, costSeconds); // or sampler.failed(id, nowMs)
+ * }
+ * sampler.rebalance(nowMs); // every few seconds
+ * ```
+ *
+ * Rules for the caller
+ * - `nowMs` is monotonic (performance.now()), taken close to the read; one value for a whole batch is fine.
+ * - Pass cumulative counters raw, in their base unit; rates are formed here. Reset detection is here, too.
+ * - Several signals may live in one file: when one is due, `observe` the others with what the same read gave.
+ *   `observe` may be called at any time, due or not.
+ * - A signal handed out by `nextDue` and never observed comes back after its interval.
+ * - Parents must be added before, and removed after, their children.
+ * Nothing here throws on a value; only options out of range do.
+ */
+export class Sampler {
+  readonly #rng: Rng;
+  readonly #budget: number;
+  readonly #table: SignalTable;
+  readonly #queue: DueQueue;
+  readonly #row: RowCursor;
+  readonly #parentRow: RowCursor;
+  readonly #gains = new Map<string, number>();
+  #count = 0;
+  #stretch = 0;
+
+  /** @throws RangeError when the budget is not above 0 */
+  constructor(options: SamplerOptions) {
+    const budget = options.costBudgetRatio ?? 0.005;
+    if (!(budget > 0)) throw new RangeError(`costBudgetRatio must be above 0, not ${budget}`);
+    this.#rng = options.rng;
+    this.#budget = budget;
+    this.#table = new SignalTable(options.capacity ?? 1024);
+    this.#queue = new DueQueue(options.capacity ?? 1024);
+    this.#row = this.#table.cursor();
+    this.#parentRow = this.#table.cursor();
+  }
+
+  /**
+   * Adds a signal, due at once.
+   * @throws RangeError when an option is out of range or the parent is not there
+   */
+  add(options: SignalOptions, nowMs: number): SignalId {
+    const signal = resolveSignal(options);
+    if (signal.parent !== NONE && !this.has(signal.parent)) {
+      throw new RangeError(`no signal ${signal.parent} to be the parent; add parents first`);
+    }
+    const id = this.#table.allocate();
+    const row = this.#row.at(id);
+    row.live = 1;
+    row.isGauge = signal.kind === "gauge" ? 1 : 0;
+    row.channels = signal.channels;
+    row.sums = signal.pruning === "sum" ? 1 : 0;
+    row.zeroes = signal.pruning === "zero" ? 1 : 0;
+    row.tolerance = signal.tolerance;
+    row.missTarget = signal.missTarget;
+    row.minSeconds = signal.minSeconds;
+    row.maxSeconds = signal.maxSeconds;
+    row.weight = signal.weight;
+    row.gain = this.#gain(signal.missTarget, signal.kind);
+    row.costSeconds = signal.costSeconds;
+    row.wantedSeconds = row.intervalSeconds = signal.minSeconds;
+    row.lastMs = row.lastValue = row.confirmedMs = row.rate = row.difference = row.parentAnchor = Number.NaN;
+    row.firstChild = row.nextSibling = NONE;
+    row.parent = signal.parent;
+    if (signal.parent !== NONE) {
+      const parent = this.#parentRow.at(signal.parent);
+      row.nextSibling = parent.firstChild;
+      parent.firstChild = id;
+    }
+    this.#count += 1;
+    this.#queue.set(id, Number.isFinite(nowMs) ? nowMs : 0);
+    return id;
+  }
+
+  has(id: SignalId): boolean {
+    return Number.isInteger(id) && id >= 0 && id < this.#table.rows && this.#row.at(id).live === 1;
+  }
+
+  /** Forgets a signal; an unknown id is ignored. Its children stay, without a parent. */
+  remove(id: SignalId): void {
+    if (!this.has(id)) return;
+    const row = this.#row.at(id);
+    this.#unlink(id, row.parent);
+    let child = row.firstChild;
+    while (child !== NONE) {
+      const orphan = this.#parentRow.at(child);
+      child = orphan.nextSibling;
+      orphan.parent = orphan.nextSibling = NONE;
+    }
+    this.#queue.remove(id);
+    this.#table.free(id);
+    this.#count -= 1;
+  }
+
+  /** When the next signal is due, ms; Infinity when there is none. */
+  nextDueMs(): number {
+    return this.#queue.dueMs(this.#queue.first());
+  }
+
+  /**
+   * The next signal to read now, or `NONE`. Due parents come before their children, and children that their parent
+   * proves unmoved are left out. Whoever is returned is due again after its interval, observed or not.
+   */
+  nextDue(nowMs: number): SignalId {
+    for (;;) {
+      let id = this.#queue.first();
+      if (id === -1 || !(this.#queue.dueMs(id) <= nowMs)) return NONE;
+      id = this.#eldestDue(id, nowMs);
+      const row = this.#row.at(id);
+      const proof = this.#provenUntilMs(row);
+      if (!Number.isNaN(proof)) {
+        row.confirmedMs = proof;
+        row.parentAnchor = this.#parentRow.lastValue;
+        row.pruned += 1;
+      }
+      const fromMs = Number.isNaN(proof) ? nowMs : proof;
+      const dueMs = fromMs + row.intervalSeconds * 1e3;
+      this.#queue.set(id, Math.max(dueMs, nowMs + row.minSeconds * 250));
+      if (Number.isNaN(proof) || dueMs <= nowMs) return id;
+    }
+  }
+
+  /**
+   * Takes a reading.
+   * @param value the counter's total or the gauge's level as read
+   * @param costSeconds CPU seconds the read took, when measured
+   * @returns when the signal is due next, ms
+   */
+  observe(id: SignalId, value: number, nowMs: number, costSeconds?: number): number {
+    if (!this.has(id)) return Infinity;
+    const row = this.#row.at(id);
+    this.#charge(row, costSeconds);
+    if (!Number.isFinite(value) || !Number.isFinite(nowMs)) return this.#reject(id, row);
+    if (Number.isNaN(row.lastMs)) return this.#restart(id, row, value, nowMs);
+    const gapSeconds = (nowMs - row.lastMs) / 1e3;
+    if (gapSeconds < row.minSeconds * SHORTEST_BASE) return this.#reject(id, row);
+    if (row.isGauge === 0 && value < row.lastValue) {
+      row.resets += 1;
+      return this.#restart(id, row, value, nowMs);
+    }
+    return this.#take(id, row, value, gapSeconds);
+  }
+
+  /** Says that a read failed: the signal is tried again after its interval. */
+  failed(id: SignalId, nowMs: number): void {
+    if (!this.has(id) || !Number.isFinite(nowMs)) return;
+    const row = this.#row.at(id);
+    row.rejected += 1;
+    this.#queue.set(id, nowMs + row.intervalSeconds * 1e3);
+  }
+
+  /**
+   * A guard saw movement: every signal of these channels is read as soon as its shortest interval allows. Those whose
+   * parent tells about them (pruning `sum` or `zero`) wait for the parent's reading and are woken only when it moved.
+   * @param excess what {@link GuardChannel} returned, when the guard counts the same unit as the signals (their sum);
+   *   leave it out for a guard of another unit, such as pressure for usage
+   */
+  wake(channels: number, nowMs: number, excess = Number.NaN): void {
+    if (!Number.isFinite(nowMs)) return;
+    for (let id = 0; id < this.#table.rows; id += 1) {
+      const row = this.#row.at(id);
+      if (row.live === 0 || (row.channels & channels) === 0) continue;
+      if (row.parent !== NONE && row.sums + row.zeroes > 0) continue;
+      this.#rouse(id, row, nowMs, excess);
+    }
+  }
+
+  /** Holds the planned cost to the budget by stretching the intervals that buy least; call it every few seconds. */
+  rebalance(): void {
+    this.#stretch = budgetStretch((stretch) => this.#plannedCost(stretch), this.#budget);
+  }
+
+  /** A copy of what is known of a signal; undefined for an unknown id. */
+  state(id: SignalId): SignalState | undefined {
+    if (!this.has(id)) return undefined;
+    const row = this.#row.at(id);
+    return {
+      intervalSeconds: row.intervalSeconds,
+      dueMs: this.#queue.dueMs(id),
+      ...(Number.isNaN(row.lastMs) ? {} : { lastSampleMs: row.lastMs, confirmedMs: row.confirmedMs }),
+      ...(Number.isNaN(row.rate) ? {} : { rate: row.rate }),
+      toleranceInForce: noiseTolerance(row) * Math.sqrt(row.intervalSeconds / row.wantedSeconds),
+      samplesTotal: row.samples,
+      missesTotal: row.misses,
+      prunedTotal: row.pruned,
+      rejectedTotal: row.rejected,
+      resetsTotal: row.resets,
+      costSecondsTotal: row.costTotalSeconds,
+    };
+  }
+
+  /** Sums over all signals. */
+  totals(): SamplerState {
+    let stretched = 0;
+    for (let id = 0; id < this.#table.rows; id += 1) {
+      const row = this.#row.at(id);
+      if (row.live === 1 && this.#stretched(row, this.#stretch) > row.wantedSeconds) stretched += 1;
+    }
+    return {
+      signals: this.#count,
+      plannedCostRatio: this.#plannedCost(this.#stretch),
+      costBudgetRatio: this.#budget,
+      stretchedSignals: stretched,
+    };
+  }
+
+  #gain(missTarget: number, kind: "counter" | "gauge"): number {
+    const key = `${kind} ${missTarget}`;
+    const gain = this.#gains.get(key) ?? diffusionGain(missTarget, kind);
+    this.#gains.set(key, gain);
+    return gain;
+  }
+
+  #unlink(id: SignalId, parentId: SignalId): void {
+    if (parentId === NONE) return;
+    const next = this.#row.nextSibling;
+    const parent = this.#parentRow.at(parentId);
+    if (parent.firstChild === id) {
+      parent.firstChild = next;
+      return;
+    }
+    let sibling = this.#parentRow.at(parent.firstChild);
+    while (sibling.nextSibling !== id) sibling = this.#parentRow.at(sibling.nextSibling);
+    sibling.nextSibling = next;
+  }
+
+  /** The outermost due ancestor whose reading may tell about this signal. */
+  #eldestDue(id: SignalId, nowMs: number): SignalId {
+    let eldest = id;
+    for (;;) {
+      const row = this.#row.at(eldest);
+      if (row.parent === NONE || row.sums + row.zeroes === 0) return eldest;
+      if (!(this.#queue.dueMs(row.parent) <= nowMs)) return eldest;
+      eldest = row.parent;
+    }
+  }
+
+  /** Until when the parent proves that the signal did not move, ms; NaN without a proof. Leaves the parent's row open. */
+  #provenUntilMs(row: Row): number {
+    if (row.parent === NONE || row.sums + row.zeroes === 0 || row.awake === 1) return Number.NaN;
+    if (row.settling === 1 || Number.isNaN(row.rate)) return Number.NaN;
+    const parent = this.#parentRow.at(row.parent);
+    const seconds = (parent.lastMs - row.confirmedMs) / 1e3;
+    const increase = parent.lastValue - row.parentAnchor;
+    if (!(seconds > 0) || Number.isNaN(increase)) return Number.NaN;
+    const proven =
+      row.sums === 1
+        ? sumBoundsChild(row.rate, increase, seconds, row.tolerance)
+        : zeroBoundsChild(row.rate, increase, row.tolerance);
+    return proven ? parent.lastMs : Number.NaN;
+  }
+
+  #charge(row: Row, costSeconds: number | undefined): void {
+    if (costSeconds !== undefined && costSeconds >= 0 && Number.isFinite(costSeconds)) {
+      row.costSeconds += COST_WEIGHT * (costSeconds - row.costSeconds);
+    }
+    row.costTotalSeconds += costSeconds !== undefined && costSeconds >= 0 ? costSeconds : row.costSeconds;
+  }
+
+  #reject(id: SignalId, row: Row): number {
+    row.rejected += 1;
+    return this.#queue.dueMs(id);
+  }
+
+  /** First reading, or first after a reset: nothing to form a rate from. */
+  #restart(id: SignalId, row: Row, value: number, nowMs: number): number {
+    row.rate = row.isGauge === 1 ? value : Number.NaN;
+    row.gapSeconds = row.minSeconds;
+    row.difference = Number.NaN;
+    row.calm = 0;
+    row.settling = 0;
+    return this.#schedule(id, row, value, nowMs);
+  }
+
+  #take(id: SignalId, row: Row, value: number, gapSeconds: number): number {
+    const nowMs = row.lastMs + gapSeconds * 1e3;
+    const rate = row.isGauge === 1 ? value : (value - row.lastValue) / gapSeconds;
+    const wasAwake = row.awake === 1;
+    const suspected = wasAwake && underSuspicion(row, rate, gapSeconds);
+    const excess = row.wakeExcess;
+    const jumped = learn(row, rate, gapSeconds);
+    if (suspected && !jumped && row.settling === 0) {
+      row.calm = 0;
+      row.settling = row.isGauge === 1 ? 0 : 1;
+    }
+    const dueMs = this.#schedule(id, row, value, nowMs);
+    if (jumped || suspected) this.#rouseChildren(row.firstChild, nowMs, excess);
+    return dueMs;
+  }
+
+  #schedule(id: SignalId, row: Row, value: number, nowMs: number): number {
+    row.lastMs = row.confirmedMs = nowMs;
+    row.lastValue = value;
+    row.awake = 0;
+    row.wakeExcess = Number.NaN;
+    row.samples += 1;
+    row.parentAnchor = row.parent === NONE ? Number.NaN : this.#parentRow.at(row.parent).lastValue;
+    row.wantedSeconds = wantedSeconds(row);
+    row.intervalSeconds = this.#stretched(row, this.#stretch);
+    const seconds = row.intervalSeconds;
+    const spread = seconds > row.minSeconds ? jittered(seconds, this.#rng()) : seconds;
+    const bounded = Math.min(row.maxSeconds, Math.max(row.minSeconds, spread));
+    const dueMs = nowMs + bounded * 1e3;
+    this.#queue.set(id, dueMs);
+    return dueMs;
+  }
+
+  #rouse(id: SignalId, row: Row, nowMs: number, excess: number): void {
+    row.awake = 1;
+    row.wakeExcess = excess;
+    const earliestMs = Number.isNaN(row.lastMs) ? nowMs : row.lastMs + row.minSeconds * 1e3;
+    this.#queue.set(id, Math.min(this.#queue.dueMs(id), Math.max(nowMs, earliestMs)));
+  }
+
+  #rouseChildren(first: SignalId, nowMs: number, excess: number): void {
+    for (let id = first; id !== NONE; id = this.#row.nextSibling) {
+      const row = this.#row.at(id);
+      if (row.sums + row.zeroes > 0) this.#rouse(id, row, nowMs, excess);
+    }
+  }
+
+  #stretched(row: Row, stretch: number): number {
+    if (stretch === 0) return row.wantedSeconds;
+    return stretchedSeconds(
+      row.wantedSeconds,
+      stretch,
+      Math.max(row.costSeconds, 1e-9) / row.weight,
+      row.maxSeconds,
+    );
+  }
+
+  #plannedCost(stretch: number): number {
+    let cost = 0;
+    for (let id = 0; id < this.#table.rows; id += 1) {
+      const row = this.#row.at(id);
+      if (row.live === 1) cost += row.costSeconds / this.#stretched(row, stretch);
+    }
+    return cost;
+  }
+}

@@ -1,0 +1,87 @@
+/** A slot in a {@link Sampler}; reused after `remove`, so forget it when you remove it. */
+export type SignalId = number;
+
+/** "No signal": what `nextDue` returns when nothing is due, and the parent of a signal without one. */
+export const NONE: SignalId = -1;
+
+/**
+ * What a guard watches, as bits: a guard alarm on `cpu` wakes every signal that has the bit `CHANNEL.cpu`.
+ * A signal without bits is never woken.
+ */
+export const CHANNEL = { cpu: 1, memory: 2, io: 4, network: 8 } as const;
+
+/**
+ * What a parent's reading proves about a child's:
+ * - `sum`: cumulative counters that add up the cgroup v2 tree (cpu.stat usage_usec, memory.stat events, io.stat), so that a
+ *   child's increase is never larger than its parent's in the same time.
+ * - `zero`: PSI totals. A parent that did not move proves that no child moved, but a child can move *more* than its
+ *   parent, because the kernel weights CPUs by the group's own non-idle time.
+ * - `none`: proves nothing (cpu.stat nr_throttled is not hierarchical).
+ */
+export type Pruning = "sum" | "zero" | "none";
+
+/** One thing that is read again and again. Times in seconds, CPU cost in CPU seconds. */
+export interface SignalOptions {
+  /** `counter`: cumulative, tolerance is in units per second. `gauge`: a level, tolerance is in its own unit. */
+  readonly kind: "counter" | "gauge";
+  /** Largest error (eps) of the held rate or level that does not matter; > 0. For CPU 0.05 means 0.05 cores. */
+  readonly tolerance: number;
+  /** Share of time (delta) the error may exceed the tolerance; (0, 0.5]. Default 0.05. */
+  readonly missTarget?: number;
+  /** Shortest time between two reads; > 0. Default 1. */
+  readonly minSeconds?: number;
+  /** Longest time between two reads; at least `minSeconds`. Default 60. */
+  readonly maxSeconds?: number;
+  /** Guards that wake it: bits of {@link CHANNEL}. Default 0. */
+  readonly channels?: number;
+  /** The signal of the enclosing cgroup, added before this one. */
+  readonly parent?: SignalId;
+  /** What that parent proves. Default `none`. */
+  readonly pruning?: Pruning;
+  /** Importance beside the others when the cost budget binds; > 0. Default 1. */
+  readonly weight?: number;
+  /** First guess of the CPU seconds of one read; >= 0. Default 3e-6 (a small held-open file). */
+  readonly costSeconds?: number;
+}
+
+/** Options with every default filled in. */
+export type ResolvedSignal = Required<SignalOptions>;
+
+const DEFAULTS = {
+  missTarget: 0.05,
+  minSeconds: 1,
+  maxSeconds: 60,
+  channels: 0,
+  parent: NONE,
+  pruning: "none",
+  weight: 1,
+  costSeconds: 3e-6,
+} as const;
+
+function requirePositive(name: string, value: number): void {
+  if (!(value > 0 && Number.isFinite(value))) {
+    throw new RangeError(`${name} of a signal must be a finite number above 0, not ${value}`);
+  }
+}
+
+/**
+ * Fills in the defaults.
+ * @throws RangeError naming the option that is out of range
+ */
+export function resolveSignal(options: SignalOptions): ResolvedSignal {
+  const signal: ResolvedSignal = { ...DEFAULTS, ...options };
+  requirePositive("tolerance", signal.tolerance);
+  requirePositive("minSeconds", signal.minSeconds);
+  requirePositive("maxSeconds", signal.maxSeconds);
+  requirePositive("weight", signal.weight);
+  if (signal.maxSeconds < signal.minSeconds) {
+    throw new RangeError(`maxSeconds ${signal.maxSeconds} is below minSeconds ${signal.minSeconds}`);
+  }
+  if (!(signal.missTarget > 0 && signal.missTarget <= 0.5)) {
+    throw new RangeError(`missTarget must be above 0 and at most 0.5, not ${signal.missTarget}`);
+  }
+  if (!(signal.costSeconds >= 0 && Number.isFinite(signal.costSeconds))) {
+    throw new RangeError(`costSeconds must be finite and not negative, not ${signal.costSeconds}`);
+  }
+  return signal;
+}
