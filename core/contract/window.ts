@@ -35,6 +35,11 @@ export const CallEdge = z.strictObject({
   callsPerSecond: NonNegative,
   /** Share of these calls that overlapped another call of the same parent span. */
   parallelRatio: Ratio,
+  /**
+   * Mean of caller's CLIENT span less callee's SERVER span: network and the wait before the callee's handler runs.
+   * Belongs to neither service's own latency. Absent when no call was seen from both sides.
+   */
+  transitSeconds: NonNegative.optional(),
 });
 export type CallEdge = z.infer<typeof CallEdge>;
 

@@ -4,8 +4,6 @@ export interface WindowLimits {
   readonly maxServices: number;
   /** Flows (entry service and root operation) known at once; idle ones make room as services do. */
   readonly maxFlows: number;
-  /** Sending processes (pods) known at once, over all services; spans beyond count for the service alone. */
-  readonly maxInstances: number;
   /** Traces waiting for more spans. Beyond it the one that was quiet longest is evaluated early. */
   readonly maxOpenTraces: number;
   /** Spans of all open traces; beyond it traces are evaluated early, as above. */
@@ -29,7 +27,6 @@ export interface WindowLimits {
 export const DEFAULT_WINDOW_LIMITS: WindowLimits = {
   maxServices: 5_000,
   maxFlows: 1_000,
-  maxInstances: 100_000,
   maxOpenTraces: 200_000,
   maxOpenSpans: 1_000_000,
   maxSpansPerTrace: 2_000,

@@ -1,15 +1,25 @@
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
-import type { AddResult, DropReason } from "./drops.ts";
+import { IntervalAccumulator } from "./accumulator.ts";
+import { countDrop } from "./drops.ts";
+import type { AddResult, ArrivalDrop, DropReason } from "./drops.ts";
+import { intervalAt } from "./interval.ts";
+import { DEFAULT_WINDOW_LIMITS } from "./limits.ts";
 import type { WindowLimits } from "./limits.ts";
+import { NameTable } from "./name-table.ts";
 import type { ResourceView } from "./resources.ts";
+import { NONE, SpanArena } from "./span-arena.ts";
 import type { SpanBatch } from "./span.ts";
+import { TraceEvaluation } from "./trace-evaluation.ts";
+import { TraceTable, traceKey } from "./trace-table.ts";
+import type { OpenTrace } from "./trace-table.ts";
+import { windowSet } from "./window-set.ts";
 
 export interface WindowBuilderOptions extends Partial<WindowLimits> {
   /** Length of a window; windows are aligned to multiples of it since the epoch. */
   readonly windowSeconds: number;
   /** Namespace of services that the resource view does not know. */
   readonly namespace: string;
-  /** Any 32-bit number, secret from senders: keeps them from choosing trace ids that collide in the trace table. */
+  /** Any 32-bit number, secret from senders: keeps them from choosing ids that collide in the hash tables. */
   readonly hashSeed?: number;
 }
 
@@ -27,13 +37,90 @@ export interface WindowBuilderTotals {
   readonly flows: number;
 }
 
+const NS_PER_MS = 1e6;
+const NS_PER_SECOND = 1e9;
+const SERVICE_NAME = /^[^\p{C}]+$/u;
+const MAX_SERVICE_NAME = 200;
+/** Adjusted counts above this (sampling below 1 in 100,000) are taken for nonsense. */
+const MAX_ADJUSTED_COUNT = 100_000;
+/** Numbers of services of a batch: not printable, and not looked up yet. */
+const INVALID = -2;
+const UNKNOWN = -3;
+
 /** Turns spans into windows: assembles traces, computes own time and the call graph, sums both up per interval. */
 export class WindowBuilder {
-  constructor(_options: WindowBuilderOptions) {}
+  private readonly limits: WindowLimits;
+  private readonly windowNs: number;
+  private readonly windowSeconds: number;
+  private readonly namespace: string;
+  private readonly hashSeed: number;
+  private readonly assumedCount: number;
+  private readonly idleMs: number;
+  /** Intervals that may be waited for at once; more only pile up when nobody builds. */
+  private readonly maxPending: number;
+
+  private readonly arena = new SpanArena();
+  private readonly traces: TraceTable;
+  private readonly services: NameTable;
+  private readonly flows: NameTable;
+  private readonly evaluation: TraceEvaluation;
+  /** By number of the interval since the epoch of the builder. */
+  private readonly pending = new Map<number, IntervalAccumulator>();
+  private readonly drops: Partial<Record<DropReason, number>> = {};
+  /** Zero of span times: the start of the interval in which the first span arrived. */
+  private epochMs: number | undefined;
+  /** Intervals before this number were built. */
+  private builtBefore = -Infinity;
+  private batchServices = new Int32Array(16);
+  private spansAccepted = 0;
+  private tracesEvaluated = 0;
+  private tracesEvaluatedEarly = 0;
+
+  constructor(options: WindowBuilderOptions) {
+    const { windowSeconds, namespace, hashSeed, ...limits } = options;
+    this.limits = { ...DEFAULT_WINDOW_LIMITS, ...limits };
+    this.windowSeconds = windowSeconds;
+    this.windowNs = windowSeconds * NS_PER_SECOND;
+    this.namespace = namespace;
+    this.hashSeed = hashSeed ?? 0;
+    this.assumedCount = 1 / this.limits.assumedSamplingRatio;
+    // A number may only be given to another name when nothing that is held can still refer to it.
+    const { maxTraceSeconds, maxPastSeconds, maxAheadSeconds, traceGraceSeconds } = this.limits;
+    const heldSeconds = maxTraceSeconds + maxPastSeconds + maxAheadSeconds + traceGraceSeconds;
+    this.idleMs = 1e3 * Math.max(this.limits.idleSeconds, heldSeconds + 2 * windowSeconds);
+    this.maxPending = Math.ceil(heldSeconds / windowSeconds) + 2;
+    this.traces = new TraceTable(this.limits.maxOpenTraces, 2e3 * this.limits.traceGraceSeconds);
+    this.services = new NameTable(this.limits.maxServices);
+    this.flows = new NameTable(this.limits.maxFlows);
+    this.evaluation = new TraceEvaluation(
+      {
+        arena: this.arena,
+        services: this.services,
+        flows: this.flows,
+        drops: this.drops,
+        intervalAt: (endNs) => this.intervalAt(Math.floor(endNs / this.windowNs)),
+        nextIntervalAt: (endNs) => this.nextIntervalAt(endNs),
+      },
+      this.hashSeed,
+    );
+  }
 
   /** Takes the spans of a batch; keeps nothing of the batch itself. Never throws on what a sender may send. */
-  add(_batch: SpanBatch, _nowMs: number): AddResult {
-    throw new Error("WindowBuilder.add is not there yet");
+  add(batch: SpanBatch, nowMs: number): AddResult {
+    this.epochMs ??= intervalAt(nowMs, this.windowSeconds).startMs;
+    const reasons: Partial<Record<ArrivalDrop, number>> = {};
+    if (batch.invalidIds > 0) countDrop(reasons, "invalid-id", batch.invalidIds);
+    this.checkServices(batch);
+    const shiftNs = (batch.epochMs - this.epochMs) * NS_PER_MS;
+    let accepted = 0;
+    for (let index = 0; index < batch.length; index += 1) {
+      const refused = this.addSpan(batch, index, shiftNs, nowMs);
+      if (refused === undefined) accepted += 1;
+      else countDrop(reasons, refused);
+    }
+    this.closeQuiet(nowMs);
+    if (this.pending.size > this.maxPending) this.forget(nowMs);
+    return this.result(accepted, batch.length + batch.invalidIds - accepted, reasons);
   }
 
   /**
@@ -41,11 +128,193 @@ export class WindowBuilder {
    * requests that become known later are counted as `late-request`.
    * @throws RangeError when startMs and endMs are not one aligned interval of `windowSeconds`
    */
-  build(_startMs: number, _endMs: number, _resources: ResourceView, _nowMs: number): WindowSet {
-    throw new Error("WindowBuilder.build is not there yet");
+  build(startMs: number, endMs: number, resources: ResourceView, nowMs: number): WindowSet {
+    const interval = intervalAt(startMs, this.windowSeconds);
+    if (interval.startMs !== startMs || interval.endMs !== endMs) {
+      throw new RangeError(
+        `${startMs} to ${endMs} is not a window: windows are ${this.windowSeconds} s long and aligned to that`,
+      );
+    }
+    this.closeQuiet(nowMs);
+    this.epochMs ??= startMs;
+    const number = Math.round((startMs - this.epochMs) / (this.windowSeconds * 1e3));
+    const endNs = (endMs - this.epochMs) * NS_PER_MS;
+    for (const trace of this.traces.values()) {
+      if (trace.earliestEndNs < endNs) this.evaluation.countEnded(trace, endNs, nowMs);
+    }
+    const set = windowSet({
+      interval,
+      measured: this.pending.get(number),
+      services: this.services,
+      resources,
+      namespace: this.namespace,
+      onCalleesLeftOut: (count) => {
+        countDrop(this.drops, "callee-limit", count);
+      },
+    });
+    this.builtBefore = Math.max(this.builtBefore, number + 1);
+    this.forget(nowMs);
+    return set;
   }
 
   totals(): WindowBuilderTotals {
-    throw new Error("WindowBuilder.totals is not there yet");
+    return {
+      spansAccepted: this.spansAccepted,
+      tracesEvaluated: this.tracesEvaluated,
+      tracesEvaluatedEarly: this.tracesEvaluatedEarly,
+      drops: { ...this.drops },
+      openTraces: this.traces.size,
+      openSpans: this.arena.used,
+      services: this.services.size,
+      flows: this.flows.size,
+    };
   }
+
+  private checkServices({ resources }: SpanBatch): void {
+    if (resources.length > this.batchServices.length) {
+      this.batchServices = new Int32Array(2 * resources.length);
+    }
+    resources.forEach(({ service }, index) => {
+      const valid = service.length <= MAX_SERVICE_NAME && SERVICE_NAME.test(service);
+      this.batchServices[index] = valid ? UNKNOWN : INVALID;
+    });
+  }
+
+  /** @returns why the span was refused, if it was */
+  private addSpan(batch: SpanBatch, index: number, shiftNs: number, nowMs: number): ArrivalDrop | undefined {
+    const startNs = (batch.startNs[index] ?? 0) + shiftNs;
+    const refused = this.refusal(batch, index, startNs, nowMs);
+    if (refused !== undefined) return refused;
+    const service = this.serviceOf(batch, index, nowMs);
+    if (service === INVALID) return "invalid-service";
+    if (service === NONE) return "service-limit";
+    if (this.arena.used >= this.limits.maxOpenSpans) this.closeEarly(nowMs);
+    const key = traceKey(batch.traceId, 4 * index, this.hashSeed);
+    let trace = this.traces.get(key);
+    if (trace === undefined) {
+      if (this.traces.wasClosed(key)) return "late";
+      if (this.traces.size >= this.limits.maxOpenTraces) this.closeEarly(nowMs);
+      trace = this.traces.open(key, nowMs);
+    } else if (trace.spans >= this.limits.maxSpansPerTrace) {
+      return "trace-too-large";
+    } else {
+      this.traces.touch(trace, nowMs);
+    }
+    this.store(trace, batch, index, startNs, service);
+    if (nowMs - trace.firstArrivalMs >= 1e3 * this.limits.maxTraceSeconds) this.close(trace, nowMs);
+    return undefined;
+  }
+
+  /** Number of the span's service, looked up once per resource of a batch. */
+  private serviceOf(batch: SpanBatch, index: number, nowMs: number): number {
+    const resource = batch.resource[index] ?? 0;
+    const known = this.batchServices[resource] ?? INVALID;
+    if (known !== UNKNOWN) return known;
+    const service = this.services.intern(batch.resources[resource]?.service ?? "", nowMs);
+    this.batchServices[resource] = service;
+    return service;
+  }
+
+  private refusal(batch: SpanBatch, index: number, startNs: number, nowMs: number): ArrivalDrop | undefined {
+    const { limits } = this;
+    if (isZero(batch.traceId, 4 * index, 4) || isZero(batch.spanId, 2 * index, 2)) return "invalid-id";
+    const durationNs = batch.durationNs[index] ?? NaN;
+    if (!(durationNs >= 0)) return "negative-duration";
+    if (durationNs > limits.maxSpanSeconds * NS_PER_SECOND) return "too-long";
+    const aheadSeconds = (startNs + durationNs) / NS_PER_SECOND - (nowMs - (this.epochMs ?? nowMs)) / 1e3;
+    if (!(aheadSeconds >= -limits.maxPastSeconds)) return "too-old";
+    return aheadSeconds > limits.maxAheadSeconds ? "too-far-ahead" : undefined;
+  }
+
+  private store(trace: OpenTrace, batch: SpanBatch, index: number, startNs: number, service: number): void {
+    const { arena } = this;
+    const slot = arena.take();
+    const durationNs = batch.durationNs[index] ?? 0;
+    const adjustedCount = batch.adjustedCount[index] ?? 0;
+    arena.next[slot] = trace.head;
+    arena.spanHigh[slot] = batch.spanId[2 * index] ?? 0;
+    arena.spanLow[slot] = batch.spanId[2 * index + 1] ?? 0;
+    arena.parentHigh[slot] = batch.parentId[2 * index] ?? 0;
+    arena.parentLow[slot] = batch.parentId[2 * index + 1] ?? 0;
+    arena.service[slot] = service;
+    arena.startNs[slot] = startNs;
+    arena.durationNs[slot] = durationNs;
+    arena.weight[slot] =
+      adjustedCount >= 1 && adjustedCount <= MAX_ADJUSTED_COUNT ? adjustedCount : this.assumedCount;
+    arena.kind[slot] = batch.kind[index] ?? 0;
+    arena.error[slot] = batch.error[index] ?? 0;
+    arena.counted[slot] = 0;
+    arena.names[slot] = batch.names[index];
+    trace.head = slot;
+    trace.spans += 1;
+    trace.earliestEndNs = Math.min(trace.earliestEndNs, startNs + durationNs);
+  }
+
+  private closeQuiet(nowMs: number): void {
+    const quietBeforeMs = nowMs - 1e3 * this.limits.traceGraceSeconds;
+    let trace = this.traces.quietest;
+    while (trace !== undefined && trace.lastArrivalMs <= quietBeforeMs) {
+      this.close(trace, nowMs);
+      trace = this.traces.quietest;
+    }
+  }
+
+  private closeEarly(nowMs: number): void {
+    const trace = this.traces.quietest;
+    if (trace === undefined) return;
+    this.tracesEvaluatedEarly += 1;
+    this.close(trace, nowMs);
+  }
+
+  private close(trace: OpenTrace, nowMs: number): void {
+    this.evaluation.countAll(trace, nowMs);
+    this.arena.release(trace.head);
+    this.traces.close(trace, nowMs);
+    this.tracesEvaluated += 1;
+  }
+
+  private intervalAt(number: number): IntervalAccumulator | undefined {
+    return number < this.builtBefore ? undefined : this.pendingInterval(number);
+  }
+
+  private nextIntervalAt(endNs: number): IntervalAccumulator {
+    return this.pendingInterval(Math.max(Math.floor(endNs / this.windowNs), this.builtBefore));
+  }
+
+  private pendingInterval(number: number): IntervalAccumulator {
+    let interval = this.pending.get(number);
+    if (interval === undefined) {
+      interval = new IntervalAccumulator();
+      this.pending.set(number, interval);
+    }
+    return interval;
+  }
+
+  /** Lets go of intervals that were built, or that nobody will ask for any more, and of idle names. */
+  private forget(nowMs: number): void {
+    const { maxPastSeconds, maxTraceSeconds } = this.limits;
+    const heldSeconds = maxPastSeconds + maxTraceSeconds + this.windowSeconds;
+    const oldest = (nowMs - (this.epochMs ?? nowMs) - 1e3 * heldSeconds) / (1e3 * this.windowSeconds);
+    for (const number of this.pending.keys()) {
+      if (number < this.builtBefore || number < oldest) this.pending.delete(number);
+    }
+    this.services.expire(nowMs - this.idleMs);
+    this.flows.expire(nowMs - this.idleMs);
+  }
+
+  private result(
+    accepted: number,
+    rejected: number,
+    reasons: Partial<Record<ArrivalDrop, number>>,
+  ): AddResult {
+    this.spansAccepted += accepted;
+    for (const [reason, count] of Object.entries(reasons))
+      countDrop(this.drops, reason as ArrivalDrop, count);
+    return { accepted, rejected, reasons };
+  }
+}
+
+function isZero(words: Uint32Array, at: number, count: number): boolean {
+  for (let word = at; word < at + count; word += 1) if (words[word] !== 0) return false;
+  return true;
 }

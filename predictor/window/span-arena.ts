@@ -1,0 +1,73 @@
+import { enlarged } from "./span.ts";
+
+const INITIAL_CAPACITY = 4_096;
+
+/** The end of a linked list of slots. */
+export const NONE = -1;
+
+/**
+ * Memory for the spans of open traces: one typed array per field, slots linked into one list per trace and given back
+ * together. Nothing in it is an object, so a million spans are invisible to the garbage collector.
+ */
+export class SpanArena {
+  used = 0;
+  next = new Int32Array(INITIAL_CAPACITY);
+  spanHigh = new Uint32Array(INITIAL_CAPACITY);
+  spanLow = new Uint32Array(INITIAL_CAPACITY);
+  parentHigh = new Uint32Array(INITIAL_CAPACITY);
+  parentLow = new Uint32Array(INITIAL_CAPACITY);
+  service = new Uint32Array(INITIAL_CAPACITY);
+  /** From the builder's epoch. */
+  startNs = new Float64Array(INITIAL_CAPACITY);
+  durationNs = new Float64Array(INITIAL_CAPACITY);
+  weight = new Float64Array(INITIAL_CAPACITY);
+  kind = new Uint8Array(INITIAL_CAPACITY);
+  error = new Uint8Array(INITIAL_CAPACITY);
+  /** 1 once the span was counted as a request. */
+  counted = new Uint8Array(INITIAL_CAPACITY);
+  readonly names: (string | undefined)[] = [];
+  private freeHead = NONE;
+  private highWater = 0;
+
+  /** A slot whose fields the caller fills. */
+  take(): number {
+    this.used += 1;
+    if (this.freeHead !== NONE) {
+      const slot = this.freeHead;
+      this.freeHead = this.next[slot] ?? NONE;
+      return slot;
+    }
+    if (this.highWater === this.next.length) this.grow();
+    const slot = this.highWater;
+    this.highWater += 1;
+    return slot;
+  }
+
+  /** Gives back a whole list of slots. */
+  release(head: number): void {
+    for (let slot = head; slot !== NONE;) {
+      const next = this.next[slot] ?? NONE;
+      this.names[slot] = undefined;
+      this.next[slot] = this.freeHead;
+      this.freeHead = slot;
+      this.used -= 1;
+      slot = next;
+    }
+  }
+
+  private grow(): void {
+    const capacity = 2 * this.next.length;
+    this.next = enlarged(this.next, new Int32Array(capacity));
+    this.spanHigh = enlarged(this.spanHigh, new Uint32Array(capacity));
+    this.spanLow = enlarged(this.spanLow, new Uint32Array(capacity));
+    this.parentHigh = enlarged(this.parentHigh, new Uint32Array(capacity));
+    this.parentLow = enlarged(this.parentLow, new Uint32Array(capacity));
+    this.service = enlarged(this.service, new Uint32Array(capacity));
+    this.startNs = enlarged(this.startNs, new Float64Array(capacity));
+    this.durationNs = enlarged(this.durationNs, new Float64Array(capacity));
+    this.weight = enlarged(this.weight, new Float64Array(capacity));
+    this.kind = enlarged(this.kind, new Uint8Array(capacity));
+    this.error = enlarged(this.error, new Uint8Array(capacity));
+    this.counted = enlarged(this.counted, new Uint8Array(capacity));
+  }
+}

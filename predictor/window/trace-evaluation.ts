@@ -1,0 +1,206 @@
+import type { IntervalAccumulator, ServiceAccumulator } from "./accumulator.ts";
+import { FlowAccumulator } from "./accumulator.ts";
+import { CallSweep } from "./call-sweep.ts";
+import { countDrop } from "./drops.ts";
+import type { DropReason } from "./drops.ts";
+import type { NameTable } from "./name-table.ts";
+import { NONE } from "./span-arena.ts";
+import type { SpanArena } from "./span-arena.ts";
+import { LOST, ROOT, TraceTree } from "./trace-tree.ts";
+import type { OpenTrace } from "./trace-table.ts";
+
+const MAX_FLOW_NAME = 200;
+
+/** Where the requests of traces are summed up. */
+export interface EvaluationTarget {
+  readonly arena: SpanArena;
+  readonly services: NameTable;
+  readonly flows: NameTable;
+  readonly drops: Partial<Record<DropReason, number>>;
+  /** Undefined when the interval that holds this time (ns from the epoch of the spans) was built already. */
+  intervalAt(endNs: number): IntervalAccumulator | undefined;
+  /** The interval that holds this time, or the oldest one that was not built yet. */
+  nextIntervalAt(endNs: number): IntervalAccumulator;
+}
+
+/** Finds the requests of traces and what they spent where, and adds them to the intervals in which they ended. */
+export class TraceEvaluation {
+  private readonly tree: TraceTree;
+  private readonly sweep = new CallSweep();
+  private swept: Int32Array = new Int32Array(64);
+  private readonly target: EvaluationTarget;
+  private readonly nameOf: (service: number) => string;
+  private nowMs = 0;
+
+  constructor(target: EvaluationTarget, hashSeed: number) {
+    this.target = target;
+    this.tree = new TraceTree(hashSeed);
+    this.nameOf = (service) => target.services.nameOf(service);
+  }
+
+  /** Counts the requests that ended before `beforeNs`; the trace stays open, what follows is counted later. */
+  countEnded(trace: OpenTrace, beforeNs: number, nowMs: number): void {
+    this.load(trace, nowMs);
+    const { arena } = this.target;
+    trace.earliestEndNs = Infinity;
+    for (let span = 0; span < this.tree.length; span += 1) {
+      const slot = this.tree.slot[span] ?? 0;
+      const endNs = (arena.startNs[slot] ?? 0) + (arena.durationNs[slot] ?? 0);
+      if (endNs >= beforeNs) trace.earliestEndNs = Math.min(trace.earliestEndNs, endNs);
+      else this.countIfEntry(span);
+    }
+  }
+
+  /** Counts all requests not counted yet, and what had to be left out. */
+  countAll(trace: OpenTrace, nowMs: number): void {
+    this.load(trace, nowMs);
+    const { tree, target } = this;
+    let orphans = 0;
+    let roots = 0;
+    for (let span = 0; span < tree.length; span += 1) {
+      this.countIfEntry(span);
+      if (tree.dead[span] === 1) continue;
+      if (tree.parent[span] === ROOT) roots += 1;
+      else if (tree.parent[span] === LOST && !tree.isEntry(span)) orphans += 1;
+    }
+    if (roots === 0) this.countHeadlessFlow();
+    if (orphans > 0) countDrop(target.drops, "orphan", orphans);
+    if (tree.duplicates > 0) countDrop(target.drops, "duplicate", tree.duplicates);
+    if (tree.cyclic > 0) countDrop(target.drops, "cyclic-parent", tree.cyclic);
+  }
+
+  private load(trace: OpenTrace, nowMs: number): void {
+    this.nowMs = nowMs;
+    this.tree.load(this.target.arena, trace.head, trace.spans, this.nameOf);
+  }
+
+  private countIfEntry(span: number): void {
+    const { tree, target } = this;
+    const { arena } = target;
+    const slot = tree.slot[span] ?? 0;
+    if (!tree.isEntry(span) || tree.dead[span] === 1 || arena.counted[slot] === 1) return;
+    arena.counted[slot] = 1;
+    const startNs = arena.startNs[slot] ?? 0;
+    const durationNs = arena.durationNs[slot] ?? 0;
+    const interval = target.intervalAt(startNs + durationNs);
+    if (interval === undefined) {
+      countDrop(target.drops, "late-request");
+      return;
+    }
+    const weight = arena.weight[slot] ?? 1;
+    const service = interval.service(arena.service[slot] ?? 0);
+    const coveredNs = this.sweepCalls(span, startNs, startNs + durationNs);
+    const ownNs = Math.min(durationNs, Math.max(0, durationNs - coveredNs));
+    service.record(durationNs, ownNs, weight, arena.error[slot] === 1);
+    this.countCalls(service, weight);
+    if (tree.parent[span] === ROOT) this.countFlow(service, slot);
+  }
+
+  /** @returns the time of the request spent waiting for calls, ns */
+  private sweepCalls(request: number, startNs: number, endNs: number): number {
+    const { tree, sweep } = this;
+    const { arena } = this.target;
+    sweep.clear();
+    for (let call = tree.firstCall[request] ?? NONE; call !== NONE; call = tree.nextCall[call] ?? NONE) {
+      const slot = tree.slot[call] ?? 0;
+      const durationNs = arena.durationNs[slot] ?? 0;
+      const begin = tree.calledBy[call] === call ? this.alignedStart(call) : (arena.startNs[slot] ?? 0);
+      const index = sweep.push(begin, begin + durationNs);
+      if (index === this.swept.length) this.swept = grown(this.swept);
+      this.swept[index] = call;
+    }
+    return sweep.length === 0 ? 0 : sweep.sweep(startNs, endNs);
+  }
+
+  /**
+   * Start of a call seen only by the callee. A callee cannot start before its caller: where it seems to, the clocks
+   * differ, and the call is put in the middle of the caller's span when it fits in there.
+   */
+  private alignedStart(callee: number): number {
+    const { arena } = this.target;
+    const slot = this.tree.slot[callee] ?? 0;
+    const parentSlot = this.tree.slot[this.tree.parent[callee] ?? 0] ?? 0;
+    const startNs = arena.startNs[slot] ?? 0;
+    const parentStartNs = arena.startNs[parentSlot] ?? 0;
+    const spareNs = (arena.durationNs[parentSlot] ?? 0) - (arena.durationNs[slot] ?? 0);
+    return startNs < parentStartNs && spareNs >= 0 ? parentStartNs + spareNs / 2 : startNs;
+  }
+
+  private countCalls(caller: ServiceAccumulator, weight: number): void {
+    const { tree, sweep } = this;
+    const { arena } = this.target;
+    for (let index = 0; index < sweep.length; index += 1) {
+      const call = this.swept[index] ?? 0;
+      const callNs = arena.durationNs[tree.slot[call] ?? 0] ?? 0;
+      for (let span = tree.firstCallee[call] ?? NONE; span !== NONE; span = tree.nextCallee[span] ?? NONE) {
+        const slot = tree.slot[span] ?? 0;
+        const edge = caller.callee(arena.service[slot] ?? 0);
+        edge.calls += weight;
+        if (sweep.isParallel(index)) edge.parallelCalls += weight;
+        if (span === call) continue;
+        edge.measured += 1;
+        edge.transitNs += Math.max(0, callNs - (arena.durationNs[slot] ?? 0));
+      }
+    }
+  }
+
+  /**
+   * A trace whose first span never came (its sender exports nothing) begins at its earliest entry span. This is only
+   * known once the trace is quiet, when its own interval may have been built: then the next one counts the flow.
+   */
+  private countHeadlessFlow(): void {
+    const { tree, target } = this;
+    const { arena } = target;
+    let first = NONE;
+    for (let span = 0; span < tree.length; span += 1) {
+      if (!tree.isEntry(span) || tree.dead[span] === 1 || tree.parent[span] !== LOST) continue;
+      if (first === NONE || this.startsBefore(span, first)) first = span;
+    }
+    if (first === NONE) return;
+    const slot = tree.slot[first] ?? 0;
+    const interval = target.nextIntervalAt((arena.startNs[slot] ?? 0) + (arena.durationNs[slot] ?? 0));
+    this.countFlow(interval.service(arena.service[slot] ?? 0), slot);
+  }
+
+  private startsBefore(a: number, b: number): boolean {
+    const { arena } = this.target;
+    const slotA = this.tree.slot[a] ?? 0;
+    const slotB = this.tree.slot[b] ?? 0;
+    const difference =
+      (arena.startNs[slotA] ?? 0) - (arena.startNs[slotB] ?? 0) ||
+      (arena.durationNs[slotB] ?? 0) - (arena.durationNs[slotA] ?? 0) ||
+      (arena.spanHigh[slotA] ?? 0) - (arena.spanHigh[slotB] ?? 0) ||
+      (arena.spanLow[slotA] ?? 0) - (arena.spanLow[slotB] ?? 0);
+    return difference < 0;
+  }
+
+  private countFlow(entry: ServiceAccumulator, slot: number): void {
+    const { arena, drops } = this.target;
+    const name = (arena.names[slot] ?? "").slice(0, MAX_FLOW_NAME) || "(unnamed)";
+    const flow = entry.flows.get(name) ?? this.newFlow(entry, arena.service[slot] ?? 0, name);
+    if (flow === undefined) {
+      countDrop(drops, "flow-limit");
+      return;
+    }
+    const weight = arena.weight[slot] ?? 1;
+    flow.requests += weight;
+    if (arena.error[slot] === 1) flow.errors += weight;
+    flow.latency.add(arena.durationNs[slot] ?? 0);
+    for (let span = 0; span < this.tree.length; span += 1) {
+      if (this.tree.dead[span] === 0) flow.services.add(arena.service[this.tree.slot[span] ?? 0] ?? 0);
+    }
+  }
+
+  private newFlow(entry: ServiceAccumulator, service: number, name: string): FlowAccumulator | undefined {
+    if (this.target.flows.intern(`${service} ${name}`, this.nowMs) < 0) return undefined;
+    const flow = new FlowAccumulator();
+    entry.flows.set(name, flow);
+    return flow;
+  }
+}
+
+function grown(column: Int32Array): Int32Array {
+  const wider = new Int32Array(2 * column.length);
+  wider.set(column);
+  return wider;
+}

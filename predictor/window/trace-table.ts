@@ -1,0 +1,120 @@
+import { NONE } from "./span-arena.ts";
+
+/** A trace that waits for more spans. */
+export interface OpenTrace {
+  readonly key: number;
+  /** First of its spans in the arena. */
+  head: number;
+  spans: number;
+  readonly firstArrivalMs: number;
+  lastArrivalMs: number;
+  /** End of the earliest span, ns from the builder's epoch: whether a window needs a look at this trace. */
+  earliestEndNs: number;
+  older: OpenTrace | undefined;
+  newer: OpenTrace | undefined;
+}
+
+/** Open traces by key and in the order of their last arrival, and the keys of traces evaluated not long ago. */
+export class TraceTable {
+  private readonly traces = new Map<number, OpenTrace>();
+  private oldest: OpenTrace | undefined;
+  private newest: OpenTrace | undefined;
+  private closed = new Set<number>();
+  private closedBefore = new Set<number>();
+  private rotatedMs = -Infinity;
+  private readonly maxClosed: number;
+  private readonly rememberMs: number;
+
+  /** Remembers closed traces for `rememberMs` to twice that, and at most twice `maxClosed` of them. */
+  constructor(maxClosed: number, rememberMs: number) {
+    this.maxClosed = maxClosed;
+    this.rememberMs = rememberMs;
+  }
+
+  get size(): number {
+    return this.traces.size;
+  }
+
+  get quietest(): OpenTrace | undefined {
+    return this.oldest;
+  }
+
+  get(key: number): OpenTrace | undefined {
+    return this.traces.get(key);
+  }
+
+  wasClosed(key: number): boolean {
+    return this.closed.has(key) || this.closedBefore.has(key);
+  }
+
+  open(key: number, nowMs: number): OpenTrace {
+    const trace: OpenTrace = {
+      key,
+      head: NONE,
+      spans: 0,
+      firstArrivalMs: nowMs,
+      lastArrivalMs: nowMs,
+      earliestEndNs: Infinity,
+      older: undefined,
+      newer: undefined,
+    };
+    this.traces.set(key, trace);
+    this.append(trace);
+    return trace;
+  }
+
+  /** Notes that a span of the trace arrived. */
+  touch(trace: OpenTrace, nowMs: number): void {
+    trace.lastArrivalMs = nowMs;
+    if (trace === this.newest) return;
+    this.unlink(trace);
+    this.append(trace);
+  }
+
+  close(trace: OpenTrace, nowMs: number): void {
+    this.traces.delete(trace.key);
+    this.unlink(trace);
+    if (nowMs - this.rotatedMs >= this.rememberMs || this.closed.size >= this.maxClosed) {
+      this.closedBefore = this.closed;
+      this.closed = new Set();
+      this.rotatedMs = nowMs;
+    }
+    this.closed.add(trace.key);
+  }
+
+  values(): IterableIterator<OpenTrace> {
+    return this.traces.values();
+  }
+
+  private append(trace: OpenTrace): void {
+    trace.older = this.newest;
+    trace.newer = undefined;
+    if (this.newest === undefined) this.oldest = trace;
+    else this.newest.newer = trace;
+    this.newest = trace;
+  }
+
+  private unlink(trace: OpenTrace): void {
+    if (trace.older === undefined) this.oldest = trace.newer;
+    else trace.older.newer = trace.newer;
+    if (trace.newer === undefined) this.newest = trace.older;
+    else trace.newer.older = trace.older;
+  }
+}
+
+/**
+ * 53 bits of a 128-bit trace id, mixed with a seed (multiply-xorshift, murmur3's finaliser constants). Two traces of
+ * a million open ones share a key with a probability of 1 in 18,000.
+ */
+export function traceKey(words: Uint32Array, at: number, seed: number): number {
+  let low = seed | 0;
+  let high = (seed ^ 0x9e3779b9) | 0;
+  for (let word = at; word < at + 4; word += 1) {
+    const value = words[word] ?? 0;
+    low = Math.imul(low ^ value, 0x85ebca6b);
+    low ^= low >>> 15;
+    high = Math.imul(high ^ (value + word - at), 0xc2b2ae35);
+    high ^= high >>> 13;
+  }
+  return (high & 0x1fffff) * 0x1_0000_0000 + (low >>> 0);
+}

@@ -1,0 +1,256 @@
+import { NONE } from "./span-arena.ts";
+import type { SpanArena } from "./span-arena.ts";
+import { SPAN_KIND } from "./span.ts";
+
+/** The span has no parent: it began the trace. */
+export const ROOT = -1;
+/** The span has a parent that did not arrive. */
+export const LOST = -2;
+
+const UNSEEN = 0;
+const ON_PATH = 1;
+const PLACED = 2;
+
+/**
+ * The spans of one trace as a tree of requests. A request is one span by which a service was entered, with all spans
+ * of that service below it folded in; an outgoing call is its outermost CLIENT span, or, where the caller made no
+ * CLIENT span, the callee's own entry span. Spans are numbered 0 to `length` − 1; the columns below are indexed by
+ * that number. One instance is reused for trace after trace.
+ */
+export class TraceTree {
+  length = 0;
+  /** Spans left out because another one has their id, or because their parents run in a circle. */
+  duplicates = 0;
+  cyclic = 0;
+  /** Slot in the arena. */
+  slot = new Int32Array(64);
+  /** Number of the parent span, `ROOT` or `LOST`. */
+  parent = new Int32Array(64);
+  /** Number of the entry span of the request this span belongs to (itself for an entry span), or `NONE`. */
+  request = new Int32Array(64);
+  /** Number of the outermost CLIENT span above or at this span within its request, or `NONE`. */
+  call = new Int32Array(64);
+  /** For an entry span that was called: the span whose interval the caller waited, CLIENT or itself; else `NONE`. */
+  calledBy = new Int32Array(64);
+  /** 1 for spans left out. */
+  dead = new Uint8Array(64);
+  /** Entry spans below a call: first one of each call, and the next one of the same call. */
+  firstCallee = new Int32Array(64);
+  nextCallee = new Int32Array(64);
+  /** Calls of a request: first one of each request, and the next one of the same request. */
+  firstCall = new Int32Array(64);
+  nextCall = new Int32Array(64);
+
+  private state = new Uint8Array(64);
+  private path = new Int32Array(64);
+  private table = new Int32Array(256);
+  private readonly seed: number;
+
+  constructor(seed = 0) {
+    this.seed = seed;
+  }
+
+  /** Lays out the spans of the list that starts at `head`. */
+  load(arena: SpanArena, head: number, count: number, nameOf: (service: number) => string): void {
+    this.reserve(count);
+    this.length = count;
+    this.duplicates = 0;
+    this.cyclic = 0;
+    this.enter(arena, head, nameOf);
+    this.findParents(arena);
+    for (let span = 0; span < count; span += 1) {
+      if (this.state[span] === UNSEEN) this.place(arena, span);
+    }
+    for (let span = 0; span < count; span += 1) {
+      if (this.dead[span] === 0) this.linkCall(span);
+    }
+  }
+
+  isEntry(span: number): boolean {
+    return this.request[span] === span;
+  }
+
+  private enter(arena: SpanArena, head: number, nameOf: (service: number) => string): void {
+    const { table } = this;
+    const mask = this.tableMask();
+    table.fill(NONE, 0, mask + 1);
+    let slot = head;
+    for (let span = 0; span < this.length; span += 1) {
+      this.slot[span] = slot;
+      this.dead[span] = 0;
+      this.state[span] = UNSEEN;
+      this.firstCallee[span] = NONE;
+      this.nextCallee[span] = NONE;
+      this.firstCall[span] = NONE;
+      this.nextCall[span] = NONE;
+      this.request[span] = NONE;
+      this.call[span] = NONE;
+      this.calledBy[span] = NONE;
+      const at = this.probe(arena, arena.spanHigh[slot] ?? 0, arena.spanLow[slot] ?? 0);
+      const holder = table[at] ?? NONE;
+      if (holder === NONE) table[at] = span;
+      else this.settleDuplicate(arena, at, span, nameOf);
+      slot = arena.next[slot] ?? NONE;
+    }
+  }
+
+  /** Keeps one of two spans with the same id, the same one whichever came first. */
+  private settleDuplicate(
+    arena: SpanArena,
+    at: number,
+    span: number,
+    nameOf: (service: number) => string,
+  ): void {
+    const holder = this.table[at] ?? NONE;
+    const wins = precedes(arena, this.slot[span] ?? 0, this.slot[holder] ?? 0, nameOf);
+    const loser = wins ? holder : span;
+    if (wins) this.table[at] = span;
+    this.dead[loser] = 1;
+    this.state[loser] = PLACED;
+    this.duplicates += 1;
+  }
+
+  private findParents(arena: SpanArena): void {
+    for (let span = 0; span < this.length; span += 1) {
+      const slot = this.slot[span] ?? 0;
+      const high = arena.parentHigh[slot] ?? 0;
+      const low = arena.parentLow[slot] ?? 0;
+      if (high === 0 && low === 0) {
+        this.parent[span] = ROOT;
+        continue;
+      }
+      const found = this.table[this.probe(arena, high, low)] ?? NONE;
+      this.parent[span] = found === NONE ? LOST : found;
+    }
+  }
+
+  /** Places a span after its ancestors; ancestors that lead back to themselves are left out. */
+  private place(arena: SpanArena, from: number): void {
+    let depth = 0;
+    let span = from;
+    while (span >= 0 && this.state[span] === UNSEEN) {
+      this.state[span] = ON_PATH;
+      this.path[depth] = span;
+      depth += 1;
+      span = this.parent[span] ?? LOST;
+    }
+    const closesCircle = span >= 0 && this.state[span] === ON_PATH;
+    let inCircle = closesCircle;
+    while (depth > 0) {
+      depth -= 1;
+      const current = this.path[depth] ?? 0;
+      this.state[current] = PLACED;
+      if (inCircle) {
+        this.dead[current] = 1;
+        this.cyclic += 1;
+        if (current === span) inCircle = false;
+      } else {
+        this.classify(arena, current);
+      }
+    }
+  }
+
+  private classify(arena: SpanArena, span: number): void {
+    const parent = this.parent[span] ?? LOST;
+    if (parent >= 0 && this.dead[parent] === 1) this.parent[span] = LOST;
+    if ((this.parent[span] ?? LOST) < 0) this.classifyTop(arena, span);
+    else this.classifyBelow(arena, span, parent);
+  }
+
+  private classifyTop(arena: SpanArena, span: number): void {
+    const kind = arena.kind[this.slot[span] ?? 0];
+    const entersService = kind === SPAN_KIND.server || kind === SPAN_KIND.consumer;
+    if (this.parent[span] === ROOT || entersService) this.request[span] = span;
+    else if (kind === SPAN_KIND.client) this.call[span] = span;
+  }
+
+  private classifyBelow(arena: SpanArena, span: number, parent: number): void {
+    const slot = this.slot[span] ?? 0;
+    const parentSlot = this.slot[parent] ?? 0;
+    const kind = arena.kind[slot];
+    const sameService = arena.service[slot] === arena.service[parentSlot];
+    const parentCall = this.call[parent] ?? NONE;
+    if (kind === SPAN_KIND.consumer) {
+      this.request[span] = span;
+    } else if (!sameService || (kind === SPAN_KIND.server && parentCall !== NONE)) {
+      this.request[span] = span;
+      const awaited = arena.kind[parentSlot] !== SPAN_KIND.producer;
+      if (awaited) this.calledBy[span] = parentCall === NONE ? span : parentCall;
+    } else {
+      this.request[span] = this.request[parent] ?? NONE;
+      this.call[span] = parentCall === NONE && kind === SPAN_KIND.client ? span : parentCall;
+    }
+  }
+
+  private linkCall(span: number): void {
+    const call = this.calledBy[span] ?? NONE;
+    if (call !== NONE) {
+      this.nextCallee[span] = this.firstCallee[call] ?? NONE;
+      this.firstCallee[call] = span;
+    }
+    const caller = call === span ? (this.parent[span] ?? NONE) : this.call[span] === span ? span : NONE;
+    const request = caller < 0 ? NONE : (this.request[caller] ?? NONE);
+    if (request === NONE) return;
+    this.nextCall[span] = this.firstCall[request] ?? NONE;
+    this.firstCall[request] = span;
+  }
+
+  /** Where in the table the id is, or the empty place where it belongs. */
+  private probe(arena: SpanArena, high: number, low: number): number {
+    const mask = this.tableMask();
+    let hash = Math.imul(high ^ this.seed, 0x85ebca6b) ^ low;
+    hash = Math.imul(hash ^ (hash >>> 15), 0xc2b2ae35);
+    let at = (hash ^ (hash >>> 16)) & mask;
+    for (;;) {
+      const span = this.table[at] ?? NONE;
+      if (span === NONE) return at;
+      const slot = this.slot[span] ?? 0;
+      if (arena.spanHigh[slot] === high && arena.spanLow[slot] === low) return at;
+      at = (at + 1) & mask;
+    }
+  }
+
+  /** The table has a power of two places, at least twice as many as there are spans. */
+  private tableMask(): number {
+    return (1 << (33 - Math.clz32(this.length))) - 1;
+  }
+
+  private reserve(count: number): void {
+    if (count <= this.slot.length) return;
+    const capacity = 1 << (32 - Math.clz32(count));
+    this.slot = new Int32Array(capacity);
+    this.parent = new Int32Array(capacity);
+    this.request = new Int32Array(capacity);
+    this.call = new Int32Array(capacity);
+    this.calledBy = new Int32Array(capacity);
+    this.dead = new Uint8Array(capacity);
+    this.firstCallee = new Int32Array(capacity);
+    this.nextCallee = new Int32Array(capacity);
+    this.firstCall = new Int32Array(capacity);
+    this.nextCall = new Int32Array(capacity);
+    this.state = new Uint8Array(capacity);
+    this.path = new Int32Array(capacity);
+    this.table = new Int32Array(4 * capacity);
+  }
+}
+
+/** A total order of spans with the same id that does not depend on which came first. */
+function precedes(arena: SpanArena, a: number, b: number, nameOf: (service: number) => string): boolean {
+  const columns = [
+    arena.counted,
+    arena.durationNs,
+    arena.startNs,
+    arena.kind,
+    arena.error,
+    arena.parentHigh,
+    arena.parentLow,
+    arena.weight,
+  ];
+  for (const column of columns) {
+    const difference = (column[a] ?? 0) - (column[b] ?? 0);
+    if (difference !== 0) return difference > 0;
+  }
+  const names = [nameOf(arena.service[a] ?? 0), nameOf(arena.service[b] ?? 0)] as const;
+  if (names[0] !== names[1]) return names[0] > names[1];
+  return (arena.names[a] ?? "") > (arena.names[b] ?? "");
+}

@@ -1,0 +1,144 @@
+import type { CallEdge, FlowWindow, Window, WindowSet } from "@tradewind/core/contract/window.ts";
+import type {
+  EdgeAccumulator,
+  FlowAccumulator,
+  IntervalAccumulator,
+  ServiceAccumulator,
+} from "./accumulator.ts";
+import type { Interval } from "./interval.ts";
+import type { NameTable } from "./name-table.ts";
+import type { ResourceView, ServiceResources } from "./resources.ts";
+
+const MAX_CALLEES = 1_000;
+const MAX_FLOW_SERVICES = 5_000;
+const MAX_CONTAINERS = 5_000;
+const SECONDS_PER_NS = 1e-9;
+
+export interface WindowSetInput {
+  readonly interval: Interval;
+  /** Undefined when no span of the interval arrived: then nothing is known, not even that there was no traffic. */
+  readonly measured: IntervalAccumulator | undefined;
+  readonly services: NameTable;
+  readonly resources: ResourceView;
+  /** Namespace of services that the resource view does not know. */
+  readonly namespace: string;
+  /** Told how many called services a window could not list. */
+  readonly onCalleesLeftOut: (count: number) => void;
+}
+
+/** The windows and flows of one interval, ordered by name: equal measurements give equal sets. */
+export function windowSet(input: WindowSetInput): WindowSet {
+  const { interval, measured, services, resources } = input;
+  const known = new Map(services.entries());
+  const names = new Set(resources.services.keys());
+  for (const service of measured?.services.keys() ?? []) names.add(services.nameOf(service));
+  const windows = [...names].sort(byText).map((name) => {
+    const service = known.get(name);
+    const accumulator = service === undefined ? undefined : measured?.services.get(service);
+    const reported = measured !== undefined && service !== undefined;
+    return serviceWindow(input, name, accumulator, reported);
+  });
+  return { startMs: interval.startMs, endMs: interval.endMs, windows, flows: flowWindows(input) };
+}
+
+function serviceWindow(
+  input: WindowSetInput,
+  service: string,
+  accumulator: ServiceAccumulator | undefined,
+  reported: boolean,
+): Window {
+  const { startMs, endMs } = input.interval;
+  const resources = input.resources.services.get(service);
+  return {
+    namespace: resources?.namespace ?? input.namespace,
+    service,
+    startMs,
+    endMs,
+    ...replicas(resources),
+    ...(accumulator === undefined ? (reported ? { requestsPerSecond: 0 } : {}) : traffic(input, accumulator)),
+    callees: accumulator === undefined ? [] : callEdges(input, accumulator),
+    containers: (resources?.containers ?? []).slice(0, MAX_CONTAINERS),
+  };
+}
+
+function replicas(resources: ServiceResources | undefined): Partial<Window> {
+  if (resources === undefined) return {};
+  const { replicasReady, replicasWanted, lastStartedAtMs } = resources;
+  return {
+    ...(replicasReady === undefined ? {} : { replicasReady }),
+    ...(replicasWanted === undefined ? {} : { replicasWanted }),
+    ...(lastStartedAtMs === undefined ? {} : { lastStartedAtMs }),
+  };
+}
+
+function traffic(input: WindowSetInput, accumulator: ServiceAccumulator): Partial<Window> {
+  const requestsPerSecond = accumulator.requests / seconds(input.interval);
+  const ownLatency = accumulator.own.summary();
+  const responseLatency = accumulator.response.summary();
+  // A service can be in an interval for its flows alone, when the request itself was counted before.
+  if (ownLatency === undefined || responseLatency === undefined) return { requestsPerSecond };
+  return {
+    requestsPerSecond,
+    errorRatio: Math.min(1, accumulator.errors / accumulator.requests),
+    ownLatency,
+    responseLatency,
+    inFlight: requestsPerSecond * responseLatency.meanSeconds,
+    ownInFlight: requestsPerSecond * ownLatency.meanSeconds,
+  };
+}
+
+function callEdges(input: WindowSetInput, accumulator: ServiceAccumulator): CallEdge[] {
+  let edges = [...accumulator.callees];
+  if (edges.length > MAX_CALLEES) {
+    input.onCalleesLeftOut(edges.length - MAX_CALLEES);
+    edges = edges.sort(([, a], [, b]) => b.calls - a.calls).slice(0, MAX_CALLEES);
+  }
+  return edges
+    .map(([service, edge]) => callEdge(input.services.nameOf(service), edge, seconds(input.interval)))
+    .sort((a, b) => byText(a.callee, b.callee));
+}
+
+function callEdge(callee: string, edge: EdgeAccumulator, intervalSeconds: number): CallEdge {
+  const transit =
+    edge.measured === 0 ? {} : { transitSeconds: (edge.transitNs / edge.measured) * SECONDS_PER_NS };
+  return {
+    callee,
+    callsPerSecond: edge.calls / intervalSeconds,
+    parallelRatio: Math.min(1, edge.parallelCalls / edge.calls),
+    ...transit,
+  };
+}
+
+function flowWindows(input: WindowSetInput): FlowWindow[] {
+  const flows: FlowWindow[] = [];
+  for (const [service, accumulator] of input.measured?.services ?? []) {
+    const entryService = input.services.nameOf(service);
+    for (const [name, flow] of accumulator.flows) {
+      const window = flowWindow(input, name, entryService, flow);
+      if (window !== undefined) flows.push(window);
+    }
+  }
+  return flows.sort((a, b) => byText(a.entryService, b.entryService) || byText(a.flow, b.flow));
+}
+
+function flowWindow(
+  input: WindowSetInput,
+  flow: string,
+  entryService: string,
+  accumulator: FlowAccumulator,
+): FlowWindow | undefined {
+  const latency = accumulator.latency.summary();
+  if (latency === undefined) return undefined;
+  const services = [...accumulator.services].map((service) => input.services.nameOf(service));
+  return {
+    flow,
+    entryService,
+    requestsPerSecond: accumulator.requests / seconds(input.interval),
+    errorRatio: Math.min(1, accumulator.errors / accumulator.requests),
+    latency,
+    services: services.sort(byText).slice(0, MAX_FLOW_SERVICES),
+  };
+}
+
+const seconds = ({ startMs, endMs }: Interval): number => (endMs - startMs) / 1e3;
+const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
