@@ -55,6 +55,9 @@ export const Wish = z.strictObject({
     cpuMaxCores: z.number().positive(),
     memoryMinBytes: z.number().positive(),
     memoryMaxBytes: z.number().positive(),
+    /** Sizes are multiples of these; absent means any size. */
+    cpuStepCores: z.number().positive().optional(),
+    memoryStepBytes: z.number().positive().optional(),
   }),
 });
 export type Wish = z.infer<typeof Wish>;

@@ -25,6 +25,7 @@ export const DecisionRecord = z.strictObject({
     previous: Allocation.optional(),
     previousDecidedAtMs: EpochMs.optional(),
     exporterStartedAtMs: EpochMs,
+    predictorStartedAtMs: EpochMs.optional(),
     staleAfterSeconds: z.number().positive(),
     restartGraceSeconds: NonNegative,
   }),
@@ -53,3 +54,41 @@ export const Recommendation = z.strictObject({
   decisionId: z.string(),
 });
 export type Recommendation = z.infer<typeof Recommendation>;
+
+/** A recommendation as the exporter serves it, with what a reader needs to judge it. */
+export const ServedRecommendation = z.strictObject({
+  ...Recommendation.shape,
+  /** Time since the decision. */
+  ageSeconds: NonNegative,
+  /** False once `validUntilMs` has passed: KEDA is then answered UNAVAILABLE. */
+  valid: z.boolean(),
+  /** What the policy asked for before the guard. */
+  wished: Allocation,
+  /** Guard steps that changed it, in order. */
+  guard: z.array(z.strictObject({ step: z.string().max(64), reason: z.string().max(500) })).max(64),
+  /** Why the newest wish led to no decision; the one shown is then an older one. */
+  refused: z.string().max(1_000).optional(),
+});
+export type ServedRecommendation = z.infer<typeof ServedRecommendation>;
+
+export const RECOMMENDATIONS_SCHEMA = "tradewind.dev/recommendations/v1";
+
+/** Everything Tradewind recommends now: `GET /v1/recommendations` of the exporter. */
+export const RecommendationList = z.strictObject({
+  schema: z.literal(RECOMMENDATIONS_SCHEMA),
+  servedAtMs: EpochMs,
+  /** The predictor as the exporter sees it. */
+  predictor: z.strictObject({
+    /** False when the last poll failed. */
+    reachable: z.boolean(),
+    problem: z.string().max(1_000).optional(),
+    lastPlanAtMs: EpochMs.optional(),
+    policy: PolicyName.optional(),
+    policyReason: z.string().max(500).optional(),
+  }),
+  application: ObjectName.optional(),
+  objective: z.strictObject({ percentile: Ratio, seconds: z.number().positive() }).optional(),
+  measuredLatencySeconds: NonNegative.optional(),
+  recommendations: z.array(ServedRecommendation).max(20_000),
+});
+export type RecommendationList = z.infer<typeof RecommendationList>;

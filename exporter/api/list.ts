@@ -1,0 +1,48 @@
+import { RECOMMENDATIONS_SCHEMA } from "@tradewind/core/contract/recommendation.ts";
+import type { RecommendationList, ServedRecommendation } from "@tradewind/core/contract/recommendation.ts";
+import type { PlanSourceStatus } from "../source/plan-source.ts";
+import type { Recommender } from "../recommender.ts";
+import type { BookEntry } from "../store/book.ts";
+
+/** Everything recommended now, sorted by namespace and service. */
+export function recommendationList(
+  recommender: Recommender,
+  predictor: PlanSourceStatus,
+  nowMs: number,
+): RecommendationList {
+  const { plan, problem, reachable } = predictor;
+  const recommendations = [...recommender.book.entries()]
+    .map((entry) => served(entry, recommender, nowMs))
+    .sort((a, b) => compare(a.namespace, b.namespace) || compare(a.service, b.service));
+  return {
+    schema: RECOMMENDATIONS_SCHEMA,
+    servedAtMs: nowMs,
+    predictor: {
+      reachable,
+      ...(problem === undefined ? {} : { problem }),
+      ...(plan === undefined
+        ? {}
+        : { lastPlanAtMs: plan.plannedAtMs, policy: plan.policy, policyReason: plan.policyReason }),
+    },
+    ...(plan === undefined ? {} : { application: plan.application, objective: plan.objective }),
+    ...(plan?.measuredLatencySeconds === undefined
+      ? {}
+      : { measuredLatencySeconds: plan.measuredLatencySeconds }),
+    recommendations,
+  };
+}
+
+function served(entry: BookEntry, recommender: Recommender, nowMs: number): ServedRecommendation {
+  const { record, recommendation } = entry;
+  const { refusal } = recommender.find(record.namespace, record.service);
+  return {
+    ...recommendation,
+    ageSeconds: Math.max(0, nowMs - record.decidedAtMs) / 1e3,
+    valid: recommender.isValid(entry, nowMs),
+    wished: record.wish.allocation,
+    guard: record.actions.map(({ step, reason }) => ({ step, reason })),
+    ...(refusal === undefined ? {} : { refused: `${refusal.step}: ${refusal.reason}`.slice(0, 1_000) }),
+  };
+}
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -1,0 +1,148 @@
+import fastify from "fastify";
+import type { FastifyInstance, FastifyReply } from "fastify";
+import { describeError, TradewindError } from "@tradewind/core/errors.ts";
+import type { Logger } from "@tradewind/core/log.ts";
+import type { RecommendationList } from "@tradewind/core/contract/recommendation.ts";
+import { loadPage } from "../web/page.ts";
+
+/** What the HTTP side reads. All of it is memory. */
+export interface ApiSurroundings {
+  readonly list: () => RecommendationList;
+  readonly decisionJson: (id: string) => string | undefined;
+  readonly historyJson: (namespace: string, service: string) => string[];
+  /** What stands in the way of good answers; empty when all is well. */
+  readonly missing: () => string[];
+  readonly metrics: () => Promise<string>;
+  readonly log: Logger;
+}
+
+/** A listening HTTP API. */
+export interface ApiServer {
+  readonly address: string;
+  /** From now on `/readyz` says 503, so that nobody new is sent here. */
+  drain(): void;
+  stop(): Promise<void>;
+}
+
+const MAX_CONNECTIONS = 512;
+const SECURITY_HEADERS = {
+  "cache-control": "no-store",
+  "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+  "cross-origin-resource-policy": "same-origin",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+} as const;
+
+/**
+ * Serves metrics, recommendations, decision records, health and the web page. Nothing can be changed through it.
+ * @throws TradewindError `listen-failed` naming the address
+ */
+export async function serveApi(
+  listen: { host: string; port: number },
+  surroundings: ApiSurroundings,
+): Promise<ApiServer> {
+  let draining = false;
+  const server = fastify({
+    bodyLimit: 1_024,
+    connectionTimeout: 10_000,
+    requestTimeout: 10_000,
+    keepAliveTimeout: 60_000,
+    routerOptions: { maxParamLength: 256 },
+    http: { maxHeaderSize: 16_384 },
+    forceCloseConnections: true,
+  });
+  server.server.maxConnections = MAX_CONNECTIONS;
+  server.addHook("onRequest", async (_request, reply) => {
+    reply.headers(SECURITY_HEADERS);
+  });
+  setErrors(server, surroundings.log);
+  setHealth(server, surroundings, () => draining);
+  setData(server, surroundings);
+  setPage(server);
+  try {
+    const address = await server.listen({ host: listen.host, port: listen.port });
+    return {
+      address,
+      drain: () => {
+        draining = true;
+      },
+      stop: () => server.close(),
+    };
+  } catch (error) {
+    await server.close();
+    const where = `${listen.host}:${listen.port}`;
+    throw new TradewindError(
+      "listen-failed",
+      `cannot listen on http://${where}; is another exporter running?`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+function setHealth(server: FastifyInstance, { missing }: ApiSurroundings, isDraining: () => boolean): void {
+  server.get("/healthz", async () => ({ status: "ok" }));
+  server.get("/readyz", async (_request, reply) => {
+    const ready = !isDraining();
+    reply.code(ready ? 200 : 503);
+    return { ready, missing: ready ? missing() : ["the exporter is stopping"] };
+  });
+}
+
+function setData(server: FastifyInstance, surroundings: ApiSurroundings): void {
+  server.get("/metrics", async (_request, reply) => {
+    const text = await surroundings.metrics();
+    return reply.type("text/plain; version=0.0.4; charset=utf-8").send(text);
+  });
+  server.get("/v1/recommendations", async () => surroundings.list());
+  server.get<{ Params: { id: string } }>("/v1/decisions/:id", async ({ params }, reply) => {
+    const json = surroundings.decisionJson(params.id);
+    if (json !== undefined) return sendJson(reply, json);
+    return problem(reply, 404, "unknown-decision", [
+      "no decision has this id any more;",
+      "the ids in force are in /v1/recommendations as decisionId",
+    ]);
+  });
+  server.get<{ Querystring: { namespace?: unknown; service?: unknown } }>(
+    "/v1/decisions",
+    async ({ query: { namespace, service } }, reply) => {
+      if (typeof namespace !== "string" || typeof service !== "string") {
+        return problem(reply, 400, "invalid-query", ["ask with ?namespace=NAME&service=NAME"]);
+      }
+      return sendJson(reply, `{"decisions":[${surroundings.historyJson(namespace, service).join(",")}]}`);
+    },
+  );
+}
+
+function setPage(server: FastifyInstance): void {
+  const page = loadPage();
+  server.get("/", async (_request, reply) =>
+    reply
+      .header("content-security-policy", page.contentSecurityPolicy)
+      .type("text/html; charset=utf-8")
+      .send(page.html),
+  );
+}
+
+function setErrors(server: FastifyInstance, log: Logger): void {
+  server.setNotFoundHandler(async (_request, reply) =>
+    problem(reply, 404, "not-found", [
+      "there are / /metrics /v1/recommendations /v1/decisions/{id}",
+      "/v1/decisions?namespace=&service= /healthz /readyz",
+    ]),
+  );
+  server.setErrorHandler(async (error: unknown, _request, reply) => {
+    const given = error instanceof Error && "statusCode" in error ? Number(error.statusCode) : 500;
+    if (given >= 400 && given < 500) return problem(reply, given, "bad-request", [describeError(error)]);
+    log.error({ problem: describeError(error) }, "request failed");
+    return problem(reply, 500, "internal", ["the exporter failed on this request; its log says why"]);
+  });
+}
+
+const sendJson = (reply: FastifyReply, json: string) =>
+  reply.type("application/json; charset=utf-8").send(json);
+
+const problem = (reply: FastifyReply, code: number, error: string, message: readonly string[]) =>
+  reply.code(code).send({ error, message: message.join(" ") });

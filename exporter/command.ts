@@ -1,0 +1,57 @@
+import { Option } from "commander";
+import type { Command } from "commander";
+import { LOG_LEVELS } from "@tradewind/core/log.ts";
+import { startExporter } from "./exporter.ts";
+import type { ExporterInput } from "./options.ts";
+
+interface Flags {
+  listen: string;
+  grpcListen: string;
+  predictor: string;
+  state?: string;
+  staleAfter: string;
+  restartGrace: string;
+  logLevel: (typeof LOG_LEVELS)[number];
+  "tls.cert"?: string;
+  "tls.key"?: string;
+  "tls.clientCa"?: string;
+}
+
+const EXAMPLES = `
+Examples:
+  tradewind exporter --predictor http://127.0.0.1:9811 --state /var/lib/tradewind
+      Serve KEDA on 127.0.0.1:9813, and the web page on http://127.0.0.1:9812.
+  tradewind exporter --grpc-listen 0.0.0.0:9813 --tls.cert tls.crt --tls.key tls.key --tls.client-ca ca.crt
+      Serve KEDA across the network, with mutual TLS; renewed files are taken up without a restart.`;
+
+/** Adds what `tradewind exporter` takes and does. */
+export function configure(command: Command): void {
+  command
+    .description("KEDA external scaler: guards, serves and remembers what the predictor recommends")
+    .option("--listen <host:port>", "HTTP: web page, metrics, API", "127.0.0.1:9812")
+    .option("--grpc-listen <host:port>", "gRPC: KEDA", "127.0.0.1:9813")
+    .option("--predictor <url>", "where plans come from", "http://127.0.0.1:9811")
+    .option("--state <directory>", "keep decisions here across restarts")
+    .option("--stale-after <duration>", "how long a decision may be served after its measurements", "5m")
+    .option("--restart-grace <duration>", "take nothing away this long after a start", "120s")
+    .option("--tls.cert <file>", "certificate of the gRPC port, PEM")
+    .option("--tls.key <file>", "its key, PEM")
+    .option("--tls.client-ca <file>", "authority that KEDA's client certificate must come from, PEM")
+    .addOption(new Option("--log-level <level>", "what to log").choices(LOG_LEVELS).default("info"))
+    .addHelpText("after", EXAMPLES)
+    .action(async (flags: Flags) => {
+      const running = await startExporter(inputOf(flags));
+      const stop = (): void => {
+        void running.stop().then(() => process.exit(0));
+      };
+      process.once("SIGTERM", stop).once("SIGINT", stop);
+      const { addresses } = running;
+      process.stdout.write(`${JSON.stringify({ process: "exporter", ready: true, addresses })}\n`);
+    });
+}
+
+function inputOf(flags: Flags): ExporterInput {
+  const { "tls.cert": cert, "tls.key": key, "tls.clientCa": clientCa, ...rest } = flags;
+  if (cert === undefined && key === undefined && clientCa === undefined) return rest;
+  return { ...rest, tls: { cert: cert ?? "", key: key ?? "", clientCa } };
+}

@@ -1,0 +1,83 @@
+import type { Allocation, Plan, Wish } from "@tradewind/core/contract/plan.ts";
+import type { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
+import { contentHash } from "@tradewind/core/hash.ts";
+import { guard } from "./guard/guard.ts";
+
+/** What stays the same for all decisions of one exporter. */
+export interface DecisionRules {
+  readonly exporterStartedAtMs: number;
+  /** How long a decision may be served after its measurements were taken, s. */
+  readonly staleAfterSeconds: number;
+  readonly restartGraceSeconds: number;
+}
+
+/** The plan a wish belongs to. */
+export type PlanHeader = Pick<Plan, "application" | "sequence" | "predictorStartedAtMs" | "plannedAtMs">;
+
+/** The decision before this one. */
+export interface PreviousDecision {
+  readonly final: Allocation;
+  readonly decidedAtMs: number;
+}
+
+/** A wish that led to no decision. */
+export interface Refusal {
+  readonly namespace: string;
+  readonly service: string;
+  readonly step: string;
+  readonly reason: string;
+}
+
+export type Decision = { readonly record: DecisionRecord } | { readonly refusal: Refusal };
+
+/**
+ * Turns a wish into a decision. The time of the decision is the time of the plan, not of its arrival, so that two
+ * exporters that read the same plan at different moments decide the same.
+ */
+export function decide(
+  wish: Wish,
+  plan: PlanHeader,
+  previous: PreviousDecision | undefined,
+  rules: DecisionRules,
+  nowMs: number,
+): Decision {
+  const decidedAtMs = Math.min(plan.plannedAtMs, nowMs);
+  const context: DecisionRecord["context"] = {
+    ...(previous === undefined
+      ? {}
+      : { previous: previous.final, previousDecidedAtMs: previous.decidedAtMs }),
+    ...rules,
+    predictorStartedAtMs: plan.predictorStartedAtMs,
+  };
+  const { namespace, service } = wish;
+  const outcome = guard({ ...context, wish, decidedAtMs });
+  if (outcome.refusal !== undefined) return { refusal: { namespace, service, ...outcome.refusal } };
+  return {
+    record: {
+      id: decisionId(wish, plan, rules),
+      application: plan.application,
+      namespace,
+      service,
+      decidedAtMs,
+      validUntilMs: validUntilMs(wish, decidedAtMs, rules.staleAfterSeconds),
+      wish,
+      context,
+      actions: outcome.actions,
+      final: outcome.final,
+    },
+  };
+}
+
+/** A decision lives as long as its measurements are fresh: counted from the end of their window, which may lie a window before the plan. */
+function validUntilMs(wish: Wish, decidedAtMs: number, staleAfterSeconds: number): number {
+  return Math.min(wish.inputs.windowEndMs, decidedAtMs) + staleAfterSeconds * 1e3;
+}
+
+/** Sorts by time, and differs between exporters, because their records differ. */
+function decisionId(wish: Wish, plan: PlanHeader, rules: DecisionRules): string {
+  const { namespace, service } = wish;
+  const { sequence, predictorStartedAtMs, plannedAtMs } = plan;
+  const { exporterStartedAtMs } = rules;
+  const hash = contentHash({ namespace, service, sequence, predictorStartedAtMs, exporterStartedAtMs });
+  return `${Math.trunc(plannedAtMs).toString(36).padStart(9, "0")}-${hash}`;
+}

@@ -1,0 +1,138 @@
+import { randomInt } from "node:crypto";
+import { systemClock } from "@tradewind/core/clock.ts";
+import type { Clock } from "@tradewind/core/clock.ts";
+import { parseWith } from "@tradewind/core/config.ts";
+import { createLog } from "@tradewind/core/log.ts";
+import type { Logger } from "@tradewind/core/log.ts";
+import { seededRng } from "@tradewind/core/rng.ts";
+import type { Running } from "@tradewind/core/running.ts";
+import { recommendationList } from "./api/list.ts";
+import { serveApi } from "./api/server.ts";
+import { ReloadingCredentials } from "./keda/credentials.ts";
+import { serveScaler } from "./keda/server.ts";
+import { ActivityStreams } from "./keda/streams.ts";
+import { ExporterOptions } from "./options.ts";
+import type { ExporterInput } from "./options.ts";
+import { ExporterMetrics } from "./prometheus/metrics.ts";
+import { registerProcess } from "./prometheus/process.ts";
+import { registerRecommendations } from "./prometheus/recommendations.ts";
+import { Recommender } from "./recommender.ts";
+import { PlanClient } from "./source/plan-client.ts";
+import { PlanSource } from "./source/plan-source.ts";
+import { DecisionBook } from "./store/book.ts";
+import type { BookEntry } from "./store/book.ts";
+import { StateKeeper } from "./store/keeper.ts";
+import { StateFile } from "./store/state-file.ts";
+
+const LOOPBACK = /^(127\.|localhost$|::1$)/;
+
+/** What a test may put in place of the real thing. */
+export interface ExporterEdges {
+  readonly clock?: Clock;
+  readonly log?: Logger;
+}
+
+/**
+ * Starts an exporter: reads back its last decisions, serves KEDA and HTTP from memory, and polls the predictor beside.
+ * Addresses: `http` (URL) and `grpc` (`host:port`).
+ * @throws TradewindError when an option is wrong, an address is taken or the certificates cannot be used
+ */
+export async function startExporter(input: ExporterInput, edges: ExporterEdges = {}): Promise<Running> {
+  const options = parseWith(ExporterOptions, input, "exporter options");
+  const clock = edges.clock ?? systemClock;
+  const log = edges.log ?? createLog("exporter", options.logLevel);
+  const metrics = new ExporterMetrics();
+  const { streamLifetimeMs, ...limits } = options.scaler;
+  const streams = new ActivityStreams({ maxStreams: limits.maxStreams, lifetimeMs: streamLifetimeMs });
+  const keeper = new StateKeeper(options.state === undefined ? undefined : new StateFile(options.state), {
+    clock,
+    log,
+    counter: metrics,
+  });
+  const recommender = new Recommender(
+    new DecisionBook(),
+    {
+      exporterStartedAtMs: clock.nowMs(),
+      staleAfterSeconds: options.staleAfter,
+      restartGraceSeconds: options.restartGrace,
+    },
+    { keeper, clock, counter: metrics, onChange: () => streams.announce() },
+  );
+  const restored = await recommender.restore();
+  const plans = new PlanSource(
+    new PlanClient(options.predictor, options.predictorDeadline * 1e3),
+    { onPlan: (plan) => recommender.takePlan(plan), onPoll: (result) => metrics.polled(result) },
+    { clock, log, rng: seededRng(randomInt(2 ** 31)), staleAfterSeconds: options.staleAfter },
+  );
+  const list = () => recommendationList(recommender, plans.status, clock.nowMs());
+  registerRecommendations(metrics.registry, list);
+  const stopProcessMetrics = registerProcess(metrics.registry, () => streams.size);
+
+  const undo = new AsyncDisposableStack();
+  undo.defer(() => stopProcessMetrics());
+  try {
+    const api = await serveApi(options.listen, {
+      list,
+      decisionJson: (id) => recommender.book.json(id),
+      historyJson: (namespace, service) => recommender.book.historyJson(namespace, service),
+      missing: () => missing(plans, keeper, recommender),
+      metrics: () => metrics.registry.metrics(),
+      log,
+    });
+    undo.defer(() => api.stop());
+    const credentials = await openCredentials(options, log, metrics);
+    undo.defer(() => credentials?.stop());
+    undo.defer(() => keeper.flush());
+    const source = {
+      find: (namespace: string, service: string) => recommender.find(namespace, service),
+      isValid: (entry: BookEntry, nowMs: number) => recommender.isValid(entry, nowMs),
+      predictorProblem: () => plans.status.problem,
+    };
+    const scaler = await serveScaler(
+      options.grpcListen,
+      credentials,
+      { source, streams, nowMs: () => clock.nowMs() },
+      limits,
+      { observer: metrics, monotonicMs: () => clock.monotonicMs() },
+    );
+    undo.defer(() => scaler.stop());
+    if (credentials === undefined && !LOOPBACK.test(options.grpcListen.host)) {
+      log.warn(
+        { grpc: scaler.address },
+        "the scaler port is open to the network without TLS; see docs/keda.md",
+      );
+    }
+    plans.start();
+    undo.defer(() => plans.stop());
+    undo.defer(() => api.drain());
+    log.info({ restored, http: api.address, grpc: scaler.address }, "exporter started");
+
+    let stopping: Promise<void> | undefined;
+    return {
+      addresses: { http: api.address, grpc: scaler.address },
+      stop: () => (stopping ??= undo.disposeAsync()),
+    };
+  } catch (error) {
+    await undo.disposeAsync();
+    throw error;
+  }
+}
+
+function openCredentials(
+  { tls }: ExporterOptions,
+  log: Logger,
+  observer: ExporterMetrics,
+): Promise<ReloadingCredentials | undefined> {
+  if (tls === undefined) return Promise.resolve(undefined);
+  return ReloadingCredentials.open(tls, { everyMs: tls.refreshMs, log, observer });
+}
+
+/** What a person should know who wonders why there are no numbers. */
+function missing(plans: PlanSource, keeper: StateKeeper, { book }: Recommender): string[] {
+  const { problem } = plans.status;
+  return [
+    ...(problem === undefined ? [] : [problem]),
+    ...(keeper.problem === undefined ? [] : [`state is kept in memory only: ${keeper.problem}`]),
+    ...(book.size > 0 ? [] : ["no decision yet: GetMetrics answers UNAVAILABLE, GetMetricSpec works"]),
+  ];
+}

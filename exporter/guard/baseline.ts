@@ -1,0 +1,66 @@
+import type { Allocation } from "@tradewind/core/contract/plan.ts";
+import type { GuardContext } from "./step.ts";
+
+/**
+ * The replicas a doubtful move must not go below: what the platform runs, and what was last recommended unless that
+ * is stale. Undefined when neither is known.
+ */
+export function baselineReplicas(context: GuardContext): number | undefined {
+  const { replicasWanted, replicasReady } = context.wish.observed;
+  const running = replicasWanted ?? replicasReady;
+  const recommended = previousAllocation(context)?.replicas;
+  if (running === undefined) return recommended;
+  return Math.max(running, recommended ?? 0);
+}
+
+/** The last allocation, unless it was decided longer ago than decisions live. */
+export function previousAllocation(context: GuardContext): Allocation | undefined {
+  const { previous, previousDecidedAtMs, decidedAtMs, staleAfterSeconds } = context;
+  if (previous === undefined || previousDecidedAtMs === undefined) return undefined;
+  return decidedAtMs - previousDecidedAtMs <= staleAfterSeconds * 1e3 ? previous : undefined;
+}
+
+/**
+ * The allocation with nothing taken away from the baseline: replicas, and container sizes where both sides state one.
+ * Never above the service's maximum. Returns the same object when nothing had to be held.
+ */
+export function holdAtBaseline(allocation: Allocation, context: GuardContext, baseline: number): Allocation {
+  const { bounds } = context.wish;
+  const previous = previousAllocation(context);
+  const ceiling = Math.max(bounds.minReplicas, bounds.maxReplicas);
+  const replicas = Math.max(allocation.replicas, Math.min(baseline, ceiling));
+  const cpuCores = larger(allocation.cpuCores, previous?.cpuCores, bounds.cpuMaxCores);
+  const memoryBytes = larger(allocation.memoryBytes, previous?.memoryBytes, bounds.memoryMaxBytes);
+  return sameAllocation(allocation, { replicas, cpuCores, memoryBytes })
+    ? allocation
+    : allocationOf(replicas, cpuCores, memoryBytes);
+}
+
+/** An allocation without the parts that are absent. */
+export function allocationOf(
+  replicas: number,
+  cpuCores: number | undefined,
+  memoryBytes: number | undefined,
+): Allocation {
+  return {
+    replicas,
+    ...(cpuCores === undefined ? {} : { cpuCores }),
+    ...(memoryBytes === undefined ? {} : { memoryBytes }),
+  };
+}
+
+/** An allocation whose absent parts may be spelt out. */
+export interface LooseAllocation {
+  readonly replicas: number;
+  readonly cpuCores?: number | undefined;
+  readonly memoryBytes?: number | undefined;
+}
+
+export function sameAllocation(a: LooseAllocation, b: LooseAllocation): boolean {
+  return a.replicas === b.replicas && a.cpuCores === b.cpuCores && a.memoryBytes === b.memoryBytes;
+}
+
+function larger(wished: number | undefined, held: number | undefined, max: number): number | undefined {
+  if (wished === undefined || held === undefined) return wished;
+  return Math.max(wished, Math.min(held, max));
+}

@@ -1,0 +1,47 @@
+import type { Wish } from "@tradewind/core/contract/plan.ts";
+import { allocationOf, sameAllocation } from "./baseline.ts";
+import type { GuardStep } from "./step.ts";
+
+type Bounds = Wish["bounds"];
+
+/**
+ * Keeps the allocation inside the service's minimum and maximum, and rounds container sizes up to whole steps. Where a
+ * maximum lies under its minimum the minimum counts.
+ */
+export const bounds: GuardStep = {
+  name: "bounds",
+  apply: (allocation, { wish }) => {
+    const limits = wish.bounds;
+    const replicas = clamp(allocation.replicas, limits.minReplicas, limits.maxReplicas);
+    const cpuCores = sized(allocation.cpuCores, limits.cpuStepCores, limits.cpuMinCores, limits.cpuMaxCores);
+    const memoryBytes = sized(
+      allocation.memoryBytes,
+      limits.memoryStepBytes,
+      limits.memoryMinBytes,
+      limits.memoryMaxBytes,
+    );
+    const bounded = allocationOf(replicas, cpuCores, memoryBytes);
+    if (sameAllocation(allocation, bounded)) return null;
+    return { allocation: bounded, reason: reason(allocation.replicas, replicas, limits) };
+  },
+};
+
+function reason(wished: number, replicas: number, { minReplicas, maxReplicas }: Bounds): string {
+  if (replicas > wished) return `the service keeps at least ${minReplicas} replicas`;
+  if (replicas < wished) return `the service may have at most ${maxReplicas} replicas`;
+  return "container sizes brought to a whole step inside their bounds";
+}
+
+function clamp(value: number, min: number, max: number): number {
+  return Math.max(min, Math.min(value, max));
+}
+
+function sized(value: number | undefined, step: number | undefined, min: number, max: number) {
+  if (value === undefined) return undefined;
+  return clamp(step === undefined ? value : roundUp(value, step), min, max);
+}
+
+/** The smallest multiple of the step that is not below the value; a rounding error of the division is no reason for one more. */
+function roundUp(value: number, step: number): number {
+  return Math.ceil(value / step - 1e-9) * step;
+}

@@ -1,0 +1,44 @@
+import type { Allocation } from "@tradewind/core/contract/plan.ts";
+import type { DecisionRecord, GuardAction } from "@tradewind/core/contract/recommendation.ts";
+import { sameAllocation } from "./baseline.ts";
+import { bounds } from "./bounds.ts";
+import { missingData } from "./missing-data.ts";
+import { restartGrace } from "./restart-grace.ts";
+import { staleInput } from "./stale-input.ts";
+import type { GuardContext, GuardStep } from "./step.ts";
+
+/**
+ * The steps in the order they have the word. A later step sees what the earlier ones left; each may only hold, add or
+ * refuse, except `bounds`, which applies limits a person set. docs/guard.md explains each.
+ */
+export const GUARD_STEPS: readonly GuardStep[] = [staleInput, missingData, bounds, restartGrace];
+
+/** What the guard made of a wish: a final allocation, or the step that refused and why. */
+export type GuardOutcome =
+  | { readonly final: Allocation; readonly actions: GuardAction[]; readonly refusal?: never }
+  | { readonly refusal: { readonly step: string; readonly reason: string }; readonly final?: never };
+
+/** Walks the steps over the wish. Pure: the same context gives the same numbers bit for bit. */
+export function guard(context: GuardContext, steps: readonly GuardStep[] = GUARD_STEPS): GuardOutcome {
+  let allocation = context.wish.allocation;
+  const actions: GuardAction[] = [];
+  for (const step of steps) {
+    const verdict = step.apply(allocation, context);
+    if (verdict === null) continue;
+    if (verdict.allocation === null) return { refusal: { step: step.name, reason: verdict.reason } };
+    if (sameAllocation(allocation, verdict.allocation)) continue;
+    actions.push({
+      step: step.name,
+      before: allocation,
+      after: verdict.allocation,
+      reason: verdict.reason,
+    });
+    allocation = verdict.allocation;
+  }
+  return { final: allocation, actions };
+}
+
+/** Runs the guard again over what a record says it read. Equal to the record's `final` and `actions` when nothing was tampered with. */
+export function replay(record: DecisionRecord): GuardOutcome {
+  return guard({ ...record.context, wish: record.wish, decidedAtMs: record.decidedAtMs });
+}

@@ -1,0 +1,74 @@
+import type { KnownKey, ScalerRequest } from "./codec.ts";
+import type { Known } from "../recommender.ts";
+
+/** What KEDA is told: a number of replicas, or why there is none. */
+export type Answer =
+  | { readonly replicas: number; readonly problem?: never }
+  | { readonly problem: "invalid-argument" | "unavailable"; readonly message: string };
+
+/** What an answer is made from. */
+export interface AnswerSource {
+  find(namespace: string, service: string): Known;
+  isValid(entry: NonNullable<Known["entry"]>, nowMs: number): boolean;
+  /** What keeps the predictor silent, if it is. */
+  predictorProblem(): string | undefined;
+}
+
+/**
+ * Answers one question about replicas. The namespace is always the ScaledObject's own, so that nobody reads the
+ * numbers of somebody else's services. Doubt is an error and never a number: KEDA then keeps the replicas as they are.
+ */
+export function answer(request: ScalerRequest, source: AnswerSource, nowMs: number): Answer {
+  if (request.problem !== undefined) return invalid(request.problem);
+  if (request.namespace === "") return invalid("the request names no namespace");
+  const service = metadataValue(request, "service", "serviceFromEnv");
+  if (service === undefined) {
+    return invalid("trigger metadata lacks 'service': set it to the service's name in traces (service.name)");
+  }
+  const { entry, refusal } = source.find(request.namespace, service);
+  const name = `service '${quotable(service)}' in namespace '${quotable(request.namespace)}'`;
+  if (entry === undefined)
+    return unavailable(`no decision for ${name} yet: ${unknownBecause(refusal, source)}`);
+
+  const application = metadataValue(request, "application", "applicationFromEnv");
+  if (application !== undefined && application !== entry.record.application) {
+    return unavailable(
+      `${name} belongs to application '${entry.record.application}', not '${quotable(application)}': correct the trigger metadata`,
+    );
+  }
+  if (!source.isValid(entry, nowMs)) {
+    const ageSeconds = Math.round(Math.max(0, nowMs - entry.record.decidedAtMs) / 1e3);
+    const why = refusal === undefined ? source.predictorProblem() : `${refusal.step}: ${refusal.reason}`;
+    return unavailable(
+      `the last decision for ${name} is ${ageSeconds} s old and no longer valid: ${why ?? "the predictor plans without it"}`,
+    );
+  }
+  const { replicas } = entry.record.final;
+  if (!Number.isSafeInteger(replicas) || replicas < 0) return unavailable(`no usable number for ${name}`);
+  return { replicas };
+}
+
+function unknownBecause(refusal: Known["refusal"], source: AnswerSource): string {
+  if (refusal !== undefined) return `${refusal.step}: ${refusal.reason}`;
+  return (
+    source.predictorProblem() ??
+    "the plan does not name it; check 'service' against service.name in the traces"
+  );
+}
+
+function metadataValue({ metadata }: ScalerRequest, ...keys: readonly KnownKey[]): string | undefined {
+  for (const key of keys) {
+    const value = metadata.get(key)?.trim();
+    if (value !== undefined && value !== "") return value;
+  }
+  return undefined;
+}
+
+/** Foreign text fit for a message: no control characters, no lone surrogates, short. */
+function quotable(text: string): string {
+  const cleaned = text.toWellFormed().replaceAll(/\p{C}/gu, "\u{fffd}");
+  return cleaned.length > 80 ? `${cleaned.slice(0, 80).toWellFormed()}…` : cleaned;
+}
+
+const invalid = (message: string): Answer => ({ problem: "invalid-argument", message });
+const unavailable = (message: string): Answer => ({ problem: "unavailable", message });

@@ -1,0 +1,74 @@
+import { z } from "zod";
+import { parseDurationSeconds } from "@tradewind/core/units.ts";
+import { LOG_LEVELS } from "@tradewind/core/log.ts";
+
+const HOST_PORT = /^(\[[0-9a-fA-F:.]+\]|[^\s:[\]/]+):(\d{1,5})$/;
+
+/** `host:port`, IPv6 hosts in brackets; port 0 takes a free one. */
+const ListenAddress = z.string().transform((text, context) => {
+  const [, host, digits] = HOST_PORT.exec(text) ?? [];
+  const port = Number(digits);
+  if (host === undefined || port > 65_535) {
+    context.addIssue(`'${text}' is not host:port; write for example 127.0.0.1:9813`);
+    return z.NEVER;
+  }
+  return { host: host.replace(/^\[(.*)\]$/, "$1"), port };
+});
+
+/** A duration such as `90s` or a number of seconds. */
+const Duration = z.union([z.number().min(0), z.string()]).transform((value, context) => {
+  try {
+    return typeof value === "number" ? value : parseDurationSeconds(value);
+  } catch (error) {
+    context.addIssue(error instanceof Error ? error.message : "not a duration");
+    return z.NEVER;
+  }
+});
+
+const Tls = z.strictObject({
+  cert: z.string().min(1, "missing; give --tls.cert and --tls.key together"),
+  key: z.string().min(1, "missing; give --tls.cert and --tls.key together"),
+  /** Clients must then show a certificate of this authority. */
+  clientCa: z.string().min(1).optional(),
+  refreshMs: z.number().min(10).default(10_000),
+});
+
+/** Everything an exporter can be told. Durations are kept in seconds. */
+export const ExporterOptions = z.strictObject({
+  listen: ListenAddress.prefault("127.0.0.1:9812"),
+  grpcListen: ListenAddress.prefault("127.0.0.1:9813"),
+  predictor: z.url({ protocol: /^https?$/ }).default("http://127.0.0.1:9811"),
+  /** Directory for the decisions in force; without it they live in memory only. */
+  state: z.string().min(1).optional(),
+  /**
+   * Lifetime of a decision, counted from the end of the measurements behind it. Five minutes outlive a restart of the
+   * predictor with its first back-offs and are the window in which an HPA by default does not scale down on newer,
+   * lower numbers; beyond that the forecast horizon is used up too, and KEDA's fallback knows more than we do.
+   */
+  staleAfter: Duration.pipe(z.number().min(1).max(86_400)).prefault("5m"),
+  restartGrace: Duration.pipe(z.number().min(0).max(86_400)).prefault("120s"),
+  tls: Tls.optional(),
+  logLevel: z.enum(LOG_LEVELS).default("info"),
+  /** Longest wait for one answer of the predictor. */
+  predictorDeadline: Duration.pipe(z.number().min(0.05).max(60)).prefault("1s"),
+  scaler: z
+    .strictObject({
+      maxRequestBytes: z
+        .number()
+        .int()
+        .min(1_024)
+        .default(2 * 2 ** 20),
+      deadlineMs: z.number().int().min(10).default(5_000),
+      maxCalls: z.number().int().min(1).default(2_048),
+      maxStreams: z.number().int().min(1).default(20_000),
+      streamLifetimeMs: z.number().int().min(10).default(600_000),
+      keepaliveMs: z.number().int().min(100).default(30_000),
+      keepaliveTimeoutMs: z.number().int().min(100).default(10_000),
+      connectionAgeMs: z.number().int().min(100).default(300_000),
+      connectionAgeGraceMs: z.number().int().min(0).default(660_000),
+    })
+    .prefault({}),
+});
+export type ExporterOptions = z.output<typeof ExporterOptions>;
+/** As a caller may write them: every field has a default. */
+export type ExporterInput = z.input<typeof ExporterOptions>;

@@ -1,0 +1,24 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+
+const SLICE_MS = 0.5;
+
+/**
+ * Maps a long list in slices of half a millisecond with a turn of the event loop between them, so that answers on the
+ * gRPC port do not wait for a plan of thousands of services.
+ */
+export async function mapInSlices<In, Out>(
+  items: readonly In[],
+  map: (item: In) => Out,
+  monotonicMs: () => number,
+): Promise<Out[]> {
+  const results: Out[] = [];
+  let sliceEndMs = monotonicMs() + SLICE_MS;
+  for (const item of items) {
+    if (monotonicMs() >= sliceEndMs) {
+      await nextTurn();
+      sliceEndMs = monotonicMs() + SLICE_MS;
+    }
+    results.push(map(item));
+  }
+  return results;
+}

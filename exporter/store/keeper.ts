@@ -1,0 +1,104 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Clock } from "@tradewind/core/clock.ts";
+import { describeError } from "@tradewind/core/errors.ts";
+import type { Logger } from "@tradewind/core/log.ts";
+import type { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
+import type { StateFile } from "./state-file.ts";
+
+/** Counts what happened to the state file. */
+export interface StateCounter {
+  stateEvent(event: "saved" | "save-failed" | "read" | "corrupt" | "unreadable"): void;
+}
+
+/** Keeps decisions on disk without ever holding anything up for long: one write at a time, the newest state next. */
+export class StateKeeper {
+  readonly #file: StateFile | undefined;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #counter: StateCounter;
+  #writing: Promise<void> | undefined;
+  #next: readonly string[] | undefined;
+  #lastProblem: string | undefined;
+
+  /** Without a file everything stays in memory. */
+  constructor(file: StateFile | undefined, options: { clock: Clock; log: Logger; counter: StateCounter }) {
+    this.#file = file;
+    this.#clock = options.clock;
+    this.#log = options.log;
+    this.#counter = options.counter;
+  }
+
+  /** Why the last read or write failed, for `/readyz`. */
+  get problem(): string | undefined {
+    return this.#lastProblem;
+  }
+
+  /** Decisions of the life before, or none: a bad file is set aside and the exporter goes on without it. */
+  async load(): Promise<DecisionRecord[]> {
+    if (this.#file === undefined) return [];
+    try {
+      const loaded = await this.#file.load(this.#clock.nowMs());
+      if (loaded.kind === "absent") return [];
+      if (loaded.kind === "corrupt") {
+        const { error, setAsidePath } = loaded;
+        this.#counter.stateEvent("corrupt");
+        this.#log.error(
+          { problem: describeError(error), setAsidePath },
+          "state set aside, starting without it",
+        );
+        return [];
+      }
+      this.#counter.stateEvent("read");
+      return loaded.decisions;
+    } catch (error) {
+      this.#fail("unreadable", error);
+      return [];
+    }
+  }
+
+  /**
+   * Writes these records. Resolves when they are safe on disk or could not be written, and in any case after
+   * `patienceMs`; the write then goes on by itself.
+   */
+  async save(recordsJson: readonly string[], patienceMs: number): Promise<void> {
+    if (this.#file === undefined) return;
+    this.#next = recordsJson;
+    this.#writing ??= this.#drain(this.#file).finally(() => {
+      this.#writing = undefined;
+    });
+    const timer = new AbortController();
+    await Promise.race([
+      this.#writing,
+      delay(patienceMs, undefined, { signal: timer.signal, ref: false }).catch(() => undefined),
+    ]);
+    timer.abort();
+  }
+
+  /** Waits for the write under way. */
+  async flush(): Promise<void> {
+    await this.#writing;
+  }
+
+  async #drain(file: StateFile): Promise<void> {
+    while (this.#next !== undefined) {
+      const records = this.#next;
+      this.#next = undefined;
+      try {
+        await file.save(records, this.#clock.nowMs());
+        this.#counter.stateEvent("saved");
+        if (this.#lastProblem !== undefined)
+          this.#log.info({ path: file.path }, "state can be written again");
+        this.#lastProblem = undefined;
+      } catch (error) {
+        this.#fail("save-failed", error);
+      }
+    }
+  }
+
+  #fail(event: "save-failed" | "unreadable", error: unknown): void {
+    const problem = describeError(error);
+    this.#counter.stateEvent(event);
+    if (problem !== this.#lastProblem) this.#log.error({ problem }, "going on in memory");
+    this.#lastProblem = problem;
+  }
+}

@@ -1,0 +1,128 @@
+import { mkdir, open, readFile, rename } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { z } from "zod";
+import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
+import { EpochMs } from "@tradewind/core/contract/quantity.ts";
+import { parseJsonWith } from "@tradewind/core/config.ts";
+import { TradewindError } from "@tradewind/core/errors.ts";
+
+const STATE_SCHEMA = "tradewind.dev/exporter-state/v1";
+const STATE_FILE = "decisions.json";
+const MAX_STATE_BYTES = 256 * 2 ** 20;
+const CHUNK_CHARACTERS = 256 * 1024;
+
+/** What an exporter keeps across its restarts: the decision in force of every service. */
+const ExporterState = z.strictObject({
+  schema: z.literal(STATE_SCHEMA),
+  savedAtMs: EpochMs,
+  decisions: z.array(DecisionRecord).max(20_000),
+});
+
+/** What reading the state came to. */
+export type LoadedState =
+  | { readonly kind: "absent" }
+  | { readonly kind: "read"; readonly savedAtMs: number; readonly decisions: DecisionRecord[] }
+  /** The file could not be used and lies at `setAsidePath` now. */
+  | { readonly kind: "corrupt"; readonly error: TradewindError; readonly setAsidePath: string };
+
+/**
+ * The state file of one exporter. Every save writes a whole new file, flushes it to the disk and renames it over the
+ * old one, so that at any moment the disk holds one complete state. One writer per directory.
+ */
+export class StateFile {
+  readonly path: string;
+
+  constructor(directory: string) {
+    this.path = join(directory, STATE_FILE);
+  }
+
+  /**
+   * Reads the state back. A file that is truncated, not ours or of another version is renamed to
+   * `decisions.json.corrupt-<time>` and reported, never deleted.
+   * @throws TradewindError `state-unreadable` when the disk itself refuses
+   */
+  async load(nowMs: number): Promise<LoadedState> {
+    try {
+      const text = await this.#read();
+      if (text === undefined) return { kind: "absent" };
+      const { savedAtMs, decisions } = parseJsonWith(ExporterState, text, `state file ${this.path}`);
+      return { kind: "read", savedAtMs, decisions };
+    } catch (error) {
+      if (!(error instanceof TradewindError)) {
+        throw new TradewindError("state-unreadable", `cannot read ${this.path}; check owner and mode`, {
+          cause: error,
+        });
+      }
+      const setAsidePath = `${this.path}.corrupt-${new Date(nowMs).toISOString().replaceAll(":", "")}`;
+      await rename(this.path, setAsidePath);
+      return { kind: "corrupt", error, setAsidePath };
+    }
+  }
+
+  /**
+   * Replaces the state by these records, given as JSON.
+   * @throws TradewindError `state-unwritable` when the disk is full or refuses; the state before is then untouched
+   */
+  async save(recordsJson: readonly string[], nowMs: number): Promise<void> {
+    const temporary = `${this.path}.tmp`;
+    try {
+      await mkdir(dirname(this.path), { recursive: true, mode: 0o700 });
+      const file = await open(temporary, "w", 0o600);
+      try {
+        await file.writeFile(chunks(recordsJson, nowMs));
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      await rename(temporary, this.path);
+      await syncDirectory(dirname(this.path));
+    } catch (error) {
+      throw new TradewindError(
+        "state-unwritable",
+        `cannot write ${this.path}; free space or check the mode of the directory`,
+        { cause: error },
+      );
+    }
+  }
+
+  async #read(): Promise<string | undefined> {
+    try {
+      const file = await open(this.path, "r");
+      try {
+        const { size } = await file.stat();
+        if (size > MAX_STATE_BYTES) {
+          throw new TradewindError("invalid-input", `${this.path} is too large: ${size} bytes`);
+        }
+        return await readFile(file, "utf8");
+      } finally {
+        await file.close();
+      }
+    } catch (error) {
+      if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+      throw error;
+    }
+  }
+}
+
+/** The document in pieces, so that thousands of records never hold up the event loop. */
+function* chunks(recordsJson: readonly string[], savedAtMs: number): Generator<string> {
+  let chunk = `{"schema":"${STATE_SCHEMA}","savedAtMs":${savedAtMs},"decisions":[`;
+  let separator = "\n";
+  for (const json of recordsJson) {
+    chunk += separator + json;
+    separator = ",\n";
+    if (chunk.length < CHUNK_CHARACTERS) continue;
+    yield chunk;
+    chunk = "";
+  }
+  yield `${chunk}\n]}\n`;
+}
+
+async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, "r");
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}
