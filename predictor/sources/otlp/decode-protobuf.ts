@@ -1,0 +1,362 @@
+import protobuf from "protobufjs/minimal.js";
+import { TradewindError } from "@tradewind/core/errors.ts";
+import { SPAN_KIND } from "../../window/span.ts";
+import type { SpanBatch, SpanResource } from "../../window/span.ts";
+import { ByteStrings } from "./byte-strings.ts";
+import { MAX_KEY_BYTES, MAX_VALUE_BYTES, ResourceReader } from "./resource-attributes.ts";
+import { adjustedCount } from "./trace-state.ts";
+
+const VARINT = 0;
+const FIXED64 = 1;
+const BYTES = 2;
+const FIXED32 = 5;
+
+const tag = (field: number, wireType: number): number => (field << 3) | wireType;
+
+/** Tags of trace.proto, resource.proto and common.proto (opentelemetry-proto 1.x) that are read; others are skipped. */
+const REQUEST_RESOURCE_SPANS = tag(1, BYTES);
+const RESOURCE_SPANS_RESOURCE = tag(1, BYTES);
+const RESOURCE_SPANS_SCOPE_SPANS = tag(2, BYTES);
+const RESOURCE_ATTRIBUTES = tag(1, BYTES);
+const KEY_VALUE_KEY = tag(1, BYTES);
+const KEY_VALUE_VALUE = tag(2, BYTES);
+const ANY_VALUE_STRING = tag(1, BYTES);
+const SCOPE_SPANS_SPANS = tag(2, BYTES);
+const SPAN_TRACE_ID = tag(1, BYTES);
+const SPAN_SPAN_ID = tag(2, BYTES);
+const SPAN_TRACE_STATE = tag(3, BYTES);
+const SPAN_PARENT_SPAN_ID = tag(4, BYTES);
+const SPAN_NAME = tag(5, BYTES);
+const SPAN_KIND_FIELD = tag(6, VARINT);
+const SPAN_START = tag(7, FIXED64);
+const SPAN_END = tag(8, FIXED64);
+const SPAN_STATUS = tag(15, BYTES);
+const STATUS_CODE = tag(3, VARINT);
+
+const STATUS_CODE_ERROR = 2;
+const TRACE_ID_BYTES = 16;
+const SPAN_ID_BYTES = 8;
+const MAX_NAME_BYTES = 804;
+const WORD = 0x1_0000_0000;
+
+/**
+ * Reads `ExportTraceServiceRequest` from the wire straight into a batch: only the fields that windows are made of, no
+ * message objects. Every length is checked against the message around it.
+ */
+export class ProtobufDecoder {
+  private readonly names = new ByteStrings();
+  private readonly resource = new ResourceReader();
+  private reader = protobuf.Reader.create(new Uint8Array(0));
+  private epochHigh = 0;
+  private epochLow = 0;
+
+  private traceAt = 0;
+  private spanAt = 0;
+  private parentAt = 0;
+  private stateAt = 0;
+  private stateEnd = 0;
+  private nameAt = 0;
+  private nameEnd = 0;
+  private kind = 0;
+  private error = 0;
+  private startHigh = 0;
+  private startLow = 0;
+  private endHigh = 0;
+  private endLow = 0;
+
+  /**
+   * Appends the spans of `bytes` to `batch`, whose epoch is set already.
+   * @throws TradewindError `malformed-otlp` when the bytes are not such a message; the batch then holds a part of it
+   */
+  decode(bytes: Uint8Array, batch: SpanBatch): void {
+    // A plain Uint8Array view: the reader for Buffers reads the same but copies where this one need not.
+    this.reader = protobuf.Reader.create(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+    const epochNs = BigInt(batch.epochMs) * 1_000_000n;
+    this.epochHigh = Number(epochNs >> 32n);
+    this.epochLow = Number(epochNs & 0xffff_ffffn);
+    try {
+      this.readRequest(batch);
+    } catch (error) {
+      throw new TradewindError(
+        "malformed-otlp",
+        `not an ExportTraceServiceRequest, at byte ${this.reader.pos} of ${bytes.length}`,
+        { cause: error },
+      );
+    }
+  }
+
+  private readRequest(batch: SpanBatch): void {
+    const { reader } = this;
+    while (reader.pos < reader.len) {
+      const field = reader.uint32();
+      if (field !== REQUEST_RESOURCE_SPANS) {
+        this.skip(field);
+        continue;
+      }
+      const outer = this.enter();
+      this.readResourceSpans(batch);
+      this.leave(outer);
+    }
+  }
+
+  private readResourceSpans(batch: SpanBatch): void {
+    const { reader } = this;
+    const resource: SpanResource = { service: "" };
+    const resourceIndex = batch.resources.length;
+    this.resource.clear();
+    while (reader.pos < reader.len) {
+      const field = reader.uint32();
+      if (field === RESOURCE_SPANS_RESOURCE) {
+        const outer = this.enter();
+        this.readResource();
+        this.leave(outer);
+      } else if (field === RESOURCE_SPANS_SCOPE_SPANS) {
+        const outer = this.enter();
+        this.readScopeSpans(batch, resource, resourceIndex);
+        this.leave(outer);
+      } else {
+        this.skip(field);
+      }
+    }
+    Object.assign(resource, this.resource.resource());
+  }
+
+  private readResource(): void {
+    const { reader } = this;
+    while (reader.pos < reader.len) {
+      const field = reader.uint32();
+      if (field !== RESOURCE_ATTRIBUTES) {
+        this.skip(field);
+        continue;
+      }
+      const outer = this.enter();
+      this.readAttribute();
+      this.leave(outer);
+    }
+  }
+
+  private readAttribute(): void {
+    const { reader } = this;
+    let key = "";
+    let value = "";
+    while (reader.pos < reader.len) {
+      const field = reader.uint32();
+      if (field === KEY_VALUE_KEY) {
+        const end = this.endOfBytes();
+        key = end - reader.pos > MAX_KEY_BYTES ? "" : this.names.text(reader.buf, reader.pos, end);
+        reader.pos = end;
+      } else if (field === KEY_VALUE_VALUE) {
+        const outer = this.enter();
+        value = this.readStringValue();
+        this.leave(outer);
+      } else {
+        this.skip(field);
+      }
+    }
+    if (this.resource.wants(key)) this.resource.take(key, value);
+  }
+
+  /** An `AnyValue` that is a string; empty when it is something else. */
+  private readStringValue(): string {
+    const { reader } = this;
+    let value = "";
+    while (reader.pos < reader.len) {
+      const field = reader.uint32();
+      if (field !== ANY_VALUE_STRING) {
+        this.skip(field);
+        continue;
+      }
+      const end = this.endOfBytes();
+      value = this.names.text(reader.buf, reader.pos, Math.min(end, reader.pos + MAX_VALUE_BYTES));
+      reader.pos = end;
+    }
+    return value;
+  }
+
+  private readScopeSpans(batch: SpanBatch, resource: SpanResource, resourceIndex: number): void {
+    const { reader } = this;
+    while (reader.pos < reader.len) {
+      const field = reader.uint32();
+      if (field !== SCOPE_SPANS_SPANS) {
+        this.skip(field);
+        continue;
+      }
+      const outer = this.enter();
+      this.readSpan();
+      this.leave(outer);
+      if (this.traceAt === 0 || this.spanAt === 0 || this.parentAt < 0) {
+        batch.invalidIds += 1;
+        continue;
+      }
+      if (batch.resources.length === resourceIndex) batch.resources.push(resource);
+      this.append(batch, resourceIndex);
+    }
+  }
+
+  private readSpan(): void {
+    const { reader } = this;
+    this.clearSpan();
+    while (reader.pos < reader.len) {
+      const field = reader.uint32();
+      switch (field) {
+        case SPAN_TRACE_ID:
+          this.traceAt = this.readId(TRACE_ID_BYTES);
+          break;
+        case SPAN_SPAN_ID:
+          this.spanAt = this.readId(SPAN_ID_BYTES);
+          break;
+        case SPAN_TRACE_STATE:
+          this.stateEnd = this.endOfBytes();
+          this.stateAt = reader.pos;
+          reader.pos = this.stateEnd;
+          break;
+        case SPAN_PARENT_SPAN_ID:
+          this.parentAt = this.readParentId();
+          break;
+        case SPAN_NAME:
+          this.nameEnd = this.endOfBytes();
+          this.nameAt = reader.pos;
+          reader.pos = this.nameEnd;
+          break;
+        case SPAN_KIND_FIELD:
+          this.kind = reader.uint32();
+          break;
+        case SPAN_START:
+          this.startLow = reader.fixed32();
+          this.startHigh = reader.fixed32();
+          break;
+        case SPAN_END:
+          this.endLow = reader.fixed32();
+          this.endHigh = reader.fixed32();
+          break;
+        case SPAN_STATUS:
+          this.error = this.readStatus() === STATUS_CODE_ERROR ? 1 : 0;
+          break;
+        default:
+          this.skip(field);
+      }
+    }
+  }
+
+  private clearSpan(): void {
+    this.traceAt = 0;
+    this.spanAt = 0;
+    this.parentAt = 0;
+    this.stateAt = 0;
+    this.stateEnd = 0;
+    this.nameAt = 0;
+    this.nameEnd = 0;
+    this.kind = 0;
+    this.error = 0;
+    this.startHigh = 0;
+    this.startLow = 0;
+    this.endHigh = 0;
+    this.endLow = 0;
+  }
+
+  private readStatus(): number {
+    const { reader } = this;
+    const outer = this.enter();
+    let code = 0;
+    while (reader.pos < reader.len) {
+      const field = reader.uint32();
+      if (field === STATUS_CODE) code = reader.uint32();
+      else this.skip(field);
+    }
+    this.leave(outer);
+    return code;
+  }
+
+  /** Where an id begins (never 0, a tag comes before it), or 0 when its length is wrong. */
+  private readId(length: number): number {
+    const end = this.endOfBytes();
+    const at = this.reader.pos;
+    this.reader.pos = end;
+    return end - at === length ? at : 0;
+  }
+
+  /** Where the parent's id begins, 0 when there is none, −1 when its length is wrong. */
+  private readParentId(): number {
+    const end = this.endOfBytes();
+    const at = this.reader.pos;
+    this.reader.pos = end;
+    return end === at ? 0 : end - at === SPAN_ID_BYTES ? at : -1;
+  }
+
+  private append(batch: SpanBatch, resourceIndex: number): void {
+    const { reader } = this;
+    const { buf } = reader;
+    const index = batch.reserve();
+    for (let word = 0; word < 4; word += 1) {
+      batch.traceId[4 * index + word] = bigEndianWord(buf, this.traceAt + 4 * word);
+    }
+    batch.spanId[2 * index] = bigEndianWord(buf, this.spanAt);
+    batch.spanId[2 * index + 1] = bigEndianWord(buf, this.spanAt + 4);
+    const { parentAt } = this;
+    batch.parentId[2 * index] = parentAt === 0 ? 0 : bigEndianWord(buf, parentAt);
+    batch.parentId[2 * index + 1] = parentAt === 0 ? 0 : bigEndianWord(buf, parentAt + 4);
+    batch.startNs[index] = (this.startHigh - this.epochHigh) * WORD + (this.startLow - this.epochLow);
+    batch.durationNs[index] = (this.endHigh - this.startHigh) * WORD + (this.endLow - this.startLow);
+    batch.kind[index] = this.kind <= SPAN_KIND.consumer ? this.kind : SPAN_KIND.unspecified;
+    batch.error[index] = this.error;
+    batch.resource[index] = resourceIndex;
+    batch.adjustedCount[index] =
+      this.stateEnd > this.stateAt ? adjustedCount(this.names.text(buf, this.stateAt, this.stateEnd)) : 0;
+    const mayBegin = parentAt === 0 || this.kind === SPAN_KIND.server || this.kind === SPAN_KIND.consumer;
+    const nameEnd = Math.min(this.nameEnd, this.nameAt + MAX_NAME_BYTES);
+    batch.names[index] = mayBegin ? this.names.text(buf, this.nameAt, nameEnd) : undefined;
+  }
+
+  /** Narrows the reader to the message that begins here; returns the end of the one around it for {@link leave}. */
+  private enter(): number {
+    const outer = this.reader.len;
+    this.reader.len = this.endOfBytes();
+    return outer;
+  }
+
+  private leave(outer: number): void {
+    const { reader } = this;
+    if (reader.pos !== reader.len) throw new RangeError("a field is longer than its message");
+    reader.len = outer;
+  }
+
+  /** Reads a length and returns where what it measures ends. */
+  private endOfBytes(): number {
+    const { reader } = this;
+    const length = reader.uint32();
+    const end = reader.pos + length;
+    if (end > reader.len) throw new RangeError(`a length of ${length} exceeds its message`);
+    return end;
+  }
+
+  private skip(field: number): void {
+    const { reader } = this;
+    if (field >>> 3 === 0) throw new RangeError("field number 0");
+    switch (field & 7) {
+      case VARINT:
+        reader.skip();
+        break;
+      case FIXED64:
+        reader.skip(8);
+        break;
+      case BYTES:
+        reader.pos = this.endOfBytes();
+        break;
+      case FIXED32:
+        reader.skip(4);
+        break;
+      default:
+        throw new RangeError(`wire type ${field & 7}`);
+    }
+  }
+}
+
+function bigEndianWord(bytes: Uint8Array, at: number): number {
+  return (
+    (((bytes[at] ?? 0) << 24) |
+      ((bytes[at + 1] ?? 0) << 16) |
+      ((bytes[at + 2] ?? 0) << 8) |
+      (bytes[at + 3] ?? 0)) >>>
+    0
+  );
+}

@@ -1,0 +1,44 @@
+import type { SpanResource } from "../../window/span.ts";
+
+/** The resource attributes that are read, longest-lived identity of the process first. All others are skipped. */
+const INSTANCE_KEYS = ["k8s.pod.uid", "k8s.pod.name", "service.instance.id"];
+const SERVICE_KEY = "service.name";
+/** Longer attribute keys cannot be one of ours. */
+export const MAX_KEY_BYTES = 24;
+/** Longer values are cut: a service name of that length is refused anyway. */
+export const MAX_VALUE_BYTES = 804;
+
+/** Gathers what is read of one resource, whichever order its attributes come in. */
+export class ResourceReader {
+  private service = "";
+  private instance: string | undefined;
+  private instanceRank = INSTANCE_KEYS.length;
+
+  clear(): void {
+    this.service = "";
+    this.instance = undefined;
+    this.instanceRank = INSTANCE_KEYS.length;
+  }
+
+  wants(key: string): boolean {
+    return key === SERVICE_KEY || INSTANCE_KEYS.includes(key);
+  }
+
+  /** Of an attribute that comes twice the first counts, as OpenTelemetry requires unique keys. */
+  take(key: string, value: string): void {
+    if (key === SERVICE_KEY) {
+      if (this.service === "") this.service = value;
+      return;
+    }
+    const rank = INSTANCE_KEYS.indexOf(key);
+    if (rank === -1 || rank >= this.instanceRank || value === "") return;
+    this.instance = value;
+    this.instanceRank = rank;
+  }
+
+  resource(): SpanResource {
+    return this.instance === undefined
+      ? { service: this.service }
+      : { service: this.service, instance: this.instance };
+  }
+}

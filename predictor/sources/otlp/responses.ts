@@ -1,0 +1,48 @@
+import protobuf from "protobufjs/minimal.js";
+
+/** The two encodings of OTLP/HTTP. */
+export const PROTOBUF = "application/x-protobuf";
+export const JSON_TYPE = "application/json";
+export type OtlpEncoding = typeof PROTOBUF | typeof JSON_TYPE;
+
+/** `google.rpc.Code` (and gRPC status) numbers in use. */
+export const RPC_CODE = {
+  invalidArgument: 3,
+  deadlineExceeded: 4,
+  notFound: 5,
+  resourceExhausted: 8,
+  internal: 13,
+  unavailable: 14,
+} as const;
+
+const MAX_MESSAGE = 500;
+
+/** `ExportTraceServiceResponse`; `rejected` spans are told with a reason, none gives the empty message of full success. */
+export function exportResponse(
+  encoding: OtlpEncoding,
+  rejected: number,
+  message: string,
+): Uint8Array | string {
+  if (encoding === JSON_TYPE) {
+    const partialSuccess = { rejectedSpans: String(rejected), errorMessage: message };
+    return JSON.stringify(rejected === 0 ? {} : { partialSuccess });
+  }
+  const writer = protobuf.Writer.create();
+  if (rejected === 0) return writer.finish();
+  // partial_success = 1 { rejected_spans = 1 (int64), error_message = 2 }
+  return writer.uint32(10).fork().uint32(8).int64(rejected).uint32(18).string(message).ldelim().finish();
+}
+
+/** `google.rpc.Status` { code = 1, message = 2 }. */
+export function statusBody(encoding: OtlpEncoding, code: number, message: string): Uint8Array | string {
+  const text = message.slice(0, MAX_MESSAGE);
+  if (encoding === JSON_TYPE) return JSON.stringify({ code, message: text });
+  return protobuf.Writer.create().uint32(8).int32(code).uint32(18).string(text).finish();
+}
+
+/** Why spans were rejected, for people: `too-old: 3, service-limit: 1`. */
+export function rejectionMessage(reasons: Readonly<Partial<Record<string, number>>>): string {
+  return Object.entries(reasons)
+    .map(([reason, count]) => `${reason}: ${count ?? 0}`)
+    .join(", ");
+}

@@ -1,0 +1,22 @@
+const RANDOMNESS_BITS = 56;
+const THRESHOLD_DIGITS = 14;
+const MAX_TRACE_STATE = 512;
+
+/**
+ * How many requests a sampled span stands for, from the rejection threshold in a W3C trace state, for example
+ * `ot=th:c;rv:1f…` (OpenTelemetry "TraceState: Probability Sampling", 56-bit threshold, trailing zeros left out):
+ * 1 / (1 − T/2^56).
+ * @returns at least 1, or 0 when the trace state does not say
+ */
+export function adjustedCount(traceState: string): number {
+  const members = traceState.slice(0, MAX_TRACE_STATE).split(",");
+  const entry = members.map((member) => member.trim()).find((member) => member.startsWith("ot="));
+  const field = entry
+    ?.slice("ot=".length)
+    .split(";")
+    .find((part) => part.startsWith("th:"));
+  const digits = field?.slice("th:".length) ?? "";
+  if (digits.length > THRESHOLD_DIGITS || !/^[0-9a-f]+$/.test(digits)) return 0;
+  const threshold = Number.parseInt(digits.padEnd(THRESHOLD_DIGITS, "0"), 16);
+  return 1 / (1 - threshold / 2 ** RANDOMNESS_BITS);
+}
