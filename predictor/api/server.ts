@@ -1,0 +1,94 @@
+import type { AddressInfo } from "node:net";
+import { describeError, TradewindError } from "@tradewind/core/errors.ts";
+import type { Logger } from "@tradewind/core/log.ts";
+import fastify from "fastify";
+import type { FastifyInstance, FastifyReply } from "fastify";
+import type { Registry } from "prom-client";
+import type { InputsArchive } from "../inputs-archive.ts";
+import { splitListenAddress } from "../options.ts";
+import type { Published } from "../published.ts";
+
+export interface ApiOptions {
+  readonly listen: string;
+  readonly published: Published;
+  readonly archive: InputsArchive;
+  readonly registry: Registry;
+  /** Why the predictor cannot be relied on now; undefined when it can. */
+  readonly notReady: () => string | undefined;
+  readonly log: Logger;
+}
+
+export interface Api {
+  /** `http://host:port`. */
+  readonly address: string;
+  stop(): Promise<void>;
+}
+
+/** Everything is asked by GET without a body. */
+const LIMITS = {
+  bodyLimit: 1_024,
+  requestTimeout: 10_000,
+  connectionTimeout: 30_000,
+  keepAliveTimeout: 65_000,
+};
+
+/** Serves what is in memory; no request causes work for the policies. @throws TradewindError `listen` */
+export async function startApi(options: ApiOptions): Promise<Api> {
+  const { listen, log } = options;
+  const server = fastify({ ...LIMITS, forceCloseConnections: true, logger: false });
+  server.setErrorHandler(async (error, _request, reply) => {
+    const status = (error as { statusCode?: number }).statusCode ?? 500;
+    if (status >= 500) log.error({ problem: describeError(error) }, "a request failed");
+    return fail(reply, status, status >= 500 ? "internal" : "bad-request", describeError(error));
+  });
+  server.setNotFoundHandler(async (_request, reply) =>
+    fail(reply, 404, "not-found", "there is nothing here"),
+  );
+  addRoutes(server, options);
+  const { host, port } = splitListenAddress(listen);
+  try {
+    await server.listen({ host, port });
+  } catch (error) {
+    throw new TradewindError("listen", `cannot listen on ${listen}; is another process there?`, {
+      cause: error,
+    });
+  }
+  return { address: addressOf(server), stop: async () => server.close() };
+}
+
+function addRoutes(server: FastifyInstance, { published, archive, registry, notReady }: ApiOptions): void {
+  server.get("/v1/plan", async (_request, reply) =>
+    sendText(reply, published.planText(), "no window has closed since the start; ask again"),
+  );
+  server.get("/v1/windows", async (_request, reply) =>
+    sendText(reply, published.windowsText(), "no window has closed since the start; ask again"),
+  );
+  server.get("/v1/inputs", async (_request, reply) => reply.send({ hashes: archive.hashes() }));
+  server.get<{ Params: { hash: string } }>("/v1/inputs/:hash", async ({ params }, reply) => {
+    const text = archive.get(params.hash);
+    if (text !== undefined) return sendText(reply, text, "");
+    return fail(reply, 404, "not-found", "the inputs of this decision are not kept (any more)");
+  });
+  server.get("/metrics", async (_request, reply) =>
+    reply.type(registry.contentType).send(await registry.metrics()),
+  );
+  server.get("/healthz", async (_request, reply) => reply.send({ ok: true }));
+  server.get("/readyz", async (_request, reply) => {
+    const why = notReady();
+    return why === undefined ? reply.send({ ok: true }) : fail(reply, 503, "not-ready", why);
+  });
+}
+
+function sendText(reply: FastifyReply, text: string | undefined, whyNot: string): FastifyReply {
+  if (text === undefined) return fail(reply, 503, "no-plan-yet", whyNot);
+  return reply.type("application/json; charset=utf-8").header("cache-control", "no-store").send(text);
+}
+
+function fail(reply: FastifyReply, status: number, code: string, message: string): FastifyReply {
+  return reply.code(status).send({ error: { code, message: message.slice(0, 500) } });
+}
+
+function addressOf(server: FastifyInstance): string {
+  const { address, port } = server.server.address() as AddressInfo;
+  return `http://${address.includes(":") ? `[${address}]` : address}:${port}`;
+}

@@ -1,0 +1,41 @@
+import { readFile } from "node:fs/promises";
+import { parseWith } from "@tradewind/core/config.ts";
+import { Application } from "@tradewind/core/contract/application.ts";
+import { TradewindError } from "@tradewind/core/errors.ts";
+import { parse } from "yaml";
+
+/**
+ * Reads an application's configuration, YAML or JSON.
+ * @throws TradewindError `config` that names the file and what is wrong in it
+ */
+export async function readApplication(path: string): Promise<Application> {
+  let value: unknown;
+  try {
+    value = parse(await readFile(path, "utf8"), { maxAliasCount: 100 });
+  } catch (error) {
+    throw new TradewindError("config", `the configuration ${path} cannot be read as YAML or JSON`, {
+      cause: error,
+    });
+  }
+  const application = parseWith(Application, value, `the configuration ${path}`);
+  const problem = whatIsWrong(application);
+  if (problem !== undefined) throw new TradewindError("config", `the configuration ${path}: ${problem}`);
+  return application;
+}
+
+/** What the schema of a single field cannot tell; undefined when all is well. */
+function whatIsWrong({ services, budget }: Application): string | undefined {
+  const seen = new Set<string>();
+  for (const { name, minReplicas, maxReplicas } of services) {
+    if (seen.has(name)) return `service '${name}' is listed twice`;
+    if (minReplicas > maxReplicas) {
+      return `service '${name}' has minReplicas ${minReplicas} above maxReplicas ${maxReplicas}`;
+    }
+    seen.add(name);
+  }
+  const least = services.reduce((sum, { minReplicas }) => sum + minReplicas, 0);
+  if (budget.pods !== undefined && budget.pods < least) {
+    return `budget.pods is ${budget.pods}, but the services' minReplicas need ${least}`;
+  }
+  return undefined;
+}

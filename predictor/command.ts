@@ -1,0 +1,105 @@
+import { describeError } from "@tradewind/core/errors.ts";
+import { LOG_LEVELS } from "@tradewind/core/log.ts";
+import { parseDurationSeconds } from "@tradewind/core/units.ts";
+import { InvalidArgumentError, Option } from "commander";
+import type { Command } from "commander";
+import type { PredictorOptionsInput } from "./options.ts";
+import { POLICY_CHOICES } from "./policy/inputs.ts";
+
+const EXAMPLES = `
+Examples:
+  $ tradewind predictor --config app.yaml --agents http://127.0.0.1:9810 --workloads workloads.json
+  $ tradewind predictor --config app.yaml --policy static --window 30s
+
+The smallest configuration:
+  entry: frontend
+  objective: { milliseconds: 250 }
+`;
+
+/** Adds the predictor's description, options and action to its command. */
+export function configure(command: Command): void {
+  command
+    .description("Turn traces and node snapshots into a plan of replicas, once per window.")
+    .requiredOption("--config <file>", "application and objective, YAML or JSON")
+    .option("--listen <host:port>", "address of /v1/plan, /metrics and the other pages", "127.0.0.1:9811")
+    .option("--otlp-listen <host:port>", "address of POST /v1/traces (OTLP)", "127.0.0.1:4318")
+    .option("--agents <urls>", "addresses of the node agents, separated by commas", urlList, [])
+    .option("--workloads <file>", "workloads and their pods, read again whenever it is replaced")
+    .option("--window <duration>", "length of a window", duration, 15)
+    .option(
+      "--grace <duration>",
+      "wait for late spans after a window (default: a third of it, at most 5s)",
+      duration,
+    )
+    .addOption(
+      new Option("--policy <policy>", "auto takes the best policy that the data allows")
+        .choices(POLICY_CHOICES)
+        .default("auto"),
+    )
+    .option("--state <dir>", "directory for what must outlive a restart; without it, nothing is kept")
+    .addOption(new Option("--log-level <level>", "least level logged").choices(LOG_LEVELS).default("info"))
+    .addHelpText("after", EXAMPLES)
+    .action(async (flags: Flags) => run(flags));
+}
+
+interface Flags {
+  readonly config: string;
+  readonly listen: string;
+  readonly otlpListen: string;
+  readonly agents: readonly string[];
+  readonly workloads?: string;
+  readonly window: number;
+  readonly grace?: number;
+  readonly policy: (typeof POLICY_CHOICES)[number];
+  readonly state?: string;
+  readonly logLevel: (typeof LOG_LEVELS)[number];
+}
+
+/** Starts the predictor, says so in one line on standard output, and stops it on SIGINT or SIGTERM. */
+async function run(flags: Flags): Promise<void> {
+  const { startPredictor } = await import("./predictor.ts");
+  try {
+    const running = await startPredictor(optionsOf(flags));
+    const ready = { process: "predictor", ready: true, addresses: running.addresses };
+    process.stdout.write(`${JSON.stringify(ready)}\n`);
+    const stop = (): void => {
+      void running.stop().then(() => process.exit(0));
+    };
+    process.once("SIGINT", stop);
+    process.once("SIGTERM", stop);
+  } catch (error) {
+    process.stderr.write(`tradewind predictor: ${describeError(error)}\n`);
+    process.exitCode = 1;
+  }
+}
+
+function optionsOf(flags: Flags): PredictorOptionsInput {
+  const { agents, window, grace, workloads, state, config, listen, otlpListen, policy, logLevel } = flags;
+  return {
+    config,
+    listen,
+    otlpListen,
+    policy,
+    logLevel,
+    agents: [...agents],
+    windowSeconds: window,
+    ...(grace !== undefined && { graceSeconds: grace }),
+    ...(workloads !== undefined && { workloads }),
+    ...(state !== undefined && { state }),
+  };
+}
+
+function urlList(text: string): string[] {
+  return text
+    .split(",")
+    .map((url) => url.trim())
+    .filter((url) => url !== "");
+}
+
+function duration(text: string): number {
+  try {
+    return parseDurationSeconds(text);
+  } catch (error) {
+    throw new InvalidArgumentError(describeError(error));
+  }
+}

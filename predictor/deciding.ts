@@ -1,0 +1,98 @@
+import type { Clock } from "@tradewind/core/clock.ts";
+import type { Application } from "@tradewind/core/contract/application.ts";
+import type { Plan } from "@tradewind/core/contract/plan.ts";
+import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
+import { contentHash } from "@tradewind/core/hash.ts";
+import { describeError } from "@tradewind/core/errors.ts";
+import type { Logger } from "@tradewind/core/log.ts";
+import type { InputsArchive } from "./inputs-archive.ts";
+import type { PredictorMetrics } from "./metrics.ts";
+import { INPUTS_SCHEMA } from "./policy/inputs.ts";
+import type { PolicyChoice, PolicyInputs } from "./policy/inputs.ts";
+import { decide } from "./policy/ladder.ts";
+import type { PolicySettings } from "./policy/settings.ts";
+import type { PolicyState } from "./policy/state.ts";
+import type { Published } from "./published.ts";
+import type { ContainerRates } from "./sources/container-rates.ts";
+import { resourceView } from "./sources/resources.ts";
+import type { WindowBuilder } from "./window/window-builder.ts";
+
+export interface DecidingOptions {
+  readonly application: Application;
+  readonly options: { readonly choice: PolicyChoice; readonly settings: PolicySettings };
+  readonly state: PolicyState;
+  readonly builder: WindowBuilder;
+  readonly rates: ContainerRates;
+  readonly workloads: () => WorkloadList | undefined;
+  readonly published: Published;
+  readonly archive: InputsArchive;
+  readonly metrics: PredictorMetrics;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly onState: (state: PolicyState) => void;
+}
+
+/** Turns each closed window into a plan and carries the policies' state from one to the next. */
+export class Deciding {
+  private readonly parts: DecidingOptions;
+  private state: PolicyState;
+
+  constructor(parts: DecidingOptions) {
+    this.parts = parts;
+    this.state = parts.state;
+  }
+
+  /**
+   * Never throws: a window that cannot be turned into a plan is logged and counted, the last plan stays and ages, and the
+   * state is as before.
+   * @param closedAtMs when the window closed, late spans included
+   */
+  close(startMs: number, endMs: number, closedAtMs: number): void {
+    try {
+      this.plan(startMs, endMs, closedAtMs);
+    } catch (error) {
+      this.parts.metrics.planFailed();
+      this.parts.log.error({ startMs, endMs, problem: describeError(error) }, "no plan for this window");
+    }
+  }
+
+  private plan(startMs: number, endMs: number, closedAtMs: number): void {
+    const { application, builder, clock, metrics, options, published, rates, workloads } = this.parts;
+    const beganMs = clock.monotonicMs();
+    const nowMs = clock.nowMs();
+    const resources = resourceView(workloads(), rates.over(startMs, endMs), startMs, endMs);
+    const windowSet = builder.build(startMs, endMs, resources, nowMs);
+    const inputs: PolicyInputs = {
+      schema: INPUTS_SCHEMA,
+      choice: options.choice,
+      application,
+      settings: options.settings,
+      state: this.state,
+      windowSet,
+      nowMs,
+    };
+    const outcome = decide(inputs);
+    const plan = published.publish(outcome.plan, windowSet);
+    const planSeconds = (clock.monotonicMs() - beganMs) / 1e3;
+    metrics.planned(plan, endMs, planSeconds, (clock.nowMs() - closedAtMs) / 1e3);
+    metrics.queues(windowSet.windows, outcome.queues);
+    this.state = outcome.state;
+    this.parts.onState(outcome.state);
+    this.parts.archive.add(plan.wishes[0]?.inputs.windowHash ?? contentHash(windowSet), inputs);
+    this.report(plan);
+  }
+
+  private report({ policy, policyReason, sequence, wishes }: Plan): void {
+    const moves = wishes
+      .filter(({ allocation, evidence }) => allocation.replicas !== evidence["baseReplicas"])
+      .map(({ service, allocation, evidence, reason }) => ({
+        service,
+        from: evidence["baseReplicas"],
+        to: allocation.replicas,
+        reason,
+      }));
+    const facts = { sequence, policy, why: policyReason, moves: moves.slice(0, 20) };
+    if (moves.length > 0) this.parts.log.info(facts, "the plan changes");
+    else this.parts.log.debug(facts, "the plan stays");
+  }
+}

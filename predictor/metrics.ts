@@ -1,0 +1,258 @@
+import type { Plan } from "@tradewind/core/contract/plan.ts";
+import type { Window } from "@tradewind/core/contract/window.ts";
+import type { Clock } from "@tradewind/core/clock.ts";
+import { VERSION } from "@tradewind/core/version.ts";
+import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import type { PolicyChoice } from "./policy/inputs.ts";
+import type { ServiceQueue } from "./queue/estimate.ts";
+import type { ReceiverMetrics } from "./sources/otlp/metrics.ts";
+import type { WindowBuilderTotals } from "./window/window-builder.ts";
+
+const SERVICE_LABELS = ["namespace", "service"] as const;
+const FAST_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
+
+/**
+ * The predictor's own metrics. Values are set when things happen; what is collected at a scrape is read from memory only.
+ * Labels are bounded: services are those that have a workload.
+ */
+export class PredictorMetrics implements ReceiverMetrics {
+  readonly registry = new Registry();
+  private plannedAtMs: number | undefined;
+  private windowEndMs: number | undefined;
+  private totals: () => WindowBuilderTotals | undefined = () => undefined;
+  private readonly clock: Clock;
+  private readonly choice: PolicyChoice;
+
+  private readonly plans = this.counter("plans_total", "Plans published, by the policy that decided.", [
+    "policy",
+  ]);
+  private readonly planFailures = this.counter(
+    "plan_failures_total",
+    "Windows for which no plan could be made because of an error.",
+  );
+  private readonly policyInfo = this.gauge(
+    "policy_info",
+    "1 for the policy that decided last and the policy that was chosen.",
+    ["policy", "choice"],
+  );
+  private readonly planSeconds = this.histogram(
+    "plan_duration_seconds",
+    "Time to make a plan from a window.",
+  );
+  private readonly publishSeconds = this.histogram(
+    "plan_publish_delay_seconds",
+    "Time from the close of a window, late spans included, until its plan was published.",
+  );
+  private readonly tail = this.gauge(
+    "tail_latency_seconds",
+    "Latency of the slowest flow at the objective's percentile, last window.",
+  );
+  private readonly objective = this.gauge(
+    "objective_latency_seconds",
+    "Latency that the percentile must stay under.",
+  );
+  private readonly queueFlower = this.gauge(
+    "queue_virtual_ratio",
+    "QueueFlower's virtual queue: weighted share of own latency and of violations.",
+    SERVICE_LABELS,
+  );
+  private readonly ownQueue = this.gauge(
+    "queue_own_requests",
+    "Requests waiting for or served in the service itself, Little's law.",
+    SERVICE_LABELS,
+  );
+  private readonly inFlight = this.gauge(
+    "queue_in_flight_requests",
+    "Requests in the service at once, callees included, Little's law.",
+    SERVICE_LABELS,
+  );
+  private readonly wished = this.gauge(
+    "wished_replicas",
+    "Replicas that the last plan wishes, before the guard.",
+    SERVICE_LABELS,
+  );
+  private readonly incomplete = this.gauge(
+    "services_incomplete",
+    "Services of the last plan for which latency, load or replicas were missing.",
+  );
+  private readonly receiverRequests = this.counter(
+    "otlp_requests_total",
+    "OTLP export requests, by transport and answer.",
+    ["transport", "code"],
+  );
+  private readonly receiverBytes = this.counter(
+    "otlp_received_bytes_total",
+    "Bytes of accepted OTLP bodies after decompression.",
+    ["transport"],
+  );
+  private readonly receiverSpans = this.counter("spans_total", "Spans offered, by what became of them.", [
+    "result",
+  ]);
+  private readonly workloadReads = this.counter("workloads_reads_total", "Reads of the workloads file.", [
+    "result",
+  ]);
+  private readonly measurementDrops = this.counter(
+    "measurements_dropped_total",
+    "Readings of containers that were not used, by reason.",
+    ["reason"],
+  );
+  private readonly stateErrors = this.counter(
+    "state_errors_total",
+    "Failures to read or write the policies' state.",
+  );
+
+  constructor(clock: Clock, choice: PolicyChoice) {
+    this.clock = clock;
+    this.choice = choice;
+    this.gauge("build_info", "1, with the version of this build.", ["version"]).set({ version: VERSION }, 1);
+    this.age("plan_age_seconds", "Time since the last plan was made.", () => this.plannedAtMs);
+    this.age(
+      "window_age_seconds",
+      "Time since the end of the last window decided on.",
+      () => this.windowEndMs,
+    );
+    this.builderMetrics();
+    this.planFailures.inc(0);
+    this.stateErrors.inc(0);
+  }
+
+  follow(totals: () => WindowBuilderTotals): void {
+    this.totals = totals;
+  }
+
+  planned(plan: Plan, windowEndMs: number, planSeconds: number, publishDelaySeconds: number): void {
+    this.plannedAtMs = plan.plannedAtMs;
+    this.windowEndMs = windowEndMs;
+    this.plans.inc({ policy: plan.policy });
+    this.policyInfo.reset();
+    this.policyInfo.set({ policy: plan.policy, choice: this.choice }, 1);
+    this.planSeconds.observe(planSeconds);
+    this.publishSeconds.observe(Math.max(0, publishDelaySeconds));
+    this.objective.set(plan.objective.seconds);
+    setOrForget(this.tail, plan.measuredLatencySeconds);
+    this.incomplete.set(plan.wishes.filter(({ observed }) => !observed.complete).length);
+    this.wished.reset();
+    for (const { namespace, service, allocation } of plan.wishes) {
+      this.wished.set({ namespace, service }, allocation.replicas);
+    }
+  }
+
+  queues(windows: readonly Window[], queues: readonly ServiceQueue[]): void {
+    const namespaceOf = new Map(windows.map(({ service, namespace }) => [service, namespace]));
+    for (const gauge of [this.queueFlower, this.ownQueue, this.inFlight]) gauge.reset();
+    for (const { service, virtualQueue, ownRequests, inFlight } of queues) {
+      const labels = { namespace: namespaceOf.get(service) ?? "", service };
+      if (virtualQueue !== undefined) this.queueFlower.set(labels, virtualQueue);
+      if (ownRequests !== undefined) this.ownQueue.set(labels, ownRequests);
+      if (inFlight !== undefined) this.inFlight.set(labels, inFlight);
+    }
+  }
+
+  planFailed(): void {
+    this.planFailures.inc();
+  }
+
+  request(transport: "http" | "grpc", code: string): void {
+    this.receiverRequests.inc({ transport, code });
+  }
+
+  spans(accepted: number, rejected: number): void {
+    this.receiverSpans.inc({ result: "accepted" }, accepted);
+    this.receiverSpans.inc({ result: "rejected" }, rejected);
+  }
+
+  bytes(transport: "http" | "grpc", count: number): void {
+    this.receiverBytes.inc({ transport }, count);
+  }
+
+  workloadsRead(result: "ok" | "error"): void {
+    this.workloadReads.inc({ result });
+  }
+
+  measurementDropped(reason: string): void {
+    this.measurementDrops.inc({ reason });
+  }
+
+  stateFailed(): void {
+    this.stateErrors.inc();
+  }
+
+  /** The window builder counts by itself; its totals are copied when scraped. */
+  private builderMetrics(): void {
+    const totals = (): WindowBuilderTotals | undefined => this.totals();
+    const registers = [this.registry];
+    const drops = new Counter({
+      name: "tradewind_predictor_spans_dropped_total",
+      help: "Spans or requests that were not counted, by reason.",
+      labelNames: ["reason"],
+      registers,
+      collect() {
+        this.reset();
+        for (const [reason, count] of Object.entries(totals()?.drops ?? {})) this.inc({ reason }, count);
+      },
+    });
+    drops.reset();
+    const traces = new Counter({
+      name: "tradewind_predictor_traces_total",
+      help: "Traces evaluated.",
+      registers,
+      collect() {
+        this.reset();
+        this.inc(totals()?.tracesEvaluated ?? 0);
+      },
+    });
+    traces.reset();
+    const held = (name: string, help: string, of: (totals: WindowBuilderTotals) => number): void => {
+      const gauge = new Gauge({
+        name: `tradewind_predictor_${name}`,
+        help,
+        registers,
+        collect() {
+          const now = totals();
+          this.set(now === undefined ? 0 : of(now));
+        },
+      });
+      gauge.set(0);
+    };
+    held("open_traces", "Traces that wait for more spans.", ({ openTraces }) => openTraces);
+    held("open_spans", "Spans of traces that wait for more.", ({ openSpans }) => openSpans);
+    held("services_seen", "Services seen in traces.", ({ services }) => services);
+  }
+
+  private age(name: string, help: string, atMs: () => number | undefined): void {
+    const { clock, registry } = this;
+    const gauge = new Gauge({
+      name: `tradewind_predictor_${name}`,
+      help,
+      registers: [registry],
+      collect() {
+        const since = atMs();
+        setOrForget(this, since === undefined ? undefined : Math.max(0, clock.nowMs() - since) / 1e3);
+      },
+    });
+    gauge.reset();
+  }
+
+  private counter(name: string, help: string, labelNames: readonly string[] = []): Counter {
+    return new Counter({ name: `tradewind_predictor_${name}`, help, labelNames, registers: [this.registry] });
+  }
+
+  private gauge(name: string, help: string, labelNames: readonly string[] = []): Gauge {
+    return new Gauge({ name: `tradewind_predictor_${name}`, help, labelNames, registers: [this.registry] });
+  }
+
+  private histogram(name: string, help: string): Histogram {
+    return new Histogram({
+      name: `tradewind_predictor_${name}`,
+      help,
+      buckets: FAST_SECONDS,
+      registers: [this.registry],
+    });
+  }
+}
+
+/** A gauge without labels whose value is not known is absent from the scrape. */
+function setOrForget(gauge: Gauge, value: number | undefined): void {
+  if (value === undefined) gauge.remove();
+  else gauge.set(value);
+}

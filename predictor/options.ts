@@ -1,0 +1,42 @@
+import { LOG_LEVELS } from "@tradewind/core/log.ts";
+import { z } from "zod";
+import { PolicyChoice } from "./policy/inputs.ts";
+import { PolicySettings } from "./policy/settings.ts";
+
+const ListenAddress = z
+  .string()
+  .regex(/^(\[[0-9a-fA-F:.]+\]|[^:[\]\s]+):\d{1,5}$/, "must be host:port, for example 127.0.0.1:9811")
+  .refine(
+    (text) => Number(text.slice(text.lastIndexOf(":") + 1)) <= 65_535,
+    "the port must be at most 65535",
+  );
+
+export const PredictorOptions = z.strictObject({
+  config: z.string().min(1).describe("YAML or JSON file with the application and its objective."),
+  listen: ListenAddress.default("127.0.0.1:9811"),
+  otlpListen: ListenAddress.default("127.0.0.1:4318"),
+  agents: z
+    .array(z.url({ protocol: /^https?$/, error: "must be an http:// or https:// address" }))
+    .max(5_000)
+    .default([]),
+  workloads: z.string().min(1).optional().describe("File with the workloads and their pods."),
+  windowSeconds: z.number().min(1).max(3_600).default(15),
+  /** Default: 5 s, or a third of the window where that is less. */
+  graceSeconds: z.number().min(0).max(60).optional(),
+  policy: PolicyChoice.default("auto"),
+  state: z.string().min(1).optional().describe("Directory that keeps the policies' state over restarts."),
+  logLevel: z.enum(LOG_LEVELS).default("info"),
+  agentPollMs: z.number().min(50).max(60_000).default(1_000),
+  agentTimeoutMs: z.number().min(50).max(60_000).default(2_000),
+  workloadsPollMs: z.number().min(20).max(60_000).default(500),
+  settings: PolicySettings.prefault({}),
+});
+export type PredictorOptions = z.infer<typeof PredictorOptions>;
+/** Options with every default left out. */
+export type PredictorOptionsInput = z.input<typeof PredictorOptions>;
+
+/** Host and port of a checked `host:port`; the host without the brackets of an IPv6 address. */
+export function splitListenAddress(address: string): { readonly host: string; readonly port: number } {
+  const colon = address.lastIndexOf(":");
+  return { host: address.slice(0, colon).replace(/^\[|\]$/g, ""), port: Number(address.slice(colon + 1)) };
+}

@@ -1,0 +1,162 @@
+import { shareProportionally } from "../queue/share.ts";
+import type { DecisionContext, Observation } from "./observation.ts";
+import type { GrowthCheckpoint, PolicyState } from "./state.ts";
+import { bounded, floorReplicas, pods } from "./target.ts";
+import type { Verdict } from "./verdict.ts";
+
+/** What growth for a missed objective comes to. */
+export interface Growth {
+  /** Replicas of the services that grow, reactive need included. */
+  readonly replicas: ReadonlyMap<string, number>;
+  /** Why so many, or why none. */
+  readonly reason: string;
+  readonly checkpoint?: GrowthCheckpoint;
+  readonly futile?: NonNullable<PolicyState["futile"]>;
+}
+
+/** Growth has helped when the tail fell, or more requests got through, by these factors. */
+const HELPED_SEVERITY = 0.9;
+const HELPED_RATE = 1.05;
+
+/** What growth may go to, and the measure of the miss. */
+interface Congestion {
+  readonly severity: number;
+  readonly hot: boolean;
+  readonly candidates: readonly Observation[];
+  /** Mean replicas over the candidates, weighted by their share of the queue. */
+  readonly replicas: number;
+}
+
+/**
+ * Pods to add while the objective is missed. With the tail at s times the objective, `⌈min(1, s − 1)·x̄⌉` pods, at least 1
+ * and so at most double, where x̄ is the mean number of replicas weighted by the share of the queue. They go by
+ * `q̂_n/x_n` to the services that are over their target utilisation, else to all that are not idle; what those get for
+ * their reactive need counts. Pods that do not serve yet hold growth back, and growth that shows no effect ends.
+ * @param severity tail over objective, above 1
+ * @param missedWindows windows in a row with a miss, this one included
+ */
+export function growForLatency(
+  context: DecisionContext,
+  observations: readonly Observation[],
+  verdict: Verdict,
+  severity: number,
+  missedWindows: number,
+): Growth {
+  const { settings, state } = context;
+  const kept = {
+    ...(state.growth && { checkpoint: state.growth }),
+    ...(state.futile && { futile: state.futile }),
+  };
+  const none = (reason: string): Growth => ({ replicas: new Map(), reason, ...kept });
+  if (severity < settings.clearMissRatio && missedWindows < 2)
+    return none("a slight miss: waits for a second window");
+  const congestion = congested(context, observations, verdict, severity);
+  const ready = congestion.candidates.filter((observation) => mayGrow(context, observation, severity));
+  if (ready.length === 0) return none("waits for the pods that were added to serve a whole window");
+  const effect = judgeEffect(context, verdict, congestion);
+  if (effect.futile !== undefined) {
+    return {
+      replicas: new Map(),
+      reason: "more pods have shown no effect: adds no more for latency",
+      ...effect,
+    };
+  }
+  return distribute(congestion, ready, effect.checkpoint);
+}
+
+function congested(
+  { settings }: DecisionContext,
+  observations: readonly Observation[],
+  verdict: Verdict,
+  severity: number,
+): Congestion {
+  const slow = new Set(
+    verdict.flows.filter((flow) => flow.telling && flow.severity > 1).flatMap(({ flow }) => flow.services),
+  );
+  const onFlow = observations.filter(({ service, window }) => slow.has(service) && window !== undefined);
+  const hot = onFlow.filter(({ utilisation }) => (utilisation ?? 0) > settings.targetUtilisation);
+  const busy = onFlow.filter((observation) => !isIdle(observation, settings));
+  const candidates = hot.length > 0 ? hot : busy.length > 0 ? busy : onFlow;
+  const weight = candidates.reduce((sum, { queue }) => sum + (queue?.virtualQueue ?? 0), 0);
+  const replicas = candidates.reduce((sum, { queue, baseReplicas }) => {
+    const share = weight > 0 ? (queue?.virtualQueue ?? 0) / weight : 1 / candidates.length;
+    return sum + share * baseReplicas;
+  }, 0);
+  return { severity, hot: hot.length > 0, candidates, replicas };
+}
+
+/** Known to use little CPU and known to queue nothing: another replica cannot make it faster. */
+function isIdle(observation: Observation, settings: DecisionContext["settings"]): boolean {
+  const { utilisation, queue, readyReplicas } = observation;
+  const ownRequests = queue?.ownRequests;
+  if (utilisation === undefined || ownRequests === undefined || readyReplicas === undefined) return false;
+  return (
+    utilisation < settings.idleUtilisation &&
+    ownRequests < settings.idleOwnRequests * Math.max(1, readyReplicas)
+  );
+}
+
+function mayGrow({ settings }: DecisionContext, observation: Observation, severity: number): boolean {
+  const { settling, memory } = observation;
+  return !settling || severity >= settings.worseRatio * (memory?.grownAtSeverity ?? 1);
+}
+
+/** Compares with where the run of growth began. CPU over target is proof enough that more pods help. */
+function judgeEffect(
+  { settings, state, windowSet }: DecisionContext,
+  verdict: Verdict,
+  { severity, hot, replicas }: Congestion,
+): { readonly checkpoint: GrowthCheckpoint; readonly futile?: NonNullable<PolicyState["futile"]> } {
+  const before = state.growth;
+  const fresh = {
+    severity,
+    requestsPerSecond: verdict.requestsPerSecond,
+    congestedReplicas: replicas,
+    podsAdded: 0,
+  };
+  if (hot) return { checkpoint: fresh };
+  const { futile } = state;
+  if (futile && windowSet.endMs < futile.untilMs && severity < settings.worseRatio * futile.severity) {
+    return { checkpoint: before ?? fresh, futile };
+  }
+  if (before === undefined) return { checkpoint: fresh };
+  const helped =
+    severity < HELPED_SEVERITY * before.severity ||
+    verdict.requestsPerSecond > HELPED_RATE * before.requestsPerSecond;
+  if (helped) return { checkpoint: fresh };
+  if (before.podsAdded < Math.max(2, 0.5 * before.congestedReplicas)) return { checkpoint: before };
+  const windowMs = windowSet.endMs - windowSet.startMs;
+  return {
+    checkpoint: fresh,
+    futile: { untilMs: windowSet.endMs + settings.futileWindows * windowMs, severity },
+  };
+}
+
+function distribute(
+  congestion: Congestion,
+  ready: readonly Observation[],
+  checkpoint: GrowthCheckpoint,
+): Growth {
+  const wanted = Math.max(1, Math.ceil(Math.min(1, congestion.severity - 1) * congestion.replicas - 1e-9));
+  const claims = ready.map((observation) => {
+    const { service, queue, baseReplicas, spec } = observation;
+    const min = floorReplicas(observation);
+    const most = Math.max(min, 2 * baseReplicas, baseReplicas + 1);
+    return {
+      name: service,
+      weight: queue?.virtualQueue ?? 0,
+      min,
+      max: Math.max(min, Math.min(spec.maxReplicas, most)),
+      base: bounded(observation, baseReplicas),
+    };
+  });
+  const byNeed = claims.reduce((sum, { min, base }) => sum + min - base, 0);
+  const floors = claims.reduce((sum, { min }) => sum + min, 0);
+  const replicas = shareProportionally(claims, floors + Math.max(0, wanted - byNeed));
+  const added = claims.reduce((sum, { name, base }) => sum + (replicas.get(name) ?? base) - base, 0);
+  return {
+    replicas,
+    reason: added > 0 ? `adds ${pods(added)}` : "every service that could help is at its most replicas",
+    checkpoint: { ...checkpoint, podsAdded: checkpoint.podsAdded + added },
+  };
+}

@@ -1,0 +1,128 @@
+import { serviceSpec } from "@tradewind/core/contract/application.ts";
+import type { Application, ServiceSpec } from "@tradewind/core/contract/application.ts";
+import type { Window, WindowSet } from "@tradewind/core/contract/window.ts";
+import { estimateQueues } from "../queue/estimate.ts";
+import type { ServiceQueue } from "../queue/estimate.ts";
+import { flowObjective } from "../queue/objective.ts";
+import { cpuDemand } from "./demand.ts";
+import type { CpuDemand } from "./demand.ts";
+import { reactiveNeed } from "./reactive.ts";
+import type { PolicySettings } from "./settings.ts";
+import type { PolicyState, ServiceMemory } from "./state.ts";
+import { ownFlows } from "./verdict.ts";
+
+/** Everything the policies know of one service in one window. Absent means not known. */
+export interface Observation {
+  readonly service: string;
+  readonly spec: ServiceSpec;
+  readonly window?: Window;
+  readonly memory?: ServiceMemory;
+  readonly queue?: ServiceQueue;
+  readonly demand?: CpuDemand;
+  /** Replicas that the decision starts from: never fewer than what runs by wish of this or another controller. */
+  readonly baseReplicas: number;
+  readonly readyReplicas?: number;
+  /** Fewest replicas that CPU demand allows. */
+  readonly need?: number;
+  /** Fewest replicas that a step down may leave. */
+  readonly shrinkNeed?: number;
+  /** CPU demand over the capacity of the ready replicas. */
+  readonly utilisation?: number;
+  /** Some of the base replicas do not serve yet, or did not serve for the whole window. */
+  readonly settling: boolean;
+}
+
+/** Inputs that stay the same while one decision is made. */
+export interface DecisionContext {
+  readonly application: Application;
+  readonly settings: PolicySettings;
+  readonly state: PolicyState;
+  readonly windowSet: WindowSet;
+  readonly nowMs: number;
+}
+
+/**
+ * One observation for each service of the application that has a workload now, or had one until recently. Sorted by
+ * name, so that the order in which sources report has no influence.
+ */
+export function observe(context: DecisionContext): readonly Observation[] {
+  const { application, settings, state, windowSet } = context;
+  const windows = windowSet.windows.filter(({ namespace }) => namespace === application.namespace);
+  const flows = ownFlows(windowSet.flows, application.entry);
+  const queues = estimateQueues(windows, flows, flowObjective(application.objective), settings.weights);
+  const queueOf = new Map(queues.map((queue) => [queue.service, queue]));
+  const windowOf = new Map(windows.map((window) => [window.service, window]));
+  const specOf = new Map(application.services.map((spec) => [spec.name, spec]));
+  const memoryOf = new Map(state.services.map((memory) => [memory.service, memory]));
+  const names = [...new Set([...windowOf.keys(), ...memoryOf.keys()])].sort();
+  return names.flatMap((service) => {
+    const spec = specOf.get(service) ?? serviceSpec(application, service);
+    const window = windowOf.get(service);
+    const memory = memoryOf.get(service);
+    const baseReplicas = base(context, memory, window);
+    if (baseReplicas === undefined || isForgotten(context, memory, window)) return [];
+    const queue = queueOf.get(service);
+    return [
+      {
+        service,
+        spec,
+        baseReplicas,
+        settling: isSettling(baseReplicas, memory, window),
+        ...(window && { window, ...cpuFacts(window, queue?.ownRequests, settings) }),
+        ...(memory && { memory }),
+        ...(queue && { queue }),
+        ...(window?.replicasReady !== undefined && { readyReplicas: window.replicasReady }),
+      },
+    ];
+  });
+}
+
+type CpuFacts = Pick<Observation, "demand" | "need" | "shrinkNeed" | "utilisation">;
+
+function cpuFacts(window: Window, ownRequests: number | undefined, settings: PolicySettings): CpuFacts {
+  const demand = cpuDemand(window, ownRequests, settings.targetUtilisation);
+  if (demand === undefined) return {};
+  const ready = window.replicasReady ?? 0;
+  const need = reactiveNeed(demand, ready, settings.targetUtilisation, settings.needGrowthLimit);
+  const shrinkNeed = reactiveNeed(demand, ready, settings.shrinkUtilisation, settings.needGrowthLimit);
+  return {
+    demand,
+    ...(need && { need: need.replicas, utilisation: need.utilisation }),
+    ...(shrinkNeed && { shrinkNeed: shrinkNeed.replicas }),
+  };
+}
+
+/** Pods wished do not serve yet, or pods that were added did not serve for the whole window. */
+function isSettling(base: number, memory: ServiceMemory | undefined, window: Window | undefined): boolean {
+  if (window?.replicasReady !== undefined && window.replicasReady < base) return true;
+  return memory?.grownAtSeverity !== undefined && (window?.lastStartedAtMs ?? 0) > (window?.startMs ?? 0);
+}
+
+function isForgotten(
+  { settings, nowMs }: DecisionContext,
+  memory: ServiceMemory | undefined,
+  window: Window | undefined,
+): boolean {
+  if (window !== undefined || memory === undefined) return false;
+  return nowMs - memory.seenAtMs > settings.forgetServiceSeconds * 1e3;
+}
+
+/**
+ * Where a decision starts from. The last wish, since the platform may be slow to follow it down; but what the platform
+ * wants when there is no wish, when somebody else has raised it since, or when the wish is so old that others may have
+ * decided in the meantime: then the larger of the two.
+ */
+function base(
+  { settings, state, windowSet }: DecisionContext,
+  memory: ServiceMemory | undefined,
+  window: Window | undefined,
+): number | undefined {
+  const wanted = window?.replicasWanted ?? window?.replicasReady;
+  if (memory === undefined) return wanted;
+  if (wanted === undefined) return memory.replicas;
+  const windowMs = windowSet.endMs - windowSet.startMs;
+  const ageMs = windowSet.endMs - (state.windowEndMs ?? 0);
+  if (ageMs > settings.staleStateWindows * windowMs) return Math.max(memory.replicas, wanted);
+  const raisedElsewhere = wanted > memory.replicas && wanted > (memory.platformWanted ?? wanted);
+  return raisedElsewhere ? wanted : memory.replicas;
+}

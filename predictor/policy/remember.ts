@@ -1,0 +1,65 @@
+import type { DecisionContext, Observation } from "./observation.ts";
+import type { GrowthCheckpoint, PolicyState, ServiceMemory } from "./state.ts";
+import { POLICY_STATE_SCHEMA } from "./state.ts";
+import type { Targets } from "./target.ts";
+
+/** What a decision changes in the state beside the replicas of each service. */
+export interface Course {
+  readonly calmWindows: number;
+  readonly missedWindows: number;
+  readonly patienceDoublings: number;
+  readonly shrunkAtMs?: number;
+  readonly growth?: GrowthCheckpoint;
+  readonly futile?: NonNullable<PolicyState["futile"]>;
+  /** Services that were given pods for latency, and the tail over objective at which. */
+  readonly grown?: { readonly severity: number; readonly services: readonly string[] };
+}
+
+/** The state after a decision. Services that are no longer observed are forgotten. */
+export function remember(
+  context: DecisionContext,
+  observations: readonly Observation[],
+  targets: Targets,
+  course: Course,
+): PolicyState {
+  const { application, windowSet } = context;
+  const services = observations.flatMap((observation) => {
+    const target = targets.get(observation.service);
+    return target === undefined ? [] : [memoryOf(context, observation, target.replicas, course)];
+  });
+  return {
+    schema: POLICY_STATE_SCHEMA,
+    application: application.name,
+    namespace: application.namespace,
+    windowEndMs: windowSet.endMs,
+    calmWindows: course.calmWindows,
+    missedWindows: course.missedWindows,
+    patienceDoublings: course.patienceDoublings,
+    ...(course.shrunkAtMs !== undefined && { shrunkAtMs: course.shrunkAtMs }),
+    ...(course.growth && { growth: course.growth }),
+    ...(course.futile && { futile: course.futile }),
+    services,
+  };
+}
+
+function memoryOf(
+  { nowMs }: DecisionContext,
+  { service, window, memory, settling }: Observation,
+  replicas: number,
+  { grown }: Course,
+): ServiceMemory {
+  const platformWanted = window?.replicasWanted ?? memory?.platformWanted;
+  const seen = window?.replicasWanted !== undefined || window?.replicasReady !== undefined;
+  const grownAtSeverity = grown?.services.includes(service)
+    ? grown.severity
+    : settling
+      ? memory?.grownAtSeverity
+      : undefined;
+  return {
+    service,
+    replicas,
+    seenAtMs: seen ? nowMs : (memory?.seenAtMs ?? nowMs),
+    ...(platformWanted !== undefined && { platformWanted }),
+    ...(grownAtSeverity !== undefined && { grownAtSeverity }),
+  };
+}

@@ -1,0 +1,61 @@
+import { Count, EpochMs, NonNegative, ObjectName, ServiceName } from "@tradewind/core/contract/quantity.ts";
+import { z } from "zod";
+
+/** What the policies remember of one service. */
+export const ServiceMemory = z.strictObject({
+  service: ServiceName,
+  /** Replicas last wished. */
+  replicas: Count,
+  /** What the platform wanted when that was wished: a later rise is somebody else's doing. */
+  platformWanted: Count.optional(),
+  seenAtMs: EpochMs,
+  /** Tail over objective when pods were last added for latency; absent once they have served a whole window. */
+  grownAtSeverity: NonNegative.optional(),
+});
+export type ServiceMemory = z.infer<typeof ServiceMemory>;
+
+/** Where a run of growth for latency began: what it is compared with to see whether it helped. */
+export const GrowthCheckpoint = z.strictObject({
+  severity: NonNegative,
+  requestsPerSecond: NonNegative,
+  /** Replicas of the services that growth went to, weighted by their share of the queue. */
+  congestedReplicas: NonNegative,
+  podsAdded: Count,
+});
+export type GrowthCheckpoint = z.infer<typeof GrowthCheckpoint>;
+
+export const POLICY_STATE_SCHEMA = "tradewind.dev/policy-state/v1";
+
+/** Everything the policies carry from one window to the next; kept on disk. */
+export const PolicyState = z.strictObject({
+  schema: z.literal(POLICY_STATE_SCHEMA),
+  application: ObjectName,
+  namespace: ObjectName,
+  /** End of the last window decided on; absent before the first. */
+  windowEndMs: EpochMs.optional(),
+  /** Calm windows in a row. */
+  calmWindows: Count,
+  /** Windows in a row in which the objective was missed. */
+  missedWindows: Count,
+  /** Times the patience has been doubled because a step down had to be undone. */
+  patienceDoublings: Count,
+  /** The last step down, until it is undone or forgotten. */
+  shrunkAtMs: EpochMs.optional(),
+  growth: GrowthCheckpoint.optional(),
+  /** Set when growth for latency showed no effect. */
+  futile: z.strictObject({ untilMs: EpochMs, severity: NonNegative }).optional(),
+  services: z.array(ServiceMemory).max(10_000),
+});
+export type PolicyState = z.infer<typeof PolicyState>;
+
+export function emptyState(application: string, namespace: string): PolicyState {
+  return {
+    schema: POLICY_STATE_SCHEMA,
+    application,
+    namespace,
+    calmWindows: 0,
+    missedWindows: 0,
+    patienceDoublings: 0,
+    services: [],
+  };
+}

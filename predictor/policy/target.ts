@@ -1,0 +1,41 @@
+import type { PolicyName } from "@tradewind/core/contract/plan.ts";
+import type { Observation } from "./observation.ts";
+
+/** What one rung of the ladder would run for one service, and why. */
+export interface Target {
+  readonly replicas: number;
+  readonly policy: PolicyName;
+  readonly reason: string;
+}
+
+/** Targets by service. */
+export type Targets = ReadonlyMap<string, Target>;
+
+/**
+ * `replicas` within the service's bounds. One replica is the least even with `minReplicas` 0: only a service that the
+ * platform has already put to sleep, and that nobody calls, stays at 0.
+ */
+export function bounded(observation: Observation, replicas: number): number {
+  const { spec, baseReplicas, window } = observation;
+  const asleep = baseReplicas === 0 && spec.minReplicas === 0 && !((window?.requestsPerSecond ?? 0) > 0);
+  return Math.min(Math.max(replicas, asleep ? 0 : Math.max(1, spec.minReplicas)), spec.maxReplicas);
+}
+
+/** What a decision starts from, raised to the reactive need, within bounds: nothing is taken away. */
+export function floorReplicas(observation: Observation): number {
+  return bounded(observation, Math.max(observation.baseReplicas, observation.need ?? 0));
+}
+
+export function totalBase(observations: readonly Observation[]): number {
+  return observations.reduce((sum, { baseReplicas }) => sum + baseReplicas, 0);
+}
+
+/** A ratio for people: `130 %`. */
+export function percent(ratio: number): string {
+  return `${Math.round(ratio * 100)} %`;
+}
+
+/** `1 pod`, `3 pods`. */
+export function pods(count: number): string {
+  return count === 1 ? "1 pod" : `${count} pods`;
+}

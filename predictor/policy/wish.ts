@@ -1,0 +1,124 @@
+import type { Wish } from "@tradewind/core/contract/plan.ts";
+import type { FlowObjective } from "../queue/objective.ts";
+import type { DecisionContext, Observation } from "./observation.ts";
+import type { Course } from "./remember.ts";
+import type { Target } from "./target.ts";
+import type { Verdict } from "./verdict.ts";
+
+/** What all wishes of one decision share. */
+export interface DecisionFacts {
+  readonly context: DecisionContext;
+  readonly verdict: Verdict;
+  readonly objective: FlowObjective;
+  readonly windowHash: string;
+  readonly course: Course;
+}
+
+export function toWish(observation: Observation, target: Target, facts: DecisionFacts): Wish {
+  const { spec, window, service } = observation;
+  const { application, windowSet } = facts.context;
+  const latencyBeforeSeconds = slowestFlowSeconds(service, facts.verdict);
+  return {
+    namespace: application.namespace,
+    service,
+    allocation: { replicas: target.replicas },
+    policy: target.policy,
+    reason: target.reason.slice(0, 500),
+    confidence: confidence(observation, target, facts),
+    ...(latencyBeforeSeconds !== undefined && { latencyBeforeSeconds }),
+    evidence: evidence(observation, facts),
+    inputs: { windowHash: facts.windowHash, windowEndMs: windowSet.endMs },
+    observed: {
+      ...(window?.replicasReady !== undefined && { replicasReady: window.replicasReady }),
+      ...(window?.replicasWanted !== undefined && { replicasWanted: window.replicasWanted }),
+      ...(window?.lastStartedAtMs !== undefined && { lastStartedAtMs: window.lastStartedAtMs }),
+      complete: isComplete(observation),
+    },
+    bounds: {
+      minReplicas: spec.minReplicas,
+      maxReplicas: spec.maxReplicas,
+      cpuMinCores: spec.cpu.minCores,
+      cpuMaxCores: spec.cpu.maxCores,
+      memoryMinBytes: spec.memory.minBytes,
+      memoryMaxBytes: spec.memory.maxBytes,
+      cpuStepCores: spec.cpu.stepCores,
+      memoryStepBytes: spec.memory.stepBytes,
+    },
+  };
+}
+
+/** Latency (or the report that there was no request), load and replicas are all there. */
+function isComplete({ window, queue }: Observation): boolean {
+  return (
+    queue?.complete === true && window?.requestsPerSecond !== undefined && window.replicasReady !== undefined
+  );
+}
+
+function slowestFlowSeconds(service: string, verdict: Verdict): number | undefined {
+  let slowest: number | undefined;
+  for (const { flow } of verdict.flows) {
+    if (!flow.services.includes(service)) continue;
+    slowest = Math.max(slowest ?? 0, flow.latency.p95Seconds);
+  }
+  return slowest;
+}
+
+/** Calls at which latency is believed half. */
+const HALF_BELIEVED_CALLS = 20;
+
+/**
+ * How much of what the policy needs was measured, in [0, 1]: 0 for hold, the measured share of the pods for the reactive
+ * floor, that times n/(n + 20) with n calls for queue balancing. Not a probability.
+ */
+function confidence(observation: Observation, { policy }: Target, { verdict }: DecisionFacts): number {
+  if (policy === "hold") return 0;
+  if (policy === "static") return 1;
+  const { demand, readyReplicas } = observation;
+  const measured =
+    demand === undefined ? 0 : Math.min(1, demand.podsMeasured / Math.max(1, readyReplicas ?? 1));
+  if (policy === "reactive") return measured;
+  const calls = verdict.flows.reduce((sum, { flow }) => sum + flow.latency.count, 0);
+  return ((0.5 + 0.5 * measured) * calls) / (calls + HALF_BELIEVED_CALLS);
+}
+
+/** Every number that had a part in the decision and is known. */
+function evidence(observation: Observation, facts: DecisionFacts): Record<string, number> {
+  const { demand, queue, window } = observation;
+  const { verdict, objective, course, context } = facts;
+  const numbers: Record<string, number | undefined> = {
+    baseReplicas: observation.baseReplicas,
+    needReplicas: observation.need,
+    shrinkNeedReplicas: observation.shrinkNeed,
+    cpuDemandCores: demand?.cores,
+    cpuPodCapacityCores: demand?.podCapacityCores,
+    cpuSecondsPerRequest: demand?.secondsPerRequest,
+    cpuUtilisation: observation.utilisation,
+    cpuThrottledRatio: demand?.throttledRatio,
+    podsMeasured: demand?.podsMeasured,
+    backlogRequests: demand?.backlog,
+    queueFlower: queue?.virtualQueue,
+    queueLittle: queue?.ownRequests,
+    ownMeanSeconds: queue?.ownMeanSeconds,
+    requestsPerSecond: window?.requestsPerSecond,
+    tailOverObjective: verdict.severity ?? verdict.worstSeverity,
+    tailSeconds: verdict.tailSeconds,
+    objectiveSeconds: objective.tailSeconds,
+    errorRatio: verdict.errorRatio,
+    missedWindows: course.missedWindows,
+    calmWindows: course.calmWindows,
+    patienceDoublings: course.patienceDoublings,
+    budgetPods: context.application.budget.pods,
+    interferenceCpu: worstCpuInterference(observation),
+  };
+  const known = Object.entries(numbers).filter((entry): entry is [string, number] => entry[1] !== undefined);
+  return Object.fromEntries(known);
+}
+
+function worstCpuInterference({ window }: Observation): number | undefined {
+  let worst: number | undefined;
+  for (const { interference } of window?.containers ?? []) {
+    const value = interference?.cpu.value;
+    if (value !== undefined) worst = Math.max(worst ?? 0, value);
+  }
+  return worst;
+}

@@ -1,0 +1,57 @@
+import type { Objective } from "@tradewind/core/contract/application.ts";
+import type { LatencySummary } from "@tradewind/core/contract/window.ts";
+
+/** What the flows of an application are held to, seconds. */
+export interface FlowObjective {
+  readonly percentile: number;
+  readonly tailSeconds: number;
+  readonly meanSeconds: number;
+}
+
+/**
+ * The tail objective, and the mean that goes with it: an exponential distribution that just meets the tail objective has
+ * the mean `tail / ln(1/(1 − percentile))`, a third of it at p95.
+ */
+export function flowObjective(objective: Objective): FlowObjective {
+  const tailSeconds = objective.milliseconds / 1e3;
+  return {
+    percentile: objective.percentile,
+    tailSeconds,
+    meanSeconds: tailSeconds / -Math.log1p(-objective.percentile),
+  };
+}
+
+/**
+ * Latency at a percentile in (0, 1), from the p50, p95 and p99 that a summary carries: linear in `−ln(1 − percentile)`
+ * between them (exact for an exponential distribution), from 0 below p50 and with the last slope above p99.
+ */
+export function flowTailSeconds(latency: LatencySummary, percentile: number): number {
+  const knots = [
+    { depth: 0, seconds: 0 },
+    { depth: depthOf(0.5), seconds: latency.p50Seconds },
+    { depth: depthOf(0.95), seconds: latency.p95Seconds },
+    { depth: depthOf(0.99), seconds: latency.p99Seconds },
+  ] as const;
+  const depth = depthOf(percentile);
+  for (const [index, knot] of knots.entries()) {
+    if (depth === knot.depth) return knot.seconds;
+    const next = knots[index + 1];
+    if (next === undefined || depth > next.depth) continue;
+    return line(knot, next, depth);
+  }
+  return Math.max(latency.p99Seconds, line(knots[2], knots[3], depth));
+}
+
+interface Knot {
+  readonly depth: number;
+  readonly seconds: number;
+}
+
+function line(from: Knot, to: Knot, depth: number): number {
+  if (depth === to.depth) return to.seconds;
+  return from.seconds + ((to.seconds - from.seconds) * (depth - from.depth)) / (to.depth - from.depth);
+}
+
+function depthOf(percentile: number): number {
+  return -Math.log1p(-percentile);
+}

@@ -1,0 +1,89 @@
+import type { ContainerWindow } from "@tradewind/core/contract/window.ts";
+import type {
+  Workload,
+  WorkloadContainer,
+  WorkloadList,
+  WorkloadPod,
+} from "@tradewind/core/contract/workload.ts";
+import type { ResourceView, ServiceResources } from "../window/resources.ts";
+import { containerKey } from "./container-rates.ts";
+import type { ContainerUse } from "./container-rates.ts";
+
+/** A pod that started later than this share into the interval has its start in its CPU use. */
+const STARTED_SHARE = 0.1;
+
+/**
+ * Puts what the platform declares and what the agents measured together, by service. Pods that are not ready take no
+ * part; the CPU use of a pod that started within the interval is left out, since a process that starts uses CPU that no
+ * request asked for. Where several workloads carry one service their pods add up.
+ */
+export function resourceView(
+  list: WorkloadList | undefined,
+  uses: ReadonlyMap<string, ContainerUse>,
+  startMs: number,
+  endMs: number,
+): ResourceView {
+  const services = new Map<string, ServiceResources>();
+  const settledMs = startMs + STARTED_SHARE * (endMs - startMs);
+  for (const workload of list?.workloads ?? []) {
+    const resources = workloadResources(workload, uses, settledMs);
+    const before = services.get(workload.service);
+    services.set(workload.service, before === undefined ? resources : added(before, resources));
+  }
+  return { services };
+}
+
+function workloadResources(
+  workload: Workload,
+  uses: ReadonlyMap<string, ContainerUse>,
+  settledMs: number,
+): ServiceResources {
+  const ready = workload.pods.filter((pod) => pod.ready);
+  const starts = ready.flatMap(({ startedAtMs }) => (startedAtMs === undefined ? [] : [startedAtMs]));
+  return {
+    namespace: workload.namespace,
+    replicasReady: workload.replicasReady,
+    replicasWanted: workload.replicasWanted,
+    lastStartedAtMs: starts.length === 0 ? undefined : starts.reduce((a, b) => Math.max(a, b)),
+    containers: ready.flatMap((pod) =>
+      pod.containers.map((container) =>
+        containerWindow(pod, container, uses.get(containerKey(container.id)), settledMs),
+      ),
+    ),
+  };
+}
+
+function containerWindow(
+  pod: WorkloadPod,
+  declared: WorkloadContainer,
+  use: ContainerUse | undefined,
+  settledMs: number,
+): ContainerWindow {
+  const settled = pod.startedAtMs === undefined || pod.startedAtMs <= settledMs;
+  const parts: { [Name in keyof ContainerWindow]: ContainerWindow[Name] | undefined } = {
+    id: declared.id,
+    podName: pod.name,
+    node: pod.node,
+    cpuRequestCores: declared.cpuRequestCores,
+    cpuLimitCores: use?.cpuLimitCores ?? declared.cpuLimitCores,
+    cpuUsageCores: settled ? use?.cpuUsageCores : undefined,
+    cpuThrottledRatio: settled ? use?.cpuThrottledRatio : undefined,
+    memoryRequestBytes: declared.memoryRequestBytes,
+    memoryLimitBytes: use?.memoryLimitBytes ?? declared.memoryLimitBytes,
+    memoryWorkingSetBytes: use?.memoryWorkingSetBytes,
+    interference: use?.interference,
+  };
+  const known = Object.entries(parts).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(known) as ContainerWindow;
+}
+
+function added(one: ServiceResources, other: ServiceResources): ServiceResources {
+  const starts = [one.lastStartedAtMs, other.lastStartedAtMs].filter((ms) => ms !== undefined);
+  return {
+    namespace: one.namespace,
+    replicasReady: (one.replicasReady ?? 0) + (other.replicasReady ?? 0),
+    replicasWanted: (one.replicasWanted ?? 0) + (other.replicasWanted ?? 0),
+    lastStartedAtMs: starts.length === 0 ? undefined : Math.max(...starts),
+    containers: [...one.containers, ...other.containers],
+  };
+}
