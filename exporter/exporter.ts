@@ -62,7 +62,13 @@ export async function startExporter(input: ExporterInput, edges: ExporterEdges =
   const plans = new PlanSource(
     new PlanClient(options.predictor, options.predictorDeadline * 1e3),
     { onPlan: (plan) => recommender.takePlan(plan), onPoll: (result) => metrics.polled(result) },
-    { clock, log, rng: seededRng(randomInt(2 ** 31)), staleAfterSeconds: options.staleAfter },
+    {
+      clock,
+      log,
+      rng: seededRng(randomInt(2 ** 31)),
+      staleAfterSeconds: options.staleAfter,
+      pollMs: options.pollMs,
+    },
   );
   const list = () => recommendationList(recommender, plans.status, clock.nowMs());
   registerRecommendations(metrics.registry, list);

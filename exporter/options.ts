@@ -51,6 +51,7 @@ export const ExporterOptions = z.strictObject({
   logLevel: z.enum(LOG_LEVELS).default("info"),
   /** Longest wait for one answer of the predictor. */
   predictorDeadline: Duration.pipe(z.number().min(0.05).max(60)).prefault("1s"),
+  pollMs: z.number().int().min(10).max(60_000).default(1_000),
   scaler: z
     .strictObject({
       maxRequestBytes: z

@@ -16,7 +16,11 @@ export const GUARD_STEPS: readonly GuardStep[] = [staleInput, missingData, bound
 /** What the guard made of a wish: a final allocation, or the step that refused and why. */
 export type GuardOutcome =
   | { readonly final: Allocation; readonly actions: GuardAction[]; readonly refusal?: never }
-  | { readonly refusal: { readonly step: string; readonly reason: string }; readonly final?: never };
+  | {
+      readonly refusal: { readonly step: string; readonly reason: string };
+      readonly final?: never;
+      readonly actions?: never;
+    };
 
 /** Walks the steps over the wish. Pure: the same context gives the same numbers bit for bit. */
 export function guard(context: GuardContext, steps: readonly GuardStep[] = GUARD_STEPS): GuardOutcome {

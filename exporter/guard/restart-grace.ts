@@ -34,12 +34,10 @@ function lastStart(context: GuardContext): string | undefined {
   let last: { what: string; agoMs: number } | undefined;
   for (const [what, atMs] of starts) {
     if (atMs === undefined) continue;
-    const agoMs = context.decidedAtMs - atMs;
+    const agoMs = Math.max(0, context.decidedAtMs - atMs);
     if (agoMs < context.restartGraceSeconds * 1e3 && (last === undefined || agoMs < last.agoMs)) {
       last = { what, agoMs };
     }
   }
-  return last === undefined
-    ? undefined
-    : `${last.what} started ${Math.max(0, Math.round(last.agoMs / 1e3))} s ago`;
+  return last === undefined ? undefined : `${last.what} started ${Math.round(last.agoMs / 1e3)} s ago`;
 }

@@ -85,10 +85,8 @@ export class ReloadingCredentials extends ServerCredentials {
       this.#log.info({ cert: this.#files.cert, expiresAtMs: material.expiresAtMs }, "certificates re-read");
     } catch (error) {
       const problem = describeError(error);
-      if (problem !== this.#lastProblem) {
-        this.#log.error({ problem }, "keeping the certificates in use");
-        this.#observer.tlsReloaded("failed", this.#material.expiresAtMs);
-      }
+      this.#observer.tlsReloaded("failed", this.#material.expiresAtMs);
+      if (problem !== this.#lastProblem) this.#log.error({ problem }, "keeping the certificates in use");
       this.#lastProblem = problem;
     } finally {
       this.#reading = false;

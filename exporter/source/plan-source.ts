@@ -7,8 +7,8 @@ import type { PlanClient } from "./plan-client.ts";
 import { readPlan } from "./read-plan.ts";
 import type { ReadPlan } from "./read-plan.ts";
 
-const POLL_MS = 1_000;
-const MAX_BACKOFF_MS = 5_000;
+/** While polls fail, the pause doubles up to this many times the usual one. */
+const MAX_BACKOFF = 5;
 
 /** What the last poll came to, and the last plan that was taken. */
 export interface PlanSourceStatus {
@@ -36,6 +36,7 @@ export class PlanSource {
   readonly #rng: Rng;
   readonly #log: Logger;
   readonly #staleAfterMs: number;
+  readonly #pollMs: number;
   readonly #stopping = new AbortController();
   #running: Promise<void> | undefined;
   #status: PlanSourceStatus;
@@ -43,13 +44,14 @@ export class PlanSource {
   constructor(
     client: PlanClient,
     listener: PlanListener,
-    options: { clock: Clock; rng: Rng; log: Logger; staleAfterSeconds: number },
+    options: { clock: Clock; rng: Rng; log: Logger; staleAfterSeconds: number; pollMs: number },
   ) {
     this.#client = client;
     this.#listener = listener;
     this.#clock = options.clock;
     this.#rng = options.rng;
     this.#log = options.log;
+    this.#pollMs = options.pollMs;
     this.#staleAfterMs = options.staleAfterSeconds * 1e3;
     this.#status = { reachable: false, problem: `no plan from ${client.address} yet` };
   }
@@ -75,8 +77,8 @@ export class PlanSource {
       failures = (await this.#poll()) ? 0 : failures + 1;
       const pauseMs =
         failures === 0
-          ? POLL_MS - (this.#clock.monotonicMs() - startedMs)
-          : Math.min(MAX_BACKOFF_MS, POLL_MS * 2 ** (failures - 1)) * (0.5 + this.#rng() / 2);
+          ? this.#pollMs - (this.#clock.monotonicMs() - startedMs)
+          : this.#pollMs * Math.min(MAX_BACKOFF, 2 ** (failures - 1)) * (0.5 + this.#rng() / 2);
       await delay(Math.max(0, pauseMs), undefined, { signal: this.#stopping.signal }).catch(() => undefined);
     }
   }

@@ -1,0 +1,202 @@
+import { describe, expect, it } from "vitest";
+import type { Allocation } from "@tradewind/core/contract/plan.ts";
+import { guard, GUARD_STEPS } from "@tradewind/exporter/guard/guard.ts";
+import type { GuardOutcome } from "@tradewind/exporter/guard/guard.ts";
+import type { GuardContext } from "@tradewind/exporter/guard/step.ts";
+import { wishOf } from "../wish.ts";
+
+/** At second 1,000, an hour after every start; last decision 15 s ago. */
+function contextOf(changes: Partial<GuardContext> = {}): GuardContext {
+  return {
+    wish: wishOf({ observed: { replicasReady: 3, replicasWanted: 3, complete: true } }),
+    decidedAtMs: 1_000_000,
+    previous: { replicas: 4, cpuCores: 0.8, memoryBytes: 300e6 },
+    previousDecidedAtMs: 985_000,
+    exporterStartedAtMs: -2_600_000,
+    predictorStartedAtMs: -2_600_000,
+    staleAfterSeconds: 300,
+    restartGraceSeconds: 120,
+    ...changes,
+  };
+}
+
+const asking = (allocation: Allocation, complete: boolean) =>
+  wishOf({ allocation, observed: { replicasReady: 3, replicasWanted: 3, complete } });
+
+const replicasOf = (outcome: GuardOutcome): number | undefined => outcome.final?.replicas;
+const stepsOf = (outcome: GuardOutcome): string[] => (outcome.actions ?? []).map(({ step }) => step);
+
+describe("guard", () => {
+  it("lets a complete, fresh wish inside its bounds pass untouched", () => {
+    const context = contextOf();
+    expect(guard(context)).toEqual({ final: context.wish.allocation, actions: [] });
+  });
+
+  it("asks its steps in the documented order", () => {
+    expect(GUARD_STEPS.map(({ name }) => name)).toEqual([
+      "stale-input",
+      "missing-data",
+      "bounds",
+      "restart-grace",
+    ]);
+  });
+
+  it("records each change with what was before, after, and why", () => {
+    const context = contextOf({ wish: asking({ replicas: 50 }, false) });
+    expect(guard(context)).toEqual({
+      final: { replicas: 8 },
+      actions: [
+        {
+          step: "missing-data",
+          before: { replicas: 50 },
+          after: { replicas: 8 },
+          reason: "the window is incomplete: growth from 4 replicas is limited to 8",
+        },
+      ],
+    });
+  });
+});
+
+describe("stale-input", () => {
+  const windowEnding = (windowEndMs: number) =>
+    contextOf({ wish: { ...wishOf(), inputs: { windowHash: "0123456789abcdef", windowEndMs } } });
+
+  it("takes measurements of exactly the allowed age and refuses older ones", () => {
+    expect(guard(windowEnding(700_000)).final).toBeDefined();
+    expect(guard(windowEnding(699_000)).refusal).toEqual({
+      step: "stale-input",
+      reason: "the measurements behind the wish are 301 s old, more than the 300 s allowed",
+    });
+  });
+
+  it.each<[string, Allocation]>([
+    ["replicas is NaN", { replicas: Number.NaN }],
+    ["replicas is Infinity", { replicas: Number.POSITIVE_INFINITY }],
+    ["replicas is -1", { replicas: -1 }],
+    ["replicas is 2.5", { replicas: 2.5 }],
+    ["cpuCores is NaN", { replicas: 2, cpuCores: Number.NaN }],
+    ["cpuCores is 0", { replicas: 2, cpuCores: 0 }],
+    ["memoryBytes is Infinity", { replicas: 2, memoryBytes: Number.POSITIVE_INFINITY }],
+  ])("refuses a wish where %s", (flaw, allocation) => {
+    expect(guard(contextOf({ wish: wishOf({ allocation }) })).refusal).toEqual({
+      step: "stale-input",
+      reason: `the wish is unusable: ${flaw}`,
+    });
+  });
+});
+
+describe("missing-data", () => {
+  it("takes nothing away while the window is incomplete: neither replicas nor container sizes", () => {
+    const wish = asking({ replicas: 1, cpuCores: 0.2, memoryBytes: 100e6 }, false);
+    expect(guard(contextOf({ wish })).final).toEqual({ replicas: 4, cpuCores: 0.8, memoryBytes: 300e6 });
+  });
+
+  it("holds at what runs when more runs than was recommended", () => {
+    const observed = { replicasReady: 7, replicasWanted: 9, complete: false };
+    expect(replicasOf(guard(contextOf({ wish: wishOf({ observed }) })))).toBe(9);
+  });
+
+  it.each([
+    { baseline: 1, fastest: 5 },
+    { baseline: 4, fastest: 8 },
+    { baseline: 5, fastest: 10 },
+  ])("lets $baseline replicas grow to $fastest at most, like an HPA", ({ baseline, fastest }) => {
+    const observed = { replicasWanted: baseline, complete: false };
+    const wish = wishOf({ allocation: { replicas: 19 }, observed });
+    expect(replicasOf(guard(contextOf({ wish, previous: { replicas: baseline } })))).toBe(fastest);
+  });
+
+  it("forgets a recommendation that is itself stale", () => {
+    const wish = asking({ replicas: 2 }, false);
+    expect(replicasOf(guard(contextOf({ wish, previousDecidedAtMs: 699_000 })))).toBe(3);
+  });
+
+  it("refuses when it cannot know what runs, rather than risk to remove some", () => {
+    const wish = wishOf({ observed: { complete: false } });
+    const { previous: _, ...context } = contextOf({ wish });
+    expect(guard(context).refusal?.reason).toMatch(/running replicas are not known; give the predictor/);
+  });
+});
+
+describe("bounds", () => {
+  const bounded = (allocation: Allocation, changes: Partial<GuardContext["wish"]["bounds"]>) =>
+    guard(contextOf({ wish: wishOf({ allocation, bounds: { ...wishOf().bounds, ...changes } }) }));
+
+  it("keeps replicas between minimum and maximum and says which of the two it was", () => {
+    const low = bounded({ replicas: 1 }, { minReplicas: 2 });
+    expect([replicasOf(low), low.actions?.[0]?.reason]).toEqual([2, "the service keeps at least 2 replicas"]);
+    const high = bounded({ replicas: 9 }, { maxReplicas: 6 });
+    expect([replicasOf(high), high.actions?.[0]?.reason]).toEqual([
+      6,
+      "the service may have at most 6 replicas",
+    ]);
+  });
+
+  it("lets the minimum win over a maximum below it", () => {
+    expect(replicasOf(bounded({ replicas: 1 }, { minReplicas: 5, maxReplicas: 3 }))).toBe(5);
+  });
+
+  it("allows zero only where the minimum is zero", () => {
+    expect(replicasOf(bounded({ replicas: 0 }, { minReplicas: 0 }))).toBe(0);
+    expect(replicasOf(bounded({ replicas: 0 }, { minReplicas: 1 }))).toBe(1);
+  });
+
+  it("rounds container sizes up to whole steps, and not one step further for a rounding error", () => {
+    const steps = { cpuStepCores: 0.2, memoryStepBytes: 100e6 };
+    // 0.6 / 0.2 is 2.9999999999999996 in binary floating point, 3 * 0.2 is 0.6000000000000001
+    expect(bounded({ replicas: 5, cpuCores: 0.6000000000000001, memoryBytes: 201e6 }, steps).final).toEqual({
+      replicas: 5,
+      cpuCores: 0.6000000000000001,
+      memoryBytes: 300e6,
+    });
+    expect(bounded({ replicas: 5, cpuCores: 0.61 }, steps).final?.cpuCores).toBeCloseTo(0.8, 12);
+  });
+});
+
+describe("restart-grace", () => {
+  const lower = wishOf({ allocation: { replicas: 1, cpuCores: 0.2 } });
+
+  it.each<[string, Partial<GuardContext>]>([
+    ["the exporter", { exporterStartedAtMs: 990_000 }],
+    ["the predictor", { predictorStartedAtMs: 990_000 }],
+    [
+      "the youngest replica",
+      { wish: { ...lower, observed: { ...lower.observed, lastStartedAtMs: 990_000 } } },
+    ],
+  ])("takes nothing away soon after %s started", (what, changes) => {
+    const outcome = guard(contextOf({ wish: lower, ...changes }));
+    expect(outcome.final).toEqual({ replicas: 4, cpuCores: 0.8 });
+    expect(outcome.actions?.[0]?.reason).toBe(
+      `${what} started 10 s ago: nothing is taken away in the first 120 s`,
+    );
+  });
+
+  it("lets growth through, and anything once the grace is over", () => {
+    const starting = { exporterStartedAtMs: 990_000 };
+    expect(stepsOf(guard(contextOf({ ...starting, wish: wishOf({ allocation: { replicas: 9 } }) })))).toEqual(
+      [],
+    );
+    expect(replicasOf(guard(contextOf({ wish: lower, exporterStartedAtMs: 880_000 })))).toBe(1);
+  });
+
+  it("stays under the maximum that a person set, even to hold", () => {
+    const wish = { ...lower, bounds: { ...lower.bounds, maxReplicas: 2 } };
+    expect(replicasOf(guard(contextOf({ wish, exporterStartedAtMs: 990_000 })))).toBe(2);
+  });
+
+  it("counts a start that lies in the future, on a clock that was set back, as one just now", () => {
+    const outcome = guard(contextOf({ wish: lower, exporterStartedAtMs: 1_500_000 }));
+    expect(outcome.actions?.[0]?.reason).toMatch(/^the exporter started 0 s ago/);
+  });
+
+  it("is off at zero seconds, even for a plan made just before the exporter started", () => {
+    const context = contextOf({ wish: lower, exporterStartedAtMs: 1_000_005, restartGraceSeconds: 0 });
+    expect(guard(context).actions).toEqual([]);
+  });
+
+  it("refuses when neither the platform nor its own memory says what runs", () => {
+    const wish = { ...lower, observed: { complete: true } };
+    const { previous: _, ...context } = contextOf({ wish, exporterStartedAtMs: 990_000 });
+    expect(guard(context).refusal?.step).toBe("restart-grace");
+  });
+});

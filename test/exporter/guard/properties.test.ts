@@ -1,0 +1,163 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
+import { Wish } from "@tradewind/core/contract/plan.ts";
+import { decide } from "@tradewind/exporter/decide.ts";
+import type { DecisionRules, PreviousDecision } from "@tradewind/exporter/decide.ts";
+import { baselineReplicas } from "@tradewind/exporter/guard/baseline.ts";
+import { guard, replay } from "@tradewind/exporter/guard/guard.ts";
+import type { GuardContext } from "@tradewind/exporter/guard/step.ts";
+import { wishOf } from "../wish.ts";
+
+const optional = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
+const defined = <T extends object>(value: T): T =>
+  Object.fromEntries(Object.entries(value).filter(([, part]) => part !== undefined)) as T;
+
+const replicas = fc.nat({ max: 300 });
+const cores = fc.double({ min: 0.01, max: 64, noNaN: true });
+const bytes = fc.double({ min: 1e6, max: 1e11, noNaN: true });
+const allocation = fc
+  .record({ replicas, cpuCores: optional(cores), memoryBytes: optional(bytes) })
+  .map(defined);
+const time = fc.integer({ min: 0, max: 2_000_000 });
+
+const wish: fc.Arbitrary<Wish> = fc
+  .record({
+    allocation,
+    inputs: time.map((windowEndMs) => ({ windowHash: "0123456789abcdef", windowEndMs })),
+    observed: fc
+      .record({
+        replicasReady: optional(replicas),
+        replicasWanted: optional(replicas),
+        lastStartedAtMs: optional(time),
+        complete: fc.boolean(),
+      })
+      .map(defined),
+    bounds: fc
+      .record({
+        minReplicas: fc.nat({ max: 50 }),
+        maxReplicas: fc.nat({ max: 200 }),
+        cpuMinCores: fc.constant(0.1),
+        cpuMaxCores: fc.double({ min: 0.1, max: 32, noNaN: true }),
+        memoryMinBytes: fc.constant(64e6),
+        memoryMaxBytes: fc.double({ min: 64e6, max: 1e11, noNaN: true }),
+        cpuStepCores: optional(fc.double({ min: 0.01, max: 1, noNaN: true })),
+        memoryStepBytes: optional(fc.constant(100e6)),
+      })
+      .map(defined),
+  })
+  .map((parts) => wishOf(parts as Partial<Wish>));
+
+const context: fc.Arbitrary<GuardContext> = fc
+  .record({
+    wish,
+    decidedAtMs: time,
+    previous: optional(allocation),
+    previousDecidedAtMs: optional(time),
+    exporterStartedAtMs: time,
+    predictorStartedAtMs: optional(time),
+    staleAfterSeconds: fc.integer({ min: 1, max: 1_000 }),
+    restartGraceSeconds: fc.nat({ max: 1_000 }),
+  })
+  .map((parts) => defined(parts) as unknown as GuardContext);
+
+describe("the guard, for any wish and any context,", () => {
+  it("gives finite numbers inside the bounds, or refuses with a reason", () => {
+    fc.assert(
+      fc.property(context, (given) => {
+        const { final, refusal } = guard(given);
+        if (refusal !== undefined) {
+          expect(refusal.reason).not.toBe("");
+          return;
+        }
+        const { bounds } = given.wish;
+        expect(Number.isSafeInteger(final.replicas)).toBe(true);
+        expect(final.replicas).toBeGreaterThanOrEqual(bounds.minReplicas);
+        expect(final.replicas).toBeLessThanOrEqual(Math.max(bounds.minReplicas, bounds.maxReplicas));
+        if (final.cpuCores !== undefined) {
+          expect(final.cpuCores).toBeGreaterThanOrEqual(bounds.cpuMinCores);
+          expect(final.cpuCores).toBeLessThanOrEqual(bounds.cpuMaxCores);
+        }
+        if (final.memoryBytes !== undefined) {
+          expect(final.memoryBytes).toBeGreaterThanOrEqual(bounds.memoryMinBytes);
+          expect(final.memoryBytes).toBeLessThanOrEqual(bounds.memoryMaxBytes);
+        }
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it("never removes in doubt: an incomplete window or a fresh start keeps what runs, up to the maximum", () => {
+    fc.assert(
+      fc.property(context, (given) => {
+        const { restartGraceSeconds, decidedAtMs, exporterStartedAtMs } = given;
+        const isFresh = Math.max(0, decidedAtMs - exporterStartedAtMs) < restartGraceSeconds * 1e3;
+        fc.pre(isFresh || !given.wish.observed.complete);
+        const { final } = guard(given);
+        if (final === undefined) return;
+        const running = baselineReplicas(given);
+        expect(running).toBeDefined();
+        const ceiling = Math.max(given.wish.bounds.minReplicas, given.wish.bounds.maxReplicas);
+        expect(final.replicas).toBeGreaterThanOrEqual(Math.min(running!, ceiling));
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it("accounts for the whole way from wish to final in its actions", () => {
+    fc.assert(
+      fc.property(context, (given) => {
+        const outcome = guard(given);
+        if (outcome.final === undefined) return;
+        let at = given.wish.allocation;
+        for (const { before, after } of outcome.actions) {
+          expect(before).toEqual(at);
+          expect(after).not.toEqual(before);
+          at = after;
+        }
+        expect(outcome.final).toEqual(at);
+      }),
+    );
+  });
+});
+
+describe("a decision record", () => {
+  const rules: fc.Arbitrary<DecisionRules> = fc.record({
+    exporterStartedAtMs: time,
+    staleAfterSeconds: fc.integer({ min: 1, max: 1_000 }),
+    restartGraceSeconds: fc.nat({ max: 1_000 }),
+  });
+  const previous: fc.Arbitrary<PreviousDecision | undefined> = optional(
+    fc.record({ final: allocation, decidedAtMs: time }),
+  );
+  const plan = fc.record({
+    application: fc.constant("hotel"),
+    sequence: fc.nat(),
+    predictorStartedAtMs: time,
+    plannedAtMs: time,
+  });
+
+  it("keeps its schema and gives the same numbers bit for bit when replayed from JSON", () => {
+    fc.assert(
+      fc.property(wish, plan, previous, rules, time, (...given) => {
+        const decision = decide(...given);
+        if (!("record" in decision)) return;
+        const read = DecisionRecord.parse(JSON.parse(JSON.stringify(decision.record)));
+        const { final, actions } = replay(read);
+        expect(final).toStrictEqual(decision.record.final);
+        expect(actions).toStrictEqual(decision.record.actions);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("is the same numbers for two exporters whose polls came at different moments", () => {
+    fc.assert(
+      fc.property(wish, plan, previous, rules, (given, header, before, common) => {
+        const soon = decide(given, header, before, common, header.plannedAtMs + 1);
+        const late = decide(given, header, before, common, header.plannedAtMs + 999);
+        expect(late).toEqual(soon);
+      }),
+    );
+  });
+});
