@@ -1,0 +1,152 @@
+import { existsSync, readFileSync } from "node:fs";
+import { Table } from "../expose/table.ts";
+import type { NetDev } from "../parse/net-dev.ts";
+import { parseNetDev } from "../parse/net-dev.ts";
+import { Rate, ratio } from "../rate.ts";
+import { GuardChannel } from "../sampling/guard.ts";
+import { CHANNEL } from "../sampling/signal.ts";
+import type { Signals } from "../signals.ts";
+import { EVERY_SECOND } from "./collector.ts";
+import type { CollectorDefinition, SampleTime, Source } from "./collector.ts";
+
+const BITS_PER_BYTE = 8;
+const SPEED_REREAD_SECONDS = 60;
+/** Smallest change of the node's traffic for which sleeping signals are woken: 1 % of a 1-Gbit/s link. */
+const GUARD_FLOOR_BYTES_PER_SECOND = 1.25e6;
+
+/**
+ * The node's own network files. `/proc/net` points into the reader's network namespace, which in a pod is not the
+ * node's; process 1 of the node's procfs is in the node's.
+ */
+export function nodeNetPath(procfs: string): string {
+  return existsSync(`${procfs}/1/net/dev`) ? `${procfs}/1/net` : `${procfs}/net`;
+}
+
+/** Link speed from the driver; undefined for a virtual or down interface, which says −1, nothing, or EINVAL. */
+function driverSpeed(sysfs: string, device: string): number | undefined {
+  try {
+    const megabits = Number(readFileSync(`${sysfs}/class/net/${device}/speed`, "latin1"));
+    return megabits > 0 ? (megabits * 1e6) / BITS_PER_BYTE : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+interface Link {
+  /** A device behind which the node's traffic leaves: hardware, or one whose speed the user states. */
+  readonly counted: boolean;
+  readonly bytesPerSecond: number | undefined;
+  readonly readAtSeconds: number;
+  readonly received: Rate;
+  readonly sent: Rate;
+  readonly packets: Rate;
+  readonly drops: Rate;
+}
+
+const counter = (name: string, help: string) => ({ name, help, kind: "counter" }) as const;
+
+const COLUMNS = [
+  counter("tradewind_node_network_received_bytes_total", "Bytes received."),
+  counter("tradewind_node_network_received_packets_total", "Packets received."),
+  counter("tradewind_node_network_receive_errors_total", "Receive errors."),
+  counter("tradewind_node_network_receive_drops_total", "Packets dropped on receive."),
+  counter("tradewind_node_network_sent_bytes_total", "Bytes sent."),
+  counter("tradewind_node_network_sent_packets_total", "Packets sent."),
+  counter("tradewind_node_network_send_errors_total", "Send errors."),
+  counter("tradewind_node_network_send_drops_total", "Packets dropped on send."),
+  { name: "tradewind_node_network_speed_bytes", help: "Link speed in bytes per second.", kind: "gauge" },
+] as const;
+
+/** Interfaces of the node that carry traffic to other machines, their link speed, bytes and drops: `/proc/net/dev`. */
+export const network: CollectorDefinition = {
+  name: "network",
+  schedule: { kind: "counter", tolerance: GUARD_FLOOR_BYTES_PER_SECOND, ...EVERY_SECOND },
+  open: (source) => {
+    const file = source.reader.file(`${nodeNetPath(source.procfs)}/dev`);
+    const table = new Table(COLUMNS);
+    const links = new Map<string, Link>();
+    const guard = new GuardChannel({ kind: "counter", floor: GUARD_FLOOR_BYTES_PER_SECOND });
+    return {
+      tables: [table],
+      sample(time, { signals, wake }) {
+        const devices = parseNetDev(file.text());
+        const counted = devices.filter((each) => linkOf(links, each.device, source, time.seconds).counted);
+        for (const each of counted) write(table, each, links.get(each.device)?.bytesPerSecond);
+        table.retain(new Set(counted.map(({ device }) => device)));
+        const present = new Set(devices.map(({ device }) => device));
+        for (const device of links.keys()) if (!present.has(device)) links.delete(device);
+        publish(links, counted, time, signals);
+        const bytes = counted.reduce((sum, each) => sum + each.receivedBytes + each.sentBytes, 0);
+        if (guard.observe(bytes, time.seconds * 1e3) !== 0) wake(CHANNEL.network);
+        return bytes;
+      },
+      close: () => file.close(),
+    };
+  },
+};
+
+function linkOf(links: Map<string, Link>, device: string, source: Source, seconds: number): Link {
+  const known = links.get(device);
+  if (known !== undefined && seconds - known.readAtSeconds < SPEED_REREAD_SECONDS) return known;
+  const stated = source.linkBytesPerSecond.get(device);
+  const counted = stated !== undefined || existsSync(`${source.sysfs}/class/net/${device}/device`);
+  const link: Link = {
+    counted,
+    bytesPerSecond: stated ?? (counted ? driverSpeed(source.sysfs, device) : undefined),
+    readAtSeconds: seconds,
+    received: known?.received ?? new Rate(),
+    sent: known?.sent ?? new Rate(),
+    packets: known?.packets ?? new Rate(),
+    drops: known?.drops ?? new Rate(),
+  };
+  links.set(device, link);
+  return link;
+}
+
+function write(table: Table, each: NetDev, speed: number | undefined): void {
+  table
+    .row(each.device, { device: each.device })
+    .values.set([
+      each.receivedBytes,
+      each.receivedPackets,
+      each.receiveErrors,
+      each.receiveDrops,
+      each.sentBytes,
+      each.sentPackets,
+      each.sendErrors,
+      each.sendDrops,
+      speed ?? Number.NaN,
+    ]);
+}
+
+/** Sums over the counted interfaces; a link speed only when every one of them is known. */
+function publish(
+  links: ReadonlyMap<string, Link>,
+  counted: readonly NetDev[],
+  time: SampleTime,
+  signals: Signals,
+): void {
+  const sums = { received: 0, sent: 0, packets: 0, drops: 0 };
+  let speed: number | undefined = 0;
+  let complete = counted.length > 0;
+  for (const each of counted) {
+    const link = links.get(each.device);
+    const received = link?.received.next(each.receivedBytes, time.seconds);
+    const sent = link?.sent.next(each.sentBytes, time.seconds);
+    const packets = link?.packets.next(each.receivedPackets + each.sentPackets, time.seconds);
+    const drops = link?.drops.next(each.receiveDrops + each.sendDrops, time.seconds);
+    complete &&= received !== undefined && sent !== undefined;
+    sums.received += received ?? 0;
+    sums.sent += sent ?? 0;
+    sums.packets += packets ?? 0;
+    sums.drops += drops ?? 0;
+    speed =
+      link?.bytesPerSecond === undefined || speed === undefined ? undefined : speed + link.bytesPerSecond;
+  }
+  signals.set("network.interfaces", counted.length, time);
+  signals.set("network.receivedBytesPerSecond", complete ? sums.received : undefined, time);
+  signals.set("network.sentBytesPerSecond", complete ? sums.sent : undefined, time);
+  signals.set("network.linkBytesPerSecond", speed === 0 ? undefined : speed, time);
+  const all = sums.packets + sums.drops;
+  signals.set("network.dropRatio", complete ? (ratio(sums.drops, all) ?? 0) : undefined, time);
+}

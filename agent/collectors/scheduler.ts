@@ -1,0 +1,38 @@
+import { Table } from "../expose/table.ts";
+import { parseSchedStat } from "../parse/schedstat.ts";
+import { Rate } from "../rate.ts";
+import { CHANNEL } from "../sampling/signal.ts";
+import type { CollectorDefinition } from "./collector.ts";
+
+/** Run-queue wait of all CPUs: `/proc/schedstat`, only on kernels with CONFIG_SCHEDSTATS. */
+export const scheduler: CollectorDefinition = {
+  name: "scheduler",
+  schedule: { kind: "counter", tolerance: 0.1, maxSeconds: 15, channels: CHANNEL.cpu },
+  open: ({ reader, procfs }) => {
+    const file = reader.file(`${procfs}/schedstat`);
+    const waiting = new Rate();
+    const table = new Table([
+      {
+        name: "tradewind_node_run_queue_running_seconds_total",
+        help: "Time tasks ran, all CPUs together.",
+        kind: "counter",
+      },
+      {
+        name: "tradewind_node_run_queue_waiting_seconds_total",
+        help: "Time tasks waited on a run queue, summed over tasks and CPUs.",
+        kind: "counter",
+      },
+      { name: "tradewind_node_run_queue_timeslices_total", help: "Time slices run.", kind: "counter" },
+    ]);
+    return {
+      tables: [table],
+      sample(time, { signals }) {
+        const stat = parseSchedStat(file.text());
+        table.row("").values.set([stat.runningSeconds, stat.waitingSeconds, stat.timeslices]);
+        signals.set("cpu.waitingCores", waiting.next(stat.waitingSeconds, time.seconds), time);
+        return stat.waitingSeconds;
+      },
+      close: () => file.close(),
+    };
+  },
+};

@@ -1,0 +1,53 @@
+import { Table } from "../expose/table.ts";
+import { parseSoftNet } from "../parse/softnet.ts";
+import { Unwrapped } from "../rate.ts";
+import { CHANNEL } from "../sampling/signal.ts";
+import type { CollectorDefinition } from "./collector.ts";
+import { nodeNetPath } from "./network.ts";
+
+/** What the kernel's receive path dropped or had to put off, all CPUs together: `/proc/net/softnet_stat`. */
+export const softnet: CollectorDefinition = {
+  name: "softnet",
+  schedule: { kind: "counter", tolerance: 10, maxSeconds: 15, channels: CHANNEL.network },
+  open: ({ reader, procfs }) => {
+    const file = reader.file(`${nodeNetPath(procfs)}/softnet_stat`);
+    const table = new Table([
+      {
+        name: "tradewind_node_softnet_processed_packets_total",
+        help: "Packets taken off the receive queues.",
+        kind: "counter",
+      },
+      {
+        name: "tradewind_node_softnet_dropped_packets_total",
+        help: "Packets dropped because a receive queue was full.",
+        kind: "counter",
+      },
+      {
+        name: "tradewind_node_softnet_squeezes_total",
+        help: "Times the receive path ran out of budget with packets left.",
+        kind: "counter",
+      },
+    ]);
+    const counters = new Map<number, { processed: Unwrapped; dropped: Unwrapped; squeezed: Unwrapped }>();
+    return {
+      tables: [table],
+      sample() {
+        const totals = [0, 0, 0];
+        for (const each of parseSoftNet(file.text())) {
+          const known = counters.get(each.cpu) ?? {
+            processed: new Unwrapped(),
+            dropped: new Unwrapped(),
+            squeezed: new Unwrapped(),
+          };
+          counters.set(each.cpu, known);
+          totals[0] = (totals[0] ?? 0) + known.processed.next(each.processed);
+          totals[1] = (totals[1] ?? 0) + known.dropped.next(each.dropped);
+          totals[2] = (totals[2] ?? 0) + known.squeezed.next(each.timesSqueezed);
+        }
+        table.row("").values.set(totals);
+        return (totals[1] ?? 0) + (totals[2] ?? 0);
+      },
+      close: () => file.close(),
+    };
+  },
+};

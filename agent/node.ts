@@ -1,0 +1,133 @@
+import { describeError } from "@tradewind/core/errors.ts";
+import type { Logger } from "@tradewind/core/log.ts";
+import type { Collector, CollectorDefinition, SampleTime, Sink, Source } from "./collectors/collector.ts";
+import { Table } from "./expose/table.ts";
+import { AbsentSource, readFailure } from "./read/file-error.ts";
+import type { SignalId } from "./sampling/signal.ts";
+import type { Schedule } from "./schedule.ts";
+
+const COLUMNS = [
+  {
+    name: "tradewind_agent_collector_supported",
+    help: "1 when this node has the collector's source, 0 when it has not.",
+    kind: "gauge",
+  },
+  {
+    name: "tradewind_agent_collector_success",
+    help: "1 when the last sample succeeded; absent when the source is not supported.",
+    kind: "gauge",
+  },
+  {
+    name: "tradewind_agent_collector_failures_total",
+    help: "Samples that failed although the source is there.",
+    kind: "counter",
+  },
+  { name: "tradewind_agent_collector_duration_seconds", help: "Duration of the last sample.", kind: "gauge" },
+  {
+    name: "tradewind_agent_collector_sampling_interval_seconds",
+    help: "Time between samples now asked for by the sampling controller.",
+    kind: "gauge",
+  },
+  {
+    name: "tradewind_agent_collector_last_sample_timestamp_seconds",
+    help: "Unix time of the last sample.",
+    kind: "gauge",
+  },
+  { name: "tradewind_agent_collector_samples_total", help: "Samples taken.", kind: "counter" },
+  {
+    name: "tradewind_agent_collector_misses_total",
+    help: "Samples that differed from the held value by more than the tolerance.",
+    kind: "counter",
+  },
+  {
+    name: "tradewind_agent_collector_cost_seconds_total",
+    help: "Time spent on samples, as an upper bound of their CPU time.",
+    kind: "counter",
+  },
+] as const;
+const [SUPPORTED, SUCCESS, FAILURES, DURATION, INTERVAL, LAST, SAMPLES, MISSES, COST] = [
+  0, 1, 2, 3, 4, 5, 6, 7, 8,
+] as const;
+
+interface Opened {
+  readonly name: string;
+  readonly collector: Collector;
+  readonly values: Float64Array;
+  readonly signalId: SignalId;
+}
+
+/** The node's own collectors: opens them, samples them, contains their failures and tells how they fare. */
+export class NodeCollectors {
+  readonly #opened: Opened[];
+  readonly #self = new Table(COLUMNS);
+  readonly #schedule: Schedule;
+  readonly #log: Logger;
+
+  constructor(
+    definitions: readonly CollectorDefinition[],
+    source: Source,
+    schedule: Schedule,
+    sink: Sink,
+    log: Logger,
+  ) {
+    this.#schedule = schedule;
+    this.#log = log;
+    this.#opened = definitions.map((definition) => this.#open(definition, source, sink));
+  }
+
+  get tables(): Table[] {
+    return [...this.#opened.flatMap(({ collector }) => collector.tables), this.#self];
+  }
+
+  /** Brings what the controller knows of every collector into the self metrics. */
+  refresh(): void {
+    for (const { signalId, values } of this.#opened) {
+      const state = this.#schedule.state(signalId);
+      if (state === undefined) continue;
+      values[INTERVAL] = state.intervalSeconds;
+      values[SAMPLES] = state.samplesTotal;
+      values[MISSES] = state.missesTotal;
+      values[COST] = state.costSecondsTotal;
+    }
+  }
+
+  close(): void {
+    for (const { collector, signalId } of this.#opened) {
+      this.#schedule.remove(signalId);
+      collector.close();
+    }
+  }
+
+  #open({ name, schedule, open }: CollectorDefinition, source: Source, sink: Sink): Opened {
+    const collector = open(source);
+    const { values } = this.#self.row(name, { collector: name });
+    values[FAILURES] = 0;
+    const signalId = this.#schedule.add(schedule, {
+      read: (time) => this.#sample(collector, values, time, sink),
+      failed: (error) => this.#failed(name, collector, values, error),
+    });
+    return { name, collector, values, signalId };
+  }
+
+  #sample(collector: Collector, values: Float64Array, time: SampleTime, sink: Sink): number {
+    const value = collector.sample(time, sink);
+    values[DURATION] = Math.max(0, this.#schedule.now().seconds - time.seconds);
+    values[SUPPORTED] = 1;
+    values[SUCCESS] = 1;
+    values[LAST] = time.nowMs / 1e3;
+    return value;
+  }
+
+  /** What was read before is no longer true: its series go, so that nothing stale is served. */
+  #failed(name: string, collector: Collector, values: Float64Array, error: unknown): void {
+    const absent = error instanceof AbsentSource || readFailure(error) === "absent";
+    const wasFine = values[SUCCESS] === 1 || Number.isNaN(values[SUPPORTED]);
+    for (const table of collector.tables) table.clear();
+    values[SUPPORTED] = absent ? 0 : 1;
+    values[SUCCESS] = absent ? Number.NaN : 0;
+    if (!absent) values[FAILURES] = (values[FAILURES] ?? 0) + 1;
+    if (!wasFine) return;
+    if (absent) this.#log.debug({ collector: name }, describeError(error));
+    else this.#log.warn({ collector: name }, `cannot read: ${describeError(error)}`);
+  }
+}

@@ -1,0 +1,115 @@
+import { secondsFromMicros } from "@tradewind/core/units.ts";
+import { malformed } from "./malformed.ts";
+import { fields, unsigned, unsignedAt } from "./number.ts";
+
+/** v1 writes "no limit" as the largest page-aligned 64-bit number, 2^63 - 4096 with 4-KiB pages. */
+const V1_NO_LIMIT = 2 ** 62;
+
+/**
+ * A file that holds one unsigned number: memory.current, cpuacct.usage, memory.failcnt.
+ * @throws TradewindError `malformed-file`
+ */
+export function parseSingle(text: string): number {
+  const value = unsigned(text.trim());
+  if (Number.isNaN(value)) throw malformed("a single number", text);
+  return value;
+}
+
+/**
+ * A limit in bytes: memory.max, memory.limit_in_bytes.
+ * @returns undefined when there is no limit (`max`, or v1's largest number)
+ * @throws TradewindError `malformed-file`
+ */
+export function parseLimitBytes(text: string): number | undefined {
+  const trimmed = text.trim();
+  if (trimmed === "max") return undefined;
+  const bytes = parseSingle(trimmed);
+  return bytes >= V1_NO_LIMIT || bytes === 0 ? undefined : bytes;
+}
+
+/**
+ * v2 `cpu.max`: `50000 100000`, quota and period in microseconds, or `max 100000`.
+ * @returns cores, undefined when there is no limit
+ * @throws TradewindError `malformed-file`
+ */
+export function parseCpuMax(text: string): number | undefined {
+  const [quota, period] = fields(text);
+  if (quota === "max") return undefined;
+  return cores(unsigned(quota), unsigned(period), text);
+}
+
+/**
+ * v1 `cpu.cfs_quota_us` (−1: no limit) and `cpu.cfs_period_us`.
+ * @returns cores, undefined when there is no limit
+ * @throws TradewindError `malformed-file`
+ */
+export function parseCfsQuota(quotaText: string, periodText: string): number | undefined {
+  if (quotaText.trim() === "-1") return undefined;
+  return cores(unsigned(quotaText.trim()), unsigned(periodText.trim()), quotaText);
+}
+
+function cores(quota: number, period: number, text: string): number {
+  if (!(quota > 0) || !(period > 0)) throw malformed("a CPU quota", text);
+  return secondsFromMicros(quota) / secondsFromMicros(period);
+}
+
+/** Bytes and operations of a cgroup on all its devices. */
+export interface CgroupIo {
+  readonly readBytes: number;
+  readonly writtenBytes: number;
+  readonly reads: number | undefined;
+  readonly writes: number | undefined;
+}
+
+/**
+ * v2 `io.stat`, summed over devices; an empty file means no I/O yet.
+ *
+ *     254:0 rbytes=12288 wbytes=0 rios=3 wios=0 dbytes=0 dios=0
+ * @throws TradewindError `malformed-file`
+ */
+export function parseIoStat(text: string): CgroupIo {
+  const io = { readBytes: 0, writtenBytes: 0, reads: 0, writes: 0 };
+  for (const line of text.split("\n")) {
+    // A device without statistics of its own is a bare `MAJ:MIN` on some kernels.
+    if (!line.includes("=")) {
+      if (line !== "" && !/^\d+:\d+ *$/.test(line)) throw malformed("io.stat", line);
+      continue;
+    }
+    io.readBytes += keyed(line, " rbytes=");
+    io.writtenBytes += keyed(line, " wbytes=");
+    io.reads += keyed(line, " rios=");
+    io.writes += keyed(line, " wios=");
+  }
+  return io;
+}
+
+function keyed(line: string, key: string): number {
+  const at = line.indexOf(key);
+  const value = at < 0 ? Number.NaN : unsignedAt(line, at + key.length);
+  if (Number.isNaN(value)) throw malformed("io.stat", line);
+  return value;
+}
+
+/**
+ * v1 `blkio.throttle.io_service_bytes[_recursive]` or `io_serviced`, summed over devices.
+ *
+ *     254:0 Read 12288
+ *     254:0 Write 0
+ *     Total 12288
+ * @throws TradewindError `malformed-file`
+ */
+export function parseBlkio(text: string): { read: number; write: number } {
+  const sum = { read: 0, write: 0 };
+  let lines = 0;
+  for (const line of text.split("\n")) {
+    if (line === "") continue;
+    lines += 1;
+    const parts = fields(line);
+    const value = unsigned(parts.at(-1));
+    if (Number.isNaN(value)) throw malformed("blkio statistics", line);
+    if (parts[1] === "Read") sum.read += value;
+    else if (parts[1] === "Write") sum.write += value;
+  }
+  if (lines === 0) throw malformed("blkio statistics", text);
+  return sum;
+}

@@ -1,0 +1,32 @@
+const ZERO = 48;
+
+/**
+ * The unsigned decimal number that starts at `at`, NaN when there is no digit. Values above 2^53 lose their lowest
+ * digits, which no rate can notice.
+ */
+export function unsignedAt(text: string, at: number): number {
+  let value = 0;
+  let index = at;
+  for (; index < text.length; index += 1) {
+    const digit = text.charCodeAt(index) - ZERO;
+    if (digit < 0 || digit > 9) break;
+    value = value * 10 + digit;
+  }
+  return index === at || at < 0 ? Number.NaN : value;
+}
+
+/** A field that must be an unsigned decimal number and nothing else; NaN otherwise. */
+export function unsigned(field: string | undefined): number {
+  if (field === undefined || field.length === 0 || field.length > 24) return Number.NaN;
+  for (let index = 0; index < field.length; index += 1) {
+    const digit = field.charCodeAt(index) - ZERO;
+    if (digit < 0 || digit > 9) return Number.NaN;
+  }
+  return Number(field);
+}
+
+/** The fields of a line, separated by blanks. */
+export function fields(line: string): string[] {
+  const trimmed = line.trim();
+  return trimmed === "" ? [] : trimmed.split(/[ \t]+/);
+}

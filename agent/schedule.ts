@@ -1,0 +1,111 @@
+import type { Clock } from "@tradewind/core/clock.ts";
+import type { Rng } from "@tradewind/core/rng.ts";
+import type { SampleTime } from "./collectors/collector.ts";
+import { Sampler } from "./sampling/sampler.ts";
+import type { SamplerState, SignalState } from "./sampling/sampler.ts";
+import { NONE } from "./sampling/signal.ts";
+import type { SignalId, SignalOptions } from "./sampling/signal.ts";
+
+/** Something that is read when the sampling controller says so. */
+export interface Reading {
+  /** @returns the value the controller judges */
+  read(time: SampleTime): number;
+  /** Told of a failed read; may remove the signal. */
+  failed(error: unknown): void;
+}
+
+/** How often the cost budget is weighed. */
+const REBALANCE_MS = 5_000;
+
+/** Runs readings when they are due. The controller (agent/sampling/) decides when; this owns the clock. */
+export class Schedule {
+  readonly #clock: Clock;
+  readonly #sampler: Sampler;
+  readonly #readings = new Map<SignalId, Reading>();
+  #rebalancedMs = 0;
+  #samples = 0;
+  #failures = 0;
+
+  constructor(clock: Clock, rng: Rng, costBudgetRatio: number) {
+    this.#clock = clock;
+    this.#sampler = new Sampler({ rng, costBudgetRatio });
+  }
+
+  get samplesTotal(): number {
+    return this.#samples;
+  }
+
+  get failuresTotal(): number {
+    return this.#failures;
+  }
+
+  now(): SampleTime {
+    return { nowMs: this.#clock.nowMs(), seconds: this.#clock.monotonicMs() / 1e3 };
+  }
+
+  add(options: SignalOptions, reading: Reading): SignalId {
+    const id = this.#sampler.add(options, this.#clock.monotonicMs());
+    this.#readings.set(id, reading);
+    return id;
+  }
+
+  remove(id: SignalId): void {
+    if (this.#readings.delete(id)) this.#sampler.remove(id);
+  }
+
+  wake(channels: number): void {
+    this.#sampler.wake(channels, this.#clock.monotonicMs());
+  }
+
+  state(id: SignalId): SignalState | undefined {
+    return this.#sampler.state(id);
+  }
+
+  totals(): SamplerState {
+    return this.#sampler.totals();
+  }
+
+  /** Monotonic ms at which something is due next; Infinity when nothing is registered. */
+  nextDueMs(): number {
+    return this.#sampler.nextDueMs();
+  }
+
+  /**
+   * Reads what is due, for at most `sliceMs`.
+   * @returns true when everything due was read
+   */
+  run(sliceMs: number): boolean {
+    const startMs = this.#clock.monotonicMs();
+    let nowMs = startMs;
+    for (;;) {
+      const id = this.#sampler.nextDue(nowMs);
+      if (id === NONE) break;
+      nowMs = this.#read(id, nowMs);
+      if (nowMs - startMs > sliceMs) return false;
+    }
+    if (nowMs - this.#rebalancedMs > REBALANCE_MS) {
+      this.#rebalancedMs = nowMs;
+      this.#sampler.rebalance();
+    }
+    return true;
+  }
+
+  /** @returns the time after the read, ms */
+  #read(id: SignalId, nowMs: number): number {
+    const reading = this.#readings.get(id);
+    if (reading === undefined) return nowMs;
+    const time = { nowMs: this.#clock.nowMs(), seconds: nowMs / 1e3 };
+    try {
+      const value = reading.read(time);
+      const afterMs = this.#clock.monotonicMs();
+      this.#samples += 1;
+      this.#sampler.observe(id, value, nowMs, (afterMs - nowMs) / 1e3);
+      return afterMs;
+    } catch (error) {
+      this.#failures += 1;
+      this.#sampler.failed(id, nowMs);
+      reading.failed(error);
+      return this.#clock.monotonicMs();
+    }
+  }
+}

@@ -1,0 +1,54 @@
+import { Table } from "./expose/table.ts";
+
+const counter = (name: string, help: string) =>
+  ({ name: `tradewind_agent_${name}`, help, kind: "counter" }) as const;
+const gauge = (name: string, help: string) =>
+  ({ name: `tradewind_agent_${name}`, help, kind: "gauge" }) as const;
+
+const DEFINITIONS = {
+  startSeconds: gauge("start_timestamp_seconds", "Unix time at which the agent started."),
+  cpuSeconds: counter("cpu_seconds_total", "CPU time the agent itself used."),
+  residentBytes: gauge("resident_memory_bytes", "Resident memory of the agent."),
+  openFiles: gauge("open_files", "Kernel files the agent holds open."),
+  reads: counter("file_reads_total", "Kernel files read."),
+  samples: counter("samples_total", "Signals sampled."),
+  sampleFailures: counter(
+    "sample_failures_total",
+    "Samples that failed, sources this node does not have included.",
+  ),
+  signals: gauge("signals", "Signals being sampled."),
+  plannedCost: gauge("planned_cost_ratio", "CPU seconds per second the sampling plan asks for."),
+  costBudget: gauge("cost_budget_ratio", "CPU seconds per second the sampling plan is held to."),
+  stretchedSignals: gauge("stretched_signals", "Signals read less often than wanted to keep to the budget."),
+  containers: gauge("containers", "Containers being sampled."),
+  containersRemoved: counter("containers_removed_total", "Containers that ended."),
+  containerFailures: counter(
+    "container_read_failures_total",
+    "Failed reads of containers that are still there.",
+  ),
+  scans: counter("discovery_scans_total", "Searches for containers."),
+  watchedDirectories: gauge(
+    "watched_directories",
+    "Cgroup directories watched for new and removed containers.",
+  ),
+  events: counter("events_total", "Interference events published."),
+  eventsDropped: counter("events_dropped_total", "Events a slow subscriber did not get."),
+  subscribers: gauge("event_subscribers", "Subscribers of /v1/events."),
+  nameFailures: counter("name_source_failures_total", "Failed reads of a source of container names."),
+} as const;
+type SelfColumn = keyof typeof DEFINITIONS;
+
+const NAMES = Object.keys(DEFINITIONS) as SelfColumn[];
+
+/** What the agent tells of itself. */
+export class SelfMetrics {
+  readonly table = new Table(NAMES.map((name) => DEFINITIONS[name]));
+  readonly #values = this.table.row("").values;
+
+  set(values: Readonly<Partial<Record<SelfColumn, number>>>): void {
+    for (const [index, name] of NAMES.entries()) {
+      const value = values[name];
+      if (value !== undefined) this.#values[index] = value;
+    }
+  }
+}
