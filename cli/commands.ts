@@ -1,0 +1,45 @@
+import type { Command } from "commander";
+
+/** What every `command.ts` exports. */
+export interface CommandModule {
+  /** Adds description, options, examples and the action. */
+  configure(command: Command): void;
+}
+
+export interface CommandEntry {
+  readonly name: string;
+  /** One line for the list of commands, which must not load the rooms behind them. */
+  readonly summary: string;
+  readonly group: string;
+  readonly load: () => Promise<CommandModule>;
+}
+
+const PROCESSES = "Processes, one for each image:";
+const TRY = "On one machine:";
+
+export const COMMANDS: readonly CommandEntry[] = [
+  {
+    name: "local",
+    summary: "a small application, its load and all of Tradewind on this machine (npm start)",
+    group: TRY,
+    load: async () => import("@tradewind/local/command.ts"),
+  },
+  {
+    name: "agent",
+    summary: "node agent: hardware and interference metrics of this node",
+    group: PROCESSES,
+    load: async () => import("@tradewind/agent/command.ts"),
+  },
+  {
+    name: "predictor",
+    summary: "sidecar: traces to windows to a plan",
+    group: PROCESSES,
+    load: async () => import("@tradewind/predictor/command.ts"),
+  },
+  {
+    name: "exporter",
+    summary: "KEDA external scaler: guards and serves what the predictor recommends",
+    group: PROCESSES,
+    load: async () => import("@tradewind/exporter/command.ts"),
+  },
+];

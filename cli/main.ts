@@ -1,0 +1,54 @@
+/** The `tradewind` command. Loads only the room of the command that was asked for. */
+import { Command, CommanderError } from "commander";
+import { describeError, TradewindError } from "@tradewind/core/errors.ts";
+import { VERSION } from "@tradewind/core/version.ts";
+import { COMMANDS } from "./commands.ts";
+
+const EXAMPLES = `
+Examples:
+  tradewind local                                    watch the whole of it work on this machine until Ctrl-C
+  tradewind local --for 150s --seed 7 --json run.json    the same as a measured run that ends by itself
+  tradewind agent --listen 0.0.0.0:9810              metrics of this node for Prometheus and the predictor
+  tradewind predictor --help                         options of one command
+
+Exit codes: 0 done, 1 failed, 2 not understood, 130 interrupted before it was done.`;
+
+const USAGE = 2;
+
+/** Wrong input is the user's to mend, like a wrong flag; anything else is a failure. */
+function exitCodeOf(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE;
+  return error instanceof TradewindError && error.code.startsWith("invalid-") ? USAGE : 1;
+}
+
+async function main(args: readonly string[]): Promise<void> {
+  const program = new Command("tradewind")
+    .description("Keeps microservice applications inside their latency objective at the lowest cost.")
+    .version(VERSION, "-V, --version", "print the version")
+    .helpOption("-h, --help", "show help; with a command, its options")
+    .usage("<command> [options]")
+    .addHelpText("after", EXAMPLES)
+    .showHelpAfterError("(tradewind --help lists the commands)")
+    .exitOverride();
+  const asked = args[0] === "help" ? args[1] : args[0];
+  for (const { name, summary, group, load } of COMMANDS) {
+    const command = program.command(name).summary(summary).helpGroup(group);
+    command.exitOverride().showHelpAfterError(`(tradewind ${name} --help shows its options)`);
+    if (name === asked) (await load()).configure(command);
+  }
+  if (args.length === 0) program.outputHelp();
+  else await program.parseAsync(args, { from: "user" });
+}
+
+// A process that was started with an IPC channel belongs to the one that started it, and ends with it.
+if (process.channel !== undefined && process.channel !== null) {
+  process.once("disconnect", () => process.kill(process.pid, "SIGTERM"));
+  process.channel.unref();
+}
+
+try {
+  await main(process.argv.slice(2));
+} catch (error) {
+  if (!(error instanceof CommanderError)) console.error(`tradewind: ${describeError(error)}`);
+  process.exitCode = exitCodeOf(error);
+}

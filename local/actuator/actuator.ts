@@ -1,0 +1,139 @@
+import type { Clock } from "@tradewind/core/clock.ts";
+import { describeError } from "@tradewind/core/errors.ts";
+import { EMPTY_MEMORY, remember, syncHpa } from "./hpa.ts";
+import type { ExternalMetric, HpaMemory, HpaReason } from "./hpa.ts";
+import type { Keda } from "./keda.ts";
+import type { ActuatorTimings, ScaledObject } from "./scaled-object.ts";
+
+/** `/scale` of the workloads: the only thing the actuator may change. */
+export interface ScaleTarget {
+  replicas(service: string): number;
+  scale(service: string, replicas: number): void;
+}
+
+/** A change of a replica count that was carried out. */
+export interface Actuation {
+  readonly service: string;
+  readonly from: number;
+  readonly to: number;
+  readonly reason: HpaReason | "activated" | "deactivated";
+}
+
+export interface ActuatorOptions {
+  readonly keda: Keda;
+  readonly target: ScaleTarget;
+  readonly timings: ActuatorTimings;
+  readonly clock: Clock;
+  readonly onActuation: (actuation: Actuation) => void;
+  /** A reading failed for good, or works again (`undefined`). Told once for each change. */
+  readonly onTrouble: (service: string, trouble: string | undefined) => void;
+}
+
+export interface Actuator {
+  /** Applies a ScaledObject; from now on its service is polled and scaled. */
+  apply(object: ScaledObject): void;
+  has(service: string): boolean;
+  /** Resolves when the call under way has ended. */
+  stop(): Promise<void>;
+}
+
+/** Time without activity after which KEDA stops the last replica. */
+const COOLDOWN_SECONDS = 30;
+
+/** Calls `run` at once and then every `seconds`; a slow run delays the next one, as KEDA's and the HPA's loops do. */
+function loop(seconds: number, run: () => Promise<void>): () => Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  let stopped = false;
+  const turn = async (): Promise<void> => {
+    await run();
+    if (!stopped) timer = setTimeout(() => void (running = turn()), seconds * 1e3);
+  };
+  let running = turn();
+  return async () => {
+    stopped = true;
+    clearTimeout(timer);
+    await running;
+  };
+}
+
+/** One ScaledObject at work: KEDA's polling loop and the sync of the HorizontalPodAutoscaler that KEDA makes for it. */
+function run(object: ScaledObject, options: ActuatorOptions): () => Promise<void> {
+  const { keda, target, timings, clock, onActuation, onTrouble } = options;
+  const { service, behavior } = object;
+  let memory: HpaMemory = EMPTY_MEMORY;
+  let activeAtMs = clock.monotonicMs();
+  let inTrouble = false;
+
+  const trouble = (text: string | undefined): void => {
+    if (inTrouble !== (text !== undefined)) onTrouble(service, text);
+    inTrouble = text !== undefined;
+  };
+  const scale = (to: number, reason: Actuation["reason"]): void => {
+    const from = target.replicas(service);
+    if (from === to) return;
+    memory = remember(memory, { atMs: clock.monotonicMs(), change: to - from }, behavior);
+    target.scale(service, to);
+    onActuation({ service, from, to, reason });
+  };
+
+  const poll = async (): Promise<void> => {
+    try {
+      const { active } = await keda.read(object);
+      trouble(undefined);
+      if (active) {
+        activeAtMs = clock.monotonicMs();
+        if (target.replicas(service) === 0) scale(Math.max(1, object.minReplicaCount), "activated");
+      } else if (object.minReplicaCount === 0 && clock.monotonicMs() - activeAtMs >= COOLDOWN_SECONDS * 1e3) {
+        scale(0, "deactivated");
+      }
+    } catch (error) {
+      trouble(describeError(error));
+    }
+  };
+
+  const sync = async (): Promise<void> => {
+    let metrics: readonly ExternalMetric[] = [];
+    try {
+      ({ metrics } = await keda.read(object));
+      trouble(undefined);
+    } catch (error) {
+      trouble(describeError(error));
+    }
+    const largest = metrics.reduce<ExternalMetric | undefined>(
+      (best, metric) =>
+        best === undefined || metric.usage / metric.targetAverageValue > best.usage / best.targetAverageValue
+          ? metric
+          : best,
+      undefined,
+    );
+    const spec = {
+      minReplicas: Math.max(1, object.minReplicaCount),
+      maxReplicas: object.maxReplicaCount,
+      behavior,
+    };
+    const decision = syncHpa(spec, largest, target.replicas(service), memory, clock.monotonicMs());
+    memory = decision.memory;
+    scale(decision.replicas, decision.reason);
+  };
+
+  const stopPolling = loop(timings.pollingIntervalSeconds, poll);
+  const stopSyncing = loop(timings.syncPeriodSeconds, sync);
+  return async () => {
+    await Promise.all([stopPolling(), stopSyncing()]);
+  };
+}
+
+/** KEDA and the HorizontalPodAutoscaler controller, acting on local processes instead of Deployments. */
+export function createActuator(options: ActuatorOptions): Actuator {
+  const stops = new Map<string, () => Promise<void>>();
+  return {
+    has: (service) => stops.has(service),
+    apply(object) {
+      if (!stops.has(object.service)) stops.set(object.service, run(object, options));
+    },
+    async stop() {
+      await Promise.all([...stops.values()].map(async (stop) => stop()));
+      options.keda.close();
+    },
+  };
+}

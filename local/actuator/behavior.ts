@@ -1,0 +1,93 @@
+import { z } from "zod";
+
+/** One scaling policy of an HPA: at most so many pods, or so many percent, within `periodSeconds`. */
+const ScalingPolicy = z.strictObject({
+  type: z.enum(["Pods", "Percent"]),
+  value: z.number().int().positive(),
+  periodSeconds: z.number().int().min(1).max(1_800),
+});
+
+const ScalingRules = z.strictObject({
+  stabilizationWindowSeconds: z.number().int().min(0).max(3_600),
+  selectPolicy: z.enum(["Max", "Min", "Disabled"]),
+  policies: z.array(ScalingPolicy).min(1),
+  /** Share by which the metric may miss its target without any move. */
+  tolerance: z.number().min(0),
+});
+export type ScalingRules = z.infer<typeof ScalingRules>;
+
+/** `spec.behavior` of a HorizontalPodAutoscaler, autoscaling/v2. */
+export const Behavior = z.strictObject({ scaleUp: ScalingRules, scaleDown: ScalingRules });
+export type Behavior = z.infer<typeof Behavior>;
+
+/** What Kubernetes uses when a HorizontalPodAutoscaler says nothing. */
+export const KUBERNETES_DEFAULT_BEHAVIOR: Behavior = {
+  scaleUp: {
+    stabilizationWindowSeconds: 0,
+    selectPolicy: "Max",
+    policies: [
+      { type: "Percent", value: 100, periodSeconds: 15 },
+      { type: "Pods", value: 4, periodSeconds: 15 },
+    ],
+    tolerance: 0.1,
+  },
+  scaleDown: {
+    stabilizationWindowSeconds: 300,
+    selectPolicy: "Max",
+    policies: [{ type: "Percent", value: 100, periodSeconds: 15 }],
+    tolerance: 0.1,
+  },
+};
+
+/** A change of the replica count that was carried out. */
+export interface ScaleEvent {
+  readonly atMs: number;
+  /** Positive when replicas were added. */
+  readonly change: number;
+}
+
+/** Replicas added (`sign` 1) or removed (-1) in the last `periodSeconds`. */
+function movedWithin(
+  events: readonly ScaleEvent[],
+  sign: 1 | -1,
+  periodSeconds: number,
+  nowMs: number,
+): number {
+  return events
+    .filter(({ atMs, change }) => Math.sign(change) === sign && nowMs - atMs < periodSeconds * 1e3)
+    .reduce((sum, { change }) => sum + Math.abs(change), 0);
+}
+
+/** Most replicas that the scale-up policies allow now; kube-controller-manager's `calculateScaleUpLimitWithScalingRules`. */
+export function scaleUpLimit(
+  current: number,
+  rules: ScalingRules,
+  events: readonly ScaleEvent[],
+  nowMs: number,
+): number {
+  if (rules.selectPolicy === "Disabled") return current;
+  const limits = rules.policies.map(({ type, value, periodSeconds }) => {
+    const added = movedWithin(events, 1, periodSeconds, nowMs);
+    const removed = movedWithin(events, -1, periodSeconds, nowMs);
+    const atPeriodStart = current - added + removed;
+    return type === "Pods" ? atPeriodStart + value : Math.ceil(atPeriodStart * (1 + value / 100));
+  });
+  return rules.selectPolicy === "Max" ? Math.max(...limits) : Math.min(...limits);
+}
+
+/** Fewest replicas that the scale-down policies allow now. */
+export function scaleDownLimit(
+  current: number,
+  rules: ScalingRules,
+  events: readonly ScaleEvent[],
+  nowMs: number,
+): number {
+  if (rules.selectPolicy === "Disabled") return current;
+  const limits = rules.policies.map(({ type, value, periodSeconds }) => {
+    const added = movedWithin(events, 1, periodSeconds, nowMs);
+    const removed = movedWithin(events, -1, periodSeconds, nowMs);
+    const atPeriodStart = current - added + removed;
+    return type === "Pods" ? atPeriodStart - value : Math.trunc(atPeriodStart * (1 - value / 100));
+  });
+  return rules.selectPolicy === "Max" ? Math.min(...limits) : Math.max(...limits);
+}

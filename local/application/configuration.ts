@@ -1,0 +1,25 @@
+import type { z } from "zod";
+import type { Application } from "@tradewind/core/contract/application.ts";
+import type { Topology } from "./topology.ts";
+
+/** What the predictor is told about the application: the same that a user writes for their own. */
+export function applicationConfiguration(
+  topology: Topology,
+  namespace: string,
+  objectiveSeconds: number,
+): z.input<typeof Application> {
+  return {
+    name: topology.name,
+    namespace,
+    entry: topology.entry,
+    objective: { percentile: 0.95, milliseconds: objectiveSeconds * 1e3, windowSeconds: 15 },
+    mode: "act",
+    services: topology.services.map(({ name, minReplicas, maxReplicas, cpuCores, memoryBytes }) => ({
+      name,
+      minReplicas,
+      maxReplicas,
+      cpu: { minCores: cpuCores, maxCores: cpuCores, stepCores: cpuCores },
+      memory: { minBytes: memoryBytes, maxBytes: memoryBytes, stepBytes: memoryBytes },
+    })),
+  };
+}

@@ -1,0 +1,46 @@
+import { z } from "zod";
+
+/** What a replica is told when it starts, as JSON in the environment variable `TRADEWIND_REPLICA`. */
+export const ReplicaConfig = z.strictObject({
+  service: z.string().min(1),
+  podName: z.string().min(1),
+  podUid: z.string().min(1),
+  calibration: z.strictObject({
+    spinsPerMilli: z.number().positive(),
+    touchesPerMilli: z.number().positive(),
+  }),
+  /** Where spans go, `http://127.0.0.1:4318/v1/traces`; without it none are sent. */
+  tracesUrl: z.url().optional(),
+  /** CPU limit to keep by itself, cores; absent where a cgroup enforces it. */
+  selfLimitCores: z.number().positive().optional(),
+});
+export type ReplicaConfig = z.infer<typeof ReplicaConfig>;
+
+/** Endpoints of each service that the replica calls. */
+export const Endpoints = z.record(z.string(), z.array(z.string()));
+export type Endpoints = z.infer<typeof Endpoints>;
+
+export const ToReplica = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("endpoints"), endpoints: Endpoints }),
+  /** Readiness was seen: from now on the CPU limit holds. */
+  z.strictObject({ kind: z.literal("admitted") }),
+  /** No new requests will come: finish, send the last spans, exit. */
+  z.strictObject({ kind: z.literal("drain") }),
+]);
+export type ToReplica = z.infer<typeof ToReplica>;
+
+export const FromReplica = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("listening"), port: z.number().int().positive() }),
+  z.strictObject({
+    kind: z.literal("usage"),
+    /** CPU time of the process since its start. */
+    cpuSeconds: z.number().nonnegative(),
+    residentBytes: z.number().nonnegative(),
+    requestsTotal: z.number().int().nonnegative(),
+    refusedTotal: z.number().int().nonnegative(),
+  }),
+]);
+export type FromReplica = z.infer<typeof FromReplica>;
+
+/** Carries the number from which every service draws what this request costs it. */
+export const DEMAND_HEADER = "x-demand-seed";

@@ -1,0 +1,204 @@
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { setTimeout as delay } from "node:timers/promises";
+import { parseWith } from "@tradewind/core/config.ts";
+import { describeError, TradewindError } from "@tradewind/core/errors.ts";
+import { siblingModule } from "../supervise/module-path.ts";
+import type { ContainerQuota, Quota } from "../quota/quota.ts";
+import type { Endpoint } from "./balance.ts";
+import { FromReplica } from "./protocol.ts";
+import type { Endpoints, ReplicaConfig, ToReplica } from "./protocol.ts";
+import type { ServiceDefinition } from "./topology.ts";
+import type { Calibration } from "./work.ts";
+
+const START_TIMEOUT_MILLIS = 20_000;
+const PROBE_EVERY_MILLIS = 50;
+/** Drain time of the replica itself plus its last spans; then it is killed. */
+const STOP_TIMEOUT_MILLIS = 5_000;
+const STDERR_KEPT_CHARS = 2_000;
+
+export interface ReplicaIdentity {
+  readonly podUid: string;
+  readonly podName: string;
+  /** 64 hexadecimal digits, as container runtimes name containers. */
+  readonly containerId: string;
+}
+
+export interface ReplicaUsage {
+  readonly cpuSeconds: number;
+  readonly residentBytes: number;
+  readonly requestsTotal: number;
+  readonly refusedTotal: number;
+}
+
+/** A running replica, seen from the platform. */
+export interface ReplicaProcess {
+  readonly identity: ReplicaIdentity;
+  readonly pid: number;
+  readonly endpoint: Endpoint;
+  readonly startedAtMs: number;
+  /** As last reported by the replica, about once a second. */
+  usage(): ReplicaUsage;
+  setEndpoints(endpoints: Endpoints): void;
+  /** Lets it finish what it has, then makes sure that it is gone and its cgroup removed. */
+  stop(): Promise<void>;
+  /** Settles when the process is gone, with what it last said on standard error. */
+  readonly exited: Promise<string>;
+}
+
+export interface ReplicaStart {
+  readonly definition: ServiceDefinition;
+  readonly identity: ReplicaIdentity;
+  readonly calibration: Calibration;
+  readonly quota: Quota;
+  readonly tracesUrl?: string | undefined;
+  readonly compileCache: string;
+  readonly nowMs: () => number;
+  /** Called as soon as the process exists, so that it can be found again after a crash of the platform. */
+  readonly onSpawn?: ((pid: number) => void) | undefined;
+}
+
+export function containerIdOf(podUid: string): string {
+  return createHash("sha256").update(podUid).digest("hex");
+}
+
+function spawnReplica(start: ReplicaStart): ChildProcess {
+  const { definition, identity, calibration, quota, tracesUrl } = start;
+  const config: ReplicaConfig = {
+    service: definition.name,
+    podName: identity.podName,
+    podUid: identity.podUid,
+    calibration,
+    ...(tracesUrl !== undefined && { tracesUrl }),
+    ...(quota.kind === "token-bucket" && { selfLimitCores: definition.cpuCores }),
+  };
+  const script = siblingModule(import.meta.url, "./replica.ts");
+  return spawn(
+    process.execPath,
+    ["--max-old-space-size=96", "--disable-warning=ExperimentalWarning", script],
+    {
+      // Its own process group: Ctrl-C in the terminal reaches the platform alone, which then drains its replicas.
+      detached: true,
+      stdio: ["ignore", "ignore", "pipe", "ipc"],
+      env: {
+        PATH: process.env["PATH"],
+        NODE_COMPILE_CACHE: start.compileCache,
+        UV_THREADPOOL_SIZE: "1",
+        TRADEWIND_REPLICA: JSON.stringify(config),
+      },
+    },
+  );
+}
+
+/** Asks `/readyz` until it answers 200, as a kubelet's readiness probe does. */
+async function probeUntilReady(endpoint: Endpoint, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    const ready = await fetch(`${endpoint}/readyz`, {
+      signal: AbortSignal.any([signal, AbortSignal.timeout(1_000)]),
+    })
+      .then((response) => response.ok)
+      .catch(() => false);
+    if (ready) return;
+    await delay(PROBE_EVERY_MILLIS, undefined, { signal });
+  }
+}
+
+function watchExit(child: ChildProcess): {
+  readonly exited: Promise<string>;
+  readonly isGone: () => boolean;
+} {
+  let tail = "";
+  let gone = false;
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+    tail = (tail + text).slice(-STDERR_KEPT_CHARS);
+  });
+  const exited = new Promise<string>((resolve) => {
+    child.once("error", (error) => {
+      gone = true;
+      resolve(describeError(error));
+    });
+    child.once("close", (code, signal) => {
+      gone = true;
+      resolve(tail.trim() || `exit ${code ?? signal ?? "unknown"}`);
+    });
+  });
+  return { exited, isGone: () => gone };
+}
+
+async function firstPort(child: ChildProcess, signal: AbortSignal): Promise<number> {
+  for (;;) {
+    const [raw] = (await once(child, "message", { signal })) as [unknown];
+    const message = parseWith(FromReplica, raw, "message of a replica");
+    if (message.kind === "listening") return message.port;
+  }
+}
+
+/**
+ * Starts one replica and waits until it is ready.
+ * @throws TradewindError `replica-failed` when it exits first or takes too long; nothing is left of it then
+ */
+export async function startReplica(start: ReplicaStart): Promise<ReplicaProcess> {
+  const { definition, identity, quota, nowMs } = start;
+  const place: ContainerQuota = await quota.open(identity.podUid, identity.containerId);
+  const startedAtMs = nowMs();
+  const child = spawnReplica(start);
+  const { exited, isGone } = watchExit(child);
+  const kill = (): void => {
+    if (!isGone()) child.kill("SIGKILL");
+  };
+  const send = (message: ToReplica): void => {
+    if (child.connected) child.send(message, () => undefined);
+  };
+  let usage: ReplicaUsage = { cpuSeconds: 0, residentBytes: 0, requestsTotal: 0, refusedTotal: 0 };
+  child.on("message", (raw) => {
+    const message = FromReplica.safeParse(raw);
+    if (message.success && message.data.kind === "usage") usage = message.data;
+  });
+
+  const failed = new AbortController();
+  void exited.then(() => failed.abort());
+  const signal = AbortSignal.any([failed.signal, AbortSignal.timeout(START_TIMEOUT_MILLIS)]);
+  try {
+    const { pid } = child;
+    if (pid === undefined) throw new Error(await exited);
+    start.onSpawn?.(pid);
+    const listening = firstPort(child, signal);
+    // Both are awaited below; a failure of the first must not leave the second unhandled.
+    listening.catch(() => undefined);
+    await place.admit(pid);
+    const endpoint = `http://127.0.0.1:${await listening}`;
+    await probeUntilReady(endpoint, signal);
+    await place.limit(definition.cpuCores, definition.memoryBytes);
+    send({ kind: "admitted" });
+    let stopping: Promise<void> | undefined;
+    const stop = async (): Promise<void> => {
+      send({ kind: "drain" });
+      const timer = setTimeout(kill, STOP_TIMEOUT_MILLIS);
+      await exited;
+      clearTimeout(timer);
+      await place.remove();
+    };
+    return {
+      identity,
+      pid,
+      endpoint,
+      startedAtMs,
+      exited,
+      usage: () => usage,
+      setEndpoints: (endpoints) => send({ kind: "endpoints", endpoints }),
+      stop: async () => (stopping ??= stop()),
+    };
+  } catch (error) {
+    const died = isGone();
+    kill();
+    const said = await exited;
+    await place.remove();
+    throw new TradewindError(
+      "replica-failed",
+      `replica ${identity.podName} did not become ready: ${died ? said : `no answer within ${START_TIMEOUT_MILLIS / 1e3} s`}`,
+      { cause: error },
+    );
+  }
+}

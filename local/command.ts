@@ -1,0 +1,136 @@
+import { Option } from "commander";
+import type { Command } from "commander";
+import { writeFile } from "node:fs/promises";
+import type { RunReport } from "@tradewind/core/contract/run-report.ts";
+import { parseWith } from "@tradewind/core/config.ts";
+import { TradewindError } from "@tradewind/core/errors.ts";
+import { LOG_LEVELS } from "@tradewind/core/log.ts";
+import { startLocal } from "./local.ts";
+import { LocalOptions } from "./options.ts";
+import type { LocalInput } from "./options.ts";
+import { createScreen } from "./screen/screen.ts";
+
+const EXAMPLES = `
+Examples:
+  tradewind local
+      Watch an application of eight services stay inside its objective, until Ctrl-C.
+  tradewind local --for 150s --policy queue --seed 7 --json run.json
+      A measured run that ends by itself; the same seed sends the same requests.
+  tradewind local --for 150s --policy static --seed 7 --json static.json
+      The same load without any scaling, to compare with.
+  tradewind local --load rates.txt --objective 400ms
+      Your own load: requests per second, one value a line, spread over the run.
+
+The application sends real traces over OTLP, burns real CPU under a real quota where the machine permits it, and its
+replicas are processes that are started and stopped as KEDA and a HorizontalPodAutoscaler would do it, with shorter
+periods (poll and sync 3 s, scale-down window 20 s). See docs/local.md.
+
+Exit codes: 0 the run ended (without --for: Ctrl-C is its end), 1 a process failed, 2 not understood,
+130 stopped by Ctrl-C before the end of --for.`;
+
+const INTERRUPTED = 130;
+
+async function writeReport(target: string, report: RunReport): Promise<void> {
+  const text = `${JSON.stringify(report, null, 2)}\n`;
+  if (target === "-") {
+    process.stdout.write(text);
+    return;
+  }
+  try {
+    await writeFile(target, text);
+  } catch (error) {
+    throw new TradewindError("report-not-written", `the report could not be written to ${target}`, {
+      cause: error,
+    });
+  }
+}
+
+/** First signal: stop cleanly. Second: leave now; the next start cleans up. */
+function onInterrupt(stop: (signal: NodeJS.Signals) => void): () => void {
+  let seen = false;
+  const handle = (signal: NodeJS.Signals): void => {
+    if (seen) process.exit(INTERRUPTED);
+    seen = true;
+    stop(signal);
+  };
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+  for (const signal of signals) process.on(signal, handle);
+  return () => {
+    for (const signal of signals) process.off(signal, handle);
+  };
+}
+
+async function run(input: LocalInput): Promise<void> {
+  const options = parseWith(LocalOptions, input, "the command line");
+  const screen = createScreen(options.json === "-" ? process.stderr : process.stdout, process.env);
+  let isInterrupted = false;
+  let stopRun: (() => void) | undefined;
+  const release = onInterrupt(() => {
+    isInterrupted = true;
+    screen.say("stopping; once more leaves at once");
+    stopRun?.();
+  });
+  try {
+    screen.say("starting the application and Tradewind ...");
+    const local = await startLocal(options, screen);
+    stopRun = () => void local.stop();
+    if (isInterrupted) stopRun();
+    const report = await local.finished;
+    if (isInterrupted && options.for !== undefined) process.exitCode = INTERRUPTED;
+    else if (options.json !== undefined) await writeReport(options.json, report);
+  } finally {
+    screen.close();
+    release();
+  }
+}
+
+/** Adds what `tradewind local` takes and does. */
+export function configure(command: Command): void {
+  command
+    .description(
+      "Runs a small application, its load and all of Tradewind on this machine, and shows what happens.",
+    )
+    .option(
+      "--for <duration>",
+      "end by itself after this time, for example 150s or 5m (default: run until Ctrl-C)",
+    )
+    .addOption(
+      new Option("--policy <policy>", "what decides").choices(["auto", "queue", "static"]).default("auto"),
+    )
+    .option("--seed <number>", "the same seed sends the same requests", "7")
+    .option("--objective <duration>", "objective of the 95th percentile of latency", "250ms")
+    .option(
+      "--load <file>",
+      "requests per second, one value a line (default: a surge to three times the rate)",
+    )
+    .option("--json <file>", "write the figures of the run there, - for standard output")
+    .option(
+      "--state <directory>",
+      "keep state and logs there (default: a temporary directory, removed at the end)",
+    )
+    .addOption(
+      new Option("--quota <kind>", "how CPU limits are kept")
+        .choices(["auto", "cgroup", "emulated"])
+        .default("auto"),
+    )
+    .addOption(
+      new Option(
+        "--interference <kind>",
+        "what disturbs the application: stress-ng when installed, or a built-in hog",
+      )
+        .choices(["auto", "built-in", "none"])
+        .default("auto"),
+    )
+    .addOption(
+      new Option("--ports <which>", "the documented ports, where free, or any free ones")
+        .choices(["preferred", "free"])
+        .default("preferred"),
+    )
+    .addOption(
+      new Option("--log-level <level>", "what the processes log, into the state directory")
+        .choices(LOG_LEVELS)
+        .default("info"),
+    )
+    .addHelpText("after", EXAMPLES)
+    .action(async (flags: LocalInput) => run(flags));
+}

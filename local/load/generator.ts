@@ -1,0 +1,91 @@
+import type { Clock } from "@tradewind/core/clock.ts";
+import type { Balancer } from "../application/balance.ts";
+import type { HttpClient } from "../application/call.ts";
+import { DEMAND_HEADER } from "../application/protocol.ts";
+import type { Arrival } from "./arrivals.ts";
+
+/** A request that is not answered by then has failed. Counted from the time at which it was due. */
+export const TIMEOUT_SECONDS = 2;
+/** Above this number under way the generator itself would be the bottleneck: the request fails unsent. */
+const MAX_UNDER_WAY = 4_096;
+
+export interface Outcome {
+  readonly route: string;
+  /** When the request was due, seconds since the start of the load. */
+  readonly dueSeconds: number;
+  /** From the time it was due to the end of the answer; at least the time-out when it failed. */
+  readonly latencySeconds: number;
+  readonly failed: boolean;
+}
+
+export interface LoadOptions {
+  readonly arrivals: Iterator<Arrival, never>;
+  readonly balancer: Balancer;
+  readonly client: HttpClient;
+  readonly clock: Clock;
+  readonly onOutcome: (outcome: Outcome) => void;
+}
+
+export interface RunningLoad {
+  /** Seconds since the load started. */
+  elapsedSeconds(): number;
+  /** Sends nothing new and waits for what is under way, at most the time-out. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Open loop: requests are sent when they are due, whether or not earlier ones have been answered, and a late send counts
+ * against the request, so that a stall of the application (or of this process) is not omitted from the figures.
+ */
+export function startLoad({ arrivals, balancer, client, clock, onOutcome }: LoadOptions): RunningLoad {
+  const startMs = clock.monotonicMs();
+  const elapsedSeconds = (): number => (clock.monotonicMs() - startMs) / 1e3;
+  const underWay = new Set<Promise<void>>();
+  let next = arrivals.next().value;
+  let timer: NodeJS.Timeout | undefined;
+  let stopped = false;
+
+  async function send({ route, demandSeed, atSeconds }: Arrival): Promise<void> {
+    const leftMillis = (atSeconds + TIMEOUT_SECONDS - elapsedSeconds()) * 1e3;
+    const endpoint = leftMillis > 0 && underWay.size < MAX_UNDER_WAY ? balancer.acquire() : undefined;
+    let answered = false;
+    if (endpoint !== undefined) {
+      try {
+        const status = await client.send({
+          endpoint,
+          route,
+          headers: { [DEMAND_HEADER]: String(demandSeed) },
+          signal: AbortSignal.timeout(Math.ceil(leftMillis)),
+        });
+        answered = status < 400;
+      } catch {
+        // Timed out, refused or cut off: failed all the same.
+      } finally {
+        balancer.release(endpoint);
+      }
+    }
+    const took = elapsedSeconds() - atSeconds;
+    const failed = !answered || took > TIMEOUT_SECONDS;
+    const latencySeconds = failed ? Math.max(took, TIMEOUT_SECONDS) : took;
+    onOutcome({ route, dueSeconds: atSeconds, latencySeconds, failed });
+  }
+
+  function sendDue(): void {
+    while (next.atSeconds <= elapsedSeconds()) {
+      const sending = send(next).finally(() => underWay.delete(sending));
+      underWay.add(sending);
+      next = arrivals.next().value;
+    }
+    if (!stopped) timer = setTimeout(sendDue, Math.max(0, (next.atSeconds - elapsedSeconds()) * 1e3));
+  }
+
+  sendDue();
+  return {
+    elapsedSeconds,
+    async stop() {
+      stopped = true;
+      clearTimeout(timer);
+      await Promise.all(underWay);
+    },
+  };
+}

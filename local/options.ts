@@ -1,0 +1,42 @@
+import { z } from "zod";
+import { LOG_LEVELS } from "@tradewind/core/log.ts";
+import { parseDurationSeconds } from "@tradewind/core/units.ts";
+
+/** Shortest run in which every phase holds a few windows. */
+const MIN_RUN_SECONDS = 15;
+const MAX_RUN_SECONDS = 24 * 3_600;
+
+const duration = (minSeconds: number, maxSeconds: number, what: string) =>
+  z.string().transform((text, context) => {
+    try {
+      const seconds = parseDurationSeconds(text);
+      if (seconds >= minSeconds && seconds <= maxSeconds) return seconds;
+      context.addIssue(`${what} must be between ${minSeconds} s and ${maxSeconds} s, not ${text}`);
+    } catch (error) {
+      context.addIssue(error instanceof Error ? error.message : `${text} is not a duration`);
+    }
+    return z.NEVER;
+  });
+
+/** What `tradewind local` can be told. */
+export const LocalOptions = z.strictObject({
+  /** Length of the run, s; without it, until it is stopped. */
+  for: duration(MIN_RUN_SECONDS, MAX_RUN_SECONDS, "--for").optional(),
+  policy: z.enum(["auto", "queue", "static"]).default("auto"),
+  seed: z.coerce.number().int().min(0).max(2_147_483_647).default(7),
+  /** Where the report goes; `-` is standard output. */
+  json: z.string().min(1).optional(),
+  /** File of requests per second, one value a line. */
+  load: z.string().min(1).optional(),
+  /** Objective of the 95th percentile, s. */
+  objective: duration(0.001, 60, "--objective").prefault("250ms"),
+  /** Directory for state and logs that outlives the run. */
+  state: z.string().min(1).optional(),
+  quota: z.enum(["auto", "cgroup", "emulated"]).default("auto"),
+  interference: z.enum(["auto", "built-in", "none"]).default("auto"),
+  /** `preferred` takes the documented ports where they are free. */
+  ports: z.enum(["preferred", "free"]).default("preferred"),
+  logLevel: z.enum(LOG_LEVELS).default("info"),
+});
+export type LocalOptions = z.output<typeof LocalOptions>;
+export type LocalInput = z.input<typeof LocalOptions>;

@@ -1,0 +1,173 @@
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { hostname } from "node:os";
+import { join, resolve } from "node:path";
+import { systemClock } from "@tradewind/core/clock.ts";
+import { describeError } from "@tradewind/core/errors.ts";
+import { createBalancer } from "./application/balance.ts";
+import type { Balancer } from "./application/balance.ts";
+import { applicationConfiguration } from "./application/configuration.ts";
+import { createFleet } from "./application/fleet.ts";
+import type { Fleet } from "./application/fleet.ts";
+import { HOTEL } from "./application/topology.ts";
+import { calibrate, createMachine, processCpuMillis } from "./application/work.ts";
+import type { LocalOptions } from "./options.ts";
+import { chooseQuota, sweepGroups } from "./quota/choose.ts";
+import type { Quota } from "./quota/quota.ts";
+import { startProcesses } from "./supervise/processes.ts";
+import type { Processes } from "./supervise/processes.ts";
+import { isAlive, openRunDirectory, RUNS_DIRECTORY, sweepRuns } from "./supervise/run-directory.ts";
+import type { ProcessRegister } from "./supervise/run-directory.ts";
+import { createWorkloadsFile, NAMESPACE, workloadListOf } from "./supervise/workloads.ts";
+
+const CGROUP_ROOT = "/sys/fs/cgroup";
+const START_TIMEOUT_MILLIS = 60_000;
+
+export interface PlatformEvents {
+  /** A line for people. */
+  readonly say: (text: string) => void;
+  /** The platform cannot go on. */
+  readonly onFailure: (error: Error) => void;
+}
+
+/** The application and the three processes of Tradewind, started and ready, without any load yet. */
+export interface Platform {
+  readonly fleet: Fleet;
+  /** Where the load goes. */
+  readonly entryBalancer: Balancer;
+  readonly quota: Quota;
+  readonly processes: Processes;
+  readonly register: ProcessRegister;
+  readonly stateDirectory: string;
+  /** Stops everything and removes what the run left on the machine. Safe to call twice. */
+  stop(): Promise<void>;
+}
+
+/** Stops in reverse order of starting, the rest even when one fails. */
+class Teardown {
+  readonly #steps: { readonly name: string; readonly run: () => Promise<void> }[] = [];
+  #done: Promise<void> | undefined;
+
+  add(name: string, run: () => Promise<void>): void {
+    this.#steps.unshift({ name, run });
+  }
+
+  async run(say: (text: string) => void): Promise<void> {
+    this.#done ??= this.#all(say);
+    return this.#done;
+  }
+
+  async #all(say: (text: string) => void): Promise<void> {
+    for (const { name, run } of this.#steps) {
+      await run().catch((error: unknown) => say(`while stopping, ${name}: ${describeError(error)}`));
+    }
+  }
+}
+
+async function sweepLeftovers(say: (text: string) => void): Promise<void> {
+  for (const line of await sweepRuns(RUNS_DIRECTORY)) say(line);
+  for (const name of await sweepGroups(CGROUP_ROOT, isAlive)) say(`removed the stale cgroup ${name}`);
+}
+
+/**
+ * Starts everything but the load.
+ * @throws TradewindError naming the process or replica that failed; everything else has been stopped again then
+ */
+export async function startPlatform(options: LocalOptions, events: PlatformEvents): Promise<Platform> {
+  const { say, onFailure } = events;
+  const teardown = new Teardown();
+  try {
+    return await assemble(options, say, onFailure, teardown);
+  } catch (error) {
+    await teardown.run(say);
+    throw error;
+  }
+}
+
+async function assemble(
+  options: LocalOptions,
+  say: (text: string) => void,
+  onFailure: (error: Error) => void,
+  teardown: Teardown,
+): Promise<Platform> {
+  await sweepLeftovers(say);
+  const run = await openRunDirectory(RUNS_DIRECTORY);
+  const { register } = run;
+  teardown.add("run directory", async () => {
+    await register.flush();
+    await rm(run.path, { recursive: true, force: true });
+  });
+  const stateDirectory = options.state === undefined ? join(run.path, "state") : resolve(options.state);
+  const logDirectory = join(stateDirectory, "logs");
+  for (const each of ["logs", "predictor", "exporter"])
+    await mkdir(join(stateDirectory, each), { recursive: true });
+
+  const quota = await chooseQuota({ cgroupRoot: CGROUP_ROOT, pid: process.pid, wanted: options.quota });
+  teardown.add("cgroups", async () => quota.close());
+  const calibration = calibrate(createMachine(), processCpuMillis);
+
+  const node = hostname().toLowerCase();
+  const workloadsPath = join(stateDirectory, "workloads.json");
+  const applicationPath = join(stateDirectory, "application.yaml");
+  const compileCache = join(run.path, "compile-cache");
+  // JSON is YAML too.
+  const configuration = applicationConfiguration(HOTEL, NAMESPACE, options.objective);
+  await writeFile(applicationPath, `${JSON.stringify(configuration, null, 2)}\n`);
+
+  const started: { fleet?: Fleet } = {};
+  const workloads = createWorkloadsFile(
+    workloadsPath,
+    () => workloadListOf(started.fleet?.states() ?? [], node, systemClock.nowMs()),
+    (error) => say(`the workloads file cannot be written: ${describeError(error)}`),
+  );
+  workloads.update();
+  await workloads.flush();
+  teardown.add("workloads file", async () => workloads.flush());
+
+  const processes = await startProcesses({
+    stateDirectory,
+    logDirectory,
+    applicationPath,
+    workloadsPath,
+    policy: options.policy,
+    logLevel: options.logLevel,
+    cgroupPath: quota.cgroupPath,
+    ports: options.ports,
+    env: { NODE_COMPILE_CACHE: compileCache },
+    node,
+    onChange(name, state, pid) {
+      if (state === "up" && pid !== undefined) register.add(name, pid);
+      if (state === "down") say(`the ${name} died; starting it again`);
+    },
+    onGivenUp: onFailure,
+    say,
+  });
+  teardown.add("processes", async () => processes.stop());
+
+  const entryBalancer = createBalancer();
+  const fleet = createFleet({
+    topology: HOTEL,
+    calibration,
+    quota,
+    tracesUrl: `${processes.addresses.otlp}/v1/traces`,
+    compileCache,
+    nowMs: () => systemClock.nowMs(),
+    entryBalancer,
+    onChange: () => workloads.update(),
+    onTrouble: say,
+    onSpawn: (pid) => register.add("replica", pid),
+  });
+  started.fleet = fleet;
+  teardown.add("replicas", async () => fleet.stop());
+  for (const { name, minReplicas } of HOTEL.services) fleet.scale(name, minReplicas);
+  await fleet.settled(AbortSignal.timeout(START_TIMEOUT_MILLIS));
+
+  return {
+    fleet,
+    entryBalancer,
+    quota,
+    processes,
+    register,
+    stateDirectory,
+    stop: async () => teardown.run(say),
+  };
+}

@@ -1,0 +1,87 @@
+import type { PhaseReport } from "@tradewind/core/contract/run-report.ts";
+import { createLatencyHistogram } from "../load/latency-histogram.ts";
+import type { Outcome } from "../load/generator.ts";
+import { phaseAt } from "../phases/phases.ts";
+import type { Phase, PhaseName } from "../phases/phases.ts";
+
+/** State of the application at one moment. */
+export interface FleetSample {
+  /** Seconds since the start of the load. */
+  readonly atS: number;
+  /** Ready replicas of all services. */
+  readonly replicas: number;
+  /** CPU time of all replicas so far, s. */
+  readonly cpuSeconds: number;
+}
+
+/** Collects the figures of each phase; a run that repeats its phases adds to the same ones. */
+export interface PhaseMeter {
+  record(outcome: Outcome): void;
+  /** To be called about once a second. */
+  sample(sample: FleetSample): void;
+  report(): readonly PhaseReport[];
+}
+
+interface Tally {
+  readonly latency: ReturnType<typeof createLatencyHistogram>;
+  requests: number;
+  failed: number;
+  violations: number;
+  seconds: number;
+  replicaSeconds: number;
+  cpuSeconds: number;
+}
+
+export function createPhaseMeter(phases: readonly Phase[], objectiveSeconds: number): PhaseMeter {
+  const newTally = (): Tally => ({
+    latency: createLatencyHistogram(),
+    requests: 0,
+    failed: 0,
+    violations: 0,
+    seconds: 0,
+    replicaSeconds: 0,
+    cpuSeconds: 0,
+  });
+  const tallies = new Map<PhaseName, Tally>(phases.map(({ name }) => [name, newTally()]));
+  let last: FleetSample | undefined;
+
+  return {
+    record({ dueSeconds, latencySeconds, failed }) {
+      const tally = tallies.get(phaseAt(phases, dueSeconds).name);
+      if (tally === undefined) return;
+      tally.requests += 1;
+      tally.latency.record(latencySeconds);
+      if (failed) tally.failed += 1;
+      if (failed || latencySeconds > objectiveSeconds) tally.violations += 1;
+    },
+    sample(sample) {
+      const before = last;
+      last = sample;
+      if (before === undefined) return;
+      const tally = tallies.get(phaseAt(phases, (before.atS + sample.atS) / 2).name);
+      if (tally === undefined) return;
+      const seconds = sample.atS - before.atS;
+      tally.seconds += seconds;
+      tally.replicaSeconds += seconds * before.replicas;
+      tally.cpuSeconds += Math.max(0, sample.cpuSeconds - before.cpuSeconds);
+    },
+    report: () =>
+      phases.map(({ name, fromS, toS }) => {
+        const { latency, requests, failed, violations, seconds, replicaSeconds, cpuSeconds } =
+          tallies.get(name) ?? newTally();
+        const p95Seconds = latency.quantileSeconds(0.95);
+        const perSecond = (total: number): number => (seconds > 0 ? total / seconds : 0);
+        return {
+          name,
+          fromS,
+          toS,
+          requests,
+          failed,
+          p95Ms: p95Seconds === undefined ? null : p95Seconds * 1e3,
+          violationRatio: requests === 0 ? null : violations / requests,
+          replicasMean: perSecond(replicaSeconds),
+          cpuCoresMean: perSecond(cpuSeconds),
+        };
+      }),
+  };
+}

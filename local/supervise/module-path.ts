@@ -1,0 +1,11 @@
+import { extname } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/**
+ * Path of a module next to the importing one, for starting it as a process: `./replica.ts` in the sources,
+ * `./replica.js` in a compiled tree.
+ */
+export function siblingModule(importerUrl: string, relative: string): string {
+  const extension = extname(fileURLToPath(importerUrl));
+  return fileURLToPath(new URL(relative.replace(/\.ts$/, extension), importerUrl));
+}

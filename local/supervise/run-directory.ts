@@ -1,0 +1,113 @@
+import { existsSync, readFileSync } from "node:fs";
+import { mkdir, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { z } from "zod";
+import { replaceFile } from "./replace-file.ts";
+
+/** A process that a platform started, with what tells it from a later one of the same number. */
+const KnownProcess = z.strictObject({
+  name: z.string(),
+  pid: z.number().int().positive(),
+  startTicks: z.string(),
+});
+type KnownProcess = z.infer<typeof KnownProcess>;
+
+const ProcessList = z.strictObject({ owner: KnownProcess, processes: z.array(KnownProcess) });
+
+/** Kept in memory while the platform runs, so that what it left behind after a crash can be found by the next one. */
+export interface ProcessRegister {
+  /** Notes a process that was started. */
+  add(name: string, pid: number): void;
+  /** Processes that are still running, newest last. */
+  running(): readonly { readonly name: string; readonly pid: number }[];
+  /** Resolves when the register on disk is current. */
+  flush(): Promise<void>;
+}
+
+/** One directory for each user: another user's leftovers are neither readable nor ours to sweep. */
+export const RUNS_DIRECTORY = join(tmpdir(), `tradewind-${process.getuid?.() ?? "user"}`);
+const REGISTER = "processes.json";
+
+/**
+ * Start time of a process in clock ticks since boot (proc_pid_stat(5), field 22): with the number it names one process.
+ * @returns "" where there is no /proc or no such process
+ */
+export function startTicksOf(pid: number): string {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "";
+  } catch {
+    return "";
+  }
+}
+
+/** True while the number is taken, by whatever process. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
+
+/** True while this very process runs. */
+const isSameProcess = ({ pid, startTicks }: KnownProcess): boolean =>
+  isAlive(pid) && startTicksOf(pid) === startTicks;
+
+/** Makes the directory of this run and the register in it. */
+export async function openRunDirectory(
+  runsDirectory: string,
+): Promise<{ readonly path: string; readonly register: ProcessRegister }> {
+  const path = join(runsDirectory, String(process.pid));
+  await mkdir(path, { recursive: true, mode: 0o700 });
+  const owner = { name: "local", pid: process.pid, startTicks: startTicksOf(process.pid) };
+  let known: KnownProcess[] = [];
+  let writing = Promise.resolve();
+  const write = (): void => {
+    const text = JSON.stringify({ owner, processes: known });
+    writing = writing.then(async () => replaceFile(join(path, REGISTER), text)).catch(() => undefined);
+  };
+  write();
+  await writing;
+  return {
+    path,
+    register: {
+      add(name, pid) {
+        known = [...known.filter(isSameProcess), { name, pid, startTicks: startTicksOf(pid) }];
+        write();
+      },
+      running: () => known.filter(isSameProcess).map(({ name, pid }) => ({ name, pid })),
+      flush: async () => writing,
+    },
+  };
+}
+
+/**
+ * Ends what platforms that are no more left running, and removes their directories.
+ * @returns one line for each platform that was cleaned up after
+ */
+export async function sweepRuns(runsDirectory: string): Promise<readonly string[]> {
+  const said: string[] = [];
+  if (!existsSync(runsDirectory)) return said;
+  for (const entry of await readdir(runsDirectory)) {
+    const path = join(runsDirectory, entry);
+    const pid = Number(entry);
+    if (!Number.isInteger(pid) || pid === process.pid) continue;
+    const text = await readFile(join(path, REGISTER), "utf8").catch(() => "");
+    const list = ProcessList.safeParse(text === "" ? undefined : JSON.parse(text));
+    if (list.success ? isSameProcess(list.data.owner) : isAlive(pid)) continue;
+    const left = list.success ? list.data.processes.filter(isSameProcess) : [];
+    for (const each of left) {
+      try {
+        process.kill(each.pid, "SIGKILL");
+      } catch {
+        // It ended on its own meanwhile.
+      }
+    }
+    await rm(path, { recursive: true, force: true });
+    said.push(`cleaned up after platform ${pid}: ${left.length} processes ended`);
+  }
+  return said;
+}
