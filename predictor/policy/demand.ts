@@ -2,16 +2,32 @@ import type { ContainerWindow, Window } from "@tradewind/core/contract/window.ts
 
 /** CPU that a service asks for and what one replica can give, both in cores. */
 export interface CpuDemand {
-  /** Use of the measured pods, corrected for throttling, with the backlog worked off within a window. */
+  /** What requests ask for, the work of those that wait included. */
   readonly cores: number;
   /** Capacity of one pod: limit, or request where there is no limit. */
   readonly podCapacityCores: number;
   readonly podsMeasured: number;
+  /** Mean over the pods of the share of throttled CFS periods. */
   readonly throttledRatio: number;
   /** CPU seconds per request, utilisation law; absent without requests. */
   readonly secondsPerRequest?: number;
   /** Requests that wait beyond what the replicas hold at their target utilisation. */
   readonly backlog: number;
+}
+
+/** Requests waiting for or served in a service, Little's law. Absent means not known. */
+export interface QueueTrend {
+  readonly now?: number | undefined;
+  /** In the window before. */
+  readonly before?: number | undefined;
+}
+
+/** A queue that shrinks by this share in a window is being worked off. */
+const DRAINING_SHARE = 0.1;
+
+/** The queue is being worked off: what runs takes more than what comes. */
+export function isDraining({ now, before }: QueueTrend): boolean {
+  return now !== undefined && before !== undefined && now < (1 - DRAINING_SHARE) * before;
 }
 
 interface PodUse {
@@ -23,37 +39,53 @@ interface PodUse {
 /**
  * The CPU demand of a service over a window, or undefined when no pod has both its use and its capacity measured.
  *
- * A throttled container would have used more: with a share τ of its periods throttled its use is taken times (1 + τ), at
- * most double, since a quota hides how much more it is. Requests beyond `ρ/(1 − ρ)` per replica (processor sharing at the
- * target utilisation ρ) are a backlog; working it off within one window takes `backlog × CPU seconds per request / window`.
- * @param ownRequests requests waiting for or served in the service; absent counts as no backlog
+ * - Use U shows what was served. Arrivals are what was served plus the growth of the queue: `s·(λ + ΔL/T)` with the CPU
+ *   seconds per request `s = U/λ` (utilisation law) and the queue L by Little's law.
+ * - A throttled container would have used more: with a share τ of its periods throttled its use counts `1 + τ` times, at
+ *   most double, since a quota hides how much more. Not so while a queue is being worked off: pods are then busy with
+ *   the past.
+ * - Requests beyond `ρ/(1 − ρ)` per replica (processor sharing at the target utilisation ρ) are a backlog; working it off
+ *   in `drainSeconds` takes `backlog·s/drainSeconds` on top.
  */
 export function cpuDemand(
   window: Window,
-  ownRequests: number | undefined,
+  queue: QueueTrend,
   targetUtilisation: number,
+  drainSeconds: number,
 ): CpuDemand | undefined {
   const pods = [...podUses(window.containers).values()];
   if (pods.length === 0) return undefined;
   const usageCores = pods.reduce((sum, pod) => sum + pod.usageCores, 0);
-  const correctedCores = pods.reduce((sum, pod) => sum + pod.usageCores * (1 + pod.throttledRatio), 0);
-  const podCapacityCores = pods.reduce((sum, pod) => sum + pod.capacityCores, 0) / pods.length;
   const throttledRatio = pods.reduce((sum, pod) => sum + pod.throttledRatio, 0) / pods.length;
   const rate = window.requestsPerSecond ?? 0;
   const secondsPerRequest = rate > 0 ? usageCores / rate : undefined;
   const held = (pods.length * targetUtilisation) / (1 - targetUtilisation);
-  const backlog = Math.max(0, (ownRequests ?? 0) - held);
-  const windowSeconds = (window.endMs - window.startMs) / 1e3;
-  const backlogCores =
-    secondsPerRequest === undefined || windowSeconds <= 0 ? 0 : (backlog * secondsPerRequest) / windowSeconds;
+  const backlog = Math.max(0, (queue.now ?? 0) - held);
+  const arriving = arrivingCores(window, queue, usageCores, secondsPerRequest);
+  const unthrottled = pods.reduce((sum, pod) => sum + pod.usageCores * (1 + pod.throttledRatio), 0);
   return {
-    cores: correctedCores + backlogCores,
-    podCapacityCores,
+    cores:
+      (isDraining(queue) ? arriving : Math.max(arriving, unthrottled)) +
+      (backlog * (secondsPerRequest ?? 0)) / drainSeconds,
+    podCapacityCores: pods.reduce((sum, pod) => sum + pod.capacityCores, 0) / pods.length,
     podsMeasured: pods.length,
     throttledRatio,
     ...(secondsPerRequest !== undefined && { secondsPerRequest }),
     backlog,
   };
+}
+
+/** At least half of what was used: a queue that vanished at once was given up, not served. */
+function arrivingCores(
+  { startMs, endMs }: Window,
+  { now, before }: QueueTrend,
+  usageCores: number,
+  secondsPerRequest: number | undefined,
+): number {
+  const seconds = (endMs - startMs) / 1e3;
+  if (secondsPerRequest === undefined || now === undefined || before === undefined || seconds <= 0)
+    return usageCores;
+  return Math.max(0.5 * usageCores, usageCores + (secondsPerRequest * (now - before)) / seconds);
 }
 
 /** Sums the containers of each pod; a container without use or without both limit and request is left out. */

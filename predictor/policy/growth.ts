@@ -14,9 +14,10 @@ export interface Growth {
   readonly futile?: NonNullable<PolicyState["futile"]>;
 }
 
-/** Growth has helped when the tail fell, or more requests got through, by these factors. */
-const HELPED_SEVERITY = 0.9;
-const HELPED_RATE = 1.05;
+/** Growth has helped when the tail, or what of it is over the objective, fell or more requests got through by these factors. */
+const HELPED = { severity: 0.9, excess: 0.8, rate: 1.05 };
+/** Pods that must have been added before their effect is judged: so many, or this share of the congested ones. */
+const JUDGED = { pods: 3, share: 0.5 };
 
 /** What growth may go to, and the measure of the miss. */
 interface Congestion {
@@ -52,8 +53,8 @@ export function growForLatency(
     return none("a slight miss: waits for a second window");
   const congestion = congested(context, observations, verdict, severity);
   const ready = congestion.candidates.filter((observation) => mayGrow(context, observation, severity));
-  if (ready.length === 0) return none("waits for the pods that were added to serve a whole window");
-  const effect = judgeEffect(context, verdict, congestion);
+  if (ready.length === 0) return none("waits for pods that start and queues that are being worked off");
+  const effect = judgeEffect(context, observations, verdict, congestion);
   if (effect.futile !== undefined) {
     return {
       replicas: new Map(),
@@ -61,7 +62,8 @@ export function growForLatency(
       ...effect,
     };
   }
-  return distribute(congestion, ready, effect.checkpoint);
+  const grown = distribute(congestion, ready, effect.checkpoint);
+  return state.futile === undefined ? grown : { ...grown, futile: state.futile };
 }
 
 function congested(
@@ -96,40 +98,53 @@ function isIdle(observation: Observation, settings: DecisionContext["settings"])
   );
 }
 
+/**
+ * Pods on their way hold growth back: where CPU demand is known it has already counted them, elsewhere the miss must get
+ * worse. So does a queue that is being worked off.
+ */
 function mayGrow({ settings }: DecisionContext, observation: Observation, severity: number): boolean {
-  const { settling, memory } = observation;
-  return !settling || severity >= settings.worseRatio * (memory?.grownAtSeverity ?? 1);
+  const { settling, draining, need, memory } = observation;
+  if (draining) return false;
+  if (!settling) return true;
+  return need === undefined && severity >= settings.worseRatio * (memory?.grownAtSeverity ?? 1);
 }
 
-/** Compares with where the run of growth began. CPU over target is proof enough that more pods help. */
+interface Effect {
+  readonly checkpoint: GrowthCheckpoint;
+  readonly futile?: NonNullable<PolicyState["futile"]>;
+}
+
+/**
+ * Compares with where the run of growth began. Growth without effect pauses, twice as long each time. CPU over target is
+ * proof enough that more pods help, and nothing is judged while pods start.
+ */
 function judgeEffect(
   { settings, state, windowSet }: DecisionContext,
+  observations: readonly Observation[],
   verdict: Verdict,
   { severity, hot, replicas }: Congestion,
-): { readonly checkpoint: GrowthCheckpoint; readonly futile?: NonNullable<PolicyState["futile"]> } {
-  const before = state.growth;
-  const fresh = {
-    severity,
-    requestsPerSecond: verdict.requestsPerSecond,
-    congestedReplicas: replicas,
-    podsAdded: 0,
-  };
+): Effect {
+  const { futile, growth: before } = state;
+  const { requestsPerSecond } = verdict;
+  const fresh = { severity, requestsPerSecond, congestedReplicas: replicas, podsAdded: 0 };
   if (hot) return { checkpoint: fresh };
-  const { futile } = state;
-  if (futile && windowSet.endMs < futile.untilMs && severity < settings.worseRatio * futile.severity) {
+  const paused = futile !== undefined && windowSet.endMs < futile.untilMs;
+  if (paused && severity < settings.worseRatio * futile.severity)
     return { checkpoint: before ?? fresh, futile };
-  }
-  if (before === undefined) return { checkpoint: fresh };
-  const helped =
-    severity < HELPED_SEVERITY * before.severity ||
-    verdict.requestsPerSecond > HELPED_RATE * before.requestsPerSecond;
-  if (helped) return { checkpoint: fresh };
-  if (before.podsAdded < Math.max(2, 0.5 * before.congestedReplicas)) return { checkpoint: before };
-  const windowMs = windowSet.endMs - windowSet.startMs;
-  return {
-    checkpoint: fresh,
-    futile: { untilMs: windowSet.endMs + settings.futileWindows * windowMs, severity },
-  };
+  if (before === undefined || hasHelped(before, fresh)) return { checkpoint: fresh };
+  const judged = before.podsAdded >= Math.max(JUDGED.pods, JUDGED.share * before.congestedReplicas);
+  if (!judged || observations.some(({ settling }) => settling)) return { checkpoint: before };
+  const times = Math.min((futile?.times ?? 0) + 1, settings.futileDoublings + 1);
+  const pauseMs = settings.futileWindows * 2 ** (times - 1) * (windowSet.endMs - windowSet.startMs);
+  return { checkpoint: fresh, futile: { untilMs: windowSet.endMs + pauseMs, severity, times } };
+}
+
+function hasHelped(before: GrowthCheckpoint, now: GrowthCheckpoint): boolean {
+  return (
+    now.severity < HELPED.severity * before.severity ||
+    now.severity - 1 < HELPED.excess * (before.severity - 1) ||
+    now.requestsPerSecond > HELPED.rate * before.requestsPerSecond
+  );
 }
 
 function distribute(

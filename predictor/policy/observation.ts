@@ -4,8 +4,8 @@ import type { Window, WindowSet } from "@tradewind/core/contract/window.ts";
 import { estimateQueues } from "../queue/estimate.ts";
 import type { ServiceQueue } from "../queue/estimate.ts";
 import { flowObjective } from "../queue/objective.ts";
-import { cpuDemand } from "./demand.ts";
-import type { CpuDemand } from "./demand.ts";
+import { cpuDemand, isDraining } from "./demand.ts";
+import type { CpuDemand, QueueTrend } from "./demand.ts";
 import { reactiveNeed } from "./reactive.ts";
 import type { PolicySettings } from "./settings.ts";
 import type { PolicyState, ServiceMemory } from "./state.ts";
@@ -30,6 +30,8 @@ export interface Observation {
   readonly utilisation?: number;
   /** Some of the base replicas do not serve yet, or did not serve for the whole window. */
   readonly settling: boolean;
+  /** Its queue is being worked off: what runs takes more than what comes. */
+  readonly draining: boolean;
 }
 
 /** Inputs that stay the same while one decision is made. */
@@ -62,13 +64,15 @@ export function observe(context: DecisionContext): readonly Observation[] {
     const baseReplicas = base(context, memory, window);
     if (baseReplicas === undefined || isForgotten(context, memory, window)) return [];
     const queue = queueOf.get(service);
+    const trend = { now: queue?.ownRequests, before: memory?.ownRequests };
     return [
       {
         service,
         spec,
         baseReplicas,
         settling: isSettling(baseReplicas, memory, window),
-        ...(window && { window, ...cpuFacts(window, queue?.ownRequests, settings) }),
+        draining: isDraining(trend),
+        ...(window && { window, ...cpuFacts(window, trend, settings) }),
         ...(memory && { memory }),
         ...(queue && { queue }),
         ...(window?.replicasReady !== undefined && { readyReplicas: window.replicasReady }),
@@ -79,8 +83,9 @@ export function observe(context: DecisionContext): readonly Observation[] {
 
 type CpuFacts = Pick<Observation, "demand" | "need" | "shrinkNeed" | "utilisation">;
 
-function cpuFacts(window: Window, ownRequests: number | undefined, settings: PolicySettings): CpuFacts {
-  const demand = cpuDemand(window, ownRequests, settings.targetUtilisation);
+function cpuFacts(window: Window, trend: QueueTrend, settings: PolicySettings): CpuFacts {
+  const drainSeconds = Math.max(settings.drainSeconds, (window.endMs - window.startMs) / 1e3);
+  const demand = cpuDemand(window, trend, settings.targetUtilisation, drainSeconds);
   if (demand === undefined) return {};
   const ready = window.replicasReady ?? 0;
   const need = reactiveNeed(demand, ready, settings.targetUtilisation, settings.needGrowthLimit);
@@ -92,9 +97,11 @@ function cpuFacts(window: Window, ownRequests: number | undefined, settings: Pol
   };
 }
 
-/** Pods wished do not serve yet, or pods that were added did not serve for the whole window. */
+/** Pods wished do not serve yet, or pods did not serve for the whole window. */
 function isSettling(base: number, memory: ServiceMemory | undefined, window: Window | undefined): boolean {
-  if (window?.replicasReady !== undefined && window.replicasReady < base) return true;
+  const ready = window?.replicasReady;
+  if (ready === undefined) return false;
+  if (ready < base || ready > (memory?.readyReplicas ?? ready)) return true;
   return memory?.grownAtSeverity !== undefined && (window?.lastStartedAtMs ?? 0) > (window?.startMs ?? 0);
 }
 

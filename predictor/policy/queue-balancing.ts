@@ -33,7 +33,7 @@ export function balanceQueues(
     patienceDoublings: doublingsAfter(context, missed),
     ...(state.shrunkAtMs !== undefined && !missed && { shrunkAtMs: state.shrunkAtMs }),
     ...(state.growth && !calm && { growth: state.growth }),
-    ...(state.futile && { futile: state.futile }),
+    ...(state.futile && !calm && { futile: state.futile }),
   };
   const standing = describeVerdict(verdict, settings.minimumCalls);
   if (application.budget.pods !== undefined) {

@@ -44,7 +44,7 @@ export function remember(
 
 function memoryOf(
   { nowMs }: DecisionContext,
-  { service, window, memory, settling }: Observation,
+  { service, window, memory, queue, settling }: Observation,
   replicas: number,
   { grown }: Course,
 ): ServiceMemory {
@@ -60,6 +60,8 @@ function memoryOf(
     replicas,
     seenAtMs: seen ? nowMs : (memory?.seenAtMs ?? nowMs),
     ...(platformWanted !== undefined && { platformWanted }),
+    ...(window?.replicasReady !== undefined && { readyReplicas: window.replicasReady }),
+    ...(queue?.ownRequests !== undefined && { ownRequests: queue.ownRequests }),
     ...(grownAtSeverity !== undefined && { grownAtSeverity }),
   };
 }

@@ -14,6 +14,8 @@ export const PolicySettings = z.strictObject({
   targetUtilisation: z.number().gt(0).lt(1).default(0.65),
   /** CPU demand over capacity that must still hold after a replica is taken away. */
   shrinkUtilisation: z.number().gt(0).lt(1).default(0.55),
+  /** Time in which the replicas should be able to work off a backlog; at least a window. */
+  drainSeconds: z.number().positive().default(30),
   /** The reactive need asks at most this many times the ready replicas at once. */
   needGrowthLimit: z.number().min(1).default(3),
   /** A flow with fewer calls in a window cannot show a miss. */
@@ -42,8 +44,10 @@ export const PolicySettings = z.strictObject({
   idleUtilisation: z.number().gt(0).lt(1).default(0.3),
   /** Own requests in a replica at once below which nothing queues there. */
   idleOwnRequests: z.number().gt(0).default(0.5),
-  /** Windows without growth for latency after growth has shown no effect. */
-  futileWindows: z.number().int().min(1).default(20),
+  /** Windows without growth for latency after growth has first shown no effect. */
+  futileWindows: z.number().int().min(1).default(8),
+  /** How often that pause may double while the objective stays missed. */
+  futileDoublings: z.number().int().min(0).default(4),
   /** A state older than this many windows no longer tells what the platform was asked for. */
   staleStateWindows: z.number().int().min(1).default(4),
   /** A service that nobody has reported for so long is forgotten. */

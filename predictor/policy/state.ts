@@ -9,6 +9,10 @@ export const ServiceMemory = z.strictObject({
   /** What the platform wanted when that was wished: a later rise is somebody else's doing. */
   platformWanted: Count.optional(),
   seenAtMs: EpochMs,
+  /** Replicas that served at the end of the last window. */
+  readyReplicas: Count.optional(),
+  /** Requests waiting for or served in the service in the last window. */
+  ownRequests: NonNegative.optional(),
   /** Tail over objective when pods were last added for latency; absent once they have served a whole window. */
   grownAtSeverity: NonNegative.optional(),
 });
@@ -43,7 +47,7 @@ export const PolicyState = z.strictObject({
   shrunkAtMs: EpochMs.optional(),
   growth: GrowthCheckpoint.optional(),
   /** Set when growth for latency showed no effect. */
-  futile: z.strictObject({ untilMs: EpochMs, severity: NonNegative }).optional(),
+  futile: z.strictObject({ untilMs: EpochMs, severity: NonNegative, times: Count }).optional(),
   services: z.array(ServiceMemory).max(10_000),
 });
 export type PolicyState = z.infer<typeof PolicyState>;
