@@ -51,6 +51,10 @@ export async function serveApi(
     routerOptions: { maxParamLength: 256 },
     http: { maxHeaderSize: 16_384 },
     forceCloseConnections: true,
+    frameworkErrors: (error, _request, reply) => {
+      reply.headers(SECURITY_HEADERS);
+      void problem(reply, error.statusCode ?? 400, "bad-request", [error.message]);
+    },
   });
   server.server.maxConnections = MAX_CONNECTIONS;
   server.addHook("onRequest", async (_request, reply) => {

@@ -1,4 +1,4 @@
-import { Server, ServerCredentials } from "@grpc/grpc-js";
+import { logVerbosity, Server, ServerCredentials, setLogVerbosity } from "@grpc/grpc-js";
 import { TradewindError } from "@tradewind/core/errors.ts";
 import { EXTERNAL_SCALER, scalerHandlers } from "./service.ts";
 import type { ScalerSurroundings } from "./service.ts";
@@ -39,6 +39,8 @@ export async function serveScaler(
   limits: ScalerLimits,
   edges: { observer: CallObserver; monotonicMs: () => number },
 ): Promise<ScalerServer> {
+  // Its own log lines are not JSON; what matters comes back as an error or a status.
+  setLogVerbosity(logVerbosity.NONE);
   const server = new Server({
     interceptors: [watchCalls(edges.observer, limits, edges.monotonicMs)],
     "grpc.max_receive_message_length": limits.maxRequestBytes,

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
-import { Wish } from "@tradewind/core/contract/plan.ts";
+import type { Wish } from "@tradewind/core/contract/plan.ts";
 import { decide } from "@tradewind/exporter/decide.ts";
 import type { DecisionRules, PreviousDecision } from "@tradewind/exporter/decide.ts";
 import { baselineReplicas } from "@tradewind/exporter/guard/baseline.ts";
@@ -66,22 +66,17 @@ describe("the guard, for any wish and any context,", () => {
     fc.assert(
       fc.property(context, (given) => {
         const { final, refusal } = guard(given);
-        if (refusal !== undefined) {
-          expect(refusal.reason).not.toBe("");
-          return;
-        }
+        expect(final !== undefined || refusal.reason !== "").toBe(true);
+        fc.pre(final !== undefined);
         const { bounds } = given.wish;
-        expect(Number.isSafeInteger(final.replicas)).toBe(true);
-        expect(final.replicas).toBeGreaterThanOrEqual(bounds.minReplicas);
-        expect(final.replicas).toBeLessThanOrEqual(Math.max(bounds.minReplicas, bounds.maxReplicas));
-        if (final.cpuCores !== undefined) {
-          expect(final.cpuCores).toBeGreaterThanOrEqual(bounds.cpuMinCores);
-          expect(final.cpuCores).toBeLessThanOrEqual(bounds.cpuMaxCores);
-        }
-        if (final.memoryBytes !== undefined) {
-          expect(final.memoryBytes).toBeGreaterThanOrEqual(bounds.memoryMinBytes);
-          expect(final.memoryBytes).toBeLessThanOrEqual(bounds.memoryMaxBytes);
-        }
+        const { replicas, cpuCores = bounds.cpuMinCores, memoryBytes = bounds.memoryMinBytes } = final;
+        expect(Number.isSafeInteger(replicas)).toBe(true);
+        const ceiling = Math.max(bounds.minReplicas, bounds.maxReplicas);
+        expect(replicas).toBe(Math.min(Math.max(replicas, bounds.minReplicas), ceiling));
+        expect(cpuCores).toBe(Math.min(Math.max(cpuCores, bounds.cpuMinCores), bounds.cpuMaxCores));
+        expect(memoryBytes).toBe(
+          Math.min(Math.max(memoryBytes, bounds.memoryMinBytes), bounds.memoryMaxBytes),
+        );
       }),
       { numRuns: 1_000 },
     );

@@ -21,8 +21,8 @@ function rawConnection(address: string) {
     });
     const seen: { status?: string; message?: string } = {};
     const take = (headers: Record<string, unknown>): void => {
-      if (headers["grpc-status"] !== undefined) seen.status = String(headers["grpc-status"] as string);
-      if (headers["grpc-message"] !== undefined) seen.message = decodeURI(headers["grpc-message"] as string);
+      if (typeof headers["grpc-status"] === "string") seen.status = headers["grpc-status"];
+      if (typeof headers["grpc-message"] === "string") seen.message = decodeURI(headers["grpc-message"]);
     };
     stream
       .on("response", take)
@@ -73,7 +73,7 @@ describe("the scaler port", () => {
     });
     const { session } = rawConnection(exporter.running.addresses["grpc"]!);
     const codes: number[] = [];
-    session.on("goaway", (code) => codes.push(code));
+    session.on("goaway", (code: number) => codes.push(code));
     for (let answered = 0; codes.length === 0; answered += 1) {
       expect(answered).toBeLessThan(10_000);
       expect(await exporter.client.metrics(ref, "m")).toMatchObject([{ int: 5 }]);

@@ -1,0 +1,107 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
+import { decide } from "@tradewind/exporter/decide.ts";
+import { StateFile } from "@tradewind/exporter/store/state-file.ts";
+import type { LoadedState } from "@tradewind/exporter/store/state-file.ts";
+import { wishOf } from "../wish.ts";
+
+const NOW = 1_000_000;
+
+function recordOf(service: string): DecisionRecord {
+  const plan = { application: "hotel", sequence: 1, predictorStartedAtMs: 0, plannedAtMs: NOW };
+  const rules = { exporterStartedAtMs: 0, staleAfterSeconds: 300, restartGraceSeconds: 0 };
+  const decision = decide(wishOf({ service }), plan, undefined, rules, NOW);
+  if ("refusal" in decision) throw new Error(decision.refusal.reason);
+  return decision.record;
+}
+
+const jsonOf = (records: readonly DecisionRecord[]) => records.map((record) => JSON.stringify(record));
+
+function corrupt(loaded: LoadedState): Extract<LoadedState, { kind: "corrupt" }> {
+  if (loaded.kind !== "corrupt") throw new Error(`the state is ${loaded.kind}`);
+  return loaded;
+}
+
+async function directory(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), "tradewind-state-"));
+  onTestFinished(() => rm(path, { recursive: true, force: true }));
+  return path;
+}
+
+describe("the state file", () => {
+  it("gives back what was saved, many records and odd names included, and leaves nothing else behind", async () => {
+    const path = await directory();
+    const records = ["search", "検索 “x”", "a\\b"]
+      .concat(Array.from({ length: 2_000 }, (_, i) => `s${i}`))
+      .map(recordOf);
+    await new StateFile(path).save(jsonOf(records), NOW);
+    expect(await new StateFile(path).load(NOW)).toEqual({ kind: "read", savedAtMs: NOW, decisions: records });
+    expect(await readdir(path)).toEqual(["decisions.json"]);
+  });
+
+  it("is absent at first, in a directory that may not exist yet", async () => {
+    const path = join(await directory(), "not", "yet");
+    expect(await new StateFile(path).load(NOW)).toEqual({ kind: "absent" });
+    await new StateFile(path).save([], NOW);
+    expect(await new StateFile(path).load(NOW)).toMatchObject({ kind: "read", decisions: [] });
+  });
+
+  it("read back at any cut is either whole or set aside, never half", async () => {
+    const path = await directory();
+    const file = new StateFile(path);
+    await file.save(jsonOf([recordOf("search")]), NOW);
+    const whole = await readFile(file.path, "utf8");
+    for (const length of [0, 1, 40, Math.floor(whole.length / 2), whole.length - 3]) {
+      await writeFile(file.path, whole.slice(0, length));
+      const loaded = await file.load(NOW + length);
+      const remains = await readFile(corrupt(loaded).setAsidePath, "utf8");
+      expect(remains).toBe(whole.slice(0, length));
+    }
+    expect(await file.load(NOW)).toEqual({ kind: "absent" });
+  });
+
+  it.each([
+    ["of another program", '{"hello":"world"}'],
+    ["of another version", '{"schema":"tradewind.dev/exporter-state/v9","savedAtMs":1,"decisions":[]}'],
+    [
+      "with a number that is none",
+      '{"schema":"tradewind.dev/exporter-state/v1","savedAtMs":null,"decisions":[]}',
+    ],
+    ["of zero bytes, as a power cut leaves them", "\0".repeat(4_096)],
+  ])("%s is set aside with a message that names it", async (_what, text) => {
+    const file = new StateFile(await directory());
+    await writeFile(file.path, text);
+    const loaded = await file.load(Date.UTC(2026, 0, 2, 3, 4, 5));
+    expect(loaded).toMatchObject({
+      kind: "corrupt",
+      setAsidePath: `${file.path}.corrupt-2026-01-02T030405.000Z`,
+    });
+    expect(corrupt(loaded).error.message).toContain(file.path);
+  });
+
+  it("keeps the last good state when the disk is full in the middle of a write", async () => {
+    const path = await directory();
+    const file = new StateFile(path);
+    await file.save(jsonOf([recordOf("search")]), NOW);
+    await symlink("/dev/full", `${file.path}.tmp`);
+    await expect(file.save(jsonOf([recordOf("rate")]), NOW + 1)).rejects.toThrow(/cannot write .*free space/);
+    expect(await file.load(NOW)).toMatchObject({ kind: "read", decisions: [{ service: "search" }] });
+    await rm(`${file.path}.tmp`);
+    await file.save(jsonOf([recordOf("rate")]), NOW + 2);
+    expect(await file.load(NOW)).toMatchObject({ kind: "read", decisions: [{ service: "rate" }] });
+  });
+
+  it("overwrites what a killed writer left, and says what is wrong when its place is taken", async () => {
+    const file = new StateFile(await directory());
+    await writeFile(`${file.path}.tmp`, "half a fi");
+    await file.save([], NOW);
+    expect(await file.load(NOW)).toMatchObject({ kind: "read" });
+    await rm(file.path);
+    await mkdir(file.path);
+    await expect(file.load(NOW)).rejects.toThrow(/cannot read .*check owner and mode/);
+    await expect(file.save([], NOW)).rejects.toThrow(/cannot write/);
+  });
+});
