@@ -52,6 +52,9 @@ export function growForLatency(
   if (severity < settings.clearMissRatio && missedWindows < 2)
     return none("a slight miss: waits for a second window");
   const congestion = congested(context, observations, verdict, severity);
+  if (congestion.candidates.length === 0) {
+    return none("none of the services on the slow flows is busy: more pods would not help");
+  }
   const ready = congestion.candidates.filter((observation) => mayGrow(context, observation, severity));
   if (ready.length === 0) return none("waits for pods that start and queues that are being worked off");
   const effect = judgeEffect(context, observations, verdict, congestion);
@@ -78,7 +81,7 @@ function congested(
   const onFlow = observations.filter(({ service, window }) => slow.has(service) && window !== undefined);
   const hot = onFlow.filter(({ utilisation }) => (utilisation ?? 0) > settings.targetUtilisation);
   const busy = onFlow.filter((observation) => !isIdle(observation, settings));
-  const candidates = hot.length > 0 ? hot : busy.length > 0 ? busy : onFlow;
+  const candidates = hot.length > 0 ? hot : busy;
   const weight = candidates.reduce((sum, { queue }) => sum + (queue?.virtualQueue ?? 0), 0);
   const replicas = candidates.reduce((sum, { queue, baseReplicas }) => {
     const share = weight > 0 ? (queue?.virtualQueue ?? 0) / weight : 1 / candidates.length;
@@ -116,7 +119,7 @@ interface Effect {
 
 /**
  * Compares with where the run of growth began. Growth without effect pauses, twice as long each time. CPU over target is
- * proof enough that more pods help, and nothing is judged while pods start.
+ * proof enough that more pods help. While pods start nothing is judged, unless so many were added that some never will.
  */
 function judgeEffect(
   { settings, state, windowSet }: DecisionContext,
@@ -132,8 +135,9 @@ function judgeEffect(
   if (paused && severity < settings.worseRatio * futile.severity)
     return { checkpoint: before ?? fresh, futile };
   if (before === undefined || hasHelped(before, fresh)) return { checkpoint: fresh };
-  const judged = before.podsAdded >= Math.max(JUDGED.pods, JUDGED.share * before.congestedReplicas);
-  if (!judged || observations.some(({ settling }) => settling)) return { checkpoint: before };
+  const enough = Math.max(JUDGED.pods, JUDGED.share * before.congestedReplicas);
+  const starting = observations.some(({ settling }) => settling) && before.podsAdded < 2 * enough;
+  if (before.podsAdded < enough || starting) return { checkpoint: before };
   const times = Math.min((futile?.times ?? 0) + 1, settings.futileDoublings + 1);
   const pauseMs = settings.futileWindows * 2 ** (times - 1) * (windowSet.endMs - windowSet.startMs);
   return { checkpoint: fresh, futile: { untilMs: windowSet.endMs + pauseMs, severity, times } };

@@ -6,7 +6,7 @@ import type { PolicyInputs, PolicyOutcome } from "./inputs.ts";
 import { observe } from "./observation.ts";
 import type { DecisionContext, Observation } from "./observation.ts";
 import { balanceQueues } from "./queue-balancing.ts";
-import { remember } from "./remember.ts";
+import { afterGap, remember } from "./remember.ts";
 import type { Course } from "./remember.ts";
 import type { Targets } from "./target.ts";
 import { judge } from "./verdict.ts";
@@ -27,7 +27,8 @@ interface RungDecision {
  * queue balancing.
  */
 export function decide(inputs: PolicyInputs): PolicyOutcome {
-  const { application, settings, state, windowSet, nowMs } = inputs;
+  const { application, settings, windowSet, nowMs } = inputs;
+  const state = afterGap(inputs.state, windowSet);
   const context: DecisionContext = { application, settings, state, windowSet, nowMs };
   const objective = flowObjective(application.objective);
   const verdict = judge(windowSet.flows, application.entry, objective, settings);

@@ -1,3 +1,4 @@
+import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import type { DecisionContext, Observation } from "./observation.ts";
 import type { GrowthCheckpoint, PolicyState, ServiceMemory } from "./state.ts";
 import { POLICY_STATE_SCHEMA } from "./state.ts";
@@ -13,6 +14,29 @@ export interface Course {
   readonly futile?: NonNullable<PolicyState["futile"]>;
   /** Services that were given pods for latency, and the tail over objective at which. */
   readonly grown?: { readonly severity: number; readonly services: readonly string[] };
+}
+
+/** Windows follow each other when not even half of one lies between them. */
+const GAP_SHARE = 0.5;
+
+/**
+ * The state as it counts for a window: after a gap (a restart) nothing that needs windows in a row holds any more, neither
+ * calm nor trends.
+ */
+export function afterGap(state: PolicyState, { startMs, endMs }: WindowSet): PolicyState {
+  if (state.windowEndMs === undefined || startMs - state.windowEndMs < GAP_SHARE * (endMs - startMs))
+    return state;
+  return {
+    ...state,
+    calmWindows: 0,
+    missedWindows: 0,
+    services: state.services.map(({ service, replicas, platformWanted, seenAtMs }) => ({
+      service,
+      replicas,
+      seenAtMs,
+      ...(platformWanted !== undefined && { platformWanted }),
+    })),
+  };
 }
 
 /** The state after a decision. Services that are no longer observed are forgotten. */

@@ -120,5 +120,5 @@ function sum(terms: readonly Terms[], of: (terms: Terms) => number): number {
 }
 
 function share(part: number, total: number): number {
-  return total > 0 ? part / total : 0;
+  return total > 0 && Number.isFinite(total) ? part / total : 0;
 }

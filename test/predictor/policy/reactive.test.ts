@@ -1,0 +1,110 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { cpuDemand } from "@tradewind/predictor/policy/demand.ts";
+import type { CpuDemand } from "@tradewind/predictor/policy/demand.ts";
+import { reactiveNeed } from "@tradewind/predictor/policy/reactive.ts";
+import { window } from "../measurements.ts";
+
+const demandOf = (cores: number, podsMeasured: number): CpuDemand => ({
+  cores,
+  podCapacityCores: 1,
+  podsMeasured,
+  throttledRatio: 0,
+  backlog: 0,
+});
+
+describe("CPU demand", () => {
+  it("is the use of all pods, in cores, and what one pod can give", () => {
+    const demand = cpuDemand(
+      window({ service: "a", replicas: 3, rate: 60, podUsageCores: 0.4 }),
+      {},
+      0.65,
+      30,
+    );
+    expect(demand?.cores).toBeCloseTo(1.2, 12);
+    expect(demand?.podCapacityCores).toBe(1);
+    expect(demand?.secondsPerRequest).toBeCloseTo(0.02, 12);
+  });
+
+  it("counts use once more for the throttled share of periods", () => {
+    const throttled = window({ service: "a", replicas: 1, rate: 50, podUsageCores: 1, throttled: 0.5 });
+    expect(cpuDemand(throttled, {}, 0.65, 30)?.cores).toBeCloseTo(1.5, 12);
+  });
+
+  it("is what arrives, not what is served, while the queue grows", () => {
+    // 50/s served with 20 ms each; the queue grows by 300 in 15 s: 20/s more arrive. Backlog 310 − 1.86 in 30 s: 0.205.
+    const window1 = window({ service: "a", replicas: 1, rate: 50, podUsageCores: 1 });
+    const demand = cpuDemand(window1, { now: 310, before: 10 }, 0.65, 30);
+    expect(demand?.cores).toBeCloseTo(1.4 + ((310 - 0.65 / 0.35) * 0.02) / 30, 9);
+  });
+
+  it("does not take pods that work off a queue for pods that are too few, throttled as they are", () => {
+    const draining = window({ service: "a", replicas: 4, rate: 200, podUsageCores: 1, throttled: 1 });
+    const demand = cpuDemand(draining, { now: 100, before: 1_000 }, 0.65, 30);
+    // 4 cores serve 200/s, but the queue falls by 900 in 15 s: 140/s arrive, 2.8 cores; the backlog adds 0.062.
+    expect(demand?.cores).toBeCloseTo(2.8 + ((100 - 4 * (0.65 / 0.35)) * 0.02) / 30, 9);
+  });
+
+  it("is unknown without use, and without limit and request", () => {
+    expect(cpuDemand(window({ service: "a", replicas: 2, rate: 1 }), {}, 0.65, 30)).toBeUndefined();
+    const unlimited = window({ service: "a", replicas: 1, podUsageCores: 0.5 });
+    unlimited.containers = unlimited.containers.map(({ id, cpuUsageCores }) => ({
+      id,
+      cpuUsageCores: cpuUsageCores!,
+    }));
+    expect(cpuDemand(unlimited, {}, 0.65, 30)).toBeUndefined();
+  });
+
+  it("adds up the containers of a pod", () => {
+    const sidecar = window({ service: "a", replicas: 1, podUsageCores: 0.5 });
+    sidecar.containers.push({ id: "proxy", podName: "a-0", cpuRequestCores: 0.5, cpuUsageCores: 0.1 });
+    const demand = cpuDemand(sidecar, {}, 0.65, 30);
+    expect(demand).toMatchObject({ podsMeasured: 1, podCapacityCores: 1.5 });
+    expect(demand?.cores).toBeCloseTo(0.6, 12);
+  });
+
+  it("does not depend on I/O: requests that wait for others without CPU are hardly a backlog", () => {
+    const waiting = window({ service: "a", replicas: 1, rate: 100, podUsageCores: 0.05 });
+    expect(cpuDemand(waiting, { now: 500, before: 500 }, 0.65, 30)?.cores).toBeLessThan(0.06);
+  });
+});
+
+describe("the reactive need", () => {
+  it.each([
+    ["3 cores of demand at 65 % of one core each", demandOf(3, 3), 3, 5],
+    ["exactly what three pods may use", demandOf(1.95, 3), 3, 3],
+    ["an idle service", demandOf(0, 3), 3, 1],
+    ["more than three times what is there", demandOf(100, 4), 4, 12],
+    ["one overloaded pod", demandOf(2, 1), 1, 3],
+  ])("for %s", (_name, demand, ready, need) => {
+    expect(reactiveNeed(demand, ready, 0.65, 3)?.replicas).toBe(need);
+  });
+
+  it("is unknown when nothing serves", () => {
+    expect(reactiveNeed(demandOf(1, 1), 0, 0.65, 3)).toBeUndefined();
+  });
+
+  it.each([
+    // Two of four measured, together at 0.2 cores: the others count as full, 2.2 cores need 4.
+    ["as full when the measured ones could do with fewer", demandOf(0.2, 2), 4, 4],
+    // Two of four measured at 1.9 cores: the others count as idle, 1.9 cores would need 3; the direction does not turn.
+    ["as idle when the measured ones need more, without turning the direction", demandOf(1.9, 2), 4, 4],
+    ["as idle when the measured ones need more", demandOf(4, 2), 4, 7],
+  ])("counts pods that were not measured %s", (_name, demand, ready, need) => {
+    expect(reactiveNeed(demand, ready, 0.65, 3)?.replicas).toBe(need);
+  });
+
+  it("is at least 1, finite, and never falls with demand", () => {
+    const cores = fc.double({ min: 0, max: 1e4, noNaN: true });
+    const counts = fc.integer({ min: 1, max: 200 });
+    fc.assert(
+      fc.property(cores, cores, counts, counts, (one, other, measured, ready) => {
+        const low = reactiveNeed(demandOf(Math.min(one, other), measured), ready, 0.65, 3)!;
+        const high = reactiveNeed(demandOf(Math.max(one, other), measured), ready, 0.65, 3)!;
+        expect(low.replicas).toBeGreaterThanOrEqual(1);
+        expect(Number.isInteger(high.replicas)).toBe(true);
+        expect(high.replicas).toBeGreaterThanOrEqual(low.replicas);
+      }),
+    );
+  });
+});

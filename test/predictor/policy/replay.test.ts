@@ -1,0 +1,64 @@
+import { contentHash } from "@tradewind/core/hash.ts";
+import { describe, expect, it } from "vitest";
+import { decide } from "@tradewind/predictor/policy/ladder.ts";
+import type { PolicyInputs } from "@tradewind/predictor/policy/inputs.ts";
+import { replay } from "@tradewind/predictor/policy/replay.ts";
+import { inputs } from "../measurements.ts";
+import { shop, SHOP, simulate } from "./simulated-application.ts";
+
+const SURGE = simulate({
+  services: SHOP,
+  application: shop(),
+  conditions: (at) => ({ requestsPerSecond: at < 60 ? 40 : at < 180 ? 150 : 40 }),
+  seconds: 300,
+  windowSeconds: 5,
+  podStartSeconds: 8,
+  seed: 3,
+});
+
+describe("a replay", () => {
+  it("gives the same wishes and the same state bit for bit, from inputs that went through JSON", () => {
+    let { state } = inputs(SURGE[0]!.windowSet, { application: shop() });
+    for (const { windowSet, outcome } of SURGE) {
+      const taken: PolicyInputs = inputs(windowSet, {
+        application: shop(),
+        state,
+        nowMs: outcome.plan.plannedAtMs,
+      });
+      const again = replay(JSON.parse(JSON.stringify(taken)));
+      expect(again).toEqual(outcome);
+      expect(JSON.stringify(again.plan)).toBe(JSON.stringify(outcome.plan));
+      ({ state } = outcome);
+    }
+    expect(
+      SURGE.some(({ outcome }) => outcome.plan.wishes.some(({ reason }) => reason.includes("more"))),
+    ).toBe(true);
+  });
+
+  it("does not depend on the order in which services and flows were reported", () => {
+    for (const { windowSet } of SURGE.slice(10, 20)) {
+      const turned = {
+        ...windowSet,
+        windows: [...windowSet.windows].reverse(),
+        flows: [...windowSet.flows].reverse(),
+      };
+      const app = shop();
+      const wishes = decide(inputs(windowSet, { application: app })).plan.wishes;
+      const wishesTurned = decide(inputs(turned, { application: app })).plan.wishes;
+      const numbers = (list: typeof wishes): unknown =>
+        list.map(({ service, allocation, reason }) => ({ service, allocation, reason }));
+      expect(numbers(wishesTurned)).toEqual(numbers(wishes));
+    }
+  });
+
+  it("names its window by a hash that any other window does not have", () => {
+    const hashes = SURGE.map(({ outcome }) => outcome.plan.wishes[0]!.inputs.windowHash);
+    expect(new Set(hashes).size).toBe(SURGE.length);
+    expect(hashes[0]).toBe(contentHash(SURGE[0]!.windowSet));
+  });
+
+  it("refuses what is not a record of inputs, in words", () => {
+    const broken = { ...inputs(SURGE[0]!.windowSet), nowMs: "yesterday" };
+    expect(() => replay(broken)).toThrow(/the recorded inputs is not valid: nowMs/);
+  });
+});
