@@ -44,7 +44,7 @@ export interface SpanSource extends Source {
   /**
    * Hands the spans of traces that began in the interval to `onSpans`, batch by batch; a trace seen in an earlier pull
    * is not handed out again.
-   * @throws EndpointError when nothing could be read
+   * @throws EndpointError when the interval could not be read as a whole; then nothing was handed out
    */
   pull(interval: Interval, onSpans: (batch: SpanBatch) => void, signal?: AbortSignal): Promise<PullResult>;
   readonly graceSeconds: number;
@@ -55,6 +55,4 @@ export interface PullResult {
   readonly spans: number;
   /** Spans and traces that could not be understood. */
   readonly leftOut: number;
-  /** Whether the server holds more of this interval than was fetched. */
-  readonly truncated: boolean;
 }

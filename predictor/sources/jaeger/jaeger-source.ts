@@ -1,0 +1,219 @@
+import { z } from "zod";
+import { parseWith } from "@tradewind/core/config.ts";
+import type { Interval } from "../../window/interval.ts";
+import { SpanBatch } from "../../window/span.ts";
+import type { SpanRecord } from "../../window/span.ts";
+import { clockFinding, problem } from "../check.ts";
+import { EndpointClient } from "../http/client.ts";
+import type { ClientSettings } from "../http/client.ts";
+import { EndpointError } from "../http/error.ts";
+import type { Finding, PullResult, SpanSource } from "../source.ts";
+import { nestsDeeperThan } from "../traces/json-depth.ts";
+import { SeenTraces } from "../traces/seen-traces.ts";
+import { searchBySplitting, tooMany } from "../traces/split-search.ts";
+import type { Slice } from "../traces/split-search.ts";
+import { readStoredOtlp } from "../traces/stored-otlp.ts";
+import type { JaegerOptions } from "./options.ts";
+import { JaegerAnswer, JaegerTrace, readJaegerTrace } from "./read-v1.ts";
+
+/** A reference nests one level per ancestor, about four brackets each; no real call chain is that deep. */
+const MAX_DEPTH = 2_000;
+/** Jaeger searches by microseconds; below this splitting the search helps no more. */
+const MIN_SLICE_MS = 50;
+
+const ServicesV1 = z.object({ data: z.array(z.string()).nullable() });
+const ServicesV3 = z.object({ services: z.array(z.string()).nullish() });
+const AnswerV3 = z.object({ result: z.unknown() });
+
+interface FoundTrace {
+  /** Undefined for what could not be read. */
+  readonly traceId: string | undefined;
+  readonly spans: readonly SpanRecord[];
+  readonly leftOut: number;
+}
+
+/** Traces of a Jaeger query service, API v1 (Jaeger's JSON) or v3 (OTLP). */
+export class JaegerSource implements SpanSource {
+  readonly name: string;
+  readonly endpoint: EndpointClient;
+  readonly graceSeconds: number;
+  private readonly options: JaegerOptions;
+  private readonly entry: string | undefined;
+  private readonly seen = new SeenTraces();
+  private readonly batch = new SpanBatch();
+
+  constructor(options: JaegerOptions, entry: string | undefined, settings: ClientSettings = {}) {
+    const { url, basicAuth, bearerTokenFile, tls, headers, timeoutSeconds, maxAttempts, maxResponseBytes } =
+      options;
+    this.name = options.name;
+    this.options = options;
+    this.entry = entry;
+    this.graceSeconds = options.graceSeconds;
+    this.endpoint = new EndpointClient(
+      options.name,
+      "jaeger",
+      { url, basicAuth, bearerTokenFile, tls, headers, timeoutSeconds, maxAttempts, maxResponseBytes },
+      settings,
+    );
+  }
+
+  async pull(
+    interval: Interval,
+    onSpans: (batch: SpanBatch) => void,
+    signal?: AbortSignal,
+  ): Promise<PullResult> {
+    const { limit, maxRequests } = this.options;
+    const found: FoundTrace[] = [];
+    for (const service of await this.services(signal)) {
+      const { results, truncated } = await searchBySplitting(
+        { fromMs: interval.startMs, toMs: interval.endMs },
+        { limit, minSliceMs: MIN_SLICE_MS, maxRequests },
+        async (slice) => this.search(service, slice, signal),
+      );
+      if (truncated) throw this.endpoint.record(tooMany(this.name, interval));
+      for (const trace of results) found.push(trace);
+    }
+    const total = { traces: 0, spans: 0, leftOut: 0 };
+    for (const trace of found) {
+      if (trace.traceId !== undefined && !this.seen.add(trace.traceId)) continue;
+      total.traces += trace.spans.length > 0 ? 1 : 0;
+      total.spans += trace.spans.length;
+      total.leftOut += trace.leftOut;
+      this.hand(trace.spans, interval.startMs, onSpans);
+    }
+    if (total.leftOut > 0) this.endpoint.health.partialResultsTotal += 1;
+    return total;
+  }
+
+  async check(nowMs: number, signal?: AbortSignal): Promise<Finding[]> {
+    const subject = `jaeger ${this.name}`;
+    try {
+      const known = await this.listServices(signal);
+      const findings: Finding[] = [
+        { subject, level: "ok", message: `answers, ${known.length} services` },
+        ...clockFinding(subject, this.endpoint.health),
+      ];
+      const wanted = this.options.services.length > 0 ? this.options.services : [this.entry];
+      for (const service of wanted) {
+        if (service === undefined || known.includes(service)) continue;
+        findings.push({
+          subject,
+          level: "problem",
+          message: `has no traces of '${service}'`,
+          remedy: `write the service.name as Jaeger shows it, for example ${known.slice(0, 3).join(", ") || "(it has none)"}`,
+        });
+      }
+      return findings;
+    } catch (error) {
+      return [problem(subject, error)];
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.endpoint.close();
+  }
+
+  private hand(spans: readonly SpanRecord[], epochMs: number, onSpans: (batch: SpanBatch) => void): void {
+    this.batch.clear(epochMs);
+    for (const span of spans) this.batch.add(span);
+    if (this.batch.length > 0) onSpans(this.batch);
+  }
+
+  private async services(signal?: AbortSignal): Promise<readonly string[]> {
+    if (this.options.services.length > 0) return this.options.services;
+    if (this.entry !== undefined) return [this.entry];
+    return (await this.listServices(signal)).slice(0, 100);
+  }
+
+  private async listServices(signal?: AbortSignal): Promise<readonly string[]> {
+    const path = this.options.api === "v1" ? "api/services" : "api/v3/services";
+    const value = await this.read({ path, query: {} }, signal);
+    try {
+      if (this.options.api === "v1") return parseWith(ServicesV1, value, "the list of services").data ?? [];
+      return parseWith(ServicesV3, value, "the list of services").services ?? [];
+    } catch (error) {
+      throw this.endpoint.badReply(error);
+    }
+  }
+
+  private async search(service: string, slice: Slice, signal?: AbortSignal): Promise<FoundTrace[]> {
+    const { limit } = this.options;
+    return this.options.api === "v1"
+      ? this.searchV1(service, slice, limit, signal)
+      : this.searchV3(service, slice, limit, signal);
+  }
+
+  private async searchV1(
+    service: string,
+    slice: Slice,
+    limit: number,
+    signal?: AbortSignal,
+  ): Promise<FoundTrace[]> {
+    const query = {
+      service,
+      start: String(Math.round(slice.fromMs * 1_000)),
+      end: String(Math.round(slice.toMs * 1_000) - 1),
+      limit: String(limit),
+    };
+    const value = await this.read({ path: "api/traces", query }, signal);
+    const answer = JaegerAnswer.safeParse(value);
+    if (!answer.success) throw this.endpoint.badReply(answer.error);
+    this.endpoint.health.warningsTotal += answer.data.errors?.length ?? 0;
+    return (answer.data.data ?? []).map((each): FoundTrace => {
+      const trace = JaegerTrace.safeParse(each);
+      if (!trace.success) return { traceId: undefined, spans: [], leftOut: 1 };
+      const { spans, leftOut } = readJaegerTrace(trace.data);
+      return { traceId: trace.data.traceID, spans, leftOut };
+    });
+  }
+
+  private async searchV3(
+    service: string,
+    slice: Slice,
+    limit: number,
+    signal?: AbortSignal,
+  ): Promise<FoundTrace[]> {
+    const query = {
+      "query.service_name": service,
+      "query.start_time_min": new Date(slice.fromMs).toISOString(),
+      "query.start_time_max": new Date(slice.toMs).toISOString(),
+      "query.num_traces": String(limit),
+      "query.search_depth": String(limit),
+    };
+    const value = await this.read({ path: "api/v3/traces", query }, signal, [404]);
+    const answer = AnswerV3.safeParse(value);
+    if (!answer.success || answer.data.result === undefined) return [];
+    const { spans, leftOut } = readStoredOtlp(answer.data.result);
+    const byTrace = new Map<string, SpanRecord[]>();
+    for (const span of spans) byTrace.set(span.traceId, [...(byTrace.get(span.traceId) ?? []), span]);
+    const traces = [...byTrace].map(([traceId, members]) => ({ traceId, spans: members, leftOut: 0 }));
+    return leftOut === 0 ? traces : [...traces, { traceId: undefined, spans: [], leftOut }];
+  }
+
+  private async read(
+    call: { path: string; query: Record<string, string> },
+    signal?: AbortSignal,
+    acceptStatuses: readonly number[] = [],
+  ): Promise<unknown> {
+    const { body, status } = await this.endpoint.call({
+      ...call,
+      acceptStatuses,
+      ...(signal === undefined ? {} : { signal }),
+    });
+    if (status >= 400) return {};
+    if (nestsDeeperThan(body, MAX_DEPTH)) {
+      throw this.endpoint.record(
+        new EndpointError(
+          "bad-reply",
+          `${this.name}: the answer nests deeper than ${MAX_DEPTH} levels`,
+          "check that the url is that of a Jaeger query service",
+        ),
+      );
+    }
+    try {
+      return JSON.parse(body.toString("utf8")) as unknown;
+    } catch (error) {
+      throw this.endpoint.badReply(error);
+    }
+  }
+}

@@ -1,0 +1,148 @@
+import { bulkhead } from "cockatiel";
+import type { BulkheadPolicy } from "cockatiel";
+import { parseWith } from "@tradewind/core/config.ts";
+import type { z } from "zod";
+import type { EndpointClient } from "../http/client.ts";
+import { EndpointError } from "../http/error.ts";
+import { BuildInfoAnswer, Failure, NamesAnswer, QueryAnswer, Series, SeriesAnswer } from "./api.ts";
+import type { Labels } from "./api.ts";
+
+export interface QueryResult {
+  readonly resultType: "vector" | "matrix" | "scalar" | "string";
+  readonly series: readonly Series[];
+  /** The server said that data is missing from this answer. */
+  readonly partial: boolean;
+}
+
+const SERIES_MAX = 500_000;
+
+/** Prometheus' query API as Prometheus, VictoriaMetrics, Thanos and Mimir serve it. */
+export class PrometheusClient {
+  readonly endpoint: EndpointClient;
+  private readonly turn: BulkheadPolicy;
+
+  /** At most `concurrency` questions are open at once; the others wait their turn. */
+  constructor(endpoint: EndpointClient, concurrency = 4) {
+    this.endpoint = endpoint;
+    this.turn = bulkhead(concurrency, Number.MAX_SAFE_INTEGER);
+  }
+
+  /** `GET /api/v1/query`. A bare range selector such as `m[1m]` gives the stored samples as a matrix. */
+  async query(expression: string, timeMs: number, signal?: AbortSignal): Promise<QueryResult> {
+    return this.ask("api/v1/query", { query: expression, time: seconds(timeMs), nocache: "1" }, signal);
+  }
+
+  /** `GET /api/v1/query_range`: the expression at start, start + step, … up to end. */
+  async queryRange(
+    expression: string,
+    range: { readonly startMs: number; readonly endMs: number; readonly stepMs: number },
+    signal?: AbortSignal,
+  ): Promise<QueryResult> {
+    const { startMs, endMs, stepMs } = range;
+    const query = {
+      query: expression,
+      start: seconds(startMs),
+      end: seconds(endMs),
+      step: seconds(stepMs),
+      nocache: "1",
+    };
+    return this.ask("api/v1/query_range", query, signal);
+  }
+
+  /** Names of the labels of the series that match; all when none is given. */
+  async labelNames(matches: readonly string[] = [], signal?: AbortSignal): Promise<readonly string[]> {
+    const query = matches.length === 0 ? {} : { "match[]": matches };
+    const { data } = await this.read({ path: "api/v1/labels", query }, NamesAnswer, signal);
+    return data ?? [];
+  }
+
+  async labelValues(
+    label: string,
+    matches: readonly string[] = [],
+    signal?: AbortSignal,
+  ): Promise<readonly string[]> {
+    const query = matches.length === 0 ? {} : { "match[]": matches };
+    const path = `api/v1/label/${encodeURIComponent(label)}/values`;
+    const { data } = await this.read({ path, query }, NamesAnswer, signal);
+    return data ?? [];
+  }
+
+  async series(
+    matches: readonly string[],
+    range: { readonly startMs: number; readonly endMs: number },
+    signal?: AbortSignal,
+  ): Promise<readonly Labels[]> {
+    const query = { "match[]": matches, start: seconds(range.startMs), end: seconds(range.endMs) };
+    const { data } = await this.read({ path: "api/v1/series", query }, SeriesAnswer, signal);
+    return data ?? [];
+  }
+
+  /** The server's version; undefined when it does not tell. */
+  async version(signal?: AbortSignal): Promise<string | undefined> {
+    const { data } = await this.read({ path: "api/v1/status/buildinfo", query: {} }, BuildInfoAnswer, signal);
+    return data.version;
+  }
+
+  private async ask(path: string, query: Record<string, string>, signal?: AbortSignal): Promise<QueryResult> {
+    const asForm = (query["query"]?.length ?? 0) > 1_500;
+    const { data, warnings, isPartial } = await this.read({ path, query, asForm }, QueryAnswer, signal);
+    const { health } = this.endpoint;
+    health.warningsTotal += warnings?.length ?? 0;
+    const partial =
+      isPartial === true || (warnings ?? []).some((warning) => /partial|unavailable|fail/i.test(warning));
+    const series: Series[] = [];
+    for (const each of data.resultType === "vector" || data.resultType === "matrix" ? data.result : []) {
+      const parsed = Series.safeParse(each);
+      if (parsed.success && series.length < SERIES_MAX) series.push(parsed.data);
+    }
+    if (partial || (series.length < data.result.length && data.resultType !== "scalar"))
+      health.partialResultsTotal += 1;
+    return { resultType: data.resultType, series, partial };
+  }
+
+  private async read<Schema extends z.ZodType>(
+    call: { path: string; query: Record<string, string | readonly string[]>; asForm?: boolean },
+    schema: Schema,
+    signal: AbortSignal | undefined,
+  ): Promise<z.output<Schema>> {
+    const { body, status } = await this.turn.execute(async () =>
+      this.endpoint.call({
+        ...call,
+        acceptStatuses: [400, 422],
+        ...(signal === undefined ? {} : { signal }),
+      }),
+    );
+    let value: unknown;
+    try {
+      value = JSON.parse(body.toString("utf8"));
+    } catch (error) {
+      throw this.endpoint.badReply(error);
+    }
+    const failure = Failure.safeParse(value);
+    if (failure.success || status >= 400) throw this.refusal(failure.data);
+    try {
+      return parseWith(schema, value, "the answer");
+    } catch (error) {
+      throw this.endpoint.badReply(error);
+    }
+  }
+
+  private refusal(failure: z.infer<typeof Failure> | undefined): EndpointError {
+    const { health } = this.endpoint;
+    const said = failure?.error?.slice(0, 300) ?? "no reason given";
+    const busy = failure?.errorType === "timeout" || /too many|limit|exceed/i.test(said);
+    const error = new EndpointError(
+      busy ? "too-large" : "bad-request",
+      `${health.name} (${health.url}): the server refused the query: ${said}`,
+      busy
+        ? "narrow the source by namespaces or services, or raise the server's query limits"
+        : "check the mapping's PromQL, and whether the server is of a kind that understands it",
+    );
+    return this.endpoint.record(error);
+  }
+}
+
+/** Seconds as the API wants them, to the millisecond. */
+function seconds(millis: number): string {
+  return (millis / 1_000).toFixed(3);
+}

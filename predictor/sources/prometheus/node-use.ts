@@ -1,0 +1,102 @@
+import type { NodeUse } from "@tradewind/agent/interference.ts";
+import type { Grid } from "./grid.ts";
+import { duration } from "./promql.ts";
+import { rateRangeMs } from "./rates.ts";
+import type { RateReader, RateSeries } from "./rates.ts";
+
+/** Interfaces that carry a node's own traffic; virtual ones would count it twice. */
+const PHYSICAL =
+  'device!~"lo|veth.*|cali.*|cni.*|docker.*|flannel.*|cilium.*|lxc.*|br-.*|virbr.*|tunl.*|kube-.*|ovs.*|vxlan.*|bond.*[.].*"';
+
+/**
+ * node_exporter's series for each part of a node's use (names: node_exporter collectors cpu, meminfo, pressure, netdev,
+ * netclass, netstat). Refaults and memory bandwidth are not among its default series.
+ */
+function expressions(range: string): Record<string, string> {
+  const per = (inner: string): string => `sum by (instance,node) (rate(${inner}[${range}]))`;
+  return {
+    cpuCores: 'count by (instance,node) (node_cpu_seconds_total{mode="idle"})',
+    cpuBusyCores: per('node_cpu_seconds_total{mode!~"idle|iowait|steal|guest|guest_nice"}'),
+    stealCores: per('node_cpu_seconds_total{mode="steal"}'),
+    cpuWaitRatio: per("node_pressure_cpu_waiting_seconds_total"),
+    memoryTotalBytes: "sum by (instance,node) (node_memory_MemTotal_bytes)",
+    memoryAvailableBytes: "sum by (instance,node) (node_memory_MemAvailable_bytes)",
+    memoryWaitRatio: per("node_pressure_memory_waiting_seconds_total"),
+    networkInterfaces: `count by (instance,node) (node_network_receive_bytes_total{${PHYSICAL}})`,
+    receivedBytesPerSecond: per(`node_network_receive_bytes_total{${PHYSICAL}}`),
+    sentBytesPerSecond: per(`node_network_transmit_bytes_total{${PHYSICAL}}`),
+    linkBytesPerSecond: `sum by (instance,node) (node_network_speed_bytes{${PHYSICAL}} > 0)`,
+    packets: `${per(`node_network_receive_packets_total{${PHYSICAL}}`)} + ${per(`node_network_transmit_packets_total{${PHYSICAL}}`)}`,
+    drops: `${per(`node_network_receive_drop_total{${PHYSICAL}}`)} + ${per(`node_network_transmit_drop_total{${PHYSICAL}}`)}`,
+    retransmits: per("node_netstat_Tcp_RetransSegs"),
+    segments: per("node_netstat_Tcp_OutSegs"),
+  };
+}
+
+export type NodeColumns = ReadonlyMap<string, ReadonlyMap<string, Float64Array>>;
+
+/** Reads every part for every node; a part that cannot be read is missing. Keys: node name, then part. */
+export async function readNodes(
+  reader: RateReader,
+  grid: Grid,
+  scrapeIntervalMs: number,
+  signal?: AbortSignal,
+): Promise<NodeColumns> {
+  const range = duration(rateRangeMs(grid.stepMs, scrapeIntervalMs));
+  const names = nodeNames(await reader.gauges("node_uname_info", grid, signal));
+  const nodes = new Map<string, Map<string, Float64Array>>();
+  await Promise.all(
+    Object.entries(expressions(range)).map(async ([part, expression]) => {
+      const series = await reader.gauges(expression, grid, signal).catch((): RateSeries[] => []);
+      for (const { labels, perSecond } of series) {
+        const instance = labels["instance"] ?? "";
+        const node = labels["node"] ?? names.get(instance) ?? instance.replace(/:\d+$/, "");
+        if (node === "") continue;
+        const parts = nodes.get(node) ?? new Map<string, Float64Array>();
+        parts.set(part, perSecond);
+        nodes.set(node, parts);
+      }
+    }),
+  );
+  return nodes;
+}
+
+function nodeNames(series: readonly RateSeries[]): Map<string, string> {
+  return new Map(
+    series.flatMap(({ labels: { instance, nodename } }) =>
+      instance === undefined || nodename === undefined ? [] : [[instance, nodename] as const],
+    ),
+  );
+}
+
+/** One node in one window; parts that are not known are absent. */
+export function nodeUse(parts: ReadonlyMap<string, Float64Array>, index: number): NodeUse {
+  const at = (part: string): number | undefined => {
+    const value = parts.get(part)?.[index];
+    return value === undefined || Number.isNaN(value) ? undefined : value;
+  };
+  return {
+    cpuCores: at("cpuCores"),
+    cpuBusyCores: at("cpuBusyCores"),
+    cpuWaitRatio: at("cpuWaitRatio"),
+    stealRatio: ratio(at("stealCores"), at("cpuCores")),
+    memoryTotalBytes: at("memoryTotalBytes"),
+    memoryAvailableBytes: at("memoryAvailableBytes"),
+    memoryWaitRatio: at("memoryWaitRatio"),
+    refaultsPerSecond: undefined,
+    bandwidthBytesPerSecond: undefined,
+    bandwidthPeakBytesPerSecond: undefined,
+    networkInterfaces: at("networkInterfaces"),
+    receivedBytesPerSecond: at("receivedBytesPerSecond"),
+    sentBytesPerSecond: at("sentBytesPerSecond"),
+    linkBytesPerSecond: at("linkBytesPerSecond"),
+    dropRatio: ratio(at("drops"), at("packets")),
+    retransmitRatio: ratio(at("retransmits"), at("segments")),
+    sentSegmentsPerSecond: at("segments"),
+  };
+}
+
+function ratio(part: number | undefined, whole: number | undefined): number | undefined {
+  if (part === undefined || whole === undefined || !(whole > 0)) return undefined;
+  return Math.min(1, Math.max(0, part / whole));
+}

@@ -1,0 +1,146 @@
+import { bulkhead } from "cockatiel";
+import type { BulkheadPolicy } from "cockatiel";
+import { z } from "zod";
+import type { Interval } from "../../window/interval.ts";
+import { SpanBatch } from "../../window/span.ts";
+import { clockFinding, problem } from "../check.ts";
+import { EndpointClient } from "../http/client.ts";
+import type { ClientSettings } from "../http/client.ts";
+import { EndpointError } from "../http/error.ts";
+import type { Finding, PullResult, SpanSource } from "../source.ts";
+import { SeenTraces } from "../traces/seen-traces.ts";
+import { searchBySplitting, tooMany } from "../traces/split-search.ts";
+import type { Slice } from "../traces/split-search.ts";
+import { readStoredOtlp } from "../traces/stored-otlp.ts";
+import type { ReadSpans } from "../traces/stored-otlp.ts";
+import type { TempoOptions } from "./options.ts";
+
+/** Tempo searches by whole seconds. */
+const MIN_SLICE_MS = 1_000;
+
+const SearchAnswer = z.object({
+  traces: z.array(z.looseObject({ traceID: z.string().max(64) })).nullish(),
+});
+const TraceV2 = z.object({ trace: z.unknown() });
+
+/** Traces of Grafana Tempo: ids by search, then each trace as OTLP. */
+export class TempoSource implements SpanSource {
+  readonly name: string;
+  readonly endpoint: EndpointClient;
+  readonly graceSeconds: number;
+  private readonly options: TempoOptions;
+  private readonly query: string;
+  private readonly turn: BulkheadPolicy;
+  private readonly seen = new SeenTraces();
+  private readonly batch = new SpanBatch();
+
+  constructor(options: TempoOptions, entry: string | undefined, settings: ClientSettings = {}) {
+    const { url, basicAuth, bearerTokenFile, tls, headers, timeoutSeconds, maxAttempts, maxResponseBytes } =
+      options;
+    this.name = options.name;
+    this.options = options;
+    this.graceSeconds = options.graceSeconds;
+    const service = options.service ?? entry;
+    this.query =
+      options.query ??
+      (service === undefined ? "{}" : `{ resource.service.name = ${JSON.stringify(service)} }`);
+    this.turn = bulkhead(options.concurrency, Number.MAX_SAFE_INTEGER);
+    this.endpoint = new EndpointClient(
+      options.name,
+      "tempo",
+      { url, basicAuth, bearerTokenFile, tls, headers, timeoutSeconds, maxAttempts, maxResponseBytes },
+      settings,
+    );
+  }
+
+  async pull(
+    interval: Interval,
+    onSpans: (batch: SpanBatch) => void,
+    signal?: AbortSignal,
+  ): Promise<PullResult> {
+    const { limit, maxRequests, maxTraces } = this.options;
+    const { results, truncated } = await searchBySplitting(
+      { fromMs: interval.startMs, toMs: interval.endMs },
+      { limit, minSliceMs: MIN_SLICE_MS, maxRequests },
+      async (slice) => this.search(slice, signal),
+    );
+    if (truncated) throw this.endpoint.record(tooMany(this.name, interval));
+    const fresh = [...new Set(results)].filter((id) => this.seen.add(id));
+    const answers = await Promise.all(fresh.slice(0, maxTraces).map(async (id) => this.trace(id, signal)));
+    const fetched = answers.filter((answer) => answer !== undefined);
+    if (2 * fetched.length < answers.length) throw this.tooFew(answers.length, fetched.length);
+    const adjustedCount = fresh.length > fetched.length ? fresh.length / fetched.length : undefined;
+    const total = { traces: 0, spans: 0, leftOut: 0 };
+    for (const { spans, leftOut } of fetched) {
+      total.traces += spans.length > 0 ? 1 : 0;
+      total.spans += spans.length;
+      total.leftOut += leftOut;
+      this.batch.clear(interval.startMs);
+      for (const span of spans) this.batch.add({ ...span, adjustedCount });
+      if (this.batch.length > 0) onSpans(this.batch);
+    }
+    if (total.leftOut > 0 || fetched.length < answers.length) this.endpoint.health.partialResultsTotal += 1;
+    return total;
+  }
+
+  async check(nowMs: number, signal?: AbortSignal): Promise<Finding[]> {
+    const subject = `tempo ${this.name}`;
+    try {
+      const found = await this.search({ fromMs: nowMs - 900_000, toMs: nowMs }, signal);
+      const clock = clockFinding(subject, this.endpoint.health);
+      if (found.length > 0) return [{ subject, level: "ok", message: "answers and finds traces" }, ...clock];
+      return [
+        {
+          subject,
+          level: "problem",
+          message: `found no trace of the last 15 minutes with ${this.query}`,
+          remedy: "check the service's name, or write your own TraceQL as query",
+        },
+        ...clock,
+      ];
+    } catch (error) {
+      return [problem(subject, error)];
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.endpoint.close();
+  }
+
+  private async search({ fromMs, toMs }: Slice, signal?: AbortSignal): Promise<string[]> {
+    const query = {
+      q: this.query,
+      start: String(Math.floor(fromMs / 1_000)),
+      end: String(Math.ceil(toMs / 1_000)),
+      limit: String(this.options.limit),
+      spss: "1",
+    };
+    const call = { path: "api/search", query, ...(signal === undefined ? {} : { signal }) };
+    const { traces } = await this.endpoint.json(call, SearchAnswer);
+    return (traces ?? []).map(({ traceID }) => traceID).filter((id) => /^[0-9a-fA-F]+$/.test(id));
+  }
+
+  /** One trace; undefined when it cannot be had: expired, half-written, or a call that failed. */
+  private async trace(id: string, signal?: AbortSignal): Promise<ReadSpans | undefined> {
+    const path = this.options.api === "v1" ? `api/traces/${id}` : `api/v2/traces/${id}`;
+    try {
+      const call = { path, query: {}, ...(signal === undefined ? {} : { signal }) };
+      const value = await this.turn.execute(async () => this.endpoint.json(call, z.unknown()));
+      return readStoredOtlp(this.options.api === "v1" ? value : TraceV2.parse(value).trace);
+    } catch (error) {
+      if (error instanceof EndpointError || error instanceof z.ZodError) return undefined;
+      throw error;
+    }
+  }
+
+  private tooFew(asked: number, fetched: number): EndpointError {
+    const last = this.endpoint.health.lastProblem;
+    return this.endpoint.record(
+      new EndpointError(
+        "bad-reply",
+        `${this.name}: only ${fetched} of ${asked} traces could be fetched${last === undefined ? "" : `: ${last.message}`}`,
+        last?.remedy ?? "check the server's log",
+      ),
+    );
+  }
+}

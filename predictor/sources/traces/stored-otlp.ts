@@ -1,0 +1,111 @@
+import { z } from "zod";
+import { SPAN_KIND } from "../../window/span.ts";
+import type { SpanKind, SpanRecord, SpanResource } from "../../window/span.ts";
+import { ResourceReader } from "../otlp/resource-attributes.ts";
+import { hexId } from "./ids.ts";
+
+/*
+ * OTLP as trace stores give it back: protobuf's own JSON form, with enums by name or number, ids in base64 or
+ * hexadecimal, and `batches` or `instrumentationLibrarySpans` for what newer versions call `resourceSpans` and
+ * `scopeSpans` (Tempo HTTP API; Jaeger api_v3).
+ */
+const list = z.array(z.unknown()).nullish();
+const nanos = z.union([z.string().regex(/^\d{1,20}$/), z.number().int().nonnegative()]);
+
+const Traces = z.object({ resourceSpans: list, batches: list });
+const ResourceSpans = z.object({
+  resource: z.object({ attributes: list }).nullish(),
+  scopeSpans: list,
+  instrumentationLibrarySpans: list,
+});
+const ScopeSpans = z.object({ spans: list });
+const Attribute = z.object({
+  key: z.string(),
+  value: z.object({ stringValue: z.string().nullish() }).nullish(),
+});
+const Span = z.object({
+  traceId: z.unknown(),
+  spanId: z.unknown(),
+  parentSpanId: z.unknown(),
+  name: z.string().nullish(),
+  kind: z.union([z.string(), z.number()]).nullish(),
+  startTimeUnixNano: nanos,
+  endTimeUnixNano: nanos,
+  status: z.object({ code: z.union([z.string(), z.number()]).nullish() }).nullish(),
+});
+
+export interface ReadSpans {
+  readonly spans: readonly SpanRecord[];
+  /** Parts that could not be understood. */
+  readonly leftOut: number;
+}
+
+/** Spans of an answer that holds traces; what cannot be understood is left out and counted. */
+export function readStoredOtlp(value: unknown): ReadSpans {
+  const spans: SpanRecord[] = [];
+  let leftOut = 0;
+  const parse = <Schema extends z.ZodType>(schema: Schema, part: unknown): z.output<Schema> | undefined => {
+    const parsed = schema.safeParse(part);
+    if (!parsed.success) leftOut += 1;
+    return parsed.data;
+  };
+  const traces = parse(Traces, value);
+  for (const each of [...(traces?.resourceSpans ?? []), ...(traces?.batches ?? [])]) {
+    const part = parse(ResourceSpans, each);
+    const resource = readResource(part?.resource?.attributes ?? []);
+    for (const scope of [...(part?.scopeSpans ?? []), ...(part?.instrumentationLibrarySpans ?? [])]) {
+      for (const span of parse(ScopeSpans, scope)?.spans ?? []) {
+        const record = readSpan(span, resource);
+        if (record === undefined) leftOut += 1;
+        else spans.push(record);
+      }
+    }
+  }
+  return { spans, leftOut };
+}
+
+function readResource(attributes: readonly unknown[]): SpanResource {
+  const reader = new ResourceReader();
+  for (const each of attributes) {
+    const parsed = Attribute.safeParse(each);
+    if (parsed.success && reader.wants(parsed.data.key)) {
+      reader.take(parsed.data.key, parsed.data.value?.stringValue ?? "");
+    }
+  }
+  return reader.resource();
+}
+
+function readSpan(
+  value: unknown,
+  resource: SpanResource,
+): SpanRecord | undefined {
+  const parsed = Span.safeParse(value);
+  if (!parsed.success) return undefined;
+  const { data } = parsed;
+  const traceId = hexId(data.traceId, 16);
+  const spanId = hexId(data.spanId, 8);
+  if (traceId === undefined || spanId === undefined) return undefined;
+  const startNs = BigInt(data.startTimeUnixNano);
+  return {
+    traceId,
+    spanId,
+    parentId: hexId(data.parentSpanId, 8),
+    resource,
+    name: data.name ?? "",
+    kind: spanKind(data.kind),
+    startMs: Number(startNs / 1_000n) / 1_000,
+    durationMs: Number(BigInt(data.endTimeUnixNano) - startNs) / 1e6,
+    error: data.status?.code === 2 || data.status?.code === "STATUS_CODE_ERROR",
+  };
+}
+
+const KIND_BY_NAME = new Map<string, SpanKind>(Object.entries(SPAN_KIND));
+
+/** A span kind by number, by name (`SPAN_KIND_SERVER`) or as OpenTracing wrote it (`server`). */
+export function spanKind(kind: unknown): SpanKind {
+  if (typeof kind === "number") {
+    return Object.values(SPAN_KIND).find((known) => known === kind) ?? SPAN_KIND.unspecified;
+  }
+  if (typeof kind !== "string") return SPAN_KIND.unspecified;
+  return KIND_BY_NAME.get(kind.replace(/^SPAN_KIND_/, "").toLowerCase()) ?? SPAN_KIND.unspecified;
+}

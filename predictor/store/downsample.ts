@@ -1,0 +1,173 @@
+import type { Interference } from "@tradewind/core/contract/interference.ts";
+import { INTERFERENCE_COMPONENTS } from "@tradewind/core/contract/interference.ts";
+import type {
+  CallEdge,
+  ContainerWindow,
+  FlowWindow,
+  LatencySummary,
+  Window,
+} from "@tradewind/core/contract/window.ts";
+
+/**
+ * One window for several of the same service, over [startMs, endMs). Rates and use are means over the windows that knew
+ * them; latencies are weighted by their number of calls; the mean of percentiles lies between the smallest and the
+ * largest, it is not the percentile of all calls. What no window knew stays absent. Windows rise by start, at least one.
+ */
+export function mergeWindows(windows: readonly Window[], startMs: number, endMs: number): Window | undefined {
+  const last = windows.at(-1);
+  if (last === undefined) return undefined;
+  const requestsPerSecond = mean(windows, (window) => window.requestsPerSecond);
+  const calls = (window: Window): number => window.requestsPerSecond ?? 0;
+  const errorRatio = weightedMean(windows, (window) => window.errorRatio, calls);
+  const latest = <Key extends keyof Window>(key: Key): Window[Key] | undefined =>
+    windows.findLast((window) => window[key] !== undefined)?.[key];
+  return withoutAbsent<Window>({
+    namespace: last.namespace,
+    service: last.service,
+    startMs,
+    endMs,
+    replicasReady: latest("replicasReady"),
+    replicasWanted: latest("replicasWanted"),
+    lastStartedAtMs: latest("lastStartedAtMs"),
+    requestsPerSecond,
+    errorRatio,
+    ownLatency: mergeLatency(windows.map((window) => window.ownLatency)),
+    ownLatencyDerived: latest("ownLatencyDerived"),
+    responseLatency: mergeLatency(windows.map((window) => window.responseLatency)),
+    inFlight: mean(windows, (window) => window.inFlight),
+    ownInFlight: mean(windows, (window) => window.ownInFlight),
+    callees: mergeCallees(windows),
+    containers: mergeContainers(windows),
+  });
+}
+
+/** As {@link mergeWindows} for flows of one name. */
+export function mergeFlows(flows: readonly FlowWindow[]): FlowWindow | undefined {
+  const last = flows.at(-1);
+  const latency = mergeLatency(flows.map((flow) => flow.latency));
+  if (last === undefined || latency === undefined) return undefined;
+  return {
+    flow: last.flow,
+    entryService: last.entryService,
+    requestsPerSecond: mean(flows, (flow) => flow.requestsPerSecond) ?? 0,
+    errorRatio:
+      weightedMean(
+        flows,
+        (flow) => flow.errorRatio,
+        (flow) => flow.requestsPerSecond,
+      ) ?? 0,
+    latency,
+    services: [...new Set(flows.flatMap((flow) => flow.services))].slice(0, 5_000),
+  };
+}
+
+function mergeLatency(summaries: readonly (LatencySummary | undefined)[]): LatencySummary | undefined {
+  const known = summaries.filter((summary) => summary !== undefined);
+  if (known.length === 0) return undefined;
+  const count = known.reduce((sum, summary) => sum + summary.count, 0);
+  const at = (key: "meanSeconds" | "p50Seconds" | "p95Seconds" | "p99Seconds"): number =>
+    weightedMean(
+      known,
+      (summary) => summary[key],
+      (summary) => summary.count,
+    ) ?? 0;
+  return {
+    count,
+    meanSeconds: at("meanSeconds"),
+    p50Seconds: at("p50Seconds"),
+    p95Seconds: at("p95Seconds"),
+    p99Seconds: at("p99Seconds"),
+  };
+}
+
+function mergeCallees(windows: readonly Window[]): CallEdge[] {
+  const measured = windows.filter(({ requestsPerSecond }) => requestsPerSecond !== undefined).length;
+  const edges = new Map<string, CallEdge[]>();
+  for (const edge of windows.flatMap(({ callees }) => callees)) {
+    edges.set(edge.callee, [...(edges.get(edge.callee) ?? []), edge]);
+  }
+  return [...edges].slice(0, 1_000).map(([callee, members]) => ({
+    callee,
+    // A window without this edge had no such calls: it counts as 0.
+    callsPerSecond:
+      members.reduce((sum, edge) => sum + edge.callsPerSecond, 0) / Math.max(measured, members.length),
+    parallelRatio:
+      weightedMean(
+        members,
+        (edge) => edge.parallelRatio,
+        (edge) => edge.callsPerSecond,
+      ) ?? 0,
+  }));
+}
+
+function mergeContainers(windows: readonly Window[]): ContainerWindow[] {
+  const byId = new Map<string, ContainerWindow[]>();
+  for (const container of windows.flatMap(({ containers }) => containers)) {
+    byId.set(container.id, [...(byId.get(container.id) ?? []), container]);
+  }
+  return [...byId.values()].slice(0, 5_000).flatMap((members) => {
+    const last = members.at(-1);
+    if (last === undefined) return [];
+    const interference = mergeInterference(members.map((member) => member.interference));
+    return [
+      withoutAbsent<ContainerWindow>({
+        ...last,
+        cpuUsageCores: mean(members, (member) => member.cpuUsageCores),
+        cpuThrottledRatio: mean(members, (member) => member.cpuThrottledRatio),
+        memoryWorkingSetBytes: mean(members, (member) => member.memoryWorkingSetBytes),
+        interference,
+      }),
+    ];
+  });
+}
+
+function mergeInterference(vectors: readonly (Interference | undefined)[]): Interference | undefined {
+  const known = vectors.filter((vector) => vector !== undefined);
+  const last = known.at(-1);
+  if (last === undefined) return undefined;
+  const merged = INTERFERENCE_COMPONENTS.map((name) => {
+    const value = mean(known, (vector) => vector[name].value);
+    const { source } = last[name];
+    if (value === undefined) return [name, last[name]] as const;
+    return [
+      name,
+      source === undefined ? { supported: true, value } : { supported: true, value, source },
+    ] as const;
+  });
+  return Object.fromEntries(merged) as Interference;
+}
+
+function mean<Item>(items: readonly Item[], value: (item: Item) => number | undefined): number | undefined {
+  return weightedMean(items, value, () => 1);
+}
+
+/** Mean over the items that have a value; plain when no weight is positive; undefined without values. */
+function weightedMean<Item>(
+  items: readonly Item[],
+  value: (item: Item) => number | undefined,
+  weight: (item: Item) => number,
+): number | undefined {
+  let sum = 0;
+  let weights = 0;
+  let plain = 0;
+  let count = 0;
+  let least = Number.POSITIVE_INFINITY;
+  let most = Number.NEGATIVE_INFINITY;
+  for (const item of items) {
+    const known = value(item);
+    if (known === undefined) continue;
+    sum += known * weight(item);
+    weights += weight(item);
+    plain += known;
+    count += 1;
+    least = Math.min(least, known);
+    most = Math.max(most, known);
+  }
+  if (count === 0) return undefined;
+  const result = weights > 0 ? sum / weights : plain / count;
+  return Math.min(most, Math.max(least, result));
+}
+
+function withoutAbsent<Type>(fields: { [Key in keyof Type]: Type[Key] | undefined }): Type {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Type;
+}

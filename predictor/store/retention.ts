@@ -1,0 +1,166 @@
+import type { Window } from "@tradewind/core/contract/window.ts";
+import { mergeFlows, mergeWindows } from "./downsample.ts";
+import type { StoreOptions } from "./options.ts";
+import type { Tables } from "./tables.ts";
+import type { StoredFlow } from "./window-store.ts";
+
+const DAY_MS = 86_400_000;
+
+/** Windows older than `ageMs` become one per `toSeconds`. */
+interface Tier {
+  readonly toSeconds: number;
+  readonly ageMs: number;
+}
+
+const tiers = (options: StoreOptions): readonly Tier[] => [
+  { toSeconds: 300, ageMs: options.rawDays * DAY_MS },
+  { toSeconds: 3_600, ageMs: options.fiveMinuteDays * DAY_MS },
+];
+
+/**
+ * One bounded step of housekeeping, each in a transaction of its own: sums up one interval that has grown old, or else
+ * removes a slice of what is past its time or beyond the size allowed.
+ * @returns whether there may be more to do
+ */
+export function maintainOnce(tables: Tables, options: StoreOptions, nowMs: number): boolean {
+  return (
+    tiers(options).some((tier) => sumUpOldest(tables, tier, nowMs)) ||
+    removeExpired(tables, options, nowMs) ||
+    removeBeyondSize(tables, options)
+  );
+}
+
+function sumUpOldest(tables: Tables, { toSeconds, ageMs }: Tier, nowMs: number): boolean {
+  const lengthMs = toSeconds * 1_000;
+  const before = Math.floor((nowMs - ageMs) / lengthMs) * lengthMs;
+  const oldest = oldestStart(tables, toSeconds, before);
+  if (oldest === undefined) return false;
+  const startMs = Math.floor(oldest / lengthMs) * lengthMs;
+  const endMs = startMs + lengthMs;
+  tables.transaction(() => {
+    for (const windows of windowsByService(tables, toSeconds, startMs, endMs)) {
+      const merged = mergeWindows(windows, startMs, endMs);
+      if (merged !== undefined) tables.putWindow(merged, "backfill");
+    }
+    for (const flows of flowsByName(tables, toSeconds, startMs, endMs)) {
+      const merged = mergeFlows(flows);
+      if (merged !== undefined) tables.putFlow(merged, startMs, endMs);
+    }
+    for (const table of ["windows", "flows"] as const) {
+      tables.run(
+        `DELETE FROM ${table} WHERE resolution < ? AND start_ms >= ? AND start_ms < ?`,
+        toSeconds,
+        startMs,
+        endMs,
+      );
+    }
+  });
+  return true;
+}
+
+function oldestStart(tables: Tables, finerThan: number, before: number): number | undefined {
+  const starts = (["windows", "flows"] as const).flatMap((table) =>
+    tables
+      .resolutions(table)
+      .filter((resolution) => resolution < finerThan)
+      .flatMap((resolution) =>
+        tables.all(
+          `SELECT start_ms FROM ${table} WHERE resolution = ? AND start_ms < ? ORDER BY start_ms LIMIT 1`,
+          resolution,
+          before,
+        ),
+      )
+      .map((row) => Number(row["start_ms"])),
+  );
+  return starts.length === 0 ? undefined : Math.min(...starts);
+}
+
+function windowsByService(
+  tables: Tables,
+  finerThan: number,
+  fromMs: number,
+  toMs: number,
+): Iterable<Window[]> {
+  const groups = new Map<string, Window[]>();
+  for (const resolution of tables.resolutions("windows").filter((each) => each < finerThan)) {
+    for (const window of tables.windows(resolution, { fromMs, toMs })) {
+      const key = `${window.namespace}/${window.service}`;
+      const group = groups.get(key) ?? [];
+      group.push(window);
+      groups.set(key, group);
+    }
+  }
+  for (const group of groups.values()) group.sort((a, b) => a.startMs - b.startMs);
+  return groups.values();
+}
+
+function flowsByName(
+  tables: Tables,
+  finerThan: number,
+  fromMs: number,
+  toMs: number,
+): Iterable<StoredFlow[]> {
+  const groups = new Map<string, StoredFlow[]>();
+  for (const resolution of tables.resolutions("flows").filter((each) => each < finerThan)) {
+    for (const flow of tables.flows(resolution, fromMs, toMs)) {
+      const group = groups.get(flow.flow) ?? [];
+      group.push(flow);
+      groups.set(flow.flow, group);
+    }
+  }
+  return groups.values();
+}
+
+const SLICE_ROWS = 2_000;
+
+function removeExpired(tables: Tables, options: StoreOptions, nowMs: number): boolean {
+  const windowsBefore = nowMs - options.hourDays * DAY_MS;
+  const decisionsBefore = nowMs - options.decisionDays * DAY_MS;
+  let removed = 0;
+  tables.transaction(() => {
+    for (const table of ["windows", "flows"] as const) {
+      for (const resolution of tables.resolutions(table)) {
+        removed += removeOldest(tables, table, resolution, windowsBefore);
+      }
+    }
+    removed += tables.run("DELETE FROM decisions WHERE decided_at_ms < ?", decisionsBefore);
+    removed += tables.run("DELETE FROM model_errors WHERE at_ms < ?", windowsBefore);
+  });
+  return removed >= SLICE_ROWS;
+}
+
+function removeOldest(
+  tables: Tables,
+  table: "windows" | "flows",
+  resolution: number,
+  before: number,
+): number {
+  const name = table === "windows" ? "service_id" : "flow";
+  return tables.run(
+    `DELETE FROM ${table} WHERE (resolution, start_ms, ${name}) IN (SELECT resolution, start_ms, ${name} FROM ${table}
+     WHERE resolution = ? AND start_ms < ? ORDER BY start_ms LIMIT ${SLICE_ROWS})`,
+    resolution,
+    before,
+  );
+}
+
+/** Of what is left the oldest goes first, whatever its resolution. */
+function removeBeyondSize(tables: Tables, { maxBytes }: StoreOptions): boolean {
+  if (tables.usedBytes() <= maxBytes) return false;
+  const oldest = tables
+    .resolutions("windows")
+    .map((resolution) => {
+      const [row] = tables.all(
+        "SELECT start_ms FROM windows WHERE resolution = ? ORDER BY start_ms LIMIT 1",
+        resolution,
+      );
+      return { resolution, startMs: Number(row?.["start_ms"]) };
+    })
+    .sort((a, b) => a.startMs - b.startMs)[0];
+  if (oldest === undefined) return false;
+  let removed = 0;
+  tables.transaction(() => {
+    removed = removeOldest(tables, "windows", oldest.resolution, Number.MAX_SAFE_INTEGER);
+  });
+  return removed > 0;
+}

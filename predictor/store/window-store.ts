@@ -1,0 +1,95 @@
+import type { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
+import type { FlowWindow, Window, WindowSet } from "@tradewind/core/contract/window.ts";
+
+/** Where a window came from. A live window is never replaced by one read back from a server's history. */
+export type WindowOrigin = "live" | "backfill";
+
+/** Which windows to read; times in ms since the epoch, `fromMs` included, `toMs` excluded (by the window's start). */
+export interface WindowQuery {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly service?: string | undefined;
+  readonly namespace?: string | undefined;
+  /** Only windows of this length; without it the finest that each time still has. */
+  readonly resolutionSeconds?: number | undefined;
+}
+
+export interface StoredFlow extends FlowWindow {
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+/** A trained model and how well it did. */
+export interface StoredModel {
+  /** What it models, for example `profile/shop/cart`. */
+  readonly name: string;
+  readonly hash: string;
+  readonly createdAtMs: number;
+  readonly body: Uint8Array;
+  readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+export interface ModelError {
+  readonly name: string;
+  readonly hash: string;
+  readonly atMs: number;
+  /** Name of the error measure, for example `mape`. */
+  readonly measure: string;
+  readonly value: number;
+}
+
+/** Part of a backfill that is done, ms since the epoch. */
+export interface DoneChunk {
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+/**
+ * `disk` writes as it should; `disk-full` and `failing` hold new rows in memory and try again; `memory` has no file at
+ * all and forgets everything at the end of the process.
+ */
+export type StoreState = "disk" | "disk-full" | "failing" | "memory";
+
+export interface StoreHealth {
+  readonly state: StoreState;
+  readonly path: string | undefined;
+  /** What is wrong, in plain words, and what to do; undefined when nothing is. */
+  readonly problem: string | undefined;
+  readonly remedy: string | undefined;
+  readonly bytes: number;
+  readonly pendingWindows: number;
+  readonly writtenWindowsTotal: number;
+  /** Windows given up because memory for those that could not be written was full. */
+  readonly lostWindowsTotal: number;
+  readonly writeErrorsTotal: number;
+  /** Rows that did not match their checksum or schema when read. */
+  readonly unreadableRowsTotal: number;
+  /** Times a corrupt file was set aside, and rows saved from them. */
+  readonly salvagesTotal: number;
+  readonly salvagedRowsTotal: number;
+}
+
+/** The memory of the predictor. Writing never throws and never waits for the disk. */
+export interface WindowStore {
+  append(set: WindowSet, origin?: WindowOrigin): void;
+  appendDecision(record: DecisionRecord): void;
+  saveModel(model: StoredModel): void;
+  appendModelErrors(errors: readonly ModelError[]): void;
+  markDone(job: string, chunk: DoneChunk): void;
+
+  /** Windows by rising start. Each time comes in one resolution only. */
+  windows(query: WindowQuery): Iterable<Window>;
+  flows(query: Pick<WindowQuery, "fromMs" | "toMs">): Iterable<StoredFlow>;
+  decisions(query: { fromMs: number; toMs: number; service?: string | undefined }): Iterable<DecisionRecord>;
+  /** The newest model of this name. */
+  model(name: string): StoredModel | undefined;
+  modelErrors(name: string, fromMs: number): ModelError[];
+  doneChunks(job: string): DoneChunk[];
+
+  /** Sums up what has grown old and removes what is past its time. Does a bounded piece of work per call. */
+  maintain(nowMs: number): Promise<void>;
+  /** Writes everything that waits. */
+  flush(): Promise<void>;
+  health(): StoreHealth;
+  close(): Promise<void>;
+}

@@ -1,0 +1,319 @@
+import { spawn } from "node:child_process";
+import {
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createLog } from "@tradewind/core/log.ts";
+import { openStoreForReading } from "@tradewind/predictor/store/database.ts";
+import { StoreOptions } from "@tradewind/predictor/store/options.ts";
+import { SqliteStore } from "@tradewind/predictor/store/sqlite-store.ts";
+import { aSet, aWindow } from "./windows-of.ts";
+
+const log = createLog("test", "silent");
+const ALL = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER };
+const SERVICES = ["cart", "stock", "front"];
+let directory = "";
+let path = "";
+const open: SqliteStore[] = [];
+
+function openStore(settings: Partial<ConstructorParameters<typeof SqliteStore>[0]> = {}): SqliteStore {
+  const store = new SqliteStore({ path, log, ...settings });
+  open.push(store);
+  return store;
+}
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "tradewind-store-"));
+  path = join(directory, "history.sqlite");
+});
+afterEach(async () => {
+  for (const store of open.splice(0)) await store.close();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+async function filled(sets: number): Promise<void> {
+  const store = openStore();
+  for (let index = 0; index < sets; index += 1) store.append(aSet(index * 15_000, SERVICES));
+  await store.close();
+}
+
+describe("SqliteStore", () => {
+  it("gives back after a restart what was stored, and before that what still waits", async () => {
+    const store = openStore();
+    const set = aSet(15_000, SERVICES);
+    store.append(set);
+    expect([...store.windows(ALL)]).toEqual(set.windows);
+    expect([...store.flows(ALL)]).toEqual([{ ...set.flows[0], startMs: 15_000, endMs: 30_000 }]);
+    await store.close();
+
+    const again = openStore();
+    expect([...again.windows(ALL)]).toEqual(expect.arrayContaining(set.windows));
+    expect([...again.windows({ ...ALL, service: "stock" })].map(({ service }) => service)).toEqual(["stock"]);
+    expect([...again.windows({ fromMs: 0, toMs: 15_000 })]).toEqual([]);
+    expect(again.health()).toMatchObject({ state: "disk", problem: undefined, lostWindowsTotal: 0 });
+  });
+
+  it("keeps models with their errors, decisions by time, and chunks that are done", async () => {
+    const store = openStore();
+    const model = {
+      name: "profile/shop/cart",
+      hash: "0123456789abcdef",
+      createdAtMs: 5,
+      body: Buffer.from([1, 2, 3]),
+      metadata: { rows: 7 },
+    };
+    store.saveModel({ ...model, createdAtMs: 1, hash: "0000000000000000" });
+    store.saveModel(model);
+    store.appendModelErrors([{ name: model.name, hash: model.hash, atMs: 9, measure: "mape", value: 0.08 }]);
+    store.markDone("job", { startMs: 0, endMs: 10 });
+    expect(store.model(model.name)?.createdAtMs).toBe(5);
+    await store.flush();
+    expect(store.model(model.name)).toMatchObject({ hash: model.hash, metadata: { rows: 7 } });
+    expect(Buffer.from(store.model(model.name)!.body)).toEqual(model.body);
+    expect(store.modelErrors(model.name, 0)).toHaveLength(1);
+    expect(store.doneChunks("job")).toEqual([{ startMs: 0, endMs: 10 }]);
+    expect(store.model("unknown")).toBeUndefined();
+  });
+
+  it("does not let history from a server replace a live window", async () => {
+    const store = openStore();
+    const live = aWindow({ startMs: 0, requestsPerSecond: 1 });
+    store.append({ startMs: 0, endMs: 15_000, windows: [live], flows: [] });
+    const past = aWindow({ startMs: 0, requestsPerSecond: 99 });
+    const other = aWindow({ startMs: 15_000, requestsPerSecond: 99 });
+    store.append({ startMs: 0, endMs: 15_000, windows: [past, other], flows: [] }, "backfill");
+    await store.flush();
+    expect([...store.windows(ALL)].map(({ requestsPerSecond }) => requestsPerSecond)).toEqual([1, 99]);
+  });
+
+  it("gives each time in one resolution only", async () => {
+    const store = openStore();
+    store.append(
+      { startMs: 0, endMs: 60_000, windows: [aWindow({ startMs: 0, endMs: 60_000 })], flows: [] },
+      "backfill",
+    );
+    for (const startMs of [45_000, 60_000]) store.append(aSet(startMs, ["cart"]));
+    await store.flush();
+    expect([...store.windows(ALL)].map(({ startMs, endMs }) => [startMs, endMs])).toEqual([
+      [0, 60_000],
+      [60_000, 75_000],
+    ]);
+    expect([...store.windows({ ...ALL, resolutionSeconds: 15 })]).toHaveLength(2);
+  });
+
+  it("loses no committed window when its process is killed", async () => {
+    const child = spawn(process.execPath, [join(import.meta.dirname, "writer-child.ts"), path], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    let said = "";
+    await new Promise<void>((resolve) => {
+      child.stdout.setEncoding("utf8").on("data", (text: string) => {
+        said += text;
+        if (said.split("\n").length > 40) {
+          child.kill("SIGKILL");
+          resolve();
+        }
+      });
+    });
+    await new Promise((resolve) => child.once("close", resolve));
+    const committed = Number(said.trimEnd().split("\n").at(-1));
+    expect(committed).toBeGreaterThanOrEqual(40);
+    const store = openStore();
+    expect(store.health()).toMatchObject({ state: "disk", salvagesTotal: 0 });
+    const kept = [...store.windows(ALL)];
+    expect(kept.length).toBeGreaterThanOrEqual(committed * SERVICES.length);
+    expect(kept.length % SERVICES.length).toBe(0);
+  });
+
+  it("holds new windows in memory while the disk is full, loses no old ones, and says so", async () => {
+    await filled(50);
+    const before = statSync(path).size;
+    const store = openStore({ maxPages: Math.ceil(before / 4096) + 4 });
+    for (let index = 50; index < 400; index += 1) store.append(aSet(index * 15_000, SERVICES));
+    await store.flush();
+    const health = store.health();
+    expect(health).toMatchObject({ state: "disk-full", lostWindowsTotal: 0 });
+    expect(health.problem).toMatch(/disk is full/);
+    expect(health.remedy).toMatch(/free space/);
+    expect(health.pendingWindows).toBeGreaterThan(0);
+    expect([...store.windows(ALL)]).toHaveLength(400 * SERVICES.length);
+
+    await store.close();
+    const roomier = openStore();
+    expect([...roomier.windows(ALL)].length).toBeGreaterThanOrEqual(50 * SERVICES.length);
+  });
+
+  it("writes what waited once there is room again", async () => {
+    await filled(10);
+    const pages = Math.ceil(statSync(path).size / 4096) + 4;
+    const store = openStore({ maxPages: pages });
+    for (let index = 10; index < 300; index += 1) store.append(aSet(index * 15_000, SERVICES));
+    await store.flush();
+    expect(store.health().state).toBe("disk-full");
+    const inside = store as unknown as { tables: { database: DatabaseSync } };
+    inside.tables.database.exec("PRAGMA max_page_count = 1000000");
+    await store.flush();
+    expect(store.health()).toMatchObject({ state: "disk", pendingWindows: 0, problem: undefined });
+  });
+
+  it("gives up the oldest waiting windows, and counts them, when memory for them is full", async () => {
+    const options = StoreOptions.parse({ maxPendingWindows: 100 });
+    const store = openStore({ options });
+    for (let index = 0; index < 500; index += 1) {
+      store.append({
+        startMs: index,
+        endMs: index + 15_000,
+        windows: [aWindow({ startMs: index * 15_000 })],
+        flows: [],
+      });
+    }
+    expect(store.health().pendingWindows).toBeLessThanOrEqual(111);
+    expect(store.health().lostWindowsTotal).toBeGreaterThanOrEqual(389);
+    expect([...store.windows(ALL)].at(-1)?.startMs).toBe(499 * 15_000);
+  });
+
+  it("sets a damaged file aside and takes over what is readable", async () => {
+    await filled(400);
+    const bytes = readFileSync(path);
+    // Everything after the first third of the middle is noise: pages of windows and their index.
+    for (let at = Math.floor(bytes.length * 0.5); at < bytes.length * 0.55; at += 1)
+      bytes[at] = (at * 31) & 0xff;
+    writeFileSync(path, bytes);
+    const store = openStore();
+    const kept = [...store.windows(ALL)];
+    expect(kept.length).toBeGreaterThan(400 * SERVICES.length * 0.7);
+    expect(kept.length).toBeLessThan(400 * SERVICES.length);
+    expect(new Set(kept.map(({ startMs, service }) => `${startMs}${service}`)).size).toBe(kept.length);
+    expect(store.health()).toMatchObject({ state: "disk", salvagesTotal: 1 });
+    expect(readdirSync(directory).some((name) => name.includes(".corrupt-"))).toBe(true);
+    store.append(aSet(9_000_000, SERVICES));
+    await store.flush();
+    expect(store.health().pendingWindows).toBe(0);
+  });
+
+  it("reads what is left of a file that was cut off", async () => {
+    await filled(300);
+    truncateSync(path, Math.floor(statSync(path).size / 4096 / 2) * 4096);
+    const store = openStore();
+    expect(store.health()).toMatchObject({ state: "disk", salvagesTotal: 1 });
+    expect(store.health().salvagedRowsTotal).toBeGreaterThan(50);
+  });
+
+  it("starts anew when the file is no database at all", async () => {
+    writeFileSync(path, "this is not a database, but it is longer than a header would be ".repeat(100));
+    const store = openStore();
+    store.append(aSet(0, SERVICES));
+    await store.flush();
+    expect(store.health()).toMatchObject({ state: "disk", salvagesTotal: 1, pendingWindows: 0 });
+    expect([...store.windows(ALL)]).toHaveLength(3);
+  });
+
+  it("finds a changed bit in a row, leaves that row out and counts it", async () => {
+    await filled(3);
+    const database = new DatabaseSync(path);
+    database.exec(
+      "UPDATE windows SET body = zeroblob(length(body)) WHERE start_ms = 15000 AND service_id = 1",
+    );
+    database.close();
+    const store = openStore();
+    expect([...store.windows(ALL)]).toHaveLength(8);
+    expect(store.health().unreadableRowsTotal).toBe(1);
+  });
+
+  it("works in memory, and says so, where there can be no file", async () => {
+    writeFileSync(join(directory, "file"), "");
+    const store = openStore({ path: join(directory, "file", "history.sqlite") });
+    store.append(aSet(0, SERVICES));
+    await store.flush();
+    expect([...store.windows(ALL)]).toHaveLength(3);
+    expect(store.health().state).toBe("memory");
+    expect(store.health().problem).toMatch(/memory only/);
+  });
+
+  it("moves what it gathered in memory to the file once there can be one", async () => {
+    const blocked = join(directory, "state");
+    writeFileSync(blocked, "");
+    let monotonicMs = 0;
+    const clock = { nowMs: () => 0, monotonicMs: () => monotonicMs };
+    const store = openStore({ path: join(blocked, "history.sqlite"), clock });
+    store.append(aSet(0, SERVICES));
+    await store.flush();
+    rmSync(blocked);
+    monotonicMs += 60_000;
+    store.append(aSet(15_000, SERVICES));
+    await store.flush();
+    expect(store.health()).toMatchObject({ state: "disk", problem: undefined });
+    expect([...store.windows(ALL)]).toHaveLength(6);
+  });
+
+  it("refuses a file of a newer version without touching it", () => {
+    const database = new DatabaseSync(path);
+    database.exec("PRAGMA user_version = 999");
+    database.close();
+    const store = openStore();
+    expect(store.health().state).toBe("memory");
+    expect(store.health().problem).toMatch(/newer version/);
+    expect(readdirSync(directory).filter((name) => name.includes("corrupt"))).toEqual([]);
+  });
+
+  it("can be read beside a running writer", async () => {
+    const store = openStore();
+    store.append(aSet(0, SERVICES));
+    await store.flush();
+    const reader = openStoreForReading(path);
+    expect([...reader.windows(15, ALL)]).toHaveLength(3);
+    reader.database.close();
+    expect(() => openStoreForReading(join(directory, "none"))).toThrow(/no history/);
+  });
+});
+
+describe("retention", () => {
+  const DAY_MS = 86_400_000;
+
+  async function maintained(store: SqliteStore, nowMs: number): Promise<void> {
+    for (let turn = 0; turn < 20; turn += 1) await store.maintain(nowMs);
+  }
+
+  it("sums up to five minutes, then hours, then removes, and never counts a time twice", async () => {
+    const store = openStore();
+    for (let startMs = 0; startMs < 3_600_000; startMs += 15_000) store.append(aSet(startMs, ["cart"]));
+    await store.flush();
+    await maintained(store, DAY_MS);
+    expect([...store.windows(ALL)]).toHaveLength(240);
+
+    await maintained(store, 3 * DAY_MS);
+    const fiveMinutes = [...store.windows(ALL)];
+    expect(fiveMinutes).toHaveLength(12);
+    expect(fiveMinutes[0]).toMatchObject({ startMs: 0, endMs: 300_000, requestsPerSecond: 10 });
+    expect(fiveMinutes[0]?.responseLatency?.count).toBe(20 * 150);
+    expect([...store.flows(ALL)]).toHaveLength(12);
+
+    await maintained(store, 20 * DAY_MS);
+    expect([...store.windows(ALL)]).toMatchObject([{ startMs: 0, endMs: 3_600_000 }]);
+    await maintained(store, 100 * DAY_MS);
+    expect([...store.windows(ALL)]).toEqual([]);
+  });
+
+  it("keeps the file under its size by giving up the oldest first", async () => {
+    const options = StoreOptions.parse({ maxBytes: 1_048_576 });
+    const store = openStore({ options });
+    const services = Array.from({ length: 40 }, (_, index) => `service-${index}`);
+    for (let index = 0; index < 150; index += 1) store.append(aSet(index * 15_000, services));
+    await store.flush();
+    expect(store.health().bytes).toBeGreaterThan(1_048_576);
+    await maintained(store, 150 * 15_000);
+    expect(store.health().bytes).toBeLessThanOrEqual(1_048_576);
+    const kept = [...store.windows(ALL)];
+    expect(kept.at(-1)?.startMs).toBe(149 * 15_000);
+    expect(kept[0]?.startMs).toBeGreaterThan(0);
+  });
+});
