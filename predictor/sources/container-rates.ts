@@ -36,8 +36,8 @@ interface Series {
 const COVERAGE = 0.5;
 /** Clocks and schedulers round: a container may seem to use slightly more than the node has. */
 const PLAUSIBLE_FACTOR = 1.1;
-/** A step of our own clock by more than this begins a series anew. */
-const CLOCK_STEP_MS = 1_000;
+/** A step of our clock against the agent's by more than this begins a series anew. */
+const CLOCK_STEP_MS = 1_500;
 
 export interface ContainerRatesOptions {
   /** Readings older than this are dropped. */
@@ -112,10 +112,7 @@ export class ContainerRates {
   private append(series: Series, point: Point): void {
     const last = series.points.at(-1);
     if (last !== undefined && point.sample.sampledAtMs === last.sample.sampledAtMs) return;
-    if (
-      last !== undefined &&
-      (hasReset(last.sample, point.sample) || point.atMs < last.atMs - CLOCK_STEP_MS)
-    ) {
+    if (last !== undefined && (hasReset(last.sample, point.sample) || clockStepped(last, point))) {
       this.options.onDrop("reset");
       series.points = [];
     } else if (last !== undefined && point.atMs <= last.atMs) return;
@@ -177,6 +174,13 @@ function hasReset(before: ContainerSample, after: ContainerSample): boolean {
     const then = before.cpu[name];
     return now !== undefined && then !== undefined && now < then;
   });
+}
+
+/** One of the two clocks was set between the readings: it is not known how much time lies between them. */
+function clockStepped(before: Point, after: Point): boolean {
+  const ours = after.atMs - before.atMs;
+  const theirs = after.sample.sampledAtMs - before.sample.sampledAtMs;
+  return Math.abs(ours - theirs) > CLOCK_STEP_MS;
 }
 
 /** The counter's rise within the interval, or the agent's own last mean where readings cover too little of it. */

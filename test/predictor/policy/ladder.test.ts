@@ -330,7 +330,7 @@ describe("missing data", () => {
     const lowered = {
       ...state,
       calmWindows: 0,
-      services: state.services.map((one) => ({ ...one, replicas: 4 })),
+      services: [{ ...state.services[0]!, replicas: 4 }],
     };
     const outcome = decide(inputs(twoServices({ replicas: 5 }, 0.1), { state: lowered }));
     expect(replicas(outcome)["backend"]).toBe(4);

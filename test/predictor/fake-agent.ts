@@ -1,0 +1,46 @@
+import { createServer } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** An agent's HTTP side under the test's control: a real server on a free port. */
+export interface FakeAgent {
+  readonly url: string;
+  /** Requests so far. */
+  readonly requests: () => number;
+  answer(handler: (request: IncomingMessage, response: ServerResponse) => void): void;
+  stop(): Promise<void>;
+}
+
+export async function startFakeAgent(): Promise<FakeAgent> {
+  let requests = 0;
+  let handler: (request: IncomingMessage, response: ServerResponse) => void = (_request, response) => {
+    response.writeHead(503).end();
+  };
+  const server = createServer((request, response) => {
+    requests += 1;
+    handler(request, response);
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests: () => requests,
+    answer: (next) => {
+      handler = next;
+    },
+    stop: async () => {
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve());
+      });
+    },
+  };
+}
+
+/** Answers every request with this JSON value. */
+export function json(value: () => unknown): (request: IncomingMessage, response: ServerResponse) => void {
+  return (_request, response) => {
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(value()));
+  };
+}

@@ -1,0 +1,159 @@
+import { describe, expect, it } from "vitest";
+import { ContainerRates } from "@tradewind/predictor/sources/container-rates.ts";
+import type { MeasurementDrop } from "@tradewind/predictor/sources/container-rates.ts";
+import { snapshot } from "./snapshots.ts";
+import type { ContainerFacts } from "./snapshots.ts";
+
+const T = 1_750_000_000_000;
+/** The agent's clock is hours behind ours. */
+const AGENT = T - 10_000_000;
+
+function rates(maxContainers = 10): { rates: ContainerRates; drops: MeasurementDrop[] } {
+  const drops: MeasurementDrop[] = [];
+  return {
+    drops,
+    rates: new ContainerRates({ keepSeconds: 40, maxContainers, onDrop: (reason) => drops.push(reason) }),
+  };
+}
+
+/** A reading `seconds` after T. */
+function at(seconds: number, cpu: ContainerFacts["cpu"], more: Partial<ContainerFacts> = {}): ContainerFacts {
+  return { id: "c1", sampledAtMs: AGENT + seconds * 1e3, ...(cpu && { cpu }), ...more };
+}
+
+describe("use of a container over a window", () => {
+  it("is the rise of the counter between the window's ends, read between readings, on our clock", () => {
+    const { rates: sut } = rates();
+    // 0.5 cores until second 10, 1.5 cores after; readings do not fall on the window's ends.
+    for (const [seconds, used] of [
+      [-3, 0],
+      [2, 2.5],
+      [7, 5],
+      [10, 6.5],
+      [14, 12.5],
+      [18, 18.5],
+    ] as const) {
+      sut.record("a", snapshot([at(seconds, { usageSecondsTotal: used })]), T + seconds * 1e3);
+    }
+    // From 1.5 at second 0 to 14 at second 15.
+    expect(sut.over(T, T + 15_000).get("c1")?.cpuUsageCores).toBeCloseTo((14 - 1.5) / 15, 9);
+  });
+
+  it("takes the age that the agent states into account", () => {
+    const { rates: sut } = rates();
+    for (const seconds of [0, 5, 10, 15]) {
+      const facts = at(seconds, { usageSecondsTotal: seconds }, { ageSeconds: 4 });
+      sut.record("a", snapshot([facts]), T + seconds * 1e3 + 4_000);
+    }
+    expect(sut.over(T, T + 15_000).get("c1")?.cpuUsageCores).toBeCloseTo(1, 9);
+    expect(sut.over(T + 16_000, T + 31_000).get("c1")).toBeUndefined();
+  });
+
+  it("counts throttled periods over all periods", () => {
+    const { rates: sut } = rates();
+    for (const seconds of [0, 5, 10, 14]) {
+      const cpu = { periodsTotal: seconds * 10, throttledPeriodsTotal: seconds * 3 };
+      sut.record("a", snapshot([at(seconds, cpu)]), T + seconds * 1e3);
+    }
+    expect(sut.over(T, T + 15_000).get("c1")?.cpuThrottledRatio).toBeCloseTo(0.3, 9);
+  });
+
+  it("falls back to the agent's own last mean when readings cover too little, else is absent", () => {
+    const { rates: sut } = rates();
+    sut.record("a", snapshot([at(12, { usageSecondsTotal: 5, usageCores: 0.7 })]), T + 12_000);
+    sut.record("b", snapshot([at(12, { usageSecondsTotal: 5 }, { id: "c2" })]), T + 12_000);
+    const uses = sut.over(T, T + 15_000);
+    expect(uses.get("c1")?.cpuUsageCores).toBe(0.7);
+    expect(uses.get("c2")).toMatchObject({ memoryWorkingSetBytes: 50e6 });
+    expect(uses.get("c2")).not.toHaveProperty("cpuUsageCores");
+  });
+
+  it("forms no rate across a counter that went back", () => {
+    const { rates: sut, drops } = rates();
+    for (const [seconds, used] of [
+      [0, 100],
+      [5, 105],
+      [10, 1],
+      [14, 3],
+    ] as const) {
+      sut.record("a", snapshot([at(seconds, { usageSecondsTotal: used })]), T + seconds * 1e3);
+    }
+    expect(drops).toEqual(["reset"]);
+    expect(sut.over(T, T + 15_000).get("c1")).not.toHaveProperty("cpuUsageCores");
+    expect(sut.over(T + 8_000, T + 16_000).get("c1")?.cpuUsageCores).toBeCloseTo(0.5, 9);
+  });
+
+  it("forms no rate across a restart of the agent", () => {
+    const { rates: sut } = rates();
+    for (const [seconds, started] of [
+      [0, 1],
+      [7, 1],
+      [8, 2],
+      [14, 2],
+    ] as const) {
+      const facts = at(seconds, { usageSecondsTotal: 10 * seconds });
+      sut.record("a", snapshot([facts], { agentStartedAtMs: started }), T + seconds * 1e3);
+    }
+    expect(sut.over(T, T + 15_000).get("c1")).not.toHaveProperty("cpuUsageCores");
+  });
+
+  it.each([
+    ["back", 100],
+    ["forward", -100],
+  ])("forms no rate across a step of our own clock %s", (_direction, offset) => {
+    const { rates: sut, drops } = rates();
+    sut.record("a", snapshot([at(0, { usageSecondsTotal: 0 })]), T + offset * 1e3);
+    sut.record("a", snapshot([at(1, { usageSecondsTotal: 1 })]), T + 1_000);
+    sut.record("a", snapshot([at(14, { usageSecondsTotal: 14 })]), T + 14_000);
+    expect(drops).toEqual(["reset"]);
+    expect(sut.over(T, T + 15_000).get("c1")?.cpuUsageCores).toBeCloseTo(1, 9);
+  });
+
+  it("drops a use that the node cannot have", () => {
+    const { rates: sut, drops } = rates();
+    for (const seconds of [0, 14]) {
+      sut.record("a", snapshot([at(seconds, { usageSecondsTotal: 1_000 * seconds })]), T + seconds * 1e3);
+    }
+    expect(sut.over(T, T + 15_000).get("c1")).not.toHaveProperty("cpuUsageCores");
+    expect(drops).toEqual(["implausible"]);
+  });
+
+  it("is not confused by an agent that repeats its last sample", () => {
+    const { rates: sut } = rates();
+    for (let seconds = 0; seconds < 15; seconds += 1) {
+      const frozen = at(0, { usageSecondsTotal: 3 }, { ageSeconds: seconds });
+      sut.record("a", snapshot([frozen]), T + seconds * 1e3);
+    }
+    expect(sut.over(T, T + 15_000).get("c1")).not.toHaveProperty("cpuUsageCores");
+    expect(sut.over(T + 15_000, T + 30_000).get("c1")).toBeUndefined();
+  });
+
+  it("averages interference over the window and keeps what is not supported absent", () => {
+    const { rates: sut } = rates();
+    for (const [seconds, value] of [
+      [1, 0.2],
+      [8, 0.4],
+    ] as const) {
+      sut.record("a", snapshot([at(seconds, {}, { cpuInterference: value })]), T + seconds * 1e3);
+    }
+    const { interference } = sut.over(T, T + 15_000).get("c1")!;
+    expect(interference?.cpu.value).toBeCloseTo(0.3, 9);
+    expect(interference?.network).toEqual({ supported: false });
+  });
+
+  it("knows a container with and without the runtime's prefix", () => {
+    const { rates: sut } = rates();
+    sut.record("a", snapshot([at(1, { usageCores: 0.1 }, { id: "containerd://abc" })]), T + 1_000);
+    expect(sut.over(T, T + 15_000).has("abc")).toBe(true);
+  });
+
+  it("holds no more containers than allowed and forgets those that are gone", () => {
+    const { rates: sut, drops } = rates(2);
+    const many = ["x", "y", "z"].map((id) => at(0, {}, { id }));
+    sut.record("a", snapshot(many), T);
+    expect(sut.size).toBe(2);
+    expect(drops).toEqual(["limit"]);
+    sut.record("a", snapshot([]), T + 60_000);
+    expect(sut.size).toBe(0);
+  });
+});

@@ -1,0 +1,88 @@
+import { WORKLOADS_SCHEMA } from "@tradewind/core/contract/workload.ts";
+import type { Workload, WorkloadList, WorkloadPod } from "@tradewind/core/contract/workload.ts";
+import { describe, expect, it } from "vitest";
+import { resourceView } from "@tradewind/predictor/sources/resources.ts";
+
+const START = 1_750_000_005_000;
+const END = START + 15_000;
+const USE = { node: "n", cpuUsageCores: 0.5, cpuThrottledRatio: 0.1, memoryWorkingSetBytes: 1e6 };
+
+const pod = (name: string, overrides: Partial<WorkloadPod> = {}): WorkloadPod => ({
+  uid: `uid-${name}`,
+  name,
+  node: "n",
+  ready: true,
+  startedAtMs: START - 60_000,
+  containers: [{ id: `docker://${name}-id`, name: "main", cpuLimitCores: 1 }],
+  ...overrides,
+});
+const workload = (pods: WorkloadPod[], overrides: Partial<Workload> = {}): Workload => ({
+  namespace: "shop",
+  kind: "Deployment",
+  name: "geo",
+  service: "geo",
+  replicasWanted: pods.length,
+  replicasReady: pods.filter(({ ready }) => ready).length,
+  pods,
+  ...overrides,
+});
+const list = (...workloads: Workload[]): WorkloadList => ({
+  schema: WORKLOADS_SCHEMA,
+  observedAtMs: START,
+  workloads,
+});
+
+describe("resources by service", () => {
+  it("puts declared limits and measured use together by container", () => {
+    const view = resourceView(list(workload([pod("geo-0")])), new Map([["geo-0-id", USE]]), START, END);
+    expect(view.services.get("geo")).toEqual({
+      namespace: "shop",
+      replicasReady: 1,
+      replicasWanted: 1,
+      lastStartedAtMs: START - 60_000,
+      containers: [
+        {
+          id: "docker://geo-0-id",
+          podName: "geo-0",
+          node: "n",
+          cpuLimitCores: 1,
+          cpuUsageCores: 0.5,
+          cpuThrottledRatio: 0.1,
+          memoryWorkingSetBytes: 1e6,
+        },
+      ],
+    });
+  });
+
+  it("believes the limit that the node enforces over the declared one", () => {
+    const uses = new Map([["geo-0-id", { ...USE, cpuLimitCores: 2 }]]);
+    const view = resourceView(list(workload([pod("geo-0")])), uses, START, END);
+    expect(view.services.get("geo")?.containers[0]?.cpuLimitCores).toBe(2);
+  });
+
+  it("leaves out pods that are not ready, and the CPU of pods that started in the window", () => {
+    const pods = [pod("geo-0"), pod("geo-1", { ready: false }), pod("geo-2", { startedAtMs: START + 5_000 })];
+    const uses = new Map(pods.map(({ name }) => [`${name}-id`, USE]));
+    const resources = resourceView(list(workload(pods)), uses, START, END).services.get("geo");
+    expect(resources?.containers.map(({ podName, cpuUsageCores }) => [podName, cpuUsageCores])).toEqual([
+      ["geo-0", 0.5],
+      ["geo-2", undefined],
+    ]);
+    expect(resources?.lastStartedAtMs).toBe(START + 5_000);
+  });
+
+  it("adds up two workloads of one service, such as a canary", () => {
+    const both = list(
+      workload([pod("geo-0")]),
+      workload([pod("geo-c0"), pod("geo-c1")], { name: "geo-canary" }),
+    );
+    expect(resourceView(both, new Map(), START, END).services.get("geo")).toMatchObject({
+      replicasReady: 3,
+      replicasWanted: 3,
+    });
+  });
+
+  it("knows nothing without a list", () => {
+    expect(resourceView(undefined, new Map(), START, END).services.size).toBe(0);
+  });
+});
