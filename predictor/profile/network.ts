@@ -1,0 +1,127 @@
+import { layoutOf, unitKind } from "./shape.ts";
+import type { LayerLayout, Layout, NetworkShape } from "./shape.ts";
+
+/** A trained network: its shape and its numbers, laid out as {@link layoutOf} says. */
+export interface Network {
+  readonly shape: NetworkShape;
+  readonly parameters: Float64Array;
+}
+
+const LN2 = Math.LN2;
+
+/** ln(1 + eˣ) without overflow. */
+export function softplus(x: number): number {
+  return Math.max(x, 0) + Math.log1p(Math.exp(-Math.abs(x)));
+}
+
+/** Slope of {@link softplus}. */
+export function sigmoid(x: number): number {
+  if (x >= 0) return 1 / (1 + Math.exp(-x));
+  const e = Math.exp(x);
+  return e / (1 + e);
+}
+
+/**
+ * Evaluates one network and its input gradient on typed arrays allocated once: the forward pass keeps every unit's slope,
+ * the backward pass is Grad's Eq. 5, `W_k · Π [h'] W`, from the output to the input.
+ */
+export class NetworkEvaluator {
+  /** Centre head after {@link forward}. */
+  centre = 0;
+  /** Spread head after {@link forward}, > 0. */
+  spread = 0;
+  readonly #parameters: Float64Array;
+  readonly #layout: Layout;
+  readonly #relu: boolean;
+  /** Outputs of each hidden layer. */
+  readonly #values: Float64Array[];
+  /** Slopes of each hidden layer's activations. */
+  readonly #slopes: Float64Array[];
+  readonly #back: Float64Array[];
+
+  constructor(network: Network) {
+    this.#parameters = network.parameters;
+    this.#layout = layoutOf(network.shape);
+    this.#relu = network.shape.activation === "relu";
+    this.#values = network.shape.hidden.map((width) => new Float64Array(width));
+    this.#slopes = network.shape.hidden.map((width) => new Float64Array(width));
+    this.#back = network.shape.hidden.map((width) => new Float64Array(width));
+  }
+
+  /** @param input normalised inputs, one per input of the shape */
+  forward(input: Float64Array): void {
+    let current = input;
+    const { hidden, centre, spread } = this.#layout;
+    for (let depth = 0; depth < hidden.length; depth += 1) {
+      const values = this.#values[depth] as Float64Array;
+      this.#dense(hidden[depth] as LayerLayout, current, values);
+      this.#activate(values, this.#slopes[depth] as Float64Array);
+      current = values;
+    }
+    this.centre = this.#head(centre, current);
+    this.spread = softplus(this.#head(spread, current));
+  }
+
+  /** Adds `scale · ∂centre/∂input` to `gradient`; call after {@link forward}. */
+  addGradient(gradient: Float64Array, scale: number): void {
+    const parameters = this.#parameters;
+    const { hidden, centre } = this.#layout;
+    const last = hidden.length - 1;
+    const top = this.#back[last] as Float64Array;
+    const topSlopes = this.#slopes[last] as Float64Array;
+    for (let j = 0; j < top.length; j += 1) {
+      top[j] = scale * (parameters[centre.weights + j] as number) * (topSlopes[j] as number);
+    }
+    for (let depth = last; depth >= 0; depth -= 1) {
+      const { from, to, weights } = hidden[depth] as LayerLayout;
+      const above = this.#back[depth] as Float64Array;
+      const below = depth === 0 ? gradient : (this.#back[depth - 1] as Float64Array);
+      const slopes = depth === 0 ? undefined : (this.#slopes[depth - 1] as Float64Array);
+      for (let i = 0; i < from; i += 1) {
+        let sum = 0;
+        const row = weights + i * to;
+        for (let j = 0; j < to; j += 1) sum += (parameters[row + j] as number) * (above[j] as number);
+        below[i] = slopes === undefined ? (below[i] as number) + sum : sum * (slopes[i] as number);
+      }
+    }
+  }
+
+  #dense({ from, to, weights, biases }: LayerLayout, input: Float64Array, output: Float64Array): void {
+    const parameters = this.#parameters;
+    for (let j = 0; j < to; j += 1) output[j] = parameters[biases + j] as number;
+    for (let i = 0; i < from; i += 1) {
+      const value = input[i] as number;
+      const row = weights + i * to;
+      for (let j = 0; j < to; j += 1)
+        output[j] = (output[j] as number) + value * (parameters[row + j] as number);
+    }
+  }
+
+  #activate(values: Float64Array, slopes: Float64Array): void {
+    for (let j = 0; j < values.length; j += 1) {
+      const x = values[j] as number;
+      if (this.#relu) {
+        values[j] = Math.max(x, 0);
+        slopes[j] = x > 0 ? 1 : 0;
+        continue;
+      }
+      const kind = unitKind(j);
+      if (kind === 2) {
+        const y = Math.tanh(x);
+        values[j] = y;
+        slopes[j] = 1 - y * y;
+      } else {
+        const mirrored = kind === 0 ? x : -x;
+        const y = softplus(mirrored) - LN2;
+        values[j] = kind === 0 ? y : -y;
+        slopes[j] = sigmoid(mirrored);
+      }
+    }
+  }
+
+  #head({ from, weights, biases }: LayerLayout, input: Float64Array): number {
+    let sum = this.#parameters[biases] as number;
+    for (let i = 0; i < from; i += 1) sum += (this.#parameters[weights + i] as number) * (input[i] as number);
+    return sum;
+  }
+}

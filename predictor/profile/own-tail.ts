@@ -1,0 +1,84 @@
+import type { Window } from "@tradewind/core/contract/window.ts";
+import { CPU_CORES, INPUT_COUNT, LOAD_PER_CONTAINER, MEMORY_BYTES } from "./inputs.ts";
+import { confidence } from "./latency-profile.ts";
+import type { LatencyProfile } from "./latency-profile.ts";
+import type { ServiceState } from "./service-state.ts";
+import { writeInputs } from "./window-inputs.ts";
+
+/**
+ * Own tail of the worst container of a service when every container gets and bears the same, each under the interference
+ * of its own node as last measured. Fits `OwnTailModel` of the plan.
+ */
+export class WorstContainer {
+  /** Least confidence met since this was made, in [0, 1]. */
+  leastConfidence = 1;
+  readonly #profile: LatencyProfile;
+  readonly #containers: readonly Float64Array[];
+  readonly #gradient = new Float64Array(INPUT_COUNT);
+
+  /**
+   * @param window last window of the service; without containers one undisturbed container stands for all
+   * @param state as measured over the last windows; undefined uses what the profile was made with
+   */
+  constructor(profile: LatencyProfile, window: Window, state: ServiceState | undefined) {
+    this.#profile = profile;
+    const containers = window.containers.length === 0 ? [undefined] : window.containers;
+    this.#containers = distinct(
+      containers.map((container) => {
+        const input = new Float64Array(INPUT_COUNT);
+        writeInputs(input, container, undefined, state);
+        return input;
+      }),
+    );
+  }
+
+  /** Seconds, finite and > 0; not increasing in the first two, not decreasing in the third when the profile is monotone. */
+  ownTailSeconds(cpuCores: number, memoryBytes: number, requestsPerSecondPerReplica: number): number {
+    let worst = 0;
+    for (let i = 0; i < this.#containers.length; i += 1) {
+      const input = this.#containers[i] as Float64Array;
+      this.#set(input, cpuCores, memoryBytes, requestsPerSecondPerReplica);
+      worst = Math.max(worst, this.#profile.evaluate(input));
+      this.leastConfidence = Math.min(this.leastConfidence, confidence(this.#profile.verdict));
+    }
+    return worst;
+  }
+
+  /** Like {@link ownTailSeconds}; leaves ∂latency/∂input of the worst container in `gradientOut`. */
+  ownTailWithGradient(
+    cpuCores: number,
+    memoryBytes: number,
+    requestsPerSecondPerReplica: number,
+    gradientOut: Float64Array,
+  ): number {
+    let worst = -1;
+    for (let i = 0; i < this.#containers.length; i += 1) {
+      const input = this.#containers[i] as Float64Array;
+      this.#set(input, cpuCores, memoryBytes, requestsPerSecondPerReplica);
+      const seconds = this.#profile.evaluate(input, this.#gradient);
+      if (seconds <= worst) continue;
+      worst = seconds;
+      gradientOut.set(this.#gradient);
+    }
+    return worst;
+  }
+
+  #set(input: Float64Array, cpuCores: number, memoryBytes: number, load: number): void {
+    input[CPU_CORES] = cpuCores;
+    input[MEMORY_BYTES] = memoryBytes;
+    input[LOAD_PER_CONTAINER] = load;
+  }
+}
+
+/** Containers that differ in nothing but size count once: hundreds on alike nodes cost no more than a few. */
+function distinct(inputs: readonly Float64Array[]): Float64Array[] {
+  const seen = new Map<string, Float64Array>();
+  for (const input of inputs) {
+    // Two digits of interference are as much as an agent can tell.
+    seen.set(
+      [...input.subarray(LOAD_PER_CONTAINER + 1)].map((value) => value.toPrecision(2)).join(" "),
+      input,
+    );
+  }
+  return [...seen.values()];
+}

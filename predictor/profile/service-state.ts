@@ -1,0 +1,66 @@
+import { median, quantile, weightedMedian } from "./order-statistics.ts";
+import { stretch, utilisation } from "./prior.ts";
+
+/** What the last windows say of a service as it runs now; follows a deploy or a slower node within minutes, untrained. */
+export interface ServiceState {
+  /** CPU seconds that one request takes, > 0. */
+  readonly cpuSecondsPerRequest: number;
+  /** Own tail latency without load, seconds, > 0. */
+  readonly baseSeconds: number;
+}
+
+/** One window of one service as the estimates below need it; all finite, per container. */
+export interface Observation {
+  readonly atMs: number;
+  readonly cpuCores: number;
+  readonly cpuUsageCores: number;
+  readonly loadPerContainer: number;
+  /** Measured own tail latency. */
+  readonly latencySeconds: number;
+}
+
+/** Loads below this say nothing of what a request costs. */
+const LEAST_LOAD = 0.1;
+
+/** Windows the estimate needs; three outvote one disturbed window. */
+export const LEAST_OBSERVATIONS = 3;
+
+/**
+ * Utilisation law: CPU seconds per request = usage / load, as the median over windows weighted by load, so that idle
+ * background work and a few disturbed windows hardly count.
+ * @returns undefined without enough load to tell
+ */
+export function cpuSecondsPerRequest(observations: readonly Observation[]): number | undefined {
+  const loaded = observations.filter(
+    ({ loadPerContainer, cpuUsageCores }) => loadPerContainer >= LEAST_LOAD && cpuUsageCores > 0,
+  );
+  if (loaded.length < LEAST_OBSERVATIONS) return undefined;
+  const ratios = loaded.map(({ loadPerContainer, cpuUsageCores }) => cpuUsageCores / loadPerContainer);
+  const weights = loaded.map(({ loadPerContainer }) => loadPerContainer);
+  return weightedMedian(ratios, weights);
+}
+
+/**
+ * State of a service from its windows. The base latency is the median of measured / stretch(utilisation)^weight over the
+ * calmer half of the windows, where the queue has the least to say.
+ * @param priorWeight how strongly this service follows the prior, 1 untrained
+ * @returns undefined with fewer than three usable windows
+ */
+export function estimateState(
+  observations: readonly Observation[],
+  priorWeight: number,
+): ServiceState | undefined {
+  const seconds = cpuSecondsPerRequest(observations);
+  const timed = observations.filter(({ latencySeconds, cpuCores }) => latencySeconds > 0 && cpuCores > 0);
+  if (seconds === undefined || timed.length < LEAST_OBSERVATIONS) return undefined;
+  const used = timed.map(({ loadPerContainer, cpuCores }) =>
+    utilisation(loadPerContainer, seconds, cpuCores),
+  );
+  const calm = quantile(used, 0.5);
+  const bases: number[] = [];
+  for (const [i, { latencySeconds }] of timed.entries()) {
+    const u = used[i] ?? 0;
+    if (u <= calm) bases.push(latencySeconds / stretch(u) ** priorWeight);
+  }
+  return { cpuSecondsPerRequest: seconds, baseSeconds: median(bases) };
+}

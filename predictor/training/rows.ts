@@ -1,0 +1,80 @@
+import type { Window } from "@tradewind/core/contract/window.ts";
+import { estimatePriorWeight } from "../profile/prior-weight.ts";
+import { estimateState } from "../profile/service-state.ts";
+import type { Observation } from "../profile/service-state.ts";
+import { inputsOf, observationOf } from "../profile/window-inputs.ts";
+import type { TailPercentile } from "../profile/window-inputs.ts";
+
+/** One row to learn from: what a service got and bore, and the own tail latency it had. */
+export interface TrainingRow {
+  readonly atMs: number;
+  /** See `INPUTS`; the state in it was measured before `atMs`. */
+  readonly input: Float64Array;
+  readonly latencySeconds: number;
+}
+
+export interface TrainingData {
+  /** Oldest first. */
+  readonly rows: readonly TrainingRow[];
+  readonly priorWeight: number;
+}
+
+/** How far back the state of a service is measured: 40 windows of 15 s are ten minutes. */
+export const STATE_WINDOWS = 40;
+
+/**
+ * Rows from the stored windows of one service. Each row's state comes from the windows before it, so that training sees
+ * what prediction will see.
+ * @param windows of one service, any order; those without load, latency or allocation give no row
+ */
+export function trainingData(windows: readonly Window[], percentile: TailPercentile): TrainingData {
+  const usable: { window: Window; observation: Observation }[] = [];
+  for (const window of [...windows].sort((a, b) => a.endMs - b.endMs)) {
+    const observation = observationOf(window, percentile);
+    if (observation !== undefined && observation.latencySeconds > 0) usable.push({ window, observation });
+  }
+  const priorWeight = estimatePriorWeight(usable.map(({ observation }) => observation));
+  const rows: TrainingRow[] = [];
+  for (const [i, { window, observation }] of usable.entries()) {
+    const before = usable.slice(Math.max(0, i - STATE_WINDOWS), i).map((each) => each.observation);
+    const state = estimateState(before, priorWeight);
+    if (state === undefined) continue;
+    rows.push({
+      atMs: window.endMs,
+      input: inputsOf(window, state),
+      latencySeconds: observation.latencySeconds,
+    });
+  }
+  return { rows, priorWeight };
+}
+
+/** Rows by what they are for. No row serves twice. */
+export interface RowSets {
+  readonly train: readonly TrainingRow[];
+  /** Decides when to stop. */
+  readonly stop: readonly TrainingRow[];
+  /** Calibrates the interval and judges the result; later than all others. */
+  readonly later: readonly TrainingRow[];
+}
+
+/** Length of the blocks of time that stay together, so that neighbours do not end up on both sides. */
+const BLOCK_MS = 10 * 60_000;
+
+/**
+ * The last fifth of the rows is the later block; of what comes before, every fifth block of ten minutes decides when to
+ * stop, so that all regimes the service went through are in both.
+ * @param rows oldest first
+ */
+export function splitByTime(rows: readonly TrainingRow[]): RowSets {
+  const cut = Math.floor(rows.length * 0.8);
+  const train: TrainingRow[] = [];
+  const stop: TrainingRow[] = [];
+  const start = rows[0]?.atMs ?? 0;
+  const span = (rows[cut]?.atMs ?? start) - start;
+  const blockMs = Math.min(BLOCK_MS, Math.max(1, span / 15));
+  for (const row of rows.slice(0, cut)) {
+    const block = Math.floor((row.atMs - start) / blockMs);
+    (block % 5 === 2 ? stop : train).push(row);
+  }
+  return { train, stop, later: rows.slice(cut) };
+}

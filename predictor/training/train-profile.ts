@@ -1,0 +1,279 @@
+import type { Rng } from "@tradewind/core/rng.ts";
+import {
+  BASE_SECONDS,
+  CPU_CORES,
+  CPU_SECONDS_PER_REQUEST,
+  FEATURE_COUNT,
+  INPUT_COUNT,
+  LOAD_PER_CONTAINER,
+  LOG_BASE_SLOT,
+  NETWORK_DIRECTIONS,
+  NETWORK_INPUT_COUNT,
+  UTILISATION_SLOT,
+} from "../profile/inputs.ts";
+import { calibrate } from "../profile/interval.ts";
+import type { LatencyProfile } from "../profile/latency-profile.ts";
+import type { ModelErrors, ProfileModel, Span, Switches } from "../profile/model.ts";
+import { ALL_ON, shapeOf } from "../profile/model.ts";
+import { median } from "../profile/order-statistics.ts";
+import { stretch, utilisation } from "../profile/prior.ts";
+import { layoutOf } from "../profile/shape.ts";
+import { TrainedProfile } from "../profile/trained-profile.ts";
+import { fitNetwork } from "./fit.ts";
+import type { FitRows, Fitted } from "./fit.ts";
+import type { RowSets, TrainingRow } from "./rows.ts";
+
+export interface TrainSettings {
+  readonly switches: Switches;
+  /** Widths of the hidden layers: with the output four layers, as Grad has. */
+  readonly hidden: readonly number[];
+  /** Networks averaged. */
+  readonly members: number;
+  /** Networks trained in excess, of which the worst on the stop rows are dropped. */
+  readonly spareMembers: number;
+  readonly learningRate: number;
+  readonly batchRows: number;
+  readonly maxEpochs: number;
+  readonly patience: number;
+  readonly decay: number;
+}
+
+export const TRAIN_DEFAULTS: TrainSettings = {
+  switches: ALL_ON,
+  hidden: [16, 16, 8],
+  members: 3,
+  spareMembers: 1,
+  learningRate: 0.01,
+  batchRows: 256,
+  maxEpochs: 60,
+  patience: 15,
+  decay: 0.0005,
+};
+
+/** Rows below which a network learns nothing that the prior does not know. */
+export const LEAST_TRAINING_ROWS = 40;
+
+export interface TrainRequest {
+  readonly namespace: string;
+  readonly service: string;
+  readonly version: number;
+  readonly percentile: number;
+  readonly nowMs: number;
+  readonly priorWeight: number;
+  readonly sets: RowSets;
+  /** Model to start from; used when it has the same shape and switches. */
+  readonly warmStart?: ProfileModel | undefined;
+}
+
+/** Network inputs of a row before normalisation: features, then utilisation and ln base where the prior is on. */
+function networkInputs({ input }: TrainingRow, prior: boolean): number[] {
+  const features = Array.from(input.subarray(0, FEATURE_COUNT));
+  if (!prior) return features;
+  return Array.from({ length: NETWORK_INPUT_COUNT }, (_, slot) => {
+    if (slot === UTILISATION_SLOT) return utilisationOf(input);
+    return slot === LOG_BASE_SLOT
+      ? Math.log(input[BASE_SECONDS] ?? Number.NaN)
+      : (features[slot] ?? Number.NaN);
+  });
+}
+
+const utilisationOf = (input: Float64Array): number =>
+  utilisation(
+    input[LOAD_PER_CONTAINER] ?? Number.NaN,
+    input[CPU_SECONDS_PER_REQUEST] ?? Number.NaN,
+    input[CPU_CORES] ?? Number.NaN,
+  );
+
+function spanOf(values: readonly number[]): Span {
+  const known = values.filter(Number.isFinite);
+  if (known.length === 0) return { low: 0, high: 0, neutral: 0 };
+  return {
+    low: known.reduce((low, value) => Math.min(low, value)),
+    high: known.reduce((high, value) => Math.max(high, value)),
+    neutral: median(known),
+  };
+}
+
+function normalise(value: number, { low, high, neutral }: Span): number {
+  if (high <= low) return 0;
+  const known = Number.isFinite(value) ? value : neutral;
+  return (Math.min(high, Math.max(low, known)) - low) / (high - low);
+}
+
+/** Everything about a model but what the network learns. */
+type Frame = Pick<
+  ProfileModel,
+  "switches" | "priorWeight" | "spans" | "baseSeconds" | "cpuSecondsPerRequest"
+>;
+
+function frameOf(rows: readonly TrainingRow[], switches: Switches, priorWeight: number): Frame {
+  const columns = rows.map((row) => networkInputs(row, switches.prior));
+  const width = switches.prior ? NETWORK_INPUT_COUNT : FEATURE_COUNT;
+  const stateOf = (index: number, otherwise: number): number => {
+    const known = rows.map(({ input }) => input[index] ?? Number.NaN).filter((value) => value > 0);
+    return known.length === 0 ? otherwise : median(known);
+  };
+  const typical = median(rows.map(({ latencySeconds }) => latencySeconds));
+  return {
+    switches,
+    priorWeight: switches.prior ? priorWeight : 0,
+    spans: Array.from({ length: width }, (_, i) => spanOf(columns.map((column) => column[i] ?? Number.NaN))),
+    baseSeconds: switches.prior ? stateOf(BASE_SECONDS, typical) : typical,
+    cpuSecondsPerRequest: stateOf(CPU_SECONDS_PER_REQUEST, 1e-3),
+  };
+}
+
+function fitRows(rows: readonly TrainingRow[], frame: Frame): FitRows {
+  const { switches, priorWeight, spans, baseSeconds } = frame;
+  const offset = rows.map(({ input }) => {
+    if (!switches.prior) return Math.log(baseSeconds);
+    const base = input[BASE_SECONDS] ?? Number.NaN;
+    const used = utilisationOf(input);
+    const grown = Number.isFinite(used) ? priorWeight * Math.log(stretch(used)) : 0;
+    return Math.log(base > 0 ? base : baseSeconds) + grown;
+  });
+  return {
+    count: rows.length,
+    inputs: Float32Array.from(
+      rows.flatMap((row) =>
+        networkInputs(row, switches.prior).map((value, i) => normalise(value, spans[i] ?? spanOf([]))),
+      ),
+    ),
+    offset: Float32Array.from(offset),
+    target: Float32Array.from(rows, ({ latencySeconds }) => Math.log(latencySeconds)),
+    weight: new Float32Array(rows.length).fill(1),
+  };
+}
+
+/** ln measured − ln predicted in units of the spread, for every row. */
+export function scoresOf(profile: TrainedProfile, rows: readonly TrainingRow[]): number[] {
+  return rows.map(({ input, latencySeconds }) => {
+    const predicted = profile.evaluate(input);
+    return Math.log(latencySeconds / predicted) / profile.spread;
+  });
+}
+
+/** Errors of any profile on rows it was not trained on. */
+export function errorsOf(profile: LatencyProfile, rows: readonly TrainingRow[]): ModelErrors {
+  let sum = 0;
+  let covered = 0;
+  for (const { input, latencySeconds } of rows) {
+    sum += Math.abs(profile.evaluate(input) - latencySeconds) / latencySeconds;
+    const { lowerSeconds, upperSeconds } = profile.verdict;
+    if (latencySeconds >= lowerSeconds && latencySeconds <= upperSeconds) covered += 1;
+  }
+  const count = Math.max(1, rows.length);
+  return { rows: rows.length, meanAbsoluteRatio: sum / count, coverage: covered / count };
+}
+
+function sameKind(
+  model: ProfileModel | undefined,
+  settings: TrainSettings,
+  spans: readonly Span[],
+): model is ProfileModel {
+  return (
+    model !== undefined &&
+    model.activation === "mixed" &&
+    model.spans.length === spans.length &&
+    model.hidden.join() === settings.hidden.join() &&
+    model.switches.monotone === settings.switches.monotone
+  );
+}
+
+/**
+ * Parameters of a model in the spans of another: the first layer is stretched and shifted so that the network computes the
+ * same function of the inputs before normalisation.
+ */
+function rebased(model: ProfileModel, parameters: Float64Array, spans: readonly Span[]): Float64Array {
+  const moved = parameters.slice();
+  const [first] = layoutOf(shapeOf(model)).hidden;
+  if (first === undefined) return moved;
+  for (const [i, to] of spans.entries()) {
+    const from = model.spans[i];
+    if (from === undefined || from.high <= from.low || to.high <= to.low) continue;
+    const width = from.high - from.low;
+    for (let j = 0; j < first.to; j += 1) {
+      const at = first.weights + i * first.to + j;
+      const weight = parameters[at] ?? 0;
+      moved[at] = (weight * (to.high - to.low)) / width;
+      moved[first.biases + j] = (moved[first.biases + j] ?? 0) + (weight * (to.low - from.low)) / width;
+    }
+  }
+  return moved;
+}
+
+function initialFrom(
+  warm: ProfileModel | undefined,
+  m: number,
+  spans: readonly Span[],
+): Float64Array | undefined {
+  const parameters = warm?.members[m];
+  return warm === undefined || parameters === undefined ? undefined : rebased(warm, parameters, spans);
+}
+
+/** Every other later row calibrates, the rest judge. */
+function halves<T>(rows: readonly T[]): { even: T[]; odd: T[] } {
+  return { even: rows.filter((_, i) => i % 2 === 0), odd: rows.filter((_, i) => i % 2 === 1) };
+}
+
+/**
+ * Trains one profile: the best `members` of `members + spareMembers` networks on the stop rows, the interval calibrated on
+ * half of the later block and the errors measured on the other half.
+ * @throws RangeError with fewer than {@link LEAST_TRAINING_ROWS} training rows or a row that is not finite and positive
+ */
+export function trainProfile(request: TrainRequest, settings: TrainSettings, rng: Rng): ProfileModel {
+  const { train, later } = request.sets;
+  if (train.length < LEAST_TRAINING_ROWS) {
+    throw new RangeError(
+      `${request.service}: ${train.length} rows to train on, needs ${LEAST_TRAINING_ROWS}`,
+    );
+  }
+  for (const { input, latencySeconds } of [...train, ...request.sets.stop, ...later]) {
+    if (!(latencySeconds > 0) || !Number.isFinite(latencySeconds) || input.length !== INPUT_COUNT) {
+      throw new RangeError(`${request.service}: a row of ${input.length} inputs and ${latencySeconds} s`);
+    }
+  }
+  const stop = request.sets.stop.length === 0 ? train : request.sets.stop;
+  const frame = frameOf(train, settings.switches, request.priorWeight);
+  const rows = fitRows(train, frame);
+  const stopRows = fitRows(stop, frame);
+  const warm = sameKind(request.warmStart, settings, frame.spans) ? request.warmStart : undefined;
+  const fitted: Fitted[] = [];
+  for (let m = 0; m < settings.members + settings.spareMembers; m += 1) {
+    const options = {
+      shape: { inputs: frame.spans.length, hidden: settings.hidden, activation: "mixed" as const },
+      directions: NETWORK_DIRECTIONS,
+      monotone: settings.switches.monotone,
+      loss: "absolute" as const,
+      learningRate: settings.learningRate,
+      batchRows: settings.batchRows,
+      maxEpochs: settings.maxEpochs,
+      patience: settings.patience,
+      spreadQuantile: 0.9,
+      decay: settings.decay,
+      initial: initialFrom(warm, m, frame.spans),
+    };
+    fitted.push(fitNetwork(rows, stopRows, options, rng));
+  }
+  fitted.sort((a, b) => a.validationLoss - b.validationLoss);
+  const { even, odd } = halves(later.length === 0 ? stop : later);
+  const model: ProfileModel = {
+    ...frame,
+    namespace: request.namespace,
+    service: request.service,
+    version: request.version,
+    percentile: request.percentile,
+    trainedAtMs: request.nowMs,
+    trainingRows: train.length,
+    hidden: settings.hidden,
+    activation: "mixed",
+    members: fitted
+      .slice(0, settings.members)
+      .map(({ parameters }) => Float64Array.from(parameters, Math.fround)),
+    interval: { low: -1, high: 1 },
+    errors: { rows: 0, meanAbsoluteRatio: 0, coverage: 0 },
+  };
+  const interval = calibrate(scoresOf(new TrainedProfile(model), even));
+  const calibrated = { ...model, interval };
+  return { ...calibrated, errors: errorsOf(new TrainedProfile(calibrated), odd) };
+}
