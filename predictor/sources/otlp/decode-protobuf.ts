@@ -1,5 +1,5 @@
 import protobuf from "protobufjs/minimal.js";
-import { TradewindError } from "@tradewind/core/errors.ts";
+import { TradewindError, describeError } from "@tradewind/core/errors.ts";
 import { SPAN_KIND } from "../../window/span.ts";
 import type { SpanBatch, SpanResource } from "../../window/span.ts";
 import { ByteStrings } from "./byte-strings.ts";
@@ -79,7 +79,7 @@ export class ProtobufDecoder {
     } catch (error) {
       throw new TradewindError(
         "malformed-otlp",
-        `not an ExportTraceServiceRequest, at byte ${this.reader.pos} of ${bytes.length}`,
+        `not an ExportTraceServiceRequest: byte ${this.reader.pos} of ${bytes.length}: ${describeError(error)}`,
         { cause: error },
       );
     }

@@ -2,8 +2,10 @@
 export interface ReceiverLimits {
   /** Body as sent, when it is compressed. */
   readonly maxCompressedBytes: number;
-  /** Body as sent uncompressed, or after decompression; over gRPC the message. */
+  /** Body as sent uncompressed, or after decompression. */
   readonly maxBodyBytes: number;
+  /** Message over gRPC, compressed or not; 4 MiB is what gRPC libraries expect of each other. */
+  readonly maxMessageBytes: number;
   /** Bodies being received or decoded at once, in bytes; beyond it senders are told to come back later. */
   readonly maxBufferedBytes: number;
   readonly maxConcurrentRequests: number;
@@ -17,6 +19,7 @@ export interface ReceiverLimits {
 export const DEFAULT_RECEIVER_LIMITS: ReceiverLimits = {
   maxCompressedBytes: 4 * 1024 * 1024,
   maxBodyBytes: 16 * 1024 * 1024,
+  maxMessageBytes: 4 * 1024 * 1024,
   maxBufferedBytes: 128 * 1024 * 1024,
   maxConcurrentRequests: 64,
   maxConnections: 1_000,

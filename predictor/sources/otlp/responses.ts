@@ -18,6 +18,12 @@ export const RPC_CODE = {
 const MAX_MESSAGE = 500;
 
 /** `ExportTraceServiceResponse`; `rejected` spans are told with a reason, none gives the empty message of full success. */
+export function exportResponse(encoding: typeof PROTOBUF, rejected: number, message: string): Uint8Array;
+export function exportResponse(
+  encoding: OtlpEncoding,
+  rejected: number,
+  message: string,
+): Uint8Array | string;
 export function exportResponse(
   encoding: OtlpEncoding,
   rejected: number,

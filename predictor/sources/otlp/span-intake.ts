@@ -1,5 +1,5 @@
 import type { Clock } from "@tradewind/core/clock.ts";
-import { describeError } from "@tradewind/core/errors.ts";
+import { TradewindError, describeError } from "@tradewind/core/errors.ts";
 import { SpanBatch } from "../../window/span.ts";
 import { JsonDecoder } from "./decode-json.ts";
 import { ProtobufDecoder } from "./decode-protobuf.ts";
@@ -36,7 +36,7 @@ export class SpanIntake {
     try {
       (encoding === PROTOBUF ? this.protobuf : this.json).decode(body, this.batch);
     } catch (error) {
-      throw malformed(describeError(error), error);
+      throw malformed(error instanceof TradewindError ? error.message : describeError(error), error);
     }
     return this.onSpans(this.batch);
   }
