@@ -75,9 +75,7 @@ function validUntilMs(wish: Wish, decidedAtMs: number, staleAfterSeconds: number
 
 /** Sorts by time, and differs between exporters, because their records differ. */
 function decisionId(wish: Wish, plan: PlanHeader, rules: DecisionRules): string {
-  const { namespace, service } = wish;
   const { sequence, predictorStartedAtMs, plannedAtMs } = plan;
-  const { exporterStartedAtMs } = rules;
-  const hash = contentHash({ namespace, service, sequence, predictorStartedAtMs, exporterStartedAtMs });
-  return `${Math.trunc(plannedAtMs).toString(36).padStart(9, "0")}-${hash}`;
+  const what = [wish.namespace, wish.service, sequence, predictorStartedAtMs, rules.exporterStartedAtMs];
+  return `${Math.trunc(plannedAtMs).toString(36).padStart(9, "0")}-${contentHash(what)}`;
 }

@@ -1,7 +1,8 @@
 import type { Clock } from "@tradewind/core/clock.ts";
 import { decide } from "./decide.ts";
 import type { DecisionRules, Refusal } from "./decide.ts";
-import { mapInSlices } from "./source/slices.ts";
+import { forEachInSlices } from "./source/slices.ts";
+import { readWish } from "./source/read-plan.ts";
 import type { ReadPlan } from "./source/read-plan.ts";
 import { bookEntry, bookKey } from "./store/book.ts";
 import type { BookEntry, DecisionBook } from "./store/book.ts";
@@ -9,6 +10,8 @@ import type { StateKeeper } from "./store/keeper.ts";
 
 /** How long a new decision waits for the disk before it is served anyway. */
 const DISK_PATIENCE_MS = 500;
+/** Stands in the place of a guard step when a wish breaks the contract and never reaches the guard. */
+const CONTRACT = "contract";
 
 /** Counts what the guard did. */
 export interface DecisionCounter {
@@ -65,58 +68,79 @@ export class Recommender {
   }
 
   /** Whether a decision may still be served. One from the future (the clock was set back) may not be served longer for it. */
-  isValid({ record }: BookEntry, nowMs: number): boolean {
-    return nowMs <= record.validUntilMs && record.decidedAtMs - nowMs <= this.#rules.staleAfterSeconds * 1e3;
+  isValid({ recommendation: { validUntilMs, decidedAtMs } }: BookEntry, nowMs: number): boolean {
+    return nowMs <= validUntilMs && decidedAtMs - nowMs <= this.#rules.staleAfterSeconds * 1e3;
   }
 
   /** Decides every wish of a plan, writes the decisions down and puts them in force. */
-  async takePlan({ header, wishes, rejected }: ReadPlan): Promise<void> {
+  async takePlan({ header, wishes }: ReadPlan): Promise<void> {
     const nowMs = this.#clock.nowMs();
-    const refusals = new Map<string, Refusal>();
-    const decided = await mapInSlices(
-      wishes,
-      (wish) => {
-        const previous = this.book.get(wish.namespace, wish.service)?.record;
-        const decision = decide(wish, header, previous, this.#rules, nowMs);
-        return "record" in decision ? bookEntry(decision.record) : decision.refusal;
-      },
-      () => this.#clock.monotonicMs(),
-    );
-    const entries: BookEntry[] = [];
-    for (const decision of decided) {
-      if ("step" in decision) {
-        refusals.set(bookKey(decision.namespace, decision.service), decision);
-        this.#counter.guardRefusal(decision.step);
-      } else {
-        entries.push(decision);
-        for (const { step } of decision.record.actions) this.#counter.guardAction(step);
-      }
+    const draft: PlanDraft = { entries: new Map(), refusals: new Map() };
+    const take = (value: unknown): void => this.#take(value, header, nowMs, draft);
+    await forEachInSlices(wishes, take, () => this.#clock.monotonicMs());
+    for (const { step } of draft.refusals.values()) {
+      if (step !== CONTRACT) this.#counter.guardRefusal(step);
     }
-    for (const { namespace, service, reason } of rejected) {
-      this.#counter.wishRejected();
-      if (namespace === undefined || service === undefined) continue;
-      refusals.set(bookKey(namespace, service), { namespace, service, step: "contract", reason });
+    for (const { guard } of draft.entries.values()) {
+      for (const { step } of guard) this.#counter.guardAction(step);
     }
-    await this.#keeper.save(this.#stateAfter(entries), DISK_PATIENCE_MS);
-    this.book.put(entries);
-    this.#refusals = refusals;
-    this.#forget(wishes, nowMs);
+    await this.#keeper.save(this.#stateAfter(draft), DISK_PATIENCE_MS);
+    this.book.put(draft.entries.values());
+    this.#refusals = draft.refusals;
+    this.#forget(draft, nowMs);
     this.#onChange();
   }
 
-  #stateAfter(entries: readonly BookEntry[]): string[] {
-    const state = new Map<string, string>();
-    for (const { record, json } of this.book.entries())
-      state.set(bookKey(record.namespace, record.service), json);
-    for (const { record, json } of entries) state.set(bookKey(record.namespace, record.service), json);
-    return [...state.values()];
+  #take(value: unknown, header: ReadPlan["header"], nowMs: number, draft: PlanDraft): void {
+    const wish = readWish(value);
+    if ("rejected" in wish) {
+      const { namespace, service, reason } = wish.rejected;
+      this.#counter.wishRejected();
+      if (namespace === undefined || service === undefined) return;
+      draft.refusals.set(bookKey(namespace, service), { namespace, service, step: CONTRACT, reason });
+      return;
+    }
+    const { namespace, service } = wish;
+    const key = bookKey(namespace, service);
+    const twin = draft.entries.get(key);
+    if (twin !== undefined) {
+      this.#counter.wishRejected();
+      if (twin.wished.replicas >= wish.allocation.replicas) return;
+    }
+    const before = this.book.get(namespace, service);
+    const previous =
+      before === undefined
+        ? undefined
+        : { final: before.final, decidedAtMs: before.recommendation.decidedAtMs };
+    const decision = decide(wish, header, previous, this.#rules, nowMs);
+    if ("refusal" in decision) {
+      draft.refusals.set(key, decision.refusal);
+    } else {
+      draft.entries.set(key, bookEntry(decision.record));
+      draft.refusals.delete(key);
+    }
+  }
+
+  #stateAfter({ entries }: PlanDraft): string[] {
+    const state: string[] = [];
+    for (const { recommendation, json } of this.book.entries()) {
+      if (!entries.has(bookKey(recommendation.namespace, recommendation.service))) state.push(json);
+    }
+    for (const { json } of entries.values()) state.push(json);
+    return state;
   }
 
   /** A service that left the plan is served until its decision expires: the plan may have left it out by mistake. */
-  #forget(wishes: ReadPlan["wishes"], nowMs: number): void {
-    const planned = new Set(wishes.map(({ namespace, service }) => bookKey(namespace, service)));
-    this.book.forget(
-      ({ record }) => nowMs > record.validUntilMs && !planned.has(bookKey(record.namespace, record.service)),
-    );
+  #forget({ entries, refusals }: PlanDraft, nowMs: number): void {
+    this.book.forget(({ recommendation }) => {
+      const key = bookKey(recommendation.namespace, recommendation.service);
+      return nowMs > recommendation.validUntilMs && !entries.has(key) && !refusals.has(key);
+    });
   }
+}
+
+/** What a plan comes to, by service. */
+interface PlanDraft {
+  readonly entries: Map<string, BookEntry>;
+  readonly refusals: Map<string, Refusal>;
 }

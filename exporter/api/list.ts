@@ -33,14 +33,14 @@ export function recommendationList(
 }
 
 function served(entry: BookEntry, recommender: Recommender, nowMs: number): ServedRecommendation {
-  const { record, recommendation } = entry;
-  const { refusal } = recommender.find(record.namespace, record.service);
+  const { recommendation, wished, guard } = entry;
+  const { refusal } = recommender.find(recommendation.namespace, recommendation.service);
   return {
     ...recommendation,
-    ageSeconds: Math.max(0, nowMs - record.decidedAtMs) / 1e3,
+    ageSeconds: Math.max(0, nowMs - recommendation.decidedAtMs) / 1e3,
     valid: recommender.isValid(entry, nowMs),
-    wished: record.wish.allocation,
-    guard: record.actions.map(({ step, reason }) => ({ step, reason })),
+    wished,
+    guard,
     ...(refusal === undefined ? {} : { refused: `${refusal.step}: ${refusal.reason}`.slice(0, 1_000) }),
   };
 }

@@ -30,20 +30,21 @@ export function answer(request: ScalerRequest, source: AnswerSource, nowMs: numb
   if (entry === undefined)
     return unavailable(`no decision for ${name} yet: ${unknownBecause(refusal, source)}`);
 
+  const decided = entry.recommendation;
   const application = metadataValue(request, "application", "applicationFromEnv");
-  if (application !== undefined && application !== entry.record.application) {
+  if (application !== undefined && application !== decided.application) {
     return unavailable(
-      `${name} belongs to application '${entry.record.application}', not '${quotable(application)}': correct the trigger metadata`,
+      `${name} belongs to application '${decided.application}', not '${quotable(application)}': correct the trigger metadata`,
     );
   }
   if (!source.isValid(entry, nowMs)) {
-    const ageSeconds = Math.round(Math.max(0, nowMs - entry.record.decidedAtMs) / 1e3);
+    const ageSeconds = Math.round(Math.max(0, nowMs - decided.decidedAtMs) / 1e3);
     const why = refusal === undefined ? source.predictorProblem() : `${refusal.step}: ${refusal.reason}`;
     return unavailable(
       `the last decision for ${name} is ${ageSeconds} s old and no longer valid: ${why ?? "the predictor plans without it"}`,
     );
   }
-  const { replicas } = entry.record.final;
+  const { replicas } = entry.final;
   if (!Number.isSafeInteger(replicas) || replicas < 0) return unavailable(`no usable number for ${name}`);
   return { replicas };
 }

@@ -108,7 +108,7 @@ export class PlanSource {
   }
 
   async #take(body: string): Promise<void> {
-    const plan = await readPlan(body, `plan from ${this.#client.address}`, () => this.#clock.monotonicMs());
+    const plan = readPlan(body, `plan from ${this.#client.address}`);
     this.#refuseOldPlans(plan.header);
     await this.#listener.onPlan(plan);
     this.#status = { ...this.#status, plan: plan.header };

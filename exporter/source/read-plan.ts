@@ -1,13 +1,11 @@
 import { z } from "zod";
 import { Plan, Wish } from "@tradewind/core/contract/plan.ts";
 import { parseJsonWith } from "@tradewind/core/config.ts";
-import { mapInSlices } from "./slices.ts";
 
-/** A plan whose wishes were checked one by one: a bad one costs its own service a decision, not all of them. */
+/** A plan whose wishes are still to be read, see {@link readWish}: a bad one costs its own service a decision, not all. */
 export interface ReadPlan {
   readonly header: Omit<Plan, "wishes">;
-  readonly wishes: Wish[];
-  readonly rejected: readonly RejectedWish[];
+  readonly wishes: readonly unknown[];
 }
 
 export interface RejectedWish {
@@ -21,35 +19,16 @@ const Envelope = Plan.extend({ wishes: z.array(z.unknown()).max(10_000) });
 const Named = Wish.pick({ namespace: true, service: true }).loose();
 
 /**
- * Reads the body of `GET /v1/plan`.
+ * Reads the body of `GET /v1/plan` but for its wishes.
  * @throws TradewindError when it is not a plan at all
  */
-export async function readPlan(text: string, what: string, monotonicMs: () => number): Promise<ReadPlan> {
+export function readPlan(text: string, what: string): ReadPlan {
   const { wishes, ...header } = parseJsonWith(Envelope, text, what);
-  const read = await mapInSlices(wishes, readWish, monotonicMs);
-  const good = new Map<string, Wish>();
-  const rejected: RejectedWish[] = [];
-  for (const wish of read) {
-    if ("rejected" in wish) {
-      rejected.push(wish.rejected);
-      continue;
-    }
-    const key = `${wish.namespace}\n${wish.service}`;
-    const twin = good.get(key);
-    if (twin !== undefined) {
-      const { namespace, service } = wish;
-      rejected.push({
-        namespace,
-        service,
-        reason: "the plan names the service twice; the larger wish counts",
-      });
-    }
-    if (twin === undefined || twin.allocation.replicas < wish.allocation.replicas) good.set(key, wish);
-  }
-  return { header, wishes: [...good.values()], rejected };
+  return { header, wishes };
 }
 
-function readWish(value: unknown): Wish | { rejected: RejectedWish } {
+/** Reads one wish of a plan. */
+export function readWish(value: unknown): Wish | { readonly rejected: RejectedWish } {
   const parsed = Wish.safeParse(value);
   if (parsed.success) return parsed.data;
   const named = Named.safeParse(value);

@@ -3,22 +3,20 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 const SLICE_MS = 0.5;
 
 /**
- * Maps a long list in slices of half a millisecond with a turn of the event loop between them, so that answers on the
- * gRPC port do not wait for a plan of thousands of services.
+ * Goes through a long list in slices of half a millisecond with a turn of the event loop between them, so that answers
+ * on the gRPC port do not wait for a plan of thousands of services.
  */
-export async function mapInSlices<In, Out>(
-  items: readonly In[],
-  map: (item: In) => Out,
+export async function forEachInSlices<Item>(
+  items: Iterable<Item>,
+  visit: (item: Item) => void,
   monotonicMs: () => number,
-): Promise<Out[]> {
-  const results: Out[] = [];
+): Promise<void> {
   let sliceEndMs = monotonicMs() + SLICE_MS;
   for (const item of items) {
     if (monotonicMs() >= sliceEndMs) {
       await nextTurn();
       sliceEndMs = monotonicMs() + SLICE_MS;
     }
-    results.push(map(item));
+    visit(item);
   }
-  return results;
 }

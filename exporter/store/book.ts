@@ -1,18 +1,29 @@
-import type { DecisionRecord, Recommendation } from "@tradewind/core/contract/recommendation.ts";
+import type { Allocation } from "@tradewind/core/contract/plan.ts";
+import type {
+  DecisionRecord,
+  Recommendation,
+  ServedRecommendation,
+} from "@tradewind/core/contract/recommendation.ts";
 import { recommendationOf } from "../recommendation.ts";
 
-/** The decision in force for one service. */
+/**
+ * The decision in force for one service, small enough that thousands fit: what is served, ready to serve, and the
+ * whole record as JSON, which goes to disk and out by HTTP as it is.
+ */
 export interface BookEntry {
   readonly recommendation: Recommendation;
-  readonly record: DecisionRecord;
-  /** The record as JSON, written once: it goes to disk and out by HTTP as it is. */
+  readonly final: Allocation;
+  readonly wished: Allocation;
+  readonly guard: ServedRecommendation["guard"];
   readonly json: string;
 }
 
 export interface BookLimits {
-  /** Replaced decisions kept in all. */
+  /** Decisions replaced last that can be asked for by id, whether their numbers changed or not. */
+  readonly recent: number;
+  /** Decisions replaced by other numbers, kept in all. */
   readonly history: number;
-  /** Replaced decisions kept of one service. */
+  /** The same of one service. */
   readonly historyPerService: number;
 }
 
@@ -20,12 +31,21 @@ export interface BookLimits {
 export const bookKey = (namespace: string, service: string): string => `${namespace}\n${service}`;
 
 export function bookEntry(record: DecisionRecord): BookEntry {
-  return { record, recommendation: recommendationOf(record), json: JSON.stringify(record) };
+  return {
+    recommendation: recommendationOf(record),
+    final: record.final,
+    wished: record.wish.allocation,
+    guard: record.actions.map(({ step, reason }) => ({ step, reason })),
+    json: JSON.stringify(record),
+  };
 }
 
+const keyOf = ({ recommendation }: BookEntry): string =>
+  bookKey(recommendation.namespace, recommendation.service);
+
 /**
- * The decisions in force, one per service, and a bounded number of the decisions before them. Only those whose
- * numbers were replaced by others are kept in the history, so that it reaches back as far as it can.
+ * The decisions in force, one per service, and a bounded number of the decisions before them. The history of a
+ * service holds only those whose numbers were replaced by others, so that it reaches back as far as it can.
  */
 export class DecisionBook {
   readonly #limits: BookLimits;
@@ -33,9 +53,11 @@ export class DecisionBook {
   readonly #byId = new Map<string, BookEntry>();
   /** Replaced decisions by id, oldest first. */
   readonly #history = new Map<string, { readonly key: string; readonly json: string }>();
+  /** The last replaced decisions by id, oldest first. */
+  readonly #recent = new Map<string, string>();
   readonly #historyOfService = new Map<string, string[]>();
 
-  constructor(limits: BookLimits = { history: 5_000, historyPerService: 20 }) {
+  constructor(limits: BookLimits = { recent: 1_000, history: 5_000, historyPerService: 20 }) {
     this.#limits = limits;
   }
 
@@ -55,20 +77,25 @@ export class DecisionBook {
   /** Puts decisions in force, all at once. */
   put(entries: Iterable<BookEntry>): void {
     for (const entry of entries) {
-      const key = bookKey(entry.record.namespace, entry.record.service);
+      const key = keyOf(entry);
       const replaced = this.#current.get(key);
       if (replaced !== undefined) {
-        this.#byId.delete(replaced.record.id);
-        if (numbersDiffer(replaced.record, entry.record)) this.#remember(key, replaced);
+        this.#byId.delete(replaced.recommendation.decisionId);
+        this.#recent.set(replaced.recommendation.decisionId, replaced.json);
+        if (numbersDiffer(replaced, entry)) this.#remember(key, replaced);
       }
       this.#current.set(key, entry);
-      this.#byId.set(entry.record.id, entry);
+      this.#byId.set(entry.recommendation.decisionId, entry);
+    }
+    for (const id of this.#recent.keys()) {
+      if (this.#recent.size <= this.#limits.recent) break;
+      this.#recent.delete(id);
     }
   }
 
   /** A decision record as JSON, current or replaced. */
   json(id: string): string | undefined {
-    return this.#byId.get(id)?.json ?? this.#history.get(id)?.json;
+    return this.#byId.get(id)?.json ?? this.#recent.get(id) ?? this.#history.get(id)?.json;
   }
 
   /** Records of one service, newest first, the one in force included. */
@@ -80,13 +107,13 @@ export class DecisionBook {
     return current === undefined ? earlier : [current.json, ...earlier];
   }
 
-  /** Drops the services for which `isGone` holds, with their history. @returns how many */
+  /** Drops the services for which `isGone` holds, with their history of changes. @returns how many */
   forget(isGone: (entry: BookEntry) => boolean): number {
     let dropped = 0;
     for (const [key, entry] of this.#current) {
       if (!isGone(entry)) continue;
       this.#current.delete(key);
-      this.#byId.delete(entry.record.id);
+      this.#byId.delete(entry.recommendation.decisionId);
       for (const id of this.#historyOfService.get(key) ?? []) this.#history.delete(id);
       this.#historyOfService.delete(key);
       dropped += 1;
@@ -94,11 +121,11 @@ export class DecisionBook {
     return dropped;
   }
 
-  #remember(key: string, { record, json }: BookEntry): void {
+  #remember(key: string, { recommendation, json }: BookEntry): void {
     const ids = this.#historyOfService.get(key) ?? [];
     this.#historyOfService.set(key, ids);
-    ids.push(record.id);
-    this.#history.set(record.id, { key, json });
+    ids.push(recommendation.decisionId);
+    this.#history.set(recommendation.decisionId, { key, json });
     if (ids.length > this.#limits.historyPerService) this.#history.delete(ids.shift() ?? "");
     for (const [id, oldest] of this.#history) {
       if (this.#history.size <= this.#limits.history) break;
@@ -109,11 +136,11 @@ export class DecisionBook {
   }
 }
 
-function numbersDiffer(a: DecisionRecord, b: DecisionRecord): boolean {
+function numbersDiffer(a: BookEntry, b: BookEntry): boolean {
   return (
     a.final.replicas !== b.final.replicas ||
     a.final.cpuCores !== b.final.cpuCores ||
     a.final.memoryBytes !== b.final.memoryBytes ||
-    a.actions.map(({ step }) => step).join() !== b.actions.map(({ step }) => step).join()
+    a.guard.map(({ step }) => step).join() !== b.guard.map(({ step }) => step).join()
   );
 }

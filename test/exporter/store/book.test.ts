@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import { decide } from "@tradewind/exporter/decide.ts";
 import { bookEntry, DecisionBook } from "@tradewind/exporter/store/book.ts";
 import type { BookEntry } from "@tradewind/exporter/store/book.ts";
@@ -15,7 +16,7 @@ function entryOf(service: string, sequence: number, replicas = sequence): BookEn
 }
 
 const replicasOf = (jsons: readonly string[]): number[] =>
-  jsons.map((json) => (JSON.parse(json) as BookEntry["record"]).final.replicas);
+  jsons.map((json) => (JSON.parse(json) as DecisionRecord).final.replicas);
 
 describe("the decision book", () => {
   it("finds the decision in force by service and by id, and keeps the replaced ones, newest first", () => {
@@ -24,8 +25,8 @@ describe("the decision book", () => {
     book.put([first]);
     book.put([second]);
     expect(book.get("shop", "search")).toBe(second);
-    expect(book.json(first.record.id)).toBe(first.json);
-    expect(book.json(second.record.id)).toBe(second.json);
+    expect(book.json(first.recommendation.decisionId)).toBe(first.json);
+    expect(book.json(second.recommendation.decisionId)).toBe(second.json);
     expect(book.historyJson("shop", "search")).toEqual([second.json, first.json]);
     expect([book.get("shop", "rate"), book.json("nothing"), book.historyJson("shop", "rate")]).toEqual([
       undefined,
@@ -43,7 +44,7 @@ describe("the decision book", () => {
   });
 
   it("is bounded: per service and in all, the oldest go first", () => {
-    const book = new DecisionBook({ history: 6, historyPerService: 3 });
+    const book = new DecisionBook({ recent: 0, history: 6, historyPerService: 3 });
     for (let sequence = 1; sequence <= 10; sequence += 1)
       book.put([entryOf("a", sequence), entryOf("b", sequence)]);
     expect(replicasOf(book.historyJson("shop", "a"))).toEqual([10, 9, 8, 7]);
@@ -54,21 +55,36 @@ describe("the decision book", () => {
     expect(replicasOf(book.historyJson("shop", "b"))).toEqual([10, 9, 8, 7]);
   });
 
+  it("finds the last replaced decisions by id even when their numbers stayed the same", () => {
+    const book = new DecisionBook({ recent: 2, history: 0, historyPerService: 0 });
+    const entries = [1, 2, 3, 4].map((sequence) => entryOf("search", sequence, 5));
+    for (const entry of entries) book.put([entry]);
+    expect(entries.map(({ recommendation }) => book.json(recommendation.decisionId) !== undefined)).toEqual([
+      false,
+      true,
+      true,
+      true,
+    ]);
+  });
+
   it("forgets a service with everything about it", () => {
-    const book = new DecisionBook();
+    const book = new DecisionBook({ recent: 0, history: 100, historyPerService: 20 });
     const [first, second] = [entryOf("search", 1), entryOf("search", 2)];
     book.put([first, entryOf("rate", 1)]);
     book.put([second]);
-    expect(book.forget(({ record }) => record.service === "search")).toBe(1);
+    expect(book.forget(({ recommendation }) => recommendation.service === "search")).toBe(1);
     expect(book.size).toBe(1);
-    expect([first, second].map(({ record }) => book.json(record.id))).toEqual([undefined, undefined]);
+    expect([first, second].map(({ recommendation }) => book.json(recommendation.decisionId))).toEqual([
+      undefined,
+      undefined,
+    ]);
   });
 
   it("treats prototype names like any other", () => {
     const book = new DecisionBook();
     expect(book.get("shop", "__proto__")).toBeUndefined();
     book.put([entryOf("__proto__", 1)]);
-    expect(book.get("shop", "__proto__")?.record.final.replicas).toBe(1);
+    expect(book.get("shop", "__proto__")?.final.replicas).toBe(1);
     expect(book.get("shop", "constructor")).toBeUndefined();
   });
 });

@@ -1,0 +1,181 @@
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { z } from "zod";
+import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
+import { planFor } from "./plan.ts";
+
+const OBJECTS = 5_000;
+const STEADY_PER_SECOND = 1_000;
+const CALLS_IN_FLIGHT = 64;
+/** A predictor plans once a window. */
+const PLAN_EVERY_MS = 15_000;
+/** Linux counts CPU time in hundredths of a second for user space. */
+const CLOCK_TICKS_PER_SECOND = 100;
+
+const LoadResult = z.object({
+  calls: z.number(),
+  failed: z.number(),
+  seconds: z.number(),
+  p50Ms: z.number(),
+  p99Ms: z.number(),
+  maxMs: z.number(),
+});
+type LoadResult = z.infer<typeof LoadResult>;
+
+/**
+ * A real exporter process with state on disk, a predictor that plans 5,000 services anew every 15 s, and a client in a
+ * process of its own that asks GetMetrics for random ScaledObjects over loopback. `requestsPerSecond`, `p50Ms` and
+ * `p99Ms` are of the steady load as the client sees it, plans, writes and garbage collection included;
+ * `rpcPerSecondPerCore` is calls per second of the exporter's own CPU time under full load; `rssBytes` is the most
+ * resident memory the exporter had.
+ */
+export const benchmark: Benchmark = {
+  summary: "GetMetrics latency at 1,000 RPC/s with 5,000 ScaledObjects, RPC/s per core and memory",
+  run,
+};
+
+async function run({ seed, quick, progress }: BenchmarkOptions): Promise<Record<string, unknown>> {
+  const steadySeconds = quick ? 4 : 45;
+  const fullSeconds = quick ? 2 : 15;
+  await using undo = new AsyncDisposableStack();
+  const state = await mkdtemp(join(tmpdir(), "tradewind-bench-scaler-"));
+  undo.defer(() => rm(state, { recursive: true, force: true }));
+  const predictor = await servePlans(seed);
+  undo.defer(predictor.stop);
+  const exporter = await startExporterProcess(predictor.url, state);
+  undo.defer(exporter.stop);
+  await exporter.decided(OBJECTS);
+
+  const job = { address: exporter.grpc, objects: OBJECTS, seed };
+  progress(`steady: ${STEADY_PER_SECOND} GetMetrics per second for ${steadySeconds} s`);
+  const steady = await load(
+    { ...job, seconds: steadySeconds, perSecond: STEADY_PER_SECOND },
+    () => undefined,
+  );
+  progress(`  ${describe(steady)}`);
+  progress(`full: ${CALLS_IN_FLIGHT} calls in flight for ${fullSeconds} s`);
+  let cpuAtStart = 0;
+  const full = await load({ ...job, seconds: fullSeconds, inFlight: CALLS_IN_FLIGHT }, () => {
+    cpuAtStart = cpuSeconds(exporter.pid);
+  });
+  const cpu = cpuSeconds(exporter.pid) - cpuAtStart;
+  progress(`  ${describe(full)}, ${cpu.toFixed(1)} s of CPU`);
+  const failed = steady.failed + full.failed;
+  if (failed > 0) throw new Error(`${failed} calls failed: the figures would say nothing`);
+  return {
+    objects: OBJECTS,
+    requestsPerSecond: Math.round(steady.calls / steady.seconds),
+    p50Ms: round(steady.p50Ms),
+    p99Ms: round(steady.p99Ms),
+    rpcPerSecondPerCore: Math.round(full.calls / cpu),
+    rssBytes: peakResidentBytes(exporter.pid),
+  };
+}
+
+const round = (ms: number): number => Math.round(ms * 1e3) / 1e3;
+const describe = ({ calls, seconds, p50Ms, p99Ms, maxMs }: LoadResult): string =>
+  `${calls} calls in ${seconds.toFixed(1)} s, p50 ${round(p50Ms)} ms, p99 ${round(p99Ms)} ms, slowest ${round(maxMs)} ms`;
+
+/** Serves a plan that is made anew once a window, with an entity tag as the predictor has. */
+async function servePlans(seed: number): Promise<{ url: string; stop: () => Promise<void> }> {
+  const startedAtMs = Date.now();
+  let made = { sequence: -1, body: "" };
+  const server = createServer((request, response) => {
+    const sequence = Math.floor((Date.now() - startedAtMs) / PLAN_EVERY_MS);
+    const tag = `"${sequence}"`;
+    if (request.headers["if-none-match"] === tag) {
+      response.writeHead(304).end();
+      return;
+    }
+    if (made.sequence !== sequence) {
+      made = { sequence, body: JSON.stringify(planFor(OBJECTS, sequence, startedAtMs, seed)) };
+    }
+    response.writeHead(200, { "content-type": "application/json", etag: tag }).end(made.body);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    stop: async () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+const Ready = z.object({ addresses: z.object({ http: z.string(), grpc: z.string() }) });
+
+async function startExporterProcess(predictor: string, state: string) {
+  const cli = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
+  const listen = ["--listen", "127.0.0.1:0", "--grpc-listen", "127.0.0.1:0"];
+  const child = spawn(
+    process.execPath,
+    [cli, "exporter", ...listen, "--predictor", predictor, "--state", state, "--log-level", "warn"],
+    { stdio: ["ignore", "pipe", "inherit"] },
+  );
+  const { addresses } = Ready.parse(JSON.parse(await firstLine(child)));
+  return {
+    pid: child.pid ?? 0,
+    grpc: addresses.grpc,
+    stop: async () => {
+      const exited = once(child, "exit");
+      child.kill("SIGTERM");
+      await exited;
+    },
+    decided: async (services: number): Promise<void> => {
+      for (let attempt = 0; attempt < 100; attempt += 1) {
+        const response = await fetch(`${addresses.http}/v1/recommendations`);
+        const { recommendations } = (await response.json()) as { recommendations: unknown[] };
+        if (recommendations.length === services) return;
+        await new Promise((resolve) => setTimeout(resolve, 200));
+      }
+      throw new Error("the exporter did not take up the plan");
+    },
+  };
+}
+
+async function firstLine(child: ChildProcess): Promise<string> {
+  if (child.stdout === null) throw new Error("the process has no standard output");
+  const lines = createInterface(child.stdout);
+  const [line] = (await Promise.race([
+    once(lines, "line"),
+    once(child, "exit").then(() => {
+      throw new Error("the process ended before it was ready");
+    }),
+  ])) as [string];
+  return line;
+}
+
+async function load(job: object, onWarm: () => void): Promise<LoadResult> {
+  const script = fileURLToPath(new URL("load.ts", import.meta.url));
+  const child = spawn(process.execPath, [script, JSON.stringify(job)], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let last = "";
+  for await (const line of createInterface(child.stdout)) {
+    if (line === "warm") onWarm();
+    last = line;
+  }
+  return LoadResult.parse(JSON.parse(last));
+}
+
+function cpuSeconds(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
+    .replace(/^.*\) /s, "")
+    .split(" ");
+  return (Number(fields[11]) + Number(fields[12])) / CLOCK_TICKS_PER_SECOND;
+}
+
+function peakResidentBytes(pid: number): number {
+  const [, kibibytes] = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+  return Number(kibibytes) * 1024;
+}

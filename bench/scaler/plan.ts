@@ -1,0 +1,49 @@
+import { PLAN_SCHEMA } from "@tradewind/core/contract/plan.ts";
+import type { Plan, Wish } from "@tradewind/core/contract/plan.ts";
+import { seededRng } from "@tradewind/core/rng.ts";
+
+export const NAMESPACE = "bench";
+export const serviceName = (index: number): string => `service-${index}`;
+
+/** A plan for many services as a predictor would make it now: every wish with its evidence and its bounds. */
+export function planFor(services: number, sequence: number, startedAtMs: number, seed: number): Plan {
+  const rng = seededRng(seed + sequence);
+  const nowMs = Date.now();
+  return {
+    schema: PLAN_SCHEMA,
+    application: "bench",
+    namespace: NAMESPACE,
+    sequence,
+    predictorStartedAtMs: startedAtMs,
+    plannedAtMs: nowMs,
+    policy: "queue",
+    policyReason: "benchmark",
+    objective: { percentile: 0.95, seconds: 0.2 },
+    measuredLatencySeconds: 0.18,
+    wishes: Array.from({ length: services }, (_, index) => wishFor(index, nowMs, rng())),
+  };
+}
+
+function wishFor(index: number, nowMs: number, u: number): Wish {
+  return {
+    namespace: NAMESPACE,
+    service: serviceName(index),
+    allocation: { replicas: 1 + Math.floor(u * 20), cpuCores: 0.6, memoryBytes: 300e6 },
+    policy: "queue",
+    reason: "share of the estimated queue within the pod budget of the application",
+    confidence: 0.7,
+    latencyBeforeSeconds: 0.15 + u / 10,
+    latencyAfterSeconds: 0.12 + u / 10,
+    evidence: { meanLatency: u, meanViolation: u / 2, tailViolation: u / 3, share: u, queueLittle: 10 * u },
+    inputs: { windowHash: "0123456789abcdef", windowEndMs: nowMs - 1_000 },
+    observed: { replicasReady: 5, replicasWanted: 5, lastStartedAtMs: nowMs - 3_600_000, complete: true },
+    bounds: {
+      minReplicas: 1,
+      maxReplicas: 30,
+      cpuMinCores: 0.1,
+      cpuMaxCores: 4,
+      memoryMinBytes: 64e6,
+      memoryMaxBytes: 4e9,
+    },
+  };
+}
