@@ -11,7 +11,7 @@ import type { Course } from "./remember.ts";
 import type { Targets } from "./target.ts";
 import { judge } from "./verdict.ts";
 import type { Verdict } from "./verdict.ts";
-import { toWish } from "./wish.ts";
+import { flowFacts, toWish } from "./wish.ts";
 
 /** What one rung decides. */
 interface RungDecision {
@@ -35,7 +35,7 @@ export function decide(inputs: PolicyInputs): PolicyOutcome {
   const observations = observe(context);
   const rung = climb(inputs, context, observations, verdict);
   const windowHash = contentHash(windowSet);
-  const facts = { context, verdict, windowHash, objective, course: rung.course };
+  const facts = { context, verdict, windowHash, objective, course: rung.course, ...flowFacts(verdict) };
   const wishes = observations.flatMap((observation) => {
     const target = rung.targets.get(observation.service);
     return target === undefined ? [] : [toWish(observation, target, facts)];

@@ -12,12 +12,29 @@ export interface DecisionFacts {
   readonly objective: FlowObjective;
   readonly windowHash: string;
   readonly course: Course;
+  /** p95 of the slowest flow through each service, seconds. */
+  readonly slowestFlowSeconds: ReadonlyMap<string, number>;
+  /** Calls of all flows. */
+  readonly calls: number;
+}
+
+/** What {@link toWish} needs of the flows, once for all services. */
+export function flowFacts(verdict: Verdict): Pick<DecisionFacts, "slowestFlowSeconds" | "calls"> {
+  const slowest = new Map<string, number>();
+  let calls = 0;
+  for (const { flow } of verdict.flows) {
+    calls += flow.latency.count;
+    for (const service of flow.services) {
+      slowest.set(service, Math.max(slowest.get(service) ?? 0, flow.latency.p95Seconds));
+    }
+  }
+  return { slowestFlowSeconds: slowest, calls };
 }
 
 export function toWish(observation: Observation, target: Target, facts: DecisionFacts): Wish {
   const { spec, window, service } = observation;
   const { application, windowSet } = facts.context;
-  const latencyBeforeSeconds = slowestFlowSeconds(service, facts.verdict);
+  const latencyBeforeSeconds = facts.slowestFlowSeconds.get(service);
   return {
     namespace: application.namespace,
     service,
@@ -54,15 +71,6 @@ function isComplete({ window, queue }: Observation): boolean {
   );
 }
 
-function slowestFlowSeconds(service: string, verdict: Verdict): number | undefined {
-  let slowest: number | undefined;
-  for (const { flow } of verdict.flows) {
-    if (!flow.services.includes(service)) continue;
-    slowest = Math.max(slowest ?? 0, flow.latency.p95Seconds);
-  }
-  return slowest;
-}
-
 /** Calls at which latency is believed half. */
 const HALF_BELIEVED_CALLS = 20;
 
@@ -70,14 +78,13 @@ const HALF_BELIEVED_CALLS = 20;
  * How much of what the policy needs was measured, in [0, 1]: 0 for hold, the measured share of the pods for the reactive
  * floor, that times n/(n + 20) with n calls for queue balancing. Not a probability.
  */
-function confidence(observation: Observation, { policy }: Target, { verdict }: DecisionFacts): number {
+function confidence(observation: Observation, { policy }: Target, { calls }: DecisionFacts): number {
   if (policy === "hold") return 0;
   if (policy === "static") return 1;
   const { demand, readyReplicas } = observation;
   const measured =
     demand === undefined ? 0 : Math.min(1, demand.podsMeasured / Math.max(1, readyReplicas ?? 1));
   if (policy === "reactive") return measured;
-  const calls = verdict.flows.reduce((sum, { flow }) => sum + flow.latency.count, 0);
   return ((0.5 + 0.5 * measured) * calls) / (calls + HALF_BELIEVED_CALLS);
 }
 

@@ -122,6 +122,19 @@ describe("a missed objective", () => {
     expect(wish(outcome, "backend").latencyBeforeSeconds).toBe(0.6);
   });
 
+  it("comes to the numbers of the worked example in docs/policies.md", () => {
+    const set = twoServices({ podUsageCores: 0.6, ownSeconds: 0.2 }, 0.6);
+    const outcome = decide(inputs(set));
+    expect(wish(outcome, "frontend").evidence["queueFlower"]).toBeCloseTo(0.262, 3);
+    expect(wish(outcome, "backend").evidence).toMatchObject({
+      needReplicas: 2,
+      tailOverObjective: 0.6 / 0.2,
+    });
+    expect(wish(outcome, "backend").evidence["queueFlower"]).toBeCloseTo(0.738, 3);
+    expect(wish(outcome, "backend").evidence["backlogRequests"]).toBeCloseTo(0.286, 3);
+    expect(replicas(outcome)).toEqual({ frontend: 2, backend: 4 });
+  });
+
   it("adds in proportion: one pod for a tail a fifth over, as many again for twice the objective", () => {
     const many = { replicas: 10, podUsageCores: 0.6, ownSeconds: 0.2 };
     expect(replicas(decide(inputs(twoServices(many, 0.25))))["backend"]).toBe(13);

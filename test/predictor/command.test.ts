@@ -1,0 +1,80 @@
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { afterEach, describe, expect, it } from "vitest";
+import { waitUntil } from "../wait-until.ts";
+import { RunningApplication } from "./running-application.ts";
+
+const PROGRAM = fileURLToPath(new URL("process.ts", import.meta.url));
+const children: ChildProcess[] = [];
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill("SIGKILL");
+});
+
+interface Run {
+  readonly child: ChildProcess;
+  readonly out: () => string;
+  readonly err: () => string;
+}
+
+function run(...flags: string[]): Run {
+  const child = spawn(process.execPath, [PROGRAM, "predictor", ...flags], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  children.push(child);
+  let out = "";
+  let err = "";
+  child.stdout.on("data", (chunk: Buffer) => (out += chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => (err += chunk.toString()));
+  return { child, out: () => out, err: () => err };
+}
+
+describe("tradewind predictor", () => {
+  it.each(["SIGTERM", "SIGINT"] as const)(
+    "prints one ready line, logs to stderr, and ends with 0 on %s",
+    async (signal) => {
+      const application = await RunningApplication.start();
+      const listen = ["--listen", "127.0.0.1:0", "--otlp-listen", "127.0.0.1:0"];
+      const sources = ["--agents", application.agent.url, "--workloads", application.workloads];
+      const { child, out, err } = run(
+        "--config",
+        application.config,
+        ...listen,
+        ...sources,
+        "--window",
+        "2s",
+      );
+      await waitUntil(() => out().endsWith("\n"));
+      const ready: unknown = JSON.parse(out());
+      expect(ready).toEqual({
+        process: "predictor",
+        ready: true,
+        addresses: {
+          http: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/) as string,
+          otlp: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/) as string,
+        },
+      });
+      child.kill(signal);
+      await waitUntil(() => child.exitCode !== null);
+      expect(child.exitCode).toBe(0);
+      expect(out().split("\n")).toHaveLength(2);
+      expect(err()).toContain("the predictor is up");
+      await application.stop();
+    },
+  );
+
+  it("ends with 1 and says what is wrong with the configuration", async () => {
+    const { child, out, err } = run("--config", "/nowhere.yaml", "--listen", "127.0.0.1:0");
+    await waitUntil(() => child.exitCode !== null);
+    expect(child.exitCode).toBe(1);
+    expect(out()).toBe("");
+    expect(err()).toContain("/nowhere.yaml");
+  });
+
+  it("explains a wrong flag", async () => {
+    const { child, err } = run("--config", "x", "--window", "soon");
+    await waitUntil(() => child.exitCode !== null);
+    expect(child.exitCode).toBe(1);
+    expect(err()).toContain("'soon' is not a duration");
+  });
+});

@@ -1,0 +1,256 @@
+import { execFileSync } from "node:child_process";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { Plan } from "@tradewind/core/contract/plan.ts";
+import { WindowSet } from "@tradewind/core/contract/window.ts";
+import type { Running } from "@tradewind/core/running.ts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { PredictorOptionsInput } from "@tradewind/predictor/options.ts";
+import { PolicyInputs } from "@tradewind/predictor/policy/inputs.ts";
+import { replay } from "@tradewind/predictor/policy/replay.ts";
+import { startPredictor } from "@tradewind/predictor/predictor.ts";
+import { installed } from "../installed.ts";
+import { waitUntil } from "../wait-until.ts";
+import { startFakeAgent } from "./fake-agent.ts";
+import type { FakeAgent } from "./fake-agent.ts";
+import { RunningApplication } from "./running-application.ts";
+
+const promtool = installed("promtool");
+
+function options(
+  application: RunningApplication,
+  more: Partial<PredictorOptionsInput> = {},
+): PredictorOptionsInput {
+  return {
+    config: application.config,
+    listen: "127.0.0.1:0",
+    otlpListen: "127.0.0.1:0",
+    agents: [application.agent.url],
+    workloads: application.workloads,
+    windowSeconds: 1,
+    graceSeconds: 0.2,
+    agentPollMs: 100,
+    agentTimeoutMs: 300,
+    workloadsPollMs: 30,
+    logLevel: "silent",
+    ...more,
+  };
+}
+
+const get = async (running: Running, path: string): Promise<Response> =>
+  fetch(`${running.addresses["http"]}${path}`);
+async function plan(running: Running): Promise<Plan | undefined> {
+  const answer = await get(running, "/v1/plan");
+  const body: unknown = await answer.json();
+  return answer.status === 200 ? Plan.parse(body) : undefined;
+}
+const replicasOf = (made: Plan | undefined): Record<string, number> =>
+  Object.fromEntries((made?.wishes ?? []).map(({ service, allocation }) => [service, allocation.replicas]));
+async function nextPlan(running: Running, fits: (made: Plan) => boolean): Promise<Plan> {
+  let found: Plan | undefined;
+  await waitUntil(async () => {
+    const made = await plan(running);
+    if (made !== undefined && fits(made)) found = made;
+    return found !== undefined;
+  }, 15_000);
+  return found!;
+}
+
+/** Sends traces all the time, so that every window has some. */
+function load(application: RunningApplication, running: Running, totalMs: number): () => void {
+  const timer = setInterval(() => {
+    void application.sendTraces(running.addresses["otlp"]!, 10, totalMs).catch(() => undefined);
+  }, 100);
+  return () => clearInterval(timer);
+}
+
+describe("a predictor with slow requests, an agent and workloads", () => {
+  let application: RunningApplication;
+  let running: Running;
+  let stopLoad: () => void;
+  beforeAll(async () => {
+    application = await RunningApplication.start();
+    application.podUsageCores = 0.45;
+    running = await startPredictor(options(application, { state: application.state }));
+    stopLoad = load(application, running, 250);
+  });
+  afterAll(async () => {
+    stopLoad();
+    await running.stop();
+    await application.stop();
+  });
+
+  it("measures the miss and wishes more of the service where the queue is", async () => {
+    const made = await nextPlan(running, (one) => (replicasOf(one)["geo"] ?? 0) > 2);
+    expect(made.policy).toBe("queue");
+    expect(made.measuredLatencySeconds).toBeCloseTo(0.25, 2);
+    const wish = made.wishes.find(({ service }) => service === "geo")!;
+    expect(wish.allocation.replicas).toBeGreaterThan(2);
+    expect(wish.evidence["cpuDemandCores"]).toBeCloseTo(0.9, 1);
+    expect(wish.observed).toMatchObject({ replicasReady: 2, replicasWanted: 2, complete: true });
+  });
+
+  it("serves the window it decided on, and the inputs that replay the decision bit for bit", async () => {
+    const made = await nextPlan(running, ({ policy }) => policy === "queue");
+    const hash = made.wishes[0]!.inputs.windowHash;
+    const inputs = PolicyInputs.parse(await (await get(running, `/v1/inputs/${hash}`)).json());
+    expect(WindowSet.parse(await (await get(running, "/v1/windows")).json()).endMs).toBeGreaterThanOrEqual(
+      inputs.windowSet.endMs,
+    );
+    expect(JSON.stringify(replay(inputs).plan.wishes)).toBe(JSON.stringify(made.wishes));
+    const { hashes } = (await (await get(running, "/v1/inputs")).json()) as { hashes: string[] };
+    expect(hashes).toContain(hash);
+    expect((await get(running, "/v1/inputs/0123456789abcdef")).status).toBe(404);
+  });
+
+  it("counts plans up by one a window", async () => {
+    const first = await nextPlan(running, () => true);
+    const second = await nextPlan(running, ({ sequence }) => sequence > first.sequence);
+    const endMs = ({ wishes }: Plan): number => wishes[0]!.inputs.windowEndMs;
+    expect(second.sequence - first.sequence).toBe((endMs(second) - endMs(first)) / 1e3);
+    expect(second.predictorStartedAtMs).toBe(first.predictorStartedAtMs);
+  });
+
+  it("shows queues, ages and counts in its metrics", async () => {
+    await nextPlan(running, ({ policy }) => policy === "queue");
+    const text = await (await get(running, "/metrics")).text();
+    expect(text).toMatch(
+      /tradewind_predictor_queue_virtual_ratio\{namespace="default",service="geo"\} 0\.\d+/,
+    );
+    expect(text).toMatch(/tradewind_predictor_queue_own_requests\{namespace="default",service="geo"\} \d/);
+    expect(text).toMatch(/tradewind_predictor_policy_info\{policy="queue",choice="auto"\} 1/);
+    expect(text).toMatch(/tradewind_predictor_spans_total\{result="accepted"\} [1-9]/);
+    expect(text).toMatch(/tradewind_predictor_window_age_seconds \d/);
+    expect(text).toMatch(/tradewind_source_requests_total\{source="127\.0\.0\.1:\d+",kind="agent"\} [1-9]/);
+  });
+
+  it.skipIf(promtool === undefined)("has metrics that promtool finds nothing wrong with", async () => {
+    await nextPlan(running, ({ policy }) => policy === "queue");
+    const text = await (await get(running, "/metrics")).text();
+    expect(execFileSync(promtool!, ["check", "metrics"], { input: text, encoding: "utf8" })).toBe("");
+  });
+
+  it("refuses what it does not know, in words", async () => {
+    const lost = await get(running, "/v2/plan");
+    expect(lost.status).toBe(404);
+    expect(await lost.json()).toMatchObject({ error: { code: "not-found" } });
+    expect((await fetch(`${running.addresses["http"]}/v1/plan`, { method: "POST" })).status).toBe(404);
+  });
+});
+
+describe("a predictor that restarts", () => {
+  it("remembers its wishes, and without data keeps them", async () => {
+    const application = await RunningApplication.start();
+    application.podUsageCores = 0.45;
+    const first = await startPredictor(options(application, { state: application.state }));
+    const stopLoad = load(application, first, 250);
+    const before = replicasOf(await nextPlan(first, (made) => (replicasOf(made)["geo"] ?? 0) > 2));
+    stopLoad();
+    await first.stop();
+
+    await application.writeWorkloads("{");
+    application.agent.answer((_request, response) => response.destroy());
+    const second = await startPredictor(options(application, { state: application.state }));
+    const made = await nextPlan(second, () => true);
+    expect(made.policy).toBe("hold");
+    expect(replicasOf(made)["geo"]).toBeGreaterThanOrEqual(before["geo"]!);
+    expect(Object.keys(replicasOf(made))).toEqual(["frontend", "geo"]);
+    await second.stop();
+    await application.stop();
+  });
+});
+
+describe("a predictor among broken agents", () => {
+  let application: RunningApplication;
+  let running: Running;
+  const agents: FakeAgent[] = [];
+  beforeAll(async () => {
+    application = await RunningApplication.start();
+    for (let index = 0; index < 3; index += 1) agents.push(await startFakeAgent());
+    agents[0]!.answer(() => undefined);
+    agents[1]!.answer((_request, response) => response.end("\u0000garbage"));
+    agents[2]!.answer((_request, response) =>
+      response.end(`{"schema":"tradewind.dev/snapshot/v1","node":${"9".repeat(400)}}`),
+    );
+    running = await startPredictor(
+      options(application, {
+        agents: [...agents.map(({ url }) => url), "http://127.0.0.1:1", application.agent.url],
+      }),
+    );
+  });
+  afterAll(async () => {
+    await running.stop();
+    for (const agent of agents) await agent.stop();
+    await application.stop();
+  });
+
+  it("still plans each window on what the good one says", async () => {
+    const made = await nextPlan(running, ({ policy }) => policy === "reactive");
+    expect(replicasOf(made)).toEqual({ frontend: 1, geo: 2 });
+    const text = await (await get(running, "/metrics")).text();
+    expect(text).toMatch(/tradewind_source_failures_total\{.*failure="bad-reply"\} [1-9]/);
+    expect(text).toMatch(/tradewind_source_failures_total\{.*failure="timeout"\} [1-9]/);
+  });
+
+  it("holds when the good one disappears too, and is back when it is", async () => {
+    application.agent.answer((_request, response) => response.destroy());
+    expect(replicasOf(await nextPlan(running, ({ policy }) => policy === "hold"))).toEqual({
+      frontend: 1,
+      geo: 2,
+    });
+  });
+});
+
+describe("starting a predictor", () => {
+  it("says that it is not ready, and has no plan, until a whole window has closed", async () => {
+    const application = await RunningApplication.start();
+    const running = await startPredictor(options(application, { windowSeconds: 3_600 }));
+    for (const path of ["/v1/plan", "/v1/windows"]) {
+      const early = await get(running, path);
+      expect(early.status).toBe(503);
+      expect(await early.json()).toMatchObject({ error: { code: "no-plan-yet" } });
+    }
+    expect((await get(running, "/readyz")).status).toBe(503);
+    expect((await get(running, "/healthz")).status).toBe(200);
+    expect(await (await get(running, "/metrics")).text()).toContain("tradewind_predictor_build_info");
+    await running.stop();
+    await application.stop();
+  });
+
+  it("keeps the platform's numbers under the static policy", async () => {
+    const application = await RunningApplication.start();
+    const running = await startPredictor(options(application, { policy: "static" }));
+    const stopLoad = load(application, running, 900);
+    const made = await nextPlan(
+      running,
+      ({ measuredLatencySeconds }) => measuredLatencySeconds !== undefined,
+    );
+    expect(made.policy).toBe("static");
+    expect(replicasOf(made)).toEqual({ frontend: 1, geo: 2 });
+    stopLoad();
+    await running.stop();
+    await running.stop();
+    await application.stop();
+  });
+
+  it("fails in words when its address is taken, and leaves nothing behind", async () => {
+    const application = await RunningApplication.start();
+    const squatter = createServer().listen(0, "127.0.0.1");
+    await waitUntil(() => squatter.listening);
+    const { port } = squatter.address() as AddressInfo;
+    const taken = startPredictor(options(application, { listen: `127.0.0.1:${port}` }));
+    await expect(taken).rejects.toThrow(`cannot listen on 127.0.0.1:${port}`);
+    const asked = application.agent.requests();
+    await new Promise((resolve) => {
+      squatter.close(resolve);
+    });
+    expect(application.agent.requests()).toBe(asked);
+    await application.stop();
+  });
+
+  it("fails in words when an option is wrong", async () => {
+    await expect(startPredictor({ config: "x", listen: "localhost" })).rejects.toThrow(
+      "the predictor's options is not valid: listen: must be host:port",
+    );
+  });
+});

@@ -1,0 +1,130 @@
+import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { WORKLOADS_SCHEMA } from "@tradewind/core/contract/workload.ts";
+import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
+import { json, startFakeAgent } from "./fake-agent.ts";
+import type { FakeAgent } from "./fake-agent.ts";
+import { snapshot } from "./sources/snapshots.ts";
+
+/** What surrounds a predictor: a configuration, a workloads file, an agent, and a sender of spans. */
+export class RunningApplication {
+  readonly directory: string;
+  readonly agent: FakeAgent;
+  readonly startedAtMs = Date.now();
+  replicas = { frontend: 1, geo: 2 };
+  /** CPU that each pod uses, in cores. */
+  podUsageCores = 0.3;
+  private traces = 0;
+
+  private constructor(directory: string, agent: FakeAgent) {
+    this.directory = directory;
+    this.agent = agent;
+  }
+
+  static async start(): Promise<RunningApplication> {
+    const directory = await mkdtemp(join(tmpdir(), "tradewind-predictor-"));
+    const application = new RunningApplication(directory, await startFakeAgent());
+    application.agent.answer(json(() => application.snapshot()));
+    await writeFile(
+      application.config,
+      "entry: frontend\nobjective: { milliseconds: 100, windowSeconds: 3 }\n",
+    );
+    await application.writeWorkloads();
+    return application;
+  }
+
+  get config(): string {
+    return join(this.directory, "app.yaml");
+  }
+
+  get workloads(): string {
+    return join(this.directory, "workloads.json");
+  }
+
+  get state(): string {
+    return join(this.directory, "state");
+  }
+
+  async writeWorkloads(text?: string): Promise<void> {
+    await writeFile(`${this.workloads}.new`, text ?? JSON.stringify(this.list()));
+    await rename(`${this.workloads}.new`, this.workloads);
+  }
+
+  /** Sends traces of `GET /` that end now: the frontend calls geo, which takes most of the time. */
+  async sendTraces(otlp: string, count: number, totalMs: number): Promise<void> {
+    const endNs = BigInt(Date.now()) * 1_000_000n;
+    const ns = (ms: number): bigint => BigInt(Math.round(ms * 1e6));
+    const spans = { frontend: [] as object[], geo: [] as object[] };
+    for (let index = 0; index < count; index += 1) {
+      this.traces += 1;
+      const traceId = this.traces.toString(16).padStart(32, "a");
+      const id = (kind: number): string => (this.traces * 16 + kind).toString(16).padStart(16, "b");
+      const span = (kind: number, parent: number | undefined, spanKind: number, inset: number): object => ({
+        traceId,
+        spanId: id(kind),
+        ...(parent !== undefined && { parentSpanId: id(parent) }),
+        name: "GET /",
+        kind: spanKind,
+        startTimeUnixNano: String(endNs - ns(totalMs - inset)),
+        endTimeUnixNano: String(endNs - ns(inset)),
+      });
+      spans.frontend.push(span(1, undefined, 2, 0), span(2, 1, 3, 1));
+      spans.geo.push(span(3, 2, 2, 2));
+    }
+    const resourceSpans = Object.entries(spans).map(([service, list]) => ({
+      resource: { attributes: [{ key: "service.name", value: { stringValue: service } }] },
+      scopeSpans: [{ spans: list }],
+    }));
+    const answer = await fetch(`${otlp}/v1/traces`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ resourceSpans }),
+    });
+    if (!answer.ok) throw new Error(`OTLP answered ${answer.status}`);
+    await answer.arrayBuffer();
+  }
+
+  async stop(): Promise<void> {
+    await this.agent.stop();
+    await rm(this.directory, { recursive: true, force: true });
+  }
+
+  private pods(): { service: string; id: string }[] {
+    return Object.entries(this.replicas).flatMap(([service, count]) =>
+      Array.from({ length: count }, (_, pod) => ({ service, id: `${service}-${pod}` })),
+    );
+  }
+
+  private snapshot(): unknown {
+    const nowMs = Date.now();
+    const usageSecondsTotal = ((nowMs - this.startedAtMs) / 1e3) * this.podUsageCores;
+    return snapshot(
+      this.pods().map(({ id }) => ({ id, sampledAtMs: nowMs, cpu: { usageSecondsTotal, limitCores: 0.5 } })),
+      { takenAtMs: nowMs },
+    );
+  }
+
+  private list(): WorkloadList {
+    return {
+      schema: WORKLOADS_SCHEMA,
+      observedAtMs: Date.now(),
+      workloads: Object.entries(this.replicas).map(([service, count]) => ({
+        namespace: "default",
+        kind: "Deployment",
+        name: service,
+        service,
+        replicasWanted: count,
+        replicasReady: count,
+        pods: Array.from({ length: count }, (_, pod) => ({
+          uid: `uid-${service}-${pod}`,
+          name: `${service}-${pod}`,
+          node: "node-1",
+          ready: true,
+          startedAtMs: this.startedAtMs - 60_000,
+          containers: [{ id: `${service}-${pod}`, name: "main" }],
+        })),
+      })),
+    };
+  }
+}
