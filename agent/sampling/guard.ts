@@ -6,9 +6,17 @@ export interface GuardOptions {
   readonly floor: number;
 }
 
-/** CUSUM (Page 1954): the drift allowed and the alarm level, in standard deviations of a reading. */
+/** CUSUM (Page 1954): the drift allowed in standard deviations of a reading, and how much more a fall must show. */
 const SLACK = 0.5;
-const LEVEL = 4;
+const FALL_LEVEL = 1;
+/**
+ * The alarm level in standard deviations adapts between these bounds so that alarms come no more often than one in 15
+ * readings: false alarms cost a read of every signal that is woken.
+ */
+const LOWEST_LEVEL = 1;
+const HIGHEST_LEVEL = 6;
+const ALARM_SHARE = 1 / 15;
+const LEVEL_STEP = 0.25;
 /** Weight of a reading in the baseline and in the noise. */
 const BASELINE_WEIGHT = 0.05;
 const NOISE_WEIGHT = 0.05;
@@ -20,7 +28,7 @@ const NOISE_CLIP = 4;
 /**
  * Watches one cheap, always-read value (the total of /proc/pressure/cpu, the usage of the top cgroup) and tells when it
  * moved, up or down: a two-sided CUSUM around a slowly following baseline, scaled by the value's own noise. A movement
- * of at least `floor` + 4.5 standard deviations alarms on the first reading, a smaller lasting one after some.
+ * of at least `floor` + 1.5 standard deviations alarms on the first reading, a smaller lasting one after some.
  *
  * Read it at 1 to 4 Hz and pass what it returns to `Sampler.wake`. Steady state allocates nothing.
  */
@@ -38,6 +46,7 @@ export class GuardChannel {
   #upExcess = 0;
   #downExcess = 0;
   #settling = false;
+  #level = LOWEST_LEVEL;
 
   /** @throws RangeError when the floor is not a finite number above 0 */
   constructor(options: GuardOptions) {
@@ -80,17 +89,22 @@ export class GuardChannel {
     this.#downExcess += excess * seconds;
     if (this.#up <= 0) this.#up = this.#upExcess = 0;
     if (this.#down <= 0) this.#down = this.#downExcess = 0;
-    const level = LEVEL * this.#noise + this.#floor / 2;
-    if (this.#up > level) return this.#alarm(rate, this.#upExcess);
-    if (this.#down > level) return this.#alarm(rate, this.#downExcess);
+    if (this.#up > this.#alarmAt(this.#level)) return this.#alarm(rate, this.#upExcess);
+    if (this.#down > this.#alarmAt(this.#level + FALL_LEVEL)) return this.#alarm(rate, this.#downExcess);
+    this.#level = Math.max(LOWEST_LEVEL, this.#level - LEVEL_STEP * ALARM_SHARE);
     this.#baseline += BASELINE_WEIGHT * excess;
     return 0;
+  }
+
+  #alarmAt(level: number): number {
+    return level * this.#noise + this.#floor / 2;
   }
 
   /** The next reading becomes the new baseline: this one may have caught the movement half-way. */
   #alarm(rate: number, excess: number): number {
     this.#recentre(rate);
     this.#settling = true;
+    this.#level = Math.min(HIGHEST_LEVEL, this.#level + LEVEL_STEP * (1 - ALARM_SHARE));
     return excess;
   }
 

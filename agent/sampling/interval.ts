@@ -48,19 +48,29 @@ export function estimatedMiss(difference: number, tolerance: number, stretch: nu
 }
 
 /**
- * One step of the error budget (adaptive conformal inference, Gibbs and Candes 2021, on the logarithm of the interval's
- * scale): ln s' = clip(ln s + gain (missTarget - miss)). While it is not clipped, the steps telescope:
- * |sum(gain (miss - missTarget))| <= ln(high) - ln(low), so the mean miss of K steps of equal gain is within
- * ln(high / low) / (gain K) of the target, whatever the signal does.
+ * How much farther than the difference of two readings the signal may have been at the end of the gap: a ramp 1.5 times
+ * for a counter, whose readings are means, a diffusion 1.4 times with a spread; 1.75 makes the estimated share equal the
+ * target on average for a diffusion read at the interval of {@link diffusionGain}. A gauge is read as it is.
  */
-export function budgetStep(
-  logScale: number,
-  miss: number,
-  missTarget: number,
-  gain: number,
-  logBound: number,
-): number {
-  return Math.min(logBound, Math.max(-logBound, logScale + gain * (missTarget - miss)));
+export function missStretch(kind: "counter" | "gauge"): number {
+  return kind === "counter" ? 1.75 : 1;
+}
+
+/** How far one step of the error budget goes, and between which bounds. */
+export interface BudgetRange {
+  readonly gain: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+/**
+ * One step of the error budget (adaptive conformal inference, Gibbs and Candes 2021, on the logarithm of the interval's
+ * scale): x' = clip(x + gain (missTarget - miss), low, high). While it is not clipped the steps telescope, so after K
+ * steps |mean(miss) - missTarget| <= (high - low) / (gain K), whatever the signal does; with gains proportional to the
+ * gaps the same holds for the mean over time.
+ */
+export function budgetStep(logScale: number, miss: number, missTarget: number, range: BudgetRange): number {
+  return Math.min(range.high, Math.max(range.low, logScale + range.gain * (missTarget - miss)));
 }
 
 /** The interval moved by up to +-10 %, so that it does not lock onto periodic load; `uniform` in [0, 1). */

@@ -2,7 +2,8 @@ import type { Rng } from "@tradewind/core/rng.ts";
 import { budgetStretch, stretchedSeconds } from "./budget.ts";
 import { DueQueue } from "./due-queue.ts";
 import { diffusionGain, jittered } from "./interval.ts";
-import { learn, noiseTolerance, underSuspicion, wantedSeconds } from "./learn.ts";
+import { anticipatedSeconds, jumpFound } from "./jumps.ts";
+import { learn, noiseTolerance, priorDiffusion, underSuspicion, wantedSeconds } from "./learn.ts";
 import { sumBoundsChild, zeroBoundsChild } from "./pruning.ts";
 import type { SignalId, SignalOptions } from "./signal.ts";
 import { NONE, resolveSignal } from "./signal.ts";
@@ -54,6 +55,9 @@ export interface SamplerOptions {
 
 /** A reading closer than this part of the shortest interval to the one before is too short a base for a rate. */
 const SHORTEST_BASE = 0.25;
+/** Beyond these a reading is a fault of its source: their squares and products must stay finite. */
+const MOST_VALUE = 1e60;
+const MOST_MS = 1e15;
 /** Weight of one measured read cost in the smoothed one. */
 const COST_WEIGHT = 0.1;
 
@@ -130,8 +134,9 @@ export class Sampler {
     row.maxSeconds = signal.maxSeconds;
     row.weight = signal.weight;
     row.gain = this.#gain(signal.missTarget, signal.kind);
+    row.diffusion = priorDiffusion(row.gain, signal.tolerance, signal.minSeconds);
     row.costSeconds = signal.costSeconds;
-    row.wantedSeconds = row.intervalSeconds = signal.minSeconds;
+    row.wantedSeconds = row.intervalSeconds = row.releaseSeconds = signal.minSeconds;
     row.lastMs = row.lastValue = row.confirmedMs = row.rate = row.difference = row.parentAnchor = Number.NaN;
     row.firstChild = row.nextSibling = NONE;
     row.parent = signal.parent;
@@ -173,23 +178,23 @@ export class Sampler {
   /**
    * The next signal to read now, or `NONE`. Due parents come before their children, and children that their parent
    * proves unmoved are left out. Whoever is returned is due again after its interval, observed or not.
+   * @param slackMs reads what is due within this time, too: half the tick of a caller that works by a fixed timer
    */
-  nextDue(nowMs: number): SignalId {
+  nextDue(nowMs: number, slackMs = 0): SignalId {
+    const horizonMs = nowMs + slackMs;
     for (;;) {
       let id = this.#queue.first();
-      if (id === -1 || !(this.#queue.dueMs(id) <= nowMs)) return NONE;
-      id = this.#eldestDue(id, nowMs);
+      if (id === -1 || !(this.#queue.dueMs(id) <= horizonMs)) return NONE;
+      id = this.#eldestDue(id, horizonMs);
       const row = this.#row.at(id);
-      const proof = this.#provenUntilMs(row);
-      if (!Number.isNaN(proof)) {
-        row.confirmedMs = proof;
-        row.parentAnchor = this.#parentRow.lastValue;
-        row.pruned += 1;
-      }
-      const fromMs = Number.isNaN(proof) ? nowMs : proof;
-      const dueMs = fromMs + row.intervalSeconds * 1e3;
-      this.#queue.set(id, Math.max(dueMs, nowMs + row.minSeconds * 250));
-      if (Number.isNaN(proof) || dueMs <= nowMs) return id;
+      const proofMs = this.#provenUntilMs(row);
+      const dueMs = (Number.isNaN(proofMs) ? nowMs : proofMs) + row.intervalSeconds * 1e3;
+      this.#queue.set(id, Math.max(dueMs, horizonMs + row.minSeconds * 250));
+      if (Number.isNaN(proofMs)) return id;
+      row.confirmedMs = proofMs;
+      row.parentAnchor = this.#parentRow.lastValue;
+      if (dueMs <= horizonMs) return id;
+      row.pruned += 1;
     }
   }
 
@@ -203,12 +208,13 @@ export class Sampler {
     if (!this.has(id)) return Infinity;
     const row = this.#row.at(id);
     this.#charge(row, costSeconds);
-    if (!Number.isFinite(value) || !Number.isFinite(nowMs)) return this.#reject(id, row);
+    if (!(Math.abs(value) <= MOST_VALUE) || !(Math.abs(nowMs) <= MOST_MS)) return this.#reject(id, row);
     if (Number.isNaN(row.lastMs)) return this.#restart(id, row, value, nowMs);
     const gapSeconds = (nowMs - row.lastMs) / 1e3;
-    if (gapSeconds < row.minSeconds * SHORTEST_BASE) return this.#reject(id, row);
+    if (!(gapSeconds >= row.minSeconds * SHORTEST_BASE)) return this.#reject(id, row);
     if (row.isGauge === 0 && value < row.lastValue) {
       row.resets += 1;
+      this.#forgetAnchors(row.firstChild);
       return this.#restart(id, row, value, nowMs);
     }
     return this.#take(id, row, value, gapSeconds);
@@ -340,22 +346,20 @@ export class Sampler {
     row.rate = row.isGauge === 1 ? value : Number.NaN;
     row.gapSeconds = row.minSeconds;
     row.difference = Number.NaN;
-    row.calm = 0;
-    row.settling = 0;
+    row.settling = row.holdLeft = 0;
     return this.#schedule(id, row, value, nowMs);
   }
 
   #take(id: SignalId, row: Row, value: number, gapSeconds: number): number {
     const nowMs = row.lastMs + gapSeconds * 1e3;
     const rate = row.isGauge === 1 ? value : (value - row.lastValue) / gapSeconds;
-    const wasAwake = row.awake === 1;
-    const suspected = wasAwake && underSuspicion(row, rate, gapSeconds);
     const excess = row.wakeExcess;
+    const mayHaveJumped = row.awake === 1 && row.settling === 0 && !Number.isNaN(row.rate);
+    const suspected = mayHaveJumped && underSuspicion(row, rate, gapSeconds, excess);
+    const beforeRate = row.rate;
+    const beforeSeconds = gapSeconds + row.gapSeconds / 2;
     const jumped = learn(row, rate, gapSeconds);
-    if (suspected && !jumped && row.settling === 0) {
-      row.calm = 0;
-      row.settling = row.isGauge === 1 ? 0 : 1;
-    }
+    if (suspected && !jumped) jumpFound(row, beforeRate, beforeSeconds);
     const dueMs = this.#schedule(id, row, value, nowMs);
     if (jumped || suspected) this.#rouseChildren(row.firstChild, nowMs, excess);
     return dueMs;
@@ -371,11 +375,20 @@ export class Sampler {
     row.wantedSeconds = wantedSeconds(row);
     row.intervalSeconds = this.#stretched(row, this.#stretch);
     const seconds = row.intervalSeconds;
-    const spread = seconds > row.minSeconds ? jittered(seconds, this.#rng()) : seconds;
+    const anticipated = anticipatedSeconds(row, nowMs, seconds);
+    const isExact = anticipated < seconds || seconds <= row.minSeconds;
+    const spread = isExact ? anticipated : jittered(seconds, this.#rng());
     const bounded = Math.min(row.maxSeconds, Math.max(row.minSeconds, spread));
     const dueMs = nowMs + bounded * 1e3;
     this.#queue.set(id, dueMs);
     return dueMs;
+  }
+
+  /** A parent that started over proves nothing about the time before. */
+  #forgetAnchors(first: SignalId): void {
+    for (let id = first; id !== NONE; id = this.#parentRow.nextSibling) {
+      this.#parentRow.at(id).parentAnchor = Number.NaN;
+    }
   }
 
   #rouse(id: SignalId, row: Row, nowMs: number, excess: number): void {

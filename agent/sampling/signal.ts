@@ -26,7 +26,8 @@ export interface SignalOptions {
   readonly kind: "counter" | "gauge";
   /** Largest error (eps) of the held rate or level that does not matter; > 0. For CPU 0.05 means 0.05 cores. */
   readonly tolerance: number;
-  /** Share of time (delta) the error may exceed the tolerance; (0, 0.5]. Default 0.05. */
+  /** Share of time (delta) the error may exceed the tolerance; (0, 0.5]. Default 0.03, which leaves
+   * room within 5 % for the seconds in which jumps are found out. */
   readonly missTarget?: number;
   /** Shortest time between two reads; > 0. Default 1. */
   readonly minSeconds?: number;
@@ -48,7 +49,7 @@ export interface SignalOptions {
 export type ResolvedSignal = Required<SignalOptions>;
 
 const DEFAULTS = {
-  missTarget: 0.05,
+  missTarget: 0.03,
   minSeconds: 1,
   maxSeconds: 60,
   channels: 0,
@@ -58,9 +59,14 @@ const DEFAULTS = {
   costSeconds: 3e-6,
 } as const;
 
-function requirePositive(name: string, value: number): void {
-  if (!(value > 0 && Number.isFinite(value))) {
-    throw new RangeError(`${name} of a signal must be a finite number above 0, not ${value}`);
+/** Widest range of the numbers of a signal: their squares and ratios stay finite. */
+const LEAST = 1e-30;
+const MOST = 1e30;
+const MOST_SECONDS = 1e9;
+
+function requirePositive(name: string, value: number, most = MOST): void {
+  if (!(value >= LEAST && value <= most)) {
+    throw new RangeError(`${name} of a signal must be a number from ${LEAST} to ${most}, not ${value}`);
   }
 }
 
@@ -71,8 +77,8 @@ function requirePositive(name: string, value: number): void {
 export function resolveSignal(options: SignalOptions): ResolvedSignal {
   const signal: ResolvedSignal = { ...DEFAULTS, ...options };
   requirePositive("tolerance", signal.tolerance);
-  requirePositive("minSeconds", signal.minSeconds);
-  requirePositive("maxSeconds", signal.maxSeconds);
+  requirePositive("minSeconds", signal.minSeconds, MOST_SECONDS);
+  requirePositive("maxSeconds", signal.maxSeconds, MOST_SECONDS);
   requirePositive("weight", signal.weight);
   if (signal.maxSeconds < signal.minSeconds) {
     throw new RangeError(`maxSeconds ${signal.maxSeconds} is below minSeconds ${signal.minSeconds}`);

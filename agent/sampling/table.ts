@@ -29,25 +29,36 @@ const COLUMNS = [
   "gapSeconds",
   /** Difference of the last two rates; NaN when there is none to go by. */
   "difference",
-  /** Variance of a one-second reading that does not last, and variance that every second adds for good. */
+  /** Variance of a one-second reading that does not last, from so many neighbours; variance a second adds for good. */
   "noise",
+  "noisePairs",
   "diffusion",
-  /** Differences learnt from, up to where a plain mean turns into a moving one. */
-  "learnt",
-  /** Jumps that no guard announced, per second. */
-  "jumpRate",
   /** Logarithm of the error budget's correction. */
   "logScale",
   /** Interval before and after the cost budget. */
   "wantedSeconds",
   "intervalSeconds",
-  /** Readings without a jump since the last one. */
-  "calm",
+  /** Longest interval allowed so soon after a jump, and readings for which it does not grow. */
+  "releaseSeconds",
+  "hold",
+  "holdLeft",
   /** The next reading was asked for by a guard or the parent, which saw this much beyond expectation (NaN: unknown). */
   "awake",
   "wakeExcess",
-  /** The held rate is the mean over a jump: the next reading tells the rate after it. */
+  /** The held rate is the mean over a jump, and whether a guard announced it; the rate before and how far back it lies. */
   "settling",
+  "announced",
+  "beforeRate",
+  "beforeSeconds",
+  /** The last jump: when, and 1 up, -1 down, 0 none; how long the signal stays high and low. */
+  "jumpMs",
+  "jumpSign",
+  "highSeconds",
+  "highDeviation",
+  "highStays",
+  "lowSeconds",
+  "lowDeviation",
+  "lowStays",
   "samples",
   "misses",
   "pruned",
