@@ -1,17 +1,33 @@
 // Runs under whatever Node.js (>= 20) the machine has, before anything is installed: no imports beyond Node's own.
 import { spawnSync } from "node:child_process";
-import { createHash } from "node:crypto";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const stampPath = join(root, "node_modules", ".tradewind-installed");
-const wanted = createHash("sha256")
-  .update(readFileSync(join(root, "package-lock.json")))
-  .digest("hex");
+/** @typedef {{ version?: string, link?: boolean, optional?: boolean }} Entry */
 
-const isCurrent = () => existsSync(stampPath) && readFileSync(stampPath, "utf8") === wanted;
+/** @param {string} path @returns {Record<string, Entry>} packages by folder, none when the file is not there */
+function lockedPackages(path) {
+  try {
+    return /** @type {{ packages: Record<string, Entry> }} */ (JSON.parse(readFileSync(path, "utf8")))
+      .packages;
+  } catch {
+    return {};
+  }
+}
+
+/** True when npm's own record of the installed tree has every package of the lockfile in its version. */
+function isCurrent() {
+  const installed = lockedPackages(join(root, "node_modules", ".package-lock.json"));
+  const wanted = Object.entries(lockedPackages(join(root, "package-lock.json")));
+  return wanted.every(([folder, { version, optional }]) => {
+    if (!folder.includes("node_modules/")) return true;
+    const found = installed[folder];
+    return found === undefined ? optional === true : found.version === version;
+  });
+}
+
 const pinnedNode = join(
   root,
   "node_modules",
@@ -51,5 +67,4 @@ if (!isCurrent() || !existsSync(pinnedNode)) {
     if (status !== 0)
       console.error("tradewind: could not install the pinned Node.js; using the one on this machine.");
   }
-  writeFileSync(stampPath, wanted);
 }

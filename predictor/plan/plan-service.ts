@@ -25,6 +25,8 @@ export interface PlanService {
   /** Least size: configured minimum or what the service needs right now, whichever is more. */
   readonly floor: Size;
   readonly ceiling: Size;
+  /** Least CPU of all containers together, cores: what the service needs right now however it is cut up. */
+  readonly leastCpuCores?: number;
   /** One step, of all containers of the service together for CPU and memory. */
   readonly stepCpuCores: number;
   readonly stepMemoryBytes: number;
@@ -79,12 +81,17 @@ export function stepped(
   if (resource === "replicas") {
     const replicas = size.replicas + (direction === "up" ? 1 : -1);
     if (replicas < Math.max(1, floor.replicas) || replicas > ceiling.replicas) return undefined;
-    return { ...size, replicas };
+    return suffices(service, { ...size, replicas }, direction);
   }
   const key = resource === "cpu" ? "cpuCores" : "memoryBytes";
   const step = (resource === "cpu" ? service.stepCpuCores : service.stepMemoryBytes) / size.replicas;
   const value = size[key];
   const next = direction === "up" ? Math.min(value + step, ceiling[key]) : Math.max(value - step, floor[key]);
   const moves = direction === "up" ? next > value * (1 + BOUND_SLACK) : next < value * (1 - BOUND_SLACK);
-  return moves ? { ...size, [key]: next } : undefined;
+  return moves ? suffices(service, { ...size, [key]: next }, direction) : undefined;
+}
+
+function suffices(service: PlanService, size: Size, direction: Direction): Size | undefined {
+  const enough = size.replicas * size.cpuCores >= (service.leastCpuCores ?? 0) * (1 - BOUND_SLACK);
+  return direction === "up" || enough ? size : undefined;
 }

@@ -114,6 +114,21 @@ export class PlanState {
     return direction === "down" || this.#fits(this.sizeOf(service), known.to) ? known : undefined;
   }
 
+  /** Least price of any step up of a service with a model, per hour; undefined where none is possible. */
+  leastStepCost(service: number): number | undefined {
+    const plan = this.services[service];
+    if (plan?.model === undefined) return undefined;
+    const from = this.sizeOf(service);
+    const before = costPerHour(from, this.#options.prices);
+    let least: number | undefined;
+    for (const resource of RESOURCES) {
+      const to = stepped(plan, from, resource, "up");
+      if (to === undefined) continue;
+      least = Math.min(least ?? Number.POSITIVE_INFINITY, costPerHour(to, this.#options.prices) - before);
+    }
+    return least;
+  }
+
   #makeCandidate(service: number, resource: Resource, direction: Direction): Candidate | undefined {
     const plan = this.services[service];
     if (plan?.model === undefined) return undefined;

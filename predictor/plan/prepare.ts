@@ -1,5 +1,4 @@
 import type { FlowGraph } from "../endtoend/call-graph.ts";
-import { FlowTail } from "../endtoend/flow-tail.ts";
 import type { Direction, PlanService, Prices, Resource, Size } from "./plan-service.ts";
 import { PlanState } from "./plan-state.ts";
 import { raise } from "./raise.ts";
@@ -89,11 +88,4 @@ export function prepare(
     feasible: tailAfterSeconds <= options.objectiveSeconds,
     outcome,
   };
-}
-
-/** The tails of the flows as the services are now, for calibration against what is measured. */
-export function predictedTails(services: readonly PlanService[], graphs: readonly FlowGraph[]): number[] {
-  const own = Float64Array.from(services, (service) => service.measuredOwnTailSeconds);
-  const shares = Float64Array.from(services, ({ meanOverTail }) => meanOverTail);
-  return graphs.map((graph) => new FlowTail(graph, own, shares).tailSeconds);
 }

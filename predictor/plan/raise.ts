@@ -32,7 +32,7 @@ export function raise(state: PlanState, options: PlanOptions): string {
     for (let flow = 0; flow < state.flowCount; flow += 1) {
       if (state.tailOf(flow) > limit) state.addGradient(flow, 1, sensitivity);
     }
-    const ranked = rank(state, sensitivity, options);
+    const ranked = rank(state, sensitivity, excess, options);
     if (takeRound(state, chooseRound(ranked, excess), limit)) continue;
     const best = finalist(state, ranked, excess, options);
     if (best === undefined) return "no further step brings the tail down: best reachable";
@@ -41,22 +41,62 @@ export function raise(state: PlanState, options: PlanOptions): string {
   return "objective met";
 }
 
-function rank(state: PlanState, sensitivity: Float64Array, options: PlanOptions): Scored[] {
+/** Services are looked at in groups of this many, the most promising first. */
+const GROUP = 48;
+
+/**
+ * Candidates by score, best first. A step cannot buy more than all of a service's own time, so services are looked at in
+ * the order of that bound and only until none that is left could still be among those a round needs.
+ */
+function rank(state: PlanState, sensitivity: Float64Array, excess: number, options: PlanOptions): Scored[] {
+  const promising = promisingServices(state, sensitivity, options);
   const scored: Scored[] = [];
+  for (let from = 0; from < promising.length; from += GROUP) {
+    for (const { service } of promising.slice(from, from + GROUP)) {
+      addCandidates(state, service, sensitivity[service] ?? 0, options, scored);
+    }
+    scored.sort((a, b) => b.score - a.score);
+    const needed = Math.max(FINALISTS, chooseRound(scored, excess).length + 1);
+    const least = scored[needed - 1]?.score ?? 0;
+    if ((promising[from + GROUP]?.bound ?? 0) <= least) break;
+  }
+  return scored;
+}
+
+interface Promising {
+  readonly service: number;
+  /** Most that any step for this service can score. */
+  readonly bound: number;
+}
+
+function promisingServices(state: PlanState, sensitivity: Float64Array, options: PlanOptions): Promising[] {
+  const promising: Promising[] = [];
   for (let service = 0; service < state.services.length; service += 1) {
     const worth = sensitivity[service] ?? 0;
-    if (!(worth > 0)) continue;
-    for (const resource of RESOURCES) {
-      const candidate = state.candidate(service, resource, "up");
-      if (candidate === undefined) continue;
-      const ownGain = state.ownTailOf(service) - candidate.ownTailSeconds;
-      if (!(ownGain > 0)) continue;
-      const gainSeconds = worth * ownGain;
-      const perCost = options.ranking === "own" ? ownGain : gainSeconds;
-      scored.push({ candidate, gainSeconds, score: perCost / Math.max(candidate.costPerHour, 1e-12) });
-    }
+    const cost = state.leastStepCost(service);
+    if (!(worth > 0) || cost === undefined) continue;
+    const most = state.ownTailOf(service) * (options.ranking === "own" ? 1 : worth);
+    promising.push({ service, bound: most / Math.max(cost, 1e-12) });
   }
-  return scored.sort((a, b) => b.score - a.score);
+  return promising.sort((a, b) => b.bound - a.bound);
+}
+
+function addCandidates(
+  state: PlanState,
+  service: number,
+  worth: number,
+  options: PlanOptions,
+  scored: Scored[],
+): void {
+  for (const resource of RESOURCES) {
+    const candidate = state.candidate(service, resource, "up");
+    if (candidate === undefined) continue;
+    const ownGain = state.ownTailOf(service) - candidate.ownTailSeconds;
+    if (!(ownGain > 0)) continue;
+    const gainSeconds = worth * ownGain;
+    const gain = options.ranking === "own" ? ownGain : gainSeconds;
+    scored.push({ candidate, gainSeconds, score: gain / Math.max(candidate.costPerHour, 1e-12) });
+  }
 }
 
 /** The best candidates, one a service, that together are estimated to close half of the gap. */

@@ -14,6 +14,7 @@ export class WorstContainer {
   leastConfidence = 1;
   readonly #profile: LatencyProfile;
   readonly #containers: readonly Float64Array[];
+  #worst: Float64Array | undefined;
   readonly #gradient = new Float64Array(INPUT_COUNT);
 
   /**
@@ -32,16 +33,36 @@ export class WorstContainer {
     );
   }
 
+  /**
+   * Evaluates every container and lets the worst one stand for the service from now on: {@link ownTailSeconds} then costs
+   * one evaluation however many nodes the service is on.
+   * @returns seconds, finite and > 0
+   */
+  settle(cpuCores: number, memoryBytes: number, requestsPerSecondPerReplica: number): number {
+    this.#worst = undefined;
+    let worst: Float64Array | undefined;
+    let most = 0;
+    for (const input of this.#containers) {
+      const seconds = this.#evaluate(input, cpuCores, memoryBytes, requestsPerSecondPerReplica);
+      if (worst !== undefined && seconds <= most) continue;
+      worst = input;
+      most = seconds;
+    }
+    this.#worst = worst;
+    return most;
+  }
+
   /** Seconds, finite and > 0; not increasing in the first two, not decreasing in the third when the profile is monotone. */
   ownTailSeconds(cpuCores: number, memoryBytes: number, requestsPerSecondPerReplica: number): number {
-    let worst = 0;
+    if (this.#worst !== undefined) {
+      return this.#evaluate(this.#worst, cpuCores, memoryBytes, requestsPerSecondPerReplica);
+    }
+    let most = 0;
     for (let i = 0; i < this.#containers.length; i += 1) {
       const input = this.#containers[i] as Float64Array;
-      this.#set(input, cpuCores, memoryBytes, requestsPerSecondPerReplica);
-      worst = Math.max(worst, this.#profile.evaluate(input));
-      this.leastConfidence = Math.min(this.leastConfidence, confidence(this.#profile.verdict));
+      most = Math.max(most, this.#evaluate(input, cpuCores, memoryBytes, requestsPerSecondPerReplica));
     }
-    return worst;
+    return most;
   }
 
   /** Like {@link ownTailSeconds}; leaves ∂latency/∂input of the worst container in `gradientOut`. */
@@ -61,6 +82,13 @@ export class WorstContainer {
       gradientOut.set(this.#gradient);
     }
     return worst;
+  }
+
+  #evaluate(input: Float64Array, cpuCores: number, memoryBytes: number, load: number): number {
+    this.#set(input, cpuCores, memoryBytes, load);
+    const seconds = this.#profile.evaluate(input);
+    this.leastConfidence = Math.min(this.leastConfidence, confidence(this.#profile.verdict));
+    return seconds;
   }
 
   #set(input: Float64Array, cpuCores: number, memoryBytes: number, load: number): void {
