@@ -9,7 +9,7 @@ import type { WindowBuilderOptions } from "../../../predictor/window/window-buil
 
 /** Start of the window of all examples: a multiple of 15 s. */
 export const T0 = 1_800_000_000_000;
-export const WINDOW_SECONDS = 15;
+const WINDOW_SECONDS = 15;
 export const WINDOW_MS = 1e3 * WINDOW_SECONDS;
 
 type Kind = keyof typeof SPAN_KIND;
