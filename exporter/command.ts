@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { LOG_LEVELS } from "@tradewind/core/log.ts";
 import { startExporter } from "./exporter.ts";
 import type { ExporterInput } from "./options.ts";
+import { keepHeapSmall } from "./small-heap.ts";
 
 interface Flags {
   listen: string;
@@ -40,6 +41,7 @@ export function configure(command: Command): void {
     .addOption(new Option("--log-level <level>", "what to log").choices(LOG_LEVELS).default("info"))
     .addHelpText("after", EXAMPLES)
     .action(async (flags: Flags) => {
+      keepHeapSmall();
       const running = await startExporter(inputOf(flags));
       const stop = (): void => {
         void running.stop().then(() => process.exit(0));

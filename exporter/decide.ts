@@ -46,8 +46,10 @@ export function decide(
     ...(previous === undefined
       ? {}
       : { previous: previous.final, previousDecidedAtMs: previous.decidedAtMs }),
-    ...rules,
+    exporterStartedAtMs: rules.exporterStartedAtMs,
     predictorStartedAtMs: plan.predictorStartedAtMs,
+    staleAfterSeconds: rules.staleAfterSeconds,
+    restartGraceSeconds: rules.restartGraceSeconds,
   };
   const { namespace, service } = wish;
   const outcome = guard({ ...context, wish, decidedAtMs });

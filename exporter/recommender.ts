@@ -55,9 +55,9 @@ export class Recommender {
 
   /** Takes up the decisions of the life before. @returns how many */
   async restore(): Promise<number> {
-    const records = await this.#keeper.load();
-    this.book.put(records.map(bookEntry));
-    return records.length;
+    const entries = await this.#keeper.load();
+    this.book.put(entries);
+    return entries.length;
   }
 
   find(namespace: string, service: string): Known {

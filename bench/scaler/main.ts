@@ -133,9 +133,9 @@ async function startExporterProcess(predictor: string, state: string) {
     },
     decided: async (services: number): Promise<void> => {
       for (let attempt = 0; attempt < 100; attempt += 1) {
-        const response = await fetch(`${addresses.http}/v1/recommendations`);
-        const { recommendations } = (await response.json()) as { recommendations: unknown[] };
-        if (recommendations.length === services) return;
+        const response = await fetch(`${addresses.http}/metrics`);
+        const series = (await response.text()).split("\ntradewind_recommended_replicas{").length - 1;
+        if (series === services) return;
         await new Promise((resolve) => setTimeout(resolve, 200));
       }
       throw new Error("the exporter did not take up the plan");

@@ -15,7 +15,7 @@ export class PlanClient {
   readonly #deadlineMs: number;
   readonly #agent = new Agent({ connections: 1, maxResponseSize: MAX_PLAN_BYTES });
   #entityTag: string | undefined;
-  #lastBody: Buffer | undefined;
+  #lastBody: string | undefined;
 
   constructor(predictor: string, deadlineMs: number) {
     this.#url = new URL("/v1/plan", predictor);
@@ -44,12 +44,12 @@ export class PlanClient {
         if (response.statusCode === 304 && this.#lastBody !== undefined) return null;
         throw new TradewindError("status", `${this.address} answered ${response.statusCode}`);
       }
-      const body = Buffer.from(await response.body.arrayBuffer());
+      const body = await response.body.text();
       const { etag } = response.headers;
       this.#entityTag = typeof etag === "string" ? etag : undefined;
-      if (this.#lastBody?.equals(body) === true) return null;
+      if (body === this.#lastBody) return null;
       this.#lastBody = body;
-      return body.toString("utf8");
+      return body;
     } catch (error) {
       if (error instanceof TradewindError) throw error;
       throw new TradewindError(problemOf(error, deadline), `no plan from ${this.address}`, { cause: error });

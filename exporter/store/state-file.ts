@@ -3,8 +3,10 @@ import { dirname, join } from "node:path";
 import { z } from "zod";
 import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import { EpochMs } from "@tradewind/core/contract/quantity.ts";
-import { parseJsonWith } from "@tradewind/core/config.ts";
+import { parseJsonWith, parseWith } from "@tradewind/core/config.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
+import { bookEntry } from "./book.ts";
+import type { BookEntry } from "./book.ts";
 
 const STATE_SCHEMA = "tradewind.dev/exporter-state/v1";
 const STATE_FILE = "decisions.json";
@@ -15,13 +17,13 @@ const CHUNK_CHARACTERS = 256 * 1024;
 const ExporterState = z.strictObject({
   schema: z.literal(STATE_SCHEMA),
   savedAtMs: EpochMs,
-  decisions: z.array(DecisionRecord).max(20_000),
+  decisions: z.array(z.unknown()).max(20_000),
 });
 
 /** What reading the state came to. */
 export type LoadedState =
   | { readonly kind: "absent" }
-  | { readonly kind: "read"; readonly savedAtMs: number; readonly decisions: DecisionRecord[] }
+  | { readonly kind: "read"; readonly savedAtMs: number; readonly decisions: readonly BookEntry[] }
   /** The file could not be used and lies at `setAsidePath` now. */
   | { readonly kind: "corrupt"; readonly error: TradewindError; readonly setAsidePath: string };
 
@@ -45,8 +47,10 @@ export class StateFile {
     try {
       const text = await this.#read();
       if (text === undefined) return { kind: "absent" };
-      const { savedAtMs, decisions } = parseJsonWith(ExporterState, text, `state file ${this.path}`);
-      return { kind: "read", savedAtMs, decisions };
+      const what = `state file ${this.path}`;
+      const { savedAtMs, decisions } = parseJsonWith(ExporterState, text, what);
+      const entries = decisions.map((record) => bookEntry(parseWith(DecisionRecord, record, what)));
+      return { kind: "read", savedAtMs, decisions: entries };
     } catch (error) {
       if (!(error instanceof TradewindError)) {
         throw new TradewindError("state-unreadable", `cannot read ${this.path}; check owner and mode`, {

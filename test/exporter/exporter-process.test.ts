@@ -7,7 +7,6 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { z } from "zod";
 import { RecommendationList } from "@tradewind/core/contract/recommendation.ts";
 import { fakePredictor } from "./fake-predictor.ts";
 import type { FakePredictor } from "./fake-predictor.ts";
@@ -15,12 +14,12 @@ import { until } from "./until.ts";
 import { planOf, wishOf } from "./wish.ts";
 import { failure, WireClient } from "./keda/wire-client.ts";
 
-const script = fileURLToPath(new URL("process.ts", import.meta.url));
-const Ready = z.strictObject({
-  process: z.literal("exporter"),
-  ready: z.literal(true),
-  addresses: z.strictObject({ http: z.url(), grpc: z.string() }),
-});
+const script = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
+interface Ready {
+  readonly process: string;
+  readonly ready: boolean;
+  readonly addresses: { readonly http: string; readonly grpc: string };
+}
 const ref = { name: "so", namespace: "shop", metadata: { service: "search" } };
 
 interface ExporterProcess {
@@ -43,7 +42,8 @@ async function exporterProcess(
   });
   onTestFinished(() => void child.kill("SIGKILL"));
   const [line] = (await once(createInterface(child.stdout), "line")) as [string];
-  const { addresses } = Ready.parse(JSON.parse(line));
+  const { addresses, ...rest } = JSON.parse(line) as Ready;
+  expect(rest).toEqual({ process: "exporter", ready: true });
   const client = new WireClient(addresses.grpc);
   onTestFinished(() => client.close());
   return {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import { decide } from "@tradewind/exporter/decide.ts";
+import { bookEntry } from "@tradewind/exporter/store/book.ts";
 import { StateFile } from "@tradewind/exporter/store/state-file.ts";
 import type { LoadedState } from "@tradewind/exporter/store/state-file.ts";
 import { wishOf } from "../wish.ts";
@@ -38,7 +39,11 @@ describe("the state file", () => {
       .concat(Array.from({ length: 2_000 }, (_, i) => `s${i}`))
       .map(recordOf);
     await new StateFile(path).save(jsonOf(records), NOW);
-    expect(await new StateFile(path).load(NOW)).toEqual({ kind: "read", savedAtMs: NOW, decisions: records });
+    expect(await new StateFile(path).load(NOW)).toEqual({
+      kind: "read",
+      savedAtMs: NOW,
+      decisions: records.map(bookEntry),
+    });
     expect(await readdir(path)).toEqual(["decisions.json"]);
   });
 
@@ -88,10 +93,16 @@ describe("the state file", () => {
     await file.save(jsonOf([recordOf("search")]), NOW);
     await symlink("/dev/full", `${file.path}.tmp`);
     await expect(file.save(jsonOf([recordOf("rate")]), NOW + 1)).rejects.toThrow(/cannot write .*free space/);
-    expect(await file.load(NOW)).toMatchObject({ kind: "read", decisions: [{ service: "search" }] });
+    expect(await file.load(NOW)).toMatchObject({
+      kind: "read",
+      decisions: [{ recommendation: { service: "search" } }],
+    });
     await rm(`${file.path}.tmp`);
     await file.save(jsonOf([recordOf("rate")]), NOW + 2);
-    expect(await file.load(NOW)).toMatchObject({ kind: "read", decisions: [{ service: "rate" }] });
+    expect(await file.load(NOW)).toMatchObject({
+      kind: "read",
+      decisions: [{ recommendation: { service: "rate" } }],
+    });
   });
 
   it("overwrites what a killed writer left, and says what is wrong when its place is taken", async () => {
