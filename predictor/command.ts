@@ -23,6 +23,7 @@ export function configure(command: Command): void {
     .requiredOption("--config <file>", "application and objective, YAML or JSON")
     .option("--listen <host:port>", "address of /v1/plan, /metrics and the other pages", "127.0.0.1:9811")
     .option("--otlp-listen <host:port>", "address of POST /v1/traces (OTLP)", "127.0.0.1:4318")
+    .option("--otlp-grpc-listen <host:port>", "address for OTLP over gRPC, usually port 4317 (default: off)")
     .option("--agents <urls>", "addresses of the node agents, separated by commas", urlList, [])
     .option("--workloads <file>", "workloads and their pods, read again whenever it is replaced")
     .option("--window <duration>", "length of a window", duration, 15)
@@ -46,6 +47,7 @@ interface Flags {
   readonly config: string;
   readonly listen: string;
   readonly otlpListen: string;
+  readonly otlpGrpcListen?: string;
   readonly agents: readonly string[];
   readonly workloads?: string;
   readonly window: number;
@@ -73,19 +75,12 @@ async function run(flags: Flags): Promise<void> {
   }
 }
 
-function optionsOf(flags: Flags): PredictorOptionsInput {
-  const { agents, window, grace, workloads, state, config, listen, otlpListen, policy, logLevel } = flags;
+function optionsOf({ window, grace, agents, ...flags }: Flags): PredictorOptionsInput {
   return {
-    config,
-    listen,
-    otlpListen,
-    policy,
-    logLevel,
+    ...flags,
     agents: [...agents],
     windowSeconds: window,
     ...(grace !== undefined && { graceSeconds: grace }),
-    ...(workloads !== undefined && { workloads }),
-    ...(state !== undefined && { state }),
   };
 }
 

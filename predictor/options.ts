@@ -15,6 +15,8 @@ export const PredictorOptions = z.strictObject({
   config: z.string().min(1).describe("YAML or JSON file with the application and its objective."),
   listen: ListenAddress.default("127.0.0.1:9811"),
   otlpListen: ListenAddress.default("127.0.0.1:4318"),
+  /** Where to take OTLP over gRPC too; absent: nowhere. */
+  otlpGrpcListen: ListenAddress.optional(),
   agents: z
     .array(z.url({ protocol: /^https?$/, error: "must be an http:// or https:// address" }))
     .max(5_000)
@@ -34,9 +36,3 @@ export const PredictorOptions = z.strictObject({
 export type PredictorOptions = z.infer<typeof PredictorOptions>;
 /** Options with every default left out. */
 export type PredictorOptionsInput = z.input<typeof PredictorOptions>;
-
-/** Host and port of a checked `host:port`; the host without the brackets of an IPv6 address. */
-export function splitListenAddress(address: string): { readonly host: string; readonly port: number } {
-  const colon = address.lastIndexOf(":");
-  return { host: address.slice(0, colon).replace(/^\[|\]$/g, ""), port: Number(address.slice(colon + 1)) };
-}

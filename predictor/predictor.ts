@@ -1,10 +1,12 @@
 import { systemClock } from "@tradewind/core/clock.ts";
+import type { Clock } from "@tradewind/core/clock.ts";
 import { parseWith } from "@tradewind/core/config.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import { createLog } from "@tradewind/core/log.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import type { Running } from "@tradewind/core/running.ts";
 import { startApi } from "./api/server.ts";
+import type { Api } from "./api/server.ts";
 import { readApplication } from "./application-file.ts";
 import { Deciding } from "./deciding.ts";
 import { InputsArchive } from "./inputs-archive.ts";
@@ -12,10 +14,12 @@ import { PredictorMetrics } from "./metrics.ts";
 import { PredictorOptions } from "./options.ts";
 import type { PredictorOptionsInput } from "./options.ts";
 import { emptyState } from "./policy/state.ts";
+import type { PolicyState } from "./policy/state.ts";
 import { Published } from "./published.ts";
 import { Agents } from "./sources/agents.ts";
 import { ContainerRates } from "./sources/container-rates.ts";
 import { registerEndpointMetrics } from "./sources/http/metrics.ts";
+import { startOtlpGrpcReceiver } from "./sources/otlp/grpc-receiver.ts";
 import { startOtlpReceiver } from "./sources/otlp/receiver.ts";
 import { WorkloadsFile } from "./sources/workloads-file.ts";
 import { StateFile } from "./state-file.ts";
@@ -29,75 +33,121 @@ const ARCHIVED_BYTES = 64 * 1024 * 1024;
 const READY_WINDOWS = 4;
 /** A workloads file that is missing or broken for so many windows no longer tells what runs. */
 const WORKLOADS_WINDOWS = 4;
+/** Late spans are waited for so long, or a third of a window where that is less. */
+const GRACE_SECONDS = 5;
+
+/** What every part is made with. */
+interface Setting {
+  readonly options: PredictorOptions & { readonly graceSeconds: number };
+  readonly application: Application;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: PredictorMetrics;
+  /** Called in reverse order to stop what has been started. */
+  readonly ends: (() => Promise<void> | void)[];
+}
 
 /**
  * Starts the predictor: spans, snapshots and workloads in, one plan per window out.
  * @throws TradewindError `invalid-input`, `config` or `listen`, with nothing left running
  */
 export async function startPredictor(input: PredictorOptionsInput): Promise<Running> {
-  const options = parseWith(PredictorOptions, input, "the predictor's options");
-  const log = createLog("predictor", options.logLevel);
-  const application = await readApplication(options.config);
-  const started: (() => Promise<void> | void)[] = [];
+  const given = parseWith(PredictorOptions, input, "the predictor's options");
+  const graceSeconds = given.graceSeconds ?? Math.min(GRACE_SECONDS, given.windowSeconds / 3);
+  const setting: Setting = {
+    options: { ...given, graceSeconds },
+    application: await readApplication(given.config),
+    clock: systemClock,
+    log: createLog("predictor", given.logLevel),
+    metrics: new PredictorMetrics(systemClock, given.policy),
+    ends: [],
+  };
   const stop = async (): Promise<void> => {
-    for (const end of started.splice(0).reverse()) await end();
+    for (const end of setting.ends.splice(0).reverse()) await end();
   };
   try {
-    return await startParts(options, application, log, started, stop);
+    return { addresses: await startParts(setting), stop };
   } catch (error) {
     await stop();
     throw error;
   }
 }
 
-async function startParts(
-  options: PredictorOptions,
-  application: Application,
-  log: Logger,
-  started: (() => Promise<void> | void)[],
-  stop: () => Promise<void>,
-): Promise<Running> {
-  const clock = systemClock;
-  const { windowSeconds } = options;
-  const graceSeconds = options.graceSeconds ?? Math.min(5, windowSeconds / 3);
-  const metrics = new PredictorMetrics(clock, options.policy);
+/** @returns the addresses listened on, by role */
+async function startParts(setting: Setting): Promise<Record<string, string>> {
+  const { application, clock, ends, log, metrics, options } = setting;
+  const { graceSeconds, windowSeconds } = options;
+  const { state, onState } = await restoreState(setting);
+  const workloads = await followWorkloads(setting);
+  const rates = followAgents(setting);
+  const builder = makeBuilder(setting);
+  const receivers = await startReceivers(setting, builder);
   const published = new Published(clock.nowMs());
   const archive = new InputsArchive(ARCHIVED_INPUTS, ARCHIVED_BYTES);
-
-  const builder = new WindowBuilder({
-    windowSeconds,
-    namespace: application.namespace,
-    traceGraceSeconds: graceSeconds,
-    hashSeed: Math.floor(Math.random() * 2 ** 32),
+  const deciding = new Deciding({
+    application,
+    options: { choice: options.policy, settings: options.settings },
+    state,
+    builder,
+    rates,
+    workloads: () => workloads?.current(),
+    published,
+    archive,
+    metrics,
+    clock,
+    log,
+    onState,
   });
-  metrics.follow(() => builder.totals());
+  const windows = new WindowClock({
+    windowSeconds,
+    graceSeconds,
+    clock,
+    onClose: (startMs, endMs) => deciding.close(startMs, endMs, endMs + graceSeconds * 1e3),
+  });
+  const api = await openApi(setting, published, archive);
+  ends.push(() => windows.stop());
+  windows.start();
+  const addresses = { http: api.address, ...receivers };
+  log.info({ addresses, policy: options.policy, windowSeconds, graceSeconds }, "the predictor is up");
+  return addresses;
+}
+
+async function restoreState({
+  application: { name, namespace },
+  ends,
+  log,
+  metrics,
+  options,
+}: Setting): Promise<{ state: PolicyState; onState: (state: PolicyState) => void }> {
+  if (options.state === undefined) return { state: emptyState(name, namespace), onState: () => undefined };
+  const file = new StateFile(options.state, log, () => metrics.stateFailed());
+  ends.push(async () => file.flush());
+  const state = (await file.read(name, namespace)) ?? emptyState(name, namespace);
+  return { state, onState: (next) => file.write(next) };
+}
+
+async function followWorkloads(setting: Setting): Promise<WorkloadsFile | undefined> {
+  const { clock, ends, log, metrics, options } = setting;
+  if (options.workloads === undefined) return undefined;
+  const workloads = new WorkloadsFile({
+    path: options.workloads,
+    pollMs: options.workloadsPollMs,
+    keepSeconds: WORKLOADS_WINDOWS * options.windowSeconds,
+    clock,
+    log,
+    onRead: (result) => metrics.workloadsRead(result),
+  });
+  ends.push(() => workloads.stop());
+  await workloads.start();
+  return workloads;
+}
+
+function followAgents({ clock, ends, log, metrics, options }: Setting): ContainerRates {
   const rates = new ContainerRates({
-    keepSeconds: 2 * windowSeconds + graceSeconds,
+    keepSeconds: 2 * options.windowSeconds + options.graceSeconds,
     maxContainers: MAX_CONTAINERS,
     onDrop: (reason) => metrics.measurementDropped(reason),
   });
-
-  const stateFile =
-    options.state === undefined ? undefined : new StateFile(options.state, log, () => metrics.stateFailed());
-  const state = await stateFile?.read(application.name, application.namespace);
-  if (stateFile !== undefined) started.push(async () => stateFile.flush());
-
-  const workloads =
-    options.workloads === undefined
-      ? undefined
-      : new WorkloadsFile({
-          path: options.workloads,
-          pollMs: options.workloadsPollMs,
-          keepSeconds: WORKLOADS_WINDOWS * windowSeconds,
-          clock,
-          log,
-          onRead: (result) => metrics.workloadsRead(result),
-        });
-  if (workloads !== undefined) {
-    started.push(() => workloads.stop());
-    await workloads.start();
-  }
-
   const agents = new Agents({
     urls: options.agents,
     pollMs: options.agentPollMs,
@@ -108,58 +158,51 @@ async function startParts(
     onSnapshot: (url, snapshot, receivedAtMs) => rates.record(url, snapshot, receivedAtMs),
   });
   registerEndpointMetrics(metrics.registry, () => agents.health());
-  started.push(async () => agents.stop());
+  ends.push(async () => agents.stop());
   agents.start();
+  return rates;
+}
 
-  const receiver = await startOtlpReceiver({
-    listen: options.otlpListen,
-    onSpans: (batch) => builder.add(batch, clock.nowMs()),
-    metrics,
+function makeBuilder({ application, metrics, options }: Setting): WindowBuilder {
+  const builder = new WindowBuilder({
+    windowSeconds: options.windowSeconds,
+    namespace: application.namespace,
+    traceGraceSeconds: options.graceSeconds,
+    hashSeed: Math.floor(Math.random() * 2 ** 32),
   });
-  started.push(async () => receiver.stop());
+  metrics.follow(() => builder.totals());
+  return builder;
+}
 
-  const deciding = new Deciding({
-    application,
-    options: { choice: options.policy, settings: options.settings },
-    state: state ?? emptyState(application.name, application.namespace),
-    builder,
-    rates,
-    workloads: () => workloads?.current(),
-    published,
-    archive,
-    metrics,
-    clock,
-    log,
-    onState: (next) => stateFile?.write(next),
-  });
-  const windows = new WindowClock({
-    windowSeconds,
-    graceSeconds,
-    clock,
-    onClose: (startMs, endMs) => deciding.close(startMs, endMs, endMs + graceSeconds * 1e3),
-  });
+async function startReceivers(
+  { clock, ends, metrics, options }: Setting,
+  builder: WindowBuilder,
+): Promise<Record<string, string>> {
+  const onSpans = (batch: Parameters<WindowBuilder["add"]>[0]): ReturnType<WindowBuilder["add"]> =>
+    builder.add(batch, clock.nowMs());
+  const http = await startOtlpReceiver({ listen: options.otlpListen, onSpans, metrics });
+  ends.push(async () => http.stop());
+  if (options.otlpGrpcListen === undefined) return { otlp: http.address };
+  const grpc = await startOtlpGrpcReceiver({ listen: options.otlpGrpcListen, onSpans, metrics });
+  ends.push(async () => grpc.stop());
+  return { otlp: http.address, grpc: grpc.address };
+}
 
-  const api = await startApi({
-    listen: options.listen,
-    published,
-    archive,
-    registry: metrics.registry,
-    log,
-    notReady: () => {
-      const plan = published.plan();
-      if (plan === undefined) return "no window has closed since the start";
-      const ageSeconds = (clock.nowMs() - plan.plannedAtMs) / 1e3;
-      return ageSeconds > READY_WINDOWS * windowSeconds
-        ? `the last plan is ${ageSeconds.toFixed(0)} s old`
-        : undefined;
-    },
-  });
-  started.push(async () => api.stop());
-  started.push(() => windows.stop());
-  windows.start();
-  log.info(
-    { http: api.address, otlp: receiver.address, policy: options.policy, windowSeconds },
-    "the predictor is up",
-  );
-  return { addresses: { http: api.address, otlp: receiver.address }, stop };
+async function openApi(
+  { clock, ends, log, metrics, options }: Setting,
+  published: Published,
+  archive: InputsArchive,
+): Promise<Api> {
+  const notReady = (): string | undefined => {
+    const plan = published.plan();
+    if (plan === undefined) return "no window has closed since the start";
+    const ageSeconds = (clock.nowMs() - plan.plannedAtMs) / 1e3;
+    return ageSeconds > READY_WINDOWS * options.windowSeconds
+      ? `the last plan is ${ageSeconds.toFixed(0)} s old`
+      : undefined;
+  };
+  const { registry } = metrics;
+  const api = await startApi({ listen: options.listen, published, archive, registry, notReady, log });
+  ends.push(async () => api.stop());
+  return api;
 }

@@ -5,8 +5,8 @@ import fastify from "fastify";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Registry } from "prom-client";
 import type { InputsArchive } from "../inputs-archive.ts";
-import { splitListenAddress } from "../options.ts";
 import type { Published } from "../published.ts";
+import { formatListen, parseListen } from "../sources/otlp/listen-address.ts";
 
 export interface ApiOptions {
   readonly listen: string;
@@ -32,10 +32,17 @@ const LIMITS = {
   keepAliveTimeout: 65_000,
 };
 
+const MAX_CONNECTIONS = 256;
+const HEADERS = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
+
 /** Serves what is in memory; no request causes work for the policies. @throws TradewindError `listen` */
 export async function startApi(options: ApiOptions): Promise<Api> {
   const { listen, log } = options;
   const server = fastify({ ...LIMITS, forceCloseConnections: true, logger: false });
+  server.server.maxConnections = MAX_CONNECTIONS;
+  server.addHook("onRequest", async (_request, reply) => {
+    reply.headers(HEADERS);
+  });
   server.setErrorHandler(async (error, _request, reply) => {
     const status = (error as { statusCode?: number }).statusCode ?? 500;
     if (status >= 500) log.error({ problem: describeError(error) }, "a request failed");
@@ -45,7 +52,7 @@ export async function startApi(options: ApiOptions): Promise<Api> {
     fail(reply, 404, "not-found", "there is nothing here"),
   );
   addRoutes(server, options);
-  const { host, port } = splitListenAddress(listen);
+  const { host, port } = parseListen(listen);
   try {
     await server.listen({ host, port });
   } catch (error) {
@@ -81,7 +88,7 @@ function addRoutes(server: FastifyInstance, { published, archive, registry, notR
 
 function sendText(reply: FastifyReply, text: string | undefined, whyNot: string): FastifyReply {
   if (text === undefined) return fail(reply, 503, "no-plan-yet", whyNot);
-  return reply.type("application/json; charset=utf-8").header("cache-control", "no-store").send(text);
+  return reply.type("application/json; charset=utf-8").send(text);
 }
 
 function fail(reply: FastifyReply, status: number, code: string, message: string): FastifyReply {
@@ -90,5 +97,5 @@ function fail(reply: FastifyReply, status: number, code: string, message: string
 
 function addressOf(server: FastifyInstance): string {
   const { address, port } = server.server.address() as AddressInfo;
-  return `http://${address.includes(":") ? `[${address}]` : address}:${port}`;
+  return `http://${formatListen({ host: address, port })}`;
 }

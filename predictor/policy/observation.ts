@@ -87,13 +87,10 @@ function cpuFacts(window: Window, trend: QueueTrend, settings: PolicySettings): 
   const drainSeconds = Math.max(settings.drainSeconds, (window.endMs - window.startMs) / 1e3);
   const demand = cpuDemand(window, trend, settings.targetUtilisation, drainSeconds);
   if (demand === undefined) return {};
-  const ready = window.replicasReady ?? 0;
-  const need = reactiveNeed(demand, ready, settings.targetUtilisation, settings.needGrowthLimit);
-  const shrinkNeed = reactiveNeed(demand, ready, settings.shrinkUtilisation, settings.needGrowthLimit);
+  const need = reactiveNeed(demand, window.replicasReady ?? 0, settings);
   return {
     demand,
-    ...(need && { need: need.replicas, utilisation: need.utilisation }),
-    ...(shrinkNeed && { shrinkNeed: shrinkNeed.replicas }),
+    ...(need && { need: need.atLeast, shrinkNeed: need.enough, utilisation: need.utilisation }),
   };
 }
 

@@ -28,12 +28,21 @@ interface Series {
   node: string;
   nodeCores: number;
   agentStartedAtMs: number;
+  /** When a snapshot last told of the container. */
+  seenAtMs: number;
   /** Oldest first. */
   points: Point[];
 }
 
-/** An interval must be covered by readings to this share for a rate to stand for it. */
+/** An interval must be covered by readings to this share for their rate to stand for it. */
 const COVERAGE = 0.5;
+/**
+ * An agent reads a container that hardly changes less often, at least once a minute; as long as it tells of the container
+ * the last reading stands.
+ */
+const HOLD_MS = 75_000;
+/** A container that no snapshot told of for so long before the end of an interval is not known in it. */
+const UNSEEN_MS = 5_000;
 /** Clocks and schedulers round: a container may seem to use slightly more than the node has. */
 const PLAUSIBLE_FACTOR = 1.1;
 /** A step of our clock against the agent's by more than this begins a series anew. */
@@ -49,7 +58,8 @@ export interface ContainerRatesOptions {
 /**
  * Turns cumulative counters of containers into use over an interval. Times are on this process's clock: when the snapshot
  * came less the age that the agent states, so that the nodes' clocks have no part in it. A counter that goes back, or an
- * agent that restarted, begins a series anew: no rate is formed across it.
+ * agent that restarted, begins a series anew: no rate is formed across it. An agent that reads seldom because little
+ * changes is believed: its last reading holds while its snapshots keep coming.
  */
 export class ContainerRates {
   private readonly series = new Map<string, Series>();
@@ -71,6 +81,7 @@ export class ContainerRates {
       const atMs = receivedAtMs - sample.ageSeconds * 1e3;
       const series = this.seriesFor(id, source, snapshot);
       if (series === undefined) continue;
+      series.seenAtMs = receivedAtMs;
       this.append(series, { atMs, sample });
     }
     this.forget(receivedAtMs);
@@ -103,6 +114,7 @@ export class ContainerRates {
       node: snapshot.node,
       nodeCores: snapshot.capacity.cpuCores,
       agentStartedAtMs: snapshot.agentStartedAtMs,
+      seenAtMs: 0,
       points: [],
     };
     this.series.set(id, fresh);
@@ -121,34 +133,35 @@ export class ContainerRates {
 
   private forget(nowMs: number): void {
     const oldestMs = nowMs - this.options.keepSeconds * 1e3;
-    for (const [id, series] of this.series) {
-      const newest = series.points.at(-1);
-      if (newest === undefined || newest.atMs < oldestMs) {
-        this.series.delete(id);
-        continue;
-      }
-      const firstKept = series.points.findIndex(({ atMs }) => atMs >= oldestMs);
-      // The reading before the interval is needed to interpolate its start.
-      if (firstKept > 1) series.points.splice(0, firstKept - 1);
+    for (const [id, { points, seenAtMs }] of this.series) {
+      if (seenAtMs < oldestMs) this.series.delete(id);
+      // Two readings before the interval are needed: for its start, and for a rate that holds.
+      const newer = points.findIndex(({ atMs }) => atMs >= oldestMs);
+      const excess = (newer === -1 ? points.length : newer) - 2;
+      if (excess > 0) points.splice(0, excess);
     }
   }
 
   private useOf(series: Series, startMs: number, endMs: number): ContainerUse | undefined {
+    const newest = series.points.findLast(({ atMs }) => atMs < endMs);
+    const unseenMs = Math.max(UNSEEN_MS, (endMs - startMs) / 2);
+    if (newest === undefined || newest.atMs < endMs - HOLD_MS || series.seenAtMs < endMs - unseenMs)
+      return undefined;
+    const { cpu, memory, interference } = newest.sample;
     const inside = series.points.filter(({ atMs }) => atMs >= startMs && atMs < endMs);
-    const newest = inside.at(-1)?.sample;
-    if (newest === undefined) return undefined;
-    const cpuUsageCores = this.plausible(cpuUse(series.points, inside, startMs, endMs), series.nodeCores);
+    const cpuUsageCores = this.plausible(
+      cpuUse(series.points, cpu.usageCores, startMs, endMs),
+      series.nodeCores,
+    );
     const cpuThrottledRatio = throttledRatio(series.points, startMs, endMs);
-    const { limitCores } = newest.cpu;
-    const { limitBytes, workingSetBytes } = newest.memory;
     return {
       node: series.node,
-      interference: meanInterference(inside.map(({ sample }) => sample.interference)) ?? newest.interference,
-      ...(limitCores !== undefined && { cpuLimitCores: limitCores }),
+      interference: meanInterference(inside.map(({ sample }) => sample.interference)) ?? interference,
+      ...(cpu.limitCores !== undefined && { cpuLimitCores: cpu.limitCores }),
       ...(cpuUsageCores !== undefined && { cpuUsageCores }),
       ...(cpuThrottledRatio !== undefined && { cpuThrottledRatio }),
-      ...(limitBytes !== undefined && { memoryLimitBytes: limitBytes }),
-      ...(workingSetBytes !== undefined && { memoryWorkingSetBytes: workingSetBytes }),
+      ...(memory.limitBytes !== undefined && { memoryLimitBytes: memory.limitBytes }),
+      ...(memory.workingSetBytes !== undefined && { memoryWorkingSetBytes: memory.workingSetBytes }),
     };
   }
 
@@ -183,21 +196,27 @@ function clockStepped(before: Point, after: Point): boolean {
   return Math.abs(ours - theirs) > CLOCK_STEP_MS;
 }
 
-/** The counter's rise within the interval, or the agent's own last mean where readings cover too little of it. */
+/** The counter's rise within the interval, else the agent's own last mean, else the last rise seen. */
 function cpuUse(
   points: readonly Point[],
-  inside: readonly Point[],
+  heldCores: number | undefined,
   startMs: number,
   endMs: number,
 ): number | undefined {
-  const rise = riseWithin(points, "usageSecondsTotal", startMs, endMs);
+  const readings = readingsOf(points, "usageSecondsTotal");
+  const rise = riseWithin(readings, startMs, endMs);
   if (rise !== undefined) return rise.amount / rise.seconds;
-  return inside.at(-1)?.sample.cpu.usageCores;
+  const held = lastRise(readings, endMs);
+  return heldCores ?? (held && held.amount / held.seconds);
 }
 
 function throttledRatio(points: readonly Point[], startMs: number, endMs: number): number | undefined {
-  const periods = riseWithin(points, "periodsTotal", startMs, endMs);
-  const throttled = riseWithin(points, "throttledPeriodsTotal", startMs, endMs);
+  const risen = (name: CounterName): Rise | undefined => {
+    const readings = readingsOf(points, name);
+    return riseWithin(readings, startMs, endMs) ?? lastRise(readings, endMs);
+  };
+  const periods = risen("periodsTotal");
+  const throttled = risen("throttledPeriodsTotal");
   if (periods === undefined || throttled === undefined || periods.amount <= 0) return undefined;
   return Math.min(1, throttled.amount / periods.amount);
 }
@@ -207,40 +226,45 @@ interface Rise {
   readonly seconds: number;
 }
 
-/**
- * How much a counter rose within the interval, read between the readings around its ends, and the time that this covers;
- * undefined when that is too little.
- */
-function riseWithin(
-  points: readonly Point[],
-  name: CounterName,
-  startMs: number,
-  endMs: number,
-): Rise | undefined {
-  const known = points.flatMap(({ atMs, sample }) => {
-    const value = sample.cpu[name];
-    return value === undefined ? [] : [{ atMs, value }];
-  });
-  const first = known.find(({ atMs }) => atMs >= startMs);
-  const last = known.findLast(({ atMs }) => atMs <= endMs);
-  if (first === undefined || last === undefined || last.atMs < first.atMs) return undefined;
-  const before = known.findLast(({ atMs }) => atMs < startMs);
-  const after = known.find(({ atMs }) => atMs > endMs);
-  const from = before === undefined ? first : between(before, first, startMs);
-  const to = after === undefined ? last : between(last, after, endMs);
-  const seconds = (to.atMs - from.atMs) / 1e3;
-  if (seconds <= 0 || seconds * 1e3 < COVERAGE * (endMs - startMs)) return undefined;
-  return { amount: Math.max(0, to.value - from.value), seconds };
-}
-
 interface Reading {
   readonly atMs: number;
   readonly value: number;
 }
 
-function between(from: Reading, to: Reading, atMs: number): Reading {
-  if (to.atMs <= from.atMs) return to;
-  return { atMs, value: from.value + ((to.value - from.value) * (atMs - from.atMs)) / (to.atMs - from.atMs) };
+function readingsOf(points: readonly Point[], name: CounterName): readonly Reading[] {
+  return points.flatMap(({ atMs, sample }) => {
+    const value = sample.cpu[name];
+    return value === undefined ? [] : [{ atMs, value }];
+  });
+}
+
+/**
+ * How much a counter rose within the interval, read between the readings around its ends, and the time that this covers;
+ * undefined when that is too little.
+ */
+function riseWithin(readings: readonly Reading[], startMs: number, endMs: number): Rise | undefined {
+  const from = readingAt(readings, startMs) ?? readings.find(({ atMs }) => atMs >= startMs);
+  const to = readingAt(readings, endMs) ?? readings.findLast(({ atMs }) => atMs <= endMs);
+  if (from === undefined || to === undefined) return undefined;
+  const seconds = (to.atMs - from.atMs) / 1e3;
+  if (seconds <= 0 || seconds * 1e3 < COVERAGE * (endMs - startMs)) return undefined;
+  return { amount: Math.max(0, to.value - from.value), seconds };
+}
+
+/** Between the last two readings before the end. */
+function lastRise(readings: readonly Reading[], endMs: number): Rise | undefined {
+  const [before, last] = readings.filter(({ atMs }) => atMs <= endMs).slice(-2);
+  if (before === undefined || last === undefined) return undefined;
+  return { amount: last.value - before.value, seconds: (last.atMs - before.atMs) / 1e3 };
+}
+
+/** The counter at a time between two readings; undefined outside of them. */
+function readingAt(readings: readonly Reading[], atMs: number): Reading | undefined {
+  const before = readings.findLast((reading) => reading.atMs <= atMs);
+  const after = readings.find((reading) => reading.atMs > atMs);
+  if (before === undefined || after === undefined) return undefined;
+  const share = (atMs - before.atMs) / (after.atMs - before.atMs);
+  return { atMs, value: before.value + (after.value - before.value) * share };
 }
 
 function meanInterference(samples: readonly Interference[]): Interference | undefined {

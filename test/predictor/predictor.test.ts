@@ -233,6 +233,14 @@ describe("starting a predictor", () => {
     await application.stop();
   });
 
+  it("takes OTLP over gRPC too when asked to", async () => {
+    const application = await RunningApplication.start();
+    const running = await startPredictor(options(application, { otlpGrpcListen: "127.0.0.1:0" }));
+    expect(running.addresses["grpc"]).toMatch(/^127\.0\.0\.1:[1-9]\d*$/);
+    await running.stop();
+    await application.stop();
+  });
+
   it("fails in words when its address is taken, and leaves nothing behind", async () => {
     const application = await RunningApplication.start();
     const squatter = createServer().listen(0, "127.0.0.1");

@@ -268,6 +268,13 @@ describe("calm", () => {
     expect(replicas(run(sets)[4]!)["backend"]).toBe(4);
   });
 
+  it("does not take back a step down because a pod was not measured in the next window", () => {
+    const sets = calmRun(4);
+    const [, backend] = sets[3]!.windows;
+    backend!.containers = backend!.containers.slice(0, 1);
+    expect(run(sets).map((outcome) => replicas(outcome)["backend"])).toEqual([4, 4, 3, 3]);
+  });
+
   it("takes nothing from a service whose CPU use is not known", () => {
     const sets = calmRun(6);
     for (const set of sets) set.windows[1]!.containers = [];

@@ -69,6 +69,8 @@ describe("CPU demand", () => {
   });
 });
 
+const LIMITS = { targetUtilisation: 0.65, shrinkUtilisation: 0.55, needGrowthLimit: 3 };
+
 describe("the reactive need", () => {
   it.each([
     ["3 cores of demand at 65 % of one core each", demandOf(3, 3), 3, 5],
@@ -77,33 +79,44 @@ describe("the reactive need", () => {
     ["more than three times what is there", demandOf(100, 4), 4, 12],
     ["one overloaded pod", demandOf(2, 1), 1, 3],
   ])("for %s", (_name, demand, ready, need) => {
-    expect(reactiveNeed(demand, ready, 0.65, 3)?.replicas).toBe(need);
+    expect(reactiveNeed(demand, ready, LIMITS)?.atLeast).toBe(need);
+  });
+
+  it("leaves more room before a pod goes than before one comes", () => {
+    expect(reactiveNeed(demandOf(1.9, 3), 3, LIMITS)).toMatchObject({ atLeast: 3, enough: 4 });
   });
 
   it("is unknown when nothing serves", () => {
-    expect(reactiveNeed(demandOf(1, 1), 0, 0.65, 3)).toBeUndefined();
+    expect(reactiveNeed(demandOf(1, 1), 0, LIMITS)).toBeUndefined();
   });
 
-  it.each([
-    // Two of four measured, together at 0.2 cores: the others count as full, 2.2 cores need 4.
-    ["as full when the measured ones could do with fewer", demandOf(0.2, 2), 4, 4],
-    // Two of four measured at 1.9 cores: the others count as idle, 1.9 cores would need 3; the direction does not turn.
-    ["as idle when the measured ones need more, without turning the direction", demandOf(1.9, 2), 4, 4],
-    ["as idle when the measured ones need more", demandOf(4, 2), 4, 7],
-  ])("counts pods that were not measured %s", (_name, demand, ready, need) => {
-    expect(reactiveNeed(demand, ready, 0.65, 3)?.replicas).toBe(need);
+  it("takes pods that were not measured for idle before it adds, for full before it lets one go", () => {
+    // Two of four measured: 0.2 cores in all, or 2.2 were the others full.
+    expect(reactiveNeed(demandOf(0.2, 2), 4, LIMITS)).toMatchObject({
+      atLeast: 1,
+      enough: 4,
+      utilisation: 0.1,
+    });
+    expect(reactiveNeed(demandOf(1.9, 2), 4, LIMITS)).toMatchObject({
+      atLeast: 3,
+      enough: 8,
+      utilisation: 0.95,
+    });
+    expect(reactiveNeed(demandOf(4, 2), 4, LIMITS)).toMatchObject({ atLeast: 7 });
   });
 
-  it("is at least 1, finite, and never falls with demand", () => {
+  it("is at least 1, whole, and never falls with demand", () => {
     const cores = fc.double({ min: 0, max: 1e4, noNaN: true });
     const counts = fc.integer({ min: 1, max: 200 });
     fc.assert(
       fc.property(cores, cores, counts, counts, (one, other, measured, ready) => {
-        const low = reactiveNeed(demandOf(Math.min(one, other), measured), ready, 0.65, 3)!;
-        const high = reactiveNeed(demandOf(Math.max(one, other), measured), ready, 0.65, 3)!;
-        expect(low.replicas).toBeGreaterThanOrEqual(1);
-        expect(Number.isInteger(high.replicas)).toBe(true);
-        expect(high.replicas).toBeGreaterThanOrEqual(low.replicas);
+        const low = reactiveNeed(demandOf(Math.min(one, other), measured), ready, LIMITS)!;
+        const high = reactiveNeed(demandOf(Math.max(one, other), measured), ready, LIMITS)!;
+        for (const name of ["atLeast", "enough"] as const) {
+          expect(low[name]).toBeGreaterThanOrEqual(1);
+          expect(Number.isInteger(high[name])).toBe(true);
+          expect(high[name]).toBeGreaterThanOrEqual(low[name]);
+        }
       }),
     );
   });

@@ -79,7 +79,7 @@ describe("use of a container over a window", () => {
       sut.record("a", snapshot([at(seconds, { usageSecondsTotal: used })]), T + seconds * 1e3);
     }
     expect(drops).toEqual(["reset"]);
-    expect(sut.over(T, T + 15_000).get("c1")).not.toHaveProperty("cpuUsageCores");
+    expect(sut.over(T, T + 15_000).get("c1")?.cpuUsageCores).toBeCloseTo(0.5, 9);
     expect(sut.over(T + 8_000, T + 16_000).get("c1")?.cpuUsageCores).toBeCloseTo(0.5, 9);
   });
 
@@ -125,7 +125,33 @@ describe("use of a container over a window", () => {
       sut.record("a", snapshot([frozen]), T + seconds * 1e3);
     }
     expect(sut.over(T, T + 15_000).get("c1")).not.toHaveProperty("cpuUsageCores");
-    expect(sut.over(T + 15_000, T + 30_000).get("c1")).toBeUndefined();
+  });
+
+  it("believes an agent that reads seldom because little changes, while its snapshots come", () => {
+    const { rates: sut } = rates();
+    sut.record(
+      "a",
+      snapshot([at(-20, { usageSecondsTotal: 0, periodsTotal: 0, throttledPeriodsTotal: 0 })]),
+      T - 20_000,
+    );
+    const held = { usageSecondsTotal: 2, periodsTotal: 200, throttledPeriodsTotal: 20 };
+    for (let seconds = 0; seconds <= 45; seconds += 1) {
+      sut.record("a", snapshot([at(0, held, { ageSeconds: seconds })]), T + seconds * 1e3);
+    }
+    expect(sut.over(T + 15_000, T + 30_000).get("c1")?.cpuUsageCores).toBeCloseTo(0.1, 9);
+    expect(sut.over(T + 30_000, T + 45_000).get("c1")?.cpuThrottledRatio).toBeCloseTo(0.1, 9);
+    expect(sut.over(T + 80_000, T + 95_000).get("c1")).toBeUndefined();
+  });
+
+  it("reads a window without a reading of its own between the readings around it", () => {
+    const { rates: sut } = rates();
+    for (const [seconds, used] of [
+      [-5, 0],
+      [25, 3],
+    ] as const) {
+      sut.record("a", snapshot([at(seconds, { usageSecondsTotal: used })]), T + seconds * 1e3);
+    }
+    expect(sut.over(T, T + 15_000).get("c1")?.cpuUsageCores).toBeCloseTo(0.1, 9);
   });
 
   it("averages interference over the window and keeps what is not supported absent", () => {
@@ -143,7 +169,7 @@ describe("use of a container over a window", () => {
 
   it("knows a container with and without the runtime's prefix", () => {
     const { rates: sut } = rates();
-    sut.record("a", snapshot([at(1, { usageCores: 0.1 }, { id: "containerd://abc" })]), T + 1_000);
+    sut.record("a", snapshot([at(14, { usageCores: 0.1 }, { id: "containerd://abc" })]), T + 14_000);
     expect(sut.over(T, T + 15_000).has("abc")).toBe(true);
   });
 
