@@ -16,6 +16,7 @@ export interface CommandEntry {
 
 const PROCESSES = "Processes, one for each image:";
 const TRY = "On one machine:";
+const LOOK = "Looking after it:";
 
 export const COMMANDS: readonly CommandEntry[] = [
   {
@@ -41,5 +42,17 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: "KEDA external scaler: guards and serves what the predictor recommends",
     group: PROCESSES,
     load: async () => import("@tradewind/exporter/command.ts"),
+  },
+  {
+    name: "doctor",
+    summary: "asks every configured server whether it answers, and says what to mend",
+    group: LOOK,
+    load: async () => import("@tradewind/predictor/doctor/command.ts"),
+  },
+  {
+    name: "export",
+    summary: "prints the stored windows as CSV or JSON lines",
+    group: LOOK,
+    load: async () => import("@tradewind/predictor/export/command.ts"),
   },
 ];

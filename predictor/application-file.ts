@@ -3,6 +3,7 @@ import { parseWith } from "@tradewind/core/config.ts";
 import { Application } from "@tradewind/core/contract/application.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
 import { parse } from "yaml";
+import { SECTION_NAMES } from "./sources/sections.ts";
 
 /**
  * Reads an application's configuration, YAML or JSON.
@@ -17,10 +18,17 @@ export async function readApplication(path: string): Promise<Application> {
       cause: error,
     });
   }
-  const application = parseWith(Application, value, `the configuration ${path}`);
+  const application = parseWith(Application, withoutSections(value), `the configuration ${path}`);
   const problem = whatIsWrong(application);
   if (problem !== undefined) throw new TradewindError("config", `the configuration ${path}: ${problem}`);
   return application;
+}
+
+/** The sections that others read (sources-config.ts) are no part of the application. */
+function withoutSections(value: unknown): unknown {
+  if (value === null || typeof value !== "object" || Array.isArray(value)) return value;
+  const others = new Set<string>(SECTION_NAMES);
+  return Object.fromEntries(Object.entries(value).filter(([name]) => !others.has(name)));
 }
 
 /** What the schema of a single field cannot tell; undefined when all is well. */

@@ -162,6 +162,11 @@ export class SqliteStore implements WindowStore {
     return [...this.read(() => this.tables.doneChunks(job), []), ...waiting];
   }
 
+  liveStretches(fromMs: number, toMs: number, stepMs: number): DoneChunk[] {
+    const steps = this.read(() => this.tables.liveSteps(fromMs, toMs, stepMs), []);
+    return steps.map((step) => ({ startMs: step * stepMs, endMs: (step + 1) * stepMs }));
+  }
+
   async maintain(nowMs: number): Promise<void> {
     const until = this.clock.monotonicMs() + MAINTENANCE_MS;
     try {

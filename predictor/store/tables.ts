@@ -223,6 +223,19 @@ export class Tables {
     );
   }
 
+  /** Numbers of the steps of time in which there are live windows. */
+  liveSteps(fromMs: number, toMs: number, stepMs: number): number[] {
+    return this.resolutions("windows").flatMap((resolution) =>
+      this.all(
+        "SELECT DISTINCT CAST(start_ms / ?1 AS INTEGER) AS step FROM windows WHERE resolution = ?2 AND start_ms >= ?3 AND start_ms < ?4 AND origin = 'live'",
+        stepMs,
+        resolution,
+        fromMs,
+        toMs,
+      ).map((row) => Number(row["step"])),
+    );
+  }
+
   /** Bytes in use, free pages not counted. */
   usedBytes(): number {
     const one = (name: string): number => Number(Object.values(this.all(`PRAGMA ${name}`)[0] ?? {})[0] ?? 0);

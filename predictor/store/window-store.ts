@@ -85,6 +85,8 @@ export interface WindowStore {
   model(name: string): StoredModel | undefined;
   modelErrors(name: string, fromMs: number): ModelError[];
   doneChunks(job: string): DoneChunk[];
+  /** Stretches of `stepMs` in which there are windows measured live. */
+  liveStretches(fromMs: number, toMs: number, stepMs: number): DoneChunk[];
 
   /** Sums up what has grown old and removes what is past its time. Does a bounded piece of work per call. */
   maintain(nowMs: number): Promise<void>;

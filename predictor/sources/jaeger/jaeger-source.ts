@@ -23,7 +23,7 @@ const MIN_SLICE_MS = 50;
 
 const ServicesV1 = z.object({ data: z.array(z.string()).nullable() });
 const ServicesV3 = z.object({ services: z.array(z.string()).nullish() });
-const AnswerV3 = z.object({ result: z.unknown() });
+const AnswerV3 = z.object({ result: z.unknown().optional() });
 
 interface FoundTrace {
   /** Undefined for what could not be read. */

@@ -3,7 +3,7 @@ import type { SpanRecord, SpanResource } from "../../window/span.ts";
 import { hexId } from "../traces/ids.ts";
 import { spanKind } from "../traces/stored-otlp.ts";
 
-const Tag = z.object({ key: z.string(), value: z.unknown() });
+const Tag = z.object({ key: z.string(), value: z.unknown().optional() });
 
 /**
  * Jaeger's JSON model. Times and durations are microseconds. A reference may carry the whole span it points to, which
@@ -14,7 +14,7 @@ const Span = z.object({
   traceID: z.unknown(),
   spanID: z.unknown(),
   /** Older than `references`. */
-  parentSpanID: z.unknown(),
+  parentSpanID: z.unknown().optional(),
   operationName: z.string(),
   references: z.array(Reference).nullish(),
   startTime: z.number().int().nonnegative(),

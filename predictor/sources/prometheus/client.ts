@@ -19,6 +19,8 @@ const SERIES_MAX = 500_000;
 /** Prometheus' query API as Prometheus, VictoriaMetrics, Thanos and Mimir serve it. */
 export class PrometheusClient {
   readonly endpoint: EndpointClient;
+  /** Samples in all answers so far. */
+  samplesReceived = 0;
   private readonly turn: BulkheadPolicy;
 
   /** At most `concurrency` questions are open at once; the others wait their turn. */
@@ -93,7 +95,9 @@ export class PrometheusClient {
     const series: Series[] = [];
     for (const each of data.resultType === "vector" || data.resultType === "matrix" ? data.result : []) {
       const parsed = Series.safeParse(each);
-      if (parsed.success && series.length < SERIES_MAX) series.push(parsed.data);
+      if (!parsed.success || series.length >= SERIES_MAX) continue;
+      series.push(parsed.data);
+      this.samplesReceived += (parsed.data.values?.length ?? 1) + (parsed.data.histograms?.length ?? 0);
     }
     if (partial || (series.length < data.result.length && data.resultType !== "scalar"))
       health.partialResultsTotal += 1;

@@ -45,7 +45,7 @@ export const PrometheusOptions = EndpointOptions.extend({
       enabled: z.boolean().default(true),
       days: z.number().positive().max(14).default(14),
       concurrency: z.number().int().min(1).max(16).default(2),
-      maxSamplesPerQuery: z.number().int().min(1_000).max(50_000_000).default(1_000_000),
+      maxSamplesPerQuery: z.number().int().min(1_000).max(50_000_000).default(300_000),
       slowSeconds: z
         .number()
         .positive()

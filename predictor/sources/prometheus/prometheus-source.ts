@@ -68,18 +68,18 @@ export class PrometheusSource implements WindowSource, ResourceSource {
    * Windows of many intervals at once, for backfill: the server forms the rates, of the metrics that exist now.
    * Intervals of which nothing is known have an empty set.
    */
-  async history(grid: Grid, nowMs: number, signal?: AbortSignal): Promise<readonly WindowSet[]> {
+  async history(
+    grid: Grid,
+    nowMs: number,
+    signal?: AbortSignal,
+  ): Promise<{ readonly sets: readonly WindowSet[]; readonly samples: number }> {
     const detected = await this.detect(nowMs, signal);
     const resources = this.options.resources ? await this.readResources(grid, signal) : undefined;
     const at = (index: number): ResourceView =>
       resources === undefined ? NO_RESOURCES : resourceView(resources, index);
-    return this.red(grid, detected, at, signal);
-  }
-
-  /** How many series one question about the past touches, to size it. */
-  async historySeries(nowMs: number, signal?: AbortSignal): Promise<number> {
-    const { seriesCount } = await this.detect(nowMs, signal);
-    return Number.isFinite(seriesCount) ? seriesCount : this.options.maxSampledSeries;
+    const samplesBefore = this.client.samplesReceived;
+    const sets = await this.red(grid, detected, at, signal);
+    return { sets, samples: this.client.samplesReceived - samplesBefore };
   }
 
   async check(nowMs: number, signal?: AbortSignal): Promise<Finding[]> {

@@ -21,7 +21,7 @@ const MIN_SLICE_MS = 1_000;
 const SearchAnswer = z.object({
   traces: z.array(z.looseObject({ traceID: z.string().max(64) })).nullish(),
 });
-const TraceV2 = z.object({ trace: z.unknown() });
+const TraceV2 = z.object({ trace: z.unknown().optional() });
 
 /** Traces of Grafana Tempo: ids by search, then each trace as OTLP. */
 export class TempoSource implements SpanSource {

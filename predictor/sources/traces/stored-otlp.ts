@@ -26,7 +26,7 @@ const Attribute = z.object({
 const Span = z.object({
   traceId: z.unknown(),
   spanId: z.unknown(),
-  parentSpanId: z.unknown(),
+  parentSpanId: z.unknown().optional(),
   name: z.string().nullish(),
   kind: z.union([z.string(), z.number()]).nullish(),
   startTimeUnixNano: nanos,
@@ -75,10 +75,7 @@ function readResource(attributes: readonly unknown[]): SpanResource {
   return reader.resource();
 }
 
-function readSpan(
-  value: unknown,
-  resource: SpanResource,
-): SpanRecord | undefined {
+function readSpan(value: unknown, resource: SpanResource): SpanRecord | undefined {
   const parsed = Span.safeParse(value);
   if (!parsed.success) return undefined;
   const { data } = parsed;

@@ -1,0 +1,89 @@
+import { describeError } from "@tradewind/core/errors.ts";
+import type { Application } from "@tradewind/core/contract/application.ts";
+import { readApplication } from "../application-file.ts";
+import { makeSources } from "../sources/make-sources.ts";
+import { problem } from "../sources/check.ts";
+import type { Finding } from "../sources/source.ts";
+import { readSections } from "../sources/sources-config.ts";
+import type { DoctorOptions } from "./options.ts";
+import { checkAgent, checkExporter, checkPredictor } from "./own-processes.ts";
+import { checkState } from "./state-directory.ts";
+
+/** Looks at everything that is configured, all at once, each within the timeout. Never throws. */
+export async function examine(options: DoctorOptions, nowMs: number): Promise<Finding[]> {
+  const { agents, predictor, exporter, state, timeoutSeconds } = options;
+  const looks: Promise<Finding[]>[] = [
+    ...(options.config === undefined ? [] : [examineConfig(options.config, timeoutSeconds, nowMs)]),
+    ...agents.map(async (url) => checkAgent(url, timeoutSeconds, nowMs)),
+    ...(predictor === undefined ? [] : [checkPredictor(predictor, timeoutSeconds, nowMs)]),
+    ...(exporter === undefined ? [] : [checkExporter(exporter, timeoutSeconds)]),
+    ...(state === undefined ? [] : [Promise.resolve(checkState(state, nowMs))]),
+  ];
+  const findings = (await Promise.all(looks)).flat();
+  if (findings.length > 0) return findings;
+  return [
+    {
+      subject: "doctor",
+      level: "warning",
+      message: "nothing to examine",
+      remedy: "name what you run: --config, --agents, --predictor, --exporter or --state",
+    },
+  ];
+}
+
+async function examineConfig(path: string, timeoutSeconds: number, nowMs: number): Promise<Finding[]> {
+  const subject = `configuration ${path}`;
+  const mend = "correct the file; docs/sources.md shows each source's section";
+  const findings: Finding[] = [];
+  let application: Application | undefined;
+  try {
+    application = await readApplication(path);
+    findings.push({
+      subject,
+      level: "ok",
+      message: `application ${application.name}, entry ${application.entry}`,
+    });
+  } catch (error) {
+    findings.push({ subject, level: "problem", message: describeError(error), remedy: mend });
+  }
+  try {
+    const { sources } = await readSections(path);
+    findings.push(...(await examineSources(makeBrief(sources, timeoutSeconds), application, nowMs)));
+  } catch (error) {
+    const finding = problem(subject, error, mend);
+    if (!findings.some(({ message }) => message === finding.message)) findings.push(finding);
+  }
+  return findings;
+}
+
+type Sources = Parameters<typeof makeSources>[0];
+
+/** The same sources, asked once and not for longer than the doctor may wait. */
+function makeBrief(sources: Sources, timeoutSeconds: number): Sources {
+  const brief = <Options extends { timeoutSeconds: number; maxAttempts: number }>(
+    options: Options,
+  ): Options => ({
+    ...options,
+    timeoutSeconds: Math.min(options.timeoutSeconds, timeoutSeconds),
+    maxAttempts: 1,
+  });
+  return {
+    prometheus: sources.prometheus.map(brief),
+    jaeger: sources.jaeger.map(brief),
+    tempo: sources.tempo.map(brief),
+  };
+}
+
+async function examineSources(
+  config: Sources,
+  application: Application | undefined,
+  nowMs: number,
+): Promise<Finding[]> {
+  const { prometheus, spans } = makeSources(config, application);
+  const all = [...prometheus, ...spans];
+  try {
+    return (await Promise.all(all.map(async (source) => source.check(nowMs)))).flat();
+  } finally {
+    await Promise.all(all.map(async (source) => source.close()));
+  }
+}
