@@ -15,6 +15,7 @@
  * - `duplicate` another span of the trace has the same id
  * - `cyclic-parent` its parents form a cycle (or it is its own parent)
  * - `orphan` its parent never came and it is not the start of a request itself
+ * - `lost-root` the first span of a trace did not come within `maxTraceSeconds`: its flow is unknown, its services count
  * - `late-request` a request of a window that was built already
  * - `flow-limit` the request of a new flow beyond `maxFlows`: its services count, the flow does not
  * - `callee-limit` a called service beyond the 1,000 that a window lists
@@ -34,6 +35,7 @@ export const EVALUATION_DROPS = [
   "duplicate",
   "cyclic-parent",
   "orphan",
+  "lost-root",
   "late-request",
   "flow-limit",
   "callee-limit",

@@ -11,7 +11,7 @@ export interface WindowLimits {
   readonly maxSpansPerTrace: number;
   /** A trace is evaluated once no span of it arrived for so long. At least the batch delay of the senders' SDKs. */
   readonly traceGraceSeconds: number;
-  /** A trace that keeps receiving spans is evaluated so long after its first. */
+  /** A trace that keeps receiving spans, or whose root is still to come, is evaluated so long after its first span. */
   readonly maxTraceSeconds: number;
   /** A longer span is refused. */
   readonly maxSpanSeconds: number;

@@ -3,6 +3,7 @@ import { FlowAccumulator } from "./accumulator.ts";
 import { CallSweep } from "./call-sweep.ts";
 import { countDrop } from "./drops.ts";
 import type { DropReason } from "./drops.ts";
+import { HeadHistory } from "./head-history.ts";
 import type { NameTable } from "./name-table.ts";
 import { NONE } from "./span-arena.ts";
 import type { SpanArena } from "./span-arena.ts";
@@ -27,6 +28,7 @@ export interface EvaluationTarget {
 export class TraceEvaluation {
   private readonly tree: TraceTree;
   private readonly sweep = new CallSweep();
+  private readonly heads = new HeadHistory();
   private swept: Int32Array = new Int32Array(64);
   private readonly target: EvaluationTarget;
   private readonly nameOf: (service: number) => string;
@@ -51,19 +53,24 @@ export class TraceEvaluation {
     }
   }
 
+  /** Whether a trace without a root is likely to be still running, rather than begun by one who sends no spans. */
+  awaitsRoot(trace: OpenTrace, nowMs: number): boolean {
+    this.load(trace, nowMs);
+    const head = this.firstHeadless();
+    return head === NONE || this.heads.expectsCaller(this.serviceOf(head));
+  }
+
   /** Counts all requests not counted yet, and what had to be left out. */
   countAll(trace: OpenTrace, nowMs: number): void {
     this.load(trace, nowMs);
     const { tree, target } = this;
     let orphans = 0;
-    let roots = 0;
     for (let span = 0; span < tree.length; span += 1) {
       this.countIfEntry(span);
-      if (tree.dead[span] === 1) continue;
-      if (tree.parent[span] === ROOT) roots += 1;
-      else if (tree.parent[span] === LOST && !tree.isEntry(span)) orphans += 1;
+      if (tree.dead[span] === 0 && tree.parent[span] === LOST && !tree.isEntry(span)) orphans += 1;
     }
-    if (roots === 0) this.countHeadlessFlow();
+    if (!trace.hasRoot) this.countHeadlessFlow();
+    this.noteHeads();
     if (orphans > 0) countDrop(target.drops, "orphan", orphans);
     if (tree.duplicates > 0) countDrop(target.drops, "duplicate", tree.duplicates);
     if (tree.cyclic > 0) countDrop(target.drops, "cyclic-parent", tree.cyclic);
@@ -151,15 +158,39 @@ export class TraceEvaluation {
   private countHeadlessFlow(): void {
     const { tree, target } = this;
     const { arena } = target;
+    const head = this.firstHeadless();
+    if (head === NONE) return;
+    if (this.heads.expectsCaller(this.serviceOf(head))) {
+      countDrop(target.drops, "lost-root");
+      return;
+    }
+    const slot = tree.slot[head] ?? 0;
+    const interval = target.nextIntervalAt((arena.startNs[slot] ?? 0) + (arena.durationNs[slot] ?? 0));
+    this.countFlow(interval.service(arena.service[slot] ?? 0), slot);
+  }
+
+  /** The earliest entry span whose parent did not arrive. */
+  private firstHeadless(): number {
+    const { tree } = this;
     let first = NONE;
     for (let span = 0; span < tree.length; span += 1) {
       if (!tree.isEntry(span) || tree.dead[span] === 1 || tree.parent[span] !== LOST) continue;
       if (first === NONE || this.startsBefore(span, first)) first = span;
     }
-    if (first === NONE) return;
-    const slot = tree.slot[first] ?? 0;
-    const interval = target.nextIntervalAt((arena.startNs[slot] ?? 0) + (arena.durationNs[slot] ?? 0));
-    this.countFlow(interval.service(arena.service[slot] ?? 0), slot);
+    return first;
+  }
+
+  private noteHeads(): void {
+    const { tree } = this;
+    for (let span = 0; span < tree.length; span += 1) {
+      const parent = tree.parent[span] ?? ROOT;
+      if (parent === ROOT || tree.dead[span] === 1 || !tree.isEntry(span)) continue;
+      this.heads.note(this.serviceOf(span), parent !== LOST);
+    }
+  }
+
+  private serviceOf(span: number): number {
+    return this.target.arena.service[this.tree.slot[span] ?? 0] ?? 0;
   }
 
   private startsBefore(a: number, b: number): boolean {

@@ -10,15 +10,43 @@ export interface OpenTrace {
   lastArrivalMs: number;
   /** End of the earliest span, ns from the builder's epoch: whether a window needs a look at this trace. */
   earliestEndNs: number;
+  /** Whether a span without a parent arrived. */
+  hasRoot: boolean;
+  queue: TraceQueue;
   older: OpenTrace | undefined;
   newer: OpenTrace | undefined;
 }
 
-/** Open traces by key and in the order of their last arrival, and the keys of traces evaluated not long ago. */
+/** Traces in the order in which they were put in. */
+class TraceQueue {
+  oldest: OpenTrace | undefined;
+  private newest: OpenTrace | undefined;
+
+  append(trace: OpenTrace): void {
+    trace.queue = this;
+    trace.older = this.newest;
+    trace.newer = undefined;
+    if (this.newest === undefined) this.oldest = trace;
+    else this.newest.newer = trace;
+    this.newest = trace;
+  }
+
+  remove(trace: OpenTrace): void {
+    if (trace.older === undefined) this.oldest = trace.newer;
+    else trace.older.newer = trace.newer;
+    if (trace.newer === undefined) this.newest = trace.older;
+    else trace.newer.older = trace.older;
+  }
+}
+
+/**
+ * Open traces by key, and the keys of traces evaluated not long ago. Those that received a span lately are in the order
+ * of their last one; those that are quiet and still lack their beginning are parked.
+ */
 export class TraceTable {
   private readonly traces = new Map<number, OpenTrace>();
-  private oldest: OpenTrace | undefined;
-  private newest: OpenTrace | undefined;
+  private readonly active = new TraceQueue();
+  private readonly parked = new TraceQueue();
   private closed = new Set<number>();
   private closedBefore = new Set<number>();
   private rotatedMs = -Infinity;
@@ -35,8 +63,14 @@ export class TraceTable {
     return this.traces.size;
   }
 
+  /** Of the traces that are not parked the one whose last span arrived first. */
   get quietest(): OpenTrace | undefined {
-    return this.oldest;
+    return this.active.oldest;
+  }
+
+  /** The trace parked first. */
+  get longestParked(): OpenTrace | undefined {
+    return this.parked.oldest;
   }
 
   get(key: number): OpenTrace | undefined {
@@ -55,25 +89,32 @@ export class TraceTable {
       firstArrivalMs: nowMs,
       lastArrivalMs: nowMs,
       earliestEndNs: Infinity,
+      hasRoot: false,
+      queue: this.active,
       older: undefined,
       newer: undefined,
     };
     this.traces.set(key, trace);
-    this.append(trace);
+    this.active.append(trace);
     return trace;
   }
 
   /** Notes that a span of the trace arrived. */
   touch(trace: OpenTrace, nowMs: number): void {
     trace.lastArrivalMs = nowMs;
-    if (trace === this.newest) return;
-    this.unlink(trace);
-    this.append(trace);
+    trace.queue.remove(trace);
+    this.active.append(trace);
+  }
+
+  /** Puts a quiet trace aside until a span of it arrives. */
+  park(trace: OpenTrace): void {
+    trace.queue.remove(trace);
+    this.parked.append(trace);
   }
 
   close(trace: OpenTrace, nowMs: number): void {
     this.traces.delete(trace.key);
-    this.unlink(trace);
+    trace.queue.remove(trace);
     if (nowMs - this.rotatedMs >= this.rememberMs || this.closed.size >= this.maxClosed) {
       this.closedBefore = this.closed;
       this.closed = new Set();
@@ -84,21 +125,6 @@ export class TraceTable {
 
   values(): IterableIterator<OpenTrace> {
     return this.traces.values();
-  }
-
-  private append(trace: OpenTrace): void {
-    trace.older = this.newest;
-    trace.newer = undefined;
-    if (this.newest === undefined) this.oldest = trace;
-    else this.newest.newer = trace;
-    this.newest = trace;
-  }
-
-  private unlink(trace: OpenTrace): void {
-    if (trace.older === undefined) this.oldest = trace.newer;
-    else trace.older.newer = trace.newer;
-    if (trace.newer === undefined) this.newest = trace.older;
-    else trace.newer.older = trace.older;
   }
 }
 

@@ -201,7 +201,7 @@ export class WindowBuilder {
       this.traces.touch(trace, nowMs);
     }
     this.store(trace, batch, index, startNs, service);
-    if (nowMs - trace.firstArrivalMs >= 1e3 * this.limits.maxTraceSeconds) this.close(trace, nowMs);
+    if (this.isExpired(trace, nowMs)) this.close(trace, nowMs);
     return undefined;
   }
 
@@ -236,6 +236,7 @@ export class WindowBuilder {
     arena.spanLow[slot] = batch.spanId[2 * index + 1] ?? 0;
     arena.parentHigh[slot] = batch.parentId[2 * index] ?? 0;
     arena.parentLow[slot] = batch.parentId[2 * index + 1] ?? 0;
+    if (isZero(batch.parentId, 2 * index, 2)) trace.hasRoot = true;
     arena.service[slot] = service;
     arena.startNs[slot] = startNs;
     arena.durationNs[slot] = durationNs;
@@ -250,17 +251,31 @@ export class WindowBuilder {
     trace.earliestEndNs = Math.min(trace.earliestEndNs, startNs + durationNs);
   }
 
+  /** Evaluates quiet traces. One that is still running by all signs is kept until `maxTraceSeconds`. */
   private closeQuiet(nowMs: number): void {
     const quietBeforeMs = nowMs - 1e3 * this.limits.traceGraceSeconds;
     let trace = this.traces.quietest;
     while (trace !== undefined && trace.lastArrivalMs <= quietBeforeMs) {
-      this.close(trace, nowMs);
+      if (!this.isExpired(trace, nowMs) && !trace.hasRoot && this.evaluation.awaitsRoot(trace, nowMs)) {
+        this.traces.park(trace);
+      } else {
+        this.close(trace, nowMs);
+      }
       trace = this.traces.quietest;
+    }
+    let parked = this.traces.longestParked;
+    while (parked !== undefined && this.isExpired(parked, nowMs)) {
+      this.close(parked, nowMs);
+      parked = this.traces.longestParked;
     }
   }
 
+  private isExpired(trace: OpenTrace, nowMs: number): boolean {
+    return nowMs - trace.firstArrivalMs >= 1e3 * this.limits.maxTraceSeconds;
+  }
+
   private closeEarly(nowMs: number): void {
-    const trace = this.traces.quietest;
+    const trace = this.traces.longestParked ?? this.traces.quietest;
     if (trace === undefined) return;
     this.tracesEvaluatedEarly += 1;
     this.close(trace, nowMs);

@@ -107,7 +107,7 @@ describe("spans left out of a trace", () => {
       ARRIVAL_MS,
     );
     const set = buildFirst(builder);
-    builder.add(new SpanBatch(), ARRIVAL_MS + 60_000);
+    builder.add(new SpanBatch(), ARRIVAL_MS + 130_000);
     expect(set.windows.map(({ service }) => service)).toEqual(["b"]);
     expect(builder.totals().drops).toEqual({ orphan: 2 });
   });
@@ -126,7 +126,7 @@ describe("spans left out of a trace", () => {
       ARRIVAL_MS,
     );
     const set = buildFirst(builder);
-    builder.add(new SpanBatch(), ARRIVAL_MS + 60_000);
+    builder.add(new SpanBatch(), ARRIVAL_MS + 130_000);
     expect(serviceIn(set, "a").ownLatency?.count).toBe(1);
     expect(builder.totals().drops).toEqual({ "cyclic-parent": 4 });
   });
@@ -135,7 +135,7 @@ describe("spans left out of a trace", () => {
     const builder = newBuilder();
     buildFirst(builder);
     builder.add(batchOf([span()]), ARRIVAL_MS + 11_000);
-    builder.add(new SpanBatch(), ARRIVAL_MS + 60_000);
+    builder.add(new SpanBatch(), ARRIVAL_MS + 130_000);
     expect(builder.totals().drops).toEqual({ "late-request": 1 });
   });
 
@@ -240,7 +240,7 @@ describe("any spans at all", () => {
         });
         buildFirst(builder);
         const second = T0 + WINDOW_MS;
-        WindowSet.parse(builder.build(second, second + WINDOW_MS, NO_RESOURCES, second + 60_000));
+        WindowSet.parse(builder.build(second, second + WINDOW_MS, NO_RESOURCES, second + 200_000));
         expect(builder.totals()).toMatchObject({ openTraces: 0, openSpans: 0 });
       }),
       { numRuns: 500 },

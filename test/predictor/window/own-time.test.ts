@@ -118,6 +118,17 @@ describe("own time of a request", () => {
     expect(["a", "b", "c"].map((service) => ownMs(root, service))).toEqual([20, 20, 40]);
   });
 
+  it("is what the documentation works out", () => {
+    const root = server("frontend", 0, 100, [
+      client("frontend", 10, 50, [server("search", 14, 42)]),
+      client("frontend", 30, 40),
+    ]);
+    expect([ownMs(root, "frontend"), ownMs(root, "search")]).toEqual([40, 42]);
+    const [call] = serviceIn(windowsOf(traceOf(root)), "frontend").callees;
+    expect(call).toMatchObject({ callee: "search", parallelRatio: 1 });
+    expect(call?.transitSeconds).toBeCloseTo(0.008, 9);
+  });
+
   it("is taken per request when a service is entered twice in a trace", () => {
     const root = server("a", 0, 100, [
       client("a", 10, 80, [server("b", 20, 60, [client("b", 30, 40, [server("a", 40, 20)])])]),

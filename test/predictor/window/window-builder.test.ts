@@ -3,6 +3,8 @@ import { describe, expect, it } from "vitest";
 import { latestCompleteInterval } from "../../../predictor/window/interval.ts";
 import { NO_RESOURCES } from "../../../predictor/window/resources.ts";
 import type { ResourceView } from "../../../predictor/window/resources.ts";
+import { SpanBatch } from "../../../predictor/window/span.ts";
+import type { SpanRecord } from "../../../predictor/window/span.ts";
 import {
   ARRIVAL_MS,
   BUILD_MS,
@@ -214,6 +216,61 @@ describe("windows", () => {
     { when: "of another length", startMs: T0, endMs: T0 + 2 * WINDOW_MS },
   ])("refuse an interval $when", ({ startMs, endMs }) => {
     expect(() => newBuilder().build(startMs, endMs, NO_RESOURCES, BUILD_MS)).toThrow(RangeError);
+  });
+});
+
+describe("requests that take longer than the grace", () => {
+  /** `a` waits 20 s for something that sends no spans, long after its call of `b` ended. */
+  const slow = (): SpanRecord[] =>
+    traceOf({
+      service: "a",
+      kind: "server",
+      name: "GET /slow",
+      at: 0,
+      for: 20_000,
+      children: [call("a", 10, 30, "b")],
+    });
+  const [second, third] = [T0 + WINDOW_MS, T0 + 2 * WINDOW_MS];
+
+  it("keep the calls that were seen before", () => {
+    const builder = newBuilder();
+    const [root, ...rest] = slow();
+    builder.add(batchOf(rest), T0 + 100);
+    builder.add(new SpanBatch(), T0 + 10_000);
+    builder.add(batchOf([root!]), T0 + 20_100);
+    expect(serviceIn(builder.build(T0, second, NO_RESOURCES, second + 5_000), "b").ownLatency?.count).toBe(1);
+    const set = builder.build(second, third, NO_RESOURCES, third + 5_000);
+    expect(serviceIn(set, "a").ownLatency?.count).toBe(1);
+    expect(serviceIn(set, "a").ownLatency?.meanSeconds).toBeCloseTo(19.97, 9);
+    expect(serviceIn(set, "a").callees).toMatchObject([{ callee: "b" }]);
+    expect(set.flows.map(({ flow }) => flow)).toEqual(["GET /slow"]);
+    expect(builder.totals().drops).toEqual({});
+  });
+
+  it("begin no flow in the middle, where the callers usually send their spans", () => {
+    const builder = newBuilder();
+    builder.add(batchOf(requests(5)), T0 + 1_000);
+    const [root, client, server] = slow();
+    builder.add(batchOf([server!]), T0 + 6_500);
+    builder.add(batchOf([client!, root!]), T0 + 20_100);
+    const first = builder.build(T0, second, NO_RESOURCES, second + 6_000);
+    expect(first.flows.map(({ flow }) => flow)).toEqual(["GET /a"]);
+    const next = builder.build(second, third, NO_RESOURCES, third + 5_000);
+    expect(next.flows.map(({ flow }) => flow)).toEqual(["GET /slow"]);
+    expect(builder.totals().drops).toEqual({});
+  });
+
+  it("are counted as lost-root when their beginning never comes", () => {
+    const builder = newBuilder();
+    builder.add(batchOf(requests(5)), T0 + 1_000);
+    builder.add(batchOf(slow().slice(2)), T0 + 6_500);
+    expect(serviceIn(builder.build(T0, second, NO_RESOURCES, second + 5_000), "b").ownLatency?.count).toBe(
+      11,
+    );
+    builder.add(new SpanBatch(), T0 + 6_500 + 119_000);
+    expect(builder.totals()).toMatchObject({ openTraces: 1, drops: {} });
+    builder.add(new SpanBatch(), T0 + 6_500 + 120_000);
+    expect(builder.totals()).toMatchObject({ openTraces: 0, drops: { "lost-root": 1 } });
   });
 });
 
