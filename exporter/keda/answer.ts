@@ -26,26 +26,26 @@ export function answer(request: ScalerRequest, source: AnswerSource, nowMs: numb
     return invalid("trigger metadata lacks 'service': set it to the service's name in traces (service.name)");
   }
   const { entry, refusal } = source.find(request.namespace, service);
-  const name = `service '${quotable(service)}' in namespace '${quotable(request.namespace)}'`;
+  const name = (): string => `service '${quotable(service)}' in namespace '${quotable(request.namespace)}'`;
   if (entry === undefined)
-    return unavailable(`no decision for ${name} yet: ${unknownBecause(refusal, source)}`);
+    return unavailable(`no decision for ${name()} yet: ${unknownBecause(refusal, source)}`);
 
   const decided = entry.recommendation;
   const application = metadataValue(request, "application", "applicationFromEnv");
   if (application !== undefined && application !== decided.application) {
     return unavailable(
-      `${name} belongs to application '${decided.application}', not '${quotable(application)}': correct the trigger metadata`,
+      `${name()} belongs to application '${decided.application}', not '${quotable(application)}': correct the trigger metadata`,
     );
   }
   if (!source.isValid(entry, nowMs)) {
     const ageSeconds = Math.round(Math.max(0, nowMs - decided.decidedAtMs) / 1e3);
     const why = refusal === undefined ? source.predictorProblem() : `${refusal.step}: ${refusal.reason}`;
     return unavailable(
-      `the last decision for ${name} is ${ageSeconds} s old and no longer valid: ${why ?? "the predictor plans without it"}`,
+      `the last decision for ${name()} is ${ageSeconds} s old and no longer valid: ${why ?? "the predictor plans without it"}`,
     );
   }
   const { replicas } = entry.final;
-  if (!Number.isSafeInteger(replicas) || replicas < 0) return unavailable(`no usable number for ${name}`);
+  if (!Number.isSafeInteger(replicas) || replicas < 0) return unavailable(`no usable number for ${name()}`);
   return { replicas };
 }
 
