@@ -41,9 +41,10 @@ interface PodUse {
  *
  * - Use U shows what was served. Arrivals are what was served plus the growth of the queue: `s·(λ + ΔL/T)` with the CPU
  *   seconds per request `s = U/λ` (utilisation law) and the queue L by Little's law.
- * - A throttled container would have used more: with a share τ of its periods throttled its use counts `1 + τ` times, at
- *   most double, since a quota hides how much more. Not so while a queue is being worked off: pods are then busy with
- *   the past.
+ * - A container that has used up its quota would have used more: with a share τ of its periods throttled its use counts
+ *   up to `1 + τ` times, since a quota hides how much more. Below 80 % of the quota throttled work is only delayed, and
+ *   use is the whole demand; from there to the full quota the factor rises. Not so while a queue is being worked off:
+ *   pods are then busy with the past.
  * - Requests beyond `ρ/(1 − ρ)` per replica (processor sharing at the target utilisation ρ) are a backlog; working it off
  *   in `drainSeconds` takes `backlog·s/drainSeconds` on top.
  */
@@ -62,7 +63,7 @@ export function cpuDemand(
   const held = (pods.length * targetUtilisation) / (1 - targetUtilisation);
   const backlog = Math.max(0, (queue.now ?? 0) - held);
   const arriving = arrivingCores(window, queue, usageCores, secondsPerRequest);
-  const unthrottled = pods.reduce((sum, pod) => sum + pod.usageCores * (1 + pod.throttledRatio), 0);
+  const unthrottled = pods.reduce((sum, pod) => sum + unthrottledCores(pod), 0);
   return {
     cores:
       (isDraining(queue) ? arriving : Math.max(arriving, unthrottled)) +
@@ -73,6 +74,14 @@ export function cpuDemand(
     ...(secondsPerRequest !== undefined && { secondsPerRequest }),
     backlog,
   };
+}
+
+/** Share of the quota from which on throttling may hide demand. */
+const QUOTA_USED = 0.8;
+
+function unthrottledCores({ usageCores, capacityCores, throttledRatio }: PodUse): number {
+  const used = (usageCores / capacityCores - QUOTA_USED) / (1 - QUOTA_USED);
+  return usageCores * (1 + throttledRatio * Math.min(1, Math.max(0, used)));
 }
 
 /** At least half of what was used: a queue that vanished at once was given up, not served. */

@@ -26,9 +26,16 @@ describe("CPU demand", () => {
     expect(demand?.secondsPerRequest).toBeCloseTo(0.02, 12);
   });
 
-  it("counts use once more for the throttled share of periods", () => {
+  it("counts use once more for the throttled share of periods when the quota is used up", () => {
     const throttled = window({ service: "a", replicas: 1, rate: 50, podUsageCores: 1, throttled: 0.5 });
     expect(cpuDemand(throttled, {}, 0.65, 30)?.cores).toBeCloseTo(1.5, 12);
+  });
+
+  it("takes throttling below the quota for delay, not for hidden demand", () => {
+    const bursts = window({ service: "a", replicas: 1, rate: 50, podUsageCores: 0.6, throttled: 0.9 });
+    expect(cpuDemand(bursts, {}, 0.65, 30)?.cores).toBeCloseTo(0.6, 12);
+    const nearly = window({ service: "a", replicas: 1, rate: 50, podUsageCores: 0.9, throttled: 0.8 });
+    expect(cpuDemand(nearly, {}, 0.65, 30)?.cores).toBeCloseTo(0.9 * 1.4, 12);
   });
 
   it("is what arrives, not what is served, while the queue grows", () => {
