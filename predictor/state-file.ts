@@ -80,4 +80,15 @@ async function replaceFile(path: string, text: string): Promise<void> {
     await file.close();
   }
   await rename(neighbour, path);
+  await flushDirectory(dirname(path));
+}
+
+/** Without it a power cut may bring the old name back. */
+async function flushDirectory(directory: string): Promise<void> {
+  const handle = await open(directory, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
 }

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { waitUntil } from "../wait-until.ts";
 import { RunningApplication } from "./running-application.ts";
 
-const PROGRAM = fileURLToPath(new URL("process.ts", import.meta.url));
+const PROGRAM = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
 const children: ChildProcess[] = [];
 afterEach(() => {
   for (const child of children.splice(0)) child.kill("SIGKILL");

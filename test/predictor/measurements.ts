@@ -23,7 +23,7 @@ export interface ServiceFacts {
   readonly startedAtMs?: number;
 }
 
-export function summary(meanSeconds: number, count = 100): NonNullable<Window["ownLatency"]> {
+function summary(meanSeconds: number, count = 100): NonNullable<Window["ownLatency"]> {
   return {
     count,
     meanSeconds,
