@@ -74,7 +74,7 @@ describe("tradewind predictor", () => {
   it("explains a wrong flag", async () => {
     const { child, err } = run("--config", "x", "--window", "soon");
     await waitUntil(() => child.exitCode !== null);
-    expect(child.exitCode).toBe(1);
+    expect(child.exitCode).toBe(2);
     expect(err()).toContain("'soon' is not a duration");
   });
 });
