@@ -83,17 +83,15 @@ describe("QueueFlower's virtual queue", () => {
     ownSeconds: fc.option(fc.double({ min: 0, max: 100, noNaN: true }), { nil: undefined }),
     rate: fc.option(fc.double({ min: 0, max: 1e5, noNaN: true }), { nil: undefined }),
   });
-  const someWindows = fc
-    .array(facts, { minLength: 1, maxLength: 8 })
-    .map((list) =>
-      list.map(({ ownSeconds, rate }, index) =>
-        window({
-          service: `s${index}`,
-          ...(ownSeconds !== undefined && { ownSeconds }),
-          ...(rate !== undefined && { rate }),
-        }),
-      ),
-    );
+  const someWindows = fc.array(facts, { minLength: 1, maxLength: 8 }).map((list) =>
+    list.map(({ ownSeconds, rate }, index) =>
+      window({
+        service: `s${index}`,
+        ...(ownSeconds !== undefined && { ownSeconds }),
+        ...(rate !== undefined && { rate }),
+      }),
+    ),
+  );
   const someFlows = fc.array(
     fc
       .record({
