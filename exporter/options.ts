@@ -60,7 +60,7 @@ export const ExporterOptions = z.strictObject({
         .min(1_024)
         .default(2 * 2 ** 20),
       deadlineMs: z.number().int().min(10).default(5_000),
-      maxCalls: z.number().int().min(1).default(2_048),
+      maxCalls: z.number().int().min(1).default(10_000),
       maxStreams: z.number().int().min(1).default(20_000),
       streamLifetimeMs: z.number().int().min(10).default(600_000),
       keepaliveMs: z.number().int().min(100).default(30_000),

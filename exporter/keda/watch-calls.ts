@@ -9,9 +9,15 @@ export interface CallObserver {
 export interface CallLimits {
   /** Longest time a unary call may take, from its headers to its status. */
   readonly deadlineMs: number;
-  /** Unary calls in progress at once, over all connections. */
+  /**
+   * Unary calls in progress at once, over all connections. KEDA's operator asks for all its ScaledObjects at the same
+   * moment after a restart, so this is far above their number.
+   */
   readonly maxCalls: number;
 }
+
+/** Never refused: without a spec KEDA builds no HPA and its fallback does not fire. It costs next to nothing. */
+const ALWAYS_ANSWERED = "GetMetricSpec";
 
 /**
  * Times every call, and ends unary ones that take too long: the handlers answer at once, so it is the client that
@@ -47,7 +53,7 @@ export function watchCalls(
     const responder = new ResponderBuilder()
       .withStart((next) => {
         next({ onCancel: () => finish(status.CANCELLED) });
-        if (!isUnary || callsInProgress <= limits.maxCalls) return;
+        if (!isUnary || rpc === ALWAYS_ANSWERED || callsInProgress <= limits.maxCalls) return;
         const details = `more than ${limits.maxCalls} calls are in progress on this exporter`;
         watched.sendStatus({ code: status.RESOURCE_EXHAUSTED, details });
       })

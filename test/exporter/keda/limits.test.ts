@@ -53,6 +53,7 @@ describe("the scaler port", () => {
     const calls = Array.from({ length: 4 }, () => open("GetMetrics"));
     await until("the refusal", () => calls.some((call) => call.status === "8"));
     expect(calls.filter((call) => call.status === "8")).toHaveLength(1);
+    expect(await exporter.client.metricSpec(ref)).toHaveLength(1);
     session.destroy();
     await until("room for others", async () => (await exporter.client.metrics(ref, "m")).length === 1);
   });
