@@ -131,4 +131,3 @@ describe("5,000 ScaledObjects", () => {
     expect(await wrongOf(all.slice(0, 200), 7)).toBe(0);
   }, 60_000);
 });
-});
