@@ -4,11 +4,14 @@ import type { Row } from "./table.ts";
 const RELEASE_FACTOR = 3;
 /** Part of the longest hold time that a steady slope allows before the held rate is off by the tolerance. */
 const SLOPE_PART = 0.67;
-/** A jump within this time of the one before makes a burst; then short intervals are held for some readings. */
-const BURST_SECONDS = 30;
-const HOLD_INTERVALS = 2;
-const HOLD_FIRST = 15;
-const HOLD_MOST = 60;
+/**
+ * A jump found later than this after it happened was missed by the guard. Each such jump shortens the longest interval, to
+ * this many shortest intervals after a first one, and is forgotten with this memory: where the guard is blind to a signal the
+ * signal is read often, elsewhere it is not.
+ */
+const LATE_INTERVALS = 1.5;
+const LATE_CAP_INTERVALS = 3.5;
+const LATE_MEMORY_SECONDS = 300;
 /** Stays between jumps are regular after this many, when they vary by no more than this many shortest intervals. */
 const REGULAR_STAYS = 4;
 const REGULAR_INTERVALS = 2;
@@ -36,25 +39,36 @@ export function settleJump(row: Row, rate: number, tolerance: number): void {
   row.settling = 0;
   const change = rate - row.beforeRate;
   if (Math.abs(change) <= tolerance) {
-    if (row.holdLeft === 0) row.releaseSeconds = row.maxSeconds;
+    row.releaseSeconds = row.maxSeconds;
     return;
   }
-  const stay = (row.lastMs - row.jumpMs) / 1e3;
-  const bursting = row.jumpSign !== 0 && stay < BURST_SECONDS;
-  row.hold = bursting ? Math.min(HOLD_MOST, 2 * row.hold + HOLD_FIRST) : Math.floor(row.hold / 2);
-  rememberStay(row, stay, change > 0 ? 1 : -1);
-  row.holdLeft = isRegular(row) ? 0 : row.hold;
-  if (row.holdLeft > 0) row.releaseSeconds = HOLD_INTERVALS * row.minSeconds;
-  else if (row.announced === 1) row.releaseSeconds = RELEASE_FACTOR * row.minSeconds;
+  countLate(row, ((row.rate - row.beforeRate) * row.gapSeconds) / change);
+  rememberStay(row, (row.lastMs - row.jumpMs) / 1e3, change > 0 ? 1 : -1);
+  if (row.announced === 1) row.releaseSeconds = RELEASE_FACTOR * row.minSeconds;
   else row.releaseSeconds = slopeSeconds(row, change, row.beforeSeconds, tolerance);
 }
 
+/**
+ * The mean over the gap tells when in it the jump happened: (mean - before) T / (after - before) seconds before it was
+ * read. For a gauge, which tells nothing of the kind, this is the whole gap.
+ */
+function countLate(row: Row, foundAfterSeconds: number): void {
+  row.lateJumps = lateJumps(row, row.lastMs);
+  row.lateMs = row.lastMs;
+  if (foundAfterSeconds > LATE_INTERVALS * row.minSeconds) row.lateJumps += 1;
+}
+
+function lateJumps(row: Row, nowMs: number): number {
+  return row.lateJumps * Math.exp(-Math.max(0, nowMs - row.lateMs) / 1e3 / LATE_MEMORY_SECONDS);
+}
+
+/** Longest interval while jumps are found late; Infinity when none was. */
+export function lateSeconds(row: Row, nowMs: number): number {
+  return (LATE_CAP_INTERVALS * row.minSeconds) / lateJumps(row, nowMs);
+}
+
 /** A reading without a jump: the interval may grow again, as far as a trend that may lie in the difference allows. */
-export function holdAfterJump(row: Row, trend: number, seconds: number, tolerance: number): void {
-  if (row.holdLeft > 0) {
-    row.holdLeft -= 1;
-    return;
-  }
+export function release(row: Row, trend: number, seconds: number, tolerance: number): void {
   const grown = Math.min(row.maxSeconds, row.releaseSeconds * RELEASE_FACTOR);
   row.releaseSeconds = Math.min(grown, slopeSeconds(row, trend, seconds, tolerance));
 }

@@ -1,5 +1,5 @@
 import { budgetStep, estimatedMiss, missStretch } from "./interval.ts";
-import { holdAfterJump, jumpFound, settleJump } from "./jumps.ts";
+import { jumpFound, lateSeconds, release, settleJump } from "./jumps.ts";
 import type { Row } from "./table.ts";
 
 /** A difference beyond this many standard deviations is a jump and teaches nothing about the calm between jumps. */
@@ -56,13 +56,13 @@ function expectedVariance(row: Row, gapSeconds: number): number {
  */
 export function learn(row: Row, rate: number, gapSeconds: number): boolean {
   if (Number.isNaN(row.rate)) {
-    hold(row, rate, gapSeconds, Number.NaN);
+    keep(row, rate, gapSeconds, Number.NaN);
     return false;
   }
   const difference = rate - row.rate;
   if (row.settling === 1) {
     settleJump(row, rate, noiseTolerance(row));
-    hold(row, rate, gapSeconds, Number.NaN);
+    keep(row, rate, gapSeconds, Number.NaN);
     return false;
   }
   const tolerance = noiseTolerance(row);
@@ -72,17 +72,17 @@ export function learn(row: Row, rate: number, gapSeconds: number): boolean {
   const expected = expectedVariance(row, gapSeconds);
   if (missed && difference ** 2 > JUMP_DEVIATIONS ** 2 * expected) {
     jumpFound(row, row.rate, gapSeconds + row.gapSeconds / 2);
-    hold(row, rate, gapSeconds, Number.NaN);
+    keep(row, rate, gapSeconds, Number.NaN);
     return true;
   }
   learnVariance(row, difference, gapSeconds, Math.sqrt(VARIANCE_CLIP * expected));
   const trend = Math.max(0, Math.abs(difference) - Math.sqrt(expected));
-  holdAfterJump(row, trend, (gapSeconds + row.gapSeconds) / 2, tolerance);
-  hold(row, rate, gapSeconds, difference);
+  release(row, trend, (gapSeconds + row.gapSeconds) / 2, tolerance);
+  keep(row, rate, gapSeconds, difference);
   return false;
 }
 
-function hold(row: Row, rate: number, gapSeconds: number, difference: number): void {
+function keep(row: Row, rate: number, gapSeconds: number, difference: number): void {
   row.rate = rate;
   row.gapSeconds = gapSeconds;
   row.difference = difference;
@@ -117,7 +117,8 @@ export function wantedSeconds(row: Row): number {
   if (row.settling === 1 || Number.isNaN(row.rate)) return row.minSeconds;
   const variance = Math.max(0, row.diffusion);
   const diffusing = ((row.gain * noiseTolerance(row) ** 2) / variance) * Math.exp(row.logScale);
-  return Math.max(row.minSeconds, Math.min(diffusing, row.releaseSeconds, row.maxSeconds));
+  const late = lateSeconds(row, row.lastMs);
+  return Math.max(row.minSeconds, Math.min(diffusing, late, row.releaseSeconds, row.maxSeconds));
 }
 
 /**

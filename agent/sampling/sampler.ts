@@ -60,6 +60,7 @@ const MOST_VALUE = 1e60;
 const MOST_MS = 1e15;
 /** Weight of one measured read cost in the smoothed one. */
 const COST_WEIGHT = 0.1;
+const LEAST_COST_SECONDS = 1e-9;
 
 /**
  * Decides when each of thousands of signals is read next. The caller owns the clock and the reading:
@@ -77,7 +78,7 @@ const COST_WEIGHT = 0.1;
  * for (let id = sampler.nextDue(nowMs); id !== NONE; id = sampler.nextDue(nowMs)) {
  *   sampler.observe(id, readUsageSeconds(id), nowMs, costSeconds); // or sampler.failed(id, nowMs)
  * }
- * sampler.rebalance(nowMs); // every few seconds
+ * sampler.rebalance(); // every few seconds
  * ```
  *
  * Rules for the caller
@@ -273,7 +274,8 @@ export class Sampler {
     let stretched = 0;
     for (let id = 0; id < this.#table.rows; id += 1) {
       const row = this.#row.at(id);
-      if (row.live === 1 && this.#stretched(row, this.#stretch) > row.wantedSeconds) stretched += 1;
+      if (row.live === 1 && this.#stretched(row, row.wantedSeconds, this.#stretch) > row.wantedSeconds)
+        stretched += 1;
     }
     return {
       signals: this.#count,
@@ -346,7 +348,7 @@ export class Sampler {
     row.rate = row.isGauge === 1 ? value : Number.NaN;
     row.gapSeconds = row.minSeconds;
     row.difference = Number.NaN;
-    row.settling = row.holdLeft = 0;
+    row.settling = 0;
     return this.#schedule(id, row, value, nowMs);
   }
 
@@ -373,9 +375,9 @@ export class Sampler {
     row.samples += 1;
     row.parentAnchor = row.parent === NONE ? Number.NaN : this.#parentRow.at(row.parent).lastValue;
     row.wantedSeconds = wantedSeconds(row);
-    row.intervalSeconds = this.#stretched(row, this.#stretch);
+    row.intervalSeconds = this.#stretched(row, row.wantedSeconds, this.#stretch);
     const seconds = row.intervalSeconds;
-    const anticipated = anticipatedSeconds(row, nowMs, seconds);
+    const anticipated = this.#stretch > 0 ? seconds : anticipatedSeconds(row, nowMs, seconds);
     const isExact = anticipated < seconds || seconds <= row.minSeconds;
     const spread = isExact ? anticipated : jittered(seconds, this.#rng());
     const bounded = Math.min(row.maxSeconds, Math.max(row.minSeconds, spread));
@@ -394,7 +396,8 @@ export class Sampler {
   #rouse(id: SignalId, row: Row, nowMs: number, excess: number): void {
     row.awake = 1;
     row.wakeExcess = excess;
-    const earliestMs = Number.isNaN(row.lastMs) ? nowMs : row.lastMs + row.minSeconds * 1e3;
+    const shortest = this.#stretched(row, row.minSeconds, this.#stretch);
+    const earliestMs = Number.isNaN(row.lastMs) ? nowMs : row.lastMs + shortest * 1e3;
     this.#queue.set(id, Math.min(this.#queue.dueMs(id), Math.max(nowMs, earliestMs)));
   }
 
@@ -405,21 +408,17 @@ export class Sampler {
     }
   }
 
-  #stretched(row: Row, stretch: number): number {
-    if (stretch === 0) return row.wantedSeconds;
-    return stretchedSeconds(
-      row.wantedSeconds,
-      stretch,
-      Math.max(row.costSeconds, 1e-9) / row.weight,
-      row.maxSeconds,
-    );
+  #stretched(row: Row, seconds: number, stretch: number): number {
+    if (stretch === 0) return seconds;
+    const costPerWeight = Math.max(row.costSeconds, LEAST_COST_SECONDS) / row.weight;
+    return stretchedSeconds(seconds, stretch, costPerWeight, row.maxSeconds);
   }
 
   #plannedCost(stretch: number): number {
     let cost = 0;
     for (let id = 0; id < this.#table.rows; id += 1) {
       const row = this.#row.at(id);
-      if (row.live === 1) cost += row.costSeconds / this.#stretched(row, stretch);
+      if (row.live === 1) cost += row.costSeconds / this.#stretched(row, row.wantedSeconds, stretch);
     }
     return cost;
   }

@@ -38,10 +38,8 @@ const COLUMNS = [
   /** Interval before and after the cost budget. */
   "wantedSeconds",
   "intervalSeconds",
-  /** Longest interval allowed so soon after a jump, and readings for which it does not grow. */
+  /** Longest interval allowed so soon after a jump. */
   "releaseSeconds",
-  "hold",
-  "holdLeft",
   /** The next reading was asked for by a guard or the parent, which saw this much beyond expectation (NaN: unknown). */
   "awake",
   "wakeExcess",
@@ -50,6 +48,9 @@ const COLUMNS = [
   "announced",
   "beforeRate",
   "beforeSeconds",
+  /** Jumps lately found late, a fading count as of a time. */
+  "lateJumps",
+  "lateMs",
   /** The last jump: when, and 1 up, -1 down, 0 none; how long the signal stays high and low. */
   "jumpMs",
   "jumpSign",

@@ -1,22 +1,20 @@
 import { seededRng } from "@tradewind/core/rng.ts";
 import { Sampler } from "../../agent/sampling/sampler.ts";
 import { CHANNEL, NONE } from "../../agent/sampling/signal.ts";
-import type { Reads } from "./score.ts";
 
 /** The agent reads what is due within half a tick of its one-second timer. */
 const HALF_TICK_MS = 500;
 
 /**
- * Runs the agent's controller as the agent does: the guard once a second, reads at any moment. The guard's read is shared
- * by the containers it wakes.
+ * Runs the agent's controller as the agent does: the guard once a second, reads at any moment.
+ * @returns when it read the signal, s
  */
 export function runOurs(options: {
   readonly total: Float64Array;
   readonly alarms: Float64Array;
   readonly tolerance: number;
-  readonly guardShare: number;
   readonly seed: number;
-}): Reads {
+}): number[] {
   const { total, alarms, tolerance } = options;
   const sampler = new Sampler({ rng: seededRng(options.seed), capacity: 1 });
   const id = sampler.add({ kind: "counter", tolerance, channels: CHANNEL.cpu }, 0);
@@ -31,5 +29,5 @@ export function runOurs(options: {
       sampler.observe(id, total[second] ?? 0, nowMs);
     }
   }
-  return { times, shared: options.guardShare * end };
+  return times;
 }

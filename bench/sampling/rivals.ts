@@ -1,5 +1,3 @@
-import type { Reads } from "./score.ts";
-
 /** Chooses the next interval (s) from a reading's rate; one instance per run. */
 export interface Rival {
   next(rate: number, intervalSeconds: number): number;
@@ -82,27 +80,11 @@ export const adam =
     };
   };
 
-/** Runs a rival on the seconds of a counter. */
-export function runRival(start: () => Rival, total: Float64Array): Reads {
-  return readAtSeconds(start(), total, undefined, 0);
-}
-
-/** Runs a rival that is also read, and starts again at the shortest interval, whenever the guard alarms. */
-export function runTriggered(
-  start: () => Rival,
-  total: Float64Array,
-  alarms: Float64Array,
-  shared: number,
-): Reads {
-  return readAtSeconds(start(), total, alarms, shared);
-}
-
-function readAtSeconds(
-  rival: Rival,
-  total: Float64Array,
-  alarms: Float64Array | undefined,
-  shared: number,
-): Reads {
+/**
+ * Runs a rival on the seconds of a counter. With alarms it is also read, and starts again at the shortest interval,
+ * whenever the guard alarms.
+ */
+export function runRival(rival: Rival, total: Float64Array, alarms?: Float64Array): number[] {
   const times: number[] = [0];
   let last = 0;
   let interval = 1;
@@ -115,5 +97,5 @@ function readAtSeconds(
     times.push(second);
     last = second;
   }
-  return { times, shared };
+  return times;
 }

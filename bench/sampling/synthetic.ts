@@ -152,10 +152,9 @@ const GENERATORS = {
 
 /** The synthetic signals, all from one seed. */
 export function syntheticTraces(seed: number, seconds: number): Trace[] {
-  return Object.entries(GENERATORS).map(([name, generate], index) => ({
-    name,
-    ...generate(seconds, seededRng(seed * 1000 + index)),
-  }));
+  return Object.entries(GENERATORS).map(([name, generate], index) =>
+    Object.assign({ name }, generate(seconds, seededRng(seed * 1000 + index))),
+  );
 }
 
 /**
