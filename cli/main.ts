@@ -41,10 +41,9 @@ async function main(args: readonly string[]): Promise<void> {
 }
 
 // A process that was started with an IPC channel belongs to the one that started it, and ends with it.
-if (process.channel !== undefined && process.channel !== null) {
-  process.once("disconnect", () => process.kill(process.pid, "SIGTERM"));
-  process.channel.unref();
-}
+process.once("disconnect", () => process.kill(process.pid, "SIGTERM"));
+process.channel?.unref();
+if ("connected" in process && !process.connected) process.exit(1);
 
 try {
   await main(process.argv.slice(2));

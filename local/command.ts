@@ -98,7 +98,7 @@ export function configure(command: Command): void {
       new Option("--policy <policy>", "what decides").choices(["auto", "queue", "static"]).default("auto"),
     )
     .option("--seed <number>", "the same seed sends the same requests", "7")
-    .option("--objective <duration>", "objective of the 95th percentile of latency", "250ms")
+    .option("--objective <duration>", "objective of the 95th percentile of latency", "300ms")
     .option(
       "--load <file>",
       "requests per second, one value a line (default: a surge to three times the rate)",

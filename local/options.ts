@@ -29,7 +29,7 @@ export const LocalOptions = z.strictObject({
   /** File of requests per second, one value a line. */
   load: z.string().min(1).optional(),
   /** Objective of the 95th percentile, s. */
-  objective: duration(0.001, 60, "--objective").prefault("250ms"),
+  objective: duration(0.001, 60, "--objective").prefault("300ms"),
   /** Directory for state and logs that outlives the run. */
   state: z.string().min(1).optional(),
   quota: z.enum(["auto", "cgroup", "emulated"]).default("auto"),

@@ -195,10 +195,11 @@ export async function startReplica(start: ReplicaStart): Promise<ReplicaProcess>
     kill();
     const said = await exited;
     await place.remove();
-    throw new TradewindError(
-      "replica-failed",
-      `replica ${identity.podName} did not become ready: ${died ? said : `no answer within ${START_TIMEOUT_MILLIS / 1e3} s`}`,
-      { cause: error },
-    );
+    const why = died
+      ? new Error(said)
+      : new Error(`not within ${START_TIMEOUT_MILLIS / 1e3} s`, { cause: error });
+    throw new TradewindError("replica-failed", `replica ${identity.podName} did not become ready`, {
+      cause: why,
+    });
   }
 }

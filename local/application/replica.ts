@@ -95,6 +95,8 @@ function onMessage(raw: unknown): void {
 
 process.on("message", onMessage);
 process.on("disconnect", () => process.exit(0));
+// The platform may have gone while the modules were loading, before anybody listened.
+if (!process.connected) process.exit(0);
 process.on("SIGTERM", () => void drain());
 setInterval(reportUsage, USAGE_EVERY_MILLIS).unref();
 

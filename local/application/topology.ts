@@ -45,7 +45,7 @@ const service = (
   rest: Partial<ServiceDefinition> = {},
 ): ServiceDefinition => ({
   name,
-  cpuCores: 0.2,
+  cpuCores: 0.12,
   memoryBytes: 256 * 2 ** 20,
   memoryBoundRatio: 0.2,
   minReplicas: 1,

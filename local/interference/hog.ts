@@ -22,4 +22,5 @@ function turn(): void {
 }
 
 process.on("disconnect", () => process.exit(0));
+if (!process.connected) process.exit(0);
 turn();

@@ -45,6 +45,16 @@ export async function makeGroup(layout: CgroupLayout, path: string): Promise<voi
   }
 }
 
+/**
+ * Weighs the group like this many ordinary processes when the CPU is contended. All replicas together would otherwise
+ * count as one beside every single process of the machine.
+ */
+export async function writeWeight(layout: CgroupLayout, path: string, processes: number): Promise<void> {
+  const group = join(layout.cpuMount, path);
+  if (layout.kind === "cgroup-v2") await writeFile(join(group, "cpu.weight"), String(100 * processes));
+  else await writeFile(join(group, "cpu.shares"), String(1_024 * processes));
+}
+
 /** Moves a process, with all its threads, into the group. */
 export async function admitProcess(layout: CgroupLayout, path: string, pid: number): Promise<void> {
   for (const mount of layout.mounts) await writeFile(join(mount, path, "cgroup.procs"), String(pid));

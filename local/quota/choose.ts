@@ -7,6 +7,7 @@ import {
   makeGroup,
   removeGroup,
   writeLimits,
+  writeWeight,
 } from "./cgroup-tree.ts";
 import type { CgroupLayout } from "./cgroup-tree.ts";
 import { PREFIX } from "./quota.ts";
@@ -20,6 +21,9 @@ export interface ChooseOptions {
   /** `auto` takes cgroups when they are there and permitted. */
   readonly wanted: "auto" | "cgroup" | "emulated";
 }
+
+/** Replicas that are typically busy at once. */
+const WEIGHT_PROCESSES = 8;
 
 function cgroupQuota(layout: CgroupLayout, pid: number): Quota {
   const base = `/${PREFIX}${pid}`;
@@ -57,6 +61,7 @@ async function tryCgroups(layout: CgroupLayout, pid: number): Promise<Quota> {
   const quota = cgroupQuota(layout, pid);
   await makeGroup(layout, `/${PREFIX}${pid}`);
   try {
+    await writeWeight(layout, `/${PREFIX}${pid}`, WEIGHT_PROCESSES);
     const probe = await quota.open("probe", "probe");
     await probe.limit(0.5, 2 ** 28);
     await probe.remove();

@@ -1,15 +1,16 @@
 /** A sample of the Prometheus text format: name, optional labels, value; a timestamp may follow. */
-const SAMPLE = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{.*\})? (\S+)/;
+const SAMPLE = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(\{.*\})? (\S+)/;
 
 /**
- * Sum of all samples of one metric in a scrape, whatever their labels.
+ * Sum of the samples of one metric in a scrape.
+ * @param label as the scrape writes it, `result="accepted"`; without it all samples count
  * @returns undefined when the scrape has none that is a finite number
  */
-export function sumOfMetric(exposition: string, name: string): number | undefined {
+export function sumOfMetric(exposition: string, name: string, label = ""): number | undefined {
   let sum: number | undefined;
   for (const line of exposition.split("\n")) {
-    const [, found, value] = SAMPLE.exec(line) ?? [];
-    if (found !== name || !Number.isFinite(Number(value))) continue;
+    const [, found, labels = "", value] = SAMPLE.exec(line) ?? [];
+    if (found !== name || !labels.includes(label) || !Number.isFinite(Number(value))) continue;
     sum = (sum ?? 0) + Number(value);
   }
   return sum;

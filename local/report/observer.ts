@@ -17,8 +17,9 @@ export interface Observation {
   readonly windows?: WindowSet;
   readonly recommendations?: RecommendationList;
   readonly snapshot?: Snapshot;
-  /** Since the run started, across restarts of the processes. */
+  /** Spans accepted since the run started, across restarts of the processes. */
   readonly spans: number;
+  /** Windows of one service each. */
   readonly windowsFormed: number;
   /** Distinct decisions seen. */
   readonly decisions: number;
@@ -33,9 +34,7 @@ export interface Observer {
 }
 
 const TIMEOUT_MILLIS = 1_000;
-/** Names of the predictor's counters. */
-const SPANS_METRIC = "tradewind_predictor_spans_total";
-const WINDOWS_METRIC = "tradewind_predictor_windows_total";
+const SPANS = { metric: "tradewind_predictor_spans_total", label: 'result="accepted"' } as const;
 
 async function getText(url: string): Promise<string> {
   const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MILLIS) });
@@ -49,7 +48,7 @@ async function getJson<Schema extends z.ZodType>(url: string, schema: Schema): P
 
 export function createObserver(addresses: ObservedAddresses): Observer {
   const spans = createCounterTally();
-  const windowsFormed = createCounterTally();
+  let windowsFormed = 0;
   const agentSamples = createCounterTally();
   const decisionIds = new Set<string>();
   let last: Observation = { spans: 0, windowsFormed: 0, decisions: 0, agentSamples: 0 };
@@ -66,10 +65,9 @@ export function createObserver(addresses: ObservedAddresses): Observer {
         orNothing(getJson(`${addresses.agent}/v1/snapshot`, Snapshot)),
         orNothing(getText(`${addresses.predictor}/metrics`)),
       ]);
-      if (metrics !== undefined) {
-        spans.observe(sumOfMetric(metrics, SPANS_METRIC) ?? 0);
-        windowsFormed.observe(sumOfMetric(metrics, WINDOWS_METRIC) ?? 0);
-      }
+      if (metrics !== undefined) spans.observe(sumOfMetric(metrics, SPANS.metric, SPANS.label) ?? 0);
+      if (windows !== undefined && windows.endMs !== last.windows?.endMs)
+        windowsFormed += windows.windows.length;
       if (snapshot !== undefined) agentSamples.observe(snapshot.agent.samplesTotal);
       for (const { decisionId } of recommendations?.recommendations ?? []) decisionIds.add(decisionId);
       last = {
@@ -78,7 +76,7 @@ export function createObserver(addresses: ObservedAddresses): Observer {
         ...(recommendations !== undefined && { recommendations }),
         ...(snapshot !== undefined && { snapshot }),
         spans: spans.total,
-        windowsFormed: windowsFormed.total,
+        windowsFormed,
         agentSamples: agentSamples.total,
         decisions: decisionIds.size,
       };

@@ -29,27 +29,31 @@ export interface ProcessRegister {
 export const RUNS_DIRECTORY = join(tmpdir(), `tradewind-${process.getuid?.() ?? "user"}`);
 const REGISTER = "processes.json";
 
-/**
- * Start time of a process in clock ticks since boot (proc_pid_stat(5), field 22): with the number it names one process.
- * @returns "" where there is no /proc or no such process
- */
-export function startTicksOf(pid: number): string {
+/** Fields 3 and 22 of proc_pid_stat(5); undefined where there is no /proc or no such process. */
+function readStat(pid: number): { readonly state: string; readonly startTicks: string } | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "";
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return { state: fields[0] ?? "", startTicks: fields[19] ?? "" };
   } catch {
-    return "";
+    return undefined;
   }
 }
 
-/** True while the number is taken, by whatever process. */
+/**
+ * Start time of a process in clock ticks since boot: with the number it names one process.
+ * @returns "" where there is no /proc or no such process
+ */
+const startTicksOf = (pid: number): string => readStat(pid)?.startTicks ?? "";
+
+/** True while a process of this number runs. One that has ended and was not reaped by its parent does not. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    return true;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
+    if ((error as NodeJS.ErrnoException).code !== "EPERM") return false;
   }
+  return !["Z", "X"].includes(readStat(pid)?.state ?? "");
 }
 
 /** True while this very process runs. */

@@ -12,9 +12,10 @@ const FLOWS = [
 function until(seconds: number, trace: readonly number[], durationSeconds: number, seed = 1): Arrival[] {
   const found: Arrival[] = [];
   for (const arrival of arrivals(trace, durationSeconds, FLOWS, seededRng(seed))) {
-    if (arrival.atSeconds >= seconds) return found;
+    if (arrival.atSeconds >= seconds) break;
     found.push(arrival);
   }
+  return found;
 }
 const between = (all: readonly Arrival[], from: number, to: number): number =>
   all.filter(({ atSeconds }) => atSeconds >= from && atSeconds < to).length;

@@ -1,0 +1,61 @@
+import { RunReport } from "@tradewind/core/contract/run-report.ts";
+import { parseWith } from "@tradewind/core/config.ts";
+import { VERSION } from "@tradewind/core/version.ts";
+import { createLatencyHistogram } from "../load/latency-histogram.ts";
+import type { LatencyHistogram } from "../load/latency-histogram.ts";
+import type { Phase } from "../phases/phases.ts";
+import type { Observation } from "./observer.ts";
+import { createPhaseMeter } from "./phase-meter.ts";
+import type { PhaseMeter } from "./phase-meter.ts";
+import { createRecentMeter } from "./recent.ts";
+import type { RecentMeter } from "./recent.ts";
+
+/** Seconds that the figures on the screen look back. */
+const RECENT_SECONDS = 5;
+
+/** Everything that is counted during a run. */
+export interface Meters {
+  readonly phases: PhaseMeter;
+  readonly recent: RecentMeter;
+  /** Duration of the scaler's calls, s. */
+  readonly rpcLatency: LatencyHistogram;
+  rpcErrors: number;
+  actuations: number;
+}
+
+export function createMeters(phases: readonly Phase[], objectiveSeconds: number): Meters {
+  return {
+    phases: createPhaseMeter(phases, objectiveSeconds),
+    recent: createRecentMeter(RECENT_SECONDS),
+    rpcLatency: createLatencyHistogram(),
+    rpcErrors: 0,
+    actuations: 0,
+  };
+}
+
+/** What the report names and does not count. */
+export type RunIdentity = Pick<RunReport, "seed" | "policy" | "application" | "objectiveMs" | "durationS">;
+
+export function composeReport(identity: RunIdentity, meters: Meters, seen: Observation): RunReport {
+  const { rpcLatency, rpcErrors, actuations, phases } = meters;
+  const report: RunReport = {
+    version: VERSION,
+    ...identity,
+    spans: seen.spans,
+    windows: seen.windowsFormed,
+    recommendations: seen.decisions,
+    actuations,
+    keda: {
+      rpcs: rpcLatency.count,
+      errors: rpcErrors,
+      p99Ms: (rpcLatency.quantileSeconds(0.99) ?? 0) * 1e3,
+    },
+    agent: {
+      samples: seen.agentSamples,
+      cpuRatio: seen.snapshot?.agent.cpuRatio ?? 0,
+      rssBytes: seen.snapshot?.agent.residentBytes ?? 0,
+    },
+    phases: [...phases.report()],
+  };
+  return parseWith(RunReport, report, "the report of this run");
+}

@@ -1,0 +1,78 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { VERSION } from "@tradewind/core/version.ts";
+
+const PROGRAM = join(import.meta.dirname, "..", "..", "bin", "tradewind.mjs");
+
+interface Result {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+async function tradewind(...args: readonly string[]): Promise<Result> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [PROGRAM, ...args], { timeout: 15_000 }, (error, stdout, stderr) => {
+      resolve({
+        code: typeof error?.code === "number" ? error.code : error === null ? 0 : 1,
+        stdout,
+        stderr,
+      });
+    });
+  });
+}
+
+describe("the tradewind command", () => {
+  it("teaches with --help: every command, in groups, and examples", async () => {
+    const { code, stdout } = await tradewind("--help");
+    expect(code).toBe(0);
+    for (const text of ["On one machine:", "Processes, one for each image:", "Examples:", "Exit codes:"]) {
+      expect(stdout).toContain(text);
+    }
+    for (const command of ["local", "agent", "predictor", "exporter"]) {
+      expect(stdout).toMatch(new RegExp(`^  ${command} `, "m"));
+    }
+  });
+
+  it("shows the same without any argument", async () => {
+    expect((await tradewind()).stdout).toBe((await tradewind("--help")).stdout);
+  });
+
+  it("prints its version alone", async () => {
+    expect(await tradewind("--version")).toEqual({ code: 0, stdout: `${VERSION}\n`, stderr: "" });
+  });
+
+  it("suggests the nearest command for an unknown one, with code 2", async () => {
+    const { code, stderr } = await tradewind("exprter");
+    expect(code).toBe(2);
+    expect(stderr).toContain("unknown command 'exprter'");
+    expect(stderr).toContain("Did you mean exporter?");
+  });
+
+  it.each(["local", "agent", "predictor", "exporter"])(
+    "explains the options of %s with an example",
+    async (name) => {
+      const { code, stdout } = await tradewind(name, "--help");
+      expect(code).toBe(0);
+      expect(stdout).toContain(`tradewind ${name}`);
+      expect(stdout).toContain("Examples:");
+    },
+  );
+
+  it.each([
+    { args: ["local", "--for", "soon"], names: "'soon' is not a duration" },
+    { args: ["local", "--for", "1s"], names: "--for must be between" },
+    { args: ["local", "--policy", "magic"], names: "Allowed choices are auto, queue, static" },
+    { args: ["local", "--seed", "many"], names: "seed" },
+    {
+      args: ["local", "--load", "/nowhere/rates.txt"],
+      names: "cannot read the load file /nowhere/rates.txt",
+    },
+    { args: ["local", "--fro", "3s"], names: "Did you mean --for?" },
+  ])("refuses $args with code 2 and says why", async ({ args, names }) => {
+    const { code, stderr } = await tradewind(...args);
+    expect(stderr).toContain(names);
+    expect(code).toBe(2);
+  });
+});

@@ -1,0 +1,235 @@
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readdirSync } from "node:fs";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { RecommendationList } from "@tradewind/core/contract/recommendation.ts";
+import { RunReport } from "@tradewind/core/contract/run-report.ts";
+import { WorkloadList } from "@tradewind/core/contract/workload.ts";
+import { isAlive, RUNS_DIRECTORY } from "@tradewind/local/supervise/run-directory.ts";
+import { waitUntil } from "../wait-until.ts";
+
+const PROGRAM = join(import.meta.dirname, "..", "..", "bin", "tradewind.mjs");
+
+interface RunningCommand {
+  readonly child: ChildProcess;
+  readonly output: () => string;
+  readonly exited: Promise<number | null>;
+}
+
+let directory: string;
+const started: RunningCommand[] = [];
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "tradewind-test-local-"));
+});
+afterEach(async () => {
+  for (const { child, exited } of started.splice(0)) {
+    child.kill("SIGKILL");
+    await exited;
+  }
+  await rm(directory, { recursive: true, force: true });
+});
+
+function tradewindLocal(...args: readonly string[]): RunningCommand {
+  const child = spawn(process.execPath, [PROGRAM, "local", "--ports", "free", "--seed", "7", ...args], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let text = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (part: string) => {
+      text += part;
+    });
+  }
+  const exited = once(child, "exit").then(([code]) => code as number | null);
+  const command = { child, output: () => text, exited };
+  started.push(command);
+  return command;
+}
+
+interface KnownProcess {
+  readonly name: string;
+  readonly pid: number;
+}
+
+/** Processes that a platform has started and that it would have to end. */
+async function processesOf(platformPid: number): Promise<readonly KnownProcess[]> {
+  const text = await readFile(join(RUNS_DIRECTORY, String(platformPid), "processes.json"), "utf8").catch(
+    () => "",
+  );
+  return text === "" ? [] : (JSON.parse(text) as { processes: KnownProcess[] }).processes;
+}
+
+/** Names of everything a platform may leave on the machine. */
+function remainsOf(platformPid: number, processes: readonly KnownProcess[]): readonly string[] {
+  const cgroups = existsSync("/sys/fs/cgroup")
+    ? ["", ...readdirSync("/sys/fs/cgroup")].map((mount) =>
+        join("/sys/fs/cgroup", mount, `tradewind-local-${platformPid}`),
+      )
+    : [];
+  const paths = [...cgroups, join(RUNS_DIRECTORY, String(platformPid))].filter((path) => existsSync(path));
+  const alive = processes.filter(({ pid }) => isAlive(pid)).map(({ name, pid }) => `${name} ${pid}`);
+  return [...paths, ...alive];
+}
+
+async function loadFile(rates: readonly number[]): Promise<string> {
+  const path = join(directory, "rates.txt");
+  await writeFile(path, rates.join("\n"));
+  return path;
+}
+
+describe("tradewind local", () => {
+  it(
+    "runs the whole of it, writes a report of real figures, and leaves nothing behind",
+    { timeout: 60_000 },
+    async () => {
+      const report = join(directory, "run.json");
+      const load = await loadFile([28]);
+      const run = tradewindLocal("--for", "20s", "--policy", "queue", "--load", load, "--json", report);
+      const platformPid = run.child.pid!;
+      await waitUntil(() => run.output().includes("quota "), 20_000, "the platform says that it is up");
+      await waitUntil(
+        async () => (await processesOf(platformPid)).length >= 11,
+        20_000,
+        "all processes are started",
+      );
+      const processes = await processesOf(platformPid);
+
+      expect({ code: await run.exited, output: run.output() }).toMatchObject({ code: 0 });
+      const figures = RunReport.parse(JSON.parse(await readFile(report, "utf8")));
+      expect(figures).toMatchObject({ seed: 7, policy: "queue", application: "hotel" });
+      expect(figures.phases.map(({ name }) => name)).toEqual([
+        "warmup",
+        "calm",
+        "surge",
+        "interference",
+        "recovery",
+      ]);
+      const requests = figures.phases.reduce((sum, phase) => sum + phase.requests, 0);
+      expect(requests).toBeGreaterThan(28 * 20 * 0.75);
+      expect(figures.spans).toBeGreaterThan(requests);
+      expect(figures.windows).toBeGreaterThanOrEqual(8);
+      expect(figures.recommendations).toBeGreaterThanOrEqual(8);
+      expect(figures.actuations).toBeGreaterThan(0);
+      expect(figures.keda.rpcs).toBeGreaterThan(0);
+      expect(figures.keda.errors).toBe(0);
+      expect(figures.agent.samples).toBeGreaterThan(0);
+      expect(figures.agent.rssBytes).toBeGreaterThan(0);
+      for (const phase of figures.phases) expect(phase.cpuCoresMean).toBeGreaterThan(0);
+      expect(remainsOf(platformPid, processes)).toEqual([]);
+    },
+  );
+
+  it(
+    "keeps its decisions through kill -9 of predictor and exporter, and stops cleanly on Ctrl-C",
+    { timeout: 90_000 },
+    async () => {
+      const state = join(directory, "state");
+      const load = await loadFile([6]);
+      const run = tradewindLocal("--for", "10m", "--policy", "queue", "--load", load, "--state", state);
+      const platformPid = run.child.pid!;
+      const addressesPath = join(state, "addresses.json");
+      await waitUntil(() => existsSync(addressesPath), 40_000, "the addresses are written");
+      const addresses = JSON.parse(await readFile(addressesPath, "utf8")) as Record<string, string>;
+
+      const recommendations = async (): Promise<RecommendationList> => {
+        const response = await fetch(`${addresses["exporter"]}/v1/recommendations`, {
+          signal: AbortSignal.timeout(2_000),
+        });
+        return RecommendationList.parse(await response.json());
+      };
+      const replicasWanted = async (): Promise<Readonly<Record<string, number>>> => {
+        const list = WorkloadList.parse(JSON.parse(await readFile(join(state, "workloads.json"), "utf8")));
+        return Object.fromEntries(list.workloads.map((each) => [each.service, each.replicasWanted]));
+      };
+      const newestPid = async (name: string): Promise<number> =>
+        (await processesOf(platformPid)).findLast((each) => each.name === name)!.pid;
+      const killAndAwaitSuccessor = async (name: string): Promise<void> => {
+        const pid = await newestPid(name);
+        process.kill(pid, "SIGKILL");
+        await waitUntil(async () => (await newestPid(name)) !== pid, 20_000, `the ${name} is started again`);
+      };
+      const answers = async (): Promise<boolean> =>
+        recommendations().then(
+          ({ recommendations: all }) => all.length === 8 && all.every(({ valid }) => valid),
+          () => false,
+        );
+
+      await waitUntil(answers, 40_000, "the exporter recommends for all services");
+      const before = await recommendations();
+      const wantedBefore = await replicasWanted();
+
+      const predictorPid = await newestPid("predictor");
+      process.kill(predictorPid, "SIGKILL");
+      await waitUntil(
+        async () => !(await recommendations()).predictor.reachable,
+        10_000,
+        "the exporter misses the predictor",
+      );
+      const orphaned = await recommendations();
+      expect(orphaned.recommendations.every(({ valid, ageSeconds }) => valid && ageSeconds > 0)).toBe(true);
+      for (const { service, replicas } of before.recommendations) {
+        const now = orphaned.recommendations.find((each) => each.service === service);
+        expect(now!.replicas).toBeGreaterThanOrEqual(replicas);
+      }
+      await waitUntil(
+        async () => (await newestPid("predictor")) !== predictorPid,
+        20_000,
+        "the predictor is started again",
+      );
+      await waitUntil(
+        async () => (await recommendations()).predictor.reachable,
+        20_000,
+        "the exporter sees it again",
+      );
+      for (const [service, replicas] of Object.entries(await replicasWanted())) {
+        expect(replicas).toBeGreaterThanOrEqual(wantedBefore[service]!);
+      }
+
+      const lastServed = await recommendations();
+      await killAndAwaitSuccessor("exporter");
+      await waitUntil(answers, 10_000, "the exporter answers again");
+      const restored = await recommendations();
+      for (const { service, replicas } of lastServed.recommendations) {
+        const now = restored.recommendations.find((each) => each.service === service);
+        expect(now!.replicas).toBeGreaterThanOrEqual(replicas);
+      }
+
+      const processes = await processesOf(platformPid);
+      run.child.kill("SIGINT");
+      expect({ code: await run.exited, output: run.output() }).toMatchObject({ code: 130 });
+      expect(remainsOf(platformPid, processes)).toEqual([]);
+    },
+  );
+
+  it("cleans up after a platform that was killed", { timeout: 60_000 }, async () => {
+    const first = tradewindLocal("--load", await loadFile([3]));
+    const deadPid = first.child.pid!;
+    await waitUntil(() => first.output().includes("quota "), 20_000, "the platform says that it is up");
+    await waitUntil(async () => (await processesOf(deadPid)).length >= 5, 20_000, "replicas are started");
+    const processes = await processesOf(deadPid);
+    first.child.kill("SIGKILL");
+    await first.exited;
+    await waitUntil(
+      () => processes.every(({ pid }) => !isAlive(pid)),
+      10_000,
+      "its processes end by themselves",
+    );
+
+    const second = tradewindLocal("--load", await loadFile([3]));
+    await waitUntil(
+      () => second.output().includes(`cleaned up after platform ${deadPid}`),
+      10_000,
+      "it sweeps",
+    );
+    await waitUntil(
+      () => remainsOf(deadPid, processes).length === 0,
+      10_000,
+      "nothing of the dead one is left",
+    );
+    second.child.kill("SIGINT");
+    expect({ code: await second.exited, output: second.output() }).toMatchObject({ code: 0 });
+  });
+});
