@@ -1,10 +1,12 @@
 import type { Clock } from "@tradewind/core/clock.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { Plan } from "@tradewind/core/contract/plan.ts";
+import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
 import { contentHash } from "@tradewind/core/hash.ts";
 import { describeError } from "@tradewind/core/errors.ts";
 import type { Logger } from "@tradewind/core/log.ts";
+import { NOTHING_GATHERED } from "./gathering.ts";
 import type { InputsArchive } from "./inputs-archive.ts";
 import type { PredictorMetrics } from "./metrics.ts";
 import { INPUTS_SCHEMA } from "./policy/inputs.ts";
@@ -14,6 +16,8 @@ import type { PolicySettings } from "./policy/settings.ts";
 import type { PolicyState } from "./policy/state.ts";
 import type { Published } from "./published.ts";
 import type { ContainerRates } from "./sources/container-rates.ts";
+import { combineResources, combineWindows } from "./sources/combine-windows.ts";
+import type { Gathered } from "./sources/combine-windows.ts";
 import { resourceView } from "./sources/resources.ts";
 import type { WindowBuilder } from "./window/window-builder.ts";
 
@@ -30,6 +34,8 @@ export interface DecidingOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly onState: (state: PolicyState) => void;
+  /** Called with every window set that is decided on. */
+  readonly onWindows?: (set: WindowSet) => void;
 }
 
 /** Turns each closed window into a plan and carries the policies' state from one to the next. */
@@ -46,22 +52,25 @@ export class Deciding {
    * Never throws: a window that cannot be turned into a plan is logged and counted, the last plan stays and ages, and the
    * state is as before.
    * @param closedAtMs when the window closed, late spans included
+   * @param gathered what the sources that are asked said about it
    */
-  close(startMs: number, endMs: number, closedAtMs: number): void {
+  close(startMs: number, endMs: number, closedAtMs: number, gathered = NOTHING_GATHERED): void {
     try {
-      this.plan(startMs, endMs, closedAtMs);
+      this.plan(startMs, endMs, closedAtMs, gathered);
     } catch (error) {
       this.parts.metrics.planFailed();
       this.parts.log.error({ startMs, endMs, problem: describeError(error) }, "no plan for this window");
     }
   }
 
-  private plan(startMs: number, endMs: number, closedAtMs: number): void {
+  private plan(startMs: number, endMs: number, closedAtMs: number, gathered: Gathered): void {
     const { application, builder, clock, metrics, options, published, rates, workloads } = this.parts;
     const beganMs = clock.monotonicMs();
     const nowMs = clock.nowMs();
-    const resources = resourceView(workloads(), rates.over(startMs, endMs), startMs, endMs);
-    const windowSet = builder.build(startMs, endMs, resources, nowMs);
+    const own = resourceView(workloads(), rates.over(startMs, endMs), startMs, endMs);
+    const resources = combineResources(own, gathered.resources);
+    const windowSet = combineWindows(builder.build(startMs, endMs, resources, nowMs), gathered);
+    this.parts.onWindows?.(windowSet);
     const inputs: PolicyInputs = {
       schema: INPUTS_SCHEMA,
       choice: options.choice,

@@ -9,6 +9,9 @@ import { startApi } from "./api/server.ts";
 import type { Api } from "./api/server.ts";
 import { readApplication } from "./application-file.ts";
 import { Deciding } from "./deciding.ts";
+import { Gathering } from "./gathering.ts";
+import { History } from "./history.ts";
+import { InOrder } from "./in-order.ts";
 import { InputsArchive } from "./inputs-archive.ts";
 import { PredictorMetrics } from "./metrics.ts";
 import { PredictorOptions } from "./options.ts";
@@ -18,9 +21,12 @@ import type { PolicyState } from "./policy/state.ts";
 import { Published } from "./published.ts";
 import { Agents } from "./sources/agents.ts";
 import { ContainerRates } from "./sources/container-rates.ts";
+import type { EndpointHealth } from "./sources/http/health.ts";
 import { registerEndpointMetrics } from "./sources/http/metrics.ts";
 import { startOtlpGrpcReceiver } from "./sources/otlp/grpc-receiver.ts";
 import { startOtlpReceiver } from "./sources/otlp/receiver.ts";
+import { readSections } from "./sources/sources-config.ts";
+import type { Sections } from "./sources/sources-config.ts";
 import { WorkloadsFile } from "./sources/workloads-file.ts";
 import { StateFile } from "./state-file.ts";
 import { WindowClock } from "./window-clock.ts";
@@ -35,11 +41,14 @@ const READY_WINDOWS = 4;
 const WORKLOADS_WINDOWS = 4;
 /** Late spans are waited for so long, or a third of a window where that is less. */
 const GRACE_SECONDS = 5;
+/** Spans that are asked for come a window and its grace late, and may have begun before. */
+const PAST_SECONDS = 120;
 
 /** What every part is made with. */
 interface Setting {
   readonly options: PredictorOptions & { readonly graceSeconds: number };
   readonly application: Application;
+  readonly sections: Sections;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: PredictorMetrics;
@@ -53,10 +62,14 @@ interface Setting {
  */
 export async function startPredictor(input: PredictorOptionsInput): Promise<Running> {
   const given = parseWith(PredictorOptions, input, "the predictor's options");
-  const graceSeconds = given.graceSeconds ?? Math.min(GRACE_SECONDS, given.windowSeconds / 3);
+  const application = await readApplication(given.config);
+  const sections = await readSections(given.config);
+  const spanGraceSeconds = given.graceSeconds ?? Math.min(GRACE_SECONDS, given.windowSeconds / 3);
+  const graceSeconds = Gathering.graceSeconds(sections.sources, spanGraceSeconds);
   const setting: Setting = {
     options: { ...given, graceSeconds },
-    application: await readApplication(given.config),
+    application,
+    sections,
     clock: systemClock,
     log: createLog("predictor", given.logLevel),
     metrics: new PredictorMetrics(systemClock, given.policy),
@@ -79,8 +92,10 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
   const { graceSeconds, windowSeconds } = options;
   const { state, onState } = await restoreState(setting);
   const workloads = await followWorkloads(setting);
-  const rates = followAgents(setting);
   const builder = makeBuilder(setting);
+  const gathering = makeGathering(setting, builder);
+  const rates = followAgents(setting, () => gathering?.health() ?? []);
+  const history = openHistory(setting);
   const receivers = await startReceivers(setting, builder);
   const published = new Published(clock.nowMs());
   const archive = new InputsArchive(ARCHIVED_INPUTS, ARCHIVED_BYTES);
@@ -97,16 +112,27 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
     clock,
     log,
     onState,
+    onWindows: (set) => history.store.append(set),
   });
+  const closing = new InOrder();
   const windows = new WindowClock({
     windowSeconds,
     graceSeconds,
     clock,
-    onClose: (startMs, endMs) => deciding.close(startMs, endMs, endMs + graceSeconds * 1e3),
+    onClose: (startMs, endMs) => {
+      const closedAtMs = endMs + graceSeconds * 1e3;
+      if (gathering === undefined) deciding.close(startMs, endMs, closedAtMs);
+      else {
+        closing.add(async () => {
+          deciding.close(startMs, endMs, closedAtMs, await gathering.gather({ startMs, endMs }));
+        });
+      }
+    },
   });
   const api = await openApi(setting, published, archive);
   ends.push(() => windows.stop());
   windows.start();
+  history.backfill(gathering?.sources.prometheus ?? []);
   const addresses = { http: api.address, ...receivers };
   log.info({ addresses, policy: options.policy, windowSeconds, graceSeconds }, "the predictor is up");
   return addresses;
@@ -142,7 +168,10 @@ async function followWorkloads(setting: Setting): Promise<WorkloadsFile | undefi
   return workloads;
 }
 
-function followAgents({ clock, ends, log, metrics, options }: Setting): ContainerRates {
+function followAgents(
+  { clock, ends, log, metrics, options }: Setting,
+  others: () => readonly EndpointHealth[],
+): ContainerRates {
   const rates = new ContainerRates({
     keepSeconds: 2 * options.windowSeconds + options.graceSeconds,
     maxContainers: MAX_CONTAINERS,
@@ -157,17 +186,46 @@ function followAgents({ clock, ends, log, metrics, options }: Setting): Containe
     log,
     onSnapshot: (url, snapshot, receivedAtMs) => rates.record(url, snapshot, receivedAtMs),
   });
-  registerEndpointMetrics(metrics.registry, () => agents.health());
+  registerEndpointMetrics(metrics.registry, () => [...agents.health(), ...others()]);
   ends.push(async () => agents.stop());
   agents.start();
   return rates;
 }
 
-function makeBuilder({ application, metrics, options }: Setting): WindowBuilder {
+/** The sources that have to be asked; undefined when there are none. */
+function makeGathering(setting: Setting, builder: WindowBuilder): Gathering | undefined {
+  const { application, clock, ends, log, options, sections } = setting;
+  const { prometheus, jaeger, tempo } = sections.sources;
+  if (prometheus.length + jaeger.length + tempo.length === 0) return undefined;
+  const { windowSeconds } = options;
+  const gathering = new Gathering({
+    config: sections.sources,
+    application,
+    windowSeconds,
+    builder,
+    clock,
+    log,
+  });
+  ends.push(async () => gathering.stop());
+  return gathering;
+}
+
+function openHistory({ clock, ends, log, metrics, options, sections }: Setting): History {
+  const { state, windowSeconds } = options;
+  const { registry } = metrics;
+  const history = new History({ state, store: sections.store, windowSeconds, clock, log, registry });
+  ends.push(async () => history.stop());
+  return history;
+}
+
+function makeBuilder({ application, metrics, options, sections }: Setting): WindowBuilder {
+  const { windowSeconds, graceSeconds } = options;
+  const pulled = sections.sources.jaeger.length + sections.sources.tempo.length > 0;
   const builder = new WindowBuilder({
-    windowSeconds: options.windowSeconds,
+    windowSeconds,
     namespace: application.namespace,
-    traceGraceSeconds: options.graceSeconds,
+    traceGraceSeconds: graceSeconds,
+    ...(pulled ? { maxPastSeconds: PAST_SECONDS + windowSeconds + graceSeconds } : {}),
     hashSeed: Math.floor(Math.random() * 2 ** 32),
   });
   metrics.follow(() => builder.totals());

@@ -86,18 +86,17 @@ function mergeCallees(windows: readonly Window[]): CallEdge[] {
   for (const edge of windows.flatMap(({ callees }) => callees)) {
     edges.set(edge.callee, [...(edges.get(edge.callee) ?? []), edge]);
   }
-  return [...edges].slice(0, 1_000).map(([callee, members]) => ({
-    callee,
-    // A window without this edge had no such calls: it counts as 0.
-    callsPerSecond:
-      members.reduce((sum, edge) => sum + edge.callsPerSecond, 0) / Math.max(measured, members.length),
-    parallelRatio:
-      weightedMean(
-        members,
-        (edge) => edge.parallelRatio,
-        (edge) => edge.callsPerSecond,
-      ) ?? 0,
-  }));
+  const byCalls = (edge: CallEdge): number => edge.callsPerSecond;
+  return [...edges].slice(0, 1_000).map(([callee, members]) =>
+    withoutAbsent<CallEdge>({
+      callee,
+      // A window without this edge had no such calls: it counts as 0.
+      callsPerSecond:
+        members.reduce((sum, edge) => sum + edge.callsPerSecond, 0) / Math.max(measured, members.length),
+      parallelRatio: weightedMean(members, (edge) => edge.parallelRatio, byCalls) ?? 0,
+      transitSeconds: weightedMean(members, (edge) => edge.transitSeconds, byCalls),
+    }),
+  );
 }
 
 function mergeContainers(windows: readonly Window[]): ContainerWindow[] {

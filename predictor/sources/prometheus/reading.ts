@@ -30,6 +30,8 @@ export class RedReading {
   graphKnown = false;
   /** Whether waiting times were answered: then a service without any waits for nobody. */
   waitingKnown = false;
+  private readonly byName = new Map<string, ServiceReading>();
+  private namedCount = 0;
   /** Parts that were unusable and left out. */
   leftOut = 0;
 
@@ -55,6 +57,15 @@ export class RedReading {
       this.services.set(key, reading);
     }
     return reading;
+  }
+
+  /** The reading of a service by its name alone, which is all that a call tells of whom it went to. */
+  named(service: string): ServiceReading | undefined {
+    if (this.namedCount !== this.services.size) {
+      this.namedCount = this.services.size;
+      for (const each of this.services.values()) this.byName.set(each.service, each);
+    }
+    return this.byName.get(service);
   }
 
   edge(reading: ServiceReading, callee: string): EdgeReading {

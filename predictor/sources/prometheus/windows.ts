@@ -92,7 +92,7 @@ function traffic(
   const errors = known(service.errorsPerSecond[index]);
   const response = service.latency[index];
   const own = derivedOwn(reading, service, index, requestsPerSecond, response);
-  const callees = edges(service, index, own?.calls === "parallel" ? 1 : 0);
+  const callees = edges(reading, service, index, own?.calls === "parallel" ? 1 : 0);
   if (requestsPerSecond === undefined)
     return { callees, ...(response === undefined ? {} : { responseLatency: response }) };
   return {
@@ -143,12 +143,25 @@ function waitingSeconds(reading: RedReading, service: ServiceReading, index: num
   return reading.waitingKnown ? 0 : undefined;
 }
 
-function edges(service: ServiceReading, index: number, parallelRatio: number): CallEdge[] {
+function edges(
+  reading: RedReading,
+  service: ServiceReading,
+  index: number,
+  parallelRatio: number,
+): CallEdge[] {
   const callees: CallEdge[] = [];
-  for (const [callee, { callsPerSecond }] of service.edges) {
+  for (const [callee, { callsPerSecond, secondsPerSecond }] of service.edges) {
     const rate = known(callsPerSecond[index]);
     if (rate === undefined || rate === 0) continue;
-    const edge = CallEdge.safeParse({ callee, callsPerSecond: rate, parallelRatio });
+    const seconds = known(secondsPerSecond[index]);
+    const served = reading.named(callee)?.latency[index]?.meanSeconds;
+    const transit = seconds === undefined || served === undefined ? -1 : seconds / rate - served;
+    const edge = CallEdge.safeParse({
+      callee,
+      callsPerSecond: rate,
+      parallelRatio,
+      ...(transit >= 0 ? { transitSeconds: transit } : {}),
+    });
     if (edge.success) callees.push(edge.data);
   }
   return callees.sort((a, b) => b.callsPerSecond - a.callsPerSecond).slice(0, 1_000);

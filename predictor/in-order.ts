@@ -1,0 +1,9 @@
+/** Runs pieces of work one after the other, in the order in which they came. */
+export class InOrder {
+  private last: Promise<void> = Promise.resolve();
+
+  /** Work must handle its own errors: one that escapes does not stop what follows. */
+  add(work: () => Promise<void>): void {
+    this.last = this.last.then(work).catch(() => undefined);
+  }
+}
