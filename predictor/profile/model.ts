@@ -46,7 +46,7 @@ export interface ProfileModel {
   readonly trainedAtMs: number;
   readonly trainingRows: number;
   readonly switches: Switches;
-  /** Exponent of stretch(utilisation), ≥ 0; 0 when the prior is off. */
+  /** How strongly the service followed the prior in training, see prior-weight.ts; states are estimated with it. */
   readonly priorWeight: number;
   /** Used where the input carries no state. */
   readonly cpuSecondsPerRequest: number;

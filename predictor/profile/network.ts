@@ -10,15 +10,8 @@ export interface Network {
 const LN2 = Math.LN2;
 
 /** ln(1 + eˣ) without overflow. */
-export function softplus(x: number): number {
+function softplus(x: number): number {
   return Math.max(x, 0) + Math.log1p(Math.exp(-Math.abs(x)));
-}
-
-/** Slope of {@link softplus}. */
-export function sigmoid(x: number): number {
-  if (x >= 0) return 1 / (1 + Math.exp(-x));
-  const e = Math.exp(x);
-  return e / (1 + e);
 }
 
 /**
@@ -112,9 +105,11 @@ export class NetworkEvaluator {
         slopes[j] = 1 - y * y;
       } else {
         const mirrored = kind === 0 ? x : -x;
-        const y = softplus(mirrored) - LN2;
+        // One exponential for softplus and its slope.
+        const e = Math.exp(-Math.abs(mirrored));
+        const y = Math.max(mirrored, 0) + Math.log(1 + e) - LN2;
         values[j] = kind === 0 ? y : -y;
-        slopes[j] = sigmoid(mirrored);
+        slopes[j] = (mirrored >= 0 ? 1 : e) / (1 + e);
       }
     }
   }

@@ -22,6 +22,9 @@ export interface Observation {
 /** Loads below this say nothing of what a request costs. */
 const LEAST_LOAD = 0.1;
 
+/** Share of the windows, by utilisation, that count as calm. */
+const CALM_SHARE = 0.25;
+
 /** Windows the estimate needs; three outvote one disturbed window. */
 export const LEAST_OBSERVATIONS = 3;
 
@@ -42,7 +45,7 @@ export function cpuSecondsPerRequest(observations: readonly Observation[]): numb
 
 /**
  * State of a service from its windows. The base latency is the median of measured / stretch(utilisation)^weight over the
- * calmer half of the windows, where the queue has the least to say.
+ * calmest quarter of the windows (at least three), where the queue has the least to say.
  * @param priorWeight how strongly this service follows the prior, 1 untrained
  * @returns undefined with fewer than three usable windows
  */
@@ -56,7 +59,7 @@ export function estimateState(
   const used = timed.map(({ loadPerContainer, cpuCores }) =>
     utilisation(loadPerContainer, seconds, cpuCores),
   );
-  const calm = quantile(used, 0.5);
+  const calm = quantile(used, Math.max(CALM_SHARE, (LEAST_OBSERVATIONS - 1) / Math.max(1, used.length - 1)));
   const bases: number[] = [];
   for (const [i, { latencySeconds }] of timed.entries()) {
     const u = used[i] ?? 0;

@@ -24,6 +24,10 @@ export interface Layout {
   readonly hidden: readonly LayerLayout[];
   readonly centre: LayerLayout;
   readonly spread: LayerLayout;
+  /** Weight of ln stretch(utilisation). */
+  readonly stretchWeight: number;
+  /** Weight of ln (base latency / typical base latency). */
+  readonly baseWeight: number;
   readonly length: number;
 }
 
@@ -38,7 +42,7 @@ export function layoutOf(shape: NetworkShape): Layout {
   const last = shape.hidden.at(-1) ?? shape.inputs;
   const centre = layer(last, 1);
   const spread = layer(last, 1);
-  return { hidden, centre, spread, length: offset };
+  return { hidden, centre, spread, stretchWeight: offset, baseWeight: offset + 1, length: offset + 2 };
 }
 
 /**
@@ -61,6 +65,8 @@ export function parameterSigns(
       signs.fill(depth === 0 ? (directions[i] ?? 0) : 1, weights + i * to, weights + (i + 1) * to);
   }
   signs.fill(1, layout.centre.weights, layout.centre.biases);
+  signs[layout.stretchWeight] = 1;
+  signs[layout.baseWeight] = 1;
   return signs;
 }
 

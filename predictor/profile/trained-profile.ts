@@ -13,6 +13,7 @@ import { shapeOf } from "./model.ts";
 import type { IntervalScale, ProfileModel, Span } from "./model.ts";
 import { NetworkEvaluator } from "./network.ts";
 import { logStretchSlope, stretch } from "./prior.ts";
+import { layoutOf } from "./shape.ts";
 
 /** ln of the largest and smallest latency a profile will state: e^±18 seconds, so that no exponential overflows. */
 const LARGEST_LOG = 18;
@@ -24,8 +25,9 @@ const LARGEST_UTILISATION = 1e3;
 const RANGE_SLACK = 0.02;
 
 /**
- * Evaluates a trained model: ln latency = ln base + weight · ln stretch(u) + mean over members of the network, on typed
- * arrays made once.
+ * Evaluates a trained model on typed arrays made once:
+ * ln latency = ln b₀ + κ · ln (b/b₀) + w · ln stretch(u) + network, with b the base latency as measured, b₀ its typical
+ * value, and κ, w and the network averaged over the members.
  */
 export class TrainedProfile implements LatencyProfile {
   readonly maturity = "trained";
@@ -40,6 +42,10 @@ export class TrainedProfile implements LatencyProfile {
   readonly #networkGradient: Float64Array;
   /** 1 / (high − low) where the input is inside its span, else 0: ∂normalised/∂input. */
   readonly #slopes: Float64Array;
+  /** Mean weights of the prior's two parts over the members. */
+  readonly #stretchWeight: number;
+  readonly #baseWeight: number;
+  readonly #logTypicalBase: number;
   // What the last evaluation worked with, kept for its gradient.
   #cores = 1;
   #load = 0;
@@ -55,10 +61,16 @@ export class TrainedProfile implements LatencyProfile {
     this.#normalised = new Float64Array(shape.inputs);
     this.#networkGradient = new Float64Array(shape.inputs);
     this.#slopes = new Float64Array(shape.inputs);
+    const { stretchWeight, baseWeight } = layoutOf(shape);
+    const mean = (at: number): number =>
+      model.members.reduce((sum, parameters) => sum + (parameters[at] ?? 0), 0) / model.members.length;
+    this.#stretchWeight = model.switches.prior ? mean(stretchWeight) : 0;
+    this.#baseWeight = model.switches.prior ? mean(baseWeight) : 0;
+    this.#logTypicalBase = Math.log(model.baseSeconds);
   }
 
   evaluate(input: Float64Array, gradientOut?: Float64Array): number {
-    const { switches, priorWeight } = this.model;
+    const { switches } = this.model;
     this.verdict.inRange = true;
     for (let i = 0; i < FEATURE_COUNT; i += 1) this.#place(i, input[i] as number);
     this.#cores = this.#feature(CPU_CORES, input[CPU_CORES] as number);
@@ -72,7 +84,11 @@ export class TrainedProfile implements LatencyProfile {
       this.#place(UTILISATION_SLOT, this.#used);
       this.#place(LOG_BASE_SLOT, Math.log(this.#base));
     }
-    const wanted = Math.log(this.#base) + priorWeight * Math.log(stretch(this.#used)) + this.#network();
+    const wanted =
+      this.#logTypicalBase +
+      this.#baseWeight * (Math.log(this.#base) - this.#logTypicalBase) +
+      this.#stretchWeight * Math.log(stretch(this.#used)) +
+      this.#network();
     const log = Math.max(-LARGEST_LOG, Math.min(LARGEST_LOG, wanted));
     const value = Math.exp(log);
     if (gradientOut !== undefined) {
@@ -123,7 +139,7 @@ export class TrainedProfile implements LatencyProfile {
   }
 
   #gradient(out: Float64Array, input: Float64Array, value: number): void {
-    const { switches, priorWeight } = this.model;
+    const { switches } = this.model;
     const network = this.#networkGradient;
     network.fill(0);
     for (let m = 0; m < this.#members.length; m += 1) {
@@ -134,7 +150,7 @@ export class TrainedProfile implements LatencyProfile {
     out[CPU_SECONDS_PER_REQUEST] = 0;
     out[BASE_SECONDS] = 0;
     if (!switches.prior) return;
-    const prior = this.#used < LARGEST_UTILISATION ? priorWeight * logStretchSlope(this.#used) : 0;
+    const prior = this.#used < LARGEST_UTILISATION ? this.#stretchWeight * logStretchSlope(this.#used) : 0;
     const learnt = (network[UTILISATION_SLOT] as number) * (this.#slopes[UTILISATION_SLOT] as number);
     const byUtilisation = (value * (prior + learnt)) / this.#cores;
     if (this.#load === input[LOAD_PER_CONTAINER]) {
@@ -148,7 +164,7 @@ export class TrainedProfile implements LatencyProfile {
     }
     if (this.#base === input[BASE_SECONDS]) {
       const learntByBase = (network[LOG_BASE_SLOT] as number) * (this.#slopes[LOG_BASE_SLOT] as number);
-      out[BASE_SECONDS] = (value * (1 + learntByBase)) / this.#base;
+      out[BASE_SECONDS] = (value * (this.#baseWeight + learntByBase)) / this.#base;
     }
   }
 }

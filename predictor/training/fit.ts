@@ -11,8 +11,11 @@ export interface FitRows {
   readonly count: number;
   /** Normalised inputs, row by row. */
   readonly inputs: Float32Array;
-  /** What is known before learning: prediction = offset + centre. */
+  /** Prediction = offset + stretchWeight · logStretch + baseWeight · logBase + centre. */
   readonly offset: Float32Array;
+  readonly logStretch: Float32Array;
+  /** ln (base latency / typical base latency). */
+  readonly logBase: Float32Array;
   readonly target: Float32Array;
   readonly weight: Float32Array;
 }
@@ -32,6 +35,9 @@ export interface FitOptions {
   readonly spreadQuantile: number;
   /** Pull of the weights (not biases) towards zero: `decay · Σ w²`. */
   readonly decay: number;
+  /** Where the prior's two weights start. */
+  readonly stretchWeight: number;
+  readonly baseWeight: number;
   readonly initial?: Float64Array | undefined;
 }
 
@@ -42,10 +48,7 @@ export interface Fitted {
 }
 
 /** Starting parameters: small, of the right sign, biases spread so that units bend at different places. */
-export function initialParameters(
-  options: Pick<FitOptions, "shape" | "directions" | "monotone">,
-  rng: Rng,
-): Float64Array {
+export function initialParameters(options: Omit<FitOptions, "initial">, rng: Rng): Float64Array {
   const layout = layoutOf(options.shape);
   const signs = parameterSigns(options.shape, options.directions, options.monotone);
   const parameters = new Float64Array(layout.length);
@@ -65,12 +68,16 @@ export function initialParameters(
     for (let j = 0; j < layer.to; j += 1)
       parameters[layer.biases + j] = standardNormal(rng) * (depth === 0 ? 1 : 0.3);
   }
+  parameters[layout.stretchWeight] = options.stretchWeight;
+  parameters[layout.baseWeight] = options.baseWeight;
   return parameters;
 }
 
 interface Batch {
   readonly inputs: tf.Tensor2D;
   readonly offset: tf.Tensor1D;
+  readonly logStretch: tf.Tensor1D;
+  readonly logBase: tf.Tensor1D;
   readonly target: tf.Tensor1D;
   readonly weight: tf.Tensor1D;
 }
@@ -87,6 +94,8 @@ function toBatch(rows: FitRows, order: Int32Array | undefined, width: number): B
   return {
     inputs: tf.tensor2d(inputs, [count, width]),
     offset: pick(rows.offset),
+    logStretch: pick(rows.logStretch),
+    logBase: pick(rows.logBase),
     target: pick(rows.target),
     weight: pick(rows.weight),
   };
@@ -98,7 +107,14 @@ function errorOf(
   batch: Batch,
 ): { error: tf.Tensor1D; spread: tf.Tensor1D } {
   const { centre, spread } = graph.heads(parameters, batch.inputs);
-  return { error: tf.sub(tf.add(batch.offset, centre), batch.target), spread };
+  const prior = tf.add(
+    batch.offset,
+    tf.add(
+      tf.mul(batch.logStretch, graph.stretchWeight(parameters)),
+      tf.mul(batch.logBase, graph.baseWeight(parameters)),
+    ),
+  );
+  return { error: tf.sub(tf.add(prior, centre), batch.target), spread };
 }
 
 /** Weighted mean of |e|, smooth within 1e-3 of zero, or of e². */
@@ -218,7 +234,15 @@ export function fitNetwork(train: FitRows, validation: FitRows, options: FitOpti
     }
   } finally {
     graph.dispose();
-    tf.dispose([mask, stopRows.inputs, stopRows.offset, stopRows.target, stopRows.weight]);
+    tf.dispose([
+      mask,
+      stopRows.inputs,
+      stopRows.offset,
+      stopRows.logStretch,
+      stopRows.logBase,
+      stopRows.target,
+      stopRows.weight,
+    ]);
   }
   return { parameters: best, validationLoss: bestLoss, epochs: epoch };
 }

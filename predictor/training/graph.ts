@@ -10,6 +10,8 @@ export interface Graph {
    * @returns centre and spread heads, one number a row each
    */
   heads(parameters: tf.Tensor1D, inputs: tf.Tensor2D): { centre: tf.Tensor1D; spread: tf.Tensor1D };
+  stretchWeight(parameters: tf.Tensor1D): tf.Tensor1D;
+  baseWeight(parameters: tf.Tensor1D): tf.Tensor1D;
   dispose(): void;
 }
 
@@ -56,6 +58,8 @@ export function buildGraph(shape: NetworkShape): Graph {
       ) as tf.Tensor1D;
       return { centre, spread };
     },
+    stretchWeight: (parameters) => tf.slice(parameters, layout.stretchWeight, 1),
+    baseWeight: (parameters) => tf.slice(parameters, layout.baseWeight, 1),
     dispose: () => tf.dispose(masks),
   };
 }

@@ -50,6 +50,22 @@ export const TRAIN_DEFAULTS: TrainSettings = {
   decay: 0.0005,
 };
 
+/** Measured base latencies are noisy: learning starts from believing them this far. */
+const BASE_WEIGHT_START = 0.7;
+
+/** Members worse than the best by more than this factor have got stuck and would spoil the mean. */
+const TOLERABLE_MEMBER_LOSS = 1.15;
+
+/** Steps that a training takes at least, small data or large. */
+const LEAST_STEPS = 900;
+
+/** The defaults with batches and epochs that suit this many rows. */
+export function settingsFor(rows: number): TrainSettings {
+  const batchRows = Math.min(TRAIN_DEFAULTS.batchRows, Math.max(32, Math.ceil(rows / 8)));
+  const maxEpochs = Math.max(40, Math.ceil(LEAST_STEPS / Math.ceil(rows / batchRows)));
+  return { ...TRAIN_DEFAULTS, batchRows, maxEpochs, patience: Math.ceil(maxEpochs / 3) };
+}
+
 /** Rows below which a network learns nothing that the prior does not know. */
 export const LEAST_TRAINING_ROWS = 40;
 
@@ -123,15 +139,8 @@ function frameOf(rows: readonly TrainingRow[], switches: Switches, priorWeight: 
   };
 }
 
-function fitRows(rows: readonly TrainingRow[], frame: Frame): FitRows {
-  const { switches, priorWeight, spans, baseSeconds } = frame;
-  const offset = rows.map(({ input }) => {
-    if (!switches.prior) return Math.log(baseSeconds);
-    const base = input[BASE_SECONDS] ?? Number.NaN;
-    const used = utilisationOf(input);
-    const grown = Number.isFinite(used) ? priorWeight * Math.log(stretch(used)) : 0;
-    return Math.log(base > 0 ? base : baseSeconds) + grown;
-  });
+function fitRows(rows: readonly TrainingRow[], { switches, spans, baseSeconds }: Frame): FitRows {
+  const known = (value: number): number => (switches.prior && Number.isFinite(value) ? value : 0);
   return {
     count: rows.length,
     inputs: Float32Array.from(
@@ -139,7 +148,11 @@ function fitRows(rows: readonly TrainingRow[], frame: Frame): FitRows {
         networkInputs(row, switches.prior).map((value, i) => normalise(value, spans[i] ?? spanOf([]))),
       ),
     ),
-    offset: Float32Array.from(offset),
+    offset: new Float32Array(rows.length).fill(Math.log(baseSeconds)),
+    logStretch: Float32Array.from(rows, ({ input }) => known(Math.log(stretch(utilisationOf(input))))),
+    logBase: Float32Array.from(rows, ({ input }) =>
+      known(Math.log((input[BASE_SECONDS] ?? Number.NaN) / baseSeconds)),
+    ),
     target: Float32Array.from(rows, ({ latencySeconds }) => Math.log(latencySeconds)),
     weight: new Float32Array(rows.length).fill(1),
   };
@@ -251,11 +264,17 @@ export function trainProfile(request: TrainRequest, settings: TrainSettings, rng
       patience: settings.patience,
       spreadQuantile: 0.9,
       decay: settings.decay,
+      stretchWeight: frame.priorWeight,
+      baseWeight: settings.switches.prior ? BASE_WEIGHT_START : 0,
       initial: initialFrom(warm, m, frame.spans),
     };
     fitted.push(fitNetwork(rows, stopRows, options, rng));
   }
   fitted.sort((a, b) => a.validationLoss - b.validationLoss);
+  const tolerable = TOLERABLE_MEMBER_LOSS * (fitted[0]?.validationLoss ?? 0);
+  const chosen = fitted
+    .slice(0, settings.members)
+    .filter(({ validationLoss }) => validationLoss <= tolerable);
   const { even, odd } = halves(later.length === 0 ? stop : later);
   const model: ProfileModel = {
     ...frame,
@@ -267,9 +286,7 @@ export function trainProfile(request: TrainRequest, settings: TrainSettings, rng
     trainingRows: train.length,
     hidden: settings.hidden,
     activation: "mixed",
-    members: fitted
-      .slice(0, settings.members)
-      .map(({ parameters }) => Float64Array.from(parameters, Math.fround)),
+    members: chosen.map(({ parameters }) => Float64Array.from(parameters, Math.fround)),
     interval: { low: -1, high: 1 },
     errors: { rows: 0, meanAbsoluteRatio: 0, coverage: 0 },
   };

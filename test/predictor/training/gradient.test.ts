@@ -38,9 +38,14 @@ function profileInTensors(model: ProfileModel, scales: readonly number[]) {
     const inside = tf.neg(tf.log1p(tf.neg(used)));
     const beyond = tf.log(tf.add(20, tf.mul(tf.sub(used, 0.95), 400)));
     const isInside = used.dataSync()[0]! <= 0.95;
-    const log = model.switches.prior
-      ? tf.add(tf.add(logBase, tf.mul(isInside ? inside : beyond, model.priorWeight)), network)
-      : tf.add(Math.log(model.baseSeconds), network);
+    const { stretchWeight, baseWeight } = layoutOf(shapeOf(model));
+    const [parameters] = model.members;
+    const typical = Math.log(model.baseSeconds);
+    const prior = tf.add(
+      tf.mul(tf.sub(logBase, typical), parameters![baseWeight]!),
+      tf.mul(isInside ? inside : beyond, parameters![stretchWeight]!),
+    );
+    const log = tf.add(model.switches.prior ? tf.add(prior, typical) : typical, network);
     return tf.sum(tf.exp(log));
   };
 }

@@ -1,0 +1,110 @@
+import { existsSync, readFileSync } from "node:fs";
+import { parseJsonWith } from "@tradewind/core/config.ts";
+import { SweepRow } from "@tradewind/core/contract/sweep.ts";
+import { median } from "@tradewind/predictor/profile/order-statistics.ts";
+import { estimatePriorWeight } from "@tradewind/predictor/profile/prior-weight.ts";
+import { estimateState } from "@tradewind/predictor/profile/service-state.ts";
+import type { Observation } from "@tradewind/predictor/profile/service-state.ts";
+import { inputsOf, observationOf } from "@tradewind/predictor/profile/window-inputs.ts";
+import { STATE_WINDOWS } from "@tradewind/predictor/training/rows.ts";
+import type { TrainingRow } from "@tradewind/predictor/training/rows.ts";
+import type { Dataset, ServiceRows } from "../dataset.ts";
+
+interface Point {
+  readonly sweep: SweepRow;
+  readonly observation: Observation;
+}
+
+/** A configuration without its load: what a split leaves out whole. */
+const settingOf = ({ configuration: { replicas, cpuCores, memoryBytes, interference } }: SweepRow): string =>
+  [replicas, cpuCores, memoryBytes ?? "-", interference].join(" ");
+
+const SHARE_LEFT_OUT = 4;
+
+function pointsByService(path: string): Map<string, Point[]> {
+  const groups = new Map<string, Point[]>();
+  const lines = readFileSync(path, "utf8").split("\n");
+  for (const [i, line] of lines.entries()) {
+    if (line.trim() === "") continue;
+    const sweep = parseJsonWith(SweepRow, line, `${path} line ${i + 1}`);
+    const observation = observationOf(sweep.window, 0.95);
+    if (!sweep.settled || observation === undefined || !(observation.latencySeconds > 0)) continue;
+    const points = groups.get(sweep.window.service) ?? [];
+    groups.set(sweep.window.service, points);
+    points.push({ sweep, observation });
+  }
+  return groups;
+}
+
+/** State from windows before the present configuration began: what is known when a plan considers it. */
+function rowOf(points: readonly Point[], index: number, weight: number): TrainingRow | undefined {
+  const point = points[index];
+  if (point === undefined) return undefined;
+  const id = point.sweep.configuration.id;
+  const before = points
+    .slice(0, index)
+    .filter(({ sweep }) => sweep.configuration.id !== id)
+    .slice(-STATE_WINDOWS)
+    .map(({ observation }) => observation);
+  return {
+    atMs: point.observation.atMs,
+    input: inputsOf(point.sweep.window, estimateState(before, weight)),
+    latencySeconds: point.observation.latencySeconds,
+  };
+}
+
+function serviceRows(
+  service: string,
+  points: readonly Point[],
+  split: "configuration" | "time",
+): ServiceRows {
+  const settings = [...new Set(points.map(({ sweep }) => settingOf(sweep)))].sort();
+  const place = (point: Point): number => settings.indexOf(settingOf(point.sweep));
+  const cut = points[Math.floor(points.length * 0.7)]?.observation.atMs ?? 0;
+  const isTest = (point: Point): boolean =>
+    split === "time" ? point.observation.atMs >= cut : place(point) % SHARE_LEFT_OUT === 1;
+  const isStop = (point: Point): boolean => place(point) % SHARE_LEFT_OUT === 3;
+  const seen = points.filter((point) => !isTest(point)).map(({ observation }) => observation);
+  const priorWeight = estimatePriorWeight(seen);
+  const rows = points.map((_, i) => rowOf(points, i, priorWeight));
+  const rowsWhere = (keep: (point: Point) => boolean): TrainingRow[] =>
+    points.flatMap((point, i) => {
+      const row = rows[i];
+      return row !== undefined && keep(point) ? [row] : [];
+    });
+  const middleLoad = median(points.map(({ observation }) => observation.loadPerContainer));
+  const calm = points.filter(({ observation }) => observation.loadPerContainer <= middleLoad);
+  return {
+    service,
+    priorWeight,
+    train: rowsWhere((point) => !isTest(point) && !isStop(point)),
+    stop: rowsWhere((point) => !isTest(point) && isStop(point)),
+    test: rowsWhere(isTest),
+    calmSeconds: median(calm.map(({ observation }) => observation.latencySeconds)),
+  };
+}
+
+/** Where `tradewind profile` left its sweep of the local platform; undefined when there is none. */
+export function sweepPath(): string | undefined {
+  const path = process.env["TRADEWIND_SWEEP"];
+  return path !== undefined && existsSync(path) ? path : undefined;
+}
+
+/** The profiling sweep of the local platform (JSON lines of `SweepRow`), by unseen settings and by a later time block. */
+export function sweepDatasets(path: string): Dataset[] {
+  const groups = pointsByService(path);
+  return (["configuration", "time"] as const).map((split) => ({
+    name: "platform-sweep",
+    split,
+    notes:
+      "local platform, real processes; left out: windows still settling and windows without load, latency or CPU; state from " +
+      "windows before the present configuration began; " +
+      (split === "time"
+        ? "tested on the last 30 % of the time"
+        : "tested on a quarter of the settings (replicas × allocation × interference), each left out whole"),
+    inTime: true,
+    services: [...groups]
+      .map(([service, points]) => serviceRows(service, points, split))
+      .filter(({ train, stop, test }) => train.length >= 40 && stop.length > 0 && test.length > 0),
+  }));
+}

@@ -1,0 +1,57 @@
+import { ALL_ON } from "@tradewind/predictor/profile/model.ts";
+import { seededRng } from "@tradewind/core/rng.ts";
+import { Trainer } from "@tradewind/predictor/training/trainer.ts";
+import type { TrainingJob } from "@tradewind/predictor/training/train-service.ts";
+import { afterEach, describe, expect, it } from "vitest";
+import { simulatedWindows } from "./processor-sharing.ts";
+
+const job: TrainingJob = {
+  namespace: "shop",
+  service: "cart",
+  windows: simulatedWindows([0.5, 1], 100, seededRng(1)),
+  percentile: 0.95,
+  switches: ALL_ON,
+  current: undefined,
+  nowMs: 1_700_010_000_000,
+  seed: 1,
+  settings: { members: 1, spareMembers: 0, maxEpochs: 150 },
+};
+
+const trainers: Trainer[] = [];
+function trainer(timeoutMs: number): Trainer {
+  const made = new Trainer({ timeoutMs });
+  trainers.push(made);
+  return made;
+}
+afterEach(async () => {
+  await Promise.all(trainers.splice(0).map(async (each) => each.stop()));
+});
+
+describe("trainer", () => {
+  it("trains in a worker thread, leaves the event loop free and says which engine it used", async () => {
+    const made = trainer(60_000);
+    let ticks = 0;
+    const ticking = setInterval(() => {
+      ticks += 1;
+    }, 5);
+    const outcome = await made.train(job);
+    clearInterval(ticking);
+    expect(["replaced", "kept"]).toContain(outcome.kind);
+    expect(ticks).toBeGreaterThan(20);
+    expect(made.backend).toBe("wasm");
+  });
+
+  it("comes back as failed when it takes too long, and trains again afterwards", async () => {
+    const made = trainer(1);
+    expect(await made.train(job)).toEqual({ kind: "failed", why: "no answer within 1 ms" });
+    const small = trainer(60_000);
+    expect(await small.train({ ...job, windows: [] })).toMatchObject({ kind: "too-few-rows", rows: 0 });
+  });
+
+  it("gives up what is under way when it is stopped", async () => {
+    const made = trainer(60_000);
+    const under = made.train(job);
+    await made.stop();
+    expect(await under).toEqual({ kind: "failed", why: "training was stopped" });
+  });
+});
