@@ -37,7 +37,7 @@ export interface BackfillSettings {
   readonly wait?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
-/** After so many refusals in a row the server is left alone for good; the next start goes on. */
+/** After so many answers in a row that no smaller question cures, the rest is left for the next start. */
 const MAX_REFUSALS = 8;
 const REPORT_MS = 2_000;
 /** Windows are written whenever so many wait. */
@@ -157,11 +157,14 @@ export class Backfill {
     this.refused += 1;
     this.problem = describeError(error);
     const pauseMs = this.pace.refused(error instanceof EndpointError ? error.retryAfterMs : undefined);
-    if (!mayPass(error) || this.pace.refusalsInARow >= MAX_REFUSALS) {
+    const hope = hopeOf(error);
+    if (hope === "none" || (hope === "smaller" && this.pace.refusalsInARow >= MAX_REFUSALS)) {
       this.state = "failed";
       return;
     }
-    this.settings.log.warn({ pauseSeconds: pauseMs / 1_000, problem: this.problem }, "backfill pauses");
+    const facts = { source: this.settings.source.name, pauseSeconds: pauseMs / 1_000, problem: this.problem };
+    if (this.pace.refusalsInARow === 1) this.settings.log.warn(facts, "backfill pauses");
+    else this.settings.log.debug(facts, "backfill pauses");
     await (this.settings.wait ?? waitOrStop)(pauseMs, signal);
   }
 
@@ -185,11 +188,11 @@ export class Backfill {
   }
 }
 
-/** Failures that time or a smaller question may cure. */
-function mayPass(error: unknown): boolean {
-  if (!(error instanceof EndpointError)) return false;
-  const passing = ["unreachable", "busy", "timeout", "too-large", "server-error", "circuit-open"];
-  return passing.includes(error.failure);
+/** What may cure a failure: time alone, a smaller question, or nothing that happens by itself. */
+function hopeOf(error: unknown): "time" | "smaller" | "none" {
+  if (!(error instanceof EndpointError)) return "none";
+  if (["unreachable", "busy", "timeout", "circuit-open"].includes(error.failure)) return "time";
+  return ["too-large", "server-error"].includes(error.failure) ? "smaller" : "none";
 }
 
 async function waitOrStop(ms: number, signal: AbortSignal): Promise<void> {

@@ -37,7 +37,7 @@ export interface SqliteStoreSettings {
 }
 
 /** Rows per transaction while others wait for the event loop. */
-const SLICE_ROWS = 200;
+const SLICE_ROWS = 100;
 /** Housekeeping per call, ms. */
 const MAINTENANCE_MS = 1_000;
 const RETRY_MS = 30_000;

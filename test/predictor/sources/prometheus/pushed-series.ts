@@ -1,7 +1,7 @@
 import type { NativeSample, PushedSeries } from "./remote-write.ts";
 
 /** A counter that grows evenly, as scraped at these times. */
-export function counter(
+function counter(
   labels: Record<string, string>,
   perSecond: number,
   timesMs: readonly number[],
@@ -13,11 +13,7 @@ export function counter(
   };
 }
 
-export function gauge(
-  labels: Record<string, string>,
-  value: number,
-  timesMs: readonly number[],
-): PushedSeries {
+function gauge(labels: Record<string, string>, value: number, timesMs: readonly number[]): PushedSeries {
   return { labels, samples: timesMs.map((timeMs) => [timeMs, value] as const) };
 }
 
