@@ -17,6 +17,10 @@ const LOWEST_LEVEL = 1;
 const HIGHEST_LEVEL = 6;
 const ALARM_SHARE = 1 / 15;
 const LEVEL_STEP = 0.25;
+/** Readings out of this range, or closer than this to the one before, tell nothing. */
+const MOST_VALUE = 1e60;
+const MOST_MS = 1e15;
+const SHORTEST_SECONDS = 0.01;
 /** Weight of a reading in the baseline and in the noise. */
 const BASELINE_WEIGHT = 0.05;
 const NOISE_WEIGHT = 0.05;
@@ -60,15 +64,16 @@ export class GuardChannel {
   /**
    * Takes one reading.
    * @returns 0 when calm; otherwise what moved beyond the baseline since the movement began, signed, in the unit of the
-   *   total (rate times seconds for a gauge). A reset, a repeated time or a non-finite value is calm.
+   *   total (rate times seconds for a gauge). A reset, a repeated or earlier time or a value out of range is calm.
    */
   observe(value: number, nowMs: number): number {
+    if (!(Math.abs(value) <= MOST_VALUE) || !(Math.abs(nowMs) <= MOST_MS)) return 0;
     const seconds = (nowMs - this.#lastMs) / 1e3;
-    if (!Number.isFinite(value) || !Number.isFinite(nowMs) || seconds <= 0) return 0;
+    if (seconds >= 0 && seconds < SHORTEST_SECONDS) return 0;
     const rate = this.#isCounter ? (value - this.#lastValue) / seconds : value;
     this.#lastValue = value;
     this.#lastMs = nowMs;
-    if (!Number.isFinite(seconds) || !Number.isFinite(rate)) return 0;
+    if (Number.isNaN(rate) || !(seconds > 0)) return 0;
     if (this.#isCounter && rate < 0) return 0;
     return this.#judge(rate, seconds);
   }

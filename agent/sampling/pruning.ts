@@ -3,7 +3,7 @@
  * in [0, parentIncrease], so its rate lies in [0, parentIncrease / seconds]. It is left unread only when every rate in
  * that range is within the tolerance of the rate now held, so pruning never hides a movement above the tolerance.
  * @param heldRate the child's last known rate, units per second
- * @param parentIncrease what the parent's counter gained over (at least) that time; negative means it was reset
+ * @param parentIncrease what the parent's counter gained over (at least) that time; negative means it was reset, NaN unknown
  */
 export function sumBoundsChild(
   heldRate: number,

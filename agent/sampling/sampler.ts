@@ -3,46 +3,15 @@ import { budgetStretch, stretchedSeconds } from "./budget.ts";
 import { DueQueue } from "./due-queue.ts";
 import { diffusionGain, jittered } from "./interval.ts";
 import { anticipatedSeconds, jumpFound } from "./jumps.ts";
-import { learn, noiseTolerance, priorDiffusion, underSuspicion, wantedSeconds } from "./learn.ts";
-import { sumBoundsChild, zeroBoundsChild } from "./pruning.ts";
+import { learn, priorDiffusion, underSuspicion, wantedSeconds } from "./learn.ts";
 import type { SignalId, SignalOptions } from "./signal.ts";
 import { NONE, resolveSignal } from "./signal.ts";
+import { signalState } from "./state.ts";
+import type { SamplerState, SignalState } from "./state.ts";
+export type { SamplerState, SignalState } from "./state.ts";
 import { SignalTable } from "./table.ts";
 import type { Row, RowCursor } from "./table.ts";
-
-/** What is known of one signal; a copy. Absent: not known yet. Times in the caller's monotonic ms. */
-export interface SignalState {
-  /** Time between reads now asked for, before jitter; within the signal's bounds. */
-  readonly intervalSeconds: number;
-  readonly dueMs: number;
-  readonly lastSampleMs?: number;
-  /** Until when the held rate is known to hold: later than the last sample when the parent proved that nothing moved. */
-  readonly confirmedMs?: number;
-  /** Mean rate over the last gap (counter) or last level (gauge). */
-  readonly rate?: number;
-  /** eps in force: the stated tolerance, raised to the noise and by the cost budget. */
-  readonly toleranceInForce: number;
-  readonly samplesTotal: number;
-  /** Readings that differed from the held rate by more than the tolerance. */
-  readonly missesTotal: number;
-  /** Reads saved by a proof from the parent. */
-  readonly prunedTotal: number;
-  /** Readings that could not be used: not finite, not later than the one before, or failed. */
-  readonly rejectedTotal: number;
-  /** Counter resets seen. */
-  readonly resetsTotal: number;
-  readonly costSecondsTotal: number;
-}
-
-/** Sums over all signals alive. */
-export interface SamplerState {
-  readonly signals: number;
-  /** Planned CPU seconds per second of all reads, and the budget it is held to. */
-  readonly plannedCostRatio: number;
-  readonly costBudgetRatio: number;
-  /** Signals whose tolerance the cost budget has raised. */
-  readonly stretchedSignals: number;
-}
+import { hasTellingParent, SignalTree } from "./tree.ts";
 
 export interface SamplerOptions {
   /** For the jitter. */
@@ -58,6 +27,7 @@ const SHORTEST_BASE = 0.25;
 /** Beyond these a reading is a fault of its source: their squares and products must stay finite. */
 const MOST_VALUE = 1e60;
 const MOST_MS = 1e15;
+const MOST_COST_SECONDS = 1e6;
 /** Weight of one measured read cost in the smoothed one. */
 const COST_WEIGHT = 0.1;
 const LEAST_COST_SECONDS = 1e-9;
@@ -96,7 +66,7 @@ export class Sampler {
   readonly #table: SignalTable;
   readonly #queue: DueQueue;
   readonly #row: RowCursor;
-  readonly #parentRow: RowCursor;
+  readonly #tree: SignalTree;
   readonly #gains = new Map<string, number>();
   #count = 0;
   #stretch = 0;
@@ -110,7 +80,7 @@ export class Sampler {
     this.#table = new SignalTable(options.capacity ?? 1024);
     this.#queue = new DueQueue(options.capacity ?? 1024);
     this.#row = this.#table.cursor();
-    this.#parentRow = this.#table.cursor();
+    this.#tree = new SignalTree(this.#table);
   }
 
   /**
@@ -139,13 +109,7 @@ export class Sampler {
     row.costSeconds = signal.costSeconds;
     row.wantedSeconds = row.intervalSeconds = row.releaseSeconds = signal.minSeconds;
     row.lastMs = row.lastValue = row.confirmedMs = row.rate = row.difference = row.parentAnchor = Number.NaN;
-    row.firstChild = row.nextSibling = NONE;
-    row.parent = signal.parent;
-    if (signal.parent !== NONE) {
-      const parent = this.#parentRow.at(signal.parent);
-      row.nextSibling = parent.firstChild;
-      parent.firstChild = id;
-    }
+    this.#tree.link(id, signal.parent);
     this.#count += 1;
     this.#queue.set(id, Number.isFinite(nowMs) ? nowMs : 0);
     return id;
@@ -158,14 +122,7 @@ export class Sampler {
   /** Forgets a signal; an unknown id is ignored. Its children stay, without a parent. */
   remove(id: SignalId): void {
     if (!this.has(id)) return;
-    const row = this.#row.at(id);
-    this.#unlink(id, row.parent);
-    let child = row.firstChild;
-    while (child !== NONE) {
-      const orphan = this.#parentRow.at(child);
-      child = orphan.nextSibling;
-      orphan.parent = orphan.nextSibling = NONE;
-    }
+    this.#tree.unlink(id);
     this.#queue.remove(id);
     this.#table.free(id);
     this.#count -= 1;
@@ -183,18 +140,17 @@ export class Sampler {
    */
   nextDue(nowMs: number, slackMs = 0): SignalId {
     const horizonMs = nowMs + slackMs;
+    if (!Number.isFinite(horizonMs)) return NONE;
     for (;;) {
       let id = this.#queue.first();
       if (id === -1 || !(this.#queue.dueMs(id) <= horizonMs)) return NONE;
       id = this.#eldestDue(id, horizonMs);
       const row = this.#row.at(id);
-      const proofMs = this.#provenUntilMs(row);
-      const dueMs = (Number.isNaN(proofMs) ? nowMs : proofMs) + row.intervalSeconds * 1e3;
-      this.#queue.set(id, Math.max(dueMs, horizonMs + row.minSeconds * 250));
-      if (Number.isNaN(proofMs)) return id;
-      row.confirmedMs = proofMs;
-      row.parentAnchor = this.#parentRow.lastValue;
-      if (dueMs <= horizonMs) return id;
+      const proofMs = this.#tree.provenUntilMs(row);
+      if (Number.isNaN(proofMs) || this.#confirm(id, row, proofMs) <= horizonMs) {
+        this.#queue.set(id, horizonMs + row.intervalSeconds * 1e3);
+        return id;
+      }
       row.pruned += 1;
     }
   }
@@ -212,13 +168,14 @@ export class Sampler {
     if (!(Math.abs(value) <= MOST_VALUE) || !(Math.abs(nowMs) <= MOST_MS)) return this.#reject(id, row);
     if (Number.isNaN(row.lastMs)) return this.#restart(id, row, value, nowMs);
     const gapSeconds = (nowMs - row.lastMs) / 1e3;
+    if (gapSeconds < 0) return this.#restart(id, row, value, nowMs);
     if (!(gapSeconds >= row.minSeconds * SHORTEST_BASE)) return this.#reject(id, row);
     if (row.isGauge === 0 && value < row.lastValue) {
       row.resets += 1;
-      this.#forgetAnchors(row.firstChild);
+      this.#tree.forgetAnchors(id);
       return this.#restart(id, row, value, nowMs);
     }
-    return this.#take(id, row, value, gapSeconds);
+    return this.#take(id, row, value, nowMs);
   }
 
   /** Says that a read failed: the signal is tried again after its interval. */
@@ -231,7 +188,7 @@ export class Sampler {
 
   /**
    * A guard saw movement: every signal of these channels is read as soon as its shortest interval allows. Those whose
-   * parent tells about them (pruning `sum` or `zero`) wait for the parent's reading and are woken only when it moved.
+   * parent tells about them (pruning `sum` or `zero`) and is woken, too, wait for what the parent's reading shows.
    * @param excess what {@link GuardChannel} returned, when the guard counts the same unit as the signals (their sum);
    *   leave it out for a guard of another unit, such as pressure for usage
    */
@@ -240,7 +197,7 @@ export class Sampler {
     for (let id = 0; id < this.#table.rows; id += 1) {
       const row = this.#row.at(id);
       if (row.live === 0 || (row.channels & channels) === 0) continue;
-      if (row.parent !== NONE && row.sums + row.zeroes > 0) continue;
+      if (this.#tree.isWokenByParent(row, channels)) continue;
       this.#rouse(id, row, nowMs, excess);
     }
   }
@@ -253,20 +210,7 @@ export class Sampler {
   /** A copy of what is known of a signal; undefined for an unknown id. */
   state(id: SignalId): SignalState | undefined {
     if (!this.has(id)) return undefined;
-    const row = this.#row.at(id);
-    return {
-      intervalSeconds: row.intervalSeconds,
-      dueMs: this.#queue.dueMs(id),
-      ...(Number.isNaN(row.lastMs) ? {} : { lastSampleMs: row.lastMs, confirmedMs: row.confirmedMs }),
-      ...(Number.isNaN(row.rate) ? {} : { rate: row.rate }),
-      toleranceInForce: noiseTolerance(row) * Math.sqrt(row.intervalSeconds / row.wantedSeconds),
-      samplesTotal: row.samples,
-      missesTotal: row.misses,
-      prunedTotal: row.pruned,
-      rejectedTotal: row.rejected,
-      resetsTotal: row.resets,
-      costSecondsTotal: row.costTotalSeconds,
-    };
+    return signalState(this.#row.at(id), this.#queue.dueMs(id));
   }
 
   /** Sums over all signals. */
@@ -292,50 +236,38 @@ export class Sampler {
     return gain;
   }
 
-  #unlink(id: SignalId, parentId: SignalId): void {
-    if (parentId === NONE) return;
-    const next = this.#row.nextSibling;
-    const parent = this.#parentRow.at(parentId);
-    if (parent.firstChild === id) {
-      parent.firstChild = next;
-      return;
-    }
-    let sibling = this.#parentRow.at(parent.firstChild);
-    while (sibling.nextSibling !== id) sibling = this.#parentRow.at(sibling.nextSibling);
-    sibling.nextSibling = next;
-  }
-
   /** The outermost due ancestor whose reading may tell about this signal. */
   #eldestDue(id: SignalId, nowMs: number): SignalId {
     let eldest = id;
     for (;;) {
       const row = this.#row.at(eldest);
-      if (row.parent === NONE || row.sums + row.zeroes === 0) return eldest;
+      if (!hasTellingParent(row)) return eldest;
       if (!(this.#queue.dueMs(row.parent) <= nowMs)) return eldest;
       eldest = row.parent;
     }
   }
 
-  /** Until when the parent proves that the signal did not move, ms; NaN without a proof. Leaves the parent's row open. */
-  #provenUntilMs(row: Row): number {
-    if (row.parent === NONE || row.sums + row.zeroes === 0 || row.awake === 1) return Number.NaN;
-    if (row.settling === 1 || Number.isNaN(row.rate)) return Number.NaN;
-    const parent = this.#parentRow.at(row.parent);
-    const seconds = (parent.lastMs - row.confirmedMs) / 1e3;
-    const increase = parent.lastValue - row.parentAnchor;
-    if (!(seconds > 0) || Number.isNaN(increase)) return Number.NaN;
-    const proven =
-      row.sums === 1
-        ? sumBoundsChild(row.rate, increase, seconds, row.tolerance)
-        : zeroBoundsChild(row.rate, increase, row.tolerance);
-    return proven ? parent.lastMs : Number.NaN;
+  /**
+   * Takes a parent's proof for a reading: from then on the parent watches for its child, up to the child's longest interval.
+   * @returns when the child is due next, ms
+   */
+  #confirm(id: SignalId, row: Row, proofMs: number): number {
+    row.confirmedMs = proofMs;
+    row.parentAnchor = this.#tree.parentTotal(row);
+    const ownMs = proofMs + row.intervalSeconds * 1e3;
+    const latestMs = proofMs + row.maxSeconds * 1e3;
+    const dueMs = Math.min(latestMs, Math.max(ownMs, this.#queue.dueMs(row.parent)));
+    this.#queue.set(id, dueMs);
+    return dueMs;
   }
 
   #charge(row: Row, costSeconds: number | undefined): void {
-    if (costSeconds !== undefined && costSeconds >= 0 && Number.isFinite(costSeconds)) {
+    if (costSeconds !== undefined && costSeconds >= 0 && costSeconds <= MOST_COST_SECONDS) {
       row.costSeconds += COST_WEIGHT * (costSeconds - row.costSeconds);
+      row.costTotalSeconds += costSeconds;
+    } else {
+      row.costTotalSeconds += row.costSeconds;
     }
-    row.costTotalSeconds += costSeconds !== undefined && costSeconds >= 0 ? costSeconds : row.costSeconds;
   }
 
   #reject(id: SignalId, row: Row): number {
@@ -343,7 +275,7 @@ export class Sampler {
     return this.#queue.dueMs(id);
   }
 
-  /** First reading, or first after a reset: nothing to form a rate from. */
+  /** First reading, or first after a reset or a step back of the clock: nothing to form a rate from. */
   #restart(id: SignalId, row: Row, value: number, nowMs: number): number {
     row.rate = row.isGauge === 1 ? value : Number.NaN;
     row.gapSeconds = row.minSeconds;
@@ -352,8 +284,8 @@ export class Sampler {
     return this.#schedule(id, row, value, nowMs);
   }
 
-  #take(id: SignalId, row: Row, value: number, gapSeconds: number): number {
-    const nowMs = row.lastMs + gapSeconds * 1e3;
+  #take(id: SignalId, row: Row, value: number, nowMs: number): number {
+    const gapSeconds = (nowMs - row.lastMs) / 1e3;
     const rate = row.isGauge === 1 ? value : (value - row.lastValue) / gapSeconds;
     const excess = row.wakeExcess;
     const mayHaveJumped = row.awake === 1 && row.settling === 0 && !Number.isNaN(row.rate);
@@ -373,7 +305,7 @@ export class Sampler {
     row.awake = 0;
     row.wakeExcess = Number.NaN;
     row.samples += 1;
-    row.parentAnchor = row.parent === NONE ? Number.NaN : this.#parentRow.at(row.parent).lastValue;
+    row.parentAnchor = this.#tree.parentTotal(row);
     row.wantedSeconds = wantedSeconds(row);
     row.intervalSeconds = this.#stretched(row, row.wantedSeconds, this.#stretch);
     const seconds = row.intervalSeconds;
@@ -384,13 +316,6 @@ export class Sampler {
     const dueMs = nowMs + bounded * 1e3;
     this.#queue.set(id, dueMs);
     return dueMs;
-  }
-
-  /** A parent that started over proves nothing about the time before. */
-  #forgetAnchors(first: SignalId): void {
-    for (let id = first; id !== NONE; id = this.#parentRow.nextSibling) {
-      this.#parentRow.at(id).parentAnchor = Number.NaN;
-    }
   }
 
   #rouse(id: SignalId, row: Row, nowMs: number, excess: number): void {
@@ -404,7 +329,7 @@ export class Sampler {
   #rouseChildren(first: SignalId, nowMs: number, excess: number): void {
     for (let id = first; id !== NONE; id = this.#row.nextSibling) {
       const row = this.#row.at(id);
-      if (row.sums + row.zeroes > 0) this.#rouse(id, row, nowMs, excess);
+      if (hasTellingParent(row)) this.#rouse(id, row, nowMs, excess);
     }
   }
 
