@@ -38,15 +38,22 @@ export interface CounterColumn {
  * `lookbackMs`) to the last one in it, over the time between the two. So every increment counts in exactly one window
  * and nothing is extrapolated. A counter that appears within the window counts from its first sample on; with a single
  * sample nothing is known.
+ * @param minSpanMs windows shorter than this are taken to begin so long before their end: a window no longer than a
+ * scrape interval may hold no sample, and then says the rate around it
  */
-export function counterColumn(samples: Samples, grid: Grid, lookbackMs: number): CounterColumn {
+export function counterColumn(
+  samples: Samples,
+  grid: Grid,
+  lookbackMs: number,
+  minSpanMs = 0,
+): CounterColumn {
   const perSecond = unknownColumn(grid);
   const silent = new Uint8Array(grid.count);
   const { timesMs } = samples;
   let next = 0;
   for (let index = 0; index < grid.count; index += 1) {
     const endMs = windowEndMs(grid, index);
-    const startMs = endMs - grid.stepMs;
+    const startMs = endMs - Math.max(grid.stepMs, minSpanMs);
     while (next < timesMs.length && (timesMs[next] ?? 0) <= startMs) next += 1;
     let last = next - 1;
     while (last + 1 < timesMs.length && (timesMs[last + 1] ?? 0) <= endMs) last += 1;

@@ -45,6 +45,9 @@ export interface RateSettings {
   readonly lookbackMs: number;
 }
 
+/** So many scrapes must fit into a window, or it is widened: scrapes are not punctual. */
+const SCRAPES_PER_WINDOW = 1.5;
+
 /** `rate()` needs two samples and tolerates one missing scrape: four scrape intervals, or the window if longer. */
 export function rateRangeMs(stepMs: number, scrapeIntervalMs: number): number {
   return Math.max(stepMs, 4 * scrapeIntervalMs);
@@ -110,14 +113,20 @@ export class RateReader {
   }
 
   private async fromSamples(selected: string, grid: Grid, signal?: AbortSignal): Promise<RateSeries[]> {
-    const fromMs = gridStartMs(grid) - this.settings.lookbackMs;
+    const { lookbackMs, scrapeIntervalMs } = this.settings;
+    const minSpanMs = SCRAPES_PER_WINDOW * scrapeIntervalMs;
+    const fromMs = Math.min(gridStartMs(grid), grid.firstEndMs - minSpanMs) - lookbackMs;
     const toMs = gridEndMs(grid);
-    const result = await this.client.query(`${selected}[${duration(toMs - fromMs)}]`, toMs, signal);
+    const result = await this.client.query(
+      `${selected}[${duration(Math.ceil((toMs - fromMs) / 1_000) * 1_000)}]`,
+      toMs,
+      signal,
+    );
     let dropped = 0;
     const columns = distinct(result.series).map((series) => {
       const samples = readSamples(series.values ?? [], fromMs, toMs);
       dropped += samples.dropped;
-      const { perSecond, silent } = counterColumn(samples, grid, this.settings.lookbackMs);
+      const { perSecond, silent } = counterColumn(samples, grid, lookbackMs, minSpanMs);
       return { labels: series.metric, perSecond, silent };
     });
     if (dropped > 0) this.client.endpoint.health.partialResultsTotal += 1;

@@ -68,6 +68,19 @@ describe("counterColumn", () => {
     expect(rate(samples([-100, 0], [20, 900], [29, 909]), 30)).toBeCloseTo(1, 12);
   });
 
+  it("has a rate in every window also when windows are shorter than the scrape interval", () => {
+    const every30 = samples(
+      ...Array.from({ length: 10 }, (_, index): [number, number] => [index * 30 + 4, index * 60]),
+    );
+    const grid = { firstEndMs: 90_000, stepMs: 15_000, count: 12 };
+    expect([...counterColumn(every30, grid, 60_000).perSecond].filter(Number.isNaN)).toHaveLength(6);
+    expect([...counterColumn(every30, grid, 60_000, 45_000).perSecond]).toEqual(
+      Array.from({ length: 12 }, () => 2),
+    );
+    const stopped = { firstEndMs: 330_000, stepMs: 15_000, count: 1 };
+    expect(counterColumn(every30, stopped, 60_000, 45_000).perSecond[0]).toBeNaN();
+  });
+
   it("does not make a rate of a negative counter", () => {
     expect(growth(samples([0, 5], [1, -3], [2, 7]), 0, 2)).toBeNaN();
   });

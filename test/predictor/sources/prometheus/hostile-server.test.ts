@@ -22,6 +22,7 @@ const open = (options: Record<string, unknown> = {}): PrometheusSource =>
       url: fake.server.url,
       metrics: "istio",
       strategy: "samples",
+      scrapeIntervalSeconds: 5,
       maxAttempts: 1,
       timeoutSeconds: 2,
       ...options,
