@@ -1,7 +1,11 @@
+import { hostname } from "node:os";
+import { InvalidArgumentError, Option } from "commander";
 import type { Command } from "commander";
-import { InvalidArgumentError } from "commander";
-import { parseWith } from "@tradewind/core/config.ts";
-import { AgentOptions } from "./options.ts";
+import { LOG_LEVELS } from "@tradewind/core/log.ts";
+import type { LogLevel } from "@tradewind/core/log.ts";
+import { ADDRESS_RULE, DEFAULTS, FOLDER_RULE, isAddress, isFolder, tidyFolder } from "./defaults.ts";
+import { frugal } from "./frugal.ts";
+import type { AgentOptions } from "./options.ts";
 
 const EXAMPLES = `
 Examples:
@@ -11,42 +15,73 @@ Examples:
   tradewind agent --link-speed eth0=1250000000               10 Gbit/s, where the driver does not tell
   curl -s http://127.0.0.1:9810/metrics | promtool check metrics`;
 
+/** The flags as commander names them: `--path.procfs` by the text after the dashes. */
 interface Flags {
-  readonly [flag: string]: unknown;
+  readonly listen: string;
+  readonly node: string;
+  readonly "path.procfs": string;
+  readonly "path.sysfs": string;
+  readonly "path.cgroupfs": string;
+  readonly cgroupRoot: string[];
+  readonly workloads?: string;
+  readonly linkSpeed: Record<string, number>;
+  readonly memoryBandwidth?: number;
+  readonly costBudget: number;
+  readonly eventTolerance: number;
+  readonly maxOpenFiles: number;
+  readonly logLevel: LogLevel;
 }
 
-/** Commander names `--path.procfs` by the text after the dashes. */
 function optionsOf(flags: Flags): AgentOptions {
-  const given = {
-    listen: flags["listen"],
-    node: flags["node"],
+  return {
+    listen: flags.listen,
+    node: flags.node,
     procfs: flags["path.procfs"],
     sysfs: flags["path.sysfs"],
     cgroupfs: flags["path.cgroupfs"],
-    cgroupRoots: flags["cgroupRoot"],
-    workloads: flags["workloads"],
-    linkBytesPerSecond: flags["linkSpeed"],
-    memoryBandwidthBytesPerSecond: flags["memoryBandwidth"],
-    logLevel: flags["logLevel"],
+    cgroupRoots: flags.cgroupRoot,
+    workloads: flags.workloads,
+    linkBytesPerSecond: flags.linkSpeed,
+    memoryBandwidthBytesPerSecond: flags.memoryBandwidth,
+    costBudgetRatio: flags.costBudget,
+    eventTolerance: flags.eventTolerance,
+    maxOpenFiles: flags.maxOpenFiles,
+    logLevel: flags.logLevel,
   };
-  const present = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-  return parseWith(AgentOptions, present, "the options of the agent");
 }
 
-const collect = (value: string, before: readonly string[] = []): string[] => [...before, value];
-
-function number(text: string): number {
-  const value = Number(text);
-  if (text.trim() === "" || !Number.isFinite(value)) throw new InvalidArgumentError("must be a number");
-  return value;
+function address(text: string): string {
+  if (!isAddress(text)) throw new InvalidArgumentError(ADDRESS_RULE);
+  return text;
 }
 
-function linkSpeed(text: string, before: Readonly<Record<string, number>> = {}): Record<string, number> {
-  const [device, speed] = text.split("=", 2);
-  if (device === undefined || device === "" || speed === undefined) {
-    throw new InvalidArgumentError("must be INTERFACE=BYTES_PER_SECOND");
-  }
-  return { ...before, [device]: number(speed) };
+function folder(text: string): string {
+  if (!isFolder(text)) throw new InvalidArgumentError(FOLDER_RULE);
+  return tidyFolder(text);
+}
+
+function nodeName(text: string): string {
+  if (text === "" || text.length > 253) throw new InvalidArgumentError("must have 1 to 253 characters");
+  return text;
+}
+
+/** A number within [least, most]. */
+function within(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const value = text.trim() === "" ? Number.NaN : Number(text);
+    if (!(value >= least && value <= most)) {
+      throw new InvalidArgumentError(`must be a number from ${least} to ${most}`);
+    }
+    return value;
+  };
+}
+
+const BYTES = within(1, 1e15);
+
+function linkSpeed(text: string, before: Readonly<Record<string, number>>): Record<string, number> {
+  const at = text.indexOf("=");
+  if (at < 1) throw new InvalidArgumentError("must be INTERFACE=BYTES_PER_SECOND");
+  return { ...before, [text.slice(0, at)]: BYTES(text.slice(at + 1)) };
 }
 
 export function configure(command: Command): void {
@@ -54,36 +89,51 @@ export function configure(command: Command): void {
     .description(
       "Reads pressure, CPU, memory, disk and network of this node and of every container on it, as often as they move, and serves them for Prometheus and for the predictor.",
     )
-    .option("--listen <host:port>", "where to serve HTTP (default 127.0.0.1:9810; port 0 takes a free one)")
-    .option("--node <name>", "name of this node, as workload sources spell it (default: the host name)")
-    .option("--path.procfs <dir>", "the node's proc file system (default /proc)")
-    .option("--path.sysfs <dir>", "the node's sys file system (default /sys)")
-    .option("--path.cgroupfs <dir>", "the node's cgroup file system (default /sys/fs/cgroup)")
-    .option(
-      "--cgroup-root <path>",
-      "where pods are in the cgroup trees, repeatable (default: look for kubepods)",
-      collect,
+    .option("--listen <host:port>", "where to serve HTTP; port 0 takes a free one", address, DEFAULTS.listen)
+    .option("--node <name>", "name of this node, as workload sources spell it", nodeName, hostname())
+    .option("--path.procfs <dir>", "the node's proc file system", folder, DEFAULTS.procfs)
+    .option("--path.sysfs <dir>", "the node's sys file system", folder, DEFAULTS.sysfs)
+    .option("--path.cgroupfs <dir>", "the node's cgroup file system", folder, DEFAULTS.cgroupfs)
+    .addOption(
+      new Option("--cgroup-root <path>", "where pods are in the cgroup trees, repeatable")
+        .argParser((text, before: string[]) => [...before, folder(text)])
+        .default([], "look for kubepods"),
     )
     .option("--workloads <file>", "JSON file that names containers")
-    .option(
-      "--link-speed <interface=bytes>",
-      "link speed in bytes per second, repeatable, where the driver does not tell",
-      linkSpeed,
+    .addOption(
+      new Option("--link-speed <interface=bytes>", "link speed in bytes per second, repeatable")
+        .argParser(linkSpeed)
+        .default({}, "what the driver tells"),
     )
-    .option("--memory-bandwidth <bytes>", "peak memory bandwidth of the node in bytes per second", number)
-    .option("--log-level <level>", "trace, debug, info, warn, error or silent (default info)")
+    .option("--memory-bandwidth <bytes>", "peak memory bandwidth of the node in bytes per second", BYTES)
+    .option(
+      "--cost-budget <ratio>",
+      "most CPU seconds per second that reading may cost",
+      within(1e-5, 1),
+      DEFAULTS.costBudgetRatio,
+    )
+    .option(
+      "--event-tolerance <ratio>",
+      "movement of interference that is pushed as an event",
+      within(0.01, 1),
+      DEFAULTS.eventTolerance,
+    )
+    .option("--max-open-files <count>", "most kernel files held open", within(16, 1e6), DEFAULTS.maxOpenFiles)
+    .addOption(
+      new Option("--log-level <level>", "how much to log").choices(LOG_LEVELS).default(DEFAULTS.logLevel),
+    )
     .addHelpText("after", EXAMPLES)
     .action(async (flags: Flags) => run(optionsOf(flags)));
 }
 
 async function run(options: AgentOptions): Promise<void> {
+  const collectGarbage = frugal();
   const { startAgent } = await import("./agent.ts");
-  const agent = await startAgent(options);
+  const agent = await startAgent(options, { collectGarbage });
   const ready = { process: "agent", ready: true, addresses: agent.addresses };
   process.stdout.write(`${JSON.stringify(ready)}\n`);
-  const signal = await new Promise<string>((resolve) => {
-    for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => resolve(name));
+  await new Promise<void>((resolve) => {
+    for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => resolve());
   });
   await agent.stop();
-  process.exitCode = signal === "" ? 1 : 0;
 }

@@ -1,8 +1,7 @@
-import { INTERFERENCE_COMPONENTS } from "@tradewind/core/contract/interference.ts";
 import type { Interference } from "@tradewind/core/contract/interference.ts";
-import { COLUMN } from "./container/columns.ts";
-import type { Container } from "./container/registry.ts";
-import { interference } from "./interference.ts";
+import { COLUMN, INTERFERENCE_COLUMN } from "./container/columns.ts";
+import type { Container } from "./container/container.ts";
+import { COMPONENTS, interference } from "./interference.ts";
 import type { NodeUse, OwnUse } from "./interference.ts";
 import type { Signals } from "./signals.ts";
 
@@ -46,14 +45,17 @@ export function ownUse({ rates, values }: Container): OwnUse {
 /** Works out a container's interference anew. */
 export function evaluateContainer(node: NodeUse, container: Container): Interference {
   container.changed = false;
-  container.interference = interference(node, ownUse(container));
-  return container.interference;
+  const vector = interference(node, ownUse(container));
+  container.interference = vector;
+  for (const name of COMPONENTS)
+    container.values[INTERFERENCE_COLUMN[name]] = vector[name].value ?? Number.NaN;
+  return vector;
 }
 
 /** The largest change of a component between two vectors; a component that comes or goes counts as 1. */
 export function largestMove(before: Interference, now: Interference): number {
   let largest = 0;
-  for (const name of INTERFERENCE_COMPONENTS) {
+  for (const name of COMPONENTS) {
     const a = before[name].value;
     const b = now[name].value;
     if (a === undefined && b === undefined) continue;

@@ -1,8 +1,8 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { TradewindError } from "@tradewind/core/errors.ts";
-import type { TextFormat } from "./expose/render.ts";
-import { CONTENT_TYPES, negotiate } from "./expose/render.ts";
+import type { TextFormat } from "./expose/format.ts";
+import { CONTENT_TYPES, negotiate } from "./expose/format.ts";
 
 // `import … from "node:http"` evaluates every lazy export of the module, WebSocket's undici among them: 13 MB resident.
 const { createServer } = process.getBuiltinModule("node:http");

@@ -1,4 +1,16 @@
-import type { Interference, InterferenceComponent } from "@tradewind/core/contract/interference.ts";
+import type {
+  Interference,
+  InterferenceComponent,
+  InterferenceName,
+} from "@tradewind/core/contract/interference.ts";
+
+/** The components in the order of the contract, whose schema the agent does not load. */
+export const COMPONENTS = [
+  "cpu",
+  "memoryCapacity",
+  "memoryBandwidth",
+  "network",
+] as const satisfies readonly InterferenceName[];
 
 /** Rates and levels of the whole node at one time. What is not known is absent. */
 export interface NodeUse {

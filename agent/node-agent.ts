@@ -1,6 +1,5 @@
 import type { ServerResponse } from "node:http";
 import type { Interference } from "@tradewind/core/contract/interference.ts";
-import { INTERFERENCE_COMPONENTS } from "@tradewind/core/contract/interference.ts";
 import { describeError } from "@tradewind/core/errors.ts";
 import { discover } from "./cgroup/discovery.ts";
 import type { Hierarchies } from "./cgroup/hierarchies.ts";
@@ -10,12 +9,14 @@ import { COLLECTORS } from "./collectors/list.ts";
 import { ContainerRegistry } from "./container/registry.ts";
 import type { AgentSurroundings } from "./agent.ts";
 import { evaluateContainer, largestMove, nodeUse } from "./evaluation.ts";
-import type { TextFormat } from "./expose/render.ts";
+import type { TextFormat } from "./expose/format.ts";
 import { render } from "./expose/render.ts";
+import { Histogram } from "./expose/histogram.ts";
 import { Table } from "./expose/table.ts";
 import type { Exposed } from "./http.ts";
-import { interference } from "./interference.ts";
+import { COMPONENTS, interference } from "./interference.ts";
 import type { NodeUse } from "./interference.ts";
+import type { Cycle } from "./loop.ts";
 import { WorkloadsFile } from "./names/workloads-file.ts";
 import { NodeCollectors } from "./node.ts";
 import type { AgentOptions } from "./options.ts";
@@ -28,15 +29,17 @@ import { renderSnapshot } from "./snapshot.ts";
 /** Signals that nobody has sampled for so long describe nothing any more. */
 const FORGET_SECONDS = 90;
 
-const ratioColumn = (subject: string, of: string) =>
-  ({
-    name: `tradewind_${subject}_interference_ratio`,
-    help: `What others do to the ${of} by component, 0 undisturbed to 1 fully taken; absent where nothing tells.`,
-    kind: "gauge",
-  }) as const;
+/** Cycles between garbage collections, the first of which clears away what starting left. */
+const COLLECT_EVERY = 20;
+const FIRST_COLLECT = 2;
+
+/** 0.1 ms to 10 s, five steps a decade. */
+const CYCLE_BOUNDS_SECONDS = Array.from({ length: 26 }, (_, step) =>
+  Number((1e-4 * 10 ** (step / 5)).toPrecision(3)),
+);
 
 /** The agent without its network side: what it samples and what it can tell. */
-export class NodeAgent implements Exposed {
+export class NodeAgent implements Exposed, Cycle {
   readonly #options: AgentOptions;
   readonly #surroundings: AgentSurroundings;
   readonly #reader: Reader;
@@ -47,19 +50,28 @@ export class NodeAgent implements Exposed {
   readonly #discovery: DiscoveryWatch | undefined;
   readonly #workloads: WorkloadsFile | undefined;
   readonly #self = new SelfMetrics();
+  readonly #cycles = new Histogram(
+    "tradewind_agent_cycle_duration_seconds",
+    "Duration of a sampling cycle: reading everything that is due and working out interference.",
+    CYCLE_BOUNDS_SECONDS,
+  );
   readonly #interferenceTable = new Table([
-    ratioColumn("node", "node"),
+    {
+      name: "tradewind_node_interference_ratio",
+      help: "What others do to the node by component, 0 undisturbed to 1 fully taken; absent where nothing tells.",
+      kind: "gauge",
+    },
     {
       name: "tradewind_node_interference_supported",
       help: "1 when a source on this node can tell the component.",
       kind: "gauge",
     },
   ]);
-  readonly #containerInterference = new Table([ratioColumn("container", "container")]);
   readonly #startedAtMs: number;
   readonly #startedSeconds: number;
   readonly #startedCpu = process.cpuUsage();
   #nameFailures = 0;
+  #cycle = 0;
   #node: Interference = interference(nodeUse(this.#signals));
   #evaluated: Interference | undefined;
 
@@ -114,15 +126,17 @@ export class NodeAgent implements Exposed {
     }
   }
 
-  nextDueMs(): number {
-    return this.#schedule.nextDueMs();
-  }
-
   /** Reads what is due, for at most `sliceMs`; true when all of it was read. */
   sample(sliceMs: number): boolean {
     const isDone = this.#schedule.run(sliceMs);
     if (isDone) this.#evaluate();
     return isDone;
+  }
+
+  sampled(durationMs: number): void {
+    this.#cycles.observe(durationMs / 1e3);
+    this.#cycle += 1;
+    if (this.#cycle % COLLECT_EVERY === FIRST_COLLECT) this.#surroundings.collectGarbage();
   }
 
   /** Looks whether names changed; never throws. */
@@ -162,8 +176,9 @@ export class NodeAgent implements Exposed {
         this.#interferenceTable,
         this.#registry.infoTable,
         this.#registry.table,
-        this.#containerInterference,
+        this.#registry.metrics.table,
         this.#self.table,
+        this.#cycles,
       ],
       format,
     );
@@ -213,23 +228,13 @@ export class NodeAgent implements Exposed {
 
   #refresh(): void {
     this.#collectors.refresh();
-    for (const component of INTERFERENCE_COMPONENTS) {
+    this.#registry.metrics.refresh(this.#registry.states());
+    for (const component of COMPONENTS) {
       const { supported, value } = this.#node[component];
       this.#interferenceTable
         .row(component, { component })
         .values.set([value ?? Number.NaN, supported ? 1 : 0]);
     }
-    const keys = new Set<string>();
-    for (const { id, interference: of } of this.#registry.containers()) {
-      if (of === undefined) continue;
-      for (const component of INTERFERENCE_COMPONENTS) {
-        const key = `${id} ${component}`;
-        keys.add(key);
-        this.#containerInterference.row(key, { container_id: id, component }).values[0] =
-          of[component].value ?? Number.NaN;
-      }
-    }
-    this.#containerInterference.retain(keys);
     const cpu = process.cpuUsage();
     const plan = this.#schedule.totals();
     this.#self.set({

@@ -1,19 +1,17 @@
 import { hostname } from "node:os";
 import { z } from "zod";
 import { LOG_LEVELS } from "@tradewind/core/log.ts";
+import { ADDRESS_RULE, DEFAULTS, FOLDER_RULE, isAddress, isFolder, tidyFolder } from "./defaults.ts";
 
-const Address = z
-  .string()
-  .regex(/^(?:\[[0-9a-fA-F:.]+\]|[^:\s]+):\d{1,5}$/, "must be host:port, for example 127.0.0.1:9810");
-const Folder = z
-  .string()
-  .regex(/^\//, "must be an absolute path")
-  .transform((path) => path.replace(/(?<=.)\/+$/, ""));
+const Folder = z.string().refine(isFolder, FOLDER_RULE).transform(tidyFolder);
 
-/** How an agent is run. Everything has a default: `AgentOptions.parse({})` reads this machine. */
+/**
+ * How an agent is run. Everything has a default: `AgentOptions.parse({})` reads this machine. The agent's own process
+ * does not load this schema: the command line checks each flag with the same rules (agent/defaults.ts).
+ */
 export const AgentOptions = z.strictObject({
   /** Where to serve HTTP; port 0 takes a free one. */
-  listen: Address.default("127.0.0.1:9810"),
+  listen: z.string().refine(isAddress, ADDRESS_RULE).default(DEFAULTS.listen),
   /** This node's name, as workload sources spell it. */
   node: z
     .string()
@@ -21,9 +19,9 @@ export const AgentOptions = z.strictObject({
     .max(253)
     .default(() => hostname()),
   /** Roots of the node's file systems, wherever they are mounted. */
-  procfs: Folder.default("/proc"),
-  sysfs: Folder.default("/sys"),
-  cgroupfs: Folder.default("/sys/fs/cgroup"),
+  procfs: Folder.default(DEFAULTS.procfs),
+  sysfs: Folder.default(DEFAULTS.sysfs),
+  cgroupfs: Folder.default(DEFAULTS.cgroupfs),
   /** Paths inside the cgroup trees under which pods are; none: look for kubelet's. */
   cgroupRoots: z.array(Folder).max(64).default([]),
   /** A workloads file (core/contract/workload.ts) that names containers. */
@@ -33,11 +31,11 @@ export const AgentOptions = z.strictObject({
   /** Peak memory bandwidth of the node, bytes per second. */
   memoryBandwidthBytesPerSecond: z.number().positive().optional(),
   /** Most CPU seconds per second that reading may cost. */
-  costBudgetRatio: z.number().positive().max(1).default(0.005),
+  costBudgetRatio: z.number().positive().max(1).default(DEFAULTS.costBudgetRatio),
   /** Movement of an interference component that is pushed as an event. */
-  eventTolerance: z.number().min(0.01).max(1).default(0.1),
+  eventTolerance: z.number().min(0.01).max(1).default(DEFAULTS.eventTolerance),
   /** Most file descriptors held open. */
-  maxOpenFiles: z.number().int().min(16).max(1_000_000).default(16_384),
-  logLevel: z.enum(LOG_LEVELS).default("info"),
+  maxOpenFiles: z.number().int().min(16).max(1_000_000).default(DEFAULTS.maxOpenFiles),
+  logLevel: z.enum(LOG_LEVELS).default(DEFAULTS.logLevel),
 });
 export type AgentOptions = z.output<typeof AgentOptions>;

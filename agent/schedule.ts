@@ -15,7 +15,9 @@ export interface Reading {
 }
 
 /** How often the cost budget is weighed. */
-const REBALANCE_MS = 5_000;
+const REBALANCE_MS = 30_000;
+/** What falls due within this time is read now: cycles do not come at exact times. */
+const AHEAD_MS = 100;
 
 /** Runs readings when they are due. The controller (agent/sampling/) decides when; this owns the clock. */
 export class Schedule {
@@ -65,11 +67,6 @@ export class Schedule {
     return this.#sampler.totals();
   }
 
-  /** Monotonic ms at which something is due next; Infinity when nothing is registered. */
-  nextDueMs(): number {
-    return this.#sampler.nextDueMs();
-  }
-
   /**
    * Reads what is due, for at most `sliceMs`.
    * @returns true when everything due was read
@@ -78,7 +75,7 @@ export class Schedule {
     const startMs = this.#clock.monotonicMs();
     let nowMs = startMs;
     for (;;) {
-      const id = this.#sampler.nextDue(nowMs);
+      const id = this.#sampler.nextDue(nowMs + AHEAD_MS);
       if (id === NONE) break;
       nowMs = this.#read(id, nowMs);
       if (nowMs - startMs > sliceMs) return false;

@@ -2,7 +2,7 @@ import type { Interference } from "@tradewind/core/contract/interference.ts";
 import type { ContainerSample, Inventory, Snapshot } from "@tradewind/core/contract/snapshot.ts";
 import { COLUMN } from "./container/columns.ts";
 import type { ContainerColumn } from "./container/columns.ts";
-import type { Container } from "./container/registry.ts";
+import type { Container } from "./container/container.ts";
 import type { Signals } from "./signals.ts";
 
 /** The version of the contract; core/contract/snapshot.ts holds the schema, which is not loaded to write one. */

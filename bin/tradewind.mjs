@@ -4,11 +4,17 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { setFlagsFromString } from "node:v8";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const compiled = join(root, "cli", "main.js");
 const main = existsSync(compiled) ? compiled : join(root, "cli", "main.ts");
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+
+// The node agent counts its megabytes, and these count only before anything is loaded; agent/frugal.ts says why.
+if (process.argv[2] === "agent") {
+  for (const flag of ["--no-opt", "--no-maglev", "--semi-space-growth-factor=1"]) setFlagsFromString(flag);
+}
 
 if (major > 22 || (major === 22 && minor >= 19)) {
   await import(main);

@@ -12,7 +12,9 @@ export interface FoundContainer {
   /** Its absolute directory in the tree where it was found. */
   readonly directory: string;
   readonly podUid: string;
-  readonly podPath: string;
+  /** The pod's and the root's own cgroups, which enclose it; undefined for a container in a flat directory. */
+  readonly podPath: string | undefined;
+  readonly rootPath: string | undefined;
   readonly runtime: string | undefined;
   readonly qosClass: QosClass | undefined;
 }
@@ -57,7 +59,7 @@ export function discover(hierarchies: Hierarchies, askedRoots: readonly string[]
       if (roots.has(root) || subdirectories(search, root) === undefined) continue;
       roots.add(root);
       pending.delete(root);
-      searchSlice(search, root, 0);
+      searchSlice(search, root, root, 0);
     }
     unreadable += search.unreadable;
     if (askedRoots.length > 0 && pending.size === 0) break;
@@ -80,18 +82,18 @@ function kubeletRoots(search: Search, known: ReadonlySet<string>): string[] {
   return found.filter((root) => !known.has(root));
 }
 
-function searchSlice(search: Search, path: string, depth: number): void {
+function searchSlice(search: Search, rootPath: string, path: string, depth: number): void {
   search.directories.push(`${search.tree}${path}`);
   for (const name of subdirectories(search, path) ?? []) {
     const below = `${path}/${name}`;
     const found = classify(name, false);
-    if (found.kind === "pod") searchPod(search, below, found.uid);
+    if (found.kind === "pod") searchPod(search, rootPath, below, found.uid);
     else if (found.kind === "flat") addFlat(search, name, below);
-    else if (found.kind === "slice" && depth < DEEPEST_SLICE) searchSlice(search, below, depth + 1);
+    else if (found.kind === "slice" && depth < DEEPEST_SLICE) searchSlice(search, rootPath, below, depth + 1);
   }
 }
 
-function searchPod(search: Search, podPath: string, podUid: string): void {
+function searchPod(search: Search, rootPath: string, podPath: string, podUid: string): void {
   search.directories.push(`${search.tree}${podPath}`);
   for (const name of subdirectories(search, podPath) ?? []) {
     const found = classify(name, true);
@@ -103,6 +105,7 @@ function searchPod(search: Search, podPath: string, podUid: string): void {
       directory: `${search.tree}${path}`,
       podUid,
       podPath,
+      rootPath,
       runtime: found.runtime,
       qosClass: qosOf(podPath),
     });
@@ -117,7 +120,8 @@ function addFlat(search: Search, name: string, path: string): void {
     path,
     directory: `${search.tree}${path}`,
     podUid: found.uid,
-    podPath: path,
+    podPath: undefined,
+    rootPath: undefined,
     runtime: found.runtime,
     qosClass: qosOf(path),
   });

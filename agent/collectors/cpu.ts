@@ -33,7 +33,7 @@ export const cpu: CollectorDefinition = {
   name: "cpu",
   schedule: { kind: "counter", tolerance: 0.05, ...EVERY_SECOND },
   open: ({ reader, procfs }) => {
-    const file = reader.file(`${procfs}/stat`);
+    const file = reader.file(procfs, "stat");
     const modes = new Table([
       {
         name: "tradewind_node_cpu_seconds_total",

@@ -26,7 +26,7 @@ export const memory: CollectorDefinition = {
   name: "memory",
   schedule: { kind: "gauge", tolerance: 64 * 1024 * 1024, ...EVERY_SECOND },
   open: ({ reader, procfs }) => {
-    const file = reader.file(`${procfs}/meminfo`);
+    const file = reader.file(procfs, "meminfo");
     const table = new Table(COLUMNS);
     const guard = new GuardChannel({ kind: "gauge", floor: GUARD_FLOOR_RATIO });
     return {

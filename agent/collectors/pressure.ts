@@ -48,7 +48,7 @@ export const pressure: CollectorDefinition = {
   schedule: { kind: "counter", tolerance: 0.05, ...EVERY_SECOND },
   open: ({ reader, procfs }) => {
     const files = new Map<Resource, HeldFile>(
-      RESOURCES.map((resource) => [resource, reader.file(`${procfs}/pressure/${resource}`)]),
+      RESOURCES.map((resource) => [resource, reader.file(`${procfs}/pressure`, resource)]),
     );
     const rates = new Map(
       RESOURCES.map((resource) => [

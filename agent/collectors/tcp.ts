@@ -22,8 +22,8 @@ export const tcp: CollectorDefinition = {
   name: "tcp",
   schedule: { kind: "counter", tolerance: 10, maxSeconds: 15, channels: CHANNEL.network },
   open: ({ reader, procfs }) => {
-    const snmp = reader.file(`${nodeNetPath(procfs)}/snmp`);
-    const netstat = reader.file(`${nodeNetPath(procfs)}/netstat`);
+    const snmp = reader.file(nodeNetPath(procfs), "snmp");
+    const netstat = reader.file(nodeNetPath(procfs), "netstat");
     const table = new Table([
       counter("tradewind_node_tcp_sent_segments_total", "TCP segments sent, retransmitted ones not counted."),
       counter("tradewind_node_tcp_retransmitted_segments_total", "TCP segments sent again."),

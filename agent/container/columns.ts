@@ -1,3 +1,4 @@
+import type { InterferenceName } from "@tradewind/core/contract/interference.ts";
 import type { Column } from "../expose/table.ts";
 
 const counter = (name: string, help: string): Column => ({
@@ -9,6 +10,12 @@ const gauge = (name: string, help: string): Column => ({
   name: `tradewind_container_${name}`,
   help,
   kind: "gauge",
+});
+const interference = (component: InterferenceName): Column => ({
+  name: "tradewind_container_interference_ratio",
+  help: "What others do to the container by component, 0 undisturbed to 1 fully taken; absent where nothing tells.",
+  kind: "gauge",
+  label: `component="${component}"`,
 });
 
 /** Everything that is kept of a container, in the order of the exposition. */
@@ -81,6 +88,10 @@ const DEFINITIONS = {
     "Bytes received by the pod's own network namespace.",
   ),
   networkSentBytes: counter("network_sent_bytes", "Bytes sent by the pod's own network namespace."),
+  interferenceCpu: interference("cpu"),
+  interferenceMemoryCapacity: interference("memoryCapacity"),
+  interferenceMemoryBandwidth: interference("memoryBandwidth"),
+  interferenceNetwork: interference("network"),
   lastSampleSeconds: gauge(
     "last_sample_timestamp_seconds",
     "Unix time of the last CPU sample; containers are sampled adaptively, so counters can be older than the scrape.",
@@ -95,5 +106,13 @@ const NAMES = Object.keys(DEFINITIONS) as ContainerColumn[];
 export const COLUMN = Object.fromEntries(NAMES.map((name, index) => [name, index])) as Readonly<
   Record<ContainerColumn, number>
 >;
+
+/** The columns that hold the interference vector. */
+export const INTERFERENCE_COLUMN: Readonly<Record<InterferenceName, number>> = {
+  cpu: COLUMN.interferenceCpu,
+  memoryCapacity: COLUMN.interferenceMemoryCapacity,
+  memoryBandwidth: COLUMN.interferenceMemoryBandwidth,
+  network: COLUMN.interferenceNetwork,
+};
 
 export const CONTAINER_COLUMNS: readonly Column[] = NAMES.map((name) => DEFINITIONS[name]);

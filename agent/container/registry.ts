@@ -1,60 +1,42 @@
 import { existsSync } from "node:fs";
-import type { Interference } from "@tradewind/core/contract/interference.ts";
 import { describeError } from "@tradewind/core/errors.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import type { FoundContainer } from "../cgroup/discovery.ts";
 import type { Hierarchies } from "../cgroup/hierarchies.ts";
-import type { SampleTime } from "../collectors/collector.ts";
 import { Table } from "../expose/table.ts";
 import { AbsentSource, readFailure } from "../read/file-error.ts";
 import type { Reader } from "../read/reader.ts";
-import type { SignalId } from "../sampling/signal.ts";
-import { NONE } from "../sampling/signal.ts";
+import type { SignalState } from "../sampling/sampler.ts";
 import type { Schedule } from "../schedule.ts";
-import { containerProbes, podProbes } from "./cgroup-probes.ts";
-import { COLUMN, CONTAINER_COLUMNS } from "./columns.ts";
+import { CONTAINER_COLUMNS } from "./columns.ts";
+import type { Container } from "./container.ts";
+import { Groups } from "./groups.ts";
+import type { Group } from "./groups.ts";
 import { namesOf, NO_NAMES } from "./names.ts";
-import type { ContainerNames, NamedProcess, NameIndex } from "./names.ts";
-import { ContainerRates } from "./probe.ts";
-import type { Probe, ProbeName } from "./probe.ts";
-import { ProcessGone, processProbe } from "./process-probe.ts";
-
-/** One container being sampled. */
-export interface Container {
-  readonly id: string;
-  readonly found: FoundContainer | undefined;
-  readonly pid: number | undefined;
-  names: ContainerNames;
-  /** Values by {@link COLUMN}. */
-  readonly values: Float64Array;
-  readonly rates: ContainerRates;
-  /** The probe whose read time stands for the container. */
-  mainSignal: SignalId;
-  lastRead: SampleTime | undefined;
-  /** Read since its interference was worked out last. */
-  changed: boolean;
-  interference: Interference | undefined;
-}
-
-interface Kept {
-  readonly container: Container;
-  readonly probes: Map<ProbeName, { readonly probe: Probe; readonly signalId: SignalId }>;
-  readonly pod: Pod | undefined;
-}
-
-interface Pod {
-  readonly path: string;
-  readonly signals: Map<ProbeName, { readonly probe: Probe; readonly signalId: SignalId }>;
-  containers: number;
-}
+import type { NamedProcess, NameIndex } from "./names.ts";
+import { ProbeMetrics } from "./probe-metrics.ts";
+import { ProbeReading } from "./probe-reading.ts";
+import type { ProbeFailures } from "./probe-reading.ts";
+import { CONTAINER_PROBES, makeProbe, POD_PROBES, ROOT_PROBES } from "./probes/list.ts";
+import type { Probe, ProbeName } from "./probes/probe.ts";
+import { ProcessGone, ProcessProbe } from "./probes/process.ts";
+import { ContainerRates } from "./rates.ts";
 
 export interface RegistryOptions {
   readonly reader: Reader;
   readonly procfs: string;
+  /** Undefined on a node without cgroups: then only bare processes are sampled. */
   readonly hierarchies: Hierarchies | undefined;
   readonly schedule: Schedule;
   readonly memoryToleranceBytes: number;
   readonly log: Logger;
+}
+
+interface Kept {
+  readonly container: Container;
+  readonly readings: ProbeReading[];
+  /** Enclosing cgroups, the pod's and the root's. */
+  readonly groups: readonly Group[];
 }
 
 const INFO = [
@@ -65,22 +47,26 @@ const INFO = [
   },
 ] as const;
 
+/** Three reads every other second save one for each container whenever it is due: a proof reaches to the group's last read. */
+const ROOT_PACE = { minSeconds: 1, maxSeconds: 2 } as const;
 /** A source that is missing this often in a row is not looked for again while the container lives. */
 const MOST_ABSENT = 3;
 
 /** The containers of the node: adds and removes them with everything they hold. */
-export class ContainerRegistry {
+export class ContainerRegistry implements ProbeFailures {
   readonly table = new Table(CONTAINER_COLUMNS);
   readonly infoTable = new Table(INFO);
+  readonly metrics = new ProbeMetrics();
   readonly #options: RegistryOptions;
+  readonly #groups: Groups;
   readonly #kept = new Map<string, Kept>();
-  readonly #pods = new Map<string, Pod>();
   #names: NameIndex = NO_NAMES;
   #removed = 0;
   #failures = 0;
 
   constructor(options: RegistryOptions) {
     this.#options = options;
+    this.#groups = new Groups(options.schedule);
   }
 
   get size(): number {
@@ -100,6 +86,13 @@ export class ContainerRegistry {
     for (const { container } of this.#kept.values()) yield container;
   }
 
+  /** The sampling state of every probe, by kind. */
+  *states(): Generator<readonly [ProbeName, SignalState | undefined]> {
+    for (const { readings } of this.#kept.values()) {
+      for (const { probe, signalId } of readings) yield [probe.name, this.#options.schedule.state(signalId)];
+    }
+  }
+
   /** Takes what is there now: new containers are sampled at once, missing ones leave nothing behind. */
   update(found: readonly FoundContainer[]): void {
     const present = new Set(found.map(({ id }) => id));
@@ -107,7 +100,7 @@ export class ContainerRegistry {
     for (const id of this.#kept.keys()) if (!present.has(id)) this.remove(id);
     for (const each of found) {
       const known = this.#kept.get(each.id);
-      if (known?.container.found?.path === each.path) continue;
+      if (known !== undefined && known.container.found?.directory === each.directory) continue;
       // A process that now has a cgroup, or a container that moved, starts anew.
       this.remove(each.id);
       this.#addFound(each);
@@ -135,33 +128,53 @@ export class ContainerRegistry {
     if (kept === undefined) return;
     this.#kept.delete(id);
     this.#removed += 1;
-    for (const { probe, signalId } of kept.probes.values()) {
-      this.#options.schedule.remove(signalId);
-      probe.close();
-    }
+    for (const reading of kept.readings) this.#release(reading);
     this.table.delete(id);
     this.infoTable.delete(id);
-    if (kept.pod !== undefined) this.#leavePod(kept.pod);
+    for (const group of kept.groups) this.#groups.leave(group);
   }
 
   close(): void {
     for (const id of this.#kept.keys()) this.remove(id);
   }
 
+  /** A probe failed: its container ended, its source is missing for good, or it is unreadable for now. */
+  failed(reading: ProbeReading, error: unknown): void {
+    const { container, probe, failures } = reading;
+    if (error instanceof ProcessGone || (container.found && !existsSync(container.found.directory))) {
+      this.remove(container.id);
+      return;
+    }
+    if (error instanceof AbsentSource || readFailure(error) === "absent") {
+      if (failures >= MOST_ABSENT) this.#drop(reading);
+      return;
+    }
+    this.#failures += 1;
+    if (failures > 1) return;
+    const which = { container: container.id, probe: probe.name };
+    this.#options.log.warn(which, `cannot read: ${describeError(error)}`);
+  }
+
   #addFound(found: FoundContainer): void {
     const { reader, hierarchies, memoryToleranceBytes } = this.#options;
     if (hierarchies === undefined) return;
+    const place = (path: string) => ({ reader, hierarchies, path, memoryToleranceBytes });
+    const { path, podPath, rootPath } = found;
+    const groups: Group[] = [];
+    if (podPath !== undefined) groups.push(this.#groups.join(place(podPath), POD_PROBES, {}));
+    if (rootPath !== undefined) groups.push(this.#groups.join(place(rootPath), ROOT_PROBES, ROOT_PACE));
     const container = this.#create(found.id, found, undefined);
-    const pod = found.podPath === found.path ? undefined : this.#joinPod(found.podPath);
-    const place = { reader, hierarchies, path: found.path, memoryToleranceBytes };
-    this.#watch({ container, probes: new Map(), pod }, containerProbes(place, container));
+    const probes = CONTAINER_PROBES.map((name) => makeProbe(name, place(path), container));
+    this.#sample({ container, readings: [], groups }, probes);
   }
 
   #addProcess({ id, pid }: NamedProcess): void {
     if (this.#kept.has(id)) return;
+    const { reader, procfs } = this.#options;
+    if (!existsSync(`${procfs}/${pid}`)) return;
     const container = this.#create(id, undefined, pid);
-    const probe = processProbe(this.#options.reader, this.#options.procfs, pid, container);
-    this.#watch({ container, probes: new Map(), pod: undefined }, [probe]);
+    const probe = new ProcessProbe(reader, procfs, pid, container);
+    this.#sample({ container, readings: [], groups: [] }, [probe]);
   }
 
   #create(id: string, found: FoundContainer | undefined, pid: number | undefined): Container {
@@ -172,7 +185,6 @@ export class ContainerRegistry {
       names: namesOf(this.#names, id, found?.podUid),
       values: this.table.row(id, { container_id: id }).values,
       rates: new ContainerRates(),
-      mainSignal: NONE,
       lastRead: undefined,
       changed: false,
       interference: undefined,
@@ -182,7 +194,8 @@ export class ContainerRegistry {
   }
 
   #label({ id, names, found }: Container): void {
-    const labels = {
+    this.infoTable.row(id).values[0] = 1;
+    this.infoTable.relabel(id, {
       container_id: id,
       container: names.containerName,
       pod: names.podName,
@@ -190,100 +203,34 @@ export class ContainerRegistry {
       pod_uid: names.podUid ?? found?.podUid,
       qos_class: found?.qosClass,
       runtime: found?.runtime,
-    };
-    this.infoTable.row(id).values[0] = 1;
-    this.infoTable.relabel(id, labels);
+    });
   }
 
-  #watch(kept: Kept, probes: readonly Probe[]): void {
-    const { container, pod } = kept;
-    this.#kept.set(container.id, kept);
+  #sample(kept: Kept, probes: readonly Probe[]): void {
+    this.#kept.set(kept.container.id, kept);
     for (const probe of probes) {
-      const parent = pod?.signals.get(probe.name)?.signalId;
-      let absent = 0;
-      const isMain = probe.name === "cpu" || probe.name === "process";
-      const signalId = this.#options.schedule.add(
-        { ...probe.schedule, ...(parent === undefined ? { pruning: "none" } : { parent }) },
-        {
-          read: (time) => {
-            const value = probe.read(time);
-            absent = 0;
-            container.changed = true;
-            if (isMain) {
-              container.lastRead = time;
-              container.values[COLUMN.lastSampleSeconds] = time.nowMs / 1e3;
-            }
-            return value;
-          },
-          failed: (error) => {
-            absent += 1;
-            this.#failed(kept, probe, error, absent);
-          },
-        },
+      const reading = new ProbeReading(kept.container, probe, this);
+      const parent = kept.groups
+        .map((group) => group.probes.get(probe.name)?.signalId)
+        .find(Number.isInteger);
+      reading.signalId = this.#options.schedule.add(
+        parent === undefined ? { ...probe.schedule, pruning: "none" } : { ...probe.schedule, parent },
+        reading,
       );
-      if (isMain) container.mainSignal = signalId;
-      kept.probes.set(probe.name, { probe, signalId });
+      kept.readings.push(reading);
     }
   }
 
-  #failed({ container, probes }: Kept, probe: Probe, error: unknown, times: number): void {
-    if (error instanceof ProcessGone || (container.found && !existsSync(container.found.directory))) {
-      this.remove(container.id);
-      return;
-    }
-    const absent = error instanceof AbsentSource || readFailure(error) === "absent";
-    if (!absent) {
-      this.#failures += 1;
-      if (times === 1) {
-        this.#options.log.warn(
-          { container: container.id, probe: probe.name },
-          `cannot read: ${describeError(error)}`,
-        );
-      }
-    } else if (times >= MOST_ABSENT) {
-      const signalId = probes.get(probe.name)?.signalId;
-      if (signalId !== undefined) this.#options.schedule.remove(signalId);
-      probes.delete(probe.name);
-      probe.close();
-    }
+  #drop(reading: ProbeReading): void {
+    const readings = this.#kept.get(reading.container.id)?.readings;
+    readings?.splice(readings.indexOf(reading), 1);
+    this.#release(reading);
   }
 
-  /** The pod's own signals, which let the controller leave unmoved containers unread. */
-  #joinPod(path: string): Pod {
-    const known = this.#pods.get(path);
-    if (known !== undefined) {
-      known.containers += 1;
-      return known;
-    }
-    const { reader, hierarchies, schedule, memoryToleranceBytes } = this.#options;
-    const pod: Pod = { path, signals: new Map(), containers: 1 };
-    this.#pods.set(path, pod);
-    if (hierarchies === undefined) return pod;
-    const place = { reader, hierarchies, path, memoryToleranceBytes };
-    const target = { values: new Float64Array(CONTAINER_COLUMNS.length), rates: new ContainerRates() };
-    for (const probe of podProbes(place, target)) {
-      const signalId = schedule.add(
-        { ...probe.schedule, pruning: "none" },
-        { read: (time) => probe.read(time), failed: () => this.#dropPodProbe(pod, probe.name) },
-      );
-      pod.signals.set(probe.name, { probe, signalId });
-    }
-    return pod;
-  }
-
-  /** Without the pod's reading its containers are read for themselves. */
-  #dropPodProbe(pod: Pod, name: ProbeName): void {
-    const signal = pod.signals.get(name);
-    if (signal === undefined) return;
-    pod.signals.delete(name);
-    this.#options.schedule.remove(signal.signalId);
-    signal.probe.close();
-  }
-
-  #leavePod(pod: Pod): void {
-    pod.containers -= 1;
-    if (pod.containers > 0) return;
-    for (const name of pod.signals.keys()) this.#dropPodProbe(pod, name);
-    this.#pods.delete(pod.path);
+  #release({ probe, signalId }: ProbeReading): void {
+    const { schedule } = this.#options;
+    this.metrics.depart(probe.name, schedule.state(signalId));
+    schedule.remove(signalId);
+    probe.close();
   }
 }

@@ -4,6 +4,11 @@ export interface Column {
   readonly name: string;
   readonly help: string;
   readonly kind: "counter" | "gauge";
+  /**
+   * A label of the column's own, rendered, for example `component="cpu"`. Columns of one name stand side by side and
+   * make one family.
+   */
+  readonly label?: string;
 }
 
 /** One labelled object (a device, a container) and its values, NaN where nothing was read. */

@@ -32,8 +32,9 @@ export class Reader {
     return this.#reads;
   }
 
-  file(path: string): HeldFile {
-    return new HeldFile(this, path);
+  /** @param name the file's name below `folder`; thousands of files share a few folders' texts */
+  file(folder: string, name: string): HeldFile {
+    return new HeldFile(this, folder, name);
   }
 
   /** @throws the system's error */
@@ -53,8 +54,8 @@ export class Reader {
     return this.#open < this.#maxOpen;
   }
 
-  /** The whole text at `descriptor`, one character a byte. */
-  text(descriptor: number, path: string): string {
+  /** The whole text of a file open at `descriptor`, one character a byte. */
+  text(descriptor: number, file: HeldFile): string {
     this.#reads += 1;
     let length = 0;
     for (;;) {
@@ -65,11 +66,11 @@ export class Reader {
         if (read === 0 || length < 4000) return this.#buffer.toString("latin1", 0, length);
         continue;
       }
-      this.#grow(path);
+      this.#grow(file);
     }
   }
 
-  #grow(path: string): void {
+  #grow({ path }: HeldFile): void {
     if (this.#buffer.length >= LARGEST_FILE_BYTES) {
       throw new TradewindError("file-too-large", `${path} is larger than ${LARGEST_FILE_BYTES} bytes`);
     }
@@ -81,13 +82,19 @@ export class Reader {
 
 /** One kernel file. Close it when its object is gone. */
 export class HeldFile {
-  readonly path: string;
   readonly #reader: Reader;
+  readonly #folder: string;
+  readonly #name: string;
   #descriptor: number | undefined;
 
-  constructor(reader: Reader, path: string) {
+  constructor(reader: Reader, folder: string, name: string) {
     this.#reader = reader;
-    this.path = path;
+    this.#folder = folder;
+    this.#name = name;
+  }
+
+  get path(): string {
+    return `${this.#folder}/${this.#name}`;
   }
 
   /** @throws the system's error; the descriptor is closed then and the next read opens the path anew */
@@ -95,7 +102,7 @@ export class HeldFile {
     const held = this.#descriptor ?? this.#openHeld();
     if (held === undefined) return this.#readOnce();
     try {
-      return this.#reader.text(held, this.path);
+      return this.#reader.text(held, this);
     } catch (error) {
       this.close();
       throw error;
@@ -122,7 +129,7 @@ export class HeldFile {
   #readOnce(): string {
     const descriptor = this.#reader.open(this.path);
     try {
-      return this.#reader.text(descriptor, this.path);
+      return this.#reader.text(descriptor, this);
     } finally {
       this.#reader.close(descriptor);
     }

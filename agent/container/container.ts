@@ -1,0 +1,23 @@
+import type { Interference } from "@tradewind/core/contract/interference.ts";
+import type { FoundContainer } from "../cgroup/discovery.ts";
+import type { SampleTime } from "../collectors/collector.ts";
+import type { ContainerNames } from "./names.ts";
+import type { ContainerRates } from "./rates.ts";
+
+/** One container being sampled. */
+export interface Container {
+  readonly id: string;
+  /** Its cgroup; undefined for a bare process. */
+  readonly found: FoundContainer | undefined;
+  /** Its process, where a workload source names a bare one. */
+  readonly pid: number | undefined;
+  names: ContainerNames;
+  /** By `COLUMN` (columns.ts), NaN where nothing was read. */
+  readonly values: Float64Array;
+  readonly rates: ContainerRates;
+  /** When its CPU use was read last. */
+  lastRead: SampleTime | undefined;
+  /** Something was read since its interference was worked out. */
+  changed: boolean;
+  interference: Interference | undefined;
+}

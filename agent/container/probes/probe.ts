@@ -1,0 +1,57 @@
+import type { Hierarchies } from "../../cgroup/hierarchies.ts";
+import type { SampleTime } from "../../collectors/collector.ts";
+import type { Reader } from "../../read/reader.ts";
+import type { SignalOptions } from "../../sampling/signal.ts";
+import { COLUMN } from "../columns.ts";
+import type { ContainerColumn } from "../columns.ts";
+import type { ContainerRates } from "../rates.ts";
+
+export type ProbeName =
+  | "cpu"
+  | "cpuPressure"
+  | "io"
+  | "ioPressure"
+  | "limits"
+  | "memory"
+  | "memoryPressure"
+  | "network"
+  | "process";
+
+/** How a probe is scheduled: its signal, apart from its place in the tree. */
+export type ProbeSchedule = Omit<SignalOptions, "parent">;
+
+/** A few files of one container that are read together and judged by one value. */
+export interface Probe {
+  /** Its kind; the probe of the same kind of an enclosing cgroup is its parent. */
+  readonly name: ProbeName;
+  readonly schedule: ProbeSchedule;
+  /**
+   * Reads the files into the container's values.
+   * @returns the value the sampling controller judges: a cumulative total or a level
+   * @throws AbsentSource, a system error or `malformed-file`
+   */
+  read(time: SampleTime): number;
+  close(): void;
+}
+
+/** What a probe writes to. */
+export interface ProbeTarget {
+  /** By {@link COLUMN}, NaN where nothing was read. */
+  readonly values: Float64Array;
+  readonly rates: ContainerRates;
+}
+
+/** Where a container's cgroup is. */
+export interface CgroupPlace {
+  readonly reader: Reader;
+  readonly hierarchies: Hierarchies;
+  /** Path in every tree, starting with `/`. */
+  readonly path: string;
+  /** Movement of memory that does not matter. */
+  readonly memoryToleranceBytes: number;
+}
+
+/** Writes a column; an absent value is NaN inside. */
+export function put({ values }: ProbeTarget, column: ContainerColumn, value: number | undefined): void {
+  values[COLUMN[column]] = value ?? Number.NaN;
+}

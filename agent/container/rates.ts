@@ -1,0 +1,37 @@
+import { Rate } from "../rate.ts";
+
+/** Rates of one container over its last sampling intervals; undefined until two reads told. */
+export class ContainerRates {
+  readonly #cpu = new Rate();
+  readonly #cpuWait = new Rate();
+  readonly #throttled = new Rate();
+  readonly #memoryWait = new Rate();
+  readonly #received = new Rate();
+  readonly #sent = new Rate();
+  cpuCores: number | undefined;
+  cpuWaitRatio: number | undefined;
+  throttledRatio: number | undefined;
+  memoryWaitRatio: number | undefined;
+  receivedBytesPerSecond: number | undefined;
+  sentBytesPerSecond: number | undefined;
+
+  /** @param throttledSeconds NaN when the cgroup does not tell */
+  cpu(usageSeconds: number, throttledSeconds: number, seconds: number): void {
+    this.cpuCores = this.#cpu.next(usageSeconds, seconds) ?? this.cpuCores;
+    const throttled = Number.isNaN(throttledSeconds) ? undefined : throttledSeconds;
+    this.throttledRatio = this.#throttled.next(throttled, seconds) ?? this.throttledRatio;
+  }
+
+  cpuPressure(waitingSeconds: number, seconds: number): void {
+    this.cpuWaitRatio = this.#cpuWait.next(waitingSeconds, seconds) ?? this.cpuWaitRatio;
+  }
+
+  memoryPressure(waitingSeconds: number, seconds: number): void {
+    this.memoryWaitRatio = this.#memoryWait.next(waitingSeconds, seconds) ?? this.memoryWaitRatio;
+  }
+
+  network(receivedBytes: number, sentBytes: number, seconds: number): void {
+    this.receivedBytesPerSecond = this.#received.next(receivedBytes, seconds) ?? this.receivedBytesPerSecond;
+    this.sentBytesPerSecond = this.#sent.next(sentBytes, seconds) ?? this.sentBytesPerSecond;
+  }
+}
