@@ -5,12 +5,13 @@ const RELEASE_FACTOR = 3;
 /** Part of the longest hold time that a steady slope allows before the held rate is off by the tolerance. */
 const SLOPE_PART = 0.67;
 /**
- * A jump found later than this after it happened was missed by the guard. Each such jump shortens the longest interval, to
- * this many shortest intervals after a first one, and is forgotten with this memory: where the guard is blind to a signal the
- * signal is read often, elsewhere it is not.
+ * A jump found later than this after it happened was missed by the guard. Such jumps shorten the longest interval, to
+ * the cap after a first one and never below the shortest, and are forgotten with this memory: where the guard is blind to
+ * a signal the signal is read often, elsewhere it is not.
  */
 const LATE_INTERVALS = 1.5;
 const LATE_CAP_INTERVALS = 3.5;
+const LATE_SHORTEST_INTERVALS = 2;
 const LATE_MEMORY_SECONDS = 300;
 /** Stays between jumps are regular after this many, when they vary by no more than this many shortest intervals. */
 const REGULAR_STAYS = 4;
@@ -64,7 +65,8 @@ function lateJumps(row: Row, nowMs: number): number {
 
 /** Longest interval while jumps are found late; Infinity when none was. */
 export function lateSeconds(row: Row, nowMs: number): number {
-  return (LATE_CAP_INTERVALS * row.minSeconds) / lateJumps(row, nowMs);
+  const capped = LATE_CAP_INTERVALS / lateJumps(row, nowMs);
+  return Math.max(LATE_SHORTEST_INTERVALS, capped) * row.minSeconds;
 }
 
 /** A reading without a jump: the interval may grow again, as far as a trend that may lie in the difference allows. */

@@ -30,9 +30,9 @@ function rival(
   return { name, settings, guarded, run };
 }
 
-const LONGEST = [8, 15, 30, 60];
+const LONGEST = [3, 4, 5, 6, 8, 15, 30, 60];
 
-/** Rivals with a grid each, as many configurations for AdaM as for the next two together; tuned before they are compared. */
+/** Every rival in every configuration of its grid; tuned before they are compared. */
 export function rivalGrids(tolerance: number): Policy[][] {
   const grid = { doubling: [] as Policy[], doublingGuarded: [] as Policy[] };
   const more = { adam: [] as Policy[], aimd: [] as Policy[], aimdGuarded: [] as Policy[] };

