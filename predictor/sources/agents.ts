@@ -2,11 +2,11 @@ import type { Clock } from "@tradewind/core/clock.ts";
 import { Snapshot } from "@tradewind/core/contract/snapshot.ts";
 import { describeError } from "@tradewind/core/errors.ts";
 import type { Logger } from "@tradewind/core/log.ts";
+import { retryDelayMs } from "@tradewind/core/retry-delay.ts";
 import type { Rng } from "@tradewind/core/rng.ts";
 import { EndpointClient } from "./http/client.ts";
 import { EndpointOptions } from "./http/endpoint.ts";
 import type { EndpointHealth } from "./http/health.ts";
-import { retryDelayMs } from "./http/retry-delay.ts";
 
 /** A snapshot with 20,000 containers has about 15 MB. */
 const MAX_SNAPSHOT_BYTES = 32 * 1024 * 1024;

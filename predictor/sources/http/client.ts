@@ -13,6 +13,8 @@ import type { Dispatcher } from "undici";
 import { parseJsonWith } from "@tradewind/core/config.ts";
 import { systemClock } from "@tradewind/core/clock.ts";
 import type { Clock } from "@tradewind/core/clock.ts";
+import { DEFAULT_RETRY_DELAYS, parseRetryAfterMs, retryDelayMs } from "@tradewind/core/retry-delay.ts";
+import type { RetryDelays } from "@tradewind/core/retry-delay.ts";
 import type { Rng } from "@tradewind/core/rng.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
 import type { z } from "zod";
@@ -23,8 +25,6 @@ import { connectionError, statusError } from "./diagnosis.ts";
 import type { EndpointOptions } from "./endpoint.ts";
 import { countsAgainstServer, EndpointError, isRetryable } from "./error.ts";
 import { EndpointHealth } from "./health.ts";
-import { DEFAULT_RETRY_DELAYS, parseRetryAfterMs, retryDelayMs } from "./retry-delay.ts";
-import type { RetryDelays } from "./retry-delay.ts";
 
 export interface ClientSettings {
   readonly clock?: Clock;

@@ -1,4 +1,4 @@
-import type { Rng } from "@tradewind/core/rng.ts";
+import type { Rng } from "./rng.ts";
 
 export interface RetryDelays {
   readonly firstMs: number;
