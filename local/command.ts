@@ -8,6 +8,7 @@ import { LOG_LEVELS } from "@tradewind/core/log.ts";
 import { startLocal } from "./local.ts";
 import { LocalOptions } from "./options.ts";
 import type { LocalInput } from "./options.ts";
+import { renderSummary } from "./screen/render.ts";
 import { createScreen } from "./screen/screen.ts";
 
 const EXAMPLES = `
@@ -62,7 +63,10 @@ function onInterrupt(stop: (signal: NodeJS.Signals) => void): () => void {
 
 async function run(input: LocalInput): Promise<void> {
   const options = parseWith(LocalOptions, input, "the command line");
-  const screen = createScreen(options.json === "-" ? process.stderr : process.stdout, process.env);
+  const stream = options.json === "-" ? process.stderr : process.stdout;
+  const screen = createScreen(stream, process.env);
+  // A closed terminal or pipe ends the run like a signal does.
+  stream.once("error", () => process.emit("SIGHUP")).on("error", () => undefined);
   let isInterrupted = false;
   let stopRun: (() => void) | undefined;
   const release = onInterrupt(() => {
@@ -76,8 +80,14 @@ async function run(input: LocalInput): Promise<void> {
     stopRun = () => void local.stop();
     if (isInterrupted) stopRun();
     const report = await local.finished;
-    if (isInterrupted && options.for !== undefined) process.exitCode = INTERRUPTED;
-    else if (options.json !== undefined) await writeReport(options.json, report);
+    screen.close();
+    screen.say(renderSummary(report));
+    if (isInterrupted && options.for !== undefined) {
+      process.exitCode = INTERRUPTED;
+    } else if (options.json !== undefined) {
+      await writeReport(options.json, report);
+      if (options.json !== "-") screen.say(`the figures are in ${options.json}`);
+    }
   } finally {
     screen.close();
     release();

@@ -143,8 +143,6 @@ async function assemble(
   });
   teardown.add("processes", async () => processes.stop());
   await writeFile(join(stateDirectory, "addresses.json"), `${JSON.stringify(processes.addresses)}\n`);
-  for (const [role, address] of Object.entries(processes.addresses)) say(`${role.padEnd(10)} ${address}`);
-  say(`quota      ${quota.description}`);
 
   const entryBalancer = createBalancer();
   const fleet = createFleet({

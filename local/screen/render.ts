@@ -1,3 +1,4 @@
+import type { RunReport } from "@tradewind/core/contract/run-report.ts";
 import { PHASE_NAMES } from "../phases/phases.ts";
 import type { Picture, PicturedService } from "./picture.ts";
 import { cut, padLeft, padRight } from "./style.ts";
@@ -81,6 +82,18 @@ function heading(columns: number, paint: Paint): string {
   return paint("dim", columns < NARROW ? cells.join("  ") : `${cells.join("  ")}  why`);
 }
 
+/** Sets items side by side, on as many lines as they need. */
+function flow(items: readonly string[], width: number): readonly string[] {
+  const lines: string[] = [];
+  for (const item of items) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + 2 + item.length <= width)
+      lines[lines.length - 1] = `${last}  ${item}`;
+    else lines.push(item);
+  }
+  return lines;
+}
+
 /**
  * The live picture as text.
  * @param columns width of the terminal; narrow ones lose the reasons
@@ -98,11 +111,19 @@ export function renderPicture(picture: Picture, columns: number, paint: Paint): 
     "",
     ...troubles.map((text) => paint("red", cut(`! ${text}`, width))),
     paint("dim", cut(`quota: ${quota}`, width)),
-    ...(width < NARROW
-      ? addresses.map(([name, address]) => paint("dim", `${name} ${address}`))
-      : [paint("dim", addresses.map(([name, address]) => `${name} ${address}`).join("  "))]),
+    ...flow(
+      addresses.map(([name, address]) => `${name} ${address}`),
+      width,
+    ).map((line) => paint("dim", line)),
   ];
   return lines.join("\n");
+}
+
+/** Where things are and how limits are kept: said once where there is no live picture. */
+export function renderPlaces({ addresses, quota }: Picture): string {
+  return [...addresses, ["quota", quota] as const]
+    .map(([name, what]) => `${padRight(name, 16)} ${what}`)
+    .join("\n");
 }
 
 /** One line of progress, for logs and pipes. */
@@ -121,4 +142,32 @@ export function renderProgress(picture: Picture): string {
     `${failed} failed`,
     `replicas ${ready === wanted ? ready : `${ready} → ${wanted}`}`,
   ].join("  ");
+}
+
+/** What came out of a run, phase by phase. */
+export function renderSummary({ phases, objectiveMs }: RunReport): string {
+  const heading = [
+    "phase".padEnd(14),
+    "requests",
+    "failed",
+    "     p95",
+    "over objective",
+    "replicas",
+    "CPU cores",
+  ];
+  const rows = phases.map((phase) => {
+    const { p95Ms, violationRatio } = phase;
+    return [
+      phase.name.padEnd(14),
+      padLeft(String(phase.requests), 8),
+      padLeft(String(phase.failed), 6),
+      padLeft(formatLatency(p95Ms === null ? undefined : p95Ms / 1e3), 8),
+      padLeft(violationRatio === null ? "–" : `${(100 * violationRatio).toFixed(1)} %`, 14),
+      padLeft(phase.replicasMean.toFixed(1), 8),
+      padLeft(phase.cpuCoresMean.toFixed(2), 9),
+    ].join("  ");
+  });
+  return [`objective: p95 within ${formatLatency(objectiveMs / 1e3)}`, heading.join("  "), ...rows].join(
+    "\n",
+  );
 }

@@ -1,7 +1,7 @@
 import { createLogUpdate } from "log-update";
 import type { WriteStream } from "node:tty";
 import type { Picture } from "./picture.ts";
-import { renderPicture, renderProgress } from "./render.ts";
+import { renderPicture, renderPlaces, renderProgress } from "./render.ts";
 import { choosePaint } from "./style.ts";
 
 /** Where the run shows itself. */
@@ -43,6 +43,7 @@ function createPlainScreen(stream: NodeJS.WritableStream): Screen {
     say: (text) => void stream.write(`${text}\n`),
     show(picture) {
       if (picture.elapsedS - lastAtS < PROGRESS_EVERY_SECONDS) return;
+      if (lastAtS === Number.NEGATIVE_INFINITY) stream.write(`${renderPlaces(picture)}\n`);
       lastAtS = picture.elapsedS;
       stream.write(`${renderProgress(picture)}\n`);
     },

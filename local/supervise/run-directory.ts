@@ -88,6 +88,15 @@ export async function openRunDirectory(
   };
 }
 
+/** @returns undefined when there is none, or what is there is no register */
+async function readRegister(path: string): Promise<z.infer<typeof ProcessList> | undefined> {
+  try {
+    return ProcessList.parse(JSON.parse(await readFile(path, "utf8")));
+  } catch {
+    return undefined;
+  }
+}
+
 /**
  * Ends what platforms that are no more left running, and removes their directories.
  * @returns one line for each platform that was cleaned up after
@@ -99,10 +108,9 @@ export async function sweepRuns(runsDirectory: string): Promise<readonly string[
     const path = join(runsDirectory, entry);
     const pid = Number(entry);
     if (!Number.isInteger(pid) || pid === process.pid) continue;
-    const text = await readFile(join(path, REGISTER), "utf8").catch(() => "");
-    const list = ProcessList.safeParse(text === "" ? undefined : JSON.parse(text));
-    if (list.success ? isSameProcess(list.data.owner) : isAlive(pid)) continue;
-    const left = list.success ? list.data.processes.filter(isSameProcess) : [];
+    const list = await readRegister(join(path, REGISTER));
+    if (list === undefined ? isAlive(pid) : isSameProcess(list.owner)) continue;
+    const left = list?.processes.filter(isSameProcess) ?? [];
     for (const each of left) {
       try {
         process.kill(each.pid, "SIGKILL");

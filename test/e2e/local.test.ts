@@ -83,13 +83,13 @@ async function loadFile(rates: readonly number[]): Promise<string> {
 describe("tradewind local", () => {
   it(
     "runs the whole of it, writes a report of real figures, and leaves nothing behind",
-    { timeout: 60_000 },
+    { timeout: 120_000 },
     async () => {
       const report = join(directory, "run.json");
       const load = await loadFile([28]);
       const run = tradewindLocal("--for", "20s", "--policy", "queue", "--load", load, "--json", report);
       const platformPid = run.child.pid!;
-      await waitUntil(() => run.output().includes("quota "), 20_000, "the platform says that it is up");
+      await waitUntil(() => run.output().includes("quota "), 60_000, "the platform says that it is up");
       await waitUntil(
         async () => (await processesOf(platformPid)).length >= 11,
         20_000,
@@ -124,7 +124,7 @@ describe("tradewind local", () => {
 
   it(
     "keeps its decisions through kill -9 of predictor and exporter, and stops cleanly on Ctrl-C",
-    { timeout: 90_000 },
+    { timeout: 150_000 },
     async () => {
       const state = join(directory, "state");
       const load = await loadFile([6]);
@@ -204,10 +204,10 @@ describe("tradewind local", () => {
     },
   );
 
-  it("cleans up after a platform that was killed", { timeout: 60_000 }, async () => {
+  it("cleans up after a platform that was killed", { timeout: 120_000 }, async () => {
     const first = tradewindLocal("--load", await loadFile([3]));
     const deadPid = first.child.pid!;
-    await waitUntil(() => first.output().includes("quota "), 20_000, "the platform says that it is up");
+    await waitUntil(() => first.output().includes("quota "), 60_000, "the platform says that it is up");
     await waitUntil(async () => (await processesOf(deadPid)).length >= 5, 20_000, "replicas are started");
     const processes = await processesOf(deadPid);
     first.child.kill("SIGKILL");
