@@ -1,6 +1,7 @@
+import { TIMEOUT_SECONDS } from "../load/generator.ts";
 import type { Outcome } from "../load/generator.ts";
 
-/** What the load saw in the last seconds. */
+/** What the load saw in a sliding window. It ends a time-out ago: what was due later may still be unanswered. */
 export interface RecentLoad {
   readonly requestsPerSecond: number;
   readonly p95Seconds: number | undefined;
@@ -21,12 +22,15 @@ export function createRecentMeter(windowSeconds: number): RecentMeter {
       outcomes.push(outcome);
     },
     read(nowS) {
-      outcomes = outcomes.filter(({ dueSeconds }) => dueSeconds > nowS - windowSeconds);
-      const latencies = outcomes.map(({ latencySeconds }) => latencySeconds).sort((a, b) => a - b);
+      const endS = nowS - TIMEOUT_SECONDS;
+      outcomes = outcomes.filter(({ dueSeconds }) => dueSeconds > endS - windowSeconds);
+      const settled = outcomes.filter(({ dueSeconds }) => dueSeconds <= endS);
+      const latencies = settled.map(({ latencySeconds }) => latencySeconds).sort((a, b) => a - b);
+      const spanSeconds = Math.min(windowSeconds, endS);
       return {
-        requestsPerSecond: outcomes.length / Math.max(1e-3, Math.min(windowSeconds, nowS)),
+        requestsPerSecond: spanSeconds > 0 ? settled.length / spanSeconds : 0,
         p95Seconds: latencies[Math.ceil(0.95 * latencies.length) - 1],
-        failed: outcomes.filter(({ failed }) => failed).length,
+        failed: settled.filter(({ failed }) => failed).length,
       };
     },
   };
