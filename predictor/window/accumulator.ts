@@ -9,11 +9,50 @@ export class EdgeAccumulator {
   transitNs = 0;
 }
 
+/** Calls of one service to another on behalf of one flow. */
+export class FlowEdgeAccumulator {
+  calls = 0;
+  parallelCalls = 0;
+  /** What is summed up for the called service. */
+  readonly called: FlowCallerAccumulator;
+
+  constructor(called: FlowCallerAccumulator) {
+    this.called = called;
+  }
+}
+
+/** Requests of one flow that reached one service, and the calls they made and waited for. */
+export class FlowCallerAccumulator {
+  /** By number of the called service. */
+  readonly callees = new Map<number, FlowEdgeAccumulator>();
+  requests = 0;
+}
+
 export class FlowAccumulator {
   readonly latency = new LatencySketch();
+  /** By number of the service; weighted by the sampling of the flow's first request. */
+  readonly callers = new Map<number, FlowCallerAccumulator>();
   readonly services = new Set<number>();
   requests = 0;
   errors = 0;
+
+  caller(service: number): FlowCallerAccumulator {
+    let caller = this.callers.get(service);
+    if (caller === undefined) {
+      caller = new FlowCallerAccumulator();
+      this.callers.set(service, caller);
+    }
+    return caller;
+  }
+
+  callee(caller: FlowCallerAccumulator, service: number): FlowEdgeAccumulator {
+    let edge = caller.callees.get(service);
+    if (edge === undefined) {
+      edge = new FlowEdgeAccumulator(this.caller(service));
+      caller.callees.set(service, edge);
+    }
+    return edge;
+  }
 }
 
 /** Requests of one service in one interval. `requests` and `errors` are weighted by sampling. */

@@ -5,6 +5,9 @@ const INITIAL_CAPACITY = 4_096;
 /** The end of a linked list of slots. */
 export const NONE = -1;
 
+/** How a request waited for a call: alone, beside another one, or not at all since it had ended before. */
+export const CALL = { alone: 0, beside: 1, unawaited: 2 } as const;
+
 /**
  * Memory for the spans of open traces: one typed array per field, slots linked into one list per trace and given back
  * together. Nothing in it is an object, so a million spans are invisible to the garbage collector.
@@ -25,6 +28,8 @@ export class SpanArena {
   error = new Uint8Array(INITIAL_CAPACITY);
   /** 1 once the span was counted as a request. */
   counted = new Uint8Array(INITIAL_CAPACITY);
+  /** One of `CALL`, on spans that are calls, once the request that made them was counted. */
+  call = new Uint8Array(INITIAL_CAPACITY);
   readonly names: (string | undefined)[] = [];
   private freeHead = NONE;
   private highWater = 0;
@@ -69,5 +74,6 @@ export class SpanArena {
     this.kind = enlarged(this.kind, new Uint8Array(capacity));
     this.error = enlarged(this.error, new Uint8Array(capacity));
     this.counted = enlarged(this.counted, new Uint8Array(capacity));
+    this.call = enlarged(this.call, new Uint8Array(capacity));
   }
 }

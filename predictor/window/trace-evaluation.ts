@@ -1,11 +1,11 @@
-import type { IntervalAccumulator, ServiceAccumulator } from "./accumulator.ts";
+import type { FlowCallerAccumulator, IntervalAccumulator, ServiceAccumulator } from "./accumulator.ts";
 import { FlowAccumulator } from "./accumulator.ts";
 import { CallSweep } from "./call-sweep.ts";
 import { countDrop } from "./drops.ts";
 import type { DropReason } from "./drops.ts";
 import { HeadHistory } from "./head-history.ts";
 import type { NameTable } from "./name-table.ts";
-import { NONE } from "./span-arena.ts";
+import { CALL, NONE } from "./span-arena.ts";
 import type { SpanArena } from "./span-arena.ts";
 import { LOST, ROOT, TraceTree } from "./trace-tree.ts";
 import type { OpenTrace } from "./trace-table.ts";
@@ -30,6 +30,12 @@ export class TraceEvaluation {
   private readonly sweep = new CallSweep();
   private readonly heads = new HeadHistory();
   private swept: Int32Array = new Int32Array(64);
+  /** Requests of a flow still to be walked through, and where the calls they make are summed up. */
+  private readonly walk: number[] = [];
+  private readonly walkers: FlowCallerAccumulator[] = [];
+  /** First spans of the trace that were counted, with where their flow is summed up. */
+  private readonly roots: number[] = [];
+  private readonly rootServices: ServiceAccumulator[] = [];
   private readonly target: EvaluationTarget;
   private readonly nameOf: (service: number) => string;
   private nowMs = 0;
@@ -51,6 +57,7 @@ export class TraceEvaluation {
       if (endNs >= beforeNs) trace.earliestEndNs = Math.min(trace.earliestEndNs, endNs);
       else this.countIfEntry(span);
     }
+    this.countFlows();
   }
 
   /** Whether a trace without a root is likely to be still running, rather than begun by one who sends no spans. */
@@ -69,6 +76,7 @@ export class TraceEvaluation {
       this.countIfEntry(span);
       if (tree.dead[span] === 0 && tree.parent[span] === LOST && !tree.isEntry(span)) orphans += 1;
     }
+    this.countFlows();
     if (!trace.hasRoot) this.countHeadlessFlow();
     this.noteHeads();
     if (orphans > 0) countDrop(target.drops, "orphan", orphans);
@@ -100,7 +108,18 @@ export class TraceEvaluation {
     const ownNs = Math.min(durationNs, Math.max(0, durationNs - coveredNs));
     service.record(durationNs, ownNs, weight, arena.error[slot] === 1);
     this.countCalls(service, weight);
-    if (tree.parent[span] === ROOT) this.countFlow(service, slot);
+    if (tree.parent[span] !== ROOT) return;
+    this.roots.push(span);
+    this.rootServices.push(service);
+  }
+
+  /** After all requests of the trace, so that how their calls ran is known. */
+  private countFlows(): void {
+    for (const [index, service] of this.rootServices.entries()) {
+      this.countFlow(service, this.roots[index] ?? 0);
+    }
+    this.rootServices.length = 0;
+    this.roots.length = 0;
   }
 
   /** @returns the time of the request spent waiting for calls, ns */
@@ -112,6 +131,7 @@ export class TraceEvaluation {
       const slot = tree.slot[call] ?? 0;
       const durationNs = arena.durationNs[slot] ?? 0;
       const begin = tree.calledBy[call] === call ? this.alignedStart(call) : (arena.startNs[slot] ?? 0);
+      arena.call[slot] = begin > endNs ? CALL.unawaited : CALL.alone;
       const index = sweep.push(begin, begin + durationNs);
       if (index === this.swept.length) this.swept = grown(this.swept);
       this.swept[index] = call;
@@ -138,12 +158,15 @@ export class TraceEvaluation {
     const { arena } = this.target;
     for (let index = 0; index < sweep.length; index += 1) {
       const call = this.swept[index] ?? 0;
-      const callNs = arena.durationNs[tree.slot[call] ?? 0] ?? 0;
+      const callSlot = tree.slot[call] ?? 0;
+      const callNs = arena.durationNs[callSlot] ?? 0;
+      const isParallel = sweep.isParallel(index);
+      if (isParallel && arena.call[callSlot] === CALL.alone) arena.call[callSlot] = CALL.beside;
       for (let span = tree.firstCallee[call] ?? NONE; span !== NONE; span = tree.nextCallee[span] ?? NONE) {
         const slot = tree.slot[span] ?? 0;
         const edge = caller.callee(arena.service[slot] ?? 0);
         edge.calls += weight;
-        if (sweep.isParallel(index)) edge.parallelCalls += weight;
+        if (isParallel) edge.parallelCalls += weight;
         if (span === call) continue;
         edge.measured += 1;
         edge.transitNs += Math.max(0, callNs - (arena.durationNs[slot] ?? 0));
@@ -166,7 +189,7 @@ export class TraceEvaluation {
     }
     const slot = tree.slot[head] ?? 0;
     const interval = target.nextIntervalAt((arena.startNs[slot] ?? 0) + (arena.durationNs[slot] ?? 0));
-    this.countFlow(interval.service(arena.service[slot] ?? 0), slot);
+    this.countFlow(interval.service(arena.service[slot] ?? 0), head);
   }
 
   /** The earliest entry span whose parent did not arrive. */
@@ -205,8 +228,9 @@ export class TraceEvaluation {
     return difference < 0;
   }
 
-  private countFlow(entry: ServiceAccumulator, slot: number): void {
+  private countFlow(entry: ServiceAccumulator, root: number): void {
     const { arena, drops } = this.target;
+    const slot = this.tree.slot[root] ?? 0;
     const name = (arena.names[slot] ?? "").slice(0, MAX_FLOW_NAME) || "(unnamed)";
     const flow = entry.flows.get(name) ?? this.newFlow(entry, arena.service[slot] ?? 0, name);
     if (flow === undefined) {
@@ -217,9 +241,44 @@ export class TraceEvaluation {
     flow.requests += weight;
     if (arena.error[slot] === 1) flow.errors += weight;
     flow.latency.add(arena.durationNs[slot] ?? 0);
-    for (let span = 0; span < this.tree.length; span += 1) {
-      if (this.tree.dead[span] === 0) flow.services.add(arena.service[this.tree.slot[span] ?? 0] ?? 0);
+    this.countFlowServices(flow);
+    this.countFlowCalls(flow, root, weight);
+  }
+
+  private countFlowServices(flow: FlowAccumulator): void {
+    const { tree } = this;
+    for (let span = 0; span < tree.length; span += 1) {
+      // All spans of a request are of its service.
+      const tells = tree.isEntry(span) || tree.request[span] === NONE;
+      if (tells && tree.dead[span] === 0) flow.services.add(this.serviceOf(span));
     }
+  }
+
+  /** The calls made for a flow, from its first request on, as far as somebody waited for them. */
+  private countFlowCalls(flow: FlowAccumulator, root: number, weight: number): void {
+    const { tree, walk, walkers } = this;
+    const { arena } = this.target;
+    walk[0] = root;
+    walkers[0] = flow.caller(this.serviceOf(root));
+    for (let left = 1; left > 0;) {
+      left -= 1;
+      const request = walk[left] ?? 0;
+      const caller = walkers[left] ?? flow.caller(this.serviceOf(request));
+      caller.requests += weight;
+      for (let call = tree.firstCall[request] ?? NONE; call !== NONE; call = tree.nextCall[call] ?? NONE) {
+        const kind = arena.call[tree.slot[call] ?? 0];
+        if (kind === CALL.unawaited) continue;
+        for (let span = tree.firstCallee[call] ?? NONE; span !== NONE; span = tree.nextCallee[span] ?? NONE) {
+          const edge = flow.callee(caller, this.serviceOf(span));
+          edge.calls += weight;
+          if (kind === CALL.beside) edge.parallelCalls += weight;
+          walk[left] = span;
+          walkers[left] = edge.called;
+          left += 1;
+        }
+      }
+    }
+    walkers.length = 0;
   }
 
   private newFlow(entry: ServiceAccumulator, service: number, name: string): FlowAccumulator | undefined {

@@ -7,7 +7,7 @@ import { DEFAULT_WINDOW_LIMITS } from "./limits.ts";
 import type { WindowLimits } from "./limits.ts";
 import { NameTable } from "./name-table.ts";
 import type { ResourceView } from "./resources.ts";
-import { NONE, SpanArena } from "./span-arena.ts";
+import { CALL, NONE, SpanArena } from "./span-arena.ts";
 import type { SpanBatch } from "./span.ts";
 import { TraceEvaluation } from "./trace-evaluation.ts";
 import { TraceTable, traceKey } from "./trace-table.ts";
@@ -245,6 +245,7 @@ export class WindowBuilder {
     arena.kind[slot] = batch.kind[index] ?? 0;
     arena.error[slot] = batch.error[index] ?? 0;
     arena.counted[slot] = 0;
+    arena.call[slot] = CALL.alone;
     arena.names[slot] = batch.names[index];
     trace.head = slot;
     trace.spans += 1;

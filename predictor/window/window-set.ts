@@ -1,4 +1,4 @@
-import type { CallEdge, FlowWindow, Window, WindowSet } from "@tradewind/core/contract/window.ts";
+import type { CallEdge, FlowCall, FlowWindow, Window, WindowSet } from "@tradewind/core/contract/window.ts";
 import type {
   EdgeAccumulator,
   FlowAccumulator,
@@ -11,6 +11,7 @@ import type { ResourceView, ServiceResources } from "./resources.ts";
 
 const MAX_CALLEES = 1_000;
 const MAX_FLOW_SERVICES = 5_000;
+const MAX_FLOW_CALLS = 20_000;
 const MAX_CONTAINERS = 5_000;
 const SECONDS_PER_NS = 1e-9;
 
@@ -32,13 +33,16 @@ export function windowSet(input: WindowSetInput): WindowSet {
   const known = new Map(services.entries());
   const names = new Set(resources.services.keys());
   for (const service of measured?.services.keys() ?? []) names.add(services.nameOf(service));
-  const windows = [...names].sort(byText).map((name) => {
+  /** By number of a service: its place among the names. */
+  const places: number[] = [];
+  const windows = [...names].sort(byText).map((name, place) => {
     const service = known.get(name);
+    if (service !== undefined) places[service] = place;
     const accumulator = service === undefined ? undefined : measured?.services.get(service);
     const reported = measured !== undefined && service !== undefined;
     return serviceWindow(input, name, accumulator, reported);
   });
-  return { startMs: interval.startMs, endMs: interval.endMs, windows, flows: flowWindows(input) };
+  return { startMs: interval.startMs, endMs: interval.endMs, windows, flows: flowWindows(input, places) };
 }
 
 function serviceWindow(
@@ -109,12 +113,12 @@ function callEdge(callee: string, edge: EdgeAccumulator, intervalSeconds: number
   };
 }
 
-function flowWindows(input: WindowSetInput): FlowWindow[] {
+function flowWindows(input: WindowSetInput, places: readonly number[]): FlowWindow[] {
   const flows: FlowWindow[] = [];
   for (const [service, accumulator] of input.measured?.services ?? []) {
     const entryService = input.services.nameOf(service);
     for (const [name, flow] of accumulator.flows) {
-      const window = flowWindow(input, name, entryService, flow);
+      const window = flowWindow(input, { flow: name, entryService }, flow, places);
       if (window !== undefined) flows.push(window);
     }
   }
@@ -123,21 +127,56 @@ function flowWindows(input: WindowSetInput): FlowWindow[] {
 
 function flowWindow(
   input: WindowSetInput,
-  flow: string,
-  entryService: string,
+  name: Pick<FlowWindow, "flow" | "entryService">,
   accumulator: FlowAccumulator,
+  places: readonly number[],
 ): FlowWindow | undefined {
   const latency = accumulator.latency.summary();
   if (latency === undefined) return undefined;
-  const services = [...accumulator.services].map((service) => input.services.nameOf(service));
+  const services = [...accumulator.services].sort(inOrder(places));
   return {
-    flow,
-    entryService,
+    ...name,
     requestsPerSecond: accumulator.requests / seconds(input.interval),
     errorRatio: Math.min(1, accumulator.errors / accumulator.requests),
     latency,
-    services: services.sort(byText).slice(0, MAX_FLOW_SERVICES),
+    services: services.slice(0, MAX_FLOW_SERVICES).map((service) => input.services.nameOf(service)),
+    calls: flowCalls(input, accumulator, places),
   };
+}
+
+/** Ordered by caller, then callee. */
+function flowCalls(
+  { services, onCalleesLeftOut }: WindowSetInput,
+  { callers }: FlowAccumulator,
+  places: readonly number[],
+): FlowCall[] {
+  const order = inOrder(places);
+  const calls: FlowCall[] = [];
+  for (const service of [...callers.keys()].sort(order)) {
+    const callees = callers.get(service)?.callees;
+    if (callees === undefined || callees.size === 0) continue;
+    const requests = callers.get(service)?.requests ?? 1;
+    const caller = services.nameOf(service);
+    for (const called of [...callees.keys()].sort(order)) {
+      const edge = callees.get(called);
+      if (edge === undefined) continue;
+      calls.push({
+        caller,
+        callee: services.nameOf(called),
+        callsPerRequest: edge.calls / requests,
+        parallelRatio: Math.min(1, edge.parallelCalls / edge.calls),
+      });
+    }
+  }
+  if (calls.length <= MAX_FLOW_CALLS) return calls;
+  onCalleesLeftOut(calls.length - MAX_FLOW_CALLS);
+  const least = calls.map(({ callsPerRequest }) => callsPerRequest).sort((a, b) => b - a)[MAX_FLOW_CALLS - 1];
+  return calls.filter(({ callsPerRequest }) => callsPerRequest >= (least ?? 0)).slice(0, MAX_FLOW_CALLS);
+}
+
+/** Compares services by number as their names compare. */
+function inOrder(places: readonly number[]): (a: number, b: number) => number {
+  return (a, b) => (places[a] ?? 0) - (places[b] ?? 0);
 }
 
 const seconds = ({ startMs, endMs }: Interval): number => (endMs - startMs) / 1e3;
