@@ -1,7 +1,6 @@
 import { Option } from "commander";
 import type { Command } from "commander";
 import { LOG_LEVELS } from "@tradewind/core/log.ts";
-import { startExporter } from "./exporter.ts";
 import type { ExporterInput } from "./options.ts";
 import { keepHeapSmall } from "./small-heap.ts";
 
@@ -42,6 +41,7 @@ export function configure(command: Command): void {
     .addHelpText("after", EXAMPLES)
     .action(async (flags: Flags) => {
       keepHeapSmall();
+      const { startExporter } = await import("./exporter.ts");
       const running = await startExporter(inputOf(flags));
       const stop = (): void => {
         void running.stop().then(() => process.exit(0));
