@@ -10,6 +10,7 @@ import { LocalOptions } from "./options.ts";
 import type { LocalInput } from "./options.ts";
 import { renderSummary } from "./screen/render.ts";
 import { createScreen } from "./screen/screen.ts";
+import type { Screen } from "./screen/screen.ts";
 
 const EXAMPLES = `
 Examples:
@@ -67,30 +68,42 @@ async function run(input: LocalInput): Promise<void> {
   const screen = createScreen(stream, process.env);
   // A closed terminal or pipe ends the run like a signal does.
   stream.once("error", () => process.emit("SIGHUP")).on("error", () => undefined);
-  let isInterrupted = false;
-  let stopRun: (() => void) | undefined;
+  const interrupted = new AbortController();
   const release = onInterrupt(() => {
-    isInterrupted = true;
     screen.say("stopping; once more leaves at once");
-    stopRun?.();
+    interrupted.abort();
   });
   try {
     screen.say("starting the application and Tradewind ...");
-    const local = await startLocal(options, screen);
-    stopRun = () => void local.stop();
-    if (isInterrupted) stopRun();
-    const report = await local.finished;
+    const report = await runToItsEnd(options, screen, interrupted.signal);
     screen.close();
-    screen.say(renderSummary(report));
-    if (isInterrupted && options.for !== undefined) {
+    if (report !== undefined) screen.say(renderSummary(report));
+    if (interrupted.signal.aborted && options.for !== undefined) {
       process.exitCode = INTERRUPTED;
-    } else if (options.json !== undefined) {
+    } else if (report !== undefined && options.json !== undefined) {
       await writeReport(options.json, report);
       if (options.json !== "-") screen.say(`the figures are in ${options.json}`);
     }
   } finally {
     screen.close();
     release();
+  }
+}
+
+/** @returns undefined when it was interrupted before the load began */
+async function runToItsEnd(
+  options: LocalOptions,
+  screen: Screen,
+  signal: AbortSignal,
+): Promise<RunReport | undefined> {
+  try {
+    const local = await startLocal(options, screen, signal);
+    signal.addEventListener("abort", () => void local.stop());
+    if (signal.aborted) void local.stop();
+    return await local.finished;
+  } catch (error) {
+    if (signal.aborted) return undefined;
+    throw error;
   }
 }
 

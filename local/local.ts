@@ -48,9 +48,14 @@ interface RunParts {
 
 /**
  * Starts the application, its load and all of Tradewind.
- * @throws TradewindError that names what could not be started; nothing is left running then
+ * @param signal gives up a start that is under way; once it is done, `stop()` ends the run
+ * @throws TradewindError that names what could not be started, or the signal's reason; nothing is left running then
  */
-export async function startLocal(options: LocalOptions, screen: Screen): Promise<LocalRun> {
+export async function startLocal(
+  options: LocalOptions,
+  screen: Screen,
+  signal: AbortSignal,
+): Promise<LocalRun> {
   const trace = options.load === undefined ? defaultTrace() : await readTrace(options.load);
   const ending = Promise.withResolvers<void>();
   // Awaited only once the platform stands; a failure before that must not count as unhandled.
@@ -58,6 +63,7 @@ export async function startLocal(options: LocalOptions, screen: Screen): Promise
   const platform = await startPlatform(options, {
     say: (text) => screen.say(text),
     onFailure: (error) => ending.reject(error),
+    signal,
   });
   const finished = run({ options, screen, platform, trace, ending });
   finished.catch(() => undefined);

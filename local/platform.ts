@@ -27,6 +27,8 @@ export interface PlatformEvents {
   readonly say: (text: string) => void;
   /** The platform cannot go on. */
   readonly onFailure: (error: Error) => void;
+  /** Gives up the start. */
+  readonly signal: AbortSignal;
 }
 
 /** The application and the three processes of Tradewind, started and ready, without any load yet. */
@@ -73,20 +75,18 @@ async function sweepLeftovers(say: (text: string) => void): Promise<void> {
  * @throws TradewindError naming the process or replica that failed; everything else has been stopped again then
  */
 export async function startPlatform(options: LocalOptions, events: PlatformEvents): Promise<Platform> {
-  const { say, onFailure } = events;
   const teardown = new Teardown();
   try {
-    return await assemble(options, say, onFailure, teardown);
+    return await assemble(options, events, teardown);
   } catch (error) {
-    await teardown.run(say);
+    await teardown.run(events.say);
     throw error;
   }
 }
 
 async function assemble(
   options: LocalOptions,
-  say: (text: string) => void,
-  onFailure: (error: Error) => void,
+  { say, onFailure, signal }: PlatformEvents,
   teardown: Teardown,
 ): Promise<Platform> {
   await sweepLeftovers(say);
@@ -142,6 +142,7 @@ async function assemble(
     say,
   });
   teardown.add("processes", async () => processes.stop());
+  signal.throwIfAborted();
   await writeFile(join(stateDirectory, "addresses.json"), `${JSON.stringify(processes.addresses)}\n`);
 
   const entryBalancer = createBalancer();
@@ -160,7 +161,7 @@ async function assemble(
   started.fleet = fleet;
   teardown.add("replicas", async () => fleet.stop());
   for (const { name, minReplicas } of HOTEL.services) fleet.scale(name, minReplicas);
-  await fleet.settled(AbortSignal.timeout(START_TIMEOUT_MILLIS));
+  await fleet.settled(AbortSignal.any([signal, AbortSignal.timeout(START_TIMEOUT_MILLIS)]));
 
   return {
     fleet,

@@ -87,7 +87,7 @@ describe("tradewind local", () => {
     async () => {
       const report = join(directory, "run.json");
       const load = await loadFile([28]);
-      const run = tradewindLocal("--for", "20s", "--policy", "queue", "--load", load, "--json", report);
+      const run = tradewindLocal("--for", "18s", "--policy", "queue", "--load", load, "--json", report);
       const platformPid = run.child.pid!;
       await waitUntil(() => run.output().includes("quota "), 60_000, "the platform says that it is up");
       await waitUntil(
@@ -108,7 +108,7 @@ describe("tradewind local", () => {
         "recovery",
       ]);
       const requests = figures.phases.reduce((sum, phase) => sum + phase.requests, 0);
-      expect(requests).toBeGreaterThan(28 * 20 * 0.75);
+      expect(requests).toBeGreaterThan(28 * 18 * 0.75);
       expect(figures.spans).toBeGreaterThan(requests);
       expect(figures.windows).toBeGreaterThanOrEqual(8);
       expect(figures.recommendations).toBeGreaterThanOrEqual(8);
