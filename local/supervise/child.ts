@@ -4,24 +4,33 @@ import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import { TradewindError } from "@tradewind/core/errors.ts";
 import { parseReadyLine } from "./ready-line.ts";
 
 const READY_TIMEOUT_MILLIS = 30_000;
-const STOP_TIMEOUT_MILLIS = 5_000;
-const BACKOFF_MILLIS = [300, 1_000, 2_000, 5_000] as const;
-/** Failed starts in a row after which it is given up. */
-const MAX_FAILED_STARTS = 4;
+/** A process that was ready and lived so long has worked: its death is an accident, not a fault of its start. */
+const STABLE_MILLIS = 10_000;
+/** Deaths in a row without such a life after which it is given up. */
+const MAX_EARLY_DEATHS = 5;
 const TAIL_LINES = 12;
 
+export interface ChildTimings {
+  /** Waits before the restarts after the first, second ... early death in a row. */
+  readonly backoffMillis: readonly number[];
+  /** From SIGTERM to SIGKILL. */
+  readonly stopMillis: number;
+}
+const DEFAULT_TIMINGS: ChildTimings = { backoffMillis: [300, 1_000, 2_000, 5_000], stopMillis: 5_000 };
+
 export interface ChildOptions {
-  /** Command of the `tradewind` program: `agent`, `predictor` or `exporter`. */
+  /** For messages. */
   readonly name: string;
+  /** Script and its arguments, for the Node.js that runs this. */
   readonly args: readonly string[];
   /** Standard error goes there, across restarts. */
   readonly logPath: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  readonly timings?: ChildTimings;
   /** A new process took the place of a dead one, or is about to. */
   readonly onChange: (state: "up" | "down", pid: number | undefined) => void;
   /** It died again and again: the platform cannot go on. */
@@ -37,19 +46,17 @@ export interface Child {
   stop(): Promise<void>;
 }
 
-const PROGRAM = fileURLToPath(new URL("../../bin/tradewind.mjs", import.meta.url));
-
 /** Last lines of a log, for an error message. */
 export async function tailOf(path: string): Promise<string> {
   const text = await readFile(path, "utf8").catch(() => "");
   return text.trimEnd().split("\n").slice(-TAIL_LINES).join("\n");
 }
 
-function launch({ name, args, logPath, env }: ChildOptions): ChildProcess {
+function launch({ args, logPath, env }: ChildOptions): ChildProcess {
   const log = openSync(logPath, "a");
   try {
     // Its own process group, so that Ctrl-C reaches the platform alone; the IPC channel tells it when the platform dies.
-    return spawn(process.execPath, [PROGRAM, name, ...args], {
+    return spawn(process.execPath, args, {
       detached: true,
       stdio: ["ignore", "pipe", log, "ipc"],
       env: { ...process.env, ...env },
@@ -105,9 +112,9 @@ function watch(options: ChildOptions): Launched {
  * @throws TradewindError `process-failed` with the end of its log when it does not become ready the first time
  */
 export async function superviseChild(options: ChildOptions): Promise<Child> {
-  const { name, logPath, onChange, onGivenUp } = options;
+  const { name, logPath, onChange, onGivenUp, timings = DEFAULT_TIMINGS } = options;
   let stopped = false;
-  let failedStarts = 0;
+  let earlyDeaths = 0;
   let timer: NodeJS.Timeout | undefined;
   let current = watch(options);
 
@@ -115,30 +122,37 @@ export async function superviseChild(options: ChildOptions): Promise<Child> {
     const tail = await tailOf(logPath);
     return new TradewindError(
       "process-failed",
-      `the ${name} failed: ${how}${tail === "" ? "" : `\nthe end of ${logPath}:\n${tail}`}`,
+      `the ${name} failed: ${how}${tail === "" ? "" : `\nthe end of its log:\n${tail}`}`,
     );
   };
   const restart = async (): Promise<void> => {
     if (stopped) return;
     current = watch(options);
-    const started = current;
-    void follow(started);
+    const { child, ready } = current;
+    void follow(current);
     try {
-      await started.ready;
-      failedStarts = 0;
-      onChange("up", started.child.pid);
+      await ready;
+      onChange("up", child.pid);
     } catch {
-      failedStarts += 1;
-      started.child.kill("SIGKILL");
+      child.kill("SIGKILL");
     }
   };
-  const follow = async (launched: Launched): Promise<void> => {
-    const how = await launched.exited;
+  const follow = async ({ exited, ready }: Launched): Promise<void> => {
+    const readyAtMs = ready.then(
+      () => performance.now(),
+      () => Number.POSITIVE_INFINITY,
+    );
+    const how = await exited;
     if (stopped) return;
     onChange("down", undefined);
-    if (failedStarts >= MAX_FAILED_STARTS) return onGivenUp(await failure(how));
-    const backoff = BACKOFF_MILLIS[Math.min(failedStarts, BACKOFF_MILLIS.length - 1)];
-    timer = setTimeout(() => void restart(), backoff);
+    const livedMillis = performance.now() - (await readyAtMs);
+    earlyDeaths = livedMillis >= STABLE_MILLIS ? 0 : earlyDeaths + 1;
+    if (earlyDeaths >= MAX_EARLY_DEATHS) return onGivenUp(await failure(how));
+    const { backoffMillis } = timings;
+    timer = setTimeout(
+      () => void restart(),
+      backoffMillis[Math.min(earlyDeaths, backoffMillis.length) - 1] ?? 0,
+    );
   };
 
   let addresses: Readonly<Record<string, string>>;
@@ -161,7 +175,7 @@ export async function superviseChild(options: ChildOptions): Promise<Child> {
       clearTimeout(timer);
       const { child, exited } = current;
       child.kill("SIGTERM");
-      const killer = setTimeout(() => child.kill("SIGKILL"), STOP_TIMEOUT_MILLIS);
+      const killer = setTimeout(() => child.kill("SIGKILL"), timings.stopMillis);
       await exited;
       clearTimeout(killer);
     },

@@ -1,8 +1,11 @@
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import type { LogLevel } from "@tradewind/core/log.ts";
 import { superviseChild } from "./child.ts";
 import type { Child } from "./child.ts";
 import { choosePort } from "./ports.ts";
+
+const PROGRAM = fileURLToPath(new URL("../../bin/tradewind.mjs", import.meta.url));
 
 /** The documented ports, by process and role. */
 const PREFERRED_PORTS = { agent: 9810, predictor: 9811, otlp: 4318, exporter: 9812, grpc: 9813 } as const;
@@ -100,7 +103,7 @@ export async function startProcesses(options: ProcessesOptions): Promise<Process
   const starts = Object.entries(flagsOf(options, ports)).map(async ([name, flags]) =>
     superviseChild({
       name,
-      args: Object.entries(flags).flat(),
+      args: [PROGRAM, name, ...Object.entries(flags).flat()],
       logPath: join(options.logDirectory, `${name}.log`),
       env: options.env,
       onChange: (state, pid) => options.onChange(name, state, pid),
