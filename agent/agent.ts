@@ -20,6 +20,8 @@ export interface AgentSurroundings {
 }
 
 const NAMES_POLL_MS = 1_000;
+/** The hardware can wait until the first samples are in. */
+const HARDWARE_AFTER_MS = 2_000;
 
 /**
  * Starts the agent: finds the containers, samples, serves.
@@ -45,6 +47,9 @@ export async function startAgent(
     throw error;
   }
   const stopLoop = startLoop(node, { clock, log, rng });
+  const hardware = options.inventory
+    ? setTimeout(() => void node.lookAtHardware(), HARDWARE_AFTER_MS).unref()
+    : undefined;
   const names = setInterval(() => void node.pollNames(), NAMES_POLL_MS);
   let stopping: Promise<void> | undefined;
   return {
@@ -53,6 +58,7 @@ export async function startAgent(
       stopping ??= (async () => {
         stopLoop();
         clearInterval(names);
+        clearTimeout(hardware);
         node.close();
         await http.close();
       })();

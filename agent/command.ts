@@ -24,8 +24,10 @@ interface Flags {
   readonly "path.cgroupfs": string;
   readonly cgroupRoot: string[];
   readonly workloads?: string;
+  readonly kubernetes: "auto" | "off";
   readonly linkSpeed: Record<string, number>;
   readonly memoryBandwidth?: number;
+  readonly inventory: boolean;
   readonly costBudget: number;
   readonly eventTolerance: number;
   readonly maxOpenFiles: number;
@@ -41,8 +43,10 @@ function optionsOf(flags: Flags): AgentOptions {
     cgroupfs: flags["path.cgroupfs"],
     cgroupRoots: flags.cgroupRoot,
     workloads: flags.workloads,
+    kubernetes: flags.kubernetes,
     linkBytesPerSecond: flags.linkSpeed,
     memoryBandwidthBytesPerSecond: flags.memoryBandwidth,
+    inventory: flags.inventory,
     costBudgetRatio: flags.costBudget,
     eventTolerance: flags.eventTolerance,
     maxOpenFiles: flags.maxOpenFiles,
@@ -101,11 +105,20 @@ export function configure(command: Command): void {
     )
     .option("--workloads <file>", "JSON file that names containers")
     .addOption(
+      new Option(
+        "--kubernetes <mode>",
+        "pod names from the Kubernetes API; auto: where there is a service account",
+      )
+        .choices(["auto", "off"])
+        .default(DEFAULTS.kubernetes),
+    )
+    .addOption(
       new Option("--link-speed <interface=bytes>", "link speed in bytes per second, repeatable")
         .argParser(linkSpeed)
         .default({}, "what the driver tells"),
     )
     .option("--memory-bandwidth <bytes>", "peak memory bandwidth of the node in bytes per second", BYTES)
+    .option("--no-inventory", "do not look at the hardware, which takes one short-lived process at the start")
     .option(
       "--cost-budget <ratio>",
       "most CPU seconds per second that reading may cost",

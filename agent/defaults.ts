@@ -4,6 +4,8 @@ export const DEFAULTS = {
   procfs: "/proc",
   sysfs: "/sys",
   cgroupfs: "/sys/fs/cgroup",
+  kubernetes: "auto",
+  inventory: true,
   costBudgetRatio: 0.005,
   eventTolerance: 0.1,
   maxOpenFiles: 16_384,

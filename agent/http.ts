@@ -92,7 +92,7 @@ export class HttpSide {
         return this.#stream(request, response, CONTENT_TYPES[format], this.#exposed.metrics(format));
       }
       case "/v1/snapshot":
-        return this.#stream(request, response, "application/json", this.#exposed.snapshot());
+        return this.#snapshot(request, response);
       case "/v1/events":
         if (!this.#exposed.subscribe(response)) {
           response.setHeader("Retry-After", "10");
@@ -101,10 +101,13 @@ export class HttpSide {
         return;
       case "/healthz":
         return answerText(request, response, 200, "ok");
-      case "/readyz": {
-        const missing = this.#exposed.notReady();
-        return answerText(request, response, missing === undefined ? 200 : 503, missing ?? "ok");
-      }
+      case "/readyz":
+        return answerText(
+          request,
+          response,
+          this.#exposed.notReady() === undefined ? 200 : 503,
+          this.#exposed.notReady() ?? "ok",
+        );
       default:
         return answerText(
           request,
@@ -113,6 +116,13 @@ export class HttpSide {
           "there are /metrics, /v1/snapshot, /v1/events, /healthz and /readyz",
         );
     }
+  }
+
+  /** A snapshot without the node's capacity would be no snapshot: until it is known there is none. */
+  async #snapshot(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const missing = this.#exposed.notReady();
+    if (missing !== undefined) return answerText(request, response, 503, missing);
+    return this.#stream(request, response, "application/json", this.#exposed.snapshot());
   }
 
   /** Writes chunk by chunk, compressed when asked, and waits for a slow reader. */

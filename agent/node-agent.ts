@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { Interference } from "@tradewind/core/contract/interference.ts";
+import type { Inventory } from "@tradewind/core/contract/snapshot.ts";
 import { describeError } from "@tradewind/core/errors.ts";
 import { discover } from "./cgroup/discovery.ts";
 import type { Hierarchies } from "./cgroup/hierarchies.ts";
@@ -8,15 +8,16 @@ import { DiscoveryWatch } from "./cgroup/watch.ts";
 import { COLLECTORS } from "./collectors/list.ts";
 import { ContainerRegistry } from "./container/registry.ts";
 import type { AgentSurroundings } from "./agent.ts";
-import { evaluateContainer, largestMove, nodeUse } from "./evaluation.ts";
+import { Disturbance } from "./disturbance.ts";
+import { EventStream } from "./events.ts";
 import type { TextFormat } from "./expose/format.ts";
 import { render } from "./expose/render.ts";
 import { Histogram } from "./expose/histogram.ts";
-import { Table } from "./expose/table.ts";
+import { describeHardware, hardwareTables } from "./hardware.ts";
 import type { Exposed } from "./http.ts";
-import { COMPONENTS, interference } from "./interference.ts";
-import type { NodeUse } from "./interference.ts";
 import type { Cycle } from "./loop.ts";
+import { inClusterAccess, KubernetesNames } from "./names/kubernetes.ts";
+import { NameSources } from "./names/sources.ts";
 import { WorkloadsFile } from "./names/workloads-file.ts";
 import { NodeCollectors } from "./node.ts";
 import type { AgentOptions } from "./options.ts";
@@ -38,6 +39,15 @@ const CYCLE_BOUNDS_SECONDS = Array.from({ length: 26 }, (_, step) =>
   Number((1e-4 * 10 ** (step / 5)).toPrecision(3)),
 );
 
+function nameSources(options: AgentOptions, { log, rng }: AgentSurroundings): NameSources {
+  const access = options.kubernetes === "off" ? undefined : inClusterAccess(process.env);
+  const kubernetes =
+    access === undefined ? undefined : new KubernetesNames(access, { node: options.node, log, rng });
+  const workloads =
+    options.workloads === undefined ? undefined : new WorkloadsFile(options.workloads, options.node);
+  return new NameSources(kubernetes, workloads, log);
+}
+
 /** The agent without its network side: what it samples and what it can tell. */
 export class NodeAgent implements Exposed, Cycle {
   readonly #options: AgentOptions;
@@ -45,35 +55,29 @@ export class NodeAgent implements Exposed, Cycle {
   readonly #reader: Reader;
   readonly #schedule: Schedule;
   readonly #signals = new Signals();
+  readonly #interfaces = new Set<string>();
+  readonly #bandwidth = new Map<string, number>();
   readonly #collectors: NodeCollectors;
   readonly #registry: ContainerRegistry;
   readonly #discovery: DiscoveryWatch | undefined;
-  readonly #workloads: WorkloadsFile | undefined;
+  readonly #names: NameSources;
+  readonly #hardware = hardwareTables();
+  #inventory: Inventory | undefined;
   readonly #self = new SelfMetrics();
   readonly #cycles = new Histogram(
     "tradewind_agent_cycle_duration_seconds",
     "Duration of a sampling cycle: reading everything that is due and working out interference.",
     CYCLE_BOUNDS_SECONDS,
   );
-  readonly #interferenceTable = new Table([
-    {
-      name: "tradewind_node_interference_ratio",
-      help: "What others do to the node by component, 0 undisturbed to 1 fully taken; absent where nothing tells.",
-      kind: "gauge",
-    },
-    {
-      name: "tradewind_node_interference_supported",
-      help: "1 when a source on this node can tell the component.",
-      kind: "gauge",
-    },
-  ]);
+  readonly #disturbance: Disturbance;
+  readonly #events = new EventStream();
   readonly #startedAtMs: number;
   readonly #startedSeconds: number;
   readonly #startedCpu = process.cpuUsage();
-  #nameFailures = 0;
+  /** Last known: a snapshot must not lose its capacity when a file fails for a while. */
+  readonly #capacity: { cpuCores?: number | undefined; memoryBytes?: number | undefined } = {};
+  #isClosed = false;
   #cycle = 0;
-  #node: Interference = interference(nodeUse(this.#signals));
-  #evaluated: Interference | undefined;
 
   constructor(options: AgentOptions, surroundings: AgentSurroundings) {
     const { clock, log, rng } = surroundings;
@@ -83,6 +87,7 @@ export class NodeAgent implements Exposed, Cycle {
     this.#startedSeconds = clock.monotonicMs() / 1e3;
     this.#reader = new Reader(options.maxOpenFiles);
     this.#schedule = new Schedule(clock, rng, options.costBudgetRatio);
+    this.#disturbance = new Disturbance(this.#signals, this.#bandwidth, options.eventTolerance);
     const source = {
       reader: this.#reader,
       procfs: options.procfs,
@@ -92,6 +97,8 @@ export class NodeAgent implements Exposed, Cycle {
     };
     const sink = {
       signals: this.#signals,
+      bandwidth: this.#bandwidth,
+      interfaces: this.#interfaces,
       wake: (channels: number) => this.#schedule.wake(channels),
     };
     this.#collectors = new NodeCollectors(COLLECTORS, source, this.#schedule, sink, log);
@@ -101,11 +108,11 @@ export class NodeAgent implements Exposed, Cycle {
       procfs: options.procfs,
       hierarchies,
       schedule: this.#schedule,
+      nodeInterfaces: this.#interfaces,
       memoryToleranceBytes: 32 * 1024 * 1024,
       log,
     });
-    this.#workloads =
-      options.workloads === undefined ? undefined : new WorkloadsFile(options.workloads, options.node);
+    this.#names = nameSources(options, surroundings);
     if (hierarchies !== undefined) {
       this.#discovery = new DiscoveryWatch(
         clock,
@@ -114,6 +121,7 @@ export class NodeAgent implements Exposed, Cycle {
       );
       this.#discovery.scan();
     }
+    this.#names.start();
     void this.pollNames();
   }
 
@@ -139,44 +147,51 @@ export class NodeAgent implements Exposed, Cycle {
     if (this.#cycle % COLLECT_EVERY === FIRST_COLLECT) this.#surroundings.collectGarbage();
   }
 
-  /** Looks whether names changed; never throws. */
-  async pollNames(): Promise<void> {
+  /** Looks at the hardware once; without an answer the inventory stays absent. */
+  async lookAtHardware(): Promise<void> {
     try {
-      const names = await this.#workloads?.poll();
-      if (names !== undefined) this.#registry.rename(names);
+      const { readInventory } = await import("./inventory.ts");
+      this.#inventory = await readInventory(this.#options.sysfs);
+      describeHardware(this.#hardware, this.#inventory);
     } catch (error) {
-      this.#nameFailures += 1;
       this.#surroundings.log.warn(describeError(error));
     }
   }
 
-  #evaluate(): void {
-    this.#signals.forgetBefore(this.#schedule.now().seconds - FORGET_SECONDS);
-    const use = nodeUse(this.#signals);
-    this.#node = interference(use);
-    const { eventTolerance } = this.#options;
-    const moved =
-      this.#evaluated === undefined || largestMove(this.#evaluated, this.#node) > eventTolerance / 4;
-    if (moved) this.#evaluated = this.#node;
-    this.#evaluateContainers(use, moved);
+  /** Looks whether names changed; never throws. */
+  async pollNames(): Promise<void> {
+    const names = await this.#names.poll();
+    if (names !== undefined && !this.#isClosed) this.#registry.rename(names);
   }
 
-  #evaluateContainers(use: NodeUse, all: boolean): void {
-    for (const container of this.#registry.containers()) {
-      if (all || container.changed || container.interference === undefined) evaluateContainer(use, container);
-    }
+  /** Works out interference, and tells the subscribers what moved. */
+  #evaluate(): void {
+    const { nowMs, seconds } = this.#schedule.now();
+    this.#signals.forgetBefore(seconds - FORGET_SECONDS);
+    const { nodeMove, containers } = this.#disturbance.look(this.#registry.containers(), seconds);
+    if (nodeMove === undefined && containers.length === 0) return;
+    this.#events.publish({
+      schema: "tradewind.dev/event/v1",
+      sequence: this.#events.eventsTotal,
+      agentStartedAtMs: this.#startedAtMs,
+      node: this.#options.node,
+      atMs: nowMs,
+      ...(nodeMove === undefined ? {} : { nodeMove }),
+      containers: [...containers],
+    });
   }
 
   *metrics(format: TextFormat): Generator<string> {
-    this.#evaluateContainers(nodeUse(this.#signals), true);
     this.#refresh();
     yield* render(
       [
         ...this.#collectors.tables,
-        this.#interferenceTable,
+        this.#disturbance.table,
         this.#registry.infoTable,
         this.#registry.table,
+        this.#registry.podTable,
         this.#registry.metrics.table,
+        ...this.#hardware,
         this.#self.table,
         this.#cycles,
       ],
@@ -186,7 +201,7 @@ export class NodeAgent implements Exposed, Cycle {
 
   *snapshot(): Generator<string> {
     const { clock } = this.#surroundings;
-    this.#evaluateContainers(nodeUse(this.#signals), true);
+    this.#disturbance.refresh(this.#registry.containers(), clock.monotonicMs() / 1e3);
     const cpu = process.cpuUsage(this.#startedCpu);
     const cpuSecondsTotal = (cpu.user + cpu.system) / 1e6;
     const seconds = clock.monotonicMs() / 1e3;
@@ -196,11 +211,12 @@ export class NodeAgent implements Exposed, Cycle {
       nowMs: clock.nowMs(),
       seconds,
       capacity: {
-        cpuCores: this.#signals.get("cpu.cores") ?? 1,
-        memoryBytes: this.#signals.get("memory.totalBytes") ?? 1,
+        cpuCores: this.#capacity.cpuCores ?? 1,
+        memoryBytes: this.#capacity.memoryBytes ?? 1,
       },
-      inventory: undefined,
-      interference: this.#node,
+      inventory: this.#inventory,
+      interference: this.#disturbance.node,
+      interferenceIntegral: this.#disturbance.nodeIntegral,
       signals: this.#signals,
       containers: this.#registry.containers(),
       agent: {
@@ -213,14 +229,20 @@ export class NodeAgent implements Exposed, Cycle {
   }
 
   notReady(): string | undefined {
-    return this.#signals.get("cpu.cores") === undefined ? "no sample taken yet" : undefined;
+    this.#capacity.cpuCores = this.#signals.get("cpu.cores") ?? this.#capacity.cpuCores;
+    this.#capacity.memoryBytes = this.#signals.get("memory.totalBytes") ?? this.#capacity.memoryBytes;
+    if (this.#capacity.cpuCores === undefined) return "the number of CPUs is not known yet";
+    return this.#capacity.memoryBytes === undefined ? "the size of memory is not known yet" : undefined;
   }
 
-  subscribe(_response: ServerResponse): boolean {
-    return false;
+  subscribe(response: ServerResponse): boolean {
+    return this.#events.subscribe(response);
   }
 
   close(): void {
+    this.#isClosed = true;
+    this.#names.stop();
+    this.#events.close();
     this.#discovery?.close();
     this.#registry.close();
     this.#collectors.close();
@@ -229,12 +251,7 @@ export class NodeAgent implements Exposed, Cycle {
   #refresh(): void {
     this.#collectors.refresh();
     this.#registry.metrics.refresh(this.#registry.states());
-    for (const component of COMPONENTS) {
-      const { supported, value } = this.#node[component];
-      this.#interferenceTable
-        .row(component, { component })
-        .values.set([value ?? Number.NaN, supported ? 1 : 0]);
-    }
+    this.#disturbance.refresh(this.#registry.containers(), this.#surroundings.clock.monotonicMs() / 1e3);
     const cpu = process.cpuUsage();
     const plan = this.#schedule.totals();
     this.#self.set({
@@ -254,7 +271,10 @@ export class NodeAgent implements Exposed, Cycle {
       containerFailures: this.#registry.failuresTotal,
       scans: this.#discovery?.scansTotal ?? 0,
       watchedDirectories: this.#discovery?.watchedDirectories ?? 0,
-      nameFailures: this.#nameFailures,
+      events: this.#events.eventsTotal,
+      eventsDropped: this.#events.droppedTotal,
+      subscribers: this.#events.subscribers,
+      nameFailures: this.#names.failuresTotal,
     });
   }
 }

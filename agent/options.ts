@@ -26,10 +26,14 @@ export const AgentOptions = z.strictObject({
   cgroupRoots: z.array(Folder).max(64).default([]),
   /** A workloads file (core/contract/workload.ts) that names containers. */
   workloads: z.string().min(1).optional(),
+  /** Pod names from the Kubernetes API: `auto` where the pod's service account is there, or `off`. */
+  kubernetes: z.enum(["auto", "off"]).default(DEFAULTS.kubernetes),
   /** Link speeds in bytes per second by interface, where the driver does not tell; makes a virtual interface count. */
   linkBytesPerSecond: z.record(z.string().min(1).max(64), z.number().positive()).default({}),
   /** Peak memory bandwidth of the node, bytes per second. */
   memoryBandwidthBytesPerSecond: z.number().positive().optional(),
+  /** Look at the hardware once, in a process of its own. */
+  inventory: z.boolean().default(DEFAULTS.inventory),
   /** Most CPU seconds per second that reading may cost. */
   costBudgetRatio: z.number().positive().max(1).default(DEFAULTS.costBudgetRatio),
   /** Movement of an interference component that is pushed as an event. */

@@ -1,8 +1,18 @@
-import type { Interference } from "@tradewind/core/contract/interference.ts";
-import type { ContainerSample, Inventory, Snapshot } from "@tradewind/core/contract/snapshot.ts";
-import { COLUMN } from "./container/columns.ts";
+import type {
+  Interference,
+  InterferenceComponent,
+  InterferenceName,
+} from "@tradewind/core/contract/interference.ts";
+import type {
+  ContainerSample,
+  InterferenceSeconds,
+  Inventory,
+  Snapshot,
+} from "@tradewind/core/contract/snapshot.ts";
+import { COLUMN, INTEGRAL_COLUMN } from "./container/columns.ts";
 import type { ContainerColumn } from "./container/columns.ts";
 import type { Container } from "./container/container.ts";
+import { COMPONENTS } from "./interference.ts";
 import type { Signals } from "./signals.ts";
 
 /** The version of the contract; core/contract/snapshot.ts holds the schema, which is not loaded to write one. */
@@ -17,6 +27,8 @@ export interface SnapshotInput {
   readonly capacity: Snapshot["capacity"];
   readonly inventory: Inventory | undefined;
   readonly interference: Interference;
+  /** Integrals of its components in seconds. */
+  readonly interferenceIntegral: Float64Array;
   readonly signals: Signals;
   readonly containers: Iterable<Container>;
   readonly agent: Snapshot["agent"];
@@ -37,6 +49,10 @@ export function snapshotHead(input: SnapshotInput): Omit<Snapshot, "containers">
     capacity,
     ...(inventory === undefined ? {} : { inventory }),
     interference: input.interference,
+    interferenceSecondsTotal: integrals(
+      input.interference,
+      (name) => input.interferenceIntegral[COMPONENTS.indexOf(name)],
+    ),
     signals: Object.fromEntries(entries) as Snapshot["signals"],
     agent,
   };
@@ -86,7 +102,23 @@ export function containerSample(container: Container, seconds: number): Containe
     }),
     ...(Object.keys(io).length === 0 ? {} : { io }),
     interference,
+    interferenceSecondsTotal: integrals(interference, (name) => values[INTEGRAL_COLUMN[name]]),
   };
+}
+
+/** Only of the components that have a value: what nothing tells has no mean either. */
+function integrals(
+  { cpu, memoryCapacity, memoryBandwidth, network }: Interference,
+  of: (name: InterferenceName) => number | undefined,
+): InterferenceSeconds {
+  const told = (component: InterferenceComponent, name: InterferenceName): number | undefined =>
+    component.value === undefined ? undefined : of(name);
+  return given({
+    cpu: told(cpu, "cpu"),
+    memoryCapacity: told(memoryCapacity, "memoryCapacity"),
+    memoryBandwidth: told(memoryBandwidth, "memoryBandwidth"),
+    network: told(network, "network"),
+  });
 }
 
 type Given<T> = { [Key in keyof T]?: Exclude<T[Key], undefined> };

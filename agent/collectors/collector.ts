@@ -25,6 +25,10 @@ export interface SampleTime {
 /** Where a sample goes. */
 export interface Sink {
   readonly signals: Signals;
+  /** Names of all network interfaces of the node. */
+  readonly interfaces: Set<string>;
+  /** Memory bandwidth in bytes per second by resctrl group, empty without resctrl. */
+  readonly bandwidth: Map<string, number>;
   /** Says that something moved on these channels, so that containers are looked at now. */
   readonly wake: (channels: number) => void;
 }

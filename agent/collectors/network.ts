@@ -68,13 +68,14 @@ export const network: CollectorDefinition = {
     const guard = new GuardChannel({ kind: "counter", floor: GUARD_FLOOR_BYTES_PER_SECOND });
     return {
       tables: [table],
-      sample(time, { signals, wake }) {
+      sample(time, { signals, interfaces, wake }) {
         const devices = parseNetDev(file.text());
         const counted = devices.filter((each) => linkOf(links, each.device, source, time.seconds).counted);
         for (const each of counted) write(table, each, links.get(each.device)?.bytesPerSecond);
         table.retain(new Set(counted.map(({ device }) => device)));
-        const present = new Set(devices.map(({ device }) => device));
-        for (const device of links.keys()) if (!present.has(device)) links.delete(device);
+        interfaces.clear();
+        for (const { device } of devices) interfaces.add(device);
+        for (const device of links.keys()) if (!interfaces.has(device)) links.delete(device);
         publish(links, counted, time, signals);
         const bytes = counted.reduce((sum, each) => sum + each.receivedBytes + each.sentBytes, 0);
         if (guard.observe(bytes, time.seconds * 1e3) !== 0) wake(CHANNEL.network);

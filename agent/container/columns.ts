@@ -18,6 +18,13 @@ const interference = (component: InterferenceName): Column => ({
   label: `component="${component}"`,
 });
 
+const integral = (component: InterferenceName): Column => ({
+  name: "tradewind_container_interference_seconds_total",
+  help: "Integral of the interference ratio over time: its rate is the mean.",
+  kind: "counter",
+  label: `component="${component}"`,
+});
+
 /** Everything that is kept of a container, in the order of the exposition. */
 const DEFINITIONS = {
   cpuUsageSeconds: counter("cpu_usage_seconds", "CPU time used."),
@@ -83,15 +90,14 @@ const DEFINITIONS = {
     "io_pressure_stalled_seconds",
     "Time in which every non-idle task waited for disk I/O (PSI full).",
   ),
-  networkReceivedBytes: counter(
-    "network_received_bytes",
-    "Bytes received by the pod's own network namespace.",
-  ),
-  networkSentBytes: counter("network_sent_bytes", "Bytes sent by the pod's own network namespace."),
   interferenceCpu: interference("cpu"),
   interferenceMemoryCapacity: interference("memoryCapacity"),
   interferenceMemoryBandwidth: interference("memoryBandwidth"),
   interferenceNetwork: interference("network"),
+  integralCpu: integral("cpu"),
+  integralMemoryCapacity: integral("memoryCapacity"),
+  integralMemoryBandwidth: integral("memoryBandwidth"),
+  integralNetwork: integral("network"),
   lastSampleSeconds: gauge(
     "last_sample_timestamp_seconds",
     "Unix time of the last CPU sample; containers are sampled adaptively, so counters can be older than the scrape.",
@@ -113,6 +119,14 @@ export const INTERFERENCE_COLUMN: Readonly<Record<InterferenceName, number>> = {
   memoryCapacity: COLUMN.interferenceMemoryCapacity,
   memoryBandwidth: COLUMN.interferenceMemoryBandwidth,
   network: COLUMN.interferenceNetwork,
+};
+
+/** The columns that hold its integrals. */
+export const INTEGRAL_COLUMN: Readonly<Record<InterferenceName, number>> = {
+  cpu: COLUMN.integralCpu,
+  memoryCapacity: COLUMN.integralMemoryCapacity,
+  memoryBandwidth: COLUMN.integralMemoryBandwidth,
+  network: COLUMN.integralNetwork,
 };
 
 export const CONTAINER_COLUMNS: readonly Column[] = NAMES.map((name) => DEFINITIONS[name]);

@@ -1,7 +1,9 @@
 import type { Interference } from "@tradewind/core/contract/interference.ts";
 import type { FoundContainer } from "../cgroup/discovery.ts";
 import type { SampleTime } from "../collectors/collector.ts";
+import type { Onset } from "../onset.ts";
 import type { ContainerNames } from "./names.ts";
+import type { PodRates } from "./pod-traffic.ts";
 import type { ContainerRates } from "./rates.ts";
 
 /** One container being sampled. */
@@ -15,9 +17,15 @@ export interface Container {
   /** By `COLUMN` (columns.ts), NaN where nothing was read. */
   readonly values: Float64Array;
   readonly rates: ContainerRates;
+  /** Its pod's traffic; undefined for a bare process. */
+  readonly pod: PodRates | undefined;
   /** When its CPU use was read last. */
   lastRead: SampleTime | undefined;
   /** Something was read since its interference was worked out. */
   changed: boolean;
   interference: Interference | undefined;
+  /** Monotonic time at which it was worked out. */
+  evaluatedSeconds: number | undefined;
+  /** What was told of it; undefined before its first rates. */
+  onset: Onset | undefined;
 }

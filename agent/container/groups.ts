@@ -1,8 +1,12 @@
+import { Table } from "../expose/table.ts";
+import { readFailure } from "../read/file-error.ts";
 import type { SignalId } from "../sampling/signal.ts";
 import type { Schedule } from "../schedule.ts";
 import { CONTAINER_COLUMNS } from "./columns.ts";
-import { makeProbe } from "./probes/list.ts";
+import { POD_COLUMNS, PodRates } from "./pod-traffic.ts";
+import { makeProbe, POD_PROBES, ROOT_PROBES } from "./probes/list.ts";
 import type { CgroupProbeName } from "./probes/list.ts";
+import { NetworkProbe } from "./probes/network.ts";
 import type { CgroupPlace, Probe, ProbeName, ProbeSchedule } from "./probes/probe.ts";
 import { ContainerRates } from "./rates.ts";
 
@@ -10,45 +14,106 @@ import { ContainerRates } from "./rates.ts";
 export interface Group {
   readonly path: string;
   readonly probes: Map<ProbeName, { readonly probe: Probe; readonly signalId: SignalId }>;
-  members: number;
+  /** Directories of its containers. */
+  readonly members: Set<string>;
+  /** A pod's traffic; undefined for a root. */
+  readonly traffic: PodRates | undefined;
 }
+
+export interface GroupSurroundings {
+  readonly schedule: Schedule;
+  readonly procfs: string;
+  /** Interfaces of the node itself. */
+  readonly nodeInterfaces: ReadonlySet<string>;
+}
+
+/** Three reads every other second save one for each container whenever it is due: a proof reaches to the group's last read. */
+const ROOT_PACE = { minSeconds: 1, maxSeconds: 2 } as const;
+/** Missing for so many reads in a row, a source is not looked for any more. */
+const MOST_FAILURES = 3;
 
 /** The enclosing cgroups of the containers, kept as long as one of their containers is. */
 export class Groups {
-  readonly #schedule: Schedule;
+  /** Traffic by pod. */
+  readonly table = new Table(POD_COLUMNS);
+  readonly #surroundings: GroupSurroundings;
   readonly #groups = new Map<string, Group>();
   /** Nobody looks at a group's values: only the judged value counts. */
   readonly #target = { values: new Float64Array(CONTAINER_COLUMNS.length), rates: new ContainerRates() };
 
-  constructor(schedule: Schedule) {
-    this.#schedule = schedule;
+  constructor(surroundings: GroupSurroundings) {
+    this.#surroundings = surroundings;
   }
 
-  /** @param pace what differs from the probes' own schedule */
-  join(place: CgroupPlace, names: readonly CgroupProbeName[], pace: Partial<ProbeSchedule>): Group {
-    const known = this.#groups.get(place.path);
-    if (known !== undefined) {
-      known.members += 1;
-      return known;
-    }
-    const group: Group = { path: place.path, probes: new Map(), members: 1 };
-    this.#groups.set(place.path, group);
-    for (const name of names) {
-      const probe = makeProbe(name, place, this.#target);
-      const signalId = this.#schedule.add(
-        { ...probe.schedule, ...pace, pruning: "none" },
-        { read: (time) => probe.read(time), failed: () => this.#drop(group, name) },
-      );
-      group.probes.set(name, { probe, signalId });
-    }
+  /** @param member directory of the container that joins its root */
+  joinRoot(place: CgroupPlace, member: string): Group {
+    return this.#groups.has(place.path)
+      ? this.#enter(place.path, member)
+      : this.#open(place, member, ROOT_PROBES, ROOT_PACE, undefined);
+  }
+
+  /** @param member directory of the container that joins its pod */
+  joinPod(place: CgroupPlace, uid: string, member: string): Group {
+    if (this.#groups.has(place.path)) return this.#enter(place.path, member);
+    const traffic = new PodRates(this.table, uid);
+    const group = this.#open(place, member, POD_PROBES, {}, traffic);
+    const { procfs, nodeInterfaces } = this.#surroundings;
+    const probe = new NetworkProbe({
+      reader: place.reader,
+      procfs,
+      nodeInterfaces,
+      traffic,
+      folder: () => firstOf(group.members),
+    });
+    this.#add(group, probe, {});
     return group;
   }
 
-  leave(group: Group): void {
-    group.members -= 1;
-    if (group.members > 0) return;
+  leave(group: Group, member: string): void {
+    group.members.delete(member);
+    if (group.members.size > 0) return;
     for (const name of group.probes.keys()) this.#drop(group, name);
+    group.traffic?.forget();
     this.#groups.delete(group.path);
+  }
+
+  #enter(path: string, member: string): Group {
+    const group = this.#groups.get(path);
+    if (group === undefined) throw new RangeError(`no group at ${path}`);
+    group.members.add(member);
+    return group;
+  }
+
+  #open(
+    place: CgroupPlace,
+    member: string,
+    names: readonly CgroupProbeName[],
+    pace: Partial<ProbeSchedule>,
+    traffic: PodRates | undefined,
+  ): Group {
+    const group: Group = { path: place.path, probes: new Map(), members: new Set([member]), traffic };
+    this.#groups.set(place.path, group);
+    for (const name of names) this.#add(group, makeProbe(name, place, this.#target), pace);
+    return group;
+  }
+
+  #add(group: Group, probe: Probe, pace: Partial<ProbeSchedule>): void {
+    let failures = 0;
+    const signalId = this.#surroundings.schedule.add(
+      { ...probe.schedule, ...pace, pruning: "none" },
+      {
+        read: (time) => {
+          const value = probe.read(time);
+          failures = 0;
+          return value;
+        },
+        failed: (error) => {
+          failures += 1;
+          if (readFailure(error) === "unreadable" || failures >= MOST_FAILURES) this.#drop(group, probe.name);
+        },
+      },
+    );
+    group.probes.set(probe.name, { probe, signalId });
   }
 
   /** Without the group's reading its containers are read for themselves. */
@@ -56,7 +121,13 @@ export class Groups {
     const kept = group.probes.get(name);
     if (kept === undefined) return;
     group.probes.delete(name);
-    this.#schedule.remove(kept.signalId);
+    this.#surroundings.schedule.remove(kept.signalId);
     kept.probe.close();
+    if (name === "network") group.traffic?.forget();
   }
+}
+
+function firstOf(members: ReadonlySet<string>): string | undefined {
+  for (const member of members) return member;
+  return undefined;
 }

@@ -6,14 +6,10 @@ export class ContainerRates {
   readonly #cpuWait = new Rate();
   readonly #throttled = new Rate();
   readonly #memoryWait = new Rate();
-  readonly #received = new Rate();
-  readonly #sent = new Rate();
   cpuCores: number | undefined;
   cpuWaitRatio: number | undefined;
   throttledRatio: number | undefined;
   memoryWaitRatio: number | undefined;
-  receivedBytesPerSecond: number | undefined;
-  sentBytesPerSecond: number | undefined;
 
   /** @param throttledSeconds NaN when the cgroup does not tell */
   cpu(usageSeconds: number, throttledSeconds: number, seconds: number): void {
@@ -28,10 +24,5 @@ export class ContainerRates {
 
   memoryPressure(waitingSeconds: number, seconds: number): void {
     this.memoryWaitRatio = this.#memoryWait.next(waitingSeconds, seconds) ?? this.memoryWaitRatio;
-  }
-
-  network(receivedBytes: number, sentBytes: number, seconds: number): void {
-    this.receivedBytesPerSecond = this.#received.next(receivedBytes, seconds) ?? this.receivedBytesPerSecond;
-    this.sentBytesPerSecond = this.#sent.next(sentBytes, seconds) ?? this.sentBytesPerSecond;
   }
 }

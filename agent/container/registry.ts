@@ -17,7 +17,7 @@ import type { NamedProcess, NameIndex } from "./names.ts";
 import { ProbeMetrics } from "./probe-metrics.ts";
 import { ProbeReading } from "./probe-reading.ts";
 import type { ProbeFailures } from "./probe-reading.ts";
-import { CONTAINER_PROBES, makeProbe, POD_PROBES, ROOT_PROBES } from "./probes/list.ts";
+import { CONTAINER_PROBES, makeProbe } from "./probes/list.ts";
 import type { Probe, ProbeName } from "./probes/probe.ts";
 import { ProcessGone, ProcessProbe } from "./probes/process.ts";
 import { ContainerRates } from "./rates.ts";
@@ -28,6 +28,8 @@ export interface RegistryOptions {
   /** Undefined on a node without cgroups: then only bare processes are sampled. */
   readonly hierarchies: Hierarchies | undefined;
   readonly schedule: Schedule;
+  /** Interfaces of the node itself. */
+  readonly nodeInterfaces: ReadonlySet<string>;
   readonly memoryToleranceBytes: number;
   readonly log: Logger;
 }
@@ -47,8 +49,6 @@ const INFO = [
   },
 ] as const;
 
-/** Three reads every other second save one for each container whenever it is due: a proof reaches to the group's last read. */
-const ROOT_PACE = { minSeconds: 1, maxSeconds: 2 } as const;
 /** A source that is missing this often in a row is not looked for again while the container lives. */
 const MOST_ABSENT = 3;
 
@@ -66,7 +66,12 @@ export class ContainerRegistry implements ProbeFailures {
 
   constructor(options: RegistryOptions) {
     this.#options = options;
-    this.#groups = new Groups(options.schedule);
+    this.#groups = new Groups(options);
+  }
+
+  /** Traffic by pod. */
+  get podTable(): Table {
+    return this.#groups.table;
   }
 
   get size(): number {
@@ -131,7 +136,7 @@ export class ContainerRegistry implements ProbeFailures {
     for (const reading of kept.readings) this.#release(reading);
     this.table.delete(id);
     this.infoTable.delete(id);
-    for (const group of kept.groups) this.#groups.leave(group);
+    for (const group of kept.groups) this.#groups.leave(group, kept.container.found?.directory ?? "");
   }
 
   close(): void {
@@ -159,11 +164,11 @@ export class ContainerRegistry implements ProbeFailures {
     const { reader, hierarchies, memoryToleranceBytes } = this.#options;
     if (hierarchies === undefined) return;
     const place = (path: string) => ({ reader, hierarchies, path, memoryToleranceBytes });
-    const { path, podPath, rootPath } = found;
-    const groups: Group[] = [];
-    if (podPath !== undefined) groups.push(this.#groups.join(place(podPath), POD_PROBES, {}));
-    if (rootPath !== undefined) groups.push(this.#groups.join(place(rootPath), ROOT_PROBES, ROOT_PACE));
-    const container = this.#create(found.id, found, undefined);
+    const { path, directory, podPath, podUid, rootPath } = found;
+    const pod = podPath === undefined ? undefined : this.#groups.joinPod(place(podPath), podUid, directory);
+    const root = rootPath === undefined ? undefined : this.#groups.joinRoot(place(rootPath), directory);
+    const groups = [pod, root].filter((group) => group !== undefined);
+    const container = this.#create(found.id, { found, pod: pod?.traffic });
     const probes = CONTAINER_PROBES.map((name) => makeProbe(name, place(path), container));
     this.#sample({ container, readings: [], groups }, probes);
   }
@@ -172,12 +177,12 @@ export class ContainerRegistry implements ProbeFailures {
     if (this.#kept.has(id)) return;
     const { reader, procfs } = this.#options;
     if (!existsSync(`${procfs}/${pid}`)) return;
-    const container = this.#create(id, undefined, pid);
+    const container = this.#create(id, { pid });
     const probe = new ProcessProbe(reader, procfs, pid, container);
     this.#sample({ container, readings: [], groups: [] }, [probe]);
   }
 
-  #create(id: string, found: FoundContainer | undefined, pid: number | undefined): Container {
+  #create(id: string, { found, pid, pod }: Partial<Pick<Container, "found" | "pid" | "pod">>): Container {
     const container: Container = {
       id,
       found,
@@ -185,9 +190,12 @@ export class ContainerRegistry implements ProbeFailures {
       names: namesOf(this.#names, id, found?.podUid),
       values: this.table.row(id, { container_id: id }).values,
       rates: new ContainerRates(),
+      pod,
       lastRead: undefined,
       changed: false,
       interference: undefined,
+      evaluatedSeconds: undefined,
+      onset: undefined,
     };
     this.#label(container);
     return container;

@@ -2,6 +2,18 @@ import { z } from "zod";
 import { Interference } from "./interference.ts";
 import { Count, EpochMs, NonNegative } from "./quantity.ts";
 
+/**
+ * The integral of each interference component over time, in seconds since the agent knows the object: its increase over
+ * the time between two reads is the mean in between, whenever the reader looks. A component nothing tells is absent.
+ */
+export const InterferenceSeconds = z.strictObject({
+  cpu: NonNegative.optional(),
+  memoryCapacity: NonNegative.optional(),
+  memoryBandwidth: NonNegative.optional(),
+  network: NonNegative.optional(),
+});
+export type InterferenceSeconds = z.infer<typeof InterferenceSeconds>;
+
 /** Hardware of the node, read once at start. Every part is optional: a hardened image may hide it. */
 export const Inventory = z.strictObject({
   cpuModel: z.string().max(200).optional(),
@@ -77,6 +89,7 @@ export const ContainerSample = z.strictObject({
     })
     .optional(),
   interference: Interference,
+  interferenceSecondsTotal: InterferenceSeconds.optional(),
 });
 export type ContainerSample = z.infer<typeof ContainerSample>;
 
@@ -92,6 +105,7 @@ export const Snapshot = z.strictObject({
   capacity: z.strictObject({ cpuCores: z.number().positive(), memoryBytes: z.number().positive() }),
   inventory: Inventory.optional(),
   interference: Interference,
+  interferenceSecondsTotal: InterferenceSeconds.optional(),
   /** Node-level signals by name, for example `cpu.busyRatio`, `pressure.memory.someRatio`. */
   signals: z.record(z.string().max(64), SignalSample),
   containers: z.array(ContainerSample).max(20_000),

@@ -1,0 +1,28 @@
+import type { Inventory } from "@tradewind/core/contract/snapshot.ts";
+import { Table } from "./expose/table.ts";
+
+/** Info metrics of the node's hardware: one for the machine, one a disk. */
+export function hardwareTables(): readonly [Table, Table] {
+  return [
+    new Table([
+      {
+        name: "tradewind_node_hardware_info",
+        help: "Always 1; CPU model and generation of the node, looked at once.",
+        kind: "gauge",
+      },
+    ]),
+    new Table([
+      {
+        name: "tradewind_node_disk_info",
+        help: "Always 1; class of a disk: nvme, ssd or hdd.",
+        kind: "gauge",
+      },
+    ]),
+  ];
+}
+
+export function describeHardware([machine, disk]: readonly [Table, Table], inventory: Inventory): void {
+  const { cpuModel, cpuVendor, cpuFamily, disks = [] } = inventory;
+  machine.row("", { cpu_model: cpuModel, cpu_vendor: cpuVendor, cpu_family: cpuFamily }).values[0] = 1;
+  for (const { name, kind } of disks) disk.row(name, { device: name, class: kind }).values[0] = 1;
+}
