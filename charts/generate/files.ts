@@ -1,0 +1,8 @@
+import { valuesSchema } from "./values-schema.ts";
+
+const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
+
+/** The files of the chart that are made from TypeScript, by their path inside the chart. */
+export function generatedFiles(): ReadonlyMap<string, string> {
+  return new Map([["values.schema.json", json(valuesSchema())]]);
+}

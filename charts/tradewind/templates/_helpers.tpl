@@ -1,0 +1,155 @@
+{{- define "tradewind.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{/* Prefix of object names; short enough for the longest suffix, "-predictor-peers". */}}
+{{- define "tradewind.fullname" -}}
+{{- if .Values.fullnameOverride }}
+{{- .Values.fullnameOverride | trunc 46 | trimSuffix "-" }}
+{{- else }}
+{{- $name := default .Chart.Name .Values.nameOverride }}
+{{- if contains $name .Release.Name }}
+{{- .Release.Name | trunc 46 | trimSuffix "-" }}
+{{- else }}
+{{- printf "%s-%s" .Release.Name $name | trunc 46 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* Labels of an object. Takes a dict: root, component. */}}
+{{- define "tradewind.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+{{ include "tradewind.selectorLabels" . }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+app.kubernetes.io/part-of: tradewind
+{{- with .root.Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- define "tradewind.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "tradewind.name" .root }}
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .component }}
+{{- end }}
+
+{{/* Reference of an image. Takes a dict: root, image. */}}
+{{- define "tradewind.image" -}}
+{{- $registry := default .root.Values.global.image.registry .image.registry }}
+{{- $name := .image.repository }}
+{{- if $registry }}{{ $name = printf "%s/%s" (trimSuffix "/" $registry) $name }}{{ end }}
+{{- if .image.digest }}
+{{- printf "%s@%s" $name .image.digest }}
+{{- else }}
+{{- printf "%s:%s" $name (default .root.Chart.AppVersion .image.tag) }}
+{{- end }}
+{{- end }}
+
+{{- define "tradewind.imagePullSecrets" -}}
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- range . }}
+  - name: {{ kindIs "string" . | ternary . (get (kindIs "map" . | ternary . dict) "name") }}
+  {{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "tradewind.agentServiceAccount" -}}
+{{- if .Values.agent.serviceAccount.create }}
+{{- default (printf "%s-agent" (include "tradewind.fullname" .)) .Values.agent.serviceAccount.name }}
+{{- else }}
+{{- default "default" .Values.agent.serviceAccount.name }}
+{{- end }}
+{{- end }}
+
+{{- define "tradewind.scalerServiceAccount" -}}
+{{- if .Values.scaler.serviceAccount.create }}
+{{- default (printf "%s-scaler" (include "tradewind.fullname" .)) .Values.scaler.serviceAccount.name }}
+{{- else }}
+{{- default "default" .Values.scaler.serviceAccount.name }}
+{{- end }}
+{{- end }}
+
+{{/* "true" when there is an application for the predictor. */}}
+{{- define "tradewind.hasPredictor" -}}
+{{- if or .Values.application.existing .Values.application.spec }}true{{ end }}
+{{- end }}
+
+{{/* "true" when the exporter itself talks to the Kubernetes API: it writes status, events, VPAs or sizes of pods. */}}
+{{- define "tradewind.exporterUsesApi" -}}
+{{- if or .Values.scaler.events.enabled .Values.scaler.vpa.enabled .Values.scaler.inPlaceResize.enabled (and (include "tradewind.hasPredictor" .) (eq .Values.application.from "Resource")) }}true{{ end }}
+{{- end }}
+
+{{/* "true" when workloads and pods are watched. */}}
+{{- define "tradewind.watchesWorkloads" -}}
+{{- if or (include "tradewind.hasPredictor" .) .Values.scaler.vpa.enabled .Values.scaler.inPlaceResize.enabled }}true{{ end }}
+{{- end }}
+
+{{- define "tradewind.applicationNamespace" -}}
+{{- $own := eq .Values.application.from "Resource" | ternary .Release.Namespace "default" }}
+{{- default $own (get .Values.application.spec "namespace") }}
+{{- end }}
+
+{{- define "tradewind.applicationName" -}}
+{{- default (include "tradewind.fullname" .) (get .Values.application.spec "name") }}
+{{- end }}
+
+{{/* Value of the predictor's --config. */}}
+{{- define "tradewind.predictorConfig" -}}
+{{- if eq .Values.application.from "ConfigMap" -}}
+/etc/tradewind/application/app.yaml
+{{- else if .Values.application.existing -}}
+crd:{{ contains "/" .Values.application.existing | ternary .Values.application.existing (printf "%s/%s" .Release.Namespace .Values.application.existing) }}
+{{- else -}}
+crd:{{ include "tradewind.applicationNamespace" . }}/{{ include "tradewind.applicationName" . }}
+{{- end }}
+{{- end }}
+
+{{- define "tradewind.tlsSecret" -}}
+{{- default (printf "%s-scaler-tls" (include "tradewind.fullname" .)) .Values.scaler.tls.existingSecret }}
+{{- end }}
+
+{{- define "tradewind.clientSecret" -}}
+{{- printf "%s-keda-client" (include "tradewind.fullname" .) }}
+{{- end }}
+
+{{- define "tradewind.clientNamespace" -}}
+{{- default .Release.Namespace .Values.scaler.tls.certManager.client.namespace }}
+{{- end }}
+
+{{- define "tradewind.scalerHost" -}}
+{{- printf "%s-scaler.%s.svc.%s" (include "tradewind.fullname" .) .Release.Namespace .Values.clusterDomain }}
+{{- end }}
+
+{{/* What cannot be meant, beyond what values.schema.json can say. */}}
+{{- define "tradewind.check" -}}
+{{- $tls := .Values.scaler.tls }}
+{{- if and $tls.enabled (not $tls.existingSecret) (not $tls.certManager.enabled) }}
+{{- fail "scaler.tls.enabled needs a certificate: set scaler.tls.existingSecret or scaler.tls.certManager.enabled" }}
+{{- end }}
+{{- if and $tls.existingSecret $tls.certManager.enabled }}
+{{- fail "set scaler.tls.existingSecret or scaler.tls.certManager.enabled, not both" }}
+{{- end }}
+{{- if and (not $tls.enabled) (or $tls.existingSecret $tls.certManager.enabled) }}
+{{- fail "a certificate is configured but scaler.tls.enabled is false: KEDA would be served without TLS" }}
+{{- end }}
+{{- if and $tls.certManager.client.namespace (ne $tls.certManager.client.namespace .Release.Namespace) (ne (get $tls.certManager.issuerRef "kind") "ClusterIssuer") }}
+{{- fail "scaler.tls.certManager.client.namespace outside of the release's namespace needs scaler.tls.certManager.issuerRef of kind ClusterIssuer" }}
+{{- end }}
+{{- if and .Values.metrics.serviceMonitor.enabled .Values.metrics.podMonitor.enabled }}
+{{- fail "set metrics.serviceMonitor.enabled or metrics.podMonitor.enabled, not both: everything would be scraped twice" }}
+{{- end }}
+{{- if and .Values.application.existing .Values.application.spec }}
+{{- fail "set application.existing or application.spec, not both" }}
+{{- end }}
+{{- if and (eq .Values.application.from "Resource") (or (hasKey .Values.application.spec "sources") (hasKey .Values.application.spec "store")) }}
+{{- fail "application.spec.sources and application.spec.store need application.from: ConfigMap; an Application resource does not hold them" }}
+{{- end }}
+{{- if and (eq .Values.application.from "ConfigMap") (contains "/" .Values.application.existing) }}
+{{- fail "application.existing names a ConfigMap of the release's namespace: it has no '/'; set application.from: Resource for an Application" }}
+{{- end }}
+{{- if and .Values.scaler.podDisruptionBudget.enabled (lt (int .Values.scaler.replicas) 2) (eq (toString .Values.scaler.podDisruptionBudget.minAvailable) "1") (eq (toString .Values.scaler.podDisruptionBudget.maxUnavailable) "") }}
+{{- fail "scaler.replicas: 1 with podDisruptionBudget.minAvailable: 1 would block every node drain; run 2 or set scaler.podDisruptionBudget.enabled: false" }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,146 @@
+{{- define "tradewind.exporterContainer" -}}
+- name: exporter
+  image: {{ include "tradewind.image" (dict "root" . "image" .Values.scaler.image) }}
+  imagePullPolicy: {{ .Values.scaler.image.pullPolicy }}
+  args:
+    - exporter
+    - --listen={{ .Values.listenHost }}:9812
+    - --grpc-listen={{ .Values.listenHost }}:9813
+    - --predictor=http://127.0.0.1:9811{{ if and (include "tradewind.hasPredictor" .) (gt (int .Values.scaler.replicas) 1) }},dns+http://{{ include "tradewind.fullname" . }}-predictor-peers.{{ .Release.Namespace }}.svc:9811{{ end }}
+    - --state=/var/lib/tradewind
+    - --stale-after={{ .Values.scaler.staleAfter }}
+    - --restart-grace={{ .Values.scaler.restartGrace }}
+    - --log-level={{ .Values.logLevel }}
+    {{- if .Values.scaler.tls.enabled }}
+    - --tls.cert=/etc/tradewind/tls/tls.crt
+    - --tls.key=/etc/tradewind/tls/tls.key
+    - --tls.client-ca=/etc/tradewind/tls/ca.crt
+    {{- end }}
+    {{- if .Values.scaler.vpa.enabled }}
+    - --vpa
+    {{- end }}
+    {{- if .Values.scaler.inPlaceResize.enabled }}
+    - --in-place-resize
+    {{- end }}
+    {{- with .Values.scaler.extraArgs }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  env:
+    {{- include "tradewind.podEnv" . | nindent 4 }}
+    {{- with .Values.scaler.extraEnv }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  ports:
+    - { name: http, containerPort: 9812, protocol: TCP }
+    - { name: grpc, containerPort: 9813, protocol: TCP }
+  # Ready as soon as GetMetricSpec is answered, which needs neither the predictor nor the Kubernetes API.
+  startupProbe:
+    httpGet: { path: /readyz, port: http }
+    periodSeconds: 1
+    timeoutSeconds: 2
+    failureThreshold: 60
+  readinessProbe:
+    httpGet: { path: /readyz, port: http }
+    periodSeconds: 5
+    timeoutSeconds: 3
+  livenessProbe:
+    httpGet: { path: /healthz, port: http }
+    periodSeconds: 20
+    timeoutSeconds: 5
+    failureThreshold: 6
+  {{- include "tradewind.preStop" . | nindent 2 }}
+  securityContext:
+    {{- toYaml .Values.scaler.securityContext | nindent 4 }}
+  resources:
+    {{- toYaml .Values.scaler.resources | nindent 4 }}
+  volumeMounts:
+    - { name: state, mountPath: /var/lib/tradewind, subPath: exporter }
+    {{- if .Values.scaler.tls.enabled }}
+    - { name: tls, mountPath: /etc/tradewind/tls, readOnly: true }
+    {{- end }}
+    {{- if include "tradewind.exporterUsesApi" . }}
+    - { name: kubernetes-api, mountPath: /var/run/secrets/kubernetes.io/serviceaccount, readOnly: true }
+    {{- end }}
+{{- end }}
+
+{{- define "tradewind.predictorContainer" -}}
+- name: predictor
+  image: {{ include "tradewind.image" (dict "root" . "image" .Values.predictor.image) }}
+  imagePullPolicy: {{ .Values.predictor.image.pullPolicy }}
+  args:
+    - predictor
+    - --config={{ include "tradewind.predictorConfig" . }}
+    - --listen={{ .Values.listenHost }}:9811
+    - --otlp-listen={{ .Values.listenHost }}:4318
+    {{- if .Values.predictor.otlp.grpc }}
+    - --otlp-grpc-listen={{ .Values.listenHost }}:4317
+    {{- end }}
+    - --workloads=kubernetes
+    {{- if .Values.agent.enabled }}
+    - --agents=dns+http://{{ include "tradewind.fullname" . }}-agent.{{ .Release.Namespace }}.svc:9810
+    {{- end }}
+    {{- if gt (int .Values.scaler.replicas) 1 }}
+    - --peers=dns+http://{{ include "tradewind.fullname" . }}-predictor-peers.{{ .Release.Namespace }}.svc:4318
+    {{- end }}
+    - --window={{ .Values.predictor.window }}
+    {{- with .Values.predictor.grace }}
+    - --grace={{ . }}
+    {{- end }}
+    - --policy={{ .Values.predictor.policy }}
+    - --state=/var/lib/tradewind
+    - --log-level={{ .Values.logLevel }}
+    {{- with .Values.predictor.extraArgs }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  env:
+    {{- include "tradewind.podEnv" . | nindent 4 }}
+    {{- with .Values.predictor.extraEnv }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  ports:
+    - { name: predictor, containerPort: 9811, protocol: TCP }
+    - { name: otlp-http, containerPort: 4318, protocol: TCP }
+    {{- if .Values.predictor.otlp.grpc }}
+    - { name: otlp-grpc, containerPort: 4317, protocol: TCP }
+    {{- end }}
+  # No readiness probe: without a plan the predictor is not ready, and it must not take the exporter beside it along.
+  livenessProbe:
+    httpGet: { path: /healthz, port: predictor }
+    initialDelaySeconds: 30
+    periodSeconds: 20
+    timeoutSeconds: 10
+    failureThreshold: 6
+  {{- include "tradewind.preStop" . | nindent 2 }}
+  securityContext:
+    {{- toYaml .Values.predictor.securityContext | nindent 4 }}
+  resources:
+    {{- toYaml .Values.predictor.resources | nindent 4 }}
+  volumeMounts:
+    - { name: state, mountPath: /var/lib/tradewind, subPath: predictor }
+    - { name: tmp, mountPath: /tmp }
+    - { name: kubernetes-api, mountPath: /var/run/secrets/kubernetes.io/serviceaccount, readOnly: true }
+    {{- if eq .Values.application.from "ConfigMap" }}
+    - { name: application, mountPath: /etc/tradewind/application, readOnly: true }
+    {{- end }}
+    {{- with .Values.predictor.extraVolumeMounts }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+{{- end }}
+
+{{- define "tradewind.podEnv" -}}
+- name: POD_NAME
+  valueFrom: { fieldRef: { fieldPath: metadata.name } }
+- name: POD_NAMESPACE
+  valueFrom: { fieldRef: { fieldPath: metadata.namespace } }
+- name: POD_IP
+  valueFrom: { fieldRef: { fieldPath: status.podIP } }
+{{- end }}
+
+{{/* Goes on serving until the addresses of the pod have disappeared everywhere. */}}
+{{- define "tradewind.preStop" -}}
+{{- if and (gt (int .Values.scaler.preStopSleepSeconds) 0) (semverCompare ">=1.30.0-0" .Capabilities.KubeVersion.Version) }}
+lifecycle:
+  preStop:
+    sleep: { seconds: {{ .Values.scaler.preStopSleepSeconds }} }
+{{- end }}
+{{- end }}

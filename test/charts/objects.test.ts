@@ -1,0 +1,241 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { at, CASES, find, helm, render } from "./helm.ts";
+import type { KubernetesObject } from "./helm.ts";
+
+const rendered = new Map<string, KubernetesObject[]>();
+const of = (name: string): KubernetesObject[] => rendered.get(name)!;
+
+interface Container {
+  readonly name: string;
+  readonly image: string;
+  readonly args: readonly string[];
+  readonly securityContext: Record<string, unknown>;
+  readonly ports?: readonly { name: string }[];
+  readonly readinessProbe?: unknown;
+  readonly resources: { requests?: unknown; limits?: { memory?: string } };
+  readonly volumeMounts?: readonly { name: string; mountPath: string; readOnly?: boolean }[];
+}
+
+interface Rule {
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+}
+
+interface Pod {
+  readonly containers: readonly Container[];
+  readonly volumes?: readonly {
+    name: string;
+    hostPath?: { path: string };
+    secret?: { secretName: string };
+  }[];
+  readonly [field: string]: unknown;
+}
+
+/** Pod spec of an object, whatever its kind. */
+const podOf = (object: KubernetesObject): Pod | undefined =>
+  (object.kind === "Pod" ? at(object, "spec") : at(object, "spec", "template", "spec")) as Pod | undefined;
+
+const container = (object: KubernetesObject, name: string): Container =>
+  podOf(object)!.containers.find((each) => each.name === name)!;
+
+describe.skipIf(helm === undefined)("what the chart renders", () => {
+  beforeAll(async () => {
+    await Promise.all(CASES.map(async (name) => rendered.set(name, await render(name))));
+  }, 60_000);
+
+  it.each(CASES)("%s: every container is locked down", (name) => {
+    const pods = of(name).flatMap((object) => podOf(object) ?? []);
+    expect(pods.length).toBeGreaterThan(0);
+    for (const pod of pods) {
+      expect(pod["securityContext"]).toMatchObject({
+        runAsNonRoot: true,
+        runAsUser: 65_534,
+        seccompProfile: { type: "RuntimeDefault" },
+      });
+      expect(pod["hostPID"] ?? pod["hostIPC"] ?? pod["hostNetwork"] ?? false).toBe(false);
+      for (const each of pod.containers) {
+        expect(each.securityContext).toMatchObject({
+          allowPrivilegeEscalation: false,
+          capabilities: { drop: ["ALL"] },
+          readOnlyRootFilesystem: true,
+        });
+        expect(each.resources.requests).toBeDefined();
+        expect(each.resources.limits?.memory).toBeDefined();
+      }
+    }
+  });
+
+  it.each(CASES)("%s: all objects say whose they are, and names do not collide", (name) => {
+    const seen = new Set<string>();
+    for (const { kind, metadata } of of(name)) {
+      const id = `${kind} ${metadata.namespace ?? ""}/${metadata.name}`;
+      expect(seen.has(id), `object ${id}`).toBe(false);
+      seen.add(id);
+      expect(metadata.name.length, `object ${id}`).toBeLessThanOrEqual(63);
+      const own = !metadata.name.endsWith("-extra");
+      expect(metadata.labels?.["app.kubernetes.io/instance"], `object ${id}`).toBe(
+        own ? "tradewind" : undefined,
+      );
+    }
+  });
+
+  it.each(CASES)("%s: every selector finds the pods it means", (name) => {
+    const labels = of(name)
+      .filter(({ kind }) => ["Deployment", "StatefulSet", "DaemonSet"].includes(kind))
+      .map((object) => at(object, "spec", "template", "metadata", "labels") as Record<string, string>);
+    for (const object of of(name)) {
+      const selector =
+        object.kind === "Service"
+          ? (at(object, "spec", "selector") as Record<string, string>)
+          : ((at(object, "spec", "podSelector", "matchLabels") as Record<string, string> | undefined) ??
+            (at(object, "spec", "selector", "matchLabels") as Record<string, string> | undefined));
+      if (selector === undefined || object.kind === "ServiceMonitor") continue;
+      const found = labels.filter((each) =>
+        Object.entries(selector).every(([label, value]) => each[label] === value),
+      );
+      expect(found, `${object.kind} ${object.metadata.name}`).toHaveLength(1);
+    }
+  });
+
+  it.each(CASES)("%s: every port that is named exists", (name) => {
+    const pods = of(name).flatMap((object) => podOf(object) ?? []);
+    const names = new Set(
+      pods.flatMap(({ containers }) =>
+        containers.flatMap(({ ports }) => (ports ?? []).map((port) => port.name)),
+      ),
+    );
+    const ofKind = (kind: string) => of(name).filter((object) => object.kind === kind);
+    const targets = ofKind("Service").flatMap((object) =>
+      (at(object, "spec", "ports") as { targetPort: string }[]).map(({ targetPort }) => targetPort),
+    );
+    const allowed = ofKind("NetworkPolicy").flatMap((object) =>
+      (at(object, "spec", "ingress") as { ports: { port: string }[] }[]).flatMap(({ ports }) =>
+        ports.map(({ port }) => port),
+      ),
+    );
+    for (const port of [...targets, ...allowed]) expect(names, `port ${port}`).toContain(port);
+  });
+
+  it("never asks for nodes/proxy, Secrets, wildcards or pods/exec", () => {
+    for (const name of CASES) {
+      const rules = of(name).flatMap((object) => (at(object, "rules") as Rule[] | undefined) ?? []);
+      const resources = rules.flatMap(({ resources }) => resources);
+      const verbs = rules.flatMap(({ verbs }) => verbs);
+      for (const resource of ["nodes/proxy", "secrets", "*", "pods/exec"])
+        expect(resources).not.toContain(resource);
+      for (const verb of ["*", "delete", "deletecollection", "escalate", "bind", "impersonate"]) {
+        expect(verbs).not.toContain(verb);
+      }
+    }
+  });
+
+  it("gives a token only to containers that talk to the Kubernetes API", () => {
+    const minimal = find(of("minimal"), "Deployment", "tradewind-scaler");
+    const mounts = (name: string) => container(minimal, name).volumeMounts!.map((mount) => mount.name);
+    expect(podOf(minimal)!["automountServiceAccountToken"]).toBe(false);
+    expect(mounts("exporter")).not.toContain("kubernetes-api");
+    expect(mounts("predictor")).toContain("kubernetes-api");
+    expect(podOf(find(of("minimal"), "DaemonSet", "tradewind-agent"))!["automountServiceAccountToken"]).toBe(
+      false,
+    );
+    const vpa = find(of("resource"), "Deployment", "tradewind-scaler");
+    expect(container(vpa, "exporter").volumeMounts!.map((mount) => mount.name)).toContain("kubernetes-api");
+  });
+
+  it("keeps the exporter reachable for KEDA when the predictor beside it has crashed", () => {
+    const service = find(of("minimal"), "Service", "tradewind-scaler");
+    expect(at(service, "spec")).toMatchObject({ clusterIP: "None", publishNotReadyAddresses: true });
+    const workload = find(of("minimal"), "Deployment", "tradewind-scaler");
+    expect(container(workload, "predictor").readinessProbe).toBeUndefined();
+    expect(container(workload, "exporter").readinessProbe).toBeDefined();
+    expect(podOf(workload)!["initContainers"]).toBeUndefined();
+  });
+
+  it("always runs two scalers, replaced one after the other", () => {
+    const workload = find(of("minimal"), "Deployment", "tradewind-scaler");
+    expect(at(workload, "spec", "replicas")).toBe(2);
+    expect(at(workload, "spec", "strategy", "rollingUpdate")).toEqual({ maxUnavailable: 0, maxSurge: 1 });
+    expect(podOf(workload)!["topologySpreadConstraints"]).toHaveLength(2);
+    expect(at(find(of("minimal"), "PodDisruptionBudget", "tradewind-scaler"), "spec", "minAvailable")).toBe(
+      1,
+    );
+  });
+
+  it("mounts nothing of the node but /proc and /sys, read-only", () => {
+    for (const object of CASES.flatMap(of)) {
+      const volumes = (podOf(object)?.volumes ?? []).filter(({ hostPath }) => hostPath !== undefined);
+      const paths = volumes.map(({ hostPath }) => hostPath?.path);
+      expect(paths).toEqual(object.kind === "DaemonSet" ? ["/proc", "/sys"] : []);
+      const mounts = (podOf(object)?.containers ?? []).flatMap(({ volumeMounts }) => volumeMounts ?? []);
+      for (const { name } of volumes) {
+        expect(mounts.find((mount) => mount.name === name)).toMatchObject({ readOnly: true });
+      }
+    }
+  });
+
+  it("answers KEDA's first question before there is an application, without a predictor", () => {
+    const objects = of("default");
+    const workload = find(objects, "Deployment", "tradewind-scaler");
+    expect(podOf(workload)!.containers.map(({ name }) => name)).toEqual(["exporter"]);
+    expect(objects.some(({ kind }) => kind.includes("Role"))).toBe(false);
+  });
+
+  it("never makes a ScaledObject: it would be reconciled before the scaler runs", () => {
+    for (const name of CASES) expect(of(name).map(({ kind }) => kind)).not.toContain("ScaledObject");
+  });
+
+  it("renews pods when the application changes", async () => {
+    const checksum = (objects: readonly KubernetesObject[]): string =>
+      at(
+        find(objects, "Deployment", "tradewind-scaler"),
+        "spec",
+        "template",
+        "metadata",
+        "annotations",
+        "checksum/application",
+      ) as string;
+    const changed = await render("minimal", "--set", "application.spec.objective.milliseconds=300");
+    expect(checksum(changed)).not.toBe(checksum(of("minimal")));
+  });
+
+  it("names in the certificate the host that KEDA is told", () => {
+    const certificate = find(of("mtls-certmanager"), "Certificate", "tradewind-scaler");
+    expect(at(certificate, "spec", "dnsNames")).toContain("tradewind-scaler.tradewind.svc.cluster.local");
+    const client = find(of("mtls-certmanager"), "Certificate", "tradewind-keda-client");
+    expect(client.metadata.namespace).toBe("keda");
+    expect(at(client, "spec", "secretName")).toBe("tradewind-keda-client");
+  });
+
+  it("turns TLS on with an own secret too", () => {
+    const workload = find(of("mtls-secret"), "Deployment", "tradewind-scaler");
+    expect(container(workload, "exporter").args).toContain("--tls.client-ca=/etc/tradewind/tls/ca.crt");
+    const volumes = podOf(workload)!["volumes"] as { name: string; secret?: { secretName: string } }[];
+    expect(volumes.find(({ name }) => name === "tls")?.secret?.secretName).toBe("tradewind-tls");
+  });
+
+  it("keeps state on a volume for each pod when asked", () => {
+    const workload = find(of("full"), "StatefulSet", "tradewind-scaler");
+    expect(at(workload, "spec", "volumeClaimTemplates", 0, "spec", "resources", "requests", "storage")).toBe(
+      "20Gi",
+    );
+    expect(at(workload, "spec", "podManagementPolicy")).toBe("Parallel");
+  });
+
+  it("takes images by registry, tag and digest", () => {
+    const agent = container(find(of("full"), "DaemonSet", "tradewind-agent"), "agent");
+    expect(agent.image).toMatch(/^registry\.example\.com\/platform\/tradewind-agent@sha256:[0-9a-f]{64}$/);
+    const scaler = find(of("full"), "StatefulSet", "tradewind-scaler");
+    expect(container(scaler, "exporter").image).toBe(
+      "registry.example.com/platform/tradewind-exporter:0.1.0",
+    );
+    expect(container(scaler, "predictor").image).toBe("mirror.example.com/tradewind-predictor:0.1.0-1");
+  });
+
+  it("writes large numbers in full", () => {
+    const data = at(find(of("full"), "ConfigMap", "tradewind-application"), "data", "app.yaml") as string;
+    expect(data).toContain("maxBytes: 4294967296");
+    expect(container(find(of("full"), "DaemonSet", "tradewind-agent"), "agent").args).toContain(
+      "--memory-bandwidth=100000000000",
+    );
+  });
+});

@@ -1,0 +1,52 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { CASES, CHART, GOLDEN, helm, runHelm, template, valuesOf } from "./helm.ts";
+
+/** Long files of their own, with tests of their own, are left out of the golden renders. */
+const shortened = (yaml: string): string =>
+  yaml
+    .replaceAll(/^( {2}[a-z-]+\.json: ).*$/gm, "$1(dashboard)")
+    .replaceAll(/^(kind: PrometheusRule\n[\s\S]*?\n {2}groups:\n)[\s\S]*?(?=\n---\n)/gm, "$1    (rules)");
+
+describe.skipIf(helm === undefined)("the chart", () => {
+  it("passes helm lint --strict with every set of values", { timeout: 60_000 }, async () => {
+    const files = CASES.flatMap((name) => [valuesOf(name)]);
+    for (const values of [undefined, ...files]) {
+      const given = values === undefined ? [] : ["--values", values];
+      const { ok, stdout, stderr } = await runHelm(
+        "lint",
+        "--strict",
+        "--kube-version",
+        "1.34.1",
+        CHART,
+        ...given,
+      );
+      expect(ok, `${values ?? "no values"}: ${stdout}${stderr}`).toBe(true);
+    }
+  });
+
+  it.each(CASES)("renders ci/%s-values.yaml as the golden file says", async (name) => {
+    const { ok, stdout, stderr } = await template("--values", valuesOf(name));
+    expect(ok, `helm: ${stderr}`).toBe(true);
+    const golden = join(GOLDEN, `${name}.yaml`);
+    if (process.env["UPDATE_GOLDEN"] === "1") {
+      mkdirSync(GOLDEN, { recursive: true });
+      writeFileSync(golden, shortened(stdout));
+    }
+    expect(existsSync(golden), `${golden} is missing; run with UPDATE_GOLDEN=1`).toBe(true);
+    expect(shortened(stdout)).toBe(readFileSync(golden, "utf8"));
+  });
+
+  it("renders for the oldest Kubernetes it claims to support", async () => {
+    const { ok, stdout, stderr } = await template("--kube-version", "1.27.0", "--values", valuesOf("full"));
+    expect(ok, `helm: ${stderr}`).toBe(true);
+    expect(stdout).not.toContain("preStop");
+  });
+
+  it("refuses an older one", async () => {
+    const { ok, stderr } = await template("--kube-version", "1.26.9");
+    expect(ok).toBe(false);
+    expect(stderr).toContain("kubeVersion");
+  });
+});

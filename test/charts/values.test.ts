@@ -1,0 +1,58 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { generatedFiles } from "../../charts/generate/files.ts";
+import { CHART, helm, template } from "./helm.ts";
+
+const APPLICATION = "application.spec.entry=frontend,application.spec.objective.milliseconds=250";
+
+describe("files of the chart that are generated", () => {
+  it.each([...generatedFiles()])(
+    "%s is up to date; else run node charts/generate/main.ts",
+    (path, content) => {
+      expect(readFileSync(join(CHART, path), "utf8")).toBe(content);
+    },
+  );
+});
+
+describe.skipIf(helm === undefined)("values that cannot be meant", () => {
+  it.each([
+    ["agent.enabledd=true", "at '/agent': additional properties 'enabledd' not allowed"],
+    ["scalar.replicas=2", "additional properties 'scalar' not allowed"],
+    ["scaler.tls.certmanager.enabled=true", "additional properties 'certmanager' not allowed"],
+    ["scaler.replicas=two", "at '/scaler/replicas': got string, want integer"],
+    ["scaler.replicas=0", "at '/scaler/replicas': minimum: got 0, want 1"],
+    ["scaler.staleAfter=soon", "at '/scaler/staleAfter'"],
+    ["predictor.policy=best", "value must be one of 'auto', 'queue', 'static'"],
+    ["predictor.nodeSelector.disk=ssd", "at '/predictor': additional properties 'nodeSelector' not allowed"],
+    ["logLevel=verbose", "at '/logLevel': value must be one of"],
+    ["agent.image.digest=latest", "at '/agent/image/digest'"],
+    ["agent.extraArgs[0]=verbose", "at '/agent/extraArgs/0'"],
+    ["application.spec.entry=frontend", "at '/application/spec': missing property 'objective'"],
+    [`${APPLICATION},application.spec.objectives=1`, "additional properties 'objectives' not allowed"],
+    [`${APPLICATION},application.spec.mode=auto`, "'observe', 'recommend', 'act'"],
+    [
+      "application.spec.entry=a,application.spec.objective.milliseconds=-5",
+      "exclusiveMinimum: got -5, want 0",
+    ],
+    ["scaler.tls.enabled=true", "scaler.tls.enabled needs a certificate"],
+    ["scaler.tls.existingSecret=tls", "scaler.tls.enabled is false: KEDA would be served without TLS"],
+    ["scaler.tls.enabled=true,scaler.tls.certManager.enabled=true,scaler.tls.existingSecret=tls", "not both"],
+    [
+      "scaler.tls.enabled=true,scaler.tls.certManager.enabled=true,scaler.tls.certManager.client.namespace=keda",
+      "issuerRef of kind ClusterIssuer",
+    ],
+    ["scaler.replicas=1", "would block every node drain"],
+    ["metrics.serviceMonitor.enabled=true,metrics.podMonitor.enabled=true", "scraped twice"],
+    [`${APPLICATION},application.existing=shop`, "set application.existing or application.spec, not both"],
+    ["application.existing=shop/shop", "set application.from: Resource"],
+    [
+      `${APPLICATION},application.from=Resource,application.spec.store.rawDays=1`,
+      "need application.from: ConfigMap",
+    ],
+  ])("are refused with a readable message: %s", async (set, message) => {
+    const { ok, stderr } = await template("--set", set);
+    expect(ok).toBe(false);
+    expect(stderr).toContain(message);
+  });
+});
