@@ -19,7 +19,11 @@ export const WorkloadPod = z.strictObject({
   name: z.string().min(1).max(253),
   node: z.string().min(1).max(253),
   ready: z.boolean(),
+  /** Start of the container that started last. */
   startedAtMs: EpochMs.optional(),
+  createdAtMs: EpochMs.optional(),
+  /** When it became ready; less `createdAtMs` this is how long a replica takes to help. */
+  readyAtMs: EpochMs.optional(),
   containers: z.array(WorkloadContainer).max(64),
 });
 export type WorkloadPod = z.infer<typeof WorkloadPod>;
@@ -33,9 +37,42 @@ export const Workload = z.strictObject({
   service: ServiceName,
   replicasWanted: Count,
   replicasReady: Count,
+  /** Bounds of the autoscaler in charge (HPA, ScaledObject); absent without one. */
+  minReplicas: Count.optional(),
+  maxReplicas: Count.optional(),
+  /** Pods that no node has taken yet: more replicas would wait like them. */
+  podsUnscheduled: Count.optional(),
   pods: z.array(WorkloadPod).max(5_000),
 });
 export type Workload = z.infer<typeof Workload>;
+
+/** Room for pods on one node; absent amounts are not known. */
+export const NodeCapacity = z.strictObject({
+  name: z.string().min(1).max(253),
+  /** False while it takes no new pods. */
+  schedulable: z.boolean(),
+  cpuCores: NonNegative.optional(),
+  memoryBytes: NonNegative.optional(),
+  pods: NonNegative.optional(),
+});
+export type NodeCapacity = z.infer<typeof NodeCapacity>;
+
+const QuotaAmounts = z.strictObject({
+  cpuRequestCores: NonNegative.optional(),
+  memoryRequestBytes: NonNegative.optional(),
+  cpuLimitCores: NonNegative.optional(),
+  memoryLimitBytes: NonNegative.optional(),
+  pods: NonNegative.optional(),
+});
+
+/** What all pods of a namespace may use together, and what they use now. */
+export const NamespaceQuota = z.strictObject({
+  namespace: ObjectName,
+  name: ObjectName,
+  hard: QuotaAmounts,
+  used: QuotaAmounts,
+});
+export type NamespaceQuota = z.infer<typeof NamespaceQuota>;
 
 export const WORKLOADS_SCHEMA = "tradewind.dev/workloads/v1";
 
@@ -44,5 +81,8 @@ export const WorkloadList = z.strictObject({
   schema: z.literal(WORKLOADS_SCHEMA),
   observedAtMs: EpochMs,
   workloads: z.array(Workload).max(10_000),
+  /** Absent when the source does not know the nodes. */
+  nodes: z.array(NodeCapacity).max(20_000).optional(),
+  quotas: z.array(NamespaceQuota).max(10_000).optional(),
 });
 export type WorkloadList = z.infer<typeof WorkloadList>;

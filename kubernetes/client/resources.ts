@@ -1,0 +1,91 @@
+/** Where objects of one kind live in the API. */
+export interface Resource {
+  /** Empty for the core group. */
+  readonly group: string;
+  readonly version: string;
+  readonly plural: string;
+  readonly kind: string;
+  readonly namespaced: boolean;
+}
+
+const core = (plural: string, kind: string, namespaced = true): Resource => ({
+  group: "",
+  version: "v1",
+  plural,
+  kind,
+  namespaced,
+});
+
+const named = (group: string, version: string, plural: string, kind: string): Resource => ({
+  group,
+  version,
+  plural,
+  kind,
+  namespaced: true,
+});
+
+/** Every kind that Tradewind reads or writes. */
+export const RESOURCES = {
+  applications: named("tradewind.dev", "v1alpha1", "applications", "Application"),
+  customResourceDefinitions: {
+    ...named("apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition"),
+    namespaced: false,
+  },
+  deployments: named("apps", "v1", "deployments", "Deployment"),
+  events: named("events.k8s.io", "v1", "events", "Event"),
+  horizontalPodAutoscalers: named("autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler"),
+  ingresses: named("networking.k8s.io", "v1", "ingresses", "Ingress"),
+  leases: named("coordination.k8s.io", "v1", "leases", "Lease"),
+  namespaces: core("namespaces", "Namespace", false),
+  nodes: core("nodes", "Node", false),
+  pods: core("pods", "Pod"),
+  replicaSets: named("apps", "v1", "replicasets", "ReplicaSet"),
+  resourceQuotas: core("resourcequotas", "ResourceQuota"),
+  scaledObjects: named("keda.sh", "v1alpha1", "scaledobjects", "ScaledObject"),
+  services: core("services", "Service"),
+  statefulSets: named("apps", "v1", "statefulsets", "StatefulSet"),
+  verticalPodAutoscalers: named(
+    "autoscaling.k8s.io",
+    "v1",
+    "verticalpodautoscalers",
+    "VerticalPodAutoscaler",
+  ),
+} as const satisfies Record<string, Resource>;
+
+/** `apps/v1`, or `v1` for the core group. */
+export function apiVersionOf({ group, version }: Resource): string {
+  return group === "" ? version : `${group}/${version}`;
+}
+
+/** One object, or a collection when `name` is absent; across namespaces when `namespace` is absent too. */
+export interface Place {
+  readonly resource: Resource;
+  readonly namespace?: string | undefined;
+  readonly name?: string | undefined;
+  readonly subresource?: string | undefined;
+}
+
+/** The path of a place in the API, without a query. */
+export function pathOf({ resource, namespace, name, subresource }: Place): string {
+  const { group, version, plural, namespaced } = resource;
+  const parts = [
+    ...(group === "" ? ["api", version] : ["apis", group, version]),
+    ...(namespaced && namespace !== undefined ? ["namespaces", namespace] : []),
+    plural,
+    ...(name === undefined ? [] : [name]),
+    ...(subresource === undefined ? [] : [subresource]),
+  ];
+  return `/${parts.map(encodeURIComponent).join("/")}`;
+}
+
+/** `pods/resize 'cart-0' in namespace 'shop'`, for messages. */
+export function describePlace({ resource, namespace, name, subresource }: Place): string {
+  const what = subresource === undefined ? resource.plural : `${resource.plural}/${subresource}`;
+  const which = name === undefined ? "" : ` '${name}'`;
+  const where = resource.namespaced
+    ? namespace === undefined
+      ? " in all namespaces"
+      : ` in namespace '${namespace}'`
+    : "";
+  return `${what}${which}${where}`;
+}

@@ -1,0 +1,63 @@
+import { z } from "zod";
+
+/** A time as the API writes it (RFC 3339), in ms since the epoch; anything else is taken as not said. */
+export const Timestamp = z
+  .string()
+  .nullish()
+  .transform((text) => {
+    const ms = Date.parse(text ?? "");
+    return Number.isNaN(ms) ? undefined : ms;
+  });
+
+export const StringMap = z
+  .record(z.string(), z.string())
+  .nullish()
+  .transform((map) => map ?? {});
+
+const OwnerReference = z.object({
+  kind: z.string(),
+  name: z.string(),
+  uid: z.string(),
+  controller: z.boolean().nullish(),
+});
+
+/** The object that controls another one. */
+export interface Owner {
+  readonly kind: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+export const Controller = z
+  .array(OwnerReference)
+  .nullish()
+  .transform((owners): Owner | undefined => {
+    const owner = owners?.find(({ controller }) => controller === true);
+    return owner && { kind: owner.kind, name: owner.name, uid: owner.uid };
+  });
+
+/** The part of every object's metadata that is used everywhere. */
+export const Identity = z.object({
+  name: z.string().min(1),
+  namespace: z.string().default(""),
+  uid: z.string().min(1),
+});
+
+/** `PartialObjectMetadata` of a ReplicaSet: it is only a step from a pod to its Deployment. */
+export const Owned = z
+  .object({ metadata: Identity.extend({ ownerReferences: Controller }) })
+  .transform(({ metadata: { name, namespace, uid, ownerReferences } }) => ({
+    name,
+    namespace,
+    uid,
+    owner: ownerReferences,
+  }));
+export type Owned = z.infer<typeof Owned>;
+
+/** Annotations that steer Tradewind. */
+export const ANNOTATIONS = {
+  /** The service's name in traces. */
+  service: "tradewind.dev/service",
+  /** `off`: never resize this workload's pods in place. */
+  resize: "tradewind.dev/resize",
+} as const;

@@ -1,0 +1,165 @@
+import { z } from "zod";
+import { Controller, Identity, StringMap, Timestamp } from "./metadata.ts";
+import type { Owner } from "./metadata.ts";
+import { Resources } from "./quantity.ts";
+
+const ResourceLists = z
+  .object({ requests: Resources.nullish(), limits: Resources.nullish() })
+  .nullish()
+  .transform((lists) => ({ requests: lists?.requests ?? {}, limits: lists?.limits ?? {} }));
+
+const ContainerSpec = z.object({
+  name: z.string(),
+  resources: ResourceLists,
+  resizePolicy: z
+    .array(z.object({ resourceName: z.string(), restartPolicy: z.string() }))
+    .nullish()
+    .transform((policies) => policies ?? []),
+  restartPolicy: z.string().nullish(),
+});
+
+const ContainerStatus = z.object({
+  name: z.string(),
+  containerID: z.string().nullish(),
+  ready: z.boolean().nullish(),
+  allocatedResources: Resources.nullish(),
+  resources: ResourceLists,
+  state: z.object({ running: z.object({ startedAt: Timestamp }).nullish() }).nullish(),
+});
+
+const Condition = z.object({
+  type: z.string(),
+  status: z.string(),
+  reason: z.string().nullish(),
+  message: z.string().nullish(),
+  lastTransitionTime: Timestamp,
+});
+
+const List = <Item extends z.ZodType>(item: Item) =>
+  z
+    .array(item)
+    .nullish()
+    .transform((items) => items ?? []);
+
+/** A container that runs as long as its pod: not an init container, unless that stays as a sidecar. */
+export interface PodContainer {
+  readonly name: string;
+  /** As the runtime names it, `containerd://…`; absent until it runs. */
+  readonly id: string | undefined;
+  readonly isSidecar: boolean;
+  readonly startedAtMs: number | undefined;
+  readonly requests: Resources;
+  readonly limits: Resources;
+  /** What the kubelet has set aside for it, which a resize may be still on the way to. */
+  readonly allocated: Resources | undefined;
+  /** Resources whose change restarts the container. */
+  readonly restartsOn: readonly string[];
+}
+
+/** `PodResizePending` and `PodResizeInProgress` as the kubelet reports them. */
+export interface ResizeCondition {
+  readonly type: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly sinceMs: number | undefined;
+}
+
+export interface Pod {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly node: string | undefined;
+  readonly phase: string;
+  readonly qosClass: string | undefined;
+  readonly isReady: boolean;
+  readonly isDeleting: boolean;
+  readonly createdAtMs: number | undefined;
+  readonly readyAtMs: number | undefined;
+  readonly defaultContainer: string | undefined;
+  readonly owner: Owner | undefined;
+  readonly containers: readonly PodContainer[];
+  readonly resizes: readonly ResizeCondition[];
+}
+
+const DEFAULT_CONTAINER = "kubectl.kubernetes.io/default-container";
+const RESIZE_CONDITIONS = new Set(["PodResizePending", "PodResizeInProgress"]);
+
+/** A pod, reduced to what is used of it: a few hundred bytes. */
+export const Pod = z
+  .object({
+    metadata: Identity.extend({
+      annotations: StringMap,
+      creationTimestamp: Timestamp,
+      deletionTimestamp: Timestamp,
+      ownerReferences: Controller,
+    }),
+    spec: z.object({
+      nodeName: z.string().nullish(),
+      containers: z.array(ContainerSpec),
+      initContainers: List(ContainerSpec),
+    }),
+    status: z
+      .object({
+        phase: z.string().nullish(),
+        qosClass: z.string().nullish(),
+        startTime: Timestamp,
+        conditions: List(Condition),
+        containerStatuses: List(ContainerStatus),
+        initContainerStatuses: List(ContainerStatus),
+      })
+      .prefault({}),
+  })
+  .transform(({ metadata, spec, status }): Pod => {
+    const ready = status.conditions.find(({ type }) => type === "Ready");
+    const isReady = ready?.status === "True" && metadata.deletionTimestamp === undefined;
+    const statuses = new Map(
+      [...status.containerStatuses, ...status.initContainerStatuses].map((each) => [each.name, each]),
+    );
+    const sidecars = spec.initContainers.filter(({ restartPolicy }) => restartPolicy === "Always");
+    return {
+      namespace: metadata.namespace,
+      name: metadata.name,
+      uid: metadata.uid,
+      node: spec.nodeName ?? undefined,
+      phase: status.phase ?? "Pending",
+      qosClass: status.qosClass ?? undefined,
+      isReady,
+      isDeleting: metadata.deletionTimestamp !== undefined,
+      createdAtMs: metadata.creationTimestamp,
+      readyAtMs: isReady ? ready.lastTransitionTime : undefined,
+      defaultContainer: metadata.annotations[DEFAULT_CONTAINER],
+      owner: metadata.ownerReferences,
+      containers: [
+        ...spec.containers.map((each) => container(each, statuses.get(each.name), false)),
+        ...sidecars.map((each) => container(each, statuses.get(each.name), true)),
+      ],
+      resizes: status.conditions
+        .filter((each) => RESIZE_CONDITIONS.has(each.type) && each.status === "True")
+        .map(({ type, reason, message, lastTransitionTime }) => ({
+          type,
+          reason: reason ?? "",
+          message: (message ?? "").slice(0, 500),
+          sinceMs: lastTransitionTime,
+        })),
+    };
+  });
+
+function container(
+  spec: z.infer<typeof ContainerSpec>,
+  status: z.infer<typeof ContainerStatus> | undefined,
+  isSidecar: boolean,
+): PodContainer {
+  const id = status?.containerID ?? "";
+  return {
+    name: spec.name,
+    id: id === "" ? undefined : id,
+    isSidecar,
+    startedAtMs: status?.state?.running?.startedAt,
+    requests: spec.resources.requests,
+    limits: spec.resources.limits,
+    allocated: status?.allocatedResources ?? undefined,
+    restartsOn: spec.resizePolicy
+      .filter(({ restartPolicy }) => restartPolicy === "RestartContainer")
+      .map(({ resourceName }) => resourceName),
+  };
+}

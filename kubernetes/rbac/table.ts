@@ -1,0 +1,160 @@
+import { RESOURCES } from "../client/resources.ts";
+import type { Resource } from "../client/resources.ts";
+
+/** The Lease that the exporters' leader holds, in the namespace that Tradewind runs in. */
+export const LEASE_NAME = "tradewind-exporter";
+
+/** Pods with rights of their own: the scaler (exporter with its predictor). The node agent has none, and no token. */
+export type Account = "scaler";
+
+/** Parts that can be switched off; what a part needs is granted only with it. */
+export const BLOCKS = [
+  "workloads",
+  "nodes",
+  "application",
+  "leader",
+  "events",
+  "vpa",
+  "inPlaceResize",
+] as const;
+export type Block = (typeof BLOCKS)[number];
+
+/**
+ * Where a right is needed: in the `watched` namespaces (a Role in each, or a ClusterRole when all are watched), in the
+ * namespace that Tradewind itself runs in (`own`), or in the `cluster`.
+ */
+export type Scope = "watched" | "own" | "cluster";
+
+export interface Permission {
+  readonly account: Account;
+  readonly block: Block;
+  readonly scope: Scope;
+  readonly apiGroup: string;
+  /** With its subresource, as RBAC writes it: `pods/resize`. */
+  readonly resource: string;
+  readonly verbs: readonly string[];
+  readonly resourceNames?: readonly string[];
+  /** What it is for, in the words of docs/kubernetes.md. */
+  readonly why: string;
+}
+
+const READ = ["list", "watch"] as const;
+
+const permission = (
+  account: Account,
+  block: Block,
+  scope: Scope,
+  resource: Resource,
+  rest: Pick<Permission, "verbs" | "why"> & { subresource?: string; resourceNames?: readonly string[] },
+): Permission => ({
+  account,
+  block,
+  scope,
+  apiGroup: resource.group,
+  resource: rest.subresource === undefined ? resource.plural : `${resource.plural}/${rest.subresource}`,
+  verbs: rest.verbs,
+  ...(rest.resourceNames !== undefined && { resourceNames: rest.resourceNames }),
+  why: rest.why,
+});
+
+const read = (account: Account, block: Block, scope: Scope, resource: Resource, why: string): Permission =>
+  permission(account, block, scope, resource, { verbs: READ, why });
+
+/**
+ * Every right that Tradewind asks of a cluster, once. The chart's roles are held against it by a test, and so is every call
+ * that the tests see. `nodes/proxy` is never among them: it would allow to run commands in any pod.
+ */
+export const PERMISSIONS: readonly Permission[] = [
+  read(
+    "scaler",
+    "workloads",
+    "watched",
+    RESOURCES.deployments,
+    "workloads, their size and their service's name",
+  ),
+  read(
+    "scaler",
+    "workloads",
+    "watched",
+    RESOURCES.statefulSets,
+    "workloads, their size and their service's name",
+  ),
+  read(
+    "scaler",
+    "workloads",
+    "watched",
+    RESOURCES.replicaSets,
+    "which Deployment a pod belongs to (metadata only)",
+  ),
+  read("scaler", "workloads", "watched", RESOURCES.pods, "readiness, requests, limits, container ids, nodes"),
+  read(
+    "scaler",
+    "workloads",
+    "watched",
+    RESOURCES.horizontalPodAutoscalers,
+    "bounds of replicas, and whether the CPU request is an HPA's scale point",
+  ),
+  read("scaler", "workloads", "watched", RESOURCES.scaledObjects, "bounds of replicas, zero included"),
+  read("scaler", "workloads", "watched", RESOURCES.resourceQuotas, "how much room the namespace has left"),
+  read("scaler", "nodes", "cluster", RESOURCES.nodes, "how much room the nodes have"),
+  read("scaler", "application", "watched", RESOURCES.applications, "objective, services and bounds"),
+  permission("scaler", "application", "watched", RESOURCES.applications, {
+    subresource: "status",
+    verbs: ["patch"],
+    why: "what is predicted, measured and recommended",
+  }),
+  permission("scaler", "leader", "own", RESOURCES.leases, {
+    verbs: ["create"],
+    why: "one exporter writes, the others stand by (create cannot be bound to a name)",
+  }),
+  permission("scaler", "leader", "own", RESOURCES.leases, {
+    verbs: ["get", "update"],
+    resourceNames: [LEASE_NAME],
+    why: "one exporter writes, the others stand by",
+  }),
+  permission("scaler", "events", "watched", RESOURCES.events, {
+    verbs: ["create", "patch"],
+    why: "changes that matter, shown by kubectl describe",
+  }),
+  read(
+    "scaler",
+    "vpa",
+    "watched",
+    RESOURCES.verticalPodAutoscalers,
+    "VPAs that name the recommender `tradewind`",
+  ),
+  permission("scaler", "vpa", "watched", RESOURCES.verticalPodAutoscalers, {
+    subresource: "status",
+    verbs: ["patch"],
+    why: "the recommendation that VPA's updater and admission controller act on",
+  }),
+  permission("scaler", "inPlaceResize", "watched", RESOURCES.pods, {
+    subresource: "resize",
+    verbs: ["patch"],
+    why: "requests of running pods, without a restart",
+  }),
+];
+
+/** A rule of a Role or ClusterRole. */
+export interface PolicyRule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+  readonly resourceNames?: readonly string[];
+}
+
+/** The rules an account needs in one scope for some of the parts, one rule per line of the table. */
+export function rulesFor(account: Account, scope: Scope, blocks: readonly Block[]): PolicyRule[] {
+  return PERMISSIONS.filter(
+    (each) => each.account === account && each.scope === scope && blocks.includes(each.block),
+  ).map((each) => ruleOf(each));
+}
+
+function ruleOf({ apiGroup, resource, resourceNames, verbs }: Permission): PolicyRule {
+  return {
+    apiGroups: [apiGroup],
+    resources: [resource],
+    verbs,
+    ...(resourceNames !== undefined && { resourceNames }),
+  };
+}

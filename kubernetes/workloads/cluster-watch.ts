@@ -1,0 +1,171 @@
+import type { z } from "zod";
+import type { Clock } from "@tradewind/core/clock.ts";
+import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
+import type { Logger } from "@tradewind/core/log.ts";
+import type { ApiClient } from "../client/client.ts";
+import { RESOURCES } from "../client/resources.ts";
+import type { Resource } from "../client/resources.ts";
+import { HorizontalPodAutoscaler, ScaledObject } from "../objects/autoscaler.ts";
+import type { Autoscaler } from "../objects/autoscaler.ts";
+import { Node, ResourceQuota } from "../objects/capacity.ts";
+import { Owned } from "../objects/metadata.ts";
+import { Pod } from "../objects/pod.ts";
+import { scalable } from "../objects/scalable.ts";
+import type { Scalable } from "../objects/scalable.ts";
+import { Reflector } from "../watch/reflector.ts";
+import type { ReflectorState, ReflectorTimings, WatchObserver } from "../watch/reflector.ts";
+import { workloadList } from "./workload-list.ts";
+import type { ClusterObjects } from "./workload-list.ts";
+import type { ConfiguredName } from "./service-name.ts";
+
+export interface ClusterWatchOptions {
+  readonly client: ApiClient;
+  /** Empty: all namespaces. */
+  readonly namespaces: readonly string[];
+  /** Also what bounds the workloads from outside: ScaledObjects, quotas, nodes. */
+  readonly capacity: boolean;
+  readonly log: Logger;
+  readonly clock: Clock;
+  readonly observer?: WatchObserver | undefined;
+  readonly onChange?: (() => void) | undefined;
+  readonly timings?: Partial<ReflectorTimings> | undefined;
+}
+
+/** How the watch of one kind is doing. */
+export interface WatchHealth extends ReflectorState {
+  readonly resource: string;
+  readonly namespace: string | undefined;
+  readonly items: number;
+  readonly ageMs: number;
+}
+
+/** The same kind in several namespaces, as one collection. */
+class Collection<Item> {
+  readonly reflectors: readonly Reflector<Item>[];
+
+  constructor(reflectors: readonly Reflector<Item>[]) {
+    this.reflectors = reflectors;
+  }
+
+  all(): Item[] {
+    return this.reflectors.flatMap(({ items }) => [...items.values()]);
+  }
+
+  isFresh(maxAgeMs: number): boolean {
+    return this.reflectors.every((each) => each.state.synced && each.ageMs() <= maxAgeMs);
+  }
+}
+
+/** Follows everything in a cluster that makes up workloads. */
+export class ClusterWatch {
+  private readonly options: ClusterWatchOptions;
+  private readonly deployments: Collection<Scalable>;
+  private readonly statefulSets: Collection<Scalable>;
+  private readonly replicaSets: Collection<Owned>;
+  private readonly pods: Collection<Pod>;
+  private readonly horizontalPodAutoscalers: Collection<Autoscaler>;
+  private readonly scaledObjects: Collection<Autoscaler>;
+  private readonly quotas: Collection<ResourceQuota>;
+  private readonly nodes: Collection<Node>;
+
+  constructor(options: ClusterWatchOptions) {
+    this.options = options;
+    this.deployments = this.follow(RESOURCES.deployments, scalable("Deployment"));
+    this.statefulSets = this.follow(RESOURCES.statefulSets, scalable("StatefulSet"));
+    this.replicaSets = this.follow(RESOURCES.replicaSets, Owned, true);
+    this.pods = this.follow(RESOURCES.pods, Pod);
+    this.horizontalPodAutoscalers = this.follow(RESOURCES.horizontalPodAutoscalers, HorizontalPodAutoscaler);
+    const none = new Collection<never>([]);
+    this.scaledObjects = options.capacity ? this.follow(RESOURCES.scaledObjects, ScaledObject) : none;
+    this.quotas = options.capacity ? this.follow(RESOURCES.resourceQuotas, ResourceQuota) : none;
+    this.nodes = options.capacity ? this.follow(RESOURCES.nodes, Node) : none;
+  }
+
+  start(): void {
+    for (const reflector of this.reflectors()) reflector.start();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.reflectors().map(async (reflector) => reflector.stop()));
+  }
+
+  /** True when workloads and pods were known to be true within `maxAgeMs`; without them nothing can be said. */
+  isFresh(maxAgeMs: number): boolean {
+    return [this.deployments, this.statefulSets, this.replicaSets, this.pods].every((each) =>
+      each.isFresh(maxAgeMs),
+    );
+  }
+
+  /** Everything known, fresh or not. */
+  objects(): ClusterObjects {
+    const known = <Item>(collection: Collection<Item>): Item[] | undefined =>
+      collection.reflectors.length > 0 && collection.isFresh(Number.POSITIVE_INFINITY)
+        ? collection.all()
+        : undefined;
+    return {
+      scalables: [...this.deployments.all(), ...this.statefulSets.all()],
+      replicaSets: this.replicaSets.all(),
+      pods: this.pods.all(),
+      horizontalPodAutoscalers: this.horizontalPodAutoscalers.all(),
+      scaledObjects: this.scaledObjects.all(),
+      quotas: known(this.quotas),
+      nodes: known(this.nodes),
+    };
+  }
+
+  /** The workloads; undefined while they were not known to be true within `maxAgeMs`. */
+  workloads(configured: ConfiguredName, maxAgeMs: number): WorkloadList | undefined {
+    if (!this.isFresh(maxAgeMs)) return undefined;
+    return workloadList(this.objects(), configured, this.options.clock.nowMs());
+  }
+
+  health(): WatchHealth[] {
+    return this.reflectors().map((reflector) => healthOf(reflector));
+  }
+
+  private reflectors(): Reflector<unknown>[] {
+    return [
+      this.deployments,
+      this.statefulSets,
+      this.replicaSets,
+      this.pods,
+      this.horizontalPodAutoscalers,
+      this.scaledObjects,
+      this.quotas,
+      this.nodes,
+    ].flatMap(({ reflectors }) => reflectors as readonly Reflector<unknown>[]);
+  }
+
+  private follow<Item>(resource: Resource, schema: z.ZodType<Item>, metadataOnly = false): Collection<Item> {
+    const { client, clock, log, namespaces, observer, onChange, timings } = this.options;
+    const places = resource.namespaced && namespaces.length > 0 ? namespaces : [undefined];
+    return new Collection(
+      places.map(
+        (namespace) =>
+          new Reflector({
+            client,
+            resource,
+            namespace,
+            schema,
+            metadataOnly,
+            log,
+            clock,
+            observer,
+            onChange,
+            timings,
+          }),
+      ),
+    );
+  }
+}
+
+function healthOf(reflector: Reflector<unknown>): WatchHealth {
+  const { items, place, state } = reflector;
+  return {
+    ...state,
+    resource: place.resource.plural,
+    namespace: place.namespace,
+    items: items.size,
+    ageMs: reflector.ageMs(),
+  };
+}

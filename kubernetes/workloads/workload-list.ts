@@ -1,0 +1,128 @@
+import { WORKLOADS_SCHEMA } from "@tradewind/core/contract/workload.ts";
+import type { Workload, WorkloadList, WorkloadPod } from "@tradewind/core/contract/workload.ts";
+import type { Autoscaler } from "../objects/autoscaler.ts";
+import type { Node, ResourceQuota } from "../objects/capacity.ts";
+import type { Owned } from "../objects/metadata.ts";
+import type { Pod, PodContainer } from "../objects/pod.ts";
+import type { Scalable } from "../objects/scalable.ts";
+import { podsByWorkload } from "./ownership.ts";
+import { serviceNames } from "./service-name.ts";
+import type { ConfiguredName } from "./service-name.ts";
+
+/** What is known of a cluster; `undefined` where it may not be read. */
+export interface ClusterObjects {
+  readonly scalables: readonly Scalable[];
+  readonly replicaSets: readonly Owned[];
+  readonly pods: readonly Pod[];
+  readonly horizontalPodAutoscalers: readonly Autoscaler[];
+  readonly scaledObjects: readonly Autoscaler[];
+  readonly quotas: readonly ResourceQuota[] | undefined;
+  readonly nodes: readonly Node[] | undefined;
+}
+
+const MAX_PODS = 5_000;
+const MAX_CONTAINERS = 64;
+const MAX_WORKLOADS = 10_000;
+
+/** The cluster as every workload source describes it, sorted by namespace, kind and name. */
+export function workloadList(
+  objects: ClusterObjects,
+  configured: ConfiguredName,
+  nowMs: number,
+): WorkloadList {
+  const { nodes, quotas, scalables } = objects;
+  const names = serviceNames(scalables, configured);
+  const pods = podsByWorkload(objects.pods, objects.replicaSets, scalables);
+  const autoscalers = autoscalerByTarget(objects);
+  const workloads = scalables
+    .map((each) => ({ each, place: `${each.namespace}/${each.kind}/${each.name}` }))
+    .sort((a, b) => (a.place < b.place ? -1 : 1))
+    .slice(0, MAX_WORKLOADS)
+    .map(({ each }) =>
+      workload(each, names.get(each.uid)?.service ?? each.name, pods.get(each.uid) ?? [], autoscalers),
+    );
+  return {
+    schema: WORKLOADS_SCHEMA,
+    observedAtMs: nowMs,
+    workloads,
+    ...(nodes !== undefined && { nodes: nodes.map(({ ...node }) => withoutUndefined(node)) }),
+    ...(quotas !== undefined && {
+      quotas: quotas
+        .filter(({ isScoped }) => !isScoped)
+        .map(({ namespace, name, hard, used }) => ({ namespace, name, hard, used })),
+    }),
+  };
+}
+
+const targetKey = ({ namespace, target }: Autoscaler): string => `${target.kind}/${namespace}/${target.name}`;
+
+/** A ScaledObject goes before the HPA it made: only it knows of zero replicas. */
+function autoscalerByTarget({
+  horizontalPodAutoscalers,
+  scaledObjects,
+}: ClusterObjects): ReadonlyMap<string, Autoscaler> {
+  return new Map(
+    [...horizontalPodAutoscalers, ...scaledObjects].map((autoscaler) => [targetKey(autoscaler), autoscaler]),
+  );
+}
+
+function workload(
+  { kind, namespace, name, replicasReady, replicasWanted }: Scalable,
+  service: string,
+  pods: readonly Pod[],
+  autoscalers: ReadonlyMap<string, Autoscaler>,
+): Workload {
+  const autoscaler = autoscalers.get(`${kind}/${namespace}/${name}`);
+  const scheduled = pods.filter(({ node }) => node !== undefined);
+  return {
+    namespace,
+    kind,
+    name,
+    service,
+    replicasWanted,
+    replicasReady,
+    ...(autoscaler !== undefined && {
+      minReplicas: autoscaler.minReplicas,
+      maxReplicas: autoscaler.maxReplicas,
+    }),
+    podsUnscheduled: pods.length - scheduled.length,
+    pods: scheduled.slice(0, MAX_PODS).map((pod) => workloadPod(pod)),
+  };
+}
+
+function workloadPod(pod: Pod): WorkloadPod {
+  const started = pod.containers.flatMap(({ isSidecar, startedAtMs }) =>
+    isSidecar || startedAtMs === undefined ? [] : [startedAtMs],
+  );
+  return {
+    uid: pod.uid,
+    name: pod.name,
+    node: pod.node ?? "",
+    ready: pod.isReady,
+    ...(started.length > 0 && { startedAtMs: Math.max(...started) }),
+    ...(pod.createdAtMs !== undefined && { createdAtMs: pod.createdAtMs }),
+    ...(pod.readyAtMs !== undefined && { readyAtMs: pod.readyAtMs }),
+    containers: pod.containers.slice(0, MAX_CONTAINERS).flatMap((each) => workloadContainer(each)),
+  };
+}
+
+/** A container that does not run yet has no id, and nothing is known of it. */
+function workloadContainer({ id, name, limits, requests }: PodContainer): WorkloadPod["containers"] {
+  if (id === undefined) return [];
+  const { cpuCores, memoryBytes } = limits;
+  return [
+    {
+      id,
+      name,
+      ...(requests.cpuCores !== undefined && { cpuRequestCores: requests.cpuCores }),
+      ...(requests.memoryBytes !== undefined && { memoryRequestBytes: requests.memoryBytes }),
+      // A limit of zero is no limit.
+      ...(cpuCores !== undefined && cpuCores > 0 && { cpuLimitCores: cpuCores }),
+      ...(memoryBytes !== undefined && memoryBytes > 0 && { memoryLimitBytes: memoryBytes }),
+    },
+  ];
+}
+
+function withoutUndefined<Value extends object>(value: Value): Value {
+  return Object.fromEntries(Object.entries(value).filter(([, part]) => part !== undefined)) as Value;
+}

@@ -1,0 +1,3 @@
+import { createLog } from "@tradewind/core/log.ts";
+
+export const silentLog = createLog("test", "silent");

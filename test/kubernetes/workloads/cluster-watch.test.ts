@@ -1,0 +1,265 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import { systemClock } from "@tradewind/core/clock.ts";
+import { WorkloadList } from "@tradewind/core/contract/workload.ts";
+import { ApiClient } from "@tradewind/kubernetes/client/client.ts";
+import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
+import { ClusterWatch } from "@tradewind/kubernetes/workloads/cluster-watch.ts";
+import type { ClusterWatchOptions } from "@tradewind/kubernetes/workloads/cluster-watch.ts";
+import { rulesFor } from "@tradewind/kubernetes/rbac/table.ts";
+import { waitUntil } from "../../wait-until.ts";
+import { deployment, pod, podOf, replicaSet } from "../cluster-objects.ts";
+import { FakeApiServer } from "../fake-api-server.ts";
+import { silentLog } from "../silent-log.ts";
+
+const TIMINGS = { backoff: { firstMs: 5, maxMs: 20 }, absentMs: 50 };
+
+async function cluster(options: Partial<ClusterWatchOptions> = {}) {
+  const fake = await FakeApiServer.start();
+  fake.addUser("scaler", "scaler-token", [
+    { namespace: "shop", rules: rulesFor("scaler", "watched", ["workloads"]) },
+    { rules: rulesFor("scaler", "cluster", ["nodes"]) },
+  ]);
+  const client = new ApiClient(fake.connection("scaler-token"), { retryDelays: TIMINGS.backoff });
+  const watch = new ClusterWatch({
+    client,
+    namespaces: ["shop"],
+    capacity: true,
+    log: silentLog,
+    clock: systemClock,
+    timings: TIMINGS,
+    ...options,
+  });
+  onTestFinished(async () => {
+    await watch.stop();
+    await client.close();
+  });
+  const list = () => watch.workloads(() => undefined, 60_000);
+  return { fake, watch, list };
+}
+
+function fill(fake: FakeApiServer): void {
+  fake.put(
+    RESOURCES.deployments,
+    deployment("cart", { replicas: 3, requests: { cpu: "250m", memory: "128Mi" } }),
+  );
+  fake.put(RESOURCES.replicaSets, replicaSet("cart-abc12", "cart"));
+  const sizes = { requests: { cpu: "250m", memory: "128Mi" }, limits: { memory: "256Mi" } };
+  fake.put(
+    RESOURCES.pods,
+    podOf("cart", 0, { ...sizes, sidecar: "proxy", startedAt: "2026-01-02T03:05:00Z" }),
+  );
+  fake.put(RESOURCES.pods, podOf("cart", 1, { ...sizes, ready: false }));
+  fake.put(RESOURCES.pods, podOf("cart", 2, { ...sizes, node: "", phase: "Pending", ready: false }));
+  fake.put(RESOURCES.pods, podOf("cart", 3, { ...sizes, phase: "Failed", ready: false }));
+  fake.put(RESOURCES.pods, pod("debug"));
+  fake.put(RESOURCES.pods, pod("cart-else", { namespace: "other" }));
+}
+
+describe("the workloads of a cluster", () => {
+  it("come with their pods, containers, sizes and starts", async () => {
+    const { fake, watch, list } = await cluster();
+    fill(fake);
+    watch.start();
+    await waitUntil(() => list() !== undefined);
+    const { workloads } = WorkloadList.parse(list());
+    expect(workloads).toEqual([
+      {
+        namespace: "shop",
+        kind: "Deployment",
+        name: "cart",
+        service: "cart",
+        replicasWanted: 3,
+        replicasReady: 3,
+        podsUnscheduled: 1,
+        pods: [
+          {
+            uid: "pod-cart-abc12-0",
+            name: "cart-abc12-0",
+            node: "node-1",
+            ready: true,
+            startedAtMs: Date.parse("2026-01-02T03:05:00Z"),
+            createdAtMs: Date.parse("2026-01-02T03:04:00Z"),
+            readyAtMs: Date.parse("2026-01-02T03:04:09Z"),
+            containers: [
+              {
+                id: "containerd://cart-abc12-0-main",
+                name: "main",
+                cpuRequestCores: 0.25,
+                memoryRequestBytes: 128 * 2 ** 20,
+                memoryLimitBytes: 256 * 2 ** 20,
+              },
+              { id: "containerd://cart-abc12-0-proxy", name: "proxy", cpuRequestCores: 0.01 },
+            ],
+          },
+          expect.objectContaining({ name: "cart-abc12-1", ready: false }),
+        ],
+      },
+    ]);
+    expect(fake.refused).toEqual([]);
+  });
+
+  it("come with what bounds them: autoscalers, zero included, quotas and nodes", async () => {
+    const { fake, watch, list } = await cluster();
+    fill(fake);
+    fake.put(RESOURCES.deployments, deployment("web"));
+    const target = (name: string) => ({
+      scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name },
+    });
+    fake.put(RESOURCES.horizontalPodAutoscalers, {
+      metadata: { name: "keda-hpa-cart", namespace: "shop" },
+      spec: { ...target("cart"), minReplicas: 1, maxReplicas: 9 },
+    });
+    fake.put(RESOURCES.scaledObjects, {
+      metadata: { name: "cart", namespace: "shop" },
+      spec: { scaleTargetRef: { name: "cart" }, minReplicaCount: 0, maxReplicaCount: 9, triggers: [] },
+    });
+    fake.put(RESOURCES.horizontalPodAutoscalers, {
+      metadata: { name: "web", namespace: "shop" },
+      spec: { ...target("web"), minReplicas: 2, maxReplicas: 5 },
+    });
+    fake.put(RESOURCES.resourceQuotas, {
+      metadata: { name: "all", namespace: "shop" },
+      status: {
+        hard: { "requests.cpu": "10", pods: "40", "count/secrets": "5" },
+        used: { "requests.cpu": "4500m", pods: "12" },
+      },
+    });
+    fake.put(RESOURCES.resourceQuotas, {
+      metadata: { name: "low-priority", namespace: "shop" },
+      spec: { scopes: ["BestEffort"] },
+      status: { hard: { pods: "1" }, used: { pods: "0" } },
+    });
+    const ready = [{ type: "Ready", status: "True" }];
+    fake.put(RESOURCES.nodes, {
+      metadata: { name: "node-1" },
+      status: { allocatable: { cpu: "3920m", memory: "15Gi", pods: "110" }, conditions: ready },
+    });
+    fake.put(RESOURCES.nodes, {
+      metadata: { name: "node-2" },
+      spec: { unschedulable: true },
+      status: { conditions: ready },
+    });
+    watch.start();
+    await waitUntil(
+      () =>
+        list()?.nodes !== undefined &&
+        list()?.quotas !== undefined &&
+        list()?.workloads[0]?.minReplicas === 0,
+    );
+    const { nodes, quotas, workloads } = WorkloadList.parse(list());
+    expect(
+      workloads.map(({ name, minReplicas, maxReplicas }) => ({ name, minReplicas, maxReplicas })),
+    ).toEqual([
+      { name: "cart", minReplicas: 0, maxReplicas: 9 },
+      { name: "web", minReplicas: 2, maxReplicas: 5 },
+    ]);
+    expect(quotas).toEqual([
+      {
+        namespace: "shop",
+        name: "all",
+        hard: { cpuRequestCores: 10, pods: 40 },
+        used: { cpuRequestCores: 4.5, pods: 12 },
+      },
+    ]);
+    expect(nodes).toEqual([
+      { name: "node-1", schedulable: true, cpuCores: 3.92, memoryBytes: 15 * 2 ** 30, pods: 110 },
+      { name: "node-2", schedulable: false },
+    ]);
+  });
+
+  it("follow every change", async () => {
+    const { fake, watch, list } = await cluster();
+    fill(fake);
+    watch.start();
+    const cart = () => list()?.workloads.find(({ name }) => name === "cart");
+    await waitUntil(() => cart()?.pods.length === 2);
+    fake.put(RESOURCES.pods, podOf("cart", 1, { ready: true }));
+    await waitUntil(() => cart()?.pods[1]?.ready === true);
+    fake.remove(RESOURCES.pods, "shop", "cart-abc12-0");
+    await waitUntil(() => cart()?.pods.length === 1);
+    fake.put(RESOURCES.statefulSets, deployment("db", { uid: "statefulset-db" }));
+    fake.put(
+      RESOURCES.pods,
+      pod("db-0", { owner: { kind: "StatefulSet", name: "db", uid: "statefulset-db" } }),
+    );
+    await waitUntil(() => list()?.workloads.find(({ kind }) => kind === "StatefulSet")?.pods.length === 1);
+    fake.remove(RESOURCES.deployments, "shop", "cart");
+    await waitUntil(() => cart() === undefined);
+  });
+
+  it("count a pod to its Deployment before its ReplicaSet is known", async () => {
+    const { fake, watch, list } = await cluster();
+    fake.put(RESOURCES.deployments, deployment("cart-service"));
+    fake.put(RESOURCES.pods, podOf("cart-service", 0));
+    watch.start();
+    await waitUntil(() => list()?.workloads[0]?.pods.length === 1);
+  });
+
+  it("read of ReplicaSets nothing but metadata", async () => {
+    const { fake, watch, list } = await cluster();
+    fill(fake);
+    watch.start();
+    await waitUntil(() => list() !== undefined);
+    const { replicaSets } = watch.objects();
+    expect(replicaSets).toEqual([
+      expect.objectContaining({
+        name: "cart-abc12",
+        owner: { kind: "Deployment", name: "cart", uid: "deployment-cart" },
+      }),
+    ]);
+  });
+
+  it("do without KEDA, quotas and nodes where these are not installed or not allowed", async () => {
+    const { fake, watch, list } = await cluster();
+    fake.uninstall(RESOURCES.scaledObjects);
+    fake.addUser("scaler", "scaler-token", [
+      {
+        namespace: "shop",
+        rules: rulesFor("scaler", "watched", ["workloads"]).filter(
+          ({ resources }) => resources[0] !== "resourcequotas",
+        ),
+      },
+    ]);
+    fill(fake);
+    watch.start();
+    await waitUntil(
+      () =>
+        list() !== undefined &&
+        watch.health().every(({ absent, problem, synced }) => absent || synced || problem !== undefined),
+    );
+    expect(list()).toMatchObject({ workloads: [{ name: "cart" }] });
+    expect(list()).not.toHaveProperty("nodes");
+    const problems = watch.health().filter(({ problem }) => problem !== undefined);
+    expect(problems.map(({ resource }) => resource).sort()).toEqual(["nodes", "resourcequotas"]);
+    fake.install(RESOURCES.scaledObjects);
+    fake.put(RESOURCES.scaledObjects, {
+      metadata: { name: "cart", namespace: "shop" },
+      spec: { scaleTargetRef: { name: "cart" }, maxReplicaCount: 7 },
+    });
+    await waitUntil(() => list()?.workloads[0]?.maxReplicas === 7);
+  });
+
+  it("are unknown while nobody could read the pods, and once what was read is too old", async () => {
+    const { fake, watch } = await cluster();
+    fill(fake);
+    let down = true;
+    fake.fault((call, response) => {
+      if (!down || call.resource !== "pods") return false;
+      response.destroy();
+      return true;
+    });
+    watch.start();
+    await waitUntil(() =>
+      watch.health().some(({ resource, synced }) => resource === "deployments" && synced),
+    );
+    expect(watch.workloads(() => undefined, 60_000)).toBeUndefined();
+    down = false;
+    await waitUntil(() => watch.workloads(() => undefined, 60_000) !== undefined);
+    down = true;
+    fake.dropWatches();
+    await waitUntil(() => watch.workloads(() => undefined, 50) === undefined);
+    expect(watch.workloads(() => undefined, 60_000)?.workloads).toHaveLength(1);
+    down = false;
+    await waitUntil(() => watch.workloads(() => undefined, 50) !== undefined);
+  });
+});
