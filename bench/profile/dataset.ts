@@ -4,9 +4,8 @@ import type { TrainingRow } from "@tradewind/predictor/training/rows.ts";
 export interface ServiceRows {
   readonly service: string;
   readonly priorWeight: number;
-  readonly train: readonly TrainingRow[];
-  /** Held back from training: stops it, calibrates intervals, and tunes every rival. */
-  readonly stop: readonly TrainingRow[];
+  /** What may be learnt from, dealt out so that neighbours stay together; the first fold tunes the rivals. */
+  readonly folds: readonly (readonly TrainingRow[])[];
   /** Oldest first. */
   readonly test: readonly TrainingRow[];
   /** Median latency of the calmer half of the rows by load, seconds: twice this is the knee. */
@@ -23,4 +22,15 @@ export interface Dataset {
   readonly inTime: boolean;
   /** Rows above this latency are scored apart as well. */
   readonly alsoAboveSeconds?: number;
+}
+
+/** Deals rows out to folds by a number each; empty folds are left out. */
+export function dealt<T extends TrainingRow>(
+  rows: readonly T[],
+  count: number,
+  place: (row: T) => number,
+): T[][] {
+  const folds = Array.from({ length: count }, (): T[] => []);
+  for (const row of rows) folds[place(row) % count]?.push(row);
+  return folds.filter((fold) => fold.length > 0);
 }

@@ -2,7 +2,7 @@ import { seededRng } from "@tradewind/core/rng.ts";
 import { ALL_ON } from "@tradewind/predictor/profile/model.ts";
 import type { Switches } from "@tradewind/predictor/profile/model.ts";
 import { TrainedProfile } from "@tradewind/predictor/profile/trained-profile.ts";
-import { TRAIN_DEFAULTS, trainProfile } from "@tradewind/predictor/training/train-profile.ts";
+import { settingsFor, trainProfile } from "@tradewind/predictor/training/train-profile.ts";
 import type { TrainSettings } from "@tradewind/predictor/training/train-profile.ts";
 import type { Dataset, ServiceRows } from "./dataset.ts";
 import { plain } from "./rivals/plain.ts";
@@ -40,17 +40,13 @@ export interface MeasureOptions {
   readonly quick: boolean;
 }
 
-/** Small data need more passes for the same number of steps. */
-export function settingsFor(rows: number, quick: boolean): TrainSettings {
-  const batchRows = Math.min(256, Math.max(32, Math.ceil(rows / 8)));
-  const stepsPerEpoch = Math.max(1, Math.ceil(rows / batchRows));
-  const maxEpochs = quick ? 8 : Math.max(40, Math.ceil(900 / stepsPerEpoch));
-  const size = quick ? { members: 1, spareMembers: 0 } : {};
-  return { ...TRAIN_DEFAULTS, ...size, batchRows, maxEpochs, patience: Math.ceil(maxEpochs / 3) };
+function settings(rows: number, quick: boolean): TrainSettings {
+  const full = settingsFor(rows);
+  return quick ? { ...full, maxEpochs: 8, members: 1, spareMembers: 0 } : full;
 }
 
 function train(service: ServiceRows, switches: Switches, options: MeasureOptions): TrainedProfile {
-  const { train: rows, stop, priorWeight } = service;
+  const { folds, priorWeight } = service;
   const request = {
     namespace: "bench",
     service: service.service,
@@ -58,29 +54,31 @@ function train(service: ServiceRows, switches: Switches, options: MeasureOptions
     percentile: 0.95,
     nowMs: 0,
     priorWeight,
-    sets: { train: rows, stop, later: stop },
+    sets: { folds, later: [] },
   };
-  const settings = { ...settingsFor(rows.length, options.quick), switches };
-  return new TrainedProfile(trainProfile(request, settings, seededRng(options.seed)));
+  const chosen = { ...settings(folds.flat().length, options.quick), switches };
+  return new TrainedProfile(trainProfile(request, chosen, seededRng(options.seed)));
 }
 
 function measureService(service: ServiceRows, inTime: boolean, options: MeasureOptions): ServiceResult {
-  const { train: rows, stop, test } = service;
+  const { folds, test } = service;
+  const [stop = [], ...others] = folds;
+  const learnt = { train: others.flat(), stop };
   const startedMs = performance.now();
   const ours = train(service, SWITCHES.ours, options);
   const trainSeconds = (performance.now() - startedMs) / 1e3;
   const values = (profile: TrainedProfile): number[] => test.map(({ input }) => profile.evaluate(input));
-  const budget = settingsFor(rows.length, options.quick);
+  const budget = settings(folds.flat().length, options.quick);
   return {
     predictions: {
       ours: values(ours),
       noPrior: values(train(service, SWITCHES.noPrior, options)),
       noMonotone: values(train(service, SWITCHES.noMonotone, options)),
-      plain: plain(rows, stop, budget, seededRng(options.seed))(test),
-      linear: linear(rows, stop)(test),
-      piecewise: piecewise(rows, stop)(test),
-      boosted: boosted(rows, stop)(test),
-      naive: naive(rows)(test),
+      plain: plain(learnt, budget, seededRng(options.seed))(test),
+      linear: linear(learnt)(test),
+      piecewise: piecewise(learnt)(test),
+      boosted: boosted(learnt)(test),
+      naive: naive(folds.flat())(test),
     },
     signErrors: signErrors(ours, test),
     covered: covered(ours, test, inTime),

@@ -31,7 +31,7 @@ const Body = z.strictObject({
   baseSeconds: z.number().positive(),
   spans: z.array(z.strictObject({ low: Finite, high: Finite, neutral: Finite })),
   hidden: z.array(z.number().int().min(1).max(256)).min(1).max(8),
-  activation: z.enum(["mixed", "relu"]),
+  activation: z.enum(["tanh", "relu"]),
   members: z.array(z.string().max(LARGEST_MODEL_CHARACTERS)).min(1).max(16),
   interval: z.strictObject({ low: z.number().max(0), high: NonNegative }),
   errors: z.strictObject({ rows: NonNegative, meanAbsoluteRatio: NonNegative, coverage: Ratio }),

@@ -1,4 +1,4 @@
-import { layoutOf, unitKind } from "./shape.ts";
+import { layoutOf } from "./shape.ts";
 import type { LayerLayout, Layout, NetworkShape } from "./shape.ts";
 
 /** A trained network: its shape and its numbers, laid out as {@link layoutOf} says. */
@@ -6,8 +6,6 @@ export interface Network {
   readonly shape: NetworkShape;
   readonly parameters: Float64Array;
 }
-
-const LN2 = Math.LN2;
 
 /** ln(1 + eˣ) without overflow. */
 function softplus(x: number): number {
@@ -96,20 +94,10 @@ export class NetworkEvaluator {
       if (this.#relu) {
         values[j] = Math.max(x, 0);
         slopes[j] = x > 0 ? 1 : 0;
-        continue;
-      }
-      const kind = unitKind(j);
-      if (kind === 2) {
+      } else {
         const y = Math.tanh(x);
         values[j] = y;
         slopes[j] = 1 - y * y;
-      } else {
-        const mirrored = kind === 0 ? x : -x;
-        // One exponential for softplus and its slope.
-        const e = Math.exp(-Math.abs(mirrored));
-        const y = Math.max(mirrored, 0) + Math.log(1 + e) - LN2;
-        values[j] = kind === 0 ? y : -y;
-        slopes[j] = (mirrored >= 0 ? 1 : e) / (1 + e);
       }
     }
   }

@@ -12,6 +12,8 @@ import { writeInputs } from "./window-inputs.ts";
 export class WorstContainer {
   /** Least confidence met since this was made, in [0, 1]. */
   leastConfidence = 1;
+  /** Confidence in the last evaluation, in [0, 1]. */
+  lastConfidence = 1;
   readonly #profile: LatencyProfile;
   readonly #containers: readonly Float64Array[];
   #worst: Float64Array | undefined;
@@ -87,7 +89,8 @@ export class WorstContainer {
   #evaluate(input: Float64Array, cpuCores: number, memoryBytes: number, load: number): number {
     this.#set(input, cpuCores, memoryBytes, load);
     const seconds = this.#profile.evaluate(input);
-    this.leastConfidence = Math.min(this.leastConfidence, confidence(this.#profile.verdict));
+    this.lastConfidence = confidence(this.#profile.verdict);
+    this.leastConfidence = Math.min(this.leastConfidence, this.lastConfidence);
     return seconds;
   }
 

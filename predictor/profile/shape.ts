@@ -1,8 +1,8 @@
 /** Direction in which the output may move with an input: +1 never falls, −1 never rises, 0 free. */
 export type Direction = -1 | 0 | 1;
 
-/** `mixed`: units take turns as convex, concave and saturating (see {@link UnitKind}); `relu`: rectified linear. */
-export type Activation = "mixed" | "relu";
+/** `tanh`: saturating units; `relu`: rectified linear, as in Grad. */
+export type Activation = "tanh" | "relu";
 
 /** Shape of one network: inputs, hidden layers, and two heads on the last hidden layer (centre, spread). */
 export interface NetworkShape {
@@ -48,9 +48,9 @@ export function layoutOf(shape: NetworkShape): Layout {
 /**
  * The sign every parameter is held to, 0 where it is free. First-layer weights take their input's direction, later ones
  * on the way to the centre are not negative; as every activation rises, the centre then moves in each input's direction
- * (Daniels and Velikova, "Monotone and partially monotone neural networks", 2010; the mix of convex, concave and
- * saturating units after Runje and Shankaranarayana, "Constrained monotonic neural networks", 2023). Biases, the spread
- * head and the first-layer weights of inputs with direction 0 are free.
+ * (Daniels and Velikova, "Monotone and partially monotone neural networks", 2010: with two or more hidden layers of
+ * saturating units such networks come as close as wanted to any monotone function). Biases, the spread head and the
+ * first-layer weights of inputs with direction 0 are free.
  */
 export function parameterSigns(
   shape: NetworkShape,
@@ -69,7 +69,3 @@ export function parameterSigns(
   signs[layout.baseWeight] = 1;
   return signs;
 }
-
-/** How unit `index` of a `mixed` layer bends: 0 convex (softplus), 1 concave (its mirror), 2 saturating (tanh). */
-export type UnitKind = 0 | 1 | 2;
-export const unitKind = (index: number): UnitKind => (index % 3) as UnitKind;

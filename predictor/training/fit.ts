@@ -44,6 +44,7 @@ export interface FitOptions {
 export interface Fitted {
   readonly parameters: Float64Array;
   readonly validationLoss: number;
+  /** Epoch the parameters are from. */
   readonly epochs: number;
 }
 
@@ -233,7 +234,6 @@ export function fitNetwork(train: FitRows, validation: FitRows, options: FitOpti
       }
     }
   } finally {
-    graph.dispose();
     tf.dispose([
       mask,
       stopRows.inputs,
@@ -244,5 +244,5 @@ export function fitNetwork(train: FitRows, validation: FitRows, options: FitOpti
       stopRows.weight,
     ]);
   }
-  return { parameters: best, validationLoss: bestLoss, epochs: epoch };
+  return { parameters: best, validationLoss: bestLoss, epochs: bestEpoch };
 }

@@ -1,5 +1,5 @@
 import * as tf from "@tensorflow/tfjs-core";
-import { layoutOf, unitKind } from "../profile/shape.ts";
+import { layoutOf } from "../profile/shape.ts";
 import type { LayerLayout, NetworkShape } from "../profile/shape.ts";
 
 /** The same network as predictor/profile/network.ts, in TensorFlow operations on one flat parameter vector. */
@@ -12,7 +12,6 @@ export interface Graph {
   heads(parameters: tf.Tensor1D, inputs: tf.Tensor2D): { centre: tf.Tensor1D; spread: tf.Tensor1D };
   stretchWeight(parameters: tf.Tensor1D): tf.Tensor1D;
   baseWeight(parameters: tf.Tensor1D): tf.Tensor1D;
-  dispose(): void;
 }
 
 /** Identity whose gradient is zero: what follows learns without moving what came before. */
@@ -24,13 +23,8 @@ export function held<T extends tf.Tensor>(x: T): T {
   return identity(x) as T;
 }
 
-function kindMask(width: number, kind: number): tf.Tensor1D {
-  return tf.tensor1d(Float32Array.from({ length: width }, (_, j) => (unitKind(j) === kind ? 1 : 0)));
-}
-
 export function buildGraph(shape: NetworkShape): Graph {
   const layout = layoutOf(shape);
-  const masks = shape.hidden.map((width) => [0, 1, 2].map((kind) => kindMask(width, kind)));
 
   const dense = (parameters: tf.Tensor1D, layer: LayerLayout, input: tf.Tensor2D): tf.Tensor2D => {
     const { from, to, weights, biases } = layer;
@@ -38,20 +32,13 @@ export function buildGraph(shape: NetworkShape): Graph {
     return tf.add(tf.matMul(input, kernel), tf.slice(parameters, biases, to));
   };
 
-  const activate = (values: tf.Tensor2D, depth: number): tf.Tensor2D => {
-    if (shape.activation === "relu") return tf.relu(values);
-    const [convex, concave, saturating] = masks[depth] as [tf.Tensor1D, tf.Tensor1D, tf.Tensor1D];
-    const up = tf.sub(tf.softplus(values), Math.LN2);
-    // ln(1 + e^-x) = ln(1 + e^x) - x
-    const down = tf.sub(values, up);
-    return tf.addN([tf.mul(up, convex), tf.mul(down, concave), tf.mul(tf.tanh(values), saturating)]);
-  };
+  const activate = (values: tf.Tensor2D): tf.Tensor2D =>
+    shape.activation === "relu" ? tf.relu(values) : tf.tanh(values);
 
   return {
     heads(parameters, inputs) {
       let current = inputs;
-      for (const [depth, layer] of layout.hidden.entries())
-        current = activate(dense(parameters, layer, current), depth);
+      for (const layer of layout.hidden) current = activate(dense(parameters, layer, current));
       const centre = tf.squeeze(dense(parameters, layout.centre, current), [1]) as tf.Tensor1D;
       const spread = tf.softplus(
         tf.squeeze(dense(parameters, layout.spread, held(current)), [1]),
@@ -60,6 +47,5 @@ export function buildGraph(shape: NetworkShape): Graph {
     },
     stretchWeight: (parameters) => tf.slice(parameters, layout.stretchWeight, 1),
     baseWeight: (parameters) => tf.slice(parameters, layout.baseWeight, 1),
-    dispose: () => tf.dispose(masks),
   };
 }

@@ -48,33 +48,30 @@ export function trainingData(windows: readonly Window[], percentile: TailPercent
   return { rows, priorWeight };
 }
 
-/** Rows by what they are for. No row serves twice. */
+/** Rows by what they are for. */
 export interface RowSets {
-  readonly train: readonly TrainingRow[];
-  /** Decides when to stop. */
-  readonly stop: readonly TrainingRow[];
-  /** Calibrates the interval and judges the result; later than all others. */
+  /** Each network trains on all folds but one, and stops by that one. No row is in two folds. */
+  readonly folds: readonly (readonly TrainingRow[])[];
+  /** Calibrates the interval and judges the result; later than all folds. */
   readonly later: readonly TrainingRow[];
 }
+
+export const FOLDS = 5;
 
 /** Length of the blocks of time that stay together, so that neighbours do not end up on both sides. */
 const BLOCK_MS = 10 * 60_000;
 
 /**
- * The last fifth of the rows is the later block; of what comes before, every fifth block of ten minutes decides when to
- * stop, so that all regimes the service went through are in both.
+ * The last fifth of the rows is the later block; what comes before is dealt out to five folds in blocks of ten minutes, so
+ * that all regimes the service went through are in each.
  * @param rows oldest first
  */
 export function splitByTime(rows: readonly TrainingRow[]): RowSets {
   const cut = Math.floor(rows.length * 0.8);
-  const train: TrainingRow[] = [];
-  const stop: TrainingRow[] = [];
   const start = rows[0]?.atMs ?? 0;
   const span = (rows[cut]?.atMs ?? start) - start;
-  const blockMs = Math.min(BLOCK_MS, Math.max(1, span / 15));
-  for (const row of rows.slice(0, cut)) {
-    const block = Math.floor((row.atMs - start) / blockMs);
-    (block % 5 === 2 ? stop : train).push(row);
-  }
-  return { train, stop, later: rows.slice(cut) };
+  const blockMs = Math.min(BLOCK_MS, Math.max(1, span / (3 * FOLDS)));
+  const folds: TrainingRow[][] = Array.from({ length: FOLDS }, () => []);
+  for (const row of rows.slice(0, cut)) folds[Math.floor((row.atMs - start) / blockMs) % FOLDS]?.push(row);
+  return { folds: folds.filter((fold) => fold.length > 0), later: rows.slice(cut) };
 }

@@ -13,14 +13,14 @@ import {
 } from "../profile/inputs.ts";
 import { calibrate } from "../profile/interval.ts";
 import type { LatencyProfile } from "../profile/latency-profile.ts";
-import type { ModelErrors, ProfileModel, Span, Switches } from "../profile/model.ts";
+import type { IntervalScale, ModelErrors, ProfileModel, Span, Switches } from "../profile/model.ts";
 import { ALL_ON, shapeOf } from "../profile/model.ts";
 import { median } from "../profile/order-statistics.ts";
 import { stretch, utilisation } from "../profile/prior.ts";
 import { layoutOf } from "../profile/shape.ts";
 import { TrainedProfile } from "../profile/trained-profile.ts";
 import { fitNetwork } from "./fit.ts";
-import type { FitRows, Fitted } from "./fit.ts";
+import type { FitOptions, FitRows } from "./fit.ts";
 import type { RowSets, TrainingRow } from "./rows.ts";
 
 export interface TrainSettings {
@@ -29,7 +29,7 @@ export interface TrainSettings {
   readonly hidden: readonly number[];
   /** Networks averaged. */
   readonly members: number;
-  /** Networks trained in excess, of which the worst on the stop rows are dropped. */
+  /** Networks trained in excess, of which the worst are dropped. */
   readonly spareMembers: number;
   readonly learningRate: number;
   readonly batchRows: number;
@@ -43,7 +43,7 @@ export const TRAIN_DEFAULTS: TrainSettings = {
   hidden: [16, 16, 8],
   members: 3,
   spareMembers: 1,
-  learningRate: 0.01,
+  learningRate: 0.02,
   batchRows: 256,
   maxEpochs: 60,
   patience: 15,
@@ -54,7 +54,7 @@ export const TRAIN_DEFAULTS: TrainSettings = {
 const BASE_WEIGHT_START = 0.7;
 
 /** Members worse than the best by more than this factor have got stuck and would spoil the mean. */
-const TOLERABLE_MEMBER_LOSS = 1.15;
+const TOLERABLE_MEMBER_ERROR = 1.15;
 
 /** Steps that a training takes at least, small data or large. */
 const LEAST_STEPS = 900;
@@ -186,7 +186,7 @@ function sameKind(
 ): model is ProfileModel {
   return (
     model !== undefined &&
-    model.activation === "mixed" &&
+    model.activation === "tanh" &&
     model.spans.length === spans.length &&
     model.hidden.join() === settings.hidden.join() &&
     model.switches.monotone === settings.switches.monotone
@@ -194,14 +194,15 @@ function sameKind(
 }
 
 /**
- * Parameters of a model in the spans of another: the first layer is stretched and shifted so that the network computes the
- * same function of the inputs before normalisation.
+ * Parameters of a model in the frame of another: the first layer is stretched and shifted and the last bias moved, so that
+ * the same inputs before normalisation give the same latency.
  */
-function rebased(model: ProfileModel, parameters: Float64Array, spans: readonly Span[]): Float64Array {
+function rebased(model: ProfileModel, parameters: Float64Array, frame: Frame): Float64Array {
   const moved = parameters.slice();
-  const [first] = layoutOf(shapeOf(model)).hidden;
+  const { hidden, centre, baseWeight } = layoutOf(shapeOf(model));
+  const [first] = hidden;
   if (first === undefined) return moved;
-  for (const [i, to] of spans.entries()) {
+  for (const [i, to] of frame.spans.entries()) {
     const from = model.spans[i];
     if (from === undefined || from.high <= from.low || to.high <= to.low) continue;
     const width = from.high - from.low;
@@ -212,16 +213,14 @@ function rebased(model: ProfileModel, parameters: Float64Array, spans: readonly 
       moved[first.biases + j] = (moved[first.biases + j] ?? 0) + (weight * (to.low - from.low)) / width;
     }
   }
+  const shift = Math.log(model.baseSeconds / frame.baseSeconds) * (1 - (parameters[baseWeight] ?? 0));
+  moved[centre.biases] = (moved[centre.biases] ?? 0) + shift;
   return moved;
 }
 
-function initialFrom(
-  warm: ProfileModel | undefined,
-  m: number,
-  spans: readonly Span[],
-): Float64Array | undefined {
+function initialFrom(warm: ProfileModel | undefined, m: number, frame: Frame): Float64Array | undefined {
   const parameters = warm?.members[m];
-  return warm === undefined || parameters === undefined ? undefined : rebased(warm, parameters, spans);
+  return warm === undefined || parameters === undefined ? undefined : rebased(warm, parameters, frame);
 }
 
 /** Every other later row calibrates, the rest judge. */
@@ -229,35 +228,67 @@ function halves<T>(rows: readonly T[]): { even: T[]; odd: T[] } {
   return { even: rows.filter((_, i) => i % 2 === 0), odd: rows.filter((_, i) => i % 2 === 1) };
 }
 
+function checked({ service, sets }: TrainRequest): TrainingRow[] {
+  const rows = sets.folds.flat();
+  if (rows.length < LEAST_TRAINING_ROWS) {
+    throw new RangeError(`${service}: ${rows.length} rows to train on, needs ${LEAST_TRAINING_ROWS}`);
+  }
+  for (const { input, latencySeconds } of [...rows, ...sets.later]) {
+    if (!(latencySeconds > 0) || !Number.isFinite(latencySeconds) || input.length !== INPUT_COUNT) {
+      throw new RangeError(`${service}: a row of ${input.length} inputs and ${latencySeconds} s`);
+    }
+  }
+  return rows;
+}
+
+/** One network and the fold that it did not train on. */
+interface Member {
+  readonly parameters: Float64Array;
+  readonly fold: number;
+}
+
+/** Mean |ln measured − ln predicted|. */
+const logError = (profile: TrainedProfile, rows: readonly TrainingRow[]): number =>
+  rows.reduce(
+    (sum, { input, latencySeconds }) => sum + Math.abs(Math.log(latencySeconds / profile.evaluate(input))),
+    0,
+  ) / rows.length;
+
+/** The best members on all rows, without those that got stuck. */
+function chosenMembers(
+  members: readonly Member[],
+  alone: (member: Member) => TrainedProfile,
+  rows: readonly TrainingRow[],
+  most: number,
+): Member[] {
+  const judged = members.map((member) => ({ member, error: logError(alone(member), rows) }));
+  judged.sort((a, b) => a.error - b.error);
+  const tolerable = TOLERABLE_MEMBER_ERROR * (judged[0]?.error ?? 0);
+  return judged
+    .slice(0, most)
+    .filter(({ error }) => error <= tolerable)
+    .map(({ member }) => member);
+}
+
 /**
- * Trains one profile: the best `members` of `members + spareMembers` networks on the stop rows, the interval calibrated on
- * half of the later block and the errors measured on the other half.
+ * Trains one profile: `members + spareMembers` networks, each on all folds but one, of which the best stay. The interval is
+ * calibrated on half of the later block and the errors are measured on the other half; without a later block the interval
+ * is calibrated on the folds that each network has not seen.
  * @throws RangeError with fewer than {@link LEAST_TRAINING_ROWS} training rows or a row that is not finite and positive
  */
 export function trainProfile(request: TrainRequest, settings: TrainSettings, rng: Rng): ProfileModel {
-  const { train, later } = request.sets;
-  if (train.length < LEAST_TRAINING_ROWS) {
-    throw new RangeError(
-      `${request.service}: ${train.length} rows to train on, needs ${LEAST_TRAINING_ROWS}`,
-    );
-  }
-  for (const { input, latencySeconds } of [...train, ...request.sets.stop, ...later]) {
-    if (!(latencySeconds > 0) || !Number.isFinite(latencySeconds) || input.length !== INPUT_COUNT) {
-      throw new RangeError(`${request.service}: a row of ${input.length} inputs and ${latencySeconds} s`);
-    }
-  }
-  const stop = request.sets.stop.length === 0 ? train : request.sets.stop;
-  const frame = frameOf(train, settings.switches, request.priorWeight);
-  const rows = fitRows(train, frame);
-  const stopRows = fitRows(stop, frame);
+  const rows = checked(request);
+  const { folds, later } = request.sets;
+  const frame = frameOf(rows, settings.switches, request.priorWeight);
   const warm = sameKind(request.warmStart, settings, frame.spans) ? request.warmStart : undefined;
-  const fitted: Fitted[] = [];
-  for (let m = 0; m < settings.members + settings.spareMembers; m += 1) {
-    const options = {
-      shape: { inputs: frame.spans.length, hidden: settings.hidden, activation: "mixed" as const },
+  const members = Array.from({ length: settings.members + settings.spareMembers }, (_, m): Member => {
+    const fold = m % folds.length;
+    const seen = folds.length === 1 ? rows : folds.flatMap((each, i) => (i === fold ? [] : each));
+    const options: FitOptions = {
+      shape: { inputs: frame.spans.length, hidden: settings.hidden, activation: "tanh" },
       directions: NETWORK_DIRECTIONS,
       monotone: settings.switches.monotone,
-      loss: "absolute" as const,
+      loss: "absolute",
       learningRate: settings.learningRate,
       batchRows: settings.batchRows,
       maxEpochs: settings.maxEpochs,
@@ -266,31 +297,38 @@ export function trainProfile(request: TrainRequest, settings: TrainSettings, rng
       decay: settings.decay,
       stretchWeight: frame.priorWeight,
       baseWeight: settings.switches.prior ? BASE_WEIGHT_START : 0,
-      initial: initialFrom(warm, m, frame.spans),
+      initial: initialFrom(warm, m, frame),
     };
-    fitted.push(fitNetwork(rows, stopRows, options, rng));
-  }
-  fitted.sort((a, b) => a.validationLoss - b.validationLoss);
-  const tolerable = TOLERABLE_MEMBER_LOSS * (fitted[0]?.validationLoss ?? 0);
-  const chosen = fitted
-    .slice(0, settings.members)
-    .filter(({ validationLoss }) => validationLoss <= tolerable);
-  const { even, odd } = halves(later.length === 0 ? stop : later);
-  const model: ProfileModel = {
+    const { parameters } = fitNetwork(
+      fitRows(seen, frame),
+      fitRows(folds[fold] ?? rows, frame),
+      options,
+      rng,
+    );
+    return { parameters: Float64Array.from(parameters, Math.fround), fold };
+  });
+  const modelOf = (chosen: readonly Member[], interval: IntervalScale): ProfileModel => ({
     ...frame,
     namespace: request.namespace,
     service: request.service,
     version: request.version,
     percentile: request.percentile,
     trainedAtMs: request.nowMs,
-    trainingRows: train.length,
+    trainingRows: rows.length,
     hidden: settings.hidden,
-    activation: "mixed",
-    members: chosen.map(({ parameters }) => Float64Array.from(parameters, Math.fround)),
-    interval: { low: -1, high: 1 },
+    activation: "tanh",
+    members: chosen.map(({ parameters }) => parameters),
+    interval,
     errors: { rows: 0, meanAbsoluteRatio: 0, coverage: 0 },
-  };
-  const interval = calibrate(scoresOf(new TrainedProfile(model), even));
-  const calibrated = { ...model, interval };
-  return { ...calibrated, errors: errorsOf(new TrainedProfile(calibrated), odd) };
+  });
+  const unscaled = { low: -1, high: 1 };
+  const alone = (member: Member): TrainedProfile => new TrainedProfile(modelOf([member], unscaled));
+  const chosen = chosenMembers(members, alone, rows, settings.members);
+  const { even, odd } = halves(later);
+  const scores =
+    later.length === 0
+      ? chosen.flatMap((member) => scoresOf(alone(member), folds[member.fold] ?? []))
+      : scoresOf(new TrainedProfile(modelOf(chosen, unscaled)), even);
+  const model = modelOf(chosen, calibrate(scores));
+  return { ...model, errors: errorsOf(new TrainedProfile(model), odd) };
 }

@@ -42,13 +42,14 @@ function currentRatio(job: TrainingJob, later: readonly TrainingRow[], candidate
 
 /**
  * Trains a service's profile from its windows and says whether it takes the place of what is in use: only when its error
- * on the later block, which trained neither, is smaller.
+ * on half of the later block, which trained neither, is smaller.
  */
 export function trainService(job: TrainingJob, rng: Rng): TrainingOutcome {
   const { rows, priorWeight } = trainingData(job.windows, job.percentile);
   const sets = splitByTime(rows);
-  if (sets.train.length < LEAST_TRAINING_ROWS || sets.later.length === 0) {
-    return { kind: "too-few-rows", rows: rows.length, needed: Math.ceil(LEAST_TRAINING_ROWS / 0.64) };
+  const seen = sets.folds.reduce((sum, fold) => sum + fold.length, 0);
+  if (seen < LEAST_TRAINING_ROWS || sets.later.length === 0) {
+    return { kind: "too-few-rows", rows: rows.length, needed: Math.ceil(LEAST_TRAINING_ROWS / 0.8) };
   }
   const request = {
     namespace: job.namespace,
@@ -60,11 +61,7 @@ export function trainService(job: TrainingJob, rng: Rng): TrainingOutcome {
     sets,
     warmStart: job.current,
   };
-  const model = trainProfile(
-    request,
-    { ...settingsFor(sets.train.length), switches: job.switches, ...job.settings },
-    rng,
-  );
+  const model = trainProfile(request, { ...settingsFor(seen), switches: job.switches, ...job.settings }, rng);
   const current = currentRatio(job, sets.later, model);
   const candidate = model.errors.meanAbsoluteRatio;
   return isBetter(candidate, current)

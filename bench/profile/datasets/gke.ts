@@ -2,6 +2,7 @@ import { median } from "@tradewind/predictor/profile/order-statistics.ts";
 import { estimatePriorWeight } from "@tradewind/predictor/profile/prior-weight.ts";
 import { estimateState } from "@tradewind/predictor/profile/service-state.ts";
 import type { Observation, ServiceState } from "@tradewind/predictor/profile/service-state.ts";
+import { FOLDS } from "@tradewind/predictor/training/rows.ts";
 import type { TrainingRow } from "@tradewind/predictor/training/rows.ts";
 import { numberIn, readCsv } from "../csv.ts";
 import type { Dataset } from "../dataset.ts";
@@ -182,8 +183,6 @@ export function gkeDatasets(): Dataset[] {
               .map((point) => rowOf(point, stateAt(points, point, knowledge, priorWeight))),
           )
           .sort((a, b) => a.atMs - b.atMs);
-      // Every fifth pair of copy and level is held back whole.
-      const isStop = (point: SweepPoint, copy: number): boolean => (copy * 3 + point.level) % 5 === 0;
       datasets.push({
         name: "boutique-gke",
         split: knowledge === "level" ? split : `${split}-ahead`,
@@ -194,8 +193,10 @@ export function gkeDatasets(): Dataset[] {
           {
             service: "productcatalogservice",
             priorWeight,
-            train: rowsOf((point, copy) => !isTest(point) && !isStop(point, copy)),
-            stop: rowsOf((point, copy) => !isTest(point) && isStop(point, copy)),
+            // Copy and level stay together.
+            folds: Array.from({ length: FOLDS }, (_, fold) =>
+              rowsOf((point, copy) => !isTest(point) && (copy * 3 + point.level) % FOLDS === fold),
+            ),
             test: rowsOf((point) => isTest(point)),
             calmSeconds,
           },

@@ -1,6 +1,7 @@
 import { median } from "@tradewind/predictor/profile/order-statistics.ts";
 import type { TrainingRow } from "@tradewind/predictor/training/rows.ts";
 import { numberIn, readCsv } from "../csv.ts";
+import { dealt } from "../dataset.ts";
 import type { Dataset, ServiceRows } from "../dataset.ts";
 
 /** Fits below this in-sample accuracy are left out. */
@@ -52,13 +53,16 @@ function sample(row: Record<string, string>): Sampled[] {
 
 function serviceRows(service: string, rows: readonly Sampled[]): ServiceRows {
   const isTest = ({ cpu }: Sampled): boolean => Math.abs(cpu - 1.2) < 0.01;
-  const isStop = ({ cpu, memory }: Sampled): boolean => Math.round(cpu * 10 + memory / 800) % 4 === 1;
+  const configuration = ({ cpu, memory }: Sampled): number => Math.round(cpu / 0.4 + memory / 800);
   const middleLoad = median(rows.map(({ input }) => input[2] ?? 0));
   return {
     service,
     priorWeight: 1,
-    train: rows.filter((row) => !isTest(row) && !isStop(row)),
-    stop: rows.filter((row) => !isTest(row) && isStop(row)),
+    folds: dealt(
+      rows.filter((row) => !isTest(row)),
+      4,
+      configuration,
+    ),
     test: rows.filter(isTest),
     calmSeconds: median(
       rows.filter(({ input }) => (input[2] ?? 0) <= middleLoad).map(({ latencySeconds }) => latencySeconds),
@@ -76,7 +80,7 @@ export function hotelDatasets(): Dataset[] {
   }
   const services = [...groups]
     .map(([service, rows]) => serviceRows(service, rows))
-    .filter(({ train, stop, test }) => train.length >= 40 && stop.length > 0 && test.length > 0);
+    .filter(({ folds, test }) => folds.length > 1 && folds.flat().length >= 40 && test.length > 0);
   return [
     {
       name: "hotel-interference",

@@ -2,9 +2,10 @@ import { median } from "@tradewind/predictor/profile/order-statistics.ts";
 import { estimatePriorWeight } from "@tradewind/predictor/profile/prior-weight.ts";
 import { estimateState } from "@tradewind/predictor/profile/service-state.ts";
 import type { Observation } from "@tradewind/predictor/profile/service-state.ts";
-import { STATE_WINDOWS } from "@tradewind/predictor/training/rows.ts";
+import { FOLDS, STATE_WINDOWS } from "@tradewind/predictor/training/rows.ts";
 import type { TrainingRow } from "@tradewind/predictor/training/rows.ts";
 import { numberIn, readCsv } from "../csv.ts";
+import { dealt } from "../dataset.ts";
 import type { Dataset, ServiceRows } from "../dataset.ts";
 
 interface Minute {
@@ -68,13 +69,12 @@ function serviceRows(service: string, minutes: readonly Minute[]): ServiceRows {
     };
   });
   const middleLoad = median(seen.map(({ loadPerContainer }) => loadPerContainer));
-  const isStop = ({ atMs }: TrainingRow): boolean => Math.floor((atMs - TRAIN_FROM_MS) / 600_000) % 5 === 2;
+  const block = ({ atMs }: TrainingRow): number => Math.floor((atMs - TRAIN_FROM_MS) / 600_000);
   const before = rows.filter(({ atMs }) => atMs < TEST_FROM_MS);
   return {
     service,
     priorWeight,
-    train: before.filter((row) => !isStop(row)),
-    stop: before.filter(isStop),
+    folds: dealt(before, FOLDS, block),
     test: rows.filter(({ atMs }) => atMs >= TEST_FROM_MS),
     calmSeconds: median(
       seen

@@ -6,7 +6,7 @@ import { estimatePriorWeight } from "@tradewind/predictor/profile/prior-weight.t
 import { estimateState } from "@tradewind/predictor/profile/service-state.ts";
 import type { Observation } from "@tradewind/predictor/profile/service-state.ts";
 import { inputsOf, observationOf } from "@tradewind/predictor/profile/window-inputs.ts";
-import { STATE_WINDOWS } from "@tradewind/predictor/training/rows.ts";
+import { FOLDS, STATE_WINDOWS } from "@tradewind/predictor/training/rows.ts";
 import type { TrainingRow } from "@tradewind/predictor/training/rows.ts";
 import type { Dataset, ServiceRows } from "../dataset.ts";
 
@@ -63,7 +63,6 @@ function serviceRows(
   const cut = points[Math.floor(points.length * 0.7)]?.observation.atMs ?? 0;
   const isTest = (point: Point): boolean =>
     split === "time" ? point.observation.atMs >= cut : place(point) % SHARE_LEFT_OUT === 1;
-  const isStop = (point: Point): boolean => place(point) % SHARE_LEFT_OUT === 3;
   const seen = points.filter((point) => !isTest(point)).map(({ observation }) => observation);
   const priorWeight = estimatePriorWeight(seen);
   const rows = points.map((_, i) => rowOf(points, i, priorWeight));
@@ -77,8 +76,10 @@ function serviceRows(
   return {
     service,
     priorWeight,
-    train: rowsWhere((point) => !isTest(point) && !isStop(point)),
-    stop: rowsWhere((point) => !isTest(point) && isStop(point)),
+    // Windows of one setting stay together.
+    folds: Array.from({ length: FOLDS }, (_, fold) =>
+      rowsWhere((point) => !isTest(point) && place(point) % FOLDS === fold),
+    ).filter((fold) => fold.length > 0),
     test: rowsWhere(isTest),
     calmSeconds: median(calm.map(({ observation }) => observation.latencySeconds)),
   };
@@ -105,6 +106,6 @@ export function sweepDatasets(path: string): Dataset[] {
     inTime: true,
     services: [...groups]
       .map(([service, points]) => serviceRows(service, points, split))
-      .filter(({ train, stop, test }) => train.length >= 40 && stop.length > 0 && test.length > 0),
+      .filter(({ folds, test }) => folds.length > 1 && folds.flat().length >= 40 && test.length > 0),
   }));
 }

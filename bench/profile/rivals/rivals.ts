@@ -1,5 +1,4 @@
-import { quantile } from "@tradewind/predictor/profile/order-statistics.ts";
-import { median } from "@tradewind/predictor/profile/order-statistics.ts";
+import { median, quantile } from "@tradewind/predictor/profile/order-statistics.ts";
 import type { TrainingRow } from "@tradewind/predictor/training/rows.ts";
 import { BOOSTED_DEFAULTS, fitBoosted } from "./boosted.ts";
 import { columnsOf } from "./columns.ts";
@@ -20,13 +19,22 @@ export function meanAbsoluteRatio(predicted: readonly number[], rows: readonly T
   return errors.reduce((sum, error) => sum + error, 0) / Math.max(1, rows.length);
 }
 
-/** The candidate with the smallest error on the held-back rows: how every rival is tuned. */
-export function bestOn(stop: readonly TrainingRow[], candidates: readonly Predictor[]): Predictor {
-  const scored = candidates.map((predict) => ({ predict, error: meanAbsoluteRatio(predict(stop), stop) }));
+/** Rows to learn from and rows to tune by. */
+export interface Learnt {
+  readonly train: readonly TrainingRow[];
+  readonly stop: readonly TrainingRow[];
+}
+
+/** One way to fit; called again on all rows when it was the best. */
+export type Fit = (train: readonly TrainingRow[]) => Predictor;
+
+/** How every rival is tuned: the way to fit that errs least on the held-back rows, fitted once more on all rows. */
+export function tuned({ train, stop }: Learnt, fits: readonly Fit[]): Predictor {
+  const scored = fits.map((fit) => ({ fit, error: meanAbsoluteRatio(fit(train)(stop), stop) }));
   scored.sort((a, b) => a.error - b.error);
   const [best] = scored;
-  if (best === undefined) throw new RangeError("no candidate to choose from");
-  return best.predict;
+  if (best === undefined) throw new RangeError("nothing to choose from");
+  return best.fit([...train, ...stop]);
 }
 
 /** The training median for every row. */
@@ -35,91 +43,92 @@ export function naive(train: readonly TrainingRow[]): Predictor {
   return (rows) => rows.map(() => middle);
 }
 
+type Target = "latency" | "relative" | "logarithm";
+
+/** Weight of a row in least squares: 1/y² makes relative errors count. */
+const weightOf = (seconds: number, target: Target): number => (target === "relative" ? 1 / seconds ** 2 : 1);
+
+function fitPlane(
+  table: readonly (readonly number[])[],
+  seconds: readonly number[],
+  target: Target,
+): (row: readonly number[]) => number {
+  const isLog = target === "logarithm";
+  const plane = leastSquares(
+    table,
+    isLog ? seconds.map(Math.log) : seconds,
+    seconds.map((y) => weightOf(y, target)),
+  );
+  return (row) => Math.max(LEAST_SECONDS, isLog ? Math.exp(Math.min(10, plane(row))) : plane(row));
+}
+
+const TARGETS: readonly Target[] = ["latency", "relative", "logarithm"];
+const secondsOf = (rows: readonly TrainingRow[]): number[] =>
+  rows.map(({ latencySeconds }) => latencySeconds);
+
 /** One plane, on the latency (also weighted for relative errors) or on its logarithm. */
-export function linear(train: readonly TrainingRow[], stop: readonly TrainingRow[]): Predictor {
-  const seconds = train.map(({ latencySeconds }) => latencySeconds);
-  const candidates = COLUMN_SETS.flatMap((set) => {
-    const columns = columnsOf(train, set);
-    const table = columns.rows(train);
-    const plain = leastSquares(
-      table,
-      seconds,
-      seconds.map(() => 1),
-    );
-    const relative = leastSquares(
-      table,
-      seconds,
-      seconds.map((y) => 1 / y ** 2),
-    );
-    const log = leastSquares(
-      table,
-      seconds.map(Math.log),
-      seconds.map(() => 1),
-    );
-    return [plain, relative, (row: readonly number[]) => Math.exp(log(row))].map(
-      (fit): Predictor =>
-        (rows) =>
-          columns.rows(rows).map((row) => Math.max(LEAST_SECONDS, fit(row))),
-    );
-  });
-  return bestOn(stop, candidates);
+export function linear(learnt: Learnt): Predictor {
+  const fits = COLUMN_SETS.flatMap((set) =>
+    TARGETS.map((target): Fit => (train) => {
+      const columns = columnsOf(train, set);
+      const plane = fitPlane(columns.rows(train), secondsOf(train), target);
+      return (rows) => columns.rows(rows).map(plane);
+    }),
+  );
+  return tuned(learnt, fits);
 }
 
 /** Bends tried, as quantiles of the bending column in training. */
 const BENDS = [0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.93, 0.96];
 
 /** Two planes that take over from each other at a load (or a utilisation): the form of Erms. */
-export function piecewise(train: readonly TrainingRow[], stop: readonly TrainingRow[]): Predictor {
-  const seconds = train.map(({ latencySeconds }) => latencySeconds);
-  const candidates: Predictor[] = [];
-  for (const set of COLUMN_SETS) {
-    const columns = columnsOf(train, set);
-    const table = columns.rows(train);
-    const bending = set === "features" ? columns.load : columns.utilisation;
-    if (bending === undefined || bending === -1) continue;
-    for (const share of BENDS) {
-      const bend = quantile(
-        table.map((row) => row[bending] ?? 0),
-        share,
-      );
-      for (const power of [0, 1, 2]) {
-        const sides = [0, 1].map((side) => {
-          const chosen = table.flatMap((row, i) =>
-            ((row[bending] ?? 0) > bend ? 1 : 0) === side ? [i] : [],
-          );
-          return leastSquares(
-            chosen.map((i) => table[i] ?? []),
-            chosen.map((i) => seconds[i] ?? 0),
-            chosen.map((i) => 1 / (seconds[i] ?? 1) ** power),
-          );
-        });
-        candidates.push((rows) =>
-          columns.rows(rows).map((row) => {
-            const side = sides[(row[bending] ?? 0) > bend ? 1 : 0];
-            return Math.max(LEAST_SECONDS, side?.(row) ?? LEAST_SECONDS);
-          }),
-        );
-      }
-    }
-  }
-  return bestOn(stop, candidates);
+export function piecewise(learnt: Learnt): Predictor {
+  const fits = COLUMN_SETS.flatMap((set) =>
+    BENDS.flatMap((share) =>
+      TARGETS.map(
+        (target): Fit =>
+          (train) =>
+            fitPieces(train, set, share, target),
+      ),
+    ),
+  );
+  return tuned(learnt, fits);
+}
+
+function fitPieces(train: readonly TrainingRow[], set: ColumnSet, share: number, target: Target): Predictor {
+  const columns = columnsOf(train, set);
+  const table = columns.rows(train);
+  const seconds = secondsOf(train);
+  const bending = set === "features" ? columns.load : (columns.utilisation ?? columns.load);
+  const bend = quantile(
+    table.map((row) => row[bending] ?? 0),
+    share,
+  );
+  const sides = [false, true].map((above) => {
+    const chosen = table.flatMap((row, i) => ((row[bending] ?? 0) > bend === above ? [i] : []));
+    return fitPlane(
+      chosen.map((i) => table[i] ?? []),
+      chosen.map((i) => seconds[i] ?? 0),
+      target,
+    );
+  });
+  return (rows) =>
+    columns.rows(rows).map((row) => sides[(row[bending] ?? 0) > bend ? 1 : 0]?.(row) ?? LEAST_SECONDS);
 }
 
 /** Boosted trees on the logarithm, in the default size and in two sizes for small data. */
-export function boosted(train: readonly TrainingRow[], stop: readonly TrainingRow[]): Predictor {
-  const logs = train.map(({ latencySeconds }) => Math.log(latencySeconds));
+export function boosted(learnt: Learnt): Predictor {
   const sizes = [
     BOOSTED_DEFAULTS,
     { ...BOOSTED_DEFAULTS, maxLeaves: 8, minSamplesLeaf: 5 },
     { ...BOOSTED_DEFAULTS, maxLeaves: 4, minSamplesLeaf: 3, trees: 200 },
   ];
-  const candidates = COLUMN_SETS.flatMap((set) => {
-    const columns = columnsOf(train, set);
-    const table = columns.rows(train);
-    return sizes.map((size): Predictor => {
-      const fit = fitBoosted(table, logs, size);
+  const fits = COLUMN_SETS.flatMap((set) =>
+    sizes.map((size): Fit => (train) => {
+      const columns = columnsOf(train, set);
+      const fit = fitBoosted(columns.rows(train), secondsOf(train).map(Math.log), size);
       return (rows) => columns.rows(rows).map((row) => Math.exp(fit(row)));
-    });
-  });
-  return bestOn(stop, candidates);
+    }),
+  );
+  return tuned(learnt, fits);
 }

@@ -25,7 +25,7 @@ const SPANS = [
 /** A model with random weights of the signs its switches promise. */
 export function randomModel(rng: Rng, switches: Switches = ALL_ON, members = 2): ProfileModel {
   const width = switches.prior ? NETWORK_INPUT_COUNT : FEATURE_COUNT;
-  const shape = { inputs: width, hidden: [7, 6, 5], activation: "mixed" as const };
+  const shape = { inputs: width, hidden: [7, 6, 5], activation: "tanh" as const };
   const signs = parameterSigns(shape, NETWORK_DIRECTIONS, switches.monotone);
   const draw = (): Float64Array =>
     Float64Array.from({ length: layoutOf(shape).length }, (_, i) => {
@@ -46,7 +46,7 @@ export function randomModel(rng: Rng, switches: Switches = ALL_ON, members = 2):
     baseSeconds: 0.01,
     spans: SPANS.slice(0, width),
     hidden: shape.hidden,
-    activation: "mixed",
+    activation: "tanh",
     members: Array.from({ length: members }, draw),
     interval: { low: -1.2, high: 1.4 },
     errors: { rows: 100, meanAbsoluteRatio: 0.1, coverage: 0.9 },

@@ -52,11 +52,12 @@ describe("rows from windows", () => {
   });
 
   it("are split so that the later block is later than all others and no row serves twice", () => {
-    const { train, stop, later } = sets;
-    const lastSeen = Math.max(...[...train, ...stop].map(({ atMs }) => atMs));
-    expect(Math.min(...later.map(({ atMs }) => atMs))).toBeGreaterThan(lastSeen);
-    expect(new Set([...train, ...stop, ...later]).size).toBe(rows.length);
-    expect(stop.length).toBeGreaterThan(30);
+    const seen = sets.folds.flat();
+    expect(Math.min(...sets.later.map(({ atMs }) => atMs))).toBeGreaterThan(
+      Math.max(...seen.map(({ atMs }) => atMs)),
+    );
+    expect(new Set([...seen, ...sets.later]).size).toBe(rows.length);
+    expect(sets.folds.map((fold) => fold.length >= 40)).toEqual([true, true, true, true, true]);
   });
 });
 
@@ -105,7 +106,7 @@ describe("training", () => {
     const first = trainProfile(request, quick, seededRng(3));
     const wider: RowSets = {
       ...sets,
-      train: [...sets.train, ...trainingData(simulatedWindows([2], 60, seededRng(5)), 0.95).rows],
+      folds: [...sets.folds, trainingData(simulatedWindows([2], 60, seededRng(5)), 0.95).rows],
     };
     const again = trainProfile(
       { ...request, sets: wider, warmStart: first },
@@ -117,7 +118,7 @@ describe("training", () => {
   });
 
   it("refuses too few rows and rows that are not numbers", () => {
-    const few = { ...sets, train: sets.train.slice(0, 39) };
+    const few = { ...sets, folds: [rows.slice(0, 39)] };
     expect(() => trainProfile({ ...request, sets: few }, quick, seededRng(1))).toThrow(
       "39 rows to train on, needs 40",
     );
