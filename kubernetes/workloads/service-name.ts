@@ -94,7 +94,7 @@ function variable(
 
 /** A literal, or a label or annotation of the pod; what refers to other variables cannot be known here. */
 function valueOf({ value, valueFrom }: EnvironmentVariable, workload: Scalable): string | undefined {
-  if (value != null && value !== "") return value.includes("$(") ? undefined : value;
+  if (typeof value === "string" && value !== "") return value.includes("$(") ? undefined : value;
   const [, where, key] = FIELD.exec(valueFrom?.fieldRef?.fieldPath ?? "") ?? [];
   if (key === undefined) return undefined;
   return (where === "labels" ? workload.podLabels : workload.annotations)[key];

@@ -15,7 +15,7 @@ const FAILURE_DELAYS = { firstMs: 500, maxMs: 5_000 };
 const BREAKER = { failures: 5, openMs: 5_000 };
 
 export interface AgentsOptions {
-  /** Base addresses, for example `http://127.0.0.1:9810`. */
+  /** Base addresses, for example `http://127.0.0.1:9810`; others may follow by {@link Agents.follow}. */
   readonly urls: readonly string[];
   readonly pollMs: number;
   readonly timeoutMs: number;
@@ -29,50 +29,66 @@ export interface AgentsOptions {
 /** Asks every agent for its snapshot, each in its own rhythm: one that hangs delays no other. */
 export class Agents {
   private readonly options: AgentsOptions;
-  private readonly clients: ReadonlyMap<string, EndpointClient>;
-  private readonly ending = new AbortController();
-  private loops: Promise<unknown> = Promise.resolve();
+  private readonly asked = new Map<string, AskedAgent>();
+  private started = false;
 
   constructor(options: AgentsOptions) {
     this.options = options;
-    this.clients = new Map(
-      [...new Set(options.urls)].map((url) => [
-        url,
-        new EndpointClient(new URL(url).host, "agent", endpointOf(url, options.timeoutMs), {
-          clock: options.clock,
-          rng: options.rng,
-          breaker: BREAKER,
-        }),
-      ]),
-    );
+    this.follow(options.urls);
   }
 
   start(): void {
-    this.loops = Promise.all([...this.clients].map(async ([url, client]) => this.follow(url, client)));
+    this.started = true;
+    for (const [url, agent] of this.asked) this.begin(url, agent);
+  }
+
+  /** Asks these agents from now on, and no others: nodes come and go. */
+  follow(urls: readonly string[]): void {
+    for (const [url, agent] of this.asked) {
+      if (urls.includes(url)) continue;
+      this.asked.delete(url);
+      void end(agent);
+    }
+    const { clock, rng, timeoutMs } = this.options;
+    for (const url of urls) {
+      if (this.asked.has(url)) continue;
+      const client = new EndpointClient(new URL(url).host, "agent", endpointOf(url, timeoutMs), {
+        clock,
+        rng,
+        breaker: BREAKER,
+      });
+      const agent: AskedAgent = { client, ending: new AbortController(), loop: Promise.resolve() };
+      this.asked.set(url, agent);
+      if (this.started) this.begin(url, agent);
+    }
   }
 
   /** How each agent has been answering. */
   health(): readonly EndpointHealth[] {
-    return [...this.clients.values()].map(({ health }) => health);
+    return [...this.asked.values()].map(({ client }) => client.health);
   }
 
   async stop(): Promise<void> {
-    this.ending.abort();
-    await this.loops;
-    await Promise.all([...this.clients.values()].map(async (client) => client.close()));
+    const all = [...this.asked.values()];
+    this.asked.clear();
+    await Promise.all(all.map(async (agent) => end(agent)));
   }
 
-  private async follow(url: string, client: EndpointClient): Promise<void> {
+  private begin(url: string, agent: AskedAgent): void {
+    agent.loop = this.ask(url, agent.client, agent.ending.signal);
+  }
+
+  private async ask(url: string, client: EndpointClient, signal: AbortSignal): Promise<void> {
     const { log, pollMs, rng } = this.options;
     let failures = 0;
-    while (!this.ending.signal.aborted) {
+    while (!signal.aborted) {
       const startedMs = this.options.clock.monotonicMs();
       try {
-        await this.poll(url, client);
+        await this.poll(url, client, signal);
         if (failures > 0) log.info({ agent: url }, "the agent answers again");
         failures = 0;
       } catch (error) {
-        if (this.ending.signal.aborted) return;
+        if (signal.aborted) return;
         failures += 1;
         if (failures === 1)
           log.warn({ agent: url, problem: describeError(error) }, "the agent gives no snapshot");
@@ -80,30 +96,41 @@ export class Agents {
       const tookMs = this.options.clock.monotonicMs() - startedMs;
       const waitMs =
         failures === 0 ? pollMs - tookMs : pollMs + retryDelayMs(failures, undefined, FAILURE_DELAYS, rng);
-      await this.pause(Math.max(0, waitMs));
+      await pause(Math.max(0, waitMs), signal);
     }
   }
 
-  private async poll(url: string, client: EndpointClient): Promise<void> {
+  private async poll(url: string, client: EndpointClient, signal: AbortSignal): Promise<void> {
     const { clock, onSnapshot } = this.options;
     const askedAtMs = clock.nowMs();
-    const snapshot = await client.json({ path: "v1/snapshot", signal: this.ending.signal }, Snapshot);
+    const snapshot = await client.json({ path: "v1/snapshot", signal }, Snapshot);
     onSnapshot(url, snapshot, (askedAtMs + clock.nowMs()) / 2);
   }
+}
 
-  private async pause(ms: number): Promise<void> {
-    const { signal } = this.ending;
-    if (signal.aborted) return;
-    await new Promise<void>((resolve) => {
-      const end = (): void => {
-        clearTimeout(timer);
-        signal.removeEventListener("abort", end);
-        resolve();
-      };
-      const timer = setTimeout(end, ms);
-      signal.addEventListener("abort", end, { once: true });
-    });
-  }
+interface AskedAgent {
+  readonly client: EndpointClient;
+  readonly ending: AbortController;
+  loop: Promise<void>;
+}
+
+async function end({ client, ending, loop }: AskedAgent): Promise<void> {
+  ending.abort();
+  await loop;
+  await client.close();
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise<void>((resolve) => {
+    const finish = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", finish);
+      resolve();
+    };
+    const timer = setTimeout(finish, ms);
+    signal.addEventListener("abort", finish, { once: true });
+  });
 }
 
 function endpointOf(url: string, timeoutMs: number): EndpointOptions {

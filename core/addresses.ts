@@ -1,0 +1,124 @@
+import { lookup as dnsLookup } from "node:dns/promises";
+import { isIPv6 } from "node:net";
+import { describeError } from "./errors.ts";
+import type { Logger } from "./log.ts";
+
+/** All addresses of a host name, A and AAAA. */
+export type Lookup = (host: string) => Promise<readonly string[]>;
+
+const systemLookup: Lookup = async (host) => {
+  const found = await dnsLookup(host, { all: true, order: "verbatim" });
+  return found.map(({ address }) => address);
+};
+
+const PREFIX = "dns+";
+const MAX_ADDRESSES = 10_000;
+
+/** What is wrong with `http://host:port` or `dns+http://name:port`; undefined when it is one of them. */
+export function targetProblem(text: string): string | undefined {
+  const plain = text.startsWith(PREFIX) ? text.slice(PREFIX.length) : text;
+  if (!URL.canParse(plain) || !/^https?:\/\//.test(plain)) {
+    return `'${text.slice(0, 200)}' must be http://host:port, or dns+http://name:port for every address of the name`;
+  }
+  const { username, password } = new URL(plain);
+  return username === "" && password === "" ? undefined : "an address must not hold a user or password";
+}
+
+export interface AddressFollowerOptions {
+  /** `http://host:port` as it is, `dns+http://name:port` once for every address of the name. */
+  readonly targets: readonly string[];
+  readonly everyMs: number;
+  readonly log: Logger;
+  readonly lookup?: Lookup | undefined;
+  /** Called with the whole list after every change of it. */
+  readonly onChange?: (addresses: readonly string[]) => void;
+}
+
+/**
+ * Turns targets into addresses, and names into addresses again and again: pods behind a headless Service come and go. A
+ * name that cannot be resolved keeps its last addresses, since DNS fails more often than all pods at once.
+ */
+export class AddressFollower {
+  private readonly options: AddressFollowerOptions;
+  private readonly lookup: Lookup;
+  private readonly resolved = new Map<string, readonly string[]>();
+  private readonly problems = new Map<string, string>();
+  private timer: NodeJS.Timeout | undefined;
+  private stopped = false;
+  private last: readonly string[] = [];
+
+  constructor(options: AddressFollowerOptions) {
+    this.options = options;
+    this.lookup = options.lookup ?? systemLookup;
+    this.last = this.collect();
+  }
+
+  /** Base addresses without a trailing slash, in the order of the targets and sorted within a name. */
+  current(): readonly string[] {
+    return this.last;
+  }
+
+  /** True while the last look-up of some name failed. */
+  get isFailing(): boolean {
+    return this.problems.size > 0;
+  }
+
+  /** Resolves all names once and then follows them. Never rejects. */
+  async start(): Promise<void> {
+    await this.resolveAll();
+    this.schedule();
+  }
+
+  stop(): void {
+    this.stopped = true;
+    clearTimeout(this.timer);
+  }
+
+  private schedule(): void {
+    if (this.stopped || !this.options.targets.some((target) => target.startsWith(PREFIX))) return;
+    this.timer = setTimeout(() => {
+      void this.resolveAll().then(() => this.schedule());
+    }, this.options.everyMs);
+    this.timer.unref();
+  }
+
+  private async resolveAll(): Promise<void> {
+    const names = this.options.targets.filter((target) => target.startsWith(PREFIX));
+    await Promise.all(names.map(async (target) => this.resolve(target)));
+    const next = this.collect();
+    if (this.stopped || next.join() === this.last.join()) return;
+    this.last = next;
+    this.options.onChange?.(next);
+  }
+
+  private async resolve(target: string): Promise<void> {
+    const { log } = this.options;
+    const { hostname } = new URL(target.slice(PREFIX.length));
+    try {
+      const found = await this.lookup(hostname.replace(/^\[(.*)\]$/, "$1"));
+      this.resolved.set(target, [...new Set(found)].sort());
+      if (this.problems.delete(target)) log.info({ target }, "the name can be resolved again");
+    } catch (error) {
+      const problem = describeError(error);
+      if (this.problems.get(target) !== problem) {
+        const kept = this.resolved.get(target)?.length ?? 0;
+        log.warn({ target, problem, kept }, "the name cannot be resolved; keeping its last addresses");
+      }
+      this.problems.set(target, problem);
+    }
+  }
+
+  private collect(): readonly string[] {
+    const all = this.options.targets.flatMap((target) => {
+      if (!target.startsWith(PREFIX)) return [target.replace(/\/+$/, "")];
+      const url = new URL(target.slice(PREFIX.length));
+      return (this.resolved.get(target) ?? []).map((address) => withHost(url, address));
+    });
+    return [...new Set(all)].slice(0, MAX_ADDRESSES);
+  }
+}
+
+function withHost({ pathname, port, protocol }: URL, address: string): string {
+  const host = isIPv6(address) ? `[${address}]` : address;
+  return `${protocol}//${host}${port === "" ? "" : `:${port}`}${pathname.replace(/\/+$/, "")}`;
+}
