@@ -23,7 +23,7 @@ const CPU_CORES = 0.5;
 
 /** A model of the shape and size that training gives, with random numbers of the right signs and a small residual. */
 function randomModel(service: string, cpuSecondsPerRequest: number, rng: Rng): ProfileModel {
-  const shape = { inputs: NETWORK_INPUT_COUNT, hidden: HIDDEN, activation: "mixed" as const };
+  const shape = { inputs: NETWORK_INPUT_COUNT, hidden: HIDDEN, activation: "tanh" as const };
   const signs = parameterSigns(shape, NETWORK_DIRECTIONS, true);
   const { length } = layoutOf(shape);
   const spans = [
@@ -50,7 +50,7 @@ function randomModel(service: string, cpuSecondsPerRequest: number, rng: Rng): P
     baseSeconds: 3 * cpuSecondsPerRequest,
     spans,
     hidden: HIDDEN,
-    activation: "mixed",
+    activation: "tanh",
     members: Array.from({ length: MEMBERS }, () =>
       Float64Array.from({ length }, (_, at) => {
         const draw = 0.15 * standardNormal(rng);
