@@ -92,6 +92,7 @@ function exportHandler(options: OtlpReceiverOptions): handleUnaryCall<Bytes, Byt
       const { accepted, rejected, reasons } = intake.take(request, PROTOBUF);
       options.metrics?.bytes("grpc", request.length);
       options.metrics?.spans(accepted, rejected);
+      options.exchange?.forward({ body: request, contentType: PROTOBUF });
       answer(null, exportResponse(PROTOBUF, rejected, rejectionMessage(reasons)));
     } catch (error) {
       if (!(error instanceof Refusal)) options.onError?.(error);
