@@ -25,7 +25,7 @@ const CPU_CORES = 0.5;
 function randomModel(service: string, cpuSecondsPerRequest: number, rng: Rng): ProfileModel {
   const shape = { inputs: NETWORK_INPUT_COUNT, hidden: HIDDEN, activation: "tanh" as const };
   const signs = parameterSigns(shape, NETWORK_DIRECTIONS, true);
-  const { length } = layoutOf(shape);
+  const { length, stretchWeight, baseWeight } = layoutOf(shape);
   const spans = [
     [0.05, 4],
     [1e8, 4e9],
@@ -53,6 +53,7 @@ function randomModel(service: string, cpuSecondsPerRequest: number, rng: Rng): P
     activation: "tanh",
     members: Array.from({ length: MEMBERS }, () =>
       Float64Array.from({ length }, (_, at) => {
+        if (at === stretchWeight || at === baseWeight) return 1;
         const draw = 0.15 * standardNormal(rng);
         return signs[at] === 0 ? draw : Math.abs(draw) * (signs[at] ?? 1);
       }),
