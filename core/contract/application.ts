@@ -53,6 +53,12 @@ export const Application = z.strictObject({
     .prefault({})
     .describe("Pods the application may use in all; without it the number follows the objective."),
   mode: z.enum(["observe", "recommend", "act"]).default("recommend"),
+  resize: z
+    .enum(["off", "requests", "limits"])
+    .optional()
+    .describe(
+      "What of a container's size the platform can move while it runs: nothing (the default), what it requests, or what it is limited to.",
+    ),
   prices: z
     .strictObject({
       cpuCoreHour: NonNegative.default(0.031),

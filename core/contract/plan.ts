@@ -22,6 +22,30 @@ export const Allocation = z.strictObject({
 });
 export type Allocation = z.infer<typeof Allocation>;
 
+/** What one container of a service is given, and how many there are: the three things a plan may change. */
+export const PLAN_RESOURCES = ["cpu", "memory", "replicas"] as const;
+
+/** One step of a plan for one service: what is changed, why, what that buys and what it costs. */
+export const WishStep = z.strictObject({
+  /** Place among the steps of the whole plan, from 1. */
+  order: z.number().int().positive(),
+  resource: z.enum(PLAN_RESOURCES),
+  direction: z.enum(["up", "down"]),
+  /** Cores or bytes of each container, or the number of replicas. */
+  from: NonNegative,
+  to: NonNegative,
+  why: z.string().max(200),
+  /** Predicted latency of the slowest flow before and after it. */
+  tailBeforeSeconds: NonNegative,
+  tailAfterSeconds: NonNegative,
+  /** Change of the price of the application, in its own currency; negative when saved. */
+  costPerHour: z.number(),
+});
+export type WishStep = z.infer<typeof WishStep>;
+
+/** Most steps that a wish lists; later ones are summed up in the last. */
+export const MAX_WISH_STEPS = 32;
+
 /** What a policy would like for one service, before the guard. */
 export const Wish = z.strictObject({
   namespace: ObjectName,
@@ -34,6 +58,8 @@ export const Wish = z.strictObject({
   /** p95 of the application's flows through this service, now and as predicted after the move. */
   latencyBeforeSeconds: NonNegative.optional(),
   latencyAfterSeconds: NonNegative.optional(),
+  /** The steps that led to the allocation, where a planner chose it. */
+  steps: z.array(WishStep).max(MAX_WISH_STEPS).optional(),
   /** Numbers the policy used, by name: what a replay must come to again. */
   evidence: z.record(z.string().max(64), z.number()),
   inputs: z.strictObject({
@@ -62,6 +88,9 @@ export const Wish = z.strictObject({
 });
 export type Wish = z.infer<typeof Wish>;
 
+/** `observe`: look only; `recommend`: show; `act`: change what runs. */
+export const APPLICATION_MODES = ["observe", "recommend", "act"] as const;
+
 export const PLAN_SCHEMA = "tradewind.dev/plan/v1";
 
 /** One decision of the predictor for a whole application: `GET /v1/plan`. */
@@ -73,6 +102,12 @@ export const Plan = z.strictObject({
   sequence: Count,
   predictorStartedAtMs: EpochMs,
   plannedAtMs: EpochMs,
+  /** How often plans are made: one for each window of this length. */
+  windowSeconds: z.number().positive().optional(),
+  /** False when the predictor knows that a part of the traffic was not seen; readers with a choice take another plan. */
+  complete: z.boolean().optional(),
+  /** What the application allows to be done with the plan. */
+  mode: z.enum(APPLICATION_MODES).optional(),
   policy: PolicyName,
   /** Why this rung of the ladder decides. */
   policyReason: z.string().max(500),

@@ -9,6 +9,7 @@ import { WorstContainer } from "../profile/own-tail.ts";
 import type { ServiceState } from "../profile/service-state.ts";
 import { allocatedCpuCores, allocatedMemoryBytes } from "../profile/window-inputs.ts";
 import { flowTailSeconds } from "../queue/objective.ts";
+import { roundedUp } from "./plan-service.ts";
 import type { OwnTailModel, PlanService, Size } from "./plan-service.ts";
 import { prepare } from "./prepare.ts";
 import type { PlanOptions, Prepared } from "./prepare.ts";
@@ -23,6 +24,34 @@ export interface KnownService {
   readonly requestsPerSecondAhead?: number;
   /** CPU the service asks for right now, cores; absent: not known. */
   readonly demandCores?: number;
+  /** Size of a container that the plan starts from, where a wish for another one is on its way. */
+  readonly container?: ContainerSize;
+  /** What of a container's size the platform can change while it runs; all by default. */
+  readonly resizable?: { readonly cpu: boolean; readonly memory: boolean };
+  /** False in a window in which pods start or a queue is worked off: then it says little of the profile. */
+  readonly steady?: boolean;
+  /** What one plan may change at most. */
+  readonly limits?: ServiceLimits;
+}
+
+export interface ContainerSize {
+  readonly cpuCores: number;
+  /** 0 where none is allocated. */
+  readonly memoryBytes: number;
+}
+
+export interface ServiceLimits {
+  readonly leastReplicas?: number;
+  readonly mostReplicas?: number;
+  /** CPU of all containers together that must be left, cores. */
+  readonly leastCpuCores?: number;
+  /** CPU that each container must keep, cores. */
+  readonly leastContainerCores?: number;
+  readonly mostContainerCores?: number;
+  /** Most that the containers ever used, bytes; absent: the working set of the window. */
+  readonly memoryPeakBytes?: number;
+  /** Forbids taking anything back here. */
+  readonly mayTakeBack?: boolean;
 }
 
 export interface PlanSettings {
@@ -35,6 +64,8 @@ export interface PlanSettings {
   readonly slackRatio: number;
   readonly ranking: PlanOptions["ranking"];
   readonly maxSteps: number;
+  readonly aimRatio?: number;
+  readonly leastGainRatio?: number;
 }
 
 export const PLAN_DEFAULTS: PlanSettings = {
@@ -60,15 +91,23 @@ export interface PlanRequest {
 export interface ApplicationPlan extends Prepared {
   /** Services in the order of `sizes`. */
   readonly services: readonly PlanService[];
-  /** Least confidence met in evaluating each service's profile, in [0, 1]; 0 without one. */
+  /** Confidence in each service's own tail at its planned size, in [0, 1]; 0 without a profile. */
   readonly confidence: readonly number[];
+  /** The flows in the order of `flowTails`. */
+  readonly flows: readonly FlowWindow[];
 }
 
 /** Measured over predicted is believed within these bounds: beyond them the window is not in a steady state. */
 const CORRECTION = { least: 0.5, most: 4 };
 
+/** The same for a window that is not steady. */
+const UNSTEADY_CORRECTION = { least: 0.67, most: 1.5 };
+
 /** Windows with fewer calls than this do not correct a profile. */
 const TELLING_CALLS = 20;
+
+/** Calls of a flow from which on its tail corrects the prediction at all. */
+const LEAST_CALLS = 5;
 
 /** Confidence under which a plan takes nothing back. */
 const LEAST_CONFIDENCE = 0.2;
@@ -86,9 +125,8 @@ export function planApplication(request: PlanRequest): ApplicationPlan {
   const models = windows.map((window) => modelOf(window, request.known.get(window.service)));
   const services = windows.map((window, at) => planService(window, models[at], request));
   const now: Now = {
-    ownTail: Float64Array.from(
-      services,
-      ({ measuredOwnTailSeconds }, at) => models[at]?.nowSeconds ?? measuredOwnTailSeconds,
+    ownTail: Float64Array.from(services, ({ measuredOwnTailSeconds }, at) =>
+      isTelling(windows[at]) ? measuredOwnTailSeconds : (models[at]?.nowSeconds ?? measuredOwnTailSeconds),
     ),
     meanOverTail: Float64Array.from(services, ({ meanOverTail }) => meanOverTail),
   };
@@ -99,18 +137,35 @@ export function planApplication(request: PlanRequest): ApplicationPlan {
       const graph = compileFlow(flow, windowSet, index);
       return graph === undefined
         ? []
-        : [{ graph, calibration: calibrationOf(flow, graph, now, application) }];
+        : [{ flow, graph, calibration: calibrationOf(flow, graph, now, application) }];
     });
   const prepared = prepare(services, flows, {
     objectiveSeconds: application.objective.milliseconds / 1e3,
     slackRatio: settings.slackRatio,
     ranking: settings.ranking,
     maxSteps: settings.maxSteps,
+    ...(settings.aimRatio !== undefined && { aimRatio: settings.aimRatio }),
+    ...(settings.leastGainRatio !== undefined && { leastGainRatio: settings.leastGainRatio }),
     prices: application.prices,
     ...(application.budget.pods !== undefined && { quota: { pods: application.budget.pods } }),
     ...(request.largestContainer && { largestContainer: request.largestContainer }),
   });
-  return { ...prepared, services, confidence: models.map((model) => model?.worst.leastConfidence ?? 0) };
+  const confidence = models.map((model, at) => confidenceIn(model, services[at], prepared.sizes[at]));
+  return { ...prepared, services, confidence, flows: flows.map(({ flow }) => flow) };
+}
+
+function confidenceIn(
+  corrected: CorrectedModel | undefined,
+  service: PlanService | undefined,
+  size: Size | undefined,
+): number {
+  if (corrected === undefined || service === undefined || size === undefined) return 0;
+  corrected.model.ownTailSeconds(size.cpuCores, size.memoryBytes, service.requestsPerSecond / size.replicas);
+  return corrected.worst.lastConfidence;
+}
+
+function isTelling(window: Window | undefined): boolean {
+  return (window?.ownLatency?.count ?? 0) >= TELLING_CALLS;
 }
 
 interface CorrectedModel {
@@ -122,14 +177,14 @@ interface CorrectedModel {
 
 function modelOf(window: Window, known: KnownService | undefined): CorrectedModel | undefined {
   const size = containerSize(window);
-  if (known?.profile === undefined || size === undefined) return undefined;
+  if (known?.profile === undefined || size === undefined || known.baseReplicas < 1) return undefined;
   const worst = new WorstContainer(known.profile, window, known.state);
   const load = (window.requestsPerSecond ?? 0) / Math.max(1, window.replicasReady ?? known.baseReplicas);
   const predicted = worst.settle(size.cpuCores, size.memoryBytes || Number.NaN, load);
   const measured = window.ownLatency;
   const factor =
     measured !== undefined && measured.count >= TELLING_CALLS
-      ? correction(measured.p95Seconds / predicted)
+      ? correction(measured.p95Seconds / predicted, known.steady === false ? UNSTEADY_CORRECTION : CORRECTION)
       : 1;
   return {
     worst,
@@ -141,12 +196,12 @@ function modelOf(window: Window, known: KnownService | undefined): CorrectedMode
   };
 }
 
-function correction(ratio: number): number {
-  return Number.isFinite(ratio) ? Math.min(CORRECTION.most, Math.max(CORRECTION.least, ratio)) : 1;
+function correction(ratio: number, { least, most } = CORRECTION): number {
+  return Number.isFinite(ratio) ? Math.min(most, Math.max(least, ratio)) : 1;
 }
 
 /** Mean size of the containers; undefined when no CPU is allocated. Memory is 0 where none is. */
-function containerSize({ containers }: Window): Pick<Size, "cpuCores" | "memoryBytes"> | undefined {
+export function containerSize({ containers }: Pick<Window, "containers">): ContainerSize | undefined {
   const cpu = containers.map(allocatedCpuCores).filter((cores) => cores !== undefined);
   const memory = containers.map(allocatedMemoryBytes).filter((bytes) => bytes !== undefined);
   if (cpu.length === 0) return undefined;
@@ -164,46 +219,96 @@ function planService(
   const { application, settings } = request;
   const spec = serviceSpec(application, window.service);
   const known = request.known.get(window.service);
-  const size = { replicas: known?.baseReplicas ?? 0, cpuCores: 0, memoryBytes: 0, ...containerSize(window) };
-  const confidence = corrected?.worst.leastConfidence ?? 0;
-  const trusted = confidence >= LEAST_CONFIDENCE && request.mayTakeBack;
-  const measured = window.ownLatency;
+  const size = startOf(window, known);
+  const leastCpuCores = leastCoresOf(known, settings);
   return {
     name: window.service,
     requestsPerSecond: known?.requestsPerSecondAhead ?? window.requestsPerSecond ?? 0,
     size,
-    floor: floorOf(window, spec, size, settings),
-    ceiling: {
-      replicas: spec.maxReplicas,
-      cpuCores: Math.max(size.cpuCores, spec.cpu.maxCores),
-      memoryBytes: size.memoryBytes === 0 ? 0 : Math.max(size.memoryBytes, spec.memory.maxBytes),
-    },
-    ...(known?.demandCores !== undefined && {
-      leastCpuCores: known.demandCores / settings.targetUtilisation,
-    }),
+    ...boundsOf(window, spec, size, { known, settings }),
+    ...(leastCpuCores > 0 && { leastCpuCores }),
     stepCpuCores: spec.cpu.stepCores,
     stepMemoryBytes: spec.memory.stepBytes,
+    quantum: { cpuCores: spec.cpu.stepCores, memoryBytes: spec.memory.stepBytes },
     ...(corrected && { model: corrected.model }),
-    measuredOwnTailSeconds: measured?.p95Seconds ?? 0,
-    meanOverTail:
-      measured !== undefined && measured.p95Seconds > 0
-        ? Math.min(1, Math.max(0.05, measured.meanSeconds / measured.p95Seconds))
-        : EXPONENTIAL_MEAN_OVER_TAIL,
-    maxStepsBack: trusted ? Math.max(1, Math.round(settings.stepsBack * confidence)) : 0,
+    measuredOwnTailSeconds: window.ownLatency?.p95Seconds ?? 0,
+    meanOverTail: meanOverTail(window),
+    maxStepsBack: request.mayTakeBack ? stepsBackOf(corrected, known, settings) : 0,
   };
 }
 
-function floorOf({ containers }: Window, spec: ServiceSpec, size: Size, settings: PlanSettings): Size {
-  const workingSets = containers.map((container) => container.memoryWorkingSetBytes ?? 0);
-  const needed = settings.memoryHeadroomRatio * Math.max(0, ...workingSets);
-  const unknown = containers.some((container) => container.memoryWorkingSetBytes === undefined);
+function startOf(window: Window, known: KnownService | undefined): Size {
+  const container = known?.container ?? containerSize(window) ?? { cpuCores: 0, memoryBytes: 0 };
+  return { replicas: known?.baseReplicas ?? 0, ...container };
+}
+
+function leastCoresOf(known: KnownService | undefined, settings: PlanSettings): number {
+  return Math.max((known?.demandCores ?? 0) / settings.targetUtilisation, known?.limits?.leastCpuCores ?? 0);
+}
+
+function meanOverTail({ ownLatency }: Window): number {
+  if (ownLatency === undefined || ownLatency.p95Seconds <= 0) return EXPONENTIAL_MEAN_OVER_TAIL;
+  return Math.min(1, Math.max(0.05, ownLatency.meanSeconds / ownLatency.p95Seconds));
+}
+
+function stepsBackOf(
+  corrected: CorrectedModel | undefined,
+  known: KnownService | undefined,
+  settings: PlanSettings,
+): number {
+  const confidence = corrected?.worst.leastConfidence ?? 0;
+  if (confidence < LEAST_CONFIDENCE || known?.limits?.mayTakeBack === false) return 0;
+  return Math.max(1, Math.round(settings.stepsBack * confidence));
+}
+
+interface Given {
+  readonly known: KnownService | undefined;
+  readonly settings: PlanSettings;
+}
+
+function boundsOf(
+  window: Window,
+  spec: ServiceSpec,
+  size: Size,
+  { known, settings }: Given,
+): Pick<PlanService, "floor" | "ceiling"> {
+  const { limits, resizable = { cpu: true, memory: true } } = known ?? {};
+  const { cpu, memory } = spec;
+  const leastCores = roundedUp(Math.max(cpu.minCores, limits?.leastContainerCores ?? 0), cpu.stepCores);
+  const mostCores = Math.min(cpu.maxCores, limits?.mostContainerCores ?? cpu.maxCores);
+  const hasMemory = resizable.memory && size.memoryBytes > 0;
   return {
-    replicas: Math.max(1, spec.minReplicas),
-    cpuCores: Math.min(size.cpuCores, spec.cpu.minCores),
-    memoryBytes: unknown
-      ? size.memoryBytes
-      : Math.min(size.memoryBytes, Math.max(spec.memory.minBytes, needed)),
+    floor: {
+      replicas: Math.max(1, spec.minReplicas, limits?.leastReplicas ?? 1),
+      cpuCores: resizable.cpu ? Math.min(size.cpuCores, leastCores) : size.cpuCores,
+      memoryBytes: hasMemory
+        ? Math.min(size.memoryBytes, leastMemoryBytes(window, spec, settings, limits))
+        : size.memoryBytes,
+    },
+    ceiling: {
+      replicas: Math.max(size.replicas, Math.min(spec.maxReplicas, limits?.mostReplicas ?? spec.maxReplicas)),
+      cpuCores: resizable.cpu ? Math.max(size.cpuCores, mostCores) : size.cpuCores,
+      memoryBytes: hasMemory ? Math.max(size.memoryBytes, memory.maxBytes) : size.memoryBytes,
+    },
   };
+}
+
+/** What a container must keep, a whole number of steps; infinite where what it uses is not known. */
+function leastMemoryBytes(
+  { containers }: Window,
+  spec: ServiceSpec,
+  settings: PlanSettings,
+  limits: ServiceLimits | undefined,
+): number {
+  if (containers.some((container) => container.memoryWorkingSetBytes === undefined)) {
+    return Number.POSITIVE_INFINITY;
+  }
+  const workingSets = containers.map((container) => container.memoryWorkingSetBytes ?? 0);
+  const peak = Math.max(limits?.memoryPeakBytes ?? 0, ...workingSets);
+  return roundedUp(
+    Math.max(spec.memory.minBytes, settings.memoryHeadroomRatio * peak),
+    spec.memory.stepBytes,
+  );
 }
 
 /** Own times as they are now, by service number. */
@@ -214,6 +319,7 @@ interface Now {
 
 function calibrationOf(flow: FlowWindow, graph: FlowGraph, now: Now, { objective }: Application): number {
   const predicted = new FlowTail(graph, now.ownTail, now.meanOverTail).tailSeconds;
-  if (flow.latency.count < TELLING_CALLS || !(predicted > 0)) return 1;
-  return correction(flowTailSeconds(flow.latency, objective.percentile) / predicted);
+  if (flow.latency.count < LEAST_CALLS || !(predicted > 0)) return 1;
+  const range = flow.latency.count < TELLING_CALLS ? UNSTEADY_CORRECTION : CORRECTION;
+  return correction(flowTailSeconds(flow.latency, objective.percentile) / predicted, range);
 }

@@ -30,6 +30,8 @@ export interface PlanService {
   /** One step, of all containers of the service together for CPU and memory. */
   readonly stepCpuCores: number;
   readonly stepMemoryBytes: number;
+  /** Set where a container's size has to be a multiple of something: then a step moves each container to the next one. */
+  readonly quantum?: { readonly cpuCores: number; readonly memoryBytes: number };
   /** Absent where nothing is known of the service: it is left as it is. */
   readonly model?: OwnTailModel;
   /** Own tail as measured, seconds; used where there is no model. */
@@ -81,14 +83,45 @@ export function stepped(
   if (resource === "replicas") {
     const replicas = size.replicas + (direction === "up" ? 1 : -1);
     if (replicas < Math.max(1, floor.replicas) || replicas > ceiling.replicas) return undefined;
-    return suffices(service, { ...size, replicas }, direction);
+    return suffices(service, { ...size, replicas }, direction) ?? merged(service, { ...size, replicas });
   }
   const key = resource === "cpu" ? "cpuCores" : "memoryBytes";
-  const step = (resource === "cpu" ? service.stepCpuCores : service.stepMemoryBytes) / size.replicas;
   const value = size[key];
-  const next = direction === "up" ? Math.min(value + step, ceiling[key]) : Math.max(value - step, floor[key]);
+  const further = beyond(service, size, key, direction);
+  const next = direction === "up" ? Math.min(further, ceiling[key]) : Math.max(further, floor[key]);
   const moves = direction === "up" ? next > value * (1 + BOUND_SLACK) : next < value * (1 - BOUND_SLACK);
   return moves ? suffices(service, { ...size, [key]: next }, direction) : undefined;
+}
+
+/** One replica fewer, whose work the others take over: they grow to what the service needs. Only up to the ceiling. */
+function merged(service: PlanService, fewer: Size): Size | undefined {
+  const { ceiling, leastCpuCores = 0, quantum } = service;
+  if (quantum === undefined) return undefined;
+  const cpuCores = roundedUp(leastCpuCores / fewer.replicas, quantum.cpuCores);
+  return cpuCores <= ceiling.cpuCores * (1 + BOUND_SLACK) ? { ...fewer, cpuCores } : undefined;
+}
+
+function beyond(
+  { quantum, stepCpuCores, stepMemoryBytes }: PlanService,
+  size: Size,
+  key: "cpuCores" | "memoryBytes",
+  direction: Direction,
+): number {
+  const value = size[key];
+  if (quantum !== undefined) {
+    const multiples = value / quantum[key];
+    return (
+      quantum[key] *
+      (direction === "up" ? Math.floor(multiples + BOUND_SLACK) + 1 : Math.ceil(multiples - BOUND_SLACK) - 1)
+    );
+  }
+  const step = (key === "cpuCores" ? stepCpuCores : stepMemoryBytes) / size.replicas;
+  return direction === "up" ? value + step : value - step;
+}
+
+/** The smallest multiple of `quantum` that is not under `value`. */
+export function roundedUp(value: number, quantum: number): number {
+  return Math.ceil(value / quantum - BOUND_SLACK) * quantum;
 }
 
 function suffices(service: PlanService, size: Size, direction: Direction): Size | undefined {

@@ -9,9 +9,13 @@ export type Ranking = "chain" | "own";
 
 export interface PlanOptions {
   readonly objectiveSeconds: number;
+  /** A missed objective is cured down to this share of it, so that the next breath of noise is no miss; 1 by default. */
+  readonly aimRatio?: number;
   /** Steps are taken back while the predicted tail stays under this share of the objective (Grad's ε). */
   readonly slackRatio: number;
   readonly ranking: Ranking;
+  /** A step that buys less than this share of what is missed is not taken; a ten-thousandth by default. */
+  readonly leastGainRatio?: number;
   /** Ends a plan that would go on for ever; a plan that ends here says so. */
   readonly maxSteps: number;
   readonly prices: Prices;
@@ -48,6 +52,8 @@ export interface PlanStep {
 
 export interface Prepared {
   readonly sizes: readonly Size[];
+  /** Predicted tail of each flow before and after the plan, in the order of the flows. */
+  readonly flowTails: readonly { readonly beforeSeconds: number; readonly afterSeconds: number }[];
   readonly steps: readonly PlanStep[];
   readonly tailBeforeSeconds: number;
   readonly tailAfterSeconds: number;
@@ -74,12 +80,17 @@ export function prepare(
 ): Prepared {
   const state = new PlanState(services, flows, options);
   const tailBeforeSeconds = state.worstTailSeconds();
+  const flowsBefore = flows.map((_, flow) => state.tailOf(flow));
   const costBeforePerHour = state.totalCostPerHour();
   const hasSlack = tailBeforeSeconds < options.slackRatio * options.objectiveSeconds;
   const outcome = hasSlack ? takeBack(state, options) : raise(state, options);
   const tailAfterSeconds = state.worstTailSeconds();
   return {
     sizes: services.map((_, service) => state.sizeOf(service)),
+    flowTails: flowsBefore.map((beforeSeconds, flow) => ({
+      beforeSeconds,
+      afterSeconds: state.tailOf(flow),
+    })),
     steps: state.steps,
     tailBeforeSeconds,
     tailAfterSeconds,

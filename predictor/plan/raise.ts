@@ -9,7 +9,7 @@ const GAP_SHARE_PER_ROUND = 0.5;
 const FINALISTS = 8;
 
 /** A step that buys less than this share of the gap is not worth a plan's while. */
-const LEAST_GAIN_RATIO = 1e-4;
+const DEFAULT_LEAST_GAIN_RATIO = 1e-4;
 
 interface Scored {
   readonly candidate: Candidate;
@@ -19,11 +19,13 @@ interface Scored {
 }
 
 /**
- * Gives steps until every flow is predicted within the objective.
+ * Gives steps until every flow is predicted within the objective, or within the aim when there was anything to cure.
  * @returns why it stopped
  */
 export function raise(state: PlanState, options: PlanOptions): string {
-  const limit = options.objectiveSeconds;
+  const { objectiveSeconds, aimRatio = 1 } = options;
+  if (state.worstTailSeconds() <= objectiveSeconds) return "objective met";
+  const limit = aimRatio * objectiveSeconds;
   const sensitivity = new Float64Array(state.services.length);
   while (state.worstTailSeconds() > limit) {
     if (state.steps.length >= options.maxSteps) return `stopped after ${options.maxSteps} steps`;
@@ -33,9 +35,13 @@ export function raise(state: PlanState, options: PlanOptions): string {
       if (state.tailOf(flow) > limit) state.addGradient(flow, 1, sensitivity);
     }
     const ranked = rank(state, sensitivity, excess, options);
-    if (takeRound(state, chooseRound(ranked, excess), limit)) continue;
-    const best = finalist(state, ranked, excess, options);
-    if (best === undefined) return "no further step brings the tail down: best reachable";
+    if (takeRound(state, chooseRound(ranked, excess), limit, options)) continue;
+    const best = finalist(state, ranked, { excess, limit }, options);
+    if (best === undefined) {
+      return state.worstTailSeconds() <= objectiveSeconds
+        ? "objective met"
+        : "no further step brings the tail down: best reachable";
+    }
     state.take(best);
   }
   return "objective met";
@@ -118,14 +124,20 @@ function chooseRound(ranked: readonly Scored[], excess: number): Scored[] {
  * Takes the steps of a round that help after those before them have been taken.
  * @returns whether any did; a round of one is left to the full comparison
  */
-function takeRound(state: PlanState, round: readonly Scored[], limitSeconds: number): boolean {
+function takeRound(
+  state: PlanState,
+  round: readonly Scored[],
+  limitSeconds: number,
+  { leastGainRatio = 0 }: PlanOptions,
+): boolean {
   if (round.length < 2) return false;
   let excess = state.excess(limitSeconds);
+  const leastGain = leastGainRatio * excess;
   let helped = false;
   for (const { candidate } of round) {
     state.take(candidate);
     const after = state.excess(limitSeconds);
-    if (after < excess) {
+    if (excess - after > leastGain) {
       excess = after;
       helped = true;
     } else {
@@ -139,14 +151,15 @@ function takeRound(state: PlanState, round: readonly Scored[], limitSeconds: num
 function finalist(
   state: PlanState,
   ranked: readonly Scored[],
-  excess: number,
+  { excess, limit }: { readonly excess: number; readonly limit: number },
   options: PlanOptions,
 ): Candidate | undefined {
+  const leastGain = (options.leastGainRatio ?? DEFAULT_LEAST_GAIN_RATIO) * excess;
   let best: Candidate | undefined;
   let bestScore = 0;
   for (const { candidate, score } of ranked.slice(0, FINALISTS)) {
-    const gain = excess - state.excessIf(candidate, options.objectiveSeconds);
-    if (gain < LEAST_GAIN_RATIO * excess) continue;
+    const gain = excess - state.excessIf(candidate, limit);
+    if (gain < leastGain) continue;
     const exact = options.ranking === "own" ? score : gain / Math.max(candidate.costPerHour, 1e-12);
     if (best === undefined || exact > bestScore) {
       best = candidate;

@@ -20,6 +20,8 @@ export interface QueueTrend {
   readonly now?: number | undefined;
   /** In the window before. */
   readonly before?: number | undefined;
+  /** The containers have only just become larger, so that they are busy with what waited before. */
+  readonly catchingUp?: boolean;
 }
 
 /** A queue that shrinks by this share in a window is being worked off. */
@@ -66,7 +68,7 @@ export function cpuDemand(
   const unthrottled = pods.reduce((sum, pod) => sum + unthrottledCores(pod), 0);
   return {
     cores:
-      (isDraining(queue) ? arriving : Math.max(arriving, unthrottled)) +
+      (isDraining(queue) || queue.catchingUp === true ? arriving : Math.max(arriving, unthrottled)) +
       (backlog * (secondsPerRequest ?? 0)) / drainSeconds,
     podCapacityCores: pods.reduce((sum, pod) => sum + pod.capacityCores, 0) / pods.length,
     podsMeasured: pods.length,

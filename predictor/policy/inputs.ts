@@ -3,12 +3,17 @@ import type { Plan } from "@tradewind/core/contract/plan.ts";
 import { EpochMs } from "@tradewind/core/contract/quantity.ts";
 import { WindowSet } from "@tradewind/core/contract/window.ts";
 import { z } from "zod";
+import type { TrainedProfile } from "../profile/trained-profile.ts";
 import type { ServiceQueue } from "../queue/estimate.ts";
+import { ServiceEvidence } from "./evidence.ts";
 import { PolicySettings } from "./settings.ts";
 import { PolicyState } from "./state.ts";
 
-/** What an operator may choose: the ladder, the ladder up to queue balancing, or no change. */
-export const POLICY_CHOICES = ["auto", "queue", "static"] as const;
+/**
+ * What an operator may choose: the ladder, the planner as soon as anything is known of the profiles, the ladder up to
+ * queue balancing, or no change.
+ */
+export const POLICY_CHOICES = ["auto", "plan", "queue", "static"] as const;
 export const PolicyChoice = z.enum(POLICY_CHOICES);
 export type PolicyChoice = z.infer<typeof PolicyChoice>;
 
@@ -22,9 +27,15 @@ export const PolicyInputs = z.strictObject({
   settings: PolicySettings,
   state: PolicyState,
   windowSet: WindowSet,
+  /** What is known of the services' latency profiles; absent where none are kept. */
+  profiles: z.array(ServiceEvidence).max(10_000).optional(),
   nowMs: EpochMs,
 });
 export type PolicyInputs = z.infer<typeof PolicyInputs>;
+
+/** Gives back the model that a hash in the evidence names; undefined when it is not there. */
+export type Models = (hash: string) => TrainedProfile | undefined;
+export const NO_MODELS: Models = () => undefined;
 
 /** The part of a plan that a decision determines; the rest says which process published it. */
 export type DecidedPlan = Omit<Plan, "schema" | "sequence" | "predictorStartedAtMs">;

@@ -2,13 +2,20 @@ import type { PolicyName } from "@tradewind/core/contract/plan.ts";
 import { contentHash } from "@tradewind/core/hash.ts";
 import { flowObjective } from "../queue/objective.ts";
 import { hold, keepPlatform, reactiveFloor } from "./floor.ts";
-import type { PolicyInputs, PolicyOutcome } from "./inputs.ts";
+import { commit, distrustedRungs } from "./commit.ts";
+import { statedSize } from "./container-size.ts";
+import { NO_MODELS } from "./inputs.ts";
+import type { Models, PolicyInputs, PolicyOutcome } from "./inputs.ts";
 import { observe } from "./observation.ts";
 import type { DecisionContext, Observation } from "./observation.ts";
+import { planWithProfiles } from "./planning.ts";
 import { balanceQueues } from "./queue-balancing.ts";
+import { readiness } from "./readiness.ts";
 import { afterGap, remember } from "./remember.ts";
 import type { Course } from "./remember.ts";
-import type { Targets } from "./target.ts";
+import { standingOf } from "./standing.ts";
+import type { PlannerMemory, PlannerRung } from "./state.ts";
+import type { Target, Targets } from "./target.ts";
 import { judge } from "./verdict.ts";
 import type { Verdict } from "./verdict.ts";
 import { flowFacts, toWish } from "./wish.ts";
@@ -19,29 +26,35 @@ interface RungDecision {
   readonly reason: string;
   readonly targets: Targets;
   readonly course: Course;
+  readonly planner?: PlannerMemory;
 }
 
 /**
  * One decision: from the state before and what was measured to the state after and a wish for each service. Pure: equal
  * inputs give equal outcomes. The rung that decides is the highest one whose evidence is there: hold, reactive floor,
- * queue balancing.
+ * queue balancing, planner with priors, planner with trained profiles.
+ * @param models gives back the models that the evidence names
  */
-export function decide(inputs: PolicyInputs): PolicyOutcome {
+export function decide(inputs: PolicyInputs, models: Models = NO_MODELS): PolicyOutcome {
   const { application, settings, windowSet, nowMs } = inputs;
   const state = afterGap(inputs.state, windowSet);
   const context: DecisionContext = { application, settings, state, windowSet, nowMs };
   const objective = flowObjective(application.objective);
   const verdict = judge(windowSet.flows, application.entry, objective, settings);
   const observations = observe(context);
-  const rung = climb(inputs, context, observations, verdict);
+  const rung = climb({ inputs, models, context, observations, verdict });
+  const targets = rung.policy === "static" ? rung.targets : withSizes(observations, rung.targets);
   const windowHash = contentHash(windowSet);
   const facts = { context, verdict, windowHash, objective, course: rung.course, ...flowFacts(verdict) };
   const wishes = observations.flatMap((observation) => {
-    const target = rung.targets.get(observation.service);
+    const target = targets.get(observation.service);
     return target === undefined ? [] : [toWish(observation, target, facts)];
   });
   return {
-    state: remember(context, observations, rung.targets, rung.course),
+    state: {
+      ...remember(context, observations, targets, rung.course),
+      ...(rung.planner && { planner: rung.planner }),
+    },
     queues: observations.flatMap(({ queue }) => (queue === undefined ? [] : [queue])),
     plan: {
       application: application.name,
@@ -56,13 +69,28 @@ export function decide(inputs: PolicyInputs): PolicyOutcome {
   };
 }
 
-function climb(
-  { choice }: PolicyInputs,
-  context: DecisionContext,
-  observations: readonly Observation[],
-  verdict: Verdict,
-): RungDecision {
-  const { growth, futile, patienceDoublings } = context.state;
+/** A size that was once wished stays wished, whichever rung decides. */
+function withSizes(observations: readonly Observation[], targets: Targets): Targets {
+  return new Map(
+    observations.flatMap((observation): [string, Target][] => {
+      const target = targets.get(observation.service);
+      if (target === undefined) return [];
+      return [[observation.service, { ...statedSize(observation, observation.container), ...target }]];
+    }),
+  );
+}
+
+interface Footing {
+  readonly inputs: PolicyInputs;
+  readonly models: Models;
+  readonly context: DecisionContext;
+  readonly observations: readonly Observation[];
+  readonly verdict: Verdict;
+}
+
+function climb(footing: Footing): RungDecision {
+  const { context, inputs, observations, verdict } = footing;
+  const { growth, futile, patienceDoublings, planner } = context.state;
   const unchanged: Course = {
     calmWindows: 0,
     missedWindows: 0,
@@ -70,20 +98,44 @@ function climb(
     ...(growth && { growth }),
     ...(futile && { futile }),
   };
-  if (choice === "static") {
+  const kept = planner === undefined ? {} : { planner: withoutRung(planner) };
+  if (inputs.choice === "static") {
     const reason = "the operator chose the static policy";
-    return { policy: "static", reason, targets: keepPlatform(observations), course: unchanged };
+    return { policy: "static", reason, targets: keepPlatform(observations), course: unchanged, ...kept };
   }
   const latencyGap = whyNoLatency(context, verdict);
-  if (latencyGap === undefined) return { policy: "queue", ...balanceQueues(context, observations, verdict) };
+  if (latencyGap === undefined) return climbAboveFloor(footing);
   if (observations.some(({ need }) => need !== undefined)) {
     const reason = `${latencyGap}, but CPU use is known`;
-    return { policy: "reactive", reason, targets: reactiveFloor(observations), course: unchanged };
+    const targets = reactiveFloor(observations);
+    return { policy: "reactive", reason, targets, course: unchanged, ...kept };
   }
   const nothing =
     observations.length === 0 ? `no service has a workload in '${context.application.namespace}'` : "";
   const reason = [latencyGap, nothing || "no CPU use is known either"].join("; ");
-  return { policy: "hold", reason, targets: hold(observations, "no data"), course: unchanged };
+  return { policy: "hold", reason, targets: hold(observations, "no data"), course: unchanged, ...kept };
+}
+
+/** The rungs that know the latency of users' requests: queue balancing and the planner's. */
+function climbAboveFloor({ inputs, models, context, observations, verdict }: Footing): RungDecision {
+  const { choice, profiles = [] } = inputs;
+  const standing = standingOf(context, verdict);
+  const memory = commit(context, observations, standing, verdict.worstSeverity);
+  // Who asks for the planner gets it back at once.
+  const distrusted =
+    choice === "plan" ? new Set<PlannerRung>() : distrustedRungs(memory, context.windowSet.endMs);
+  const ready = readiness(context, observations, verdict, { choice, profiles, models, distrusted });
+  if (ready.rung === undefined) {
+    const balancing = balanceQueues(context, observations, verdict);
+    const reason = [balancing.reason, ready.reason].filter((part) => part !== "").join("; ");
+    return { policy: "queue", ...balancing, reason, planner: { ...memory, missedInSpite: 0 } };
+  }
+  const planned = planWithProfiles({ context, observations, verdict, standing, ready, memory });
+  return { policy: ready.rung, ...planned, planner: { ...memory, rung: ready.rung } };
+}
+
+function withoutRung({ recentSeverities, distrust }: PlannerMemory): PlannerMemory {
+  return { recentSeverities, missedInSpite: 0, ...(distrust && { distrust }) };
 }
 
 /** Why the latency of users' requests is not known; undefined when it is. */

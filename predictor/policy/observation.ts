@@ -4,6 +4,9 @@ import type { Window, WindowSet } from "@tradewind/core/contract/window.ts";
 import { estimateQueues } from "../queue/estimate.ts";
 import type { ServiceQueue } from "../queue/estimate.ts";
 import { flowObjective } from "../queue/objective.ts";
+import { containerSize } from "../plan/application-plan.ts";
+import { containerFacts } from "./container-size.ts";
+import type { ContainerFacts } from "./container-size.ts";
 import { cpuDemand, isDraining } from "./demand.ts";
 import type { CpuDemand, QueueTrend } from "./demand.ts";
 import { reactiveNeed } from "./reactive.ts";
@@ -12,7 +15,7 @@ import type { PolicyState, ServiceMemory } from "./state.ts";
 import { ownFlows } from "./verdict.ts";
 
 /** Everything the policies know of one service in one window. Absent means not known. */
-export interface Observation {
+export interface Observation extends ContainerFacts {
   readonly service: string;
   readonly spec: ServiceSpec;
   readonly window?: Window;
@@ -72,7 +75,8 @@ export function observe(context: DecisionContext): readonly Observation[] {
         baseReplicas,
         settling: isSettling(baseReplicas, memory, window),
         draining: isDraining(trend),
-        ...(window && { window, ...cpuFacts(window, trend, settings) }),
+        ...containerFacts(application, window, memory, isStale(context)),
+        ...(window && { window, ...cpuFacts(window, trend, settings, hasGrown(window, memory)) }),
         ...(memory && { memory }),
         ...(queue && { queue }),
         ...(window?.replicasReady !== undefined && { readyReplicas: window.replicasReady }),
@@ -81,11 +85,24 @@ export function observe(context: DecisionContext): readonly Observation[] {
   });
 }
 
+const GROWN_RATIO = 1.02;
+
 type CpuFacts = Pick<Observation, "demand" | "need" | "shrinkNeed" | "utilisation">;
 
-function cpuFacts(window: Window, trend: QueueTrend, settings: PolicySettings): CpuFacts {
+/** Its containers were made larger for the first time in this window: they catch up with what waited before. */
+function hasGrown(window: Window, memory: ServiceMemory | undefined): boolean {
+  const before = memory?.platformCpuCores;
+  return before !== undefined && (containerSize(window)?.cpuCores ?? 0) > GROWN_RATIO * before;
+}
+
+function cpuFacts(
+  window: Window,
+  trend: QueueTrend,
+  settings: PolicySettings,
+  catchingUp: boolean,
+): CpuFacts {
   const drainSeconds = Math.max(settings.drainSeconds, (window.endMs - window.startMs) / 1e3);
-  const demand = cpuDemand(window, trend, settings.targetUtilisation, drainSeconds);
+  const demand = cpuDemand(window, { ...trend, catchingUp }, settings.targetUtilisation, drainSeconds);
   if (demand === undefined) return {};
   const need = reactiveNeed(demand, window.replicasReady ?? 0, settings);
   return {
@@ -117,16 +134,20 @@ function isForgotten(
  * decided in the meantime: then the larger of the two.
  */
 function base(
-  { settings, state, windowSet }: DecisionContext,
+  context: DecisionContext,
   memory: ServiceMemory | undefined,
   window: Window | undefined,
 ): number | undefined {
   const wanted = window?.replicasWanted ?? window?.replicasReady;
   if (memory === undefined) return wanted;
   if (wanted === undefined) return memory.replicas;
-  const windowMs = windowSet.endMs - windowSet.startMs;
-  const ageMs = windowSet.endMs - (state.windowEndMs ?? 0);
-  if (ageMs > settings.staleStateWindows * windowMs) return Math.max(memory.replicas, wanted);
+  if (isStale(context)) return Math.max(memory.replicas, wanted);
   const raisedElsewhere = wanted > memory.replicas && wanted > (memory.platformWanted ?? wanted);
   return raisedElsewhere ? wanted : memory.replicas;
+}
+
+/** The last decision is so old that others may have decided in the meantime. */
+function isStale({ settings, state, windowSet }: DecisionContext): boolean {
+  const windowMs = windowSet.endMs - windowSet.startMs;
+  return windowSet.endMs - (state.windowEndMs ?? 0) > settings.staleStateWindows * windowMs;
 }

@@ -2,7 +2,7 @@ import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import type { DecisionContext, Observation } from "./observation.ts";
 import type { GrowthCheckpoint, PolicyState, ServiceMemory } from "./state.ts";
 import { POLICY_STATE_SCHEMA } from "./state.ts";
-import type { Targets } from "./target.ts";
+import type { Target, Targets } from "./target.ts";
 
 /** What a decision changes in the state beside the replicas of each service. */
 export interface Course {
@@ -10,6 +10,7 @@ export interface Course {
   readonly missedWindows: number;
   readonly patienceDoublings: number;
   readonly shrunkAtMs?: number;
+  readonly shrunkAtRequestsPerSecond?: number;
   readonly growth?: GrowthCheckpoint;
   readonly futile?: NonNullable<PolicyState["futile"]>;
   /** Services that were given pods for latency, and the tail over objective at which. */
@@ -49,7 +50,7 @@ export function remember(
   const { application, windowSet } = context;
   const services = observations.flatMap((observation) => {
     const target = targets.get(observation.service);
-    return target === undefined ? [] : [memoryOf(context, observation, target.replicas, course)];
+    return target === undefined ? [] : [memoryOf(context, observation, target, course)];
   });
   return {
     schema: POLICY_STATE_SCHEMA,
@@ -60,6 +61,9 @@ export function remember(
     missedWindows: course.missedWindows,
     patienceDoublings: course.patienceDoublings,
     ...(course.shrunkAtMs !== undefined && { shrunkAtMs: course.shrunkAtMs }),
+    ...(course.shrunkAtRequestsPerSecond !== undefined && {
+      shrunkAtRequestsPerSecond: course.shrunkAtRequestsPerSecond,
+    }),
     ...(course.growth && { growth: course.growth }),
     ...(course.futile && { futile: course.futile }),
     services,
@@ -68,10 +72,11 @@ export function remember(
 
 function memoryOf(
   { nowMs }: DecisionContext,
-  { service, window, memory, queue, settling }: Observation,
-  replicas: number,
+  observation: Observation,
+  target: Target,
   { grown }: Course,
 ): ServiceMemory {
+  const { service, window, memory, queue, settling } = observation;
   const platformWanted = window?.replicasWanted ?? memory?.platformWanted;
   const seen = window?.replicasWanted !== undefined || window?.replicasReady !== undefined;
   const grownAtSeverity = grown?.services.includes(service)
@@ -81,11 +86,45 @@ function memoryOf(
       : undefined;
   return {
     service,
-    replicas,
+    replicas: target.replicas,
     seenAtMs: seen ? nowMs : (memory?.seenAtMs ?? nowMs),
     ...(platformWanted !== undefined && { platformWanted }),
     ...(window?.replicasReady !== undefined && { readyReplicas: window.replicasReady }),
     ...(queue?.ownRequests !== undefined && { ownRequests: queue.ownRequests }),
+    ...sizeMemory(observation, target),
+    ...demandMemory(observation),
     ...(grownAtSeverity !== undefined && { grownAtSeverity }),
+  };
+}
+
+/** Windows of which the demand is kept. */
+const DEMAND_WINDOWS = 4;
+
+function demandMemory({ demand, memory }: Observation): Pick<ServiceMemory, "recentDemandCores"> {
+  const before = memory?.recentDemandCores ?? [];
+  const recentDemandCores = demand === undefined ? before : [...before, demand.cores].slice(-DEMAND_WINDOWS);
+  return recentDemandCores.length === 0 ? {} : { recentDemandCores };
+}
+
+type SizeMemory = Pick<
+  ServiceMemory,
+  "cpuCores" | "memoryBytes" | "platformCpuCores" | "platformMemoryBytes"
+>;
+
+/** The size wished, this time or before, and what runs beside it. */
+function sizeMemory({ memory, runningContainer: running }: Observation, target: Target): SizeMemory {
+  const cpuCores = target.cpuCores ?? memory?.cpuCores;
+  const memoryBytes = target.memoryBytes ?? memory?.memoryBytes;
+  const platformCpuCores = running?.cpuCores ?? memory?.platformCpuCores;
+  const platformMemoryBytes = running?.memoryBytes ?? memory?.platformMemoryBytes;
+  return {
+    ...(cpuCores !== undefined && {
+      cpuCores,
+      ...(platformCpuCores !== undefined && { platformCpuCores }),
+    }),
+    ...(memoryBytes !== undefined && {
+      memoryBytes,
+      ...(platformMemoryBytes !== undefined && platformMemoryBytes > 0 && { platformMemoryBytes }),
+    }),
   };
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { PlannerSettings } from "./planner-settings.ts";
 import { PUBLISHED_WEIGHTS } from "../queue/estimate.ts";
 
 /** Constants of the policies. They are part of a decision's inputs, so that a replay uses the same. */
@@ -50,6 +51,7 @@ export const PolicySettings = z.strictObject({
   futileDoublings: z.number().int().min(0).default(4),
   /** A state older than this many windows no longer tells what the platform was asked for. */
   staleStateWindows: z.number().int().min(1).default(4),
+  planner: PlannerSettings.prefault({}),
   /** A service that nobody has reported for so long is forgotten. */
   forgetServiceSeconds: z.number().positive().default(3_600),
 });

@@ -13,6 +13,13 @@ export const ServiceMemory = z.strictObject({
   readyReplicas: Count.optional(),
   /** Requests waiting for or served in the service in the last window. */
   ownRequests: NonNegative.optional(),
+  /** Size of a container last wished, and what ran when that was wished; absent where no size was ever wished. */
+  cpuCores: z.number().positive().optional(),
+  memoryBytes: z.number().positive().optional(),
+  platformCpuCores: z.number().positive().optional(),
+  platformMemoryBytes: z.number().positive().optional(),
+  /** CPU demand of the last windows, cores, oldest first. */
+  recentDemandCores: z.array(NonNegative).max(16).optional(),
   /** Tail over objective when pods were last added for latency; absent once they have served a whole window. */
   grownAtSeverity: NonNegative.optional(),
 });
@@ -27,6 +34,24 @@ export const GrowthCheckpoint = z.strictObject({
   podsAdded: Count,
 });
 export type GrowthCheckpoint = z.infer<typeof GrowthCheckpoint>;
+
+/** The planner's rungs, from less to more evidence. */
+export const PLANNER_RUNGS = ["planner-prior", "planner"] as const;
+export const PlannerRung = z.enum(PLANNER_RUNGS);
+export type PlannerRung = z.infer<typeof PlannerRung>;
+
+/** What the planner's rungs remember: whether what they decided held. */
+export const PlannerMemory = z.strictObject({
+  /** The rung that made the last plan; absent when another one did. */
+  rung: PlannerRung.optional(),
+  /** Windows in a row that missed the objective although the plan had been carried out. */
+  missedInSpite: Count,
+  /** Tail over objective of the slowest flow in the last windows, oldest first. */
+  recentSeverities: z.array(NonNegative).max(64),
+  /** The rung that is not believed until then; the prior's takes the trained profiles' with it. */
+  distrust: z.strictObject({ rung: PlannerRung, untilMs: EpochMs, times: Count }).optional(),
+});
+export type PlannerMemory = z.infer<typeof PlannerMemory>;
 
 export const POLICY_STATE_SCHEMA = "tradewind.dev/policy-state/v1";
 
@@ -45,9 +70,12 @@ export const PolicyState = z.strictObject({
   patienceDoublings: Count,
   /** The last step down, until it is undone or forgotten. */
   shrunkAtMs: EpochMs.optional(),
+  /** Requests per second that entered the application then, where a planner took the step. */
+  shrunkAtRequestsPerSecond: NonNegative.optional(),
   growth: GrowthCheckpoint.optional(),
   /** Set when growth for latency showed no effect. */
   futile: z.strictObject({ untilMs: EpochMs, severity: NonNegative, times: Count }).optional(),
+  planner: PlannerMemory.optional(),
   services: z.array(ServiceMemory).max(10_000),
 });
 export type PolicyState = z.infer<typeof PolicyState>;

@@ -1,4 +1,4 @@
-import type { PolicyName } from "@tradewind/core/contract/plan.ts";
+import type { PolicyName, WishStep } from "@tradewind/core/contract/plan.ts";
 import type { Observation } from "./observation.ts";
 
 /** What one rung of the ladder would run for one service, and why. */
@@ -6,6 +6,21 @@ export interface Target {
   readonly replicas: number;
   readonly policy: PolicyName;
   readonly reason: string;
+  /** Size of each container; absent parts are left as they are. */
+  readonly cpuCores?: number;
+  readonly memoryBytes?: number;
+  /** What a planner knows beside. */
+  readonly planned?: PlannedTarget;
+}
+
+export interface PlannedTarget {
+  readonly steps: readonly WishStep[];
+  /** Predicted tail of the slowest flow through the service after the plan, seconds. */
+  readonly latencyAfterSeconds?: number;
+  /** Confidence of the profile at the wished size, in [0, 1]. */
+  readonly confidence: number;
+  /** Names the profile that was used: its model's content, or that of the prior. */
+  readonly modelHash: string;
 }
 
 /** Targets by service. */

@@ -34,17 +34,28 @@ export function flowFacts(verdict: Verdict): Pick<DecisionFacts, "slowestFlowSec
 export function toWish(observation: Observation, target: Target, facts: DecisionFacts): Wish {
   const { spec, window, service } = observation;
   const { application, windowSet } = facts.context;
+  const { planned } = target;
   const latencyBeforeSeconds = facts.slowestFlowSeconds.get(service);
   return {
     namespace: application.namespace,
     service,
-    allocation: { replicas: target.replicas },
+    allocation: {
+      replicas: target.replicas,
+      ...(target.cpuCores !== undefined && { cpuCores: target.cpuCores }),
+      ...(target.memoryBytes !== undefined && { memoryBytes: target.memoryBytes }),
+    },
     policy: target.policy,
     reason: target.reason.slice(0, 500),
     confidence: confidence(observation, target, facts),
     ...(latencyBeforeSeconds !== undefined && { latencyBeforeSeconds }),
+    ...(planned?.latencyAfterSeconds !== undefined && { latencyAfterSeconds: planned.latencyAfterSeconds }),
+    ...(planned && { steps: [...planned.steps] }),
     evidence: evidence(observation, facts),
-    inputs: { windowHash: facts.windowHash, windowEndMs: windowSet.endMs },
+    inputs: {
+      windowHash: facts.windowHash,
+      windowEndMs: windowSet.endMs,
+      ...(planned && { modelHash: planned.modelHash }),
+    },
     observed: {
       ...(window?.replicasReady !== undefined && { replicasReady: window.replicasReady }),
       ...(window?.replicasWanted !== undefined && { replicasWanted: window.replicasWanted }),
@@ -76,16 +87,18 @@ const HALF_BELIEVED_CALLS = 20;
 
 /**
  * How much of what the policy needs was measured, in [0, 1]: 0 for hold, the measured share of the pods for the reactive
- * floor, that times n/(n + 20) with n calls for queue balancing. Not a probability.
+ * floor, that times n/(n + 20) with n calls for queue balancing, and that times the confidence of the profile (see
+ * profile/latency-profile.ts) for a plan. Not a probability.
  */
-function confidence(observation: Observation, { policy }: Target, { calls }: DecisionFacts): number {
+function confidence(observation: Observation, { planned, policy }: Target, { calls }: DecisionFacts): number {
   if (policy === "hold") return 0;
   if (policy === "static") return 1;
   const { demand, readyReplicas } = observation;
   const measured =
     demand === undefined ? 0 : Math.min(1, demand.podsMeasured / Math.max(1, readyReplicas ?? 1));
   if (policy === "reactive") return measured;
-  return ((0.5 + 0.5 * measured) * calls) / (calls + HALF_BELIEVED_CALLS);
+  const believed = ((0.5 + 0.5 * measured) * calls) / (calls + HALF_BELIEVED_CALLS);
+  return planned !== undefined && policy !== "queue" ? believed * planned.confidence : believed;
 }
 
 /** Every number that had a part in the decision and is known. */
@@ -94,6 +107,9 @@ function evidence(observation: Observation, facts: DecisionFacts): Record<string
   const { verdict, objective, course, context } = facts;
   const numbers: Record<string, number | undefined> = {
     baseReplicas: observation.baseReplicas,
+    baseCpuCores: observation.container?.cpuCores,
+    runningCpuCores: observation.runningContainer?.cpuCores,
+    baseMemoryBytes: observation.container?.memoryBytes,
     needReplicas: observation.need,
     shrinkNeedReplicas: observation.shrinkNeed,
     cpuDemandCores: demand?.cores,

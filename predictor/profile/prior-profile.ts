@@ -16,17 +16,24 @@ const LEAST_FOR_INTERVAL = 20;
 const plausible = (value: number | undefined, otherwise: number): number =>
   value !== undefined && value > 1e-9 && value < 1e12 ? value : otherwise;
 
+export interface PriorFactors {
+  readonly lower: number;
+  readonly upper: number;
+}
+
 /** Profile before any training: base · stretch(utilisation), see prior.ts. */
 export class PriorProfile implements LatencyProfile {
   readonly maturity = "prior";
   readonly verdict: Verdict = { lowerSeconds: 0, upperSeconds: 0, inRange: true };
   readonly state: ServiceState;
+  /** Measured over predicted at the 5th and 95th percentile; undefined while there are too few windows to tell. */
+  readonly factors: PriorFactors | undefined;
   readonly #lowerFactor: number;
   readonly #upperFactor: number;
 
-  /** @param factors measured over predicted, at the 5th and 95th percentile */
-  constructor(state: ServiceState, factors?: { readonly lower: number; readonly upper: number }) {
+  constructor(state: ServiceState, factors?: PriorFactors) {
     this.state = state;
+    this.factors = factors;
     this.#lowerFactor = Math.min(1, factors?.lower ?? 1 / UNTOLD_FACTOR);
     this.#upperFactor = Math.max(1, factors?.upper ?? UNTOLD_FACTOR);
   }

@@ -1,0 +1,200 @@
+import type { Window } from "@tradewind/core/contract/window.ts";
+import type { RecentErrors, ServiceEvidence } from "../policy/evidence.ts";
+import { trackInterval } from "../profile/interval.ts";
+import type { LatencyProfile } from "../profile/latency-profile.ts";
+import type { IntervalScale } from "../profile/model.ts";
+import { quantile } from "../profile/order-statistics.ts";
+import { priorProfile } from "../profile/prior-profile.ts";
+import type { PriorProfile } from "../profile/prior-profile.ts";
+import type { Evidence } from "../profile/replacement.ts";
+import { estimateState } from "../profile/service-state.ts";
+import type { Observation, ServiceState } from "../profile/service-state.ts";
+import type { TrainedProfile } from "../profile/trained-profile.ts";
+import { inputsOf, observationOf } from "../profile/window-inputs.ts";
+import { STATE_WINDOWS } from "../training/rows.ts";
+
+/** Own tails are learnt and planned with at this percentile; the objective's own comes in with each flow's calibration. */
+export const OWN_PERCENTILE = 0.95;
+
+/** Windows over which the error of a profile is taken. */
+const ERROR_WINDOWS = 24;
+/** Windows over which the spread of load is taken. */
+const LOAD_WINDOWS = 240;
+/** A window with fewer calls has a tail of its own making. */
+const TELLING_CALLS = 20;
+/** One window off by more than this counts as this: a disturbance shall not decide alone. */
+const MOST_ERROR = 1;
+/** Windows before containers' memory is known well enough to take some back. */
+const MEMORY_WINDOWS = 20;
+
+/** A trained model in use, and what was learnt about it since. */
+interface Trained {
+  readonly hash: string;
+  readonly profile: TrainedProfile;
+  interval: IntervalScale;
+  readonly errors: number[];
+  state: ServiceState | undefined;
+}
+
+/**
+ * The last windows of one service and what they say of its profiles. Each window first judges the profiles as they were
+ * before it, then is learnt from. Bounded; no clock, no I/O.
+ */
+export class ServiceRecord {
+  lastSeenMs = 0;
+  /** Usable windows known of, older ones in the store included. */
+  rows = 0;
+  private readonly observations: Observation[] = [];
+  private readonly loads: number[] = [];
+  private readonly memoryPeaks: number[] = [];
+  private readonly priorErrors: number[] = [];
+  private prior: PriorProfile | undefined;
+  private trained: Trained | undefined;
+  private containers = new Map<string, number>();
+  private replacedMs: number | undefined;
+  private rowsSinceReplaced = 0;
+
+  get model(): TrainedProfile | undefined {
+    return this.trained?.profile;
+  }
+
+  /** Takes a model into use; its errors are counted anew. */
+  use(hash: string, profile: TrainedProfile): void {
+    const state = estimateState(this.observations, profile.model.priorWeight);
+    this.trained = { hash, profile, interval: profile.model.interval, errors: [], state };
+  }
+
+  observe(window: Window): void {
+    this.lastSeenMs = window.endMs;
+    this.noteContainers(window);
+    keep(this.memoryPeaks, memoryPeak(window), STATE_WINDOWS);
+    const observation = observationOf(window, OWN_PERCENTILE);
+    if (observation === undefined || !(observation.latencySeconds > 0)) return;
+    this.judge(window, observation.latencySeconds);
+    keep(this.observations, observation, STATE_WINDOWS);
+    keep(this.loads, observation.loadPerContainer / observation.cpuCores, LOAD_WINDOWS);
+    this.rows += 1;
+    this.rowsSinceReplaced += 1;
+    this.prior = priorProfile(this.observations);
+    if (this.trained !== undefined) {
+      this.trained.state = estimateState(this.observations, this.trained.profile.model.priorWeight);
+    }
+  }
+
+  /** Counts a window older than all that were observed; of those the newest stand in until there are enough. */
+  recall(window: Window): void {
+    const observation = observationOf(window, OWN_PERCENTILE);
+    if (observation === undefined || !(observation.latencySeconds > 0)) return;
+    this.rows += 1;
+    if (this.loads.length < LOAD_WINDOWS)
+      this.loads.unshift(observation.loadPerContainer / observation.cpuCores);
+    if (this.observations.length >= STATE_WINDOWS) return;
+    this.observations.unshift(observation);
+    this.memoryPeaks.unshift(memoryPeak(window));
+    this.prior = priorProfile(this.observations);
+  }
+
+  evidence(service: string): ServiceEvidence | undefined {
+    const { prior, trained } = this;
+    if (prior === undefined) return undefined;
+    const peaks = this.memoryPeaks;
+    const peak = peaks.length < MEMORY_WINDOWS ? Number.NaN : peaks.reduce((a, b) => Math.max(a, b));
+    const priorErrors = recent(this.priorErrors);
+    const trainedErrors = recent(trained?.errors ?? []);
+    return {
+      service,
+      prior: {
+        state: prior.state,
+        ...(prior.factors && { factors: prior.factors }),
+        ...(priorErrors && { errors: priorErrors }),
+      },
+      ...(trained?.state && {
+        trained: {
+          hash: trained.hash,
+          version: trained.profile.model.version,
+          state: trained.state,
+          interval: trained.interval,
+          trainingRatio: trained.profile.model.errors.meanAbsoluteRatio,
+          ...(trainedErrors && { errors: trainedErrors }),
+        },
+      }),
+      ...(Number.isFinite(peak) && { memoryPeakBytes: peak }),
+    };
+  }
+
+  /** What decides on a new training. */
+  trainingEvidence(nowMs: number): Evidence {
+    const errors = recent(this.trained?.errors ?? []);
+    return {
+      nowMs,
+      rows: this.rows,
+      recentAbsoluteRatio: errors !== undefined && errors.windows >= 8 ? errors.meanAbsoluteRatio : undefined,
+      lastDeployMs: this.replacedMs,
+      rowsSinceDeploy: this.rowsSinceReplaced,
+    };
+  }
+
+  /** Load per core at the 95th over that at the 5th percentile of the windows; 1 without any. */
+  loadSpread(): number {
+    const low = quantile(this.loads, 0.05);
+    const high = quantile(this.loads, 0.95);
+    return low > 0 && high > 0 ? high / low : 1;
+  }
+
+  private judge(window: Window, measuredSeconds: number): void {
+    if ((window.ownLatency?.count ?? 0) < TELLING_CALLS) return;
+    if (this.prior !== undefined) {
+      keep(this.priorErrors, error(this.prior, window, this.prior.state, measuredSeconds), ERROR_WINDOWS);
+    }
+    const { trained } = this;
+    if (trained?.state === undefined) return;
+    const { profile } = trained;
+    profile.interval = trained.interval;
+    keep(trained.errors, error(profile, window, trained.state, measuredSeconds), ERROR_WINDOWS);
+    const predicted = profile.evaluate(inputsOf(window, trained.state));
+    trained.interval = trackInterval(
+      trained.interval,
+      Math.log(measuredSeconds / predicted) / profile.spread,
+    );
+  }
+
+  /** A service none of whose containers was there before has been deployed anew, as far as one can tell from outside. */
+  private noteContainers({ containers, startMs }: Window): void {
+    if (containers.length === 0) return;
+    const known = this.containers;
+    this.containers = new Map(containers.map(({ id }) => [id, known.get(id) ?? startMs]));
+    if (known.size === 0 || containers.some(({ id }) => known.has(id))) return;
+    this.replacedMs = startMs;
+    this.rowsSinceReplaced = 0;
+  }
+}
+
+function error(
+  profile: LatencyProfile,
+  window: Window,
+  state: ServiceState,
+  measuredSeconds: number,
+): number {
+  const predicted = profile.evaluate(inputsOf(window, state));
+  return Math.min(MOST_ERROR, Math.abs(predicted - measuredSeconds) / measuredSeconds);
+}
+
+function recent(errors: readonly number[]): RecentErrors | undefined {
+  if (errors.length === 0) return undefined;
+  const sum = errors.reduce((total, each) => total + each, 0);
+  return { windows: errors.length, meanAbsoluteRatio: sum / errors.length };
+}
+
+/** NaN where a container was not measured: it then counts as unknown until it has left the windows kept. */
+function memoryPeak({ containers }: Window): number {
+  if (containers.length === 0) return Number.NaN;
+  return containers.reduce(
+    (most, { memoryWorkingSetBytes = Number.NaN }) => Math.max(most, memoryWorkingSetBytes),
+    0,
+  );
+}
+
+function keep<Value>(values: Value[], next: Value, most: number): void {
+  values.push(next);
+  if (values.length > most) values.shift();
+}

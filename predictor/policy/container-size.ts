@@ -1,0 +1,113 @@
+import type { Application } from "@tradewind/core/contract/application.ts";
+import type { Window } from "@tradewind/core/contract/window.ts";
+import { containerSize } from "../plan/application-plan.ts";
+import type { ContainerSize } from "../plan/application-plan.ts";
+import { roundedUp } from "../plan/plan-service.ts";
+import type { Observation } from "./observation.ts";
+import type { ServiceMemory } from "./state.ts";
+
+/** The size of a service's containers as a decision sees it. */
+export interface ContainerFacts {
+  /** Mean size that runs; memory 0 where none is allocated. */
+  readonly runningContainer?: ContainerSize;
+  /** Size the decision starts from: the last wish, or what runs where there is none or somebody else changed it. */
+  readonly container?: ContainerSize;
+  readonly resizable: { readonly cpu: boolean; readonly memory: boolean };
+  /** A size was wished that does not run yet. */
+  readonly resizing: boolean;
+}
+
+/** Sizes that differ by less than this share are the same. */
+const SAME_SIZE_RATIO = 0.02;
+
+/** @param stale the last wish is so old that others may have decided since: then the larger of wish and what runs */
+export function containerFacts(
+  application: Application,
+  window: Window | undefined,
+  memory: ServiceMemory | undefined,
+  stale: boolean,
+): ContainerFacts {
+  const running = window === undefined ? undefined : containerSize(window);
+  const resizable = resizableIn(application, window);
+  if (running === undefined) return { resizable, resizing: false };
+  const cpuCores = start(running.cpuCores, memory?.cpuCores, memory?.platformCpuCores, stale);
+  const memoryBytes = start(running.memoryBytes, memory?.memoryBytes, memory?.platformMemoryBytes, stale);
+  const container = {
+    cpuCores: resizable.cpu ? cpuCores : running.cpuCores,
+    memoryBytes: resizable.memory ? memoryBytes : running.memoryBytes,
+  };
+  const resizing =
+    !isSame(container.cpuCores, running.cpuCores) || !isSame(container.memoryBytes, running.memoryBytes);
+  return { runningContainer: running, container, resizable, resizing };
+}
+
+/**
+ * Limits bind, so moving them moves latency. Requests do so only where no limit stands above them: a container that has one
+ * gets no more from a larger request.
+ */
+function resizableIn(
+  { resize = "off" }: Application,
+  window: Window | undefined,
+): ContainerFacts["resizable"] {
+  const containers = window?.containers ?? [];
+  if (resize === "off" || containers.length === 0) return { cpu: false, memory: false };
+  if (resize === "limits") return { cpu: true, memory: true };
+  return {
+    cpu: containers.every(({ cpuLimitCores }) => cpuLimitCores === undefined),
+    memory: containers.every(({ memoryLimitBytes }) => memoryLimitBytes === undefined),
+  };
+}
+
+function start(
+  running: number,
+  wished: number | undefined,
+  runningThen: number | undefined,
+  stale: boolean,
+): number {
+  if (wished === undefined || running === 0) return running;
+  if (stale) return Math.max(wished, running);
+  const [low, high] = [Math.min(wished, runningThen ?? wished), Math.max(wished, runningThen ?? wished)];
+  const isOnTheWay = running >= low * (1 - SAME_SIZE_RATIO) && running <= high * (1 + SAME_SIZE_RATIO);
+  return isOnTheWay ? wished : running;
+}
+
+function isSame(a: number, b: number): boolean {
+  return Math.abs(a - b) <= SAME_SIZE_RATIO * Math.max(a, b);
+}
+
+/** The parts of an allocation that state a container's size. */
+export interface StatedSize {
+  readonly cpuCores?: number;
+  readonly memoryBytes?: number;
+}
+
+/**
+ * What a wish says of the size: nothing of what was never wished and stays as it runs, else a whole number of steps within
+ * the service's bounds.
+ */
+export function statedSize(observation: Observation, size: ContainerSize | undefined): StatedSize {
+  const { memory, resizable, runningContainer, spec } = observation;
+  if (size === undefined || runningContainer === undefined) return {};
+  const isStated = (wished: number, running: number, before: number | undefined): boolean =>
+    wished > 0 && (before !== undefined || !isSame(wished, running));
+  return {
+    ...(resizable.cpu &&
+      isStated(size.cpuCores, runningContainer.cpuCores, memory?.cpuCores) && {
+        cpuCores: fitted(size.cpuCores, spec.cpu.stepCores, spec.cpu.minCores, spec.cpu.maxCores),
+      }),
+    ...(resizable.memory &&
+      isStated(size.memoryBytes, runningContainer.memoryBytes, memory?.memoryBytes) && {
+        memoryBytes: fitted(
+          size.memoryBytes,
+          spec.memory.stepBytes,
+          spec.memory.minBytes,
+          spec.memory.maxBytes,
+        ),
+      }),
+  };
+}
+
+/** As the guard does, so that it has nothing to change. */
+function fitted(value: number, step: number, min: number, max: number): number {
+  return Math.max(min, Math.min(roundedUp(value, step), max));
+}

@@ -1,0 +1,72 @@
+import type { Observation } from "./observation.ts";
+
+/** Growth under this factor is noise. */
+const NOTICEABLE = 1.05;
+
+/** Rounds in which growth is handed on to callees: longer call chains than this feel it a window later. */
+const MOST_ROUNDS = 32;
+
+/**
+ * Requests per second that each service has to be ready for, where that is noticeably more than it served. What arrives is
+ * seen in its CPU demand: the growth of its queue and what throttling hides (see demand.ts). What a service will answer once
+ * it has the capacity then reaches the services it calls, in proportion to their share of calls from it.
+ * @param mostGrowth the largest factor believed
+ */
+export function loadAhead(
+  observations: readonly Observation[],
+  mostGrowth: number,
+): ReadonlyMap<string, number> {
+  const factors = new Map(observations.map((one) => [one.service, ownFactor(one, mostGrowth)]));
+  const shares = callerShares(observations);
+  for (let round = 0; round < MOST_ROUNDS && handOn(factors, shares); round += 1);
+  const ahead = new Map<string, number>();
+  for (const { service, window } of observations) {
+    const factor = factors.get(service) ?? 1;
+    if (factor >= NOTICEABLE) ahead.set(service, factor * (window?.requestsPerSecond ?? 0));
+  }
+  return ahead;
+}
+
+function ownFactor({ demand, window }: Observation, mostGrowth: number): number {
+  const served = (demand?.secondsPerRequest ?? 0) * (window?.requestsPerSecond ?? 0);
+  if (demand === undefined || !(served > 0)) return 1;
+  const factor = Math.min(mostGrowth, demand.cores / served);
+  return factor >= NOTICEABLE ? factor : 1;
+}
+
+interface CallerShare {
+  readonly caller: string;
+  /** Share of the callee's requests that come from this caller. */
+  readonly share: number;
+}
+
+function callerShares(observations: readonly Observation[]): ReadonlyMap<string, readonly CallerShare[]> {
+  const rates = new Map(observations.map(({ service, window }) => [service, window?.requestsPerSecond ?? 0]));
+  const shares = new Map<string, CallerShare[]>();
+  for (const { service: caller, window } of observations) {
+    for (const { callee, callsPerSecond } of window?.callees ?? []) {
+      const rate = rates.get(callee) ?? 0;
+      if (callee === caller || !(rate > 0)) continue;
+      const known = shares.get(callee) ?? [];
+      known.push({ caller, share: Math.min(1, callsPerSecond / rate) });
+      shares.set(callee, known);
+    }
+  }
+  return shares;
+}
+
+/** @returns whether any factor rose noticeably */
+function handOn(factors: Map<string, number>, shares: ReadonlyMap<string, readonly CallerShare[]>): boolean {
+  let rose = false;
+  for (const [callee, callers] of shares) {
+    const before = factors.get(callee) ?? 1;
+    const growth = callers.reduce(
+      (sum, { caller, share }) => sum + share * ((factors.get(caller) ?? 1) - 1),
+      0,
+    );
+    if (1 + growth <= before * 1.001) continue;
+    factors.set(callee, 1 + growth);
+    rose = true;
+  }
+  return rose;
+}

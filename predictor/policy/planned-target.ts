@@ -1,0 +1,188 @@
+import type { WishStep } from "@tradewind/core/contract/plan.ts";
+import type { ApplicationPlan, ContainerSize } from "../plan/application-plan.ts";
+import { statedSize } from "./container-size.ts";
+import type { StatedSize } from "./container-size.ts";
+import { floorTarget } from "./floor.ts";
+import type { Observation } from "./observation.ts";
+import { stepsByService } from "./plan-steps.ts";
+import type { Balancing } from "./queue-balancing.ts";
+import type { Readiness } from "./readiness.ts";
+import type { PolicySettings } from "./settings.ts";
+import type { Standing } from "./standing.ts";
+import type { StartSize } from "./start-size.ts";
+import { bounded, percent, pods } from "./target.ts";
+import type { PlannedTarget, Target, Targets } from "./target.ts";
+
+export interface TargetFacts {
+  readonly ready: Readiness;
+  readonly standing: Standing;
+  readonly settings: PolicySettings;
+  /** Absent when there was nothing to plan with. */
+  readonly plan: ApplicationPlan | undefined;
+  /** What queue balancing would do, while the objective is clearly missed. */
+  readonly growth: Balancing | undefined;
+}
+
+/** What a plan comes to for each service: never less than its start, nor than what growth by queues would give. */
+export function plannedTargets(
+  observations: readonly Observation[],
+  starts: ReadonlyMap<string, StartSize>,
+  facts: TargetFacts,
+): Targets {
+  const sizes = plannedSizes(facts);
+  return new Map(
+    observations.map((one): [string, Target] => {
+      const start = starts.get(one.service) ?? { replicas: bounded(one, one.baseReplicas), raised: false };
+      return [one.service, targetOf(one, start, sizes.get(one.service), facts)];
+    }),
+  );
+}
+
+interface PlannedSize {
+  readonly replicas: number;
+  readonly container: ContainerSize;
+  readonly steps: readonly WishStep[];
+  readonly confidence: number;
+  readonly latencyAfterSeconds?: number;
+}
+
+function plannedSizes({ plan, ready }: TargetFacts): ReadonlyMap<string, PlannedSize> {
+  const sizes = new Map<string, PlannedSize>();
+  if (plan === undefined) return sizes;
+  const steps = stepsByService(plan.steps);
+  const slowest = slowestAfter(plan);
+  for (const [at, { name, model }] of plan.services.entries()) {
+    const size = plan.sizes[at];
+    if (size === undefined || model === undefined || !ready.profiles.has(name)) continue;
+    const latencyAfterSeconds = slowest.get(name);
+    sizes.set(name, {
+      replicas: size.replicas,
+      container: { cpuCores: size.cpuCores, memoryBytes: size.memoryBytes },
+      steps: steps.get(name) ?? [],
+      confidence: plan.confidence[at] ?? 0,
+      ...(latencyAfterSeconds !== undefined && { latencyAfterSeconds }),
+    });
+  }
+  return sizes;
+}
+
+/** Predicted tail of the slowest flow through each service, seconds. */
+function slowestAfter({ flows, flowTails }: ApplicationPlan): ReadonlyMap<string, number> {
+  const slowest = new Map<string, number>();
+  for (const [at, { services }] of flows.entries()) {
+    const seconds = flowTails[at]?.afterSeconds ?? 0;
+    for (const service of services) slowest.set(service, Math.max(slowest.get(service) ?? 0, seconds));
+  }
+  return slowest;
+}
+
+function targetOf(
+  observation: Observation,
+  start: StartSize,
+  planned: PlannedSize | undefined,
+  { growth, ready, settings, standing }: TargetFacts,
+): Target {
+  const size = planned === undefined ? start : withoutJitter(planned, start, settings, standing);
+  const grown = growth?.targets.get(observation.service);
+  const replicas = bounded(
+    observation,
+    Math.max(size.replicas, grown === undefined ? 0 : replicasForGrowth(observation, grown, size.container)),
+  );
+  const stated = statedSize(observation, size.container);
+  const usable = ready.profiles.get(observation.service);
+  const target = {
+    replicas,
+    ...stated,
+    ...(planned && usable && { planned: plannedFacts(planned, usable.hash) }),
+  };
+  const change = describeChange(observation, replicas, stated);
+  if (grown !== undefined && replicas > size.replicas) {
+    return {
+      ...target,
+      policy: "queue",
+      reason: `${standing.words}, as much as its queue calls for: ${change}`,
+    };
+  }
+  if (planned !== undefined && usable !== undefined && (planned.steps.length > 0 || !start.raised)) {
+    return { ...target, policy: usable.rung, reason: `${standing.words}: ${change}${bought(planned)}` };
+  }
+  const floor = floorTarget(observation);
+  if (!start.raised) return { ...target, policy: floor.policy, reason: floor.reason };
+  const use =
+    observation.utilisation === undefined ? "" : ` at ${percent(observation.utilisation)} of capacity`;
+  return { ...target, policy: "reactive", reason: `what it uses calls for more${use}: ${change}` };
+}
+
+/** Steps too small to be worth a change are left out, unless they cure a miss. */
+function withoutJitter(
+  planned: PlannedSize,
+  start: StartSize,
+  { planner }: PolicySettings,
+  { clearlyMissed }: Standing,
+): StartSize {
+  const from = start.container ?? planned.container;
+  const settled = (next: number, before: number): number =>
+    !clearlyMissed && Math.abs(next - before) < planner.deadBandRatio * before ? before : next;
+  return {
+    replicas: planned.replicas,
+    container: {
+      cpuCores: settled(planned.container.cpuCores, from.cpuCores),
+      memoryBytes: settled(planned.container.memoryBytes, from.memoryBytes),
+    },
+    raised: start.raised,
+  };
+}
+
+/** Replicas that give as much CPU as growth by queues does with containers of the present size. */
+function replicasForGrowth(
+  { container }: Observation,
+  grown: Target,
+  planned: ContainerSize | undefined,
+): number {
+  const cores = planned?.cpuCores ?? 0;
+  if (container === undefined || !(cores > 0)) return grown.replicas;
+  return Math.ceil((grown.replicas * container.cpuCores) / cores - 1e-9);
+}
+
+function plannedFacts(
+  { steps, confidence, latencyAfterSeconds }: PlannedSize,
+  modelHash: string,
+): PlannedTarget {
+  return {
+    steps,
+    confidence,
+    modelHash,
+    ...(latencyAfterSeconds !== undefined && { latencyAfterSeconds }),
+  };
+}
+
+function describeChange(
+  { baseReplicas, container }: Observation,
+  replicas: number,
+  { cpuCores, memoryBytes }: StatedSize,
+): string {
+  const parts: string[] = [];
+  const change = replicas - baseReplicas;
+  if (change > 0) parts.push(`${pods(change)} more`);
+  if (change < 0) parts.push(`${pods(-change)} fewer`);
+  if (cpuCores !== undefined && container !== undefined && cpuCores !== container.cpuCores) {
+    parts.push(`${cores(container.cpuCores)} to ${cores(cpuCores)} cores each`);
+  }
+  if (memoryBytes !== undefined && container !== undefined && memoryBytes !== container.memoryBytes) {
+    parts.push(`${megabytes(container.memoryBytes)} to ${megabytes(memoryBytes)} MB each`);
+  }
+  return parts.length === 0 ? `keeps ${replicas}` : parts.join(", ");
+}
+
+function bought({ steps }: PlannedSize): string {
+  const [first] = steps;
+  if (first === undefined) return "";
+  const tail = steps.reduce((sum, step) => sum + step.tailAfterSeconds - step.tailBeforeSeconds, 0);
+  const cost = steps.reduce((sum, step) => sum + step.costPerHour, 0);
+  const signed = (value: number, digits: number): string =>
+    `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(digits)}`;
+  return ` (${signed(1e3 * tail, 0)} ms of the tail for ${signed(cost, 4)} per hour)`;
+}
+
+const cores = (value: number): string => String(Number(value.toPrecision(3)));
+const megabytes = (bytes: number): string => String(Math.round(bytes / 1e6));

@@ -1,0 +1,40 @@
+import { z } from "zod";
+
+/** Constants of the planner's rungs. */
+export const PlannerSettings = z.strictObject({
+  /** Mean |predicted − measured| / measured of a prior's own tails over the last windows, up to which it is believed. */
+  priorErrorLimit: z.number().positive().default(0.5),
+  /** The same for a trained profile. */
+  trainedErrorLimit: z.number().positive().default(0.35),
+  /** Windows before an error tells anything. */
+  errorWindows: z.number().int().min(1).default(8),
+  /** A service with less than this share of the time its flows spend in services is planned around. */
+  measurableShare: z.number().min(0).max(1).default(0.05),
+  /** Share of the objective that a missed one is cured down to. */
+  aimRatio: z.number().gt(0).max(1).default(0.85),
+  /** Steps are taken back while the predicted tail stays under this share of the objective. */
+  slackRatio: z.number().gt(0).max(1).default(0.75),
+  /** Steps that one plan takes back of a service whose profile is certain; fewer as its interval is wider. */
+  stepsBack: z.number().int().min(1).default(12),
+  /** Share of a service's CPU that one plan takes back at most; one replica may always go. */
+  shrinkShare: z.number().gt(0).lt(1).default(0.4),
+  /** Share of the CPU left that the highest demand of the last windows may use after a step is taken back. */
+  takeBackUtilisation: z.number().gt(0).lt(1).default(0.62),
+  /** Throttled share of periods from which a service's CPU is not lowered. */
+  throttledRatioLimit: z.number().min(0).max(1).default(0.2),
+  /** A step up that buys less than this share of what is missed is not taken. */
+  leastGainRatio: z.number().min(0).lt(1).default(0.003),
+  /** Container sizes closer than this to what was wished last stay as they are. */
+  deadBandRatio: z.number().min(0).lt(1).default(0.05),
+  /** Memory kept over the most that a container ever used. */
+  memoryHeadroomRatio: z.number().min(1).default(1.3),
+  /** Part of the memory in use from which more is given. */
+  memoryFullRatio: z.number().gt(0).max(1).default(0.9),
+  /** Windows in a row that may miss the objective in spite of a plan that has been carried out. */
+  missesBeforeDistrust: z.number().int().min(1).default(4),
+  /** Windows for which a rung that failed so is left out; doubled each time. */
+  distrustWindows: z.number().int().min(1).default(12),
+  /** How often that may double. */
+  distrustDoublings: z.number().int().min(0).default(4),
+});
+export type PlannerSettings = z.infer<typeof PlannerSettings>;

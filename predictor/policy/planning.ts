@@ -1,0 +1,223 @@
+import { planApplication } from "../plan/application-plan.ts";
+import type { ApplicationPlan, KnownService, ServiceLimits } from "../plan/application-plan.ts";
+import { loadAhead } from "./load-ahead.ts";
+import type { DecisionContext, Observation } from "./observation.ts";
+import { plannedTargets } from "./planned-target.ts";
+import { balanceQueues } from "./queue-balancing.ts";
+import type { Balancing } from "./queue-balancing.ts";
+import type { Readiness, UsableProfile } from "./readiness.ts";
+import type { Course } from "./remember.ts";
+import { courseAfterShrinking } from "./standing.ts";
+import type { Standing } from "./standing.ts";
+import { startSize } from "./start-size.ts";
+import type { StartSize } from "./start-size.ts";
+import type { PlannerMemory } from "./state.ts";
+import { percent } from "./target.ts";
+import type { Targets } from "./target.ts";
+import type { Verdict } from "./verdict.ts";
+
+/** Calls of a flow in a window below which nothing is taken back on its word. */
+const LEAST_CALLS = 5;
+
+/** Period over which the kernel counts a CPU limit, seconds (Linux, Documentation/scheduler/sched-bwc.rst). */
+const CFS_PERIOD_SECONDS = 0.1;
+
+interface Preparation {
+  readonly context: DecisionContext;
+  readonly observations: readonly Observation[];
+  readonly verdict: Verdict;
+  readonly standing: Standing;
+  readonly ready: Readiness;
+  readonly memory: PlannerMemory;
+}
+
+/**
+ * Rungs `planner-prior` and `planner`: one plan for the whole application from the services' latency profiles (Grad's
+ * Prepare). It starts from the last wish, raised to what CPU demand needs; gives steps while the objective is missed, at
+ * least as much as queue balancing would; takes steps back after as much calm as queue balancing demands; and otherwise
+ * changes nothing. It never does two of these at once.
+ */
+export function planWithProfiles(preparation: Preparation): Balancing {
+  const { context, observations, standing } = preparation;
+  const starts = new Map(
+    observations.map((one) => [
+      one.service,
+      startSize(context, one, preparation.ready.profiles.get(one.service)?.memoryPeakBytes),
+    ]),
+  );
+  const raised = observations.some(({ service }) => starts.get(service)?.raised === true);
+  const mayTakeBack = !raised && !standing.missed && standing.course.calmWindows >= standing.patience;
+  const mayRaise = standing.clearlyMissed || !standing.missed;
+  const plan = mayRaise ? makePlan(preparation, starts, mayTakeBack) : undefined;
+  const growth = standing.clearlyMissed
+    ? balanceQueues(context, observations, preparation.verdict)
+    : undefined;
+  const facts = { ready: preparation.ready, standing, settings: context.settings, plan, growth };
+  const targets = plannedTargets(observations, starts, facts);
+  const took = plan?.steps.some(({ direction }) => direction === "down") === true;
+  const course = took
+    ? {
+        ...courseAfterShrinking(context, standing),
+        shrunkAtRequestsPerSecond: preparation.verdict.requestsPerSecond,
+      }
+    : { ...(growth?.course ?? standing.course), ...grownBy(preparation, targets) };
+  return { reason: reasonOf(preparation, { plan, growth, raised, mayTakeBack }), targets, course };
+}
+
+function makePlan(
+  preparation: Preparation,
+  starts: ReadonlyMap<string, StartSize>,
+  mayTakeBack: boolean,
+): ApplicationPlan | undefined {
+  const { context, observations, verdict } = preparation;
+  const { application, settings, windowSet } = context;
+  const flows = verdict.flows
+    .filter(({ flow, telling }) => (mayTakeBack ? flow.latency.count >= LEAST_CALLS : telling))
+    .map(({ flow }) => flow);
+  if (flows.length === 0) return undefined;
+  const told = new Set(flows.flatMap(({ services }) => services));
+  const ahead = loadAhead(observations, settings.needGrowthLimit);
+  const known = new Map(
+    observations.map((one): [string, KnownService] => [
+      one.service,
+      knownService(preparation, one, starts.get(one.service), {
+        ahead: ahead.get(one.service),
+        isTold: told.has(one.service),
+      }),
+    ]),
+  );
+  const windows = [...windowSet.windows].sort((a, b) => (a.service < b.service ? -1 : 1));
+  const { planner } = settings;
+  return planApplication({
+    application,
+    windowSet: { ...windowSet, windows, flows },
+    known,
+    mayTakeBack,
+    settings: {
+      targetUtilisation: planner.takeBackUtilisation,
+      memoryHeadroomRatio: planner.memoryHeadroomRatio,
+      stepsBack: planner.stepsBack,
+      slackRatio: planner.slackRatio / worstOfCalm(preparation),
+      aimRatio: planner.aimRatio,
+      leastGainRatio: planner.leastGainRatio,
+      ranking: "chain",
+      maxSteps: 5_000,
+    },
+  });
+}
+
+/** Worst tail of the calm windows over the tail of this one, at least 1: one lucky window shall not set the slack. */
+function worstOfCalm({ memory, standing, verdict }: Preparation): number {
+  const now = verdict.worstSeverity ?? 0;
+  const recent = memory.recentSeverities.slice(-Math.max(1, standing.patience));
+  return now > 0 ? Math.max(1, ...recent.map((severity) => severity / now)) : 1;
+}
+
+interface Outlook {
+  readonly ahead: number | undefined;
+  /** The service takes part in a flow with enough calls. */
+  readonly isTold: boolean;
+}
+
+function knownService(
+  { context, ready }: Preparation,
+  observation: Observation,
+  start: StartSize | undefined,
+  { ahead, isTold }: Outlook,
+): KnownService {
+  const { settling, resizing, draining, demand, memory, resizable } = observation;
+  const usable = ready.profiles.get(observation.service);
+  return {
+    baseReplicas: start?.replicas ?? observation.baseReplicas,
+    ...(start?.container && { container: start.container }),
+    ...(usable && { profile: usable.profile, state: usable.state }),
+    ...(ahead !== undefined && { requestsPerSecondAhead: ahead }),
+    ...(demand && { demandCores: Math.max(demand.cores, ...(memory?.recentDemandCores ?? [])) }),
+    resizable,
+    steady: !settling && !resizing && !draining && ahead === undefined,
+    limits: limitsOf(context, observation, usable, isTold),
+  };
+}
+
+function limitsOf(
+  { settings }: DecisionContext,
+  observation: Observation,
+  usable: UsableProfile | undefined,
+  isTold: boolean,
+): ServiceLimits {
+  const { baseReplicas, readyReplicas, runningContainer, demand } = observation;
+  const { planner } = settings;
+  const cores = runningContainer?.cpuCores ?? 0;
+  const running = (readyReplicas ?? baseReplicas) * cores;
+  const oneReplica = (readyReplicas ?? 0) >= 2 ? cores : 0;
+  const withinPeriod =
+    usable?.rung === "planner-prior" ? usable.state.cpuSecondsPerRequest / CFS_PERIOD_SECONDS : 0;
+  const isThrottled = (demand?.throttledRatio ?? 0) > planner.throttledRatioLimit;
+  return {
+    mostReplicas: Math.max(baseReplicas + 1, Math.floor(settings.needGrowthLimit * baseReplicas)),
+    mostContainerCores: settings.needGrowthLimit * cores,
+    leastCpuCores: running - Math.max(planner.shrinkShare * running, oneReplica),
+    leastContainerCores: withinPeriod,
+    ...(usable?.memoryPeakBytes !== undefined && { memoryPeakBytes: usable.memoryPeakBytes }),
+    mayTakeBack: isTold && !isThrottled && isFullyMeasured(observation),
+  };
+}
+
+/** Nothing is missing and nothing is on its way: what was measured belongs to what was wished. */
+function isFullyMeasured(observation: Observation): boolean {
+  const { demand, queue, readyReplicas, resizing, settling, window } = observation;
+  return (
+    !settling &&
+    !resizing &&
+    queue?.complete === true &&
+    window?.replicasWanted !== undefined &&
+    readyReplicas !== undefined &&
+    demand !== undefined &&
+    demand.podsMeasured >= readyReplicas
+  );
+}
+
+/** Services that got more replicas, as growth is remembered: pods that started a moment ago were not there all the time. */
+function grownBy({ observations, verdict }: Preparation, targets: Targets): Pick<Course, "grown"> {
+  const services = observations
+    .filter((one) => (targets.get(one.service)?.replicas ?? 0) > one.baseReplicas)
+    .map(({ service }) => service);
+  if (services.length === 0) return {};
+  return { grown: { severity: verdict.severity ?? 1, services } };
+}
+
+interface Made {
+  readonly plan: ApplicationPlan | undefined;
+  readonly growth: Balancing | undefined;
+  readonly raised: boolean;
+  readonly mayTakeBack: boolean;
+}
+
+function reasonOf({ context, ready, standing }: Preparation, made: Made): string {
+  const outcome = outcomeOf(standing, made, context.application.objective.milliseconds / 1e3);
+  const growth =
+    made.growth === undefined ? "" : `; by queues: ${made.growth.reason.split(": ").at(-1) ?? ""}`;
+  return `${standing.words}: ${outcome}${growth}; ${ready.reason}`;
+}
+
+function outcomeOf(
+  standing: Standing,
+  { plan, raised, mayTakeBack }: Made,
+  objectiveSeconds: number,
+): string {
+  if (plan === undefined) {
+    return standing.missed && !standing.clearlyMissed
+      ? "a slight miss: waits for a second window"
+      : "too few requests to plan with";
+  }
+  const count = `${plan.steps.length} ${plan.steps.length === 1 ? "step" : "steps"}`;
+  const after = `tail predicted at ${percent(plan.tailAfterSeconds / objectiveSeconds)}`;
+  const reach = plan.feasible ? after : `out of reach within the bounds, best ${after}`;
+  const need = raised ? "gives what CPU demand needs, " : "";
+  if (plan.steps[0]?.direction === "up") return `${need}gives ${count}, ${reach}`;
+  if (plan.steps[0]?.direction === "down") return `takes back ${count}, ${reach}`;
+  if (!plan.feasible) return `${need}nothing more helps: ${reach}`;
+  if (raised) return `gives what CPU demand needs, ${after}`;
+  if (standing.missed || mayTakeBack) return `keeps all sizes, ${after}`;
+  return `calm for ${standing.course.calmWindows} of ${standing.patience} windows, ${after}`;
+}
