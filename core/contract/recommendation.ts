@@ -48,6 +48,8 @@ export const Recommendation = z.strictObject({
   latencyAfterSeconds: NonNegative.optional(),
   /** What the platform ran when this was decided. */
   replicasReady: Count.optional(),
+  /** Most replicas the service may have. */
+  maxReplicas: Count.optional(),
   reason: z.string().max(1_000),
   decidedAtMs: EpochMs,
   validUntilMs: EpochMs,

@@ -42,6 +42,11 @@ const SERVICE_GAUGES: readonly { name: string; help: string; value: ServiceValue
       value: ({ replicasReady }) => replicasReady,
     },
     {
+      name: "tradewind_maximum_replicas",
+      help: "Most replicas that the configuration allows the service.",
+      value: ({ maxReplicas }) => maxReplicas,
+    },
+    {
       name: "tradewind_recommendation_confidence_ratio",
       help: "How sure the deciding policy is, 0 to 1.",
       value: ({ confidence }) => confidence,

@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { apiServerBinaries, startApiServer } from "./api-server.ts";
+import type { RealApiServer } from "./api-server.ts";
+import { at, CASES, find, helm, render } from "./helm.ts";
+import type { KubernetesObject } from "./helm.ts";
+
+const binaries = helm === undefined ? undefined : apiServerBinaries();
+
+/** Kinds that a bare API server does not know. */
+const FOREIGN = new Set(["monitoring.coreos.com/v1", "cert-manager.io/v1", "tradewind.dev/v1alpha1"]);
+
+/** The server says so of every headless Service, after it has set the field itself. */
+const OF_ITS_OWN = '299 - "spec.SessionAffinity is ignored for headless services"';
+
+/** Namespaces that the value files speak of. */
+const NAMESPACES = ["tradewind", "shop", "payments", "monitoring", "keda"];
+
+describe.skipIf(binaries === undefined)("a real API server, asked without consequences", () => {
+  let server: RealApiServer;
+  const paths = new Map<string, string>();
+
+  beforeAll(async () => {
+    server = await startApiServer(binaries!);
+    for (const name of NAMESPACES) {
+      await server.call("POST", "/api/v1/namespaces", {
+        apiVersion: "v1",
+        kind: "Namespace",
+        metadata: { name },
+      });
+    }
+  }, 120_000);
+  afterAll(() => server?.stop());
+
+  /** Where objects of this kind are created. */
+  async function pathOf({ apiVersion, kind, metadata }: KubernetesObject): Promise<string> {
+    const group = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+    if (!paths.has(`${apiVersion} ${kind}`)) {
+      const { body } = await server.call("GET", group);
+      for (const { kind: each, name, namespaced } of body.resources ?? []) {
+        if (!name.includes("/")) {
+          paths.set(
+            `${apiVersion} ${each}`,
+            namespaced ? `${group}/namespaces/*/${name}` : `${group}/${name}`,
+          );
+        }
+      }
+    }
+    const path = paths.get(`${apiVersion} ${kind}`);
+    if (path === undefined) throw new Error(`the API server knows no ${apiVersion} ${kind}`);
+    return path.replace("*", metadata.namespace ?? "tradewind");
+  }
+
+  it.each(CASES)(
+    "accepts every object of %s, unknown fields forbidden, without a warning",
+    { timeout: 60_000 },
+    async (name) => {
+      const objects = (await render(name)).filter(({ apiVersion }) => !FOREIGN.has(apiVersion));
+      expect(objects.length).toBeGreaterThan(4);
+      for (const object of objects) {
+        const path = `${await pathOf(object)}?dryRun=All&fieldValidation=Strict`;
+        const { status, body, warnings } = await server.call("POST", path, object);
+        expect({
+          name: object.metadata.name,
+          status,
+          message: body.message,
+          warnings: warnings.replace(OF_ITS_OWN, ""),
+        }).toEqual({
+          name: object.metadata.name,
+          status: 201,
+          message: undefined,
+          warnings: "",
+        });
+      }
+    },
+  );
+
+  it("refuses what is wrong, so that accepting means something", async () => {
+    const object = find(await render("minimal"), "DaemonSet", "tradewind-agent");
+    const wrong = { ...object, spec: { ...(at(object, "spec") as object), replica: 2 } };
+    const { status, body } = await server.call(
+      "POST",
+      `${await pathOf(object)}?dryRun=All&fieldValidation=Strict`,
+      wrong,
+    );
+    expect(status).toBe(400);
+    expect(body.message).toContain('unknown field "spec.replica"');
+  });
+});
