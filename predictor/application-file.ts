@@ -18,9 +18,14 @@ export async function readApplication(path: string): Promise<Application> {
       cause: error,
     });
   }
-  const application = parseWith(Application, withoutSections(value), `the configuration ${path}`);
+  return parseApplication(withoutSections(value), `the configuration ${path}`);
+}
+
+/** @throws TradewindError `config` or `invalid-input` that begins with `what` */
+export function parseApplication(value: unknown, what: string): Application {
+  const application = parseWith(Application, value, what);
   const problem = whatIsWrong(application);
-  if (problem !== undefined) throw new TradewindError("config", `the configuration ${path}: ${problem}`);
+  if (problem !== undefined) throw new TradewindError("config", `${what}: ${problem}`);
   return application;
 }
 

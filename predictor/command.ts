@@ -10,6 +10,9 @@ const EXAMPLES = `
 Examples:
   $ tradewind predictor --config app.yaml --agents http://127.0.0.1:9810 --workloads workloads.json
   $ tradewind predictor --config app.yaml --policy static --window 30s
+  $ tradewind predictor --config crd:shop/hotel --workloads kubernetes \\
+      --agents dns+http://tradewind-agent.tradewind.svc:9810 \\
+      --peers dns+http://tradewind-predictor-peers.tradewind.svc:4318
 
 The smallest configuration:
   entry: frontend
@@ -20,12 +23,28 @@ The smallest configuration:
 export function configure(command: Command): void {
   command
     .description("Turn traces and node snapshots into a plan of replicas, once per window.")
-    .requiredOption("--config <file>", "application and objective, YAML or JSON")
+    .requiredOption("--config <file>", "application and objective, YAML or JSON; or crd:namespace/name")
+    .option("--sources <file>", "sections `sources` and `store`, where --config names a resource")
     .option("--listen <host:port>", "address of /v1/plan, /metrics and the other pages", "127.0.0.1:9811")
     .option("--otlp-listen <host:port>", "address of POST /v1/traces (OTLP)", "127.0.0.1:4318")
     .option("--otlp-grpc-listen <host:port>", "address for OTLP over gRPC, usually port 4317 (default: off)")
-    .option("--agents <urls>", "addresses of the node agents, separated by commas", urlList, [])
-    .option("--workloads <file>", "workloads and their pods, read again whenever it is replaced")
+    .option(
+      "--agents <urls>",
+      "node agents, separated by commas; dns+http://name:port for all of a name",
+      urlList,
+      [],
+    )
+    .option(
+      "--peers <urls>",
+      "OTLP addresses of all predictors behind one Service, to share spans",
+      urlList,
+      [],
+    )
+    .option(
+      "--workloads <source>",
+      "workloads and their pods: a file, or kubernetes[:namespace,…|:*] (default: the application's namespace)",
+    )
+    .option("--kubeconfig <file>", "how to reach the cluster from outside of it")
     .option("--window <duration>", "length of a window", duration, 15)
     .option(
       "--grace <duration>",
@@ -48,8 +67,11 @@ interface Flags {
   readonly listen: string;
   readonly otlpListen: string;
   readonly otlpGrpcListen?: string;
+  readonly sources?: string;
   readonly agents: readonly string[];
+  readonly peers: readonly string[];
   readonly workloads?: string;
+  readonly kubeconfig?: string;
   readonly window: number;
   readonly grace?: number;
   readonly policy: (typeof POLICY_CHOICES)[number];
@@ -75,10 +97,11 @@ async function run(flags: Flags): Promise<void> {
   }
 }
 
-function optionsOf({ window, grace, agents, ...flags }: Flags): PredictorOptionsInput {
+function optionsOf({ window, grace, agents, peers, ...flags }: Flags): PredictorOptionsInput {
   return {
     ...flags,
     agents: [...agents],
+    peers: [...peers],
     windowSeconds: window,
     ...(grace !== undefined && { graceSeconds: grace }),
   };

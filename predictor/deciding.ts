@@ -22,7 +22,8 @@ import { resourceView } from "./sources/resources.ts";
 import type { WindowBuilder } from "./window/window-builder.ts";
 
 export interface DecidingOptions {
-  readonly application: Application;
+  /** The application as of now; undefined once it is gone, and then nothing is planned. */
+  readonly application: () => Application | undefined;
   readonly options: { readonly choice: PolicyChoice; readonly settings: PolicySettings };
   readonly state: PolicyState;
   readonly builder: WindowBuilder;
@@ -64,7 +65,9 @@ export class Deciding {
   }
 
   private plan(startMs: number, endMs: number, closedAtMs: number, gathered: Gathered): void {
-    const { application, builder, clock, metrics, options, published, rates, workloads } = this.parts;
+    const application = this.parts.application();
+    if (application === undefined) return;
+    const { builder, clock, metrics, options, published, rates, workloads } = this.parts;
     const beganMs = clock.monotonicMs();
     const nowMs = clock.nowMs();
     const own = resourceView(workloads(), rates.over(startMs, endMs), startMs, endMs);
@@ -81,7 +84,8 @@ export class Deciding {
       nowMs,
     };
     const outcome = decide(inputs);
-    const plan = published.publish(outcome.plan, windowSet);
+    const complete = !gathered.spansIncomplete && !gathered.metricsIncomplete;
+    const plan = published.publish(outcome.plan, windowSet, { complete, mode: application.mode });
     const planSeconds = (clock.monotonicMs() - beganMs) / 1e3;
     metrics.planned(plan, endMs, planSeconds, (clock.nowMs() - closedAtMs) / 1e3);
     metrics.queues(windowSet.windows, outcome.queues);

@@ -1,3 +1,4 @@
+import { targetProblem } from "@tradewind/core/addresses.ts";
 import { LOG_LEVELS } from "@tradewind/core/log.ts";
 import { z } from "zod";
 import { PolicyChoice } from "./policy/inputs.ts";
@@ -11,17 +12,33 @@ const ListenAddress = z
     "the port must be at most 65535",
   );
 
+const Target = z.string().superRefine((text, context) => {
+  const problem = targetProblem(text);
+  if (problem !== undefined) context.addIssue(problem);
+});
+
 export const PredictorOptions = z.strictObject({
-  config: z.string().min(1).describe("YAML or JSON file with the application and its objective."),
+  config: z
+    .string()
+    .min(1)
+    .describe("YAML or JSON file with the application and its objective, or crd:namespace/name."),
+  /** Where an Application resource is the configuration, which has no such sections. */
+  sources: z.string().min(1).optional().describe("File with the sections `sources` and `store`."),
   listen: ListenAddress.default("127.0.0.1:9811"),
   otlpListen: ListenAddress.default("127.0.0.1:4318"),
   /** Where to take OTLP over gRPC too; absent: nowhere. */
   otlpGrpcListen: ListenAddress.optional(),
-  agents: z
-    .array(z.url({ protocol: /^https?$/, error: "must be an http:// or https:// address" }))
-    .max(5_000)
-    .default([]),
-  workloads: z.string().min(1).optional().describe("File with the workloads and their pods."),
+  /** `http://host:port`, or `dns+http://name:port` for every address of a name. */
+  agents: z.array(Target).max(5_000).default([]),
+  /** OTLP/HTTP addresses of all predictors that clients may send spans to. */
+  peers: z.array(Target).max(64).default([]),
+  workloads: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("File with the workloads and their pods, or kubernetes[:namespace,…]."),
+  /** How to reach the cluster from outside of it. */
+  kubeconfig: z.string().min(1).optional(),
   windowSeconds: z.number().min(1).max(3_600).default(15),
   /** Default: 5 s, or a third of the window where that is less. */
   graceSeconds: z.number().min(0).max(60).optional(),

@@ -1,3 +1,4 @@
+import { AddressFollower } from "@tradewind/core/addresses.ts";
 import { systemClock } from "@tradewind/core/clock.ts";
 import type { Clock } from "@tradewind/core/clock.ts";
 import { parseWith } from "@tradewind/core/config.ts";
@@ -7,9 +8,8 @@ import type { Logger } from "@tradewind/core/log.ts";
 import type { Running } from "@tradewind/core/running.ts";
 import { startApi } from "./api/server.ts";
 import type { Api } from "./api/server.ts";
-import { readApplication } from "./application-file.ts";
 import { Deciding } from "./deciding.ts";
-import { Gathering } from "./gathering.ts";
+import { Gathering, NOTHING_GATHERED } from "./gathering.ts";
 import { History } from "./history.ts";
 import { InOrder } from "./in-order.ts";
 import { InputsArchive } from "./inputs-archive.ts";
@@ -20,6 +20,7 @@ import { emptyState } from "./policy/state.ts";
 import type { PolicyState } from "./policy/state.ts";
 import { Published } from "./published.ts";
 import { Agents } from "./sources/agents.ts";
+import type { Gathered } from "./sources/combine-windows.ts";
 import { ContainerRates } from "./sources/container-rates.ts";
 import type { EndpointHealth } from "./sources/http/health.ts";
 import { registerEndpointMetrics } from "./sources/http/metrics.ts";
@@ -27,8 +28,11 @@ import { startOtlpGrpcReceiver } from "./sources/otlp/grpc-receiver.ts";
 import { startOtlpReceiver } from "./sources/otlp/receiver.ts";
 import { readSections } from "./sources/sources-config.ts";
 import type { Sections } from "./sources/sources-config.ts";
-import { WorkloadsFile } from "./sources/workloads-file.ts";
+import { Peers } from "./sources/peers/peers.ts";
+import { registerPeerMetrics } from "./sources/peers/metrics.ts";
 import { StateFile } from "./state-file.ts";
+import { followWorkloads, openSurroundings } from "./surroundings.ts";
+import type { Surroundings } from "./surroundings.ts";
 import { WindowClock } from "./window-clock.ts";
 import { WindowBuilder } from "./window/window-builder.ts";
 
@@ -37,8 +41,8 @@ const ARCHIVED_INPUTS = 64;
 const ARCHIVED_BYTES = 64 * 1024 * 1024;
 /** A plan older than this many windows is no longer what a predictor at work would say. */
 const READY_WINDOWS = 4;
-/** A workloads file that is missing or broken for so many windows no longer tells what runs. */
-const WORKLOADS_WINDOWS = 4;
+/** How often names of agents are resolved again: nodes come and go within minutes. */
+const RESOLVE_MS = 10_000;
 /** Late spans are waited for so long, or a third of a window where that is less. */
 const GRACE_SECONDS = 5;
 /** Spans that are asked for come a window and its grace late, and may have begun before. */
@@ -48,6 +52,7 @@ const PAST_SECONDS = 120;
 interface Setting {
   readonly options: PredictorOptions & { readonly graceSeconds: number };
   readonly application: Application;
+  readonly surroundings: Surroundings;
   readonly sections: Sections;
   readonly clock: Clock;
   readonly log: Logger;
@@ -62,24 +67,24 @@ interface Setting {
  */
 export async function startPredictor(input: PredictorOptionsInput): Promise<Running> {
   const given = parseWith(PredictorOptions, input, "the predictor's options");
-  const application = await readApplication(given.config);
-  const sections = await readSections(given.config);
-  const spanGraceSeconds = given.graceSeconds ?? Math.min(GRACE_SECONDS, given.windowSeconds / 3);
-  const graceSeconds = Gathering.graceSeconds(sections.sources, spanGraceSeconds);
-  const setting: Setting = {
-    options: { ...given, graceSeconds },
-    application,
-    sections,
+  const edges = {
     clock: systemClock,
     log: createLog("predictor", given.logLevel),
     metrics: new PredictorMetrics(systemClock, given.policy),
-    ends: [],
+    ends: [] as Setting["ends"],
   };
   const stop = async (): Promise<void> => {
-    for (const end of setting.ends.splice(0).reverse()) await end();
+    for (const end of edges.ends.splice(0).reverse()) await end();
   };
   try {
-    return { addresses: await startParts(setting), stop };
+    const isResource = given.config.startsWith("crd:");
+    const sections = await readSections(given.sources ?? (isResource ? undefined : given.config));
+    const surroundings = await openSurroundings({ options: given, ...edges });
+    const { application } = surroundings;
+    const spanGraceSeconds = given.graceSeconds ?? Math.min(GRACE_SECONDS, given.windowSeconds / 3);
+    const graceSeconds = Gathering.graceSeconds(sections.sources, spanGraceSeconds);
+    const options = { ...given, graceSeconds };
+    return { addresses: await startParts({ ...edges, options, application, surroundings, sections }), stop };
   } catch (error) {
     await stop();
     throw error;
@@ -88,19 +93,20 @@ export async function startPredictor(input: PredictorOptionsInput): Promise<Runn
 
 /** @returns the addresses listened on, by role */
 async function startParts(setting: Setting): Promise<Record<string, string>> {
-  const { application, clock, ends, log, metrics, options } = setting;
+  const { clock, ends, log, metrics, options, surroundings } = setting;
   const { graceSeconds, windowSeconds } = options;
   const { state, onState } = await restoreState(setting);
-  const workloads = await followWorkloads(setting);
+  const workloads = await followWorkloads(setting, surroundings);
   const builder = makeBuilder(setting);
   const gathering = makeGathering(setting, builder);
   const rates = followAgents(setting, () => gathering?.health() ?? []);
   const history = openHistory(setting);
-  const receivers = await startReceivers(setting, builder);
+  const peers = await joinPeers(setting);
+  const receivers = await startReceivers(setting, builder, peers);
   const published = new Published(clock.nowMs());
   const archive = new InputsArchive(ARCHIVED_INPUTS, ARCHIVED_BYTES);
   const deciding = new Deciding({
-    application,
+    application: surroundings.current,
     options: { choice: options.policy, settings: options.settings },
     state,
     builder,
@@ -121,10 +127,12 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
     clock,
     onClose: (startMs, endMs) => {
       const closedAtMs = endMs + graceSeconds * 1e3;
-      if (gathering === undefined) deciding.close(startMs, endMs, closedAtMs);
+      const isPartial = peers?.missingWithin((clock.nowMs() - startMs) / 1e3) === true;
+      if (gathering === undefined) deciding.close(startMs, endMs, closedAtMs, withoutPeers(isPartial));
       else {
         closing.add(async () => {
-          deciding.close(startMs, endMs, closedAtMs, await gathering.gather({ startMs, endMs }));
+          const gathered = await gathering.gather({ startMs, endMs });
+          deciding.close(startMs, endMs, closedAtMs, withoutPeers(isPartial, gathered));
         });
       }
     },
@@ -152,20 +160,18 @@ async function restoreState({
   return { state, onState: (next) => file.write(next) };
 }
 
-async function followWorkloads(setting: Setting): Promise<WorkloadsFile | undefined> {
-  const { clock, ends, log, metrics, options } = setting;
-  if (options.workloads === undefined) return undefined;
-  const workloads = new WorkloadsFile({
-    path: options.workloads,
-    pollMs: options.workloadsPollMs,
-    keepSeconds: WORKLOADS_WINDOWS * options.windowSeconds,
-    clock,
-    log,
-    onRead: (result) => metrics.workloadsRead(result),
-  });
-  ends.push(() => workloads.stop());
-  await workloads.start();
-  return workloads;
+/** Where spans of other predictors are missing, what the spans say is a part of unknown size. */
+function withoutPeers(isPartial: boolean, gathered = NOTHING_GATHERED): Gathered {
+  return isPartial ? { ...gathered, spansIncomplete: true } : gathered;
+}
+
+async function joinPeers({ clock, ends, log, metrics, options }: Setting): Promise<Peers | undefined> {
+  if (options.peers.length === 0) return undefined;
+  const peers = new Peers({ targets: options.peers, clock, rng: Math.random, log });
+  registerPeerMetrics(metrics.registry, () => peers.health());
+  ends.push(async () => peers.stop());
+  await peers.start();
+  return peers;
 }
 
 function followAgents(
@@ -177,8 +183,14 @@ function followAgents(
     maxContainers: MAX_CONTAINERS,
     onDrop: (reason) => metrics.measurementDropped(reason),
   });
+  const follower = new AddressFollower({
+    targets: options.agents,
+    everyMs: RESOLVE_MS,
+    log,
+    onChange: (addresses) => agents.follow(addresses),
+  });
   const agents = new Agents({
-    urls: options.agents,
+    urls: follower.current(),
     pollMs: options.agentPollMs,
     timeoutMs: options.agentTimeoutMs,
     clock,
@@ -187,8 +199,12 @@ function followAgents(
     onSnapshot: (url, snapshot, receivedAtMs) => rates.record(url, snapshot, receivedAtMs),
   });
   registerEndpointMetrics(metrics.registry, () => [...agents.health(), ...others()]);
-  ends.push(async () => agents.stop());
+  ends.push(async () => {
+    follower.stop();
+    await agents.stop();
+  });
   agents.start();
+  void follower.start();
   return rates;
 }
 
@@ -235,13 +251,14 @@ function makeBuilder({ application, metrics, options, sections }: Setting): Wind
 async function startReceivers(
   { clock, ends, metrics, options }: Setting,
   builder: WindowBuilder,
+  exchange: Peers | undefined,
 ): Promise<Record<string, string>> {
   const onSpans = (batch: Parameters<WindowBuilder["add"]>[0]): ReturnType<WindowBuilder["add"]> =>
     builder.add(batch, clock.nowMs());
-  const http = await startOtlpReceiver({ listen: options.otlpListen, onSpans, metrics });
+  const http = await startOtlpReceiver({ listen: options.otlpListen, onSpans, metrics, exchange });
   ends.push(async () => http.stop());
   if (options.otlpGrpcListen === undefined) return { otlp: http.address };
-  const grpc = await startOtlpGrpcReceiver({ listen: options.otlpGrpcListen, onSpans, metrics });
+  const grpc = await startOtlpGrpcReceiver({ listen: options.otlpGrpcListen, onSpans, metrics, exchange });
   ends.push(async () => grpc.stop());
   return { otlp: http.address, grpc: grpc.address };
 }

@@ -7,7 +7,9 @@ import type { DecidedPlan } from "./policy/inputs.ts";
 export class Published {
   private readonly startedAtMs: number;
   private sequence = 0;
-  private current: { readonly plan: Plan; readonly planText: string } | undefined;
+  private current:
+    | { readonly plan: Plan; readonly planText: string; readonly headerText: string; readonly tag: string }
+    | undefined;
   private windowSet: WindowSet | undefined;
   private windowText: string | undefined;
 
@@ -15,15 +17,23 @@ export class Published {
     this.startedAtMs = startedAtMs;
   }
 
-  publish(decided: DecidedPlan, windowSet: WindowSet): Plan {
+  /** @param facts what readers must know besides: whether a source was missing, and what the plan is for */
+  publish(decided: DecidedPlan, windowSet: WindowSet, facts: Pick<Plan, "complete" | "mode"> = {}): Plan {
     this.sequence += 1;
     const plan: Plan = {
       schema: PLAN_SCHEMA,
       sequence: this.sequence,
       predictorStartedAtMs: this.startedAtMs,
+      windowSeconds: (windowSet.endMs - windowSet.startMs) / 1e3,
+      ...facts,
       ...decided,
     };
-    this.current = { plan, planText: JSON.stringify(plan) };
+    this.current = {
+      plan,
+      planText: JSON.stringify(plan),
+      headerText: JSON.stringify({ ...plan, wishes: [] }),
+      tag: `"${this.startedAtMs}-${this.sequence}"`,
+    };
     this.windowSet = windowSet;
     this.windowText = undefined;
     return plan;
@@ -35,6 +45,16 @@ export class Published {
 
   planText(): string | undefined {
     return this.current?.planText;
+  }
+
+  /** The plan without its wishes: enough to choose among predictors. */
+  headerText(): string | undefined {
+    return this.current?.headerText;
+  }
+
+  /** Entity tag of the plan, quotes included: equal tags, equal plans. */
+  planTag(): string | undefined {
+    return this.current?.tag;
   }
 
   windowsText(): string | undefined {

@@ -4,11 +4,12 @@ import type { Resource } from "../client/resources.ts";
 /** The Lease that the exporters' leader holds, in the namespace that Tradewind runs in. */
 export const LEASE_NAME = "tradewind-exporter";
 
-/** Pods with rights of their own: the scaler (exporter with its predictor). The node agent has none, and no token. */
-export type Account = "scaler";
+/** Pods with a service account of their own: the node agent, and the scaler (exporter with its predictor). */
+export type Account = "agent" | "scaler";
 
 /** Parts that can be switched off; what a part needs is granted only with it. */
 export const BLOCKS = [
+  "podNames",
   "workloads",
   "nodes",
   "application",
@@ -65,6 +66,7 @@ const read = (account: Account, block: Block, scope: Scope, resource: Resource, 
  * that the tests see. `nodes/proxy` is never among them: it would allow to run commands in any pod.
  */
 export const PERMISSIONS: readonly Permission[] = [
+  read("agent", "podNames", "cluster", RESOURCES.pods, "names of the pods on the agent's own node"),
   read(
     "scaler",
     "workloads",

@@ -64,8 +64,14 @@ export async function startApi(options: ApiOptions): Promise<Api> {
 }
 
 function addRoutes(server: FastifyInstance, { published, archive, registry, notReady }: ApiOptions): void {
-  server.get("/v1/plan", async (_request, reply) =>
-    sendText(reply, published.planText(), "no window has closed since the start; ask again"),
+  server.get("/v1/plan", async (request, reply) => {
+    const tag = published.planTag();
+    if (tag !== undefined) reply.header("etag", tag);
+    if (tag !== undefined && request.headers["if-none-match"] === tag) return reply.code(304).send();
+    return sendText(reply, published.planText(), "no window has closed since the start; ask again");
+  });
+  server.get("/v1/plan/header", async (_request, reply) =>
+    sendText(reply, published.headerText(), "no window has closed since the start; ask again"),
   );
   server.get("/v1/windows", async (_request, reply) =>
     sendText(reply, published.windowsText(), "no window has closed since the start; ask again"),

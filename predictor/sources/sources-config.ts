@@ -30,8 +30,12 @@ export type SourcesConfig = z.infer<typeof SourcesConfig>;
 const Sections = z.object({ sources: SourcesConfig.prefault({}), store: StoreOptions.prefault({}) });
 export type Sections = z.infer<typeof Sections>;
 
-/** @throws TradewindError `config` or `invalid-input` that names the file and what is wrong in it */
-export async function readSections(path: string): Promise<Sections> {
+/**
+ * @param path undefined for the defaults: nothing is asked, and the store keeps what it keeps by default
+ * @throws TradewindError `config` or `invalid-input` that names the file and what is wrong in it
+ */
+export async function readSections(path: string | undefined): Promise<Sections> {
+  if (path === undefined) return Sections.parse({});
   let value: unknown;
   try {
     value = parse(await readFile(path, "utf8"), { maxAliasCount: 100 });

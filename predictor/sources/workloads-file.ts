@@ -4,6 +4,7 @@ import { parseJsonWith } from "@tradewind/core/config.ts";
 import { WorkloadList } from "@tradewind/core/contract/workload.ts";
 import { describeError, TradewindError } from "@tradewind/core/errors.ts";
 import type { Logger } from "@tradewind/core/log.ts";
+import type { WorkloadSource } from "./workload-source.ts";
 
 /** Larger files are refused: 10,000 workloads of a few pods need a tenth of it. */
 const MAX_FILE_BYTES = 64 * 1024 * 1024;
@@ -22,7 +23,7 @@ export interface WorkloadsFileOptions {
  * Follows a workloads file that its writer replaces by rename. While the file is missing, half-written or garbage the
  * last good list is served for a bounded time, then none.
  */
-export class WorkloadsFile {
+export class WorkloadsFile implements WorkloadSource {
   private readonly options: WorkloadsFileOptions;
   private list: WorkloadList | undefined;
   private fingerprint: string | undefined;

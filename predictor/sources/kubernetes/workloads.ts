@@ -1,0 +1,71 @@
+import type { Clock } from "@tradewind/core/clock.ts";
+import type { Application } from "@tradewind/core/contract/application.ts";
+import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
+import type { Logger } from "@tradewind/core/log.ts";
+import type { ApiClient } from "@tradewind/kubernetes/client/client.ts";
+import type { WatchObserver } from "@tradewind/kubernetes/watch/reflector.ts";
+import { ClusterWatch } from "@tradewind/kubernetes/workloads/cluster-watch.ts";
+import type { WatchHealth } from "@tradewind/kubernetes/workloads/cluster-watch.ts";
+import { configuredNames } from "@tradewind/kubernetes/workloads/configured-names.ts";
+import type { WorkloadSource } from "../workload-source.ts";
+
+const KUBERNETES = /^kubernetes(?::(?<namespaces>.+))?$/;
+const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+const ALL = "*";
+
+/**
+ * Reads `kubernetes`, `kubernetes:shop,checkout` or `kubernetes:*` as the namespaces to watch: the application's own, these,
+ * or all (an empty list). Undefined when it is none of them, but a file.
+ * @throws RangeError naming a namespace that cannot exist
+ */
+export function watchedNamespaces(workloads: string, own: string): string[] | undefined {
+  const match = KUBERNETES.exec(workloads);
+  if (match === null) return undefined;
+  const named = match.groups?.["namespaces"]?.split(",").map((each) => each.trim());
+  if (named === undefined) return [own];
+  if (named.includes(ALL)) return [];
+  const wrong = named.find((each) => !NAMESPACE.test(each));
+  if (wrong !== undefined) throw new RangeError(`'${wrong.slice(0, 80)}' is not a namespace`);
+  return [...new Set(named)];
+}
+
+export interface KubernetesWorkloadsOptions {
+  readonly client: ApiClient;
+  readonly namespaces: readonly string[];
+  /** The application as of now: it may name the service of a workload. */
+  readonly application: () => Pick<Application, "namespace" | "services"> | undefined;
+  /** A list that was not known to be true within this time is no longer served. */
+  readonly keepSeconds: number;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly observer: WatchObserver;
+}
+
+/** Follows the workloads of a cluster. While the API server is away the last list is served for a bounded time, then none. */
+export class KubernetesWorkloads implements WorkloadSource {
+  private readonly options: KubernetesWorkloadsOptions;
+  private readonly watch: ClusterWatch;
+
+  constructor(options: KubernetesWorkloadsOptions) {
+    this.options = options;
+    const { client, clock, log, namespaces, observer } = options;
+    this.watch = new ClusterWatch({ client, clock, log, namespaces, observer, capacity: true });
+  }
+
+  start(): void {
+    this.watch.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.watch.stop();
+  }
+
+  current(): WorkloadList | undefined {
+    const { application, keepSeconds } = this.options;
+    return this.watch.workloads(configuredNames(application()), keepSeconds * 1e3);
+  }
+
+  health(): WatchHealth[] {
+    return this.watch.health();
+  }
+}
