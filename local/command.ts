@@ -18,6 +18,8 @@ Examples:
       Watch an application of eight services stay inside its objective, until Ctrl-C.
   tradewind local --for 150s --policy queue --seed 7 --json run.json
       A measured run that ends by itself; the same seed sends the same requests.
+  tradewind local --for 150s --policy plan --seed 7 --json plan.json
+      The same load, planned from latency profiles: CPU and memory of running replicas move too.
   tradewind local --for 150s --policy static --seed 7 --json static.json
       The same load without any scaling, to compare with.
   tradewind local --load rates.txt --objective 400ms
@@ -118,7 +120,12 @@ export function configure(command: Command): void {
       "end by itself after this time, for example 150s or 5m (default: run until Ctrl-C)",
     )
     .addOption(
-      new Option("--policy <policy>", "what decides").choices(["auto", "queue", "static"]).default("auto"),
+      new Option(
+        "--policy <policy>",
+        "what decides: the ladder, the planner (replicas, CPU and memory), queue balancing, or nobody",
+      )
+        .choices(["auto", "plan", "queue", "static"])
+        .default("auto"),
     )
     .option("--seed <number>", "the same seed sends the same requests", "7")
     .option("--objective <duration>", "objective of the 95th percentile of latency", "300ms")

@@ -2,9 +2,10 @@ import { systemClock } from "@tradewind/core/clock.ts";
 import type { RunReport } from "@tradewind/core/contract/run-report.ts";
 import { seededRng } from "@tradewind/core/rng.ts";
 import type { Running } from "@tradewind/core/running.ts";
-import type { Actuation } from "./actuator/actuator.ts";
 import { attachActuator } from "./actuator/attach.ts";
 import type { AttachedActuator } from "./actuator/attach.ts";
+import { describeResize } from "./screen/render.ts";
+import { createResizer } from "./actuator/resizer.ts";
 import { createHttpClient } from "./application/call.ts";
 import { HOTEL } from "./application/topology.ts";
 import { createDisturbance } from "./interference/disturbance.ts";
@@ -34,6 +35,14 @@ export interface LocalRun extends Running {
    * Rejects when a process failed for good.
    */
   readonly finished: Promise<RunReport>;
+}
+
+/** A change that was carried out, to be told with its reason. */
+interface Decided {
+  readonly service: string;
+  readonly change: string;
+  /** What kept it from being what was recommended; empty when nothing did. */
+  readonly limitedBy: string;
 }
 
 /** Parts of a run that has its platform. */
@@ -85,8 +94,12 @@ async function run(parts: RunParts): Promise<RunReport> {
     const phases = phasesOf(roundSeconds);
     const meters = createMeters(phases, options.objective);
     const observer = createObserver(platform.processes.addresses);
-    const decided: Actuation[] = [];
+    const decided: Decided[] = [];
     const actuator = attach(platform, meters, screen, decided);
+    const resizer = createResizer(platform.fleet, ({ service, from, to }) => {
+      meters.actuations += 1;
+      decided.push({ service, change: describeResize(from, to), limitedBy: "" });
+    });
     const disturbance = createDisturbance({
       phases,
       kind: options.interference,
@@ -113,10 +126,11 @@ async function run(parts: RunParts): Promise<RunReport> {
       await disturbance.follow(atS);
       const observation = await observer.refresh();
       actuator.applyKnown(observation.recommendations);
-      for (const { service, from, to, reason } of decided.splice(0)) {
+      await resizer.apply(observation.recommendations);
+      for (const { service, change, limitedBy } of decided.splice(0)) {
         const known = observation.recommendations?.recommendations.find((each) => each.service === service);
-        const why = [reason === "desired" ? "" : reason, known?.reason ?? ""].filter((text) => text !== "");
-        screen.say(`${service}  ${from} → ${to}  ${why.join("; ")}`);
+        const why = [limitedBy, known?.reason ?? ""].filter((text) => text !== "");
+        screen.say(`${service}  ${change}  ${why.join("; ")}`);
       }
       screen.show(
         composePicture({
@@ -161,7 +175,7 @@ function attach(
   { fleet, processes }: Platform,
   meters: Meters,
   screen: Screen,
-  decided: Actuation[],
+  decided: Decided[],
 ): AttachedActuator {
   return attachActuator({
     topology: HOTEL,
@@ -172,17 +186,27 @@ function attach(
       meters.rpcLatency.record(millis / 1e3);
       if (failed) meters.rpcErrors += 1;
     },
-    onActuation(actuation) {
+    onActuation({ service, from, to, reason }) {
       meters.actuations += 1;
-      decided.push(actuation);
+      decided.push({
+        service,
+        change: `${from} → ${to}`,
+        limitedBy: reason === "desired" ? "" : reason,
+      });
     },
     say: (text) => screen.say(text),
   });
 }
 
 function sampleFleet({ fleet }: Platform, meters: Meters, atS: number): void {
-  const replicas = fleet.states().reduce((sum, { ready }) => sum + ready.length, 0);
-  meters.phases.sample({ atS, replicas, cpuSeconds: fleet.cpuSeconds() });
+  const sizes = fleet.states().flatMap(({ ready }) => ready.map((replica) => replica.limits));
+  meters.phases.sample({
+    atS,
+    replicas: sizes.length,
+    cpuSeconds: fleet.cpuSeconds(),
+    allocatedCpuCores: sizes.reduce((sum, { cpuCores }) => sum + cpuCores, 0),
+    allocatedMemoryBytes: sizes.reduce((sum, { memoryBytes }) => sum + memoryBytes, 0),
+  });
 }
 
 /**

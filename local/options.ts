@@ -22,7 +22,7 @@ const duration = (minSeconds: number, maxSeconds: number, what: string) =>
 export const LocalOptions = z.strictObject({
   /** Length of the run, s; without it, until it is stopped. */
   for: duration(MIN_RUN_SECONDS, MAX_RUN_SECONDS, "--for").optional(),
-  policy: z.enum(["auto", "queue", "static"]).default("auto"),
+  policy: z.enum(["auto", "plan", "queue", "static"]).default("auto"),
   seed: z.coerce.number().int().min(0).max(2_147_483_647).default(7),
   /** Where the report goes; `-` is standard output. */
   json: z.string().min(1).optional(),

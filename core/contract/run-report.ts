@@ -19,6 +19,10 @@ export const PhaseReport = z.strictObject({
   replicasMean: NonNegative,
   /** Mean CPU use of all replicas, cores. */
   cpuCoresMean: NonNegative,
+  /** Mean over time of the CPU limits of the ready replicas, summed, cores: what the application costs. */
+  allocatedCpuCoresMean: NonNegative.optional(),
+  /** Mean over time of their memory limits, summed. */
+  allocatedMemoryBytesMean: NonNegative.optional(),
 });
 export type PhaseReport = z.infer<typeof PhaseReport>;
 
@@ -26,7 +30,7 @@ export type PhaseReport = z.infer<typeof PhaseReport>;
 export const RunReport = z.strictObject({
   version: z.string(),
   seed: z.number().int(),
-  policy: z.enum(["auto", "queue", "static"]),
+  policy: z.enum(["auto", "plan", "queue", "static"]),
   application: z.string(),
   objectiveMs: z.number().positive(),
   durationS: NonNegative,
@@ -36,7 +40,7 @@ export const RunReport = z.strictObject({
   windows: Count,
   /** Decisions that the exporter took for one service each. */
   recommendations: Count,
-  /** Changes of a replica count that were carried out. */
+  /** Changes of a replica count, or of the size of a service's replicas, that were carried out. */
   actuations: Count,
   /** Calls of the external scaler, as seen by the caller. */
   keda: z.strictObject({ rpcs: Count, errors: Count, p99Ms: NonNegative }),

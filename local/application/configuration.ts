@@ -14,12 +14,14 @@ export function applicationConfiguration(
     entry: topology.entry,
     objective: { percentile: 0.95, milliseconds: objectiveSeconds * 1e3, windowSeconds: 15 },
     mode: "act",
-    services: topology.services.map(({ name, minReplicas, maxReplicas, cpuCores, memoryBytes }) => ({
+    // Limits are rewritten under running replicas.
+    resize: "limits",
+    services: topology.services.map(({ name, minReplicas, maxReplicas, sizeBounds: { min, max, step } }) => ({
       name,
       minReplicas,
       maxReplicas,
-      cpu: { minCores: cpuCores, maxCores: cpuCores, stepCores: cpuCores },
-      memory: { minBytes: memoryBytes, maxBytes: memoryBytes, stepBytes: memoryBytes },
+      cpu: { minCores: min.cpuCores, maxCores: max.cpuCores, stepCores: step.cpuCores },
+      memory: { minBytes: min.memoryBytes, maxBytes: max.memoryBytes, stepBytes: step.memoryBytes },
     })),
   };
 }

@@ -6,7 +6,7 @@ import type { Endpoints } from "./protocol.ts";
 import { containerIdOf, startReplica } from "./replica-process.ts";
 import type { ReplicaProcess } from "./replica-process.ts";
 import { calleesOf } from "./topology.ts";
-import type { ServiceDefinition, Topology } from "./topology.ts";
+import type { ContainerSize, ServiceDefinition, Topology } from "./topology.ts";
 import type { Calibration } from "./work.ts";
 import type { Quota } from "../quota/quota.ts";
 
@@ -34,6 +34,8 @@ export interface FleetOptions {
 export interface ServiceState {
   readonly definition: ServiceDefinition;
   readonly replicasWanted: number;
+  /** What each replica is to have; a running one may still have more memory, see `ReplicaProcess.resize`. */
+  readonly size: ContainerSize;
   readonly ready: readonly ReplicaProcess[];
 }
 
@@ -41,6 +43,11 @@ export interface ServiceState {
 export interface Fleet {
   /** Sets the wanted number of replicas; returns at once, the replicas follow. */
   scale(service: string, replicas: number): void;
+  /**
+   * Sets what each replica of a service may use, running ones included, as an in-place resize of pods does. Limits that
+   * the kernel refuses, or that what is resident forbids for now, are tried again with the next call.
+   */
+  resize(service: string, size: ContainerSize): Promise<void>;
   states(): readonly ServiceState[];
   /** CPU time of all replicas that ever ran. */
   cpuSeconds(): number;
@@ -52,6 +59,7 @@ export interface Fleet {
 interface Group {
   readonly definition: ServiceDefinition;
   wanted: number;
+  size: ContainerSize;
   ready: ReplicaProcess[];
   starting: number;
   failures: number;
@@ -61,7 +69,7 @@ export function createFleet(options: FleetOptions): Fleet {
   const groups = new Map<string, Group>(
     options.topology.services.map((definition) => [
       definition.name,
-      { definition, wanted: 0, ready: [], starting: 0, failures: 0 },
+      { definition, wanted: 0, size: definition.size, ready: [], starting: 0, failures: 0 },
     ]),
   );
   const departing = new Set<Promise<void>>();
@@ -120,6 +128,7 @@ export function createFleet(options: FleetOptions): Fleet {
     const { calibration, quota, tracesUrl, compileCache, nowMs, onSpawn } = options;
     const replica = await startReplica({
       definition,
+      size: group.size,
       identity,
       calibration,
       quota,
@@ -129,10 +138,21 @@ export function createFleet(options: FleetOptions): Fleet {
       onSpawn,
     });
     replica.setEndpoints(endpointsFor(definition));
+    // The size may have changed while it started.
+    await resizeReplica(replica, group.size);
     group.ready.push(replica);
     group.failures = 0;
     publish();
     void replaceWhenGone(group, replica);
+  }
+
+  async function resizeReplica(replica: ReplicaProcess, size: ContainerSize): Promise<boolean> {
+    return replica.resize(size).catch((error: unknown) => {
+      options.onTrouble(
+        `${replica.identity.podName} keeps its limits, the kernel refuses others: ${describeError(error)}`,
+      );
+      return false;
+    });
   }
 
   async function replaceWhenGone(group: Group, replica: ReplicaProcess): Promise<void> {
@@ -193,10 +213,20 @@ export function createFleet(options: FleetOptions): Fleet {
       options.onChange();
       reconcile();
     },
+    async resize(service, size) {
+      const group = groups.get(service);
+      if (group === undefined || stopped) return;
+      group.size = size;
+      const changed = await Promise.all(
+        group.ready.map(async (replica) => resizeReplica(replica, group.size)),
+      );
+      if (changed.includes(true)) options.onChange();
+    },
     states: () =>
-      [...groups.values()].map(({ definition, wanted, ready }) => ({
+      [...groups.values()].map(({ definition, wanted, size, ready }) => ({
         definition,
         replicasWanted: wanted,
+        size,
         ready: [...ready],
       })),
     cpuSeconds() {

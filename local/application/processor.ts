@@ -10,7 +10,7 @@ export interface ProcessorOptions {
   /** Share of the work that walks memory. */
   readonly memoryBoundRatio: number;
   /** Present where no cgroup enforces the CPU limit. */
-  readonly bucket?: Bucket;
+  readonly bucket?: Pick<Bucket, "pay">;
 }
 
 /** Runs the CPU work of requests in slices, in turn: processor sharing among the requests in the replica. */

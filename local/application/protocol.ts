@@ -11,8 +11,6 @@ export const ReplicaConfig = z.strictObject({
   }),
   /** Where spans go, `http://127.0.0.1:4318/v1/traces`; without it none are sent. */
   tracesUrl: z.url().optional(),
-  /** CPU limit to keep by itself, cores; absent where a cgroup enforces it. */
-  selfLimitCores: z.number().positive().optional(),
 });
 export type ReplicaConfig = z.infer<typeof ReplicaConfig>;
 
@@ -22,8 +20,8 @@ export type Endpoints = z.infer<typeof Endpoints>;
 
 export const ToReplica = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("endpoints"), endpoints: Endpoints }),
-  /** Readiness was seen: from now on the CPU limit holds. */
-  z.strictObject({ kind: z.literal("admitted") }),
+  /** CPU limit to keep by itself from now on, where no cgroup enforces it. */
+  z.strictObject({ kind: z.literal("limit"), cpuCores: z.number().positive() }),
   /** No new requests will come: finish, send the last spans, exit. */
   z.strictObject({ kind: z.literal("drain") }),
 ]);

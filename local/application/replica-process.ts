@@ -10,7 +10,8 @@ import type { ContainerQuota, Quota } from "../quota/quota.ts";
 import type { Endpoint } from "./balance.ts";
 import { FromReplica } from "./protocol.ts";
 import type { Endpoints, ReplicaConfig, ToReplica } from "./protocol.ts";
-import type { ServiceDefinition } from "./topology.ts";
+import { applicableSize, isSameSize } from "./container-size.ts";
+import type { ContainerSize, ServiceDefinition } from "./topology.ts";
 import type { Calibration } from "./work.ts";
 
 const START_TIMEOUT_MILLIS = 20_000;
@@ -41,6 +42,14 @@ export interface ReplicaProcess {
   readonly startedAtMs: number;
   /** As last reported by the replica, about once a second. */
   usage(): ReplicaUsage;
+  /** The limits that hold now. */
+  readonly limits: ContainerSize;
+  /**
+   * Moves the limits under the running process; memory stays above what is resident.
+   * @returns true when something changed
+   * @throws when the kernel refuses; the earlier limits hold then
+   */
+  resize(wanted: ContainerSize): Promise<boolean>;
   setEndpoints(endpoints: Endpoints): void;
   /** Lets it finish what it has, then makes sure that it is gone and its cgroup removed. */
   stop(): Promise<void>;
@@ -50,6 +59,7 @@ export interface ReplicaProcess {
 
 export interface ReplicaStart {
   readonly definition: ServiceDefinition;
+  readonly size: ContainerSize;
   readonly identity: ReplicaIdentity;
   readonly calibration: Calibration;
   readonly quota: Quota;
@@ -65,14 +75,13 @@ export function containerIdOf(podUid: string): string {
 }
 
 function spawnReplica(start: ReplicaStart): ChildProcess {
-  const { definition, identity, calibration, quota, tracesUrl } = start;
+  const { definition, identity, calibration, tracesUrl } = start;
   const config: ReplicaConfig = {
     service: definition.name,
     podName: identity.podName,
     podUid: identity.podUid,
     calibration,
     ...(tracesUrl !== undefined && { tracesUrl }),
-    ...(quota.kind === "token-bucket" && { selfLimitCores: definition.cpuCores }),
   };
   const script = siblingModule(import.meta.url, "./replica.ts");
   return spawn(
@@ -140,7 +149,7 @@ async function firstPort(child: ChildProcess, signal: AbortSignal): Promise<numb
  * @throws TradewindError `replica-failed` when it exits first or takes too long; nothing is left of it then
  */
 export async function startReplica(start: ReplicaStart): Promise<ReplicaProcess> {
-  const { definition, identity, quota, nowMs } = start;
+  const { identity, quota, nowMs } = start;
   const place: ContainerQuota = await quota.open(identity.podUid, identity.containerId);
   const startedAtMs = nowMs();
   const child = spawnReplica(start);
@@ -170,8 +179,12 @@ export async function startReplica(start: ReplicaStart): Promise<ReplicaProcess>
     await place.admit(pid);
     const endpoint = `http://127.0.0.1:${await listening}`;
     await probeUntilReady(endpoint, signal);
-    await place.limit(definition.cpuCores, definition.memoryBytes);
-    send({ kind: "admitted" });
+    const limit = async (to: ContainerSize): Promise<void> => {
+      await place.limit(to.cpuCores, to.memoryBytes);
+      if (quota.kind === "token-bucket") send({ kind: "limit", cpuCores: to.cpuCores });
+    };
+    let limits = start.size;
+    await limit(limits);
     let stopping: Promise<void> | undefined;
     const stop = async (): Promise<void> => {
       send({ kind: "drain" });
@@ -187,6 +200,16 @@ export async function startReplica(start: ReplicaStart): Promise<ReplicaProcess>
       startedAtMs,
       exited,
       usage: () => usage,
+      get limits() {
+        return limits;
+      },
+      async resize(wanted) {
+        const next = applicableSize(wanted, limits, usage.residentBytes);
+        if (isGone() || isSameSize(next, limits)) return false;
+        await limit(next);
+        limits = next;
+        return true;
+      },
       setEndpoints: (endpoints) => send({ kind: "endpoints", endpoints }),
       stop: async () => (stopping ??= stop()),
     };

@@ -29,14 +29,22 @@ const send = (message: FromReplica): void => {
   if (process.connected) process.send?.(message, undefined, undefined, () => undefined);
 };
 
-const unlimited: Bucket = { pay: () => undefined };
-let bucket = unlimited;
+let bucket: Bucket | undefined;
+function limitCpu(cpuCores: number): void {
+  if (bucket !== undefined) return bucket.resize(cpuCores);
+  bucket = createBucket({
+    cpuCores,
+    cpuMillis: processCpuMillis,
+    monotonicMs: () => systemClock.monotonicMs(),
+    stall: blockThread,
+  });
+}
 const machine = createMachine();
 const processor = createProcessor({
   machine,
   calibration: config.calibration,
   memoryBoundRatio: definition.memoryBoundRatio,
-  bucket: { pay: () => bucket.pay() },
+  bucket: { pay: () => bucket?.pay() },
 });
 await processor.run(WARM_UP_MILLIS, new AbortController().signal);
 
@@ -77,15 +85,8 @@ function onMessage(raw: unknown): void {
     case "endpoints":
       for (const [service, balancer] of balancers) balancer.setEndpoints(message.endpoints[service] ?? []);
       break;
-    case "admitted":
-      if (config.selfLimitCores !== undefined) {
-        bucket = createBucket({
-          cpuCores: config.selfLimitCores,
-          cpuMillis: processCpuMillis,
-          monotonicMs: () => systemClock.monotonicMs(),
-          stall: blockThread,
-        });
-      }
+    case "limit":
+      limitCpu(message.cpuCores);
       break;
     case "drain":
       void drain();

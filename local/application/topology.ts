@@ -12,11 +12,25 @@ export interface Route {
   readonly stages: readonly (readonly Call[])[];
 }
 
-export interface ServiceDefinition {
-  readonly name: string;
-  /** CPU limit of one replica, cores. */
+/** What one replica may use. */
+export interface ContainerSize {
+  /** CPU limit, cores. */
   readonly cpuCores: number;
   readonly memoryBytes: number;
+}
+
+/** Between which sizes, and in which steps, a recommendation may move the replicas of a service. */
+export interface SizeBounds {
+  readonly min: ContainerSize;
+  readonly max: ContainerSize;
+  readonly step: ContainerSize;
+}
+
+export interface ServiceDefinition {
+  readonly name: string;
+  /** Size of a replica until a recommendation changes it. */
+  readonly size: ContainerSize;
+  readonly sizeBounds: SizeBounds;
   /** Share of the CPU time that walks memory instead of registers, 0 to 1: what suffers from a busy memory bus. */
   readonly memoryBoundRatio: number;
   readonly minReplicas: number;
@@ -39,14 +53,23 @@ export interface Topology {
   readonly flows: readonly Flow[];
 }
 
+const MEBIBYTE = 2 ** 20;
+
+/** A replica resides in 70 to 90 MiB; the smallest CPU limit still serves a few requests per second. */
+const SIZE_BOUNDS: SizeBounds = {
+  min: { cpuCores: 0.04, memoryBytes: 128 * MEBIBYTE },
+  max: { cpuCores: 0.5, memoryBytes: 512 * MEBIBYTE },
+  step: { cpuCores: 0.02, memoryBytes: 32 * MEBIBYTE },
+};
+
 const service = (
   name: string,
   routes: Readonly<Record<string, Route>>,
   rest: Partial<ServiceDefinition> = {},
 ): ServiceDefinition => ({
   name,
-  cpuCores: 0.12,
-  memoryBytes: 256 * 2 ** 20,
+  size: { cpuCores: 0.12, memoryBytes: 256 * MEBIBYTE },
+  sizeBounds: SIZE_BOUNDS,
   memoryBoundRatio: 0.2,
   minReplicas: 1,
   maxReplicas: 4,

@@ -36,6 +36,8 @@ export function stallMillis(state: BucketState, quotaMillis: number, nowMs: numb
 export interface Bucket {
   /** Takes the CPU time spent since the last call, and stalls the whole process when the quota is used up. */
   pay(): void;
+  /** Another limit from now on: what is left of this period shrinks or grows with it, a debt stays. */
+  resize(cpuCores: number): void;
 }
 
 export interface BucketOptions {
@@ -48,7 +50,7 @@ export interface BucketOptions {
 }
 
 export function createBucket(options: BucketOptions): Bucket {
-  const quotaMillis = options.cpuCores * PERIOD_MILLIS;
+  let quotaMillis = options.cpuCores * PERIOD_MILLIS;
   let paidMillis = options.cpuMillis();
   let state = fullBucket(quotaMillis, options.monotonicMs());
   return {
@@ -59,6 +61,13 @@ export function createBucket(options: BucketOptions): Bucket {
       paidMillis = usedMillis;
       const wait = stallMillis(state, quotaMillis, options.monotonicMs());
       if (wait > 0) options.stall(wait);
+    },
+    resize(cpuCores) {
+      const before = quotaMillis;
+      quotaMillis = cpuCores * PERIOD_MILLIS;
+      const { tokensMillis, periodStartMs } = refill(state, before, options.monotonicMs());
+      const resized = tokensMillis > 0 ? (tokensMillis / before) * quotaMillis : tokensMillis;
+      state = { tokensMillis: resized, periodStartMs };
     },
   };
 }

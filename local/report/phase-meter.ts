@@ -12,6 +12,10 @@ export interface FleetSample {
   readonly replicas: number;
   /** CPU time of all replicas so far, s. */
   readonly cpuSeconds: number;
+  /** CPU limits of the ready replicas, summed, cores. */
+  readonly allocatedCpuCores: number;
+  /** Memory limits of the ready replicas, summed. */
+  readonly allocatedMemoryBytes: number;
 }
 
 /** Collects the figures of each phase; a run that repeats its phases adds to the same ones. */
@@ -30,6 +34,8 @@ interface Tally {
   seconds: number;
   replicaSeconds: number;
   cpuSeconds: number;
+  allocatedCpuCoreSeconds: number;
+  allocatedMemoryByteSeconds: number;
 }
 
 export function createPhaseMeter(phases: readonly Phase[], objectiveSeconds: number): PhaseMeter {
@@ -41,6 +47,8 @@ export function createPhaseMeter(phases: readonly Phase[], objectiveSeconds: num
     seconds: 0,
     replicaSeconds: 0,
     cpuSeconds: 0,
+    allocatedCpuCoreSeconds: 0,
+    allocatedMemoryByteSeconds: 0,
   });
   const tallies = new Map<PhaseName, Tally>(phases.map(({ name }) => [name, newTally()]));
   let last: FleetSample | undefined;
@@ -63,12 +71,14 @@ export function createPhaseMeter(phases: readonly Phase[], objectiveSeconds: num
       const seconds = sample.atS - before.atS;
       tally.seconds += seconds;
       tally.replicaSeconds += seconds * before.replicas;
+      tally.allocatedCpuCoreSeconds += seconds * before.allocatedCpuCores;
+      tally.allocatedMemoryByteSeconds += seconds * before.allocatedMemoryBytes;
       tally.cpuSeconds += Math.max(0, sample.cpuSeconds - before.cpuSeconds);
     },
     report: () =>
       phases.map(({ name, fromS, toS }) => {
-        const { latency, requests, failed, violations, seconds, replicaSeconds, cpuSeconds } =
-          tallies.get(name) ?? newTally();
+        const tally = tallies.get(name) ?? newTally();
+        const { latency, requests, failed, violations, seconds } = tally;
         const p95Seconds = latency.quantileSeconds(0.95);
         const perSecond = (total: number): number => (seconds > 0 ? total / seconds : 0);
         return {
@@ -79,8 +89,10 @@ export function createPhaseMeter(phases: readonly Phase[], objectiveSeconds: num
           failed,
           p95Ms: p95Seconds === undefined ? null : p95Seconds * 1e3,
           violationRatio: requests === 0 ? null : violations / requests,
-          replicasMean: perSecond(replicaSeconds),
-          cpuCoresMean: perSecond(cpuSeconds),
+          replicasMean: perSecond(tally.replicaSeconds),
+          cpuCoresMean: perSecond(tally.cpuSeconds),
+          allocatedCpuCoresMean: perSecond(tally.allocatedCpuCoreSeconds),
+          allocatedMemoryBytesMean: perSecond(tally.allocatedMemoryByteSeconds),
         };
       }),
   };

@@ -28,6 +28,8 @@ function pictureService(state: ServiceState, { windows, recommendations }: Obser
     p95Seconds: window?.responseLatency?.p95Seconds,
     replicasReady: state.ready.length,
     replicasWanted: recommendation?.replicas ?? state.replicasWanted,
+    cpuCores: state.size.cpuCores,
+    cpuCoresWanted: recommendation?.cpuCores ?? state.size.cpuCores,
     reason: recommendation?.refused ?? recommendation?.reason ?? "no recommendation yet",
   };
 }

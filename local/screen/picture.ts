@@ -28,5 +28,8 @@ export interface PicturedService {
   readonly p95Seconds: number | undefined;
   readonly replicasReady: number;
   readonly replicasWanted: number;
+  /** CPU limit of each replica, cores; the second is what is recommended. */
+  readonly cpuCores: number;
+  readonly cpuCoresWanted: number;
   readonly reason: string;
 }

@@ -1,4 +1,6 @@
 import type { RunReport } from "@tradewind/core/contract/run-report.ts";
+import { formatBytes } from "@tradewind/core/units.ts";
+import type { ContainerSize } from "../application/topology.ts";
 import { PHASE_NAMES } from "../phases/phases.ts";
 import type { Picture, PicturedService } from "./picture.ts";
 import { cut, padLeft, padRight } from "./style.ts";
@@ -63,6 +65,25 @@ function replicas({ replicasReady, replicasWanted }: PicturedService, paint: Pai
   return paint("yellow", `${replicasReady} → ${replicasWanted}`);
 }
 
+/** CPU limit of each replica: `0.12`, `0.12 → 0.18` while another one is recommended. */
+function cores({ cpuCores, cpuCoresWanted }: PicturedService, paint: Paint): string {
+  if (Math.abs(cpuCores - cpuCoresWanted) < 0.005) return cpuCores.toFixed(2);
+  return paint("yellow", `${cpuCores.toFixed(2)} → ${cpuCoresWanted.toFixed(2)}`);
+}
+
+/** `0.12 → 0.18 cores`, `256.0 MiB → 288.0 MiB`, or both: what a resize changed of each replica. */
+export function describeResize(from: ContainerSize, to: ContainerSize): string {
+  const changes = [
+    ...(from.cpuCores === to.cpuCores
+      ? []
+      : [`${from.cpuCores.toFixed(2)} → ${to.cpuCores.toFixed(2)} cores`]),
+    ...(from.memoryBytes === to.memoryBytes
+      ? []
+      : [`${formatBytes(from.memoryBytes)} → ${formatBytes(to.memoryBytes)}`]),
+  ];
+  return `${changes.join(", ")} each`;
+}
+
 function row(service: PicturedService, columns: number, objectiveSeconds: number, paint: Paint): string {
   const { name, requestsPerSecond, p95Seconds, reason } = service;
   const cells = [
@@ -71,15 +92,16 @@ function row(service: PicturedService, columns: number, objectiveSeconds: number
     padLeft(paint(toneOf(p95Seconds, objectiveSeconds), formatLatency(p95Seconds)), 8),
     padRight(replicas(service, paint), 8),
   ];
-  const start = cells.join("  ");
-  // 15 + 6 + 8 + 8 and three gaps of two.
-  const room = columns - 43 - 2;
-  return columns < NARROW ? start : `${start}  ${paint("dim", cut(reason, room))}`;
+  if (columns < NARROW) return cells.join("  ");
+  // 15 + 6 + 8 + 8 + 11 and five gaps of two.
+  const room = columns - 58;
+  return [...cells, padRight(cores(service, paint), 11), paint("dim", cut(reason, room))].join("  ");
 }
 
 function heading(columns: number, paint: Paint): string {
   const cells = [padRight("service", 15), padLeft("req/s", 6), padLeft("p95", 8), padRight("replicas", 8)];
-  return paint("dim", columns < NARROW ? cells.join("  ") : `${cells.join("  ")}  why`);
+  if (columns >= NARROW) cells.push(padRight("cores each", 11), "why");
+  return paint("dim", cells.join("  "));
 }
 
 /** Sets items side by side, on as many lines as they need. */
@@ -153,7 +175,9 @@ export function renderSummary({ phases, objectiveMs }: RunReport): string {
     "     p95",
     "over objective",
     "replicas",
-    "CPU cores",
+    "CPU used",
+    "CPU given",
+    "memory given",
   ];
   const rows = phases.map((phase) => {
     const { p95Ms, violationRatio } = phase;
@@ -164,7 +188,12 @@ export function renderSummary({ phases, objectiveMs }: RunReport): string {
       padLeft(formatLatency(p95Ms === null ? undefined : p95Ms / 1e3), 8),
       padLeft(violationRatio === null ? "–" : `${(100 * violationRatio).toFixed(1)} %`, 14),
       padLeft(phase.replicasMean.toFixed(1), 8),
-      padLeft(phase.cpuCoresMean.toFixed(2), 9),
+      padLeft(phase.cpuCoresMean.toFixed(2), 8),
+      padLeft(phase.allocatedCpuCoresMean?.toFixed(2) ?? "–", 9),
+      padLeft(
+        phase.allocatedMemoryBytesMean === undefined ? "–" : formatBytes(phase.allocatedMemoryBytesMean),
+        12,
+      ),
     ].join("  ");
   });
   return [`objective: p95 within ${formatLatency(objectiveMs / 1e3)}`, heading.join("  "), ...rows].join(

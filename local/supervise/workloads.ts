@@ -18,7 +18,7 @@ export function workloadListOf(states: readonly ServiceState[], node: string, no
       service: definition.name,
       replicasWanted,
       replicasReady: ready.length,
-      pods: ready.map(({ identity, pid, startedAtMs }) => ({
+      pods: ready.map(({ identity, pid, startedAtMs, limits }) => ({
         uid: identity.podUid,
         name: identity.podName,
         node,
@@ -29,10 +29,10 @@ export function workloadListOf(states: readonly ServiceState[], node: string, no
             id: identity.containerId,
             name: definition.name,
             pid,
-            cpuRequestCores: definition.cpuCores,
-            cpuLimitCores: definition.cpuCores,
-            memoryRequestBytes: definition.memoryBytes,
-            memoryLimitBytes: definition.memoryBytes,
+            cpuRequestCores: limits.cpuCores,
+            cpuLimitCores: limits.cpuCores,
+            memoryRequestBytes: limits.memoryBytes,
+            memoryLimitBytes: limits.memoryBytes,
           },
         ],
       })),

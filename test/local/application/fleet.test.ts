@@ -13,6 +13,7 @@ import type { Fleet } from "@tradewind/local/application/fleet.ts";
 import { HOTEL } from "@tradewind/local/application/topology.ts";
 import type { Topology } from "@tradewind/local/application/topology.ts";
 import { chooseQuota } from "@tradewind/local/quota/choose.ts";
+import { workloadListOf } from "@tradewind/local/supervise/workloads.ts";
 import { isAlive } from "@tradewind/local/supervise/run-directory.ts";
 import { waitUntil } from "../../wait-until.ts";
 
@@ -125,6 +126,33 @@ describe("a fleet of real replicas", { timeout: 40_000 }, () => {
     expect(statuses.filter((status) => status !== 200)).toEqual([]);
     // The youngest goes first.
     expect(readyOf("user")).toEqual([oldest]);
+  });
+
+  it("resizes running replicas in place, later ones from their start, and says so in the workloads", async () => {
+    fleet.scale("user", 1);
+    await fleet.settled(AbortSignal.timeout(20_000));
+    const [first] = readyOf("user");
+    await waitUntil(() => first!.usage().residentBytes > 0, 10_000, "it says what is resident");
+    const { residentBytes } = first!.usage();
+    await fleet.resize("user", { cpuCores: 0.3, memoryBytes: 1 });
+    expect(first!.limits.cpuCores).toBe(0.3);
+    expect(first!.limits.memoryBytes).toBeGreaterThan(residentBytes);
+    await fleet.resize("user", { cpuCores: 0.3, memoryBytes: 2 ** 29 });
+    fleet.scale("user", 2);
+    await fleet.settled(AbortSignal.timeout(20_000));
+    const containers = workloadListOf(fleet.states(), "node", 0).workloads.flatMap(({ pods }) =>
+      pods.flatMap((pod) => pod.containers),
+    );
+    expect(containers).toHaveLength(2);
+    for (const container of containers) {
+      expect(container).toMatchObject({
+        cpuRequestCores: 0.3,
+        cpuLimitCores: 0.3,
+        memoryLimitBytes: 2 ** 29,
+      });
+    }
+    expect(readyOf("user")[0]!.pid).toBe(first!.pid);
+    expect(troubles).toEqual([]);
   });
 
   it("replaces a replica that dies", async () => {

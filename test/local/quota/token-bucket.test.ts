@@ -67,4 +67,38 @@ describe("the token bucket", () => {
       ),
     );
   });
+
+  it("keeps a new limit from the middle of a period on, and its debt", () => {
+    let now = 0;
+    let cpu = 0;
+    const stalls: number[] = [];
+    const bucket = createBucket({
+      cpuCores: 0.2,
+      cpuMillis: () => cpu,
+      monotonicMs: () => now,
+      stall: (millis) => {
+        stalls.push(millis);
+        now += millis;
+      },
+    });
+    const work = (millis: number): void => {
+      now += millis;
+      cpu += millis;
+      bucket.pay();
+    };
+    // Half of 20 ms is used; half of 40 ms is left.
+    work(10);
+    bucket.resize(0.4);
+    work(19);
+    expect(stalls).toEqual([]);
+    work(1);
+    expect(stalls).toEqual([70]);
+    // 25 ms over the 40 of the second period: at 10 ms a period they take three more, the third leaves 5.
+    work(65);
+    expect(stalls).toEqual([70, 35]);
+    bucket.resize(0.1);
+    work(20);
+    // 15 ms of the 40 were left, a quarter of them under the new limit: 3.75 less 20 is 16.25 in debt.
+    expect(stalls).toEqual([70, 35, 180]);
+  });
 });

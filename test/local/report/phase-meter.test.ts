@@ -26,13 +26,30 @@ describe("createPhaseMeter", () => {
     expect(interference).toMatchObject({ requests: 0, p95Ms: null, violationRatio: null });
   });
 
-  it("weighs replicas by time and divides CPU time by it", () => {
+  it("weighs replicas and what they are given by time, and divides CPU time by it", () => {
     const meter = createPhaseMeter(phasesOf(150), 0.25);
     // 0 to 10 s with 8 replicas and 3 CPU seconds, 10 to 15 s with 11 and 3 more.
-    meter.sample({ atS: 0, replicas: 8, cpuSeconds: 100 });
-    meter.sample({ atS: 10, replicas: 11, cpuSeconds: 103 });
-    meter.sample({ atS: 15, replicas: 11, cpuSeconds: 106 });
-    expect(meter.report()[0]).toMatchObject({ replicasMean: 9, cpuCoresMean: 0.4 });
+    meter.sample({ atS: 0, replicas: 8, cpuSeconds: 100, allocatedCpuCores: 0.9, allocatedMemoryBytes: 800 });
+    meter.sample({
+      atS: 10,
+      replicas: 11,
+      cpuSeconds: 103,
+      allocatedCpuCores: 1.2,
+      allocatedMemoryBytes: 500,
+    });
+    meter.sample({
+      atS: 15,
+      replicas: 11,
+      cpuSeconds: 106,
+      allocatedCpuCores: 1.2,
+      allocatedMemoryBytes: 500,
+    });
+    expect(meter.report()[0]).toMatchObject({
+      replicasMean: 9,
+      cpuCoresMean: 0.4,
+      allocatedCpuCoresMean: 1,
+      allocatedMemoryBytesMean: 700,
+    });
   });
 
   it("adds rounds that repeat to the same phases", () => {
