@@ -7,6 +7,8 @@ import { contentHash } from "@tradewind/core/hash.ts";
 import { describeError } from "@tradewind/core/errors.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import { NOTHING_GATHERED } from "./gathering.ts";
+import type { Learning } from "./learning/learning.ts";
+import { tailPredictionError } from "./learning/predicted-tail.ts";
 import type { InputsArchive } from "./inputs-archive.ts";
 import type { PredictorMetrics } from "./metrics.ts";
 import { INPUTS_SCHEMA } from "./policy/inputs.ts";
@@ -37,6 +39,10 @@ export interface DecidingOptions {
   readonly onState: (state: PolicyState) => void;
   /** Called with every window set that is decided on. */
   readonly onWindows?: (set: WindowSet) => void;
+  /** Latency profiles; absent where no policy asks for them. */
+  readonly learning?: Learning;
+  /** Told how far the tail was off that the plan before had predicted; undefined when that cannot be told. */
+  readonly onTailError?: (ratio: number | undefined) => void;
 }
 
 /** Turns each closed window into a plan and carries the policies' state from one to the next. */
@@ -67,13 +73,14 @@ export class Deciding {
   private plan(startMs: number, endMs: number, closedAtMs: number, gathered: Gathered): void {
     const application = this.parts.application();
     if (application === undefined) return;
-    const { builder, clock, metrics, options, published, rates, workloads } = this.parts;
+    const { builder, clock, learning, metrics, options, published, rates, workloads } = this.parts;
     const beganMs = clock.monotonicMs();
     const nowMs = clock.nowMs();
     const own = resourceView(workloads(), rates.over(startMs, endMs), startMs, endMs);
     const resources = combineResources(own, gathered.resources);
     const windowSet = combineWindows(builder.build(startMs, endMs, resources, nowMs), gathered);
     this.parts.onWindows?.(windowSet);
+    learning?.observe(windowSet);
     const inputs: PolicyInputs = {
       schema: INPUTS_SCHEMA,
       choice: options.choice,
@@ -81,9 +88,12 @@ export class Deciding {
       settings: options.settings,
       state: this.state,
       windowSet,
+      ...(learning && { profiles: learning.evidence() }),
       nowMs,
     };
-    const outcome = decide(inputs);
+    const before = published.plan()?.wishes ?? [];
+    const outcome = decide(inputs, learning?.models);
+    this.parts.onTailError?.(tailPredictionError(before, windowSet, outcome.plan.measuredLatencySeconds));
     const complete = !gathered.spansIncomplete && !gathered.metricsIncomplete;
     const plan = published.publish(outcome.plan, windowSet, { complete, mode: application.mode });
     const planSeconds = (clock.monotonicMs() - beganMs) / 1e3;
@@ -97,11 +107,15 @@ export class Deciding {
 
   private report({ policy, policyReason, sequence, wishes }: Plan): void {
     const moves = wishes
-      .filter(({ allocation, evidence }) => allocation.replicas !== evidence["baseReplicas"])
+      .filter(
+        ({ allocation, evidence, steps = [] }) =>
+          allocation.replicas !== evidence["baseReplicas"] || steps.length > 0,
+      )
       .map(({ service, allocation, evidence, reason }) => ({
         service,
         from: evidence["baseReplicas"],
         to: allocation.replicas,
+        cpuCores: allocation.cpuCores,
         reason,
       }));
     const facts = { sequence, policy, why: policyReason, moves: moves.slice(0, 20) };

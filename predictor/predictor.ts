@@ -13,6 +13,9 @@ import { Gathering, NOTHING_GATHERED } from "./gathering.ts";
 import { History } from "./history.ts";
 import { InOrder } from "./in-order.ts";
 import { InputsArchive } from "./inputs-archive.ts";
+import type { Learning } from "./learning/learning.ts";
+import { LearningMetrics } from "./learning/metrics.ts";
+import { startLearning } from "./learning/start.ts";
 import { PredictorMetrics } from "./metrics.ts";
 import { PredictorOptions } from "./options.ts";
 import type { PredictorOptionsInput } from "./options.ts";
@@ -105,6 +108,8 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
   const receivers = await startReceivers(setting, builder, peers);
   const published = new Published(clock.nowMs());
   const archive = new InputsArchive(ARCHIVED_INPUTS, ARCHIVED_BYTES);
+  const learningMetrics = new LearningMetrics(metrics.registry);
+  const learning = learnProfiles(setting, history, learningMetrics);
   const deciding = new Deciding({
     application: surroundings.current,
     options: { choice: options.policy, settings: options.settings },
@@ -119,6 +124,7 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
     log,
     onState,
     onWindows: (set) => history.store.append(set),
+    ...(learning && { learning, onTailError: (ratio) => learningMetrics.tailPredicted(ratio) }),
   });
   const closing = new InOrder();
   const windows = new WindowClock({
@@ -137,7 +143,7 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
       }
     },
   });
-  const api = await openApi(setting, published, archive);
+  const api = await openApi(setting, published, archive, (hash) => learning?.modelText(hash));
   ends.push(() => windows.stop());
   windows.start();
   history.backfill(gathering?.sources.prometheus ?? []);
@@ -234,6 +240,17 @@ function openHistory({ clock, ends, log, metrics, options, sections }: Setting):
   return history;
 }
 
+function learnProfiles(
+  { application: { namespace }, clock, ends, log, options }: Setting,
+  { store }: History,
+  metrics: LearningMetrics,
+): Learning | undefined {
+  const { policy: choice, windowSeconds } = options;
+  const learning = startLearning({ choice, namespace, windowSeconds, store, metrics, clock, log });
+  ends.push(async () => learning?.stop());
+  return learning;
+}
+
 function makeBuilder({ application, metrics, options, sections }: Setting): WindowBuilder {
   const { windowSeconds, graceSeconds } = options;
   const pulled = sections.sources.jaeger.length + sections.sources.tempo.length > 0;
@@ -267,6 +284,7 @@ async function openApi(
   { clock, ends, log, metrics, options }: Setting,
   published: Published,
   archive: InputsArchive,
+  modelText: (hash: string) => string | undefined,
 ): Promise<Api> {
   const notReady = (): string | undefined => {
     const plan = published.plan();
@@ -277,7 +295,8 @@ async function openApi(
       : undefined;
   };
   const { registry } = metrics;
-  const api = await startApi({ listen: options.listen, published, archive, registry, notReady, log });
+  const { listen } = options;
+  const api = await startApi({ listen, published, archive, modelText, registry, notReady, log });
   ends.push(async () => api.stop());
   return api;
 }

@@ -12,6 +12,8 @@ export interface ApiOptions {
   readonly listen: string;
   readonly published: Published;
   readonly archive: InputsArchive;
+  /** The file of a trained model by its hash; undefined when it is not kept. */
+  readonly modelText: (hash: string) => string | undefined;
   readonly registry: Registry;
   /** Why the predictor cannot be relied on now; undefined when it can. */
   readonly notReady: () => string | undefined;
@@ -32,6 +34,7 @@ const LIMITS = {
   keepAliveTimeout: 65_000,
 };
 
+const HASH = /^[0-9a-f]{16}$/;
 const MAX_CONNECTIONS = 256;
 const HEADERS = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
@@ -63,7 +66,8 @@ export async function startApi(options: ApiOptions): Promise<Api> {
   return { address: addressOf(server), stop: async () => server.close() };
 }
 
-function addRoutes(server: FastifyInstance, { published, archive, registry, notReady }: ApiOptions): void {
+function addRoutes(server: FastifyInstance, options: ApiOptions): void {
+  const { published, archive, modelText, registry, notReady } = options;
   server.get("/v1/plan", async (request, reply) => {
     const tag = published.planTag();
     if (tag !== undefined) reply.header("etag", tag);
@@ -81,6 +85,11 @@ function addRoutes(server: FastifyInstance, { published, archive, registry, notR
     const text = archive.get(params.hash);
     if (text !== undefined) return sendText(reply, text, "");
     return fail(reply, 404, "not-found", "the inputs of this decision are not kept (any more)");
+  });
+  server.get<{ Params: { hash: string } }>("/v1/models/:hash", async ({ params }, reply) => {
+    const text = HASH.test(params.hash) ? modelText(params.hash) : undefined;
+    if (text !== undefined) return sendText(reply, text, "");
+    return fail(reply, 404, "not-found", "this model is not kept (any more)");
   });
   server.get("/metrics", async (_request, reply) =>
     reply.type(registry.contentType).send(await registry.metrics()),

@@ -148,6 +148,12 @@ export class SqliteStore implements WindowStore {
     return this.read(() => this.tables.model(name), undefined);
   }
 
+  modelByHash(hash: string): StoredModel | undefined {
+    const waiting = this.pending.rows.findLast((row) => row.kind === "model" && row.model.hash === hash);
+    if (waiting?.kind === "model") return waiting.model;
+    return this.read(() => this.tables.modelByHash(hash), undefined);
+  }
+
   modelErrors(name: string, fromMs: number): ModelError[] {
     const waiting = this.pending.rows.flatMap((row) =>
       row.kind === "error" && row.error.name === name && row.error.atMs >= fromMs ? [row.error] : [],

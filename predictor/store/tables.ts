@@ -15,6 +15,9 @@ import type {
 
 type Row = Record<string, unknown>;
 
+/** Older models of the same name are removed: decisions refer to those of the last hours at most. */
+const MOST_MODELS_OF_A_NAME = 8;
+
 /** Rows of the store, typed, over one open database. Everything here is synchronous and may throw SQLite's errors. */
 export class Tables {
   readonly database: DatabaseSync;
@@ -88,6 +91,11 @@ export class Tables {
       JSON.stringify(metadata),
       body,
       crc32(body),
+    );
+    this.run(
+      "DELETE FROM models WHERE name = ?1 AND created_at_ms NOT IN (SELECT created_at_ms FROM models WHERE name = ?1 ORDER BY created_at_ms DESC LIMIT ?2)",
+      name,
+      MOST_MODELS_OF_A_NAME,
     );
   }
 
@@ -191,7 +199,16 @@ export class Tables {
   }
 
   model(name: string): StoredModel | undefined {
-    const rows = this.all("SELECT * FROM models WHERE name = ? ORDER BY created_at_ms DESC", name);
+    return this.firstReadable(
+      this.all("SELECT * FROM models WHERE name = ? ORDER BY created_at_ms DESC", name),
+    );
+  }
+
+  modelByHash(hash: string): StoredModel | undefined {
+    return this.firstReadable(this.all("SELECT * FROM models WHERE hash = ?", hash));
+  }
+
+  private firstReadable(rows: Iterable<Row>): StoredModel | undefined {
     for (const row of rows) {
       const model = readModel(row);
       if (model !== undefined) return model;

@@ -83,6 +83,7 @@ export interface WindowStore {
   decisions(query: { fromMs: number; toMs: number; service?: string | undefined }): Iterable<DecisionRecord>;
   /** The newest model of this name. */
   model(name: string): StoredModel | undefined;
+  modelByHash(hash: string): StoredModel | undefined;
   modelErrors(name: string, fromMs: number): ModelError[];
   doneChunks(job: string): DoneChunk[];
   /** Stretches of `stepMs` in which there are windows measured live. */

@@ -71,7 +71,7 @@ describe("a predictor with slow requests, an agent and workloads", () => {
   beforeAll(async () => {
     application = await RunningApplication.start();
     application.podUsageCores = 0.45;
-    running = await startPredictor(options(application, { state: application.state }));
+    running = await startPredictor(options(application, { state: application.state, policy: "queue" }));
     stopLoad = load(application, running, 250);
   });
   afterAll(async () => {
