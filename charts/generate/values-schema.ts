@@ -16,7 +16,7 @@ const hours: Schema = { type: "string", pattern: "^[0-9]+(h|m|s)$" };
 const size: Schema = { type: "string", pattern: "^[0-9]+(\\.[0-9]+)?([EPTGMk]i?)?$" };
 const count = (minimum: number, maximum: number): Schema => ({ type: "integer", minimum, maximum });
 const choice = (...values: readonly string[]): Schema => ({ type: "string", enum: values });
-const namespace: Schema = { type: "string", maxLength: 63, pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$" };
+const namespace: Schema = { type: "string", maxLength: 63, pattern: "^(\\*|[a-z0-9]([-a-z0-9]*[a-z0-9])?)$" };
 const optionalNamespace: Schema = {
   type: "string",
   maxLength: 63,
@@ -67,10 +67,10 @@ const monitor = object({
 const peers: Schema = { type: "array", items: map };
 const budget: Schema = { type: ["integer", "string"], pattern: "^$|^[0-9]+%?$", minimum: 0 };
 
-/** `spec` of the application: the contract of the configuration file, with the sections that only the file has. */
+/** `spec` of the application: the contract of the configuration file. */
 function applicationSpec(): Schema {
   const { $schema: _, ...application } = z.toJSONSchema(Application, { io: "input" });
-  return { ...application, properties: { ...application.properties, sources: map, store: map } };
+  return application;
 }
 
 /** The values that the chart takes; unknown keys are refused at every level. */
@@ -88,6 +88,7 @@ export function valuesSchema(): Schema {
       },
       clusterDomain: { type: "string", pattern: "^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$" },
       listenHost: { type: "string", pattern: "^([0-9.]+|\\[[0-9a-fA-F:.]+\\])$" },
+      watchNamespaces: { type: "array", items: namespace, uniqueItems: true },
       logLevel: choice("trace", "debug", "info", "warn", "error", "fatal", "silent"),
       extraObjects: { type: "array", items: map },
       // Helm hands `global` down from parent charts, with whatever else they keep there.
@@ -96,6 +97,8 @@ export function valuesSchema(): Schema {
         from: choice("ConfigMap", "Resource"),
         existing: { type: "string", pattern: "^$|^[a-z0-9]([-a-z0-9./]*[a-z0-9])?$" },
         spec: { type: "object", if: { maxProperties: 0 }, else: applicationSpec() },
+        sources: object({ prometheus: list, jaeger: list, tempo: list }),
+        store: map,
       }),
       agent: object({
         enabled: flag,
@@ -164,7 +167,6 @@ export function valuesSchema(): Schema {
       rbac: object({
         create: flag,
         nodes: flag,
-        namespaces: { type: "array", items: namespace, uniqueItems: true },
         extraRules: { type: "array", items: map },
       }),
       networkPolicy: object({

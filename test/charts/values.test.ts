@@ -45,11 +45,11 @@ describe.skipIf(helm === undefined)("values that cannot be meant", () => {
     ["scaler.replicas=1", "would block every node drain"],
     ["metrics.serviceMonitor.enabled=true,metrics.podMonitor.enabled=true", "scraped twice"],
     [`${APPLICATION},application.existing=shop`, "set application.existing or application.spec, not both"],
-    ["application.existing=shop/shop", "set application.from: Resource"],
-    [
-      `${APPLICATION},application.from=Resource,application.spec.store.rawDays=1`,
-      "need application.from: ConfigMap",
-    ],
+    ["watchNamespaces={shop},application.existing=shop/shop", "set application.from: Resource"],
+    ["application.existing=mine", "set watchNamespaces"],
+    ["application.existing=mine,application.store.rawDays=1", "belong into the ConfigMap"],
+    ["watchNamespaces={*,shop}", "name no others beside it"],
+    ["application.sources.zipkin=1", "additional properties 'zipkin' not allowed"],
   ])("are refused with a readable message: %s", async (set, message) => {
     const { ok, stderr } = await template("--set", set);
     expect(ok).toBe(false);

@@ -87,8 +87,27 @@ imagePullSecrets:
 {{- end }}
 
 {{- define "tradewind.applicationNamespace" -}}
+{{- if and (eq .Values.application.from "Resource") (contains "/" .Values.application.existing) }}
+{{- first (splitList "/" .Values.application.existing) }}
+{{- else }}
 {{- $own := eq .Values.application.from "Resource" | ternary .Release.Namespace "default" }}
 {{- default $own (get .Values.application.spec "namespace") }}
+{{- end }}
+{{- end }}
+
+{{/* Namespaces that are watched, separated by commas; `*` for all. */}}
+{{- define "tradewind.watched" -}}
+{{- default (list (include "tradewind.applicationNamespace" .)) .Values.watchNamespaces | join "," }}
+{{- end }}
+
+{{/* "true" when a file with the sections `sources` and `store` stands beside an Application. */}}
+{{- define "tradewind.hasSourcesFile" -}}
+{{- if and (eq .Values.application.from "Resource") (or .Values.application.sources .Values.application.store) }}true{{ end }}
+{{- end }}
+
+{{/* "true" when files are mounted at /etc/tradewind/application. */}}
+{{- define "tradewind.hasApplicationFiles" -}}
+{{- if or (eq .Values.application.from "ConfigMap") (include "tradewind.hasSourcesFile" .) }}true{{ end }}
 {{- end }}
 
 {{- define "tradewind.applicationName" -}}
@@ -143,8 +162,14 @@ crd:{{ include "tradewind.applicationNamespace" . }}/{{ include "tradewind.appli
 {{- if and .Values.application.existing .Values.application.spec }}
 {{- fail "set application.existing or application.spec, not both" }}
 {{- end }}
-{{- if and (eq .Values.application.from "Resource") (or (hasKey .Values.application.spec "sources") (hasKey .Values.application.spec "store")) }}
-{{- fail "application.spec.sources and application.spec.store need application.from: ConfigMap; an Application resource does not hold them" }}
+{{- if and (eq .Values.application.from "ConfigMap") .Values.application.existing (or .Values.application.sources .Values.application.store) }}
+{{- fail "application.sources and application.store belong into the ConfigMap that application.existing names" }}
+{{- end }}
+{{- if and (eq .Values.application.from "ConfigMap") .Values.application.existing (not .Values.watchNamespaces) }}
+{{- fail "set watchNamespaces: which namespace the application of an existing ConfigMap is in is not known here" }}
+{{- end }}
+{{- if and (has "*" .Values.watchNamespaces) (gt (len .Values.watchNamespaces) 1) }}
+{{- fail "watchNamespaces: '*' means all namespaces; name no others beside it" }}
 {{- end }}
 {{- if and (eq .Values.application.from "ConfigMap") (contains "/" .Values.application.existing) }}
 {{- fail "application.existing names a ConfigMap of the release's namespace: it has no '/'; set application.from: Resource for an Application" }}

@@ -75,7 +75,10 @@
     {{- if .Values.predictor.otlp.grpc }}
     - --otlp-grpc-listen={{ .Values.listenHost }}:4317
     {{- end }}
-    - --workloads=kubernetes
+    {{- if include "tradewind.hasSourcesFile" . }}
+    - --sources=/etc/tradewind/application/sources.yaml
+    {{- end }}
+    - --workloads=kubernetes:{{ include "tradewind.watched" . }}
     {{- if .Values.agent.enabled }}
     - --agents=dns+http://{{ include "tradewind.fullname" . }}-agent.{{ .Release.Namespace }}.svc:9810
     {{- end }}
@@ -119,7 +122,7 @@
     - { name: state, mountPath: /var/lib/tradewind, subPath: predictor }
     - { name: tmp, mountPath: /tmp }
     - { name: kubernetes-api, mountPath: /var/run/secrets/kubernetes.io/serviceaccount, readOnly: true }
-    {{- if eq .Values.application.from "ConfigMap" }}
+    {{- if include "tradewind.hasApplicationFiles" . }}
     - { name: application, mountPath: /etc/tradewind/application, readOnly: true }
     {{- end }}
     {{- with .Values.predictor.extraVolumeMounts }}
