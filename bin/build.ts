@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 
 const root = dirname(import.meta.dirname);
 const dist = join(root, "dist");
-const assets = "{core,agent,predictor,exporter,local,cli}/**/*.{json,proto,html,css,svg,txt,csv}";
+const assets = "{core,agent,kubernetes,predictor,exporter,local,cli}/**/*.{json,proto,html,css,svg,txt,csv}";
 
 rmSync(dist, { recursive: true, force: true });
 execFileSync(join(root, "node_modules", ".bin", "tsc"), ["-p", "tsconfig.build.json"], {

@@ -1,0 +1,42 @@
+# syntax=docker/dockerfile:1
+# Predictor of Tradewind: traces to windows to a plan.
+#   docker build --file docker/predictor.Dockerfile --tag tradewind-predictor:0.1.0 .
+ARG NODE_IMAGE=node:24.21.0-bookworm-slim
+
+FROM ${NODE_IMAGE} AS build
+WORKDIR /src
+COPY package.json package-lock.json .npmrc ./
+COPY core/package.json core/
+COPY agent/package.json agent/
+COPY kubernetes/package.json kubernetes/
+COPY predictor/package.json predictor/
+COPY exporter/package.json exporter/
+COPY local/package.json local/
+COPY cli/package.json cli/
+# No install script is needed: Node.js comes with the image, and every package is plain JavaScript.
+RUN --mount=type=cache,target=/root/.npm npm ci --ignore-scripts --no-audit
+COPY . .
+RUN node bin/build.ts && find dist -name '*.map' -delete
+WORKDIR /src/dist
+# Only what this workspace needs, by the lockfile. The command's own manifest names all processes and is left out: it loads
+# a process when it is asked for it, and finds the one that is here.
+RUN --mount=type=cache,target=/root/.npm npm ci --omit=dev --ignore-scripts --no-audit --workspace=@tradewind/predictor
+
+FROM ${NODE_IMAGE}
+LABEL org.opencontainers.image.title="tradewind-predictor" \
+      org.opencontainers.image.description="Predictor of Tradewind: traces to windows to a plan." \
+      org.opencontainers.image.licenses="Apache-2.0"
+ENV NODE_ENV=production
+WORKDIR /app
+COPY --from=build /src/dist/package.json /src/dist/package-lock.json ./
+COPY --from=build /src/dist/node_modules node_modules/
+COPY --from=build /src/dist/core core/
+COPY --from=build /src/dist/agent agent/
+COPY --from=build /src/dist/kubernetes kubernetes/
+COPY --from=build /src/dist/predictor predictor/
+COPY --from=build /src/dist/cli cli/
+USER 65534:65534
+EXPOSE 9811 4317 4318
+STOPSIGNAL SIGTERM
+ENTRYPOINT ["node", "cli/main.js"]
+CMD ["predictor", "--help"]

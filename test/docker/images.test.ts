@@ -1,0 +1,87 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+
+const root = join(import.meta.dirname, "..", "..");
+const read = (path: string): string => readFileSync(join(root, path), "utf8");
+
+interface Manifest {
+  readonly workspaces: readonly string[];
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+  readonly resolved?: string;
+  readonly link?: boolean;
+  readonly dev?: boolean;
+}
+const lock = JSON.parse(read("package-lock.json")) as { packages: Record<string, Manifest> };
+const { workspaces } = JSON.parse(read("package.json")) as Manifest;
+
+/** Where Node finds a package that is asked for from a folder, by the lockfile. */
+function locate(from: string, name: string): string | undefined {
+  for (let folder = from; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf("/")))) {
+    const path = folder === "" ? `node_modules/${name}` : `${folder}/node_modules/${name}`;
+    const found = lock.packages[path];
+    if (found !== undefined) return found.link === true ? found.resolved : path;
+    if (folder === "") return undefined;
+  }
+}
+
+/** Every package that a workspace brings into its image, workspaces by their folder. */
+function closure(workspace: string): Set<string> {
+  const seen = new Set<string>();
+  const visit = (folder: string): void => {
+    if (seen.has(folder)) return;
+    seen.add(folder);
+    const { dependencies, optionalDependencies } = lock.packages[folder]!;
+    for (const name of Object.keys({ ...dependencies, ...optionalDependencies })) {
+      const path = locate(folder, name);
+      if (path !== undefined) visit(path);
+    }
+  };
+  visit(workspace);
+  return seen;
+}
+
+const IMAGES = ["agent", "exporter", "predictor"];
+
+describe("images", () => {
+  it.each(IMAGES)("%s: holds the compiled workspaces that the process uses, and the command", (image) => {
+    const copied = [
+      ...read(`docker/${image}.Dockerfile`).matchAll(/^COPY --from=build \/src\/dist\/(\w+) \1\/$/gm),
+    ];
+    const needed = [...closure(image)].filter((path) => workspaces.includes(path));
+    expect(new Set(copied.map(([, folder]) => folder))).toEqual(new Set([...needed, "cli", "node_modules"]));
+  });
+
+  it.each(IMAGES)("%s: has the packages that the command itself imports", (image) => {
+    const packages = closure(image);
+    for (const name of importsOf("cli/main.ts")) {
+      expect([...packages], `package ${name}`).toContain(`node_modules/${name}`);
+    }
+  });
+
+  it.each(IMAGES)("%s: knows every workspace's manifest when it installs", (image) => {
+    const text = read(`docker/${image}.Dockerfile`);
+    for (const workspace of workspaces)
+      expect(text).toContain(`COPY ${workspace}/package.json ${workspace}/\n`);
+    expect(text).toContain("\nUSER 65534:65534\n");
+    expect(text).not.toContain(":latest");
+  });
+
+  it("leave TensorFlow, gRPC and the Kubernetes client out of the agent's", () => {
+    const packages = [...closure("agent")].join("\n");
+    for (const name of ["tensorflow", "grpc", "kubernetes", "fastify"]) expect(packages).not.toContain(name);
+    expect([...closure("predictor")].join("\n")).toContain("tensorflow");
+  });
+
+  it("leave TensorFlow out of the exporter's", () => {
+    expect([...closure("exporter")].join("\n")).not.toContain("tensorflow");
+  });
+});
+
+/** Packages from outside that a file imports at once. */
+function importsOf(path: string): string[] {
+  return [...read(path).matchAll(/^import .*from "([^"]+)";$/gm)]
+    .map(([, name = ""]) => name)
+    .filter((name) => !/^(\.|node:|@tradewind\/)/.test(name));
+}
