@@ -1,4 +1,5 @@
 import type { Window } from "@tradewind/core/contract/window.ts";
+import { presentState } from "../profile/present-state.ts";
 import { estimatePriorWeight } from "../profile/prior-weight.ts";
 import { estimateState } from "../profile/service-state.ts";
 import type { Observation } from "../profile/service-state.ts";
@@ -8,7 +9,7 @@ import type { TailPercentile } from "../profile/window-inputs.ts";
 /** One row to learn from: what a service got and bore, and the own tail latency it had. */
 export interface TrainingRow {
   readonly atMs: number;
-  /** See `INPUTS`; the state in it was measured before `atMs`. */
+  /** See `INPUTS`. */
   readonly input: Float64Array;
   readonly latencySeconds: number;
 }
@@ -23,8 +24,8 @@ export interface TrainingData {
 export const STATE_WINDOWS = 40;
 
 /**
- * Rows from the stored windows of one service. Each row's state comes from the windows before it, so that training sees
- * what prediction will see.
+ * Rows from the stored windows of one service. Each row's state comes from the windows before it and from the CPU that
+ * its requests take now, as in a plan: training sees what prediction will see.
  * @param windows of one service, any order; those without load, latency or allocation give no row
  */
 export function trainingData(windows: readonly Window[], percentile: TailPercentile): TrainingData {
@@ -41,7 +42,7 @@ export function trainingData(windows: readonly Window[], percentile: TailPercent
     if (state === undefined) continue;
     rows.push({
       atMs: window.endMs,
-      input: inputsOf(window, state),
+      input: inputsOf(window, presentState(state, window)),
       latencySeconds: observation.latencySeconds,
     });
   }
