@@ -1,11 +1,15 @@
 import type { Application, ServiceSpec } from "@tradewind/core/contract/application.ts";
 import { serviceSpec } from "@tradewind/core/contract/application.ts";
 import type { FlowWindow, Window, WindowSet } from "@tradewind/core/contract/window.ts";
-import type { FlowGraph } from "../endtoend/call-graph.ts";
+import type { AttentionModel } from "../endtoend/attention-model.ts";
+import type { ServiceIndex } from "../endtoend/call-graph.ts";
 import { compileFlow, serviceIndex } from "../endtoend/call-graph.ts";
-import { EXPONENTIAL_MEAN_OVER_TAIL, FlowTail } from "../endtoend/flow-tail.ts";
+import { bindResidual, FlowPredictor } from "../endtoend/flow-predictor.ts";
+import type { FlowResidual } from "../endtoend/flow-predictor.ts";
+import { EXPONENTIAL_MEAN_OVER_TAIL } from "../endtoend/flow-tail.ts";
 import type { LatencyProfile } from "../profile/latency-profile.ts";
 import { WorstContainer } from "../profile/own-tail.ts";
+import { presentState } from "../profile/present-state.ts";
 import type { ServiceState } from "../profile/service-state.ts";
 import { allocatedCpuCores, allocatedMemoryBytes } from "../profile/window-inputs.ts";
 import { flowTailSeconds } from "../queue/objective.ts";
@@ -86,6 +90,8 @@ export interface PlanRequest {
   /** False forbids taking anything back: the objective was missed a moment ago, or data is missing. */
   readonly mayTakeBack: boolean;
   readonly largestContainer?: PlanOptions["largestContainer"];
+  /** Learnt residuals of flows; those of another percentile than the objective's are not used. */
+  readonly residuals?: readonly AttentionModel[];
 }
 
 export interface ApplicationPlan extends Prepared {
@@ -135,9 +141,11 @@ export function planApplication(request: PlanRequest): ApplicationPlan {
     .filter(({ entryService }) => entryService === application.entry)
     .flatMap((flow) => {
       const graph = compileFlow(flow, windowSet, index);
-      return graph === undefined
-        ? []
-        : [{ flow, graph, calibration: calibrationOf(flow, graph, now, application) }];
+      if (graph === undefined) return [];
+      const residual = residualOf(flow, index, request);
+      const predicted = new FlowPredictor(graph, now.ownTail, now.meanOverTail, residual).tailSeconds;
+      const calibration = calibrationOf(flow, predicted, application);
+      return [{ flow, graph, calibration, ...(residual && { residual }) }];
     });
   const prepared = prepare(services, flows, {
     objectiveSeconds: application.objective.milliseconds / 1e3,
@@ -178,7 +186,8 @@ interface CorrectedModel {
 function modelOf(window: Window, known: KnownService | undefined): CorrectedModel | undefined {
   const size = containerSize(window);
   if (known?.profile === undefined || size === undefined || known.baseReplicas < 1) return undefined;
-  const worst = new WorstContainer(known.profile, window, known.state);
+  const state = known.state && presentState(known.state, window);
+  const worst = new WorstContainer(known.profile, window, state);
   const load = (window.requestsPerSecond ?? 0) / Math.max(1, window.replicasReady ?? known.baseReplicas);
   const predicted = worst.settle(size.cpuCores, size.memoryBytes || Number.NaN, load);
   const measured = window.ownLatency;
@@ -317,9 +326,19 @@ interface Now {
   readonly meanOverTail: Float64Array;
 }
 
-function calibrationOf(flow: FlowWindow, graph: FlowGraph, now: Now, { objective }: Application): number {
-  const predicted = new FlowTail(graph, now.ownTail, now.meanOverTail).tailSeconds;
-  if (flow.latency.count < LEAST_CALLS || !(predicted > 0)) return 1;
-  const range = flow.latency.count < TELLING_CALLS ? UNSTEADY_CORRECTION : CORRECTION;
-  return correction(flowTailSeconds(flow.latency, objective.percentile) / predicted, range);
+/** What has been learnt of the flow at the objective's percentile. */
+function residualOf(
+  { flow }: FlowWindow,
+  index: ServiceIndex,
+  { application, residuals = [] }: PlanRequest,
+): FlowResidual | undefined {
+  const { percentile } = application.objective;
+  const model = residuals.find((each) => each.flow === flow && each.percentile === percentile);
+  return model && bindResidual(model, index);
+}
+
+function calibrationOf({ latency }: FlowWindow, predicted: number, { objective }: Application): number {
+  if (latency.count < LEAST_CALLS || !(predicted > 0)) return 1;
+  const range = latency.count < TELLING_CALLS ? UNSTEADY_CORRECTION : CORRECTION;
+  return correction(flowTailSeconds(latency, objective.percentile) / predicted, range);
 }

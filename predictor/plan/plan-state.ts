@@ -1,4 +1,4 @@
-import { FlowTail } from "../endtoend/flow-tail.ts";
+import { FlowPredictor } from "../endtoend/flow-predictor.ts";
 import type { Direction, PlanService, Resource, Size } from "./plan-service.ts";
 import { costPerHour, RESOURCES, stepped } from "./plan-service.ts";
 import type { PlanFlow, PlanOptions, PlanStep } from "./prepare.ts";
@@ -25,7 +25,7 @@ export class PlanState {
   readonly #options: PlanOptions;
   readonly #sizes: Size[];
   readonly #ownTail: Float64Array;
-  readonly #flows: FlowTail[];
+  readonly #flows: FlowPredictor[];
   readonly #calibration: readonly number[];
   readonly #flowsOf: number[][];
   /** Candidates depend on nothing but their own service's size: kept until that changes. */
@@ -40,7 +40,9 @@ export class PlanState {
     this.#sizes = services.map(({ size }) => size);
     this.#ownTail = Float64Array.from(services, (service) => ownTail(service, service.size));
     const shares = Float64Array.from(services, ({ meanOverTail }) => meanOverTail);
-    this.#flows = flows.map(({ graph }) => new FlowTail(graph, this.#ownTail, shares));
+    this.#flows = flows.map(
+      ({ graph, residual }) => new FlowPredictor(graph, this.#ownTail, shares, residual),
+    );
     this.#calibration = flows.map(({ calibration }) => calibration);
     this.#flowsOf = services.map(() => []);
     this.#candidates = Array.from({ length: services.length * CANDIDATES_PER_SERVICE });

@@ -1,4 +1,5 @@
 import type { FlowGraph } from "../endtoend/call-graph.ts";
+import type { FlowResidual } from "../endtoend/flow-predictor.ts";
 import type { Direction, PlanService, Prices, Resource, Size } from "./plan-service.ts";
 import { PlanState } from "./plan-state.ts";
 import { raise } from "./raise.ts";
@@ -34,6 +35,8 @@ export interface PlanFlow {
    * out.
    */
   readonly calibration: number;
+  /** What has been learnt of the flow beyond its call graph; absent: nothing. */
+  readonly residual?: FlowResidual;
 }
 
 /** One step of a plan: what is changed, what that buys and what it costs. */

@@ -43,16 +43,17 @@ const ModelFile = z.strictObject({
   model: z.unknown(),
 });
 
-const checksumOf = (body: unknown): string => createHash("sha256").update(canonicalJson(body)).digest("hex");
+export const checksumOf = (body: unknown): string =>
+  createHash("sha256").update(canonicalJson(body)).digest("hex");
 
 /** Float32 numbers, little-endian, in base64. */
-function packed(parameters: Float64Array): string {
+export function packed(parameters: Float64Array): string {
   const bytes = Buffer.alloc(parameters.length * 4);
   for (const [i, value] of parameters.entries()) bytes.writeFloatLE(value, i * 4);
   return bytes.toString("base64");
 }
 
-function unpacked(text: string): Float64Array {
+export function unpacked(text: string): Float64Array {
   const bytes = Buffer.from(text, "base64");
   return Float64Array.from({ length: Math.floor(bytes.length / 4) }, (_, i) => bytes.readFloatLE(i * 4));
 }

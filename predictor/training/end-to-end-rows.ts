@@ -1,0 +1,65 @@
+import type { FlowWindow, WindowSet } from "@tradewind/core/contract/window.ts";
+import { compileFlow, serviceIndex } from "../endtoend/call-graph.ts";
+import { EXPONENTIAL_MEAN_OVER_TAIL, FlowTail } from "../endtoend/flow-tail.ts";
+import { flowTailSeconds } from "../queue/objective.ts";
+
+/** One row to learn an end-to-end residual from. */
+export interface EndToEndRow {
+  readonly atMs: number;
+  /** Largest own tail over the containers of each service, seconds; NaN where it was not measured. */
+  readonly ownTails: Float64Array;
+  /** Mean over largest own tail of each service's containers; absent means alike. */
+  readonly meanShares?: Float64Array;
+  /** What the call graph says, seconds. */
+  readonly priorSeconds: number;
+  /** What was measured, seconds. */
+  readonly tailSeconds: number;
+}
+
+/** Flows with fewer requests than this in a window have no tail to speak of. */
+const LEAST_REQUESTS = 20;
+
+/**
+ * Rows of one flow from stored windows, oldest first: own tails as measured, the call graph as it was in each window.
+ * @param services names in the order of the rows' own tails
+ * @param percentile of the objective; the call graph itself speaks of p95, the residual learns the difference
+ */
+export function endToEndRows(
+  sets: readonly WindowSet[],
+  flowName: string,
+  services: readonly string[],
+  percentile: number,
+): EndToEndRow[] {
+  const rows: EndToEndRow[] = [];
+  for (const set of [...sets].sort((a, b) => a.endMs - b.endMs)) {
+    const flow = set.flows.find((each) => each.flow === flowName);
+    const row = flow && rowOf(set, flow, services, percentile);
+    if (row !== undefined) rows.push(row);
+  }
+  return rows;
+}
+
+function rowOf(
+  set: WindowSet,
+  flow: FlowWindow,
+  services: readonly string[],
+  percentile: number,
+): EndToEndRow | undefined {
+  if (flow.latency.count < LEAST_REQUESTS) return undefined;
+  const index = serviceIndex(services);
+  const graph = compileFlow(flow, set, index);
+  if (graph === undefined) return undefined;
+  const ownTails = new Float64Array(services.length).fill(Number.NaN);
+  const shares = new Float64Array(services.length).fill(EXPONENTIAL_MEAN_OVER_TAIL);
+  for (const { service, ownLatency } of set.windows) {
+    const number = index.numberOf.get(service);
+    if (number === undefined || ownLatency === undefined || !(ownLatency.p95Seconds > 0)) continue;
+    ownTails[number] = ownLatency.p95Seconds;
+    shares[number] = Math.min(1, ownLatency.meanSeconds / ownLatency.p95Seconds);
+  }
+  const known = Float64Array.from(ownTails, (seconds) => (Number.isNaN(seconds) ? 0 : seconds));
+  const priorSeconds = new FlowTail(graph, known, shares).tailSeconds;
+  const tailSeconds = flowTailSeconds(flow.latency, percentile);
+  if (!(priorSeconds > 0) || !(tailSeconds > 0)) return undefined;
+  return { atMs: set.endMs, ownTails, priorSeconds, tailSeconds };
+}
