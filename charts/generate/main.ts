@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { generatedFiles } from "./files.ts";
 
 const chart = join(dirname(import.meta.dirname), "tradewind");
-for (const [path, content] of generatedFiles()) {
+for (const [path, content] of generatedFiles(chart)) {
   const file = join(chart, path);
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, content);

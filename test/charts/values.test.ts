@@ -7,7 +7,7 @@ import { CHART, helm, template } from "./helm.ts";
 const APPLICATION = "application.spec.entry=frontend,application.spec.objective.milliseconds=250";
 
 describe("files of the chart that are generated", () => {
-  it.each([...generatedFiles()])(
+  it.each([...generatedFiles(CHART)])(
     "%s is up to date; else run node charts/generate/main.ts",
     (path, content) => {
       expect(readFileSync(join(CHART, path), "utf8")).toBe(content);
