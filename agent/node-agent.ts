@@ -158,6 +158,11 @@ export class NodeAgent implements Exposed, Cycle {
     }
   }
 
+  /** Looks for containers now, without waiting for the kernel's word. */
+  rescan(): void {
+    this.#discovery?.scan();
+  }
+
   /** Looks whether names changed; never throws. */
   async pollNames(): Promise<void> {
     const names = await this.#names.poll();

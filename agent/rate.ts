@@ -32,6 +32,11 @@ export class Unwrapped {
   #last: number | undefined;
   #total = 0;
 
+  /** What was counted so far. */
+  get total(): number {
+    return this.#total;
+  }
+
   next(raw: number): number {
     if (this.#last === undefined) this.#total = raw;
     else if (raw >= this.#last) this.#total += raw - this.#last;

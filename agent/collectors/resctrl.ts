@@ -32,7 +32,8 @@ interface Group {
 
 /**
  * Memory bandwidth and last-level cache occupancy by monitoring group, where resctrl is mounted and somebody (runc,
- * koordlet, an administrator) made groups. Read only: groups are never created.
+ * koordlet, an administrator) made groups. Read only: groups are never created. A group that has no value right now is
+ * left out of the node's total, which then is a lower bound.
  */
 export const resctrl: CollectorDefinition = {
   name: "resctrl",
@@ -78,11 +79,12 @@ export const resctrl: CollectorDefinition = {
         for (const group of groups) {
           const total = readGroup(group);
           domains = Math.max(domains, group.domains.length);
-          sum += total ?? 0;
           const rate = group.rate.next(total, time.seconds);
-          if (rate === undefined) continue;
-          rates = (rates ?? 0) + rate;
-          bandwidth.set(group.name, rate);
+          if (rate !== undefined) bandwidth.set(group.name, rate);
+          // The kernel counts a monitoring group's tasks in its control group, too.
+          if (group.name.includes("/mon_groups/")) continue;
+          sum += total ?? 0;
+          if (rate !== undefined) rates = (rates ?? 0) + rate;
         }
         peak = Math.max(peak, rates ?? 0, LEAST_PEAK_BYTES_PER_SECOND * Math.max(1, domains));
         signals.set("memory.bandwidthBytesPerSecond", rates, time);

@@ -32,7 +32,6 @@ export const softnet: CollectorDefinition = {
     return {
       tables: [table],
       sample() {
-        const totals = [0, 0, 0];
         for (const each of parseSoftNet(file.text())) {
           const known = counters.get(each.cpu) ?? {
             processed: new Unwrapped(),
@@ -40,12 +39,19 @@ export const softnet: CollectorDefinition = {
             squeezed: new Unwrapped(),
           };
           counters.set(each.cpu, known);
-          totals[0] = (totals[0] ?? 0) + known.processed.next(each.processed);
-          totals[1] = (totals[1] ?? 0) + known.dropped.next(each.dropped);
-          totals[2] = (totals[2] ?? 0) + known.squeezed.next(each.timesSqueezed);
+          known.processed.next(each.processed);
+          known.dropped.next(each.dropped);
+          known.squeezed.next(each.timesSqueezed);
         }
-        table.row("").values.set(totals);
-        return (totals[1] ?? 0) + (totals[2] ?? 0);
+        // A CPU that went offline keeps what it counted: a total must not fall.
+        const total = { processed: 0, dropped: 0, squeezed: 0 };
+        for (const { processed, dropped, squeezed } of counters.values()) {
+          total.processed += processed.total;
+          total.dropped += dropped.total;
+          total.squeezed += squeezed.total;
+        }
+        table.row("").values.set([total.processed, total.dropped, total.squeezed]);
+        return total.dropped + total.squeezed;
       },
       close: () => file.close(),
     };

@@ -1,4 +1,3 @@
-import { secondsFromMicros } from "@tradewind/core/units.ts";
 import { malformed } from "./malformed.ts";
 import { fields, unsigned, unsignedAt } from "./number.ts";
 
@@ -50,7 +49,7 @@ export function parseCfsQuota(quotaText: string, periodText: string): number | u
 
 function cores(quota: number, period: number, text: string): number {
   if (!(quota > 0) || !(period > 0)) throw malformed("a CPU quota", text);
-  return secondsFromMicros(quota) / secondsFromMicros(period);
+  return quota / period;
 }
 
 /** Bytes and operations of a cgroup on all its devices. */

@@ -24,6 +24,12 @@ export function readFailure(error: unknown): ReadFailure {
   return code !== undefined && ABSENT.has(code) ? "absent" : "unreadable";
 }
 
+/**
+ * Thrown for every file that is not there. One object for all: most sources are missing on some node, and an error with a
+ * stack of its own costs a hundred times the system call that found out.
+ */
+export const MISSING_FILE: Error = Object.assign(new Error("the file is not there"), { code: "ENOENT" });
+
 /** A source this node does not have. Collectors throw it; the runner turns it into `supported 0`. */
 export class AbsentSource extends TradewindError {
   constructor(what: string, options?: { cause?: unknown }) {

@@ -1,6 +1,6 @@
-import { closeSync, openSync, readSync } from "node:fs";
+import { closeSync, existsSync, openSync, readSync } from "node:fs";
 import { TradewindError } from "@tradewind/core/errors.ts";
-import { systemCode } from "./file-error.ts";
+import { MISSING_FILE, systemCode } from "./file-error.ts";
 
 const FIRST_BUFFER_BYTES = 64 * 1024;
 /** No kernel file read here comes near it; a larger one is refused instead of eating the node's memory. */
@@ -99,6 +99,7 @@ export class HeldFile {
 
   /** @throws the system's error; the descriptor is closed then and the next read opens the path anew */
   text(): string {
+    if (this.#descriptor === undefined && !existsSync(this.path)) throw MISSING_FILE;
     const held = this.#descriptor ?? this.#openHeld();
     if (held === undefined) return this.#readOnce();
     try {

@@ -8,6 +8,7 @@ const COLUMNS = [
   "parent",
   "firstChild",
   "nextSibling",
+  "previousSibling",
   "tolerance",
   "missTarget",
   "minSeconds",

@@ -4,8 +4,8 @@ import type { SignalId } from "./signal.ts";
 import type { Row, RowCursor, SignalTable } from "./table.ts";
 
 /**
- * The tree of signals (of the cgroups they belong to) as linked lists in the rows of a table: parent, first child, next
- * sibling.
+ * The tree of signals (of the cgroups they belong to) as linked lists in the rows of a table: parent, first child, next and
+ * previous sibling, so that any of ten thousand children leaves at once.
  */
 export class SignalTree {
   readonly #row: RowCursor;
@@ -18,28 +18,25 @@ export class SignalTree {
   link(id: SignalId, parent: SignalId): void {
     const next = parent === NONE ? NONE : this.#row.at(parent).firstChild;
     if (parent !== NONE) this.#row.firstChild = id;
+    if (next !== NONE) this.#row.at(next).previousSibling = id;
     const row = this.#row.at(id);
     row.parent = parent;
     row.firstChild = NONE;
     row.nextSibling = next;
+    row.previousSibling = NONE;
   }
 
   /** Takes a row out; its children stay without a parent. */
   unlink(id: SignalId): void {
-    const { parent, firstChild, nextSibling } = this.#row.at(id);
+    const { parent, firstChild, nextSibling, previousSibling } = this.#row.at(id);
     for (let child = firstChild; child !== NONE;) {
       const orphan = this.#row.at(child);
       child = orphan.nextSibling;
-      orphan.parent = orphan.nextSibling = NONE;
+      orphan.parent = orphan.nextSibling = orphan.previousSibling = NONE;
     }
-    if (parent === NONE) return;
-    let before = this.#row.at(parent).firstChild;
-    if (before === id) {
-      this.#row.firstChild = nextSibling;
-      return;
-    }
-    while (this.#row.at(before).nextSibling !== id) before = this.#row.nextSibling;
-    this.#row.nextSibling = nextSibling;
+    if (nextSibling !== NONE) this.#row.at(nextSibling).previousSibling = previousSibling;
+    if (previousSibling !== NONE) this.#row.at(previousSibling).nextSibling = nextSibling;
+    else if (parent !== NONE) this.#row.at(parent).firstChild = nextSibling;
   }
 
   /** The children of a signal are told apart from what their parent knew before: it started over. */

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
@@ -9,7 +9,8 @@ export type Files = Readonly<Record<string, string>>;
 export class Tree {
   readonly root: string;
 
-  constructor(parent: string = tmpdir()) {
+  /** In memory where the machine has a place for it: a tree is thousands of small files. */
+  constructor(parent: string = existsSync("/dev/shm") ? "/dev/shm" : tmpdir()) {
     this.root = mkdtempSync(join(parent, "tradewind-tree-"));
   }
 
