@@ -19,6 +19,9 @@ export interface Observation {
   readonly latencySeconds: number;
 }
 
+/** Above this share of its CPU a container is held back: what it uses is no longer what its requests need. */
+const SATURATED_SHARE = 0.9;
+
 /** Loads below this say nothing of what a request costs. */
 const LEAST_LOAD = 0.1;
 
@@ -30,16 +33,20 @@ export const LEAST_OBSERVATIONS = 3;
 
 /**
  * Utilisation law: CPU seconds per request = usage / load, as the median over windows weighted by load, so that idle
- * background work and a few disturbed windows hardly count.
+ * background work and a few disturbed windows hardly count; saturated windows only where there are no others.
  * @returns undefined without enough load to tell
  */
 export function cpuSecondsPerRequest(observations: readonly Observation[]): number | undefined {
   const loaded = observations.filter(
     ({ loadPerContainer, cpuUsageCores }) => loadPerContainer >= LEAST_LOAD && cpuUsageCores > 0,
   );
-  if (loaded.length < LEAST_OBSERVATIONS) return undefined;
-  const ratios = loaded.map(({ loadPerContainer, cpuUsageCores }) => cpuUsageCores / loadPerContainer);
-  const weights = loaded.map(({ loadPerContainer }) => loadPerContainer);
+  const unsaturated = loaded.filter(
+    ({ cpuUsageCores, cpuCores }) => cpuUsageCores <= SATURATED_SHARE * cpuCores,
+  );
+  const telling = unsaturated.length < LEAST_OBSERVATIONS ? loaded : unsaturated;
+  if (telling.length < LEAST_OBSERVATIONS) return undefined;
+  const ratios = telling.map(({ loadPerContainer, cpuUsageCores }) => cpuUsageCores / loadPerContainer);
+  const weights = telling.map(({ loadPerContainer }) => loadPerContainer);
   return weightedMedian(ratios, weights);
 }
 

@@ -31,6 +31,8 @@ export interface TrainSettings {
   readonly members: number;
   /** Networks trained in excess, of which the worst are dropped. */
   readonly spareMembers: number;
+  /** `absolute` learns the median of ln latency, `squared` its mean, which listens more to the knee. */
+  readonly loss: FitOptions["loss"];
   readonly learningRate: number;
   readonly batchRows: number;
   readonly maxEpochs: number;
@@ -43,11 +45,12 @@ export const TRAIN_DEFAULTS: TrainSettings = {
   hidden: [16, 16, 8],
   members: 3,
   spareMembers: 1,
+  loss: "absolute",
   learningRate: 0.02,
   batchRows: 256,
   maxEpochs: 60,
   patience: 15,
-  decay: 0.0005,
+  decay: 0.0003,
 };
 
 /** Measured base latencies are noisy: learning starts from believing them this far. */
@@ -57,7 +60,7 @@ const BASE_WEIGHT_START = 0.7;
 const TOLERABLE_MEMBER_ERROR = 1.15;
 
 /** Steps that a training takes at least, small data or large. */
-const LEAST_STEPS = 900;
+const LEAST_STEPS = 500;
 
 /** The defaults with batches and epochs that suit this many rows. */
 export function settingsFor(rows: number): TrainSettings {
@@ -288,7 +291,7 @@ export function trainProfile(request: TrainRequest, settings: TrainSettings, rng
       shape: { inputs: frame.spans.length, hidden: settings.hidden, activation: "tanh" },
       directions: NETWORK_DIRECTIONS,
       monotone: settings.switches.monotone,
-      loss: "absolute",
+      loss: settings.loss,
       learningRate: settings.learningRate,
       batchRows: settings.batchRows,
       maxEpochs: settings.maxEpochs,
