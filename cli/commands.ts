@@ -26,6 +26,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => import("@tradewind/local/command.ts"),
   },
   {
+    name: "inject",
+    summary: "takes CPU, memory, bandwidth or network of this machine for a while",
+    group: TRY,
+    load: async () => import("@tradewind/local/inject/command.ts"),
+  },
+  {
     name: "agent",
     summary: "node agent: hardware and interference metrics of this node",
     group: PROCESSES,

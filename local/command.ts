@@ -11,6 +11,7 @@ import type { LocalInput } from "./options.ts";
 import { renderSummary } from "./screen/render.ts";
 import { createScreen } from "./screen/screen.ts";
 import type { Screen } from "./screen/screen.ts";
+import { INTERRUPTED, onInterrupt } from "./supervise/interrupt.ts";
 
 const EXAMPLES = `
 Examples:
@@ -32,8 +33,6 @@ periods (poll and sync 3 s, scale-down window 20 s). See docs/local.md.
 Exit codes: 0 the run ended (without --for: Ctrl-C is its end), 1 a process failed, 2 not understood,
 130 stopped by Ctrl-C before the end of --for.`;
 
-const INTERRUPTED = 130;
-
 async function writeReport(target: string, report: RunReport): Promise<void> {
   const text = `${JSON.stringify(report, null, 2)}\n`;
   if (target === "-") {
@@ -47,21 +46,6 @@ async function writeReport(target: string, report: RunReport): Promise<void> {
       cause: error,
     });
   }
-}
-
-/** First signal: stop cleanly. Second: leave now; the next start cleans up. */
-function onInterrupt(stop: (signal: NodeJS.Signals) => void): () => void {
-  let seen = false;
-  const handle = (signal: NodeJS.Signals): void => {
-    if (seen) process.exit(INTERRUPTED);
-    seen = true;
-    stop(signal);
-  };
-  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
-  for (const signal of signals) process.on(signal, handle);
-  return () => {
-    for (const signal of signals) process.off(signal, handle);
-  };
 }
 
 async function run(input: LocalInput): Promise<void> {

@@ -1,22 +1,10 @@
 import { z } from "zod";
 import { LOG_LEVELS } from "@tradewind/core/log.ts";
-import { parseDurationSeconds } from "@tradewind/core/units.ts";
+import { duration } from "./duration.ts";
 
 /** Shortest run in which every phase holds a few windows. */
 const MIN_RUN_SECONDS = 15;
 const MAX_RUN_SECONDS = 24 * 3_600;
-
-const duration = (minSeconds: number, maxSeconds: number, what: string) =>
-  z.string().transform((text, context) => {
-    try {
-      const seconds = parseDurationSeconds(text);
-      if (seconds >= minSeconds && seconds <= maxSeconds) return seconds;
-      context.addIssue(`${what} must be between ${minSeconds} s and ${maxSeconds} s, not ${text}`);
-    } catch (error) {
-      context.addIssue(error instanceof Error ? error.message : `${text} is not a duration`);
-    }
-    return z.NEVER;
-  });
 
 /** What `tradewind local` can be told. */
 export const LocalOptions = z.strictObject({

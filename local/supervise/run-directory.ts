@@ -3,6 +3,7 @@ import { mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
+import { killGroup } from "../interference/kill-group.ts";
 import { replaceFile } from "./replace-file.ts";
 
 /** A process that a platform started, with what tells it from a later one of the same number. */
@@ -111,13 +112,8 @@ export async function sweepRuns(runsDirectory: string): Promise<readonly string[
     const list = await readRegister(join(path, REGISTER));
     if (list === undefined ? isAlive(pid) : isSameProcess(list.owner)) continue;
     const left = list?.processes.filter(isSameProcess) ?? [];
-    for (const each of left) {
-      try {
-        process.kill(each.pid, "SIGKILL");
-      } catch {
-        // It ended on its own meanwhile.
-      }
-    }
+    // With their groups: programs of others keep their workers there.
+    for (const { pid: leftPid } of left) killGroup(leftPid);
     await rm(path, { recursive: true, force: true });
     said.push(`cleaned up after platform ${pid}: ${left.length} processes ended`);
   }

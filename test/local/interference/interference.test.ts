@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createDisturbance } from "@tradewind/local/interference/disturbance.ts";
-import { findProgram } from "@tradewind/local/interference/interference.ts";
+import { findProgram } from "@tradewind/local/interference/programs.ts";
 import { phasesOf } from "@tradewind/local/phases/phases.ts";
 import { isAlive } from "@tradewind/local/supervise/run-directory.ts";
 import { installed } from "../../installed.ts";

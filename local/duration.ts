@@ -1,0 +1,15 @@
+import { parseDurationSeconds } from "@tradewind/core/units.ts";
+import { z } from "zod";
+
+/** A duration on the command line, within bounds. @returns a schema from text to seconds */
+export const duration = (minSeconds: number, maxSeconds: number, what: string) =>
+  z.string().transform((text, context) => {
+    try {
+      const seconds = parseDurationSeconds(text);
+      if (seconds >= minSeconds && seconds <= maxSeconds) return seconds;
+      context.addIssue(`${what} must be between ${minSeconds} s and ${maxSeconds} s, not ${text}`);
+    } catch (error) {
+      context.addIssue(error instanceof Error ? error.message : `${text} is not a duration`);
+    }
+    return z.NEVER;
+  });
