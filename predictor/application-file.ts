@@ -39,8 +39,14 @@ function withoutSections(value: unknown): unknown {
 /** What the schema of a single field cannot tell; undefined when all is well. */
 function whatIsWrong({ services, budget }: Application): string | undefined {
   const seen = new Set<string>();
-  for (const { name, minReplicas, maxReplicas } of services) {
+  for (const { name, minReplicas, maxReplicas, cpu, memory } of services) {
     if (seen.has(name)) return `service '${name}' is listed twice`;
+    if (cpu.minCores > cpu.maxCores) {
+      return `service '${name}' has cpu.minCores ${cpu.minCores} above cpu.maxCores ${cpu.maxCores}`;
+    }
+    if (memory.minBytes > memory.maxBytes) {
+      return `service '${name}' has memory.minBytes ${memory.minBytes} above memory.maxBytes ${memory.maxBytes}`;
+    }
     if (minReplicas > maxReplicas) {
       return `service '${name}' has minReplicas ${minReplicas} above maxReplicas ${maxReplicas}`;
     }

@@ -1,0 +1,118 @@
+import { Application } from "@tradewind/core/contract/application.ts";
+import { RESOURCES } from "../client/resources.ts";
+import { ApplicationStatus } from "./status.ts";
+import { structuralSchema } from "./structural-schema.ts";
+import type { Extensions, OpenApiSchema } from "./structural-schema.ts";
+
+/** Rules over several fields at once; the configuration file is held to the same (predictor/application-file.ts). */
+const SPEC: Extensions = {
+  validations: {
+    spec: [
+      {
+        rule: "!has(self.budget.pods) || self.services.map(s, s.minReplicas).sum() <= self.budget.pods",
+        message: "budget.pods must not be below the sum of the services' minReplicas",
+      },
+    ],
+    "spec.services[]": [
+      {
+        rule: "self.minReplicas <= self.maxReplicas",
+        message: "minReplicas must not be above maxReplicas",
+      },
+    ],
+    "spec.services[].cpu": [
+      { rule: "self.minCores <= self.maxCores", message: "cpu.minCores must not be above cpu.maxCores" },
+    ],
+    "spec.services[].memory": [
+      {
+        rule: "self.minBytes <= self.maxBytes",
+        message: "memory.minBytes must not be above memory.maxBytes",
+      },
+    ],
+  },
+  keyedLists: { "spec.services": ["name"] },
+};
+
+const STATUS: Extensions = {
+  validations: {},
+  keyedLists: { "status.conditions": ["type"], "status.services": ["namespace", "name"] },
+};
+
+interface PrinterColumn {
+  readonly name: string;
+  readonly type: string;
+  readonly jsonPath: string;
+  readonly description?: string;
+  /** 1: only with `-o wide`. */
+  readonly priority?: number;
+}
+
+const COLUMNS: readonly PrinterColumn[] = [
+  {
+    name: "Objective(ms)",
+    type: "number",
+    jsonPath: ".spec.objective.milliseconds",
+    description: "Latency that the percentile must stay under",
+  },
+  { name: "Predicted(ms)", type: "integer", jsonPath: ".status.predictedMilliseconds" },
+  { name: "Measured(ms)", type: "integer", jsonPath: ".status.measuredMilliseconds" },
+  { name: "Policy", type: "string", jsonPath: ".status.policy" },
+  {
+    name: "Replicas",
+    type: "string",
+    jsonPath: ".status.replicas",
+    description: "Ready now → recommended, all services together",
+  },
+  { name: "Ready", type: "string", jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
+  { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" },
+  { name: "Percentile", type: "number", jsonPath: ".spec.objective.percentile", priority: 1 },
+  { name: "Mode", type: "string", jsonPath: ".spec.mode", priority: 1 },
+  {
+    name: "Met",
+    type: "string",
+    jsonPath: '.status.conditions[?(@.type=="ObjectiveMet")].status',
+    priority: 1,
+  },
+  { name: "Why", type: "string", jsonPath: ".status.policyReason", priority: 1 },
+];
+
+/** The CustomResourceDefinition of `applications.tradewind.dev`, made from the schema of the configuration file. */
+export function applicationCrd(): OpenApiSchema {
+  const { group, kind, plural, version } = RESOURCES.applications;
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `${plural}.${group}` },
+    spec: {
+      group,
+      scope: "Namespaced",
+      names: { kind, listKind: `${kind}List`, plural, singular: "application", shortNames: ["twapp"] },
+      versions: [
+        {
+          name: version,
+          served: true,
+          storage: true,
+          subresources: { status: {} },
+          additionalPrinterColumns: COLUMNS,
+          schema: { openAPIV3Schema: resourceSchema(kind) },
+        },
+      ],
+    },
+  };
+}
+
+function resourceSchema(kind: string): OpenApiSchema {
+  const spec = structuralSchema(Application.omit({ name: true, namespace: true }), "spec", SPEC);
+  const status = structuralSchema(ApplicationStatus, "status", STATUS);
+  return {
+    type: "object",
+    description: `${kind}: services that share a latency objective. The entry service and the objective are enough.`,
+    required: ["spec"],
+    properties: {
+      apiVersion: { type: "string" },
+      kind: { type: "string" },
+      metadata: { type: "object" },
+      spec,
+      status: { description: "Written by the leading exporter.", ...status },
+    },
+  };
+}

@@ -1,0 +1,68 @@
+import { z } from "zod";
+import { PolicyName } from "@tradewind/core/contract/plan.ts";
+import { Count, ObjectName, Ratio, ServiceName } from "@tradewind/core/contract/quantity.ts";
+
+/** Most services that a status lists: beyond some thousand an object outgrows etcd's 1.5 MB. */
+export const MAX_STATUS_SERVICES = 1_000;
+
+/** What a person wants to know at a glance; `True` is the good state of each but `Constrained`. */
+export const CONDITION_TYPES = ["Ready", "ObjectiveMet", "DataComplete", "Constrained"] as const;
+export type ConditionType = (typeof CONDITION_TYPES)[number];
+
+/** As in `meta/v1`, so that `kubectl wait --for=condition=Ready` works. */
+export const Condition = z.strictObject({
+  type: z.enum(CONDITION_TYPES),
+  status: z.enum(["True", "False", "Unknown"]),
+  reason: z
+    .string()
+    .max(64)
+    .regex(/^[A-Z][A-Za-z0-9]*$/),
+  message: z.string().max(1_000),
+  lastTransitionTime: z.string().max(40).describe("RFC 3339."),
+  observedGeneration: Count.optional(),
+});
+export type Condition = z.infer<typeof Condition>;
+
+const Millis = z.number().int().min(0);
+const Text = z.string().max(64);
+
+/** What is recommended for one service. */
+export const ServiceStatus = z.strictObject({
+  name: ServiceName,
+  namespace: ObjectName,
+  workload: z
+    .strictObject({ kind: Text, name: ObjectName })
+    .optional()
+    .describe("What carries the replicas; absent when no workload of this name is known."),
+  replicasReady: Count.optional(),
+  replicas: Count.describe("Replicas recommended."),
+  cpu: Text.optional().describe("CPU recommended for each container, a quantity."),
+  memory: Text.optional().describe("Memory recommended for each container, a quantity."),
+  policy: PolicyName,
+  confidence: Ratio.describe("How sure the policy is, rounded."),
+  currentMilliseconds: Millis.optional().describe("p95 of the flows through this service, before."),
+  predictedMilliseconds: Millis.optional().describe("The same once the recommendation is in place."),
+  reason: z.string().max(1_000),
+  guard: z.array(Text).max(64).describe("Guard steps that changed what the policy asked for."),
+  valid: z.boolean().describe("False once the decision is too old to be served."),
+  decidedAt: Text.describe("RFC 3339."),
+  decisionId: Text,
+});
+export type ServiceStatus = z.infer<typeof ServiceStatus>;
+
+/** Status of an Application, written by the leading exporter. */
+export const ApplicationStatus = z.strictObject({
+  observedGeneration: Count.optional(),
+  conditions: z.array(Condition).max(CONDITION_TYPES.length),
+  measuredMilliseconds: Millis.optional().describe("The objective's percentile as last measured."),
+  predictedMilliseconds: Millis.optional().describe("The slowest flow once everything is in place."),
+  policy: PolicyName.optional(),
+  policyReason: z.string().max(500).optional(),
+  replicasReady: Count.optional().describe("Ready replicas of all services together."),
+  replicasRecommended: Count.optional(),
+  replicas: Text.optional().describe("Ready and recommended replicas, for people: `12 → 15`."),
+  plannedAt: Text.optional().describe("RFC 3339."),
+  services: z.array(ServiceStatus).max(MAX_STATUS_SERVICES),
+  servicesOmitted: Count.optional().describe("Services that did not fit into the list."),
+});
+export type ApplicationStatus = z.infer<typeof ApplicationStatus>;

@@ -1,0 +1,153 @@
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { generateKeyPairSync } from "node:crypto";
+import { once } from "node:events";
+import { accessSync, constants, createWriteStream } from "node:fs";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Connection } from "@tradewind/kubernetes/client/connection.ts";
+import { waitUntil } from "../wait-until.ts";
+
+/** The folder with `kube-apiserver` and `etcd`, as controller tests everywhere find it; undefined after a loud word. */
+export function kubebuilderAssets(): string | undefined {
+  const folder = process.env["KUBEBUILDER_ASSETS"];
+  try {
+    for (const name of ["kube-apiserver", "etcd"]) accessSync(join(folder ?? "", name), constants.X_OK);
+    if (folder !== undefined) return folder;
+  } catch {
+    // Said below.
+  }
+  process.stderr.write(
+    "\nKUBEBUILDER_ASSETS names no folder with kube-apiserver and etcd: tests against a real API server are SKIPPED\n",
+  );
+  return undefined;
+}
+
+export interface RealApiServer {
+  readonly url: string;
+  readonly folder: string;
+  /** Certificate that the server made for itself. */
+  readonly ca: string;
+  connection(user: "admin" | "scaler"): Connection;
+  stop(): Promise<void>;
+}
+
+/** Users by token: an administrator, and the scaler, who has what RBAC gives to `User tradewind-scaler`. */
+const TOKENS = { admin: "admin-token", scaler: "scaler-token" } as const;
+export const SCALER_USER = "tradewind-scaler";
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+/** Starts etcd and kube-apiserver on free ports of loopback, with RBAC and no admission that needs controllers. */
+export async function startRealApiServer(assets: string): Promise<RealApiServer> {
+  const folder = await mkdtemp(join(tmpdir(), "tradewind-apiserver-"));
+  const [client, peer, secure] = [await freePort(), await freePort(), await freePort()];
+  const { privateKey } = generateKeyPairSync("rsa", {
+    modulusLength: 2_048,
+    publicKeyEncoding: { type: "spki", format: "pem" },
+    privateKeyEncoding: { type: "pkcs1", format: "pem" },
+  });
+  await writeFile(join(folder, "service-account.key"), privateKey);
+  await writeFile(
+    join(folder, "tokens.csv"),
+    `${TOKENS.admin},admin,admin,"system:masters"\n${TOKENS.scaler},${SCALER_USER},${SCALER_USER}\n`,
+  );
+  const children: ChildProcess[] = [];
+  const start = (name: string, args: readonly string[]): ChildProcess => {
+    const log = createWriteStream(join(folder, `${name}.log`));
+    const child = spawn(join(assets, name), args, { stdio: ["ignore", "pipe", "pipe"] });
+    child.stdout.pipe(log, { end: false });
+    child.stderr.pipe(log, { end: false });
+    children.push(child);
+    return child;
+  };
+  const stop = async (): Promise<void> => {
+    for (const child of children.reverse()) {
+      if (child.exitCode !== null || child.signalCode !== null) continue;
+      const exited = once(child, "exit");
+      child.kill("SIGKILL");
+      await exited;
+    }
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    start("etcd", [
+      `--data-dir=${join(folder, "etcd")}`,
+      `--listen-client-urls=http://127.0.0.1:${client}`,
+      `--advertise-client-urls=http://127.0.0.1:${client}`,
+      `--listen-peer-urls=http://127.0.0.1:${peer}`,
+      `--initial-advertise-peer-urls=http://127.0.0.1:${peer}`,
+      `--initial-cluster=default=http://127.0.0.1:${peer}`,
+      "--unsafe-no-fsync",
+    ]);
+    const server = start("kube-apiserver", [
+      `--etcd-servers=http://127.0.0.1:${client}`,
+      `--cert-dir=${join(folder, "certificates")}`,
+      "--bind-address=127.0.0.1",
+      "--advertise-address=127.0.0.1",
+      `--secure-port=${secure}`,
+      "--service-cluster-ip-range=10.0.0.0/24",
+      `--service-account-key-file=${join(folder, "service-account.key")}`,
+      `--service-account-signing-key-file=${join(folder, "service-account.key")}`,
+      "--service-account-issuer=https://127.0.0.1",
+      `--token-auth-file=${join(folder, "tokens.csv")}`,
+      "--authorization-mode=RBAC",
+      "--disable-admission-plugins=ServiceAccount",
+      "--watch-cache-sizes=pods#100",
+    ]);
+    const url = `https://127.0.0.1:${secure}`;
+    const certificate = join(folder, "certificates", "apiserver.crt");
+    let ca = "";
+    const connection = (user: keyof typeof TOKENS): Connection => ({
+      server: url,
+      namespace: "tradewind",
+      credentials: () =>
+        Promise.resolve({
+          headers: { authorization: `Bearer ${TOKENS[user]}` },
+          tls: { ca },
+          generation: "1",
+        }),
+    });
+    await waitUntil(
+      async () => {
+        if (server.exitCode !== null) {
+          const log = await readFile(join(folder, "kube-apiserver.log"), "utf8");
+          throw new Error(`kube-apiserver ended: ${log.slice(-2_000)}`);
+        }
+        ca = await readFile(certificate, "utf8").catch(() => "");
+        return ca !== "" && (await isReady(connection("admin")));
+      },
+      90_000,
+      "kube-apiserver is ready",
+    );
+    return { url, folder, ca, connection, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function isReady(connection: Connection): Promise<boolean> {
+  const { Agent, request } = await import("undici");
+  const { headers, tls } = await connection.credentials(false);
+  const dispatcher = new Agent({ connect: tls });
+  try {
+    const response = await request(`${connection.server}/readyz`, { dispatcher, headers });
+    return (await response.body.text()) === "ok";
+  } catch {
+    return false;
+  } finally {
+    await dispatcher.destroy();
+  }
+}
