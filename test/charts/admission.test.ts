@@ -1,13 +1,17 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { waitUntil } from "../wait-until.ts";
 import { apiServerBinaries, startApiServer } from "./api-server.ts";
 import type { RealApiServer } from "./api-server.ts";
-import { at, CASES, find, helm, render } from "./helm.ts";
+import { at, CASES, CHART, find, helm, objectsOf, render, runHelm } from "./helm.ts";
 import type { KubernetesObject } from "./helm.ts";
+import { QUICKSTART_MANIFESTS } from "./quickstart.ts";
 
 const binaries = helm === undefined ? undefined : apiServerBinaries();
 
 /** Kinds that a bare API server does not know. */
-const FOREIGN = new Set(["monitoring.coreos.com/v1", "cert-manager.io/v1", "tradewind.dev/v1alpha1"]);
+const FOREIGN = new Set(["monitoring.coreos.com/v1", "cert-manager.io/v1"]);
 
 /** The server says so of every headless Service, after it has set the field itself. */
 const OF_ITS_OWN = '299 - "spec.SessionAffinity is ignored for headless services"';
@@ -32,6 +36,17 @@ describe.skipIf(binaries === undefined)("a real API server, asked without conseq
         metadata: { name, labels: { "pod-security.kubernetes.io/warn": "restricted" } },
       });
     }
+    for (const file of readdirSync(join(CHART, "crds"))) {
+      const [definition] = objectsOf(readFileSync(join(CHART, "crds", file), "utf8"));
+      const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+      const { body, status } = await server.call("POST", path, definition);
+      if (status !== 201) throw new Error(`${file}: ${body.message}`);
+    }
+    await waitUntil(
+      async () => (await server.call("GET", "/apis/tradewind.dev/v1alpha1")).status === 200,
+      30_000,
+      "the API server serves Applications",
+    );
   }, 120_000);
   afterAll(() => server?.stop());
 
@@ -77,6 +92,42 @@ describe.skipIf(binaries === undefined)("a real API server, asked without conseq
       }
     },
   );
+
+  it("takes the objects of the quickstart", async () => {
+    const [application = "", scaledObject = ""] = QUICKSTART_MANIFESTS;
+    expect(objectsOf(scaledObject).map(({ kind }) => kind)).toEqual(["ScaledObject"]);
+    const objects = objectsOf(application);
+    expect(objects).toHaveLength(5);
+    for (const object of objects) {
+      const inShop = { ...object, metadata: { ...object.metadata, namespace: "shop" } };
+      const { status, body } = await server.call(
+        "POST",
+        `${await pathOf(inShop)}?dryRun=All&fieldValidation=Strict`,
+        inShop,
+      );
+      expect(status, `${object.metadata.name}: ${body.message}`).toBe(201);
+    }
+  });
+
+  it("installs, upgrades and uninstalls with Helm, as the notes say", { timeout: 90_000 }, async () => {
+    const flags = ["--namespace", "tradewind", "--kubeconfig", server.kubeconfig];
+    const installed = await runHelm("install", "tradewind", CHART, ...flags);
+    expect(installed.ok, `helm: ${installed.stderr}`).toBe(true);
+    expect(installed.stdout).toContain("NEXT: say which application to look after");
+    const [, upgrade = ""] = /\n(  helm upgrade [\s\S]*?\n)\n/.exec(installed.stdout) ?? [];
+    const words = upgrade.replaceAll("\\\n", " ").trim().split(/\s+/).slice(1);
+    const asTold = words.map((word) => (word === "CHART" ? CHART : word));
+    const upgraded = await runHelm(...asTold, "--kubeconfig", server.kubeconfig);
+    expect(upgraded.ok, `helm: ${upgraded.stderr}`).toBe(true);
+    expect(upgraded.stdout).toContain("kind: ScaledObject");
+    const { body } = await server.call(
+      "GET",
+      "/apis/apps/v1/namespaces/tradewind/deployments/tradewind-scaler",
+    );
+    expect(JSON.stringify(body)).toContain("--workloads=kubernetes:shop");
+    const removed = await runHelm("uninstall", "tradewind", ...flags);
+    expect(removed.ok, `helm: ${removed.stderr}`).toBe(true);
+  });
 
   it("refuses what is wrong, so that accepting means something", async () => {
     const object = find(await render("minimal"), "DaemonSet", "tradewind-agent");

@@ -26,6 +26,8 @@ export interface ApiAnswer {
 }
 
 export interface RealApiServer {
+  /** A file for clients that want one. */
+  readonly kubeconfig: string;
   call(method: string, path: string, body?: unknown): Promise<ApiAnswer>;
   stop(): Promise<void>;
 }
@@ -105,8 +107,21 @@ export async function startApiServer(folder: string): Promise<RealApiServer> {
     await stop();
     throw error;
   }
-  return { call, stop };
+  const kubeconfig = join(directory, "kubeconfig.json");
+  writeFileSync(kubeconfig, JSON.stringify(kubeconfigFor(secure)));
+  return { call, kubeconfig, stop };
 }
+
+const kubeconfigFor = (port: number): unknown => ({
+  apiVersion: "v1",
+  kind: "Config",
+  "current-context": "tests",
+  contexts: [{ name: "tests", context: { cluster: "tests", user: "tester" } }],
+  clusters: [
+    { name: "tests", cluster: { server: `https://127.0.0.1:${port}`, "insecure-skip-tls-verify": true } },
+  ],
+  users: [{ name: "tester", user: { token: TOKEN } }],
+});
 
 async function ask(port: number, method: string, path: string, body: unknown): Promise<ApiAnswer> {
   const outgoing = request({

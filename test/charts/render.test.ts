@@ -1,7 +1,9 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { CASES, CHART, GOLDEN, helm, runHelm, template, valuesOf } from "./helm.ts";
+import { QUICKSTART_VALUES } from "./quickstart.ts";
 
 /** Long files of their own, with tests of their own, are left out of the golden renders. */
 const shortened = (yaml: string): string =>
@@ -36,6 +38,19 @@ describe.skipIf(helm === undefined)("the chart", () => {
     }
     expect(existsSync(golden), `${golden} is missing; run with UPDATE_GOLDEN=1`).toBe(true);
     expect(shortened(stdout)).toBe(readFileSync(golden, "utf8"));
+  });
+
+  it("renders the values of the quickstart", async () => {
+    const directory = mkdtempSync(join(tmpdir(), "tradewind-quickstart-"));
+    try {
+      const values = join(directory, "tradewind.yaml");
+      writeFileSync(values, QUICKSTART_VALUES);
+      const { ok, stdout, stderr } = await template("--values", values);
+      expect(ok, `helm: ${stderr}`).toBe(true);
+      expect(stdout).toContain("--workloads=kubernetes:shop");
+    } finally {
+      rmSync(directory, { recursive: true, force: true });
+    }
   });
 
   it("renders for the oldest Kubernetes it claims to support", async () => {

@@ -1,0 +1,85 @@
+import { rulesFor } from "@tradewind/kubernetes/rbac/table.ts";
+import type { Account, Block, Scope } from "@tradewind/kubernetes/rbac/table.ts";
+import { describe, expect, it } from "vitest";
+import { at, helm, render } from "./helm.ts";
+import type { KubernetesObject } from "./helm.ts";
+
+interface Rule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+  readonly resourceNames?: readonly string[];
+}
+
+/** Every single right of some rules, in words. */
+const rightsOf = (rules: readonly Rule[]): Set<string> =>
+  new Set(
+    rules.flatMap(({ apiGroups, resources, resourceNames, verbs }) =>
+      apiGroups.flatMap((group) =>
+        resources.flatMap((resource) =>
+          verbs.map((verb) => `${verb} ${resource}.${group} ${resourceNames?.join(",") ?? ""}`.trim()),
+        ),
+      ),
+    ),
+  );
+
+/** What the roles bound to an account allow, in one scope. */
+function granted(objects: readonly KubernetesObject[], account: Account, scope: Scope): Set<string> {
+  const bindings = objects.filter(
+    (object) =>
+      object.kind.endsWith("RoleBinding") && at(object, "subjects", 0, "name") === `tradewind-${account}`,
+  );
+  const roles = bindings.map((binding) => ({
+    kind: at(binding, "roleRef", "kind"),
+    name: at(binding, "roleRef", "name"),
+    namespace: binding.metadata.namespace,
+  }));
+  const rules = objects
+    .filter(({ kind, metadata }) =>
+      roles.some(
+        (role) => role.kind === kind && role.name === metadata.name && role.namespace === metadata.namespace,
+      ),
+    )
+    .filter(({ kind, metadata }) => scopeOf(kind, metadata.name) === scope)
+    .flatMap((object) => at(object, "rules") as Rule[]);
+  return rightsOf(rules);
+}
+
+const scopeOf = (kind: string, name: string): Scope =>
+  kind === "ClusterRole" ? "cluster" : name.endsWith("-leader") ? "own" : "watched";
+
+describe.skipIf(helm === undefined)("the roles of the chart", () => {
+  it.each<[string, string[], Account, Block[]]>([
+    ["default", [], "scaler", []],
+    ["minimal", [], "scaler", ["workloads", "nodes"]],
+    ["minimal", ["rbac.nodes=false"], "scaler", ["workloads"]],
+    ["minimal", [], "agent", []],
+    ["minimal", ["agent.podNames.enabled=true"], "agent", ["podNames"]],
+    ["minimal", ["application.from=Resource"], "scaler", ["workloads", "nodes", "application", "leader"]],
+    ["minimal", ["scaler.events.enabled=true"], "scaler", ["workloads", "nodes", "events", "leader"]],
+    ["minimal", ["scaler.vpa.enabled=true"], "scaler", ["workloads", "nodes", "vpa", "leader"]],
+    [
+      "minimal",
+      ["scaler.inPlaceResize.enabled=true"],
+      "scaler",
+      ["workloads", "nodes", "inPlaceResize", "leader"],
+    ],
+  ])("%s with %j: allow the %s what it needs, and nothing else", async (name, set, account, blocks) => {
+    const objects = await render(name, ...set.flatMap((value) => ["--set", value]));
+    for (const scope of ["watched", "own", "cluster"] as const) {
+      expect({ scope, rights: granted(objects, account, scope) }).toEqual({
+        scope,
+        rights: rightsOf(rulesFor(account, scope, blocks)),
+      });
+    }
+  });
+
+  it("are one ClusterRole when all namespaces are watched", async () => {
+    const objects = await render("minimal", "--set", "watchNamespaces={*}");
+    const needed = (["watched", "cluster"] as const).flatMap((scope) =>
+      rulesFor("scaler", scope, ["workloads", "nodes"]),
+    );
+    expect(granted(objects, "scaler", "cluster")).toEqual(rightsOf(needed));
+    expect(objects.filter(({ kind }) => kind === "Role")).toEqual([]);
+  });
+});
