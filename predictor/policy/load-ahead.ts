@@ -18,7 +18,7 @@ export function loadAhead(
 ): ReadonlyMap<string, number> {
   const factors = new Map(observations.map((one) => [one.service, ownFactor(one, mostGrowth)]));
   const shares = callerShares(observations);
-  for (let round = 0; round < MOST_ROUNDS && handOn(factors, shares); round += 1);
+  for (let round = 0; round < MOST_ROUNDS && handOn(factors, shares, mostGrowth); round += 1);
   const ahead = new Map<string, number>();
   for (const { service, window } of observations) {
     const factor = factors.get(service) ?? 1;
@@ -56,7 +56,11 @@ function callerShares(observations: readonly Observation[]): ReadonlyMap<string,
 }
 
 /** @returns whether any factor rose noticeably */
-function handOn(factors: Map<string, number>, shares: ReadonlyMap<string, readonly CallerShare[]>): boolean {
+function handOn(
+  factors: Map<string, number>,
+  shares: ReadonlyMap<string, readonly CallerShare[]>,
+  mostGrowth: number,
+): boolean {
   let rose = false;
   for (const [callee, callers] of shares) {
     const before = factors.get(callee) ?? 1;
@@ -64,8 +68,9 @@ function handOn(factors: Map<string, number>, shares: ReadonlyMap<string, readon
       (sum, { caller, share }) => sum + share * ((factors.get(caller) ?? 1) - 1),
       0,
     );
-    if (1 + growth <= before * 1.001) continue;
-    factors.set(callee, 1 + growth);
+    const factor = Math.min(mostGrowth, 1 + growth);
+    if (factor <= before * 1.001) continue;
+    factors.set(callee, factor);
     rose = true;
   }
   return rose;

@@ -1,7 +1,10 @@
-import { MAX_WISH_STEPS } from "@tradewind/core/contract/plan.ts";
+import { MAX_WISH_STEPS, PLAN_RESOURCES } from "@tradewind/core/contract/plan.ts";
 import type { WishStep } from "@tradewind/core/contract/plan.ts";
 import type { Resource, Size } from "../plan/plan-service.ts";
 import type { PlanStep } from "../plan/prepare.ts";
+
+/** Beyond these steps are summed up by resource; the two other resources still find a place. */
+const MOST_SINGLE_STEPS = MAX_WISH_STEPS - (PLAN_RESOURCES.length - 1);
 
 /** The steps of a plan by service, as a wish records them: numbered through the plan, the last ones of many summed up. */
 export function stepsByService(steps: readonly PlanStep[]): ReadonlyMap<string, readonly WishStep[]> {
@@ -11,7 +14,7 @@ export function stepsByService(steps: readonly PlanStep[]): ReadonlyMap<string, 
     recorded.set(step.service, known);
     const next = toWishStep(step, index + 1);
     const same = known.findLast(({ resource }) => resource === next.resource);
-    if (known.length < MAX_WISH_STEPS || same === undefined) known.push(next);
+    if (known.length < MOST_SINGLE_STEPS || same === undefined) known.push(next);
     else known[known.indexOf(same)] = summedUp(same, next);
   }
   return recorded;

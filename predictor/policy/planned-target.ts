@@ -104,7 +104,11 @@ function targetOf(
     };
   }
   if (planned !== undefined && usable !== undefined && (planned.steps.length > 0 || !start.raised)) {
-    return { ...target, policy: usable.rung, reason: `${standing.words}: ${change}${bought(planned)}` };
+    return {
+      ...target,
+      policy: usable.rung,
+      reason: `${standing.words}: ${change}${bought(observation, start, planned)}`,
+    };
   }
   const floor = floorTarget(observation);
   if (!start.raised) return { ...target, policy: floor.policy, reason: floor.reason };
@@ -174,14 +178,17 @@ function describeChange(
   return parts.length === 0 ? `keeps ${replicas}` : parts.join(", ");
 }
 
-function bought({ steps }: PlannedSize): string {
-  const [first] = steps;
-  if (first === undefined) return "";
-  const tail = steps.reduce((sum, step) => sum + step.tailAfterSeconds - step.tailBeforeSeconds, 0);
+/** What the steps buy and cost, apart from what CPU demand calls for anyway. */
+function bought({ container }: Observation, start: StartSize, { steps }: PlannedSize): string {
+  if (steps.length === 0) return "";
+  const seconds = steps.reduce((sum, step) => sum + step.tailAfterSeconds - step.tailBeforeSeconds, 0);
   const cost = steps.reduce((sum, step) => sum + step.costPerHour, 0);
-  const signed = (value: number, digits: number): string =>
-    `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(digits)}`;
-  return ` (${signed(1e3 * tail, 0)} ms of the tail for ${signed(cost, 4)} per hour)`;
+  const tail = `${Math.abs(1e3 * seconds).toFixed(0)} ms ${cost < 0 ? "more" : "less"} of the tail`;
+  const price = `${Math.abs(cost).toFixed(4)} ${cost < 0 ? "less" : "more"} per hour`;
+  if (!start.raised) return `: ${tail}, ${price}`;
+  const hasGrown = start.container !== undefined && start.container.cpuCores > (container?.cpuCores ?? 0);
+  const needed = hasGrown ? `${cores(start.container.cpuCores)} of them` : pods(start.replicas);
+  return `, ${needed} for CPU demand alone; the rest: ${tail}, ${price}`;
 }
 
 const cores = (value: number): string => String(Number(value.toPrecision(3)));

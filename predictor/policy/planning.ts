@@ -171,6 +171,8 @@ function isFullyMeasured(observation: Observation): boolean {
     !resizing &&
     queue?.complete === true &&
     window?.replicasWanted !== undefined &&
+    window.requestsPerSecond !== undefined &&
+    window.ownLatency !== undefined &&
     readyReplicas !== undefined &&
     demand !== undefined &&
     demand.podsMeasured >= readyReplicas

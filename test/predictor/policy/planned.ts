@@ -1,0 +1,90 @@
+import type { Wish } from "@tradewind/core/contract/plan.ts";
+import type { ContainerWindow, FlowWindow, Window, WindowSet } from "@tradewind/core/contract/window.ts";
+import type { ServiceEvidence } from "@tradewind/predictor/policy/evidence.ts";
+import type { PolicyInputs, PolicyOutcome } from "@tradewind/predictor/policy/inputs.ts";
+import { stretch } from "@tradewind/predictor/profile/prior.ts";
+import { application, flow, START_MS, window, windowSet } from "../measurements.ts";
+
+/** A service that follows the queueing prior: what it gets and bears, and from that what is measured of it. */
+export interface ModelledService {
+  readonly service: string;
+  readonly replicas: number;
+  /** Of each container. */
+  readonly cores: number;
+  readonly cpuSecondsPerRequest: number;
+  /** Own p95 without load. */
+  readonly baseSeconds: number;
+  readonly requestsPerSecond: number;
+  readonly memoryBytes?: number;
+  readonly usedBytes?: number;
+}
+
+export function utilisationOf(facts: ModelledService): number {
+  const { cores, cpuSecondsPerRequest, replicas, requestsPerSecond } = facts;
+  return replicas === 0 ? 0 : (requestsPerSecond * cpuSecondsPerRequest) / (replicas * cores);
+}
+
+/** The window of such a service, measured without error. */
+export function modelledWindow(facts: ModelledService, startMs = START_MS): Window {
+  const { service, replicas, cores, requestsPerSecond, baseSeconds, memoryBytes, usedBytes } = facts;
+  const utilisation = utilisationOf(facts);
+  const p95 = baseSeconds * stretch(utilisation);
+  return {
+    ...window({ service, replicas, rate: requestsPerSecond, ownSeconds: p95 / 3 }, startMs),
+    containers: Array.from({ length: replicas }, (_, pod): ContainerWindow => ({
+      id: `${service}-${pod}-main`,
+      podName: `${service}-${pod}`,
+      cpuLimitCores: cores,
+      cpuUsageCores: Math.min(1, utilisation) * cores,
+      ...(memoryBytes !== undefined && { memoryLimitBytes: memoryBytes }),
+      ...(usedBytes !== undefined && { memoryWorkingSetBytes: usedBytes }),
+    })),
+  };
+}
+
+/** What is known of its profile after ten windows that the prior has predicted well. */
+export function modelledEvidence(
+  { service, cpuSecondsPerRequest, baseSeconds }: ModelledService,
+  overrides: Partial<ServiceEvidence> = {},
+): ServiceEvidence {
+  return {
+    service,
+    prior: {
+      state: { cpuSecondsPerRequest, baseSeconds },
+      factors: { lower: 0.8, upper: 1.25 },
+      errors: { windows: 10, meanAbsoluteRatio: 0.1 },
+    },
+    ...overrides,
+  };
+}
+
+/** A chain of services, each called once by the one before it, and the flow through all of them. */
+export function chained(services: readonly ModelledService[], startMs = START_MS, tailFactor = 1): WindowSet {
+  const windows = services.map((each) => modelledWindow(each, startMs));
+  const calls = services.slice(1).map(({ service }, at) => ({
+    caller: services[at]!.service,
+    callee: service,
+    callsPerRequest: 1,
+    parallelRatio: 0,
+  }));
+  const tail = windows.reduce((sum, { ownLatency }) => sum + ownLatency!.p95Seconds, 0) * tailFactor;
+  const through: FlowWindow = flow(
+    services.map(({ service }) => service),
+    tail,
+    { calls, entryService: services[0]!.service },
+  );
+  return windowSet(windows, [through]);
+}
+
+export const RESIZABLE = application({ resize: "limits" });
+
+export function wishOf({ plan }: PolicyOutcome, service: string): Wish {
+  const found = plan.wishes.find((one) => one.service === service);
+  if (found === undefined) throw new Error(`no wish for ${service}`);
+  return found;
+}
+
+/** A state after so many calm windows. */
+export function calmState(state: PolicyInputs["state"], calmWindows: number): PolicyInputs["state"] {
+  return { ...state, windowEndMs: START_MS, calmWindows };
+}
