@@ -16,6 +16,12 @@
     - --tls.key=/etc/tradewind/tls/tls.key
     - --tls.client-ca=/etc/tradewind/tls/ca.crt
     {{- end }}
+    {{- if and (include "tradewind.hasPredictor" .) (eq .Values.application.from "Resource") }}
+    - --status
+    {{- end }}
+    {{- if .Values.scaler.events.enabled }}
+    - --events
+    {{- end }}
     {{- if .Values.scaler.vpa.enabled }}
     - --vpa
     {{- end }}
