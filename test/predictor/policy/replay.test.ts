@@ -1,9 +1,13 @@
 import { contentHash } from "@tradewind/core/hash.ts";
+import { seededRng } from "@tradewind/core/rng.ts";
 import { describe, expect, it } from "vitest";
 import { decide } from "@tradewind/predictor/policy/ladder.ts";
 import type { PolicyInputs } from "@tradewind/predictor/policy/inputs.ts";
 import { replay } from "@tradewind/predictor/policy/replay.ts";
-import { inputs } from "../measurements.ts";
+import { TrainedProfile } from "@tradewind/predictor/profile/trained-profile.ts";
+import { inputs, START_MS } from "../measurements.ts";
+import { randomModel } from "../profile/random-model.ts";
+import { chained, modelledEvidence, RESIZABLE } from "./planned.ts";
 import { shop, SHOP, simulate } from "./simulated-application.ts";
 
 const SURGE = simulate({
@@ -60,5 +64,44 @@ describe("a replay", () => {
   it("refuses what is not a record of inputs, in words", () => {
     const broken = { ...inputs(SURGE[0]!.windowSet), nowMs: "yesterday" };
     expect(() => replay(broken)).toThrow(/the recorded inputs is not valid: nowMs/);
+  });
+});
+
+describe("a replay of a plan with trained profiles", () => {
+  const model = new TrainedProfile(randomModel(seededRng(11)));
+  const hash = "00000000000000aa";
+  const services = ["frontend", "backend"].map((service) => ({
+    service,
+    replicas: 2,
+    cores: 1,
+    cpuSecondsPerRequest: 0.02,
+    baseSeconds: 0.02,
+    requestsPerSecond: 40,
+  }));
+  const profiles = services.map((each) =>
+    modelledEvidence(each, {
+      trained: {
+        hash,
+        version: 1,
+        state: { cpuSecondsPerRequest: 0.02, baseSeconds: 0.02 },
+        interval: { low: -0.4, high: 0.3 },
+        trainingRatio: 0.1,
+      },
+    }),
+  );
+  const taken = inputs(chained(services, START_MS, 4), { choice: "plan", application: RESIZABLE, profiles });
+
+  it("is the same bit for bit, even when the profile's interval has moved since", () => {
+    const outcome = decide(taken, () => model);
+    expect(outcome.plan.policy).toBe("planner");
+    model.interval = { low: -3, high: 5 };
+    const again = replay(JSON.parse(JSON.stringify(taken)), (name) => (name === hash ? model : undefined));
+    expect(JSON.stringify(again)).toBe(JSON.stringify(outcome));
+  });
+
+  it("says which model is gone rather than deciding without it", () => {
+    expect(() => replay(JSON.parse(JSON.stringify(taken)))).toThrow(
+      /model 00000000000000aa of 'frontend' is not there/,
+    );
   });
 });
