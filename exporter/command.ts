@@ -12,6 +12,11 @@ interface Flags {
   staleAfter: string;
   restartGrace: string;
   logLevel: (typeof LOG_LEVELS)[number];
+  status: boolean;
+  events: boolean;
+  vpa: boolean;
+  inPlaceResize: boolean;
+  kubeconfig?: string;
   "tls.cert"?: string;
   "tls.key"?: string;
   "tls.clientCa"?: string;
@@ -22,7 +27,9 @@ Examples:
   tradewind exporter --predictor http://127.0.0.1:9811 --state /var/lib/tradewind
       Serve KEDA on 127.0.0.1:9813, and the web page on http://127.0.0.1:9812.
   tradewind exporter --grpc-listen 0.0.0.0:9813 --tls.cert tls.crt --tls.key tls.key --tls.client-ca ca.crt
-      Serve KEDA across the network, with mutual TLS; renewed files are taken up without a restart.`;
+      Serve KEDA across the network, with mutual TLS; renewed files are taken up without a restart.
+  tradewind exporter --predictor http://127.0.0.1:9811,dns+http://tradewind-predictor-peers.tradewind.svc:9811 --status --events
+      One of several in a cluster: all follow the same predictor, and one of them writes.`;
 
 /** Adds what `tradewind exporter` takes and does. */
 export function configure(command: Command): void {
@@ -30,13 +37,22 @@ export function configure(command: Command): void {
     .description("KEDA external scaler: guards, serves and remembers what the predictor recommends")
     .option("--listen <host:port>", "HTTP: web page, metrics, API", "127.0.0.1:9812")
     .option("--grpc-listen <host:port>", "gRPC: KEDA", "127.0.0.1:9813")
-    .option("--predictor <url>", "where plans come from", "http://127.0.0.1:9811")
+    .option(
+      "--predictor <urls>",
+      "where plans come from; of several the one that has run longest counts; dns+http://name:port for all of a name",
+      "http://127.0.0.1:9811",
+    )
     .option("--state <directory>", "keep decisions here across restarts")
     .option("--stale-after <duration>", "how long a decision may be served after its measurements", "5m")
     .option("--restart-grace <duration>", "take nothing away this long after a start", "120s")
     .option("--tls.cert <file>", "certificate of the gRPC port, PEM")
     .option("--tls.key <file>", "its key, PEM")
     .option("--tls.client-ca <file>", "authority that KEDA's client certificate must come from, PEM")
+    .option("--status", "leader: write the status of the Application resource", false)
+    .option("--events", "leader: write events on workloads when what is recommended changes", false)
+    .option("--vpa", "leader: be the VerticalPodAutoscaler recommender 'tradewind'", false)
+    .option("--in-place-resize", "leader: resize running pods where the application's mode is 'act'", false)
+    .option("--kubeconfig <file>", "how to reach the cluster from outside of it")
     .addOption(new Option("--log-level <level>", "what to log").choices(LOG_LEVELS).default("info"))
     .addHelpText("after", EXAMPLES)
     .action(async (flags: Flags) => {
@@ -53,7 +69,10 @@ export function configure(command: Command): void {
 }
 
 function inputOf(flags: Flags): ExporterInput {
-  const { "tls.cert": cert, "tls.key": key, "tls.clientCa": clientCa, ...rest } = flags;
-  if (cert === undefined && key === undefined && clientCa === undefined) return rest;
-  return { ...rest, tls: { cert: cert ?? "", key: key ?? "", clientCa } };
+  const { "tls.cert": cert, "tls.key": key, "tls.clientCa": clientCa, ...others } = flags;
+  const { events, inPlaceResize, kubeconfig, status, vpa, ...rest } = others;
+  const { POD_NAME: identity, POD_NAMESPACE: namespace } = process.env;
+  const cluster = { events, inPlaceResize, kubeconfig, status, vpa, identity, namespace };
+  if (cert === undefined && key === undefined && clientCa === undefined) return { ...rest, cluster };
+  return { ...rest, cluster, tls: { cert: cert ?? "", key: key ?? "", clientCa } };
 }

@@ -1,4 +1,5 @@
 import { randomInt } from "node:crypto";
+import type { Lookup } from "@tradewind/core/addresses.ts";
 import { systemClock } from "@tradewind/core/clock.ts";
 import type { Clock } from "@tradewind/core/clock.ts";
 import { parseWith } from "@tradewind/core/config.ts";
@@ -18,7 +19,9 @@ import { registerProcess } from "./prometheus/process.ts";
 import { registerRecommendations } from "./prometheus/recommendations.ts";
 import { Recommender } from "./recommender.ts";
 import { PlanClient } from "./source/plan-client.ts";
+import type { PlanFetcher } from "./source/plan-client.ts";
 import { PlanSource } from "./source/plan-source.ts";
+import { PredictorChoice } from "./source/predictor-choice.ts";
 import { DecisionBook } from "./store/book.ts";
 import type { BookEntry } from "./store/book.ts";
 import { StateKeeper } from "./store/keeper.ts";
@@ -29,6 +32,7 @@ const LOOPBACK = /^(127\.|localhost$|::1$)/;
 /** What a test may put in place of the real thing. */
 export interface ExporterEdges {
   readonly clock?: Clock;
+  readonly lookup?: Lookup;
   readonly log?: Logger;
 }
 
@@ -60,7 +64,7 @@ export async function startExporter(input: ExporterInput, edges: ExporterEdges =
   );
   const restored = await recommender.restore();
   const plans = new PlanSource(
-    new PlanClient(options.predictor, options.predictorDeadline * 1e3),
+    planFetcher(options, clock, log, edges.lookup),
     { onPlan: (plan) => recommender.takePlan(plan), onPoll: (result) => metrics.polled(result) },
     {
       clock,
@@ -122,6 +126,21 @@ export async function startExporter(input: ExporterInput, edges: ExporterEdges =
     await undo.disposeAsync();
     throw error;
   }
+}
+
+/** One predictor is asked as it is; several are compared. */
+function planFetcher(
+  { predictor, predictorDeadline }: ExporterOptions,
+  clock: Clock,
+  log: Logger,
+  lookup: Lookup | undefined,
+): PlanFetcher {
+  const deadlineMs = predictorDeadline * 1e3;
+  const [only, ...others] = predictor;
+  if (only !== undefined && others.length === 0 && !only.startsWith("dns+")) {
+    return new PlanClient(only, deadlineMs);
+  }
+  return new PredictorChoice({ targets: predictor, deadlineMs, clock, log, lookup });
 }
 
 function openCredentials(

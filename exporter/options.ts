@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { targetProblem } from "@tradewind/core/addresses.ts";
 import { parseDurationSeconds } from "@tradewind/core/units.ts";
 import { LOG_LEVELS } from "@tradewind/core/log.ts";
 
@@ -33,11 +34,41 @@ const Tls = z.strictObject({
   refreshMs: z.number().min(10).default(10_000),
 });
 
+/** One address, or several separated by commas: `http://host:port`, or `dns+http://name:port` for all of a name. */
+const Targets = z.string().transform((text, context) => {
+  const targets = text.split(",").map((each) => each.trim());
+  const problem = targets.map((each) => targetProblem(each)).find((each) => each !== undefined);
+  if (problem === undefined) return targets;
+  context.addIssue(problem);
+  return z.NEVER;
+});
+
+/** What an exporter does in a Kubernetes cluster; only the leader among several does it. */
+const ClusterOptions = z.strictObject({
+  /** Write the status of the Application resource that the plan is for. */
+  status: z.boolean().default(false),
+  /** Write events on workloads when what is recommended changes in a way that matters. */
+  events: z.boolean().default(false),
+  /** Be the VerticalPodAutoscaler recommender `tradewind`. */
+  vpa: z.boolean().default(false),
+  /** Resize running pods directly, where the application's mode is `act`. */
+  inPlaceResize: z.boolean().default(false),
+  /** How to reach the cluster from outside of it. */
+  kubeconfig: z.string().min(1).optional(),
+  /** Names this process among its twins; default: host name and a random suffix. */
+  identity: z.string().min(1).max(253).optional(),
+  /** Namespace of the leader's Lease; default: the pod's own. */
+  namespace: z.string().min(1).max(63).optional(),
+  /** How often the leader compares what is with what should be. */
+  reconcileMs: z.number().int().min(20).max(600_000).default(5_000),
+});
+export type ClusterOptions = z.infer<typeof ClusterOptions>;
+
 /** Everything an exporter can be told. Durations are kept in seconds. */
 export const ExporterOptions = z.strictObject({
   listen: ListenAddress.prefault("127.0.0.1:9812"),
   grpcListen: ListenAddress.prefault("127.0.0.1:9813"),
-  predictor: z.url({ protocol: /^https?$/ }).default("http://127.0.0.1:9811"),
+  predictor: Targets.prefault("http://127.0.0.1:9811"),
   /** Directory for the decisions in force; without it they live in memory only. */
   state: z.string().min(1).optional(),
   /**
@@ -48,6 +79,7 @@ export const ExporterOptions = z.strictObject({
   staleAfter: Duration.pipe(z.number().min(1).max(86_400)).prefault("5m"),
   restartGrace: Duration.pipe(z.number().min(0).max(86_400)).prefault("120s"),
   tls: Tls.optional(),
+  cluster: ClusterOptions.prefault({}),
   logLevel: z.enum(LOG_LEVELS).default("info"),
   /** Longest wait for one answer of the predictor. */
   predictorDeadline: Duration.pipe(z.number().min(0.05).max(60)).prefault("1s"),

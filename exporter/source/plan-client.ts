@@ -9,8 +9,21 @@ export type FetchProblem = "connection" | "timeout" | "status" | "too-large";
 /** The body of a plan, or null when it is the same as last time. */
 export type FetchedPlan = string | null;
 
+/** Where plans come from: one predictor, or the best of several. */
+export interface PlanFetcher {
+  /** The address without credentials, for messages. */
+  readonly address: string;
+  /** @throws TradewindError with a {@link FetchProblem} as code */
+  fetch(stopping: AbortSignal): Promise<FetchedPlan>;
+  /** Forgets the last body, so that the next fetch gives it again. */
+  forgetLast(): void;
+  close(): Promise<void>;
+}
+
 /** Fetches `GET /v1/plan`, over one kept connection, never longer than the deadline. */
-export class PlanClient {
+export class PlanClient implements PlanFetcher {
+  /** The predictor's base address. */
+  readonly base: string;
   readonly #url: URL;
   readonly #deadlineMs: number;
   readonly #agent = new Agent({ connections: 1, maxResponseSize: MAX_PLAN_BYTES });
@@ -18,6 +31,7 @@ export class PlanClient {
   #lastBody: string | undefined;
 
   constructor(predictor: string, deadlineMs: number) {
+    this.base = predictor;
     this.#url = new URL("/v1/plan", predictor);
     this.#deadlineMs = deadlineMs;
   }
@@ -27,33 +41,22 @@ export class PlanClient {
     return `${this.#url.origin}${this.#url.pathname}`;
   }
 
-  /** @throws TradewindError with a {@link FetchProblem} as code */
   async fetch(stopping: AbortSignal): Promise<FetchedPlan> {
-    const deadline = AbortSignal.timeout(this.#deadlineMs);
-    try {
-      const response = await request(this.#url, {
-        dispatcher: this.#agent,
-        signal: AbortSignal.any([deadline, stopping]),
-        headers: {
-          accept: "application/json",
-          ...(this.#entityTag === undefined ? {} : { "if-none-match": this.#entityTag }),
-        },
-      });
-      if (response.statusCode !== 200) {
-        await response.body.dump();
-        if (response.statusCode === 304 && this.#lastBody !== undefined) return null;
-        throw new TradewindError("status", `${this.address} answered ${response.statusCode}`);
-      }
-      const body = await response.body.text();
-      const { etag } = response.headers;
-      this.#entityTag = typeof etag === "string" ? etag : undefined;
-      if (body === this.#lastBody) return null;
-      this.#lastBody = body;
-      return body;
-    } catch (error) {
-      if (error instanceof TradewindError) throw error;
-      throw new TradewindError(problemOf(error, deadline), `no plan from ${this.address}`, { cause: error });
-    }
+    const tag = this.#entityTag;
+    const answer = await this.#get(this.#url, stopping, tag === undefined ? {} : { "if-none-match": tag });
+    if (answer.status === 304 && this.#lastBody !== undefined) return null;
+    if (answer.status !== 200) throw this.#refused(answer.status);
+    this.#entityTag = answer.entityTag;
+    if (answer.body === this.#lastBody) return null;
+    this.#lastBody = answer.body;
+    return answer.body;
+  }
+
+  /** The newest plan without its wishes, as JSON. @throws TradewindError with a {@link FetchProblem} as code */
+  async header(stopping: AbortSignal): Promise<string> {
+    const { body, status } = await this.#get(new URL(`${this.#url.href}/header`), stopping, {});
+    if (status !== 200) throw this.#refused(status);
+    return body;
   }
 
   /** Forgets the last body, so that the next fetch gives it again. */
@@ -65,6 +68,35 @@ export class PlanClient {
   async close(): Promise<void> {
     await this.#agent.destroy();
   }
+
+  #refused(status: number): TradewindError {
+    return new TradewindError("status", `${this.address} answered ${status}`);
+  }
+
+  async #get(url: URL, stopping: AbortSignal, headers: Record<string, string>): Promise<Answer> {
+    const deadline = AbortSignal.timeout(this.#deadlineMs);
+    try {
+      const response = await request(url, {
+        dispatcher: this.#agent,
+        signal: AbortSignal.any([deadline, stopping]),
+        headers: { accept: "application/json", ...headers },
+      });
+      const { etag } = response.headers;
+      return {
+        status: response.statusCode,
+        body: await response.body.text(),
+        entityTag: typeof etag === "string" ? etag : undefined,
+      };
+    } catch (error) {
+      throw new TradewindError(problemOf(error, deadline), `no plan from ${this.address}`, { cause: error });
+    }
+  }
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body: string;
+  readonly entityTag: string | undefined;
 }
 
 function problemOf(error: unknown, deadline: AbortSignal): FetchProblem {

@@ -3,7 +3,7 @@ import type { Clock } from "@tradewind/core/clock.ts";
 import { describeError, TradewindError } from "@tradewind/core/errors.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import type { Rng } from "@tradewind/core/rng.ts";
-import type { PlanClient } from "./plan-client.ts";
+import type { PlanFetcher } from "./plan-client.ts";
 import { readPlan } from "./read-plan.ts";
 import type { ReadPlan } from "./read-plan.ts";
 
@@ -30,7 +30,7 @@ export interface PlanListener {
  * never in their way: whatever the predictor does, they come from memory.
  */
 export class PlanSource {
-  readonly #client: PlanClient;
+  readonly #client: PlanFetcher;
   readonly #listener: PlanListener;
   readonly #clock: Clock;
   readonly #rng: Rng;
@@ -42,7 +42,7 @@ export class PlanSource {
   #status: PlanSourceStatus;
 
   constructor(
-    client: PlanClient,
+    client: PlanFetcher,
     listener: PlanListener,
     options: { clock: Clock; rng: Rng; log: Logger; staleAfterSeconds: number; pollMs: number },
   ) {
