@@ -138,6 +138,36 @@ describe("a predictor with slow requests, an agent and workloads", () => {
   });
 });
 
+describe("a predictor that is asked to plan", () => {
+  it("plans with queueing priors after a few windows, says so, and its decision can be made again", async () => {
+    const application = await RunningApplication.start();
+    application.podUsageCores = 0.2;
+    const running = await startPredictor(options(application, { policy: "plan" }));
+    const stopLoad = load(application, running, 60);
+    try {
+      const made = await nextPlan(running, ({ policy }) => policy === "planner-prior");
+      expect(made.policyReason).toMatch(/have a trained profile, the others a queueing prior/);
+      const wish = made.wishes.find(({ service }) => service === "geo")!;
+      expect(wish.inputs.modelHash).toMatch(/^[0-9a-f]{16}$/);
+      expect(wish.latencyAfterSeconds).toBeCloseTo(0.06, 1);
+      const answer = await get(running, `/v1/inputs/${wish.inputs.windowHash}`);
+      const inputs = PolicyInputs.parse(await answer.json());
+      expect(JSON.stringify(replay(inputs).plan.wishes)).toBe(JSON.stringify(made.wishes));
+      expect((await get(running, "/v1/models/0123456789abcdef")).status).toBe(404);
+      await nextPlan(running, ({ sequence }) => sequence > made.sequence + 1);
+      const text = await (await get(running, "/metrics")).text();
+      expect(text).toMatch(/profile_maturity\{namespace="default",service="geo"\} 1/);
+      expect(text).toMatch(/profile_rows\{namespace="default",service="geo"\} \d/);
+      expect(text).toMatch(/tail_prediction_error_ratio 0?\.?\d/);
+      expect(text).toMatch(/policy_info\{policy="planner-prior",choice="plan"\} 1/);
+    } finally {
+      stopLoad();
+      await running.stop();
+      await application.stop();
+    }
+  });
+});
+
 describe("a predictor that restarts", () => {
   it("remembers its wishes, and without data keeps them", async () => {
     const application = await RunningApplication.start();
