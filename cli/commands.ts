@@ -32,6 +32,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => import("@tradewind/local/inject/command.ts"),
   },
   {
+    name: "profile",
+    summary: "sweeps load, allocation, replicas and interference on this machine, for latency profiles",
+    group: TRY,
+    load: async () => import("@tradewind/local/profile/command.ts"),
+  },
+  {
     name: "agent",
     summary: "node agent: hardware and interference metrics of this node",
     group: PROCESSES,

@@ -22,6 +22,17 @@ import { createWorkloadsFile, NAMESPACE, workloadListOf } from "./supervise/work
 const CGROUP_ROOT = "/sys/fs/cgroup";
 const START_TIMEOUT_MILLIS = 60_000;
 
+/** A window long enough for a few dozen requests and short enough for a run of minutes. */
+const WINDOW_SECONDS = 5;
+
+export interface PlatformOptions extends Pick<
+  LocalOptions,
+  "state" | "quota" | "objective" | "policy" | "ports" | "logLevel"
+> {
+  /** Length of the predictor's windows, s. */
+  readonly windowSeconds?: number;
+}
+
 export interface PlatformEvents {
   /** A line for people. */
   readonly say: (text: string) => void;
@@ -74,7 +85,7 @@ async function sweepLeftovers(say: (text: string) => void): Promise<void> {
  * Starts everything but the load.
  * @throws TradewindError naming the process or replica that failed; everything else has been stopped again then
  */
-export async function startPlatform(options: LocalOptions, events: PlatformEvents): Promise<Platform> {
+export async function startPlatform(options: PlatformOptions, events: PlatformEvents): Promise<Platform> {
   const teardown = new Teardown();
   try {
     return await assemble(options, events, teardown);
@@ -85,7 +96,7 @@ export async function startPlatform(options: LocalOptions, events: PlatformEvent
 }
 
 async function assemble(
-  options: LocalOptions,
+  options: PlatformOptions,
   { say, onFailure, signal }: PlatformEvents,
   teardown: Teardown,
 ): Promise<Platform> {
@@ -129,6 +140,7 @@ async function assemble(
     applicationPath,
     workloadsPath,
     policy: options.policy,
+    windowSeconds: options.windowSeconds ?? WINDOW_SECONDS,
     logLevel: options.logLevel,
     cgroupPath: quota.cgroupPath,
     ports: options.ports,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Count, NonNegative } from "./quantity.ts";
-import { Window } from "./window.ts";
+import { FlowWindow, Window } from "./window.ts";
 
 export const SWEEP_SCHEMA = "tradewind.dev/sweep/v1";
 
@@ -24,5 +24,7 @@ export const SweepRow = z.strictObject({
   /** False for windows in which the configuration was still settling: never learnt or judged. */
   settled: z.boolean(),
   window: Window,
+  /** End-to-end latency of every flow in the same interval: on the row of the entry service. */
+  flows: z.array(FlowWindow).max(1_000).optional(),
 });
 export type SweepRow = z.infer<typeof SweepRow>;

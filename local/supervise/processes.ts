@@ -11,8 +11,6 @@ const PROGRAM = fileURLToPath(new URL("../../bin/tradewind.mjs", import.meta.url
 const PREFERRED_PORTS = { agent: 9810, predictor: 9811, otlp: 4318, exporter: 9812, grpc: 9813 } as const;
 type PortRole = keyof typeof PREFERRED_PORTS;
 
-/** A window long enough for a few dozen requests and short enough for a run of minutes. */
-const WINDOW = "5s";
 /** Compressed like the actuator's timings: a cluster has 5 minutes and 2 minutes. */
 const STALE_AFTER = "60s";
 const RESTART_GRACE = "20s";
@@ -23,6 +21,8 @@ export interface ProcessesOptions {
   readonly applicationPath: string;
   readonly workloadsPath: string;
   readonly policy: string;
+  /** Length of the predictor's windows, s. */
+  readonly windowSeconds: number;
   readonly logLevel: LogLevel;
   /** Root of the replicas' cgroups; absent when the quota is emulated. */
   readonly cgroupPath?: string | undefined;
@@ -77,7 +77,7 @@ function flagsOf(
       "--otlp-listen": ports.otlp,
       "--agents": `http://${ports.agent}`,
       "--workloads": workloadsPath,
-      "--window": WINDOW,
+      "--window": `${options.windowSeconds}s`,
       "--policy": options.policy,
       "--state": join(stateDirectory, "predictor"),
       "--log-level": logLevel,

@@ -1,0 +1,47 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { parseWith } from "@tradewind/core/config.ts";
+import { WindowSet } from "@tradewind/core/contract/window.ts";
+
+const POLL_MILLIS = 400;
+const TIMEOUT_MILLIS = 2_000;
+/** Sets of windows that are kept; far more than one configuration has. */
+const MOST_KEPT = 1_000;
+
+/** Reads every window that the predictor forms. */
+export interface WindowCollector {
+  /** Sets since the start, oldest first, once the one that ends at `endMs` or a later one has come. */
+  until(endMs: number, timeoutMillis: number): Promise<readonly WindowSet[]>;
+  stop(): Promise<void>;
+}
+
+export function collectWindows(predictor: string): WindowCollector {
+  const sets: WindowSet[] = [];
+  const over = new AbortController();
+  const look = async (): Promise<void> => {
+    const response = await fetch(`${predictor}/v1/windows`, { signal: AbortSignal.timeout(TIMEOUT_MILLIS) });
+    if (!response.ok) return;
+    const set = parseWith(WindowSet, await response.json(), "the windows of the predictor");
+    if (set.endMs === sets.at(-1)?.endMs) return;
+    sets.push(set);
+    if (sets.length > MOST_KEPT) sets.shift();
+  };
+  const running = (async () => {
+    while (!over.signal.aborted) {
+      // Who does not answer is asked again.
+      await look().catch(() => undefined);
+      await delay(POLL_MILLIS, undefined, { signal: over.signal }).catch(() => undefined);
+    }
+  })();
+  return {
+    async until(endMs, timeoutMillis) {
+      const deadlineMs = performance.now() + timeoutMillis;
+      while ((sets.at(-1)?.endMs ?? 0) < endMs && performance.now() < deadlineMs && !over.signal.aborted)
+        await delay(POLL_MILLIS / 4);
+      return [...sets];
+    },
+    async stop() {
+      over.abort();
+      await running;
+    },
+  };
+}

@@ -1,0 +1,84 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { seededRng } from "@tradewind/core/rng.ts";
+import { HOTEL } from "@tradewind/local/application/topology.ts";
+import { demandPerRequest } from "@tradewind/local/profile/demand.ts";
+import { designSweep, interferenceName, LOAD_RANGE, strata } from "@tradewind/local/profile/design.ts";
+
+describe("strata", () => {
+  it("visits each part of the range once", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 50 }), fc.integer(), (count, seed) => {
+        const visited = strata(count, seededRng(seed)).map((point) => Math.floor(point * count));
+        expect(visited.sort((a, b) => a - b)).toEqual(Array.from({ length: count }, (_, index) => index));
+      }),
+    );
+  });
+});
+
+describe("demandPerRequest", () => {
+  it("adds up the calls of all flows, with 2 ms of overhead each", () => {
+    const demand = demandPerRequest(HOTEL);
+    expect(demand.get("frontend")).toBeCloseTo(0.004, 9);
+    // 60 % of requests take 4 + 2 ms in geo, 90 % as much in profile, 10 % take 2 + 2 ms in user.
+    expect(demand.get("geo")).toBeCloseTo(0.6 * 0.006, 9);
+    expect(demand.get("profile")).toBeCloseTo(0.9 * 0.006, 9);
+    expect(demand.get("user")).toBeCloseTo(0.1 * 0.004, 9);
+  });
+});
+
+describe("designSweep", () => {
+  const design = designSweep(HOTEL, 200, 1, 0.75);
+
+  it("is the same for the same seed, and the beginning of a longer one", () => {
+    expect(designSweep(HOTEL, 200, 1, 0.75)).toEqual(design);
+    expect(designSweep(HOTEL, 230, 1, 0.75).slice(0, 200)).toEqual(design);
+    expect(designSweep(HOTEL, 200, 2, 0.75)).not.toEqual(design);
+    expect(new Set(design.map(({ id }) => id)).size).toBe(200);
+  });
+
+  it("stays within the bounds and steps of every service", () => {
+    const { min, max, step } = HOTEL.services[0]!.sizeBounds;
+    for (const { services, requestsPerSecond } of design) {
+      expect(services.map(({ service }) => service)).toEqual(HOTEL.services.map(({ name }) => name));
+      expect(requestsPerSecond).toBeGreaterThanOrEqual(LOAD_RANGE.from);
+      expect(requestsPerSecond).toBeLessThanOrEqual(LOAD_RANGE.to);
+      for (const { replicas, size } of services) {
+        expect([1, 2, 3]).toContain(replicas);
+        expect(size.cpuCores).toBeGreaterThanOrEqual(min.cpuCores);
+        expect(size.cpuCores).toBeLessThanOrEqual(max.cpuCores);
+        expect((size.cpuCores / step.cpuCores) % 1).toBeCloseTo(0, 6);
+        expect(size.memoryBytes % step.memoryBytes).toBe(0);
+      }
+    }
+  });
+
+  it("takes services past saturation in some configurations, and none in most", () => {
+    const demand = demandPerRequest(HOTEL);
+    const saturated = design.filter(({ services, requestsPerSecond }) =>
+      services.some(
+        ({ service, replicas, size }) => requestsPerSecond * demand.get(service)! > replicas * size.cpuCores,
+      ),
+    );
+    expect(saturated.length).toBeGreaterThan(20);
+    expect(saturated.length).toBeLessThan(100);
+  });
+
+  it("keeps replicas over a few configurations, and disturbs about 60 % within what the machine bears", () => {
+    const replicas = design.map(({ services }) => services.map((each) => each.replicas).join(" "));
+    for (let index = 0; index < 200; index += 4)
+      expect(new Set(replicas.slice(index, index + 4)).size).toBe(1);
+    expect(design.filter(({ disturbance }) => disturbance !== undefined)).toHaveLength(120);
+    const names = new Set(design.map(interferenceName));
+    expect([...names].sort()).toEqual([
+      "bandwidth-0.3",
+      "bandwidth-0.5",
+      "bandwidth-0.7",
+      "cpu-0.3",
+      "cpu-0.5",
+      "cpu-0.7",
+      "none",
+    ]);
+    expect(designSweep(HOTEL, 20, 1, 0.2).every(({ disturbance }) => disturbance === undefined)).toBe(true);
+  });
+});
