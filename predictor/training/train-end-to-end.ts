@@ -59,21 +59,21 @@ export type EndToEndOutcome =
   | { readonly kind: "too-few-rows"; readonly rows: number; readonly needed: number };
 
 /** Rows by what they are for. No row serves twice. */
-export interface EndToEndSets {
-  readonly train: readonly EndToEndRow[];
-  readonly stop: readonly EndToEndRow[];
+export interface EndToEndSets<Row extends EndToEndRow = EndToEndRow> {
+  readonly train: readonly Row[];
+  readonly stop: readonly Row[];
   /** Later than all others: judges the result. */
-  readonly later: readonly EndToEndRow[];
+  readonly later: readonly Row[];
 }
 
 /** Blocks of consecutive rows that stay together. */
 const BLOCKS = 25;
 
 /** The last fifth judges; of what comes before, every fifth block of consecutive rows decides when to stop. */
-export function splitRows(rows: readonly EndToEndRow[]): EndToEndSets {
+export function splitRows<Row extends EndToEndRow>(rows: readonly Row[]): EndToEndSets<Row> {
   const cut = Math.floor(rows.length * 0.8);
   const size = Math.max(1, Math.ceil(cut / BLOCKS));
-  const isStop = (_: EndToEndRow, at: number): boolean => Math.floor(at / size) % 5 === 2;
+  const isStop = (_: Row, at: number): boolean => Math.floor(at / size) % 5 === 2;
   const before = rows.slice(0, cut);
   return {
     train: before.filter((row, at) => !isStop(row, at)),
