@@ -26,7 +26,11 @@ if (major > 22 || (major === 22 && minor >= 19)) {
     );
     process.exit(1);
   }
-  const child = spawn(pinned, [main, ...process.argv.slice(2)], { stdio: "inherit" });
+  const child = spawn(pinned, [main, ...process.argv.slice(2)], {
+    // The channel closes when this process ends, however it does, and the command ends with it.
+    stdio: ["inherit", "inherit", "inherit", "ipc"],
+  });
+  process.on("disconnect", () => child.kill("SIGTERM"));
   for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"]))
     process.on(signal, () => child.kill(signal));
   child.on("exit", (code, signal) => {

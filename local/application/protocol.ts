@@ -31,6 +31,8 @@ export const FromReplica = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("listening"), port: z.number().int().positive() }),
   z.strictObject({
     kind: z.literal("usage"),
+    /** When it was read, ms since the Unix epoch. */
+    atMs: z.number().nonnegative(),
     /** CPU time of the process since its start. */
     cpuSeconds: z.number().nonnegative(),
     residentBytes: z.number().nonnegative(),

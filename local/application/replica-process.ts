@@ -28,6 +28,8 @@ export interface ReplicaIdentity {
 }
 
 export interface ReplicaUsage {
+  /** When the replica read it, ms since the Unix epoch. */
+  readonly atMs: number;
   readonly cpuSeconds: number;
   readonly residentBytes: number;
   readonly requestsTotal: number;
@@ -160,7 +162,13 @@ export async function startReplica(start: ReplicaStart): Promise<ReplicaProcess>
   const send = (message: ToReplica): void => {
     if (child.connected) child.send(message, () => undefined);
   };
-  let usage: ReplicaUsage = { cpuSeconds: 0, residentBytes: 0, requestsTotal: 0, refusedTotal: 0 };
+  let usage: ReplicaUsage = {
+    atMs: startedAtMs,
+    cpuSeconds: 0,
+    residentBytes: 0,
+    requestsTotal: 0,
+    refusedTotal: 0,
+  };
   child.on("message", (raw) => {
     const message = FromReplica.safeParse(raw);
     if (message.success && message.data.kind === "usage") usage = message.data;

@@ -56,6 +56,7 @@ const { server, counts } = createService({ definition, processor, client, balanc
 const reportUsage = (): void =>
   send({
     kind: "usage",
+    atMs: systemClock.nowMs(),
     cpuSeconds: processCpuMillis() / 1e3,
     residentBytes: process.memoryUsage.rss(),
     requestsTotal: counts.requestsTotal,

@@ -97,10 +97,15 @@ async function measure(sweep: Sweep, configuration: Configuration, seed: number)
   }
 }
 
-/** Stores what was measured as soon as its windows have come, while the next configuration is on its way. */
+/**
+ * Stores what was measured once its windows have come. Until then the configuration must stand: the predictor reads what
+ * is declared when it closes a window.
+ */
 async function store(measured: Measured, collector: WindowCollector, file: SweepFile): Promise<number> {
   const sets = await collector.until(measured.toMs, WINDOW_TIMEOUT_MILLIS);
-  const rows = rowsOf(measured, sets, HOTEL.entry);
+  const rows = rowsOf(measured, sets, HOTEL.entry, (id, startMs, endMs) =>
+    collector.cpu.meanCores(id, startMs, endMs),
+  );
   const isUseful = rows.some(({ settled }) => settled);
   if (isUseful) await file.append(rows);
   return isUseful ? rows.length : 0;
@@ -113,14 +118,8 @@ async function measureAll(
   progress: Progress,
 ): Promise<void> {
   const { options, platform, signal } = sweep;
-  const collector = collectWindows(platform.processes.addresses.predictor);
+  const collector = collectWindows(platform.processes.addresses.predictor, () => platform.fleet.states());
   const startMs = performance.now();
-  let storing: Promise<void> = Promise.resolve();
-  const storeAfter = async (earlier: Promise<void>, measured: Measured): Promise<void> => {
-    await earlier;
-    if ((await store(measured, collector, file)) === 0)
-      progress.say(`${measured.configuration.id} gave no settled window; --resume measures it again`);
-  };
   try {
     for (const [index, configuration] of todo.entries()) {
       const elapsed = (performance.now() - startMs) / 1e3;
@@ -130,17 +129,13 @@ async function measureAll(
           `interference ${interferenceName(configuration)}; ${formatSeconds(each * (todo.length - index))} left`,
       );
       const measured = await measure(sweep, configuration, options.seed + index);
-      storing = storeAfter(storing, measured);
-      storing.catch(() => undefined);
+      if ((await store(measured, collector, file)) === 0)
+        progress.say(`${configuration.id} gave no settled window; --resume measures it again`);
     }
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
-    try {
-      await storing;
-    } finally {
-      await collector.stop();
-    }
+    await collector.stop();
   }
 }
 

@@ -6,6 +6,8 @@ import { SWEEP_SCHEMA, SweepRow } from "@tradewind/core/contract/sweep.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import { HOTEL } from "@tradewind/local/application/topology.ts";
 import { coverageOf, describeCoverage } from "@tradewind/local/profile/coverage.ts";
+import type { ServiceState } from "@tradewind/local/application/fleet.ts";
+import { createCpuRecord } from "@tradewind/local/profile/cpu-record.ts";
 import type { Configuration } from "@tradewind/local/profile/design.ts";
 import { rowsOf } from "@tradewind/local/profile/rows.ts";
 import { openSweepFile } from "@tradewind/local/profile/sweep-file.ts";
@@ -53,7 +55,7 @@ const MEASURED = { configuration: CONFIGURATION, fromMs: 3_000, settledMs: 6_000
 describe("rowsOf", () => {
   it("takes the windows that lie within a configuration, and marks those that were still settling", () => {
     const sets = [2_000, 4_000, 6_000, 8_000, 10_000].map((startMs) => setAt(startMs));
-    const rows = rowsOf(MEASURED, sets, "frontend");
+    const rows = rowsOf(MEASURED, sets, "frontend", () => undefined);
     expect(rows.map(({ window, settled }) => [window.service, window.startMs, settled])).toEqual([
       ["frontend", 4_000, false],
       ["geo", 4_000, false],
@@ -75,13 +77,49 @@ describe("rowsOf", () => {
   });
 
   it("does not count a window as settled in which a replica was missing", () => {
-    const rows = rowsOf(MEASURED, [setAt(6_000, 1)], "frontend");
+    const rows = rowsOf(MEASURED, [setAt(6_000, 1)], "frontend", () => undefined);
     expect(rows.map(({ settled }) => settled)).toEqual([true, false]);
   });
 });
 
+describe("the facts of the platform", () => {
+  it("take the place of what the agent read too seldom", () => {
+    const record = createCpuRecord();
+    const note = (atMs: number, cpuSeconds: number) =>
+      record.note([
+        {
+          ready: [{ identity: { containerId: "a" }, usage: () => ({ atMs, cpuSeconds }) }],
+        },
+      ] as unknown as readonly ServiceState[]);
+    for (const [atMs, cpuSeconds] of [
+      [5_900, 1],
+      [6_900, 1.1],
+      [7_900, 1.3],
+    ] as const)
+      note(atMs, cpuSeconds);
+    // 0.3 CPU seconds in the 2 s between the readings next to its ends.
+    expect(record.meanCores("a", 6_000, 8_000)).toBeCloseTo(0.15, 9);
+    expect(record.meanCores("a", 10_000, 12_000)).toBeUndefined();
+    expect(record.meanCores("b", 6_000, 8_000)).toBeUndefined();
+
+    const set = setAt(6_000);
+    const container = { id: "a", cpuRequestCores: 0.2, memoryRequestBytes: 2 ** 28 };
+    const stale = { cpuLimitCores: 0.12, memoryLimitBytes: 1, cpuUsageCores: 0.002, cpuThrottledRatio: 0 };
+    set.windows[0]!.containers = [
+      { ...container, ...stale },
+      { ...container, ...stale, id: "b" },
+    ];
+    const [row] = rowsOf(MEASURED, [set], "frontend", record.meanCores);
+    const known = { ...container, cpuLimitCores: 0.2, memoryLimitBytes: 2 ** 28 };
+    expect(row!.window.containers[0]!.cpuUsageCores).toBeCloseTo(0.15, 9);
+    expect(row!.window.containers[0]).toMatchObject(known);
+    expect(row!.window.containers[0]).not.toHaveProperty("cpuThrottledRatio");
+    expect(row!.window.containers[1]).toEqual({ ...known, id: "b" });
+  });
+});
+
 describe("openSweepFile", () => {
-  const rows = rowsOf(MEASURED, [setAt(6_000)], "frontend");
+  const rows = rowsOf(MEASURED, [setAt(6_000)], "frontend", () => undefined);
 
   it("begins a file, and refuses to begin it twice", async () => {
     const file = await openSweepFile(path, false);
@@ -119,7 +157,10 @@ describe("coverageOf", () => {
   it("counts the cells that each service has visited with a settled window, and names the others", () => {
     const empty = coverageOf([], HOTEL);
     expect(empty.filled).toBe(0);
-    const some = coverageOf(rowsOf(MEASURED, [setAt(6_000), setAt(8_000)], "frontend"), HOTEL);
+    const some = coverageOf(
+      rowsOf(MEASURED, [setAt(6_000), setAt(8_000)], "frontend", () => undefined),
+      HOTEL,
+    );
     expect(some.cells).toBe(empty.cells);
     expect(some.filled).toBe(2);
     const missingIn = (coverage: typeof some, cell: string) =>
