@@ -8,8 +8,11 @@ export const PlannerSettings = z.strictObject({
   trainedErrorLimit: z.number().positive().default(0.35),
   /** Windows before an error tells anything. */
   errorWindows: z.number().int().min(1).default(8),
-  /** A service with less than this share of the time its flows spend in services is planned around. */
-  measurableShare: z.number().min(0).max(1).default(0.05),
+  /**
+   * Share of the time that flows spend in services which profiles have to tell: the services that take most of it are
+   * needed, those that make up the rest are planned around.
+   */
+  measurableShare: z.number().gt(0).max(1).default(0.95),
   /** Share of the objective that a missed one is cured down to. */
   aimRatio: z.number().gt(0).max(1).default(0.85),
   /** Steps are taken back while the predicted tail stays under this share of the objective. */

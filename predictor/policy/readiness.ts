@@ -57,7 +57,7 @@ export function readiness(
   }
   const usable = usableProfiles(context, evidence);
   const shares = timeShares(observations, verdict);
-  const measurable = [...shares].filter(([, share]) => share >= settings.planner.measurableShare);
+  const measurable = largest(shares, settings.planner.measurableShare);
   if (measurable.length === 0)
     return none("no service of the flows has both time spent in it and a workload");
   const missing = measurable.filter(([service]) => usable.profiles.get(service) === undefined);
@@ -136,6 +136,17 @@ function usableOf(
     hash: contentHash({ state, factors }),
     ...peak,
   };
+}
+
+/** The largest shares that together make up `share` of all, largest first. */
+function largest(shares: ReadonlyMap<string, number>, share: number): [string, number][] {
+  const sorted = [...shares].filter(([, each]) => each > 0).sort((a, b) => b[1] - a[1]);
+  let sum = 0;
+  const enough = sorted.findIndex(([, each]) => {
+    sum += each;
+    return sum >= share;
+  });
+  return sorted.slice(0, enough < 0 ? sorted.length : enough + 1);
 }
 
 /** Share of the own time of all services on the flows, for the services that have a workload. */
