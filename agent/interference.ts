@@ -28,8 +28,8 @@ export interface NodeUse {
   readonly bandwidthPeakBytesPerSecond: number | undefined;
   /** Interfaces that carry traffic to other machines. */
   readonly networkInterfaces: number | undefined;
-  readonly receivedBytesPerSecond: number | undefined;
-  readonly sentBytesPerSecond: number | undefined;
+  /** The busier direction of the link that is used most, and its speed. */
+  readonly linkUsedBytesPerSecond: number | undefined;
   readonly linkBytesPerSecond: number | undefined;
   /** Packets dropped over packets seen. */
   readonly dropRatio: number | undefined;
@@ -132,16 +132,16 @@ export function memoryBandwidthInterference(node: NodeUse, own: OwnUse): Interfe
 }
 
 /**
- * network: others' traffic in the busier direction (/proc/net/dev less the container's) over the link speed, packets
- * dropped, and TCP segments sent again, each loss p as p / (p + 1 %). Without a link speed only the losses tell.
+ * network: others' traffic in the busier direction of the link that is used most (/proc/net/dev less the container's) over
+ * its speed, packets dropped, and TCP segments sent again, each loss p as p / (p + 1 %). Without a link speed only the
+ * losses tell.
  */
 export function networkInterference(node: NodeUse, own: OwnUse): InterferenceComponent {
-  const received = others(node.receivedBytesPerSecond, own.receivedBytesPerSecond);
-  const sent = others(node.sentBytesPerSecond, own.sentBytesPerSecond);
-  const speed = node.linkBytesPerSecond;
+  const { linkUsedBytesPerSecond, linkBytesPerSecond } = node;
+  const ownBytes = Math.max(own.receivedBytesPerSecond ?? 0, own.sentBytesPerSecond ?? 0);
   const share =
-    speed !== undefined && speed > 0 && received !== undefined && sent !== undefined
-      ? Math.max(received, sent) / speed
+    linkUsedBytesPerSecond !== undefined && linkBytesPerSecond !== undefined && linkBytesPerSecond > 0
+      ? Math.max(0, linkUsedBytesPerSecond - ownBytes) / linkBytesPerSecond
       : undefined;
   const segments = node.sentSegmentsPerSecond ?? 0;
   const trust = segments / (segments + FEW_SEGMENTS_PER_SECOND);
@@ -173,10 +173,6 @@ function blend(parts: readonly (number | undefined)[]): number {
 
 function saturating(value: number | undefined, half: number, blame: number): number | undefined {
   return value === undefined ? undefined : (value / (value + half)) * blame;
-}
-
-function others(all: number | undefined, own: number | undefined): number | undefined {
-  return all === undefined ? undefined : Math.max(0, all - (own ?? 0));
 }
 
 function part(of: number, whole: number): number {

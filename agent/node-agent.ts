@@ -76,6 +76,7 @@ export class NodeAgent implements Exposed, Cycle {
   readonly #startedCpu = process.cpuUsage();
   /** Last known: a snapshot must not lose its capacity when a file fails for a while. */
   readonly #capacity: { cpuCores?: number | undefined; memoryBytes?: number | undefined } = {};
+  #polling: Promise<void> | undefined;
   #isClosed = false;
   #cycle = 0;
 
@@ -163,8 +164,15 @@ export class NodeAgent implements Exposed, Cycle {
     this.#discovery?.scan();
   }
 
-  /** Looks whether names changed; never throws. */
+  /** Looks whether names changed; one look at a time, and never throws. */
   async pollNames(): Promise<void> {
+    this.#polling ??= this.#pollNames().finally(() => {
+      this.#polling = undefined;
+    });
+    await this.#polling;
+  }
+
+  async #pollNames(): Promise<void> {
     const names = await this.#names.poll();
     if (names !== undefined && !this.#isClosed) this.#registry.rename(names);
   }

@@ -21,9 +21,11 @@ export const NODE_SIGNALS = [
   "memory.refaultsPerSecond",
   "memory.totalBytes",
   "memory.usedRatio",
+  /** Of the link used most of those whose speed is known: its busier direction, and its speed. */
+  "network.busiestLinkBytesPerSecond",
+  "network.busiestLinkSpeedBytesPerSecond",
   "network.dropRatio",
   "network.interfaces",
-  "network.linkBytesPerSecond",
   "network.listenOverflowsPerSecond",
   "network.receivedBytesPerSecond",
   "network.retransmitRatio",

@@ -120,34 +120,59 @@ function write(table: Table, each: NetDev, speed: number | undefined): void {
     ]);
 }
 
-/** Sums over the counted interfaces; a link speed only when every one of them is known. */
+/** What one interface did since the last sample; undefined where two reads did not tell yet. */
+function ratesOf(link: Link, each: NetDev, seconds: number) {
+  return {
+    speed: link.bytesPerSecond,
+    received: link.received.next(each.receivedBytes, seconds),
+    sent: link.sent.next(each.sentBytes, seconds),
+    packets: link.packets.next(each.receivedPackets + each.sentPackets, seconds),
+    drops: link.drops.next(each.receiveDrops + each.sendDrops, seconds),
+  };
+}
+type LinkRates = ReturnType<typeof ratesOf>;
+
+/** Sums over the counted interfaces, and of those whose speed is known the one that is used most. */
 function publish(
   links: ReadonlyMap<string, Link>,
   counted: readonly NetDev[],
   time: SampleTime,
   signals: Signals,
 ): void {
-  const sums = { received: 0, sent: 0, packets: 0, drops: 0 };
-  let speed: number | undefined = 0;
-  let complete = counted.length > 0;
-  for (const each of counted) {
+  const rates = counted.flatMap((each) => {
     const link = links.get(each.device);
-    const received = link?.received.next(each.receivedBytes, time.seconds);
-    const sent = link?.sent.next(each.sentBytes, time.seconds);
-    const packets = link?.packets.next(each.receivedPackets + each.sentPackets, time.seconds);
-    const drops = link?.drops.next(each.receiveDrops + each.sendDrops, time.seconds);
-    complete &&= received !== undefined && sent !== undefined;
-    sums.received += received ?? 0;
-    sums.sent += sent ?? 0;
-    sums.packets += packets ?? 0;
-    sums.drops += drops ?? 0;
-    speed =
-      link?.bytesPerSecond === undefined || speed === undefined ? undefined : speed + link.bytesPerSecond;
-  }
+    return link === undefined ? [] : [ratesOf(link, each, time.seconds)];
+  });
+  const complete =
+    rates.length > 0 && rates.every(({ received, sent }) => received !== undefined && sent !== undefined);
+  const sum = (of: (rate: LinkRates) => number | undefined): number | undefined =>
+    complete ? rates.reduce((all, rate) => all + (of(rate) ?? 0), 0) : undefined;
+  const drops = sum((rate) => rate.drops);
+  const packets = sum((rate) => rate.packets);
   signals.set("network.interfaces", counted.length, time);
-  signals.set("network.receivedBytesPerSecond", complete ? sums.received : undefined, time);
-  signals.set("network.sentBytesPerSecond", complete ? sums.sent : undefined, time);
-  signals.set("network.linkBytesPerSecond", speed === 0 ? undefined : speed, time);
-  const all = sums.packets + sums.drops;
-  signals.set("network.dropRatio", complete ? (ratio(sums.drops, all) ?? 0) : undefined, time);
+  signals.set(
+    "network.receivedBytesPerSecond",
+    sum(({ received }) => received),
+    time,
+  );
+  signals.set(
+    "network.sentBytesPerSecond",
+    sum(({ sent }) => sent),
+    time,
+  );
+  const none = drops === undefined || packets === undefined ? undefined : 0;
+  signals.set("network.dropRatio", ratio(drops, (packets ?? 0) + (drops ?? 0)) ?? none, time);
+  const busiest = busiestOf(rates);
+  signals.set("network.busiestLinkBytesPerSecond", busiest?.bytes, time);
+  signals.set("network.busiestLinkSpeedBytesPerSecond", busiest?.speed, time);
+}
+
+function busiestOf(rates: readonly LinkRates[]): { bytes: number; speed: number } | undefined {
+  let busiest: { bytes: number; speed: number } | undefined;
+  for (const { speed, received, sent } of rates) {
+    if (speed === undefined || received === undefined || sent === undefined) continue;
+    const bytes = Math.max(received, sent);
+    if (busiest === undefined || bytes / speed > busiest.bytes / busiest.speed) busiest = { bytes, speed };
+  }
+  return busiest;
 }

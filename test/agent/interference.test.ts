@@ -19,8 +19,7 @@ const IDLE: NodeUse = {
   bandwidthBytesPerSecond: 0.2e9,
   bandwidthPeakBytesPerSecond: 20e9,
   networkInterfaces: 1,
-  receivedBytesPerSecond: 1e5,
-  sentBytesPerSecond: 1e5,
+  linkUsedBytesPerSecond: 1e5,
   linkBytesPerSecond: 1.25e9,
   dropRatio: 0,
   retransmitRatio: 0,
@@ -43,7 +42,7 @@ describe("situations", () => {
     ["memory hog", "memoryCapacity", { memoryAvailableBytes: 2 * GIB, memoryWaitRatio: 0.3 }],
     ["thrashing page cache", "memoryCapacity", { refaultsPerSecond: 40_000 }],
     ["bandwidth hog", "memoryBandwidth", { bandwidthBytesPerSecond: 18e9 }],
-    ["network hog", "network", { receivedBytesPerSecond: 1.1e9 }],
+    ["network hog", "network", { linkUsedBytesPerSecond: 1.1e9 }],
     ["lossy network", "network", { retransmitRatio: 0.05, sentSegmentsPerSecond: 5_000 }],
     ["full receive queues", "network", { dropRatio: 0.05 }],
   ] as const)("%s: %s rises, the others stay low", (_situation, raised, change) => {
@@ -53,7 +52,7 @@ describe("situations", () => {
   });
 
   test("a container that uses everything itself is not disturbed by anyone", () => {
-    const node = { ...IDLE, cpuBusyCores: 3, cpuWaitRatio: 0.5, receivedBytesPerSecond: 1e9 };
+    const node = { ...IDLE, cpuBusyCores: 3, cpuWaitRatio: 0.5, linkUsedBytesPerSecond: 1e9 };
     const own = { cpuCores: 3, cpuWaitRatio: 0.5, receivedBytesPerSecond: 1e9, sentBytesPerSecond: 0 };
     expect(values(node, own)["cpu"]).toBe(0);
     expect(values(node, own)["network"]).toBeLessThan(0.001);
@@ -100,8 +99,8 @@ describe("worked cases", () => {
     expect(values(node, { bandwidthBytesPerSecond: 5e9 })["memoryBandwidth"]).toBe(0.5);
   });
 
-  test("network: the busier direction over the link", () => {
-    const node = { ...IDLE, receivedBytesPerSecond: 0.25e9, sentBytesPerSecond: 0.5e9 };
+  test("network: the busiest link over its speed", () => {
+    const node = { ...IDLE, linkUsedBytesPerSecond: 0.5e9 };
     expect(values(node)["network"]).toBeCloseTo(0.4, 10);
   });
 });
@@ -152,8 +151,7 @@ const anyNode: fc.Arbitrary<NodeUse> = fc.record({
   bandwidthBytesPerSecond: maybe(bytes),
   bandwidthPeakBytesPerSecond: maybe(bytes),
   networkInterfaces: maybe(fc.nat(8)),
-  receivedBytesPerSecond: maybe(bytes),
-  sentBytesPerSecond: maybe(bytes),
+  linkUsedBytesPerSecond: maybe(bytes),
   linkBytesPerSecond: maybe(bytes),
   dropRatio: maybe(share),
   retransmitRatio: maybe(share),

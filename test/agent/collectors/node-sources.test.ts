@@ -87,6 +87,20 @@ describe("network", () => {
     expect(on.snapshot().interference.network.value).toBeCloseTo(0.5, 6);
   });
 
+  test("a link whose speed nobody knows does not hide one whose speed is known", () => {
+    tree.plant({ "sys/class/net/eth0/speed": "-1\n" });
+    using on = new AgentOn(tree, { linkBytesPerSecond: { cni0: 1e9 } });
+    const devices = (cni: number) =>
+      netDev({
+        cni0: { receivedBytes: cni, sentBytes: 0 },
+        eth0: { receivedBytes: 1e9 + cni, sentBytes: 0 },
+      });
+    on.cycle(1, { "proc/1/net/dev": devices(0) });
+    on.cycle(1, { "proc/1/net/dev": devices(0.6e9) });
+    expect(on.snapshot().interference.network).toMatchObject({ source: "others-share+loss" });
+    expect(on.snapshot().interference.network.value).toBeCloseTo(0.6, 9);
+  });
+
   test("an interface that goes leaves no series", () => {
     using on = new AgentOn(tree);
     on.cycle();
