@@ -45,10 +45,10 @@ export interface ContainerSize {
 }
 
 export interface ServiceLimits {
-  readonly leastReplicas?: number;
   readonly mostReplicas?: number;
-  /** CPU of all containers together that must be left, cores. */
+  /** CPU of all containers together that must be left, and that a plan may come to, cores. */
   readonly leastCpuCores?: number;
+  readonly mostCpuCores?: number;
   /** CPU that each container must keep, cores. */
   readonly leastContainerCores?: number;
   readonly mostContainerCores?: number;
@@ -236,6 +236,7 @@ function planService(
     size,
     ...boundsOf(window, spec, size, { known, settings }),
     ...(leastCpuCores > 0 && { leastCpuCores }),
+    ...(known?.limits?.mostCpuCores !== undefined && { mostCpuCores: known.limits.mostCpuCores }),
     stepCpuCores: spec.cpu.stepCores,
     stepMemoryBytes: spec.memory.stepBytes,
     quantum: { cpuCores: spec.cpu.stepCores, memoryBytes: spec.memory.stepBytes },
@@ -288,7 +289,7 @@ function boundsOf(
   const hasMemory = resizable.memory && size.memoryBytes > 0;
   return {
     floor: {
-      replicas: Math.max(1, spec.minReplicas, limits?.leastReplicas ?? 1),
+      replicas: Math.max(1, spec.minReplicas),
       cpuCores: resizable.cpu ? Math.min(size.cpuCores, leastCores) : size.cpuCores,
       memoryBytes: hasMemory
         ? Math.min(size.memoryBytes, leastMemoryBytes(window, spec, settings, limits))

@@ -27,6 +27,8 @@ export interface PlanService {
   readonly ceiling: Size;
   /** Least CPU of all containers together, cores: what the service needs right now however it is cut up. */
   readonly leastCpuCores?: number;
+  /** Most CPU of all containers together that one plan may come to, cores. */
+  readonly mostCpuCores?: number;
   /** One step, of all containers of the service together for CPU and memory. */
   readonly stepCpuCores: number;
   readonly stepMemoryBytes: number;
@@ -83,14 +85,20 @@ export function stepped(
   if (resource === "replicas") {
     const replicas = size.replicas + (direction === "up" ? 1 : -1);
     if (replicas < Math.max(1, floor.replicas) || replicas > ceiling.replicas) return undefined;
-    return suffices(service, { ...size, replicas }, direction) ?? merged(service, { ...size, replicas });
+    const next = { ...size, replicas };
+    return isAllowed(service, next, direction)
+      ? next
+      : direction === "down"
+        ? merged(service, next)
+        : undefined;
   }
   const key = resource === "cpu" ? "cpuCores" : "memoryBytes";
   const value = size[key];
   const further = beyond(service, size, key, direction);
   const next = direction === "up" ? Math.min(further, ceiling[key]) : Math.max(further, floor[key]);
   const moves = direction === "up" ? next > value * (1 + BOUND_SLACK) : next < value * (1 - BOUND_SLACK);
-  return moves ? suffices(service, { ...size, [key]: next }, direction) : undefined;
+  const to = { ...size, [key]: next };
+  return moves && (resource === "memory" || isAllowed(service, to, direction)) ? to : undefined;
 }
 
 /** One replica fewer, whose work the others take over: they grow to what the service needs. Only up to the ceiling. */
@@ -124,7 +132,14 @@ export function roundedUp(value: number, quantum: number): number {
   return Math.ceil(value / quantum - BOUND_SLACK) * quantum;
 }
 
-function suffices(service: PlanService, size: Size, direction: Direction): Size | undefined {
-  const enough = size.replicas * size.cpuCores >= (service.leastCpuCores ?? 0) * (1 - BOUND_SLACK);
-  return direction === "up" || enough ? size : undefined;
+/** Whether the CPU of all containers together stays within what one plan may leave and come to. */
+function isAllowed(
+  { leastCpuCores = 0, mostCpuCores = Number.POSITIVE_INFINITY }: PlanService,
+  { cpuCores, replicas }: Size,
+  direction: Direction,
+): boolean {
+  const total = replicas * cpuCores;
+  return direction === "up"
+    ? total <= mostCpuCores * (1 + BOUND_SLACK)
+    : total >= leastCpuCores * (1 - BOUND_SLACK);
 }

@@ -18,7 +18,7 @@ export const PlannerSettings = z.strictObject({
   /** Steps are taken back while the predicted tail stays under this share of the objective. */
   slackRatio: z.number().gt(0).max(1).default(0.75),
   /** Steps that one plan takes back of a service whose profile is certain; fewer as its interval is wider. */
-  stepsBack: z.number().int().min(1).default(12),
+  stepsBack: z.number().int().min(1).default(40),
   /** Share of a service's CPU that one plan takes back at most; one replica may always go. */
   shrinkShare: z.number().gt(0).lt(1).default(0.4),
   /** Share of the CPU left that the highest demand of the last windows may use after a step is taken back. */

@@ -156,6 +156,7 @@ function limitsOf(
   return {
     mostReplicas: Math.max(baseReplicas + 1, Math.floor(settings.needGrowthLimit * baseReplicas)),
     mostContainerCores: settings.needGrowthLimit * cores,
+    ...(running > 0 && { mostCpuCores: settings.needGrowthLimit * running }),
     leastCpuCores: running - Math.max(planner.shrinkShare * running, oneReplica),
     leastContainerCores: withinPeriod,
     ...(usable?.memoryPeakBytes !== undefined && { memoryPeakBytes: usable.memoryPeakBytes }),
