@@ -52,7 +52,7 @@ export function configure(command: Command): void {
       duration,
     )
     .addOption(
-      new Option("--policy <policy>", "auto takes the best policy that the data allows")
+      new Option("--policy <policy>", "auto climbs as the data allows, plan plans as soon as it can")
         .choices(POLICY_CHOICES)
         .default("auto"),
     )
