@@ -87,13 +87,17 @@ export function nodeUse(parts: ReadonlyMap<string, Float64Array>, index: number)
     bandwidthBytesPerSecond: undefined,
     bandwidthPeakBytesPerSecond: undefined,
     networkInterfaces: at("networkInterfaces"),
-    receivedBytesPerSecond: at("receivedBytesPerSecond"),
-    sentBytesPerSecond: at("sentBytesPerSecond"),
+    // All links of the node count as one: which of them a pod's traffic takes is not in these series.
+    linkUsedBytesPerSecond: larger(at("receivedBytesPerSecond"), at("sentBytesPerSecond")),
     linkBytesPerSecond: at("linkBytesPerSecond"),
     dropRatio: ratio(at("drops"), at("packets")),
     retransmitRatio: ratio(at("retransmits"), at("segments")),
     sentSegmentsPerSecond: at("segments"),
   };
+}
+
+function larger(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined || b === undefined ? (a ?? b) : Math.max(a, b);
 }
 
 function ratio(part: number | undefined, whole: number | undefined): number | undefined {
