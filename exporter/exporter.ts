@@ -9,6 +9,8 @@ import { seededRng } from "@tradewind/core/rng.ts";
 import type { Running } from "@tradewind/core/running.ts";
 import { recommendationList } from "./api/list.ts";
 import { serveApi } from "./api/server.ts";
+import { startCluster } from "./cluster/cluster.ts";
+import type { ClusterEdges } from "./cluster/cluster.ts";
 import { ReloadingCredentials } from "./keda/credentials.ts";
 import { serveScaler } from "./keda/server.ts";
 import { ActivityStreams } from "./keda/streams.ts";
@@ -33,6 +35,7 @@ const LOOPBACK = /^(127\.|localhost$|::1$)/;
 export interface ExporterEdges {
   readonly clock?: Clock;
   readonly lookup?: Lookup;
+  readonly cluster?: Pick<ClusterEdges, "connection" | "election" | "watchTimings">;
   readonly log?: Logger;
 }
 
@@ -114,6 +117,16 @@ export async function startExporter(input: ExporterInput, edges: ExporterEdges =
     }
     plans.start();
     undo.defer(() => plans.stop());
+    const cluster = await startCluster(options.cluster, {
+      clock,
+      log,
+      rng: seededRng(randomInt(2 ** 31)),
+      registry: metrics.registry,
+      list,
+      header: () => plans.status.plan,
+      ...edges.cluster,
+    });
+    undo.defer(() => cluster?.stop());
     undo.defer(() => api.drain());
     log.info({ restored, http: api.address, grpc: scaler.address }, "exporter started");
 

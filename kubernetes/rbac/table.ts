@@ -130,6 +130,13 @@ export const PERMISSIONS: readonly Permission[] = [
     verbs: ["patch"],
     why: "the recommendation that VPA's updater and admission controller act on",
   }),
+  read(
+    "scaler",
+    "inPlaceResize",
+    "watched",
+    RESOURCES.verticalPodAutoscalers,
+    "which pods a VPA takes care of already; those are left alone",
+  ),
   permission("scaler", "inPlaceResize", "watched", RESOURCES.pods, {
     subresource: "resize",
     verbs: ["patch"],

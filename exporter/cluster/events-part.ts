@@ -1,0 +1,44 @@
+import type { ServedRecommendation } from "@tradewind/core/contract/recommendation.ts";
+import type { EventRecorder, Regarding } from "@tradewind/kubernetes/write/events.ts";
+import type { Scalable } from "@tradewind/kubernetes/objects/scalable.ts";
+import { changesBetween } from "./changes.ts";
+import type { LeaderPart, Scene } from "./part.ts";
+
+/** Tells of changes on the workloads themselves, where `kubectl describe` shows them. */
+export class EventsPart implements LeaderPart {
+  readonly name = "events";
+  private readonly recorder: EventRecorder;
+  private seen = new Map<string, ServedRecommendation>();
+
+  constructor(recorder: EventRecorder) {
+    this.recorder = recorder;
+  }
+
+  async reconcile({ list, service: find }: Scene, signal: AbortSignal): Promise<void> {
+    const seen = new Map<string, ServedRecommendation>();
+    for (const served of list.recommendations) {
+      const { namespace, service } = served;
+      const key = `${namespace}\n${service}`;
+      const workload = find(namespace, service)?.workload;
+      const before = this.seen.get(key);
+      // Where there is no workload (yet) the change is told once there is one.
+      if (workload === undefined) {
+        if (before !== undefined) seen.set(key, before);
+        continue;
+      }
+      seen.set(key, served);
+      for (const change of changesBetween(before, served)) {
+        await this.recorder.record({ ...change, regarding: regardingWorkload(workload) }, signal);
+      }
+    }
+    this.seen = seen;
+  }
+}
+
+export const regardingWorkload = ({ kind, name, namespace, uid }: Scalable): Regarding => ({
+  apiVersion: "apps/v1",
+  kind,
+  namespace,
+  name,
+  uid,
+});

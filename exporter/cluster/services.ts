@@ -1,0 +1,54 @@
+import type { Autoscaler } from "@tradewind/kubernetes/objects/autoscaler.ts";
+import type { Pod } from "@tradewind/kubernetes/objects/pod.ts";
+import type { Scalable } from "@tradewind/kubernetes/objects/scalable.ts";
+import { podsByWorkload } from "@tradewind/kubernetes/workloads/ownership.ts";
+import { serviceNames } from "@tradewind/kubernetes/workloads/service-name.ts";
+import type { ApplicationObject, NamespaceView } from "./namespaces.ts";
+
+/** A workload with its pods, under the name it has in traces. */
+export interface ServiceWorkload {
+  readonly service: string;
+  readonly workload: Scalable;
+  readonly pods: readonly Pod[];
+  /** Resources whose request is the scale point of an HPA. */
+  readonly scalePoints: readonly ("cpu" | "memory")[];
+}
+
+/** The workloads of a namespace by their service's name; the first of several counts, by name. */
+export function servicesOf(view: NamespaceView): ReadonlyMap<string, ServiceWorkload> {
+  const { horizontalPodAutoscalers, pods, replicaSets, scalables } = view.workloads.objects();
+  const applications = [...(view.applications?.items.values() ?? [])];
+  const names = serviceNames(scalables, ({ kind, name }) => configured(applications, kind, name));
+  const podsOf = podsByWorkload(pods, replicaSets, scalables);
+  const byService = new Map<string, ServiceWorkload>();
+  for (const workload of [...scalables].sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    const service = names.get(workload.uid)?.service ?? workload.name;
+    if (byService.has(service)) continue;
+    byService.set(service, {
+      service,
+      workload,
+      pods: podsOf.get(workload.uid) ?? [],
+      scalePoints: scalePointsOf(workload, horizontalPodAutoscalers),
+    });
+  }
+  return byService;
+}
+
+function configured(
+  applications: readonly ApplicationObject[],
+  kind: string,
+  name: string,
+): string | undefined {
+  for (const { spec } of applications) {
+    const found = spec.services?.find(({ workload }) => workload?.kind === kind && workload.name === name);
+    if (found !== undefined) return found.name;
+  }
+  return undefined;
+}
+
+function scalePointsOf({ kind, name }: Scalable, autoscalers: readonly Autoscaler[]): ("cpu" | "memory")[] {
+  const points = autoscalers
+    .filter(({ target }) => target.kind === kind && target.name === name)
+    .flatMap(({ utilisationOf }) => utilisationOf);
+  return [...new Set(points)];
+}

@@ -1,0 +1,215 @@
+import { describeError } from "@tradewind/core/errors.ts";
+import type { Logger } from "@tradewind/core/log.ts";
+import { ApiError } from "@tradewind/kubernetes/client/api-error.ts";
+import type { ApiClient } from "@tradewind/kubernetes/client/client.ts";
+import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
+import { ANNOTATIONS } from "@tradewind/kubernetes/objects/metadata.ts";
+import { formatCores, formatMemory } from "@tradewind/kubernetes/objects/quantity.ts";
+import type { Pod } from "@tradewind/kubernetes/objects/pod.ts";
+import type { EventRecorder } from "@tradewind/kubernetes/write/events.ts";
+import { regardingWorkload } from "../cluster/events-part.ts";
+import type { LeaderPart, Scene } from "../cluster/part.ts";
+import type { ServiceWorkload } from "../cluster/services.ts";
+import { mainContainer } from "../sizing/main-container.ts";
+import { doubtOf } from "../sizing/settled-sizes.ts";
+import type { SettledSizes } from "../sizing/settled-sizes.ts";
+import type { ContainerSize } from "../sizing/size-history.ts";
+import { judge } from "./judge.ts";
+import type { Judgement, ResizeMemory } from "./judge.ts";
+
+export const RESIZE_RESULTS = ["asked", "done", "taken-back", "refused"] as const;
+export type ResizeResult = (typeof RESIZE_RESULTS)[number];
+
+export interface ResizePartOptions {
+  readonly client: ApiClient;
+  readonly sizes: SettledSizes;
+  readonly recorder: EventRecorder;
+  readonly log: Logger;
+  readonly onResult: (result: ResizeResult) => void;
+}
+
+/** At most this share of a workload's pods is on the way to another size at once. */
+const AT_ONCE = 0.25;
+/** A cluster that does not know the resize subresource is asked again after this time. */
+const UNSUPPORTED_MS = 600_000;
+
+/**
+ * Resizes running pods in place, requests first, a quarter of a workload at once. What a node cannot give is taken back, and
+ * the pod left alone for an hour: replicas carry the load meanwhile, and nothing is ever evicted.
+ */
+export class ResizePart implements LeaderPart {
+  readonly name = "in-place-resize";
+  private readonly options: ResizePartOptions;
+  /** By the pod's uid. */
+  private readonly memories = new Map<string, ResizeMemory>();
+  private unsupportedUntilMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: ResizePartOptions) {
+    this.options = options;
+  }
+
+  async reconcile(scene: Scene, signal: AbortSignal): Promise<void> {
+    if (scene.header?.mode !== "act" || scene.monotonicMs < this.unsupportedUntilMs) return;
+    const alive = new Set<string>();
+    for (const served of scene.list.recommendations) {
+      const known = scene.service(served.namespace, served.service);
+      if (known === undefined) continue;
+      for (const { uid } of known.pods) alive.add(uid);
+      if (doubtOf(served) !== undefined || isTakenCareOf(known, scene)) continue;
+      const running = known.pods.flatMap((pod) => mainContainer(pod, known.workload.name)?.requests ?? []);
+      const settled = this.options.sizes.settled(served, running, scene.monotonicMs);
+      await this.resizeWorkload(known, settled, scene, signal);
+      if (signal.aborted) return;
+    }
+    for (const uid of this.memories.keys()) if (!alive.has(uid)) this.memories.delete(uid);
+  }
+
+  private async resizeWorkload(
+    { pods, scalePoints, workload }: ServiceWorkload,
+    settled: ContainerSize,
+    scene: Scene,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const judged = pods.map((pod) => ({
+      pod,
+      judgement: judge({
+        pod,
+        workload: workload.name,
+        settled,
+        scalePoints,
+        memory: this.memories.get(pod.uid),
+        nowMs: scene.nowMs,
+      }),
+    }));
+    let room = Math.max(1, Math.floor(pods.length * AT_ONCE));
+    room -= judged.filter(({ judgement }) => judgement.kind === "wait").length;
+    for (const { judgement, pod } of judged) {
+      if (signal.aborted) return;
+      if (judgement.kind === "fits" && judgement.done) await this.done(pod, workload, signal);
+      if (judgement.kind === "take-back")
+        await this.takeBack(pod, judgement, { scene, settled, signal, workload });
+      if (judgement.kind !== "resize" || room <= 0) continue;
+      room -= 1;
+      const before = mainContainer(pod, workload.name)?.requests ?? {};
+      const asked = await this.patch(pod, judgement.container, judgement.size, judgement.limitsToo, signal);
+      if (asked === "ok") {
+        this.memories.set(pod.uid, { before, wished: judgement.size });
+        this.options.onResult("asked");
+      } else if (asked === "refused") {
+        this.memories.set(pod.uid, { before, wished: judgement.size, blockedAtMs: scene.nowMs });
+        this.options.onResult("refused");
+      } else {
+        if (asked === "unsupported") this.unsupportedUntilMs = scene.monotonicMs + UNSUPPORTED_MS;
+        return;
+      }
+    }
+  }
+
+  private async done(pod: Pod, workload: ServiceWorkload["workload"], signal: AbortSignal): Promise<void> {
+    const memory = this.memories.get(pod.uid);
+    // A blocked pod that fits was never resized.
+    if (memory === undefined || memory.blockedAtMs !== undefined) return;
+    this.memories.delete(pod.uid);
+    this.options.onResult("done");
+    const note = `pod ${pod.name} was resized to ${words(memory.wished)} in place`;
+    await this.tell(workload, "Normal", "PodResized", note, signal);
+  }
+
+  private async takeBack(
+    pod: Pod,
+    judgement: Extract<Judgement, { kind: "take-back" }>,
+    { scene, settled, signal, workload }: Round,
+  ): Promise<void> {
+    const memory = this.memories.get(pod.uid);
+    const isEmpty = Object.keys(judgement.size).length === 0;
+    const limitsToo = pod.qosClass === "Guaranteed";
+    const { container, size } = judgement;
+    if (!isEmpty && (await this.patch(pod, container, size, limitsToo, signal)) === "failed") return;
+    this.memories.set(pod.uid, { before: memory?.before ?? {}, wished: settled, blockedAtMs: scene.nowMs });
+    this.options.onResult("taken-back");
+    const note = `pod ${pod.name} could not be resized to ${words(settled)} and keeps its size: ${judgement.reason}`;
+    await this.tell(workload, "Warning", "PodResizeTakenBack", note, signal);
+  }
+
+  /** @returns `refused` when it is this pod that cannot be resized, `failed` when nothing can be said */
+  private async patch(
+    { name, namespace }: Pod,
+    container: string,
+    size: ContainerSize,
+    limitsToo: boolean,
+    signal: AbortSignal,
+  ): Promise<"ok" | "refused" | "unsupported" | "failed"> {
+    const { client, log } = this.options;
+    const requests = quantities(size);
+    const resources = { requests, ...(limitsToo && { limits: requests }) };
+    try {
+      await client.patch(
+        { resource: RESOURCES.pods, namespace, name, subresource: "resize" },
+        "strategic",
+        { spec: { containers: [{ name: container, resources }] } },
+        signal,
+      );
+      return "ok";
+    } catch (error) {
+      if (signal.aborted) return "failed";
+      const problem = describeError(error);
+      if (error instanceof ApiError && (error.status === 422 || error.status === 400)) {
+        log.warn({ pod: name, namespace, problem }, "a pod cannot be resized in place");
+        return "refused";
+      }
+      if (error instanceof ApiError && isUnsupported(error)) {
+        log.warn({ problem }, "this cluster does not resize pods in place (Kubernetes 1.33 or newer does)");
+        return "unsupported";
+      }
+      if (!(error instanceof ApiError && (error.isMissing || error.isConflict))) {
+        log.warn({ pod: name, namespace, problem }, "a pod was not resized");
+      }
+      return "failed";
+    }
+  }
+
+  private async tell(
+    workload: ServiceWorkload["workload"],
+    type: "Normal" | "Warning",
+    reason: string,
+    note: string,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const regarding = regardingWorkload(workload);
+    await this.options.recorder.record({ regarding, type, reason, action: "Resize", note }, signal);
+  }
+}
+
+interface Round {
+  readonly scene: Scene;
+  readonly settled: ContainerSize;
+  readonly signal: AbortSignal;
+  readonly workload: ServiceWorkload["workload"];
+}
+
+/** Another one resizes these pods, or a person said no. */
+function isTakenCareOf({ workload }: ServiceWorkload, { view }: Scene): boolean {
+  if (workload.annotations[ANNOTATIONS.resize] === "off") return true;
+  const vpas = view(workload.namespace)?.vpas;
+  // While it is not known what VPAs there are, there may be one for it.
+  if (vpas === undefined || !vpas.state.synced) return true;
+  return [...vpas.items.values()].some(
+    ({ target, updateMode }) =>
+      target?.kind === workload.kind && target.name === workload.name && updateMode !== "Off",
+  );
+}
+
+/** 404 with a reason of its own is a missing pod; the bare page means that the path is not known. */
+const isUnsupported = ({ isMissing, reason }: ApiError): boolean => isMissing && reason !== "NotFound";
+
+function quantities({ cpuCores, memoryBytes }: ContainerSize): Record<string, string> {
+  return {
+    ...(cpuCores !== undefined && { cpu: formatCores(cpuCores) }),
+    ...(memoryBytes !== undefined && { memory: formatMemory(memoryBytes) }),
+  };
+}
+
+const words = (size: ContainerSize): string =>
+  Object.entries(quantities(size))
+    .map(([name, text]) => `${text} ${name === "cpu" ? "CPU" : name}`)
+    .join(" and ");

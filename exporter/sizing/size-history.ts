@@ -1,0 +1,66 @@
+/** Resources of a container that Tradewind sizes. */
+export const SIZED = ["cpuCores", "memoryBytes"] as const;
+export type Sized = (typeof SIZED)[number];
+
+/** What a container is given, or should be. */
+export type ContainerSize = Readonly<Partial<Record<Sized, number>>>;
+
+interface Point {
+  readonly atMs: number;
+  readonly size: ContainerSize;
+}
+
+/** How long the recommendation must have been lower before a container is made smaller, s. */
+export const SHRINK_AFTER_SECONDS: Readonly<Record<Sized, number>> = { cpuCores: 600, memoryBytes: 3_600 };
+
+/** A plan every few seconds adds nothing: one point per quarter of a minute is kept. */
+const MIN_GAP_MS = 15_000;
+
+/**
+ * Remembers the sizes recommended for one service. More is given at once; less only when nothing larger was recommended
+ * for {@link SHRINK_AFTER_SECONDS}, and never before it has watched for that long: what runs may be larger for a reason
+ * that was seen before.
+ */
+export class SizeHistory {
+  private readonly sinceMs: number;
+  private points: Point[] = [];
+
+  /** @param sinceMs monotonic */
+  constructor(sinceMs: number) {
+    this.sinceMs = sinceMs;
+  }
+
+  record(size: ContainerSize, nowMs: number): void {
+    const last = this.points.at(-1);
+    if (last !== undefined && nowMs - last.atMs < MIN_GAP_MS) {
+      this.points[this.points.length - 1] = { atMs: last.atMs, size: larger(last.size, size) };
+    } else this.points.push({ atMs: nowMs, size });
+    const oldestMs = nowMs - Math.max(...Object.values(SHRINK_AFTER_SECONDS)) * 1e3;
+    this.points = this.points.filter(({ atMs }) => atMs >= oldestMs);
+  }
+
+  /**
+   * The size to give now; undefined when none was recommended.
+   * @param running what containers have now, the largest
+   */
+  settled(resource: Sized, running: number | undefined, nowMs: number): number | undefined {
+    const newest = this.points.at(-1)?.size[resource];
+    if (newest === undefined) return undefined;
+    const afterMs = SHRINK_AFTER_SECONDS[resource] * 1e3;
+    const seen = this.points.flatMap(({ atMs, size }) =>
+      atMs >= nowMs - afterMs && size[resource] !== undefined ? [size[resource]] : [],
+    );
+    const highest = Math.max(newest, ...seen);
+    const hasWatched = nowMs - this.sinceMs >= afterMs;
+    return hasWatched || running === undefined ? highest : Math.max(highest, running);
+  }
+}
+
+function larger(a: ContainerSize, b: ContainerSize): ContainerSize {
+  const size: Partial<Record<Sized, number>> = {};
+  for (const resource of SIZED) {
+    const values = [a[resource], b[resource]].filter((value) => value !== undefined);
+    if (values.length > 0) size[resource] = Math.max(...values);
+  }
+  return size;
+}

@@ -1,0 +1,95 @@
+import type { Pod, PodContainer } from "@tradewind/kubernetes/objects/pod.ts";
+import type { ContainerPolicy, VerticalPodAutoscaler } from "@tradewind/kubernetes/objects/vpa.ts";
+import { mainContainer } from "../sizing/main-container.ts";
+import { keepingClass } from "../sizing/quality-of-service.ts";
+import { SIZED } from "../sizing/size-history.ts";
+import type { ContainerSize, Sized } from "../sizing/size-history.ts";
+import { capped, steer } from "./steer.ts";
+import type { Steering } from "./steer.ts";
+
+/** What a VPA calls the resources. */
+const RESOURCE_NAMES: Readonly<Record<Sized, "cpu" | "memory">> = { cpuCores: "cpu", memoryBytes: "memory" };
+
+export interface VpaInputs {
+  readonly vpa: VerticalPodAutoscaler;
+  readonly workload: string;
+  readonly pods: readonly Pod[];
+  /** Recommended sizes, settled; absent resources are left alone. */
+  readonly settled: ContainerSize;
+  /** Recommended sizes as decided, for display. */
+  readonly decided: ContainerSize;
+  /** Resources that an HPA holds against their request. */
+  readonly scalePoints: readonly ("cpu" | "memory")[];
+  /** Whether running pods shall be changed, or only new ones. */
+  readonly act: boolean;
+}
+
+/** What is recommended for one container, by resource. */
+export interface ContainerAdvice {
+  readonly containerName: string;
+  readonly resources: Readonly<Partial<Record<Sized, Steering & { readonly uncapped: number }>>>;
+}
+
+export type VpaAdvice =
+  | { readonly container: ContainerAdvice; readonly withheld?: never }
+  | { readonly withheld: { readonly reason: string; readonly message: string }; readonly container?: never };
+
+/** The recommendation for the workload's main container, or why there is none. Other containers are left alone. */
+export function advise(inputs: VpaInputs): VpaAdvice {
+  const { pods, vpa, workload } = inputs;
+  const pod = pods.find(({ isReady }) => isReady) ?? pods[0];
+  const container = pod && mainContainer(pod, workload);
+  if (pod === undefined || container === undefined) {
+    return withheld("NoPodsMatched", `no pod of ${workload} runs`);
+  }
+  const policy = policyOf(vpa, container.name);
+  if (policy?.mode === "Off") return withheld("ContainerOff", `container ${container.name} has mode Off`);
+  const limitsFollow = (policy?.controlledValues ?? "RequestsAndLimits") === "RequestsAndLimits";
+  // Where nothing is ever applied the class cannot change.
+  const kept =
+    vpa.updateMode === "Off"
+      ? { size: inputs.settled }
+      : keepingClass(pod, container, inputs.settled, limitsFollow);
+  if (kept.size === undefined) return withheld("ClassKept", kept.reason);
+  const resources = adviseResources(inputs, kept.size, container, policy);
+  if (Object.keys(resources).length > 0) return { container: { containerName: container.name, resources } };
+  return inputs.scalePoints.length > 0
+    ? withheld(
+        "ScalePointKept",
+        `an HPA scales on use relative to the request of ${inputs.scalePoints.join(" and ")}`,
+      )
+    : withheld("NoSize", "the plan recommends no size for this service");
+}
+
+function adviseResources(
+  { act, decided, pods, scalePoints, vpa, workload }: VpaInputs,
+  settled: ContainerSize,
+  { name }: PodContainer,
+  policy: ContainerPolicy | undefined,
+): ContainerAdvice["resources"] {
+  const stored = vpa.recommendations.find(({ containerName }) => containerName === name);
+  const controlled = policy?.controlledResources ?? Object.values(RESOURCE_NAMES);
+  const resources: Partial<Record<Sized, Steering & { uncapped: number }>> = {};
+  for (const resource of SIZED) {
+    const called = RESOURCE_NAMES[resource];
+    const wished = settled[resource];
+    if (wished === undefined || !controlled.includes(called) || scalePoints.includes(called)) continue;
+    const running = pods.flatMap((pod) => mainContainer(pod, workload)?.requests[resource] ?? []);
+    const steering = steer(wished, stored?.target[called], running, act);
+    resources[resource] = {
+      ...capped(steering, resource, policy?.minAllowed ?? {}, policy?.maxAllowed ?? {}),
+      uncapped: decided[resource] ?? wished,
+    };
+  }
+  return resources;
+}
+
+/** The policy for a container: its own, else the one for all. */
+function policyOf({ policies }: VerticalPodAutoscaler, container: string): ContainerPolicy | undefined {
+  return (
+    policies.find(({ containerName }) => containerName === container) ??
+    policies.find(({ containerName }) => containerName === "*")
+  );
+}
+
+const withheld = (reason: string, message: string): VpaAdvice => ({ withheld: { reason, message } });

@@ -1,0 +1,374 @@
+import { describe, expect, it } from "vitest";
+import type { Plan, Wish } from "@tradewind/core/contract/plan.ts";
+import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
+import { ApplicationStatus } from "@tradewind/kubernetes/crd/status.ts";
+import { BLOCKS, LEASE_NAME, PERMISSIONS, rulesFor } from "@tradewind/kubernetes/rbac/table.ts";
+import type { Block } from "@tradewind/kubernetes/rbac/table.ts";
+import type { ExporterInput } from "@tradewind/exporter/options.ts";
+import { deployment, podOf, replicaSet } from "../../kubernetes/cluster-objects.ts";
+import { FakeApiServer } from "../../kubernetes/fake-api-server.ts";
+import type { KubeObject } from "../../kubernetes/fake-api-server.ts";
+import { runningExporter } from "../running-exporter.ts";
+import type { TestExporter } from "../running-exporter.ts";
+import { until } from "../until.ts";
+import { planOf, wishOf } from "../wish.ts";
+
+const SIZES = { requests: { cpu: "200m", memory: "128Mi" } };
+const ELECTION = { leaseSeconds: 1, renewDeadlineMs: 400, retryMs: 30 };
+const WATCHES = { backoff: { firstMs: 5, maxMs: 20 }, absentMs: 100 };
+
+type Part = "status" | "events" | "vpa" | "inPlaceResize";
+
+/** A cluster with a Deployment `search` of two pods, and a user with the rights for these parts and no others. */
+async function cluster(parts: readonly Part[]) {
+  const fake = await FakeApiServer.start();
+  const blocks: Block[] = ["workloads", ...(parts.filter((part) => part !== "status") as Block[])];
+  if (parts.includes("status")) blocks.push("application");
+  if (parts.includes("inPlaceResize")) blocks.push("events");
+  fake.addUser("scaler", "scaler-token", [
+    { namespace: "tradewind", rules: rulesFor("scaler", "own", ["leader"]) },
+    { namespace: "shop", rules: rulesFor("scaler", "watched", blocks) },
+  ]);
+  fake.put(RESOURCES.deployments, deployment("search"));
+  fake.put(RESOURCES.replicaSets, replicaSet("search-abc12", "search"));
+  for (const index of [0, 1]) fake.put(RESOURCES.pods, podOf("search", index, SIZES));
+  const exporter = async (
+    plan: Plan,
+    identity = "scaler-0",
+    input: ExporterInput = {},
+  ): Promise<TestExporter> =>
+    runningExporter(
+      plan,
+      {
+        cluster: {
+          ...Object.fromEntries(parts.map((part) => [part, true])),
+          identity,
+          namespace: "tradewind",
+          reconcileMs: 30,
+        },
+        ...input,
+      },
+      { cluster: { connection: fake.connection("scaler-token"), election: ELECTION, watchTimings: WATCHES } },
+    );
+  return { fake, exporter };
+}
+
+const wish = (changes: Partial<Wish> = {}): Wish => wishOf({ confidence: 0.9, ...changes });
+const plan = (wishes: readonly Wish[], changes: Partial<Plan> = {}): Plan =>
+  planOf(wishes, { windowSeconds: 15, mode: "act", complete: true, ...changes });
+
+const application: KubeObject = {
+  metadata: { name: "hotel", namespace: "shop" },
+  spec: { entry: "search", objective: { milliseconds: 200 } },
+};
+const statusOf = (fake: FakeApiServer): ApplicationStatus | undefined =>
+  fake.find(RESOURCES.applications, "shop", "hotel")?.status as ApplicationStatus | undefined;
+
+describe("the leading exporter", () => {
+  it("keeps the status of the Application, by server-side apply, and only when it has something to say", async () => {
+    const { exporter, fake } = await cluster(["status"]);
+    fake.put(RESOURCES.applications, application);
+    const { predictor } = await exporter(plan([wish()]));
+    const first = await until("a status with its workload", () =>
+      statusOf(fake)?.services[0]?.workload === undefined ? undefined : statusOf(fake),
+    );
+    expect(ApplicationStatus.parse(first)).toMatchObject({
+      observedGeneration: 1,
+      replicas: "3 → 5",
+      services: [
+        { name: "search", workload: { kind: "Deployment", name: "search" }, replicas: 5, cpu: "600m" },
+      ],
+    });
+    const writes = () => fake.calls.filter(({ resource }) => resource === "applications/status").length;
+    const before = writes();
+    predictor.serve(plan([wish()], { sequence: 2, measuredLatencySeconds: 0.24 }));
+    await until("the second plan", () => predictor.requests() > 5);
+    expect(writes()).toBe(before);
+    predictor.serve(plan([wish({ allocation: { replicas: 8 } })], { sequence: 3 }));
+    await until("the new number", () => statusOf(fake)?.replicas === "3 → 8");
+    expect(fake.refused).toEqual([]);
+  });
+
+  it("does without the resource where the configuration is a file", async () => {
+    const { exporter, fake } = await cluster(["status"]);
+    const { metrics } = await exporter(plan([wish()]));
+    await until("a leader", async () => (await metrics()).includes("tradewind_leader 1"));
+    await until("watches", () => fake.openWatches >= 6);
+    expect(await metrics()).not.toContain("tradewind_leader_failures_total{");
+    fake.put(RESOURCES.applications, application);
+    await until("a status", () => statusOf(fake) !== undefined);
+  });
+
+  it("tells changes on the workload, once", async () => {
+    const { exporter, fake } = await cluster(["events"]);
+    const { predictor } = await exporter(plan([wish()]));
+    await until("watches", () => fake.openWatches >= 5);
+    await until(
+      "the first look",
+      () => fake.calls.filter(({ resource }) => resource === "leases").length > 3,
+    );
+    predictor.serve(plan([wish({ allocation: { replicas: 9 }, reason: "two flows miss" })], { sequence: 2 }));
+    const [event] = await until("an event", () => {
+      const all = fake.list(RESOURCES.events);
+      return all.length > 0 ? all : undefined;
+    });
+    expect(event).toMatchObject({
+      metadata: { namespace: "shop" },
+      type: "Normal",
+      reason: "ReplicasRecommended",
+      note: "5 → 9 replicas (queue, confidence 0.90): two flows miss",
+      regarding: { kind: "Deployment", name: "search", uid: "deployment-search" },
+      reportingInstance: "scaler-0",
+    });
+    predictor.serve(plan([wish({ allocation: { replicas: 9 } })], { sequence: 3 }));
+    await until("the third plan", () => predictor.requests() > 10);
+    expect(fake.list(RESOURCES.events)).toHaveLength(1);
+    expect(fake.refused).toEqual([]);
+  });
+
+  it("is one of two, and another once it is gone: nothing is written twice meanwhile", async () => {
+    const { exporter, fake } = await cluster(["status"]);
+    fake.put(RESOURCES.applications, application);
+    const [a, b] = [await exporter(plan([wish()]), "scaler-a"), await exporter(plan([wish()]), "scaler-b")];
+    const holder = () =>
+      (fake.find(RESOURCES.leases, "tradewind", LEASE_NAME)?.spec as { holderIdentity?: string } | undefined)
+        ?.holderIdentity;
+    await until("a leader", () => holder() !== undefined && statusOf(fake) !== undefined);
+    const isLeading = async ({ metrics }: TestExporter) =>
+      (await metrics()).includes("\ntradewind_leader 1\n");
+    const [leader, other] = (await isLeading(a)) ? [a, b] : [b, a];
+    await until("the only leader", async () => (await isLeading(leader)) && !(await isLeading(other)));
+    const first = holder();
+    await leader.running.stop();
+    await until("the other leader", async () => isLeading(other));
+    expect(holder()).not.toBe(first);
+    other.predictor.serve(plan([wish({ allocation: { replicas: 9 } })], { sequence: 2 }));
+    await until("its status", () => statusOf(fake)?.replicas === "3 → 9");
+  });
+
+  it("never keeps KEDA waiting, whatever the API server does", async () => {
+    const { exporter, fake } = await cluster(["status", "events", "vpa", "inPlaceResize"]);
+    fake.fault(() => true);
+    const { client } = await exporter(plan([wish()]));
+    const ref = { name: "so", namespace: "shop", metadata: { service: "search" } };
+    expect(await client.metrics(ref, "recommended-replicas")).toMatchObject([{ int: 5 }]);
+  });
+});
+
+describe("the recommender tradewind", () => {
+  const vpa = (spec: object = {}): KubeObject => ({
+    metadata: { name: "search", namespace: "shop" },
+    spec: {
+      targetRef: { apiVersion: "apps/v1", kind: "Deployment", name: "search" },
+      recommenders: [{ name: "tradewind" }],
+      ...spec,
+    },
+  });
+  const targetOf = (fake: FakeApiServer, name = "search") =>
+    (
+      fake.find(RESOURCES.verticalPodAutoscalers, "shop", name)?.status as
+        { recommendation?: { containerRecommendations: { target: Record<string, string> }[] } } | undefined
+    )?.recommendation?.containerRecommendations[0]?.target;
+
+  it("writes the VPAs that name it alone, and no other", async () => {
+    const { exporter, fake } = await cluster(["vpa"]);
+    fake.put(RESOURCES.verticalPodAutoscalers, vpa());
+    const others: object[] = [
+      { recommenders: undefined },
+      { recommenders: [{ name: "default" }] },
+      { recommenders: [{ name: "tradewind" }, { name: "default" }] },
+    ];
+    for (const [index, spec] of others.entries()) {
+      const other = vpa(spec);
+      fake.put(RESOURCES.verticalPodAutoscalers, {
+        ...other,
+        metadata: { ...other.metadata, name: `other-${index}` },
+      });
+    }
+    const { metrics } = await exporter(plan([wish()]));
+    await until("a target", () => targetOf(fake) !== undefined);
+    expect(targetOf(fake)).toEqual({ cpu: "600m", memory: "191Mi" });
+    for (const index of others.keys()) {
+      expect(fake.find(RESOURCES.verticalPodAutoscalers, "shop", `other-${index}`)).not.toHaveProperty(
+        "status",
+      );
+    }
+    const writes = () => fake.calls.filter(({ verb }) => verb === "patch").length;
+    const after = writes();
+    await until("more rounds", async () =>
+      (await metrics()).includes('tradewind_vpa_status_writes_total{result="written"} 1'),
+    );
+    expect(writes()).toBe(after);
+    expect(fake.refused).toEqual([]);
+  });
+
+  it("says why it has nothing to say for a target nobody plans for", async () => {
+    const { exporter, fake } = await cluster(["vpa"]);
+    fake.put(RESOURCES.verticalPodAutoscalers, vpa({ targetRef: { kind: "DaemonSet", name: "log" } }));
+    await exporter(plan([wish()]));
+    const status = await until(
+      "a condition",
+      () => fake.find(RESOURCES.verticalPodAutoscalers, "shop", "search")?.status,
+    );
+    expect(status).toMatchObject({
+      conditions: [{ type: "RecommendationProvided", status: "False", reason: "UnknownTarget" }],
+    });
+  });
+
+  it("goes on after conflicts and refusals of single VPAs", async () => {
+    const { exporter, fake } = await cluster(["vpa"]);
+    fake.put(RESOURCES.verticalPodAutoscalers, vpa());
+    fake.failNext(2, 409, { matches: ({ verb }) => verb === "patch", reason: "Conflict" });
+    fake.failNext(1, 429, { matches: ({ verb }) => verb === "patch", headers: { "retry-after": "0" } });
+    await exporter(plan([wish()]));
+    await until("a target", () => targetOf(fake) !== undefined);
+  });
+});
+
+describe("in-place resize", () => {
+  const requestsOf = (fake: FakeApiServer, index: number) =>
+    (
+      fake.find(RESOURCES.pods, "shop", `search-abc12-${index}`)!.spec as {
+        containers: { resources: { requests: Record<string, string> } }[];
+      }
+    ).containers[0]!.resources.requests;
+  /** What the kubelet does with a wish. */
+  const kubelet = (fake: FakeApiServer, index: number, condition?: object): void => {
+    const { metadata, spec, status } = fake.find(RESOURCES.pods, "shop", `search-abc12-${index}`)!;
+    const ready = { type: "Ready", status: "True" };
+    const [container] = (status as { containerStatuses: object[] }).containerStatuses;
+    const allocatedResources = condition === undefined ? requestsOf(fake, index) : SIZES.requests;
+    fake.put(RESOURCES.pods, {
+      metadata,
+      spec,
+      status: {
+        ...(status as object),
+        conditions: [ready, ...(condition === undefined ? [] : [condition])],
+        containerStatuses: [{ ...container, allocatedResources }],
+      },
+    });
+  };
+  const eventsOf = (fake: FakeApiServer) => fake.list(RESOURCES.events).map(({ reason }) => reason);
+
+  it("changes requests of one pod after the other, and tells when it is done", async () => {
+    const { exporter, fake } = await cluster(["inPlaceResize"]);
+    await exporter(plan([wish()]));
+    await until("the first pod", () => requestsOf(fake, 0)["cpu"] === "600m");
+    kubelet(fake, 0, { type: "PodResizeInProgress", status: "True" });
+    const rounds = fake.calls.length;
+    await until("some renewals of the lease", () => fake.calls.length > rounds + 4);
+    expect(requestsOf(fake, 1)).toEqual(SIZES.requests);
+    kubelet(fake, 0);
+    await until("the second pod", () => requestsOf(fake, 1)["cpu"] === "600m");
+    expect(requestsOf(fake, 1)).toEqual({ cpu: "600m", memory: "191Mi" });
+    kubelet(fake, 1);
+    await until("both told", () => eventsOf(fake).length === 2);
+    expect(eventsOf(fake)).toEqual(["PodResized", "PodResized"]);
+    expect(fake.refused).toEqual([]);
+  });
+
+  it("takes back what a node cannot give, says so, and leaves the pod alone", async () => {
+    const { exporter, fake } = await cluster(["inPlaceResize"]);
+    const { metrics } = await exporter(plan([wish()]));
+    await until("the first pod", () => requestsOf(fake, 0)["cpu"] === "600m");
+    kubelet(fake, 0, {
+      type: "PodResizePending",
+      status: "True",
+      reason: "Infeasible",
+      message: "no room on node-1",
+    });
+    await until("taken back", () => requestsOf(fake, 0)["cpu"] === "200m");
+    kubelet(fake, 0);
+    await until("the second pod", () => requestsOf(fake, 1)["cpu"] === "600m");
+    expect(requestsOf(fake, 0)).toEqual({ cpu: "200m", memory: "128Mi" });
+    expect(fake.list(RESOURCES.events)[0]).toMatchObject({
+      type: "Warning",
+      reason: "PodResizeTakenBack",
+      note: expect.stringContaining("Infeasible: no room on node-1") as string,
+    });
+    expect(await metrics()).toMatch(/tradewind_pod_resizes_total\{result="taken-back"\} 1/);
+  });
+
+  it.each([
+    ["the application only recommends", { mode: "recommend" as const }, {}, undefined],
+    ["the policy is not sure", {}, { confidence: 0.2 }, undefined],
+    [
+      "the workload says no",
+      {},
+      {},
+      (fake: FakeApiServer) =>
+        fake.put(
+          RESOURCES.deployments,
+          deployment("search", { annotations: { "tradewind.dev/resize": "off" } }),
+        ),
+    ],
+    [
+      "a VPA takes care of it",
+      {},
+      {},
+      (fake: FakeApiServer) =>
+        fake.put(RESOURCES.verticalPodAutoscalers, {
+          metadata: { name: "search", namespace: "shop" },
+          spec: { targetRef: { kind: "Deployment", name: "search" } },
+        }),
+    ],
+  ])("leaves pods alone when %s", async (_what, changes, wished, prepare) => {
+    const { exporter, fake } = await cluster(["inPlaceResize"]);
+    prepare?.(fake);
+    await exporter(plan([wish(wished)], changes));
+    await until("all watches", () => fake.openWatches >= 6);
+    const rounds = fake.calls.length;
+    await until("some renewals of the lease", () => fake.calls.length > rounds + 5);
+    expect(fake.calls.some(({ resource }) => resource === "pods/resize")).toBe(false);
+  });
+
+  it("keeps the CPU request where an HPA scales on use relative to it", async () => {
+    const { exporter, fake } = await cluster(["inPlaceResize"]);
+    fake.put(RESOURCES.horizontalPodAutoscalers, {
+      metadata: { name: "search", namespace: "shop" },
+      spec: {
+        scaleTargetRef: { kind: "Deployment", name: "search" },
+        maxReplicas: 9,
+        metrics: [
+          {
+            type: "Resource",
+            resource: { name: "cpu", target: { type: "Utilization", averageUtilization: 60 } },
+          },
+        ],
+      },
+    });
+    await exporter(plan([wish()]));
+    await until("the first pod", () => requestsOf(fake, 0)["memory"] === "191Mi");
+    expect(requestsOf(fake, 0)["cpu"]).toBe("200m");
+  });
+
+  it("gives up on a cluster that does not know how, and on a pod that is refused", async () => {
+    const { exporter, fake } = await cluster(["inPlaceResize"]);
+    fake.fault((call, response) => {
+      if (call.resource !== "pods/resize" || call.name !== "search-abc12-0") return false;
+      response.writeHead(422, { "content-type": "application/json" });
+      response.end(
+        JSON.stringify({ kind: "Status", reason: "Invalid", message: "QoS may not change", code: 422 }),
+      );
+      return true;
+    });
+    const { metrics } = await exporter(plan([wish()]));
+    await until("the other pod", () => requestsOf(fake, 1)["cpu"] === "600m");
+    expect(requestsOf(fake, 0)).toEqual(SIZES.requests);
+    expect(await metrics()).toMatch(/tradewind_pod_resizes_total\{result="refused"\} 1/);
+  });
+});
+
+describe("the table of rights", () => {
+  it("names every block, asks for each right once, and never for nodes/proxy, secrets or anything of everything", () => {
+    expect(new Set(PERMISSIONS.map(({ block }) => block))).toEqual(new Set(BLOCKS));
+    const lines = PERMISSIONS.map(
+      ({ apiGroup, block, resource, verbs }) => `${block} ${apiGroup}/${resource} ${verbs.join()}`,
+    );
+    expect(new Set(lines).size).toBe(lines.length);
+    const text = JSON.stringify(PERMISSIONS);
+    for (const never of ["proxy", "secrets", '"*"', "exec", "impersonate", "escalate", "bind"]) {
+      expect(text).not.toContain(never);
+    }
+  });
+});
