@@ -4,6 +4,9 @@ import type { AttentionLayout, AttentionModel, FeatureScale } from "./attention-
 /** Latencies outside e^±18 seconds count as that, so that no logarithm leaves the finite numbers. */
 const LARGEST_LOG = 18;
 
+/** Share of a softmax below which what is left of it after one part is taken out is lost in rounding. */
+const LEAST_REST = 1e-6;
+
 /** Feature before scaling: ln seconds within bounds; the centre where there is no such number. */
 function logOf(seconds: number, { centre }: FeatureScale): number {
   if (Number.isNaN(seconds)) return centre;
@@ -24,6 +27,7 @@ export class AttentionResidual {
   readonly #features: Float64Array;
   readonly #slopes: Float64Array;
   readonly #ownTails: Float64Array;
+  readonly #meanShares: Float64Array;
   readonly #query: Float64Array;
   readonly #key: Float64Array;
   readonly #value: Float64Array;
@@ -36,6 +40,16 @@ export class AttentionResidual {
   readonly #keyAdjoint: Float64Array;
   readonly #valueAdjoint: Float64Array;
   readonly #shareAdjoint: Float64Array;
+  /** ln of the sum of exponentials of each service's scores: exp(score − this) is a share. */
+  readonly #levels: Float64Array;
+  // One service as it would be, for evaluateIf.
+  readonly #changedFeatures = new Float64Array(FEATURES_PER_SERVICE);
+  readonly #changedQuery: Float64Array;
+  readonly #changedKey: Float64Array;
+  readonly #changedValue: Float64Array;
+  readonly #changedShares: Float64Array;
+  readonly #changedAttended: Float64Array;
+  readonly #changedHidden: Float64Array;
   #squashed = 0;
 
   constructor(model: AttentionModel) {
@@ -47,6 +61,7 @@ export class AttentionResidual {
     this.#features = make(count * FEATURES_PER_SERVICE);
     this.#slopes = make(count * FEATURES_PER_SERVICE);
     this.#ownTails = make(count);
+    this.#meanShares = make(count);
     this.#query = make(count * model.width);
     this.#key = make(count * model.width);
     this.#value = make(count * model.width);
@@ -58,6 +73,13 @@ export class AttentionResidual {
     this.#keyAdjoint = make(count * model.width);
     this.#valueAdjoint = make(count * model.width);
     this.#shareAdjoint = make(count);
+    this.#levels = make(count);
+    this.#changedQuery = make(model.width);
+    this.#changedKey = make(model.width);
+    this.#changedValue = make(model.width);
+    this.#changedShares = make(count);
+    this.#changedAttended = make(count * model.width);
+    this.#changedHidden = make(model.hidden);
   }
 
   /**
@@ -67,16 +89,52 @@ export class AttentionResidual {
    */
   evaluate(ownTails: Float64Array, meanShares?: Float64Array): number {
     for (let service = 0; service < this.#count; service += 1) {
-      const most = ownTails[service] ?? Number.NaN;
-      this.#ownTails[service] = most;
-      this.#place(service * FEATURES_PER_SERVICE, most * (meanShares?.[service] ?? 1));
+      this.#ownTails[service] = ownTails[service] ?? Number.NaN;
+      this.#meanShares[service] = meanShares?.[service] ?? 1;
+    }
+    return this.#run();
+  }
+
+  /**
+   * What {@link evaluate} would come to if one service's largest own tail were another, at a cost that grows with the
+   * services rather than with their square. Leaves the last evaluation as it was.
+   */
+  evaluateIf(service: number, ownTail: number): number {
+    const first = service * FEATURES_PER_SERVICE;
+    const { query, key, value } = this.#layout;
+    this.#changedFeatures[0] = this.#scaled(first, ownTail * (this.#meanShares[service] as number));
+    this.#changedFeatures[1] = this.#scaled(first + 1, ownTail);
+    this.#projectOne(query, this.#changedFeatures, 0, this.#changedQuery, 0);
+    this.#projectOne(key, this.#changedFeatures, 0, this.#changedKey, 0);
+    this.#projectOne(value, this.#changedFeatures, 0, this.#changedValue, 0);
+    for (let other = 0; other < this.#count; other += 1) {
+      if (other !== service && !this.#reattend(other, service)) return this.#evaluateAfresh(service, ownTail);
+    }
+    this.#attendChanged(service);
+    return this.model.bound * Math.tanh(this.#head(this.#changedAttended, this.#changedHidden));
+  }
+
+  #evaluateAfresh(service: number, ownTail: number): number {
+    const before = this.#ownTails[service] as number;
+    this.#ownTails[service] = ownTail;
+    const value = this.#run();
+    this.#ownTails[service] = before;
+    this.#run();
+    return value;
+  }
+
+  #run(): number {
+    for (let service = 0; service < this.#count; service += 1) {
+      const most = this.#ownTails[service] as number;
+      this.#place(service * FEATURES_PER_SERVICE, most * (this.#meanShares[service] as number));
       this.#place(service * FEATURES_PER_SERVICE + 1, most);
     }
     this.#project(this.#layout.query, this.#query);
     this.#project(this.#layout.key, this.#key);
     this.#project(this.#layout.value, this.#value);
     for (let service = 0; service < this.#count; service += 1) this.#attend(service);
-    return this.#head();
+    this.#squashed = Math.tanh(this.#head(this.#attended, this.#hidden));
+    return this.model.bound * this.#squashed;
   }
 
   /** Adds `weight` × ∂r/∂(own tail) of the last {@link evaluate} to `out`, by the model's services. */
@@ -98,75 +156,144 @@ export class AttentionResidual {
     }
   }
 
+  #scaled(at: number, seconds: number): number {
+    const scale = this.model.scales[at] as FeatureScale;
+    return (Math.max(scale.low, Math.min(scale.high, logOf(seconds, scale))) - scale.centre) / scale.scale;
+  }
+
   #place(at: number, seconds: number): void {
     const scale = this.model.scales[at] as FeatureScale;
     const log = logOf(seconds, scale);
-    const held = Math.max(scale.low, Math.min(scale.high, log));
-    this.#features[at] = (held - scale.centre) / scale.scale;
-    this.#slopes[at] = held === log && seconds > 0 && Math.abs(log) < LARGEST_LOG ? 1 / scale.scale : 0;
+    const isHeld = log < scale.low || log > scale.high || Math.abs(log) >= LARGEST_LOG;
+    this.#features[at] = this.#scaled(at, seconds);
+    this.#slopes[at] = !isHeld && seconds > 0 ? 1 / scale.scale : 0;
   }
 
   #project(matrix: number, out: Float64Array): void {
-    const { width, parameters } = this.model;
     for (let service = 0; service < this.#count; service += 1) {
       const first = service * FEATURES_PER_SERVICE;
-      const mean = this.#features[first] as number;
-      const most = this.#features[first + 1] as number;
-      for (let d = 0; d < width; d += 1) {
-        out[service * width + d] =
-          mean * (parameters[matrix + d] as number) + most * (parameters[matrix + width + d] as number);
-      }
+      this.#projectOne(matrix, this.#features, first, out, service * this.model.width);
     }
+  }
+
+  #projectOne(
+    matrix: number,
+    features: Float64Array,
+    first: number,
+    out: Float64Array,
+    outFrom: number,
+  ): void {
+    const { width, parameters } = this.model;
+    const mean = features[first] as number;
+    const most = features[first + 1] as number;
+    for (let d = 0; d < width; d += 1) {
+      out[outFrom + d] =
+        mean * (parameters[matrix + d] as number) + most * (parameters[matrix + width + d] as number);
+    }
+  }
+
+  #score(query: Float64Array, queryFrom: number, key: Float64Array, keyFrom: number): number {
+    const { width } = this.model;
+    let score = 0;
+    for (let d = 0; d < width; d += 1)
+      score += (query[queryFrom + d] as number) * (key[keyFrom + d] as number);
+    return score / Math.sqrt(width);
   }
 
   /** Softmax over the scores of one service, and the values weighted by it. */
   #attend(service: number): void {
     const { width } = this.model;
     const row = service * this.#count;
-    const own = service * width;
-    const scale = 1 / Math.sqrt(width);
-    let most = Number.NEGATIVE_INFINITY;
     for (let other = 0; other < this.#count; other += 1) {
-      let score = 0;
-      for (let d = 0; d < width; d += 1) {
-        score += (this.#query[own + d] as number) * (this.#key[other * width + d] as number);
-      }
-      score *= scale;
-      this.#shares[row + other] = score;
-      if (score > most) most = score;
+      this.#shares[row + other] = this.#score(this.#query, service * width, this.#key, other * width);
     }
+    this.#levels[service] = this.#softmax(this.#shares, row);
+    this.#weigh(this.#shares, row, this.#attended, service * width);
+  }
+
+  /** Turns scores into shares, in place. @returns ln of the sum of their exponentials */
+  #softmax(scores: Float64Array, from: number): number {
+    let most = Number.NEGATIVE_INFINITY;
+    for (let at = from; at < from + this.#count; at += 1) most = Math.max(most, scores[at] as number);
     let total = 0;
-    for (let other = 0; other < this.#count; other += 1) {
-      const share = Math.exp((this.#shares[row + other] as number) - most);
-      this.#shares[row + other] = share;
+    for (let at = from; at < from + this.#count; at += 1) {
+      const share = Math.exp((scores[at] as number) - most);
+      scores[at] = share;
       total += share;
     }
-    this.#attended.fill(0, own, own + width);
+    for (let at = from; at < from + this.#count; at += 1) scores[at] = (scores[at] as number) / total;
+    return most + Math.log(total);
+  }
+
+  #weigh(shares: Float64Array, from: number, out: Float64Array, outFrom: number): void {
+    const { width } = this.model;
+    out.fill(0, outFrom, outFrom + width);
     for (let other = 0; other < this.#count; other += 1) {
-      const share = (this.#shares[row + other] as number) / total;
-      this.#shares[row + other] = share;
+      const share = shares[from + other] as number;
       for (let d = 0; d < width; d += 1) {
-        this.#attended[own + d] =
-          (this.#attended[own + d] as number) + share * (this.#value[other * width + d] as number);
+        out[outFrom + d] = (out[outFrom + d] as number) + share * (this.#value[other * width + d] as number);
       }
     }
   }
 
-  #head(): number {
-    const { hidden, bound, parameters } = this.model;
+  /**
+   * What a service attends to when another one has changed: that one's old share taken out, its new one put in.
+   * @returns false where too little would be left of the old sum to do that exactly
+   */
+  #reattend(service: number, changed: number): boolean {
+    const { width } = this.model;
+    const before = this.#shares[service * this.#count + changed] as number;
+    const score = this.#score(this.#query, service * width, this.#changedKey, 0);
+    const after = Math.exp(score - (this.#levels[service] as number));
+    const total = 1 - before + after;
+    if (!(1 - before > LEAST_REST) || !(after < 1 / LEAST_REST)) return false;
+    for (let d = 0; d < width; d += 1) {
+      const own = service * width + d;
+      this.#changedAttended[own] =
+        ((this.#attended[own] as number) -
+          before * (this.#value[changed * width + d] as number) +
+          after * (this.#changedValue[d] as number)) /
+        total;
+    }
+    return true;
+  }
+
+  /** What the changed service itself attends to. */
+  #attendChanged(changed: number): void {
+    const { width } = this.model;
+    const shares = this.#changedShares;
+    for (let other = 0; other < this.#count; other += 1) {
+      shares[other] =
+        other === changed
+          ? this.#score(this.#changedQuery, 0, this.#changedKey, 0)
+          : this.#score(this.#changedQuery, 0, this.#key, other * width);
+    }
+    this.#softmax(shares, 0);
+    this.#weigh(shares, 0, this.#changedAttended, changed * width);
+    const own = shares[changed] as number;
+    for (let d = 0; d < width; d += 1) {
+      const at = changed * width + d;
+      this.#changedAttended[at] =
+        (this.#changedAttended[at] as number) +
+        own * ((this.#changedValue[d] as number) - (this.#value[at] as number));
+    }
+  }
+
+  /** The head's last sum; leaves the hidden units in `hiddenOut`. */
+  #head(attended: Float64Array, hiddenOut: Float64Array): number {
+    const { hidden, parameters } = this.model;
     const { hiddenWeights, hiddenBiases, outWeights, outBias } = this.#layout;
     let out = parameters[outBias] as number;
     for (let unit = 0; unit < hidden; unit += 1) {
       let sum = parameters[hiddenBiases + unit] as number;
-      for (let at = 0; at < this.#attended.length; at += 1) {
-        sum += (this.#attended[at] as number) * (parameters[hiddenWeights + at * hidden + unit] as number);
+      for (let at = 0; at < attended.length; at += 1) {
+        sum += (attended[at] as number) * (parameters[hiddenWeights + at * hidden + unit] as number);
       }
       const bent = Math.tanh(sum);
-      this.#hidden[unit] = bent;
+      hiddenOut[unit] = bent;
       out += bent * (parameters[outWeights + unit] as number);
     }
-    this.#squashed = Math.tanh(out);
-    return bound * this.#squashed;
+    return out;
   }
 
   #headBackwards(weight: number): void {

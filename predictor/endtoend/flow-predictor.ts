@@ -53,10 +53,7 @@ export class FlowPredictor {
 
   /** ln of measured over what the call graph says, as the residual has learnt it; 0 without one. */
   get logResidual(): number {
-    if (!this.#isCurrent) {
-      this.#logResidual = this.#residual?.evaluate(this.#ownTails, this.#meanShares) ?? 0;
-      this.#isCurrent = true;
-    }
+    this.#makeCurrent();
     return this.#logResidual;
   }
 
@@ -81,11 +78,8 @@ export class FlowPredictor {
     if (this.#residual === undefined || row === undefined || !this.#isFollowed) {
       return graphSeconds * Math.exp(this.logResidual);
     }
-    const before = this.#ownTails[row] ?? Number.NaN;
-    this.#ownTails[row] = ownTailSeconds;
-    const log = this.#residual.evaluate(this.#ownTails, this.#meanShares);
-    this.#ownTails[row] = before;
-    return graphSeconds * Math.exp(log);
+    this.#makeCurrent();
+    return graphSeconds * Math.exp(this.#residual.evaluateIf(row, ownTailSeconds));
   }
 
   /** Adds `weight` × ∂tail/∂(own tail) of every service of the flow to `out`, by service number. */
@@ -94,7 +88,7 @@ export class FlowPredictor {
       this.#graph.addGradient(weight * Math.exp(this.logResidual), out);
       return;
     }
-    const factor = Math.exp(this.#residual.evaluate(this.#ownTails, this.#meanShares));
+    const factor = Math.exp(this.logResidual);
     this.#graph.addGradient(weight * factor, out);
     this.#rowGradient.fill(0);
     this.#residual.addGradient(weight * this.#graph.tailSeconds * factor, this.#rowGradient);
@@ -102,5 +96,11 @@ export class FlowPredictor {
       const service = this.#serviceOf[row] ?? -1;
       if (service >= 0) out[service] = (out[service] ?? 0) + (this.#rowGradient[row] ?? 0);
     }
+  }
+
+  #makeCurrent(): void {
+    if (this.#isCurrent) return;
+    this.#logResidual = this.#residual?.evaluate(this.#ownTails, this.#meanShares) ?? 0;
+    this.#isCurrent = true;
   }
 }

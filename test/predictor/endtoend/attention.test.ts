@@ -43,6 +43,32 @@ describe("AttentionResidual", () => {
     }
   });
 
+  it("comes to the same by changing one service as from scratch, and leaves the evaluation as it was", () => {
+    for (let seed = 0; seed < 60; seed += 1) {
+      const rng = seededRng(seed);
+      const count = 1 + (seed % 9);
+      const model = randomResidual(count, rng);
+      // Every third has queries and keys so large that one service takes all attention.
+      const sharp = seed % 3 === 0 ? 30 : 1;
+      const parameters = model.parameters.map((value, i) => (i < 4 * model.width ? sharp * value : value));
+      const residual = new AttentionResidual({ ...model, parameters });
+      const tails = randomTails(count, rng);
+      const shares = Float64Array.from({ length: count }, () => 0.9 + 0.1 * rng());
+      residual.evaluate(tails, shares);
+      const gradient = new Float64Array(count);
+      residual.addGradient(1, gradient);
+      for (let service = 0; service < count; service += 1) {
+        const changed = tails.slice();
+        changed[service] = randomTails(1, rng)[0]!;
+        const afresh = new AttentionResidual({ ...model, parameters }).evaluate(changed, shares);
+        expect(residual.evaluateIf(service, changed[service]!)).toBeCloseTo(afresh, 8);
+      }
+      const after = new Float64Array(count);
+      residual.addGradient(1, after);
+      expect(after).toEqual(gradient);
+    }
+  });
+
   it("stays within its bound and finite, slopes too, whatever the own tails are", () => {
     const wild = fc.oneof(
       fc.double(),
@@ -54,6 +80,9 @@ describe("AttentionResidual", () => {
         const residual = new AttentionResidual(model);
         const value = residual.evaluate(Float64Array.from(tails));
         expect(Math.abs(value)).toBeLessThanOrEqual(model.bound);
+        for (const [service, tail] of tails.entries()) {
+          expect(Math.abs(residual.evaluateIf((service + 1) % 4, tail))).toBeLessThanOrEqual(model.bound);
+        }
         const gradient = new Float64Array(4);
         residual.addGradient(1, gradient);
         expect([...gradient].every(Number.isFinite)).toBe(true);
