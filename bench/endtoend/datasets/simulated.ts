@@ -3,6 +3,7 @@ import { seededRng } from "@tradewind/core/rng.ts";
 import type { Rng } from "@tradewind/core/rng.ts";
 import { randomScenario } from "../../pick/application.ts";
 import type { Scenario } from "../../pick/application.ts";
+import type { TrueState } from "../../pick/truth.ts";
 import { FLOW, simulatedWindow, sweptStates } from "../../pick/windows.ts";
 import type { FlowData, Point } from "../data.ts";
 
@@ -10,13 +11,18 @@ import type { FlowData, Point } from "../data.ts";
 const FIRST_SEED = 200_000;
 const WINDOWS_PER_SETTING = 12;
 
+const underLoad = (state: TrueState, share: number): TrueState => ({
+  ...state,
+  requestsPerSecond: state.requestsPerSecond * share,
+});
+
 /** Settings held for a while each, under a load that changes from window to window. */
 function sweepBySettings(scenario: Scenario, settings: number, rng: Rng): Point[] {
   return Array.from({ length: settings }, (_, at) => {
     const states = sweptStates(scenario, rng);
     return Array.from({ length: WINDOWS_PER_SETTING }, (_, i): Point => {
       const share = 0.4 + 0.8 * rng();
-      const now = states.map((state) => ({ ...state, requestsPerSecond: state.requestsPerSecond * share }));
+      const now = states.map((state) => underLoad(state, share));
       const set: WindowSet = simulatedWindow(scenario, now, (at * WINDOWS_PER_SETTING + i) * 15_000, rng);
       return { set, setting: `setting ${at}` };
     });
