@@ -134,7 +134,15 @@ function makeParts(
     ...(events ? [new EventsPart(recorder)] : []),
     ...(vpa ? [new VpaPart({ client, sizes, log, onWrite: (result) => metrics.vpaWrite(result) })] : []),
     ...(inPlaceResize
-      ? [new ResizePart({ client, sizes, recorder, log, onResult: (result) => metrics.resize(result) })]
+      ? [
+          new ResizePart({
+            client,
+            sizes,
+            recorder: events ? recorder : undefined,
+            log,
+            onResult: (result) => metrics.resize(result),
+          }),
+        ]
       : []),
   ];
 }

@@ -23,7 +23,8 @@ export type ResizeResult = (typeof RESIZE_RESULTS)[number];
 export interface ResizePartOptions {
   readonly client: ApiClient;
   readonly sizes: SettledSizes;
-  readonly recorder: EventRecorder;
+  /** Absent where events are not to be written. */
+  readonly recorder: EventRecorder | undefined;
   readonly log: Logger;
   readonly onResult: (result: ResizeResult) => void;
 }
@@ -176,7 +177,7 @@ export class ResizePart implements LeaderPart {
     signal: AbortSignal,
   ): Promise<void> {
     const regarding = regardingWorkload(workload);
-    await this.options.recorder.record({ regarding, type, reason, action: "Resize", note }, signal);
+    await this.options.recorder?.record({ regarding, type, reason, action: "Resize", note }, signal);
   }
 }
 

@@ -24,7 +24,6 @@ async function cluster(parts: readonly Part[]) {
   const fake = await FakeApiServer.start();
   const blocks: Block[] = ["workloads", ...(parts.filter((part) => part !== "status") as Block[])];
   if (parts.includes("status")) blocks.push("application");
-  if (parts.includes("inPlaceResize")) blocks.push("events");
   fake.addUser("scaler", "scaler-token", [
     { namespace: "tradewind", rules: rulesFor("scaler", "own", ["leader"]) },
     { namespace: "shop", rules: rulesFor("scaler", "watched", blocks) },
@@ -251,7 +250,7 @@ describe("in-place resize", () => {
   const eventsOf = (fake: FakeApiServer) => fake.list(RESOURCES.events).map(({ reason }) => reason);
 
   it("changes requests of one pod after the other, and tells when it is done", async () => {
-    const { exporter, fake } = await cluster(["inPlaceResize"]);
+    const { exporter, fake } = await cluster(["inPlaceResize", "events"]);
     await exporter(plan([wish()]));
     await until("the first pod", () => requestsOf(fake, 0)["cpu"] === "600m");
     kubelet(fake, 0, { type: "PodResizeInProgress", status: "True" });
@@ -268,7 +267,7 @@ describe("in-place resize", () => {
   });
 
   it("takes back what a node cannot give, says so, and leaves the pod alone", async () => {
-    const { exporter, fake } = await cluster(["inPlaceResize"]);
+    const { exporter, fake } = await cluster(["inPlaceResize", "events"]);
     const { metrics } = await exporter(plan([wish()]));
     await until("the first pod", () => requestsOf(fake, 0)["cpu"] === "600m");
     kubelet(fake, 0, {
