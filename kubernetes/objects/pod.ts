@@ -50,6 +50,8 @@ export interface PodContainer {
   readonly startedAtMs: number | undefined;
   readonly requests: Resources;
   readonly limits: Resources;
+  /** As the kubelet has applied them; the wanted ones until it says. Differ while a resize is pending. */
+  readonly limitsInForce: Resources;
   /** What the kubelet has set aside for it, which a resize may be still on the way to. */
   readonly allocated: Resources | undefined;
   /** Resources whose change restarts the container. */
@@ -157,9 +159,19 @@ function container(
     startedAtMs: status?.state?.running?.startedAt,
     requests: spec.resources.requests,
     limits: spec.resources.limits,
+    limitsInForce: inForce(spec.resources.limits, status?.resources.limits),
     allocated: status?.allocatedResources ?? undefined,
     restartsOn: spec.resizePolicy
       .filter(({ restartPolicy }) => restartPolicy === "RestartContainer")
       .map(({ resourceName }) => resourceName),
+  };
+}
+
+/** What the kubelet says of each limit that the pod sets, else the limit itself. */
+function inForce(wanted: Resources, applied: Resources | undefined): Resources {
+  const { cpuCores = wanted.cpuCores, memoryBytes = wanted.memoryBytes } = applied ?? {};
+  return {
+    ...(wanted.cpuCores !== undefined && cpuCores !== undefined && { cpuCores }),
+    ...(wanted.memoryBytes !== undefined && memoryBytes !== undefined && { memoryBytes }),
   };
 }

@@ -107,9 +107,9 @@ function workloadPod(pod: Pod): WorkloadPod {
 }
 
 /** A container that does not run yet has no id, and nothing is known of it. */
-function workloadContainer({ id, name, limits, requests }: PodContainer): WorkloadPod["containers"] {
+function workloadContainer({ id, name, limitsInForce, requests }: PodContainer): WorkloadPod["containers"] {
   if (id === undefined) return [];
-  const { cpuCores, memoryBytes } = limits;
+  const { cpuCores, memoryBytes } = limitsInForce;
   return [
     {
       id,

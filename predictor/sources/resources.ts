@@ -15,7 +15,8 @@ const STARTED_SHARE = 0.1;
 /**
  * Puts what the platform declares and what the agents measured together, by service. Pods that are not ready take no
  * part; the CPU use of a pod that started within the interval is left out, since a process that starts uses CPU that no
- * request asked for. Where several workloads carry one service their pods add up.
+ * request asked for. A declared limit counts before the one that an agent read: agents read limits seldom, and after a
+ * resize the old one would be believed for half a minute. Where several workloads carry one service their pods add up.
  */
 export function resourceView(
   list: WorkloadList | undefined,
@@ -65,11 +66,11 @@ function containerWindow(
     podName: pod.name,
     node: pod.node,
     cpuRequestCores: declared.cpuRequestCores,
-    cpuLimitCores: use?.cpuLimitCores ?? declared.cpuLimitCores,
+    cpuLimitCores: declared.cpuLimitCores ?? use?.cpuLimitCores,
     cpuUsageCores: settled ? use?.cpuUsageCores : undefined,
     cpuThrottledRatio: settled ? use?.cpuThrottledRatio : undefined,
     memoryRequestBytes: declared.memoryRequestBytes,
-    memoryLimitBytes: use?.memoryLimitBytes ?? declared.memoryLimitBytes,
+    memoryLimitBytes: declared.memoryLimitBytes ?? use?.memoryLimitBytes,
     memoryWorkingSetBytes: use?.memoryWorkingSetBytes,
     interference: use?.interference,
   };

@@ -54,10 +54,10 @@ describe("resources by service", () => {
     });
   });
 
-  it("believes the limit that the node enforces over the declared one", () => {
+  it("believes the declared limit over the one an agent read before the last resize", () => {
     const uses = new Map([["geo-0-id", { ...USE, cpuLimitCores: 2 }]]);
     const view = resourceView(list(workload([pod("geo-0")])), uses, START, END);
-    expect(view.services.get("geo")?.containers[0]?.cpuLimitCores).toBe(2);
+    expect(view.services.get("geo")?.containers[0]?.cpuLimitCores).toBe(1);
   });
 
   it("leaves out pods that are not ready, and the CPU of pods that started in the window", () => {
