@@ -10,7 +10,7 @@ import type { Evidence } from "../profile/replacement.ts";
 import { estimateState } from "../profile/service-state.ts";
 import type { Observation, ServiceState } from "../profile/service-state.ts";
 import type { TrainedProfile } from "../profile/trained-profile.ts";
-import { inputsOf, observationOf } from "../profile/window-inputs.ts";
+import { allocatedCpuCores, inputsOf, observationOf } from "../profile/window-inputs.ts";
 import { STATE_WINDOWS } from "../training/rows.ts";
 
 /** Own tails are learnt and planned with at this percentile; the objective's own comes in with each flow's calibration. */
@@ -142,7 +142,7 @@ export class ServiceRecord {
   }
 
   private judge(window: Window, measuredSeconds: number): void {
-    if ((window.ownLatency?.count ?? 0) < TELLING_CALLS) return;
+    if ((window.ownLatency?.count ?? 0) < TELLING_CALLS || isSaturated(window)) return;
     if (this.prior !== undefined) {
       keep(this.priorErrors, error(this.prior, window, this.prior.state, measuredSeconds), ERROR_WINDOWS);
     }
@@ -167,6 +167,22 @@ export class ServiceRecord {
     this.replacedMs = startMs;
     this.rowsSinceReplaced = 0;
   }
+}
+
+/** Use of the allocated CPU, or throttled share of periods, from which a window's tail says how long that went on. */
+const SATURATED = { use: 0.9, throttledRatio: 0.4 };
+
+/** In a saturated window a queue builds up or is worked off, so its tail belongs to no size and load: no profile can tell. */
+function isSaturated({ containers }: Window): boolean {
+  let used = 0;
+  let allocated = 0;
+  let throttled = 0;
+  for (const container of containers) {
+    used += container.cpuUsageCores ?? 0;
+    allocated += allocatedCpuCores(container) ?? 0;
+    throttled += container.cpuThrottledRatio ?? 0;
+  }
+  return used > SATURATED.use * allocated || throttled > SATURATED.throttledRatio * containers.length;
 }
 
 function error(

@@ -15,6 +15,7 @@ import { allocatedCpuCores, allocatedMemoryBytes } from "../profile/window-input
 import { flowTailSeconds } from "../queue/objective.ts";
 import { roundedUp } from "./plan-service.ts";
 import type { OwnTailModel, PlanService, Size } from "./plan-service.ts";
+import { correctionOf } from "./correction.ts";
 import { prepare } from "./prepare.ts";
 import type { PlanOptions, Prepared } from "./prepare.ts";
 
@@ -34,6 +35,8 @@ export interface KnownService {
   readonly resizable?: { readonly cpu: boolean; readonly memory: boolean };
   /** False in a window in which pods start or a queue is worked off: then it says little of the profile. */
   readonly steady?: boolean;
+  /** Measured over predicted own tail, as learnt in steady windows. */
+  readonly correction?: number;
   /** What one plan may change at most. */
   readonly limits?: ServiceLimits;
 }
@@ -92,6 +95,8 @@ export interface PlanRequest {
   readonly largestContainer?: PlanOptions["largestContainer"];
   /** Learnt residuals of flows; those of another percentile than the objective's are not used. */
   readonly residuals?: readonly AttentionModel[];
+  /** Measured over predicted tail by name of the flow, as learnt in steady windows. */
+  readonly flowCorrections?: ReadonlyMap<string, number>;
 }
 
 export interface ApplicationPlan extends Prepared {
@@ -101,13 +106,12 @@ export interface ApplicationPlan extends Prepared {
   readonly confidence: readonly number[];
   /** The flows in the order of `flowTails`. */
   readonly flows: readonly FlowWindow[];
+  /** Corrections that a steady window has shown, by service and by flow: to be learnt from. */
+  readonly shown: {
+    readonly services: ReadonlyMap<string, number>;
+    readonly flows: ReadonlyMap<string, number>;
+  };
 }
-
-/** Measured over predicted is believed within these bounds: beyond them the window is not in a steady state. */
-const CORRECTION = { least: 0.5, most: 4 };
-
-/** The same for a window that is not steady. */
-const UNSTEADY_CORRECTION = { least: 0.67, most: 1.5 };
 
 /** Windows with fewer calls than this do not correct a profile. */
 const TELLING_CALLS = 20;
@@ -144,7 +148,7 @@ export function planApplication(request: PlanRequest): ApplicationPlan {
       if (graph === undefined) return [];
       const residual = residualOf(flow, index, request);
       const predicted = new FlowPredictor(graph, now.ownTail, now.meanOverTail, residual).tailSeconds;
-      const calibration = calibrationOf(flow, predicted, application);
+      const calibration = calibrationOf(flow, predicted, request);
       return [{ flow, graph, calibration, ...(residual && { residual }) }];
     });
   const prepared = prepare(services, flows, {
@@ -159,7 +163,15 @@ export function planApplication(request: PlanRequest): ApplicationPlan {
     ...(request.largestContainer && { largestContainer: request.largestContainer }),
   });
   const confidence = models.map((model, at) => confidenceIn(model, services[at], prepared.sizes[at]));
-  return { ...prepared, services, confidence, flows: flows.map(({ flow }) => flow) };
+  const shown = {
+    services: new Map(models.flatMap((model) => (model?.shown === undefined ? [] : [model.shown]))),
+    flows: new Map(
+      flows
+        .filter(({ flow }) => isSteady(flow, request))
+        .map(({ flow, calibration }) => [flow.flow, calibration] as const),
+    ),
+  };
+  return { ...prepared, services, confidence, flows: flows.map(({ flow }) => flow), shown };
 }
 
 function confidenceIn(
@@ -181,6 +193,8 @@ interface CorrectedModel {
   readonly model: OwnTailModel;
   /** Own tail as the service is now, seconds. */
   readonly nowSeconds: number;
+  /** Service and correction, where the window is steady. */
+  readonly shown: readonly [string, number] | undefined;
 }
 
 function modelOf(window: Window, known: KnownService | undefined): CorrectedModel | undefined {
@@ -190,23 +204,18 @@ function modelOf(window: Window, known: KnownService | undefined): CorrectedMode
   const worst = new WorstContainer(known.profile, window, state);
   const load = (window.requestsPerSecond ?? 0) / Math.max(1, window.replicasReady ?? known.baseReplicas);
   const predicted = worst.settle(size.cpuCores, size.memoryBytes || Number.NaN, load);
-  const measured = window.ownLatency;
-  const factor =
-    measured !== undefined && measured.count >= TELLING_CALLS
-      ? correction(measured.p95Seconds / predicted, known.steady === false ? UNSTEADY_CORRECTION : CORRECTION)
-      : 1;
+  const ratio = (window.ownLatency?.p95Seconds ?? Number.NaN) / predicted;
+  const steady = known.steady !== false && isTelling(window);
+  const factor = correctionOf({ ratio, steady, learnt: known.correction });
   return {
     worst,
+    shown: steady ? [window.service, factor] : undefined,
     nowSeconds: factor * predicted,
     model: {
       ownTailSeconds: (cpuCores, memoryBytes, requestsPerSecond) =>
         factor * worst.ownTailSeconds(cpuCores, memoryBytes || Number.NaN, requestsPerSecond),
     },
   };
-}
-
-function correction(ratio: number, { least, most } = CORRECTION): number {
-  return Number.isFinite(ratio) ? Math.min(most, Math.max(least, ratio)) : 1;
 }
 
 /** Mean size of the containers; undefined when no CPU is allocated. Memory is 0 where none is. */
@@ -338,8 +347,15 @@ function residualOf(
   return model && bindResidual(model, index);
 }
 
-function calibrationOf({ latency }: FlowWindow, predicted: number, { objective }: Application): number {
-  if (latency.count < LEAST_CALLS || !(predicted > 0)) return 1;
-  const range = latency.count < TELLING_CALLS ? UNSTEADY_CORRECTION : CORRECTION;
-  return correction(flowTailSeconds(latency, objective.percentile) / predicted, range);
+function calibrationOf(flow: FlowWindow, predicted: number, request: PlanRequest): number {
+  const learnt = request.flowCorrections?.get(flow.flow);
+  if (flow.latency.count < LEAST_CALLS) return learnt ?? 1;
+  const { percentile } = request.application.objective;
+  const ratio = flowTailSeconds(flow.latency, percentile) / predicted;
+  return correctionOf({ ratio, steady: isSteady(flow, request), learnt });
+}
+
+/** Enough calls, and every service of the flow in a steady window. */
+function isSteady({ latency, services }: FlowWindow, { known }: PlanRequest): boolean {
+  return latency.count >= TELLING_CALLS && services.every((service) => known.get(service)?.steady !== false);
 }

@@ -24,7 +24,8 @@ export function commit(
     before.distrust.untilMs <= windowSet.endMs &&
     standing.course.calmWindows >= standing.patience;
   const distrust = isForgiven ? undefined : before?.distrust;
-  const kept = { recentSeverities, ...(distrust && { distrust }) };
+  const learnt = before?.flowCorrections && { flowCorrections: before.flowCorrections };
+  const kept = { recentSeverities, ...learnt, ...(distrust && { distrust }) };
   if (before?.rung === undefined || !standing.missed) return { ...kept, missedInSpite: 0 };
   const missedInSpite = before.missedInSpite + (isCarriedOut(observations) ? 1 : 0);
   if (missedInSpite < planner.missesBeforeDistrust) return { ...kept, missedInSpite };
@@ -32,6 +33,7 @@ export function commit(
   const pauseMs = planner.distrustWindows * 2 ** (times - 1) * (windowSet.endMs - windowSet.startMs);
   return {
     recentSeverities,
+    ...learnt,
     missedInSpite: 0,
     distrust: { rung: before.rung, untilMs: windowSet.endMs + pauseMs, times },
   };

@@ -20,8 +20,8 @@ export interface QueueTrend {
   readonly now?: number | undefined;
   /** In the window before. */
   readonly before?: number | undefined;
-  /** The containers have only just become larger, so that they are busy with what waited before. */
-  readonly catchingUp?: boolean;
+  /** The containers have only just become larger: unless the queue grows still, they are busy with what waited before. */
+  readonly enlarged?: boolean;
 }
 
 /** A queue that shrinks by this share in a window is being worked off. */
@@ -30,6 +30,10 @@ const DRAINING_SHARE = 0.1;
 /** The queue is being worked off: what runs takes more than what comes. */
 export function isDraining({ now, before }: QueueTrend): boolean {
   return now !== undefined && before !== undefined && now < (1 - DRAINING_SHARE) * before;
+}
+
+function isCatchingUp({ enlarged, now, before }: QueueTrend): boolean {
+  return enlarged === true && now !== undefined && before !== undefined && now <= before;
 }
 
 interface PodUse {
@@ -68,7 +72,7 @@ export function cpuDemand(
   const unthrottled = pods.reduce((sum, pod) => sum + unthrottledCores(pod), 0);
   return {
     cores:
-      (isDraining(queue) || queue.catchingUp === true ? arriving : Math.max(arriving, unthrottled)) +
+      (isDraining(queue) || isCatchingUp(queue) ? arriving : Math.max(arriving, unthrottled)) +
       (backlog * (secondsPerRequest ?? 0)) / drainSeconds,
     podCapacityCores: pods.reduce((sum, pod) => sum + pod.capacityCores, 0) / pods.length,
     podsMeasured: pods.length,

@@ -8,6 +8,7 @@ import { NO_MODELS } from "./inputs.ts";
 import type { Models, PolicyInputs, PolicyOutcome } from "./inputs.ts";
 import { observe } from "./observation.ts";
 import type { DecisionContext, Observation } from "./observation.ts";
+import { arrivalsPerSecond } from "./load-ahead.ts";
 import { planWithProfiles } from "./planning.ts";
 import { balanceQueues } from "./queue-balancing.ts";
 import { readiness } from "./readiness.ts";
@@ -119,7 +120,8 @@ function climb(footing: Footing): RungDecision {
 /** The rungs that know the latency of users' requests: queue balancing and the planner's. */
 function climbAboveFloor({ inputs, models, context, observations, verdict }: Footing): RungDecision {
   const { choice, profiles = [] } = inputs;
-  const standing = standingOf(context, verdict);
+  const entry = observations.find(({ service }) => service === context.application.entry);
+  const standing = standingOf(context, verdict, arrivalRatio(entry));
   const memory = commit(context, observations, standing, verdict.worstSeverity);
   // Who asks for the planner gets it back at once.
   const distrusted =
@@ -131,11 +133,21 @@ function climbAboveFloor({ inputs, models, context, observations, verdict }: Foo
     return { policy: "queue", ...balancing, reason, planner: { ...memory, missedInSpite: 0 } };
   }
   const planned = planWithProfiles({ context, observations, verdict, standing, ready, memory });
-  return { policy: ready.rung, ...planned, planner: { ...memory, rung: ready.rung } };
+  return { policy: ready.rung, ...planned, planner: { ...planned.planner, rung: ready.rung } };
 }
 
-function withoutRung({ recentSeverities, distrust }: PlannerMemory): PlannerMemory {
-  return { recentSeverities, missedInSpite: 0, ...(distrust && { distrust }) };
+function arrivalRatio(entry: Observation | undefined): number {
+  const answered = entry?.window?.requestsPerSecond ?? 0;
+  return entry !== undefined && answered > 0 ? arrivalsPerSecond(entry) / answered : 1;
+}
+
+function withoutRung({ recentSeverities, flowCorrections, distrust }: PlannerMemory): PlannerMemory {
+  return {
+    recentSeverities,
+    missedInSpite: 0,
+    ...(flowCorrections && { flowCorrections }),
+    ...(distrust && { distrust }),
+  };
 }
 
 /** Why the latency of users' requests is not known; undefined when it is. */

@@ -7,9 +7,22 @@ const NOTICEABLE = 1.05;
 const MOST_ROUNDS = 32;
 
 /**
+ * Requests per second that arrive at a service: those it answered, and what the number of requests in it grew by (Little's
+ * law in both windows). Never fewer than it answered.
+ */
+export function arrivalsPerSecond({ memory, queue, window }: Observation): number {
+  const answered = window?.requestsPerSecond ?? 0;
+  const before = memory?.inFlight;
+  const seconds = ((window?.endMs ?? 0) - (window?.startMs ?? 0)) / 1e3;
+  if (before === undefined || queue?.inFlight === undefined || !(seconds > 0)) return answered;
+  return answered + Math.max(0, queue.inFlight - before) / seconds;
+}
+
+/**
  * Requests per second that each service has to be ready for, where that is noticeably more than it served. What arrives is
- * seen in its CPU demand: the growth of its queue and what throttling hides (see demand.ts). What a service will answer once
- * it has the capacity then reaches the services it calls, in proportion to their share of calls from it.
+ * seen in the requests that are in it, and in its CPU demand: the growth of its queue and what throttling hides (see
+ * demand.ts). What a service will answer once it has the capacity then reaches the services it calls, in proportion to
+ * their share of calls from it.
  * @param mostGrowth the largest factor believed
  */
 export function loadAhead(
@@ -27,10 +40,13 @@ export function loadAhead(
   return ahead;
 }
 
-function ownFactor({ demand, window }: Observation, mostGrowth: number): number {
-  const served = (demand?.secondsPerRequest ?? 0) * (window?.requestsPerSecond ?? 0);
-  if (demand === undefined || !(served > 0)) return 1;
-  const factor = Math.min(mostGrowth, demand.cores / served);
+function ownFactor(observation: Observation, mostGrowth: number): number {
+  const { demand, window } = observation;
+  const answered = window?.requestsPerSecond ?? 0;
+  if (!(answered > 0)) return 1;
+  const served = (demand?.secondsPerRequest ?? 0) * answered;
+  const byDemand = demand === undefined || !(served > 0) ? 1 : demand.cores / served;
+  const factor = Math.min(mostGrowth, Math.max(byDemand, arrivalsPerSecond(observation) / answered));
   return factor >= NOTICEABLE ? factor : 1;
 }
 

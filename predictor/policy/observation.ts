@@ -76,7 +76,7 @@ export function observe(context: DecisionContext): readonly Observation[] {
         settling: isSettling(baseReplicas, memory, window),
         draining: isDraining(trend),
         ...containerFacts(application, window, memory, isStale(context)),
-        ...(window && { window, ...cpuFacts(window, trend, settings, hasGrown(window, memory)) }),
+        ...(window && { window, ...cpuFacts(window, trend, settings, isEnlarged(window, memory)) }),
         ...(memory && { memory }),
         ...(queue && { queue }),
         ...(window?.replicasReady !== undefined && { readyReplicas: window.replicasReady }),
@@ -89,20 +89,15 @@ const GROWN_RATIO = 1.02;
 
 type CpuFacts = Pick<Observation, "demand" | "need" | "shrinkNeed" | "utilisation">;
 
-/** Its containers were made larger for the first time in this window: they catch up with what waited before. */
-function hasGrown(window: Window, memory: ServiceMemory | undefined): boolean {
+/** Its containers were larger in this window than in the one before. */
+function isEnlarged(window: Window, memory: ServiceMemory | undefined): boolean {
   const before = memory?.platformCpuCores;
   return before !== undefined && (containerSize(window)?.cpuCores ?? 0) > GROWN_RATIO * before;
 }
 
-function cpuFacts(
-  window: Window,
-  trend: QueueTrend,
-  settings: PolicySettings,
-  catchingUp: boolean,
-): CpuFacts {
+function cpuFacts(window: Window, trend: QueueTrend, settings: PolicySettings, enlarged: boolean): CpuFacts {
   const drainSeconds = Math.max(settings.drainSeconds, (window.endMs - window.startMs) / 1e3);
-  const demand = cpuDemand(window, { ...trend, catchingUp }, settings.targetUtilisation, drainSeconds);
+  const demand = cpuDemand(window, { ...trend, enlarged }, settings.targetUtilisation, drainSeconds);
   if (demand === undefined) return {};
   const need = reactiveNeed(demand, window.replicasReady ?? 0, settings);
   return {

@@ -44,6 +44,7 @@ interface PlannedSize {
   readonly steps: readonly WishStep[];
   readonly confidence: number;
   readonly latencyAfterSeconds?: number;
+  readonly correction?: number;
 }
 
 function plannedSizes({ plan, ready }: TargetFacts): ReadonlyMap<string, PlannedSize> {
@@ -55,12 +56,14 @@ function plannedSizes({ plan, ready }: TargetFacts): ReadonlyMap<string, Planned
     const size = plan.sizes[at];
     if (size === undefined || model === undefined || !ready.profiles.has(name)) continue;
     const latencyAfterSeconds = slowest.get(name);
+    const correction = plan.shown.services.get(name);
     sizes.set(name, {
       replicas: size.replicas,
       container: { cpuCores: size.cpuCores, memoryBytes: size.memoryBytes },
       steps: steps.get(name) ?? [],
       confidence: plan.confidence[at] ?? 0,
       ...(latencyAfterSeconds !== undefined && { latencyAfterSeconds }),
+      ...(correction !== undefined && { correction }),
     });
   }
   return sizes;
@@ -149,13 +152,14 @@ function replicasForGrowth(
 }
 
 function plannedFacts(
-  { steps, confidence, latencyAfterSeconds }: PlannedSize,
+  { steps, confidence, correction, latencyAfterSeconds }: PlannedSize,
   modelHash: string,
 ): PlannedTarget {
   return {
     steps,
     confidence,
     modelHash,
+    ...(correction !== undefined && { correction }),
     ...(latencyAfterSeconds !== undefined && { latencyAfterSeconds }),
   };
 }

@@ -1,4 +1,5 @@
 import { planApplication } from "../plan/application-plan.ts";
+import { learntCorrection } from "../plan/correction.ts";
 import type { ApplicationPlan, KnownService, ServiceLimits } from "../plan/application-plan.ts";
 import { loadAhead } from "./load-ahead.ts";
 import type { DecisionContext, Observation } from "./observation.ts";
@@ -31,13 +32,17 @@ interface Preparation {
   readonly memory: PlannerMemory;
 }
 
+export interface Planned extends Balancing {
+  readonly planner: PlannerMemory;
+}
+
 /**
  * Rungs `planner-prior` and `planner`: one plan for the whole application from the services' latency profiles (Grad's
  * Prepare). It starts from the last wish, raised to what CPU demand needs; gives steps while the objective is missed, at
  * least as much as queue balancing would; takes steps back after as much calm as queue balancing demands; and otherwise
  * changes nothing. It never does two of these at once.
  */
-export function planWithProfiles(preparation: Preparation): Balancing {
+export function planWithProfiles(preparation: Preparation): Planned {
   const { context, observations, standing } = preparation;
   const starts = new Map(
     observations.map((one) => [
@@ -61,7 +66,8 @@ export function planWithProfiles(preparation: Preparation): Balancing {
         shrunkAtRequestsPerSecond: preparation.verdict.requestsPerSecond,
       }
     : { ...(growth?.course ?? standing.course), ...grownBy(preparation, targets) };
-  return { reason: reasonOf(preparation, { plan, growth, raised, mayTakeBack }), targets, course };
+  const planner = { ...preparation.memory, ...learntFlows(preparation.memory, plan) };
+  return { planner, reason: reasonOf(preparation, { plan, growth, raised, mayTakeBack }), targets, course };
 }
 
 function makePlan(
@@ -69,7 +75,7 @@ function makePlan(
   starts: ReadonlyMap<string, StartSize>,
   mayTakeBack: boolean,
 ): ApplicationPlan | undefined {
-  const { context, observations, verdict } = preparation;
+  const { context, memory, observations, verdict } = preparation;
   const { application, settings, windowSet } = context;
   const flows = verdict.flows
     .filter(({ flow, telling }) => (mayTakeBack ? flow.latency.count >= LEAST_CALLS : telling))
@@ -92,6 +98,9 @@ function makePlan(
     application,
     windowSet: { ...windowSet, windows, flows },
     known,
+    flowCorrections: new Map(
+      (memory.flowCorrections ?? []).map(({ flow, correction }) => [flow, correction]),
+    ),
     mayTakeBack,
     settings: {
       targetUtilisation: planner.takeBackUtilisation,
@@ -111,6 +120,24 @@ function worstOfCalm({ memory, standing, verdict }: Preparation): number {
   const now = verdict.worstSeverity ?? 0;
   const recent = memory.recentSeverities.slice(-Math.max(1, standing.patience));
   return now > 0 ? Math.max(1, ...recent.map((severity) => severity / now)) : 1;
+}
+
+/** Flows whose correction is remembered: those of the last plan, and others as long as there is room. */
+const MOST_FLOWS = 200;
+
+function learntFlows(
+  { flowCorrections = [] }: PlannerMemory,
+  plan: ApplicationPlan | undefined,
+): Pick<PlannerMemory, "flowCorrections"> {
+  const known = new Map(flowCorrections.map(({ flow, correction }) => [flow, correction]));
+  for (const [flow, shown] of plan?.shown.flows ?? []) {
+    const before = known.get(flow);
+    known.delete(flow);
+    known.set(flow, learntCorrection(before, shown));
+  }
+  if (known.size === 0) return {};
+  const kept = [...known].slice(-MOST_FLOWS);
+  return { flowCorrections: kept.map(([flow, correction]) => ({ flow, correction })) };
 }
 
 interface Outlook {
@@ -134,6 +161,7 @@ function knownService(
     ...(ahead !== undefined && { requestsPerSecondAhead: ahead }),
     ...(demand && { demandCores: Math.max(demand.cores, ...(memory?.recentDemandCores ?? [])) }),
     resizable,
+    ...(memory?.correction !== undefined && { correction: memory.correction }),
     steady: !settling && !resizing && !draining && ahead === undefined,
     limits: limitsOf(context, observation, usable, isTold),
   };

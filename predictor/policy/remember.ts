@@ -1,4 +1,5 @@
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
+import { learntCorrection } from "../plan/correction.ts";
 import type { DecisionContext, Observation } from "./observation.ts";
 import type { GrowthCheckpoint, PolicyState, ServiceMemory } from "./state.ts";
 import { POLICY_STATE_SCHEMA } from "./state.ts";
@@ -79,21 +80,26 @@ function memoryOf(
   const { service, window, memory, queue, settling } = observation;
   const platformWanted = window?.replicasWanted ?? memory?.platformWanted;
   const seen = window?.replicasWanted !== undefined || window?.replicasReady !== undefined;
-  const grownAtSeverity = grown?.services.includes(service)
-    ? grown.severity
-    : settling
-      ? memory?.grownAtSeverity
-      : undefined;
+  const grownNow = grown?.services.includes(service) ? grown.severity : undefined;
+  const grownAtSeverity = grownNow ?? (settling ? memory?.grownAtSeverity : undefined);
   return {
     service,
     replicas: target.replicas,
     seenAtMs: seen ? nowMs : (memory?.seenAtMs ?? nowMs),
     ...(platformWanted !== undefined && { platformWanted }),
     ...(window?.replicasReady !== undefined && { readyReplicas: window.replicasReady }),
-    ...(queue?.ownRequests !== undefined && { ownRequests: queue.ownRequests }),
+    ...queueMemory(queue),
+    ...correctionMemory(observation, target),
     ...sizeMemory(observation, target),
     ...demandMemory(observation),
     ...(grownAtSeverity !== undefined && { grownAtSeverity }),
+  };
+}
+
+function queueMemory(queue: Observation["queue"]): Pick<ServiceMemory, "ownRequests" | "inFlight"> {
+  return {
+    ...(queue?.ownRequests !== undefined && { ownRequests: queue.ownRequests }),
+    ...(queue?.inFlight !== undefined && { inFlight: queue.inFlight }),
   };
 }
 
@@ -104,6 +110,12 @@ function demandMemory({ demand, memory }: Observation): Pick<ServiceMemory, "rec
   const before = memory?.recentDemandCores ?? [];
   const recentDemandCores = demand === undefined ? before : [...before, demand.cores].slice(-DEMAND_WINDOWS);
   return recentDemandCores.length === 0 ? {} : { recentDemandCores };
+}
+
+function correctionMemory({ memory }: Observation, { planned }: Target): Pick<ServiceMemory, "correction"> {
+  const shown = planned?.correction;
+  const correction = shown === undefined ? memory?.correction : learntCorrection(memory?.correction, shown);
+  return correction === undefined ? {} : { correction };
 }
 
 type SizeMemory = Pick<

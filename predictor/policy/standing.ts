@@ -20,13 +20,14 @@ export interface Standing {
   readonly course: Course;
 }
 
-export function standingOf(context: DecisionContext, verdict: Verdict): Standing {
+/** @param arrivalRatio requests that arrive over those that were answered, at least 1 */
+export function standingOf(context: DecisionContext, verdict: Verdict, arrivalRatio = 1): Standing {
   const { application, settings, state, windowSet } = context;
   const severity = verdict.severity ?? 0;
   const missed = severity > 1;
   const missedWindows = missed ? state.missedWindows + 1 : 0;
   const calm = isCalm(verdict, settings);
-  const patienceDoublings = doublingsAfter(context, verdict, missed);
+  const patienceDoublings = doublingsAfter(context, arrivalRatio * verdict.requestsPerSecond, missed);
   return {
     words: describeVerdict(verdict, settings.minimumCalls),
     missed,
@@ -68,7 +69,7 @@ const SURGE_RATIO = 1.15;
 /** A miss soon after a step down was caused by it: the next step down waits twice as long. */
 function doublingsAfter(
   { settings, state, windowSet }: DecisionContext,
-  { requestsPerSecond }: Verdict,
+  requestsPerSecond: number,
   missed: boolean,
 ): number {
   const { shrunkAtMs, shrunkAtRequestsPerSecond, patienceDoublings } = state;

@@ -13,6 +13,10 @@ export const ServiceMemory = z.strictObject({
   readyReplicas: Count.optional(),
   /** Requests waiting for or served in the service in the last window. */
   ownRequests: NonNegative.optional(),
+  /** Requests in the service at once, callees included, in the last window. */
+  inFlight: NonNegative.optional(),
+  /** Measured over predicted own tail, as learnt in steady windows. */
+  correction: z.number().positive().optional(),
   /** Size of a container last wished, and what ran when that was wished; absent where no size was ever wished. */
   cpuCores: z.number().positive().optional(),
   memoryBytes: z.number().positive().optional(),
@@ -48,6 +52,11 @@ export const PlannerMemory = z.strictObject({
   missedInSpite: Count,
   /** Tail over objective of the slowest flow in the last windows, oldest first. */
   recentSeverities: z.array(NonNegative).max(64),
+  /** Measured over predicted tail of each flow, as learnt in steady windows. */
+  flowCorrections: z
+    .array(z.strictObject({ flow: z.string().max(200), correction: z.number().positive() }))
+    .max(1_000)
+    .optional(),
   /** The rung that is not believed until then; the prior's takes the trained profiles' with it. */
   distrust: z.strictObject({ rung: PlannerRung, untilMs: EpochMs, times: Count }).optional(),
 });

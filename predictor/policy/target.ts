@@ -21,6 +21,8 @@ export interface PlannedTarget {
   readonly confidence: number;
   /** Names the profile that was used: its model's content, or that of the prior. */
   readonly modelHash: string;
+  /** Measured over predicted own tail, where the window was steady. */
+  readonly correction?: number;
 }
 
 /** Targets by service. */
