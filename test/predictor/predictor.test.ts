@@ -118,7 +118,7 @@ describe("a predictor with slow requests, an agent and workloads", () => {
       /tradewind_predictor_queue_virtual_ratio\{namespace="default",service="geo"\} 0\.\d+/,
     );
     expect(text).toMatch(/tradewind_predictor_queue_own_requests\{namespace="default",service="geo"\} \d/);
-    expect(text).toMatch(/tradewind_predictor_policy_info\{policy="queue",choice="auto"\} 1/);
+    expect(text).toMatch(/tradewind_predictor_policy_info\{policy="queue",choice="queue"\} 1/);
     expect(text).toMatch(/tradewind_predictor_spans_total\{result="accepted"\} [1-9]/);
     expect(text).toMatch(/tradewind_predictor_window_age_seconds \d/);
     expect(text).toMatch(/tradewind_source_requests_total\{source="127\.0\.0\.1:\d+",kind="agent"\} [1-9]/);
