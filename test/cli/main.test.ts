@@ -63,7 +63,7 @@ describe("the tradewind command", () => {
   it.each([
     { args: ["local", "--for", "soon"], names: "'soon' is not a duration" },
     { args: ["local", "--for", "1s"], names: "--for must be between" },
-    { args: ["local", "--policy", "magic"], names: "Allowed choices are auto, queue, static" },
+    { args: ["local", "--policy", "magic"], names: "Allowed choices are auto, plan, queue, static" },
     { args: ["local", "--seed", "many"], names: "seed" },
     {
       args: ["local", "--load", "/nowhere/rates.txt"],
