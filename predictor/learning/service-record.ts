@@ -27,12 +27,20 @@ const MOST_ERROR = 1;
 /** Windows before containers' memory is known well enough to take some back. */
 const MEMORY_WINDOWS = 20;
 
+/** One window's judgement of a profile. */
+interface Judgement {
+  /** |predicted − measured| / measured, at most 1. */
+  readonly ratio: number;
+  /** What of it chance alone does not explain. */
+  readonly excess: number;
+}
+
 /** A trained model in use, and what was learnt about it since. */
 interface Trained {
   readonly hash: string;
   readonly profile: TrainedProfile;
   interval: IntervalScale;
-  readonly errors: number[];
+  readonly errors: Judgement[];
   state: ServiceState | undefined;
 }
 
@@ -47,7 +55,7 @@ export class ServiceRecord {
   private readonly observations: Observation[] = [];
   private readonly loads: number[] = [];
   private readonly memoryPeaks: number[] = [];
-  private readonly priorErrors: number[] = [];
+  private readonly priorErrors: Judgement[] = [];
   private prior: PriorProfile | undefined;
   private trained: Trained | undefined;
   private containers = new Map<string, number>();
@@ -144,13 +152,13 @@ export class ServiceRecord {
   private judge(window: Window, measuredSeconds: number): void {
     if ((window.ownLatency?.count ?? 0) < TELLING_CALLS || isSaturated(window)) return;
     if (this.prior !== undefined) {
-      keep(this.priorErrors, error(this.prior, window, this.prior.state, measuredSeconds), ERROR_WINDOWS);
+      keep(this.priorErrors, judgement(this.prior, window, this.prior.state, measuredSeconds), ERROR_WINDOWS);
     }
     const { trained } = this;
     if (trained?.state === undefined) return;
     const { profile } = trained;
     profile.interval = trained.interval;
-    keep(trained.errors, error(profile, window, trained.state, measuredSeconds), ERROR_WINDOWS);
+    keep(trained.errors, judgement(profile, window, trained.state, measuredSeconds), ERROR_WINDOWS);
     const predicted = profile.evaluate(inputsOf(window, trained.state));
     trained.interval = trackInterval(
       trained.interval,
@@ -185,20 +193,35 @@ function isSaturated({ containers }: Window): boolean {
   return used > SATURATED.use * allocated || throttled > SATURATED.throttledRatio * containers.length;
 }
 
-function error(
+function judgement(
   profile: LatencyProfile,
   window: Window,
   state: ServiceState,
   measuredSeconds: number,
-): number {
+): Judgement {
   const predicted = profile.evaluate(inputsOf(window, state));
-  return Math.min(MOST_ERROR, Math.abs(predicted - measuredSeconds) / measuredSeconds);
+  const ratio = Math.min(MOST_ERROR, Math.abs(predicted - measuredSeconds) / measuredSeconds);
+  return { ratio, excess: Math.max(0, ratio - chanceRatio(window.ownLatency?.count ?? 0)) };
 }
 
-function recent(errors: readonly number[]): RecentErrors | undefined {
-  if (errors.length === 0) return undefined;
-  const sum = errors.reduce((total, each) => total + each, 0);
-  return { windows: errors.length, meanAbsoluteRatio: sum / errors.length };
+/**
+ * Standard error of the p95 of n exponentially distributed times over the p95 itself: √(p(1 − p)/n) over density times
+ * quantile, √(19/n) / ln 20 (Mosteller, On some useful "inefficient" statistics, 1946).
+ */
+function chanceRatio(calls: number): number {
+  return Math.sqrt(19 / Math.max(1, calls)) / Math.log(20);
+}
+
+function recent(errors: readonly Judgement[]): RecentErrors | undefined {
+  const windows = errors.length;
+  if (windows === 0) return undefined;
+  const mean = (of: (each: Judgement) => number): number =>
+    errors.reduce((sum, each) => sum + of(each), 0) / windows;
+  return {
+    windows,
+    meanAbsoluteRatio: mean(({ ratio }) => ratio),
+    excessRatio: mean(({ excess }) => excess),
+  };
 }
 
 /** NaN where a container was not measured: it then counts as unknown until it has left the windows kept. */

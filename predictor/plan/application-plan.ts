@@ -72,6 +72,8 @@ export interface PlanSettings {
   readonly ranking: PlanOptions["ranking"];
   readonly maxSteps: number;
   readonly aimRatio?: number;
+  /** The objective is missed as measured: steps are given down to the aim, whatever is predicted. */
+  readonly cures?: boolean;
   readonly leastGainRatio?: number;
 }
 
@@ -157,6 +159,7 @@ export function planApplication(request: PlanRequest): ApplicationPlan {
     ranking: settings.ranking,
     maxSteps: settings.maxSteps,
     ...(settings.aimRatio !== undefined && { aimRatio: settings.aimRatio }),
+    ...(settings.cures !== undefined && { cures: settings.cures }),
     ...(settings.leastGainRatio !== undefined && { leastGainRatio: settings.leastGainRatio }),
     prices: application.prices,
     ...(application.budget.pods !== undefined && { quota: { pods: application.budget.pods } }),

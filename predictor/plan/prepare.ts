@@ -12,6 +12,8 @@ export interface PlanOptions {
   readonly objectiveSeconds: number;
   /** A missed objective is cured down to this share of it, so that the next breath of noise is no miss; 1 by default. */
   readonly aimRatio?: number;
+  /** True gives steps down to the aim even where the objective is predicted to be met already. */
+  readonly cures?: boolean;
   /** Steps are taken back while the predicted tail stays under this share of the objective (Grad's ε). */
   readonly slackRatio: number;
   readonly ranking: Ranking;
@@ -85,7 +87,8 @@ export function prepare(
   const tailBeforeSeconds = state.worstTailSeconds();
   const flowsBefore = flows.map((_, flow) => state.tailOf(flow));
   const costBeforePerHour = state.totalCostPerHour();
-  const hasSlack = tailBeforeSeconds < options.slackRatio * options.objectiveSeconds;
+  const hasSlack =
+    options.cures !== true && tailBeforeSeconds < options.slackRatio * options.objectiveSeconds;
   const outcome = hasSlack ? takeBack(state, options) : raise(state, options);
   const tailAfterSeconds = state.worstTailSeconds();
   return {

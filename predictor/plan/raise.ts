@@ -23,9 +23,9 @@ interface Scored {
  * @returns why it stopped
  */
 export function raise(state: PlanState, options: PlanOptions): string {
-  const { objectiveSeconds, aimRatio = 1 } = options;
-  if (state.worstTailSeconds() <= objectiveSeconds) return "objective met";
+  const { objectiveSeconds, aimRatio = 1, cures = false } = options;
   const limit = aimRatio * objectiveSeconds;
+  if (state.worstTailSeconds() <= (cures ? limit : objectiveSeconds)) return "objective met";
   const sensitivity = new Float64Array(state.services.length);
   while (state.worstTailSeconds() > limit) {
     if (state.steps.length >= options.maxSteps) return `stopped after ${options.maxSteps} steps`;

@@ -2,7 +2,7 @@ import { z } from "zod";
 
 /** Constants of the planner's rungs. */
 export const PlannerSettings = z.strictObject({
-  /** Mean |predicted − measured| / measured of a prior's own tails over the last windows, up to which it is believed. */
+  /** Mean |predicted − measured| / measured, beyond what chance explains, up to which a prior is believed. */
   priorErrorLimit: z.number().positive().default(0.5),
   /** The same for a trained profile. */
   trainedErrorLimit: z.number().positive().default(0.35),
@@ -15,6 +15,8 @@ export const PlannerSettings = z.strictObject({
   measurableShare: z.number().gt(0).max(1).default(0.95),
   /** Share of the objective that a missed one is cured down to. */
   aimRatio: z.number().gt(0).max(1).default(0.85),
+  /** The same when the tail is at twice the objective and load is on its way: hardly all of it has been seen yet. */
+  urgentAimRatio: z.number().gt(0).max(1).default(0.6),
   /** Steps are taken back while the predicted tail stays under this share of the objective. */
   slackRatio: z.number().gt(0).max(1).default(0.75),
   /** Steps that one plan takes back of a service whose profile is certain; fewer as its interval is wider. */

@@ -17,6 +17,9 @@ import { percent } from "./target.ts";
 import type { Targets } from "./target.ts";
 import type { Verdict } from "./verdict.ts";
 
+/** Tail over objective from which a miss is urgent. */
+const URGENT_SEVERITY = 2;
+
 /** Calls of a flow in a window below which nothing is taken back on its word. */
 const LEAST_CALLS = 5;
 
@@ -75,7 +78,7 @@ function makePlan(
   starts: ReadonlyMap<string, StartSize>,
   mayTakeBack: boolean,
 ): ApplicationPlan | undefined {
-  const { context, memory, observations, verdict } = preparation;
+  const { context, memory, observations, standing, verdict } = preparation;
   const { application, settings, windowSet } = context;
   const flows = verdict.flows
     .filter(({ flow, telling }) => (mayTakeBack ? flow.latency.count >= LEAST_CALLS : telling))
@@ -83,6 +86,7 @@ function makePlan(
   if (flows.length === 0) return undefined;
   const told = new Set(flows.flatMap(({ services }) => services));
   const ahead = loadAhead(observations, settings.needGrowthLimit);
+  const isUrgent = ahead.size > 0 && (verdict.severity ?? 0) >= URGENT_SEVERITY;
   const known = new Map(
     observations.map((one): [string, KnownService] => [
       one.service,
@@ -107,7 +111,8 @@ function makePlan(
       memoryHeadroomRatio: planner.memoryHeadroomRatio,
       stepsBack: planner.stepsBack,
       slackRatio: planner.slackRatio / worstOfCalm(preparation),
-      aimRatio: planner.aimRatio,
+      aimRatio: isUrgent ? planner.urgentAimRatio : planner.aimRatio,
+      cures: standing.clearlyMissed,
       leastGainRatio: planner.leastGainRatio,
       ranking: "chain",
       maxSteps: 5_000,

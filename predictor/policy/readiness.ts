@@ -114,7 +114,9 @@ function usableOf(
   const { prior, trained, memoryPeakBytes } = each;
   const peak = memoryPeakBytes === undefined ? {} : { memoryPeakBytes };
   const error = (errors: RecentErrors | undefined): number | undefined =>
-    errors !== undefined && errors.windows >= planner.errorWindows ? errors.meanAbsoluteRatio : undefined;
+    errors !== undefined && errors.windows >= planner.errorWindows
+      ? (errors.excessRatio ?? errors.meanAbsoluteRatio)
+      : undefined;
   const profile = trained === undefined || distrusted.has("planner") ? undefined : models(trained.hash);
   if (trained !== undefined && profile !== undefined) {
     profile.interval = trained.interval;

@@ -71,6 +71,31 @@ describe("the record of a service", () => {
     expect(record.rows).toBe(6);
   });
 
+  it("does not judge by windows in which the CPU was used up: their tail says how long that went on", () => {
+    const record = recordOf(10);
+    const before = record.evidence("cart")!.prior!;
+    record.observe(at(10, { requestsPerSecond: 97 }));
+    const throttled = { ...at(11), ownLatency: { ...at(11).ownLatency!, p95Seconds: 5 } };
+    for (const container of throttled.containers) container.cpuThrottledRatio = 0.6;
+    record.observe(throttled);
+    expect(record.evidence("cart")!.prior!.errors).toEqual(before.errors);
+  });
+
+  it("tells what chance makes of the tail of a few calls from what the profile is off by", () => {
+    const record = recordOf(10);
+    const few = { ...at(10).ownLatency!, count: 25 };
+    for (let index = 10; index < 34; index += 1) {
+      const { p95Seconds } = at(index).ownLatency!;
+      record.observe({
+        ...at(index),
+        ownLatency: { ...few, p95Seconds: p95Seconds * (index % 2 === 0 ? 0.85 : 1.2) },
+      });
+    }
+    const { errors } = record.evidence("cart")!.prior!;
+    expect(errors!.meanAbsoluteRatio).toBeGreaterThan(0.15);
+    expect(errors!.excessRatio).toBe(0);
+  });
+
   it("forgets what is older than the windows it keeps: a deploy shows within minutes", () => {
     const record = recordOf(30);
     for (let index = 30; index < 75; index += 1) record.observe(at(index, { cpuSecondsPerRequest: 0.01 }));
