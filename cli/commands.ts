@@ -16,6 +16,7 @@ export interface CommandEntry {
 
 const PROCESSES = "Processes, one for each image:";
 const TRY = "On one machine:";
+const BEGIN = "In a cluster:";
 const LOOK = "Looking after it:";
 
 export const COMMANDS: readonly CommandEntry[] = [
@@ -54,6 +55,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: "KEDA external scaler: guards and serves what the predictor recommends",
     group: PROCESSES,
     load: async () => import("@tradewind/exporter/command.ts"),
+  },
+  {
+    name: "init",
+    summary: "looks at a namespace or manifests, and writes what to apply to it",
+    group: BEGIN,
+    load: async () => import("@tradewind/kubernetes/init/command.ts"),
   },
   {
     name: "doctor",

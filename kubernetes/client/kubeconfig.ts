@@ -4,6 +4,9 @@ import { describeError, TradewindError } from "@tradewind/core/errors.ts";
 import { contentHash } from "@tradewind/core/hash.ts";
 import type { ApiCredentials, Connection } from "./connection.ts";
 
+/** What the library makes of no kubeconfig at all. */
+const NO_CLUSTER = "http://localhost:8080";
+
 /**
  * The API server that a kubeconfig names, with whatever it takes to log in: certificates, tokens, exec plugins, OIDC.
  * @param path the file; undefined for `$KUBECONFIG` or `~/.kube/config`
@@ -24,6 +27,14 @@ export function kubeconfigConnection(path: string | undefined, context: string |
     throw new TradewindError(
       "invalid-kubeconfig",
       `${what} has no cluster for context '${config.getCurrentContext() ?? ""}'; kubectl config get-contexts lists them`,
+    );
+  }
+  if (!cluster.server.startsWith("https:")) {
+    throw new TradewindError(
+      "invalid-kubeconfig",
+      path === undefined && cluster.server === NO_CLUSTER
+        ? "there is no kubeconfig: set KUBECONFIG, write ~/.kube/config, or name one with --kubeconfig"
+        : `${what}: the server ${cluster.server} must be an https:// address`,
     );
   }
   const namespace = config.getContextObject(config.getCurrentContext())?.namespace;

@@ -150,7 +150,9 @@ users:
     expect(await client(connection).get(cart, Named)).toEqual({ metadata: { name: "cart" } });
   });
 
-  it("is refused in plain words when it names no cluster or is no YAML", async () => {
+  it("is refused in plain words when it names no cluster, none that is secured, or is no YAML", async () => {
+    const plain = await written(kubeconfig("http://127.0.0.1:1", "{}"));
+    await expect(connect({ kubeconfig: plain, environment: {} })).rejects.toThrow(/must be an https/);
     const empty = await written("apiVersion: v1\nkind: Config\n");
     await expect(connect({ kubeconfig: empty, environment: {} })).rejects.toThrow(/get-contexts/);
     const broken = await written("a: [");

@@ -1,0 +1,165 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { InvalidArgumentError } from "commander";
+import type { Command } from "commander";
+import { describeError, TradewindError } from "@tradewind/core/errors.ts";
+import { parseDurationSeconds } from "@tradewind/core/units.ts";
+import { ApiClient } from "../client/client.ts";
+import { connect } from "../client/connect.ts";
+import type { Found } from "./found.ts";
+import { initialise } from "./init.ts";
+import type { InitResult } from "./init.ts";
+import { readCluster } from "./read-cluster.ts";
+import { readManifests } from "./read-manifests.ts";
+
+const EXAMPLES = `
+Examples:
+  $ tradewind init --namespace shop --objective 250ms > tradewind.yaml
+      Looks at a namespace of the cluster that kubectl talks to, changes nothing, and writes what to apply.
+  $ tradewind init --manifests k8s/ --namespace shop --entry frontend --objective 250ms --output tradewind/
+      The same from files. --manifests - reads what helm template or kustomize build write.
+
+Next: read it, set the objective, kubectl apply --server-side --dry-run=server -f tradewind.yaml, then without --dry-run.`;
+
+interface Flags {
+  readonly namespace?: string;
+  readonly manifests?: readonly string[];
+  readonly name?: string;
+  readonly entry?: string;
+  readonly objective?: number;
+  readonly exclude: readonly string[];
+  readonly scalerAddress: string;
+  readonly vpa?: boolean;
+  readonly output?: string;
+  readonly kubeconfig?: string;
+  readonly context?: string;
+}
+
+/** Adds what `tradewind init` takes and does. */
+export function configure(command: Command): void {
+  command
+    .description(
+      "Look at a namespace or at manifests, and write the Application, ScaledObjects and VPAs for it.",
+    )
+    .option("--namespace <name>", "namespace to look at (default: the kubeconfig context's)")
+    .option(
+      "--manifests <paths...>",
+      "look at these files or folders instead of a cluster; - for standard input",
+    )
+    .option("--name <name>", "name of the application (default: the namespace's, or 'app')")
+    .option(
+      "--entry <service>",
+      "service that users call (default: what an Ingress or LoadBalancer leads to)",
+    )
+    .option(
+      "--objective <duration>",
+      "latency that 95 of 100 requests must be under, for example 250ms",
+      duration,
+    )
+    .option("--exclude <names>", "workloads to leave alone, separated by commas", names, [])
+    .option(
+      "--scaler-address <host:port>",
+      "address of Tradewind's headless Service, as KEDA reaches it",
+      "tradewind-scaler.tradewind.svc.cluster.local:9813",
+    )
+    .option("--vpa", "write VPAs (default: where the cluster knows them)")
+    .option("--no-vpa", "write no VPAs")
+    .option("--output <folder>", "write files into this folder instead of standard output")
+    .option("--kubeconfig <file>", "how to reach the cluster")
+    .option("--context <name>", "context of the kubeconfig")
+    .addHelpText("after", EXAMPLES)
+    .action(async (flags: Flags) => {
+      const result = await run(flags);
+      await write(result, flags.output);
+      for (const note of result.notes) process.stderr.write(`# ${note}\n`);
+    });
+}
+
+async function run(flags: Flags): Promise<InitResult> {
+  const { found, hasVpa, namespace, notes } = await look(flags);
+  const result = initialise(found, {
+    name: flags.name ?? (namespace === "default" ? "app" : namespace),
+    namespace,
+    entry: flags.entry,
+    objectiveMilliseconds: flags.objective === undefined ? undefined : flags.objective * 1e3,
+    exclude: flags.exclude,
+    scalerAddress: flags.scalerAddress,
+    vpa: flags.vpa ?? hasVpa,
+  });
+  return { files: result.files, notes: [...notes, ...result.notes] };
+}
+
+interface Looked {
+  readonly found: Found;
+  readonly namespace: string;
+  readonly hasVpa: boolean;
+  readonly notes: readonly string[];
+}
+
+async function look({ context, kubeconfig, manifests, namespace }: Flags): Promise<Looked> {
+  if (manifests !== undefined) {
+    const own = namespace ?? "default";
+    const { found, notes } = await readManifests(manifests, own, standardInput);
+    return { found, namespace: own, hasVpa: found.vpas.length > 0, notes };
+  }
+  const connection = await connect({ kubeconfig, context, environment: process.env });
+  const client = new ApiClient(connection);
+  try {
+    const own = namespace ?? connection.namespace;
+    const { absent, found, notes } = await readCluster(client, own);
+    const missing = absent.includes("ScaledObject")
+      ? ["KEDA is not installed in this cluster: its ScaledObjects cannot be applied yet"]
+      : [];
+    return {
+      found,
+      namespace: own,
+      hasVpa: !absent.includes("VerticalPodAutoscaler"),
+      notes: [...notes, ...missing],
+    };
+  } finally {
+    await client.close();
+  }
+}
+
+async function write({ files }: InitResult, folder: string | undefined): Promise<void> {
+  if (folder === undefined) {
+    process.stdout.write(files.map(({ yaml }) => yaml).join("---\n"));
+    return;
+  }
+  try {
+    await mkdir(folder, { recursive: true });
+    for (const { name, yaml } of files) {
+      // Files of an earlier run were perhaps edited since.
+      await writeFile(join(folder, name), yaml, { flag: "wx" });
+      process.stderr.write(`# wrote ${join(folder, name)}\n`);
+    }
+  } catch (error) {
+    const exists = (error as { code?: unknown }).code === "EEXIST";
+    const what = exists
+      ? `${folder} holds files of an earlier run; move them away or name another folder`
+      : `cannot write into ${folder}`;
+    throw new TradewindError("output", what, { cause: error });
+  }
+}
+
+async function standardInput(): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function duration(text: string): number {
+  try {
+    const seconds = parseDurationSeconds(text);
+    if (seconds > 0) return seconds;
+  } catch (error) {
+    throw new InvalidArgumentError(describeError(error));
+  }
+  throw new InvalidArgumentError("must be longer than nothing");
+}
+
+const names = (text: string): string[] =>
+  text
+    .split(",")
+    .map((each) => each.trim())
+    .filter((each) => each !== "");

@@ -1,0 +1,119 @@
+import { TradewindError } from "@tradewind/core/errors.ts";
+import type { Found } from "./found.ts";
+import { guessEntry, survey } from "./survey.ts";
+import type { Survey, SurveyedWorkload } from "./survey.ts";
+import { applicationYaml } from "./write-application.ts";
+import { scaledObjectYaml, tradewindTrigger } from "./write-scaled-object.ts";
+import { vpaYaml } from "./write-vpa.ts";
+
+export interface InitOptions {
+  readonly name: string;
+  readonly namespace: string;
+  readonly entry: string | undefined;
+  /** Undefined where nobody said: a number is put in, with the request to change it. */
+  readonly objectiveMilliseconds: number | undefined;
+  readonly exclude: readonly string[];
+  readonly scalerAddress: string;
+  readonly vpa: boolean;
+}
+
+/** One YAML file. */
+export interface InitFile {
+  readonly name: string;
+  readonly yaml: string;
+}
+
+export interface InitResult {
+  readonly files: readonly InitFile[];
+  /** What a person should know besides, a line each. */
+  readonly notes: readonly string[];
+}
+
+const DEFAULT_MILLISECONDS = 250;
+
+/**
+ * Writes what a namespace needs from Tradewind. Pure: the same findings give the same text.
+ * @throws TradewindError `invalid-input` when there is nothing to take care of, or the entry cannot be told
+ */
+export function initialise(found: Found, options: InitOptions): InitResult {
+  const surveyed = survey(found, options.exclude);
+  const { workloads } = surveyed;
+  if (workloads.length === 0) {
+    throw new TradewindError(
+      "invalid-input",
+      `there is no Deployment or StatefulSet to take care of in namespace '${options.namespace}'${leftOutWords(surveyed)}`,
+    );
+  }
+  const guess = guessEntry(workloads, options.entry);
+  if (guess.entry === undefined) {
+    const said =
+      options.entry === undefined
+        ? "which service users call cannot be told"
+        : `there is no '${options.entry}'`;
+    throw new TradewindError(
+      "invalid-input",
+      `${said}; name it with --entry: ${guess.candidates.join(", ")}`,
+    );
+  }
+  const { name, namespace, objectiveMilliseconds, scalerAddress, vpa } = options;
+  const application = applicationYaml({
+    name,
+    namespace,
+    entry: guess.entry,
+    why: guess.why,
+    milliseconds: objectiveMilliseconds ?? DEFAULT_MILLISECONDS,
+    objectiveGiven: objectiveMilliseconds !== undefined,
+    workloads,
+  });
+  const scaled = workloads.filter(({ scaledObject }) => scaledObject === undefined);
+  const sized = vpa ? workloads.filter((each) => each.vpa === undefined) : [];
+  return {
+    files: [
+      { name: "application.yaml", yaml: application },
+      ...(scaled.length === 0
+        ? []
+        : [
+            {
+              name: "scaled-objects.yaml",
+              yaml: joined(scaled, (each) => scaledObjectYaml(each, scalerAddress)),
+            },
+          ]),
+      ...(sized.length === 0
+        ? []
+        : [{ name: "vertical-pod-autoscalers.yaml", yaml: joined(sized, (each) => vpaYaml(each)) }]),
+    ],
+    notes: notesOf(surveyed, options),
+  };
+}
+
+const joined = (all: readonly SurveyedWorkload[], write: (each: SurveyedWorkload) => string): string =>
+  all.map((each) => write(each)).join("---\n");
+
+function notesOf({ leftOut, workloads }: Survey, { scalerAddress }: InitOptions): string[] {
+  return [
+    ...leftOut.map(({ name, reason }) => `left out: ${name}: ${reason}`),
+    ...workloads.flatMap(({ scaledObject, service, workload }) =>
+      scaledObject === undefined
+        ? []
+        : [
+            `${workload.name} has the ScaledObject '${scaledObject.name}' already: add this trigger to it: ${JSON.stringify(tradewindTrigger(service, scalerAddress))}`,
+          ],
+    ),
+    ...workloads.flatMap(({ vpa, workload }) =>
+      vpa === undefined ? [] : [`${workload.name} has the VPA '${vpa}' already; two on one workload fight`],
+    ),
+    ...workloads.flatMap(({ container, workload }) =>
+      container?.resources.requests.cpuCores === undefined
+        ? [
+            `${workload.name} has no CPU request: KEDA's safety trigger and the scheduler work better with one`,
+          ]
+        : [],
+    ),
+    "leave spec.replicas out of the manifests of what KEDA scales: each apply would set it back",
+  ];
+}
+
+function leftOutWords({ leftOut }: Survey): string {
+  if (leftOut.length === 0) return "";
+  return ` (left out: ${leftOut.map(({ name, reason }) => `${name}: ${reason}`).join("; ")})`.slice(0, 800);
+}

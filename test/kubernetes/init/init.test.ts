@@ -1,0 +1,326 @@
+import { execFile } from "node:child_process";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { parseAllDocuments } from "yaml";
+import { ApiClient } from "@tradewind/kubernetes/client/client.ts";
+import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
+import { initialise } from "@tradewind/kubernetes/init/init.ts";
+import type { InitOptions, InitResult } from "@tradewind/kubernetes/init/init.ts";
+import { readCluster } from "@tradewind/kubernetes/init/read-cluster.ts";
+import { readManifests } from "@tradewind/kubernetes/init/read-manifests.ts";
+import { VerticalPodAutoscaler } from "@tradewind/kubernetes/objects/vpa.ts";
+import { advise } from "@tradewind/exporter/vpa/recommend.ts";
+import { parseApplication } from "@tradewind/predictor/application-file.ts";
+import { cartPod } from "../../exporter/sizing/pods.ts";
+import { deployment } from "../cluster-objects.ts";
+import { FakeApiServer } from "../fake-api-server.ts";
+import type { KubeObject } from "../fake-api-server.ts";
+
+const GOLDEN = fileURLToPath(new URL("../../golden/init/", import.meta.url));
+const PROGRAM = fileURLToPath(new URL("../../../cli/main.ts", import.meta.url));
+
+const OPTIONS: InitOptions = {
+  name: "shop",
+  namespace: "shop",
+  entry: undefined,
+  objectiveMilliseconds: 250,
+  exclude: [],
+  scalerAddress: "tradewind-scaler.tradewind.svc.cluster.local:9813",
+  vpa: true,
+};
+
+const containers = (...all: object[]) => ({
+  spec: { template: { metadata: { labels: {} }, spec: { containers: all } } },
+});
+const hpa = (name: string, target: string): KubeObject => ({
+  metadata: { name, namespace: "shop" },
+  spec: {
+    scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name: target },
+    minReplicas: 3,
+    maxReplicas: 12,
+    metrics: [
+      {
+        type: "Resource",
+        resource: { name: "cpu", target: { type: "Utilization", averageUtilization: 60 } },
+      },
+    ],
+  },
+});
+
+/** A shop as one finds them: an Ingress, an HPA, a sidecar, a database, a cache. */
+function shop(fake: FakeApiServer): void {
+  const sizes = { requests: { cpu: "250m", memory: "256Mi" }, limits: { cpu: "500m" } };
+  fake.put(RESOURCES.deployments, deployment("frontend", { ...sizes, replicas: 3 }));
+  const env = [{ name: "OTEL_SERVICE_NAME", value: "cartservice" }];
+  const cart = {
+    name: "main",
+    image: "shop/cart:1",
+    env,
+    resources: { requests: { cpu: "100m", memory: "128Mi" } },
+  };
+  fake.put(RESOURCES.deployments, deployment("cart", containers(cart, { name: "proxy", image: "envoy:1" })));
+  const equal = { cpu: "1", memory: "1Gi" };
+  fake.put(RESOURCES.deployments, deployment("quote", { requests: equal, limits: equal, replicas: 1 }));
+  fake.put(RESOURCES.horizontalPodAutoscalers, hpa("cart-hpa", "cart"));
+  fake.put(
+    RESOURCES.deployments,
+    deployment("cache", containers({ name: "redis", image: "docker.io/library/redis:7-alpine" })),
+  );
+  fake.put(
+    RESOURCES.statefulSets,
+    deployment("db", { spec: { volumeClaimTemplates: [{ metadata: { name: "data" } }] } }),
+  );
+  fake.put(RESOURCES.services, {
+    metadata: { name: "frontend", namespace: "shop" },
+    spec: { selector: { app: "frontend" } },
+  });
+  fake.put(RESOURCES.ingresses, {
+    metadata: { name: "shop", namespace: "shop" },
+    spec: {
+      rules: [
+        {
+          http: { paths: [{ path: "/", backend: { service: { name: "frontend", port: { number: 80 } } } }] },
+        },
+      ],
+    },
+  });
+}
+
+async function ofCluster(
+  prepare: (fake: FakeApiServer) => void,
+  options: Partial<InitOptions> = {},
+): Promise<InitResult> {
+  const fake = await FakeApiServer.start();
+  prepare(fake);
+  const client = new ApiClient(fake.connection());
+  onTestFinished(async () => client.close());
+  const { found } = await readCluster(client, "shop");
+  return initialise(found, { ...OPTIONS, ...options });
+}
+
+const objectsIn = ({ files }: InitResult): KubeObject[] =>
+  files.flatMap(({ yaml }) =>
+    // As kubectl reads it.
+    parseAllDocuments(yaml, { version: "1.1" }).map(
+      (document) => (document as { toJS(): unknown }).toJS() as KubeObject,
+    ),
+  );
+const named = (result: InitResult, kind: string, name: string) =>
+  objectsIn(result).find((object) => object.kind === kind && object.metadata.name === name);
+
+describe("tradewind init", () => {
+  it("writes for a namespace what a person would have written", async () => {
+    const { files } = await ofCluster(shop);
+    for (const { name, yaml } of files) {
+      const path = join(GOLDEN, name);
+      if (process.env["UPDATE_GOLDEN"] === "1") writeFileSync(path, yaml);
+      expect(existsSync(path)).toBe(true);
+      expect(yaml).toBe(readFileSync(path, "utf8"));
+    }
+    expect(files.map(({ name }) => name)).toEqual([
+      "application.yaml",
+      "scaled-objects.yaml",
+      "vertical-pod-autoscalers.yaml",
+    ]);
+  });
+
+  it("writes an application that the predictor takes, and VPAs that the recommender takes for its own", async () => {
+    const result = await ofCluster(shop);
+    const application = named(result, "Application", "shop")!;
+    const parsed = parseApplication({ ...(application.spec as object), ...application.metadata }, "it");
+    expect(parsed).toMatchObject({ entry: "frontend", objective: { milliseconds: 250 }, mode: "recommend" });
+    expect(parsed.services.map(({ name }) => name)).toEqual(["cartservice", "frontend", "quote"]);
+    const written = named(result, "VerticalPodAutoscaler", "frontend")!;
+    const vpa = VerticalPodAutoscaler.parse({ ...written, metadata: { ...written.metadata, uid: "x" } });
+    expect(vpa).toMatchObject({ updateMode: "Off", recommenders: ["tradewind"] });
+    const settled = { cpuCores: 0.4 };
+    const advice = advise({
+      vpa,
+      workload: "frontend",
+      pods: [cartPod(0)],
+      settled,
+      decided: settled,
+      scalePoints: [],
+      act: true,
+    });
+    expect(advice.container?.resources.cpuCores?.target).toBe(0.4);
+  });
+
+  it("leaves alone what keeps state, and says so", async () => {
+    const { notes } = await ofCluster(shop);
+    expect(notes.filter((note) => note.startsWith("left out"))).toEqual([
+      "left out: cache: 'docker.io/library/redis:7-alpine' keeps state or serves the cluster; it is not scaled by latency",
+      "left out: db: each of its pods has a volume of its own: more pods are not more of the same",
+    ]);
+  });
+
+  it("takes over an HPA, and leaves a ScaledObject and a VPA that are there to their owners", async () => {
+    const result = await ofCluster((fake) => {
+      shop(fake);
+      fake.put(RESOURCES.scaledObjects, {
+        metadata: { name: "frontend", namespace: "shop" },
+        spec: { scaleTargetRef: { name: "frontend" }, triggers: [{ type: "cron", metadata: {} }] },
+      });
+      fake.put(RESOURCES.scaledObjects, {
+        metadata: { name: "quote", namespace: "shop" },
+        spec: {
+          scaleTargetRef: { name: "quote" },
+          triggers: [{ type: "cpu", metricType: "Utilization", metadata: { value: "60" } }],
+        },
+      });
+      fake.put(RESOURCES.verticalPodAutoscalers, {
+        metadata: { name: "mine", namespace: "shop" },
+        spec: { targetRef: { apiVersion: "apps/v1", kind: "Deployment", name: "frontend" } },
+      });
+    });
+    expect(named(result, "ScaledObject", "cart")).toMatchObject({
+      metadata: { annotations: { "scaledobject.keda.sh/transfer-hpa-ownership": "true" } },
+      spec: {
+        advanced: { horizontalPodAutoscalerConfig: { name: "cart-hpa" } },
+        minReplicaCount: 3,
+        maxReplicaCount: 12,
+      },
+    });
+    expect(named(result, "ScaledObject", "frontend")).toBeUndefined();
+    expect(named(result, "VerticalPodAutoscaler", "frontend")).toBeUndefined();
+    expect(result.notes.join("\n")).toMatch(/add this trigger to it: \{"type":"external"/);
+    expect(result.notes.join("\n")).toMatch(/the VPA 'mine' already/);
+    const vpas = result.files.find(({ name }) => name === "vertical-pod-autoscalers.yaml")!.yaml;
+    expect(vpas).toContain("# ScaledObject 'quote' scales on use relative to the request of cpu");
+  });
+
+  it.each([
+    ["the only one that an Ingress or LoadBalancer leads to", shop, undefined, "frontend"],
+    ["the one that is named", shop, "cartservice", "cartservice"],
+    ["named by its workload", shop, "cart", "cartservice"],
+    [
+      "the one called like one",
+      (fake: FakeApiServer) =>
+        ["cart", "api-gateway", "geo"].forEach((name) => fake.put(RESOURCES.deployments, deployment(name))),
+      undefined,
+      "api-gateway",
+    ],
+    [
+      "the only workload",
+      (fake: FakeApiServer) => void fake.put(RESOURCES.deployments, deployment("one")),
+      undefined,
+      "one",
+    ],
+  ])("takes for the entry %s", async (_what, prepare, entry, expected) => {
+    const result = await ofCluster(prepare, { entry });
+    expect((named(result, "Application", "shop")!.spec as { entry: string }).entry).toBe(expected);
+  });
+
+  it("asks for the entry where it cannot be told, and for a namespace with something in it", async () => {
+    const several = (fake: FakeApiServer) =>
+      ["a", "b"].forEach((name) => fake.put(RESOURCES.deployments, deployment(name)));
+    await expect(ofCluster(several)).rejects.toThrow(/name it with --entry: a, b/);
+    await expect(ofCluster(several, { entry: "c" })).rejects.toThrow(
+      /there is no 'c'; name it with --entry: a, b/,
+    );
+    await expect(ofCluster(() => undefined)).rejects.toThrow(
+      /no Deployment or StatefulSet .* in namespace 'shop'/,
+    );
+    const cache = (fake: FakeApiServer) =>
+      void fake.put(
+        RESOURCES.deployments,
+        deployment("cache", containers({ name: "redis", image: "redis" })),
+      );
+    await expect(ofCluster(cache)).rejects.toThrow(/left out: cache/);
+  });
+
+  it("does with what somebody without all rights may read", async () => {
+    const fake = await FakeApiServer.start();
+    shop(fake);
+    fake.uninstall(RESOURCES.scaledObjects);
+    fake.addUser("viewer", "viewer", [
+      {
+        namespace: "shop",
+        rules: [{ apiGroups: ["apps"], resources: ["deployments", "statefulsets"], verbs: ["list"] }],
+      },
+    ]);
+    const client = new ApiClient(fake.connection("viewer"));
+    onTestFinished(async () => client.close());
+    const { absent, found, notes } = await readCluster(client, "shop");
+    expect(found.workloads.map(({ name }) => name)).toContain("frontend");
+    expect(absent).toEqual(["ScaledObject"]);
+    expect(notes).toHaveLength(4);
+  });
+});
+
+describe("tradewind init of manifests", () => {
+  const files = async (contents: Record<string, string>): Promise<string> => {
+    const folder = await mkdtemp(join(tmpdir(), "tradewind-init-"));
+    onTestFinished(async () => rm(folder, { recursive: true, force: true }));
+    for (const [name, text] of Object.entries(contents)) await writeFile(join(folder, name), text);
+    return folder;
+  };
+  const yamlOf = (name: string, namespace?: string) => `
+apiVersion: apps/v1
+kind: Deployment
+metadata: { name: ${name}${namespace === undefined ? "" : `, namespace: ${namespace}`} }
+spec: { template: { spec: { containers: [{ name: main, image: shop/main, resources: { requests: { cpu: 0.25 } } }] } } }
+`;
+  const noInput = async () => Promise.resolve("");
+
+  it("reads files, folders, several documents, lists and standard input, and passes over other namespaces and kinds", async () => {
+    const folder = await files({
+      "a.yaml": `${yamlOf("web")}---${yamlOf("elsewhere", "other")}---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n`,
+      "b.json": JSON.stringify({ kind: "List", items: [{ ...deployment("cart"), kind: "Deployment" }] }),
+      "notes.txt": "not a manifest",
+    });
+    const { found, notes } = await readManifests([folder, "-"], "shop", async () =>
+      Promise.resolve(yamlOf("piped")),
+    );
+    expect(found.workloads.map(({ name }) => name).sort()).toEqual(["cart", "piped", "web"]);
+    expect(notes).toEqual([]);
+  });
+
+  it("names the file that is no YAML or not there, and goes on past objects it does not understand", async () => {
+    const folder = await files({
+      "bad.yaml": "a: [",
+      "odd.yaml": `${yamlOf("web")}---\nkind: Deployment\nmetadata: {name: odd}\n---\njust text\n`,
+    });
+    await expect(readManifests([join(folder, "bad.yaml")], "shop", noInput)).rejects.toThrow(/bad\.yaml: /);
+    await expect(readManifests([join(folder, "none.yaml")], "shop", noInput)).rejects.toThrow(
+      /cannot read .*none\.yaml/,
+    );
+    const { found, notes } = await readManifests([join(folder, "odd.yaml")], "shop", noInput);
+    expect(found.workloads).toHaveLength(1);
+    expect(notes).toHaveLength(2);
+  });
+
+  it("as a command writes files once, says what a person should know, and ends with 2 when not understood", async () => {
+    const folder = await files({ "web.yaml": yamlOf("web") });
+    const run = async (...flags: string[]) =>
+      promisify(execFile)(process.execPath, [
+        PROGRAM,
+        "init",
+        "--manifests",
+        join(folder, "web.yaml"),
+        ...flags,
+      ]).then(
+        ({ stderr, stdout }) => ({ code: 0, stdout, stderr }),
+        (error: { code: number; stdout: string; stderr: string }) => error,
+      );
+    const output = join(folder, "out");
+    const first = await run("--objective", "0.3s", "--output", output);
+    expect({ code: first.code, stdout: first.stdout }).toEqual({ code: 0, stdout: "" });
+    expect(await readdir(output)).toEqual(["application.yaml", "scaled-objects.yaml"]);
+    expect(readFileSync(join(output, "application.yaml"), "utf8")).toContain("milliseconds: 300 # 95 of 100");
+    const again = await run("--output", output);
+    expect(again).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("files of an earlier run") as string,
+    });
+    expect(await run("--entry", "nobody")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("--entry: web") as string,
+    });
+  });
+});
