@@ -127,13 +127,15 @@ function climbAboveFloor({ inputs, models, context, observations, verdict }: Foo
   const distrusted =
     choice === "plan" ? new Set<PlannerRung>() : distrustedRungs(memory, context.windowSet.endMs);
   const ready = readiness(context, observations, verdict, { choice, profiles, models, distrusted });
-  if (ready.rung === undefined) {
-    const balancing = balanceQueues(context, observations, verdict);
-    const reason = [balancing.reason, ready.reason].filter((part) => part !== "").join("; ");
-    return { policy: "queue", ...balancing, reason, planner: { ...memory, missedInSpite: 0 } };
+  const planned = ready.rung && planWithProfiles({ context, observations, verdict, standing, ready, memory });
+  if (ready.rung !== undefined && planned !== undefined) {
+    return { policy: ready.rung, ...planned, planner: { ...planned.planner, rung: ready.rung } };
   }
-  const planned = planWithProfiles({ context, observations, verdict, standing, ready, memory });
-  return { policy: ready.rung, ...planned, planner: { ...planned.planner, rung: ready.rung } };
+  const balancing = balanceQueues(context, observations, verdict);
+  const why =
+    ready.rung === undefined ? ready.reason : "what was planned does not fit into the budget of pods";
+  const reason = [balancing.reason, why].filter((part) => part !== "").join("; ");
+  return { policy: "queue", ...balancing, reason, planner: { ...memory, missedInSpite: 0 } };
 }
 
 function arrivalRatio(entry: Observation | undefined): number {

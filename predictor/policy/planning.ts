@@ -1,6 +1,6 @@
 import { planApplication } from "../plan/application-plan.ts";
-import { learntCorrection } from "../plan/correction.ts";
 import type { ApplicationPlan, KnownService, ServiceLimits } from "../plan/application-plan.ts";
+import { learntCorrection } from "../plan/correction.ts";
 import { loadAhead } from "./load-ahead.ts";
 import type { DecisionContext, Observation } from "./observation.ts";
 import { plannedTargets } from "./planned-target.ts";
@@ -44,9 +44,11 @@ export interface Planned extends Balancing {
  * Prepare). It starts from the last wish, raised to what CPU demand needs; gives steps while the objective is missed, at
  * least as much as queue balancing would; takes steps back after as much calm as queue balancing demands; and otherwise
  * changes nothing. It never does two of these at once.
+ * @returns undefined when what it comes to does not fit into the budget of pods
  */
-export function planWithProfiles(preparation: Preparation): Planned {
+export function planWithProfiles(preparation: Preparation): Planned | undefined {
   const { context, observations, standing } = preparation;
+  const budget = context.application.budget.pods;
   const starts = new Map(
     observations.map((one) => [
       one.service,
@@ -57,11 +59,14 @@ export function planWithProfiles(preparation: Preparation): Planned {
   const mayTakeBack = !raised && !standing.missed && standing.course.calmWindows >= standing.patience;
   const mayRaise = standing.clearlyMissed || !standing.missed;
   const plan = mayRaise ? makePlan(preparation, starts, mayTakeBack) : undefined;
-  const growth = standing.clearlyMissed
-    ? balanceQueues(context, observations, preparation.verdict)
-    : undefined;
+  const growth =
+    standing.clearlyMissed && budget === undefined
+      ? balanceQueues(context, observations, preparation.verdict)
+      : undefined;
   const facts = { ready: preparation.ready, standing, settings: context.settings, plan, growth };
   const targets = plannedTargets(observations, starts, facts);
+  const pods = [...targets.values()].reduce((sum, { replicas }) => sum + replicas, 0);
+  if (budget !== undefined && pods > budget) return undefined;
   const took = plan?.steps.some(({ direction }) => direction === "down") === true;
   const course = took
     ? {

@@ -283,6 +283,24 @@ describe("the planner, whatever happens", () => {
     expect(outcome.plan.policyReason).toContain("a budget of pods is shared out by queues");
   });
 
+  it("grows containers within a pod budget where they can be resized", () => {
+    const outcome = planned(BUSY, { application: application({ resize: "limits", budget: { pods: 3 } }) });
+    expect(outcome.plan.policy).toBe("planner-prior");
+    const { allocation } = wishOf(outcome, "backend");
+    expect(allocation.replicas).toBe(2);
+    expect(allocation.cpuCores).toBeGreaterThan(1.2);
+  });
+
+  it("leaves it to queue balancing to share out a budget that its plan does not fit into", () => {
+    const small = { name: "backend", cpu: { maxCores: 1 } };
+    const tight = application({ resize: "limits", budget: { pods: 3 }, services: [small] });
+    const outcome = planned(BUSY, { application: tight });
+    expect(outcome.plan.policy).toBe("queue");
+    expect(outcome.plan.policyReason).toContain("does not fit into the budget of pods");
+    const pods = outcome.plan.wishes.reduce((sum, { allocation }) => sum + allocation.replicas, 0);
+    expect(pods).toBeLessThanOrEqual(3);
+  });
+
   it("fills the contract with finite numbers, and keeps bounds and whole steps, for any measurements at all", () => {
     const number = fc.oneof(fc.constantFrom(0, 1e-12, 1e9), fc.double({ min: 0, max: 50, noNaN: true }));
     const service = fc.record({
