@@ -60,7 +60,7 @@ const ClusterOptions = z.strictObject({
   /** Namespace of the leader's Lease; default: the pod's own. */
   namespace: z.string().min(1).max(63).optional(),
   /** How often the leader compares what is with what should be. */
-  reconcileMs: z.number().int().min(20).max(600_000).default(5_000),
+  reconcileMs: z.number().int().min(20).max(600_000).default(15_000),
 });
 export type ClusterOptions = z.infer<typeof ClusterOptions>;
 

@@ -11,6 +11,9 @@ import type { ReflectorTimings } from "@tradewind/kubernetes/watch/reflector.ts"
 import { ClusterWatch } from "@tradewind/kubernetes/workloads/cluster-watch.ts";
 import type { WatchHealth } from "@tradewind/kubernetes/workloads/cluster-watch.ts";
 
+import { servicesOf } from "./services.ts";
+import type { ServiceWorkload } from "./services.ts";
+
 /** An Application resource, as far as its writer needs it. */
 export const ApplicationObject = z.object({
   metadata: Identity.extend({ generation: z.number().optional() }),
@@ -35,7 +38,12 @@ export const ApplicationObject = z.object({
 export type ApplicationObject = z.infer<typeof ApplicationObject>;
 
 /** Everything followed in one namespace. */
-export interface NamespaceView {
+export interface NamespaceView extends NamespaceWatches {
+  /** Workloads by their service's name; put together anew only after something changed. */
+  readonly services: () => ReadonlyMap<string, ServiceWorkload>;
+}
+
+export interface NamespaceWatches {
   readonly workloads: ClusterWatch;
   readonly applications: Reflector<ApplicationObject> | undefined;
   readonly vpas: Reflector<VerticalPodAutoscaler> | undefined;
@@ -98,7 +106,7 @@ export class WatchedNamespaces {
   private open(namespace: string): NamespaceView {
     const { applications, client, clock, log, observer, timings, vpas } = this.options;
     const common = { client, namespace, clock, log, observer, timings };
-    const view: NamespaceView = {
+    const watches: NamespaceWatches = {
       workloads: new ClusterWatch({ ...common, namespaces: [namespace], capacity: false }),
       applications: applications
         ? new Reflector({ ...common, resource: RESOURCES.applications, schema: ApplicationObject })
@@ -111,13 +119,28 @@ export class WatchedNamespaces {
           })
         : undefined,
     };
-    view.workloads.start();
-    view.applications?.start();
-    view.vpas?.start();
-    return view;
+    watches.workloads.start();
+    watches.applications?.start();
+    watches.vpas?.start();
+    return { ...watches, services: rememberedServices(watches) };
   }
 }
 
 async function end({ applications, vpas, workloads }: NamespaceView): Promise<void> {
   await Promise.all([workloads.stop(), applications?.stop(), vpas?.stop()]);
+}
+
+function rememberedServices(watches: NamespaceWatches): NamespaceView["services"] {
+  let revision = -1;
+  let applications: unknown;
+  let services: ReadonlyMap<string, ServiceWorkload> = new Map();
+  return () => {
+    const specs = JSON.stringify([...(watches.applications?.items.values() ?? [])].map(({ spec }) => spec));
+    if (watches.workloads.revision !== revision || specs !== applications) {
+      revision = watches.workloads.revision;
+      applications = specs;
+      services = servicesOf(watches);
+    }
+    return services;
+  };
 }

@@ -3,30 +3,22 @@ import type { Clock } from "@tradewind/core/clock.ts";
 import type { ReadPlan } from "../source/read-plan.ts";
 import type { WatchedNamespaces } from "./namespaces.ts";
 import type { Scene } from "./part.ts";
-import { servicesOf } from "./services.ts";
 import type { ServiceWorkload } from "./services.ts";
 
 /** What was known of workloads may be this old; beyond it nothing is done to them. */
 const FRESH_MS = 60_000;
 
-/** Puts together what the parts look at. Workloads are matched to services once, when first asked for. */
+/** Puts together what the parts look at. */
 export function makeScene(
   list: RecommendationList,
   header: ReadPlan["header"] | undefined,
   namespaces: WatchedNamespaces,
   clock: Clock,
 ): Scene {
-  const services = new Map<string, ReadonlyMap<string, ServiceWorkload>>();
   const served = new Map<string, ServedRecommendation>();
   const known = (namespace: string): ReadonlyMap<string, ServiceWorkload> => {
     const view = namespaces.get(namespace);
-    if (view === undefined || !view.workloads.isFresh(FRESH_MS)) return new Map();
-    let all = services.get(namespace);
-    if (all === undefined) {
-      all = servicesOf(view);
-      services.set(namespace, all);
-    }
-    return all;
+    return view?.workloads.isFresh(FRESH_MS) === true ? view.services() : new Map();
   };
   const key = (...parts: readonly string[]): string => parts.join("\n");
   const index = (): void => {

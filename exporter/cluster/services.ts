@@ -3,7 +3,7 @@ import type { Pod } from "@tradewind/kubernetes/objects/pod.ts";
 import type { Scalable } from "@tradewind/kubernetes/objects/scalable.ts";
 import { podsByWorkload } from "@tradewind/kubernetes/workloads/ownership.ts";
 import { serviceNames } from "@tradewind/kubernetes/workloads/service-name.ts";
-import type { ApplicationObject, NamespaceView } from "./namespaces.ts";
+import type { ApplicationObject, NamespaceWatches } from "./namespaces.ts";
 
 /** A workload with its pods, under the name it has in traces. */
 export interface ServiceWorkload {
@@ -15,7 +15,7 @@ export interface ServiceWorkload {
 }
 
 /** The workloads of a namespace by their service's name; the first of several counts, by name. */
-export function servicesOf(view: NamespaceView): ReadonlyMap<string, ServiceWorkload> {
+export function servicesOf(view: NamespaceWatches): ReadonlyMap<string, ServiceWorkload> {
   const { horizontalPodAutoscalers, pods, replicaSets, scalables } = view.workloads.objects();
   const applications = [...(view.applications?.items.values() ?? [])];
   const names = serviceNames(scalables, ({ kind, name }) => configured(applications, kind, name));

@@ -86,7 +86,7 @@ export interface Pod {
 const DEFAULT_CONTAINER = "kubectl.kubernetes.io/default-container";
 const RESIZE_CONDITIONS = new Set(["PodResizePending", "PodResizeInProgress"]);
 
-/** A pod, reduced to what is used of it: a few hundred bytes. */
+/** A pod, reduced to what is used of it: about a kilobyte for each container. */
 export const Pod = z
   .object({
     metadata: Identity.extend({

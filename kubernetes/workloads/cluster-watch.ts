@@ -59,6 +59,7 @@ class Collection<Item> {
 /** Follows everything in a cluster that makes up workloads. */
 export class ClusterWatch {
   private readonly options: ClusterWatchOptions;
+  private changes = 0;
   private readonly deployments: Collection<Scalable>;
   private readonly statefulSets: Collection<Scalable>;
   private readonly replicaSets: Collection<Owned>;
@@ -79,6 +80,11 @@ export class ClusterWatch {
     this.scaledObjects = options.capacity ? this.follow(RESOURCES.scaledObjects, ScaledObject) : none;
     this.quotas = options.capacity ? this.follow(RESOURCES.resourceQuotas, ResourceQuota) : none;
     this.nodes = options.capacity ? this.follow(RESOURCES.nodes, Node) : none;
+  }
+
+  /** Rises with every change of anything: equal revisions, equal objects. */
+  get revision(): number {
+    return this.changes;
   }
 
   start(): void {
@@ -137,7 +143,11 @@ export class ClusterWatch {
   }
 
   private follow<Item>(resource: Resource, schema: z.ZodType<Item>, metadataOnly = false): Collection<Item> {
-    const { client, clock, log, namespaces, observer, onChange, timings } = this.options;
+    const { client, clock, log, namespaces, observer, timings } = this.options;
+    const onChange = (): void => {
+      this.changes += 1;
+      this.options.onChange?.();
+    };
     const places = resource.namespaced && namespaces.length > 0 ? namespaces : [undefined];
     return new Collection(
       places.map(

@@ -3,7 +3,10 @@ import { describe, expect, it } from "vitest";
 import { PERMISSIONS } from "@tradewind/kubernetes/rbac/table.ts";
 import type { Permission } from "@tradewind/kubernetes/rbac/table.ts";
 
-const page = readFileSync(new URL("../../../docs/kubernetes.md", import.meta.url), "utf8").replaceAll(/ +/g, " ");
+const page = readFileSync(new URL("../../../docs/kubernetes.md", import.meta.url), "utf8").replaceAll(
+  / +/g,
+  " ",
+);
 
 function row({ account, apiGroup, block, resource, resourceNames, scope, verbs, why }: Permission): string {
   const kind = apiGroup === "" ? resource : `${resource}.${apiGroup}`;
