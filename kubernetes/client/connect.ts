@@ -25,8 +25,20 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
     const inside = inClusterConnection(environment, podNamespace(folder), folder);
     if (inside !== undefined) return inside;
   }
-  const { kubeconfigConnection } = await import("./kubeconfig.ts");
-  return kubeconfigConnection(kubeconfig, context);
+  return (await kubeconfigReader()).kubeconfigConnection(kubeconfig, context);
+}
+
+/** Images for pods leave the library out. */
+async function kubeconfigReader(): Promise<typeof import("./kubeconfig.ts")> {
+  try {
+    return await import("./kubeconfig.ts");
+  } catch (error) {
+    throw new TradewindError(
+      "invalid-kubeconfig",
+      "kubeconfigs cannot be read here: @kubernetes/client-node is not installed; run in a pod with its service account",
+      { cause: error },
+    );
+  }
 }
 
 function podNamespace(folder: string): string {
