@@ -9,47 +9,36 @@ export class EdgeAccumulator {
   transitNs = 0;
 }
 
-/** Calls of one service to another on behalf of one flow. */
+/** Calls of one service to another on behalf of one flow that somebody waited for, weighted by the flow's sampling. */
 export class FlowEdgeAccumulator {
+  readonly caller: number;
+  readonly callee: number;
   calls = 0;
   parallelCalls = 0;
-  /** What is summed up for the called service. */
-  readonly called: FlowCallerAccumulator;
 
-  constructor(called: FlowCallerAccumulator) {
-    this.called = called;
+  constructor(caller: number, callee: number) {
+    this.caller = caller;
+    this.callee = callee;
   }
 }
 
-/** Requests of one flow that reached one service, and the calls they made and waited for. */
-export class FlowCallerAccumulator {
-  /** By number of the called service. */
-  readonly callees = new Map<number, FlowEdgeAccumulator>();
-  requests = 0;
-}
+/** More than there are numbers of services. */
+const SERVICE_NUMBERS = 2 ** 20;
 
 export class FlowAccumulator {
   readonly latency = new LatencySketch();
-  /** By number of the service; weighted by the sampling of the flow's first request. */
-  readonly callers = new Map<number, FlowCallerAccumulator>();
+  /** By caller and callee together. */
+  readonly calls = new Map<number, FlowEdgeAccumulator>();
   readonly services = new Set<number>();
   requests = 0;
   errors = 0;
 
-  caller(service: number): FlowCallerAccumulator {
-    let caller = this.callers.get(service);
-    if (caller === undefined) {
-      caller = new FlowCallerAccumulator();
-      this.callers.set(service, caller);
-    }
-    return caller;
-  }
-
-  callee(caller: FlowCallerAccumulator, service: number): FlowEdgeAccumulator {
-    let edge = caller.callees.get(service);
+  call(caller: number, callee: number): FlowEdgeAccumulator {
+    const key = caller * SERVICE_NUMBERS + callee;
+    let edge = this.calls.get(key);
     if (edge === undefined) {
-      edge = new FlowEdgeAccumulator(this.caller(service));
-      caller.callees.set(service, edge);
+      edge = new FlowEdgeAccumulator(caller, callee);
+      this.calls.set(key, edge);
     }
     return edge;
   }

@@ -1,4 +1,4 @@
-import type { FlowCallerAccumulator, IntervalAccumulator, ServiceAccumulator } from "./accumulator.ts";
+import type { IntervalAccumulator, ServiceAccumulator } from "./accumulator.ts";
 import { FlowAccumulator } from "./accumulator.ts";
 import { CallSweep } from "./call-sweep.ts";
 import { countDrop } from "./drops.ts";
@@ -30,9 +30,8 @@ export class TraceEvaluation {
   private readonly sweep = new CallSweep();
   private readonly heads = new HeadHistory();
   private swept: Int32Array = new Int32Array(64);
-  /** Requests of a flow still to be walked through, and where the calls they make are summed up. */
+  /** Requests of a flow still to be walked through. */
   private readonly walk: number[] = [];
-  private readonly walkers: FlowCallerAccumulator[] = [];
   /** First spans of the trace that were counted, with where their flow is summed up. */
   private readonly roots: number[] = [];
   private readonly rootServices: ServiceAccumulator[] = [];
@@ -256,29 +255,26 @@ export class TraceEvaluation {
 
   /** The calls made for a flow, from its first request on, as far as somebody waited for them. */
   private countFlowCalls(flow: FlowAccumulator, root: number, weight: number): void {
-    const { tree, walk, walkers } = this;
-    const { arena } = this.target;
+    const { walk } = this;
+    const { firstCall, nextCall, firstCallee, nextCallee, slot } = this.tree;
+    const { call: kinds, service } = this.target.arena;
     walk[0] = root;
-    walkers[0] = flow.caller(this.serviceOf(root));
     for (let left = 1; left > 0;) {
       left -= 1;
       const request = walk[left] ?? 0;
-      const caller = walkers[left] ?? flow.caller(this.serviceOf(request));
-      caller.requests += weight;
-      for (let call = tree.firstCall[request] ?? NONE; call !== NONE; call = tree.nextCall[call] ?? NONE) {
-        const kind = arena.call[tree.slot[call] ?? 0];
+      const caller = service[slot[request] ?? 0] ?? 0;
+      for (let call = firstCall[request] ?? NONE; call !== NONE; call = nextCall[call] ?? NONE) {
+        const kind = kinds[slot[call] ?? 0];
         if (kind === CALL.unawaited) continue;
-        for (let span = tree.firstCallee[call] ?? NONE; span !== NONE; span = tree.nextCallee[span] ?? NONE) {
-          const edge = flow.callee(caller, this.serviceOf(span));
+        for (let span = firstCallee[call] ?? NONE; span !== NONE; span = nextCallee[span] ?? NONE) {
+          const edge = flow.call(caller, service[slot[span] ?? 0] ?? 0);
           edge.calls += weight;
           if (kind === CALL.beside) edge.parallelCalls += weight;
           walk[left] = span;
-          walkers[left] = edge.called;
           left += 1;
         }
       }
     }
-    walkers.length = 0;
   }
 
   private newFlow(entry: ServiceAccumulator, service: number, name: string): FlowAccumulator | undefined {

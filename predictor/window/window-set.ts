@@ -116,9 +116,8 @@ function callEdge(callee: string, edge: EdgeAccumulator, intervalSeconds: number
 function flowWindows(input: WindowSetInput, places: readonly number[]): FlowWindow[] {
   const flows: FlowWindow[] = [];
   for (const [service, accumulator] of input.measured?.services ?? []) {
-    const entryService = input.services.nameOf(service);
-    for (const [name, flow] of accumulator.flows) {
-      const window = flowWindow(input, { flow: name, entryService }, flow, places);
+    for (const [flow, flowAccumulator] of accumulator.flows) {
+      const window = flowWindow(input, { flow, entry: service }, flowAccumulator, places);
       if (window !== undefined) flows.push(window);
     }
   }
@@ -127,7 +126,7 @@ function flowWindows(input: WindowSetInput, places: readonly number[]): FlowWind
 
 function flowWindow(
   input: WindowSetInput,
-  name: Pick<FlowWindow, "flow" | "entryService">,
+  { flow, entry }: { readonly flow: string; readonly entry: number },
   accumulator: FlowAccumulator,
   places: readonly number[],
 ): FlowWindow | undefined {
@@ -135,43 +134,44 @@ function flowWindow(
   if (latency === undefined) return undefined;
   const services = [...accumulator.services].sort(inOrder(places));
   return {
-    ...name,
+    flow,
+    entryService: input.services.nameOf(entry),
     requestsPerSecond: accumulator.requests / seconds(input.interval),
     errorRatio: Math.min(1, accumulator.errors / accumulator.requests),
     latency,
     services: services.slice(0, MAX_FLOW_SERVICES).map((service) => input.services.nameOf(service)),
-    calls: flowCalls(input, accumulator, places),
+    calls: flowCalls(input, accumulator, entry, places),
   };
 }
 
 /** Ordered by caller, then callee. */
 function flowCalls(
   { services, onCalleesLeftOut }: WindowSetInput,
-  { callers }: FlowAccumulator,
+  accumulator: FlowAccumulator,
+  entry: number,
   places: readonly number[],
 ): FlowCall[] {
-  const order = inOrder(places);
-  const calls: FlowCall[] = [];
-  for (const service of [...callers.keys()].sort(order)) {
-    const callees = callers.get(service)?.callees;
-    if (callees === undefined || callees.size === 0) continue;
-    const requests = callers.get(service)?.requests ?? 1;
-    const caller = services.nameOf(service);
-    for (const called of [...callees.keys()].sort(order)) {
-      const edge = callees.get(called);
-      if (edge === undefined) continue;
-      calls.push({
-        caller,
-        callee: services.nameOf(called),
-        callsPerRequest: edge.calls / requests,
-        parallelRatio: Math.min(1, edge.parallelCalls / edge.calls),
-      });
-    }
+  const requests = requestsReached(accumulator, entry);
+  const place = (service: number): number => places[service] ?? 0;
+  let edges = [...accumulator.calls.values()];
+  if (edges.length > MAX_FLOW_CALLS) {
+    onCalleesLeftOut(edges.length - MAX_FLOW_CALLS);
+    edges = edges.sort((a, b) => b.calls - a.calls).slice(0, MAX_FLOW_CALLS);
   }
-  if (calls.length <= MAX_FLOW_CALLS) return calls;
-  onCalleesLeftOut(calls.length - MAX_FLOW_CALLS);
-  const least = calls.map(({ callsPerRequest }) => callsPerRequest).sort((a, b) => b - a)[MAX_FLOW_CALLS - 1];
-  return calls.filter(({ callsPerRequest }) => callsPerRequest >= (least ?? 0)).slice(0, MAX_FLOW_CALLS);
+  edges.sort((a, b) => place(a.caller) - place(b.caller) || place(a.callee) - place(b.callee));
+  return edges.map(({ caller, callee, calls, parallelCalls }) => ({
+    caller: services.nameOf(caller),
+    callee: services.nameOf(callee),
+    callsPerRequest: calls / (requests.get(caller) ?? calls),
+    parallelRatio: Math.min(1, parallelCalls / calls),
+  }));
+}
+
+/** Requests of the flow that reached each service: every call that was waited for is one, and the first ones at the entry. */
+function requestsReached({ calls, requests }: FlowAccumulator, entry: number): ReadonlyMap<number, number> {
+  const reached = new Map([[entry, requests]]);
+  for (const edge of calls.values()) reached.set(edge.callee, (reached.get(edge.callee) ?? 0) + edge.calls);
+  return reached;
 }
 
 /** Compares services by number as their names compare. */
