@@ -4,6 +4,7 @@ import { TradewindError } from "@tradewind/core/errors.ts";
 import type { Connection } from "./connection.ts";
 import { inClusterConnection, SERVICE_ACCOUNT_FOLDER } from "./in-cluster.ts";
 import type { PodEnvironment } from "./in-cluster.ts";
+import type * as Kubeconfig from "./kubeconfig.ts";
 
 export interface ConnectOptions {
   /** A kubeconfig file; without one the pod's service account is used, else the user's own kubeconfig. */
@@ -29,7 +30,7 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
 }
 
 /** Images for pods leave the library out. */
-async function kubeconfigReader(): Promise<typeof import("./kubeconfig.ts")> {
+async function kubeconfigReader(): Promise<typeof Kubeconfig> {
   try {
     return await import("./kubeconfig.ts");
   } catch (error) {

@@ -42,6 +42,10 @@ export const RESOURCES = {
   replicaSets: named("apps", "v1", "replicasets", "ReplicaSet"),
   resourceQuotas: core("resourcequotas", "ResourceQuota"),
   scaledObjects: named("keda.sh", "v1alpha1", "scaledobjects", "ScaledObject"),
+  selfSubjectAccessReviews: {
+    ...named("authorization.k8s.io", "v1", "selfsubjectaccessreviews", "SelfSubjectAccessReview"),
+    namespaced: false,
+  },
   services: core("services", "Service"),
   statefulSets: named("apps", "v1", "statefulsets", "StatefulSet"),
   verticalPodAutoscalers: named(

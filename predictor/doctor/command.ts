@@ -14,10 +14,15 @@ Exit codes: 0 no problem (there may be warnings), 1 something must be mended, 2 
 export function configure(command: Command): void {
   command
     .description("Ask every configured server whether it answers and holds what is needed; say what to mend.")
-    .option("--config <file>", "application and sources, YAML or JSON")
+    .option("--config <file>", "application and sources, YAML or JSON; or crd:namespace/name")
     .option("--agents <urls>", "addresses of the node agents, separated by commas", urlList, [])
     .option("--predictor <url>", "address of the predictor, for example http://127.0.0.1:9811")
     .option("--exporter <url>", "address of the exporter, for example http://127.0.0.1:9812")
+    .option(
+      "--workloads <source>",
+      "kubernetes[:namespace,…]: whether the cluster can be read, as the predictor would",
+    )
+    .option("--kubeconfig <file>", "how to reach the cluster from outside of it")
     .option("--state <dir>", "the predictor's state directory")
     .option("--timeout <seconds>", "how long one server may take", Number, 5)
     .option("--json", "print one JSON object instead of text", false)

@@ -7,13 +7,16 @@ import type { Finding } from "../sources/source.ts";
 import { readSections } from "../sources/sources-config.ts";
 import type { DoctorOptions } from "./options.ts";
 import { checkAgent, checkExporter, checkPredictor } from "./own-processes.ts";
+import { examineCluster, usesCluster } from "./cluster.ts";
 import { checkState } from "./state-directory.ts";
 
 /** Looks at everything that is configured, all at once, each within the timeout. Never throws. */
 export async function examine(options: DoctorOptions, nowMs: number): Promise<Finding[]> {
   const { agents, predictor, exporter, state, timeoutSeconds } = options;
+  const file = options.config?.startsWith("crd:") === true ? undefined : options.config;
   const looks: Promise<Finding[]>[] = [
-    ...(options.config === undefined ? [] : [examineConfig(options.config, timeoutSeconds, nowMs)]),
+    ...(file === undefined ? [] : [examineConfig(file, timeoutSeconds, nowMs)]),
+    ...(usesCluster(options) ? [examineCluster(options)] : []),
     ...agents.map(async (url) => checkAgent(url, timeoutSeconds, nowMs)),
     ...(predictor === undefined ? [] : [checkPredictor(predictor, timeoutSeconds, nowMs)]),
     ...(exporter === undefined ? [] : [checkExporter(exporter, timeoutSeconds)]),

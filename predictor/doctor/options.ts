@@ -10,6 +10,9 @@ export const DoctorOptions = z.strictObject({
   predictor: z.url({ protocol: /^https?$/ }).optional(),
   exporter: z.url({ protocol: /^https?$/ }).optional(),
   state: z.string().min(1).optional(),
+  /** As the predictor's option: only `kubernetes[:namespace,…]` is looked at here. */
+  workloads: z.string().min(1).optional(),
+  kubeconfig: z.string().min(1).optional(),
   timeoutSeconds: z.number().positive().max(60).default(5),
 });
 export type DoctorOptions = z.infer<typeof DoctorOptions>;

@@ -272,6 +272,7 @@ export class FakeApiServer {
       });
       if (this.faults.some((fault) => fault(call, response))) return;
       if (user === undefined) this.refuse(response, 401, "Unauthorized", "Unauthorized");
+      else if (call.resource === RESOURCES.selfSubjectAccessReviews.plural) this.answerReview(call, response);
       else if (!this.isAllowed(call)) {
         this.refused.push(call);
         const what = `${call.resource} in API group "${call.group}" in namespace "${call.namespace ?? ""}"`;
@@ -430,6 +431,22 @@ export class FakeApiServer {
       clearTimeout(timer);
       this.watchers.delete(watcher);
     });
+  }
+
+  /** Answers what a user may do, as `kubectl auth can-i` asks. */
+  private answerReview(call: ApiCall, response: ServerResponse): void {
+    const { spec } = call.body as { spec: { resourceAttributes: Record<string, string> } };
+    const { group = "", name, namespace, resource = "", subresource, verb = "" } = spec.resourceAttributes;
+    const asked: ApiCall = {
+      ...call,
+      verb,
+      group,
+      resource: subresource === undefined ? resource : `${resource}/${subresource}`,
+      namespace,
+      name,
+      query: new URLSearchParams(),
+    };
+    send(response, 201, { ...(call.body as object), status: { allowed: this.isAllowed(asked) } });
   }
 
   private answerCreate(resource: Resource, call: ApiCall, response: ServerResponse): void {

@@ -1,0 +1,146 @@
+import { z } from "zod";
+import { describeError } from "@tradewind/core/errors.ts";
+import { ApiError } from "@tradewind/kubernetes/client/api-error.ts";
+import { ApiClient } from "@tradewind/kubernetes/client/client.ts";
+import { connect } from "@tradewind/kubernetes/client/connect.ts";
+import { apiVersionOf, RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
+import type { Resource } from "@tradewind/kubernetes/client/resources.ts";
+import { PERMISSIONS } from "@tradewind/kubernetes/rbac/table.ts";
+import type { Permission } from "@tradewind/kubernetes/rbac/table.ts";
+import { parseApplication } from "../application-file.ts";
+import { applicationPlace } from "../sources/kubernetes/application.ts";
+import type { ApplicationPlace } from "../sources/kubernetes/application.ts";
+import { watchedNamespaces } from "../sources/kubernetes/workloads.ts";
+import type { Finding } from "../sources/source.ts";
+import type { DoctorOptions } from "./options.ts";
+
+const DEFAULT_NAMESPACE = "default";
+const RIGHTS = "give the service account what docs/kubernetes.md lists";
+
+const Review = z.object({ status: z.object({ allowed: z.boolean() }) });
+const Listed = z.object({
+  items: z.array(z.object({ spec: z.record(z.string(), z.unknown()) })).nullish(),
+});
+
+/** Whether the predictor would talk to a cluster with these options. */
+export function usesCluster({ config, workloads }: DoctorOptions): boolean {
+  return config?.startsWith("crd:") === true || /^kubernetes(:|$)/.test(workloads ?? "");
+}
+
+/** Looks whether the cluster can be read as the predictor reads it. Never throws. */
+export async function examineCluster(options: DoctorOptions): Promise<Finding[]> {
+  const { config, kubeconfig, timeoutSeconds, workloads } = options;
+  let client: ApiClient | undefined;
+  try {
+    const place = applicationPlace(config ?? "");
+    const namespaces = watchedNamespaces(workloads ?? "kubernetes", place?.namespace ?? DEFAULT_NAMESPACE);
+    const connection = await connect({ kubeconfig, environment: process.env });
+    client = new ApiClient(connection, { deadlineMs: timeoutSeconds * 1e3 });
+    const rights = await examineRights(client, namespaces ?? [], place !== undefined);
+    const application = place === undefined ? [] : await examineApplication(client, place);
+    return [...rights, ...application];
+  } catch (error) {
+    const subject = client === undefined ? "cluster" : `cluster ${client.server}`;
+    return [
+      {
+        subject,
+        level: "problem",
+        message: describeError(error).slice(0, 500),
+        remedy: "check the API server's address, the service account or the kubeconfig",
+      },
+    ];
+  } finally {
+    await client?.close();
+  }
+}
+
+async function examineRights(
+  client: ApiClient,
+  namespaces: readonly string[],
+  withApplication: boolean,
+): Promise<Finding[]> {
+  const subject = `cluster ${client.server}`;
+  const wanted = PERMISSIONS.filter(
+    ({ account, block, verbs }) =>
+      account === "scaler" &&
+      verbs.includes("watch") &&
+      (block === "workloads" || block === "nodes" || (block === "application" && withApplication)),
+  );
+  const places = namespaces.length === 0 ? [undefined] : namespaces;
+  const asked = wanted.flatMap((permission) =>
+    (permission.scope === "cluster" ? [undefined] : places).flatMap((namespace) =>
+      permission.verbs.map((verb) => ({ permission, namespace, verb })),
+    ),
+  );
+  const refused = (
+    await Promise.all(
+      asked.map(async (each) =>
+        (await isAllowed(client, each.permission, each.verb, each.namespace)) ? [] : [each],
+      ),
+    )
+  ).flat();
+  if (refused.length === 0) {
+    const where = namespaces.length === 0 ? "in all namespaces" : `in ${namespaces.join(", ")}`;
+    return [{ subject, level: "ok", message: `workloads can be read ${where}` }];
+  }
+  return refused.map(({ namespace, permission, verb }) => ({
+    subject,
+    // Without these something is not known; without the others nothing is.
+    level: ["nodes", "resourcequotas", "scaledobjects", "horizontalpodautoscalers"].includes(
+      permission.resource,
+    )
+      ? "warning"
+      : "problem",
+    message: `may not ${verb} ${permission.resource}${namespace === undefined ? "" : ` in namespace '${namespace}'`}: ${permission.why}`,
+    remedy: RIGHTS,
+  }));
+}
+
+async function isAllowed(
+  client: ApiClient,
+  { apiGroup: group, resource }: Permission,
+  verb: string,
+  namespace: string | undefined,
+): Promise<boolean> {
+  const kind: Resource = RESOURCES.selfSubjectAccessReviews;
+  const answer = await client.create(
+    { resource: kind },
+    {
+      apiVersion: apiVersionOf(kind),
+      kind: kind.kind,
+      spec: { resourceAttributes: { group, resource, verb, ...(namespace !== undefined && { namespace }) } },
+    },
+  );
+  return Review.parse(answer).status.allowed;
+}
+
+async function examineApplication(
+  client: ApiClient,
+  { name, namespace }: ApplicationPlace,
+): Promise<Finding[]> {
+  const subject = `Application ${namespace}/${name}`;
+  const place = { resource: RESOURCES.applications, namespace };
+  try {
+    const query = { fieldSelector: `metadata.name=${name}` };
+    const { items } = Listed.parse(await client.call({ ...place, verb: "list", query }));
+    const [found] = items ?? [];
+    if (found === undefined) {
+      const remedy = "kubectl apply one; tradewind init writes it";
+      return [{ subject, level: "problem", message: "there is no such resource", remedy }];
+    }
+    const { entry } = parseApplication({ ...found.spec, name, namespace }, subject);
+    return [{ subject, level: "ok", message: `entry ${entry}` }];
+  } catch (error) {
+    const absent = error instanceof ApiError && error.isMissing;
+    return [
+      {
+        subject,
+        level: "problem",
+        message: absent ? "the cluster does not know this kind" : describeError(error).slice(0, 500),
+        remedy: absent
+          ? "kubectl apply -f charts/tradewind/crds"
+          : "correct the resource, or the rights to read it",
+      },
+    ];
+  }
+}

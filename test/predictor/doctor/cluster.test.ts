@@ -1,0 +1,95 @@
+import { readFileSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
+import { rulesFor } from "@tradewind/kubernetes/rbac/table.ts";
+import { examine } from "@tradewind/predictor/doctor/doctor.ts";
+import { DoctorOptions } from "@tradewind/predictor/doctor/options.ts";
+import { FakeApiServer } from "../../kubernetes/fake-api-server.ts";
+import type { Grant } from "../../kubernetes/fake-api-server.ts";
+
+const pem = (name: string) => readFileSync(new URL(`../../fixtures/tls/${name}`, import.meta.url));
+
+async function cluster(grants: readonly Grant[]) {
+  const fake = await FakeApiServer.start({ cert: pem("server.crt"), key: pem("server.key") });
+  fake.addUser("scaler", "scaler-token", grants);
+  const folder = await mkdtemp(join(tmpdir(), "tradewind-doctor-"));
+  onTestFinished(async () => rm(folder, { recursive: true, force: true }));
+  const kubeconfig = join(folder, "kubeconfig");
+  const ca = pem("authority.crt").toString("base64");
+  await writeFile(
+    kubeconfig,
+    JSON.stringify({
+      "current-context": "here",
+      contexts: [{ name: "here", context: { cluster: "one", user: "scaler" } }],
+      clusters: [{ name: "one", cluster: { server: fake.url, "certificate-authority-data": ca } }],
+      users: [{ name: "scaler", user: { token: "scaler-token" } }],
+    }),
+  );
+  const look = async (options: object) =>
+    (await examine(DoctorOptions.parse({ kubeconfig, ...options }), Date.now())).map(
+      ({ level, message, remedy }) => `${level}: ${message}${remedy === undefined ? "" : ` -> ${remedy}`}`,
+    );
+  return { fake, look };
+}
+
+const ALL: readonly Grant[] = [
+  { namespace: "shop", rules: rulesFor("scaler", "watched", ["workloads", "application"]) },
+  { rules: rulesFor("scaler", "cluster", ["nodes"]) },
+];
+
+describe("doctor in a cluster", () => {
+  it("finds nothing to mend where the rights of the table are given and the application is valid", async () => {
+    const { fake, look } = await cluster(ALL);
+    fake.put(RESOURCES.applications, {
+      metadata: { name: "hotel", namespace: "shop" },
+      spec: { entry: "web", objective: { milliseconds: 100 } },
+    });
+    expect(await look({ config: "crd:shop/hotel", workloads: "kubernetes" })).toEqual([
+      "ok: workloads can be read in shop",
+      "ok: entry web",
+    ]);
+  });
+
+  it("names each missing right and what it is for", async () => {
+    const { look } = await cluster([
+      {
+        namespace: "shop",
+        rules: rulesFor("scaler", "watched", ["workloads"]).filter(
+          ({ resources }) => resources[0] !== "pods",
+        ),
+      },
+    ]);
+    expect(await look({ workloads: "kubernetes:shop" })).toEqual([
+      expect.stringMatching(
+        /^problem: may not list pods in namespace 'shop': readiness.*docs\/kubernetes\.md/,
+      ),
+      expect.stringMatching(/^problem: may not watch pods in namespace 'shop'/),
+      expect.stringMatching(/^warning: may not list nodes: how much room/),
+      expect.stringMatching(/^warning: may not watch nodes/),
+    ]);
+  });
+
+  it("says that there is no application, none that is valid, or no such kind", async () => {
+    const { fake, look } = await cluster(ALL);
+    const last = async () => (await look({ config: "crd:shop/hotel" })).at(-1);
+    expect(await last()).toMatch(/^problem: there is no such resource -> .*tradewind init/);
+    fake.put(RESOURCES.applications, {
+      metadata: { name: "hotel", namespace: "shop" },
+      spec: { entry: "web" },
+    });
+    expect(await last()).toMatch(/^problem: .*objective/);
+    fake.uninstall(RESOURCES.applications);
+    expect(await last()).toMatch(/^problem: the cluster does not know this kind -> .*crds/);
+  });
+
+  it("says that the API server cannot be reached", async () => {
+    const { fake, look } = await cluster(ALL);
+    await fake.stop();
+    expect(await look({ workloads: "kubernetes:shop", timeoutSeconds: 1 })).toEqual([
+      expect.stringMatching(/^problem: .*API.* -> check the API server's address/),
+    ]);
+  });
+});
