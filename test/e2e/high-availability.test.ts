@@ -89,9 +89,9 @@ describe("two pods behind one OTLP Service", () => {
   it("see the same traffic, serve the same numbers, and go on with them when the older predictor dies", async () => {
     const { application, otlp, plan, predictorA, served, windows } = await pods();
     // Each client's connection ends at one of the two.
-    let sending = true;
+    const stopping = new AbortController();
     const clients = otlp.map(async (address) => {
-      while (sending) {
+      while (!stopping.signal.aborted) {
         await application.sendTraces(address, 5, 300).catch(() => undefined);
         await new Promise((resolve) => {
           setTimeout(resolve, 100);
@@ -99,7 +99,7 @@ describe("two pods behind one OTLP Service", () => {
       }
     });
     onTestFinished(async () => {
-      sending = false;
+      stopping.abort();
       await Promise.all(clients);
     });
 
