@@ -31,7 +31,7 @@ import { renderSnapshot } from "./snapshot.ts";
 const FORGET_SECONDS = 90;
 
 /** Cycles between garbage collections, the first of which clears away what starting left. */
-const COLLECT_EVERY = 20;
+const COLLECT_EVERY = 8;
 const FIRST_COLLECT = 2;
 
 /** 0.1 ms to 10 s, five steps a decade. */
@@ -181,6 +181,7 @@ export class NodeAgent implements Exposed, Cycle {
   #evaluate(): void {
     const { nowMs, seconds } = this.#schedule.now();
     this.#signals.forgetBefore(seconds - FORGET_SECONDS);
+    this.#collectors.lookAgain(seconds);
     const { nodeMove, containers } = this.#disturbance.look(this.#registry.containers(), seconds);
     if (nodeMove === undefined && containers.length === 0) return;
     this.#events.publish({
@@ -206,6 +207,7 @@ export class NodeAgent implements Exposed, Cycle {
         this.#registry.metrics.table,
         ...this.#hardware,
         this.#self.table,
+        this.#self.buildTable,
         this.#cycles,
       ],
       format,
@@ -275,6 +277,7 @@ export class NodeAgent implements Exposed, Cycle {
       reads: this.#reader.readsTotal,
       samples: this.#schedule.samplesTotal,
       sampleFailures: this.#schedule.failuresTotal,
+      slowSamples: this.#schedule.slowTotal,
       signals: plan.signals,
       plannedCost: plan.plannedCostRatio,
       costBudget: plan.costBudgetRatio,

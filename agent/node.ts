@@ -3,6 +3,7 @@ import type { Logger } from "@tradewind/core/log.ts";
 import type { Collector, CollectorDefinition, SampleTime, Sink, Source } from "./collectors/collector.ts";
 import { Table } from "./expose/table.ts";
 import { AbsentSource, readFailure } from "./read/file-error.ts";
+import { NONE } from "./sampling/signal.ts";
 import type { SignalId } from "./sampling/signal.ts";
 import type { Schedule } from "./schedule.ts";
 
@@ -50,17 +51,23 @@ const [SUPPORTED, SUCCESS, FAILURES, DURATION, INTERVAL, LAST, SAMPLES, MISSES, 
 ] as const;
 
 interface Opened {
-  readonly name: string;
+  readonly definition: CollectorDefinition;
   readonly collector: Collector;
   readonly values: Float64Array;
-  readonly signalId: SignalId;
+  signalId: SignalId;
+  /** Monotonic time at which an absent source is looked for again. */
+  lookAgainSeconds: number;
 }
+
+/** A source this node does not have will not come soon: a module is loaded, a file system mounted. */
+const LOOK_AGAIN_SECONDS = 60;
 
 /** The node's own collectors: opens them, samples them, contains their failures and tells how they fare. */
 export class NodeCollectors {
   readonly #opened: Opened[];
   readonly #self = new Table(COLUMNS);
   readonly #schedule: Schedule;
+  readonly #sink: Sink;
   readonly #log: Logger;
 
   constructor(
@@ -71,12 +78,22 @@ export class NodeCollectors {
     log: Logger,
   ) {
     this.#schedule = schedule;
+    this.#sink = sink;
     this.#log = log;
-    this.#opened = definitions.map((definition) => this.#open(definition, source, sink));
+    this.#opened = definitions.map((definition) => this.#open(definition, source));
   }
 
   get tables(): Table[] {
     return [...this.#opened.flatMap(({ collector }) => collector.tables), this.#self];
+  }
+
+  /** Looks again for sources that were not there. */
+  lookAgain(seconds: number): void {
+    for (const opened of this.#opened) {
+      if (seconds < opened.lookAgainSeconds) continue;
+      opened.lookAgainSeconds = Number.POSITIVE_INFINITY;
+      opened.signalId = this.#add(opened);
+    }
   }
 
   /** Brings what the controller knows of every collector into the self metrics. */
@@ -98,19 +115,25 @@ export class NodeCollectors {
     }
   }
 
-  #open({ name, schedule, open }: CollectorDefinition, source: Source, sink: Sink): Opened {
-    const collector = open(source);
+  #open(definition: CollectorDefinition, source: Source): Opened {
+    const { name } = definition;
     const { values } = this.#self.row(name, { collector: name });
     values[FAILURES] = 0;
-    const signalId = this.#schedule.add(schedule, {
-      read: (time) => this.#sample(collector, values, time, sink),
-      failed: (error) => this.#failed(name, collector, values, error),
-    });
-    return { name, collector, values, signalId };
+    const lookAgainSeconds = Number.POSITIVE_INFINITY;
+    const opened = { definition, collector: definition.open(source), values, signalId: NONE, lookAgainSeconds };
+    opened.signalId = this.#add(opened);
+    return opened;
   }
 
-  #sample(collector: Collector, values: Float64Array, time: SampleTime, sink: Sink): number {
-    const value = collector.sample(time, sink);
+  #add(opened: Opened): SignalId {
+    return this.#schedule.add(opened.definition.schedule, {
+      read: (time) => this.#sample(opened, time),
+      failed: (error) => this.#failed(opened, error),
+    });
+  }
+
+  #sample({ collector, values }: Opened, time: SampleTime): number {
+    const value = collector.sample(time, this.#sink);
     values[DURATION] = Math.max(0, this.#schedule.now().seconds - time.seconds);
     values[SUPPORTED] = 1;
     values[SUCCESS] = 1;
@@ -119,15 +142,22 @@ export class NodeCollectors {
   }
 
   /** What was read before is no longer true: its series go, so that nothing stale is served. */
-  #failed(name: string, collector: Collector, values: Float64Array, error: unknown): void {
+  #failed(opened: Opened, error: unknown): void {
+    const { definition, collector, values } = opened;
     const absent = error instanceof AbsentSource || readFailure(error) === "absent";
     const wasFine = values[SUCCESS] === 1 || Number.isNaN(values[SUPPORTED]);
     for (const table of collector.tables) table.clear();
     values[SUPPORTED] = absent ? 0 : 1;
     values[SUCCESS] = absent ? Number.NaN : 0;
-    if (!absent) values[FAILURES] = (values[FAILURES] ?? 0) + 1;
+    if (absent) {
+      this.#schedule.remove(opened.signalId);
+      opened.lookAgainSeconds = this.#schedule.now().seconds + LOOK_AGAIN_SECONDS;
+    } else {
+      values[FAILURES] = (values[FAILURES] ?? 0) + 1;
+    }
     if (!wasFine) return;
-    if (absent) this.#log.debug({ collector: name }, describeError(error));
-    else this.#log.warn({ collector: name }, `cannot read: ${describeError(error)}`);
+    const which = { collector: definition.name };
+    if (absent) this.#log.debug(which, describeError(error));
+    else this.#log.warn(which, `cannot read: ${describeError(error)}`);
   }
 }

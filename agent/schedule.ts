@@ -18,6 +18,7 @@ export interface Reading {
 const REBALANCE_MS = 30_000;
 /** What falls due within this time is read now: cycles do not come at exact times. */
 const AHEAD_MS = 100;
+const SLOW_MS = 50;
 
 /** Runs readings when they are due. The controller (agent/sampling/) decides when; this owns the clock. */
 export class Schedule {
@@ -27,6 +28,7 @@ export class Schedule {
   #rebalancedMs = 0;
   #samples = 0;
   #failures = 0;
+  #slow = 0;
 
   constructor(clock: Clock, rng: Rng, costBudgetRatio: number) {
     this.#clock = clock;
@@ -39,6 +41,11 @@ export class Schedule {
 
   get failuresTotal(): number {
     return this.#failures;
+  }
+
+  /** Samples that took more than 50 ms. */
+  get slowTotal(): number {
+    return this.#slow;
   }
 
   now(): SampleTime {
@@ -96,6 +103,7 @@ export class Schedule {
       const value = reading.read(time);
       const afterMs = this.#clock.monotonicMs();
       this.#samples += 1;
+      if (afterMs - nowMs > SLOW_MS) this.#slow += 1;
       this.#sampler.observe(id, value, nowMs, (afterMs - nowMs) / 1e3);
       return afterMs;
     } catch (error) {

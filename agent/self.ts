@@ -1,3 +1,4 @@
+import { VERSION } from "@tradewind/core/version.ts";
 import { Table } from "./expose/table.ts";
 
 const counter = (name: string, help: string) =>
@@ -15,6 +16,10 @@ const DEFINITIONS = {
   sampleFailures: counter(
     "sample_failures_total",
     "Samples that failed, sources this node does not have included.",
+  ),
+  slowSamples: counter(
+    "slow_samples_total",
+    "Samples that took more than 50 ms: the kernel stalled a read, or the agent waited for a CPU.",
   ),
   signals: gauge("signals", "Signals being sampled."),
   plannedCost: gauge("planned_cost_ratio", "CPU seconds per second the sampling plan asks for."),
@@ -43,7 +48,18 @@ const NAMES = Object.keys(DEFINITIONS) as SelfColumn[];
 /** What the agent tells of itself. */
 export class SelfMetrics {
   readonly table = new Table(NAMES.map((name) => DEFINITIONS[name]));
+  readonly buildTable = new Table([
+    {
+      name: "tradewind_agent_build_info",
+      help: "Always 1; version of the agent and of the Node.js it runs on.",
+      kind: "gauge",
+    },
+  ]);
   readonly #values = this.table.row("").values;
+
+  constructor() {
+    this.buildTable.row("", { version: VERSION, nodeversion: process.version }).values[0] = 1;
+  }
 
   set(values: Readonly<Partial<Record<SelfColumn, number>>>): void {
     for (const [index, name] of NAMES.entries()) {

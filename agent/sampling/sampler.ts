@@ -30,6 +30,8 @@ const MOST_MS = 1e15;
 const MOST_COST_SECONDS = 1e6;
 /** Weight of one measured read cost in the smoothed one. */
 const COST_WEIGHT = 0.1;
+/** Proofs in a row stretch the time between looks by up to two to this power. */
+const MOST_DOUBLINGS = 3;
 const LEAST_COST_SECONDS = 1e-9;
 
 /**
@@ -249,12 +251,14 @@ export class Sampler {
 
   /**
    * Takes a parent's proof for a reading: from then on the parent watches for its child, up to the child's longest interval.
+   * Each further proof in a row doubles the time to the next look, which costs more than it is worth for what never moves.
    * @returns when the child is due next, ms
    */
   #confirm(id: SignalId, row: Row, proofMs: number): number {
     row.confirmedMs = proofMs;
     row.parentAnchor = this.#tree.parentTotal(row);
-    const ownMs = proofMs + row.intervalSeconds * 1e3;
+    const ownMs = proofMs + row.intervalSeconds * 2 ** Math.min(row.proofs, MOST_DOUBLINGS) * 1e3;
+    row.proofs += 1;
     const latestMs = proofMs + row.maxSeconds * 1e3;
     const dueMs = Math.min(latestMs, Math.max(ownMs, this.#queue.dueMs(row.parent)));
     this.#queue.set(id, dueMs);
@@ -303,6 +307,7 @@ export class Sampler {
     row.lastMs = row.confirmedMs = nowMs;
     row.lastValue = value;
     row.awake = 0;
+    row.proofs = 0;
     row.wakeExcess = Number.NaN;
     row.samples += 1;
     row.parentAnchor = this.#tree.parentTotal(row);

@@ -64,6 +64,8 @@ const COLUMNS = [
   "samples",
   "misses",
   "pruned",
+  /** Proofs by the parent since the last reading. */
+  "proofs",
   "rejected",
   "resets",
   /** Parent's total when this signal was last confirmed; NaN when unknown. */

@@ -125,7 +125,7 @@ async function measure(run: Run, seconds: number, bursty: boolean): Promise<Phas
 
 async function run({ seed, quick, progress }: BenchmarkOptions): Promise<Record<string, unknown>> {
   const seconds = quick ? 15 : 120;
-  progress(`agent: about ${(2 * seconds + WARM_UP_SECONDS) / 60} minutes`);
+  progress(`agent: about ${Math.ceil((2 * seconds + WARM_UP_SECONDS) / 60)} min`);
   const scratch = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "tradewind-bench-"));
   const main = compileAgent(ROOT, join(ROOT, "node_modules", ".cache", "tradewind-bench-agent"));
   const node = new SyntheticNode(
