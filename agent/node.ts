@@ -120,7 +120,13 @@ export class NodeCollectors {
     const { values } = this.#self.row(name, { collector: name });
     values[FAILURES] = 0;
     const lookAgainSeconds = Number.POSITIVE_INFINITY;
-    const opened = { definition, collector: definition.open(source), values, signalId: NONE, lookAgainSeconds };
+    const opened = {
+      definition,
+      collector: definition.open(source),
+      values,
+      signalId: NONE,
+      lookAgainSeconds,
+    };
     opened.signalId = this.#add(opened);
     return opened;
   }
