@@ -10,7 +10,7 @@ import { runSweep } from "./sweep.ts";
 const EXAMPLES = `
 Examples:
   tradewind profile
-      200 configurations of 12 s, about an hour, into .tradewind/sweep.jsonl.
+      200 configurations of 14 s, about an hour, into .tradewind/sweep.jsonl.
   tradewind profile --resume
       Goes on where it was stopped. What is finished is not measured again.
   tradewind profile --resume --configurations 400
@@ -50,7 +50,7 @@ export function configure(command: Command): void {
     )
     .option("--out <file>", "JSON lines, one for each service and window", ".tradewind/sweep.jsonl")
     .option("--configurations <number>", "how many settings", "200")
-    .option("--for-each <duration>", "time for each of them, 6s to 10m", "12s")
+    .option("--for-each <duration>", "time for each of them, 6s to 10m", "14s")
     .option("--resume", "go on with the file that is there", false)
     .option("--seed <number>", "the same seed gives the same settings", "1")
     .addOption(

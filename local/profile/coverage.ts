@@ -1,6 +1,7 @@
 import type { SweepRow } from "@tradewind/core/contract/sweep.ts";
 import type { Topology } from "../application/topology.ts";
 import { demandPerRequest } from "./demand.ts";
+import { SWEEP_FLOWS } from "./design.ts";
 
 interface Bin {
   readonly name: string;
@@ -9,9 +10,9 @@ interface Bin {
 }
 
 const LOAD_BINS: readonly Bin[] = [
-  { name: "3-12 req/s", from: 3, to: 12 },
-  { name: "12-21 req/s", from: 12, to: 21 },
-  { name: "21-30 req/s", from: 21, to: 30.1 },
+  { name: "5-14 req/s", from: 5, to: 14 },
+  { name: "14-23 req/s", from: 14, to: 23 },
+  { name: "23-32 req/s", from: 23, to: 32.1 },
 ];
 const CPU_BINS: readonly Bin[] = [
   { name: "0.04-0.10 cores", from: 0.04, to: 0.1 },
@@ -53,7 +54,7 @@ export function coverageOf(
   rows: readonly Pick<SweepRow, "configuration" | "settled" | "window">[],
   topology: Topology,
 ): Coverage {
-  const demand = demandPerRequest(topology);
+  const demand = demandPerRequest(topology, SWEEP_FLOWS);
   const gaps: { readonly cell: string; readonly services: readonly string[] }[] = [];
   let cells = 0;
   let filled = 0;

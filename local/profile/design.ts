@@ -1,7 +1,13 @@
 import { contentHash } from "@tradewind/core/hash.ts";
 import { seededRng } from "@tradewind/core/rng.ts";
 import type { Rng } from "@tradewind/core/rng.ts";
-import type { ContainerSize, ServiceDefinition, SizeBounds, Topology } from "../application/topology.ts";
+import type {
+  ContainerSize,
+  Flow,
+  ServiceDefinition,
+  SizeBounds,
+  Topology,
+} from "../application/topology.ts";
 import { demandPerRequest } from "./demand.ts";
 
 export interface ServiceSetting {
@@ -26,7 +32,17 @@ const BLOCK = 20;
 /** Starting replicas costs time: as many configurations in a row keep theirs. */
 const SAME_REPLICAS = 4;
 const MOST_REPLICAS = 3;
-export const LOAD_RANGE = { from: 3, to: 30 } as const;
+export const LOAD_RANGE = { from: 5, to: 32 } as const;
+/**
+ * Shares of the flows while profiling: rare ones more often than in daily traffic, so that every service is called often
+ * enough for a percentile to mean something.
+ */
+export const SWEEP_FLOWS: readonly Flow[] = [
+  { route: "GET /hotels", share: 0.45 },
+  { route: "GET /recommendations", share: 0.25 },
+  { route: "POST /reservation", share: 0.2 },
+  { route: "POST /user", share: 0.1 },
+];
 /** Utilisation that most services are given, and the one that is to be the bottleneck: past saturation for some. */
 const CALM = { from: 0.15, to: 0.75 } as const;
 const BOTTLENECK = { from: 0.3, to: 1.25 } as const;
@@ -95,7 +111,7 @@ interface ServiceStrata {
 }
 
 function designBlock(topology: Topology, rng: Rng, mostCpuIntensity: number): Configuration[] {
-  const demand = demandPerRequest(topology);
+  const demand = demandPerRequest(topology, SWEEP_FLOWS);
   const load = strata(BLOCK, rng);
   const disturbance = strata(BLOCK, rng);
   const bottleneck = strata(BLOCK, rng);

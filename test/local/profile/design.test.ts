@@ -3,7 +3,13 @@ import { describe, expect, it } from "vitest";
 import { seededRng } from "@tradewind/core/rng.ts";
 import { HOTEL } from "@tradewind/local/application/topology.ts";
 import { demandPerRequest } from "@tradewind/local/profile/demand.ts";
-import { designSweep, interferenceName, LOAD_RANGE, strata } from "@tradewind/local/profile/design.ts";
+import {
+  designSweep,
+  interferenceName,
+  LOAD_RANGE,
+  strata,
+  SWEEP_FLOWS,
+} from "@tradewind/local/profile/design.ts";
 
 describe("strata", () => {
   it("visits each part of the range once", () => {
@@ -18,7 +24,7 @@ describe("strata", () => {
 
 describe("demandPerRequest", () => {
   it("adds up the calls of all flows, with 2 ms of overhead each", () => {
-    const demand = demandPerRequest(HOTEL);
+    const demand = demandPerRequest(HOTEL, HOTEL.flows);
     expect(demand.get("frontend")).toBeCloseTo(0.004, 9);
     // 60 % of requests take 4 + 2 ms in geo, 90 % as much in profile, 10 % take 2 + 2 ms in user.
     expect(demand.get("geo")).toBeCloseTo(0.6 * 0.006, 9);
@@ -54,7 +60,7 @@ describe("designSweep", () => {
   });
 
   it("takes services past saturation in some configurations, and none in most", () => {
-    const demand = demandPerRequest(HOTEL);
+    const demand = demandPerRequest(HOTEL, SWEEP_FLOWS);
     const saturated = design.filter(({ services, requestsPerSecond }) =>
       services.some(
         ({ service, replicas, size }) => requestsPerSecond * demand.get(service)! > replicas * size.cpuCores,

@@ -165,7 +165,7 @@ describe("coverageOf", () => {
     expect(some.filled).toBe(2);
     const missingIn = (coverage: typeof some, cell: string) =>
       coverage.gaps.find((gap) => gap.cell === cell)?.services;
-    const cell = "3-12 req/s, 0.04-0.10 cores, disturbed by 0.5 or more";
+    const cell = "5-14 req/s, 0.04-0.10 cores, disturbed by 0.5 or more";
     expect(missingIn(empty, cell)).toContain("geo");
     expect(missingIn(some, cell)).not.toContain("geo");
     expect(missingIn(some, cell)).toContain("frontend");
@@ -173,19 +173,19 @@ describe("coverageOf", () => {
   });
 
   it("does not ask for what cannot be: hardly any load on many cores", () => {
-    // A tenth of at most 12 requests per second at 4 ms is under 0.005 cores: never 15 % of 0.2.
-    const gap = coverageOf([], HOTEL).gaps.find(({ cell }) => cell.startsWith("3-12 req/s, 0.20-0.50"));
+    // 30 % of at most 14 requests per second at 4 ms is under 0.017 cores: never 15 % of 0.2.
+    const gap = coverageOf([], HOTEL).gaps.find(({ cell }) => cell.startsWith("5-14 req/s, 0.20-0.50"));
     expect(gap?.services ?? []).not.toContain("user");
   });
 });
 
 describe("windowSecondsFor", () => {
   it.each([
-    [6, 1],
-    [8, 2],
-    [12, 4],
-    [60, 23],
-  ])("divides %d s into windows of %d s", (forEach, seconds) => {
+    [6, 2],
+    [8, 4],
+    [14, 8],
+    [60, 38],
+  ])("leaves of %d s a window of %d s", (forEach, seconds) => {
     expect(windowSecondsFor(forEach)).toBe(seconds);
   });
 });
