@@ -31,7 +31,7 @@ import { renderSnapshot } from "./snapshot.ts";
 const FORGET_SECONDS = 90;
 
 /** Cycles between garbage collections, the first of which clears away what starting left. */
-const COLLECT_EVERY = 8;
+const COLLECT_EVERY = 30;
 const FIRST_COLLECT = 2;
 
 /** 0.1 ms to 10 s, five steps a decade. */

@@ -33,8 +33,11 @@ COPY --from=build /src/dist/node_modules node_modules/
 COPY --from=build /src/dist/core core/
 COPY --from=build /src/dist/agent agent/
 COPY --from=build /src/dist/cli cli/
+COPY bin/tradewind.mjs bin/
 USER 65534:65534
 EXPOSE 9810
 STOPSIGNAL SIGTERM
-ENTRYPOINT ["node", "cli/main.js"]
+# The agent counts its megabytes; agent/frugal.ts says why.
+ENV MALLOC_ARENA_MAX=1
+ENTRYPOINT ["node", "--single-threaded-gc", "--expose-gc", "bin/tradewind.mjs"]
 CMD ["agent", "--help"]

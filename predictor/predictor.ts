@@ -203,6 +203,7 @@ function followAgents(
     rng: Math.random,
     log,
     onSnapshot: (url, snapshot, receivedAtMs) => rates.record(url, snapshot, receivedAtMs),
+    onEvent: () => metrics.interferenceMoved(),
   });
   registerEndpointMetrics(metrics.registry, () => [...agents.health(), ...others()]);
   ends.push(async () => {

@@ -7,7 +7,7 @@ const ROOMS = ["core", "agent", "cli"] as const;
 /**
  * Compiles the agent as an image does, so that what is measured is the process people run: the same tree of plain
  * JavaScript, without type stripping.
- * @returns the path of the compiled command
+ * @returns the folder of the compiled tree
  */
 export function compileAgent(root: string, target: string): string {
   rmSync(target, { recursive: true, force: true });
@@ -41,5 +41,5 @@ export function compileAgent(root: string, target: string): string {
   }
   cpSync(join(root, "package.json"), join(target, "package.json"));
   cpSync(join(root, "bin", "tradewind.mjs"), join(target, "bin", "tradewind.mjs"));
-  return join(target, "bin", "tradewind.mjs");
+  return target;
 }

@@ -1,7 +1,7 @@
 /** `npm run -s bench -- agent --json`: what the agent costs on a node of 110 pods, beside node_exporter. */
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
-import { existsSync, mkdtempSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
@@ -35,11 +35,26 @@ interface Scraped {
   readonly url: string;
 }
 
-async function startAgent(main: string, root: string): Promise<Scraped> {
+/** What the image runs: flags of Node.js and settings of the allocator are part of what the agent costs. */
+function asInImage(): { readonly command: readonly string[]; readonly env: Record<string, string> } {
+  const text = readFileSync(join(ROOT, "docker", "agent.Dockerfile"), "utf8");
+  const entry = /^ENTRYPOINT (\[.+\])$/m.exec(text)?.[1];
+  if (entry === undefined) throw new Error("docker/agent.Dockerfile has no ENTRYPOINT");
+  const settings = [...text.matchAll(/^ENV (MALLOC_\w+)=(\S+)$/gm)].map(([, name, value]) => [name, value]);
+  return {
+    command: (JSON.parse(entry) as string[]).slice(1),
+    env: Object.fromEntries(settings) as Record<string, string>,
+  };
+}
+
+async function startAgent(folder: string, root: string): Promise<Scraped> {
   const args = ["--path.procfs", "proc", "--path.sysfs", "sys", "--path.cgroupfs", "cgroup"].map((part) =>
     part.startsWith("-") ? part : join(root, part),
   );
-  const child = spawn(process.execPath, [main, "agent", "--listen", "127.0.0.1:0", ...args], {
+  const { command, env } = asInImage();
+  const child = spawn(process.execPath, [...command, "agent", "--listen", "127.0.0.1:0", ...args], {
+    cwd: folder,
+    env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "inherit"],
   });
   const line = await new Promise<string>((resolve, reject) => {
@@ -127,13 +142,15 @@ async function run({ seed, quick, progress }: BenchmarkOptions): Promise<Record<
   const seconds = quick ? 15 : 120;
   progress(`agent: about ${Math.ceil((2 * seconds + WARM_UP_SECONDS) / 60)} min`);
   const scratch = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "tradewind-bench-"));
-  const main = compileAgent(ROOT, join(ROOT, "node_modules", ".cache", "tradewind-bench-agent"));
+  // A short path, as the image's /app is: with longer ones Node.js touches 2 MB more of its binary.
+  const compiled = join(tmpdir(), `tw${process.pid % 1000}`);
+  const folder = compileAgent(ROOT, compiled);
   const node = new SyntheticNode(
     scratch,
     { pods: PODS, containersPerPod: CONTAINERS_PER_POD },
     seededRng(seed),
   );
-  const agent = await startAgent(main, scratch);
+  const agent = await startAgent(folder, scratch);
   const exporter = await startNodeExporter();
   const all: Run = { node, agent, exporter, progress };
   try {
@@ -158,6 +175,7 @@ async function run({ seed, quick, progress }: BenchmarkOptions): Promise<Record<
     agent.child.kill();
     exporter?.child.kill();
     node.dispose();
+    rmSync(compiled, { recursive: true, force: true });
   }
 }
 

@@ -1,9 +1,11 @@
 import type { Clock } from "@tradewind/core/clock.ts";
+import type { InterferenceEvent } from "@tradewind/core/contract/event.ts";
 import { Snapshot } from "@tradewind/core/contract/snapshot.ts";
 import { describeError } from "@tradewind/core/errors.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import { retryDelayMs } from "@tradewind/core/retry-delay.ts";
 import type { Rng } from "@tradewind/core/rng.ts";
+import { readAgentEvents } from "./agent-events.ts";
 import { EndpointClient } from "./http/client.ts";
 import { EndpointOptions } from "./http/endpoint.ts";
 import type { EndpointHealth } from "./http/health.ts";
@@ -12,6 +14,12 @@ import type { EndpointHealth } from "./http/health.ts";
 const MAX_SNAPSHOT_BYTES = 32 * 1024 * 1024;
 /** Waits between polls of an agent that does not answer. */
 const FAILURE_DELAYS = { firstMs: 500, maxMs: 5_000 };
+/** Waits before subscribing to an agent's events again. */
+const EVENT_DELAYS = { firstMs: 500, maxMs: 30_000 };
+/** A subscription that held so long was a good one: the next is tried at once. */
+const GOOD_SUBSCRIPTION_MS = 60_000;
+/** An agent is asked at most so often, however much moves. */
+const MIN_POLL_MS = 250;
 const BREAKER = { failures: 5, openMs: 5_000 };
 
 export interface AgentsOptions {
@@ -24,9 +32,14 @@ export interface AgentsOptions {
   readonly log: Logger;
   /** @param receivedAtMs middle of the time between question and answer, on our clock */
   readonly onSnapshot: (url: string, snapshot: Snapshot, receivedAtMs: number) => void;
+  /** An agent told that interference moved; its snapshot is asked for at once and follows. */
+  readonly onEvent?: (url: string, event: InterferenceEvent) => void;
 }
 
-/** Asks every agent for its snapshot, each in its own rhythm: one that hangs delays no other. */
+/**
+ * Asks every agent for its snapshot, each in its own rhythm: one that hangs delays no other. Between two polls an agent
+ * tells by an event when interference sets in, and is asked at once; where its events cannot be read, polls go on.
+ */
 export class Agents {
   private readonly options: AgentsOptions;
   private readonly asked = new Map<string, AskedAgent>();
@@ -57,7 +70,12 @@ export class Agents {
         rng,
         breaker: BREAKER,
       });
-      const agent: AskedAgent = { client, ending: new AbortController(), loop: Promise.resolve() };
+      const agent: AskedAgent = {
+        client,
+        ending: new AbortController(),
+        moved: new Moved(),
+        loop: Promise.resolve(),
+      };
       this.asked.set(url, agent);
       if (this.started) this.begin(url, agent);
     }
@@ -75,10 +93,37 @@ export class Agents {
   }
 
   private begin(url: string, agent: AskedAgent): void {
-    agent.loop = this.ask(url, agent.client, agent.ending.signal);
+    agent.loop = Promise.all([this.ask(url, agent), this.subscribe(url, agent)]);
   }
 
-  private async ask(url: string, client: EndpointClient, signal: AbortSignal): Promise<void> {
+  /** Reads the agent's events for as long as it is followed. */
+  private async subscribe(url: string, { client, ending: { signal }, moved }: AskedAgent): Promise<void> {
+    const { clock, log, onEvent, rng } = this.options;
+    let failures = 0;
+    while (!signal.aborted) {
+      const startedMs = clock.monotonicMs();
+      let problem: unknown;
+      try {
+        await readAgentEvents(client, signal, (event) => {
+          onEvent?.(url, event);
+          moved.tell();
+        });
+      } catch (error) {
+        problem = error;
+      }
+      if (signal.aborted) return;
+      const held = clock.monotonicMs() - startedMs >= GOOD_SUBSCRIPTION_MS;
+      failures = held ? 1 : failures + 1;
+      if (failures === 2)
+        log.info(
+          { agent: url, ...(problem !== undefined && { problem: describeError(problem) }) },
+          "the agent gives no events; its snapshot is asked for all the same",
+        );
+      await pause(retryDelayMs(failures, undefined, EVENT_DELAYS, rng), signal);
+    }
+  }
+
+  private async ask(url: string, { client, ending: { signal }, moved }: AskedAgent): Promise<void> {
     const { log, pollMs, rng } = this.options;
     let failures = 0;
     while (!signal.aborted) {
@@ -96,7 +141,10 @@ export class Agents {
       const tookMs = this.options.clock.monotonicMs() - startedMs;
       const waitMs =
         failures === 0 ? pollMs - tookMs : pollMs + retryDelayMs(failures, undefined, FAILURE_DELAYS, rng);
-      await pause(Math.max(0, waitMs), signal);
+      const leastMs = Math.min(Math.max(0, waitMs), MIN_POLL_MS);
+      await pause(leastMs, signal);
+      if (failures === 0) await pause(Math.max(0, waitMs - leastMs), AbortSignal.any([signal, moved.next()]));
+      else await pause(Math.max(0, waitMs - leastMs), signal);
     }
   }
 
@@ -111,7 +159,24 @@ export class Agents {
 interface AskedAgent {
   readonly client: EndpointClient;
   readonly ending: AbortController;
-  loop: Promise<void>;
+  readonly moved: Moved;
+  loop: Promise<unknown>;
+}
+
+/** Wakes whoever waits for the next move; a move that nobody waited for wakes the next one who does. */
+class Moved {
+  private current = new AbortController();
+
+  tell(): void {
+    this.current.abort();
+  }
+
+  /** A signal that fires at the first move since it was last asked for. */
+  next(): AbortSignal {
+    const { signal } = this.current;
+    if (signal.aborted) this.current = new AbortController();
+    return signal;
+  }
 }
 
 async function end({ client, ending, loop }: AskedAgent): Promise<void> {

@@ -1,6 +1,7 @@
 import { INTERFERENCE_COMPONENTS } from "@tradewind/core/contract/interference.ts";
 import type { Interference, InterferenceComponent } from "@tradewind/core/contract/interference.ts";
 import type { ContainerSample, Snapshot } from "@tradewind/core/contract/snapshot.ts";
+import { InterferenceTrace } from "./interference-trace.ts";
 
 /** What one container did over an interval. Absent means not measured. */
 export interface ContainerUse {
@@ -32,6 +33,9 @@ interface Series {
   seenAtMs: number;
   /** Oldest first. */
   points: Point[];
+  /** As of the newest snapshot: it moves with the node, also while the container itself is not read. */
+  interference: Interference;
+  readonly trace: InterferenceTrace;
 }
 
 /** An interval must be covered by readings to this share for their rate to stand for it. */
@@ -79,9 +83,12 @@ export class ContainerRates {
     for (const sample of snapshot.containers) {
       const id = containerKey(sample.id);
       const atMs = receivedAtMs - sample.ageSeconds * 1e3;
-      const series = this.seriesFor(id, source, snapshot);
+      const series = this.seriesFor(id, source, snapshot, sample.interference);
       if (series === undefined) continue;
       series.seenAtMs = receivedAtMs;
+      series.interference = sample.interference;
+      if (sample.interferenceSecondsTotal !== undefined)
+        series.trace.add(receivedAtMs, sample.interferenceSecondsTotal);
       this.append(series, { atMs, sample });
     }
     this.forget(receivedAtMs);
@@ -97,7 +104,12 @@ export class ContainerRates {
     return uses;
   }
 
-  private seriesFor(id: string, source: string, snapshot: Snapshot): Series | undefined {
+  private seriesFor(
+    id: string,
+    source: string,
+    snapshot: Snapshot,
+    interference: Interference,
+  ): Series | undefined {
     const known = this.series.get(id);
     const same = known?.source === source && known.agentStartedAtMs === snapshot.agentStartedAtMs;
     if (known !== undefined && same) {
@@ -116,6 +128,8 @@ export class ContainerRates {
       agentStartedAtMs: snapshot.agentStartedAtMs,
       seenAtMs: 0,
       points: [],
+      interference,
+      trace: new InterferenceTrace(this.options.keepSeconds),
     };
     this.series.set(id, fresh);
     return fresh;
@@ -147,8 +161,7 @@ export class ContainerRates {
     const unseenMs = Math.max(UNSEEN_MS, (endMs - startMs) / 2);
     if (newest === undefined || newest.atMs < endMs - HOLD_MS || series.seenAtMs < endMs - unseenMs)
       return undefined;
-    const { cpu, memory, interference } = newest.sample;
-    const inside = series.points.filter(({ atMs }) => atMs >= startMs && atMs < endMs);
+    const { cpu, memory } = newest.sample;
     const cpuUsageCores = this.plausible(
       cpuUse(series.points, cpu.usageCores, startMs, endMs),
       series.nodeCores,
@@ -156,7 +169,7 @@ export class ContainerRates {
     const cpuThrottledRatio = throttledRatio(series.points, startMs, endMs);
     return {
       node: series.node,
-      interference: meanInterference(inside.map(({ sample }) => sample.interference)) ?? interference,
+      interference: interferenceOver(series, startMs, endMs),
       ...(cpu.limitCores !== undefined && { cpuLimitCores: cpu.limitCores }),
       ...(cpuUsageCores !== undefined && { cpuUsageCores }),
       ...(cpuThrottledRatio !== undefined && { cpuThrottledRatio }),
@@ -267,20 +280,28 @@ function readingAt(readings: readonly Reading[], atMs: number): Reading | undefi
   return { atMs, value: before.value + (after.value - before.value) * share };
 }
 
-function meanInterference(samples: readonly Interference[]): Interference | undefined {
-  if (samples.length === 0) return undefined;
-  const components = INTERFERENCE_COMPONENTS.map(
-    (name) => [name, meanComponent(samples.map((sample) => sample[name]))] as const,
-  );
+/** Means over the interval; where the agent gave no integrals, the mean of what it found each time it read the container. */
+function interferenceOver(
+  { interference, points, trace }: Series,
+  startMs: number,
+  endMs: number,
+): Interference {
+  const inside = points.filter(({ atMs }) => atMs >= startMs && atMs < endMs);
+  const components = INTERFERENCE_COMPONENTS.map((name): readonly [string, InterferenceComponent] => {
+    const { supported, source, value: latest } = interference[name];
+    const value =
+      trace.mean(name, startMs, endMs) ??
+      meanValue(inside.map(({ sample }) => sample.interference[name])) ??
+      latest;
+    return [
+      name,
+      { supported, ...(value !== undefined && { value }), ...(source !== undefined && { source }) },
+    ];
+  });
   return Object.fromEntries(components) as Interference;
 }
 
-function meanComponent(samples: readonly InterferenceComponent[]): InterferenceComponent {
+function meanValue(samples: readonly InterferenceComponent[]): number | undefined {
   const values = samples.flatMap(({ value }) => (value === undefined ? [] : [value]));
-  const { supported, source } = samples.at(-1) ?? { supported: false };
-  return {
-    supported,
-    ...(values.length > 0 && { value: values.reduce((sum, value) => sum + value, 0) / values.length }),
-    ...(source !== undefined && { source }),
-  };
+  return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0) / values.length;
 }

@@ -1,3 +1,4 @@
+import type { Readable } from "node:stream";
 import {
   circuitBreaker,
   CircuitState,
@@ -133,16 +134,46 @@ export class EndpointClient {
     }
   }
 
+  /**
+   * Opens an answer that has no end, once: whoever reads it decides when to come back. It is not in {@link health}, which
+   * tells of calls. The stream fails when nothing comes for `silenceSeconds`.
+   * @throws EndpointError in plain words when the server does not begin to answer; `cancelled` when the signal ends it
+   */
+  async stream(path: string, accept: string, silenceSeconds: number, signal: AbortSignal): Promise<Readable> {
+    try {
+      const credentials = await this.credentials.read();
+      const call: Call = { path, accept };
+      const { statusCode, body, headers } = await request(this.address(call), {
+        ...this.requestOptions(call, credentials, signal),
+        headersTimeout: this.options.timeoutSeconds * 1_000,
+        bodyTimeout: silenceSeconds * 1_000,
+      });
+      const isExpected = oneHeader(headers["content-type"])?.startsWith(accept) === true;
+      if (statusCode === 200 && isExpected) return body;
+      await body.dump();
+      throw statusCode === 200
+        ? this.notUnderstood(new TradewindError("invalid-input", `the answer is not ${accept}`))
+        : statusError(this.where(), statusCode, undefined, undefined);
+    } catch (error) {
+      if (signal.aborted) throw new TradewindError("cancelled", "the call was cancelled");
+      throw error instanceof EndpointError ? error : connectionError(this.where(), error);
+    }
+  }
+
   /** Records and returns the error for an answer that is not what the interface promises. */
   badReply(cause: unknown): EndpointError {
+    return this.record(this.notUnderstood(cause));
+  }
+
+  /** The error for an answer that is not what the interface promises. */
+  notUnderstood(cause: unknown): EndpointError {
     const why = cause instanceof TradewindError ? cause.message : "the answer is not understood";
-    const error = new EndpointError(
+    return new EndpointError(
       "bad-reply",
       `${this.where()}: ${why.slice(0, 400)}`,
       `check that the url is that of a ${this.health.kind} server, and its version`,
       { cause },
     );
-    return this.record(error);
   }
 
   /** Records an error found in an answer, and returns it. */

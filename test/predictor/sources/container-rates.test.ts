@@ -167,6 +167,23 @@ describe("use of a container over a window", () => {
     expect(interference?.network).toEqual({ supported: false });
   });
 
+  it("follows interference in a container that the agent itself read long ago", () => {
+    const { rates: sut } = rates();
+    let interferenceSeconds = 0;
+    for (let seconds = -30; seconds <= 20; seconds += 1) {
+      const value = seconds < 0 ? 0.05 : 0.8;
+      interferenceSeconds += seconds <= 0 ? 0.05 : 0.8;
+      const read = at(-20, {}, { cpuInterference: value, ageSeconds: seconds + 20, interferenceSeconds });
+      sut.record(
+        "a",
+        snapshot([seconds < -20 ? at(seconds, {}, { interferenceSeconds }) : read]),
+        T + seconds * 1e3,
+      );
+    }
+    const { interference } = sut.over(T, T + 15_000).get("c1")!;
+    expect(interference?.cpu.value).toBeCloseTo(0.8, 6);
+  });
+
   it("knows a container with and without the runtime's prefix", () => {
     const { rates: sut } = rates();
     sut.record("a", snapshot([at(14, { usageCores: 0.1 }, { id: "containerd://abc" })]), T + 14_000);

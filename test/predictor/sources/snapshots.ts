@@ -9,6 +9,8 @@ export interface ContainerFacts {
   readonly ageSeconds?: number;
   readonly cpu?: Partial<ContainerSample["cpu"]>;
   readonly cpuInterference?: number;
+  /** Integral of the CPU interference. */
+  readonly interferenceSeconds?: number;
 }
 
 export function snapshot(containers: readonly ContainerFacts[], overrides: Partial<Snapshot> = {}): Snapshot {
@@ -37,6 +39,7 @@ function container({
   ageSeconds = 0,
   cpu = {},
   cpuInterference,
+  interferenceSeconds,
 }: ContainerFacts): ContainerSample {
   return {
     id,
@@ -50,5 +53,6 @@ function container({
       memoryBandwidth: UNSUPPORTED,
       network: UNSUPPORTED,
     },
+    ...(interferenceSeconds !== undefined && { interferenceSecondsTotal: { cpu: interferenceSeconds } }),
   };
 }
