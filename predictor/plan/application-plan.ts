@@ -1,5 +1,5 @@
 import type { Application, ServiceSpec } from "@tradewind/core/contract/application.ts";
-import { serviceSpec } from "@tradewind/core/contract/application.ts";
+import { serviceSpecs } from "@tradewind/core/contract/application.ts";
 import type { FlowWindow, Window, WindowSet } from "@tradewind/core/contract/window.ts";
 import type { AttentionModel } from "../endtoend/attention-model.ts";
 import type { ServiceIndex } from "../endtoend/call-graph.ts";
@@ -135,7 +135,10 @@ export function planApplication(request: PlanRequest): ApplicationPlan {
   const { application, windowSet, settings } = request;
   const windows = windowSet.windows.filter(({ namespace }) => namespace === application.namespace);
   const models = windows.map((window) => modelOf(window, request.known.get(window.service)));
-  const services = windows.map((window, at) => planService(window, models[at], request));
+  const specOf = serviceSpecs(application);
+  const services = windows.map((window, at) =>
+    planService(window, models[at], request, specOf(window.service)),
+  );
   const now: Now = {
     ownTail: Float64Array.from(services, ({ measuredOwnTailSeconds }, at) =>
       isTelling(windows[at]) ? measuredOwnTailSeconds : (models[at]?.nowSeconds ?? measuredOwnTailSeconds),
@@ -236,9 +239,9 @@ function planService(
   window: Window,
   corrected: CorrectedModel | undefined,
   request: PlanRequest,
+  spec: ServiceSpec,
 ): PlanService {
-  const { application, settings } = request;
-  const spec = serviceSpec(application, window.service);
+  const { settings } = request;
   const known = request.known.get(window.service);
   const size = startOf(window, known);
   const leastCpuCores = leastCoresOf(known, settings);

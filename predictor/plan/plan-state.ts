@@ -30,6 +30,8 @@ export class PlanState {
   readonly #flowsOf: number[][];
   /** Candidates depend on nothing but their own service's size: kept until that changes. */
   readonly #candidates: (Candidate | "none" | undefined)[];
+  /** Least price of a step up by service, per hour: NaN where it is to be worked out, infinite where none is possible. */
+  readonly #leastStepCost: Float64Array;
   #pods = 0;
   #cpuCores = 0;
   #memoryBytes = 0;
@@ -45,6 +47,7 @@ export class PlanState {
     );
     this.#calibration = flows.map(({ calibration }) => calibration);
     this.#flowsOf = services.map(() => []);
+    this.#leastStepCost = new Float64Array(services.length).fill(Number.NaN);
     this.#candidates = Array.from({ length: services.length * CANDIDATES_PER_SERVICE });
     for (const [flow, { graph }] of flows.entries()) {
       for (const service of graph.serviceOf) this.#flowsOf[service]?.push(flow);
@@ -116,17 +119,24 @@ export class PlanState {
     return direction === "down" || this.#fits(this.sizeOf(service), known.to) ? known : undefined;
   }
 
-  /** Least price of any step up of a service with a model, per hour; undefined where none is possible. */
-  leastStepCost(service: number): number | undefined {
+  /** Least price of any step up of a service with a model, per hour; infinite where none is possible. */
+  leastStepCost(service: number): number {
+    const known = this.#leastStepCost[service] ?? Number.NaN;
+    if (!Number.isNaN(known)) return known;
+    const least = this.#workOutLeastStepCost(service);
+    this.#leastStepCost[service] = least;
+    return least;
+  }
+
+  #workOutLeastStepCost(service: number): number {
     const plan = this.services[service];
-    if (plan?.model === undefined) return undefined;
+    if (plan?.model === undefined) return Number.POSITIVE_INFINITY;
     const from = this.sizeOf(service);
     const before = costPerHour(from, this.#options.prices);
-    let least: number | undefined;
+    let least = Number.POSITIVE_INFINITY;
     for (const resource of RESOURCES) {
       const to = stepped(plan, from, resource, "up");
-      if (to === undefined) continue;
-      least = Math.min(least ?? Number.POSITIVE_INFINITY, costPerHour(to, this.#options.prices) - before);
+      if (to !== undefined) least = Math.min(least, costPerHour(to, this.#options.prices) - before);
     }
     return least;
   }
@@ -178,6 +188,7 @@ export class PlanState {
     this.#sizes[service] = size;
     const slot = service * CANDIDATES_PER_SERVICE;
     this.#candidates.fill(undefined, slot, slot + CANDIDATES_PER_SERVICE);
+    this.#leastStepCost[service] = Number.NaN;
     this.#ownTail[service] = ownTailSeconds;
     for (const flow of this.#flowsOf[service] ?? []) this.#flows[flow]?.setOwnTail(service, ownTailSeconds);
   }

@@ -79,8 +79,9 @@ function promisingServices(state: PlanState, sensitivity: Float64Array, options:
   const promising: Promising[] = [];
   for (let service = 0; service < state.services.length; service += 1) {
     const worth = sensitivity[service] ?? 0;
+    if (!(worth > 0)) continue;
     const cost = state.leastStepCost(service);
-    if (!(worth > 0) || cost === undefined) continue;
+    if (cost === Number.POSITIVE_INFINITY) continue;
     const most = state.ownTailOf(service) * (options.ranking === "own" ? 1 : worth);
     promising.push({ service, bound: most / Math.max(cost, 1e-12) });
   }

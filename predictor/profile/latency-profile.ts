@@ -14,6 +14,8 @@ export interface Verdict {
 export interface LatencyProfile {
   /** `prior`: the queueing prior alone; `trained`: with a trained network. */
   readonly maturity: "prior" | "trained";
+  /** Whether more interference never lowers the value. */
+  readonly isMonotone: boolean;
   /** Of the last {@link evaluate}. */
   readonly verdict: Verdict;
   /**

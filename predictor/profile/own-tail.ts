@@ -1,9 +1,19 @@
+import { INTERFERENCE_COMPONENTS } from "@tradewind/core/contract/interference.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
-import { CPU_CORES, INPUT_COUNT, LOAD_PER_CONTAINER, MEMORY_BYTES } from "./inputs.ts";
+import { CPU_CORES, INPUT_COUNT, INTERFERENCE, LOAD_PER_CONTAINER, MEMORY_BYTES } from "./inputs.ts";
 import { confidence } from "./latency-profile.ts";
 import type { LatencyProfile } from "./latency-profile.ts";
 import type { ServiceState } from "./service-state.ts";
 import { writeInputs } from "./window-inputs.ts";
+
+interface Answer {
+  readonly cpuCores: number;
+  readonly memoryBytes: number;
+  /** Requests per second to one container. */
+  readonly load: number;
+  readonly seconds: number;
+  readonly confidence: number;
+}
 
 /**
  * Own tail of the worst container of a service when every container gets and bears the same, each under the interference
@@ -17,6 +27,8 @@ export class WorstContainer {
   readonly #profile: LatencyProfile;
   readonly #containers: readonly Float64Array[];
   #worst: Float64Array | undefined;
+  /** What {@link settle} found: a plan asks for the size as it is more than once. */
+  #settled: Answer | undefined;
   readonly #gradient = new Float64Array(INPUT_COUNT);
 
   /**
@@ -26,13 +38,14 @@ export class WorstContainer {
   constructor(profile: LatencyProfile, window: Window, state: ServiceState | undefined) {
     this.#profile = profile;
     const containers = window.containers.length === 0 ? [undefined] : window.containers;
-    this.#containers = distinct(
+    const inputs = distinct(
       containers.map((container) => {
         const input = new Float64Array(INPUT_COUNT);
         writeInputs(input, container, undefined, state);
         return input;
       }),
     );
+    this.#containers = profile.isMonotone ? undominated(inputs) : inputs;
   }
 
   /**
@@ -44,18 +57,37 @@ export class WorstContainer {
     this.#worst = undefined;
     let worst: Float64Array | undefined;
     let most = 0;
+    let confidenceInWorst = 1;
     for (const input of this.#containers) {
       const seconds = this.#evaluate(input, cpuCores, memoryBytes, requestsPerSecondPerReplica);
       if (worst !== undefined && seconds <= most) continue;
       worst = input;
       most = seconds;
+      confidenceInWorst = this.lastConfidence;
     }
+    this.lastConfidence = confidenceInWorst;
     this.#worst = worst;
+    this.#settled = {
+      cpuCores,
+      memoryBytes,
+      load: requestsPerSecondPerReplica,
+      seconds: most,
+      confidence: confidenceInWorst,
+    };
     return most;
   }
 
   /** Seconds, finite and > 0; not increasing in the first two, not decreasing in the third when the profile is monotone. */
   ownTailSeconds(cpuCores: number, memoryBytes: number, requestsPerSecondPerReplica: number): number {
+    const settled = this.#settled;
+    if (
+      settled?.cpuCores === cpuCores &&
+      Object.is(settled.memoryBytes, memoryBytes) &&
+      settled.load === requestsPerSecondPerReplica
+    ) {
+      this.lastConfidence = settled.confidence;
+      return settled.seconds;
+    }
     if (this.#worst !== undefined) {
       return this.#evaluate(this.#worst, cpuCores, memoryBytes, requestsPerSecondPerReplica);
     }
@@ -101,15 +133,44 @@ export class WorstContainer {
   }
 }
 
+const COMPONENTS = INTERFERENCE_COMPONENTS.length;
+
+/** Interference in hundredths, which is as much as an agent can tell; 101 where it is absent. */
+const hundredths = (value: number | undefined): number =>
+  value === undefined || Number.isNaN(value) ? 101 : Math.round(100 * value);
+
 /** Containers that differ in nothing but size count once: hundreds on alike nodes cost no more than a few. */
 function distinct(inputs: readonly Float64Array[]): Float64Array[] {
-  const seen = new Map<string, Float64Array>();
+  const seen = new Map<number, Float64Array>();
   for (const input of inputs) {
-    // Two digits of interference are as much as an agent can tell.
-    seen.set(
-      [...input.subarray(LOAD_PER_CONTAINER + 1)].map((value) => value.toPrecision(2)).join(" "),
-      input,
-    );
+    let key = 0;
+    for (let i = 0; i < COMPONENTS; i += 1) key = 102 * key + hundredths(input[INTERFERENCE + i]);
+    if (!seen.has(key)) seen.set(key, input);
   }
   return [...seen.values()];
+}
+
+/** Without those that another one is at least as disturbed as in every component: they cannot be the worst. */
+function undominated(inputs: readonly Float64Array[]): Float64Array[] {
+  if (inputs.length < 2) return [...inputs];
+  const total = (input: Float64Array): number => {
+    let sum = 0;
+    for (let i = 0; i < COMPONENTS; i += 1) sum += input[INTERFERENCE + i] || 0;
+    return sum;
+  };
+  const kept: Float64Array[] = [];
+  // A container can only be dominated by one whose total is no less.
+  for (const input of [...inputs].sort((a, b) => total(b) - total(a))) {
+    if (!kept.some((other) => dominates(other, input))) kept.push(input);
+  }
+  return kept;
+}
+
+/** An absent component is compared with nothing but another absent one. */
+function dominates(a: Float64Array, b: Float64Array): boolean {
+  for (let i = INTERFERENCE; i < INTERFERENCE + COMPONENTS; i += 1) {
+    const [more, less] = [a[i] ?? Number.NaN, b[i] ?? Number.NaN];
+    if (!(more >= less || (Number.isNaN(more) && Number.isNaN(less)))) return false;
+  }
+  return true;
 }

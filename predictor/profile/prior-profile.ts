@@ -24,6 +24,7 @@ export interface PriorFactors {
 /** Profile before any training: base · stretch(utilisation), see prior.ts. */
 export class PriorProfile implements LatencyProfile {
   readonly maturity = "prior";
+  readonly isMonotone = true;
   readonly verdict: Verdict = { lowerSeconds: 0, upperSeconds: 0, inRange: true };
   readonly state: ServiceState;
   /** Measured over predicted at the 5th and 95th percentile; undefined while there are too few windows to tell. */

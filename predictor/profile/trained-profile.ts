@@ -31,6 +31,7 @@ const RANGE_SLACK = 0.02;
  */
 export class TrainedProfile implements LatencyProfile {
   readonly maturity = "trained";
+  readonly isMonotone: boolean;
   readonly verdict: Verdict = { lowerSeconds: 0, upperSeconds: 0, inRange: true };
   readonly model: ProfileModel;
   /** May be moved as measurements come in, see interval.ts. */
@@ -55,6 +56,7 @@ export class TrainedProfile implements LatencyProfile {
 
   constructor(model: ProfileModel) {
     this.model = model;
+    this.isMonotone = model.switches.monotone;
     this.interval = model.interval;
     const shape = shapeOf(model);
     this.#members = model.members.map((parameters) => new NetworkEvaluator({ shape, parameters }));

@@ -6,6 +6,7 @@ import { WorstContainer } from "@tradewind/predictor/profile/own-tail.ts";
 import { PriorProfile } from "@tradewind/predictor/profile/prior-profile.ts";
 import { TrainedProfile } from "@tradewind/predictor/profile/trained-profile.ts";
 import { inputsOf, observationOf } from "@tradewind/predictor/profile/window-inputs.ts";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { randomModel } from "./random-model.ts";
 
@@ -58,6 +59,47 @@ describe("worst container", () => {
     worst.ownTailWithGradient(1, 5e8, 50, gradient);
     profile.evaluate(Float64Array.of(1, 5e8, 50, 0.7, 0.1, Number.NaN, 0.1, 0.005, 0.01), expected);
     expect(gradient).toEqual(expected);
+  });
+
+  it.each([true, false])("is the worst of all, whichever are looked at (monotone: %s)", (monotone) => {
+    const model = randomModel(seededRng(3));
+    const any = new TrainedProfile({ ...model, switches: { ...model.switches, monotone } });
+    const ratio = fc.option(fc.integer({ min: 0, max: 100 }).map((hundredth) => hundredth / 100));
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(ratio, ratio), { minLength: 1, maxLength: 8 }),
+        fc.double({ min: 0.1, max: 2, noNaN: true }),
+        (disturbances, cpuCores) => {
+          const containers = disturbances.map(([cpu, network], at): ContainerWindow => {
+            const one = container(`c${at}`, cpu ?? undefined);
+            const { interference } = one;
+            if (interference === undefined || network === null) return one;
+            return {
+              ...one,
+              interference: { ...interference, network: { supported: true, value: network } },
+            };
+          });
+          const tailOf = (some: readonly ContainerWindow[]): number =>
+            new WorstContainer(any, { ...window, containers: [...some] }, state).settle(cpuCores, 5e8, 50);
+          const each = containers.map((one) => tailOf([one]));
+          expect(tailOf(containers)).toBeCloseTo(Math.max(...each), 12);
+        },
+      ),
+    );
+  });
+
+  it("answers for the size as it is with the confidence in the worst container, not in the last", () => {
+    const worst = new WorstContainer(profile, window, state);
+    const alone = new WorstContainer(
+      profile,
+      { ...window, containers: [container("disturbed", 0.7)] },
+      state,
+    );
+    const seconds = alone.settle(1, 5e8, 50);
+    expect(worst.settle(1, 5e8, 50)).toBe(seconds);
+    worst.ownTailSeconds(64, 5e8, 50);
+    expect(worst.ownTailSeconds(1, 5e8, 50)).toBe(seconds);
+    expect(worst.lastConfidence).toBe(alone.lastConfidence);
   });
 
   it("of a service that has no containers is an undisturbed one", () => {
