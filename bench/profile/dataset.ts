@@ -20,6 +20,8 @@ export interface Dataset {
   readonly services: readonly ServiceRows[];
   /** Whether test rows come in time, so that intervals may follow what was measured before each. */
   readonly inTime: boolean;
+  /** Mean error that the measured latencies have by chance alone, percent: no model can be told to be better. */
+  readonly samplingNoise?: number;
   /** Rows above this latency are scored apart as well. */
   readonly alsoAboveSeconds?: number;
 }

@@ -130,6 +130,7 @@ export function measure(
     ...(limit === undefined
       ? {}
       : { aboveSeconds: limit, above: errorsWhere(services, results, (latency) => latency > limit) }),
+    ...(dataset.samplingNoise !== undefined && { samplingNoise: dataset.samplingNoise }),
     signErrors: sum((result) => result.signErrors),
     coverage90: Math.round((1000 * sum((result) => result.covered)) / Math.max(1, all.rows)) / 10,
     trainSeconds: Math.round(10 * sum((result) => result.trainSeconds)) / 10,

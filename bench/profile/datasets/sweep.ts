@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { parseJsonWith } from "@tradewind/core/config.ts";
 import { SweepRow } from "@tradewind/core/contract/sweep.ts";
+import type { Window } from "@tradewind/core/contract/window.ts";
 import { median } from "@tradewind/predictor/profile/order-statistics.ts";
 import { estimatePriorWeight } from "@tradewind/predictor/profile/prior-weight.ts";
 import { estimateState } from "@tradewind/predictor/profile/service-state.ts";
@@ -21,6 +22,24 @@ const settingOf = ({ configuration: { replicas, cpuCores, memoryBytes, interfere
 
 const SHARE_LEFT_OUT = 4;
 
+/** Windows with fewer calls have no 95th percentile to speak of: one call decides it. */
+const LEAST_CALLS = 30;
+
+/**
+ * Standard error of a measured p95 over its value, from the window itself: sqrt(p (1 − p) / n) / f(q), with the density f at
+ * the quantile from an exponential tail between p95 and p99 (asymptotic variance of a sample quantile).
+ */
+function samplingError({ ownLatency }: Window): number {
+  if (ownLatency === undefined) return Number.NaN;
+  const { count, p95Seconds, p99Seconds } = ownLatency;
+  const tailScaleSeconds = (p99Seconds - p95Seconds) / Math.log(5);
+  const density = 0.05 / Math.max(tailScaleSeconds, 1e-9);
+  return Math.sqrt((0.05 * 0.95) / count) / density / p95Seconds;
+}
+
+/** Mean of |x| of a standard normal x. */
+const MEAN_ABSOLUTE_NORMAL = Math.sqrt(2 / Math.PI);
+
 function pointsByService(path: string): Map<string, Point[]> {
   const groups = new Map<string, Point[]>();
   const lines = readFileSync(path, "utf8").split("\n");
@@ -28,7 +47,9 @@ function pointsByService(path: string): Map<string, Point[]> {
     if (line.trim() === "") continue;
     const sweep = parseJsonWith(SweepRow, line, `${path} line ${i + 1}`);
     const observation = observationOf(sweep.window, 0.95);
-    if (!sweep.settled || observation === undefined || !(observation.latencySeconds > 0)) continue;
+    const calls = sweep.window.ownLatency?.count ?? 0;
+    if (!sweep.settled || calls < LEAST_CALLS || !((observation?.latencySeconds ?? 0) > 0)) continue;
+    if (observation === undefined) continue;
     const points = groups.get(sweep.window.service) ?? [];
     groups.set(sweep.window.service, points);
     points.push({ sweep, observation });
@@ -85,6 +106,11 @@ function serviceRows(
   };
 }
 
+function percentOf(ratios: readonly number[]): number {
+  const known = ratios.filter(Number.isFinite);
+  return Math.round((1e3 * known.reduce((sum, ratio) => sum + ratio, 0)) / Math.max(1, known.length)) / 10;
+}
+
 /** Where `tradewind profile` left its sweep of the local platform; undefined when there is none. */
 export function sweepPath(): string | undefined {
   const path = process.env["TRADEWIND_SWEEP"];
@@ -97,8 +123,12 @@ export function sweepDatasets(path: string): Dataset[] {
   return (["configuration", "time"] as const).map((split) => ({
     name: "platform-sweep",
     split,
+    samplingNoise: percentOf(
+      [...groups.values()].flat().map(({ sweep }) => MEAN_ABSOLUTE_NORMAL * samplingError(sweep.window)),
+    ),
     notes:
-      "local platform, real processes; left out: windows still settling and windows without load, latency or CPU; state from " +
+      "local platform, real processes; left out: windows still settling, with fewer than 30 calls, without load, latency or " +
+      "CPU; samplingNoise: mean error that a measured p95 has by chance, from the windows' own p95, p99 and calls; state from " +
       "windows before the present configuration began; " +
       (split === "time"
         ? "tested on the last 30 % of the time"
