@@ -3,8 +3,8 @@ import type { Interference, InterferenceName } from "@tradewind/core/contract/in
 import { COLUMN, INTEGRAL_COLUMN, INTERFERENCE_COLUMN } from "./container/columns.ts";
 import type { Container } from "./container/container.ts";
 import { Table } from "./expose/table.ts";
-import { COMPONENTS, interference } from "./interference.ts";
-import type { NodeUse, OwnUse } from "./interference.ts";
+import { COMPONENTS, interference } from "@tradewind/core/interference.ts";
+import type { NodeUse, OwnUse } from "@tradewind/core/interference.ts";
 import { movedComponents, Onset } from "./onset.ts";
 import type { Signals } from "./signals.ts";
 

@@ -17,7 +17,8 @@ export function frugal(): () => void {
   setFlagsFromString("--semi-space-growth-factor=1");
   // Only compressed answers use libuv's threads, each with an allocator's arena of its own.
   process.env["UV_THREADPOOL_SIZE"] ??= "1";
-  if (globalThis.gc !== undefined) return globalThis.gc as () => void;
+  const { gc } = globalThis;
+  if (gc !== undefined) return () => void gc();
   setFlagsFromString("--expose-gc");
   // The function appears only in contexts made after the flag was set.
   return process.getBuiltinModule("node:vm").runInNewContext("gc") as () => void;

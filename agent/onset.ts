@@ -1,5 +1,5 @@
 import type { Interference, InterferenceName } from "@tradewind/core/contract/interference.ts";
-import { COMPONENTS } from "./interference.ts";
+import { COMPONENTS } from "@tradewind/core/interference.ts";
 
 /** The components that moved by more than `tolerance`; one that comes or goes moved. */
 export function movedComponents(

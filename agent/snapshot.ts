@@ -12,7 +12,7 @@ import type {
 import { COLUMN, INTEGRAL_COLUMN } from "./container/columns.ts";
 import type { ContainerColumn } from "./container/columns.ts";
 import type { Container } from "./container/container.ts";
-import { COMPONENTS } from "./interference.ts";
+import { COMPONENTS } from "@tradewind/core/interference.ts";
 import type { Signals } from "./signals.ts";
 
 /** The version of the contract; core/contract/snapshot.ts holds the schema, which is not loaded to write one. */

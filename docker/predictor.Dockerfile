@@ -31,7 +31,6 @@ WORKDIR /app
 COPY --from=build /src/dist/package.json /src/dist/package-lock.json ./
 COPY --from=build /src/dist/node_modules node_modules/
 COPY --from=build /src/dist/core core/
-COPY --from=build /src/dist/agent agent/
 COPY --from=build /src/dist/kubernetes kubernetes/
 COPY --from=build /src/dist/predictor predictor/
 COPY --from=build /src/dist/cli cli/

@@ -1,8 +1,4 @@
-import type {
-  Interference,
-  InterferenceComponent,
-  InterferenceName,
-} from "@tradewind/core/contract/interference.ts";
+import type { Interference, InterferenceComponent, InterferenceName } from "./contract/interference.ts";
 
 /** The components in the order of the contract, whose schema the agent does not load. */
 export const COMPONENTS = [

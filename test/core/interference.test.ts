@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { Interference } from "@tradewind/core/contract/interference.ts";
-import { COMPONENTS, interference } from "@tradewind/agent/interference.ts";
-import type { NodeUse, OwnUse } from "@tradewind/agent/interference.ts";
+import { COMPONENTS, interference } from "@tradewind/core/interference.ts";
+import type { NodeUse, OwnUse } from "@tradewind/core/interference.ts";
 
 const GIB = 1024 ** 3;
 
