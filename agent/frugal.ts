@@ -18,7 +18,7 @@ export function frugal(): () => void {
   // Only compressed answers use libuv's threads, each with an allocator's arena of its own.
   process.env["UV_THREADPOOL_SIZE"] ??= "1";
   const { gc } = globalThis;
-  if (gc !== undefined) return () => void gc();
+  if (gc !== undefined) return () => gc();
   setFlagsFromString("--expose-gc");
   // The function appears only in contexts made after the flag was set.
   return process.getBuiltinModule("node:vm").runInNewContext("gc") as () => void;
