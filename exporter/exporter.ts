@@ -1,4 +1,5 @@
 import { randomInt } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
 import type { Lookup } from "@tradewind/core/addresses.ts";
 import { systemClock } from "@tradewind/core/clock.ts";
 import type { Clock } from "@tradewind/core/clock.ts";
@@ -30,6 +31,8 @@ import { StateKeeper } from "./store/keeper.ts";
 import { StateFile } from "./store/state-file.ts";
 
 const LOOPBACK = /^(127\.|localhost$|::1$)/;
+/** How long an exporter that knows nothing keeps KEDA with those that do, while it asks for its first plan. */
+const FIRST_PLAN_PATIENCE_MS = 2_000;
 
 /** What a test may put in place of the real thing. */
 export interface ExporterEdges {
@@ -96,6 +99,11 @@ export async function startExporter(input: ExporterInput, edges: ExporterEdges =
     const credentials = await openCredentials(options, log, metrics);
     undo.defer(() => credentials?.stop());
     undo.defer(() => keeper.flush());
+    const firstPoll = plans.start();
+    undo.defer(() => plans.stop());
+    if (restored === 0) {
+      await Promise.race([firstPoll, delay(FIRST_PLAN_PATIENCE_MS, undefined, { ref: false })]);
+    }
     const source = {
       find: (namespace: string, service: string) => recommender.find(namespace, service),
       isValid: (entry: BookEntry, nowMs: number) => recommender.isValid(entry, nowMs),
@@ -115,8 +123,6 @@ export async function startExporter(input: ExporterInput, edges: ExporterEdges =
         "the scaler port is open to the network without TLS; see docs/keda.md",
       );
     }
-    plans.start();
-    undo.defer(() => plans.stop());
     const cluster = await startCluster(options.cluster, {
       clock,
       log,

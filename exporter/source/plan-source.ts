@@ -38,6 +38,7 @@ export class PlanSource {
   readonly #staleAfterMs: number;
   readonly #pollMs: number;
   readonly #stopping = new AbortController();
+  readonly #firstPoll = Promise.withResolvers<void>();
   #running: Promise<void> | undefined;
   #status: PlanSourceStatus;
 
@@ -60,8 +61,10 @@ export class PlanSource {
     return this.#status;
   }
 
-  start(): void {
+  /** @returns what resolves after the first poll, whatever it came to */
+  start(): Promise<void> {
     this.#running ??= this.#run();
+    return this.#firstPoll.promise;
   }
 
   async stop(): Promise<void> {
@@ -75,6 +78,7 @@ export class PlanSource {
     while (!this.#stopping.signal.aborted) {
       const startedMs = this.#clock.monotonicMs();
       failures = (await this.#poll()) ? 0 : failures + 1;
+      this.#firstPoll.resolve();
       const pauseMs =
         failures === 0
           ? this.#pollMs - (this.#clock.monotonicMs() - startedMs)

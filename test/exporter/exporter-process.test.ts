@@ -1,64 +1,15 @@
-import { spawn } from "node:child_process";
-import type { ChildProcess } from "node:child_process";
-import { once } from "node:events";
 import { mkdtemp, readdir, rm, truncate } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { RecommendationList } from "@tradewind/core/contract/recommendation.ts";
+import { exporterProcess } from "./exporter-process.ts";
+import type { ExporterProcess } from "./exporter-process.ts";
 import { fakePredictor } from "./fake-predictor.ts";
-import type { FakePredictor } from "./fake-predictor.ts";
 import { until } from "./until.ts";
 import { planOf, wishOf } from "./wish.ts";
-import { failure, WireClient } from "./keda/wire-client.ts";
+import { failure } from "./keda/wire-client.ts";
 
-const script = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
-interface Ready {
-  readonly process: string;
-  readonly ready: boolean;
-  readonly addresses: { readonly http: string; readonly grpc: string };
-}
 const ref = { name: "so", namespace: "shop", metadata: { service: "search" } };
-
-interface ExporterProcess {
-  readonly child: ChildProcess;
-  readonly http: string;
-  readonly client: WireClient;
-  list(): Promise<RecommendationList>;
-  kill(signal: NodeJS.Signals): Promise<number | null>;
-}
-
-/** A real exporter process; the first line it prints says where it listens. */
-async function exporterProcess(
-  predictor: FakePredictor,
-  state: string,
-  ...more: string[]
-): Promise<ExporterProcess> {
-  const args = ["--listen", "127.0.0.1:0", "--grpc-listen", "127.0.0.1:0", "--predictor", predictor.url];
-  const child = spawn(process.execPath, [script, "exporter", ...args, "--state", state, ...more], {
-    stdio: ["ignore", "pipe", "ignore"],
-  });
-  onTestFinished(() => void child.kill("SIGKILL"));
-  const [line] = (await once(createInterface(child.stdout), "line")) as [string];
-  const { addresses, ...rest } = JSON.parse(line) as Ready;
-  expect(rest).toEqual({ process: "exporter", ready: true });
-  const client = new WireClient(addresses.grpc);
-  onTestFinished(() => client.close());
-  return {
-    child,
-    http: addresses.http,
-    client,
-    list: async () =>
-      RecommendationList.parse(await (await fetch(`${addresses.http}/v1/recommendations`)).json()),
-    kill: async (signal) => {
-      const exited = once(child, "exit") as Promise<[number | null]>;
-      child.kill(signal);
-      return (await exited)[0];
-    },
-  };
-}
 
 async function surroundings() {
   const predictor = await fakePredictor(planOf([wishOf()]));

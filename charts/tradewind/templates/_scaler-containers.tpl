@@ -49,11 +49,12 @@
     httpGet: { path: /readyz, port: http }
     periodSeconds: 5
     timeoutSeconds: 3
+  # KEDA sets no deadline on its calls, so one that meets an exporter that hangs waits until this ends it.
   livenessProbe:
     httpGet: { path: /healthz, port: http }
-    periodSeconds: 20
+    periodSeconds: 5
     timeoutSeconds: 5
-    failureThreshold: 6
+    failureThreshold: 4
   {{- include "tradewind.preStop" . | nindent 2 }}
   securityContext:
     {{- toYaml .Values.scaler.securityContext | nindent 4 }}

@@ -1,4 +1,5 @@
-import type { ServiceError } from "@grpc/grpc-js";
+import type { ChannelCredentials } from "@grpc/grpc-js";
+import { headlessChannel } from "./headless-service.ts";
 import type { Ref, WireMetric } from "./wire.ts";
 import { WireClient } from "./wire-client.ts";
 
@@ -12,24 +13,35 @@ export interface PollResult {
 
 export interface PollCounts {
   polls: number;
+  /** Polls in which GetMetricSpec was not answered even when asked again: KEDA's fallback would not count them. */
   specFailures: number;
   retries: number;
   failures: number;
 }
 
+/** A poll that could not even learn which metrics there are. */
+class SpecFailure extends Error {}
+
 /**
  * Polls a scaler as KEDA's operator does: a fresh GetMetricSpec, then GetMetrics by the name without its `sN-` prefix,
- * then IsActive. It fails fast when no connection is there, and after an error builds its scaler anew and asks once
- * more at once. With several addresses it takes them in turn, as round robin over a headless Service does.
+ * then IsActive, over one channel that takes the addresses of a headless Service in turn, call by call. It fails fast
+ * when no connection is there, and after an error asks everything once more at once.
  */
 export class KedaShapedClient {
-  readonly counts: PollCounts = { polls: 0, specFailures: 0, retries: 0, failures: 0 };
-  readonly #addresses: () => readonly string[];
-  readonly #clients = new Map<string, WireClient>();
-  #turn = 0;
+  counts: PollCounts = noPolls();
+  readonly #client: WireClient;
 
-  constructor(addresses: () => readonly string[]) {
-    this.#addresses = addresses;
+  constructor(
+    addresses: readonly string[] | (() => readonly string[]),
+    { channel, deadlineMs }: { channel?: ChannelCredentials; deadlineMs?: number } = {},
+  ) {
+    const { target, options } = headlessChannel(addresses);
+    this.#client = new WireClient(target, channel, options, deadlineMs);
+  }
+
+  /** Counts from now on. */
+  countAnew(): void {
+    this.counts = noPolls();
   }
 
   async poll(ref: Ref, triggerIndex = 0): Promise<PollResult> {
@@ -38,49 +50,32 @@ export class KedaShapedClient {
       return await this.#ask(ref, triggerIndex);
     } catch {
       this.counts.retries += 1;
-      this.#dropConnections();
       try {
         return await this.#ask(ref, triggerIndex);
       } catch (error) {
         this.counts.failures += 1;
+        if (error instanceof SpecFailure) this.counts.specFailures += 1;
         throw error;
       }
     }
   }
 
   close(): void {
-    this.#dropConnections();
+    this.#client.close();
   }
 
   async #ask(ref: Ref, triggerIndex: number): Promise<PollResult> {
-    const client = this.#nextClient();
-    const spec = await client.metricSpec(ref).catch((error: unknown) => {
-      this.counts.specFailures += 1;
-      throw error as ServiceError;
+    const spec = await this.#client.metricSpec(ref).catch((error: unknown) => {
+      throw new SpecFailure("GetMetricSpec failed", { cause: error });
     });
     const [metric] = spec;
-    if (metric === undefined) throw new Error("no metric spec: KEDA would not build an HPA");
+    if (metric === undefined) throw new SpecFailure("no metric spec: KEDA would not build an HPA");
     const hpaName = `s${triggerIndex}-${metric.metricName}`;
-    const values = await client.metrics(ref, hpaName.replace(/^s\d+-/, ""));
-    const active = await client.isActive(ref);
+    const values = await this.#client.metrics(ref, hpaName.replace(/^s\d+-/, ""));
+    const active = await this.#client.isActive(ref);
     const value = values.reduce((sum, { int, float }) => sum + (float > 0 ? float : int), 0);
     return { spec, value, active };
   }
-
-  #nextClient(): WireClient {
-    const addresses = this.#addresses();
-    const address = addresses[this.#turn % addresses.length];
-    this.#turn += 1;
-    if (address === undefined) throw new Error("the headless Service has no endpoints");
-    const known = this.#clients.get(address);
-    if (known !== undefined) return known;
-    const client = new WireClient(address);
-    this.#clients.set(address, client);
-    return client;
-  }
-
-  #dropConnections(): void {
-    for (const client of this.#clients.values()) client.close();
-    this.#clients.clear();
-  }
 }
+
+const noPolls = (): PollCounts => ({ polls: 0, specFailures: 0, retries: 0, failures: 0 });

@@ -4,14 +4,13 @@ import { until } from "../until.ts";
 import { planOf, wishOf } from "../wish.ts";
 import { hpaReplicas } from "./hpa.ts";
 import { KedaShapedClient } from "./keda.ts";
-import { decodeMetrics, encodeMetricsRequest } from "./wire.ts";
 import type { Ref } from "./wire.ts";
 
 const RULES = { target: 1, minReplicas: 1, maxReplicas: 100 };
 const ref: Ref = { name: "so", namespace: "shop", metadata: { service: "search", scalerAddress: "x:1" } };
 
 function kedaFor(...addresses: (string | undefined)[]): KedaShapedClient {
-  const keda = new KedaShapedClient(() => addresses.filter((address) => address !== undefined));
+  const keda = new KedaShapedClient(addresses.filter((address) => address !== undefined));
   onTestFinished(() => keda.close());
   return keda;
 }
@@ -99,35 +98,4 @@ describe("KEDA and the HPA on top of the scaler", () => {
     await exporter.listWhen("work", ({ recommendations }) => recommendations[0]!.replicas === 2);
     expect(await keda.poll(ref)).toMatchObject({ active: true, value: 2 });
   });
-});
-
-describe("5,000 ScaledObjects", () => {
-  it("are all answered at the same moment, as after a restart of KEDA, each with its own number", async () => {
-    const count = 5_000;
-    const wishes = (offset: number) =>
-      Array.from({ length: count }, (_, index) =>
-        wishOf({ service: `service-${index}`, allocation: { replicas: 1 + ((index + offset) % 20) } }),
-      );
-    const exporter = await runningExporter(planOf(wishes(0), { sequence: 1 }), {
-      predictorDeadline: "10s",
-      scaler: { deadlineMs: 60_000 },
-    });
-    const isRight = async (index: number, offset: number): Promise<boolean> => {
-      const asked = encodeMetricsRequest(
-        { namespace: "shop", metadata: { service: `service-${index}` } },
-        "m",
-      );
-      const [metric] = decodeMetrics(await exporter.client.call("GetMetrics", asked, 60_000));
-      return metric?.int === 1 + ((index + offset) % 20);
-    };
-    const wrongOf = async (indices: readonly number[], offset: number): Promise<number> => {
-      const right = await Promise.all(indices.map((index) => isRight(index, offset)));
-      return right.filter((each) => !each).length;
-    };
-    const all = wishes(0).map((_, index) => index);
-    expect(await wrongOf(all, 0)).toBe(0);
-    exporter.predictor.serve(planOf(wishes(7), { sequence: 2 }));
-    await exporter.listWhen("the next plan", ({ recommendations }) => recommendations[0]!.replicas === 8);
-    expect(await wrongOf(all.slice(0, 200), 7)).toBe(0);
-  }, 60_000);
 });

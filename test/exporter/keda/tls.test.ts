@@ -1,8 +1,4 @@
-import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { connect } from "node:tls";
+import { copyFile, readFile, rm, writeFile } from "node:fs/promises";
 import { credentials, status } from "@grpc/grpc-js";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { startExporter } from "@tradewind/exporter/exporter.ts";
@@ -10,28 +6,10 @@ import { runningExporter } from "../running-exporter.ts";
 import { until } from "../until.ts";
 import { planOf, wishOf } from "../wish.ts";
 import type { Ref } from "./wire.ts";
+import { fixture, secretDirectory, servedName } from "./secret.ts";
 import { failure, WireClient } from "./wire-client.ts";
 
-const fixture = (name: string) => fileURLToPath(new URL(`../../fixtures/tls/${name}`, import.meta.url));
 const ref: Ref = { name: "so", namespace: "shop", metadata: { service: "search" } };
-
-/** Certificate files as a mounted Secret has them. */
-async function secretDirectory() {
-  const directory = await mkdtemp(join(tmpdir(), "tradewind-tls-"));
-  onTestFinished(() => rm(directory, { recursive: true }));
-  const paths = {
-    cert: join(directory, "tls.crt"),
-    key: join(directory, "tls.key"),
-    clientCa: join(directory, "ca.crt"),
-  };
-  const install = async (name: string) => {
-    await copyFile(fixture(`${name}.key`), paths.key);
-    await copyFile(fixture(`${name}.crt`), paths.cert);
-  };
-  await install("server");
-  await copyFile(fixture("authority.crt"), paths.clientCa);
-  return { paths, install };
-}
 
 async function clientOf(address: string, identity?: string): Promise<WireClient> {
   const authority = await readFile(fixture("authority.crt"));
@@ -46,22 +24,6 @@ async function clientOf(address: string, identity?: string): Promise<WireClient>
   const client = new WireClient(address.replace("127.0.0.1", "localhost"), channel);
   onTestFinished(() => client.close());
   return client;
-}
-
-/** Common name of the certificate that a new connection is shown. */
-function servedName(address: string): Promise<string | undefined> {
-  return new Promise((resolve, reject) => {
-    const [host, port] = address.split(":");
-    const socket = connect(
-      { host: host!, port: Number(port), rejectUnauthorized: false, ALPNProtocols: ["h2"] },
-      () => {
-        const { subject } = socket.getPeerCertificate();
-        socket.destroy();
-        resolve([subject.CN].flat()[0]);
-      },
-    );
-    socket.on("error", reject);
-  });
 }
 
 describe("TLS on the scaler port", () => {

@@ -9,16 +9,19 @@ const asIs = (bytes: Bytes): Bytes => bytes;
 /** Calls an external scaler knowing nothing but the contract. A failed call rejects with a gRPC ServiceError. */
 export class WireClient {
   readonly #client: Client;
+  readonly #deadlineMs: number;
 
   constructor(
     address: string,
     channel: ChannelCredentials = credentials.createInsecure(),
     options: ClientOptions = {},
+    deadlineMs = 5_000,
   ) {
     this.#client = new Client(address, channel, options);
+    this.#deadlineMs = deadlineMs;
   }
 
-  call(rpc: string, request: Bytes, deadlineMs = 5_000): Promise<Bytes> {
+  call(rpc: string, request: Bytes, deadlineMs = this.#deadlineMs): Promise<Bytes> {
     return new Promise((resolve, reject) => {
       this.#client.makeUnaryRequest(
         PATH + rpc,

@@ -1,0 +1,58 @@
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { expect, onTestFinished } from "vitest";
+import { RecommendationList } from "@tradewind/core/contract/recommendation.ts";
+import type { FakePredictor } from "./fake-predictor.ts";
+import { WireClient } from "./keda/wire-client.ts";
+
+const script = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
+
+interface Ready {
+  readonly process: string;
+  readonly ready: boolean;
+  readonly addresses: { readonly http: string; readonly grpc: string };
+}
+
+export interface ExporterProcess {
+  readonly child: ChildProcess;
+  readonly http: string;
+  /** `host:port` */
+  readonly grpc: string;
+  readonly client: WireClient;
+  list(): Promise<RecommendationList>;
+  /** @returns the exit code, null after a signal that leaves none */
+  kill(signal: NodeJS.Signals): Promise<number | null>;
+}
+
+/** A real exporter process; the first line it prints says where it listens. Later flags replace earlier ones. */
+export async function exporterProcess(
+  predictor: FakePredictor,
+  state: string,
+  ...more: string[]
+): Promise<ExporterProcess> {
+  const args = ["--listen", "127.0.0.1:0", "--grpc-listen", "127.0.0.1:0", "--predictor", predictor.url];
+  const child = spawn(process.execPath, [script, "exporter", ...args, "--state", state, ...more], {
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const [line] = (await once(createInterface(child.stdout), "line")) as [string];
+  const { addresses, ...rest } = JSON.parse(line) as Ready;
+  expect(rest).toEqual({ process: "exporter", ready: true });
+  const client = new WireClient(addresses.grpc);
+  onTestFinished(() => client.close());
+  return {
+    child,
+    ...addresses,
+    client,
+    list: async () =>
+      RecommendationList.parse(await (await fetch(`${addresses.http}/v1/recommendations`)).json()),
+    kill: async (signal) => {
+      const exited = once(child, "exit") as Promise<[number | null]>;
+      child.kill(signal);
+      return (await exited)[0];
+    },
+  };
+}
