@@ -206,7 +206,7 @@ export class Sampler {
 
   /** Holds the planned cost to the budget by stretching the intervals that buy least; call it every few seconds. */
   rebalance(): void {
-    this.#stretch = budgetStretch((stretch) => this.#plannedCost(stretch), this.#budget);
+    this.#stretch = budgetStretch((stretch) => this.#plannedCost(stretch), this.#budget, this.#stretch);
   }
 
   /** A copy of what is known of a signal; undefined for an unknown id. */

@@ -26,7 +26,9 @@ describe("budgetStretch", () => {
     const stretch = budgetStretch(planned(parts, 1e9), 0.1);
     const [base = 0, ...rest] = parts.map(({ cost, wanted }) => stretchedSeconds(wanted, stretch, cost, 1e9));
     expect(rest.map((seconds) => seconds / base)).toEqual([expect.closeTo(2, 9), expect.closeTo(2, 9)]);
-    expect(planned(parts, 1e9)(stretch)).toBeCloseTo(0.1, 6);
+    // Found to half a percent, on the side that meets the budget.
+    expect(planned(parts, 1e9)(stretch)).toBeLessThanOrEqual(0.1);
+    expect(planned(parts, 1e9)(stretch)).toBeGreaterThan(0.099);
   });
 
   it("gives up when even the longest intervals cost more", () => {
@@ -43,9 +45,10 @@ describe("budgetStretch", () => {
       fc.property(
         fc.array(part, { minLength: 1 }),
         fc.double({ min: 1e-6, max: 0.1, noNaN: true }),
-        (parts, budget) => {
+        fc.oneof(fc.constantFrom(0, Infinity), fc.double({ min: 1e-9, max: 1e9, noNaN: true })),
+        (parts, budget, likely) => {
           const cost = planned(parts, 60);
-          const stretch = budgetStretch(cost, budget);
+          const stretch = budgetStretch(cost, budget, likely);
           const isMet = cost(stretch) <= budget;
           expect(isMet).toBe(stretch !== Infinity || cost(Infinity) <= budget);
           for (const each of parts) {
