@@ -40,6 +40,12 @@ async function main(args: readonly string[]): Promise<void> {
   else await program.parseAsync(args, { from: "user" });
 }
 
+// Whoever reads may have seen enough (`| head`), which is no failure.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+  process.exit(0);
+});
+
 // A process that was started with an IPC channel belongs to the one that started it, and ends with it.
 process.once("disconnect", () => process.kill(process.pid, "SIGTERM"));
 process.channel?.unref();

@@ -1,4 +1,5 @@
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { VERSION } from "@tradewind/core/version.ts";
@@ -34,6 +35,20 @@ describe("the tradewind command", () => {
       expect(stdout).toMatch(new RegExp(`^  ${command} `, "m"));
     }
   });
+
+  it.each([["--help"], ["exporter", "--help"], ["--version"]])(
+    "ends quietly with code 0 when nobody reads what '%s' prints, as `| head -1` does not",
+    async (...args) => {
+      const child = spawn(process.execPath, [PROGRAM, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+      child.stdout.destroy();
+      let complaint = "";
+      child.stderr.on("data", (text: Buffer) => {
+        complaint += text.toString();
+      });
+      const [code] = (await once(child, "close")) as [number | null];
+      expect({ code, complaint }).toEqual({ code: 0, complaint: "" });
+    },
+  );
 
   it("shows the same without any argument", async () => {
     expect((await tradewind()).stdout).toBe((await tradewind("--help")).stdout);
