@@ -17,7 +17,13 @@ export interface EndToEndRow {
 }
 
 /** Flows with fewer requests than this in a window have no tail to speak of. */
-const LEAST_REQUESTS = 20;
+export const LEAST_REQUESTS = 20;
+
+/** Rows to train on below which nothing is learnt that the call graph does not say. */
+export const LEAST_END_TO_END_ROWS = 60;
+
+/** Rows that a training needs in all: 64 % of them train, the others stop it and judge it. */
+export const LEAST_ROWS_IN_ALL = Math.ceil(LEAST_END_TO_END_ROWS / 0.64);
 
 /**
  * Rows of one flow from stored windows, oldest first: own tails as measured, the call graph as it was in each window.
@@ -33,13 +39,17 @@ export function endToEndRows(
   const rows: EndToEndRow[] = [];
   for (const set of [...sets].sort((a, b) => a.endMs - b.endMs)) {
     const flow = set.flows.find((each) => each.flow === flowName);
-    const row = flow && rowOf(set, flow, services, percentile);
+    const row = flow && endToEndRow(set, flow, services, percentile);
     if (row !== undefined) rows.push(row);
   }
   return rows;
 }
 
-function rowOf(
+/**
+ * The row of one flow in one window set.
+ * @returns undefined where the flow has too few requests, or graph or tail say nothing
+ */
+export function endToEndRow(
   set: WindowSet,
   flow: FlowWindow,
   services: readonly string[],

@@ -1,13 +1,29 @@
 import type { Backend } from "./backend.ts";
+import type { EndToEndJob, EndToEndOutcome } from "./train-end-to-end.ts";
 import type { TrainingJob, TrainingOutcome } from "./train-service.ts";
+
+/** A training of a flow's residual; plain data that crosses to the worker thread. */
+export interface SeededEndToEndJob extends EndToEndJob {
+  readonly seed: number;
+}
+
+/** What the worker can be asked for. */
+export type Task =
+  | { readonly kind: "profile"; readonly job: TrainingJob }
+  | { readonly kind: "end-to-end"; readonly job: SeededEndToEndJob };
+
+/** What comes of a task, by the same kind. */
+export type Answer =
+  | { readonly kind: "profile"; readonly outcome: TrainingOutcome }
+  | { readonly kind: "end-to-end"; readonly outcome: EndToEndOutcome };
 
 export interface ToWorker {
   readonly id: number;
-  readonly job: TrainingJob;
+  readonly task: Task;
 }
 
 export interface FromWorker {
   readonly id: number;
-  readonly outcome: TrainingOutcome;
+  readonly answer: Answer;
   readonly backend: Backend;
 }

@@ -6,6 +6,7 @@ import { attentionLayout, attentionShape, FEATURES_PER_SERVICE } from "../endtoe
 import type { AttentionModel, AttentionShape, FeatureScale } from "../endtoend/attention-model.ts";
 import { isBetter } from "../profile/replacement.ts";
 import { attentionResiduals } from "./attention-graph.ts";
+import { LEAST_END_TO_END_ROWS, LEAST_ROWS_IN_ALL } from "./end-to-end-rows.ts";
 import type { EndToEndRow } from "./end-to-end-rows.ts";
 
 export interface EndToEndSettings {
@@ -35,9 +36,6 @@ export const END_TO_END_DEFAULTS: EndToEndSettings = {
   starts: 2,
 };
 
-/** Rows below which nothing is learnt that the call graph does not say. */
-export const LEAST_END_TO_END_ROWS = 60;
-
 const STEPS_BETWEEN_LOOKS = 10;
 
 export interface EndToEndJob {
@@ -56,7 +54,8 @@ export type EndToEndOutcome =
   | { readonly kind: "replaced"; readonly model: AttentionModel; readonly previousRatio: number }
   /** What is in use, or the call graph alone, is as good on the later block. */
   | { readonly kind: "kept"; readonly candidateRatio: number; readonly currentRatio: number }
-  | { readonly kind: "too-few-rows"; readonly rows: number; readonly needed: number };
+  | { readonly kind: "too-few-rows"; readonly rows: number; readonly needed: number }
+  | { readonly kind: "failed"; readonly why: string };
 
 /** Rows by what they are for. No row serves twice. */
 export interface EndToEndSets<Row extends EndToEndRow = EndToEndRow> {
@@ -100,7 +99,7 @@ export function endToEndErrors(model: AttentionModel | undefined, rows: readonly
 export function trainEndToEnd(job: EndToEndJob, rng: Rng): EndToEndOutcome {
   const sets = splitRows(job.rows);
   if (sets.train.length < LEAST_END_TO_END_ROWS) {
-    return { kind: "too-few-rows", rows: job.rows.length, needed: Math.ceil(LEAST_END_TO_END_ROWS / 0.64) };
+    return { kind: "too-few-rows", rows: job.rows.length, needed: LEAST_ROWS_IN_ALL };
   }
   const model = fitEndToEnd(job, sets, rng);
   const current = endToEndErrors(isOfThese(job.current, job) ? job.current : undefined, sets.later);

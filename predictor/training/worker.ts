@@ -2,20 +2,27 @@ import { parentPort } from "node:worker_threads";
 import { describeError } from "@tradewind/core/errors.ts";
 import { seededRng } from "@tradewind/core/rng.ts";
 import { startBackend } from "./backend.ts";
-import type { FromWorker, ToWorker } from "./messages.ts";
+import type { Answer, FromWorker, Task, ToWorker } from "./messages.ts";
+import { trainEndToEnd } from "./train-end-to-end.ts";
 import { trainService } from "./train-service.ts";
 
-/** Runs in a worker thread: trains one service after another, so that the event loop of the predictor never waits. */
+/** Runs in a worker thread: one training after another, so that the event loop of the predictor never waits. */
 const port = parentPort;
 if (port === null) throw new Error("training/worker.ts runs only as a worker thread");
 
 const backend = await startBackend();
-const answer = (message: FromWorker): void => port.postMessage(message, []);
 
-port.on("message", ({ id, job }: ToWorker) => {
-  try {
-    answer({ id, outcome: trainService(job, seededRng(job.seed)), backend });
-  } catch (error) {
-    answer({ id, outcome: { kind: "failed", why: describeError(error) }, backend });
-  }
+port.on("message", ({ id, task }: ToWorker) => {
+  port.postMessage({ id, answer: answerTo(task), backend } satisfies FromWorker, []);
 });
+
+function answerTo(task: Task): Answer {
+  const rng = seededRng(task.job.seed);
+  try {
+    return task.kind === "profile"
+      ? { kind: task.kind, outcome: trainService(task.job, rng) }
+      : { kind: task.kind, outcome: trainEndToEnd(task.job, rng) };
+  } catch (error) {
+    return { kind: task.kind, outcome: { kind: "failed", why: describeError(error) } };
+  }
+}

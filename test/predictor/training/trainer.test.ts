@@ -41,6 +41,40 @@ describe("trainer", () => {
     expect(made.backend).toBe("wasm");
   });
 
+  it("trains residuals of flows on the same thread, one job after another", async () => {
+    const made = trainer(60_000);
+    const rows = Array.from({ length: 120 }, (_, at) => {
+      const ownTails = Float64Array.of(0.01 * (1 + (at % 7)), 0.02 * (1 + (at % 3)));
+      const priorSeconds = ownTails[0]! + ownTails[1]!;
+      return { atMs: at, ownTails, priorSeconds, tailSeconds: 1.5 * priorSeconds };
+    });
+    const flow = {
+      flow: "GET /",
+      percentile: 0.95,
+      services: ["frontend", "geo"],
+      rows,
+      current: undefined,
+      nowMs: 5,
+      seed: 1,
+      settings: { maxSteps: 60, starts: 1 },
+    };
+    const [profile, first, second] = await Promise.all([
+      made.train({ ...job, windows: [] }),
+      made.trainEndToEnd(flow),
+      made.trainEndToEnd(flow),
+    ]);
+    expect(profile).toMatchObject({ kind: "too-few-rows" });
+    expect(first).toMatchObject({
+      kind: "replaced",
+      model: { services: ["frontend", "geo"], trainedAtMs: 5 },
+    });
+    expect(second).toEqual(first);
+    expect(await made.trainEndToEnd({ ...flow, rows: [] })).toMatchObject({
+      kind: "too-few-rows",
+      needed: 94,
+    });
+  });
+
   it("comes back as failed when it takes too long, and trains again afterwards", async () => {
     const made = trainer(1);
     expect(await made.train(job)).toEqual({ kind: "failed", why: "no answer within 1 ms" });
