@@ -11,6 +11,7 @@ import type { Learning } from "./learning/learning.ts";
 import { tailPredictionError } from "./learning/predicted-tail.ts";
 import type { InputsArchive } from "./inputs-archive.ts";
 import type { PredictorMetrics } from "./metrics.ts";
+import type { NodeRoom } from "./node-room.ts";
 import { INPUTS_SCHEMA } from "./policy/inputs.ts";
 import type { PolicyChoice, PolicyInputs } from "./policy/inputs.ts";
 import { decide } from "./policy/ladder.ts";
@@ -31,6 +32,8 @@ export interface DecidingOptions {
   readonly builder: WindowBuilder;
   readonly rates: ContainerRates;
   readonly workloads: () => WorkloadList | undefined;
+  /** How large a container may be; absent where nothing is known of the nodes. */
+  readonly nodes?: NodeRoom;
   readonly published: Published;
   readonly archive: InputsArchive;
   readonly metrics: PredictorMetrics;
@@ -39,7 +42,7 @@ export interface DecidingOptions {
   readonly onState: (state: PolicyState) => void;
   /** Called with every window set that is decided on. */
   readonly onWindows?: (set: WindowSet) => void;
-  /** Latency profiles; absent where no policy asks for them. */
+  /** Latency profiles and residuals of flows; absent where no policy asks for them. */
   readonly learning?: Learning;
   /** Told how far the tail was off that the plan before had predicted; undefined when that cannot be told. */
   readonly onTailError?: (ratio: number | undefined) => void;
@@ -73,14 +76,16 @@ export class Deciding {
   private plan(startMs: number, endMs: number, closedAtMs: number, gathered: Gathered): void {
     const application = this.parts.application();
     if (application === undefined) return;
-    const { builder, clock, learning, metrics, options, published, rates, workloads } = this.parts;
+    const { builder, clock, learning, metrics, nodes, options, published, rates, workloads } = this.parts;
     const beganMs = clock.monotonicMs();
     const nowMs = clock.nowMs();
-    const own = resourceView(workloads(), rates.over(startMs, endMs), startMs, endMs);
+    const running = workloads();
+    const own = resourceView(running, rates.over(startMs, endMs), startMs, endMs);
     const resources = combineResources(own, gathered.resources);
     const windowSet = combineWindows(builder.build(startMs, endMs, resources, nowMs), gathered);
     this.parts.onWindows?.(windowSet);
     learning?.observe(windowSet);
+    const largestContainer = nodes?.largest(running, application.prices, nowMs);
     const inputs: PolicyInputs = {
       schema: INPUTS_SCHEMA,
       choice: options.choice,
@@ -88,7 +93,8 @@ export class Deciding {
       settings: options.settings,
       state: this.state,
       windowSet,
-      ...(learning && { profiles: learning.evidence() }),
+      ...(learning && { profiles: learning.evidence(), endToEnd: learning.flowEvidence() }),
+      ...(largestContainer && { largestContainer }),
       nowMs,
     };
     const before = published.plan()?.wishes ?? [];

@@ -17,6 +17,7 @@ import type { Learning } from "./learning/learning.ts";
 import { LearningMetrics } from "./learning/metrics.ts";
 import { startLearning } from "./learning/start.ts";
 import { PredictorMetrics } from "./metrics.ts";
+import { NodeRoom } from "./node-room.ts";
 import { PredictorOptions } from "./options.ts";
 import type { PredictorOptionsInput } from "./options.ts";
 import { emptyState } from "./policy/state.ts";
@@ -102,7 +103,8 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
   const workloads = await followWorkloads(setting, surroundings);
   const builder = makeBuilder(setting);
   const gathering = makeGathering(setting, builder);
-  const rates = followAgents(setting, () => gathering?.health() ?? []);
+  const nodes = new NodeRoom();
+  const rates = followAgents(setting, nodes, () => gathering?.health() ?? []);
   const history = openHistory(setting);
   const peers = await joinPeers(setting);
   const receivers = await startReceivers(setting, builder, peers);
@@ -117,6 +119,7 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
     builder,
     rates,
     workloads: () => workloads?.current(),
+    nodes,
     published,
     archive,
     metrics,
@@ -182,6 +185,7 @@ async function joinPeers({ clock, ends, log, metrics, options }: Setting): Promi
 
 function followAgents(
   { clock, ends, log, metrics, options }: Setting,
+  nodes: NodeRoom,
   others: () => readonly EndpointHealth[],
 ): ContainerRates {
   const rates = new ContainerRates({
@@ -202,7 +206,10 @@ function followAgents(
     clock,
     rng: Math.random,
     log,
-    onSnapshot: (url, snapshot, receivedAtMs) => rates.record(url, snapshot, receivedAtMs),
+    onSnapshot: (url, snapshot, receivedAtMs) => {
+      rates.record(url, snapshot, receivedAtMs);
+      nodes.seen(snapshot.node, snapshot.capacity, receivedAtMs);
+    },
     onEvent: () => metrics.interferenceMoved(),
   });
   registerEndpointMetrics(metrics.registry, () => [...agents.health(), ...others()]);
@@ -242,12 +249,14 @@ function openHistory({ clock, ends, log, metrics, options, sections }: Setting):
 }
 
 function learnProfiles(
-  { application: { namespace }, clock, ends, log, options }: Setting,
+  { application: { namespace }, clock, ends, log, options, surroundings }: Setting,
   { store }: History,
   metrics: LearningMetrics,
 ): Learning | undefined {
   const { policy: choice, windowSeconds } = options;
-  const learning = startLearning({ choice, namespace, windowSeconds, store, metrics, clock, log });
+  const application = surroundings.current;
+  const parts = { choice, namespace, application, windowSeconds, store, metrics, clock, log };
+  const learning = startLearning(parts);
   ends.push(async () => learning?.stop());
   return learning;
 }

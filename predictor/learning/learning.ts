@@ -1,37 +1,39 @@
 import type { Clock } from "@tradewind/core/clock.ts";
+import type { Application } from "@tradewind/core/contract/application.ts";
 import type { Window, WindowSet } from "@tradewind/core/contract/window.ts";
 import { TradewindError, describeError } from "@tradewind/core/errors.ts";
 import { contentHash } from "@tradewind/core/hash.ts";
 import type { Logger } from "@tradewind/core/log.ts";
-import type { ServiceEvidence } from "../policy/evidence.ts";
+import type { FlowEvidence, ServiceEvidence } from "../policy/evidence.ts";
 import type { Models } from "../policy/inputs.ts";
+import { readModel, writeModel } from "../profile/model-file.ts";
 import { ALL_ON } from "../profile/model.ts";
 import type { ProfileModel } from "../profile/model.ts";
 import { RETRAIN_DEFAULTS, retrainReason } from "../profile/replacement.ts";
 import type { RetrainReason, RetrainSettings } from "../profile/replacement.ts";
+import { TrainedProfile } from "../profile/trained-profile.ts";
 import type { WindowStore } from "../store/window-store.ts";
-import type { TrainingJob, TrainingOutcome } from "../training/train-service.ts";
+import type { TrainingOutcome } from "../training/train-service.ts";
+import { FlowLearning } from "./flow-learning.ts";
 import type { LearningMetrics, ProfileStanding } from "./metrics.ts";
-import { modelName, ModelShelf } from "./model-shelf.ts";
-import type { ShelvedModel } from "./model-shelf.ts";
+import { ModelShelf, profileName } from "./model-shelf.ts";
+import type { DueTraining, ModelTrainer } from "./model-trainer.ts";
 import { OWN_PERCENTILE, ServiceRecord } from "./service-record.ts";
-import { storedWindows, windowsToTrainOn } from "./stored-windows.ts";
-
-/** Trains one profile somewhere else than on this thread. Never rejects. */
-export interface ProfileTrainer {
-  train(job: TrainingJob): Promise<TrainingOutcome>;
-  stop(): Promise<void>;
-}
+import { MOST_ROWS, setsOf, storedWindows, windowsToTrainOn } from "./stored-windows.ts";
+import { Tries } from "./tries.ts";
 
 export interface LearningOptions {
   readonly namespace: string;
+  /** The application as of now; undefined once it is gone. */
+  readonly application: () => Application | undefined;
   readonly windowSeconds: number;
   readonly store: WindowStore;
-  readonly trainer: ProfileTrainer;
+  readonly trainer: ModelTrainer;
   readonly metrics: LearningMetrics;
   readonly clock: Clock;
   readonly log: Logger;
   readonly settings?: Partial<LearningSettings>;
+  readonly flowSettings?: Partial<RetrainSettings>;
 }
 
 export interface LearningSettings extends RetrainSettings {
@@ -61,20 +63,20 @@ const FORGET_MS = 3_600_000;
 
 interface Learner {
   readonly record: ServiceRecord;
-  lastTriedMs: number | undefined;
-  /** A failure is logged when it is new, then only counted. */
-  lastFailure: string | undefined;
+  readonly tries: Tries;
 }
 
 /**
  * Latency profiles of all services while the predictor runs: the queueing prior from the last windows, at once and always;
- * trained profiles, one training at a time on another thread, judged on later windows before they replace anything; errors
- * watched, so that what drifts is trained anew. Nothing here throws or keeps a decision waiting.
+ * trained profiles, judged on later windows before they replace anything; errors watched, so that what drifts is trained
+ * anew. The flows' residuals beside them take their turns: one training at a time on another thread. Nothing here throws
+ * or keeps a decision waiting.
  */
 export class Learning {
   private readonly options: LearningOptions;
   private readonly settings: LearningSettings;
-  private readonly shelf: ModelShelf;
+  private readonly shelf: ModelShelf<TrainedProfile>;
+  private readonly flows: FlowLearning;
   private readonly learners = new Map<string, Learner>();
   private training: Promise<void> | undefined;
   private recalling: Promise<void> = Promise.resolve();
@@ -83,15 +85,19 @@ export class Learning {
   constructor(options: LearningOptions) {
     this.options = options;
     this.settings = { ...DEFAULTS, ...options.settings };
-    this.shelf = new ModelShelf(options.store);
+    this.shelf = new ModelShelf(options.store, readProfile);
+    this.flows = new FlowLearning({ ...options, settings: options.flowSettings });
   }
 
-  /** Gives back a model in use, or one that was. */
-  readonly models: Models = (hash) => this.shelf.byHash(hash)?.profile;
+  /** Give back models in use, and those that were. */
+  readonly models: Models = {
+    profile: (hash) => this.shelf.byHash(hash)?.model,
+    endToEnd: (hash) => this.flows.byHash(hash)?.model,
+  };
 
   /** The file of a model in use, or of one that was. */
   modelText(hash: string): string | undefined {
-    return this.shelf.byHash(hash)?.text;
+    return (this.shelf.byHash(hash) ?? this.flows.byHash(hash))?.text;
   }
 
   /** Begins to read what the store knows of the past; goes on in the background. */
@@ -116,6 +122,11 @@ export class Learning {
     return services.flatMap((service) => this.learners.get(service)?.record.evidence(service) ?? []);
   }
 
+  /** What is known of the flows' learnt residuals now, by name of the flow. */
+  flowEvidence(): FlowEvidence[] {
+    return this.flows.evidence();
+  }
+
   /** Resolves when no training is under way; for tests and for the end. */
   async settled(): Promise<void> {
     await this.recalling;
@@ -124,6 +135,7 @@ export class Learning {
 
   async stop(): Promise<void> {
     this.stopped = true;
+    this.flows.stop();
     await this.options.trainer.stop();
     await this.settled();
   }
@@ -135,10 +147,11 @@ export class Learning {
     for (const [service, { record }] of this.learners) {
       if (set.endMs - record.lastSeenMs > FORGET_MS) this.learners.delete(service);
     }
+    this.flows.observe(set);
     this.options.metrics.profiles(this.options.namespace, this.standings());
     this.training ??= this.trainDue()
       .catch((error: unknown) => {
-        this.options.log.error({ problem: describeError(error) }, "training latency profiles failed");
+        this.options.log.error({ problem: describeError(error) }, "training failed");
       })
       .finally(() => {
         this.training = undefined;
@@ -152,16 +165,19 @@ export class Learning {
   private learnerOf(service: string): Learner {
     const known = this.learners.get(service);
     if (known !== undefined) return known;
-    const made: Learner = { record: new ServiceRecord(), lastTriedMs: undefined, lastFailure: undefined };
+    const made: Learner = { record: new ServiceRecord(), tries: new Tries(MOST_ROWS) };
     this.learners.set(service, made);
-    const stored = this.shelf.newest(this.options.namespace, service);
+    const { namespace } = this.options;
+    const stored = this.shelf.newest(profileName(namespace, service), ({ model }) =>
+      model.namespace === namespace && model.service === service ? undefined : `is of '${model.service}'`,
+    );
     if (stored instanceof TradewindError) {
       this.options.metrics.modelUnusable();
       this.options.log.error(
         { service, problem: describeError(stored) },
         "a stored model cannot be used, the service goes on with the queueing prior",
       );
-    } else if (stored !== undefined) made.record.use(stored.hash, stored.profile);
+    } else if (stored !== undefined) made.record.use(stored.hash, stored.model);
     return made;
   }
 
@@ -180,28 +196,31 @@ export class Learning {
     const fromMs = toMs - this.settings.historySeconds * 1e3;
     let left = MOST_RECALLED;
     for await (const piece of storedWindows({ store, namespace, windowSeconds, fromMs, toMs })) {
-      left -= piece.length;
+      left -= piece.windows.length;
       if (this.stopped || left <= 0) return;
-      for (const window of [...piece].reverse()) {
+      for (const window of [...piece.windows].reverse()) {
         if (this.isOurs(window)) this.learnerOf(window.service).record.recall(window);
       }
+      for (const set of setsOf(store, piece, windowSeconds)) this.flows.recall(set);
     }
   }
 
-  /** Trains the service that has waited longest of those that are due. */
+  /** Trains the service or flow that has waited longest of those that are due. */
   private async trainDue(): Promise<void> {
     const nowMs = this.options.clock.nowMs();
-    const [next] = [...this.learners]
-      .flatMap(([service, learner]) => {
-        const reason = this.whyTrain(learner, nowMs);
-        return reason === undefined ? [] : [{ service, learner, reason }];
-      })
-      .sort((a, b) => (a.learner.lastTriedMs ?? 0) - (b.learner.lastTriedMs ?? 0));
-    if (next === undefined || this.stopped) return;
-    await this.train(next.service, next.learner, next.reason);
+    const services = [...this.learners].flatMap(([service, learner]): DueTraining[] => {
+      const reason = this.whyTrain(learner, nowMs);
+      if (reason === undefined) return [];
+      const { lastTriedMs } = learner.tries;
+      return [{ lastTriedMs, run: async () => this.train(service, learner, reason) }];
+    });
+    const [next] = [...services, ...this.flows.due(nowMs)].sort(
+      (a, b) => (a.lastTriedMs ?? 0) - (b.lastTriedMs ?? 0),
+    );
+    if (next !== undefined && !this.stopped) await next.run();
   }
 
-  private whyTrain({ record, lastTriedMs }: Learner, nowMs: number): RetrainReason | undefined {
+  private whyTrain({ record, tries }: Learner, nowMs: number): RetrainReason | undefined {
     if (record.loadSpread() < this.settings.leastLoadSpread) return undefined;
     const model = record.model?.model;
     const age = model && {
@@ -209,29 +228,31 @@ export class Learning {
       trainingRows: model.trainingRows,
       meanAbsoluteRatio: model.errors.meanAbsoluteRatio,
     };
-    return retrainReason(age, record.trainingEvidence(nowMs), lastTriedMs, this.settings);
+    const reason = retrainReason(age, record.trainingEvidence(nowMs), tries.lastTriedMs, this.settings);
+    const isForRows = reason === "first" || reason === "more-evidence";
+    return isForRows && !tries.hasGrown(record.rows) ? undefined : reason;
   }
 
   private async train(service: string, learner: Learner, reason: RetrainReason): Promise<void> {
     const { clock, log, metrics, namespace } = this.options;
     const nowMs = clock.nowMs();
     const beganMs = clock.monotonicMs();
-    learner.lastTriedMs = nowMs;
+    const { rows } = learner.record;
+    learner.tries.tried(nowMs);
     const outcome = await this.outcomeOf(service, learner.record.model?.model, nowMs);
     if (this.stopped) return;
-    learner.lastTriedMs = clock.nowMs();
+    learner.tries.tried(clock.nowMs());
     const seconds = (clock.monotonicMs() - beganMs) / 1e3;
     metrics.trained(outcome.kind, seconds);
     if (outcome.kind === "failed") {
-      const level = learner.lastFailure === outcome.why ? "debug" : "warn";
-      learner.lastFailure = outcome.why;
+      const level = learner.tries.failed(outcome.why) ? "warn" : "debug";
       log[level](
         { service, problem: outcome.why },
         "a latency profile could not be trained, the old one goes on",
       );
       return;
     }
-    learner.lastFailure = undefined;
+    learner.tries.ended(rows);
     if (outcome.kind !== "replaced") {
       log.debug({ namespace, service, reason, ...outcome }, "no new latency profile");
       return;
@@ -270,25 +291,30 @@ export class Learning {
     facts: { readonly reason: string; readonly seconds: number; readonly before: number | undefined },
   ): void {
     const { log, metrics, namespace, store } = this.options;
-    const shelved: ShelvedModel | TradewindError = this.shelf.save(model);
+    const name = profileName(namespace, service);
+    const { trainedAtMs: atMs, trainingRows, version } = model;
+    const { meanAbsoluteRatio, coverage } = model.errors;
+    const metadata = { version, rows: trainingRows, meanAbsoluteRatio, coverage };
+    const shelved = this.shelf.save(name, writeModel(model), { createdAtMs: atMs, metadata });
     if (shelved instanceof TradewindError) {
       metrics.modelUnusable();
       log.error({ service, problem: describeError(shelved) }, "a model just trained cannot be used");
       return;
     }
-    record.use(shelved.hash, shelved.profile);
     const { hash } = shelved;
-    const { meanAbsoluteRatio, coverage } = model.errors;
-    const name = modelName(namespace, service);
-    const atMs = model.trainedAtMs;
+    record.use(hash, shelved.model);
     store.appendModelErrors([
       { name, hash, atMs, measure: "mape", value: meanAbsoluteRatio },
       { name, hash, atMs, measure: "coverage", value: coverage },
     ]);
-    const { version, trainingRows } = model;
     log.info(
       { service, version, rows: trainingRows, error: meanAbsoluteRatio, ...facts },
       "a new latency profile is in use",
     );
   }
+}
+
+function readProfile(text: string): TrainedProfile | TradewindError {
+  const model = readModel(text);
+  return model instanceof TradewindError ? model : new TrainedProfile(model);
 }

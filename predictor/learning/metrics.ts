@@ -1,8 +1,10 @@
 import { Counter, Gauge, Histogram } from "prom-client";
 import type { Registry } from "prom-client";
 import type { ServiceEvidence } from "../policy/evidence.ts";
+import type { FlowStanding } from "./flow-learner.ts";
 
 const SERVICE_LABELS = ["namespace", "service"] as const;
+const FLOW_LABELS = ["namespace", "flow"] as const;
 const TRAINING_SECONDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80];
 
 /** What became of a training. */
@@ -14,7 +16,10 @@ export interface ProfileStanding {
   readonly rows: number;
 }
 
-/** The predictor's metrics on latency profiles. Set when things happen; labels are the services that have a workload. */
+/**
+ * The predictor's metrics on what it learns. Set when things happen; labels are the services that have a workload, and the
+ * bounded number of flows that are learnt.
+ */
 export class LearningMetrics {
   private readonly error: Gauge;
   private readonly version: Gauge;
@@ -25,6 +30,10 @@ export class LearningMetrics {
   private readonly failures: Counter;
   private readonly unusable: Counter;
   private readonly tailError: Gauge;
+  private readonly flowError: Gauge;
+  private readonly flowRows: Gauge;
+  private readonly flowAge: Gauge;
+  private readonly flowResults: Counter;
 
   constructor(registry: Registry) {
     const registers = [registry];
@@ -44,15 +53,17 @@ export class LearningMetrics {
     );
     this.seconds = new Histogram({
       name: "tradewind_predictor_training_duration_seconds",
-      help: "Time of one training of one service's profile, waiting for the thread included.",
+      help: "Time of one training of one service's profile or one flow's residual, waiting for the thread included.",
       buckets: TRAINING_SECONDS,
       registers,
     });
-    this.results = counter("trainings_total", "Trainings that ended, by what became of them.", ["result"]);
-    this.failures = counter("training_failures_total", "Trainings that failed; the profiles in use go on.");
+    this.results = counter("trainings_total", "Trainings of profiles that ended, by what became of them.", [
+      "result",
+    ]);
+    this.failures = counter("training_failures_total", "Trainings that failed; what is in use goes on.");
     this.unusable = counter(
       "models_unusable_total",
-      "Stored models that could not be read; their services go on with the queueing prior.",
+      "Stored models that could not be read; services go on with the queueing prior, flows with their call graph.",
     );
     this.tailError = gauge(
       "tail_prediction_error_ratio",
@@ -60,6 +71,26 @@ export class LearningMetrics {
       [],
     );
     this.tailError.remove();
+    this.flowError = gauge(
+      "end_to_end_error_ratio",
+      "Mean |predicted - measured| / measured of a flow's tail over the last windows, from measured own tails, with the learnt residual and without.",
+      [...FLOW_LABELS, "residual"],
+    );
+    this.flowRows = gauge(
+      "end_to_end_rows",
+      "Windows kept of a flow that a residual can be learnt from.",
+      FLOW_LABELS,
+    );
+    this.flowAge = gauge(
+      "end_to_end_model_age_seconds",
+      "Time since the residual in use was trained, at the end of the last window.",
+      FLOW_LABELS,
+    );
+    this.flowResults = counter(
+      "end_to_end_trainings_total",
+      "Trainings of residuals that ended, by what became of them.",
+      ["result"],
+    );
   }
 
   profiles(namespace: string, standings: ReadonlyMap<string, ProfileStanding>): void {
@@ -73,6 +104,24 @@ export class LearningMetrics {
       this.rows.set(labels, rows);
       this.maturity.set(labels, trained !== undefined ? 2 : prior !== undefined ? 1 : 0);
     }
+  }
+
+  flows(namespace: string, standings: readonly FlowStanding[], nowMs: number): void {
+    for (const gauge of [this.flowError, this.flowRows, this.flowAge]) gauge.reset();
+    for (const { flow, rows, errorRatio, graphErrorRatio, trainedAtMs } of standings) {
+      const labels = { namespace, flow };
+      this.flowRows.set(labels, rows);
+      if (errorRatio !== undefined) this.flowError.set({ ...labels, residual: "with" }, errorRatio);
+      if (graphErrorRatio !== undefined)
+        this.flowError.set({ ...labels, residual: "without" }, graphErrorRatio);
+      if (trainedAtMs !== undefined) this.flowAge.set(labels, Math.max(0, nowMs - trainedAtMs) / 1e3);
+    }
+  }
+
+  trainedEndToEnd(result: TrainingResult, seconds: number): void {
+    this.flowResults.inc({ result });
+    this.seconds.observe(seconds);
+    if (result === "failed") this.failures.inc();
   }
 
   trained(result: TrainingResult, seconds: number): void {

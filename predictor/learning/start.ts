@@ -1,3 +1,4 @@
+import type { Application } from "@tradewind/core/contract/application.ts";
 import type { Clock } from "@tradewind/core/clock.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import type { PolicyChoice } from "../policy/inputs.ts";
@@ -12,6 +13,7 @@ const TRAINING_TIMEOUT_MS = 300_000;
 export interface LearningParts {
   readonly choice: PolicyChoice;
   readonly namespace: string;
+  readonly application: () => Application | undefined;
   readonly windowSeconds: number;
   readonly store: WindowStore;
   readonly metrics: LearningMetrics;
@@ -19,7 +21,7 @@ export interface LearningParts {
   readonly log: Logger;
 }
 
-/** Begins to learn latency profiles where a policy asks for them. */
+/** Begins to learn latency profiles and flows where a policy asks for them. */
 export function startLearning({ choice, ...parts }: LearningParts): Learning | undefined {
   if (choice !== "auto" && choice !== "plan") return undefined;
   const learning = new Learning({ ...parts, trainer: new Trainer({ timeoutMs: TRAINING_TIMEOUT_MS }) });

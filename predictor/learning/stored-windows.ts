@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Window } from "@tradewind/core/contract/window.ts";
+import type { Window, WindowSet } from "@tradewind/core/contract/window.ts";
 import type { WindowStore } from "../store/window-store.ts";
 
 export interface StoredQuery {
@@ -15,36 +15,46 @@ export interface StoredQuery {
 
 /** Windows read at a time: reading keeps everybody waiting, so it is done in small pieces. */
 const PIECE_WINDOWS = 400;
+/** Lengths are stored in whole seconds. */
+const SAME_LENGTH_MS = 500;
 /** Longest piece, in lengths of a window: an empty stretch shall not make the next piece huge. */
 const LONGEST_PIECE = 100;
+
+/** All windows that begin at or after `fromMs` and before `toMs`. */
+export interface StoredPiece {
+  readonly windows: readonly Window[];
+  readonly fromMs: number;
+  readonly toMs: number;
+}
 
 /**
  * Windows as measured, newest piece first and oldest first within a piece; between two pieces everybody else gets the event
  * loop. The reader ends it whenever it has enough.
  */
-export async function* storedWindows(query: StoredQuery): AsyncGenerator<readonly Window[]> {
+export async function* storedWindows(query: StoredQuery): AsyncGenerator<StoredPiece> {
   const { store, windowSeconds, fromMs } = query;
   const windowMs = windowSeconds * 1e3;
   let pieceMs = windowMs;
   for (let toMs = query.toMs; toMs > fromMs;) {
-    const windows = store.windows({
+    const pieceFromMs = Math.max(fromMs, toMs - pieceMs);
+    const found = store.windows({
       namespace: query.namespace,
       service: query.service,
       resolutionSeconds: Math.max(1, Math.round(windowSeconds)),
-      fromMs: Math.max(fromMs, toMs - pieceMs),
+      fromMs: pieceFromMs,
       toMs,
     });
-    const piece = [...windows];
-    yield piece;
+    const windows = [...found];
+    yield { windows, fromMs: pieceFromMs, toMs };
     await nextTurn();
     toMs -= pieceMs;
-    const lengths = Math.floor((PIECE_WINDOWS * pieceMs) / windowMs / Math.max(1, piece.length));
+    const lengths = Math.floor((PIECE_WINDOWS * pieceMs) / windowMs / Math.max(1, windows.length));
     pieceMs = windowMs * Math.max(1, Math.min(lengths, LONGEST_PIECE, (2 * pieceMs) / windowMs));
   }
 }
 
 /** Rows a training is given at most: a network of this size has learnt all it can from them. */
-const MOST_ROWS = 3_000;
+export const MOST_ROWS = 3_000;
 /** Containers of all these windows together: a window of a large service is thousands of them. */
 const MOST_CONTAINERS = 200_000;
 
@@ -53,11 +63,32 @@ export async function windowsToTrainOn(query: StoredQuery): Promise<Window[]> {
   const pieces: (readonly Window[])[] = [];
   let rows = 0;
   let containers = 0;
-  for await (const piece of storedWindows(query)) {
-    pieces.push(piece);
-    rows += piece.length;
-    containers += piece.reduce((sum, window) => sum + window.containers.length, 0);
+  for await (const { windows } of storedWindows(query)) {
+    pieces.push(windows);
+    rows += windows.length;
+    containers += windows.reduce((sum, window) => sum + window.containers.length, 0);
     if (rows >= MOST_ROWS || containers >= MOST_CONTAINERS) break;
   }
   return pieces.reverse().flat();
+}
+
+/**
+ * The window sets of a piece that have flows, newest first. Flows that were summed up tell no calls any more and are left
+ * out, as are windows of another length.
+ */
+export function setsOf(
+  store: Pick<WindowStore, "flows">,
+  { windows, fromMs, toMs }: StoredPiece,
+  windowSeconds: number,
+): WindowSet[] {
+  const windowMs = windowSeconds * 1e3;
+  const sets = new Map<number, WindowSet>();
+  for (const { startMs, endMs, ...flow } of store.flows({ fromMs, toMs })) {
+    if (Math.abs(endMs - startMs - windowMs) > SAME_LENGTH_MS) continue;
+    const set = sets.get(startMs) ?? { startMs, endMs, windows: [], flows: [] };
+    set.flows.push(flow);
+    sets.set(startMs, set);
+  }
+  for (const window of windows) sets.get(window.startMs)?.windows.push(window);
+  return [...sets.values()].sort((a, b) => b.startMs - a.startMs);
 }

@@ -11,6 +11,23 @@ export const RecentErrors = z.strictObject({
 });
 export type RecentErrors = z.infer<typeof RecentErrors>;
 
+/** Name of a flow, as in `FlowWindow`. */
+const FlowName = z.string().min(1).max(200);
+
+/**
+ * What is known of the learnt end-to-end residual of one flow when a decision is made: the model by its name, and how it
+ * did since it is in use, next to what the call graph alone would have said of the same windows.
+ */
+export const FlowEvidence = z.strictObject({
+  flow: FlowName,
+  /** Content of the model file, see endtoend/attention-file.ts. */
+  hash: ContentHash,
+  version: z.number().int().min(1),
+  errors: RecentErrors.optional(),
+  graphErrors: RecentErrors.optional(),
+});
+export type FlowEvidence = z.infer<typeof FlowEvidence>;
+
 /** See profile/service-state.ts. */
 const State = z.strictObject({
   cpuSecondsPerRequest: z.number().positive(),

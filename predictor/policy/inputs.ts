@@ -3,9 +3,10 @@ import type { Plan } from "@tradewind/core/contract/plan.ts";
 import { EpochMs } from "@tradewind/core/contract/quantity.ts";
 import { WindowSet } from "@tradewind/core/contract/window.ts";
 import { z } from "zod";
+import type { AttentionModel } from "../endtoend/attention-model.ts";
 import type { TrainedProfile } from "../profile/trained-profile.ts";
 import type { ServiceQueue } from "../queue/estimate.ts";
-import { ServiceEvidence } from "./evidence.ts";
+import { FlowEvidence, ServiceEvidence } from "./evidence.ts";
 import { PolicySettings } from "./settings.ts";
 import { PolicyState } from "./state.ts";
 
@@ -29,13 +30,22 @@ export const PolicyInputs = z.strictObject({
   windowSet: WindowSet,
   /** What is known of the services' latency profiles; absent where none are kept. */
   profiles: z.array(ServiceEvidence).max(10_000).optional(),
+  /** The learnt end-to-end residuals of flows that have one. */
+  endToEnd: z.array(FlowEvidence).max(1_000).optional(),
+  /** What the largest node has room for; absent where the nodes are not known. */
+  largestContainer: z
+    .strictObject({ cpuCores: z.number().positive(), memoryBytes: z.number().positive() })
+    .optional(),
   nowMs: EpochMs,
 });
 export type PolicyInputs = z.infer<typeof PolicyInputs>;
 
-/** Gives back the model that a hash in the evidence names; undefined when it is not there. */
-export type Models = (hash: string) => TrainedProfile | undefined;
-export const NO_MODELS: Models = () => undefined;
+/** Give back the model that a hash in the evidence names; undefined when it is not there. */
+export interface Models {
+  profile(hash: string): TrainedProfile | undefined;
+  endToEnd(hash: string): AttentionModel | undefined;
+}
+export const NO_MODELS: Models = { profile: () => undefined, endToEnd: () => undefined };
 
 /** The part of a plan that a decision determines; the rest says which process published it. */
 export type DecidedPlan = Omit<Plan, "schema" | "sequence" | "predictorStartedAtMs">;

@@ -1,6 +1,7 @@
 import type { PolicyName } from "@tradewind/core/contract/plan.ts";
 import { contentHash } from "@tradewind/core/hash.ts";
 import { flowObjective } from "../queue/objective.ts";
+import { usableResiduals } from "./flow-residuals.ts";
 import { hold, keepPlatform, reactiveFloor } from "./floor.ts";
 import { commit, distrustedRungs } from "./commit.ts";
 import { statedSize } from "./container-size.ts";
@@ -127,7 +128,24 @@ function climbAboveFloor({ inputs, models, context, observations, verdict }: Foo
   const distrusted =
     choice === "plan" ? new Set<PlannerRung>() : distrustedRungs(memory, context.windowSet.endMs);
   const ready = readiness(context, observations, verdict, { choice, profiles, models, distrusted });
-  const planned = ready.rung && planWithProfiles({ context, observations, verdict, standing, ready, memory });
+  const residuals = usableResiduals({
+    evidence: inputs.endToEnd ?? [],
+    models,
+    percentile: context.application.objective.percentile,
+    errorWindows: context.settings.planner.errorWindows,
+  });
+  const { largestContainer } = inputs;
+  const preparation = {
+    context,
+    observations,
+    verdict,
+    standing,
+    ready,
+    memory,
+    residuals,
+    largestContainer,
+  };
+  const planned = ready.rung && planWithProfiles(preparation);
   if (ready.rung !== undefined && planned !== undefined) {
     return { policy: ready.rung, ...planned, planner: { ...planned.planner, rung: ready.rung } };
   }

@@ -1,7 +1,14 @@
 import { planApplication } from "../plan/application-plan.ts";
-import type { ApplicationPlan, KnownService, ServiceLimits } from "../plan/application-plan.ts";
+import type {
+  ApplicationPlan,
+  ContainerSize,
+  KnownService,
+  ServiceLimits,
+} from "../plan/application-plan.ts";
 import { learntCorrection } from "../plan/correction.ts";
+import type { UsableResidual } from "./flow-residuals.ts";
 import { loadAhead } from "./load-ahead.ts";
+import { boundedByNode } from "./node-bounds.ts";
 import type { DecisionContext, Observation } from "./observation.ts";
 import { plannedTargets } from "./planned-target.ts";
 import { balanceQueues } from "./queue-balancing.ts";
@@ -33,6 +40,9 @@ interface Preparation {
   readonly standing: Standing;
   readonly ready: Readiness;
   readonly memory: PlannerMemory;
+  readonly residuals: readonly UsableResidual[];
+  /** What the largest node has room for; undefined where that is not known. */
+  readonly largestContainer: ContainerSize | undefined;
 }
 
 export interface Planned extends Balancing {
@@ -52,7 +62,11 @@ export function planWithProfiles(preparation: Preparation): Planned | undefined 
   const starts = new Map(
     observations.map((one) => [
       one.service,
-      startSize(context, one, preparation.ready.profiles.get(one.service)?.memoryPeakBytes),
+      startSize(
+        context,
+        boundedByNode(one, preparation.largestContainer),
+        preparation.ready.profiles.get(one.service)?.memoryPeakBytes,
+      ),
     ]),
   );
   const raised = observations.some(({ service }) => starts.get(service)?.raised === true);
@@ -74,7 +88,7 @@ export function planWithProfiles(preparation: Preparation): Planned | undefined 
         shrunkAtRequestsPerSecond: preparation.verdict.requestsPerSecond,
       }
     : { ...(growth?.course ?? standing.course), ...grownBy(preparation, targets) };
-  const planner = { ...preparation.memory, ...learntFlows(preparation.memory, plan) };
+  const planner = { ...preparation.memory, ...learntFlows(preparation, plan) };
   return { planner, reason: reasonOf(preparation, { plan, growth, raised, mayTakeBack }), targets, course };
 }
 
@@ -83,7 +97,7 @@ function makePlan(
   starts: ReadonlyMap<string, StartSize>,
   mayTakeBack: boolean,
 ): ApplicationPlan | undefined {
-  const { context, memory, observations, standing, verdict } = preparation;
+  const { context, largestContainer, observations, residuals, standing, verdict } = preparation;
   const { application, settings, windowSet } = context;
   const flows = verdict.flows
     .filter(({ flow, telling }) => (mayTakeBack ? flow.latency.count >= LEAST_CALLS : telling))
@@ -107,9 +121,9 @@ function makePlan(
     application,
     windowSet: { ...windowSet, windows, flows },
     known,
-    flowCorrections: new Map(
-      (memory.flowCorrections ?? []).map(({ flow, correction }) => [flow, correction]),
-    ),
+    residuals: residuals.map(({ model }) => model),
+    flowCorrections: correctionsLearnt(preparation),
+    ...(largestContainer && { largestContainer }),
     mayTakeBack,
     settings: {
       targetUtilisation: planner.takeBackUtilisation,
@@ -135,19 +149,39 @@ function worstOfCalm({ memory, standing, verdict }: Preparation): number {
 /** Flows whose correction is remembered: those of the last plan, and others as long as there is room. */
 const MOST_FLOWS = 200;
 
+/** What steady windows have shown of each flow, with the residual that it is predicted with now. */
+function correctionsLearnt({ memory, residuals }: Preparation): Map<string, number> {
+  const hashOf = new Map(residuals.map(({ flow, hash }) => [flow, hash]));
+  return new Map(
+    (memory.flowCorrections ?? []).flatMap(({ flow, correction, modelHash }): [string, number][] =>
+      modelHash === hashOf.get(flow) ? [[flow, correction]] : [],
+    ),
+  );
+}
+
 function learntFlows(
-  { flowCorrections = [] }: PlannerMemory,
+  preparation: Preparation,
   plan: ApplicationPlan | undefined,
 ): Pick<PlannerMemory, "flowCorrections"> {
-  const known = new Map(flowCorrections.map(({ flow, correction }) => [flow, correction]));
-  for (const [flow, shown] of plan?.shown.flows ?? []) {
+  if (plan === undefined) {
+    const { flowCorrections } = preparation.memory;
+    return flowCorrections === undefined ? {} : { flowCorrections };
+  }
+  const known = correctionsLearnt(preparation);
+  const hashOf = new Map(preparation.residuals.map(({ flow, hash }) => [flow, hash]));
+  for (const [flow, shown] of plan.shown.flows) {
     const before = known.get(flow);
     known.delete(flow);
     known.set(flow, learntCorrection(before, shown));
   }
   if (known.size === 0) return {};
   const kept = [...known].slice(-MOST_FLOWS);
-  return { flowCorrections: kept.map(([flow, correction]) => ({ flow, correction })) };
+  return {
+    flowCorrections: kept.map(([flow, correction]) => {
+      const modelHash = hashOf.get(flow);
+      return modelHash === undefined ? { flow, correction } : { flow, correction, modelHash };
+    }),
+  };
 }
 
 interface Outlook {
@@ -157,7 +191,7 @@ interface Outlook {
 }
 
 function knownService(
-  { context, ready }: Preparation,
+  { context, largestContainer, ready }: Preparation,
   observation: Observation,
   start: StartSize | undefined,
   { ahead, isTold }: Outlook,
@@ -173,7 +207,7 @@ function knownService(
     resizable,
     ...(memory?.correction !== undefined && { correction: memory.correction }),
     steady: !settling && !resizing && !draining && ahead === undefined,
-    limits: limitsOf(context, observation, usable, isTold),
+    limits: limitsOf(context, boundedByNode(observation, largestContainer), usable, isTold),
   };
 }
 
@@ -183,7 +217,7 @@ function limitsOf(
   usable: UsableProfile | undefined,
   isTold: boolean,
 ): ServiceLimits {
-  const { baseReplicas, readyReplicas, runningContainer, demand } = observation;
+  const { baseReplicas, readyReplicas, runningContainer, demand, spec } = observation;
   const { planner } = settings;
   const cores = runningContainer?.cpuCores ?? 0;
   const running = (readyReplicas ?? baseReplicas) * cores;
@@ -193,7 +227,7 @@ function limitsOf(
   const isThrottled = (demand?.throttledRatio ?? 0) > planner.throttledRatioLimit;
   return {
     mostReplicas: Math.max(baseReplicas + 1, Math.floor(settings.needGrowthLimit * baseReplicas)),
-    mostContainerCores: settings.needGrowthLimit * cores,
+    mostContainerCores: Math.min(settings.needGrowthLimit * cores, spec.cpu.maxCores),
     ...(running > 0 && { mostCpuCores: settings.needGrowthLimit * running }),
     leastCpuCores: running - Math.max(planner.shrinkShare * running, oneReplica),
     leastContainerCores: withinPeriod,
@@ -234,11 +268,15 @@ interface Made {
   readonly mayTakeBack: boolean;
 }
 
-function reasonOf({ context, ready, standing }: Preparation, made: Made): string {
+function reasonOf({ context, ready, residuals, standing }: Preparation, made: Made): string {
   const outcome = outcomeOf(standing, made, context.application.objective.milliseconds / 1e3);
   const growth =
     made.growth === undefined ? "" : `; by queues: ${made.growth.reason.split(": ").at(-1) ?? ""}`;
-  return `${standing.words}: ${outcome}${growth}; ${ready.reason}`;
+  const learnt =
+    residuals.length === 0
+      ? ""
+      : `; ${residuals.length} ${residuals.length === 1 ? "flow has" : "flows have"} a learnt tail`;
+  return `${standing.words}: ${outcome}${growth}; ${ready.reason}${learnt}`;
 }
 
 function outcomeOf(

@@ -117,7 +117,8 @@ function usableOf(
     errors !== undefined && errors.windows >= planner.errorWindows
       ? (errors.excessRatio ?? errors.meanAbsoluteRatio)
       : undefined;
-  const profile = trained === undefined || distrusted.has("planner") ? undefined : models(trained.hash);
+  const profile =
+    trained === undefined || distrusted.has("planner") ? undefined : models.profile(trained.hash);
   if (trained !== undefined && profile !== undefined) {
     profile.interval = trained.interval;
     const off = error(trained.errors) ?? trained.trainingRatio;

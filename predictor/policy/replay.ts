@@ -12,11 +12,16 @@ import { decide } from "./ladder.ts";
 export function replay(recorded: unknown, models: Models = NO_MODELS): PolicyOutcome {
   const inputs = parseWith(PolicyInputs, recorded, "the recorded inputs");
   for (const { service, trained } of inputs.profiles ?? []) {
-    if (trained === undefined || models(trained.hash) !== undefined) continue;
-    throw new TradewindError(
-      "missing-model",
-      `model ${trained.hash} of '${service}' is not there: without it the decision cannot be made again`,
-    );
+    if (trained !== undefined) mustBeThere(models.profile(trained.hash), trained.hash, service);
   }
+  for (const { flow, hash } of inputs.endToEnd ?? []) mustBeThere(models.endToEnd(hash), hash, flow);
   return decide(inputs, models);
+}
+
+function mustBeThere(model: object | undefined, hash: string, of: string): void {
+  if (model !== undefined) return;
+  throw new TradewindError(
+    "missing-model",
+    `model ${hash} of '${of}' is not there: without it the decision cannot be made again`,
+  );
 }

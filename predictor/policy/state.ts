@@ -1,4 +1,11 @@
-import { Count, EpochMs, NonNegative, ObjectName, ServiceName } from "@tradewind/core/contract/quantity.ts";
+import {
+  ContentHash,
+  Count,
+  EpochMs,
+  NonNegative,
+  ObjectName,
+  ServiceName,
+} from "@tradewind/core/contract/quantity.ts";
 import { z } from "zod";
 
 /** What the policies remember of one service. */
@@ -52,9 +59,15 @@ export const PlannerMemory = z.strictObject({
   missedInSpite: Count,
   /** Tail over objective of the slowest flow in the last windows, oldest first. */
   recentSeverities: z.array(NonNegative).max(64),
-  /** Measured over predicted tail of each flow, as learnt in steady windows. */
+  /** Measured over predicted tail of each flow, as learnt in steady windows, with this residual or with none. */
   flowCorrections: z
-    .array(z.strictObject({ flow: z.string().max(200), correction: z.number().positive() }))
+    .array(
+      z.strictObject({
+        flow: z.string().max(200),
+        correction: z.number().positive(),
+        modelHash: ContentHash.optional(),
+      }),
+    )
     .max(1_000)
     .optional(),
   /** The rung that is not believed until then; the prior's takes the trained profiles' with it. */

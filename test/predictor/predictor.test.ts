@@ -1,16 +1,26 @@
 import { execFileSync } from "node:child_process";
+import { mkdir } from "node:fs/promises";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import { Plan } from "@tradewind/core/contract/plan.ts";
 import { WindowSet } from "@tradewind/core/contract/window.ts";
+import { contentHash } from "@tradewind/core/hash.ts";
+import { createLog } from "@tradewind/core/log.ts";
+import { seededRng } from "@tradewind/core/rng.ts";
 import type { Running } from "@tradewind/core/running.ts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { readAttention, writeAttention } from "@tradewind/predictor/endtoend/attention-file.ts";
+import type { AttentionModel } from "@tradewind/predictor/endtoend/attention-model.ts";
 import type { PredictorOptionsInput } from "@tradewind/predictor/options.ts";
-import { PolicyInputs } from "@tradewind/predictor/policy/inputs.ts";
+import { NO_MODELS, PolicyInputs } from "@tradewind/predictor/policy/inputs.ts";
 import { replay } from "@tradewind/predictor/policy/replay.ts";
 import { startPredictor } from "@tradewind/predictor/predictor.ts";
+import { HISTORY_FILE } from "@tradewind/predictor/store/history-file.ts";
+import { SqliteStore } from "@tradewind/predictor/store/sqlite-store.ts";
 import { installed } from "../installed.ts";
 import { waitUntil } from "../wait-until.ts";
+import { randomResidual } from "./endtoend/random-residual.ts";
 import { startFakeAgent } from "./fake-agent.ts";
 import type { FakeAgent } from "./fake-agent.ts";
 import { RunningApplication } from "./running-application.ts";
@@ -55,6 +65,12 @@ async function nextPlan(running: Running, fits: (made: Plan) => boolean): Promis
   }, 15_000);
   return found!;
 }
+
+/** What promtool finds wrong with metrics; nothing where it is not installed. */
+const faultsOf = (text: string): string =>
+  promtool === undefined
+    ? ""
+    : execFileSync(promtool, ["check", "metrics"], { input: text, encoding: "utf8" });
 
 /** Sends traces all the time, so that every window has some. */
 function load(application: RunningApplication, running: Running, totalMs: number): () => void {
@@ -127,7 +143,7 @@ describe("a predictor with slow requests, an agent and workloads", () => {
   it.skipIf(promtool === undefined)("has metrics that promtool finds nothing wrong with", async () => {
     await nextPlan(running, ({ policy }) => policy === "queue");
     const text = await (await get(running, "/metrics")).text();
-    expect(execFileSync(promtool!, ["check", "metrics"], { input: text, encoding: "utf8" })).toBe("");
+    expect(faultsOf(text)).toBe("");
   });
 
   it("refuses what it does not know, in words", async () => {
@@ -138,26 +154,51 @@ describe("a predictor with slow requests, an agent and workloads", () => {
   });
 });
 
+/** Puts a residual of the application's flow into the store, as a predictor before would have. @returns its hash */
+async function storeResidual(state: string): Promise<string> {
+  await mkdir(state, { recursive: true });
+  const store = new SqliteStore({ path: join(state, HISTORY_FILE), log: createLog("test", "silent") });
+  const text = writeAttention({ ...randomResidual(2, seededRng(3)), services: ["frontend", "geo"] });
+  const hash = contentHash(text);
+  const body = Buffer.from(text);
+  store.saveModel({ name: "end-to-end/default/GET /", hash, createdAtMs: 1, body, metadata: {} });
+  await store.close();
+  return hash;
+}
+
 describe("a predictor that is asked to plan", () => {
-  it("plans with queueing priors after a few windows, says so, and its decision can be made again", async () => {
+  it("plans with queueing priors and the stored residual of a flow, says so, and its decision can be made again", async () => {
     const application = await RunningApplication.start();
     application.podUsageCores = 0.2;
-    const running = await startPredictor(options(application, { policy: "plan" }));
+    const hash = await storeResidual(application.state);
+    const running = await startPredictor(options(application, { policy: "plan", state: application.state }));
     const stopLoad = load(application, running, 60);
     try {
       const made = await nextPlan(running, ({ policy }) => policy === "planner-prior");
-      expect(made.policyReason).toMatch(/have a trained profile, the others a queueing prior/);
+      expect(made.policyReason).toMatch(
+        /have a trained profile, the others a queueing prior; 1 flow has a learnt tail$/,
+      );
       const wish = made.wishes.find(({ service }) => service === "geo")!;
       expect(wish.inputs.modelHash).toMatch(/^[0-9a-f]{16}$/);
       expect(wish.latencyAfterSeconds).toBeCloseTo(0.06, 1);
       const answer = await get(running, `/v1/inputs/${wish.inputs.windowHash}`);
       const inputs = PolicyInputs.parse(await answer.json());
-      expect(JSON.stringify(replay(inputs).plan.wishes)).toBe(JSON.stringify(made.wishes));
+      expect(inputs).toMatchObject({
+        endToEnd: [{ flow: "GET /", hash, version: 1 }],
+        largestContainer: { cpuCores: 4, memoryBytes: 8e9 },
+      });
+      const model = readAttention(await (await get(running, `/v1/models/${hash}`)).text()) as AttentionModel;
+      const again = replay(inputs, { ...NO_MODELS, endToEnd: () => model });
+      expect(JSON.stringify(again.plan.wishes)).toBe(JSON.stringify(made.wishes));
       expect((await get(running, "/v1/models/0123456789abcdef")).status).toBe(404);
       await nextPlan(running, ({ sequence }) => sequence > made.sequence + 1);
       const text = await (await get(running, "/metrics")).text();
       expect(text).toMatch(/profile_maturity\{namespace="default",service="geo"\} 1/);
       expect(text).toMatch(/profile_rows\{namespace="default",service="geo"\} \d/);
+      expect(text).toMatch(/end_to_end_rows\{namespace="default",flow="GET \/"\} [1-9]/);
+      expect(text).toMatch(/end_to_end_error_ratio\{namespace="default",flow="GET \/",residual="with"\} \d/);
+      expect(text).toMatch(/end_to_end_model_age_seconds\{namespace="default",flow="GET \/"\} [1-9]/);
+      expect(faultsOf(text)).toBe("");
       expect(text).toMatch(/tail_prediction_error_ratio 0?\.?\d/);
       expect(text).toMatch(/policy_info\{policy="planner-prior",choice="plan"\} 1/);
     } finally {

@@ -3,8 +3,9 @@ import type { Window } from "@tradewind/core/contract/window.ts";
 import { createLog } from "@tradewind/core/log.ts";
 import { seededRng } from "@tradewind/core/rng.ts";
 import { Learning } from "@tradewind/predictor/learning/learning.ts";
-import type { LearningSettings, ProfileTrainer } from "@tradewind/predictor/learning/learning.ts";
+import type { LearningSettings } from "@tradewind/predictor/learning/learning.ts";
 import { LearningMetrics } from "@tradewind/predictor/learning/metrics.ts";
+import type { ModelTrainer } from "@tradewind/predictor/learning/model-trainer.ts";
 import { readModel } from "@tradewind/predictor/profile/model-file.ts";
 import { SqliteStore } from "@tradewind/predictor/store/sqlite-store.ts";
 import type { TrainingJob, TrainingOutcome } from "@tradewind/predictor/training/train-service.ts";
@@ -19,7 +20,7 @@ const WINDOWS = simulatedWindows([0.5, 1], 160, seededRng(1));
 const END_MS = WINDOWS.at(-1)!.endMs;
 
 /** Answers as it is told, and remembers what it was asked. */
-class FakeTrainer implements ProfileTrainer {
+class FakeTrainer implements ModelTrainer {
   readonly jobs: TrainingJob[] = [];
   private readonly answer: (job: TrainingJob) => TrainingOutcome;
 
@@ -30,6 +31,10 @@ class FakeTrainer implements ProfileTrainer {
   train(job: TrainingJob): Promise<TrainingOutcome> {
     this.jobs.push(job);
     return Promise.resolve(this.answer(job));
+  }
+
+  trainEndToEnd(): Promise<never> {
+    return Promise.reject(new Error("there are no flows here"));
   }
 
   stop(): Promise<void> {
@@ -61,11 +66,21 @@ afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end();
 });
 
-function make(trainer: ProfileTrainer, settings: Partial<LearningSettings> = {}, store = emptyStore()): Made {
+function make(trainer: ModelTrainer, settings: Partial<LearningSettings> = {}, store = emptyStore()): Made {
   const clock = { at: WINDOWS[0]!.startMs, nowMs: () => clock.at, monotonicMs: () => clock.at };
   const registry = new Registry();
   const metrics = new LearningMetrics(registry);
-  const parts = { namespace: "shop", windowSeconds: 15, log: LOG, settings, store, trainer, metrics };
+  const application = (): undefined => undefined;
+  const parts = {
+    namespace: "shop",
+    application,
+    windowSeconds: 15,
+    log: LOG,
+    settings,
+    store,
+    trainer,
+    metrics,
+  };
   const learning = new Learning({ ...parts, clock: clock satisfies Clock });
   ends.push(async () => learning.stop());
   return { learning, store, registry, clock };
@@ -105,7 +120,7 @@ describe("learning while the predictor runs", () => {
     );
     const [evidence] = made.learning.evidence();
     expect(evidence!.trained).toMatchObject({ version: 1 });
-    const profile = made.learning.models(evidence!.trained!.hash);
+    const profile = made.learning.models.profile(evidence!.trained!.hash);
     expect(profile?.model.service).toBe("cart");
     await see(made, WINDOWS.slice(81, 99));
     expect(trainer.jobs).toHaveLength(1);
@@ -148,6 +163,15 @@ describe("learning while the predictor runs", () => {
     await see(made, WINDOWS.slice(0, 90));
     expect(made.learning.evidence()[0]!.trained).toBeUndefined();
     expect(await metric(made.registry, /trainings_total\{result="kept"\} (\d+)/)).toBe(1);
+  });
+
+  it("does not train over and over on windows that came to nothing better: there must be a quarter more", async () => {
+    const trainer = new FakeTrainer(() => ({ kind: "kept", candidateRatio: 0.3, currentRatio: 0.2 }));
+    const made = make(trainer, { restMs: 15_000 });
+    await see(made, WINDOWS.slice(0, 99));
+    expect(trainer.jobs).toHaveLength(1);
+    await see(made, WINDOWS.slice(99, 124));
+    expect(trainer.jobs.map(({ windows }) => windows.length)).toEqual([80, 100]);
   });
 
   it("does not throw when a trainer does, nor when a model it hands over is broken", async () => {
@@ -195,7 +219,7 @@ describe("learning while the predictor runs", () => {
     expect(readModel(made.learning.modelText(hash)!)).toMatchObject({ version: 1, service: "cart" });
     expect(made.learning.modelText("ffffffffffffffff")).toBeUndefined();
     const other = make(new FakeTrainer(replaced), {}, made.store);
-    expect(other.learning.models(hash)?.model.version).toBe(1);
+    expect(other.learning.models.profile(hash)?.model.version).toBe(1);
   });
 
   it.each<{ what: string; text: (whole: string) => string }>([
@@ -223,7 +247,7 @@ describe("learning while the predictor runs", () => {
     );
     expect(made.learning.evidence()[0]!.trained).toBeUndefined();
     expect(made.learning.evidence()[0]!.prior).toBeDefined();
-    expect(made.learning.models("00000000000000aa")).toBeUndefined();
+    expect(made.learning.models.profile("00000000000000aa")).toBeUndefined();
     expect(await metric(made.registry, /models_unusable_total (\d+)/)).toBe(1);
   });
 
@@ -252,8 +276,9 @@ describe("learning while the predictor runs", () => {
 describe("learning with TensorFlow", () => {
   it("trains in a worker thread while the event loop goes on, and decides with what it learnt", async () => {
     const trainer = new Trainer({ timeoutMs: 120_000 });
-    const quick: ProfileTrainer = {
+    const quick: ModelTrainer = {
       train: (job) => trainer.train({ ...job, settings: { members: 1, spareMembers: 0, maxEpochs: 60 } }),
+      trainEndToEnd: (job) => trainer.trainEndToEnd(job),
       stop: () => trainer.stop(),
     };
     const made = make(quick, { firstRows: WINDOWS.length });

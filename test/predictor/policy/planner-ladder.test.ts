@@ -1,6 +1,7 @@
 import { seededRng } from "@tradewind/core/rng.ts";
 import { describe, expect, it } from "vitest";
 import type { ServiceEvidence } from "@tradewind/predictor/policy/evidence.ts";
+import { NO_MODELS } from "@tradewind/predictor/policy/inputs.ts";
 import type { PolicyChoice, PolicyInputs, PolicyOutcome } from "@tradewind/predictor/policy/inputs.ts";
 import { decide } from "@tradewind/predictor/policy/ladder.ts";
 import { emptyState } from "@tradewind/predictor/policy/state.ts";
@@ -54,7 +55,7 @@ function decided(choice: PolicyChoice, known: Known, overrides: Partial<PolicyIn
   const set = chained(SERVICES, START_MS, 0.5);
   const profiles = SERVICES.map((each) => known(each));
   const made = inputs(set, { choice, profiles, application: RESIZABLE, ...overrides });
-  return decide(made, (hash) => (hash === HASH ? MODEL : undefined));
+  return decide(made, { ...NO_MODELS, profile: (hash) => (hash === HASH ? MODEL : undefined) });
 }
 
 describe("the planner's rungs", () => {

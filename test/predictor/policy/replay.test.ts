@@ -2,9 +2,13 @@ import { contentHash } from "@tradewind/core/hash.ts";
 import { seededRng } from "@tradewind/core/rng.ts";
 import { describe, expect, it } from "vitest";
 import { decide } from "@tradewind/predictor/policy/ladder.ts";
-import type { PolicyInputs } from "@tradewind/predictor/policy/inputs.ts";
+import { readAttention, writeAttention } from "@tradewind/predictor/endtoend/attention-file.ts";
+import type { AttentionModel } from "@tradewind/predictor/endtoend/attention-model.ts";
+import { NO_MODELS } from "@tradewind/predictor/policy/inputs.ts";
+import type { Models, PolicyInputs } from "@tradewind/predictor/policy/inputs.ts";
 import { replay } from "@tradewind/predictor/policy/replay.ts";
 import { TrainedProfile } from "@tradewind/predictor/profile/trained-profile.ts";
+import { randomResidual } from "../endtoend/random-residual.ts";
 import { inputs, START_MS } from "../measurements.ts";
 import { randomModel } from "../profile/random-model.ts";
 import { chained, modelledEvidence, RESIZABLE } from "./planned.ts";
@@ -92,11 +96,32 @@ describe("a replay of a plan with trained profiles", () => {
   const taken = inputs(chained(services, START_MS, 4), { choice: "plan", application: RESIZABLE, profiles });
 
   it("is the same bit for bit, even when the profile's interval has moved since", () => {
-    const outcome = decide(taken, () => model);
+    const outcome = decide(taken, { ...NO_MODELS, profile: () => model });
     expect(outcome.plan.policy).toBe("planner");
     model.interval = { low: -3, high: 5 };
-    const again = replay(JSON.parse(JSON.stringify(taken)), (name) => (name === hash ? model : undefined));
+    const again = replay(JSON.parse(JSON.stringify(taken)), {
+      ...NO_MODELS,
+      profile: (name) => (name === hash ? model : undefined),
+    });
     expect(JSON.stringify(again)).toBe(JSON.stringify(outcome));
+  });
+
+  it("is the same with learnt residuals, after their models went through their files", () => {
+    const name = "00000000000000bb";
+    const learnt = { ...randomResidual(2, seededRng(4)), services: ["frontend", "backend"] };
+    const models: Models = { ...NO_MODELS, profile: () => model, endToEnd: () => learnt };
+    const withResidual = { ...taken, endToEnd: [{ flow: "GET /", hash: name, version: 1 }] };
+    const outcome = decide(withResidual, models);
+    expect(JSON.stringify(outcome.plan.wishes)).not.toBe(JSON.stringify(decide(taken, models).plan.wishes));
+    const read = readAttention(writeAttention(learnt)) as AttentionModel;
+    const again = replay(JSON.parse(JSON.stringify(withResidual)), {
+      profile: () => model,
+      endToEnd: (asked) => (asked === name ? read : undefined),
+    });
+    expect(JSON.stringify(again)).toBe(JSON.stringify(outcome));
+    expect(() =>
+      replay(JSON.parse(JSON.stringify(withResidual)), { ...models, endToEnd: () => undefined }),
+    ).toThrow(/model 00000000000000bb of 'GET \/' is not there/);
   });
 
   it("says which model is gone rather than deciding without it", () => {

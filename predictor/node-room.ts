@@ -1,0 +1,50 @@
+import type { Application } from "@tradewind/core/contract/application.ts";
+import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
+
+/** What a container can be given on a node at most. */
+export interface Room {
+  readonly cpuCores: number;
+  readonly memoryBytes: number;
+}
+
+/** A node whose agent has said nothing for so long is taken to be gone. */
+const GONE_MS = 10 * 60_000;
+/** As many nodes as a workload list may have. */
+const MOST_NODES = 20_000;
+
+/**
+ * How large a container may be to fit on some node: by what the workload source says of the nodes, else by the capacity of
+ * the nodes whose agents report. Neither knows nodes that an autoscaler could still add.
+ */
+export class NodeRoom {
+  private readonly nodes = new Map<string, Room & { readonly seenMs: number }>();
+
+  /** An agent has told the capacity of its node. */
+  seen(node: string, { cpuCores, memoryBytes }: Room, nowMs: number): void {
+    if (!this.nodes.has(node) && this.nodes.size >= MOST_NODES) return;
+    this.nodes.set(node, { cpuCores, memoryBytes, seenMs: nowMs });
+  }
+
+  /**
+   * The one node worth most at the application's prices, so that what fits its CPU and its memory fits somewhere.
+   * @returns undefined where no node that takes pods is known
+   */
+  largest(list: WorkloadList | undefined, prices: Application["prices"], nowMs: number): Room | undefined {
+    const worth = ({ cpuCores, memoryBytes }: Room): number =>
+      cpuCores * prices.cpuCoreHour + (memoryBytes / 1e9) * prices.memoryGigabyteHour;
+    const [largest] = this.roomsOf(list, nowMs).sort(
+      (a, b) => worth(b) - worth(a) || b.cpuCores - a.cpuCores || b.memoryBytes - a.memoryBytes,
+    );
+    return largest;
+  }
+
+  private roomsOf(list: WorkloadList | undefined, nowMs: number): Room[] {
+    if (list?.nodes !== undefined && list.nodes.length > 0) {
+      return list.nodes.flatMap(({ schedulable, cpuCores = 0, memoryBytes = 0 }) =>
+        schedulable && cpuCores > 0 && memoryBytes > 0 ? [{ cpuCores, memoryBytes }] : [],
+      );
+    }
+    for (const [node, { seenMs }] of this.nodes) if (nowMs - seenMs > GONE_MS) this.nodes.delete(node);
+    return [...this.nodes.values()].map(({ cpuCores, memoryBytes }) => ({ cpuCores, memoryBytes }));
+  }
+}
