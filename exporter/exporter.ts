@@ -8,7 +8,7 @@ import { createLog } from "@tradewind/core/log.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import { seededRng } from "@tradewind/core/rng.ts";
 import type { Running } from "@tradewind/core/running.ts";
-import { recommendationList } from "./api/list.ts";
+import { recommendationHeader, recommendationList, servedNow } from "./api/list.ts";
 import { serveApi } from "./api/server.ts";
 import { startCluster } from "./cluster/cluster.ts";
 import type { ClusterEdges } from "./cluster/cluster.ts";
@@ -19,7 +19,7 @@ import { ExporterOptions } from "./options.ts";
 import type { ExporterInput } from "./options.ts";
 import { ExporterMetrics } from "./prometheus/metrics.ts";
 import { registerProcess } from "./prometheus/process.ts";
-import { registerRecommendations } from "./prometheus/recommendations.ts";
+import { registerApplication, serviceSeries } from "./prometheus/recommendations.ts";
 import { Recommender } from "./recommender.ts";
 import { PlanClient } from "./source/plan-client.ts";
 import type { PlanFetcher } from "./source/plan-client.ts";
@@ -81,7 +81,7 @@ export async function startExporter(input: ExporterInput, edges: ExporterEdges =
     },
   );
   const list = () => recommendationList(recommender, plans.status, clock.nowMs());
-  registerRecommendations(metrics.registry, list);
+  registerApplication(metrics.registry, () => recommendationHeader(plans.status, clock.nowMs()));
   const stopProcessMetrics = registerProcess(metrics.registry, () => streams.size);
 
   const undo = new AsyncDisposableStack();
@@ -92,7 +92,10 @@ export async function startExporter(input: ExporterInput, edges: ExporterEdges =
       decisionJson: (id) => recommender.book.json(id),
       historyJson: (namespace, service) => recommender.book.historyJson(namespace, service),
       missing: () => missing(plans, keeper, recommender),
-      metrics: () => metrics.registry.metrics(),
+      metrics: async function* () {
+        yield await metrics.registry.metrics();
+        yield* serviceSeries(servedNow(recommender, clock.nowMs()), () => clock.monotonicMs());
+      },
       log,
     });
     undo.defer(() => api.stop());

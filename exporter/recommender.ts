@@ -76,19 +76,22 @@ export class Recommender {
   async takePlan({ header, wishes }: ReadPlan): Promise<void> {
     const nowMs = this.#clock.nowMs();
     const draft: PlanDraft = { entries: new Map(), refusals: new Map() };
-    const take = (value: unknown): void => this.#take(value, header, nowMs, draft);
-    await forEachInSlices(wishes, take, () => this.#clock.monotonicMs());
-    for (const { step } of draft.refusals.values()) {
+    await this.#inSlices(wishes, (value) => this.#take(value, header, nowMs, draft));
+    await this.#inSlices(draft.refusals.values(), ({ step }) => {
       if (step !== CONTRACT) this.#counter.guardRefusal(step);
-    }
-    for (const { guard } of draft.entries.values()) {
+    });
+    await this.#inSlices(draft.entries.values(), ({ guard }) => {
       for (const { step } of guard) this.#counter.guardAction(step);
-    }
-    await this.#keeper.save(this.#stateAfter(draft), DISK_PATIENCE_MS);
-    this.book.put(draft.entries.values());
-    this.#refusals = draft.refusals;
+    });
+    await this.#keeper.save(await this.#stateAfter(draft), DISK_PATIENCE_MS);
     this.#forget(draft, nowMs);
+    await this.#inSlices(this.book.replace(draft.entries), () => undefined);
+    this.#refusals = draft.refusals;
     this.#onChange();
+  }
+
+  async #inSlices<Item>(items: Iterable<Item>, visit: (item: Item) => void): Promise<void> {
+    await forEachInSlices(items, visit, () => this.#clock.monotonicMs());
   }
 
   #take(value: unknown, header: ReadPlan["header"], nowMs: number, draft: PlanDraft): void {
@@ -121,20 +124,21 @@ export class Recommender {
     }
   }
 
-  #stateAfter({ entries }: PlanDraft): string[] {
+  async #stateAfter({ entries }: PlanDraft): Promise<string[]> {
     const state: string[] = [];
-    for (const { recommendation, json } of this.book.entries()) {
-      if (!entries.has(bookKey(recommendation.namespace, recommendation.service))) state.push(json);
-    }
+    await this.#inSlices(this.book.byService(), ([key, { json }]) => {
+      if (!entries.has(key)) state.push(json);
+    });
     for (const { json } of entries.values()) state.push(json);
     return state;
   }
 
   /** A service that left the plan is served until its decision expires: the plan may have left it out by mistake. */
   #forget({ entries, refusals }: PlanDraft, nowMs: number): void {
-    this.book.forget(({ recommendation }) => {
-      const key = bookKey(recommendation.namespace, recommendation.service);
-      return nowMs > recommendation.validUntilMs && !entries.has(key) && !refusals.has(key);
+    this.book.forget(({ recommendation: { namespace, service, validUntilMs } }) => {
+      if (nowMs <= validUntilMs) return false;
+      const key = bookKey(namespace, service);
+      return !entries.has(key) && !refusals.has(key);
     });
   }
 }

@@ -4,16 +4,25 @@ import type { PlanSourceStatus } from "../source/plan-source.ts";
 import type { Recommender } from "../recommender.ts";
 import type { BookEntry } from "../store/book.ts";
 
+/** What there is to say besides the recommendations. */
+export type RecommendationHeader = Omit<RecommendationList, "recommendations">;
+
 /** Everything recommended now, sorted by namespace and service. */
 export function recommendationList(
   recommender: Recommender,
   predictor: PlanSourceStatus,
   nowMs: number,
 ): RecommendationList {
-  const { plan, problem, reachable } = predictor;
-  const recommendations = [...recommender.book.entries()]
-    .map((entry) => served(entry, recommender, nowMs))
-    .sort((a, b) => compare(a.namespace, b.namespace) || compare(a.service, b.service));
+  const recommendations = [...servedNow(recommender, nowMs)].sort(
+    (a, b) => compare(a.namespace, b.namespace) || compare(a.service, b.service),
+  );
+  return { ...recommendationHeader(predictor, nowMs), recommendations };
+}
+
+export function recommendationHeader(
+  { plan, problem, reachable }: PlanSourceStatus,
+  nowMs: number,
+): RecommendationHeader {
   return {
     schema: RECOMMENDATIONS_SCHEMA,
     servedAtMs: nowMs,
@@ -28,8 +37,12 @@ export function recommendationList(
     ...(plan?.measuredLatencySeconds === undefined
       ? {}
       : { measuredLatencySeconds: plan.measuredLatencySeconds }),
-    recommendations,
   };
+}
+
+/** The decisions in force as they are now, each made when it is asked for. */
+export function* servedNow(recommender: Recommender, nowMs: number): Generator<ServedRecommendation> {
+  for (const entry of recommender.book.entries()) yield served(entry, recommender, nowMs);
 }
 
 function served(entry: BookEntry, recommender: Recommender, nowMs: number): ServedRecommendation {

@@ -1,3 +1,4 @@
+import { Readable } from "node:stream";
 import fastify from "fastify";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { describeError, TradewindError } from "@tradewind/core/errors.ts";
@@ -12,7 +13,8 @@ export interface ApiSurroundings {
   readonly historyJson: (namespace: string, service: string) => string[];
   /** What stands in the way of good answers; empty when all is well. */
   readonly missing: () => string[];
-  readonly metrics: () => Promise<string>;
+  /** In pieces, so that thousands of series hold nobody up. */
+  readonly metrics: () => AsyncIterable<string>;
   readonly log: Logger;
 }
 
@@ -96,10 +98,11 @@ function setHealth(server: FastifyInstance, { missing }: ApiSurroundings, isDrai
 }
 
 function setData(server: FastifyInstance, surroundings: ApiSurroundings): void {
-  server.get("/metrics", async (_request, reply) => {
-    const text = await surroundings.metrics();
-    return reply.type("text/plain; version=0.0.4; charset=utf-8").send(text);
-  });
+  server.get("/metrics", async (_request, reply) =>
+    reply
+      .type("text/plain; version=0.0.4; charset=utf-8")
+      .send(Readable.from(surroundings.metrics(), { objectMode: false })),
+  );
   server.get("/v1/recommendations", async () => surroundings.list());
   server.get<{ Params: { id: string } }>("/v1/decisions/:id", async ({ params }, reply) => {
     const json = surroundings.decisionJson(params.id);

@@ -1,6 +1,9 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { Gauge } from "prom-client";
 import type { Registry } from "prom-client";
-import type { RecommendationList, ServedRecommendation } from "@tradewind/core/contract/recommendation.ts";
+import type { ServedRecommendation } from "@tradewind/core/contract/recommendation.ts";
+import type { RecommendationHeader } from "../api/list.ts";
+import { forEachInSlices } from "../source/slices.ts";
 
 /** The HPA ignores changes inside this share of the current replicas unless `behavior` says otherwise. */
 const HPA_TOLERANCE = 0.1;
@@ -77,29 +80,35 @@ function heldByTolerance({ replicas, replicasReady }: ServedRecommendation): num
 }
 
 /**
- * Gauges per service, filled at each scrape from what is in force then: a service that is gone has no series. Only
- * memory is read.
+ * The series of every service as Prometheus reads them. They are written by hand and in slices, because those of thousands of
+ * services would take a registry a quarter of a second in one go, which KEDA's calls would wait for. A service that is gone
+ * has no series. Only memory is read.
  */
-export function registerRecommendations(registry: Registry, list: () => RecommendationList): void {
-  const scrape = scrapeOnce(list);
-  for (const { name, help, value, evenWhenExpired } of SERVICE_GAUGES) {
-    registry.registerMetric(
-      new Gauge({
-        name,
-        help,
-        labelNames: ["namespace", "service"],
-        registers: [],
-        collect() {
-          this.reset();
-          for (const served of scrape().recommendations) {
-            const { namespace, service } = served;
-            const measured = served.valid || evenWhenExpired ? value(served) : undefined;
-            if (measured !== undefined) this.set({ namespace, service }, measured);
-          }
-        },
-      }),
-    );
+export async function* serviceSeries(
+  recommendations: Iterable<ServedRecommendation>,
+  monotonicMs: () => number,
+): AsyncGenerator<string> {
+  const texts = SERVICE_GAUGES.map(({ name, help }) => `# HELP ${name} ${help}\n# TYPE ${name} gauge\n`);
+  const write = (served: ServedRecommendation): void => {
+    const labels = `{namespace="${quoted(served.namespace)}",service="${quoted(served.service)}"}`;
+    for (const [index, { name, value, evenWhenExpired }] of SERVICE_GAUGES.entries()) {
+      const measured = served.valid || evenWhenExpired ? value(served) : undefined;
+      if (measured !== undefined) texts[index] += `${name}${labels} ${measured}\n`;
+    }
+  };
+  await forEachInSlices(recommendations, write, monotonicMs);
+  for (const text of texts) {
+    yield text;
+    await nextTurn();
   }
+}
+
+/** A label's value between its quotes. */
+const quoted = (text: string): string =>
+  text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll('"', '\\"');
+
+/** Gauges of the application and of the predictor as the exporter sees it, read from memory at each scrape. */
+export function registerApplication(registry: Registry, header: () => RecommendationHeader): void {
   for (const { name, help, value } of APPLICATION_GAUGES) {
     registry.registerMetric(
       new Gauge({
@@ -109,7 +118,7 @@ export function registerRecommendations(registry: Registry, list: () => Recommen
         registers: [],
         collect() {
           this.reset();
-          const current = scrape();
+          const current = header();
           const measured = value(current);
           if (measured !== undefined) this.set({ application: current.application ?? "" }, measured);
         },
@@ -122,7 +131,7 @@ export function registerRecommendations(registry: Registry, list: () => Recommen
       help: "1 when the last poll of the predictor gave an answer.",
       registers: [],
       collect() {
-        this.set(Number(scrape().predictor.reachable));
+        this.set(Number(header().predictor.reachable));
       },
     }),
   );
@@ -131,7 +140,7 @@ export function registerRecommendations(registry: Registry, list: () => Recommen
 const APPLICATION_GAUGES: readonly {
   name: string;
   help: string;
-  value: (list: RecommendationList) => number | undefined;
+  value: (header: RecommendationHeader) => number | undefined;
 }[] = [
   {
     name: "tradewind_objective_latency_seconds",
@@ -152,17 +161,3 @@ const APPLICATION_GAUGES: readonly {
         : Math.max(0, servedAtMs - predictor.lastPlanAtMs) / 1e3,
   },
 ];
-
-/** One list for all gauges of a scrape: they are collected within one turn of the event loop. */
-function scrapeOnce(list: () => RecommendationList): () => RecommendationList {
-  let current: RecommendationList | undefined;
-  return () => {
-    if (current === undefined) {
-      current = list();
-      setImmediate(() => {
-        current = undefined;
-      });
-    }
-    return current;
-  };
-}

@@ -7,7 +7,7 @@ const MAX_PLAN_BYTES = 64 * 2 ** 20;
 export type FetchProblem = "connection" | "timeout" | "status" | "too-large";
 
 /** The body of a plan, or null when it is the same as last time. */
-export type FetchedPlan = string | null;
+export type FetchedPlan = Buffer | null;
 
 /** Where plans come from: one predictor, or the best of several. */
 export interface PlanFetcher {
@@ -28,7 +28,7 @@ export class PlanClient implements PlanFetcher {
   readonly #deadlineMs: number;
   readonly #agent = new Agent({ connections: 1, maxResponseSize: MAX_PLAN_BYTES });
   #entityTag: string | undefined;
-  #lastBody: string | undefined;
+  #lastBody: Buffer | undefined;
 
   constructor(predictor: string, deadlineMs: number) {
     this.base = predictor;
@@ -47,13 +47,13 @@ export class PlanClient implements PlanFetcher {
     if (answer.status === 304 && this.#lastBody !== undefined) return null;
     if (answer.status !== 200) throw this.#refused(answer.status);
     this.#entityTag = answer.entityTag;
-    if (answer.body === this.#lastBody) return null;
+    if (this.#lastBody?.equals(answer.body) === true) return null;
     this.#lastBody = answer.body;
     return answer.body;
   }
 
   /** The newest plan without its wishes, as JSON. @throws TradewindError with a {@link FetchProblem} as code */
-  async header(stopping: AbortSignal): Promise<string> {
+  async header(stopping: AbortSignal): Promise<Buffer> {
     const { body, status } = await this.#get(new URL(`${this.#url.href}/header`), stopping, {});
     if (status !== 200) throw this.#refused(status);
     return body;
@@ -84,7 +84,7 @@ export class PlanClient implements PlanFetcher {
       const { etag } = response.headers;
       return {
         status: response.statusCode,
-        body: await response.body.text(),
+        body: Buffer.from(await response.body.arrayBuffer()),
         entityTag: typeof etag === "string" ? etag : undefined,
       };
     } catch (error) {
@@ -95,7 +95,7 @@ export class PlanClient implements PlanFetcher {
 
 interface Answer {
   readonly status: number;
-  readonly body: string;
+  readonly body: Buffer;
   readonly entityTag: string | undefined;
 }
 

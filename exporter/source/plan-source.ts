@@ -111,8 +111,9 @@ export class PlanSource {
     return this.#status.plan === undefined ? {} : { plan: this.#status.plan };
   }
 
-  async #take(body: string): Promise<void> {
-    const plan = readPlan(body, `plan from ${this.#client.address}`);
+  async #take(body: Buffer): Promise<void> {
+    const what = `plan from ${this.#client.address}`;
+    const plan = await readPlan(body, what, () => this.#clock.monotonicMs());
     this.#refuseOldPlans(plan.header);
     await this.#listener.onPlan(plan);
     this.#status = { ...this.#status, plan: plan.header };

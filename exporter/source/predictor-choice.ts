@@ -122,7 +122,9 @@ export class PredictorChoice implements PlanFetcher {
   private async ask(candidate: Candidate, stopping: AbortSignal): Promise<void> {
     const { client } = candidate;
     try {
-      const { header } = readPlan(await client.header(stopping), `plan from ${client.address}`);
+      const body = await client.header(stopping);
+      const { clock } = this.options;
+      const { header } = await readPlan(body, `plan from ${client.address}`, () => clock.monotonicMs());
       candidate.facts = {
         address: client.base,
         startedAtMs: header.predictorStartedAtMs,

@@ -1,11 +1,15 @@
 import { z } from "zod";
 import { Plan, Wish } from "@tradewind/core/contract/plan.ts";
 import { parseJsonWith } from "@tradewind/core/config.ts";
+import { TradewindError } from "@tradewind/core/errors.ts";
+import { forEachInSlices } from "./slices.ts";
+import { PlanSplitter } from "./split-plan.ts";
 
 /** A plan whose wishes are still to be read, see {@link readWish}: a bad one costs its own service a decision, not all. */
 export interface ReadPlan {
   readonly header: Omit<Plan, "wishes">;
-  readonly wishes: readonly unknown[];
+  /** Each is parsed when it is asked for, which may throw: a plan that is not JSON is no plan at all. */
+  readonly wishes: Iterable<unknown>;
 }
 
 export interface RejectedWish {
@@ -15,16 +19,31 @@ export interface RejectedWish {
   readonly reason: string;
 }
 
-const Envelope = Plan.extend({ wishes: z.array(z.unknown()).max(10_000) });
+const MAX_WISHES = 10_000;
+const Envelope = Plan.extend({ wishes: z.array(z.unknown()).max(MAX_WISHES) });
 const Named = Wish.pick({ namespace: true, service: true }).loose();
 
 /**
- * Reads the body of `GET /v1/plan` but for its wishes.
+ * Reads the body of `GET /v1/plan` but for its wishes, in slices.
  * @throws TradewindError when it is not a plan at all
  */
-export function readPlan(text: string, what: string): ReadPlan {
-  const { wishes, ...header } = parseJsonWith(Envelope, text, what);
-  return { header, wishes };
+export async function readPlan(body: Buffer, what: string, monotonicMs: () => number): Promise<ReadPlan> {
+  const splitter = new PlanSplitter(body);
+  await forEachInSlices(splitter.steps(), () => undefined, monotonicMs);
+  const split = splitter.result();
+  const { wishes, ...header } = parseJsonWith(Envelope, split?.headerText ?? body.toString("utf8"), what);
+  if (split === undefined) return { header, wishes };
+  const count = split.wishEnds.length / 2;
+  if (count > MAX_WISHES) {
+    throw new TradewindError("invalid-input", `${what} is not valid: ${count} wishes, at most ${MAX_WISHES}`);
+  }
+  return { header, wishes: wishesOf(body, split.wishEnds, what) };
+}
+
+function* wishesOf(body: Buffer, ends: readonly number[], what: string): Generator {
+  for (let index = 0; index < ends.length; index += 2) {
+    yield parseJsonWith(z.unknown(), body.toString("utf8", ends[index], ends[index + 1]), what);
+  }
 }
 
 /** Reads one wish of a plan. */

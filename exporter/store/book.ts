@@ -49,7 +49,7 @@ const keyOf = ({ recommendation }: BookEntry): string =>
  */
 export class DecisionBook {
   readonly #limits: BookLimits;
-  readonly #current = new Map<string, BookEntry>();
+  #current = new Map<string, BookEntry>();
   readonly #byId = new Map<string, BookEntry>();
   /** Replaced decisions by id, oldest first. */
   readonly #history = new Map<string, { readonly key: string; readonly json: string }>();
@@ -70,26 +70,53 @@ export class DecisionBook {
     return this.#current.values();
   }
 
+  /** The decisions in force by {@link bookKey}. */
+  byService(): IterableIterator<[string, BookEntry]> {
+    return this.#current.entries();
+  }
+
   get size(): number {
     return this.#current.size;
   }
 
   /** Puts decisions in force, all at once. */
   put(entries: Iterable<BookEntry>): void {
-    for (const entry of entries) {
-      const key = keyOf(entry);
-      const replaced = this.#current.get(key);
-      if (replaced !== undefined) {
-        this.#byId.delete(replaced.recommendation.decisionId);
-        this.#recent.set(replaced.recommendation.decisionId, replaced.json);
-        if (numbersDiffer(replaced, entry)) this.#remember(key, replaced);
-      }
-      this.#current.set(key, entry);
-      this.#byId.set(entry.recommendation.decisionId, entry);
+    const byService = new Map<string, BookEntry>();
+    for (const entry of entries) byService.set(keyOf(entry), entry);
+    for (const _ of this.replace(byService)) continue;
+  }
+
+  /**
+   * Puts decisions, by {@link bookKey}, in force: all at one moment, but with a little of the work in each turn. Takes the map
+   * over.
+   */
+  *replace(entries: Map<string, BookEntry>): Generator<void, void, void> {
+    const replaced = this.#current;
+    for (const [key, entry] of replaced) {
+      if (!entries.has(key)) entries.set(key, entry);
+      yield;
     }
-    for (const id of this.#recent.keys()) {
+    for (const entry of entries.values()) {
+      this.#byId.set(entry.recommendation.decisionId, entry);
+      yield;
+    }
+    this.#current = entries;
+    for (const [key, before] of replaced) {
+      const after = entries.get(key);
+      if (after !== undefined && after !== before) this.#file(key, before, after);
+      yield;
+    }
+  }
+
+  /** Puts a replaced decision where it can still be asked for. */
+  #file(key: string, before: BookEntry, after: BookEntry): void {
+    const { decisionId } = before.recommendation;
+    if (decisionId !== after.recommendation.decisionId) this.#byId.delete(decisionId);
+    this.#recent.set(decisionId, before.json);
+    if (numbersDiffer(before, after)) this.#remember(key, before);
+    for (const oldest of this.#recent.keys()) {
       if (this.#recent.size <= this.#limits.recent) break;
-      this.#recent.delete(id);
+      this.#recent.delete(oldest);
     }
   }
 
@@ -141,6 +168,7 @@ function numbersDiffer(a: BookEntry, b: BookEntry): boolean {
     a.final.replicas !== b.final.replicas ||
     a.final.cpuCores !== b.final.cpuCores ||
     a.final.memoryBytes !== b.final.memoryBytes ||
-    a.guard.map(({ step }) => step).join() !== b.guard.map(({ step }) => step).join()
+    a.guard.length !== b.guard.length ||
+    a.guard.some(({ step }, index) => step !== b.guard[index]?.step)
   );
 }

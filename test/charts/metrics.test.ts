@@ -3,17 +3,19 @@ import { join } from "node:path";
 import { AgentOptions } from "@tradewind/agent/options.ts";
 import { startAgent } from "@tradewind/agent/agent.ts";
 import { systemClock } from "@tradewind/core/clock.ts";
-import type { RecommendationList } from "@tradewind/core/contract/recommendation.ts";
+import { startExporter } from "@tradewind/exporter/exporter.ts";
 import { ExporterMetrics } from "@tradewind/exporter/prometheus/metrics.ts";
-import { registerProcess } from "@tradewind/exporter/prometheus/process.ts";
-import { registerRecommendations } from "@tradewind/exporter/prometheus/recommendations.ts";
+import { LearningMetrics } from "@tradewind/predictor/learning/metrics.ts";
 import { PredictorMetrics } from "@tradewind/predictor/metrics.ts";
 import { registerEndpointMetrics } from "@tradewind/predictor/sources/http/metrics.ts";
+import { registerPeerMetrics } from "@tradewind/predictor/sources/peers/metrics.ts";
 import { registerStoreMetrics } from "@tradewind/predictor/store/metrics.ts";
 import type { Registry } from "prom-client";
 import { beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { DASHBOARDS } from "../../charts/generate/dashboards.ts";
+import { fakePredictor } from "../exporter/fake-predictor.ts";
+import { planOf, wishOf } from "../exporter/wish.ts";
 import { CHART } from "./helm.ts";
 
 interface Rules {
@@ -22,58 +24,73 @@ interface Rules {
   }[];
 }
 
-const declared = new Set<string>();
+/** Label names of each metric, by the name that a series of it has. */
+const declared = new Map<string, Set<string>>();
+/** Labels that Prometheus or the chart's monitors give every series. */
+const TARGET_LABELS = new Set(["instance", "job", "namespace", "pod"]);
 
-const exposed = (name: string, type: string): string[] =>
-  type === "histogram" ? [`${name}_bucket`, `${name}_count`, `${name}_sum`] : [name];
+function add(name: string, type: string, labels: readonly string[]): void {
+  const of = (each: string, more: readonly string[] = []): void => {
+    declared.set(each, new Set([...(declared.get(each) ?? []), ...labels, ...more]));
+  };
+  if (type !== "histogram") return of(name);
+  of(`${name}_bucket`, ["le"]);
+  of(`${name}_count`);
+  of(`${name}_sum`);
+}
 
-async function declare(registry: Registry): Promise<void> {
-  for (const { name, type } of await registry.getMetricsAsJSON()) {
-    for (const each of exposed(name, String(type))) declared.add(each);
+/** Takes in what a process answers on /metrics. */
+async function addFrom(http: string): Promise<void> {
+  const text = await (await fetch(`${http}/metrics`)).text();
+  for (const [, name = "", type = ""] of text.matchAll(/^# TYPE (\S+) (\S+)$/gm)) {
+    const series = text.matchAll(new RegExp(`^${name}(?:_bucket|_count|_sum)?\\{(.*)\\} \\S+$`, "gm"));
+    const labels = [...series].flatMap(([, inner = ""]) => labelsIn(`{${inner}}`));
+    add(name, type, labels);
   }
 }
 
-async function exporterMetrics(): Promise<void> {
-  const { registry } = new ExporterMetrics();
-  const none: RecommendationList = {
-    schema: "tradewind.dev/recommendations/v1",
-    servedAtMs: 0,
-    predictor: { reachable: false },
-    recommendations: [],
-  };
-  registerRecommendations(registry, () => none);
-  registerProcess(registry, () => 0)();
-  await declare(registry);
+/** Takes in the metrics of a registry, the ones that have no series yet included. */
+function addRegistered(registry: Registry): void {
+  for (const metric of registry.getMetricsAsArray()) {
+    const { name, type, labelNames } = metric as unknown as {
+      name: string;
+      type: string;
+      labelNames: readonly string[];
+    };
+    add(name, type, labelNames);
+  }
 }
 
-async function predictorMetrics(): Promise<void> {
+/** The exporter's, once it has decided and been asked. */
+async function exporterMetrics(): Promise<void> {
+  addRegistered(new ExporterMetrics().registry);
+  const predictor = await fakePredictor(planOf([wishOf()]));
+  const [listen, grpcListen] = ["127.0.0.1:0", "127.0.0.1:0"];
+  const exporter = await startExporter({ listen, grpcListen, predictor: predictor.url, logLevel: "silent" });
+  try {
+    await addFrom(exporter.addresses["http"]!);
+  } finally {
+    await exporter.stop();
+    await predictor.stop();
+  }
+}
+
+function predictorMetrics(): void {
+  const unasked = (): never => {
+    throw new Error("nothing is scraped here");
+  };
   const { registry } = new PredictorMetrics(systemClock, "auto");
+  expect(new LearningMetrics(registry)).toBeDefined();
   registerEndpointMetrics(registry, () => []);
-  const health = {
-    state: "disk",
-    bytes: 0,
-    pendingWindows: 0,
-    writtenWindowsTotal: 0,
-    lostWindowsTotal: 0,
-    writeErrorsTotal: 0,
-    unreadableRowsTotal: 0,
-    salvagesTotal: 0,
-  } as Parameters<typeof registerStoreMetrics>[1] extends () => infer Health ? Health : never;
-  registerStoreMetrics(
-    registry,
-    () => health,
-    () => undefined,
-  );
-  await declare(registry);
+  registerPeerMetrics(registry, unasked);
+  registerStoreMetrics(registry, unasked, unasked);
+  addRegistered(registry);
 }
 
 async function agentMetrics(): Promise<void> {
   const agent = await startAgent(AgentOptions.parse({ listen: "127.0.0.1:0", logLevel: "silent" }));
   try {
-    const text = await (await fetch(`${agent.addresses["http"]}/metrics`)).text();
-    for (const [, name = "", type = ""] of text.matchAll(/^# TYPE (\S+) (\S+)$/gm)) {
-      for (const each of exposed(name, type)) declared.add(each);
-    }
+    await addFrom(agent.addresses["http"]!);
   } finally {
     await agent.stop();
   }
@@ -82,32 +99,72 @@ async function agentMetrics(): Promise<void> {
 const namesIn = (expression: string): string[] =>
   [...expression.matchAll(/\b(?:tradewind|process)_[a-z0-9_]+/g)].map(([name]) => name);
 
-describe("every metric that is used is declared by one of the processes", () => {
+/** Label names in the selector's braces. */
+const labelsIn = (braces: string): string[] =>
+  [...braces.matchAll(/[{,]\s*([a-zA-Z_]\w*)\s*(?:=~|!~|!=|=)\s*"(?:[^"\\]|\\.)*"/g)].map(
+    ([, label = ""]) => label,
+  );
+
+/** Fails where an expression uses a metric or a label that no process has. */
+function expectKnown(expression: string): void {
+  const names = namesIn(expression);
+  for (const name of names) expect([...declared.keys()], `metric ${name}`).toContain(name);
+  for (const [, name = "", braces = ""] of expression.matchAll(/\b((?:tradewind|process)_\w+)(\{[^}]*\})/g)) {
+    for (const label of labelsIn(braces)) expect(labelsOf([name]), `label of ${name}`).toContain(label);
+  }
+  for (const [, list = ""] of expression.matchAll(/\b(?:by|on)\s*\(([^)]*)\)/g)) {
+    const labels = list.split(",").map((label) => label.trim());
+    for (const label of labels) expect(labelsOf(names), `a label in: ${expression}`).toContain(label);
+  }
+}
+
+const labelsOf = (names: readonly string[]): string[] => [
+  ...TARGET_LABELS,
+  ...names.flatMap((name) => [...(declared.get(name) ?? [])]),
+];
+
+describe("every metric and label that is used is one that a process has", () => {
   beforeAll(async () => {
-    await Promise.all([exporterMetrics(), predictorMetrics(), agentMetrics()]);
+    predictorMetrics();
+    await Promise.all([exporterMetrics(), agentMetrics()]);
+  });
+
+  it("which means that others are found out", () => {
+    expect(() => expectKnown("sum(rate(tradewind_nonsense_total[5m]))")).toThrow(
+      "metric tradewind_nonsense_total",
+    );
+    expect(() => expectKnown('tradewind_guard_actions_total{stop="a"}')).toThrow("label of");
+    expect(() => expectKnown("sum by (stop) (tradewind_guard_actions_total)")).toThrow("a label in");
+    expect(() => expectKnown("sum by (le) (tradewind_keda_rpc_duration_seconds_bucket)")).not.toThrow();
   });
 
   const { groups } = parse(readFileSync(join(CHART, "rules", "tradewind.yaml"), "utf8")) as Rules;
   it.each(groups.flatMap(({ rules }) => rules))("by $alert", ({ expr }) => {
     expect(namesIn(expr).length).toBeGreaterThan(0);
-    for (const name of namesIn(expr)) expect(declared, `metric ${name}`).toContain(name);
+    expectKnown(expr);
   });
 
   const dashboards = Object.values(DASHBOARDS);
   const panels = dashboards.flatMap(({ rows }) => rows.flatMap((row) => row.panels));
   it.each(panels)("by the panel $title", ({ queries }) => {
-    for (const name of queries.flatMap(({ expr }) => namesIn(expr))) {
-      expect(declared, `metric ${name}`).toContain(name);
+    for (const { expr, legend } of queries) {
+      expectKnown(expr);
+      const shown = [...legend.matchAll(/\{\{(\w+)\}\}/g)].map(([, label]) => label);
+      for (const label of shown) expect(labelsOf(namesIn(expr)), `legend of ${expr}`).toContain(label);
     }
   });
 
   it("by the variables of dashboards", () => {
-    const queries = dashboards.flatMap(({ variables }) => variables.map(({ query }) => query));
-    for (const name of queries.flatMap(namesIn)) expect(declared, `metric ${name}`).toContain(name);
+    for (const { query } of dashboards.flatMap(({ variables }) => variables)) {
+      const [, selector = "", label] = /^label_values\((.*), (\w+)\)$/.exec(query) ?? [];
+      expectKnown(selector);
+      expect(labelsOf(namesIn(selector))).toContain(label);
+    }
   });
 
   it("by the runbook", () => {
-    const text = readFileSync(join(CHART, "..", "..", "docs", "alerts.md"), "utf8");
-    for (const name of namesIn(text)) expect(declared, `metric ${name}`).toContain(name);
+    for (const name of namesIn(readFileSync(join(CHART, "..", "..", "docs", "alerts.md"), "utf8"))) {
+      expect([...declared.keys()], `metric ${name}`).toContain(name);
+    }
   });
 });

@@ -37,8 +37,8 @@ function choice(targets: readonly string[], patienceMs = 200): PredictorChoice {
   return made;
 }
 
-const wanted = (body: string | null): number | null =>
-  body === null ? null : ((JSON.parse(body) as Plan).wishes[0]?.allocation.replicas ?? null);
+const wanted = (body: Buffer | null): number | null =>
+  body === null ? null : ((JSON.parse(body.toString()) as Plan).wishes[0]?.allocation.replicas ?? null);
 const never = new AbortController().signal;
 
 describe("the choice among predictors", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import { decide } from "@tradewind/exporter/decide.ts";
-import { bookEntry, DecisionBook } from "@tradewind/exporter/store/book.ts";
+import { bookEntry, bookKey, DecisionBook } from "@tradewind/exporter/store/book.ts";
 import type { BookEntry } from "@tradewind/exporter/store/book.ts";
 import { wishOf } from "../wish.ts";
 
@@ -33,6 +33,21 @@ describe("the decision book", () => {
       undefined,
       [],
     ]);
+  });
+
+  it("puts many decisions in force at one moment, however many turns the work takes", () => {
+    const book = new DecisionBook();
+    const services = Array.from({ length: 50 }, (_, index) => `service-${index}`);
+    book.put([...services.map((service) => entryOf(service, 1)), entryOf("not-in-the-plan", 1)]);
+    const next = new Map(services.map((service) => [bookKey("shop", service), entryOf(service, 2)]));
+    const seen = new Set<string>();
+    for (const _ of book.replace(next)) {
+      const replicas = services.map((service) => book.get("shop", service)!.final.replicas);
+      seen.add([...new Set(replicas)].join());
+      expect(book.get("shop", "not-in-the-plan")?.final.replicas).toBe(1);
+    }
+    expect([...seen]).toEqual(["1", "2"]);
+    expect(replicasOf(book.historyJson("shop", "service-7"))).toEqual([2, 1]);
   });
 
   it("keeps only changes in its history, so that a quiet hour does not push them out", () => {
