@@ -1,4 +1,5 @@
 import { shareProportionally } from "../queue/share.ts";
+import { isIdle } from "./bottleneck.ts";
 import type { DecisionContext, Observation } from "./observation.ts";
 import type { GrowthCheckpoint, PolicyState } from "./state.ts";
 import { bounded, floorReplicas, pods } from "./target.ts";
@@ -88,17 +89,6 @@ function congested(
     return sum + share * baseReplicas;
   }, 0);
   return { severity, hot: hot.length > 0, candidates, replicas };
-}
-
-/** Known to use little CPU and known to queue nothing: another replica cannot make it faster. */
-function isIdle(observation: Observation, settings: DecisionContext["settings"]): boolean {
-  const { utilisation, queue, readyReplicas } = observation;
-  const ownRequests = queue?.ownRequests;
-  if (utilisation === undefined || ownRequests === undefined || readyReplicas === undefined) return false;
-  return (
-    utilisation < settings.idleUtilisation &&
-    ownRequests < settings.idleOwnRequests * Math.max(1, readyReplicas)
-  );
 }
 
 /**

@@ -7,6 +7,7 @@ import type {
 } from "../plan/application-plan.ts";
 import { learntCorrection } from "../plan/correction.ts";
 import type { UsableResidual } from "./flow-residuals.ts";
+import { hasAmpleCpu, isIdle } from "./bottleneck.ts";
 import { loadAhead } from "./load-ahead.ts";
 import { boundedByNode } from "./node-bounds.ts";
 import type { DecisionContext, Observation } from "./observation.ts";
@@ -207,7 +208,23 @@ function knownService(
     resizable,
     ...(memory?.correction !== undefined && { correction: memory.correction }),
     steady: !settling && !resizing && !draining && ahead === undefined,
-    limits: limitsOf(context, boundedByNode(observation, largestContainer), usable, isTold),
+    limits: {
+      ...limitsOf(context, boundedByNode(observation, largestContainer), usable, isTold),
+      ...(ahead === undefined && whatCannotHelp(context, observation)),
+    },
+  };
+}
+
+/** Keeps a plan from giving to a service what is known not to be short there, whatever its profile expects of it. */
+function whatCannotHelp(
+  { settings }: DecisionContext,
+  observation: Observation,
+): Pick<ServiceLimits, "mostReplicas" | "mostContainerCores"> {
+  if (!hasAmpleCpu(observation)) return {};
+  const mostContainerCores = observation.runningContainer?.cpuCores;
+  return {
+    ...(mostContainerCores !== undefined && { mostContainerCores }),
+    ...(isIdle(observation, settings) && { mostReplicas: observation.baseReplicas }),
   };
 }
 

@@ -1,0 +1,28 @@
+import type { Observation } from "./observation.ts";
+import type { PolicySettings } from "./settings.ts";
+
+/** Throttled share of periods under which a CPU limit holds nothing back. */
+const HARDLY_THROTTLED = 0.02;
+
+/** Share of its CPU under which a container that is never throttled has more than it can make use of. */
+const AMPLE_UTILISATION = 0.2;
+
+/** Known to use little CPU and known to queue nothing: another replica cannot make it faster. */
+export function isIdle(observation: Observation, settings: PolicySettings): boolean {
+  const { utilisation, queue, readyReplicas } = observation;
+  const ownRequests = queue?.ownRequests;
+  if (utilisation === undefined || ownRequests === undefined || readyReplicas === undefined) return false;
+  return (
+    utilisation < settings.idleUtilisation &&
+    ownRequests < settings.idleOwnRequests * Math.max(1, readyReplicas)
+  );
+}
+
+/**
+ * Known not to be held back by its CPU limit: hardly ever throttled, and with four fifths of its CPU to spare. What is slow then is
+ * the node, or what it waits for; a larger limit changes neither.
+ */
+export function hasAmpleCpu({ utilisation, demand }: Observation): boolean {
+  if (utilisation === undefined || demand === undefined) return false;
+  return demand.throttledRatio < HARDLY_THROTTLED && utilisation < AMPLE_UTILISATION;
+}
