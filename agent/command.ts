@@ -3,6 +3,7 @@ import { InvalidArgumentError, Option } from "commander";
 import type { Command } from "commander";
 import { LOG_LEVELS } from "@tradewind/core/log.ts";
 import type { LogLevel } from "@tradewind/core/log.ts";
+import { serve } from "@tradewind/core/serve.ts";
 import { ADDRESS_RULE, DEFAULTS, FOLDER_RULE, isAddress, isFolder, tidyFolder } from "./defaults.ts";
 import { frugal } from "./frugal.ts";
 import type { AgentOptions } from "./options.ts";
@@ -142,11 +143,5 @@ export function configure(command: Command): void {
 async function run(options: AgentOptions): Promise<void> {
   const collectGarbage = frugal();
   const { startAgent } = await import("./agent.ts");
-  const agent = await startAgent(options, { collectGarbage });
-  const ready = { process: "agent", ready: true, addresses: agent.addresses };
-  process.stdout.write(`${JSON.stringify(ready)}\n`);
-  await new Promise<void>((resolve) => {
-    for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => resolve());
-  });
-  await agent.stop();
+  await serve("agent", async () => startAgent(options, { collectGarbage }));
 }

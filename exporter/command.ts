@@ -1,6 +1,7 @@
 import { Option } from "commander";
 import type { Command } from "commander";
 import { LOG_LEVELS } from "@tradewind/core/log.ts";
+import { serve } from "@tradewind/core/serve.ts";
 import type { ExporterInput } from "./options.ts";
 import { keepHeapSmall } from "./small-heap.ts";
 
@@ -58,13 +59,7 @@ export function configure(command: Command): void {
     .action(async (flags: Flags) => {
       keepHeapSmall();
       const { startExporter } = await import("./exporter.ts");
-      const running = await startExporter(inputOf(flags));
-      const stop = (): void => {
-        void running.stop().then(() => process.exit(0));
-      };
-      process.once("SIGTERM", stop).once("SIGINT", stop);
-      const { addresses } = running;
-      process.stdout.write(`${JSON.stringify({ process: "exporter", ready: true, addresses })}\n`);
+      await serve("exporter", async () => startExporter(inputOf(flags)));
     });
 }
 

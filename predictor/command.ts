@@ -1,5 +1,6 @@
 import { describeError } from "@tradewind/core/errors.ts";
 import { LOG_LEVELS } from "@tradewind/core/log.ts";
+import { serve } from "@tradewind/core/serve.ts";
 import { parseDurationSeconds } from "@tradewind/core/units.ts";
 import { InvalidArgumentError, Option } from "commander";
 import type { Command } from "commander";
@@ -83,14 +84,7 @@ interface Flags {
 async function run(flags: Flags): Promise<void> {
   const { startPredictor } = await import("./predictor.ts");
   try {
-    const running = await startPredictor(optionsOf(flags));
-    const ready = { process: "predictor", ready: true, addresses: running.addresses };
-    process.stdout.write(`${JSON.stringify(ready)}\n`);
-    const stop = (): void => {
-      void running.stop().then(() => process.exit(0));
-    };
-    process.once("SIGINT", stop);
-    process.once("SIGTERM", stop);
+    await serve("predictor", async () => startPredictor(optionsOf(flags)));
   } catch (error) {
     process.stderr.write(`tradewind predictor: ${describeError(error)}\n`);
     process.exitCode = 1;
