@@ -86,6 +86,7 @@ export class Deciding {
     this.parts.onWindows?.(windowSet);
     learning?.observe(windowSet);
     const largestContainer = nodes?.largest(running, application.prices, nowMs);
+    const allNodes = nodes?.total(running, nowMs);
     const inputs: PolicyInputs = {
       schema: INPUTS_SCHEMA,
       choice: options.choice,
@@ -95,6 +96,7 @@ export class Deciding {
       windowSet,
       ...(learning && { profiles: learning.evidence(), endToEnd: learning.flowEvidence() }),
       ...(largestContainer && { largestContainer }),
+      ...(allNodes && { allNodes }),
       nowMs,
     };
     const before = published.plan()?.wishes ?? [];

@@ -13,7 +13,7 @@ const GONE_MS = 10 * 60_000;
 const MOST_NODES = 20_000;
 
 /**
- * How large a container may be to fit on some node: by what the workload source says of the nodes, else by the capacity of
+ * How large a container may be to fit on some node, and what all nodes have together: by what the workload source says of the nodes, else by the capacity of
  * the nodes whose agents report. Neither knows nodes that an autoscaler could still add.
  */
 export class NodeRoom {
@@ -36,6 +36,16 @@ export class NodeRoom {
       (a, b) => worth(b) - worth(a) || b.cpuCores - a.cpuCores || b.memoryBytes - a.memoryBytes,
     );
     return largest;
+  }
+
+  /** What all nodes that take pods have together; undefined where none is known. */
+  total(list: WorkloadList | undefined, nowMs: number): Room | undefined {
+    const rooms = this.roomsOf(list, nowMs);
+    if (rooms.length === 0) return undefined;
+    return {
+      cpuCores: rooms.reduce((sum, { cpuCores }) => sum + cpuCores, 0),
+      memoryBytes: rooms.reduce((sum, { memoryBytes }) => sum + memoryBytes, 0),
+    };
   }
 
   private roomsOf(list: WorkloadList | undefined, nowMs: number): Room[] {

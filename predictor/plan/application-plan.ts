@@ -95,6 +95,8 @@ export interface PlanRequest {
   /** False forbids taking anything back: the objective was missed a moment ago, or data is missing. */
   readonly mayTakeBack: boolean;
   readonly largestContainer?: PlanOptions["largestContainer"];
+  /** What all nodes have together: no step goes beyond it, though what CPU demand needs may. */
+  readonly capacity?: ContainerSize;
   /** Learnt residuals of flows; those of another percentile than the objective's are not used. */
   readonly residuals?: readonly AttentionModel[];
   /** Measured over predicted tail by name of the flow, as learnt in steady windows. */
@@ -165,7 +167,10 @@ export function planApplication(request: PlanRequest): ApplicationPlan {
     ...(settings.cures !== undefined && { cures: settings.cures }),
     ...(settings.leastGainRatio !== undefined && { leastGainRatio: settings.leastGainRatio }),
     prices: application.prices,
-    ...(application.budget.pods !== undefined && { quota: { pods: application.budget.pods } }),
+    quota: {
+      ...(application.budget.pods !== undefined && { pods: application.budget.pods }),
+      ...request.capacity,
+    },
     ...(request.largestContainer && { largestContainer: request.largestContainer }),
   });
   const confidence = models.map((model, at) => confidenceIn(model, services[at], prepared.sizes[at]));

@@ -36,6 +36,10 @@ export const PolicyInputs = z.strictObject({
   largestContainer: z
     .strictObject({ cpuCores: z.number().positive(), memoryBytes: z.number().positive() })
     .optional(),
+  /** What all nodes have together; absent where the nodes are not known. */
+  allNodes: z
+    .strictObject({ cpuCores: z.number().positive(), memoryBytes: z.number().positive() })
+    .optional(),
   nowMs: EpochMs,
 });
 export type PolicyInputs = z.infer<typeof PolicyInputs>;

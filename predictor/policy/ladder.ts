@@ -134,7 +134,7 @@ function climbAboveFloor({ inputs, models, context, observations, verdict }: Foo
     percentile: context.application.objective.percentile,
     errorWindows: context.settings.planner.errorWindows,
   });
-  const { largestContainer } = inputs;
+  const { allNodes, largestContainer } = inputs;
   const preparation = {
     context,
     observations,
@@ -144,6 +144,7 @@ function climbAboveFloor({ inputs, models, context, observations, verdict }: Foo
     memory,
     residuals,
     largestContainer,
+    allNodes,
   };
   const planned = ready.rung && planWithProfiles(preparation);
   if (ready.rung !== undefined && planned !== undefined) {

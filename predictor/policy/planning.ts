@@ -44,6 +44,8 @@ interface Preparation {
   readonly residuals: readonly UsableResidual[];
   /** What the largest node has room for; undefined where that is not known. */
   readonly largestContainer: ContainerSize | undefined;
+  /** What all nodes have together; undefined where that is not known. */
+  readonly allNodes: ContainerSize | undefined;
 }
 
 export interface Planned extends Balancing {
@@ -98,7 +100,7 @@ function makePlan(
   starts: ReadonlyMap<string, StartSize>,
   mayTakeBack: boolean,
 ): ApplicationPlan | undefined {
-  const { context, largestContainer, observations, residuals, standing, verdict } = preparation;
+  const { allNodes, context, largestContainer, observations, residuals, standing, verdict } = preparation;
   const { application, settings, windowSet } = context;
   const flows = verdict.flows
     .filter(({ flow, telling }) => (mayTakeBack ? flow.latency.count >= LEAST_CALLS : telling))
@@ -125,6 +127,7 @@ function makePlan(
     residuals: residuals.map(({ model }) => model),
     flowCorrections: correctionsLearnt(preparation),
     ...(largestContainer && { largestContainer }),
+    ...(allNodes && { capacity: allNodes }),
     mayTakeBack,
     settings: {
       targetUtilisation: planner.takeBackUtilisation,

@@ -186,6 +186,7 @@ describe("a predictor that is asked to plan", () => {
       expect(inputs).toMatchObject({
         endToEnd: [{ flow: "GET /", hash, version: 1 }],
         largestContainer: { cpuCores: 4, memoryBytes: 8e9 },
+        allNodes: { cpuCores: 4, memoryBytes: 8e9 },
       });
       const model = readAttention(await (await get(running, `/v1/models/${hash}`)).text()) as AttentionModel;
       const again = replay(inputs, { ...NO_MODELS, endToEnd: () => model });

@@ -137,6 +137,14 @@ describe("planning on nodes of a known size", () => {
     expect(podsOf(bound)).toBeGreaterThan(podsOf(free));
   });
 
+  it("takes no step for latency beyond what all nodes have together", () => {
+    const stepsOf = ({ plan }: PolicyOutcome): number =>
+      plan.wishes.reduce((sum, { steps = [] }) => sum + steps.length, 0);
+    expect(stepsOf(planned({}, NO_MODELS))).toBeGreaterThan(0);
+    const full = { cpuCores: 2, memoryBytes: 64e9 };
+    expect(stepsOf(planned({ allNodes: full }, NO_MODELS))).toBe(0);
+  });
+
   it("leaves a container alone that is larger than any node, and does not make two into one that fits nowhere", () => {
     const bound = planned({ largestContainer: { cpuCores: 0.5, memoryBytes: 1e8 } }, NO_MODELS);
     expect(coresOf(bound)).toBe(1);
