@@ -41,7 +41,10 @@ function add(name: string, type: string, labels: readonly string[]): void {
 
 /** Takes in what a process answers on /metrics. */
 async function addFrom(http: string): Promise<void> {
-  const text = await (await fetch(`${http}/metrics`)).text();
+  addText(await (await fetch(`${http}/metrics`)).text());
+}
+
+function addText(text: string): void {
   for (const [, name = "", type = ""] of text.matchAll(/^# TYPE (\S+) (\S+)$/gm)) {
     const series = text.matchAll(new RegExp(`^${name}(?:_bucket|_count|_sum)?\\{(.*)\\} \\S+$`, "gm"));
     const labels = [...series].flatMap(([, inner = ""]) => labelsIn(`{${inner}}`));
@@ -87,7 +90,9 @@ function predictorMetrics(): void {
   addRegistered(registry);
 }
 
+/** The agent's on this machine, and on a node with containers, as test/agent/golden.test.ts holds it against the agent. */
 async function agentMetrics(): Promise<void> {
+  addText(readFileSync(join(CHART, "..", "..", "test", "golden", "agent", "v2.text.prom"), "utf8"));
   const agent = await startAgent(AgentOptions.parse({ listen: "127.0.0.1:0", logLevel: "silent" }));
   try {
     await addFrom(agent.addresses["http"]!);
