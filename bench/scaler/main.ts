@@ -10,6 +10,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
+import { describeError } from "@tradewind/core/errors.ts";
 import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
 import { planFor } from "./plan.ts";
 
@@ -18,6 +19,8 @@ const STEADY_PER_SECOND = 1_000;
 const CALLS_IN_FLIGHT = 64;
 /** A predictor plans once a window. */
 const PLAN_EVERY_MS = 15_000;
+/** As Prometheus does in many clusters. */
+const SCRAPE_EVERY_MS = 15_000;
 /** Linux counts CPU time in hundredths of a second for user space. */
 const CLOCK_TICKS_PER_SECOND = 100;
 
@@ -32,9 +35,10 @@ const LoadResult = z.object({
 type LoadResult = z.infer<typeof LoadResult>;
 
 /**
- * A real exporter process with state on disk, a predictor that plans 5,000 services anew every 15 s, and a client in a
- * process of its own that asks GetMetrics for random ScaledObjects over loopback. `requestsPerSecond`, `p50Ms` and
- * `p99Ms` are of the steady load as the client sees it, plans, writes and garbage collection included;
+ * A real exporter process with state on disk, a predictor that plans 5,000 services anew every 15 s, a scrape of all their
+ * series as often, and a client in a process of its own that asks GetMetrics for random ScaledObjects over loopback.
+ * `requestsPerSecond`, `p50Ms` and `p99Ms` are of the steady load as the client sees it, plans, writes, scrapes and garbage
+ * collection included;
  * `rpcPerSecondPerCore` is calls per second of the exporter's own CPU time under full load; `rssBytes` is the most
  * resident memory the exporter had.
  */
@@ -54,6 +58,10 @@ async function run({ seed, quick, progress }: BenchmarkOptions): Promise<Record<
   const exporter = await startExporterProcess(predictor.url, state);
   undo.defer(exporter.stop);
   await exporter.decided(OBJECTS);
+  const scrapes = setInterval(() => {
+    exporter.scrape().catch((error: unknown) => progress(`a scrape failed: ${describeError(error)}`));
+  }, SCRAPE_EVERY_MS);
+  undo.defer(() => clearInterval(scrapes));
 
   const job = { address: exporter.grpc, objects: OBJECTS, seed };
   progress(`steady: ${STEADY_PER_SECOND} GetMetrics per second for ${steadySeconds} s`);
@@ -123,8 +131,10 @@ async function startExporterProcess(predictor: string, state: string) {
     { stdio: ["ignore", "pipe", "inherit"] },
   );
   const { addresses } = Ready.parse(JSON.parse(await firstLine(child)));
+  const scrape = async (): Promise<string> => (await fetch(`${addresses.http}/metrics`)).text();
   return {
     pid: child.pid ?? 0,
+    scrape,
     grpc: addresses.grpc,
     stop: async () => {
       const exited = once(child, "exit");
@@ -133,8 +143,7 @@ async function startExporterProcess(predictor: string, state: string) {
     },
     decided: async (services: number): Promise<void> => {
       for (let attempt = 0; attempt < 100; attempt += 1) {
-        const response = await fetch(`${addresses.http}/metrics`);
-        const series = (await response.text()).split("\ntradewind_recommended_replicas{").length - 1;
+        const series = (await scrape()).split("\ntradewind_recommended_replicas{").length - 1;
         if (series === services) return;
         await new Promise((resolve) => setTimeout(resolve, 200));
       }
