@@ -1,7 +1,8 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { AgentOptions } from "@tradewind/agent/options.ts";
 import { startAgent } from "@tradewind/agent/agent.ts";
+import { WORKLOADS_SCHEMA } from "@tradewind/core/contract/workload.ts";
 import { systemClock } from "@tradewind/core/clock.ts";
 import { startExporter } from "@tradewind/exporter/exporter.ts";
 import { ExporterMetrics } from "@tradewind/exporter/prometheus/metrics.ts";
@@ -14,6 +15,9 @@ import type { Registry } from "prom-client";
 import { beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { DASHBOARDS } from "../../charts/generate/dashboards.ts";
+import { AgentOn } from "../agent/agent-on.ts";
+import { Tree } from "../agent/tree/plant.ts";
+import { situation, V2 } from "../agent/tree/situation.ts";
 import { fakePredictor } from "../exporter/fake-predictor.ts";
 import { planOf, wishOf } from "../exporter/wish.ts";
 import { CHART } from "./helm.ts";
@@ -90,9 +94,22 @@ function predictorMetrics(): void {
   addRegistered(registry);
 }
 
-/** The agent's on this machine, and on a node with containers, as test/agent/golden.test.ts holds it against the agent. */
+/** The agent's on this machine, and on a node with a container whose name is known. */
 async function agentMetrics(): Promise<void> {
-  addText(readFileSync(join(CHART, "..", "..", "test", "golden", "agent", "v2.text.prom"), "utf8"));
+  using tree = new Tree().plant(situation(V2, {}, {}));
+  const containers = [{ id: V2.containers[0]!.id, name: "web" }];
+  const pods = [{ uid: "any", name: "search-1", node: "node-a", ready: true, containers }];
+  const workload = { namespace: "hotel", kind: "Deployment", name: "search", service: "search" };
+  const workloads = [{ ...workload, replicasWanted: 1, replicasReady: 1, pods }];
+  writeFileSync(
+    tree.path("workloads.json"),
+    JSON.stringify({ schema: WORKLOADS_SCHEMA, observedAtMs: 1, workloads }),
+  );
+  using on = new AgentOn(tree, { workloads: tree.path("workloads.json") });
+  await on.agent.pollNames();
+  on.cycle();
+  on.cycle();
+  addText(on.metrics());
   const agent = await startAgent(AgentOptions.parse({ listen: "127.0.0.1:0", logLevel: "silent" }));
   try {
     await addFrom(agent.addresses["http"]!);
