@@ -71,7 +71,7 @@ function knownOf(
       const observation = window && observationOf(window, 0.95);
       return observation === undefined ? [] : [observation];
     });
-    const state = estimateState(windows, model.priorWeight);
+    const state = estimateState(windows, model.priorWeight, model.inflation);
     known.set(model.service, {
       profile: new TrainedProfile(model),
       ...(state && { state }),

@@ -211,7 +211,7 @@ interface CorrectedModel {
 function modelOf(window: Window, known: KnownService | undefined): CorrectedModel | undefined {
   const size = containerSize(window);
   if (known?.profile === undefined || size === undefined || known.baseReplicas < 1) return undefined;
-  const state = known.state && presentState(known.state, window);
+  const state = known.state && presentState(known.state, window, known.profile.inflation);
   const worst = new WorstContainer(known.profile, window, state);
   const load = (window.requestsPerSecond ?? 0) / Math.max(1, window.replicasReady ?? known.baseReplicas);
   const predicted = worst.settle(size.cpuCores, size.memoryBytes || Number.NaN, load);

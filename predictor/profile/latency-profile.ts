@@ -1,3 +1,5 @@
+import type { CpuInflation } from "./cpu-inflation.ts";
+
 /** What a profile says of one input vector, beside the value; overwritten by the next call. */
 export interface Verdict {
   /** Bounds that the measured value lies within nine times in ten, seconds. */
@@ -16,6 +18,8 @@ export interface LatencyProfile {
   readonly maturity: "prior" | "trained";
   /** Whether more interference never lowers the value. */
   readonly isMonotone: boolean;
+  /** How interference inflates the CPU seconds of a request, where that was learnt. */
+  readonly inflation?: CpuInflation;
   /** Of the last {@link evaluate}. */
   readonly verdict: Verdict;
   /**

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { canonicalJson } from "@tradewind/core/hash.ts";
 import { TradewindError, describeError } from "@tradewind/core/errors.ts";
+import { INTERFERENCE_COMPONENTS } from "@tradewind/core/contract/interference.ts";
 import { parseJsonWith } from "@tradewind/core/config.ts";
 import { NonNegative, ObjectName, Ratio, ServiceName } from "@tradewind/core/contract/quantity.ts";
 import { z } from "zod";
@@ -15,6 +16,8 @@ export const PROFILE_SCHEMA = "tradewind.dev/profile/v1";
 export const LARGEST_MODEL_CHARACTERS = 1_000_000;
 
 const Finite = z.number();
+const PerComponent = <Value extends z.ZodType<number>>(value: Value) =>
+  z.array(value).length(INTERFERENCE_COMPONENTS.length);
 const Body = z.strictObject({
   inputs: z
     .array(z.string())
@@ -29,6 +32,13 @@ const Body = z.strictObject({
   priorWeight: NonNegative.max(10),
   cpuSecondsPerRequest: z.number().positive(),
   baseSeconds: z.number().positive(),
+  inflation: z
+    .strictObject({
+      reference: PerComponent(Ratio),
+      linear: PerComponent(NonNegative),
+      quadratic: PerComponent(NonNegative),
+    })
+    .optional(),
   spans: z.array(z.strictObject({ low: Finite, high: Finite, neutral: Finite })),
   hidden: z.array(z.number().int().min(1).max(256)).min(1).max(8),
   activation: z.enum(["tanh", "relu"]),
@@ -98,8 +108,12 @@ export function readModel(text: string): ProfileModel | TradewindError {
     if (checksumOf(file.model) !== file.checksum) return refuse("does not match its checksum");
     const body = Body.safeParse(file.model);
     if (!body.success) return refuse(`is not valid: ${body.error.issues[0]?.message ?? ""}`, body.error);
-    const { inputs: _inputs, members, ...rest } = body.data;
-    const model: ProfileModel = { ...rest, members: members.map(unpacked) };
+    const { inputs: _inputs, inflation, members, ...rest } = body.data;
+    const model: ProfileModel = {
+      ...rest,
+      ...(inflation && { inflation }),
+      members: members.map(unpacked),
+    };
     const fault = faultOf(model);
     return fault === undefined ? model : refuse(fault);
   } catch (error) {

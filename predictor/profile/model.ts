@@ -1,3 +1,4 @@
+import type { CpuInflation } from "./cpu-inflation.ts";
 import type { Activation, NetworkShape } from "./shape.ts";
 
 /** The three additions to Grad's profile, each of which can be left out. */
@@ -51,6 +52,8 @@ export interface ProfileModel {
   /** Used where the input carries no state. */
   readonly cpuSecondsPerRequest: number;
   readonly baseSeconds: number;
+  /** How interference inflates CPU seconds per request; absent where nothing could be told. */
+  readonly inflation?: CpuInflation;
   /** One per network input. */
   readonly spans: readonly Span[];
   readonly hidden: readonly number[];

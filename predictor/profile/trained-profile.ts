@@ -1,3 +1,4 @@
+import type { CpuInflation } from "./cpu-inflation.ts";
 import {
   BASE_SECONDS,
   CPU_CORES,
@@ -34,6 +35,7 @@ export class TrainedProfile implements LatencyProfile {
   readonly isMonotone: boolean;
   readonly verdict: Verdict = { lowerSeconds: 0, upperSeconds: 0, inRange: true };
   readonly model: ProfileModel;
+  readonly inflation?: CpuInflation;
   /** May be moved as measurements come in, see interval.ts. */
   interval: IntervalScale;
   /** Spread of the last evaluation, in units of ln latency. */
@@ -56,6 +58,7 @@ export class TrainedProfile implements LatencyProfile {
 
   constructor(model: ProfileModel) {
     this.model = model;
+    if (model.inflation !== undefined) this.inflation = model.inflation;
     this.isMonotone = model.switches.monotone;
     this.interval = model.interval;
     const shape = shapeOf(model);

@@ -42,6 +42,24 @@ export function loadPerContainer({
   return requestsPerSecond === undefined || replicas === 0 ? undefined : requestsPerSecond / replicas;
 }
 
+/** Mean interference by component, NaN where no container has it; undefined where none has any. */
+function meanInterference(containers: readonly ContainerWindow[]): number[] | undefined {
+  let any = false;
+  const means = INTERFERENCE_COMPONENTS.map((name) => {
+    let sum = 0;
+    let known = 0;
+    for (const { interference } of containers) {
+      const value = interference?.[name].value;
+      if (value === undefined) continue;
+      sum += value;
+      known += 1;
+    }
+    any ||= known > 0;
+    return known === 0 ? Number.NaN : sum / known;
+  });
+  return any ? means : undefined;
+}
+
 /** What the prior needs of a window; undefined when any of it was not measured. */
 export function observationOf(window: Window, percentile: TailPercentile): Observation | undefined {
   const cpuCores = mean(window.containers.map(allocatedCpuCores));
@@ -56,7 +74,15 @@ export function observationOf(window: Window, percentile: TailPercentile): Obser
   ) {
     return undefined;
   }
-  return { atMs: window.endMs, cpuCores, cpuUsageCores, loadPerContainer: load, latencySeconds };
+  const interference = meanInterference(window.containers);
+  return {
+    atMs: window.endMs,
+    cpuCores,
+    cpuUsageCores,
+    loadPerContainer: load,
+    latencySeconds,
+    ...(interference && { interference }),
+  };
 }
 
 /** Writes the inputs of one container of a service; NaN where a value is absent. */

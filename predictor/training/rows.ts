@@ -1,7 +1,9 @@
 import type { Window } from "@tradewind/core/contract/window.ts";
+import { learnInflation } from "../profile/cpu-inflation.ts";
+import type { CpuInflation } from "../profile/cpu-inflation.ts";
 import { presentState } from "../profile/present-state.ts";
 import { estimatePriorWeight } from "../profile/prior-weight.ts";
-import { estimateState } from "../profile/service-state.ts";
+import { estimateState, tellsCost } from "../profile/service-state.ts";
 import type { Observation } from "../profile/service-state.ts";
 import { inputsOf, observationOf } from "../profile/window-inputs.ts";
 import type { TailPercentile } from "../profile/window-inputs.ts";
@@ -12,6 +14,8 @@ export interface TrainingRow {
   /** See `INPUTS`. */
   readonly input: Float64Array;
   readonly latencySeconds: number;
+  /** What the row's state was corrected for interference with; predictions need the same. */
+  readonly inflation?: CpuInflation;
 }
 
 export interface TrainingData {
@@ -35,18 +39,30 @@ export function trainingData(windows: readonly Window[], percentile: TailPercent
     if (observation !== undefined && observation.latencySeconds > 0) usable.push({ window, observation });
   }
   const priorWeight = estimatePriorWeight(usable.map(({ observation }) => observation));
+  const inflation = inflationOf(usable.map(({ observation }) => observation));
   const rows: TrainingRow[] = [];
   for (const [i, { window, observation }] of usable.entries()) {
     const before = usable.slice(Math.max(0, i - STATE_WINDOWS), i).map((each) => each.observation);
-    const state = estimateState(before, priorWeight);
+    const state = estimateState(before, priorWeight, inflation);
     if (state === undefined) continue;
     rows.push({
       atMs: window.endMs,
-      input: inputsOf(window, presentState(state, window)),
+      input: inputsOf(window, presentState(state, window, inflation)),
       latencySeconds: observation.latencySeconds,
+      ...(inflation && { inflation }),
     });
   }
   return { rows, priorWeight };
+}
+
+function inflationOf(observations: readonly Observation[]): CpuInflation | undefined {
+  return learnInflation(
+    observations.flatMap((observation) => {
+      const { cpuUsageCores, interference, loadPerContainer } = observation;
+      if (interference === undefined || !tellsCost(observation)) return [];
+      return [{ cpuSecondsPerRequest: cpuUsageCores / loadPerContainer, interference }];
+    }),
+  );
 }
 
 /** Rows by what they are for. */

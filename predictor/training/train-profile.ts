@@ -35,7 +35,9 @@ export interface TrainSettings {
   readonly loss: FitOptions["loss"];
   readonly learningRate: number;
   readonly batchRows: number;
+  /** For up to three inputs that vary in the rows; longer for more. */
   readonly maxEpochs: number;
+  /** Epochs without a better validation loss after which it stops; as many times longer. */
   readonly patience: number;
   readonly decay: number;
 }
@@ -59,8 +61,15 @@ const BASE_WEIGHT_START = 0.7;
 /** Members worse than the best by more than this factor have got stuck and would spoil the mean. */
 const TOLERABLE_MEMBER_ERROR = 1.15;
 
-/** Steps that a training takes at least, small data or large. */
+/** Steps that a training takes at least, small data or large, unless it stops by itself. */
 const LEAST_STEPS = 500;
+
+/**
+ * Inputs that this many epochs are enough for. With more the network has more bends to find, and one that stops early
+ * smooths them out: memory then seems to help where it has long ceased to.
+ */
+const INPUTS_PER_EPOCHS = 3;
+const MOST_INPUTS_COUNTED = 7;
 
 /** The defaults with batches and epochs that suit this many rows. */
 export function settingsFor(rows: number): TrainSettings {
@@ -122,7 +131,7 @@ function normalise(value: number, { low, high, neutral }: Span): number {
 /** Everything about a model but what the network learns. */
 type Frame = Pick<
   ProfileModel,
-  "switches" | "priorWeight" | "spans" | "baseSeconds" | "cpuSecondsPerRequest"
+  "switches" | "priorWeight" | "spans" | "baseSeconds" | "cpuSecondsPerRequest" | "inflation"
 >;
 
 function frameOf(rows: readonly TrainingRow[], switches: Switches, priorWeight: number): Frame {
@@ -132,6 +141,7 @@ function frameOf(rows: readonly TrainingRow[], switches: Switches, priorWeight: 
     const known = rows.map(({ input }) => input[index] ?? Number.NaN).filter((value) => value > 0);
     return known.length === 0 ? otherwise : median(known);
   };
+  const inflation = rows.find((row) => row.inflation !== undefined)?.inflation;
   const typical = median(rows.map(({ latencySeconds }) => latencySeconds));
   return {
     switches,
@@ -139,6 +149,7 @@ function frameOf(rows: readonly TrainingRow[], switches: Switches, priorWeight: 
     spans: Array.from({ length: width }, (_, i) => spanOf(columns.map((column) => column[i] ?? Number.NaN))),
     baseSeconds: switches.prior ? stateOf(BASE_SECONDS, typical) : typical,
     cpuSecondsPerRequest: stateOf(CPU_SECONDS_PER_REQUEST, 1e-3),
+    ...(inflation && { inflation }),
   };
 }
 
@@ -231,6 +242,12 @@ function halves<T>(rows: readonly T[]): { even: T[]; odd: T[] } {
   return { even: rows.filter((_, i) => i % 2 === 0), odd: rows.filter((_, i) => i % 2 === 1) };
 }
 
+/** How much longer than for a few inputs a training goes on. */
+function epochFactor({ spans }: Frame): number {
+  const varying = spans.filter(({ low, high }) => high > low).length;
+  return Math.max(1, Math.min(varying, MOST_INPUTS_COUNTED) / INPUTS_PER_EPOCHS);
+}
+
 function checked({ service, sets }: TrainRequest): TrainingRow[] {
   const rows = sets.folds.flat();
   if (rows.length < LEAST_TRAINING_ROWS) {
@@ -283,6 +300,7 @@ export function trainProfile(request: TrainRequest, settings: TrainSettings, rng
   const rows = checked(request);
   const { folds, later } = request.sets;
   const frame = frameOf(rows, settings.switches, request.priorWeight);
+  const stretched = epochFactor(frame);
   const warm = sameKind(request.warmStart, settings, frame.spans) ? request.warmStart : undefined;
   const members = Array.from({ length: settings.members + settings.spareMembers }, (_, m): Member => {
     const fold = m % folds.length;
@@ -294,8 +312,8 @@ export function trainProfile(request: TrainRequest, settings: TrainSettings, rng
       loss: settings.loss,
       learningRate: settings.learningRate,
       batchRows: settings.batchRows,
-      maxEpochs: settings.maxEpochs,
-      patience: settings.patience,
+      maxEpochs: Math.ceil(stretched * settings.maxEpochs),
+      patience: Math.ceil(stretched * settings.patience),
       spreadQuantile: 0.9,
       decay: settings.decay,
       stretchWeight: frame.priorWeight,

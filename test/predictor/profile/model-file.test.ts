@@ -33,6 +33,22 @@ describe("model file", () => {
     },
   );
 
+  it("keeps how interference inflates CPU seconds, and may be without it as older files are", () => {
+    const inflation = {
+      reference: [0.1, 0, 0.05, 0],
+      linear: [0.4, 0, 0, 0],
+      quadratic: [0.3, 0, 0.9, 0],
+    };
+    expect(readModel(writeModel({ ...model, inflation }))).toMatchObject({ inflation });
+    expect(readModel(text)).not.toHaveProperty("inflation");
+    expect(refusal(writeModel({ ...model, inflation: { ...inflation, linear: [-1, 0, 0, 0] } }))).toContain(
+      "is not valid",
+    );
+    expect(refusal(writeModel({ ...model, inflation: { ...inflation, linear: [1] } }))).toContain(
+      "is not valid",
+    );
+  });
+
   it("truncated anywhere is refused, never thrown", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: text.length - 3 }), (length) => {

@@ -134,13 +134,17 @@ describe("inputs of a window", () => {
   });
 
   it("make an observation only when load, latency, use and allocation are known", () => {
-    expect(observationOf(window, 0.95)).toEqual({
+    const { interference, ...measured } = observationOf(window, 0.95)!;
+    expect(measured).toEqual({
       atMs: 15_000,
       cpuCores: 1,
       cpuUsageCores: 0.25,
       loadPerContainer: 50,
       latencySeconds: 0.03,
     });
+    expect(interference!.map((value) => Math.round(100 * value) / 100)).toEqual([0.3, 0.1, Number.NaN, 0.1]);
+    const unwatched = { id: "unwatched", cpuLimitCores: 1, cpuUsageCores: 0.25 };
+    expect(observationOf({ ...window, containers: [unwatched] }, 0.95)).not.toHaveProperty("interference");
     expect(observationOf(window, 0.99)?.latencySeconds).toBe(0.05);
     expect(observationOf({ ...window, replicasReady: 0 }, 0.95)).toBeUndefined();
     expect(observationOf({ ...window, containers: [] }, 0.95)).toBeUndefined();

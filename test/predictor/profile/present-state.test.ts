@@ -52,4 +52,41 @@ describe("presentState", () => {
     expect(presentState(before, window(undefined))).toEqual(before);
     expect(presentState(before, window(0))).toEqual(before);
   });
+
+  it("takes nearly all of the CPU for all of it where the requests before would have needed more", () => {
+    // 20 requests a second of 60 ms need 1.2 cores; 0.93 were used.
+    const dear = { ...before, cpuSecondsPerRequest: 0.06 };
+    expect(presentState(dear, window(0.93)).cpuSecondsPerRequest).toBe(0.06);
+    // Those of 40 ms need 0.8.
+    const cheap = { ...before, cpuSecondsPerRequest: 0.04 };
+    expect(presentState(cheap, window(0.93)).cpuSecondsPerRequest).toBeCloseTo(0.0465, 4);
+  });
+});
+
+describe("presentState under interference", () => {
+  const inflation = { reference: [0.1, 0, 0, 0], linear: [1, 0, 0, 0], quadratic: [0, 0, 0, 0] };
+  const none = { supported: false };
+  const disturbed = (used: number, cpu: number): Window => {
+    const { containers, ...rest } = window(used);
+    const interference = {
+      cpu: { supported: true, value: cpu },
+      memoryCapacity: none,
+      memoryBandwidth: none,
+      network: none,
+    };
+    return { ...rest, containers: containers.map((container) => ({ ...container, interference })) };
+  };
+  const dear = { ...before, cpuSecondsPerRequest: 0.06 };
+
+  it("adds what interference is known to add where containers used all of their CPU", () => {
+    const cost = (cpu: number): number =>
+      presentState(dear, disturbed(0.99, cpu), inflation).cpuSecondsPerRequest;
+    expect(cost(0.1)).toBeCloseTo(0.06, 9);
+    expect(cost(0.6)).toBeCloseTo(0.06 * Math.exp(0.5), 9);
+    expect(presentState(dear, disturbed(0.99, 0.6)).cpuSecondsPerRequest).toBe(0.06);
+  });
+
+  it("believes the utilisation law more where it can tell", () => {
+    expect(presentState(dear, disturbed(0.8, 0.6), inflation).cpuSecondsPerRequest).toBeCloseTo(0.04, 4);
+  });
 });

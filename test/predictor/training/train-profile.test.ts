@@ -117,6 +117,17 @@ describe("training", () => {
     expect(again.errors.meanAbsoluteRatio / first.errors.meanAbsoluteRatio).toBeLessThan(1.02);
   });
 
+  it("keeps with the model what its rows were corrected for interference with", () => {
+    const inflation = { reference: [0, 0, 0, 0], linear: [0.5, 0, 0, 0], quadratic: [0, 0, 0, 0] };
+    const corrected = {
+      ...sets,
+      folds: sets.folds.map((fold) => fold.map((row) => ({ ...row, inflation }))),
+    };
+    const short = { ...quick, maxEpochs: 1 };
+    expect(trainProfile({ ...request, sets: corrected }, short, seededRng(1)).inflation).toEqual(inflation);
+    expect(trainProfile(request, short, seededRng(1))).not.toHaveProperty("inflation");
+  });
+
   it("refuses too few rows and rows that are not numbers", () => {
     const few = { ...sets, folds: [rows.slice(0, 39)] };
     expect(() => trainProfile({ ...request, sets: few }, quick, seededRng(1))).toThrow(
