@@ -22,6 +22,19 @@ export function stretch(utilisation: number): number {
   return 1 / room + (utilisation - TANGENT_FROM) / (room * room);
 }
 
+/** ln stretch up to saturation, where services follow the curve more or less strongly. */
+export function logStretchBelow(utilisation: number): number {
+  return -Math.log(1 - Math.min(utilisation, TANGENT_FROM));
+}
+
+/**
+ * What ln stretch gains past saturation. It counts once, however strongly a service follows the curve below: a queue that
+ * grows by more than is served grows with the excess alone.
+ */
+export function logStretchPast(utilisation: number): number {
+  return utilisation <= TANGENT_FROM ? 0 : Math.log(stretch(utilisation) * (1 - TANGENT_FROM));
+}
+
 /** d ln stretch / d utilisation, > 0. */
 export function logStretchSlope(utilisation: number): number {
   if (utilisation <= TANGENT_FROM) return 1 / (1 - utilisation);

@@ -43,7 +43,9 @@ function profileInTensors(model: ProfileModel, scales: readonly number[]) {
     const typical = Math.log(model.baseSeconds);
     const prior = tf.add(
       tf.mul(tf.sub(logBase, typical), parameters![baseWeight]!),
-      tf.mul(isInside ? inside : beyond, parameters![stretchWeight]!),
+      isInside
+        ? tf.mul(inside, parameters![stretchWeight]!)
+        : tf.add(Math.log(20) * parameters![stretchWeight]!, tf.sub(beyond, Math.log(20))),
     );
     const log = tf.add(model.switches.prior ? tf.add(prior, typical) : typical, network);
     return tf.sum(tf.exp(log));
