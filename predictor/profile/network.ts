@@ -26,7 +26,8 @@ export class NetworkEvaluator {
   centre = 0;
   /** Spread head after {@link forward}, > 0. */
   spread = 0;
-  readonly #parameters: Float64Array;
+  /** In the 32 bits they were trained and are stored in: half the memory to read when thousands of networks take turns. */
+  readonly #parameters: Float32Array;
   readonly #layout: Layout;
   readonly #relu: boolean;
   /** Outputs of each hidden layer. */
@@ -34,7 +35,7 @@ export class NetworkEvaluator {
   readonly #back: Float64Array[];
 
   constructor(network: Network) {
-    this.#parameters = network.parameters;
+    this.#parameters = Float32Array.from(network.parameters);
     this.#layout = layoutOf(network.shape);
     this.#relu = network.shape.activation === "relu";
     this.#values = network.shape.hidden.map((width) => new Float64Array(width));
