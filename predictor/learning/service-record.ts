@@ -68,7 +68,7 @@ export class ServiceRecord {
 
   /** Takes a model into use; its errors are counted anew. */
   use(hash: string, profile: TrainedProfile): void {
-    const state = estimateState(this.observations, profile.model.priorWeight);
+    const state = estimateState(this.observations, profile.model.priorWeight, profile.inflation);
     this.trained = { hash, profile, interval: profile.model.interval, errors: [], state };
   }
 
@@ -85,7 +85,8 @@ export class ServiceRecord {
     this.rowsSinceReplaced += 1;
     this.prior = priorProfile(this.observations);
     if (this.trained !== undefined) {
-      this.trained.state = estimateState(this.observations, this.trained.profile.model.priorWeight);
+      const { inflation, model } = this.trained.profile;
+      this.trained.state = estimateState(this.observations, model.priorWeight, inflation);
     }
   }
 
