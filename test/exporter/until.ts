@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 export async function until<T>(
   what: string,
   ask: () => Promise<T> | T,
-  deadlineMs = 8_000,
+  deadlineMs = 20_000,
 ): Promise<NonNullable<T>> {
   const end = performance.now() + deadlineMs;
   let last: unknown;

@@ -78,7 +78,7 @@ const SCENARIOS: readonly Scenario[] = [
   {
     name: "one of two hangs until its liveness probe ends it",
     mayFail: true,
-    deadlineMs: 150,
+    deadlineMs: 300,
     play: async (on) => {
       const [first] = await pair(on);
       first.process.child.kill("SIGSTOP");
@@ -126,7 +126,7 @@ const SCENARIOS: readonly Scenario[] = [
     play: async (on) => {
       const plan = (): string => JSON.stringify(planFor(WANTED, Math.round(performance.now())));
       on.predictor.behave((request, response) => answering(plan())(request, response));
-      const [first] = await pair(on, "--stale-after", "2s");
+      const [first] = await pair(on, "--stale-after", "5s");
       on.predictor.behave(() => undefined);
       const isOlder = async (): Promise<boolean> => {
         const [known] = (await first.process.list()).recommendations;
