@@ -57,6 +57,8 @@ export interface ServiceLimits {
   readonly mostContainerCores?: number;
   /** Most that the containers ever used, bytes; absent: the working set of the window. */
   readonly memoryPeakBytes?: number;
+  /** False forbids fewer replicas that are larger for it. */
+  readonly mayMerge?: boolean;
   /** Forbids taking anything back here. */
   readonly mayTakeBack?: boolean;
 }
@@ -257,6 +259,7 @@ function planService(
     ...boundsOf(window, spec, size, { known, settings }),
     ...(leastCpuCores > 0 && { leastCpuCores }),
     ...(known?.limits?.mostCpuCores !== undefined && { mostCpuCores: known.limits.mostCpuCores }),
+    ...(known?.limits?.mayMerge !== undefined && { mayMerge: known.limits.mayMerge }),
     stepCpuCores: spec.cpu.stepCores,
     stepMemoryBytes: spec.memory.stepBytes,
     quantum: { cpuCores: spec.cpu.stepCores, memoryBytes: spec.memory.stepBytes },

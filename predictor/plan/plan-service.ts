@@ -34,6 +34,8 @@ export interface PlanService {
   readonly stepMemoryBytes: number;
   /** Set where a container's size has to be a multiple of something: then a step moves each container to the next one. */
   readonly quantum?: { readonly cpuCores: number; readonly memoryBytes: number };
+  /** False forbids fewer replicas that are larger for it. */
+  readonly mayMerge?: boolean;
   /** Absent where nothing is known of the service: it is left as it is. */
   readonly model?: OwnTailModel;
   /** Own tail as measured, seconds; used where there is no model. */
@@ -103,8 +105,8 @@ export function stepped(
 
 /** One replica fewer, whose work the others take over: they grow to what the service needs. Only up to the ceiling. */
 function merged(service: PlanService, fewer: Size): Size | undefined {
-  const { ceiling, leastCpuCores = 0, quantum } = service;
-  if (quantum === undefined) return undefined;
+  const { ceiling, leastCpuCores = 0, mayMerge = true, quantum } = service;
+  if (quantum === undefined || !mayMerge) return undefined;
   const cpuCores = roundedUp(leastCpuCores / fewer.replicas, quantum.cpuCores);
   return cpuCores <= ceiling.cpuCores * (1 + BOUND_SLACK) ? { ...fewer, cpuCores } : undefined;
 }

@@ -34,6 +34,15 @@ const LEAST_CALLS = 5;
 /** Period over which the kernel counts a CPU limit, seconds (Linux, Documentation/scheduler/sched-bwc.rst). */
 const CFS_PERIOD_SECONDS = 0.1;
 
+/** CPU of a request of the tail over that of a mean one: it, too, should be served within one period. */
+const TAIL_OVER_MEAN_CPU = 2;
+
+/**
+ * Patience over that of a step back before replicas are merged: those that stay grow at once, those that go do so after
+ * grace and stabilisation, and until then both are paid for.
+ */
+const MERGE_PATIENCE = 4;
+
 interface Preparation {
   readonly context: DecisionContext;
   readonly observations: readonly Observation[];
@@ -195,7 +204,7 @@ interface Outlook {
 }
 
 function knownService(
-  { context, largestContainer, ready }: Preparation,
+  { context, largestContainer, ready, standing }: Preparation,
   observation: Observation,
   start: StartSize | undefined,
   { ahead, isTold }: Outlook,
@@ -214,6 +223,7 @@ function knownService(
     limits: {
       ...limitsOf(context, boundedByNode(observation, largestContainer), usable, isTold),
       ...(ahead === undefined && whatCannotHelp(context, observation)),
+      mayMerge: standing.course.calmWindows >= MERGE_PATIENCE * standing.patience,
     },
   };
 }
@@ -243,7 +253,9 @@ function limitsOf(
   const running = (readyReplicas ?? baseReplicas) * cores;
   const oneReplica = (readyReplicas ?? 0) >= 2 ? cores : 0;
   const withinPeriod =
-    usable?.rung === "planner-prior" ? usable.state.cpuSecondsPerRequest / CFS_PERIOD_SECONDS : 0;
+    usable?.rung === "planner-prior"
+      ? (TAIL_OVER_MEAN_CPU * usable.state.cpuSecondsPerRequest) / CFS_PERIOD_SECONDS
+      : 0;
   const isThrottled = (demand?.throttledRatio ?? 0) > planner.throttledRatioLimit;
   return {
     mostReplicas: Math.max(baseReplicas + 1, Math.floor(settings.needGrowthLimit * baseReplicas)),
