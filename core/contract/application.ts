@@ -69,14 +69,9 @@ export const Application = z.strictObject({
 });
 export type Application = z.infer<typeof Application>;
 
-/** Gives the spec of any service: for whoever asks for many of them. */
+/** Gives the spec of a service, or the defaults for one that the configuration does not name. */
 export function serviceSpecs({ services }: Application): (service: string) => ServiceSpec {
   const named = new Map(services.map((spec) => [spec.name, spec]));
   const { name: _, ...defaults } = ServiceSpec.parse({ name: "any" });
   return (service) => named.get(service) ?? { ...defaults, name: service };
-}
-
-/** The spec of a service, or the defaults for one that the configuration does not name. */
-export function serviceSpec(application: Application, service: string): ServiceSpec {
-  return application.services.find(({ name }) => name === service) ?? ServiceSpec.parse({ name: service });
 }

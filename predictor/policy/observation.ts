@@ -1,4 +1,4 @@
-import { serviceSpec } from "@tradewind/core/contract/application.ts";
+import { serviceSpecs } from "@tradewind/core/contract/application.ts";
 import type { Application, ServiceSpec } from "@tradewind/core/contract/application.ts";
 import type { Window, WindowSet } from "@tradewind/core/contract/window.ts";
 import { estimateQueues } from "../queue/estimate.ts";
@@ -57,11 +57,11 @@ export function observe(context: DecisionContext): readonly Observation[] {
   const queues = estimateQueues(windows, flows, flowObjective(application.objective), settings.weights);
   const queueOf = new Map(queues.map((queue) => [queue.service, queue]));
   const windowOf = new Map(windows.map((window) => [window.service, window]));
-  const specOf = new Map(application.services.map((spec) => [spec.name, spec]));
+  const specOf = serviceSpecs(application);
   const memoryOf = new Map(state.services.map((memory) => [memory.service, memory]));
   const names = [...new Set([...windowOf.keys(), ...memoryOf.keys()])].sort();
   return names.flatMap((service) => {
-    const spec = specOf.get(service) ?? serviceSpec(application, service);
+    const spec = specOf(service);
     const window = windowOf.get(service);
     const memory = memoryOf.get(service);
     const baseReplicas = base(context, memory, window);

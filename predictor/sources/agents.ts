@@ -141,10 +141,9 @@ export class Agents {
       const tookMs = this.options.clock.monotonicMs() - startedMs;
       const waitMs =
         failures === 0 ? pollMs - tookMs : pollMs + retryDelayMs(failures, undefined, FAILURE_DELAYS, rng);
-      const leastMs = Math.min(Math.max(0, waitMs), MIN_POLL_MS);
-      await pause(leastMs, signal);
-      if (failures === 0) await pause(Math.max(0, waitMs - leastMs), AbortSignal.any([signal, moved.next()]));
-      else await pause(Math.max(0, waitMs - leastMs), signal);
+      await pause(Math.min(waitMs, MIN_POLL_MS), signal);
+      const woken = failures === 0 ? AbortSignal.any([signal, moved.next()]) : signal;
+      await pause(waitMs - MIN_POLL_MS, woken);
     }
   }
 
@@ -185,8 +184,9 @@ async function end({ client, ending, loop }: AskedAgent): Promise<void> {
   await client.close();
 }
 
+/** Returns at once for a time that has passed, and early when the signal fires. */
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
+  if (signal.aborted || ms <= 0) return;
   await new Promise<void>((resolve) => {
     const finish = (): void => {
       clearTimeout(timer);
