@@ -7,8 +7,6 @@ import { FlowTail } from "./flow-tail.ts";
 export interface FlowResidual {
   readonly model: AttentionModel;
   readonly serviceOf: Int32Array;
-  /** Mean over largest own tail of each service's containers, by the model's services; absent means alike. */
-  readonly meanShares?: Float64Array;
 }
 
 /** Finds a model's services in an application. */
@@ -28,7 +26,6 @@ export class FlowPredictor {
   readonly #residual: AttentionResidual | undefined;
   readonly #serviceOf: Int32Array;
   readonly #rowOf: ReadonlyMap<number, number>;
-  readonly #meanShares: Float64Array | undefined;
   readonly #ownTails: Float64Array;
   readonly #rowGradient: Float64Array;
   readonly #isFollowed: boolean;
@@ -44,11 +41,10 @@ export class FlowPredictor {
     this.#residual = residual && new AttentionResidual(residual.model);
     this.#serviceOf = residual?.serviceOf ?? new Int32Array();
     this.#rowOf = new Map([...this.#serviceOf].map((service, row) => [service, row]));
-    this.#meanShares = residual?.meanShares;
-    this.#ownTails = Float64Array.from(this.#serviceOf, (service) => ownTail[service] ?? Number.NaN);
+    this.#ownTails = Float64Array.from(this.#serviceOf, (service) => measured(ownTail[service]));
     this.#rowGradient = new Float64Array(this.#serviceOf.length);
     this.#isFollowed = this.#serviceOf.length <= MOST_SERVICES_FOLLOWED;
-    this.#logResidual = this.#residual?.evaluate(this.#ownTails, this.#meanShares) ?? 0;
+    this.#logResidual = this.#residual?.evaluate(this.#ownTails) ?? 0;
   }
 
   /** ln of measured over what the call graph says, as the residual has learnt it; 0 without one. */
@@ -100,7 +96,12 @@ export class FlowPredictor {
 
   #makeCurrent(): void {
     if (this.#isCurrent) return;
-    this.#logResidual = this.#residual?.evaluate(this.#ownTails, this.#meanShares) ?? 0;
+    this.#logResidual = this.#residual?.evaluate(this.#ownTails) ?? 0;
     this.#isCurrent = true;
   }
+}
+
+/** The residual was trained with NaN where nothing was measured; for the call graph such a service takes no time. */
+function measured(ownTailSeconds: number | undefined): number {
+  return ownTailSeconds !== undefined && ownTailSeconds > 0 ? ownTailSeconds : Number.NaN;
 }

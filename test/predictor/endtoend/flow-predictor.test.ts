@@ -38,6 +38,18 @@ describe("FlowPredictor", () => {
     );
   });
 
+  it("takes a service that nothing was measured of as its training did", () => {
+    const { graph, tails, shares, model, index } = make(6, 3);
+    const unmeasured = Float64Array.from(tails);
+    unmeasured[2] = 0;
+    const predictor = new FlowPredictor(graph, unmeasured, shares, bindResidual(model, index));
+    const rows = Float64Array.from(
+      model.services,
+      (name) => unmeasured[index.numberOf.get(name)!] || Number.NaN,
+    );
+    expect(predictor.logResidual).toBe(new AttentionResidual(model).evaluate(rows));
+  });
+
   it("has the gradient of its value, by central differences", () => {
     for (let seed = 0; seed < 20; seed += 1) {
       const { tails, predictor } = make(2 + (seed % 8), seed);
