@@ -2,10 +2,10 @@
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { seededRng } from "@tradewind/core/rng.ts";
+import { choosePort } from "@tradewind/local/supervise/ports.ts";
 import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
 import { compileAgent } from "./compile.ts";
 import { buckets, cpuSecondsOf, peakResidentBytes, quantileBetween } from "./cost.ts";
@@ -70,22 +70,11 @@ function find(name: string): string | undefined {
   return folders.map((folder) => join(folder, name)).find((path) => existsSync(path));
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => {
-    server.listen(0, "127.0.0.1", () => resolve());
-  });
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === "string") throw new Error("no free port");
-  return address.port;
-}
-
 /** node_exporter with its own defaults, on this machine's own /proc. */
 async function startNodeExporter(): Promise<Scraped | undefined> {
   const path = find("prometheus-node-exporter") ?? find("node_exporter");
   if (path === undefined) return undefined;
-  const port = await freePort();
+  const { port } = await choosePort(0);
   const child = spawn(path, [`--web.listen-address=127.0.0.1:${port}`, "--log.level=error"], {
     stdio: "ignore",
   });

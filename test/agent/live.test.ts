@@ -1,7 +1,5 @@
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { InterferenceName } from "@tradewind/core/contract/interference.ts";
 import { Snapshot } from "@tradewind/core/contract/snapshot.ts";
@@ -9,6 +7,7 @@ import type { Running } from "@tradewind/core/running.ts";
 import { startAgent } from "@tradewind/agent/agent.ts";
 import { AgentOptions } from "@tradewind/agent/options.ts";
 import { installed } from "../installed.ts";
+import { freePort } from "../free-port.ts";
 import { waitUntil } from "../wait-until.ts";
 
 const stressNg = installed("stress-ng");
@@ -136,16 +135,6 @@ describe.skipIf(iperf3 === undefined)("a real network hog", () => {
     expect(await memoryUsedRatio()).toBeLessThan(used + 0.1);
   });
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => {
-    server.listen(0, "127.0.0.1", () => resolve());
-  });
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 /** Whether something listens: a connection would use up the one-off server, so the node's own table is asked. */
 async function accepts(port: number): Promise<boolean> {

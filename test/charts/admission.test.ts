@@ -2,13 +2,14 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { waitUntil } from "../wait-until.ts";
-import { apiServerBinaries, startApiServer } from "./api-server.ts";
-import type { RealApiServer } from "./api-server.ts";
+import { kubebuilderAssets } from "../kubernetes/real-api-server.ts";
+import { startApiServer } from "./api-server.ts";
+import type { ApiServer } from "./api-server.ts";
 import { at, CASES, CHART, find, helm, objectsOf, render, runHelm } from "./helm.ts";
 import type { KubernetesObject } from "./helm.ts";
 import { QUICKSTART_MANIFESTS } from "./quickstart.ts";
 
-const binaries = helm === undefined ? undefined : apiServerBinaries();
+const binaries = helm === undefined ? undefined : kubebuilderAssets();
 
 /** Kinds that a bare API server does not know. */
 const FOREIGN = new Set(["monitoring.coreos.com/v1", "cert-manager.io/v1"]);
@@ -24,7 +25,7 @@ const HOST_PATHS =
 const NAMESPACES = ["tradewind", "shop", "payments", "monitoring", "keda"];
 
 describe.skipIf(binaries === undefined)("a real API server, asked without consequences", () => {
-  let server: RealApiServer;
+  let server: ApiServer;
   const paths = new Map<string, string>();
 
   beforeAll(async () => {

@@ -1,6 +1,3 @@
-import { once } from "node:events";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Plan } from "@tradewind/core/contract/plan.ts";
 import { RecommendationList } from "@tradewind/core/contract/recommendation.ts";
@@ -9,18 +6,10 @@ import type { Running } from "@tradewind/core/running.ts";
 import { startExporter } from "@tradewind/exporter/exporter.ts";
 import { startPredictor } from "@tradewind/predictor/predictor.ts";
 import { RunningApplication } from "../predictor/running-application.ts";
+import { freePort } from "../free-port.ts";
 import { waitUntil } from "../wait-until.ts";
 
 const WINDOW_SECONDS = 2;
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}
 
 const json = async <Body>(url: string): Promise<Body | undefined> => {
   const response = await fetch(url).catch(() => undefined);

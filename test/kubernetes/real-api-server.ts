@@ -4,11 +4,10 @@ import { generateKeyPairSync } from "node:crypto";
 import { once } from "node:events";
 import { accessSync, constants, createWriteStream } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Connection } from "@tradewind/kubernetes/client/connection.ts";
+import { freePort } from "../free-port.ts";
 import { waitUntil } from "../wait-until.ts";
 
 /** The folder with `kube-apiserver` and `etcd`, as controller tests everywhere find it; undefined after a loud word. */
@@ -38,16 +37,6 @@ export interface RealApiServer {
 /** Users by token: an administrator, and the scaler, who has what RBAC gives to `User tradewind-scaler`. */
 const TOKENS = { admin: "admin-token", scaler: "scaler-token" } as const;
 export const SCALER_USER = "tradewind-scaler";
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}
 
 /** Starts etcd and kube-apiserver on free ports of loopback, with RBAC and no admission that needs controllers. */
 export async function startRealApiServer(assets: string): Promise<RealApiServer> {

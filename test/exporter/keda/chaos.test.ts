@@ -1,8 +1,7 @@
 import { readFile } from "node:fs/promises";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { credentials } from "@grpc/grpc-js";
 import { describe, expect, it } from "vitest";
+import { freePort } from "../../free-port.ts";
 import type { ExporterProcess } from "../exporter-process.ts";
 import { answering } from "../fake-predictor.ts";
 import { runningExporter } from "../running-exporter.ts";
@@ -39,15 +38,6 @@ const leave = (on: Stage, address: string): void => {
 async function hasBeenAsked({ http }: ExporterProcess): Promise<boolean> {
   const metrics = await (await fetch(`${http}/metrics`)).text();
   return /tradewind_keda_rpc_duration_seconds_count\{rpc="GetMetrics",code="OK"\} [1-9]/.test(metrics);
-}
-
-/** An address where nobody listens yet. */
-async function freeAddress(): Promise<string> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return `127.0.0.1:${port}`;
 }
 
 async function clientCredentials() {
@@ -145,7 +135,7 @@ const SCENARIOS: readonly Scenario[] = [
     mayFail: true,
     play: async (on) => {
       on.predictor.behave(answering("", 503));
-      on.addresses.push(await freeAddress());
+      on.addresses.push(`127.0.0.1:${await freePort()}`);
       on.watch();
       await until("KEDA to have been refused", () => on.keda.counts.specFailures > 10);
       await on.start({ at: on.addresses[0]! });
