@@ -2,7 +2,8 @@ import { createLog } from "@tradewind/core/log.ts";
 import { Snapshot } from "@tradewind/core/contract/snapshot.ts";
 import { seededRng } from "@tradewind/core/rng.ts";
 import { NodeAgent } from "@tradewind/agent/node-agent.ts";
-import { AgentOptions } from "@tradewind/agent/options.ts";
+import type { AgentOptions } from "@tradewind/agent/options.ts";
+import { optionsOn } from "./agent-options.ts";
 import { FakeClock } from "./fake-clock.ts";
 import type { Files, Tree } from "./tree/plant.ts";
 
@@ -14,16 +15,7 @@ export class AgentOn {
 
   constructor(tree: Tree, options: Partial<AgentOptions> = {}) {
     this.tree = tree;
-    const parsed = AgentOptions.parse({
-      node: "node-a",
-      procfs: tree.path("proc"),
-      sysfs: tree.path("sys"),
-      cgroupfs: tree.path("cgroup"),
-      logLevel: "silent",
-      kubernetes: "off",
-      ...options,
-    });
-    this.agent = new NodeAgent(parsed, {
+    this.agent = new NodeAgent(optionsOn(tree, options), {
       clock: this.clock,
       log: createLog("test", "silent"),
       rng: seededRng(7),

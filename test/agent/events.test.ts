@@ -4,7 +4,7 @@ import type { Snapshot } from "@tradewind/core/contract/snapshot.ts";
 import type { Running } from "@tradewind/core/running.ts";
 import { waitUntil } from "../wait-until.ts";
 import { startAgent } from "@tradewind/agent/agent.ts";
-import { AgentOptions } from "@tradewind/agent/options.ts";
+import { optionsOn } from "./agent-options.ts";
 import { situation, V2 } from "./tree/situation.ts";
 import { Tree } from "./tree/plant.ts";
 
@@ -14,18 +14,7 @@ const aborts: AbortController[] = [];
 
 beforeEach(async () => {
   tree = new Tree().plant(situation(V2, {}, {}));
-  agent = await startAgent(
-    AgentOptions.parse({
-      listen: "127.0.0.1:0",
-      node: "node-a",
-      procfs: tree.path("proc"),
-      sysfs: tree.path("sys"),
-      cgroupfs: tree.path("cgroup"),
-      inventory: false,
-      kubernetes: "off",
-      logLevel: "silent",
-    }),
-  );
+  agent = await startAgent(optionsOn(tree));
 });
 afterEach(async () => {
   for (const abort of aborts.splice(0)) abort.abort();

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Snapshot } from "@tradewind/core/contract/snapshot.ts";
 import type { Running } from "@tradewind/core/running.ts";
 import { startAgent } from "@tradewind/agent/agent.ts";
-import { AgentOptions } from "@tradewind/agent/options.ts";
+import { optionsOn } from "./agent-options.ts";
 import { waitUntil } from "../wait-until.ts";
 import { v2Files } from "./tree/cgroup-text.ts";
 import { Tree } from "./tree/plant.ts";
@@ -16,18 +16,7 @@ let url: string;
 
 beforeEach(async () => {
   tree = new Tree().plant(situation(V2, {}, {}));
-  agent = await startAgent(
-    AgentOptions.parse({
-      listen: "127.0.0.1:0",
-      node: "node-a",
-      procfs: tree.path("proc"),
-      sysfs: tree.path("sys"),
-      cgroupfs: tree.path("cgroup"),
-      inventory: false,
-      kubernetes: "off",
-      logLevel: "silent",
-    }),
-  );
+  agent = await startAgent(optionsOn(tree));
   url = agent.addresses["http"]!;
 });
 afterEach(async () => {

@@ -19,6 +19,25 @@ export interface ModelledService {
   readonly usedBytes?: number;
 }
 
+/** A frontend at ease in front of a backend that has all it can do: 85 % of its CPU is in use. */
+export const FRONTEND: ModelledService = {
+  service: "frontend",
+  replicas: 1,
+  cores: 1,
+  cpuSecondsPerRequest: 0.005,
+  baseSeconds: 0.01,
+  requestsPerSecond: 20,
+};
+export const BACKEND: ModelledService = {
+  service: "backend",
+  replicas: 2,
+  cores: 1,
+  cpuSecondsPerRequest: 0.085,
+  baseSeconds: 0.09,
+  requestsPerSecond: 20,
+};
+export const BUSY = [FRONTEND, BACKEND];
+
 export function utilisationOf(facts: ModelledService): number {
   const { cores, cpuSecondsPerRequest, replicas, requestsPerSecond } = facts;
   return replicas === 0 ? 0 : (requestsPerSecond * cpuSecondsPerRequest) / (replicas * cores);

@@ -7,27 +7,19 @@ import type { PolicyInputs, PolicyOutcome } from "@tradewind/predictor/policy/in
 import { decide } from "@tradewind/predictor/policy/ladder.ts";
 import { emptyState } from "@tradewind/predictor/policy/state.ts";
 import { application, inputs, START_MS, WINDOW_MS } from "../measurements.ts";
-import { calmState, chained, modelledEvidence, RESIZABLE, utilisationOf, wishOf } from "./planned.ts";
+import {
+  BACKEND,
+  BUSY,
+  calmState,
+  chained,
+  FRONTEND,
+  modelledEvidence,
+  RESIZABLE,
+  utilisationOf,
+  wishOf,
+} from "./planned.ts";
 import type { ModelledService } from "./planned.ts";
 
-/** A frontend at ease in front of a backend that has all it can do: 85 % of its CPU is in use. */
-const FRONTEND: ModelledService = {
-  service: "frontend",
-  replicas: 1,
-  cores: 1,
-  cpuSecondsPerRequest: 0.005,
-  baseSeconds: 0.01,
-  requestsPerSecond: 20,
-};
-const BACKEND: ModelledService = {
-  service: "backend",
-  replicas: 2,
-  cores: 1,
-  cpuSecondsPerRequest: 0.085,
-  baseSeconds: 0.09,
-  requestsPerSecond: 20,
-};
-const BUSY = [FRONTEND, BACKEND];
 /** The same with far more than it needs. */
 const CALM = [FRONTEND, { ...BACKEND, replicas: 4, cores: 2 }];
 

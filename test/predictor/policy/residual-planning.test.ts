@@ -9,26 +9,8 @@ import { decide } from "@tradewind/predictor/policy/ladder.ts";
 import { emptyState } from "@tradewind/predictor/policy/state.ts";
 import { randomResidual } from "../endtoend/random-residual.ts";
 import { inputs, START_MS } from "../measurements.ts";
-import { chained, modelledEvidence, RESIZABLE, wishOf } from "./planned.ts";
-import type { ModelledService } from "./planned.ts";
+import { BACKEND, BUSY, chained, FRONTEND, modelledEvidence, RESIZABLE, wishOf } from "./planned.ts";
 
-const FRONTEND: ModelledService = {
-  service: "frontend",
-  replicas: 1,
-  cores: 1,
-  cpuSecondsPerRequest: 0.005,
-  baseSeconds: 0.01,
-  requestsPerSecond: 20,
-};
-const BACKEND: ModelledService = {
-  service: "backend",
-  replicas: 2,
-  cores: 1,
-  cpuSecondsPerRequest: 0.085,
-  baseSeconds: 0.09,
-  requestsPerSecond: 20,
-};
-const BUSY = [FRONTEND, BACKEND];
 const HASH = "00000000000000bb";
 const FLOW: FlowEvidence = { flow: "GET /", hash: HASH, version: 1 };
 
