@@ -71,6 +71,7 @@ export interface PlanSettings {
   /** Steps one plan may take back per service when its profile is fully trusted. */
   readonly stepsBack: number;
   readonly slackRatio: number;
+  readonly freeRatio?: number;
   readonly ranking: PlanOptions["ranking"];
   readonly maxSteps: number;
   readonly aimRatio?: number;
@@ -165,6 +166,7 @@ export function planApplication(request: PlanRequest): ApplicationPlan {
     slackRatio: settings.slackRatio,
     ranking: settings.ranking,
     maxSteps: settings.maxSteps,
+    ...(settings.freeRatio !== undefined && { freeRatio: settings.freeRatio }),
     ...(settings.aimRatio !== undefined && { aimRatio: settings.aimRatio }),
     ...(settings.cures !== undefined && { cures: settings.cures }),
     ...(settings.leastGainRatio !== undefined && { leastGainRatio: settings.leastGainRatio }),

@@ -16,6 +16,11 @@ export interface PlanOptions {
   readonly cures?: boolean;
   /** Steps are taken back while the predicted tail stays under this share of the objective (Grad's ε). */
   readonly slackRatio: number;
+  /**
+   * Share of the objective by which the tail of a flow may grow when steps are taken back though it has no slack: what
+   * hardly adds to it is not worth keeping. 0 by default.
+   */
+  readonly freeRatio?: number;
   readonly ranking: Ranking;
   /** A step that buys less than this share of what is missed is not taken; a ten-thousandth by default. */
   readonly leastGainRatio?: number;
@@ -87,9 +92,8 @@ export function prepare(
   const tailBeforeSeconds = state.worstTailSeconds();
   const flowsBefore = flows.map((_, flow) => state.tailOf(flow));
   const costBeforePerHour = state.totalCostPerHour();
-  const hasSlack =
-    options.cures !== true && tailBeforeSeconds < options.slackRatio * options.objectiveSeconds;
-  const outcome = hasSlack ? takeBack(state, options) : raise(state, options);
+  const isMet = options.cures !== true && tailBeforeSeconds <= options.objectiveSeconds;
+  const outcome = isMet ? takeBack(state, options) : raise(state, options);
   const tailAfterSeconds = state.worstTailSeconds();
   return {
     sizes: services.map((_, service) => state.sizeOf(service)),

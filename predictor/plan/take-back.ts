@@ -13,17 +13,18 @@ interface Scored {
 }
 
 /**
- * Takes back the steps that matter least while every flow stays under `slackRatio` of the objective.
+ * Takes back the steps that matter least while every flow stays under `slackRatio` of the objective, or where it is over
+ * that already, within `freeRatio` of where it is.
  * @returns why it stopped
  */
 export function takeBack(state: PlanState, options: PlanOptions): string {
-  const limit = options.slackRatio * options.objectiveSeconds;
+  const limits = limitsOf(state, options);
   const taken = new Int32Array(state.services.length);
   const refused = new Set<string>();
   let took = false;
   for (;;) {
     if (state.steps.length >= options.maxSteps) return `stopped after ${options.maxSteps} steps`;
-    const ranked = rank(state, slackUse(state, limit), taken, refused);
+    const ranked = rank(state, slackUse(state, limits), taken, refused);
     if (ranked.length === 0) return took ? "slack taken back" : "objective met, nothing to take back";
     let used = 0;
     const touched = new Set<number>();
@@ -32,7 +33,7 @@ export function takeBack(state: PlanState, options: PlanOptions): string {
       if (touched.size > 0 && used + slackShare > SLACK_SHARE_PER_ROUND) break;
       touched.add(candidate.service);
       state.take(candidate);
-      if (state.worstTailSeconds() > limit) {
+      if (exceeds(state, limits)) {
         state.undo(candidate.service);
         refused.add(`${candidate.service} ${candidate.resource}`);
         continue;
@@ -44,13 +45,28 @@ export function takeBack(state: PlanState, options: PlanOptions): string {
   }
 }
 
+/** What the tail of each flow may come to, seconds. */
+function limitsOf(
+  state: PlanState,
+  { freeRatio = 0, objectiveSeconds, slackRatio }: PlanOptions,
+): Float64Array {
+  return Float64Array.from({ length: state.flowCount }, (_, flow) => {
+    const freeSeconds = Math.min(objectiveSeconds, state.tailOf(flow) + freeRatio * objectiveSeconds);
+    return Math.max(slackRatio * objectiveSeconds, freeSeconds);
+  });
+}
+
+function exceeds(state: PlanState, limits: Float64Array): boolean {
+  return limits.some((limit, flow) => state.tailOf(flow) > limit);
+}
+
 /** Share of the slack of its tightest flow that one second more of a service's own tail uses. */
-function slackUse(state: PlanState, limitSeconds: number): Float64Array {
+function slackUse(state: PlanState, limits: Float64Array): Float64Array {
   const use = new Float64Array(state.services.length);
   const gradient = new Float64Array(state.services.length);
   for (let flow = 0; flow < state.flowCount; flow += 1) {
     gradient.fill(0);
-    state.addGradient(flow, 1 / Math.max(limitSeconds - state.tailOf(flow), 1e-9), gradient);
+    state.addGradient(flow, 1 / Math.max((limits[flow] ?? 0) - state.tailOf(flow), 1e-9), gradient);
     for (let service = 0; service < use.length; service += 1) {
       use[service] = Math.max(use[service] ?? 0, gradient[service] ?? 0);
     }

@@ -13,7 +13,7 @@ import { arrivalsPerSecond } from "./load-ahead.ts";
 import { planWithProfiles } from "./planning.ts";
 import { balanceQueues } from "./queue-balancing.ts";
 import { readiness } from "./readiness.ts";
-import { afterGap, remember } from "./remember.ts";
+import { afterGap, remember, rememberedFlows } from "./remember.ts";
 import type { Course } from "./remember.ts";
 import { standingOf } from "./standing.ts";
 import type { PlannerMemory, PlannerRung } from "./state.ts";
@@ -42,7 +42,7 @@ export function decide(inputs: PolicyInputs, models: Models = NO_MODELS): Policy
   const state = afterGap(inputs.state, windowSet);
   const context: DecisionContext = { application, settings, state, windowSet, nowMs };
   const objective = flowObjective(application.objective);
-  const verdict = judge(windowSet.flows, application.entry, objective, settings);
+  const verdict = judge(windowSet.flows, application.entry, objective, settings, state.flows);
   const observations = observe(context);
   const rung = climb({ inputs, models, context, observations, verdict });
   const targets = rung.policy === "static" ? rung.targets : withSizes(observations, rung.targets);
@@ -55,6 +55,7 @@ export function decide(inputs: PolicyInputs, models: Models = NO_MODELS): Policy
   return {
     state: {
       ...remember(context, observations, targets, rung.course),
+      ...rememberedFlows(context, observations, targets),
       ...(rung.planner && { planner: rung.planner }),
     },
     queues: observations.flatMap(({ queue }) => (queue === undefined ? [] : [queue])),
@@ -122,7 +123,7 @@ function climb(footing: Footing): RungDecision {
 function climbAboveFloor({ inputs, models, context, observations, verdict }: Footing): RungDecision {
   const { choice, profiles = [] } = inputs;
   const entry = observations.find(({ service }) => service === context.application.entry);
-  const standing = standingOf(context, verdict, arrivalRatio(entry));
+  const standing = standingOf(context, observations, verdict, arrivalRatio(entry));
   const memory = commit(context, observations, standing, verdict.worstSeverity);
   // Who asks for the planner gets it back at once.
   const distrusted =

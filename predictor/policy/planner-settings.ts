@@ -6,6 +6,8 @@ export const PlannerSettings = z.strictObject({
   priorErrorLimit: z.number().positive().default(0.5),
   /** The same for a trained profile. */
   trainedErrorLimit: z.number().positive().default(0.35),
+  /** Share of the objective up to which an error of a service's own tail does no harm, whatever its ratio to that tail. */
+  harmlessErrorRatio: z.number().min(0).default(0.05),
   /** Windows before an error tells anything. */
   errorWindows: z.number().int().min(1).default(8),
   /**
@@ -19,6 +21,8 @@ export const PlannerSettings = z.strictObject({
   urgentAimRatio: z.number().gt(0).max(1).default(0.6),
   /** Steps are taken back while the predicted tail stays under this share of the objective. */
   slackRatio: z.number().gt(0).max(1).default(0.75),
+  /** Share of the objective that steps taken back may add to a tail without slack; only while it is met and calm. */
+  freeRatio: z.number().min(0).max(1).default(0.02),
   /** Steps that one plan takes back of a service whose profile is certain; fewer as its interval is wider. */
   stepsBack: z.number().int().min(1).default(40),
   /** Share of a service's CPU that one plan takes back at most; one replica may always go. */

@@ -96,7 +96,7 @@ export function planWithProfiles(preparation: Preparation): Planned | undefined 
   const took = plan?.steps.some(({ direction }) => direction === "down") === true;
   const course = took
     ? {
-        ...courseAfterShrinking(context, standing),
+        ...courseAfterShrinking(context, standing, withLess(observations, targets)),
         shrunkAtRequestsPerSecond: preparation.verdict.requestsPerSecond,
       }
     : { ...(growth?.course ?? standing.course), ...grownBy(preparation, targets) };
@@ -143,6 +143,7 @@ function makePlan(
       memoryHeadroomRatio: planner.memoryHeadroomRatio,
       stepsBack: planner.stepsBack,
       slackRatio: planner.slackRatio / worstOfCalm(preparation),
+      freeRatio: planner.freeRatio,
       aimRatio: isUrgent ? planner.urgentAimRatio : planner.aimRatio,
       cures: standing.clearlyMissed,
       leastGainRatio: planner.leastGainRatio,
@@ -282,6 +283,18 @@ function isFullyMeasured(observation: Observation): boolean {
     demand !== undefined &&
     demand.podsMeasured >= readyReplicas
   );
+}
+
+/** Services that get less CPU or fewer replicas than they had. Less memory slows nothing down. */
+function withLess(observations: readonly Observation[], targets: Targets): string[] {
+  return observations
+    .filter(({ baseReplicas, container, service }) => {
+      const target = targets.get(service);
+      if (target === undefined) return false;
+      const cores = target.cpuCores ?? container?.cpuCores ?? 0;
+      return target.replicas < baseReplicas || cores < (container?.cpuCores ?? 0);
+    })
+    .map(({ service }) => service);
 }
 
 /** Services that got more replicas, as growth is remembered: pods that started a moment ago were not there all the time. */

@@ -26,7 +26,7 @@ export function balanceQueues(
   verdict: Verdict,
 ): Balancing {
   const { application } = context;
-  const standing = standingOf(context, verdict);
+  const standing = standingOf(context, observations, verdict);
   const { words, course } = standing;
   if (application.budget.pods !== undefined) {
     const sharing = shareBudget(context, observations, application.budget.pods, standing.clearlyMissed);
@@ -81,7 +81,7 @@ function rest(
   return {
     reason: `${words}: calm for ${course.calmWindows} windows, takes pods from ${fewer.size} of the services`,
     targets: targetsOf(observations, fewer, `${words}, calm for ${course.calmWindows} windows`),
-    course: courseAfterShrinking(context, standing),
+    course: courseAfterShrinking(context, standing, [...fewer.keys()]),
   };
 }
 

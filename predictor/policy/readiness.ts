@@ -55,7 +55,7 @@ export function readiness(
   if (application.budget.pods !== undefined && (application.resize ?? "off") === "off") {
     return none("a budget of pods is shared out by queues");
   }
-  const usable = usableProfiles(context, evidence);
+  const usable = usableProfiles(context, observations, evidence);
   const shares = timeShares(observations, verdict);
   const measurable = largest(shares, settings.planner.measurableShare);
   if (measurable.length === 0)
@@ -94,11 +94,17 @@ interface Usable {
   readonly flaws: ReadonlyMap<string, string>;
 }
 
-function usableProfiles(context: DecisionContext, evidence: Evidence): Usable {
+function usableProfiles(
+  context: DecisionContext,
+  observations: readonly Observation[],
+  evidence: Evidence,
+): Usable {
+  const windowOf = new Map(observations.map(({ service, window }) => [service, window]));
   const profiles = new Map<string, UsableProfile>();
   const flaws = new Map<string, string>();
   for (const each of evidence.profiles) {
-    const found = usableOf(each, context, evidence);
+    const ownTailSeconds = windowOf.get(each.service)?.ownLatency?.p95Seconds;
+    const found = usableOf(each, ownTailSeconds, context, evidence);
     if (typeof found === "string") flaws.set(each.service, found);
     else profiles.set(each.service, found);
   }
@@ -108,7 +114,8 @@ function usableProfiles(context: DecisionContext, evidence: Evidence): Usable {
 /** @returns why there is none, in words that follow the service's name */
 function usableOf(
   each: ServiceEvidence,
-  { settings: { planner } }: DecisionContext,
+  ownTailSeconds: number | undefined,
+  { application, settings: { planner } }: DecisionContext,
   { choice, distrusted, models }: Evidence,
 ): UsableProfile | string {
   const { prior, trained, memoryPeakBytes } = each;
@@ -117,19 +124,22 @@ function usableOf(
     errors !== undefined && errors.windows >= planner.errorWindows
       ? (errors.excessRatio ?? errors.meanAbsoluteRatio)
       : undefined;
+  const harmlessSeconds = (planner.harmlessErrorRatio * application.objective.milliseconds) / 1e3;
+  const isBelievable = (off: number, limit: number): boolean =>
+    off <= limit || off * (ownTailSeconds ?? Number.POSITIVE_INFINITY) <= harmlessSeconds;
   const profile =
     trained === undefined || distrusted.has("planner") ? undefined : models.profile(trained.hash);
   if (trained !== undefined && profile !== undefined) {
     profile.interval = trained.interval;
     const off = error(trained.errors) ?? trained.trainingRatio;
-    if (off <= planner.trainedErrorLimit) {
+    if (isBelievable(off, planner.trainedErrorLimit)) {
       return { profile, state: trained.state, rung: "planner", hash: trained.hash, ...peak };
     }
   }
   if (prior === undefined) return "was not yet seen at work for long enough";
   const off = error(prior.errors);
   if (off === undefined && choice === "auto") return `has been watched for too few windows`;
-  if (off !== undefined && off > planner.priorErrorLimit)
+  if (off !== undefined && !isBelievable(off, planner.priorErrorLimit))
     return `has a profile that is off by ${percent(off)}`;
   const { state, factors } = prior;
   return {

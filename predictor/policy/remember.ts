@@ -4,6 +4,7 @@ import type { DecisionContext, Observation } from "./observation.ts";
 import type { GrowthCheckpoint, PolicyState, ServiceMemory } from "./state.ts";
 import { POLICY_STATE_SCHEMA } from "./state.ts";
 import type { Target, Targets } from "./target.ts";
+import { ownFlows } from "./verdict.ts";
 
 /** What a decision changes in the state beside the replicas of each service. */
 export interface Course {
@@ -12,6 +13,8 @@ export interface Course {
   readonly patienceDoublings: number;
   readonly shrunkAtMs?: number;
   readonly shrunkAtRequestsPerSecond?: number;
+  readonly shrunkServices?: readonly string[];
+  readonly requestsPerSecond?: number;
   readonly growth?: GrowthCheckpoint;
   readonly futile?: NonNullable<PolicyState["futile"]>;
   /** Services that were given pods for latency, and the tail over objective at which. */
@@ -28,8 +31,9 @@ const GAP_SHARE = 0.5;
 export function afterGap(state: PolicyState, { startMs, endMs }: WindowSet): PolicyState {
   if (state.windowEndMs === undefined || startMs - state.windowEndMs < GAP_SHARE * (endMs - startMs))
     return state;
+  const { flows: _flows, ...rest } = state;
   return {
-    ...state,
+    ...rest,
     calmWindows: 0,
     missedWindows: 0,
     services: state.services.map(({ service, replicas, platformWanted, seenAtMs }) => ({
@@ -39,6 +43,47 @@ export function afterGap(state: PolicyState, { startMs, endMs }: WindowSet): Pol
       ...(platformWanted !== undefined && { platformWanted }),
     })),
   };
+}
+
+/** Flows of which latencies are kept at most; others of few calls are judged by each window alone. */
+const MOST_FLOWS = 200;
+
+/**
+ * Latencies of the flows of few calls, for the windows to come. A flow that runs on a service whose size changes begins
+ * anew: what was measured before says nothing of what runs then.
+ */
+export function rememberedFlows(
+  { application, settings, state, windowSet }: DecisionContext,
+  observations: readonly Observation[],
+  targets: Targets,
+): Pick<PolicyState, "flows"> {
+  const changed = new Set(
+    observations.filter((one) => isChanged(one, targets.get(one.service))).map(({ service }) => service),
+  );
+  const oldestMs = windowSet.endMs - settings.pooledWindows * (windowSet.endMs - windowSet.startMs);
+  const measured = ownFlows(windowSet.flows, application.entry);
+  const names = new Set(measured.map(({ flow }) => flow));
+  const unseen = state.flows?.filter(({ flow }) => !names.has(flow)) ?? [];
+  const before = new Map(state.flows?.map(({ flow, latencies }) => [flow, latencies]));
+  const seen = measured
+    .filter(({ latency, services }) => {
+      return latency.count < settings.minimumCalls && !services.some((service) => changed.has(service));
+    })
+    .map(({ flow, latency }) => ({
+      flow,
+      latencies: [{ ...latency, endMs: windowSet.endMs }, ...(before.get(flow) ?? [])],
+    }));
+  const flows = [...seen, ...unseen]
+    .map(({ flow, latencies }) => ({ flow, latencies: latencies.filter(({ endMs }) => endMs > oldestMs) }))
+    .filter(({ latencies }) => latencies.length > 0)
+    .slice(0, MOST_FLOWS);
+  return flows.length === 0 ? {} : { flows };
+}
+
+function isChanged({ baseReplicas, container }: Observation, target: Target | undefined): boolean {
+  if (target === undefined) return false;
+  const cores = target.cpuCores ?? container?.cpuCores;
+  return target.replicas !== baseReplicas || cores !== container?.cpuCores;
 }
 
 /** The state after a decision. Services that are no longer observed are forgotten. */
@@ -65,6 +110,8 @@ export function remember(
     ...(course.shrunkAtRequestsPerSecond !== undefined && {
       shrunkAtRequestsPerSecond: course.shrunkAtRequestsPerSecond,
     }),
+    ...(course.shrunkServices && { shrunkServices: [...course.shrunkServices] }),
+    ...(course.requestsPerSecond !== undefined && { requestsPerSecond: course.requestsPerSecond }),
     ...(course.growth && { growth: course.growth }),
     ...(course.futile && { futile: course.futile }),
     services,

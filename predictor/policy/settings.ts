@@ -19,8 +19,10 @@ export const PolicySettings = z.strictObject({
   drainSeconds: z.number().positive().default(30),
   /** The reactive need asks at most this many times the ready replicas at once. */
   needGrowthLimit: z.number().min(1).default(3),
-  /** A flow with fewer calls in a window cannot show a miss. */
+  /** A flow with fewer calls cannot show a miss. */
   minimumCalls: z.number().int().min(1).default(20),
+  /** Windows before this one that may tell of a flow with fewer calls, as long as nothing it runs on has changed. */
+  pooledWindows: z.number().int().min(0).max(64).default(12),
   /** Tail over objective from which one window is enough to grow; below it two in a row are needed. */
   clearMissRatio: z.number().min(1).default(1.2),
   /** Pods that are not yet serving hold back further growth unless the miss gets worse by this factor. */

@@ -1,5 +1,6 @@
-import type { DecisionContext } from "./observation.ts";
+import type { DecisionContext, Observation } from "./observation.ts";
 import type { Course } from "./remember.ts";
+import type { PolicySettings } from "./settings.ts";
 import { isCalm, patienceWindows } from "./shrink.ts";
 import { percent } from "./target.ts";
 import type { PolicyState } from "./state.ts";
@@ -21,65 +22,115 @@ export interface Standing {
 }
 
 /** @param arrivalRatio requests that arrive over those that were answered, at least 1 */
-export function standingOf(context: DecisionContext, verdict: Verdict, arrivalRatio = 1): Standing {
+export function standingOf(
+  context: DecisionContext,
+  observations: readonly Observation[],
+  verdict: Verdict,
+  arrivalRatio = 1,
+): Standing {
   const { application, settings, state, windowSet } = context;
   const severity = verdict.severity ?? 0;
+  const arrivals = arrivalRatio * verdict.requestsPerSecond;
   const missed = severity > 1;
   const missedWindows = missed ? state.missedWindows + 1 : 0;
+  const clearlyMissed =
+    missed && (severity >= settings.clearMissRatio || missedWindows >= 2 || isRising(context, arrivals));
   const calm = isCalm(verdict, settings);
-  const patienceDoublings = doublingsAfter(context, arrivalRatio * verdict.requestsPerSecond, missed);
+  const patienceDoublings =
+    clearlyMissed && isRegretted(context, observations, arrivals)
+      ? Math.min(state.patienceDoublings + 1, settings.patienceDoublings)
+      : state.patienceDoublings;
   return {
     words: describeVerdict(verdict, settings.minimumCalls),
     missed,
-    clearlyMissed: missed && (severity >= settings.clearMissRatio || missedWindows >= 2),
+    clearlyMissed,
     calm,
     patience: patienceWindows(application, windowSet, settings, patienceDoublings),
     course: {
       calmWindows: calm ? state.calmWindows + 1 : 0,
       missedWindows,
       patienceDoublings,
-      ...(!missed && shrunkBefore(state)),
+      requestsPerSecond: arrivals,
+      ...(!clearlyMissed && shrunkBefore(state)),
       ...(state.growth && !calm && { growth: state.growth }),
       ...(state.futile && !calm && { futile: state.futile }),
     },
   };
 }
 
-function shrunkBefore({
-  shrunkAtMs,
-  shrunkAtRequestsPerSecond: rate,
-}: PolicyState): Pick<Course, "shrunkAtMs" | "shrunkAtRequestsPerSecond"> {
+/** More requests than before by this factor explain a miss. */
+const SURGE_RATIO = 1.15;
+
+/** Standard deviations of a Poisson count that more requests must exceed to be no chance. */
+const NO_CHANCE = 2;
+
+/** Load grows from the last window to this one, by more than chance. */
+function isRising({ state, windowSet }: DecisionContext, arrivalsPerSecond: number): boolean {
+  const before = state.requestsPerSecond;
+  const seconds = (windowSet.endMs - windowSet.startMs) / 1e3;
+  if (before === undefined || !(seconds > 0) || arrivalsPerSecond <= SURGE_RATIO * before) return false;
+  const more = (arrivalsPerSecond - before) * seconds;
+  return more > NO_CHANCE * Math.sqrt((arrivalsPerSecond + before) * seconds);
+}
+
+type Shrunk = Pick<Course, "shrunkAtMs" | "shrunkAtRequestsPerSecond" | "shrunkServices">;
+
+function shrunkBefore({ shrunkAtMs, shrunkAtRequestsPerSecond: rate, shrunkServices }: PolicyState): Shrunk {
   if (shrunkAtMs === undefined) return {};
-  return { shrunkAtMs, ...(rate !== undefined && { shrunkAtRequestsPerSecond: rate }) };
+  return {
+    shrunkAtMs,
+    ...(rate !== undefined && { shrunkAtRequestsPerSecond: rate }),
+    ...(shrunkServices && { shrunkServices }),
+  };
 }
 
 /** The course after something was taken back: the next step waits until this one has settled. */
-export function courseAfterShrinking(context: DecisionContext, { course, patience }: Standing): Course {
+export function courseAfterShrinking(
+  context: DecisionContext,
+  { course, patience }: Standing,
+  shrunkServices: readonly string[],
+): Course {
   return {
     ...course,
     calmWindows: Math.max(0, patience - context.settings.settleWindows),
     patienceDoublings: easedDoublings(context, course.patienceDoublings),
     shrunkAtMs: context.windowSet.endMs,
+    shrunkServices,
   };
 }
 
-/** More requests than before by this factor, and not the step down, explain a miss. */
-const SURGE_RATIO = 1.15;
-
-/** A miss soon after a step down was caused by it: the next step down waits twice as long. */
-function doublingsAfter(
+/**
+ * A clear miss soon after a step down was caused by it, and the next step down waits twice as long; unless more requests
+ * explain the miss, or all that something was taken from are at ease.
+ */
+function isRegretted(
   { settings, state, windowSet }: DecisionContext,
-  requestsPerSecond: number,
-  missed: boolean,
-): number {
-  const { shrunkAtMs, shrunkAtRequestsPerSecond, patienceDoublings } = state;
-  if (requestsPerSecond > SURGE_RATIO * (shrunkAtRequestsPerSecond ?? Number.POSITIVE_INFINITY)) {
-    return patienceDoublings;
-  }
+  observations: readonly Observation[],
+  arrivalsPerSecond: number,
+): boolean {
+  const { shrunkAtMs, shrunkAtRequestsPerSecond, shrunkServices } = state;
   const windowMs = windowSet.endMs - windowSet.startMs;
-  const regretted =
-    missed && shrunkAtMs !== undefined && windowSet.endMs - shrunkAtMs <= settings.regretWindows * windowMs;
-  return regretted ? Math.min(patienceDoublings + 1, settings.patienceDoublings) : patienceDoublings;
+  if (shrunkAtMs === undefined || windowSet.endMs - shrunkAtMs > settings.regretWindows * windowMs)
+    return false;
+  if (arrivalsPerSecond > SURGE_RATIO * (shrunkAtRequestsPerSecond ?? Number.POSITIVE_INFINITY)) return false;
+  const shrunk = new Set(shrunkServices);
+  return observations.some(
+    (one) => (shrunkServices === undefined || shrunk.has(one.service)) && !isAtEase(one, settings),
+  );
+}
+
+/** Known to have CPU to spare, and to queue nothing: what is slow is elsewhere. */
+function isAtEase(
+  { demand, queue, readyReplicas, utilisation }: Observation,
+  settings: PolicySettings,
+): boolean {
+  const ownRequests = queue?.ownRequests;
+  if (demand === undefined || utilisation === undefined || ownRequests === undefined) return false;
+  return (
+    utilisation < settings.shrinkUtilisation &&
+    demand.throttledRatio <= settings.planner.throttledRatioLimit &&
+    ownRequests < settings.idleOwnRequests * Math.max(1, readyReplicas ?? 1)
+  );
 }
 
 /** A step down that stood the test halves the patience again. */

@@ -7,6 +7,7 @@ import {
   ServiceName,
 } from "@tradewind/core/contract/quantity.ts";
 import { z } from "zod";
+import { FlowMemory } from "./verdict.ts";
 
 /** What the policies remember of one service. */
 export const ServiceMemory = z.strictObject({
@@ -94,10 +95,15 @@ export const PolicyState = z.strictObject({
   shrunkAtMs: EpochMs.optional(),
   /** Requests per second that entered the application then, where a planner took the step. */
   shrunkAtRequestsPerSecond: NonNegative.optional(),
+  /** Services that lost CPU or replicas in it; absent: any may have. */
+  shrunkServices: z.array(ServiceName).max(10_000).optional(),
+  /** Requests per second that entered the application in the last window. */
+  requestsPerSecond: NonNegative.optional(),
   growth: GrowthCheckpoint.optional(),
   /** Set when growth for latency showed no effect. */
   futile: z.strictObject({ untilMs: EpochMs, severity: NonNegative, times: Count }).optional(),
   planner: PlannerMemory.optional(),
+  flows: z.array(FlowMemory).max(1_000).optional(),
   services: z.array(ServiceMemory).max(10_000),
 });
 export type PolicyState = z.infer<typeof PolicyState>;

@@ -1,10 +1,22 @@
+import { EpochMs } from "@tradewind/core/contract/quantity.ts";
+import { LatencySummary } from "@tradewind/core/contract/window.ts";
 import type { FlowWindow } from "@tradewind/core/contract/window.ts";
+import { z } from "zod";
 import { flowTailSeconds } from "../queue/objective.ts";
 import type { FlowObjective } from "../queue/objective.ts";
+import { mergeLatency } from "../window/merge-latency.ts";
 import type { PolicySettings } from "./settings.ts";
+
+/** Latencies of a flow of few calls in the last windows, newest first: one window alone does not tell its tail. */
+export const FlowMemory = z.strictObject({
+  flow: z.string().max(200),
+  latencies: z.array(z.strictObject({ ...LatencySummary.shape, endMs: EpochMs })).max(64),
+});
+export type FlowMemory = z.infer<typeof FlowMemory>;
 
 /** How one flow stands to the objective. */
 export interface FlowVerdict {
+  /** As measured; its latency is that of as many windows as it takes to tell its tail. */
   readonly flow: FlowWindow;
   readonly tailSeconds: number;
   /** Tail over objective: above 1 the objective is missed. */
@@ -28,6 +40,30 @@ export interface Verdict {
   readonly requestsPerSecond: number;
 }
 
+/** Latency over this window and as many of those before as it takes to have enough calls. */
+function pooledLatency(
+  now: LatencySummary,
+  earlier: readonly LatencySummary[],
+  minimumCalls: number,
+): LatencySummary {
+  let count = now.count;
+  const pool = [now];
+  for (const latency of earlier) {
+    if (count >= minimumCalls) break;
+    pool.push(latency);
+    count += latency.count;
+  }
+  return mergeLatency(pool) ?? now;
+}
+
+/**
+ * The high percentiles of a handful of calls are the slowest of them. More than exponential times of their mean would have
+ * is chance rather than their tail.
+ */
+function fewCallsTail(latency: LatencySummary, { percentile }: FlowObjective): number {
+  return Math.min(flowTailSeconds(latency, percentile), -latency.meanSeconds * Math.log1p(-percentile));
+}
+
 /** The flows that users start: those that enter through the entry service. */
 export function ownFlows(flows: readonly FlowWindow[], entry: string): readonly FlowWindow[] {
   return flows
@@ -35,19 +71,26 @@ export function ownFlows(flows: readonly FlowWindow[], entry: string): readonly 
     .sort((a, b) => (a.flow < b.flow ? -1 : a.flow > b.flow ? 1 : 0));
 }
 
+/** @param earlier latencies of flows in the windows before, see {@link FlowMemory} */
 export function judge(
   flows: readonly FlowWindow[],
   entry: string,
   objective: FlowObjective,
   settings: PolicySettings,
+  earlier: readonly FlowMemory[] = [],
 ): Verdict {
-  const verdicts = ownFlows(flows, entry).map((flow) => {
-    const tailSeconds = flowTailSeconds(flow.latency, objective.percentile);
+  const before = new Map(earlier.map(({ flow, latencies }) => [flow, latencies]));
+  const verdicts = ownFlows(flows, entry).map((measured) => {
+    const latency = pooledLatency(measured.latency, before.get(measured.flow) ?? [], settings.minimumCalls);
+    const telling = latency.count >= settings.minimumCalls;
+    const tailSeconds = telling
+      ? flowTailSeconds(latency, objective.percentile)
+      : fewCallsTail(latency, objective);
     return {
-      flow,
+      flow: { ...measured, latency },
       tailSeconds,
       severity: tailSeconds / objective.tailSeconds,
-      telling: flow.latency.count >= settings.minimumCalls,
+      telling,
     };
   });
   const severity = largest(verdicts.filter(({ telling }) => telling).map((verdict) => verdict.severity));

@@ -1,12 +1,7 @@
 import type { Interference } from "@tradewind/core/contract/interference.ts";
 import { INTERFERENCE_COMPONENTS } from "@tradewind/core/contract/interference.ts";
-import type {
-  CallEdge,
-  ContainerWindow,
-  FlowWindow,
-  LatencySummary,
-  Window,
-} from "@tradewind/core/contract/window.ts";
+import type { CallEdge, ContainerWindow, FlowWindow, Window } from "@tradewind/core/contract/window.ts";
+import { mergeLatency } from "../window/merge-latency.ts";
 
 /**
  * One window for several of the same service, over [startMs, endMs). Rates and use are means over the windows that knew
@@ -58,25 +53,6 @@ export function mergeFlows(flows: readonly FlowWindow[]): FlowWindow | undefined
       ) ?? 0,
     latency,
     services: [...new Set(flows.flatMap((flow) => flow.services))].slice(0, 5_000),
-  };
-}
-
-function mergeLatency(summaries: readonly (LatencySummary | undefined)[]): LatencySummary | undefined {
-  const known = summaries.filter((summary) => summary !== undefined);
-  if (known.length === 0) return undefined;
-  const count = known.reduce((sum, summary) => sum + summary.count, 0);
-  const at = (key: "meanSeconds" | "p50Seconds" | "p95Seconds" | "p99Seconds"): number =>
-    weightedMean(
-      known,
-      (summary) => summary[key],
-      (summary) => summary.count,
-    ) ?? 0;
-  return {
-    count,
-    meanSeconds: at("meanSeconds"),
-    p50Seconds: at("p50Seconds"),
-    p95Seconds: at("p95Seconds"),
-    p99Seconds: at("p99Seconds"),
   };
 }
 

@@ -141,10 +141,39 @@ describe("prepare, when there is slack", () => {
     }
   });
 
-  it("moves nothing in the band between slack and objective", () => {
+  it("takes back only what adds nothing in the band between slack and objective", () => {
     const calm = plan(three([]), chain);
     const inBand = plan(three([]), chain, { objectiveSeconds: calm.tailBeforeSeconds / 0.95 });
-    expect(inBand.steps).toEqual([]);
+    expect(inBand.steps.map(({ resource }) => resource)).toEqual(["memory", "memory", "memory"]);
+    expect(inBand.tailAfterSeconds).toBe(calm.tailBeforeSeconds);
+  });
+
+  it("takes back what adds hardly anything there when that is free", () => {
+    const rich = { size: { replicas: 10, cpuCores: 2, memoryBytes: 1e8 } };
+    const calm = plan(three([rich, {}, {}]), chain);
+    const objectiveSeconds = calm.tailBeforeSeconds / 0.95;
+    const strict = plan(three([rich, {}, {}]), chain, { objectiveSeconds });
+    const free = plan(three([rich, {}, {}]), chain, { objectiveSeconds, freeRatio: 0.02 });
+    expect(free.costAfterPerHour).toBeLessThan(strict.costAfterPerHour);
+    expect(free.tailAfterSeconds).toBeLessThanOrEqual(calm.tailBeforeSeconds + 0.02 * objectiveSeconds);
+  });
+
+  it("takes back from a flow with slack while another has none", () => {
+    const services = three([{}, { size: { replicas: 10, cpuCores: 2, memoryBytes: 1e8 } }, {}]);
+    const index = serviceIndex(services.map(({ name }) => name));
+    const graphOf = (callee: string) => compileFlow(flowOf([call("s0", callee)]), emptySet, index)!;
+    const [calm, tight] = [graphOf("s1"), graphOf("s2")];
+    const { tailBeforeSeconds } = prepare(services, [{ graph: tight, calibration: 1 }], options);
+    const flows = [
+      { graph: calm, calibration: 0.5 },
+      { graph: tight, calibration: (0.95 * options.objectiveSeconds) / tailBeforeSeconds },
+    ];
+    const result = prepare(services, flows, options);
+    expect(result.steps.filter(({ resource }) => resource !== "memory")).not.toEqual([]);
+    expect(
+      result.steps.filter(({ resource }) => resource !== "memory").map(({ service }) => service),
+    ).toEqual(expect.arrayContaining(["s1"]));
+    expect(result.flowTails[1]!.afterSeconds).toBe(result.flowTails[1]!.beforeSeconds);
   });
 });
 

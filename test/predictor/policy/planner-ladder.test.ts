@@ -166,6 +166,11 @@ describe("the planner's rungs", () => {
     expect(plan.policyReason.length).toBeLessThanOrEqual(500);
   });
 
+  it("auto: planner-prior when a prior is far off, but by less than a twentieth of the objective", () => {
+    const patient = { ...RESIZABLE, objective: { ...RESIZABLE.objective, milliseconds: 3_000 } };
+    expect(decided("auto", prior(0.8), { application: patient }).plan.policy).toBe("planner-prior");
+  });
+
   it("plans around a service that takes no time to speak of and has no profile", () => {
     const slight = { ...service("backend"), baseSeconds: 1e-4, cpuSecondsPerRequest: 1e-5 };
     const set = chained([SERVICES[0]!, slight], START_MS, 0.5);

@@ -1,0 +1,176 @@
+import { describe, expect, it } from "vitest";
+import type { FlowWindow } from "@tradewind/core/contract/window.ts";
+import { flowObjective } from "@tradewind/predictor/queue/objective.ts";
+import type { DecisionContext } from "@tradewind/predictor/policy/observation.ts";
+import { observe } from "@tradewind/predictor/policy/observation.ts";
+import { rememberedFlows } from "@tradewind/predictor/policy/remember.ts";
+import { PolicySettings } from "@tradewind/predictor/policy/settings.ts";
+import { standingOf } from "@tradewind/predictor/policy/standing.ts";
+import type { Standing } from "@tradewind/predictor/policy/standing.ts";
+import { emptyState } from "@tradewind/predictor/policy/state.ts";
+import type { PolicyState } from "@tradewind/predictor/policy/state.ts";
+import { judge } from "@tradewind/predictor/policy/verdict.ts";
+import type { FlowMemory, Verdict } from "@tradewind/predictor/policy/verdict.ts";
+import { application, flow, START_MS, WINDOW_MS, window, windowSet } from "../measurements.ts";
+
+const SETTINGS = PolicySettings.parse({});
+const END_MS = START_MS + WINDOW_MS;
+const OBJECTIVE = flowObjective(application().objective);
+const SERVICES = ["frontend", "backend"];
+
+interface Situation {
+  readonly tailSeconds: number;
+  /** Of the backend's two replicas, cores of one. */
+  readonly podUsageCores?: number;
+  readonly throttled?: number;
+  readonly ownSeconds?: number;
+  readonly requestsPerSecond?: number;
+  readonly state?: Partial<PolicyState>;
+}
+
+function contextOf({
+  tailSeconds,
+  podUsageCores = 0.2,
+  throttled = 0,
+  ownSeconds = 0.01,
+  requestsPerSecond = 20,
+  state = {},
+}: Situation): DecisionContext {
+  const backend = { service: "backend", replicas: 2, rate: 20, ownSeconds, podUsageCores, throttled };
+  const windows = [
+    window({ service: "frontend", replicas: 1, rate: 20, ownSeconds: 0.01, podUsageCores: 0.1 }),
+    window(backend),
+  ];
+  return {
+    application: application(),
+    settings: SETTINGS,
+    state: { ...emptyState("default", "default"), windowEndMs: START_MS, ...state },
+    windowSet: windowSet(windows, [flow(SERVICES, tailSeconds, { requestsPerSecond })]),
+    nowMs: END_MS,
+  };
+}
+
+const judged = (flows: readonly FlowWindow[], earlier?: readonly FlowMemory[]): Verdict =>
+  judge(flows, "frontend", OBJECTIVE, SETTINGS, earlier);
+
+function standing(situation: Situation): Standing {
+  const context = contextOf(situation);
+  return standingOf(context, observe(context), judged(context.windowSet.flows));
+}
+
+const shrunk = (overrides: Partial<PolicyState> = {}): Partial<PolicyState> => ({
+  shrunkAtMs: START_MS,
+  shrunkAtRequestsPerSecond: 20,
+  shrunkServices: ["backend"],
+  ...overrides,
+});
+
+describe("a miss after a step down", () => {
+  const doublings = (situation: Situation): number => standing(situation).course.patienceDoublings;
+
+  it.each([
+    { why: "little CPU to spare", podUsageCores: 0.6 },
+    { why: "throttling", throttled: 0.3 },
+    { why: "a queue", ownSeconds: 0.06 },
+  ])("is its doing where what lost something shows $why", (strain) => {
+    expect(doublings({ tailSeconds: 0.3, state: shrunk(), ...strain })).toBe(1);
+  });
+
+  it("is not its doing where all that lost something is at ease", () => {
+    expect(doublings({ tailSeconds: 0.3, state: shrunk() })).toBe(0);
+    expect(doublings({ tailSeconds: 0.3, podUsageCores: 0.9, state: shrunk({ shrunkServices: [] }) })).toBe(
+      0,
+    );
+  });
+
+  it("may be its doing where nobody remembers what lost something", () => {
+    const { shrunkServices: _, ...state } = shrunk();
+    expect(doublings({ tailSeconds: 0.3, podUsageCores: 0.6, state })).toBe(1);
+  });
+
+  it("is not its doing where more requests explain it", () => {
+    const more = { tailSeconds: 0.3, podUsageCores: 0.6, requestsPerSecond: 30, state: shrunk() };
+    expect(doublings(more)).toBe(0);
+  });
+
+  it("is not yet its doing while it is slight, and is when the next window misses as well", () => {
+    const first = standing({ tailSeconds: 0.21, podUsageCores: 0.6, state: shrunk() });
+    expect(first.course).toMatchObject({ patienceDoublings: 0, shrunkAtMs: START_MS, missedWindows: 1 });
+    const state = shrunk({ missedWindows: 1, windowEndMs: END_MS });
+    expect(doublings({ tailSeconds: 0.21, podUsageCores: 0.6, state })).toBe(1);
+  });
+});
+
+describe("a slight miss", () => {
+  const isClear = (requestsPerSecond: number, before?: number): boolean =>
+    standing({
+      tailSeconds: 0.21,
+      requestsPerSecond,
+      state: before === undefined ? {} : { requestsPerSecond: before },
+    }).clearlyMissed;
+
+  it("waits for a second window", () => {
+    expect(isClear(20)).toBe(false);
+    expect(isClear(20, 20)).toBe(false);
+  });
+
+  it("is clear at once while load rises beyond chance", () => {
+    expect(isClear(30, 20)).toBe(true);
+    // 2.4 instead of 2 requests per second are 36 instead of 30 in a window: well within chance.
+    expect(isClear(2.4, 2)).toBe(false);
+  });
+});
+
+describe("flows of few calls", () => {
+  const seen = (count: number, p95Seconds: number): FlowWindow =>
+    flow(SERVICES, p95Seconds, {
+      latency: { count, meanSeconds: p95Seconds / 3, p50Seconds: 0.02, p95Seconds, p99Seconds: p95Seconds },
+    });
+  const earlier = (count: number, p95Seconds: number, endMs = START_MS): FlowMemory["latencies"][number] => ({
+    ...seen(count, p95Seconds).latency,
+    endMs,
+  });
+
+  it("are judged over as many windows as it takes to have enough calls, weighted by these", () => {
+    const latencies = [earlier(15, 0.3), earlier(100, 9)];
+    const verdict = judged([seen(5, 0.1)], [{ flow: "GET /", latencies }]);
+    expect(verdict.flows[0]).toMatchObject({ telling: true, flow: { latency: { count: 20 } } });
+    expect(verdict.tailSeconds).toBeCloseTo((5 * 0.1 + 15 * 0.3) / 20, 9);
+  });
+
+  it("with enough calls are judged by this window alone", () => {
+    const verdict = judged([seen(20, 0.1)], [{ flow: "GET /", latencies: [earlier(15, 0.3)] }]);
+    expect(verdict.tailSeconds).toBeCloseTo(0.1, 9);
+  });
+
+  it("are not slow for one slow call among a handful", () => {
+    const latency = { count: 4, meanSeconds: 0.04, p50Seconds: 0.02, p95Seconds: 0.5, p99Seconds: 0.5 };
+    const verdict = judged([flow(SERVICES, 0.5, { latency })]);
+    // What exponential times of that mean would have: 0.04 · ln 20.
+    expect(verdict.tailSeconds).toBeCloseTo(0.04 * Math.log(20), 9);
+    expect(verdict.severity).toBeUndefined();
+  });
+
+  it("are remembered, newest first, for as long as their services keep their size", () => {
+    const before: FlowMemory = { flow: "GET /", latencies: [earlier(3, 0.1)] };
+    const base = contextOf({ tailSeconds: 0.1, state: { flows: [before] } });
+    const context = { ...base, windowSet: { ...base.windowSet, flows: [seen(4, 0.2)] } };
+    const observations = observe(context);
+    const kept = new Map(
+      SERVICES.map((service, at) => [service, { replicas: at + 1, policy: "queue", reason: "" } as const]),
+    );
+    const { flows } = rememberedFlows(context, observations, kept);
+    expect(flows).toEqual([{ flow: "GET /", latencies: [earlier(4, 0.2, END_MS), earlier(3, 0.1)] }]);
+    const more = new Map([...kept, ["backend", { replicas: 3, policy: "queue", reason: "" } as const]]);
+    expect(rememberedFlows(context, observations, more)).toEqual({});
+  });
+
+  it("are forgotten after a dozen windows, but not for one without a call", () => {
+    const old = earlier(3, 0.1, END_MS - SETTINGS.pooledWindows * WINDOW_MS);
+    const state = { flows: [{ flow: "POST /", latencies: [earlier(2, 0.1), old] }] };
+    const context = contextOf({ tailSeconds: 0.1, state });
+    expect(rememberedFlows(context, observe(context), new Map()).flows).toEqual([
+      { flow: "POST /", latencies: [earlier(2, 0.1)] },
+    ]);
+  });
+});
