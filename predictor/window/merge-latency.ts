@@ -8,8 +8,11 @@ export function mergeLatency(summaries: readonly (LatencySummary | undefined)[])
   const known = summaries.filter((summary) => summary !== undefined);
   if (known.length === 0) return undefined;
   const count = known.reduce((sum, summary) => sum + summary.count, 0);
-  const at = (key: "meanSeconds" | "p50Seconds" | "p95Seconds" | "p99Seconds"): number =>
-    known.reduce((sum, summary) => sum + summary.count * summary[key], 0) / count;
+  const at = (key: "meanSeconds" | "p50Seconds" | "p95Seconds" | "p99Seconds"): number => {
+    const values = known.map((summary) => summary[key]);
+    const mean = known.reduce((sum, summary) => sum + summary.count * summary[key], 0) / count;
+    return Math.min(Math.max(mean, Math.min(...values)), Math.max(...values));
+  };
   return {
     count,
     meanSeconds: at("meanSeconds"),
