@@ -4,6 +4,8 @@ import type { Lookup } from "@tradewind/core/addresses.ts";
 import { systemClock } from "@tradewind/core/clock.ts";
 import type { Clock } from "@tradewind/core/clock.ts";
 import { parseWith } from "@tradewind/core/config.ts";
+import { describeError } from "@tradewind/core/errors.ts";
+import type { TradewindError } from "@tradewind/core/errors.ts";
 import { createLog } from "@tradewind/core/log.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import { seededRng } from "@tradewind/core/rng.ts";
@@ -12,9 +14,8 @@ import { recommendationHeader, recommendationList, servedNow } from "./api/list.
 import { serveApi } from "./api/server.ts";
 import { startCluster } from "./cluster/cluster.ts";
 import type { ClusterEdges } from "./cluster/cluster.ts";
-import { ReloadingCredentials } from "./keda/credentials.ts";
-import { serveScaler } from "./keda/server.ts";
-import { ActivityStreams } from "./keda/streams.ts";
+import { ScalerThread } from "./keda/scaler-thread.ts";
+import type { ScalerThreadOptions } from "./keda/messages.ts";
 import { ExporterOptions } from "./options.ts";
 import type { ExporterInput } from "./options.ts";
 import { ExporterMetrics } from "./prometheus/metrics.ts";
@@ -26,7 +27,6 @@ import type { PlanFetcher } from "./source/plan-client.ts";
 import { PlanSource } from "./source/plan-source.ts";
 import { PredictorChoice } from "./source/predictor-choice.ts";
 import { DecisionBook } from "./store/book.ts";
-import type { BookEntry } from "./store/book.ts";
 import { StateKeeper } from "./store/keeper.ts";
 import { StateFile } from "./store/state-file.ts";
 
@@ -52,79 +52,76 @@ export async function startExporter(input: ExporterInput, edges: ExporterEdges =
   const clock = edges.clock ?? systemClock;
   const log = edges.log ?? createLog("exporter", options.logLevel);
   const metrics = new ExporterMetrics();
-  const { streamLifetimeMs, ...limits } = options.scaler;
-  const streams = new ActivityStreams({ maxStreams: limits.maxStreams, lifetimeMs: streamLifetimeMs });
-  const keeper = new StateKeeper(options.state === undefined ? undefined : new StateFile(options.state), {
-    clock,
-    log,
-    counter: metrics,
-  });
-  const recommender = new Recommender(
-    new DecisionBook(),
-    {
-      exporterStartedAtMs: clock.nowMs(),
-      staleAfterSeconds: options.staleAfter,
-      restartGraceSeconds: options.restartGrace,
-    },
-    { keeper, clock, counter: metrics, onChange: () => streams.announce() },
-  );
-  const restored = await recommender.restore();
-  const plans = new PlanSource(
-    planFetcher(options, clock, log, edges.lookup),
-    { onPlan: (plan) => recommender.takePlan(plan), onPoll: (result) => metrics.polled(result) },
-    {
+  const undo = new AsyncDisposableStack();
+  try {
+    const scaler = await ScalerThread.start(threadOptions(options), {
+      observer: metrics,
+      monotonicMs: () => clock.monotonicMs(),
+      onDeath: (error) => endWith(error, log),
+    });
+    undo.defer(() => scaler.stop());
+    const keeper = new StateKeeper(options.state === undefined ? undefined : new StateFile(options.state), {
       clock,
       log,
-      rng: seededRng(randomInt(2 ** 31)),
-      staleAfterSeconds: options.staleAfter,
-      pollMs: options.pollMs,
-    },
-  );
-  const list = () => recommendationList(recommender, plans.status, clock.nowMs());
-  registerApplication(metrics.registry, () => recommendationHeader(plans.status, clock.nowMs()));
-  const stopProcessMetrics = registerProcess(metrics.registry, () => streams.size);
+      counter: metrics,
+    });
+    undo.defer(() => keeper.flush());
+    const recommender = new Recommender(
+      new DecisionBook(),
+      {
+        exporterStartedAtMs: clock.nowMs(),
+        staleAfterSeconds: options.staleAfter,
+        restartGraceSeconds: options.restartGrace,
+      },
+      { keeper, clock, counter: metrics, serve: (rows) => scaler.serve(rows) },
+    );
+    const restored = await recommender.restore();
+    const plans: PlanSource = new PlanSource(
+      planFetcher(options, clock, log, edges.lookup),
+      {
+        onPlan: (plan) => recommender.takePlan(plan),
+        onPoll: (result) => {
+          metrics.polled(result);
+          scaler.setPredictorProblem(plans.status.problem);
+        },
+      },
+      {
+        clock,
+        log,
+        rng: seededRng(randomInt(2 ** 31)),
+        staleAfterSeconds: options.staleAfter,
+        pollMs: options.pollMs,
+      },
+    );
+    scaler.setPredictorProblem(plans.status.problem);
+    const list = () => recommendationList(recommender, plans.status, clock.nowMs());
+    registerApplication(metrics.registry, () => recommendationHeader(plans.status, clock.nowMs()));
+    undo.defer(registerProcess(metrics.registry, () => metrics.scaler));
 
-  const undo = new AsyncDisposableStack();
-  undo.defer(() => stopProcessMetrics());
-  try {
     const api = await serveApi(options.listen, {
       list,
       decisionJson: (id) => recommender.book.json(id),
       historyJson: (namespace, service) => recommender.book.historyJson(namespace, service),
       missing: () => missing(plans, keeper, recommender),
+      isAlive: () => scaler.isResponsive(),
       metrics: async function* () {
+        metrics.scaler = await scaler.report();
         yield await metrics.registry.metrics();
         yield* serviceSeries(servedNow(recommender, clock.nowMs()), () => clock.monotonicMs());
       },
       log,
     });
     undo.defer(() => api.stop());
-    const credentials = await openCredentials(options, log, metrics);
-    undo.defer(() => credentials?.stop());
-    undo.defer(() => keeper.flush());
     const firstPoll = plans.start();
     undo.defer(() => plans.stop());
+    // Before the polling is, which waits for the plan in hand, which waits for a thread that may be stuck.
+    undo.defer(() => scaler.stop());
     if (restored === 0) {
       await Promise.race([firstPoll, delay(FIRST_PLAN_PATIENCE_MS, undefined, { ref: false })]);
     }
-    const source = {
-      find: (namespace: string, service: string) => recommender.find(namespace, service),
-      isValid: (entry: BookEntry, nowMs: number) => recommender.isValid(entry, nowMs),
-      predictorProblem: () => plans.status.problem,
-    };
-    const scaler = await serveScaler(
-      options.grpcListen,
-      credentials,
-      { source, streams, nowMs: () => clock.nowMs() },
-      limits,
-      { observer: metrics, monotonicMs: () => clock.monotonicMs() },
-    );
-    undo.defer(() => scaler.stop());
-    if (credentials === undefined && !LOOPBACK.test(options.grpcListen.host)) {
-      log.warn(
-        { grpc: scaler.address },
-        "the scaler port is open to the network without TLS; see docs/keda.md",
-      );
+    const grpc = await scaler.listen();
+    if (options.tls === undefined && !LOOPBACK.test(options.grpcListen.host)) {
+      log.warn({ grpc }, "the scaler port is open to the network without TLS; see docs/keda.md");
     }
     const cluster = await startCluster(options.cluster, {
       clock,
@@ -137,11 +134,11 @@ export async function startExporter(input: ExporterInput, edges: ExporterEdges =
     });
     undo.defer(() => cluster?.stop());
     undo.defer(() => api.drain());
-    log.info({ restored, http: api.address, grpc: scaler.address }, "exporter started");
+    log.info({ restored, http: api.address, grpc }, "exporter started");
 
     let stopping: Promise<void> | undefined;
     return {
-      addresses: { http: api.address, grpc: scaler.address },
+      addresses: { http: api.address, grpc },
       stop: () => (stopping ??= undo.disposeAsync()),
     };
   } catch (error) {
@@ -165,13 +162,25 @@ function planFetcher(
   return new PredictorChoice({ targets: predictor, deadlineMs, clock, log, lookup });
 }
 
-function openCredentials(
-  { tls }: ExporterOptions,
-  log: Logger,
-  observer: ExporterMetrics,
-): Promise<ReloadingCredentials | undefined> {
-  if (tls === undefined) return Promise.resolve(undefined);
-  return ReloadingCredentials.open(tls, { everyMs: tls.refreshMs, log, observer });
+function threadOptions({
+  grpcListen,
+  logLevel,
+  scaler,
+  staleAfter,
+  tls,
+}: ExporterOptions): ScalerThreadOptions {
+  const { streamLifetimeMs, ...limits } = scaler;
+  const staleAfterMs = staleAfter * 1e3;
+  const options = { listen: grpcListen, limits, streamLifetimeMs, staleAfterMs, logLevel };
+  return tls === undefined ? options : { ...options, tls };
+}
+
+/** An exporter that nobody answers for must not look alive: its process ends, and is started again with its state. */
+function endWith(error: TradewindError, log: Logger): void {
+  log.fatal({ problem: describeError(error) }, "ending, to be started again");
+  process.nextTick(() => {
+    throw error;
+  });
 }
 
 /** What a person should know who wonders why there are no numbers. */

@@ -7,6 +7,8 @@ import type { ReadPlan } from "./source/read-plan.ts";
 import { bookEntry, bookKey } from "./store/book.ts";
 import type { BookEntry, DecisionBook } from "./store/book.ts";
 import type { StateKeeper } from "./store/keeper.ts";
+import { mayBeServed } from "./keda/table.ts";
+import type { ServedRow } from "./keda/table.ts";
 
 /** How long a new decision waits for the disk before it is served anyway. */
 const DISK_PATIENCE_MS = 500;
@@ -20,16 +22,12 @@ export interface DecisionCounter {
   wishRejected(): void;
 }
 
-/** What is known of one service when somebody asks. */
-export interface Known {
-  readonly entry: BookEntry | undefined;
-  /** Why the newest wish led to no decision. */
-  readonly refusal: Refusal | undefined;
-}
+/** Puts these rows in force for KEDA, all at one moment, in the place of all before. Resolves when they are. */
+export type Serve = (rows: Iterable<ServedRow>) => Promise<void>;
 
 /**
  * Turns plans into decisions and keeps them. A decision is on disk before it is served, so that whatever was served
- * once is served again after a crash.
+ * once is served again after a crash, and KEDA is served it before it can be read anywhere else.
  */
 export class Recommender {
   readonly book: DecisionBook;
@@ -37,39 +35,38 @@ export class Recommender {
   readonly #keeper: StateKeeper;
   readonly #clock: Clock;
   readonly #counter: DecisionCounter;
-  readonly #onChange: () => void;
+  readonly #serve: Serve;
   #refusals = new Map<string, Refusal>();
 
   constructor(
     book: DecisionBook,
     rules: DecisionRules,
-    edges: { keeper: StateKeeper; clock: Clock; counter: DecisionCounter; onChange: () => void },
+    edges: { keeper: StateKeeper; clock: Clock; counter: DecisionCounter; serve: Serve },
   ) {
     this.book = book;
     this.#rules = rules;
     this.#keeper = edges.keeper;
     this.#clock = edges.clock;
     this.#counter = edges.counter;
-    this.#onChange = edges.onChange;
+    this.#serve = edges.serve;
   }
 
   /** Takes up the decisions of the life before. @returns how many */
   async restore(): Promise<number> {
     const entries = await this.#keeper.load();
     this.book.put(entries);
+    await this.#serve(this.#rowsAfter({ entries: new Map(), refusals: new Map() }));
     return entries.length;
   }
 
-  find(namespace: string, service: string): Known {
-    return {
-      entry: this.book.get(namespace, service),
-      refusal: this.#refusals.get(bookKey(namespace, service)),
-    };
+  /** Why the newest wish for a service led to no decision. */
+  refusalOf(namespace: string, service: string): Refusal | undefined {
+    return this.#refusals.get(bookKey(namespace, service));
   }
 
-  /** Whether a decision may still be served. One from the future (the clock was set back) may not be served longer for it. */
-  isValid({ recommendation: { validUntilMs, decidedAtMs } }: BookEntry, nowMs: number): boolean {
-    return nowMs <= validUntilMs && decidedAtMs - nowMs <= this.#rules.staleAfterSeconds * 1e3;
+  /** Whether a decision may still be served. */
+  isValid({ recommendation }: BookEntry, nowMs: number): boolean {
+    return mayBeServed(recommendation, this.#rules.staleAfterSeconds * 1e3, nowMs);
   }
 
   /** Decides every wish of a plan, writes the decisions down and puts them in force. */
@@ -85,9 +82,9 @@ export class Recommender {
     });
     await this.#keeper.save(await this.#stateAfter(draft), DISK_PATIENCE_MS);
     this.#forget(draft, nowMs);
+    await this.#serve(this.#rowsAfter(draft));
     await this.#inSlices(this.book.replace(draft.entries), () => undefined);
     this.#refusals = draft.refusals;
-    this.#onChange();
   }
 
   async #inSlices<Item>(items: Iterable<Item>, visit: (item: Item) => void): Promise<void> {
@@ -133,6 +130,18 @@ export class Recommender {
     return state;
   }
 
+  /** What is served once the draft is in force. */
+  *#rowsAfter({ entries, refusals }: PlanDraft): Generator<ServedRow> {
+    for (const [key, entry] of this.book.byService()) {
+      if (!entries.has(key)) yield rowOf(entry, refusals.get(key));
+    }
+    for (const [key, entry] of entries) yield rowOf(entry, refusals.get(key));
+    for (const [key, { namespace, service, step, reason }] of refusals) {
+      if (entries.has(key) || this.book.get(namespace, service) !== undefined) continue;
+      yield { namespace, service, refusal: `${step}: ${reason}` };
+    }
+  }
+
   /** A service that left the plan is served until its decision expires: the plan may have left it out by mistake. */
   #forget({ entries, refusals }: PlanDraft, nowMs: number): void {
     this.book.forget(({ recommendation: { namespace, service, validUntilMs } }) => {
@@ -147,4 +156,11 @@ export class Recommender {
 interface PlanDraft {
   readonly entries: Map<string, BookEntry>;
   readonly refusals: Map<string, Refusal>;
+}
+
+function rowOf({ final, recommendation }: BookEntry, refusal: Refusal | undefined): ServedRow {
+  const { application, decidedAtMs, namespace, service, validUntilMs } = recommendation;
+  const decided = { application, replicas: final.replicas, decidedAtMs, validUntilMs };
+  if (refusal === undefined) return { namespace, service, decided };
+  return { namespace, service, decided, refusal: `${refusal.step}: ${refusal.reason}` };
 }

@@ -510,11 +510,13 @@ const itself: Dashboard = {
           ],
         },
         {
-          title: "Delay of the exporters' event loop",
-          description: "99th percentile between two scrapes.",
+          title: "Delay of the exporters' event loops",
+          description: "99th percentile between two scrapes; grpc is the thread that answers KEDA.",
           kind: "timeseries",
           unit: "s",
-          queries: [{ expr: "tradewind_exporter_event_loop_delay_seconds", legend: "{{instance}}" }],
+          queries: [
+            { expr: "tradewind_exporter_event_loop_delay_seconds", legend: "{{instance}} {{thread}}" },
+          ],
         },
         {
           title: "Versions",

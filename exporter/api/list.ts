@@ -47,7 +47,7 @@ export function* servedNow(recommender: Recommender, nowMs: number): Generator<S
 
 function served(entry: BookEntry, recommender: Recommender, nowMs: number): ServedRecommendation {
   const { recommendation, wished, guard } = entry;
-  const { refusal } = recommender.find(recommendation.namespace, recommendation.service);
+  const refusal = recommender.refusalOf(recommendation.namespace, recommendation.service);
   return {
     ...recommendation,
     ageSeconds: Math.max(0, nowMs - recommendation.decidedAtMs) / 1e3,

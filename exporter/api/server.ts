@@ -13,6 +13,8 @@ export interface ApiSurroundings {
   readonly historyJson: (namespace: string, service: string) => string[];
   /** What stands in the way of good answers; empty when all is well. */
   readonly missing: () => string[];
+  /** Whether KEDA would be answered; a process that is not alive for long is to be ended. */
+  readonly isAlive: () => Promise<boolean>;
   /** In pieces, so that thousands of series hold nobody up. */
   readonly metrics: () => AsyncIterable<string>;
   readonly log: Logger;
@@ -88,8 +90,17 @@ export async function serveApi(
   }
 }
 
-function setHealth(server: FastifyInstance, { missing }: ApiSurroundings, isDraining: () => boolean): void {
-  server.get("/healthz", async () => ({ status: "ok" }));
+function setHealth(
+  server: FastifyInstance,
+  { isAlive, missing }: ApiSurroundings,
+  isDraining: () => boolean,
+): void {
+  server.get("/healthz", async (_request, reply) => {
+    if (await isAlive()) return { status: "ok" };
+    return problem(reply, 503, "stuck", [
+      "the thread that answers KEDA does not answer; restart the exporter",
+    ]);
+  });
   server.get("/readyz", async (_request, reply) => {
     const ready = !isDraining();
     reply.code(ready ? 200 : 503);

@@ -1,5 +1,5 @@
 import type { KnownKey, ScalerRequest } from "./codec.ts";
-import type { Known } from "../recommender.ts";
+import type { ServedDecision, ServedRow } from "./table.ts";
 
 /** What KEDA is told: a number of replicas, or why there is none. */
 export type Answer =
@@ -8,10 +8,10 @@ export type Answer =
 
 /** What an answer is made from. */
 export interface AnswerSource {
-  find(namespace: string, service: string): Known;
-  isValid(entry: NonNullable<Known["entry"]>, nowMs: number): boolean;
+  find(namespace: string, service: string): ServedRow | undefined;
+  mayBeServed(decided: ServedDecision, nowMs: number): boolean;
   /** What keeps the predictor silent, if it is. */
-  predictorProblem(): string | undefined;
+  readonly predictorProblem: string | undefined;
 }
 
 /**
@@ -25,34 +25,32 @@ export function answer(request: ScalerRequest, source: AnswerSource, nowMs: numb
   if (service === undefined) {
     return invalid("trigger metadata lacks 'service': set it to the service's name in traces (service.name)");
   }
-  const { entry, refusal } = source.find(request.namespace, service);
+  const row = source.find(request.namespace, service);
   const name = (): string => `service '${quotable(service)}' in namespace '${quotable(request.namespace)}'`;
-  if (entry === undefined)
-    return unavailable(`no decision for ${name()} yet: ${unknownBecause(refusal, source)}`);
+  const decided = row?.decided;
+  if (decided === undefined)
+    return unavailable(`no decision for ${name()} yet: ${unknownBecause(row?.refusal, source)}`);
 
-  const decided = entry.recommendation;
   const application = metadataValue(request, "application", "applicationFromEnv");
   if (application !== undefined && application !== decided.application) {
     return unavailable(
       `${name()} belongs to application '${decided.application}', not '${quotable(application)}': correct the trigger metadata`,
     );
   }
-  if (!source.isValid(entry, nowMs)) {
+  if (!source.mayBeServed(decided, nowMs)) {
     const ageSeconds = Math.round(Math.max(0, nowMs - decided.decidedAtMs) / 1e3);
-    const why = refusal === undefined ? source.predictorProblem() : `${refusal.step}: ${refusal.reason}`;
-    return unavailable(
-      `the last decision for ${name()} is ${ageSeconds} s old and no longer valid: ${why ?? "the predictor plans without it"}`,
-    );
+    const why = row?.refusal ?? source.predictorProblem ?? "the predictor plans without it";
+    return unavailable(`the last decision for ${name()} is ${ageSeconds} s old and no longer valid: ${why}`);
   }
-  const { replicas } = entry.final;
+  const { replicas } = decided;
   if (!Number.isSafeInteger(replicas) || replicas < 0) return unavailable(`no usable number for ${name()}`);
   return { replicas };
 }
 
-function unknownBecause(refusal: Known["refusal"], source: AnswerSource): string {
-  if (refusal !== undefined) return `${refusal.step}: ${refusal.reason}`;
+function unknownBecause(refusal: string | undefined, source: AnswerSource): string {
   return (
-    source.predictorProblem() ??
+    refusal ??
+    source.predictorProblem ??
     "the plan does not name it; check 'service' against service.name in the traces"
   );
 }

@@ -37,7 +37,7 @@ export async function serveScaler(
   credentials: ServerCredentials | undefined,
   surroundings: ScalerSurroundings,
   limits: ScalerLimits,
-  edges: { observer: CallObserver; monotonicMs: () => number },
+  edges: { readonly observer: CallObserver; readonly monotonicMs: () => number },
 ): Promise<ScalerServer> {
   // Its own log lines are not JSON; what matters comes back as an error or a status.
   setLogVerbosity(logVerbosity.NONE);

@@ -1,25 +1,19 @@
-import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import { Counter, Gauge, Registry } from "prom-client";
 import { VERSION } from "@tradewind/core/version.ts";
-import type { CallObserver } from "../keda/watch-calls.ts";
 import type { TlsObserver } from "../keda/credentials.ts";
+import { NOTHING_YET } from "../keda/messages.ts";
+import type { ScalerReport } from "../keda/messages.ts";
 import type { DecisionCounter } from "../recommender.ts";
 import type { StateCounter } from "../store/keeper.ts";
 import { GUARD_STEPS } from "../guard/guard.ts";
-
-/** 50 µs to 2.5 s: answers come from memory, so most fall in the first buckets. */
-const RPC_BUCKETS_SECONDS = [5e-5, 1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 0.01, 0.025, 0.1, 0.5, 2.5];
+import { callDurations } from "./call-durations.ts";
 
 /** What the exporter counts about itself. Every label takes few, known values. */
-export class ExporterMetrics implements CallObserver, TlsObserver, DecisionCounter, StateCounter {
+export class ExporterMetrics implements TlsObserver, DecisionCounter, StateCounter {
   readonly registry = new Registry();
+  /** What the thread that answers KEDA said last. */
+  scaler: ScalerReport = NOTHING_YET;
 
-  readonly #rpcs = new Histogram({
-    name: "tradewind_keda_rpc_duration_seconds",
-    help: "Time from the headers of a KEDA call to its status, by RPC and gRPC status.",
-    labelNames: ["rpc", "code"],
-    buckets: RPC_BUCKETS_SECONDS,
-    registers: [this.registry],
-  });
   readonly #guardActions = this.#counter(
     "tradewind_guard_actions_total",
     "Decisions that a guard step changed.",
@@ -57,6 +51,7 @@ export class ExporterMetrics implements CallObserver, TlsObserver, DecisionCount
   });
 
   constructor() {
+    this.registry.registerMetric(callDurations(() => this.scaler.calls));
     for (const { name } of GUARD_STEPS) {
       this.#guardActions.inc({ step: name }, 0);
       this.#guardRefusals.inc({ step: name }, 0);
@@ -72,10 +67,6 @@ export class ExporterMetrics implements CallObserver, TlsObserver, DecisionCount
       registers: [this.registry],
     });
     info.set({ version: VERSION }, 1);
-  }
-
-  rpcFinished(rpc: string, code: string, seconds: number): void {
-    this.#rpcs.observe({ rpc, code }, seconds);
   }
 
   guardAction(step: string): void {

@@ -1,11 +1,11 @@
 import { Counter, Gauge } from "prom-client";
 import type { Registry } from "prom-client";
-import { monitorEventLoopDelay } from "node:perf_hooks";
+import { LoopDelay } from "../keda/loop-delay.ts";
+import type { ScalerReport } from "../keda/messages.ts";
 
 /** The exporter's own cost. @returns what stops the measuring */
-export function registerProcess(registry: Registry, openStreams: () => number): () => void {
-  const loop = monitorEventLoopDelay({ resolution: 20 });
-  loop.enable();
+export function registerProcess(registry: Registry, scaler: () => ScalerReport): () => void {
+  const loop = new LoopDelay();
   registry.registerMetric(
     new Counter({
       name: "process_cpu_seconds_total",
@@ -37,12 +37,15 @@ export function registerProcess(registry: Registry, openStreams: () => number): 
   registry.registerMetric(
     new Gauge({
       name: "tradewind_exporter_event_loop_delay_seconds",
-      help: "99th percentile of the event loop's delay since the last scrape.",
+      help: "99th percentile of an event loop's delay since the last scrape; 'grpc' is the thread that answers KEDA.",
+      labelNames: ["thread"],
       registers: [],
       collect() {
-        const nanos = loop.percentile(99);
-        loop.reset();
-        if (Number.isFinite(nanos)) this.set(nanos / 1e9);
+        this.reset();
+        const delays = { grpc: scaler().loopDelaySeconds, main: loop.takeSeconds() };
+        for (const [thread, seconds] of Object.entries(delays)) {
+          if (seconds !== undefined) this.set({ thread }, seconds);
+        }
       },
     }),
   );
@@ -52,9 +55,9 @@ export function registerProcess(registry: Registry, openStreams: () => number): 
       help: "Streams that KEDA holds open for external-push triggers.",
       registers: [],
       collect() {
-        this.set(openStreams());
+        this.set(scaler().openStreams);
       },
     }),
   );
-  return () => loop.disable();
+  return () => loop.stop();
 }

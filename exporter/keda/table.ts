@@ -1,0 +1,65 @@
+/** What is served for one service: a decision, why there is none newer, or both. Plain data that crosses between threads. */
+export interface ServedRow {
+  readonly namespace: string;
+  readonly service: string;
+  readonly decided?: ServedDecision;
+  /** Why the newest wish led to no decision: the guard step and its reason. */
+  readonly refusal?: string;
+}
+
+export interface ServedDecision {
+  readonly application: string;
+  readonly replicas: number;
+  readonly decidedAtMs: number;
+  readonly validUntilMs: number;
+}
+
+/** Whether a decision may be served now. One from the future (the clock was set back) may not be served longer for it. */
+export function mayBeServed(
+  { decidedAtMs, validUntilMs }: Pick<ServedDecision, "decidedAtMs" | "validUntilMs">,
+  staleAfterMs: number,
+  nowMs: number,
+): boolean {
+  return nowMs <= validUntilMs && decidedAtMs - nowMs <= staleAfterMs;
+}
+
+type ByService = Map<string, ServedRow>;
+
+/**
+ * All that the scaler answers from. A new table is gathered beside the one in force and takes its place at one moment, so
+ * that no two answers are of different plans.
+ */
+export class ServedTable {
+  readonly #staleAfterMs: number;
+  #inForce = new Map<string, ByService>();
+  #gathered = new Map<string, ByService>();
+
+  /** What keeps the predictor silent, if it is. */
+  predictorProblem: string | undefined;
+
+  constructor(staleAfterMs: number) {
+    this.#staleAfterMs = staleAfterMs;
+  }
+
+  gather(rows: readonly ServedRow[]): void {
+    for (const row of rows) {
+      let ofNamespace = this.#gathered.get(row.namespace);
+      if (ofNamespace === undefined) this.#gathered.set(row.namespace, (ofNamespace = new Map()));
+      ofNamespace.set(row.service, row);
+    }
+  }
+
+  /** Puts what was gathered in force; what was before is gone. */
+  putInForce(): void {
+    this.#inForce = this.#gathered;
+    this.#gathered = new Map();
+  }
+
+  find(namespace: string, service: string): ServedRow | undefined {
+    return this.#inForce.get(namespace)?.get(service);
+  }
+
+  mayBeServed(decided: ServedDecision, nowMs: number): boolean {
+    return mayBeServed(decided, this.#staleAfterMs, nowMs);
+  }
+}
