@@ -16,7 +16,7 @@ const QUICK_SECONDS = 40;
 /** Installing nothing, but starting and stopping some thirty processes. */
 const START_AND_STOP_SECONDS = 15;
 /** The seed of a figure that settings were tried out with is not among those it is quoted for. */
-const FIRST_SEED = 101;
+const FIRST_SEED = 201;
 
 interface RunFigures {
   /** CPU limits of the ready replicas over the run, core-seconds. */

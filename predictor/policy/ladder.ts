@@ -123,7 +123,10 @@ function climb(footing: Footing): RungDecision {
 function climbAboveFloor({ inputs, models, context, observations, verdict }: Footing): RungDecision {
   const { choice, profiles = [] } = inputs;
   const entry = observations.find(({ service }) => service === context.application.entry);
-  const standing = standingOf(context, observations, verdict, arrivalRatio(entry));
+  const standing = standingOf(context, observations, verdict, {
+    arrivalRatio: arrivalRatio(entry),
+    calmRatio: context.settings.planner.calmRatio,
+  });
   const memory = commit(context, observations, standing, verdict.worstSeverity);
   // Who asks for the planner gets it back at once.
   const distrusted =

@@ -21,9 +21,14 @@ export interface TargetFacts {
   readonly plan: ApplicationPlan | undefined;
   /** What queue balancing would do, while the objective is clearly missed. */
   readonly growth: Balancing | undefined;
+  /** Plans that were carried out did not end the miss: growth by queues counts for services with a profile as well. */
+  readonly inSpite: boolean;
 }
 
-/** What a plan comes to for each service: never less than its start, nor than what growth by queues would give. */
+/**
+ * What a plan comes to for each service: never less than its start, nor, where it has no profile or plans did not end the
+ * miss, than what growth by queues would give.
+ */
 export function plannedTargets(
   observations: readonly Observation[],
   starts: ReadonlyMap<string, StartSize>,
@@ -83,10 +88,10 @@ function targetOf(
   observation: Observation,
   start: StartSize,
   planned: PlannedSize | undefined,
-  { growth, ready, settings, standing }: TargetFacts,
+  { growth, inSpite, ready, settings, standing }: TargetFacts,
 ): Target {
   const size = planned === undefined ? start : withoutJitter(planned, start, settings, standing);
-  const grown = growth?.targets.get(observation.service);
+  const grown = planned === undefined || inSpite ? growth?.targets.get(observation.service) : undefined;
   const replicas = bounded(
     observation,
     Math.max(size.replicas, grown === undefined ? 0 : replicasForGrowth(observation, grown, size.container)),

@@ -19,6 +19,11 @@ export const PlannerSettings = z.strictObject({
   aimRatio: z.number().gt(0).max(1).default(0.85),
   /** The same when the tail is at twice the objective and load is on its way: hardly all of it has been seen yet. */
   urgentAimRatio: z.number().gt(0).max(1).default(0.6),
+  /**
+   * Tail over objective up to which a window is calm: what may be taken back then is decided flow by flow, so one flow that
+   * is close to the objective does not keep what others do not need.
+   */
+  calmRatio: z.number().gt(0).max(1).default(0.9),
   /** Steps are taken back while the predicted tail stays under this share of the objective. */
   slackRatio: z.number().gt(0).max(1).default(0.75),
   /** Share of the objective that steps taken back may add to a tail without slack; only while it is met and calm. */

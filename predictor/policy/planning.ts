@@ -63,8 +63,8 @@ export interface Planned extends Balancing {
 
 /**
  * Rungs `planner-prior` and `planner`: one plan for the whole application from the services' latency profiles (Grad's
- * Prepare). It starts from the last wish, raised to what CPU demand needs; gives steps while the objective is missed, at
- * least as much as queue balancing would; takes steps back after as much calm as queue balancing demands; and otherwise
+ * Prepare). It starts from the last wish, raised to what CPU demand needs; gives steps while the objective is missed, and at
+ * least as much as queue balancing would to what has no profile, or once plans did not end the miss; takes steps back after as much calm as queue balancing demands; and otherwise
  * changes nothing. It never does two of these at once.
  * @returns undefined when what it comes to does not fit into the budget of pods
  */
@@ -89,7 +89,8 @@ export function planWithProfiles(preparation: Preparation): Planned | undefined 
     standing.clearlyMissed && budget === undefined
       ? balanceQueues(context, observations, preparation.verdict)
       : undefined;
-  const facts = { ready: preparation.ready, standing, settings: context.settings, plan, growth };
+  const inSpite = preparation.memory.missedInSpite > 0 || plan?.feasible === false;
+  const facts = { ready: preparation.ready, standing, settings: context.settings, plan, growth, inSpite };
   const targets = plannedTargets(observations, starts, facts);
   const pods = [...targets.values()].reduce((sum, { replicas }) => sum + replicas, 0);
   if (budget !== undefined && pods > budget) return undefined;

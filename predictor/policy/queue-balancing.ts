@@ -26,7 +26,10 @@ export function balanceQueues(
   verdict: Verdict,
 ): Balancing {
   const { application } = context;
-  const standing = standingOf(context, observations, verdict);
+  const standing = standingOf(context, observations, verdict, {
+    arrivalRatio: 1,
+    calmRatio: context.settings.calmRatio,
+  });
   const { words, course } = standing;
   if (application.budget.pods !== undefined) {
     const sharing = shareBudget(context, observations, application.budget.pods, standing.clearlyMissed);

@@ -6,10 +6,10 @@ import { bounded, totalBase } from "./target.ts";
 import type { Verdict } from "./verdict.ts";
 
 /** Only a window in which every flow is well within the objective, and hardly a request fails, is calm. */
-export function isCalm(verdict: Verdict, settings: PolicySettings): boolean {
+export function isCalm(verdict: Verdict, settings: PolicySettings, calmRatio: number): boolean {
   return (
     verdict.worstSeverity !== undefined &&
-    verdict.worstSeverity <= settings.calmRatio &&
+    verdict.worstSeverity <= calmRatio &&
     verdict.errorRatio < settings.errorRatioLimit
   );
 }

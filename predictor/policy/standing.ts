@@ -21,12 +21,19 @@ export interface Standing {
   readonly course: Course;
 }
 
-/** @param arrivalRatio requests that arrive over those that were answered, at least 1 */
+/** How a rung looks at a window. */
+export interface Look {
+  /** Requests that arrive over those that were answered, at least 1. */
+  readonly arrivalRatio: number;
+  /** Tail over objective up to which a window is calm. */
+  readonly calmRatio: number;
+}
+
 export function standingOf(
   context: DecisionContext,
   observations: readonly Observation[],
   verdict: Verdict,
-  arrivalRatio = 1,
+  { arrivalRatio, calmRatio }: Look,
 ): Standing {
   const { application, settings, state, windowSet } = context;
   const severity = verdict.severity ?? 0;
@@ -35,7 +42,7 @@ export function standingOf(
   const missedWindows = missed ? state.missedWindows + 1 : 0;
   const clearlyMissed =
     missed && (severity >= settings.clearMissRatio || missedWindows >= 2 || isRising(context, arrivals));
-  const calm = isCalm(verdict, settings);
+  const calm = isCalm(verdict, settings, calmRatio);
   const patienceDoublings =
     clearlyMissed && isRegretted(context, observations, arrivals)
       ? Math.min(state.patienceDoublings + 1, settings.patienceDoublings)

@@ -17,6 +17,7 @@ const SETTINGS = PolicySettings.parse({});
 const END_MS = START_MS + WINDOW_MS;
 const OBJECTIVE = flowObjective(application().objective);
 const SERVICES = ["frontend", "backend"];
+const LOOK = { arrivalRatio: 1, calmRatio: SETTINGS.calmRatio };
 
 interface Situation {
   readonly tailSeconds: number;
@@ -55,7 +56,7 @@ const judged = (flows: readonly FlowWindow[], earlier?: readonly FlowMemory[]): 
 
 function standing(situation: Situation): Standing {
   const context = contextOf(situation);
-  return standingOf(context, observe(context), judged(context.windowSet.flows));
+  return standingOf(context, observe(context), judged(context.windowSet.flows), LOOK);
 }
 
 const shrunk = (overrides: Partial<PolicyState> = {}): Partial<PolicyState> => ({
