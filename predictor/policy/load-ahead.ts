@@ -24,17 +24,19 @@ export function arrivalsPerSecond({ memory, queue, window }: Observation): numbe
  * demand.ts). What a service will answer once it has the capacity then reaches the services it calls, in proportion to
  * their share of calls from it.
  * @param mostGrowth the largest factor believed
+ * @param rise load of the next window over that of this one, as its trend has it; at least 1
  */
 export function loadAhead(
   observations: readonly Observation[],
   mostGrowth: number,
+  rise = 1,
 ): ReadonlyMap<string, number> {
   const factors = new Map(observations.map((one) => [one.service, ownFactor(one, mostGrowth)]));
   const shares = callerShares(observations);
   for (let round = 0; round < MOST_ROUNDS && handOn(factors, shares, mostGrowth); round += 1);
   const ahead = new Map<string, number>();
   for (const { service, window } of observations) {
-    const factor = factors.get(service) ?? 1;
+    const factor = Math.min(mostGrowth, rise * (factors.get(service) ?? 1));
     if (factor >= NOTICEABLE) ahead.set(service, factor * (window?.requestsPerSecond ?? 0));
   }
   return ahead;

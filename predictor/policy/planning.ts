@@ -117,7 +117,7 @@ function makePlan(
     .map(({ flow }) => flow);
   if (flows.length === 0) return undefined;
   const told = new Set(flows.flatMap(({ services }) => services));
-  const ahead = loadAhead(observations, settings.needGrowthLimit);
+  const ahead = loadAhead(observations, settings.needGrowthLimit, standing.rise);
   const isUrgent = ahead.size > 0 && (verdict.severity ?? 0) >= URGENT_SEVERITY;
   const known = new Map(
     observations.map((one): [string, KnownService] => [

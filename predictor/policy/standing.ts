@@ -15,6 +15,8 @@ export interface Standing {
   /** Missed so clearly, or so often in a row, that growth need not wait. */
   readonly clearlyMissed: boolean;
   readonly calm: boolean;
+  /** Load of the next window over that of this one, should it go on rising as it did, in [1, 2); 1 unless it rose beyond chance. */
+  readonly rise: number;
   /** Calm windows before something may be taken back. */
   readonly patience: number;
   /** The course if the decision changes nothing. */
@@ -40,8 +42,8 @@ export function standingOf(
   const arrivals = arrivalRatio * verdict.requestsPerSecond;
   const missed = severity > 1;
   const missedWindows = missed ? state.missedWindows + 1 : 0;
-  const clearlyMissed =
-    missed && (severity >= settings.clearMissRatio || missedWindows >= 2 || isRising(context, arrivals));
+  const rise = riseOf(context, arrivals);
+  const clearlyMissed = missed && (severity >= settings.clearMissRatio || missedWindows >= 2 || rise > 1);
   const calm = isCalm(verdict, settings, calmRatio);
   const patienceDoublings =
     clearlyMissed && isRegretted(context, observations, arrivals)
@@ -51,6 +53,7 @@ export function standingOf(
     words: describeVerdict(verdict, settings.minimumCalls),
     missed,
     clearlyMissed,
+    rise,
     calm,
     patience: patienceWindows(application, windowSet, settings, patienceDoublings),
     course: {
@@ -71,13 +74,13 @@ const SURGE_RATIO = 1.15;
 /** Standard deviations of a Poisson count that more requests must exceed to be no chance. */
 const NO_CHANCE = 2;
 
-/** Load grows from the last window to this one, by more than chance. */
-function isRising({ state, windowSet }: DecisionContext, arrivalsPerSecond: number): boolean {
+function riseOf({ state, windowSet }: DecisionContext, arrivalsPerSecond: number): number {
   const before = state.requestsPerSecond;
   const seconds = (windowSet.endMs - windowSet.startMs) / 1e3;
-  if (before === undefined || !(seconds > 0) || arrivalsPerSecond <= SURGE_RATIO * before) return false;
+  if (before === undefined || !(seconds > 0) || arrivalsPerSecond <= SURGE_RATIO * before) return 1;
   const more = (arrivalsPerSecond - before) * seconds;
-  return more > NO_CHANCE * Math.sqrt((arrivalsPerSecond + before) * seconds);
+  const isChance = more <= NO_CHANCE * Math.sqrt((arrivalsPerSecond + before) * seconds);
+  return isChance ? 1 : 2 - before / arrivalsPerSecond;
 }
 
 type Shrunk = Pick<Course, "shrunkAtMs" | "shrunkAtRequestsPerSecond" | "shrunkServices">;

@@ -33,6 +33,12 @@ describe("the load that is on its way", () => {
     expect(ahead([service("frontend", 50), service("backend", 50)], 0).size).toBe(0);
   });
 
+  it("goes on rising where it has risen, within what is believed", () => {
+    const observations = observe(inputs(chained([service("frontend", 50)])));
+    expect(loadAhead(observations, 3, 1.5).get("frontend")).toBeCloseTo(75, 9);
+    expect(loadAhead(observations, 1.2, 1.5).get("frontend")).toBeCloseTo(60, 9);
+  });
+
   it("is what throttling hides, and reaches the services that will be called for it", () => {
     // The frontend uses its whole core and is throttled half of the time: 1.5 times as much may be waiting.
     const loads = ahead([service("frontend", 100), service("backend", 100)], 0.5);

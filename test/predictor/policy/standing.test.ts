@@ -122,6 +122,22 @@ describe("a slight miss", () => {
   });
 });
 
+describe("load that rises", () => {
+  const rise = (requestsPerSecond: number, before: number): number =>
+    standing({ tailSeconds: 0.1, requestsPerSecond, state: { requestsPerSecond: before } }).rise;
+
+  it("is expected to rise by as much again", () => {
+    // From 20 to 30, and so to 40.
+    expect(rise(30, 20)).toBeCloseTo(40 / 30, 9);
+  });
+
+  it("is not expected to go on for what may be chance, nor when it falls", () => {
+    expect(rise(2.4, 2)).toBe(1);
+    expect(rise(22, 20)).toBe(1);
+    expect(rise(10, 20)).toBe(1);
+  });
+});
+
 describe("flows of few calls", () => {
   const seen = (count: number, p95Seconds: number): FlowWindow =>
     flow(SERVICES, p95Seconds, {
