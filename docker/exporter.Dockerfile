@@ -26,7 +26,8 @@ FROM ${NODE_IMAGE}
 LABEL org.opencontainers.image.title="tradewind-exporter" \
       org.opencontainers.image.description="Exporter of Tradewind: the KEDA external scaler." \
       org.opencontainers.image.licenses="Apache-2.0"
-ENV NODE_ENV=production
+# Each thread would otherwise keep freed memory in arenas of its own: 30 MB more at 5,000 services.
+ENV NODE_ENV=production MALLOC_ARENA_MAX=2
 WORKDIR /app
 COPY --from=build /src/dist/package.json /src/dist/package-lock.json ./
 COPY --from=build /src/dist/node_modules node_modules/

@@ -78,23 +78,30 @@ function readMetadataEntry(reader: Reader, end: number, draft: Draft): void {
     throw new LimitError(`the trigger metadata has more than ${REQUEST_LIMITS.metadataEntries} entries`);
   }
   let key: KnownKey | undefined;
-  let value: Uint8Array = EMPTY;
+  let valueStart = end;
+  let valueEnd = end;
   while (reader.pos < end) {
     const tag = reader.uint32();
-    if (tag === field(1, LENGTH_DELIMITED)) key = knownKey(reader.bytes());
-    else if (tag === field(2, LENGTH_DELIMITED)) value = reader.bytes();
-    else reader.skipType(tag & 7);
+    if (tag === field(1, LENGTH_DELIMITED)) {
+      key = readKnownKey(reader);
+    } else if (tag === field(2, LENGTH_DELIMITED)) {
+      valueEnd = endOfMessage(reader);
+      valueStart = reader.pos;
+      reader.pos = valueEnd;
+    } else {
+      reader.skipType(tag & 7);
+    }
   }
   if (reader.pos !== end) throw new RangeError("a field reaches past its message");
   if (key === undefined) return;
-  if (value.length > REQUEST_LIMITS.valueBytes) {
-    throw new LimitError(`metadata key '${key}' holds ${value.length} bytes, more than a name can have`);
+  const valueBytes = valueEnd - valueStart;
+  if (valueBytes > REQUEST_LIMITS.valueBytes) {
+    throw new LimitError(`metadata key '${key}' holds ${valueBytes} bytes, more than a name can have`);
   }
-  draft.metadata.set(key, Buffer.from(value).toString("utf8"));
+  draft.metadata.set(key, utf8(reader, valueStart, valueEnd));
 }
 
 const LENGTH_DELIMITED = 2;
-const EMPTY = new Uint8Array(0);
 const field = (number: number, wireType: number): number => (number << 3) | wireType;
 
 function endOfMessage(reader: Reader): number {
@@ -105,17 +112,28 @@ function endOfMessage(reader: Reader): number {
 }
 
 function text(reader: Reader, what: string): string {
-  const bytes = reader.bytes();
-  if (bytes.length > REQUEST_LIMITS.nameBytes) {
-    throw new LimitError(`${what} holds ${bytes.length} bytes, more than a name can have`);
+  const end = endOfMessage(reader);
+  const start = reader.pos;
+  if (end - start > REQUEST_LIMITS.nameBytes) {
+    throw new LimitError(`${what} holds ${end - start} bytes, more than a name can have`);
   }
-  return Buffer.from(bytes).toString("utf8");
+  reader.pos = end;
+  return utf8(reader, start, end);
 }
 
-function knownKey(bytes: Uint8Array): KnownKey | undefined {
-  if (bytes.length > 32) return undefined;
-  const key = Buffer.from(bytes).toString("utf8");
+function readKnownKey(reader: Reader): KnownKey | undefined {
+  const end = endOfMessage(reader);
+  const start = reader.pos;
+  reader.pos = end;
+  if (!KNOWN_KEYS.some(({ length }) => length === end - start)) return undefined;
+  const key = utf8(reader, start, end);
   return KNOWN_KEYS.find((known) => known === key);
+}
+
+/** Text straight from the request: a view of its bytes for each field would cost more than reading them. */
+function utf8({ buf }: Reader, start: number, end: number): string {
+  const bytes = Buffer.isBuffer(buf) ? buf : Buffer.from(buf.buffer, buf.byteOffset, buf.byteLength);
+  return bytes.toString("utf8", start, end);
 }
 
 /** @param active whether the workload should run */
