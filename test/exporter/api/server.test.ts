@@ -1,8 +1,10 @@
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createLog } from "@tradewind/core/log.ts";
 import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import { replay } from "@tradewind/exporter/guard/guard.ts";
+import { serveApi } from "@tradewind/exporter/api/server.ts";
 import { startExporter } from "@tradewind/exporter/exporter.ts";
 import { installed } from "../../installed.ts";
 import { runningExporter } from "../running-exporter.ts";
@@ -104,6 +106,31 @@ describe("the HTTP side", () => {
       expect(policy).toContain(`${tag}-src 'sha256-${hash}'`);
     }
     expect(html).not.toMatch(/https?:\/\/|style="|onclick|@import|url\(/);
+  });
+
+  it("is not alive for its kubelet once the thread that answers KEDA is stuck", async () => {
+    const none = (): never => {
+      throw new Error("nobody asks for this");
+    };
+    const api = await serveApi(
+      { host: "127.0.0.1", port: 0 },
+      {
+        list: none,
+        decisionJson: none,
+        historyJson: none,
+        missing: () => [],
+        isAlive: async () => false,
+        metrics: none,
+        log: createLog("test", "silent"),
+      },
+    );
+    onTestFinished(() => api.stop());
+    const response = await fetch(`${api.address}/healthz`);
+    expect(response.status).toBe(503);
+    expect(await response.json()).toMatchObject({
+      error: "stuck",
+      message: expect.stringMatching(/restart/) as string,
+    });
   });
 
   it("refuses an address that is taken, naming it, and leaves nothing running", async () => {

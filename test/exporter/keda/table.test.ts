@@ -1,0 +1,68 @@
+import { describe, expect, it } from "vitest";
+import { answer } from "@tradewind/exporter/keda/answer.ts";
+import type { ScalerRequest } from "@tradewind/exporter/keda/codec.ts";
+import { ServedTable } from "@tradewind/exporter/keda/table.ts";
+import type { ServedRow } from "@tradewind/exporter/keda/table.ts";
+
+const STALE_AFTER_MS = 60_000;
+const decided = { application: "hotel", replicas: 5, decidedAtMs: 1_000_000, validUntilMs: 1_060_000 };
+const row: ServedRow = { namespace: "shop", service: "search", decided };
+const asking = (service = "search", namespace = "shop"): ScalerRequest => ({
+  name: "so",
+  namespace,
+  metricName: "m",
+  metadata: new Map([["service", service]]),
+});
+
+function tableOf(...rows: ServedRow[]): ServedTable {
+  const table = new ServedTable(STALE_AFTER_MS);
+  table.gather(rows);
+  table.putInForce();
+  return table;
+}
+
+describe("the table that KEDA is answered from", () => {
+  it("serves a decision through the last millisecond of its validity, and not one longer", () => {
+    const table = tableOf(row);
+    expect(answer(asking(), table, 1_060_000)).toEqual({ replicas: 5 });
+    expect(answer(asking(), table, 1_060_001)).toMatchObject({
+      problem: "unavailable",
+      message: expect.stringMatching(
+        /is 60 s old and no longer valid: the predictor plans without it$/,
+      ) as string,
+    });
+  });
+
+  it("serves no decision from further in the future than decisions live", () => {
+    const table = tableOf(row);
+    expect(answer(asking(), table, 940_000)).toEqual({ replicas: 5 });
+    expect(answer(asking(), table, 939_999)).toMatchObject({ problem: "unavailable" });
+  });
+
+  it("says why there is no newer decision: first the refusal, else what keeps the predictor silent", () => {
+    const table = tableOf({ ...row, refusal: "bounds: too few" }, { namespace: "shop", service: "rate" });
+    table.predictorProblem = "the predictor sleeps";
+    const messageOf = (service: string): unknown => answer(asking(service), table, 2_000_000);
+    expect(messageOf("search")).toMatchObject({
+      message: expect.stringMatching(/: bounds: too few$/) as string,
+    });
+    for (const service of ["rate", "nobody"])
+      expect(messageOf(service)).toMatchObject({
+        message: expect.stringMatching(/the predictor sleeps$/) as string,
+      });
+  });
+
+  it("keeps what is in force until the next table is, and nothing of it then", () => {
+    const table = tableOf(row, { ...row, service: "rate" });
+    table.gather([{ ...row, decided: { ...decided, replicas: 9 } }]);
+    expect(answer(asking(), table, 1_000_000)).toEqual({ replicas: 5 });
+    table.putInForce();
+    expect(answer(asking(), table, 1_000_000)).toEqual({ replicas: 9 });
+    expect(table.find("shop", "rate")).toBeUndefined();
+  });
+
+  it.each(["__proto__", "constructor"])("knows no '%s' that nobody put there", (name) => {
+    expect(tableOf(row).find(name, name)).toBeUndefined();
+    expect(tableOf(row).find("shop", name)).toBeUndefined();
+  });
+});
