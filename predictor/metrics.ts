@@ -1,6 +1,7 @@
 import type { Plan } from "@tradewind/core/contract/plan.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
 import type { Clock } from "@tradewind/core/clock.ts";
+import { PROCESS_SERIES } from "@tradewind/core/process-series.ts";
 import { VERSION } from "@tradewind/core/version.ts";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { PolicyChoice } from "./policy/inputs.ts";
@@ -116,6 +117,7 @@ export class PredictorMetrics implements ReceiverMetrics {
       () => this.windowEndMs,
     );
     this.builderMetrics();
+    this.addProcess();
     this.planFailures.inc(0);
     this.stateErrors.inc(0);
   }
@@ -239,6 +241,27 @@ export class PredictorMetrics implements ReceiverMetrics {
       },
     });
     gauge.reset();
+  }
+
+  private addProcess(): void {
+    for (const { kind, name, help, read } of PROCESS_SERIES) {
+      const options = { name, help, registers: [this.registry] };
+      if (kind === "gauge")
+        new Gauge({
+          ...options,
+          collect() {
+            this.set(read());
+          },
+        });
+      else
+        new Counter({
+          ...options,
+          collect() {
+            this.reset();
+            this.inc(read());
+          },
+        });
+    }
   }
 
   private counter(name: string, help: string, labelNames: readonly string[] = []): Counter {
