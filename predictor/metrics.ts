@@ -245,22 +245,17 @@ export class PredictorMetrics implements ReceiverMetrics {
 
   private addProcess(): void {
     for (const { kind, name, help, read } of PROCESS_SERIES) {
-      const options = { name, help, registers: [this.registry] };
-      if (kind === "gauge")
-        new Gauge({
-          ...options,
-          collect() {
-            this.set(read());
-          },
-        });
-      else
-        new Counter({
-          ...options,
-          collect() {
-            this.reset();
-            this.inc(read());
-          },
-        });
+      const registers = [this.registry];
+      if (kind === "gauge") {
+        const collect = (): void => gauge.set(read());
+        const gauge = new Gauge({ name, help, registers, collect });
+      } else {
+        const collect = (): void => {
+          counter.reset();
+          counter.inc(read());
+        };
+        const counter = new Counter({ name, help, registers, collect });
+      }
     }
   }
 
