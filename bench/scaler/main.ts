@@ -21,8 +21,9 @@ const CALLS_IN_FLIGHT = 64;
 const PLAN_EVERY_MS = 15_000;
 /** As Prometheus does in many clusters. */
 const SCRAPE_EVERY_MS = 15_000;
-/** Of docker/exporter.Dockerfile, where it counts for what is measured. */
+/** As docker/exporter.Dockerfile starts it. */
 const IMAGE_ENVIRONMENT = { NODE_ENV: "production", MALLOC_ARENA_MAX: "2" };
+const IMAGE_FLAGS = ["--v8-pool-size=1"];
 /** Linux counts CPU time in hundredths of a second for user space. */
 const CLOCK_TICKS_PER_SECOND = 100;
 
@@ -131,7 +132,18 @@ async function startExporterProcess(predictor: string, state: string) {
   const listen = ["--listen", "127.0.0.1:0", "--grpc-listen", "127.0.0.1:0"];
   const child = spawn(
     process.execPath,
-    [cli, "exporter", ...listen, "--predictor", predictor, "--state", state, "--log-level", "warn"],
+    [
+      ...IMAGE_FLAGS,
+      cli,
+      "exporter",
+      ...listen,
+      "--predictor",
+      predictor,
+      "--state",
+      state,
+      "--log-level",
+      "warn",
+    ],
     { stdio: ["ignore", "pipe", "inherit"], env: { ...process.env, ...IMAGE_ENVIRONMENT } },
   );
   const { addresses } = Ready.parse(JSON.parse(await firstLine(child)));
