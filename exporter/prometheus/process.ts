@@ -1,39 +1,13 @@
 import { Counter, Gauge } from "prom-client";
 import type { Registry } from "prom-client";
+import { PROCESS_SERIES } from "@tradewind/core/process-series.ts";
 import { LoopDelay } from "../keda/loop-delay.ts";
 import type { ScalerReport } from "../keda/messages.ts";
 
 /** The exporter's own cost. @returns what stops the measuring */
 export function registerProcess(registry: Registry, scaler: () => ScalerReport): () => void {
   const loop = new LoopDelay();
-  registry.registerMetric(
-    new Counter({
-      name: "process_cpu_seconds_total",
-      help: "CPU time of this process, user and system.",
-      registers: [],
-      collect() {
-        const { user, system } = process.cpuUsage();
-        this.reset();
-        this.inc((user + system) / 1e6);
-      },
-    }),
-  );
-  registry.registerMetric(
-    new Gauge({
-      name: "process_resident_memory_bytes",
-      help: "Resident memory of this process.",
-      registers: [],
-      collect() {
-        this.set(process.memoryUsage.rss());
-      },
-    }),
-  );
-  const startTime = new Gauge({
-    name: "process_start_time_seconds",
-    help: "When this process started, seconds since the epoch.",
-    registers: [registry],
-  });
-  startTime.set(Math.round(Date.now() / 1e3 - process.uptime()));
+  addProcessSeries(registry);
   registry.registerMetric(
     new Gauge({
       name: "tradewind_exporter_event_loop_delay_seconds",
@@ -60,4 +34,20 @@ export function registerProcess(registry: Registry, scaler: () => ScalerReport):
     }),
   );
   return () => loop.stop();
+}
+
+function addProcessSeries(registry: Registry): void {
+  for (const { kind, name, help, read } of PROCESS_SERIES) {
+    const registers = [registry];
+    if (kind === "gauge") {
+      const collect = (): void => gauge.set(read());
+      const gauge = new Gauge({ name, help, registers, collect });
+    } else {
+      const collect = (): void => {
+        counter.reset();
+        counter.inc(read());
+      };
+      const counter = new Counter({ name, help, registers, collect });
+    }
+  }
 }
