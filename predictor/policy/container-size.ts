@@ -13,7 +13,10 @@ export interface ContainerFacts {
   /** Size the decision starts from: the last wish, or what runs where there is none or somebody else changed it. */
   readonly container?: ContainerSize;
   readonly resizable: { readonly cpu: boolean; readonly memory: boolean };
-  /** A size was wished that does not run yet. */
+  /**
+   * A size was wished that does not run yet. More memory than wished does not count: it makes nothing faster, and what is
+   * resident may keep the platform from ever lowering a limit.
+   */
   readonly resizing: boolean;
 }
 
@@ -36,8 +39,9 @@ export function containerFacts(
     cpuCores: resizable.cpu ? cpuCores : running.cpuCores,
     memoryBytes: resizable.memory ? memoryBytes : running.memoryBytes,
   };
-  const resizing =
-    !isSame(container.cpuCores, running.cpuCores) || !isSame(container.memoryBytes, running.memoryBytes);
+  const lacksMemory =
+    running.memoryBytes < container.memoryBytes && !isSame(container.memoryBytes, running.memoryBytes);
+  const resizing = !isSame(container.cpuCores, running.cpuCores) || lacksMemory;
   return { runningContainer: running, container, resizable, resizing };
 }
 

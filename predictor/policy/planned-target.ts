@@ -1,8 +1,10 @@
 import type { WishStep } from "@tradewind/core/contract/plan.ts";
 import type { ApplicationPlan, ContainerSize } from "../plan/application-plan.ts";
+import { roundedUp } from "../plan/plan-service.ts";
 import { statedSize } from "./container-size.ts";
 import type { StatedSize } from "./container-size.ts";
 import { floorTarget } from "./floor.ts";
+import { boundedByNode } from "./node-bounds.ts";
 import type { Observation } from "./observation.ts";
 import { stepsByService } from "./plan-steps.ts";
 import type { Balancing } from "./queue-balancing.ts";
@@ -23,6 +25,8 @@ export interface TargetFacts {
   readonly growth: Balancing | undefined;
   /** Plans that were carried out did not end the miss: growth by queues counts for services with a profile as well. */
   readonly inSpite: boolean;
+  /** What the largest node has room for; undefined where that is not known. */
+  readonly largestContainer: ContainerSize | undefined;
 }
 
 /**
@@ -88,14 +92,15 @@ function targetOf(
   observation: Observation,
   start: StartSize,
   planned: PlannedSize | undefined,
-  { growth, inSpite, ready, settings, standing }: TargetFacts,
+  { growth, inSpite, largestContainer, ready, settings, standing }: TargetFacts,
 ): Target {
-  const size = planned === undefined ? start : withoutJitter(planned, start, settings, standing);
+  const own = planned === undefined ? start : withoutJitter(planned, start, settings, standing);
   const grown = planned === undefined || inSpite ? growth?.targets.get(observation.service) : undefined;
-  const replicas = bounded(
-    observation,
-    Math.max(size.replicas, grown === undefined ? 0 : replicasForGrowth(observation, grown, size.container)),
-  );
+  const size =
+    grown === undefined
+      ? own
+      : withGrowth(boundedByNode(observation, largestContainer), grown, own, settings);
+  const replicas = bounded(observation, size.replicas);
   const stated = statedSize(observation, size.container);
   const usable = ready.profiles.get(observation.service);
   const target = {
@@ -104,7 +109,7 @@ function targetOf(
     ...(planned && usable && { planned: plannedFacts(planned, usable.hash) }),
   };
   const change = describeChange(observation, replicas, stated);
-  if (grown !== undefined && replicas > size.replicas) {
+  if (isMore(size, own)) {
     return {
       ...target,
       policy: "queue",
@@ -123,6 +128,10 @@ function targetOf(
   const use =
     observation.utilisation === undefined ? "" : ` at ${percent(observation.utilisation)} of capacity`;
   return { ...target, policy: "reactive", reason: `what it uses calls for more${use}: ${change}` };
+}
+
+function isMore(size: StartSize, than: StartSize): boolean {
+  return size.replicas > than.replicas || (size.container?.cpuCores ?? 0) > (than.container?.cpuCores ?? 0);
 }
 
 /** Steps too small to be worth a change are left out, unless they cure a miss. */
@@ -145,15 +154,30 @@ function withoutJitter(
   };
 }
 
-/** Replicas that give as much CPU as growth by queues does with containers of the present size. */
-function replicasForGrowth(
-  { container }: Observation,
+/**
+ * A size with as much CPU as growth by queues gives with containers of the present size: larger containers where CPU is what
+ * is short, since that is done at once and pays for no second memory, else replicas.
+ */
+function withGrowth(
+  observation: Observation,
   grown: Target,
-  planned: ContainerSize | undefined,
-): number {
-  const cores = planned?.cpuCores ?? 0;
-  if (container === undefined || !(cores > 0)) return grown.replicas;
-  return Math.ceil((grown.replicas * container.cpuCores) / cores - 1e-9);
+  size: StartSize,
+  settings: PolicySettings,
+): StartSize {
+  const { container, resizable, spec, utilisation = 0 } = observation;
+  const planned = size.container;
+  if (container === undefined || planned === undefined || !(planned.cpuCores > 0)) {
+    return { ...size, replicas: Math.max(size.replicas, grown.replicas) };
+  }
+  const totalCores = grown.replicas * container.cpuCores;
+  const replicasFor = (cpuCores: number): number =>
+    Math.max(size.replicas, Math.ceil(totalCores / cpuCores - 1e-9));
+  if (!resizable.cpu || utilisation <= settings.targetUtilisation) {
+    return { ...size, replicas: replicasFor(planned.cpuCores) };
+  }
+  const each = roundedUp(totalCores / size.replicas, spec.cpu.stepCores);
+  const cpuCores = Math.max(planned.cpuCores, Math.min(each, spec.cpu.maxCores));
+  return { ...size, container: { ...planned, cpuCores }, replicas: replicasFor(cpuCores) };
 }
 
 function plannedFacts(

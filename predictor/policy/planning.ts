@@ -90,7 +90,8 @@ export function planWithProfiles(preparation: Preparation): Planned | undefined 
       ? balanceQueues(context, observations, preparation.verdict)
       : undefined;
   const inSpite = preparation.memory.missedInSpite > 0 || plan?.feasible === false;
-  const facts = { ready: preparation.ready, standing, settings: context.settings, plan, growth, inSpite };
+  const { largestContainer, ready } = preparation;
+  const facts = { ready, standing, settings: context.settings, plan, growth, inSpite, largestContainer };
   const targets = plannedTargets(observations, starts, facts);
   const pods = [...targets.values()].reduce((sum, { replicas }) => sum + replicas, 0);
   if (budget !== undefined && pods > budget) return undefined;

@@ -100,6 +100,13 @@ describe("the planner, when the objective is missed", () => {
       const mine = wishOf(outcome, service).allocation;
       expect(mine.replicas * (mine.cpuCores ?? 1)).toBeGreaterThanOrEqual(allocation.replicas);
     }
+    // Its CPU is what is short: the two containers grow, which is done at once.
+    expect(wishOf(outcome, "backend")).toMatchObject({ policy: "queue", allocation: { replicas: 2 } });
+  });
+
+  it("grows by replicas as queue balancing would where containers cannot be resized", () => {
+    const profiles = BUSY.map((each) => modelledEvidence(each, { prior: flat(each) }));
+    const outcome = planned(BUSY, { profiles, application: application() });
     expect(wishOf(outcome, "backend").allocation.replicas).toBeGreaterThan(2);
   });
 
