@@ -32,8 +32,13 @@ export const PlannerSettings = z.strictObject({
   stepsBack: z.number().int().min(1).default(40),
   /** Share of a service's CPU that one plan takes back at most; one replica may always go. */
   shrinkShare: z.number().gt(0).lt(1).default(0.4),
+  /**
+   * CPU demand over capacity that a service with a profile is raised to at once; under that its profile says what it needs.
+   * Without a profile it is raised to `targetUtilisation`.
+   */
+  raiseUtilisation: z.number().gt(0).lt(1).default(0.75),
   /** Share of the CPU left that the highest demand of the last windows may use after a step is taken back. */
-  takeBackUtilisation: z.number().gt(0).lt(1).default(0.62),
+  takeBackUtilisation: z.number().gt(0).lt(1).default(0.7),
   /** Throttled share of periods from which a service's CPU is not lowered. */
   throttledRatioLimit: z.number().min(0).max(1).default(0.2),
   /** A step up that buys less than this share of what is missed is not taken. */

@@ -78,6 +78,9 @@ export function planWithProfiles(preparation: Preparation): Planned | undefined 
         context,
         boundedByNode(one, preparation.largestContainer),
         preparation.ready.profiles.get(one.service)?.memoryPeakBytes,
+        preparation.ready.profiles.has(one.service)
+          ? context.settings.planner.raiseUtilisation
+          : context.settings.targetUtilisation,
       ),
     ]),
   );

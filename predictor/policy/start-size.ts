@@ -21,6 +21,7 @@ export function startSize(
   context: DecisionContext,
   observation: Observation,
   memoryPeakBytes: number | undefined,
+  targetUtilisation = context.settings.targetUtilisation,
 ): StartSize {
   const replicas = bounded(observation, observation.baseReplicas);
   const { container } = observation;
@@ -29,9 +30,9 @@ export function startSize(
     return { replicas: needed, raised: needed > replicas };
   }
   const memoryBytes = neededMemoryBytes(context, observation, container, memoryPeakBytes);
-  const cpuCores = neededCores(observation, container, replicas, neededTotalCores(context, observation));
+  const total = neededTotalCores(context, observation, targetUtilisation);
+  const cpuCores = neededCores(observation, container, replicas, total);
   const capacity = replicas * cpuCores;
-  const total = neededTotalCores(context, observation);
   const more = capacity >= total * (1 - 1e-9) ? replicas : Math.ceil(total / cpuCores - 1e-9);
   const needed = bounded(observation, Math.max(replicas, more));
   const raised = needed > replicas || cpuCores > container.cpuCores || memoryBytes > container.memoryBytes;
@@ -39,11 +40,15 @@ export function startSize(
 }
 
 /** CPU of all containers that the demand needs, limited as growth of replicas is; 0 when it is not known. */
-export function neededTotalCores({ settings }: DecisionContext, observation: Observation): number {
+function neededTotalCores(
+  { settings }: DecisionContext,
+  observation: Observation,
+  targetUtilisation: number,
+): number {
   const { demand, readyReplicas } = observation;
   if (demand === undefined || readyReplicas === undefined || readyReplicas <= 0) return 0;
   const most = Math.max(readyReplicas + 1, settings.needGrowthLimit * readyReplicas);
-  return Math.min(most * demand.podCapacityCores, demand.cores / settings.targetUtilisation);
+  return Math.min(most * demand.podCapacityCores, demand.cores / targetUtilisation);
 }
 
 function neededCores(
