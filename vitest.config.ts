@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
@@ -5,6 +6,8 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     reporters: ["default", "./test/reporter.ts"],
     pool: "forks",
+    // Most of what tests do is wait; one process fewer than CPUs, the default, would leave one of two CPUs idle.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     testTimeout: 20_000,
     hookTimeout: 30_000,
     restoreMocks: true,

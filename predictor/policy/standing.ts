@@ -48,7 +48,9 @@ export function standingOf(
   const patienceDoublings =
     clearlyMissed && isRegretted(context, observations, arrivals)
       ? Math.min(state.patienceDoublings + 1, settings.patienceDoublings)
-      : state.patienceDoublings;
+      : rise > 1
+        ? 0
+        : state.patienceDoublings;
   return {
     words: describeVerdict(verdict, settings.minimumCalls),
     missed,

@@ -102,6 +102,21 @@ describe("a miss after a step down", () => {
   });
 });
 
+describe("patience that was doubled", () => {
+  const patience = (requestsPerSecond: number): number => {
+    const state = { patienceDoublings: 2, requestsPerSecond: 20 };
+    return standing({ tailSeconds: 0.1, requestsPerSecond, state }).patience;
+  };
+
+  it("stays while load stays: the step that was undone would have to be undone again", () => {
+    expect(patience(20)).toBe(12);
+  });
+
+  it("is forgotten when load has risen beyond chance: sizes are others then", () => {
+    expect(patience(40)).toBe(3);
+  });
+});
+
 describe("a slight miss", () => {
   const isClear = (requestsPerSecond: number, before?: number): boolean =>
     standing({
