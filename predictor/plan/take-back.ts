@@ -5,6 +5,8 @@ import type { PlanOptions } from "./prepare.ts";
 /** Steps of one round together may use this share of the slack, by the linear estimate. */
 const SLACK_SHARE_PER_ROUND = 0.5;
 
+const NOTHING_TO_TAKE = "objective met, nothing to take back";
+
 interface Scored {
   readonly candidate: Candidate;
   /** Share of the tightest flow's slack that the step is estimated to use. */
@@ -18,6 +20,7 @@ interface Scored {
  * @returns why it stopped
  */
 export function takeBack(state: PlanState, options: PlanOptions): string {
+  if (state.services.every(({ maxStepsBack }) => maxStepsBack <= 0)) return NOTHING_TO_TAKE;
   const limits = limitsOf(state, options);
   const taken = new Int32Array(state.services.length);
   const refused = new Set<string>();
@@ -25,7 +28,7 @@ export function takeBack(state: PlanState, options: PlanOptions): string {
   for (;;) {
     if (state.steps.length >= options.maxSteps) return `stopped after ${options.maxSteps} steps`;
     const ranked = rank(state, slackUse(state, limits), taken, refused);
-    if (ranked.length === 0) return took ? "slack taken back" : "objective met, nothing to take back";
+    if (ranked.length === 0) return took ? "slack taken back" : NOTHING_TO_TAKE;
     let used = 0;
     const touched = new Set<number>();
     for (const { candidate, slackShare } of ranked) {

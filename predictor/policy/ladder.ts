@@ -13,7 +13,7 @@ import { arrivalsPerSecond } from "./load-ahead.ts";
 import { planWithProfiles } from "./planning.ts";
 import { balanceQueues } from "./queue-balancing.ts";
 import { readiness } from "./readiness.ts";
-import { afterGap, remember, rememberedFlows } from "./remember.ts";
+import { afterGap, remember } from "./remember.ts";
 import type { Course } from "./remember.ts";
 import { standingOf } from "./standing.ts";
 import type { PlannerMemory, PlannerRung } from "./state.ts";
@@ -55,7 +55,6 @@ export function decide(inputs: PolicyInputs, models: Models = NO_MODELS): Policy
   return {
     state: {
       ...remember(context, observations, targets, rung.course),
-      ...rememberedFlows(context, observations, targets),
       ...(rung.planner && { planner: rung.planner }),
     },
     queues: observations.flatMap(({ queue }) => (queue === undefined ? [] : [queue])),

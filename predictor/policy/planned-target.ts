@@ -21,10 +21,8 @@ export interface TargetFacts {
   readonly settings: PolicySettings;
   /** Absent when there was nothing to plan with. */
   readonly plan: ApplicationPlan | undefined;
-  /** What queue balancing would do, while the objective is clearly missed. */
+  /** What queue balancing gives, to the services that it counts for. */
   readonly growth: Balancing | undefined;
-  /** Plans that were carried out did not end the miss: growth by queues counts for services with a profile as well. */
-  readonly inSpite: boolean;
   /** What the largest node has room for; undefined where that is not known. */
   readonly largestContainer: ContainerSize | undefined;
 }
@@ -92,10 +90,10 @@ function targetOf(
   observation: Observation,
   start: StartSize,
   planned: PlannedSize | undefined,
-  { growth, inSpite, largestContainer, ready, settings, standing }: TargetFacts,
+  { growth, largestContainer, ready, settings, standing }: TargetFacts,
 ): Target {
   const own = planned === undefined ? start : withoutJitter(planned, start, settings, standing);
-  const grown = planned === undefined || inSpite ? growth?.targets.get(observation.service) : undefined;
+  const grown = growth?.targets.get(observation.service);
   const size =
     grown === undefined
       ? own

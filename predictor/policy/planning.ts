@@ -88,25 +88,39 @@ export function planWithProfiles(preparation: Preparation): Planned | undefined 
   const mayTakeBack = !raised && !standing.missed && standing.course.calmWindows >= standing.patience;
   const mayRaise = standing.clearlyMissed || !standing.missed;
   const plan = mayRaise ? makePlan(preparation, starts, mayTakeBack) : undefined;
-  const growth =
-    standing.clearlyMissed && budget === undefined
-      ? balanceQueues(context, observations, preparation.verdict)
-      : undefined;
-  const inSpite = preparation.memory.missedInSpite > 0 || plan?.feasible === false;
+  const growth = growthByQueues(preparation, plan);
   const { largestContainer, ready } = preparation;
-  const facts = { ready, standing, settings: context.settings, plan, growth, inSpite, largestContainer };
+  const facts = { ready, standing, settings: context.settings, plan, growth, largestContainer };
   const targets = plannedTargets(observations, starts, facts);
   const pods = [...targets.values()].reduce((sum, { replicas }) => sum + replicas, 0);
   if (budget !== undefined && pods > budget) return undefined;
   const took = plan?.steps.some(({ direction }) => direction === "down") === true;
   const course = took
-    ? {
-        ...courseAfterShrinking(context, standing, withLess(observations, targets)),
-        shrunkAtRequestsPerSecond: preparation.verdict.requestsPerSecond,
-      }
-    : { ...(growth?.course ?? standing.course), ...grownBy(preparation, targets) };
+    ? courseAfterShrinking(context, standing, withLess(observations, targets))
+    : { ...standing.course, ...effectOf(growth), ...grownBy(preparation, targets) };
   const planner = { ...preparation.memory, ...learntFlows(preparation, plan) };
   return { planner, reason: reasonOf(preparation, { plan, growth, raised, mayTakeBack }), targets, course };
+}
+
+/**
+ * What queue balancing gives while the objective is clearly missed: to services without a profile, and to all when the plan
+ * knows no cure or plans that were carried out did not end the miss.
+ */
+function growthByQueues(
+  { context, memory, observations, ready, standing, verdict }: Preparation,
+  plan: ApplicationPlan | undefined,
+): Balancing | undefined {
+  if (!standing.clearlyMissed || context.application.budget.pods !== undefined) return undefined;
+  const isCured = plan?.feasible === true && memory.missedInSpite === 0;
+  const growing = isCured ? observations.filter(({ service }) => !ready.profiles.has(service)) : observations;
+  return growing.length === 0 ? undefined : balanceQueues(context, growing, verdict);
+}
+
+/** What growth by queues remembers of its own effect. */
+function effectOf(growth: Balancing | undefined): Pick<Course, "growth" | "futile"> {
+  if (growth === undefined) return {};
+  const { growth: checkpoint, futile } = growth.course;
+  return { ...(checkpoint && { growth: checkpoint }), ...(futile && { futile }) };
 }
 
 function makePlan(

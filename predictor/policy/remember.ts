@@ -50,9 +50,9 @@ const MOST_FLOWS = 200;
 
 /**
  * Latencies of the flows of few calls, for the windows to come. A flow that runs on a service whose size changes begins
- * anew: what was measured before says nothing of what runs then.
+ * anew: what was measured before says nothing of what runs then. So does one without a call, since nobody knows what it runs on.
  */
-export function rememberedFlows(
+function rememberedFlows(
   { application, settings, state, windowSet }: DecisionContext,
   observations: readonly Observation[],
   targets: Targets,
@@ -63,7 +63,7 @@ export function rememberedFlows(
   const oldestMs = windowSet.endMs - settings.pooledWindows * (windowSet.endMs - windowSet.startMs);
   const measured = ownFlows(windowSet.flows, application.entry);
   const names = new Set(measured.map(({ flow }) => flow));
-  const unseen = state.flows?.filter(({ flow }) => !names.has(flow)) ?? [];
+  const unseen = changed.size > 0 ? [] : (state.flows ?? []).filter(({ flow }) => !names.has(flow));
   const before = new Map(state.flows?.map(({ flow, latencies }) => [flow, latencies]));
   const seen = measured
     .filter(({ latency, services }) => {
@@ -114,6 +114,7 @@ export function remember(
     ...(course.requestsPerSecond !== undefined && { requestsPerSecond: course.requestsPerSecond }),
     ...(course.growth && { growth: course.growth }),
     ...(course.futile && { futile: course.futile }),
+    ...rememberedFlows(context, observations, targets),
     services,
   };
 }

@@ -107,6 +107,7 @@ export function courseAfterShrinking(
     calmWindows: Math.max(0, patience - context.settings.settleWindows),
     patienceDoublings: easedDoublings(context, course.patienceDoublings),
     shrunkAtMs: context.windowSet.endMs,
+    ...(course.requestsPerSecond !== undefined && { shrunkAtRequestsPerSecond: course.requestsPerSecond }),
     shrunkServices,
   };
 }

@@ -6,8 +6,8 @@ import {
   ObjectName,
   ServiceName,
 } from "@tradewind/core/contract/quantity.ts";
+import { LatencySummary } from "@tradewind/core/contract/window.ts";
 import { z } from "zod";
-import { FlowMemory } from "./verdict.ts";
 
 /** What the policies remember of one service. */
 export const ServiceMemory = z.strictObject({
@@ -76,6 +76,13 @@ export const PlannerMemory = z.strictObject({
 });
 export type PlannerMemory = z.infer<typeof PlannerMemory>;
 
+/** Latencies of a flow of few calls in the last windows, newest first: one window alone does not tell its tail. */
+export const FlowMemory = z.strictObject({
+  flow: z.string().max(200),
+  latencies: z.array(z.strictObject({ ...LatencySummary.shape, endMs: EpochMs })).max(64),
+});
+export type FlowMemory = z.infer<typeof FlowMemory>;
+
 export const POLICY_STATE_SCHEMA = "tradewind.dev/policy-state/v1";
 
 /** Everything the policies carry from one window to the next; kept on disk. */
@@ -93,7 +100,7 @@ export const PolicyState = z.strictObject({
   patienceDoublings: Count,
   /** The last step down, until it is undone or forgotten. */
   shrunkAtMs: EpochMs.optional(),
-  /** Requests per second that entered the application then, where a planner took the step. */
+  /** Requests per second that entered the application then. */
   shrunkAtRequestsPerSecond: NonNegative.optional(),
   /** Services that lost CPU or replicas in it; absent: any may have. */
   shrunkServices: z.array(ServiceName).max(10_000).optional(),

@@ -1,18 +1,9 @@
-import { EpochMs } from "@tradewind/core/contract/quantity.ts";
-import { LatencySummary } from "@tradewind/core/contract/window.ts";
-import type { FlowWindow } from "@tradewind/core/contract/window.ts";
-import { z } from "zod";
+import type { FlowWindow, LatencySummary } from "@tradewind/core/contract/window.ts";
 import { flowTailSeconds } from "../queue/objective.ts";
 import type { FlowObjective } from "../queue/objective.ts";
 import { mergeLatency } from "../window/merge-latency.ts";
 import type { PolicySettings } from "./settings.ts";
-
-/** Latencies of a flow of few calls in the last windows, newest first: one window alone does not tell its tail. */
-export const FlowMemory = z.strictObject({
-  flow: z.string().max(200),
-  latencies: z.array(z.strictObject({ ...LatencySummary.shape, endMs: EpochMs })).max(64),
-});
-export type FlowMemory = z.infer<typeof FlowMemory>;
+import type { FlowMemory } from "./state.ts";
 
 /** How one flow stands to the objective. */
 export interface FlowVerdict {

@@ -2,6 +2,7 @@ import type { Interference } from "@tradewind/core/contract/interference.ts";
 import { INTERFERENCE_COMPONENTS } from "@tradewind/core/contract/interference.ts";
 import type { CallEdge, ContainerWindow, FlowWindow, Window } from "@tradewind/core/contract/window.ts";
 import { mergeLatency } from "../window/merge-latency.ts";
+import { weightedMean } from "../window/weighted-mean.ts";
 
 /**
  * One window for several of the same service, over [startMs, endMs). Rates and use are means over the windows that knew
@@ -114,33 +115,6 @@ function mergeInterference(vectors: readonly (Interference | undefined)[]): Inte
 
 function mean<Item>(items: readonly Item[], value: (item: Item) => number | undefined): number | undefined {
   return weightedMean(items, value, () => 1);
-}
-
-/** Mean over the items that have a value; plain when no weight is positive; undefined without values. */
-function weightedMean<Item>(
-  items: readonly Item[],
-  value: (item: Item) => number | undefined,
-  weight: (item: Item) => number,
-): number | undefined {
-  let sum = 0;
-  let weights = 0;
-  let plain = 0;
-  let count = 0;
-  let least = Number.POSITIVE_INFINITY;
-  let most = Number.NEGATIVE_INFINITY;
-  for (const item of items) {
-    const known = value(item);
-    if (known === undefined) continue;
-    sum += known * weight(item);
-    weights += weight(item);
-    plain += known;
-    count += 1;
-    least = Math.min(least, known);
-    most = Math.max(most, known);
-  }
-  if (count === 0) return undefined;
-  const result = weights > 0 ? sum / weights : plain / count;
-  return Math.min(most, Math.max(least, result));
 }
 
 function withoutAbsent<Type>(fields: { [Key in keyof Type]: Type[Key] | undefined }): Type {

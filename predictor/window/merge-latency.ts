@@ -1,4 +1,5 @@
 import type { LatencySummary } from "@tradewind/core/contract/window.ts";
+import { weightedMean } from "./weighted-mean.ts";
 
 /**
  * One summary for several, weighted by their number of calls; undefined for none. The mean of percentiles lies between the
@@ -8,11 +9,12 @@ export function mergeLatency(summaries: readonly (LatencySummary | undefined)[])
   const known = summaries.filter((summary) => summary !== undefined);
   if (known.length === 0) return undefined;
   const count = known.reduce((sum, summary) => sum + summary.count, 0);
-  const at = (key: "meanSeconds" | "p50Seconds" | "p95Seconds" | "p99Seconds"): number => {
-    const values = known.map((summary) => summary[key]);
-    const mean = known.reduce((sum, summary) => sum + summary.count * summary[key], 0) / count;
-    return Math.min(Math.max(mean, Math.min(...values)), Math.max(...values));
-  };
+  const at = (key: "meanSeconds" | "p50Seconds" | "p95Seconds" | "p99Seconds"): number =>
+    weightedMean(
+      known,
+      (summary) => summary[key],
+      (summary) => summary.count,
+    ) ?? 0;
   return {
     count,
     meanSeconds: at("meanSeconds"),

@@ -68,6 +68,12 @@ describe("the planner, when the objective is missed", () => {
     expect(wish.confidence).toBeCloseTo(300 / 320 / (1 + Math.log(1.25 / 0.8)), 6);
   });
 
+  it("neither tells nor remembers growth by queues that a plan with a cure has no use for", () => {
+    const outcome = planned(BUSY);
+    expect(outcome.plan.policyReason).not.toContain("by queues");
+    expect(outcome.state.growth).toBeUndefined();
+  });
+
   it("only adds replicas where containers keep their size", () => {
     const outcome = planned(BUSY, { application: application() });
     const { allocation, steps = [] } = wishOf(outcome, "backend");

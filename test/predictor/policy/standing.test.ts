@@ -3,14 +3,15 @@ import type { FlowWindow } from "@tradewind/core/contract/window.ts";
 import { flowObjective } from "@tradewind/predictor/queue/objective.ts";
 import type { DecisionContext } from "@tradewind/predictor/policy/observation.ts";
 import { observe } from "@tradewind/predictor/policy/observation.ts";
-import { rememberedFlows } from "@tradewind/predictor/policy/remember.ts";
+import { remember } from "@tradewind/predictor/policy/remember.ts";
 import { PolicySettings } from "@tradewind/predictor/policy/settings.ts";
 import { standingOf } from "@tradewind/predictor/policy/standing.ts";
 import type { Standing } from "@tradewind/predictor/policy/standing.ts";
 import { emptyState } from "@tradewind/predictor/policy/state.ts";
-import type { PolicyState } from "@tradewind/predictor/policy/state.ts";
+import type { FlowMemory, PolicyState } from "@tradewind/predictor/policy/state.ts";
 import { judge } from "@tradewind/predictor/policy/verdict.ts";
-import type { FlowMemory, Verdict } from "@tradewind/predictor/policy/verdict.ts";
+import type { Targets } from "@tradewind/predictor/policy/target.ts";
+import type { Verdict } from "@tradewind/predictor/policy/verdict.ts";
 import { application, flow, START_MS, WINDOW_MS, window, windowSet } from "../measurements.ts";
 
 const SETTINGS = PolicySettings.parse({});
@@ -163,6 +164,10 @@ describe("flows of few calls", () => {
     endMs,
   });
 
+  const flowsAfter = (context: DecisionContext, targets: Targets): PolicyState["flows"] =>
+    remember(context, observe(context), targets, { calmWindows: 0, missedWindows: 0, patienceDoublings: 0 })
+      .flows;
+
   it("are judged over as many windows as it takes to have enough calls, weighted by these", () => {
     const latencies = [earlier(15, 0.3), earlier(100, 9)];
     const verdict = judged([seen(5, 0.1)], [{ flow: "GET /", latencies }]);
@@ -187,22 +192,20 @@ describe("flows of few calls", () => {
     const before: FlowMemory = { flow: "GET /", latencies: [earlier(3, 0.1)] };
     const base = contextOf({ tailSeconds: 0.1, state: { flows: [before] } });
     const context = { ...base, windowSet: { ...base.windowSet, flows: [seen(4, 0.2)] } };
-    const observations = observe(context);
     const kept = new Map(
       SERVICES.map((service, at) => [service, { replicas: at + 1, policy: "queue", reason: "" } as const]),
     );
-    const { flows } = rememberedFlows(context, observations, kept);
-    expect(flows).toEqual([{ flow: "GET /", latencies: [earlier(4, 0.2, END_MS), earlier(3, 0.1)] }]);
+    expect(flowsAfter(context, kept)).toEqual([
+      { flow: "GET /", latencies: [earlier(4, 0.2, END_MS), earlier(3, 0.1)] },
+    ]);
     const more = new Map([...kept, ["backend", { replicas: 3, policy: "queue", reason: "" } as const]]);
-    expect(rememberedFlows(context, observations, more)).toEqual({});
+    expect(flowsAfter(context, more)).toBeUndefined();
   });
 
   it("are forgotten after a dozen windows, but not for one without a call", () => {
     const old = earlier(3, 0.1, END_MS - SETTINGS.pooledWindows * WINDOW_MS);
     const state = { flows: [{ flow: "POST /", latencies: [earlier(2, 0.1), old] }] };
     const context = contextOf({ tailSeconds: 0.1, state });
-    expect(rememberedFlows(context, observe(context), new Map()).flows).toEqual([
-      { flow: "POST /", latencies: [earlier(2, 0.1)] },
-    ]);
+    expect(flowsAfter(context, new Map())).toEqual([{ flow: "POST /", latencies: [earlier(2, 0.1)] }]);
   });
 });
