@@ -1,7 +1,7 @@
 import type { Plan } from "@tradewind/core/contract/plan.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
 import type { Clock } from "@tradewind/core/clock.ts";
-import { PROCESS_SERIES } from "@tradewind/core/process-series.ts";
+import { registerProcessSeries } from "@tradewind/core/process-series.ts";
 import { VERSION } from "@tradewind/core/version.ts";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { PolicyChoice } from "./policy/inputs.ts";
@@ -117,7 +117,7 @@ export class PredictorMetrics implements ReceiverMetrics {
       () => this.windowEndMs,
     );
     this.builderMetrics();
-    this.addProcess();
+    registerProcessSeries(this.registry, { Counter, Gauge });
     this.planFailures.inc(0);
     this.stateErrors.inc(0);
   }
@@ -241,22 +241,6 @@ export class PredictorMetrics implements ReceiverMetrics {
       },
     });
     gauge.reset();
-  }
-
-  private addProcess(): void {
-    for (const { kind, name, help, read } of PROCESS_SERIES) {
-      const registers = [this.registry];
-      if (kind === "gauge") {
-        const collect = (): void => gauge.set(read());
-        const gauge = new Gauge({ name, help, registers, collect });
-      } else {
-        const collect = (): void => {
-          counter.reset();
-          counter.inc(read());
-        };
-        const counter = new Counter({ name, help, registers, collect });
-      }
-    }
   }
 
   private counter(name: string, help: string, labelNames: readonly string[] = []): Counter {

@@ -1,13 +1,13 @@
 import { Counter, Gauge } from "prom-client";
 import type { Registry } from "prom-client";
-import { PROCESS_SERIES } from "@tradewind/core/process-series.ts";
+import { registerProcessSeries } from "@tradewind/core/process-series.ts";
 import { LoopDelay } from "../keda/loop-delay.ts";
 import type { ScalerReport } from "../keda/messages.ts";
 
 /** The exporter's own cost. @returns what stops the measuring */
 export function registerProcess(registry: Registry, scaler: () => ScalerReport): () => void {
   const loop = new LoopDelay();
-  addProcessSeries(registry);
+  registerProcessSeries(registry, { Counter, Gauge });
   registry.registerMetric(
     new Gauge({
       name: "tradewind_exporter_event_loop_delay_seconds",
@@ -34,20 +34,4 @@ export function registerProcess(registry: Registry, scaler: () => ScalerReport):
     }),
   );
   return () => loop.stop();
-}
-
-function addProcessSeries(registry: Registry): void {
-  for (const { kind, name, help, read } of PROCESS_SERIES) {
-    const registers = [registry];
-    if (kind === "gauge") {
-      const collect = (): void => gauge.set(read());
-      const gauge = new Gauge({ name, help, registers, collect });
-    } else {
-      const collect = (): void => {
-        counter.reset();
-        counter.inc(read());
-      };
-      const counter = new Counter({ name, help, registers, collect });
-    }
-  }
 }
