@@ -135,8 +135,10 @@ describe("two pods behind one OTLP Service", () => {
     );
     const [one, other] = await served();
     expect(one!.numbers).toEqual(other!.numbers);
-    for (const [service, replicas] of Object.entries(before)) {
-      expect(one!.numbers[service]).toBeGreaterThanOrEqual(replicas);
+    // geo takes most of the time, so what it needs is the same in every window; the frontend is at the edge of a pod.
+    expect(one!.numbers["geo"]).toBeGreaterThanOrEqual(before["geo"]!);
+    for (const [service, running] of Object.entries(application.replicas)) {
+      expect(one!.numbers[service]).toBeGreaterThanOrEqual(running);
     }
     // The survivor gets the other's clients, not a part of the traffic of unknown size for good.
     await waitUntil(
