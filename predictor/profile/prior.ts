@@ -22,17 +22,23 @@ export function stretch(utilisation: number): number {
   return 1 / room + (utilisation - TANGENT_FROM) / (room * room);
 }
 
-/** ln stretch up to saturation, where services follow the curve more or less strongly. */
-export function logStretchBelow(utilisation: number): number {
-  return -Math.log(1 - Math.min(utilisation, TANGENT_FROM));
+/**
+ * How much of what ln stretch gains past saturation shows in a window. A queue that gets more than is served grows for as
+ * long as the window lasts, is cut off by callers that give up, and the utilisation is one of arrivals times CPU seconds of
+ * other windows: so it is far less. By measurement, see docs/profiles.md.
+ */
+const SHOWN_PAST_SATURATION = 0.25;
+
+/** ln stretch as windows show it: what trained profiles weigh and correct. */
+export function shownLogStretch(utilisation: number): number {
+  const below = -Math.log(1 - Math.min(utilisation, TANGENT_FROM));
+  if (utilisation <= TANGENT_FROM) return below;
+  return below + SHOWN_PAST_SATURATION * (Math.log(stretch(utilisation)) - below);
 }
 
-/**
- * What ln stretch gains past saturation. It counts once, however strongly a service follows the curve below: a queue that
- * grows by more than is served grows with the excess alone.
- */
-export function logStretchPast(utilisation: number): number {
-  return utilisation <= TANGENT_FROM ? 0 : Math.log(stretch(utilisation) * (1 - TANGENT_FROM));
+/** d shown ln stretch / d utilisation, > 0. */
+export function shownLogStretchSlope(utilisation: number): number {
+  return (utilisation <= TANGENT_FROM ? 1 : SHOWN_PAST_SATURATION) * logStretchSlope(utilisation);
 }
 
 /** d ln stretch / d utilisation, > 0. */

@@ -13,7 +13,7 @@ import type { LatencyProfile, Verdict } from "./latency-profile.ts";
 import { shapeOf } from "./model.ts";
 import type { IntervalScale, ProfileModel, Span } from "./model.ts";
 import { NetworkEvaluator } from "./network.ts";
-import { logStretchBelow, logStretchPast, logStretchSlope, TANGENT_FROM } from "./prior.ts";
+import { shownLogStretch, shownLogStretchSlope } from "./prior.ts";
 import { layoutOf } from "./shape.ts";
 
 /** ln of the largest and smallest latency a profile will state: e^±18 seconds, so that no exponential overflows. */
@@ -27,8 +27,8 @@ const RANGE_SLACK = 0.02;
 
 /**
  * Evaluates a trained model on typed arrays made once:
- * ln latency = ln b₀ + κ · ln (b/b₀) + w · ln stretch(v) + ln (stretch(u) / stretch(v)) + network, with v = min(u, 0.95), b the
- * base latency as measured, b₀ its typical value, and κ, w and the network averaged over the members.
+ * ln latency = ln b₀ + κ · ln (b/b₀) + w · shown ln stretch(u) + network, with b the base latency as measured, b₀ its typical
+ * value, and κ, w and the network averaged over the members.
  */
 export class TrainedProfile implements LatencyProfile {
   readonly maturity = "trained";
@@ -92,8 +92,7 @@ export class TrainedProfile implements LatencyProfile {
     const wanted =
       this.#logTypicalBase +
       this.#baseWeight * (Math.log(this.#base) - this.#logTypicalBase) +
-      this.#stretchWeight * logStretchBelow(this.#used) +
-      (switches.prior ? logStretchPast(this.#used) : 0) +
+      this.#stretchWeight * shownLogStretch(this.#used) +
       this.#network();
     const log = Math.max(-LARGEST_LOG, Math.min(LARGEST_LOG, wanted));
     const value = Math.exp(log);
@@ -156,8 +155,8 @@ export class TrainedProfile implements LatencyProfile {
     out[CPU_SECONDS_PER_REQUEST] = 0;
     out[BASE_SECONDS] = 0;
     if (!switches.prior) return;
-    const weight = this.#used > TANGENT_FROM ? 1 : this.#stretchWeight;
-    const prior = this.#used < LARGEST_UTILISATION ? weight * logStretchSlope(this.#used) : 0;
+    const prior =
+      this.#used < LARGEST_UTILISATION ? this.#stretchWeight * shownLogStretchSlope(this.#used) : 0;
     const learnt = (network[UTILISATION_SLOT] as number) * (this.#slopes[UTILISATION_SLOT] as number);
     const byUtilisation = (value * (prior + learnt)) / this.#cores;
     if (this.#load === input[LOAD_PER_CONTAINER]) {

@@ -16,7 +16,7 @@ import type { LatencyProfile } from "../profile/latency-profile.ts";
 import type { IntervalScale, ModelErrors, ProfileModel, Span, Switches } from "../profile/model.ts";
 import { ALL_ON, shapeOf } from "../profile/model.ts";
 import { median } from "../profile/order-statistics.ts";
-import { logStretchBelow, logStretchPast, utilisation } from "../profile/prior.ts";
+import { shownLogStretch, utilisation } from "../profile/prior.ts";
 import { layoutOf } from "../profile/shape.ts";
 import { TrainedProfile } from "../profile/trained-profile.ts";
 import { fitNetwork } from "./fit.ts";
@@ -162,11 +162,8 @@ function fitRows(rows: readonly TrainingRow[], { switches, spans, baseSeconds }:
         networkInputs(row, switches.prior).map((value, i) => normalise(value, spans[i] ?? spanOf([]))),
       ),
     ),
-    offset: Float32Array.from(
-      rows,
-      ({ input }) => Math.log(baseSeconds) + known(logStretchPast(utilisationOf(input))),
-    ),
-    logStretch: Float32Array.from(rows, ({ input }) => known(logStretchBelow(utilisationOf(input)))),
+    offset: new Float32Array(rows.length).fill(Math.log(baseSeconds)),
+    logStretch: Float32Array.from(rows, ({ input }) => known(shownLogStretch(utilisationOf(input)))),
     logBase: Float32Array.from(rows, ({ input }) =>
       known(Math.log((input[BASE_SECONDS] ?? Number.NaN) / baseSeconds)),
     ),

@@ -2,7 +2,13 @@ import fc from "fast-check";
 import { INPUT_COUNT } from "@tradewind/predictor/profile/inputs.ts";
 import { priorProfile, PriorProfile } from "@tradewind/predictor/profile/prior-profile.ts";
 import { estimatePriorWeight } from "@tradewind/predictor/profile/prior-weight.ts";
-import { logStretchSlope, stretch, utilisation } from "@tradewind/predictor/profile/prior.ts";
+import {
+  logStretchSlope,
+  shownLogStretch,
+  shownLogStretchSlope,
+  stretch,
+  utilisation,
+} from "@tradewind/predictor/profile/prior.ts";
 import { cpuSecondsPerRequest, estimateState } from "@tradewind/predictor/profile/service-state.ts";
 import type { Observation } from "@tradewind/predictor/profile/service-state.ts";
 import { seededRng, standardNormal } from "@tradewind/core/rng.ts";
@@ -39,6 +45,27 @@ describe("stretch", () => {
         const slope = (Math.log(stretch(u + step)) - Math.log(stretch(u))) / step;
         expect(slope).toBeGreaterThan(0);
         expect(slope / logStretchSlope(u)).toBeCloseTo(1, 3);
+      }),
+    );
+  });
+});
+
+describe("ln stretch as windows show it", () => {
+  it("is ln stretch up to saturation and a quarter of what that gains past it", () => {
+    expect(shownLogStretch(0.5)).toBeCloseTo(Math.log(2), 12);
+    expect(shownLogStretch(0.95)).toBeCloseTo(Math.log(20), 12);
+    // stretch(1.95) = 420 = 20 · 21
+    expect(shownLogStretch(1.95)).toBeCloseTo(Math.log(20) + Math.log(21) / 4, 12);
+  });
+
+  it("rises everywhere, by its slope", () => {
+    fc.assert(
+      fc.property(fc.double({ min: 0, max: 100, noNaN: true }), (u) => {
+        fc.pre(Math.abs(u - 0.95) > 1e-5);
+        const step = 1e-6;
+        const slope = (shownLogStretch(u + step) - shownLogStretch(u)) / step;
+        expect(slope).toBeGreaterThan(0);
+        expect(slope / shownLogStretchSlope(u)).toBeCloseTo(1, 3);
       }),
     );
   });

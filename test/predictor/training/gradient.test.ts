@@ -43,9 +43,10 @@ function profileInTensors(model: ProfileModel, scales: readonly number[]) {
     const typical = Math.log(model.baseSeconds);
     const prior = tf.add(
       tf.mul(tf.sub(logBase, typical), parameters![baseWeight]!),
-      isInside
-        ? tf.mul(inside, parameters![stretchWeight]!)
-        : tf.add(Math.log(20) * parameters![stretchWeight]!, tf.sub(beyond, Math.log(20))),
+      tf.mul(
+        isInside ? inside : tf.add(0.75 * Math.log(20), tf.mul(beyond, 0.25)),
+        parameters![stretchWeight]!,
+      ),
     );
     const log = tf.add(model.switches.prior ? tf.add(prior, typical) : typical, network);
     return tf.sum(tf.exp(log));
