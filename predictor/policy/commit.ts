@@ -6,8 +6,8 @@ import type { PlannerMemory, PlannerRung } from "./state.ts";
 const RECENT_WINDOWS = 8;
 
 /**
- * Commit (Grad §V): what was measured after the last plan. A rung whose plans have been carried out and yet miss the
- * objective several windows in a row is not believed for a while, twice as long each time; long calm forgives.
+ * Commit (Grad §V): what was measured after the last plan. A rung whose plans against a miss have been carried out
+ * and yet miss the objective several windows in a row is not believed for a while, twice as long each time; long calm forgives.
  */
 export function commit(
   { settings, state, windowSet }: DecisionContext,
@@ -27,7 +27,8 @@ export function commit(
   const learnt = before?.flowCorrections && { flowCorrections: before.flowCorrections };
   const kept = { recentSeverities, ...learnt, ...(distrust && { distrust }) };
   if (before?.rung === undefined || !standing.missed) return { ...kept, missedInSpite: 0 };
-  const missedInSpite = before.missedInSpite + (isCarriedOut(observations) ? 1 : 0);
+  const isInSpite = before.cures === true && isCarriedOut(observations);
+  const missedInSpite = before.missedInSpite + (isInSpite ? 1 : 0);
   if (missedInSpite < planner.missesBeforeDistrust) return { ...kept, missedInSpite };
   const times = Math.min((distrust?.times ?? 0) + 1, planner.distrustDoublings + 1);
   const pauseMs = planner.distrustWindows * 2 ** (times - 1) * (windowSet.endMs - windowSet.startMs);

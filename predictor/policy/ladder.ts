@@ -125,6 +125,7 @@ function climbAboveFloor({ inputs, models, context, observations, verdict }: Foo
   const standing = standingOf(context, observations, verdict, {
     arrivalRatio: arrivalRatio(entry),
     calmRatio: context.settings.planner.calmRatio,
+    keepsCalmRatio: 1,
   });
   const memory = commit(context, observations, standing, verdict.worstSeverity);
   // Who asks for the planner gets it back at once.

@@ -154,7 +154,8 @@ function withoutJitter(
 
 /**
  * A size with as much CPU as growth by queues gives with containers of the present size: larger containers where CPU is what
- * is short, since that is done at once and pays for no second memory, else replicas.
+ * is short, since that is done at once and pays for no second memory, else replicas. A replica that would hardly be used is not
+ * added.
  */
 function withGrowth(
   observation: Observation,
@@ -168,14 +169,18 @@ function withGrowth(
     return { ...size, replicas: Math.max(size.replicas, grown.replicas) };
   }
   const totalCores = grown.replicas * container.cpuCores;
-  const replicasFor = (cpuCores: number): number =>
-    Math.max(size.replicas, Math.ceil(totalCores / cpuCores - 1e-9));
+  const replicasFor = (cpuCores: number, slack: number): number =>
+    Math.max(size.replicas, Math.ceil(totalCores / cpuCores - slack));
   if (!resizable.cpu || utilisation <= settings.targetUtilisation) {
-    return { ...size, replicas: replicasFor(planned.cpuCores) };
+    return { ...size, replicas: replicasFor(planned.cpuCores, 1e-9) };
   }
   const each = roundedUp(totalCores / size.replicas, spec.cpu.stepCores);
   const cpuCores = Math.max(planned.cpuCores, Math.min(each, spec.cpu.maxCores));
-  return { ...size, container: { ...planned, cpuCores }, replicas: replicasFor(cpuCores) };
+  return {
+    ...size,
+    container: { ...planned, cpuCores },
+    replicas: replicasFor(cpuCores, settings.planner.deadBandRatio),
+  };
 }
 
 function plannedFacts(

@@ -85,7 +85,7 @@ export function planWithProfiles(preparation: Preparation): Planned | undefined 
     ]),
   );
   const raised = observations.some(({ service }) => starts.get(service)?.raised === true);
-  const mayTakeBack = !raised && !standing.missed && standing.course.calmWindows >= standing.patience;
+  const mayTakeBack = !raised && standing.calm && standing.course.calmWindows >= standing.patience;
   const mayRaise = standing.clearlyMissed || !standing.missed;
   const plan = mayRaise ? makePlan(preparation, starts, mayTakeBack) : undefined;
   const growth = growthByQueues(preparation, plan);
@@ -98,7 +98,11 @@ export function planWithProfiles(preparation: Preparation): Planned | undefined 
   const course = took
     ? courseAfterShrinking(context, standing, withLess(observations, targets))
     : { ...standing.course, ...effectOf(growth), ...grownBy(preparation, targets) };
-  const planner = { ...preparation.memory, ...learntFlows(preparation, plan) };
+  const planner = {
+    ...preparation.memory,
+    ...learntFlows(preparation, plan),
+    cures: standing.clearlyMissed && plan !== undefined,
+  };
   return { planner, reason: reasonOf(preparation, { plan, growth, raised, mayTakeBack }), targets, course };
 }
 

@@ -29,6 +29,7 @@ export function balanceQueues(
   const standing = standingOf(context, observations, verdict, {
     arrivalRatio: 1,
     calmRatio: context.settings.calmRatio,
+    keepsCalmRatio: context.settings.calmRatio,
   });
   const { words, course } = standing;
   if (application.budget.pods !== undefined) {

@@ -49,8 +49,9 @@ export function afterGap(state: PolicyState, { startMs, endMs }: WindowSet): Pol
 const MOST_FLOWS = 200;
 
 /**
- * Latencies of the flows of few calls, for the windows to come. A flow that runs on a service whose size changes begins
- * anew: what was measured before says nothing of what runs then. So does one without a call, since nobody knows what it runs on.
+ * Latencies of the flows of few calls, for the windows to come. A flow that runs on a service whose size changes, or
+ * whose pods start, begins anew: what was measured says nothing of what runs then. So does one without a call, since nobody
+ * knows what it runs on.
  */
 function rememberedFlows(
   { application, settings, state, windowSet }: DecisionContext,
@@ -58,7 +59,9 @@ function rememberedFlows(
   targets: Targets,
 ): Pick<PolicyState, "flows"> {
   const changed = new Set(
-    observations.filter((one) => isChanged(one, targets.get(one.service))).map(({ service }) => service),
+    observations
+      .filter((one) => isInTransit(one) || isChanged(one, targets.get(one.service)))
+      .map(({ service }) => service),
   );
   const oldestMs = windowSet.endMs - settings.pooledWindows * (windowSet.endMs - windowSet.startMs);
   const measured = ownFlows(windowSet.flows, application.entry);
@@ -78,6 +81,11 @@ function rememberedFlows(
     .filter(({ latencies }) => latencies.length > 0)
     .slice(0, MOST_FLOWS);
   return flows.length === 0 ? {} : { flows };
+}
+
+/** What a window measures now is how the service came to its present size, not how it does with it. */
+function isInTransit({ resizing, settling }: Observation): boolean {
+  return settling || resizing;
 }
 
 function isChanged({ baseReplicas, container }: Observation, target: Target | undefined): boolean {

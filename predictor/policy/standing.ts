@@ -29,13 +29,15 @@ export interface Look {
   readonly arrivalRatio: number;
   /** Tail over objective up to which a window is calm. */
   readonly calmRatio: number;
+  /** Tail over objective up to which a window that is not calm does not end the calm before it, though it does not add to it. */
+  readonly keepsCalmRatio: number;
 }
 
 export function standingOf(
   context: DecisionContext,
   observations: readonly Observation[],
   verdict: Verdict,
-  { arrivalRatio, calmRatio }: Look,
+  { arrivalRatio, calmRatio, keepsCalmRatio }: Look,
 ): Standing {
   const { application, settings, state, windowSet } = context;
   const severity = verdict.severity ?? 0;
@@ -45,6 +47,7 @@ export function standingOf(
   const rise = riseOf(context, arrivals);
   const clearlyMissed = missed && (severity >= settings.clearMissRatio || missedWindows >= 2 || rise > 1);
   const calm = isCalm(verdict, settings, calmRatio);
+  const keepsCalm = isCalm(verdict, settings, keepsCalmRatio);
   const patienceDoublings =
     clearlyMissed && isRegretted(context, observations, arrivals)
       ? Math.min(state.patienceDoublings + 1, settings.patienceDoublings)
@@ -59,7 +62,7 @@ export function standingOf(
     calm,
     patience: patienceWindows(application, windowSet, settings, patienceDoublings),
     course: {
-      calmWindows: calm ? state.calmWindows + 1 : 0,
+      calmWindows: calm ? state.calmWindows + 1 : keepsCalm ? state.calmWindows : 0,
       missedWindows,
       patienceDoublings,
       requestsPerSecond: arrivals,

@@ -56,7 +56,9 @@ export type PlannerRung = z.infer<typeof PlannerRung>;
 export const PlannerMemory = z.strictObject({
   /** The rung that made the last plan; absent when another one did. */
   rung: PlannerRung.optional(),
-  /** Windows in a row that missed the objective although the plan had been carried out. */
+  /** The last plan was made to end a miss. */
+  cures: z.boolean().optional(),
+  /** Windows in a row that missed the objective although a plan that was to end the miss had been carried out. */
   missedInSpite: Count,
   /** Tail over objective of the slowest flow in the last windows, oldest first. */
   recentSeverities: z.array(NonNegative).max(64),

@@ -193,6 +193,7 @@ describe("the planner's rungs", () => {
 describe("what is measured after a plan", () => {
   const memory = (rung: PlannerRung, overrides: Partial<PlannerMemory> = {}): PlannerMemory => ({
     rung,
+    cures: true,
     missedInSpite: 0,
     recentSeverities: [],
     ...overrides,
@@ -209,6 +210,11 @@ describe("what is measured after a plan", () => {
     const outcome = after(memory("planner", { missedInSpite: 1 }));
     expect(outcome.plan.policy).toBe("planner");
     expect(outcome.state.planner).toMatchObject({ rung: "planner", missedInSpite: 2 });
+  });
+
+  it("does not count the miss that the first plan is to end", () => {
+    const outcome = after(memory("planner", { cures: false }));
+    expect(outcome.state.planner).toMatchObject({ cures: true, missedInSpite: 0 });
   });
 
   it("does not count them while pods are on their way", () => {

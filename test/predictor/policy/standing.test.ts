@@ -18,7 +18,7 @@ const SETTINGS = PolicySettings.parse({});
 const END_MS = START_MS + WINDOW_MS;
 const OBJECTIVE = flowObjective(application().objective);
 const SERVICES = ["frontend", "backend"];
-const LOOK = { arrivalRatio: 1, calmRatio: SETTINGS.calmRatio };
+const LOOK = { arrivalRatio: 1, calmRatio: SETTINGS.calmRatio, keepsCalmRatio: SETTINGS.calmRatio };
 
 interface Situation {
   readonly tailSeconds: number;
@@ -138,6 +138,26 @@ describe("a slight miss", () => {
   });
 });
 
+describe("calm", () => {
+  const calmWindows = (tailSeconds: number, keepsCalmRatio: number): number => {
+    const context = contextOf({ tailSeconds, state: { calmWindows: 2 } });
+    const verdict = judged(context.windowSet.flows);
+    return standingOf(context, observe(context), verdict, { ...LOOK, keepsCalmRatio }).course.calmWindows;
+  };
+
+  it.each([
+    { tailSeconds: 0.1, counted: 3, why: "goes on while every flow is well within the objective of 200 ms" },
+    { tailSeconds: 0.19, counted: 2, why: "waits while one is close to it" },
+    { tailSeconds: 0.21, counted: 0, why: "ends with a miss" },
+  ])("$why", ({ tailSeconds, counted }) => {
+    expect(calmWindows(tailSeconds, 1)).toBe(counted);
+  });
+
+  it("ends with a tail close to the objective for a rung that asks for calm windows in a row", () => {
+    expect(calmWindows(0.19, SETTINGS.calmRatio)).toBe(0);
+  });
+});
+
 describe("load that rises", () => {
   const rise = (requestsPerSecond: number, before: number): number =>
     standing({ tailSeconds: 0.1, requestsPerSecond, state: { requestsPerSecond: before } }).rise;
@@ -200,6 +220,18 @@ describe("flows of few calls", () => {
     ]);
     const more = new Map([...kept, ["backend", { replicas: 3, policy: "queue", reason: "" } as const]]);
     expect(flowsAfter(context, more)).toBeUndefined();
+  });
+
+  it("are not remembered of a window in which a service they run on gets new pods: that was the overload, not what runs now", () => {
+    const base = contextOf({
+      tailSeconds: 0.1,
+      state: { flows: [{ flow: "GET /", latencies: [earlier(3, 0.1)] }] },
+    });
+    const windows = base.windowSet.windows.map((one) =>
+      one.service === "backend" ? { ...one, replicasWanted: 3, replicasReady: 2 } : one,
+    );
+    const context = { ...base, windowSet: { ...base.windowSet, windows, flows: [seen(4, 1.3)] } };
+    expect(flowsAfter(context, new Map())).toBeUndefined();
   });
 
   it("are forgotten after a dozen windows, but not for one without a call", () => {
