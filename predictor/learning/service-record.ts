@@ -1,4 +1,5 @@
 import type { Window } from "@tradewind/core/contract/window.ts";
+import { correctionOf, learntCorrection } from "../plan/correction.ts";
 import type { RecentErrors, ServiceEvidence } from "../policy/evidence.ts";
 import { trackInterval } from "../profile/interval.ts";
 import type { LatencyProfile } from "../profile/latency-profile.ts";
@@ -31,7 +32,7 @@ const MEMORY_WINDOWS = 20;
 interface Judgement {
   /** |predicted − measured| / measured, at most 1. */
   readonly ratio: number;
-  /** What of it chance alone does not explain. */
+  /** The same with the correction that a plan would have made, less what chance alone explains. */
   readonly excess: number;
 }
 
@@ -41,6 +42,8 @@ interface Trained {
   readonly profile: TrainedProfile;
   interval: IntervalScale;
   readonly errors: Judgement[];
+  /** Measured over predicted, as learnt from the windows that judged it; absent before the first. */
+  correction?: number;
   state: ServiceState | undefined;
 }
 
@@ -56,6 +59,7 @@ export class ServiceRecord {
   private readonly loads: number[] = [];
   private readonly memoryPeaks: number[] = [];
   private readonly priorErrors: Judgement[] = [];
+  private priorCorrection: number | undefined;
   private prior: PriorProfile | undefined;
   private trained: Trained | undefined;
   private containers = new Map<string, number>();
@@ -153,14 +157,21 @@ export class ServiceRecord {
   private judge(window: Window, measuredSeconds: number): void {
     if ((window.ownLatency?.count ?? 0) < TELLING_CALLS || isSaturated(window)) return;
     if (this.prior !== undefined) {
-      keep(this.priorErrors, judgement(this.prior, window, this.prior.state, measuredSeconds), ERROR_WINDOWS);
+      const predicted = this.prior.evaluate(inputsOf(window, this.prior.state));
+      keep(
+        this.priorErrors,
+        judgement(window, predicted, measuredSeconds, this.priorCorrection),
+        ERROR_WINDOWS,
+      );
+      this.priorCorrection = corrected(this.priorCorrection, measuredSeconds / predicted);
     }
     const { trained } = this;
     if (trained?.state === undefined) return;
     const { profile } = trained;
     profile.interval = trained.interval;
-    keep(trained.errors, judgement(profile, window, trained.state, measuredSeconds), ERROR_WINDOWS);
     const predicted = profile.evaluate(inputsOf(window, trained.state));
+    keep(trained.errors, judgement(window, predicted, measuredSeconds, trained.correction), ERROR_WINDOWS);
+    trained.correction = corrected(trained.correction, measuredSeconds / predicted);
     trained.interval = trackInterval(
       trained.interval,
       Math.log(measuredSeconds / predicted) / profile.spread,
@@ -195,14 +206,23 @@ function isSaturated({ containers }: Window): boolean {
 }
 
 function judgement(
-  profile: LatencyProfile,
-  window: Window,
-  state: ServiceState,
+  { ownLatency }: Window,
+  predictedSeconds: number,
   measuredSeconds: number,
+  correction = 1,
 ): Judgement {
-  const predicted = profile.evaluate(inputsOf(window, state));
-  const ratio = Math.min(MOST_ERROR, Math.abs(predicted - measuredSeconds) / measuredSeconds);
-  return { ratio, excess: Math.max(0, ratio - chanceRatio(window.ownLatency?.count ?? 0)) };
+  const errorOf = (seconds: number): number =>
+    Math.min(MOST_ERROR, Math.abs(seconds - measuredSeconds) / measuredSeconds);
+  const left = errorOf(correction * predictedSeconds);
+  return {
+    ratio: errorOf(predictedSeconds),
+    excess: Math.max(0, left - chanceRatio(ownLatency?.count ?? 0)),
+  };
+}
+
+/** The correction a plan would learn, see plan/correction.ts. */
+function corrected(before: number | undefined, ratio: number): number {
+  return learntCorrection(before, correctionOf({ ratio, steady: true, learnt: before }));
 }
 
 /**

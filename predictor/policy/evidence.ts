@@ -6,7 +6,10 @@ export const RecentErrors = z.strictObject({
   windows: Count,
   /** Mean of |predicted − measured| / measured, each at most 1. */
   meanAbsoluteRatio: NonNegative,
-  /** The same less what chance alone makes of a tail of so few calls: what decides whether a profile is believed. */
+  /**
+   * The same with the correction by what was measured before, which plans make, and less what chance alone makes of a tail of
+   * so few calls: what decides whether a profile is believed.
+   */
   excessRatio: NonNegative.optional(),
 });
 export type RecentErrors = z.infer<typeof RecentErrors>;

@@ -154,14 +154,14 @@ function withoutJitter(
 
 /**
  * A size with as much CPU as growth by queues gives with containers of the present size: larger containers where CPU is what
- * is short, since that is done at once and pays for no second memory, else replicas. A replica that would hardly be used is not
- * added.
+ * is short, since that is done at once and pays for no second memory, else replicas. What does not fit into the largest
+ * container is shared out evenly; a replica that would hardly be used is not added.
  */
 function withGrowth(
   observation: Observation,
   grown: Target,
   size: StartSize,
-  settings: PolicySettings,
+  { planner, targetUtilisation }: PolicySettings,
 ): StartSize {
   const { container, resizable, spec, utilisation = 0 } = observation;
   const planned = size.container;
@@ -169,18 +169,15 @@ function withGrowth(
     return { ...size, replicas: Math.max(size.replicas, grown.replicas) };
   }
   const totalCores = grown.replicas * container.cpuCores;
-  const replicasFor = (cpuCores: number, slack: number): number =>
+  const replicasOf = (cpuCores: number, slack: number): number =>
     Math.max(size.replicas, Math.ceil(totalCores / cpuCores - slack));
-  if (!resizable.cpu || utilisation <= settings.targetUtilisation) {
-    return { ...size, replicas: replicasFor(planned.cpuCores, 1e-9) };
+  if (!resizable.cpu || utilisation <= targetUtilisation) {
+    return { ...size, replicas: replicasOf(planned.cpuCores, 1e-9) };
   }
-  const each = roundedUp(totalCores / size.replicas, spec.cpu.stepCores);
-  const cpuCores = Math.max(planned.cpuCores, Math.min(each, spec.cpu.maxCores));
-  return {
-    ...size,
-    container: { ...planned, cpuCores },
-    replicas: replicasFor(cpuCores, settings.planner.deadBandRatio),
-  };
+  const mostCores = Math.max(planned.cpuCores, spec.cpu.maxCores);
+  const replicas = replicasOf(mostCores, planner.deadBandRatio);
+  const each = Math.min(roundedUp(totalCores / replicas, spec.cpu.stepCores), mostCores);
+  return { ...size, container: { ...planned, cpuCores: Math.max(planned.cpuCores, each) }, replicas };
 }
 
 function plannedFacts(

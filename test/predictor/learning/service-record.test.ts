@@ -96,6 +96,21 @@ describe("the record of a service", () => {
     expect(errors!.excessRatio).toBe(0);
   });
 
+  it("does not hold against a profile what every plan corrects: a factor that stays", () => {
+    const record = recordOf(30);
+    for (let index = 30; index < 48; index += 1) {
+      const { ownLatency } = at(index);
+      record.observe({
+        ...at(index),
+        ownLatency: { ...ownLatency!, p95Seconds: 2.5 * ownLatency!.p95Seconds },
+      });
+    }
+    const { errors } = record.evidence("cart")!.prior!;
+    // Its base latency is the median of windows of before for a while: 1 − 1/2.5 too low until then.
+    expect(errors!.meanAbsoluteRatio).toBeGreaterThan(0.3);
+    expect(errors!.excessRatio).toBeLessThan(0.15);
+  });
+
   it("forgets what is older than the windows it keeps: a deploy shows within minutes", () => {
     const record = recordOf(30);
     for (let index = 30; index < 75; index += 1) record.observe(at(index, { cpuSecondsPerRequest: 0.01 }));
