@@ -43,6 +43,9 @@ const TAIL_OVER_MEAN_CPU = 2;
  */
 const MERGE_PATIENCE = 4;
 
+/** CPU interference from which on others, and not its own limit, are what a container waits for. */
+const CROWDED_RATIO = 0.75;
+
 interface Preparation {
   readonly context: DecisionContext;
   readonly observations: readonly Observation[];
@@ -110,14 +113,35 @@ export function planWithProfiles(preparation: Preparation): Planned | undefined 
  * What queue balancing gives while the objective is clearly missed: to services without a profile, and to all when the plan
  * knows no cure or plans that were carried out did not end the miss.
  */
-function growthByQueues(
-  { context, memory, observations, ready, standing, verdict }: Preparation,
-  plan: ApplicationPlan | undefined,
-): Balancing | undefined {
+function growthByQueues(preparation: Preparation, plan: ApplicationPlan | undefined): Balancing | undefined {
+  const { context, memory, observations, ready, standing, verdict } = preparation;
   if (!standing.clearlyMissed || context.application.budget.pods !== undefined) return undefined;
   const isCured = plan?.feasible === true && memory.missedInSpite === 0;
-  const growing = isCured ? observations.filter(({ service }) => !ready.profiles.has(service)) : observations;
+  const growing = observations.filter(
+    (one) => !(isCured && ready.profiles.has(one.service)) && !isCrowdedOut(preparation, one),
+  );
   return growing.length === 0 ? undefined : balanceQueues(context, growing, verdict);
+}
+
+/**
+ * Others take the CPU of the only node, not its own size: a service under its target utilisation is no faster for more
+ * replicas, which run there too.
+ */
+function isCrowdedOut(
+  { allNodes, context, largestContainer }: Preparation,
+  { utilisation, window }: Observation,
+): boolean {
+  if (allNodes === undefined || largestContainer === undefined || utilisation === undefined) return false;
+  const isOnlyNode = allNodes.cpuCores <= largestContainer.cpuCores;
+  const busy = (window?.containers ?? []).filter(
+    ({ interference }) => (interference?.cpu.value ?? 0) >= CROWDED_RATIO,
+  );
+  return (
+    isOnlyNode &&
+    utilisation < context.settings.targetUtilisation &&
+    busy.length > 0 &&
+    busy.length === window?.containers.length
+  );
 }
 
 /** What growth by queues remembers of its own effect. */
@@ -336,7 +360,15 @@ interface Made {
   readonly mayTakeBack: boolean;
 }
 
-function reasonOf({ context, ready, residuals, standing }: Preparation, made: Made): string {
+function reasonOf(preparation: Preparation, made: Made): string {
+  const { context, observations, ready, residuals, standing } = preparation;
+  const waiting = standing.clearlyMissed
+    ? observations.filter((observation) => isCrowdedOut(preparation, observation)).length
+    : 0;
+  const crowded =
+    waiting === 0
+      ? ""
+      : `; ${waiting} ${waiting === 1 ? "service waits" : "services wait"} for CPU that others take on the only node`;
   const outcome = outcomeOf(standing, made, context.application.objective.milliseconds / 1e3);
   const growth =
     made.growth === undefined ? "" : `; by queues: ${made.growth.reason.split(": ").at(-1) ?? ""}`;
@@ -344,7 +376,7 @@ function reasonOf({ context, ready, residuals, standing }: Preparation, made: Ma
     residuals.length === 0
       ? ""
       : `; ${residuals.length} ${residuals.length === 1 ? "flow has" : "flows have"} a learnt tail`;
-  return `${standing.words}: ${outcome}${growth}; ${ready.reason}${learnt}`;
+  return `${standing.words}: ${outcome}${growth}${crowded}; ${ready.reason}${learnt}`;
 }
 
 function outcomeOf(

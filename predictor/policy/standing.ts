@@ -51,7 +51,7 @@ export function standingOf(
   const patienceDoublings =
     clearlyMissed && isRegretted(context, observations, arrivals)
       ? Math.min(state.patienceDoublings + 1, settings.patienceDoublings)
-      : rise > 1
+      : rise > 1 || hasFallen(context, arrivals)
         ? 0
         : state.patienceDoublings;
   return {
@@ -81,11 +81,20 @@ const NO_CHANCE = 2;
 
 function riseOf({ state, windowSet }: DecisionContext, arrivalsPerSecond: number): number {
   const before = state.requestsPerSecond;
-  const seconds = (windowSet.endMs - windowSet.startMs) / 1e3;
-  if (before === undefined || !(seconds > 0) || arrivalsPerSecond <= SURGE_RATIO * before) return 1;
-  const more = (arrivalsPerSecond - before) * seconds;
-  const isChance = more <= NO_CHANCE * Math.sqrt((arrivalsPerSecond + before) * seconds);
-  return isChance ? 1 : 2 - before / arrivalsPerSecond;
+  if (before === undefined || !isMore(arrivalsPerSecond, before, windowSet)) return 1;
+  return 2 - before / arrivalsPerSecond;
+}
+
+function hasFallen({ state, windowSet }: DecisionContext, arrivalsPerSecond: number): boolean {
+  const before = state.requestsPerSecond;
+  return before !== undefined && isMore(before, arrivalsPerSecond, windowSet);
+}
+
+/** One rate of a window is higher than another, noticeably and beyond chance. */
+function isMore(high: number, low: number, { endMs, startMs }: DecisionContext["windowSet"]): boolean {
+  const seconds = (endMs - startMs) / 1e3;
+  if (!(seconds > 0) || high <= SURGE_RATIO * low) return false;
+  return (high - low) * seconds > NO_CHANCE * Math.sqrt((high + low) * seconds);
 }
 
 type Shrunk = Pick<Course, "shrunkAtMs" | "shrunkAtRequestsPerSecond" | "shrunkServices">;

@@ -110,6 +110,29 @@ describe("the planner, when the objective is missed", () => {
     expect(wishOf(outcome, "backend")).toMatchObject({ policy: "queue", allocation: { replicas: 2 } });
   });
 
+  it("adds nothing by queues for CPU that others take on the only node, but does where there are more nodes", () => {
+    const halfUsed = [FRONTEND, { ...BACKEND, cpuSecondsPerRequest: 0.05 }];
+    const profiles = halfUsed.map((each) => modelledEvidence(each, { prior: flat(each) }));
+    const set = structuredClone(chained(halfUsed, START_MS, 5));
+    for (const container of set.windows.flatMap(({ containers }) => containers)) {
+      const unknown = { supported: false } as const;
+      container.interference = {
+        cpu: { supported: true, value: 0.9, source: "psi" },
+        memoryCapacity: unknown,
+        memoryBandwidth: unknown,
+        network: unknown,
+      };
+    }
+    const node = { cpuCores: 4, memoryBytes: 64e9 };
+    const on = (allNodes: typeof node): PolicyOutcome =>
+      planned(halfUsed, { profiles, largestContainer: node, allNodes }, set);
+    const alone = on(node);
+    expect(alone.plan.policyReason).toContain("2 services wait for CPU that others take on the only node");
+    expect(wishOf(alone, "backend").allocation.replicas).toBe(2);
+    const among = on({ cpuCores: 8, memoryBytes: 128e9 });
+    expect(wishOf(among, "backend").allocation.replicas).toBeGreaterThan(2);
+  });
+
   it("grows by replicas as queue balancing would where containers cannot be resized", () => {
     const profiles = BUSY.map((each) => modelledEvidence(each, { prior: flat(each) }));
     const outcome = planned(BUSY, { profiles, application: application() });

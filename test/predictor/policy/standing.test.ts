@@ -113,8 +113,13 @@ describe("patience that was doubled", () => {
     expect(patience(20)).toBe(12);
   });
 
-  it("is forgotten when load has risen beyond chance: sizes are others then", () => {
+  it("is forgotten when load has risen or fallen beyond chance: sizes are others then", () => {
     expect(patience(40)).toBe(3);
+    expect(patience(10)).toBe(3);
+  });
+
+  it("stays when load may have fallen by chance", () => {
+    expect(patience(18)).toBe(12);
   });
 });
 
