@@ -2,7 +2,6 @@ import type { Window } from "@tradewind/core/contract/window.ts";
 import { correctionOf, learntCorrection } from "../plan/correction.ts";
 import type { RecentErrors, ServiceEvidence } from "../policy/evidence.ts";
 import { trackInterval } from "../profile/interval.ts";
-import type { LatencyProfile } from "../profile/latency-profile.ts";
 import type { IntervalScale } from "../profile/model.ts";
 import { quantile } from "../profile/order-statistics.ts";
 import { priorProfile } from "../profile/prior-profile.ts";

@@ -7,6 +7,9 @@ const HARDLY_THROTTLED = 0.02;
 /** Share of its CPU under which a container that is never throttled has more than it can make use of. */
 const AMPLE_UTILISATION = 0.2;
 
+/** CPU interference from which on others, and not its own limit, are what a container waits for. */
+const CROWDED_RATIO = 0.75;
+
 /** Known to use little CPU and known to queue nothing: another replica cannot make it faster. */
 export function isIdle(observation: Observation, settings: PolicySettings): boolean {
   const { utilisation, queue, readyReplicas } = observation;
@@ -25,4 +28,13 @@ export function isIdle(observation: Observation, settings: PolicySettings): bool
 export function hasAmpleCpu({ utilisation, demand }: Observation): boolean {
   if (utilisation === undefined || demand === undefined) return false;
   return demand.throttledRatio < HARDLY_THROTTLED && utilisation < AMPLE_UTILISATION;
+}
+
+/** Known to be under its target utilisation while others take the CPU of the nodes that all of its containers run on. */
+export function lacksNodeCpu({ utilisation, window }: Observation, settings: PolicySettings): boolean {
+  const containers = window?.containers ?? [];
+  if (utilisation === undefined || utilisation >= settings.targetUtilisation || containers.length === 0) {
+    return false;
+  }
+  return containers.every(({ interference }) => (interference?.cpu.value ?? 0) >= CROWDED_RATIO);
 }

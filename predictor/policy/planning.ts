@@ -7,7 +7,7 @@ import type {
 } from "../plan/application-plan.ts";
 import { learntCorrection } from "../plan/correction.ts";
 import type { UsableResidual } from "./flow-residuals.ts";
-import { hasAmpleCpu, isIdle } from "./bottleneck.ts";
+import { hasAmpleCpu, isIdle, lacksNodeCpu } from "./bottleneck.ts";
 import { loadAhead } from "./load-ahead.ts";
 import { boundedByNode } from "./node-bounds.ts";
 import type { DecisionContext, Observation } from "./observation.ts";
@@ -42,9 +42,6 @@ const TAIL_OVER_MEAN_CPU = 2;
  * grace and stabilisation, and until then both are paid for.
  */
 const MERGE_PATIENCE = 4;
-
-/** CPU interference from which on others, and not its own limit, are what a container waits for. */
-const CROWDED_RATIO = 0.75;
 
 interface Preparation {
   readonly context: DecisionContext;
@@ -123,25 +120,13 @@ function growthByQueues(preparation: Preparation, plan: ApplicationPlan | undefi
   return growing.length === 0 ? undefined : balanceQueues(context, growing, verdict);
 }
 
-/**
- * Others take the CPU of the only node, not its own size: a service under its target utilisation is no faster for more
- * replicas, which run there too.
- */
+/** The only node has its CPU taken by others: replicas of what waits for it would run there too. */
 function isCrowdedOut(
   { allNodes, context, largestContainer }: Preparation,
-  { utilisation, window }: Observation,
+  observation: Observation,
 ): boolean {
-  if (allNodes === undefined || largestContainer === undefined || utilisation === undefined) return false;
-  const isOnlyNode = allNodes.cpuCores <= largestContainer.cpuCores;
-  const busy = (window?.containers ?? []).filter(
-    ({ interference }) => (interference?.cpu.value ?? 0) >= CROWDED_RATIO,
-  );
-  return (
-    isOnlyNode &&
-    utilisation < context.settings.targetUtilisation &&
-    busy.length > 0 &&
-    busy.length === window?.containers.length
-  );
+  if (allNodes === undefined || largestContainer === undefined) return false;
+  return allNodes.cpuCores <= largestContainer.cpuCores && lacksNodeCpu(observation, context.settings);
 }
 
 /** What growth by queues remembers of its own effect. */
