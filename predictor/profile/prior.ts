@@ -29,11 +29,14 @@ export function stretch(utilisation: number): number {
  */
 const SHOWN_PAST_SATURATION = 0.25;
 
+/** ln stretch where the tangent begins. */
+const LOG_AT_TANGENT = -Math.log(1 - TANGENT_FROM);
+
 /** ln stretch as windows show it: what trained profiles weigh and correct. */
 export function shownLogStretch(utilisation: number): number {
-  const below = -Math.log(1 - Math.min(utilisation, TANGENT_FROM));
-  if (utilisation <= TANGENT_FROM) return below;
-  return below + SHOWN_PAST_SATURATION * (Math.log(stretch(utilisation)) - below);
+  const log = Math.log(stretch(utilisation));
+  if (utilisation <= TANGENT_FROM) return log;
+  return LOG_AT_TANGENT + SHOWN_PAST_SATURATION * (log - LOG_AT_TANGENT);
 }
 
 /** d shown ln stretch / d utilisation, > 0. */

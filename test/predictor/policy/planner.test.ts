@@ -110,6 +110,27 @@ describe("the planner, when the objective is missed", () => {
     expect(wishOf(outcome, "backend")).toMatchObject({ policy: "queue", allocation: { replicas: 2 } });
   });
 
+  it.each([
+    {
+      maxCores: 1.5,
+      size: { replicas: 3, cpuCores: 1.4 },
+      why: "shares what is over the largest container out evenly",
+    },
+    {
+      maxCores: 1.98,
+      size: { replicas: 2, cpuCores: 1.98 },
+      why: "adds no replica that would hardly be used",
+    },
+  ])("$why when queues double the CPU of two containers of one core", ({ maxCores, size }) => {
+    const profiles = BUSY.map((each) => modelledEvidence(each, { prior: flat(each) }));
+    const services = [{ name: "backend", cpu: { maxCores } }];
+    const outcome = planned(BUSY, { profiles, application: application({ resize: "limits", services }) });
+    const { allocation, policy } = wishOf(outcome, "backend");
+    expect(policy).toBe("queue");
+    expect(allocation.replicas).toBe(size.replicas);
+    expect(allocation.cpuCores).toBeCloseTo(size.cpuCores, 9);
+  });
+
   it("adds nothing by queues for CPU that others take on the only node, but does where there are more nodes", () => {
     const halfUsed = [FRONTEND, { ...BACKEND, cpuSecondsPerRequest: 0.05 }];
     const profiles = halfUsed.map((each) => modelledEvidence(each, { prior: flat(each) }));
