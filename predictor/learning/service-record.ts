@@ -1,9 +1,9 @@
 import type { Window } from "@tradewind/core/contract/window.ts";
-import { correctionOf, learntCorrection } from "../plan/correction.ts";
+import { learntCorrection, shownBy } from "../plan/correction.ts";
 import type { RecentErrors, ServiceEvidence } from "../policy/evidence.ts";
 import { trackInterval } from "../profile/interval.ts";
 import type { IntervalScale } from "../profile/model.ts";
-import { quantile } from "../profile/order-statistics.ts";
+import { chanceOfTail, quantile } from "../profile/order-statistics.ts";
 import { priorProfile } from "../profile/prior-profile.ts";
 import type { PriorProfile } from "../profile/prior-profile.ts";
 import type { Evidence } from "../profile/replacement.ts";
@@ -42,7 +42,7 @@ interface Trained {
   interval: IntervalScale;
   readonly errors: Judgement[];
   /** Measured over predicted, as learnt from the windows that judged it; absent before the first. */
-  correction?: number;
+  correction?: number | undefined;
   state: ServiceState | undefined;
 }
 
@@ -59,6 +59,9 @@ export class ServiceRecord {
   private readonly memoryPeaks: number[] = [];
   private readonly priorErrors: Judgement[] = [];
   private priorCorrection: number | undefined;
+  /** What the tail has been like, seconds, and how far off it would have been to say so of the next window. */
+  private usualSeconds: number | undefined;
+  private readonly persistenceErrors: number[] = [];
   private prior: PriorProfile | undefined;
   private trained: Trained | undefined;
   private containers = new Map<string, number>();
@@ -111,7 +114,7 @@ export class ServiceRecord {
     if (prior === undefined) return undefined;
     const peaks = this.memoryPeaks;
     const peak = peaks.length < MEMORY_WINDOWS ? Number.NaN : peaks.reduce((a, b) => Math.max(a, b));
-    const priorErrors = recent(this.priorErrors);
+    const priorErrors = recent(this.priorErrors, this.persistenceErrors);
     const trainedErrors = recent(trained?.errors ?? []);
     return {
       service,
@@ -155,6 +158,11 @@ export class ServiceRecord {
 
   private judge(window: Window, measuredSeconds: number): void {
     if ((window.ownLatency?.count ?? 0) < TELLING_CALLS || isSaturated(window)) return;
+    if (this.usualSeconds !== undefined) {
+      const { excess } = judgement(window, this.usualSeconds, measuredSeconds);
+      keep(this.persistenceErrors, excess, ERROR_WINDOWS);
+    }
+    this.usualSeconds = learntCorrection(this.usualSeconds, measuredSeconds);
     if (this.prior !== undefined) {
       const predicted = this.prior.evaluate(inputsOf(window, this.prior.state));
       keep(
@@ -215,33 +223,28 @@ function judgement(
   const left = errorOf(correction * predictedSeconds);
   return {
     ratio: errorOf(predictedSeconds),
-    excess: Math.max(0, left - chanceRatio(ownLatency?.count ?? 0)),
+    excess: Math.max(0, left - chanceOfTail(ownLatency?.count ?? 0)),
   };
 }
 
 /** The correction a plan would learn, see plan/correction.ts. */
-function corrected(before: number | undefined, ratio: number): number {
-  return learntCorrection(before, correctionOf({ ratio, steady: true, learnt: before }));
+function corrected(before: number | undefined, ratio: number): number | undefined {
+  const shown = shownBy(ratio);
+  return shown === undefined ? before : learntCorrection(before, shown);
 }
 
-/**
- * Standard error of the p95 of n exponentially distributed times over the p95 itself: √(p(1 − p)/n) over density times
- * quantile, √(19/n) / ln 20 (Mosteller, On some useful "inefficient" statistics, 1946).
- */
-function chanceRatio(calls: number): number {
-  return Math.sqrt(19 / Math.max(1, calls)) / Math.log(20);
-}
-
-function recent(errors: readonly Judgement[]): RecentErrors | undefined {
-  const windows = errors.length;
-  if (windows === 0) return undefined;
-  const mean = (of: (each: Judgement) => number): number =>
-    errors.reduce((sum, each) => sum + of(each), 0) / windows;
+function recent(errors: readonly Judgement[], persistence: readonly number[] = []): RecentErrors | undefined {
+  if (errors.length === 0) return undefined;
   return {
-    windows,
-    meanAbsoluteRatio: mean(({ ratio }) => ratio),
-    excessRatio: mean(({ excess }) => excess),
+    windows: errors.length,
+    meanAbsoluteRatio: mean(errors.map(({ ratio }) => ratio)),
+    excessRatio: mean(errors.map(({ excess }) => excess)),
+    ...(persistence.length > 0 && { persistenceRatio: mean(persistence) }),
   };
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
 /** NaN where a container was not measured: it then counts as unknown until it has left the windows kept. */

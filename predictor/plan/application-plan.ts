@@ -15,7 +15,7 @@ import { allocatedCpuCores, allocatedMemoryBytes } from "../profile/window-input
 import { flowTailSeconds } from "../queue/objective.ts";
 import { roundedUp } from "./plan-service.ts";
 import type { OwnTailModel, PlanService, Size } from "./plan-service.ts";
-import { correctionOf } from "./correction.ts";
+import { correctionOf, shownBy } from "./correction.ts";
 import { prepare } from "./prepare.ts";
 import type { PlanOptions, Prepared } from "./prepare.ts";
 
@@ -77,6 +77,7 @@ export interface PlanSettings {
   readonly aimRatio?: number;
   /** The objective is missed as measured: steps are given down to the aim, whatever is predicted. */
   readonly cures?: boolean;
+  readonly mayGive?: boolean;
   readonly leastGainRatio?: number;
 }
 
@@ -159,7 +160,7 @@ export function planApplication(request: PlanRequest): ApplicationPlan {
       const residual = residualOf(flow, index, request);
       const predicted = new FlowPredictor(graph, now.ownTail, now.meanOverTail, residual).tailSeconds;
       const calibration = calibrationOf(flow, predicted, request);
-      return [{ flow, graph, calibration, ...(residual && { residual }) }];
+      return [{ flow, graph, ...calibration, ...(residual && { residual }) }];
     });
   const prepared = prepare(services, flows, {
     objectiveSeconds: application.objective.milliseconds / 1e3,
@@ -169,6 +170,7 @@ export function planApplication(request: PlanRequest): ApplicationPlan {
     ...(settings.freeRatio !== undefined && { freeRatio: settings.freeRatio }),
     ...(settings.aimRatio !== undefined && { aimRatio: settings.aimRatio }),
     ...(settings.cures !== undefined && { cures: settings.cures }),
+    ...(settings.mayGive !== undefined && { mayGive: settings.mayGive }),
     ...(settings.leastGainRatio !== undefined && { leastGainRatio: settings.leastGainRatio }),
     prices: application.prices,
     quota: {
@@ -179,14 +181,20 @@ export function planApplication(request: PlanRequest): ApplicationPlan {
   });
   const confidence = models.map((model, at) => confidenceIn(model, services[at], prepared.sizes[at]));
   const shown = {
-    services: new Map(models.flatMap((model) => (model?.shown === undefined ? [] : [model.shown]))),
-    flows: new Map(
-      flows
-        .filter(({ flow }) => isSteady(flow, request))
-        .map(({ flow, calibration }) => [flow.flow, calibration] as const),
-    ),
+    services: shownOf(models.map((model, at) => [services[at]?.name, model?.shown])),
+    flows: shownOf(flows.map(({ flow, shown }) => [flow.flow, shown])),
   };
   return { ...prepared, services, confidence, flows: flows.map(({ flow }) => flow), shown };
+}
+
+function shownOf(
+  corrections: readonly (readonly [string | undefined, number | undefined])[],
+): ReadonlyMap<string, number> {
+  return new Map(
+    corrections.flatMap(([name, shown]): [string, number][] =>
+      name === undefined || shown === undefined ? [] : [[name, shown]],
+    ),
+  );
 }
 
 function confidenceIn(
@@ -208,8 +216,8 @@ interface CorrectedModel {
   readonly model: OwnTailModel;
   /** Own tail as the service is now, seconds. */
   readonly nowSeconds: number;
-  /** Service and correction, where the window is steady. */
-  readonly shown: readonly [string, number] | undefined;
+  /** Correction, where the window is steady. */
+  readonly shown: number | undefined;
 }
 
 function modelOf(window: Window, known: KnownService | undefined): CorrectedModel | undefined {
@@ -221,10 +229,11 @@ function modelOf(window: Window, known: KnownService | undefined): CorrectedMode
   const predicted = worst.settle(size.cpuCores, size.memoryBytes || Number.NaN, load);
   const ratio = (window.ownLatency?.p95Seconds ?? Number.NaN) / predicted;
   const steady = known.steady !== false && isTelling(window);
-  const factor = correctionOf({ ratio, steady, learnt: known.correction });
+  const calls = window.ownLatency?.count ?? 0;
+  const factor = correctionOf({ ratio, steady, calls, learnt: known.correction });
   return {
     worst,
-    shown: steady ? [window.service, factor] : undefined,
+    shown: steady ? shownBy(ratio) : undefined,
     nowSeconds: factor * predicted,
     model: {
       ownTailSeconds: (cpuCores, memoryBytes, requestsPerSecond) =>
@@ -363,12 +372,23 @@ function residualOf(
   return model && bindResidual(model, index);
 }
 
-function calibrationOf(flow: FlowWindow, predicted: number, request: PlanRequest): number {
+interface Calibration {
+  readonly calibration: number;
+  /** Correction, where the window is steady. */
+  readonly shown: number | undefined;
+}
+
+function calibrationOf(flow: FlowWindow, predicted: number, request: PlanRequest): Calibration {
   const learnt = request.flowCorrections?.get(flow.flow);
-  if (flow.latency.count < LEAST_CALLS) return learnt ?? 1;
+  const calls = flow.latency.count;
+  if (calls < LEAST_CALLS) return { calibration: learnt ?? 1, shown: undefined };
   const { percentile } = request.application.objective;
   const ratio = flowTailSeconds(flow.latency, percentile) / predicted;
-  return correctionOf({ ratio, steady: isSteady(flow, request), learnt });
+  const steady = isSteady(flow, request);
+  return {
+    calibration: correctionOf({ ratio, steady, calls, learnt }),
+    shown: steady ? shownBy(ratio) : undefined,
+  };
 }
 
 /** Enough calls, and every service of the flow in a steady window. */

@@ -14,6 +14,11 @@ export interface PlanOptions {
   readonly aimRatio?: number;
   /** True gives steps down to the aim even where the objective is predicted to be met already. */
   readonly cures?: boolean;
+  /**
+   * False gives nothing, whatever is predicted: the objective is met as measured, and no more load is on its way. True by
+   * default.
+   */
+  readonly mayGive?: boolean;
   /** Steps are taken back while the predicted tail stays under this share of the objective (Grad's ε). */
   readonly slackRatio: number;
   /**
@@ -69,6 +74,8 @@ export interface Prepared {
   readonly tailAfterSeconds: number;
   readonly costBeforePerHour: number;
   readonly costAfterPerHour: number;
+  /** Steps to give were looked for, rather than steps to take back. */
+  readonly gives: boolean;
   /** True when the predicted tail after the plan is within the objective. */
   readonly feasible: boolean;
   /** Why the plan ended where it did, in plain words. */
@@ -92,7 +99,8 @@ export function prepare(
   const tailBeforeSeconds = state.worstTailSeconds();
   const flowsBefore = flows.map((_, flow) => state.tailOf(flow));
   const costBeforePerHour = state.totalCostPerHour();
-  const isMet = options.cures !== true && tailBeforeSeconds <= options.objectiveSeconds;
+  const isMet =
+    options.cures !== true && (options.mayGive === false || tailBeforeSeconds <= options.objectiveSeconds);
   const outcome = isMet ? takeBack(state, options) : raise(state, options);
   const tailAfterSeconds = state.worstTailSeconds();
   return {
@@ -106,6 +114,7 @@ export function prepare(
     tailAfterSeconds,
     costBeforePerHour,
     costAfterPerHour: state.totalCostPerHour(),
+    gives: !isMet,
     feasible: tailAfterSeconds <= options.objectiveSeconds,
     outcome,
   };

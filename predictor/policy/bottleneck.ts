@@ -1,3 +1,4 @@
+import type { ContainerSize } from "../plan/application-plan.ts";
 import type { Observation } from "./observation.ts";
 import type { PolicySettings } from "./settings.ts";
 
@@ -31,10 +32,33 @@ export function hasAmpleCpu({ utilisation, demand }: Observation): boolean {
 }
 
 /** Known to be under its target utilisation while others take the CPU of the nodes that all of its containers run on. */
-export function lacksNodeCpu({ utilisation, window }: Observation, settings: PolicySettings): boolean {
+function lacksNodeCpu({ utilisation, window }: Observation, settings: PolicySettings): boolean {
   const containers = window?.containers ?? [];
   if (utilisation === undefined || utilisation >= settings.targetUtilisation || containers.length === 0) {
     return false;
   }
   return containers.every(({ interference }) => (interference?.cpu.value ?? 0) >= CROWDED_RATIO);
+}
+
+/** Its containers are held up by their quota so often that taking CPU from them would be felt. */
+export function isThrottled({ demand }: Observation, { planner }: PolicySettings): boolean {
+  return (demand?.throttledRatio ?? 0) > planner.throttledRatioLimit;
+}
+
+/** What is known of the nodes. */
+export interface Nodes {
+  /** What the largest node has room for; undefined where that is not known. */
+  readonly largestContainer: ContainerSize | undefined;
+  /** What all nodes have together; undefined where that is not known. */
+  readonly allNodes: ContainerSize | undefined;
+}
+
+/** The only node has its CPU taken by others: replicas of what waits for it would run there too. */
+export function isCrowdedOut(
+  observation: Observation,
+  settings: PolicySettings,
+  { allNodes, largestContainer }: Nodes,
+): boolean {
+  if (allNodes === undefined || largestContainer === undefined) return false;
+  return allNodes.cpuCores <= largestContainer.cpuCores && lacksNodeCpu(observation, settings);
 }

@@ -17,8 +17,7 @@ export function commit(
 ): PlannerMemory {
   const { planner } = settings;
   const before = state.planner;
-  const recent = [...(before?.recentSeverities ?? []), ...(severity === undefined ? [] : [severity])];
-  const recentSeverities = recent.slice(-RECENT_WINDOWS);
+  const recentSeverities = recent(before, severity);
   const isForgiven =
     before?.distrust !== undefined &&
     before.distrust.untilMs <= windowSet.endMs &&
@@ -27,8 +26,8 @@ export function commit(
   const learnt = before?.flowCorrections && { flowCorrections: before.flowCorrections };
   const kept = { recentSeverities, ...learnt, ...(distrust && { distrust }) };
   if (before?.rung === undefined || !standing.missed) return { ...kept, missedInSpite: 0 };
-  const isInSpite = before.cures === true && isCarriedOut(observations);
-  const missedInSpite = before.missedInSpite + (isInSpite ? 1 : 0);
+  const goesOn = isCarriedOut(observations) && !isEnding(recentSeverities);
+  const missedInSpite = before.missedInSpite + (goesOn && before.cures === true ? 1 : 0);
   if (missedInSpite < planner.missesBeforeDistrust) return { ...kept, missedInSpite };
   const times = Math.min((distrust?.times ?? 0) + 1, planner.distrustDoublings + 1);
   const pauseMs = planner.distrustWindows * 2 ** (times - 1) * (windowSet.endMs - windowSet.startMs);
@@ -38,6 +37,25 @@ export function commit(
     missedInSpite: 0,
     distrust: { rung: before.rung, untilMs: windowSet.endMs + pauseMs, times },
   };
+}
+
+function recent(before: PlannerMemory | undefined, severity: number | undefined): number[] {
+  return [...(before?.recentSeverities ?? []), ...(severity === undefined ? [] : [severity])].slice(
+    -RECENT_WINDOWS,
+  );
+}
+
+/** Tail over objective from which a miss goes on, however fast it may be falling. */
+const FAR_FROM_OVER = 2;
+
+/** Share of what the last window was over the objective that a miss which is ending may still be over it. */
+const ENDING_SHARE = 0.5;
+
+/** What was given is at work: the miss is slight beside that of the window before. */
+export function isEnding(recentSeverities: readonly number[]): boolean {
+  const [before, now] = [recentSeverities.at(-2), recentSeverities.at(-1)];
+  if (before === undefined || now === undefined) return false;
+  return now < FAR_FROM_OVER && now - 1 <= ENDING_SHARE * (before - 1);
 }
 
 /** Everything that was wished runs, and no queue of the past is being worked off. */

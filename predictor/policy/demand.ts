@@ -27,9 +27,13 @@ export interface QueueTrend {
 /** A queue that shrinks by this share in a window is being worked off. */
 const DRAINING_SHARE = 0.1;
 
+/** Fewer requests than this in a service at once, on average, are no queue: how many there are changes by chance. */
+const LEAST_QUEUE = 1;
+
 /** The queue is being worked off: what runs takes more than what comes. */
 export function isDraining({ now, before }: QueueTrend): boolean {
-  return now !== undefined && before !== undefined && now < (1 - DRAINING_SHARE) * before;
+  if (now === undefined || before === undefined || before < LEAST_QUEUE) return false;
+  return now < (1 - DRAINING_SHARE) * before;
 }
 
 function isCatchingUp({ enlarged, now, before }: QueueTrend): boolean {

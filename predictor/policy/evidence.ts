@@ -11,6 +11,8 @@ export const RecentErrors = z.strictObject({
    * so few calls: what decides whether a profile is believed.
    */
   excessRatio: NonNegative.optional(),
+  /** What that would have been of predicting that the tail stays as it was: how much of the error is restlessness of the tail. */
+  persistenceRatio: NonNegative.optional(),
 });
 export type RecentErrors = z.infer<typeof RecentErrors>;
 

@@ -18,7 +18,7 @@ import type { Course } from "./remember.ts";
 import { standingOf } from "./standing.ts";
 import type { PlannerMemory, PlannerRung } from "./state.ts";
 import type { Target, Targets } from "./target.ts";
-import { judge } from "./verdict.ts";
+import { judge, tellingSeverity } from "./verdict.ts";
 import type { Verdict } from "./verdict.ts";
 import { flowFacts, toWish } from "./wish.ts";
 
@@ -125,9 +125,9 @@ function climbAboveFloor({ inputs, models, context, observations, verdict }: Foo
   const standing = standingOf(context, observations, verdict, {
     arrivalRatio: arrivalRatio(entry),
     calmRatio: context.settings.planner.calmRatio,
-    keepsCalmRatio: 1,
+    limitsFlows: true,
   });
-  const memory = commit(context, observations, standing, verdict.worstSeverity);
+  const memory = commit(context, observations, standing, tellingSeverity(verdict));
   // Who asks for the planner gets it back at once.
   const distrusted =
     choice === "plan" ? new Set<PlannerRung>() : distrustedRungs(memory, context.windowSet.endMs);

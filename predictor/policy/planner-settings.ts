@@ -6,6 +6,11 @@ export const PlannerSettings = z.strictObject({
   priorErrorLimit: z.number().positive().default(0.5),
   /** The same for a trained profile. */
   trainedErrorLimit: z.number().positive().default(0.35),
+  /**
+   * A prior that is off by more is believed still while that is at most this many times the error of predicting that the tail
+   * stays as it was: then the tail is restless, and no profile could tell.
+   */
+  persistenceMargin: z.number().min(0).default(1.3),
   /** Share of the objective up to which an error of a service's own tail does no harm, whatever its ratio to that tail. */
   harmlessErrorRatio: z.number().min(0).default(0.05),
   /** Windows before an error tells anything. */

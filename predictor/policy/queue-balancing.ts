@@ -3,8 +3,9 @@ import { floorTarget } from "./floor.ts";
 import { growForLatency } from "./growth.ts";
 import type { DecisionContext, Observation } from "./observation.ts";
 import type { Course } from "./remember.ts";
+import { courseAfterShrinking } from "./regret.ts";
 import { shrinkInCalm } from "./shrink.ts";
-import { courseAfterShrinking, standingOf } from "./standing.ts";
+import { standingOf } from "./standing.ts";
 import type { Standing } from "./standing.ts";
 import { pods } from "./target.ts";
 import type { Target, Targets } from "./target.ts";
@@ -29,7 +30,7 @@ export function balanceQueues(
   const standing = standingOf(context, observations, verdict, {
     arrivalRatio: 1,
     calmRatio: context.settings.calmRatio,
-    keepsCalmRatio: context.settings.calmRatio,
+    limitsFlows: false,
   });
   const { words, course } = standing;
   if (application.budget.pods !== undefined) {
@@ -85,7 +86,7 @@ function rest(
   return {
     reason: `${words}: calm for ${course.calmWindows} windows, takes pods from ${fewer.size} of the services`,
     targets: targetsOf(observations, fewer, `${words}, calm for ${course.calmWindows} windows`),
-    course: courseAfterShrinking(context, standing, [...fewer.keys()]),
+    course: courseAfterShrinking(context, observations, standing, [...fewer.keys()]),
   };
 }
 

@@ -139,7 +139,8 @@ function usableOf(
   if (prior === undefined) return "was not yet seen at work for long enough";
   const off = error(prior.errors);
   if (off === undefined && choice === "auto") return `has been watched for too few windows`;
-  if (off !== undefined && !isBelievable(off, planner.priorErrorLimit))
+  const restless = planner.persistenceMargin * (prior.errors?.persistenceRatio ?? 0);
+  if (off !== undefined && !isBelievable(off, Math.max(planner.priorErrorLimit, restless)))
     return `has a profile that is off by ${percent(off)}`;
   const { state, factors } = prior;
   return {

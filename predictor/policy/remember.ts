@@ -13,6 +13,7 @@ export interface Course {
   readonly patienceDoublings: number;
   readonly shrunkAtMs?: number;
   readonly shrunkAtRequestsPerSecond?: number;
+  readonly shrunkAtInterference?: number;
   readonly shrunkServices?: readonly string[];
   readonly requestsPerSecond?: number;
   readonly growth?: GrowthCheckpoint;
@@ -118,6 +119,7 @@ export function remember(
     ...(course.shrunkAtRequestsPerSecond !== undefined && {
       shrunkAtRequestsPerSecond: course.shrunkAtRequestsPerSecond,
     }),
+    ...(course.shrunkAtInterference !== undefined && { shrunkAtInterference: course.shrunkAtInterference }),
     ...(course.shrunkServices && { shrunkServices: [...course.shrunkServices] }),
     ...(course.requestsPerSecond !== undefined && { requestsPerSecond: course.requestsPerSecond }),
     ...(course.growth && { growth: course.growth }),
@@ -159,8 +161,8 @@ function queueMemory(queue: Observation["queue"]): Pick<ServiceMemory, "ownReque
   };
 }
 
-/** Windows of which the demand is kept. */
-const DEMAND_WINDOWS = 4;
+/** Windows of which the demand is kept: with the present one as many as calm takes at least. */
+const DEMAND_WINDOWS = 2;
 
 function demandMemory({ demand, memory }: Observation): Pick<ServiceMemory, "recentDemandCores"> {
   const before = memory?.recentDemandCores ?? [];

@@ -5,15 +5,6 @@ import type { PolicySettings } from "./settings.ts";
 import { bounded, totalBase } from "./target.ts";
 import type { Verdict } from "./verdict.ts";
 
-/** Only a window in which every flow is well within the objective, and hardly a request fails, is calm. */
-export function isCalm(verdict: Verdict, settings: PolicySettings, calmRatio: number): boolean {
-  return (
-    verdict.worstSeverity !== undefined &&
-    verdict.worstSeverity <= calmRatio &&
-    verdict.errorRatio < settings.errorRatioLimit
-  );
-}
-
 /** Calm windows that a first step down waits for: at least the interval over which the objective is judged. */
 export function patienceWindows(
   application: Application,

@@ -1,9 +1,10 @@
 import type { DecisionContext, Observation } from "./observation.ts";
+import { hasFallen, riseOf } from "./load-change.ts";
 import type { Course } from "./remember.ts";
-import type { PolicySettings } from "./settings.ts";
-import { isCalm, patienceWindows } from "./shrink.ts";
+import { isRegretted, shrunkBefore } from "./regret.ts";
+import { patienceWindows } from "./shrink.ts";
 import { percent } from "./target.ts";
-import type { PolicyState } from "./state.ts";
+import { tellingSeverity } from "./verdict.ts";
 import type { Verdict } from "./verdict.ts";
 
 /** How the application stands to its objective, and what that makes of calm, misses and patience. */
@@ -29,15 +30,19 @@ export interface Look {
   readonly arrivalRatio: number;
   /** Tail over objective up to which a window is calm. */
   readonly calmRatio: number;
-  /** Tail over objective up to which a window that is not calm does not end the calm before it, though it does not add to it. */
-  readonly keepsCalmRatio: number;
+  /**
+   * True where each flow has a limit of its own when something is taken back. Then calm is a matter of the flows with enough
+   * calls to tell, and a window that is neither calm nor a clear miss does not end the calm before it, though it does not
+   * add to it.
+   */
+  readonly limitsFlows: boolean;
 }
 
 export function standingOf(
   context: DecisionContext,
   observations: readonly Observation[],
   verdict: Verdict,
-  { arrivalRatio, calmRatio, keepsCalmRatio }: Look,
+  { arrivalRatio, calmRatio, limitsFlows }: Look,
 ): Standing {
   const { application, settings, state, windowSet } = context;
   const severity = verdict.severity ?? 0;
@@ -46,14 +51,14 @@ export function standingOf(
   const missedWindows = missed ? state.missedWindows + 1 : 0;
   const rise = riseOf(context, arrivals);
   const clearlyMissed = missed && (severity >= settings.clearMissRatio || missedWindows >= 2 || rise > 1);
-  const calm = isCalm(verdict, settings, calmRatio);
-  const keepsCalm = isCalm(verdict, settings, keepsCalmRatio);
-  const patienceDoublings =
-    clearlyMissed && isRegretted(context, observations, arrivals)
-      ? Math.min(state.patienceDoublings + 1, settings.patienceDoublings)
-      : rise > 1 || hasFallen(context, arrivals)
-        ? 0
-        : state.patienceDoublings;
+  const answers = verdict.worstSeverity !== undefined && verdict.errorRatio < settings.errorRatioLimit;
+  const calm = answers && (calmSeverity(verdict, limitsFlows) ?? 0) <= calmRatio;
+  const keptWindows = answers && limitsFlows && !clearlyMissed ? state.calmWindows : 0;
+  const isRegret = clearlyMissed && isRegretted(context, observations, arrivals);
+  const patienceDoublings = doublingsAfter(context, {
+    isRegret,
+    hasChanged: rise > 1 || hasFallen(context, arrivals),
+  });
   return {
     words: describeVerdict(verdict, settings.minimumCalls),
     missed,
@@ -62,7 +67,7 @@ export function standingOf(
     calm,
     patience: patienceWindows(application, windowSet, settings, patienceDoublings),
     course: {
-      calmWindows: calm ? state.calmWindows + 1 : keepsCalm ? state.calmWindows : 0,
+      calmWindows: calm ? state.calmWindows + 1 : keptWindows,
       missedWindows,
       patienceDoublings,
       requestsPerSecond: arrivals,
@@ -73,97 +78,20 @@ export function standingOf(
   };
 }
 
-/** More requests than before by this factor explain a miss. */
-const SURGE_RATIO = 1.15;
-
-/** Standard deviations of a Poisson count that more requests must exceed to be no chance. */
-const NO_CHANCE = 2;
-
-function riseOf({ state, windowSet }: DecisionContext, arrivalsPerSecond: number): number {
-  const before = state.requestsPerSecond;
-  if (before === undefined || !isMore(arrivalsPerSecond, before, windowSet)) return 1;
-  return 2 - before / arrivalsPerSecond;
+interface Since {
+  /** The last step down had to be undone. */
+  readonly isRegret: boolean;
+  /** Load has risen or fallen beyond chance. */
+  readonly hasChanged: boolean;
 }
 
-function hasFallen({ state, windowSet }: DecisionContext, arrivalsPerSecond: number): boolean {
-  const before = state.requestsPerSecond;
-  return before !== undefined && isMore(before, arrivalsPerSecond, windowSet);
+function doublingsAfter({ settings, state }: DecisionContext, { isRegret, hasChanged }: Since): number {
+  if (isRegret) return Math.min(state.patienceDoublings + 1, settings.patienceDoublings);
+  return hasChanged ? 0 : state.patienceDoublings;
 }
 
-/** One rate of a window is higher than another, noticeably and beyond chance. */
-function isMore(high: number, low: number, { endMs, startMs }: DecisionContext["windowSet"]): boolean {
-  const seconds = (endMs - startMs) / 1e3;
-  if (!(seconds > 0) || high <= SURGE_RATIO * low) return false;
-  return (high - low) * seconds > NO_CHANCE * Math.sqrt((high + low) * seconds);
-}
-
-type Shrunk = Pick<Course, "shrunkAtMs" | "shrunkAtRequestsPerSecond" | "shrunkServices">;
-
-function shrunkBefore({ shrunkAtMs, shrunkAtRequestsPerSecond: rate, shrunkServices }: PolicyState): Shrunk {
-  if (shrunkAtMs === undefined) return {};
-  return {
-    shrunkAtMs,
-    ...(rate !== undefined && { shrunkAtRequestsPerSecond: rate }),
-    ...(shrunkServices && { shrunkServices }),
-  };
-}
-
-/** The course after something was taken back: the next step waits until this one has settled. */
-export function courseAfterShrinking(
-  context: DecisionContext,
-  { course, patience }: Standing,
-  shrunkServices: readonly string[],
-): Course {
-  return {
-    ...course,
-    calmWindows: Math.max(0, patience - context.settings.settleWindows),
-    patienceDoublings: easedDoublings(context, course.patienceDoublings),
-    shrunkAtMs: context.windowSet.endMs,
-    ...(course.requestsPerSecond !== undefined && { shrunkAtRequestsPerSecond: course.requestsPerSecond }),
-    shrunkServices,
-  };
-}
-
-/**
- * A clear miss soon after a step down was caused by it, and the next step down waits twice as long; unless more requests
- * explain the miss, or all that something was taken from are at ease.
- */
-function isRegretted(
-  { settings, state, windowSet }: DecisionContext,
-  observations: readonly Observation[],
-  arrivalsPerSecond: number,
-): boolean {
-  const { shrunkAtMs, shrunkAtRequestsPerSecond, shrunkServices } = state;
-  const windowMs = windowSet.endMs - windowSet.startMs;
-  if (shrunkAtMs === undefined || windowSet.endMs - shrunkAtMs > settings.regretWindows * windowMs)
-    return false;
-  if (arrivalsPerSecond > SURGE_RATIO * (shrunkAtRequestsPerSecond ?? Number.POSITIVE_INFINITY)) return false;
-  const shrunk = new Set(shrunkServices);
-  return observations.some(
-    (one) => (shrunkServices === undefined || shrunk.has(one.service)) && !isAtEase(one, settings),
-  );
-}
-
-/** Known to have CPU to spare, and to queue nothing: what is slow is elsewhere. */
-function isAtEase(
-  { demand, queue, readyReplicas, utilisation }: Observation,
-  settings: PolicySettings,
-): boolean {
-  const ownRequests = queue?.ownRequests;
-  if (demand === undefined || utilisation === undefined || ownRequests === undefined) return false;
-  return (
-    utilisation < settings.shrinkUtilisation &&
-    demand.throttledRatio <= settings.planner.throttledRatioLimit &&
-    ownRequests < settings.idleOwnRequests * Math.max(1, readyReplicas ?? 1)
-  );
-}
-
-/** A step down that stood the test halves the patience again. */
-function easedDoublings({ settings, state, windowSet }: DecisionContext, doublings: number): number {
-  const windowMs = windowSet.endMs - windowSet.startMs;
-  const stood =
-    state.shrunkAtMs !== undefined && windowSet.endMs - state.shrunkAtMs > settings.regretWindows * windowMs;
-  return stood ? Math.max(0, doublings - 1) : doublings;
+function calmSeverity(verdict: Verdict, limitsFlows: boolean): number | undefined {
+  return limitsFlows ? tellingSeverity(verdict) : verdict.worstSeverity;
 }
 
 function describeVerdict(verdict: Verdict, minimumCalls: number): string {

@@ -39,6 +39,18 @@ export function startSize(
   return { replicas: needed, container: { cpuCores, memoryBytes }, raised };
 }
 
+/** The same with containers of at least so many cores each, where these can be resized; fitted into the service's bounds. */
+export function withContainers(
+  start: StartSize,
+  leastCores: number,
+  { resizable, spec }: Observation,
+): StartSize {
+  const { container } = start;
+  const cpuCores = Math.min(roundedUp(leastCores, spec.cpu.stepCores), spec.cpu.maxCores);
+  if (container === undefined || !resizable.cpu || cpuCores <= container.cpuCores) return start;
+  return { ...start, container: { ...container, cpuCores }, raised: true };
+}
+
 /** CPU of all containers that the demand needs, limited as growth of replicas is; 0 when it is not known. */
 function neededTotalCores(
   { settings }: DecisionContext,

@@ -104,6 +104,8 @@ export const PolicyState = z.strictObject({
   shrunkAtMs: EpochMs.optional(),
   /** Requests per second that entered the application then. */
   shrunkAtRequestsPerSecond: NonNegative.optional(),
+  /** Mean CPU interference of the containers then, in [0, 1]; absent where no agent tells. */
+  shrunkAtInterference: z.number().min(0).max(1).optional(),
   /** Services that lost CPU or replicas in it; absent: any may have. */
   shrunkServices: z.array(ServiceName).max(10_000).optional(),
   /** Requests per second that entered the application in the last window. */

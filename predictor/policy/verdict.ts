@@ -31,12 +31,17 @@ export interface Verdict {
   readonly requestsPerSecond: number;
 }
 
-/** Latency over this window and as many of those before as it takes to have enough calls. */
+/**
+ * Latency over this window and as many of those before as it takes to have enough calls. The high percentiles of a handful
+ * of calls are the slowest of them, and those of several handfuls together a mean of the slowest of each: more than
+ * exponential times of their mean would have is chance rather than their tail.
+ */
 function pooledLatency(
   now: LatencySummary,
   earlier: readonly LatencySummary[],
   minimumCalls: number,
 ): LatencySummary {
+  if (now.count >= minimumCalls) return now;
   let count = now.count;
   const pool = [now];
   for (const latency of earlier) {
@@ -44,15 +49,16 @@ function pooledLatency(
     pool.push(latency);
     count += latency.count;
   }
-  return mergeLatency(pool) ?? now;
+  const pooled = mergeLatency(pool) ?? now;
+  return {
+    ...pooled,
+    p95Seconds: Math.min(pooled.p95Seconds, exponentialTail(pooled, 0.95)),
+    p99Seconds: Math.min(pooled.p99Seconds, exponentialTail(pooled, 0.99)),
+  };
 }
 
-/**
- * The high percentiles of a handful of calls are the slowest of them. More than exponential times of their mean would have
- * is chance rather than their tail.
- */
-function fewCallsTail(latency: LatencySummary, { percentile }: FlowObjective): number {
-  return Math.min(flowTailSeconds(latency, percentile), -latency.meanSeconds * Math.log1p(-percentile));
+function exponentialTail({ meanSeconds }: LatencySummary, percentile: number): number {
+  return -meanSeconds * Math.log1p(-percentile);
 }
 
 /** The flows that users start: those that enter through the entry service. */
@@ -73,15 +79,12 @@ export function judge(
   const before = new Map(earlier.map(({ flow, latencies }) => [flow, latencies]));
   const verdicts = ownFlows(flows, entry).map((measured) => {
     const latency = pooledLatency(measured.latency, before.get(measured.flow) ?? [], settings.minimumCalls);
-    const telling = latency.count >= settings.minimumCalls;
-    const tailSeconds = telling
-      ? flowTailSeconds(latency, objective.percentile)
-      : fewCallsTail(latency, objective);
+    const tailSeconds = flowTailSeconds(latency, objective.percentile);
     return {
       flow: { ...measured, latency },
       tailSeconds,
       severity: tailSeconds / objective.tailSeconds,
-      telling,
+      telling: latency.count >= settings.minimumCalls,
     };
   });
   const severity = largest(verdicts.filter(({ telling }) => telling).map((verdict) => verdict.severity));
@@ -95,6 +98,11 @@ export function judge(
     ...(worstSeverity !== undefined && { worstSeverity }),
     ...(tailSeconds !== undefined && { tailSeconds }),
   };
+}
+
+/** Tail over objective of the worst flow with enough calls to tell, or of the worst where none has. */
+export function tellingSeverity({ severity, worstSeverity }: Verdict): number | undefined {
+  return severity ?? worstSeverity;
 }
 
 function largest(values: readonly number[]): number | undefined {

@@ -3,6 +3,7 @@ import type { FlowObjective } from "../queue/objective.ts";
 import type { DecisionContext, Observation } from "./observation.ts";
 import type { Course } from "./remember.ts";
 import type { Target } from "./target.ts";
+import { tellingSeverity } from "./verdict.ts";
 import type { Verdict } from "./verdict.ts";
 
 /** What all wishes of one decision share. */
@@ -123,7 +124,7 @@ function evidence(observation: Observation, facts: DecisionFacts): Record<string
     queueLittle: queue?.ownRequests,
     ownMeanSeconds: queue?.ownMeanSeconds,
     requestsPerSecond: window?.requestsPerSecond,
-    tailOverObjective: verdict.severity ?? verdict.worstSeverity,
+    tailOverObjective: tellingSeverity(verdict),
     tailSeconds: verdict.tailSeconds,
     objectiveSeconds: objective.tailSeconds,
     errorRatio: verdict.errorRatio,

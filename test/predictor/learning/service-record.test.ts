@@ -96,6 +96,22 @@ describe("the record of a service", () => {
     expect(errors!.excessRatio).toBe(0);
   });
 
+  it("knows how far off it would have been to say that the tail stays as it was", () => {
+    const record = new ServiceRecord();
+    const tail = at(0).ownLatency!.p95Seconds;
+    for (let index = 0; index < 30; index += 1) {
+      const ownLatency = { ...at(index).ownLatency!, count: 1_000_000 };
+      record.observe({
+        ...at(index),
+        ownLatency: { ...ownLatency, p95Seconds: tail * (index % 2 === 0 ? 1 : 3) },
+      });
+    }
+    const { errors } = record.evidence("cart")!.prior!;
+    // Smoothed with a share of 0.3 it is 1.82 before a slow window (3: 39 % off), 2.18 before a fast one (1: all of it).
+    expect(errors!.persistenceRatio).toBeCloseTo((0.39 + 1) / 2, 2);
+    expect(recordOf(30, { requestsPerSecond: 20 }).evidence("cart")!.prior!.errors!.persistenceRatio).toBe(0);
+  });
+
   it("does not hold against a profile what every plan corrects: a factor that stays", () => {
     const record = recordOf(30);
     for (let index = 30; index < 48; index += 1) {

@@ -108,6 +108,15 @@ describe("prepare, when the objective is missed", () => {
     expect(result.feasible).toBe(true);
   });
 
+  it("gives nothing for a prediction alone where that is not wanted, and takes nothing that would add to it", () => {
+    const services = three([{}, { requestsPerSecond: 60, maxStepsBack: 5 }, {}]);
+    const result = plan(services, chain, { mayGive: false });
+    expect(result.tailBeforeSeconds).toBeGreaterThan(0.25);
+    expect(result).toMatchObject({ gives: false, feasible: false });
+    expect(result.steps.every(({ resource }) => resource === "memory")).toBe(true);
+    expect(result.tailAfterSeconds).toBe(result.tailBeforeSeconds);
+  });
+
   it("believes what is measured over what is predicted", () => {
     const services = three([]);
     const index = serviceIndex(services.map(({ name }) => name));

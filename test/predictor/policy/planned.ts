@@ -2,8 +2,9 @@ import type { Wish } from "@tradewind/core/contract/plan.ts";
 import type { ContainerWindow, FlowWindow, Window, WindowSet } from "@tradewind/core/contract/window.ts";
 import type { ServiceEvidence } from "@tradewind/predictor/policy/evidence.ts";
 import type { PolicyInputs, PolicyOutcome } from "@tradewind/predictor/policy/inputs.ts";
+import { decide } from "@tradewind/predictor/policy/ladder.ts";
 import { stretch } from "@tradewind/predictor/profile/prior.ts";
-import { application, flow, START_MS, window, windowSet } from "../measurements.ts";
+import { application, flow, inputs, START_MS, window, windowSet } from "../measurements.ts";
 
 /** A service that follows the queueing prior: what it gets and bears, and from that what is measured of it. */
 export interface ModelledService {
@@ -106,4 +107,22 @@ export function wishOf({ plan }: PolicyOutcome, service: string): Wish {
 /** A state after so many calm windows. */
 export function calmState(state: PolicyInputs["state"], calmWindows: number): PolicyInputs["state"] {
   return { ...state, windowEndMs: START_MS, calmWindows };
+}
+
+/** What `--policy plan` makes of a chain of these services, its profiles being right unless said otherwise. */
+export function planned(
+  services: readonly ModelledService[],
+  overrides: Partial<PolicyInputs> = {},
+  set: WindowSet = chained(services),
+): PolicyOutcome {
+  const profiles = services.map((each) => modelledEvidence(each));
+  return decide(inputs(set, { choice: "plan", application: RESIZABLE, profiles, ...overrides }));
+}
+
+/** A prior that sees no queueing: whatever the service gets, it is as fast. */
+export function flat({ baseSeconds }: ModelledService): ServiceEvidence["prior"] {
+  return {
+    state: { cpuSecondsPerRequest: 1e-6, baseSeconds },
+    errors: { windows: 10, meanAbsoluteRatio: 0.2 },
+  };
 }

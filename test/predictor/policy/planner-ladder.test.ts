@@ -166,6 +166,21 @@ describe("the planner's rungs", () => {
     expect(plan.policyReason.length).toBeLessThanOrEqual(500);
   });
 
+  it.each([
+    { persistenceRatio: 0.7, policy: "planner-prior" },
+    { persistenceRatio: 0.5, policy: "queue" },
+  ])(
+    "auto: $policy when a prior is off by 80 %, and saying that the tail stays as it was would be by $persistenceRatio",
+    ({ persistenceRatio, policy }) => {
+      const restless: Known = (each) => {
+        const evidence = modelledEvidence(each);
+        const errors = { windows: 10, meanAbsoluteRatio: 0.8, excessRatio: 0.8, persistenceRatio };
+        return { ...evidence, prior: { ...evidence.prior!, errors } };
+      };
+      expect(decided("auto", restless).plan.policy).toBe(policy);
+    },
+  );
+
   it("auto: planner-prior when a prior is far off, but by less than a twentieth of the objective", () => {
     const patient = { ...RESIZABLE, objective: { ...RESIZABLE.objective, milliseconds: 3_000 } };
     expect(decided("auto", prior(0.8), { application: patient }).plan.policy).toBe("planner-prior");
@@ -215,6 +230,17 @@ describe("what is measured after a plan", () => {
   it("does not count the miss that the first plan is to end", () => {
     const outcome = after(memory("planner", { cures: false }));
     expect(outcome.state.planner).toMatchObject({ cures: true, missedInSpite: 0 });
+  });
+
+  it("does not count a miss that is ending", () => {
+    const set = structuredClone(missing);
+    // 300 ms instead of 200, after 1,800.
+    Object.assign(set.flows[0]!.latency, { p50Seconds: 0.1, p95Seconds: 0.3, p99Seconds: 0.4 });
+    const counted = (before: number): number | undefined =>
+      after(memory("planner", { missedInSpite: 1, recentSeverities: [before] }), { windowSet: set }).state
+        .planner?.missedInSpite;
+    expect(counted(9)).toBe(1);
+    expect(counted(1.7)).toBe(2);
   });
 
   it("does not count them while pods are on their way", () => {

@@ -18,7 +18,7 @@ const SETTINGS = PolicySettings.parse({});
 const END_MS = START_MS + WINDOW_MS;
 const OBJECTIVE = flowObjective(application().objective);
 const SERVICES = ["frontend", "backend"];
-const LOOK = { arrivalRatio: 1, calmRatio: SETTINGS.calmRatio, keepsCalmRatio: SETTINGS.calmRatio };
+const LOOK = { arrivalRatio: 1, calmRatio: SETTINGS.calmRatio, limitsFlows: false };
 
 interface Situation {
   readonly tailSeconds: number;
@@ -95,6 +95,24 @@ describe("a miss after a step down", () => {
     expect(doublings(more)).toBe(0);
   });
 
+  it.each([
+    { now: 0.7, doubled: 0, why: "is not its doing where others have taken the CPU of the nodes since" },
+    { now: 0.5, doubled: 1, why: "is its doing where the nodes are hardly busier than then" },
+  ])("$why", ({ now, doubled }) => {
+    const context = contextOf({
+      tailSeconds: 0.3,
+      podUsageCores: 0.6,
+      state: shrunk({ shrunkAtInterference: 0.4 }),
+    });
+    const unknown = { supported: false } as const;
+    const rest = { memoryCapacity: unknown, memoryBandwidth: unknown, network: unknown };
+    for (const container of context.windowSet.windows.flatMap(({ containers }) => containers)) {
+      container.interference = { cpu: { supported: true, value: now, source: "psi" }, ...rest };
+    }
+    const { course } = standingOf(context, observe(context), judged(context.windowSet.flows), LOOK);
+    expect(course.patienceDoublings).toBe(doubled);
+  });
+
   it("is not yet its doing while it is slight, and is when the next window misses as well", () => {
     const first = standing({ tailSeconds: 0.21, podUsageCores: 0.6, state: shrunk() });
     expect(first.course).toMatchObject({ patienceDoublings: 0, shrunkAtMs: START_MS, missedWindows: 1 });
@@ -144,22 +162,34 @@ describe("a slight miss", () => {
 });
 
 describe("calm", () => {
-  const calmWindows = (tailSeconds: number, keepsCalmRatio: number): number => {
+  const calmWindows = (
+    tailSeconds: number,
+    limitsFlows: boolean,
+    rare: readonly FlowWindow[] = [],
+  ): number => {
     const context = contextOf({ tailSeconds, state: { calmWindows: 2 } });
-    const verdict = judged(context.windowSet.flows);
-    return standingOf(context, observe(context), verdict, { ...LOOK, keepsCalmRatio }).course.calmWindows;
+    const verdict = judged([...context.windowSet.flows, ...rare]);
+    return standingOf(context, observe(context), verdict, { ...LOOK, limitsFlows }).course.calmWindows;
   };
 
   it.each([
     { tailSeconds: 0.1, counted: 3, why: "goes on while every flow is well within the objective of 200 ms" },
     { tailSeconds: 0.19, counted: 2, why: "waits while one is close to it" },
-    { tailSeconds: 0.21, counted: 0, why: "ends with a miss" },
+    { tailSeconds: 0.21, counted: 2, why: "waits with a slight miss, which nothing grows for either" },
+    { tailSeconds: 0.25, counted: 0, why: "ends with a clear miss" },
   ])("$why", ({ tailSeconds, counted }) => {
-    expect(calmWindows(tailSeconds, 1)).toBe(counted);
+    expect(calmWindows(tailSeconds, true)).toBe(counted);
   });
 
   it("ends with a tail close to the objective for a rung that asks for calm windows in a row", () => {
-    expect(calmWindows(0.19, SETTINGS.calmRatio)).toBe(0);
+    expect(calmWindows(0.19, false)).toBe(0);
+  });
+
+  it("ends with a flow of too few calls to tell that is slow, except where each flow has a limit of its own", () => {
+    const latency = { count: 4, meanSeconds: 0.3, p50Seconds: 0.25, p95Seconds: 0.5, p99Seconds: 0.5 };
+    const rare = [flow(SERVICES, 0.5, { flow: "POST /", latency })];
+    expect(calmWindows(0.1, true, rare)).toBe(3);
+    expect(calmWindows(0.1, false, rare)).toBe(0);
   });
 });
 
@@ -182,7 +212,7 @@ describe("load that rises", () => {
 describe("flows of few calls", () => {
   const seen = (count: number, p95Seconds: number): FlowWindow =>
     flow(SERVICES, p95Seconds, {
-      latency: { count, meanSeconds: p95Seconds / 3, p50Seconds: 0.02, p95Seconds, p99Seconds: p95Seconds },
+      latency: { count, meanSeconds: p95Seconds / 2.5, p50Seconds: 0.02, p95Seconds, p99Seconds: p95Seconds },
     });
   const earlier = (count: number, p95Seconds: number, endMs = START_MS): FlowMemory["latencies"][number] => ({
     ...seen(count, p95Seconds).latency,
@@ -192,6 +222,18 @@ describe("flows of few calls", () => {
   const flowsAfter = (context: DecisionContext, targets: Targets): PolicyState["flows"] =>
     remember(context, observe(context), targets, { calmWindows: 0, missedWindows: 0, patienceDoublings: 0 })
       .flows;
+
+  it("are not slow for one slow call in one of the windows that are judged together", () => {
+    const fast = { count: 11, meanSeconds: 0.04, p50Seconds: 0.02, p95Seconds: 0.1, p99Seconds: 0.1 };
+    const latencies = [{ count: 9, meanSeconds: 0.09, p50Seconds: 0.02, p95Seconds: 0.7, p99Seconds: 0.7 }];
+    const earlierWindows = [
+      { flow: "GET /", latencies: latencies.map((one) => ({ ...one, endMs: START_MS })) },
+    ];
+    const verdict = judged([flow(SERVICES, 0.1, { latency: fast })], earlierWindows);
+    // The mean of the 20 calls is 0.0625 s; the mean of the two percentiles, weighted by calls, would be 0.37 s.
+    expect(verdict.tailSeconds).toBeCloseTo(0.0625 * Math.log(20), 9);
+    expect(verdict.flows[0]).toMatchObject({ telling: true, flow: { latency: { count: 20 } } });
+  });
 
   it("are judged over as many windows as it takes to have enough calls, weighted by these", () => {
     const latencies = [earlier(15, 0.3), earlier(100, 9)];

@@ -1,0 +1,27 @@
+import type { DecisionContext } from "./observation.ts";
+
+/** More requests than before by this factor explain a miss. */
+export const SURGE_RATIO = 1.15;
+
+/** Standard deviations of a Poisson count that more requests must exceed to be no chance. */
+const NO_CHANCE = 2;
+
+/** Load of the next window over that of this one, should it go on rising as it did, in [1, 2); 1 unless it rose beyond chance. */
+export function riseOf({ state, windowSet }: DecisionContext, arrivalsPerSecond: number): number {
+  const before = state.requestsPerSecond;
+  if (before === undefined || !isMore(arrivalsPerSecond, before, windowSet)) return 1;
+  return 2 - before / arrivalsPerSecond;
+}
+
+/** Load has fallen beyond chance since the last window. */
+export function hasFallen({ state, windowSet }: DecisionContext, arrivalsPerSecond: number): boolean {
+  const before = state.requestsPerSecond;
+  return before !== undefined && isMore(before, arrivalsPerSecond, windowSet);
+}
+
+/** One rate of a window is higher than another, noticeably and beyond chance. */
+function isMore(high: number, low: number, { endMs, startMs }: DecisionContext["windowSet"]): boolean {
+  const seconds = (endMs - startMs) / 1e3;
+  if (!(seconds > 0) || high <= SURGE_RATIO * low) return false;
+  return (high - low) * seconds > NO_CHANCE * Math.sqrt((high + low) * seconds);
+}

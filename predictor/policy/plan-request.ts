@@ -1,0 +1,115 @@
+import { planApplication } from "../plan/application-plan.ts";
+import type { ApplicationPlan, KnownService } from "../plan/application-plan.ts";
+import { correctionsLearnt } from "./flow-corrections.ts";
+import { loadAhead } from "./load-ahead.ts";
+import { boundedByNode } from "./node-bounds.ts";
+import type { Observation } from "./observation.ts";
+import type { Preparation } from "./preparation.ts";
+import { limitsOf, whatCannotHelp } from "./service-limits.ts";
+import type { StartSize } from "./start-size.ts";
+import { tellingSeverity } from "./verdict.ts";
+
+/** Tail over objective from which a miss is urgent. */
+const URGENT_SEVERITY = 2;
+
+/** Calls of a flow in a window below which nothing is taken back on its word. */
+const LEAST_CALLS = 5;
+
+/**
+ * Patience over that of a step back before replicas are merged: those that stay grow at once, those that go do so after
+ * grace and stabilisation, and until then both are paid for.
+ */
+const MERGE_PATIENCE = 4;
+
+/**
+ * The plan for a window.
+ * @param starts sizes it starts from, by service
+ * @returns undefined with too few requests to plan with
+ */
+export function makePlan(
+  preparation: Preparation,
+  starts: ReadonlyMap<string, StartSize>,
+  mayTakeBack: boolean,
+): ApplicationPlan | undefined {
+  const { allNodes, context, largestContainer, observations, residuals, standing, verdict } = preparation;
+  const { application, settings, windowSet } = context;
+  const flows = verdict.flows
+    .filter(({ flow, telling }) => (mayTakeBack ? flow.latency.count >= LEAST_CALLS : telling))
+    .map(({ flow }) => flow);
+  if (flows.length === 0) return undefined;
+  const told = new Set(flows.flatMap(({ services }) => services));
+  const ahead = loadAhead(observations, settings.needGrowthLimit, standing.rise);
+  const isUrgent = ahead.size > 0 && (verdict.severity ?? 0) >= URGENT_SEVERITY;
+  const known = new Map(
+    observations.map((one): [string, KnownService] => [
+      one.service,
+      knownService(preparation, one, starts.get(one.service), {
+        ahead: ahead.get(one.service),
+        isTold: told.has(one.service),
+      }),
+    ]),
+  );
+  const windows = [...windowSet.windows].sort((a, b) => (a.service < b.service ? -1 : 1));
+  const { planner } = settings;
+  return planApplication({
+    application,
+    windowSet: { ...windowSet, windows, flows },
+    known,
+    residuals: residuals.map(({ model }) => model),
+    flowCorrections: correctionsLearnt(preparation),
+    ...(largestContainer && { largestContainer }),
+    ...(allNodes && { capacity: allNodes }),
+    mayTakeBack,
+    settings: {
+      targetUtilisation: planner.takeBackUtilisation,
+      memoryHeadroomRatio: planner.memoryHeadroomRatio,
+      stepsBack: planner.stepsBack,
+      slackRatio: planner.slackRatio / worstOfCalm(preparation),
+      freeRatio: planner.freeRatio,
+      aimRatio: isUrgent ? planner.urgentAimRatio : planner.aimRatio,
+      cures: standing.clearlyMissed,
+      mayGive: standing.clearlyMissed || ahead.size > 0,
+      leastGainRatio: planner.leastGainRatio,
+      ranking: "chain",
+      maxSteps: 5_000,
+    },
+  });
+}
+
+/** Worst tail of the calm windows over the tail of this one, at least 1: one lucky window shall not set the slack. */
+function worstOfCalm({ memory, standing, verdict }: Preparation): number {
+  const now = tellingSeverity(verdict) ?? 0;
+  const recent = memory.recentSeverities.slice(-Math.max(1, standing.patience));
+  return now > 0 ? Math.max(1, ...recent.map((severity) => severity / now)) : 1;
+}
+
+interface Outlook {
+  readonly ahead: number | undefined;
+  /** The service takes part in a flow with enough calls. */
+  readonly isTold: boolean;
+}
+
+function knownService(
+  { context, largestContainer, ready, standing }: Preparation,
+  observation: Observation,
+  start: StartSize | undefined,
+  { ahead, isTold }: Outlook,
+): KnownService {
+  const { settling, resizing, draining, demand, memory, resizable } = observation;
+  const usable = ready.profiles.get(observation.service);
+  return {
+    baseReplicas: start?.replicas ?? observation.baseReplicas,
+    ...(start?.container && { container: start.container }),
+    ...(usable && { profile: usable.profile, state: usable.state }),
+    ...(ahead !== undefined && { requestsPerSecondAhead: ahead }),
+    ...(demand && { demandCores: Math.max(demand.cores, ...(memory?.recentDemandCores ?? [])) }),
+    resizable,
+    ...(memory?.correction !== undefined && { correction: memory.correction }),
+    steady: !settling && !resizing && !draining && ahead === undefined,
+    limits: {
+      ...limitsOf(context, boundedByNode(observation, largestContainer), usable, isTold),
+      ...(ahead === undefined && whatCannotHelp(context, observation)),
+      mayMerge: standing.course.calmWindows >= MERGE_PATIENCE * standing.patience,
+    },
+  };
+}
