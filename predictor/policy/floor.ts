@@ -1,4 +1,4 @@
-import type { Observation } from "./observation.ts";
+import type { Observation } from "./observe/observation.ts";
 import { bounded, floorReplicas, percent } from "./target.ts";
 import type { Target, Targets } from "./target.ts";
 

@@ -1,4 +1,4 @@
-import type { CpuDemand } from "./demand.ts";
+import type { CpuDemand } from "./observe/demand.ts";
 import type { PolicySettings } from "./settings.ts";
 
 /** Replicas for a CPU demand. */

@@ -1,10 +1,10 @@
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import { learntCorrection } from "../plan/correction.ts";
-import type { DecisionContext, Observation } from "./observation.ts";
+import type { DecisionContext, Observation } from "./observe/observation.ts";
 import type { GrowthCheckpoint, PolicyState, ServiceMemory } from "./state.ts";
 import { POLICY_STATE_SCHEMA } from "./state.ts";
 import type { Target, Targets } from "./target.ts";
-import { ownFlows } from "./verdict.ts";
+import { ownFlows } from "./observe/verdict.ts";
 
 /** What a decision changes in the state beside the replicas of each service. */
 export interface Course {
@@ -130,11 +130,13 @@ export function remember(
 }
 
 function memoryOf(
-  { nowMs }: DecisionContext,
+  context: DecisionContext,
   observation: Observation,
   target: Target,
-  { grown }: Course,
+  course: Course,
 ): ServiceMemory {
+  const { nowMs } = context;
+  const { grown } = course;
   const { service, window, memory, queue, settling } = observation;
   const platformWanted = window?.replicasWanted ?? memory?.platformWanted;
   const seen = window?.replicasWanted !== undefined || window?.replicasReady !== undefined;
@@ -149,7 +151,7 @@ function memoryOf(
     ...queueMemory(queue),
     ...correctionMemory(observation, target),
     ...sizeMemory(observation, target),
-    ...demandMemory(observation),
+    ...demandMemory(observation, isOver(context, course)),
     ...(grownAtSeverity !== undefined && { grownAtSeverity }),
   };
 }
@@ -161,12 +163,23 @@ function queueMemory(queue: Observation["queue"]): Pick<ServiceMemory, "ownReque
   };
 }
 
-/** Windows of which the demand is kept: with the present one as many as calm takes at least. */
-const DEMAND_WINDOWS = 2;
+/** Windows of which the demand is kept, the present one aside. */
+const DEMAND_WINDOWS = 4;
 
-function demandMemory({ demand, memory }: Observation): Pick<ServiceMemory, "recentDemandCores"> {
-  const before = memory?.recentDemandCores ?? [];
-  const recentDemandCores = demand === undefined ? before : [...before, demand.cores].slice(-DEMAND_WINDOWS);
+/** Load under this share of that of the window before tells that the demand of then is over. */
+const OVER_RATIO = 0.6;
+
+function isOver({ state }: DecisionContext, { requestsPerSecond }: Course): boolean {
+  return (requestsPerSecond ?? Number.POSITIVE_INFINITY) < OVER_RATIO * (state.requestsPerSecond ?? 0);
+}
+
+function demandMemory(
+  { demand, memory }: Observation,
+  over: boolean,
+): Pick<ServiceMemory, "recentDemandCores"> {
+  const before = over ? [] : (memory?.recentDemandCores ?? []);
+  const recentDemandCores =
+    demand === undefined ? before : [...before, demand.arrivingCores].slice(-DEMAND_WINDOWS);
   return recentDemandCores.length === 0 ? {} : { recentDemandCores };
 }
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { PlannerSettings } from "./planner-settings.ts";
+import { PlannerSettings } from "./planner/planner-settings.ts";
 import { PUBLISHED_WEIGHTS } from "../queue/estimate.ts";
 
 /** Constants of the policies. They are part of a decision's inputs, so that a replay uses the same. */

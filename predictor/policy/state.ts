@@ -30,7 +30,7 @@ export const ServiceMemory = z.strictObject({
   memoryBytes: z.number().positive().optional(),
   platformCpuCores: z.number().positive().optional(),
   platformMemoryBytes: z.number().positive().optional(),
-  /** CPU demand of the last windows, cores, oldest first. */
+  /** CPU demand of what arrived in the last windows, cores, oldest first. */
   recentDemandCores: z.array(NonNegative).max(16).optional(),
   /** Tail over objective when pods were last added for latency; absent once they have served a whole window. */
   grownAtSeverity: NonNegative.optional(),

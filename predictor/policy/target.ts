@@ -1,5 +1,5 @@
 import type { PolicyName, WishStep } from "@tradewind/core/contract/plan.ts";
-import type { Observation } from "./observation.ts";
+import type { Observation } from "./observe/observation.ts";
 
 /** What one rung of the ladder would run for one service, and why. */
 export interface Target {

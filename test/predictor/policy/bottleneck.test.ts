@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { hasAmpleCpu, isIdle } from "@tradewind/predictor/policy/bottleneck.ts";
-import type { Observation } from "@tradewind/predictor/policy/observation.ts";
+import { hasAmpleCpu, isIdle } from "@tradewind/predictor/policy/observe/bottleneck.ts";
+import type { Observation } from "@tradewind/predictor/policy/observe/observation.ts";
 import { PolicySettings } from "@tradewind/predictor/policy/settings.ts";
 
 const SETTINGS = PolicySettings.parse({});
@@ -12,7 +12,14 @@ function observation(
 ): Observation {
   return {
     ...(utilisation !== undefined && { utilisation }),
-    demand: { cores: 0.1, podCapacityCores: 1, podsMeasured: 2, throttledRatio, backlog: 0 },
+    demand: {
+      cores: 0.1,
+      arrivingCores: 0.1,
+      podCapacityCores: 1,
+      podsMeasured: 2,
+      throttledRatio,
+      backlog: 0,
+    },
     queue: { ownRequests },
     readyReplicas: 2,
   } as unknown as Observation;

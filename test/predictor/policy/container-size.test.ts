@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { containerFacts } from "@tradewind/predictor/policy/container-size.ts";
+import { containerFacts } from "@tradewind/predictor/policy/observe/container-size.ts";
 import { ServiceMemory } from "@tradewind/predictor/policy/state.ts";
 import { application, START_MS, window } from "../measurements.ts";
 

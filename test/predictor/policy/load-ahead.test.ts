@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { loadAhead } from "@tradewind/predictor/policy/load-ahead.ts";
-import { observe } from "@tradewind/predictor/policy/observation.ts";
+import { loadAhead } from "@tradewind/predictor/policy/observe/load-ahead.ts";
+import { observe } from "@tradewind/predictor/policy/observe/observation.ts";
 import { inputs } from "../measurements.ts";
 import { chained } from "./planned.ts";
 import type { ModelledService } from "./planned.ts";

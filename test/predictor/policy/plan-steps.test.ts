@@ -1,6 +1,6 @@
 import { MAX_WISH_STEPS, WishStep } from "@tradewind/core/contract/plan.ts";
 import type { PlanStep } from "@tradewind/predictor/plan/prepare.ts";
-import { stepsByService } from "@tradewind/predictor/policy/plan-steps.ts";
+import { stepsByService } from "@tradewind/predictor/policy/planner/plan-steps.ts";
 import { describe, expect, it } from "vitest";
 
 const size = (replicas: number, cpuCores: number, memoryBytes = 1e8) => ({ replicas, cpuCores, memoryBytes });

@@ -2,7 +2,7 @@ import { seededRng } from "@tradewind/core/rng.ts";
 import { describe, expect, it } from "vitest";
 import type { AttentionModel } from "@tradewind/predictor/endtoend/attention-model.ts";
 import type { FlowEvidence } from "@tradewind/predictor/policy/evidence.ts";
-import { usableResiduals } from "@tradewind/predictor/policy/flow-residuals.ts";
+import { usableResiduals } from "@tradewind/predictor/policy/planner/flow-residuals.ts";
 import { NO_MODELS } from "@tradewind/predictor/policy/inputs.ts";
 import type { Models, PolicyInputs, PolicyOutcome } from "@tradewind/predictor/policy/inputs.ts";
 import { decide } from "@tradewind/predictor/policy/ladder.ts";

@@ -1,17 +1,17 @@
 import { describe, expect, it } from "vitest";
 import type { FlowWindow } from "@tradewind/core/contract/window.ts";
 import { flowObjective } from "@tradewind/predictor/queue/objective.ts";
-import type { DecisionContext } from "@tradewind/predictor/policy/observation.ts";
-import { observe } from "@tradewind/predictor/policy/observation.ts";
+import type { DecisionContext } from "@tradewind/predictor/policy/observe/observation.ts";
+import { observe } from "@tradewind/predictor/policy/observe/observation.ts";
 import { remember } from "@tradewind/predictor/policy/remember.ts";
 import { PolicySettings } from "@tradewind/predictor/policy/settings.ts";
 import { standingOf } from "@tradewind/predictor/policy/standing.ts";
 import type { Standing } from "@tradewind/predictor/policy/standing.ts";
 import { emptyState } from "@tradewind/predictor/policy/state.ts";
 import type { FlowMemory, PolicyState } from "@tradewind/predictor/policy/state.ts";
-import { judge } from "@tradewind/predictor/policy/verdict.ts";
+import { judge } from "@tradewind/predictor/policy/observe/verdict.ts";
 import type { Targets } from "@tradewind/predictor/policy/target.ts";
-import type { Verdict } from "@tradewind/predictor/policy/verdict.ts";
+import type { Verdict } from "@tradewind/predictor/policy/observe/verdict.ts";
 import { application, flow, START_MS, WINDOW_MS, window, windowSet } from "../measurements.ts";
 
 const SETTINGS = PolicySettings.parse({});
@@ -206,6 +206,26 @@ describe("load that rises", () => {
     expect(rise(2.4, 2)).toBe(1);
     expect(rise(22, 20)).toBe(1);
     expect(rise(10, 20)).toBe(1);
+  });
+});
+
+describe("the demand that is remembered", () => {
+  const remembered = (before: number): readonly number[] | undefined => {
+    const memory = { service: "backend", replicas: 2, seenAtMs: START_MS, recentDemandCores: [3, 4, 5, 6] };
+    const context = contextOf({ tailSeconds: 0.1, state: { requestsPerSecond: before, services: [memory] } });
+    const target = { replicas: 2, policy: "queue", reason: "" } as const;
+    const course = { calmWindows: 0, missedWindows: 0, patienceDoublings: 0, requestsPerSecond: 20 };
+    const state = remember(context, observe(context), new Map([["backend", target]]), course);
+    return state.services.find(({ service }) => service === "backend")?.recentDemandCores;
+  };
+
+  it("is that of four windows", () => {
+    // Two pods use 0.2 cores each.
+    expect(remembered(33)).toEqual([4, 5, 6, 0.4]);
+  });
+
+  it("is that of this window alone when load has collapsed", () => {
+    expect(remembered(34)).toEqual([0.4]);
   });
 });
 

@@ -1,7 +1,7 @@
-import { shareProportionally } from "../queue/share.ts";
-import type { Claim } from "../queue/share.ts";
-import type { DecisionContext, Observation } from "./observation.ts";
-import { bounded, pods } from "./target.ts";
+import { shareProportionally } from "../../queue/share.ts";
+import type { Claim } from "../../queue/share.ts";
+import type { DecisionContext, Observation } from "../observe/observation.ts";
+import { bounded, pods } from "../target.ts";
 
 /** A pool of pods shared out. */
 export interface Sharing {

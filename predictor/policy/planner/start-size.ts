@@ -1,7 +1,7 @@
-import type { ContainerSize } from "../plan/application-plan.ts";
-import { roundedUp } from "../plan/plan-service.ts";
-import type { DecisionContext, Observation } from "./observation.ts";
-import { bounded } from "./target.ts";
+import type { ContainerSize } from "../../plan/application-plan.ts";
+import { roundedUp } from "../../plan/plan-service.ts";
+import type { DecisionContext, Observation } from "../observe/observation.ts";
+import { bounded } from "../target.ts";
 
 /** What a plan starts from for one service: the last wish, raised to what the service needs right now. */
 export interface StartSize {

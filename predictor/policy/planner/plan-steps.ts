@@ -1,7 +1,7 @@
 import { MAX_WISH_STEPS, PLAN_RESOURCES } from "@tradewind/core/contract/plan.ts";
 import type { WishStep } from "@tradewind/core/contract/plan.ts";
-import type { Resource, Size } from "../plan/plan-service.ts";
-import type { PlanStep } from "../plan/prepare.ts";
+import type { Resource, Size } from "../../plan/plan-service.ts";
+import type { PlanStep } from "../../plan/prepare.ts";
 
 /** Beyond these steps are summed up by resource; the two other resources still find a place. */
 const MOST_SINGLE_STEPS = MAX_WISH_STEPS - (PLAN_RESOURCES.length - 1);

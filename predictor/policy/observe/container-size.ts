@@ -1,10 +1,10 @@
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
-import { containerSize } from "../plan/application-plan.ts";
-import type { ContainerSize } from "../plan/application-plan.ts";
-import { roundedUp } from "../plan/plan-service.ts";
+import { containerSize } from "../../plan/application-plan.ts";
+import type { ContainerSize } from "../../plan/application-plan.ts";
+import { roundedUp } from "../../plan/plan-service.ts";
 import type { Observation } from "./observation.ts";
-import type { ServiceMemory } from "./state.ts";
+import type { ServiceMemory } from "../state.ts";
 
 /** The size of a service's containers as a decision sees it. */
 export interface ContainerFacts {

@@ -1,6 +1,6 @@
-import type { ServiceLimits } from "../plan/application-plan.ts";
-import { hasAmpleCpu, isIdle, isThrottled } from "./bottleneck.ts";
-import type { DecisionContext, Observation } from "./observation.ts";
+import type { ServiceLimits } from "../../plan/application-plan.ts";
+import { hasAmpleCpu, isIdle, isThrottled } from "../observe/bottleneck.ts";
+import type { DecisionContext, Observation } from "../observe/observation.ts";
 import type { UsableProfile } from "./readiness.ts";
 
 /** Period over which the kernel counts a CPU limit, seconds (Linux, Documentation/scheduler/sched-bwc.rst). */

@@ -1,6 +1,6 @@
-import type { AttentionModel } from "../endtoend/attention-model.ts";
-import type { FlowEvidence, RecentErrors } from "./evidence.ts";
-import type { Models } from "./inputs.ts";
+import type { AttentionModel } from "../../endtoend/attention-model.ts";
+import type { FlowEvidence, RecentErrors } from "../evidence.ts";
+import type { Models } from "../inputs.ts";
 
 /** A learnt residual of a flow that may be planned with. */
 export interface UsableResidual {

@@ -4,6 +4,8 @@ import type { ContainerWindow, Window } from "@tradewind/core/contract/window.ts
 export interface CpuDemand {
   /** What requests ask for, the work of those that wait included. */
   readonly cores: number;
+  /** The same of those that arrive: what is still asked for once nothing waits. */
+  readonly arrivingCores: number;
   /** Capacity of one pod: limit, or request where there is no limit. */
   readonly podCapacityCores: number;
   readonly podsMeasured: number;
@@ -72,12 +74,12 @@ export function cpuDemand(
   const secondsPerRequest = rate > 0 ? usageCores / rate : undefined;
   const held = (pods.length * targetUtilisation) / (1 - targetUtilisation);
   const backlog = Math.max(0, (queue.now ?? 0) - held);
-  const arriving = arrivingCores(window, queue, usageCores, secondsPerRequest);
+  const byTrend = coresByTrend(window, queue, usageCores, secondsPerRequest);
   const unthrottled = pods.reduce((sum, pod) => sum + unthrottledCores(pod), 0);
+  const arrivingCores = isDraining(queue) || isCatchingUp(queue) ? byTrend : Math.max(byTrend, unthrottled);
   return {
-    cores:
-      (isDraining(queue) || isCatchingUp(queue) ? arriving : Math.max(arriving, unthrottled)) +
-      (backlog * (secondsPerRequest ?? 0)) / drainSeconds,
+    cores: arrivingCores + (backlog * (secondsPerRequest ?? 0)) / drainSeconds,
+    arrivingCores,
     podCapacityCores: pods.reduce((sum, pod) => sum + pod.capacityCores, 0) / pods.length,
     podsMeasured: pods.length,
     throttledRatio,
@@ -95,7 +97,7 @@ function unthrottledCores({ usageCores, capacityCores, throttledRatio }: PodUse)
 }
 
 /** At least half of what was used: a queue that vanished at once was given up, not served. */
-function arrivingCores(
+function coresByTrend(
   { startMs, endMs }: Window,
   { now, before }: QueueTrend,
   usageCores: number,

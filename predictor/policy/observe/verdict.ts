@@ -1,9 +1,9 @@
 import type { FlowWindow, LatencySummary } from "@tradewind/core/contract/window.ts";
-import { flowTailSeconds } from "../queue/objective.ts";
-import type { FlowObjective } from "../queue/objective.ts";
-import { mergeLatency } from "../window/merge-latency.ts";
-import type { PolicySettings } from "./settings.ts";
-import type { FlowMemory } from "./state.ts";
+import { flowTailSeconds } from "../../queue/objective.ts";
+import type { FlowObjective } from "../../queue/objective.ts";
+import { mergeLatency } from "../../window/merge-latency.ts";
+import type { PolicySettings } from "../settings.ts";
+import type { FlowMemory } from "../state.ts";
 
 /** How one flow stands to the objective. */
 export interface FlowVerdict {

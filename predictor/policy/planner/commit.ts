@@ -1,6 +1,6 @@
-import type { DecisionContext, Observation } from "./observation.ts";
-import type { Standing } from "./standing.ts";
-import type { PlannerMemory, PlannerRung } from "./state.ts";
+import type { DecisionContext, Observation } from "../observe/observation.ts";
+import type { Standing } from "../standing.ts";
+import type { PlannerMemory, PlannerRung } from "../state.ts";
 
 /** Measured tails kept to judge calm by. */
 const RECENT_WINDOWS = 8;

@@ -1,4 +1,4 @@
-import type { ContainerSize } from "../plan/application-plan.ts";
+import type { ContainerSize } from "../../plan/application-plan.ts";
 import type { Observation } from "./observation.ts";
 
 /**

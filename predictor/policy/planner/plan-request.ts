@@ -1,13 +1,13 @@
-import { planApplication } from "../plan/application-plan.ts";
-import type { ApplicationPlan, KnownService } from "../plan/application-plan.ts";
+import { planApplication } from "../../plan/application-plan.ts";
+import type { ApplicationPlan, KnownService } from "../../plan/application-plan.ts";
 import { correctionsLearnt } from "./flow-corrections.ts";
-import { loadAhead } from "./load-ahead.ts";
-import { boundedByNode } from "./node-bounds.ts";
-import type { Observation } from "./observation.ts";
+import { loadAhead } from "../observe/load-ahead.ts";
+import { boundedByNode } from "../observe/node-bounds.ts";
+import type { Observation } from "../observe/observation.ts";
 import type { Preparation } from "./preparation.ts";
 import { limitsOf, whatCannotHelp } from "./service-limits.ts";
 import type { StartSize } from "./start-size.ts";
-import { tellingSeverity } from "./verdict.ts";
+import { tellingSeverity } from "../observe/verdict.ts";
 
 /** Tail over objective from which a miss is urgent. */
 const URGENT_SEVERITY = 2;
