@@ -6,6 +6,7 @@ import { boundedByNode } from "../observe/node-bounds.ts";
 import type { Observation } from "../observe/observation.ts";
 import type { Preparation } from "./preparation.ts";
 import { limitsOf, whatCannotHelp } from "./service-limits.ts";
+import type { PlannerMemory } from "../state.ts";
 import type { StartSize } from "./start-size.ts";
 import { tellingSeverity } from "../observe/verdict.ts";
 
@@ -83,6 +84,14 @@ function worstOfCalm({ memory, standing, verdict }: Preparation): number {
   return now > 0 ? Math.max(1, ...recent.map((severity) => severity / now)) : 1;
 }
 
+/** Misses among the last windows from which on what seemed not to help is tried. */
+const CHRONIC_MISSES = 5;
+
+/** The objective goes on being missed, if not in every window: what is measured does not tell what is short. */
+function isChronic({ recentSeverities }: PlannerMemory): boolean {
+  return recentSeverities.filter((severity) => severity > 1).length >= CHRONIC_MISSES;
+}
+
 interface Outlook {
   readonly ahead: number | undefined;
   /** The service takes part in a flow with enough calls. */
@@ -90,25 +99,25 @@ interface Outlook {
 }
 
 function knownService(
-  { context, largestContainer, ready, standing }: Preparation,
+  { context, largestContainer, memory, ready, standing }: Preparation,
   observation: Observation,
   start: StartSize | undefined,
   { ahead, isTold }: Outlook,
 ): KnownService {
-  const { settling, resizing, draining, demand, memory, resizable } = observation;
+  const { settling, resizing, draining, demand, memory: before, resizable } = observation;
   const usable = ready.profiles.get(observation.service);
   return {
     baseReplicas: start?.replicas ?? observation.baseReplicas,
     ...(start?.container && { container: start.container }),
     ...(usable && { profile: usable.profile, state: usable.state }),
     ...(ahead !== undefined && { requestsPerSecondAhead: ahead }),
-    ...(demand && { demandCores: Math.max(demand.cores, ...(memory?.recentDemandCores ?? [])) }),
+    ...(demand && { demandCores: Math.max(demand.cores, ...(before?.recentDemandCores ?? [])) }),
     resizable,
-    ...(memory?.correction !== undefined && { correction: memory.correction }),
+    ...(before?.correction !== undefined && { correction: before.correction }),
     steady: !settling && !resizing && !draining && ahead === undefined,
     limits: {
       ...limitsOf(context, boundedByNode(observation, largestContainer), usable, isTold),
-      ...(ahead === undefined && whatCannotHelp(context, observation)),
+      ...(ahead === undefined && !isChronic(memory) && whatCannotHelp(context, observation)),
       mayMerge: standing.course.calmWindows >= MERGE_PATIENCE * standing.patience,
     },
   };

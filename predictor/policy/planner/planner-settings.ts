@@ -35,6 +35,11 @@ export const PlannerSettings = z.strictObject({
   freeRatio: z.number().min(0).max(1).default(0.02),
   /** Steps that one plan takes back of a service whose profile is certain; fewer as its interval is wider. */
   stepsBack: z.number().int().min(1).default(40),
+  /**
+   * Windows that must have been seen before anything is taken back, at most 8: agents read seldom what was idle, so the first
+   * windows of load may still tell of the idle time before.
+   */
+  windowsBeforeTakingBack: z.number().int().min(0).max(8).default(8),
   /** Share of a service's CPU that one plan takes back at most; one replica may always go. */
   shrinkShare: z.number().gt(0).lt(1).default(0.4),
   /**

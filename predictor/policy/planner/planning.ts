@@ -34,7 +34,7 @@ export function planWithProfiles(preparation: Preparation): Planned | undefined 
   const budget = context.application.budget.pods;
   const starts = new Map(observations.map((one) => [one.service, startOf(preparation, one)]));
   const raised = observations.some(({ service }) => starts.get(service)?.raised === true);
-  const mayTakeBack = !raised && standing.calm && standing.course.calmWindows >= standing.patience;
+  const mayTakeBack = !raised && isProven(preparation);
   const mayRaise = standing.clearlyMissed || !standing.missed;
   const plan = mayRaise ? makePlan(preparation, starts, mayTakeBack) : undefined;
   const growth = growthByQueues(preparation, plan);
@@ -53,6 +53,15 @@ export function planWithProfiles(preparation: Preparation): Planned | undefined 
     cures: standing.clearlyMissed && plan !== undefined,
   };
   return { planner, reason: reasonOf(preparation, { plan, growth, raised, mayTakeBack }), targets, course };
+}
+
+/** It has been calm for long enough, and windows enough have been seen to tell what a request takes. */
+function isProven({ context, memory, standing }: Preparation): boolean {
+  return (
+    standing.calm &&
+    standing.course.calmWindows >= standing.patience &&
+    memory.recentSeverities.length >= context.settings.planner.windowsBeforeTakingBack
+  );
 }
 
 /**

@@ -106,7 +106,8 @@ export function wishOf({ plan }: PolicyOutcome, service: string): Wish {
 
 /** A state after so many calm windows. */
 export function calmState(state: PolicyInputs["state"], calmWindows: number): PolicyInputs["state"] {
-  return { ...state, windowEndMs: START_MS, calmWindows };
+  const planner = { missedInSpite: 0, recentSeverities: Array.from({ length: 8 }, () => 0) };
+  return { ...state, windowEndMs: START_MS, calmWindows, planner };
 }
 
 /** What `--policy plan` makes of a chain of these services, its profiles being right unless said otherwise. */

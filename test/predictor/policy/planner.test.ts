@@ -158,8 +158,18 @@ describe("the planner, when it is calm", () => {
     for (const { steps = [] } of outcome.plan.wishes) expect(steps).toEqual([]);
   });
 
+  it("takes back nothing in its first windows, which may still tell of an idle time before", () => {
+    const young = { missedInSpite: 0, recentSeverities: Array.from({ length: 6 }, () => 0) };
+    const steps = (recentSeverities: readonly number[]): number => {
+      const planner = { ...young, recentSeverities: [...recentSeverities] };
+      return wishOf(planned(CALM, { state: { ...state, planner } }), "backend").steps!.length;
+    };
+    expect(steps(young.recentSeverities)).toBe(0);
+    expect(steps([...young.recentSeverities, 0])).toBeGreaterThan(0);
+  });
+
   it("does not judge by one lucky window", () => {
-    const lucky = { missedInSpite: 0, recentSeverities: [0.76, 0.76, 0.76] };
+    const lucky = { missedInSpite: 0, recentSeverities: Array.from({ length: 8 }, () => 0.76) };
     const outcome = planned(CALM, { state: { ...state, planner: lucky } });
     const bold = planned(CALM, { state });
     const left = (made: PolicyOutcome): number =>
