@@ -1,25 +1,25 @@
 import type { PolicyName } from "@tradewind/core/contract/plan.ts";
 import { contentHash } from "@tradewind/core/hash.ts";
 import { flowObjective } from "../queue/objective.ts";
-import { usableResiduals } from "./planner/flow-residuals.ts";
+import { balanceQueues } from "./balance/queue-balancing.ts";
 import { hold, keepPlatform, reactiveFloor } from "./floor.ts";
-import { commit, distrustedRungs } from "./planner/commit.ts";
-import { statedSize } from "./observe/container-size.ts";
 import { NO_MODELS } from "./inputs.ts";
 import type { Models, PolicyInputs, PolicyOutcome } from "./inputs.ts";
+import { statedSize } from "./observe/container-size.ts";
+import { arrivalsPerSecond } from "./observe/load-ahead.ts";
 import { observe } from "./observe/observation.ts";
 import type { DecisionContext, Observation } from "./observe/observation.ts";
-import { arrivalsPerSecond } from "./observe/load-ahead.ts";
+import { judge, tellingSeverity } from "./observe/verdict.ts";
+import type { Verdict } from "./observe/verdict.ts";
+import { commit, distrustedRungs } from "./planner/commit.ts";
+import { usableResiduals } from "./planner/flow-residuals.ts";
 import { planWithProfiles } from "./planner/planning.ts";
-import { balanceQueues } from "./balance/queue-balancing.ts";
 import { readiness } from "./planner/readiness.ts";
 import { afterGap, remember } from "./remember.ts";
 import type { Course } from "./remember.ts";
 import { standingOf } from "./standing.ts";
 import type { PlannerMemory, PlannerRung } from "./state.ts";
 import type { Target, Targets } from "./target.ts";
-import { judge, tellingSeverity } from "./observe/verdict.ts";
-import type { Verdict } from "./observe/verdict.ts";
 import { flowFacts, toWish } from "./wish.ts";
 
 /** What one rung decides. */

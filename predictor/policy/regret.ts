@@ -1,5 +1,5 @@
-import type { DecisionContext, Observation } from "./observe/observation.ts";
 import { SURGE_RATIO } from "./observe/load-change.ts";
+import type { DecisionContext, Observation } from "./observe/observation.ts";
 import type { Course } from "./remember.ts";
 import type { PolicySettings } from "./settings.ts";
 import type { Standing } from "./standing.ts";

@@ -1,10 +1,10 @@
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import { learntCorrection } from "../plan/correction.ts";
 import type { DecisionContext, Observation } from "./observe/observation.ts";
+import { ownFlows } from "./observe/verdict.ts";
 import type { GrowthCheckpoint, PolicyState, ServiceMemory } from "./state.ts";
 import { POLICY_STATE_SCHEMA } from "./state.ts";
 import type { Target, Targets } from "./target.ts";
-import { ownFlows } from "./observe/verdict.ts";
 
 /** What a decision changes in the state beside the replicas of each service. */
 export interface Course {

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { PlannerSettings } from "./planner/planner-settings.ts";
 import { PUBLISHED_WEIGHTS } from "../queue/estimate.ts";
+import { PlannerSettings } from "./planner/planner-settings.ts";
 
 /** Constants of the policies. They are part of a decision's inputs, so that a replay uses the same. */
 export const PolicySettings = z.strictObject({

@@ -1,11 +1,11 @@
-import type { DecisionContext, Observation } from "./observe/observation.ts";
-import { hasFallen, riseOf } from "./observe/load-change.ts";
-import type { Course } from "./remember.ts";
-import { isRegretted, shrunkBefore } from "./regret.ts";
 import { patienceWindows } from "./balance/shrink.ts";
-import { percent } from "./target.ts";
+import { hasFallen, riseOf } from "./observe/load-change.ts";
+import type { DecisionContext, Observation } from "./observe/observation.ts";
 import { tellingSeverity } from "./observe/verdict.ts";
 import type { Verdict } from "./observe/verdict.ts";
+import { isRegretted, shrunkBefore } from "./regret.ts";
+import type { Course } from "./remember.ts";
+import { percent } from "./target.ts";
 
 /** How the application stands to its objective, and what that makes of calm, misses and patience. */
 export interface Standing {

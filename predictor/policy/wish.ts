@@ -1,10 +1,10 @@
 import type { Wish } from "@tradewind/core/contract/plan.ts";
 import type { FlowObjective } from "../queue/objective.ts";
 import type { DecisionContext, Observation } from "./observe/observation.ts";
-import type { Course } from "./remember.ts";
-import type { Target } from "./target.ts";
 import { tellingSeverity } from "./observe/verdict.ts";
 import type { Verdict } from "./observe/verdict.ts";
+import type { Course } from "./remember.ts";
+import type { Target } from "./target.ts";
 
 /** What all wishes of one decision share. */
 export interface DecisionFacts {

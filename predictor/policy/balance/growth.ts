@@ -1,9 +1,9 @@
 import { shareProportionally } from "../../queue/share.ts";
 import { isIdle } from "../observe/bottleneck.ts";
 import type { DecisionContext, Observation } from "../observe/observation.ts";
+import type { Verdict } from "../observe/verdict.ts";
 import type { GrowthCheckpoint, PolicyState } from "../state.ts";
 import { bounded, floorReplicas, pods } from "../target.ts";
-import type { Verdict } from "../observe/verdict.ts";
 
 /** What growth for a missed objective comes to. */
 export interface Growth {

@@ -1,15 +1,15 @@
-import { shareBudget } from "./budget.ts";
 import { floorTarget } from "../floor.ts";
-import { growForLatency } from "./growth.ts";
 import type { DecisionContext, Observation } from "../observe/observation.ts";
-import type { Course } from "../remember.ts";
+import type { Verdict } from "../observe/verdict.ts";
 import { courseAfterShrinking } from "../regret.ts";
-import { shrinkInCalm } from "./shrink.ts";
+import type { Course } from "../remember.ts";
 import { standingOf } from "../standing.ts";
 import type { Standing } from "../standing.ts";
 import { pods } from "../target.ts";
 import type { Target, Targets } from "../target.ts";
-import type { Verdict } from "../observe/verdict.ts";
+import { shareBudget } from "./budget.ts";
+import { growForLatency } from "./growth.ts";
+import { shrinkInCalm } from "./shrink.ts";
 
 export interface Balancing {
   readonly reason: string;

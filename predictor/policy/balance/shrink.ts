@@ -1,9 +1,9 @@
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import type { DecisionContext, Observation } from "../observe/observation.ts";
+import type { Verdict } from "../observe/verdict.ts";
 import type { PolicySettings } from "../settings.ts";
 import { bounded, totalBase } from "../target.ts";
-import type { Verdict } from "../observe/verdict.ts";
 
 /** Calm windows that a first step down waits for: at least the interval over which the objective is judged. */
 export function patienceWindows(

@@ -1,6 +1,6 @@
 import type { ContainerSize } from "../../plan/application-plan.ts";
-import type { Observation } from "./observation.ts";
 import type { PolicySettings } from "../settings.ts";
+import type { Observation } from "./observation.ts";
 
 /** Throttled share of periods under which a CPU limit holds nothing back. */
 const HARDLY_THROTTLED = 0.02;

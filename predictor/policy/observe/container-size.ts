@@ -3,8 +3,8 @@ import type { Window } from "@tradewind/core/contract/window.ts";
 import { containerSize } from "../../plan/application-plan.ts";
 import type { ContainerSize } from "../../plan/application-plan.ts";
 import { roundedUp } from "../../plan/plan-service.ts";
-import type { Observation } from "./observation.ts";
 import type { ServiceMemory } from "../state.ts";
+import type { Observation } from "./observation.ts";
 
 /** The size of a service's containers as a decision sees it. */
 export interface ContainerFacts {

@@ -1,17 +1,17 @@
 import { serviceSpecs } from "@tradewind/core/contract/application.ts";
 import type { Application, ServiceSpec } from "@tradewind/core/contract/application.ts";
 import type { Window, WindowSet } from "@tradewind/core/contract/window.ts";
+import { containerSize } from "../../plan/application-plan.ts";
 import { estimateQueues } from "../../queue/estimate.ts";
 import type { ServiceQueue } from "../../queue/estimate.ts";
 import { flowObjective } from "../../queue/objective.ts";
-import { containerSize } from "../../plan/application-plan.ts";
+import { reactiveNeed } from "../reactive.ts";
+import type { PolicySettings } from "../settings.ts";
+import type { PolicyState, ServiceMemory } from "../state.ts";
 import { containerFacts } from "./container-size.ts";
 import type { ContainerFacts } from "./container-size.ts";
 import { cpuDemand, isDraining } from "./demand.ts";
 import type { CpuDemand, QueueTrend } from "./demand.ts";
-import { reactiveNeed } from "../reactive.ts";
-import type { PolicySettings } from "../settings.ts";
-import type { PolicyState, ServiceMemory } from "../state.ts";
 import { ownFlows } from "./verdict.ts";
 
 /** Everything the policies know of one service in one window. Absent means not known. */

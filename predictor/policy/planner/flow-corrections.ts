@@ -1,7 +1,7 @@
 import type { ApplicationPlan } from "../../plan/application-plan.ts";
 import { learntCorrection } from "../../plan/correction.ts";
-import type { Preparation } from "./preparation.ts";
 import type { PlannerMemory } from "../state.ts";
+import type { Preparation } from "./preparation.ts";
 
 /** Flows whose correction is remembered: those of the last plan, and others as long as there is room. */
 const MOST_FLOWS = 200;

@@ -1,14 +1,14 @@
 import { planApplication } from "../../plan/application-plan.ts";
 import type { ApplicationPlan, KnownService } from "../../plan/application-plan.ts";
-import { correctionsLearnt } from "./flow-corrections.ts";
 import { loadAhead } from "../observe/load-ahead.ts";
 import { boundedByNode } from "../observe/node-bounds.ts";
 import type { Observation } from "../observe/observation.ts";
+import { tellingSeverity } from "../observe/verdict.ts";
+import type { PlannerMemory } from "../state.ts";
+import { correctionsLearnt } from "./flow-corrections.ts";
 import type { Preparation } from "./preparation.ts";
 import { limitsOf, whatCannotHelp } from "./service-limits.ts";
-import type { PlannerMemory } from "../state.ts";
 import type { StartSize } from "./start-size.ts";
-import { tellingSeverity } from "../observe/verdict.ts";
 
 /** Tail over objective from which a miss is urgent. */
 const URGENT_SEVERITY = 2;

@@ -1,19 +1,19 @@
 import type { WishStep } from "@tradewind/core/contract/plan.ts";
 import type { ApplicationPlan, ContainerSize } from "../../plan/application-plan.ts";
 import { roundedUp } from "../../plan/plan-service.ts";
+import type { Balancing } from "../balance/queue-balancing.ts";
+import { floorTarget } from "../floor.ts";
 import { statedSize } from "../observe/container-size.ts";
 import type { StatedSize } from "../observe/container-size.ts";
-import { floorTarget } from "../floor.ts";
 import { boundedByNode } from "../observe/node-bounds.ts";
 import type { Observation } from "../observe/observation.ts";
-import { stepsByService } from "./plan-steps.ts";
-import type { Balancing } from "../balance/queue-balancing.ts";
-import type { Readiness } from "./readiness.ts";
 import type { PolicySettings } from "../settings.ts";
 import type { Standing } from "../standing.ts";
-import type { StartSize } from "./start-size.ts";
 import { bounded, percent, pods } from "../target.ts";
 import type { PlannedTarget, Target, Targets } from "../target.ts";
+import { stepsByService } from "./plan-steps.ts";
+import type { Readiness } from "./readiness.ts";
+import type { StartSize } from "./start-size.ts";
 
 export interface TargetFacts {
   readonly ready: Readiness;

@@ -1,9 +1,9 @@
 import type { ApplicationPlan } from "../../plan/application-plan.ts";
-import { isCrowdedOut } from "../observe/bottleneck.ts";
-import type { Preparation } from "./preparation.ts";
 import type { Balancing } from "../balance/queue-balancing.ts";
+import { isCrowdedOut } from "../observe/bottleneck.ts";
 import type { Standing } from "../standing.ts";
 import { percent } from "../target.ts";
+import type { Preparation } from "./preparation.ts";
 
 /** What was made of a window. */
 export interface Made {

@@ -1,22 +1,22 @@
 import type { ApplicationPlan } from "../../plan/application-plan.ts";
+import { balanceQueues } from "../balance/queue-balancing.ts";
+import type { Balancing } from "../balance/queue-balancing.ts";
 import { isCrowdedOut, isThrottled } from "../observe/bottleneck.ts";
-import { isEnding } from "./commit.ts";
-import { learntFlows } from "./flow-corrections.ts";
 import { boundedByNode } from "../observe/node-bounds.ts";
 import type { Observation } from "../observe/observation.ts";
+import { courseAfterShrinking } from "../regret.ts";
+import type { Course } from "../remember.ts";
+import type { PlannerMemory } from "../state.ts";
+import type { Targets } from "../target.ts";
+import { isEnding } from "./commit.ts";
+import { learntFlows } from "./flow-corrections.ts";
 import { makePlan } from "./plan-request.ts";
 import { plannedTargets } from "./planned-target.ts";
 import { reasonOf } from "./planning-reason.ts";
 import type { Preparation } from "./preparation.ts";
-import { balanceQueues } from "../balance/queue-balancing.ts";
-import type { Balancing } from "../balance/queue-balancing.ts";
-import type { Course } from "../remember.ts";
 import { coresWithinPeriod } from "./service-limits.ts";
-import { courseAfterShrinking } from "../regret.ts";
 import { startSize, withContainers } from "./start-size.ts";
 import type { StartSize } from "./start-size.ts";
-import type { PlannerMemory } from "../state.ts";
-import type { Targets } from "../target.ts";
 
 export interface Planned extends Balancing {
   readonly planner: PlannerMemory;

@@ -5,9 +5,9 @@ import type { ServiceState } from "../../profile/service-state.ts";
 import type { RecentErrors, ServiceEvidence } from "../evidence.ts";
 import type { Models, PolicyChoice } from "../inputs.ts";
 import type { DecisionContext, Observation } from "../observe/observation.ts";
+import type { Verdict } from "../observe/verdict.ts";
 import type { PlannerRung } from "../state.ts";
 import { percent } from "../target.ts";
-import type { Verdict } from "../observe/verdict.ts";
 
 /** A profile that may be planned with. */
 export interface UsableProfile {
