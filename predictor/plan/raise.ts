@@ -1,7 +1,6 @@
 import type { Candidate, PlanState } from "./plan-state.ts";
 import { RESOURCES } from "./plan-service.ts";
 import type { PlanOptions } from "./prepare.ts";
-import { PromisingServices } from "./promising.ts";
 
 /** Steps of one round together are meant to close this share of the gap, by the linear estimate. */
 const GAP_SHARE_PER_ROUND = 0.5;
@@ -28,7 +27,6 @@ export function raise(state: PlanState, options: PlanOptions): string {
   const limit = aimRatio * objectiveSeconds;
   if (state.worstTailSeconds() <= (cures ? limit : objectiveSeconds)) return "objective met";
   const sensitivity = new Float64Array(state.services.length);
-  const promising = new PromisingServices(state.services.length);
   while (state.worstTailSeconds() > limit) {
     if (state.steps.length >= options.maxSteps) return `stopped after ${options.maxSteps} steps`;
     const excess = state.excess(limit);
@@ -36,7 +34,7 @@ export function raise(state: PlanState, options: PlanOptions): string {
     for (let flow = 0; flow < state.flowCount; flow += 1) {
       if (state.tailOf(flow) > limit) state.addGradient(flow, 1, sensitivity);
     }
-    const ranked = rank(state, sensitivity, { excess, promising }, options);
+    const ranked = rank(state, sensitivity, excess, options);
     if (takeRound(state, chooseRound(ranked, excess), limit, options)) continue;
     const best = finalist(state, ranked, { excess, limit }, options);
     if (best === undefined) {
@@ -56,39 +54,38 @@ const GROUP = 48;
  * Candidates by score, best first. A step cannot buy more than all of a service's own time, so services are looked at in
  * the order of that bound and only until none that is left could still be among those a round needs.
  */
-function rank(
-  state: PlanState,
-  sensitivity: Float64Array,
-  { excess, promising }: Round,
-  options: PlanOptions,
-): Scored[] {
-  promising.fill((service) => mostScore(state, service, sensitivity[service] ?? 0, options));
+function rank(state: PlanState, sensitivity: Float64Array, excess: number, options: PlanOptions): Scored[] {
+  const promising = promisingServices(state, sensitivity, options);
   const scored: Scored[] = [];
-  while (promising.highest > 0) {
-    for (let looked = 0; looked < GROUP; looked += 1) {
-      const service = promising.take();
-      if (service === undefined) break;
+  for (let from = 0; from < promising.length; from += GROUP) {
+    for (const { service } of promising.slice(from, from + GROUP)) {
       addCandidates(state, service, sensitivity[service] ?? 0, options, scored);
     }
     scored.sort((a, b) => b.score - a.score);
     const needed = Math.max(FINALISTS, chooseRound(scored, excess).length + 1);
-    if (promising.highest <= (scored[needed - 1]?.score ?? 0)) break;
+    const least = scored[needed - 1]?.score ?? 0;
+    if ((promising[from + GROUP]?.bound ?? 0) <= least) break;
   }
   return scored;
 }
 
-interface Round {
-  /** What the flows miss the limit by together, seconds. */
-  readonly excess: number;
-  readonly promising: PromisingServices;
+interface Promising {
+  readonly service: number;
+  /** Most that any step for this service can score. */
+  readonly bound: number;
 }
 
-/** Most that any step for a service can score; 0 where none is possible. */
-function mostScore(state: PlanState, service: number, worth: number, { ranking }: PlanOptions): number {
-  if (!(worth > 0)) return 0;
-  const cost = state.leastStepCost(service);
-  if (cost === Number.POSITIVE_INFINITY) return 0;
-  return (state.ownTailOf(service) * (ranking === "own" ? 1 : worth)) / Math.max(cost, 1e-12);
+function promisingServices(state: PlanState, sensitivity: Float64Array, options: PlanOptions): Promising[] {
+  const promising: Promising[] = [];
+  for (let service = 0; service < state.services.length; service += 1) {
+    const worth = sensitivity[service] ?? 0;
+    if (!(worth > 0)) continue;
+    const cost = state.leastStepCost(service);
+    if (cost === Number.POSITIVE_INFINITY) continue;
+    const most = state.ownTailOf(service) * (options.ranking === "own" ? 1 : worth);
+    promising.push({ service, bound: most / Math.max(cost, 1e-12) });
+  }
+  return promising.sort((a, b) => b.bound - a.bound);
 }
 
 function addCandidates(

@@ -3,8 +3,8 @@ import { tailPredictionError } from "@tradewind/predictor/learning/predicted-tai
 import { decide } from "@tradewind/predictor/policy/ladder.ts";
 import { describe, expect, it } from "vitest";
 import { inputs } from "../measurements.ts";
-import { chained, modelledEvidence, RESIZABLE } from "../policy/planned.ts";
-import type { ModelledService } from "../policy/planned.ts";
+import { chained, modelledEvidence, RESIZABLE } from "../policy/planner/planned.ts";
+import type { ModelledService } from "../policy/planner/planned.ts";
 
 const CART: ModelledService = {
   service: "frontend",

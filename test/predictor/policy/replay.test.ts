@@ -11,7 +11,7 @@ import { TrainedProfile } from "@tradewind/predictor/profile/trained-profile.ts"
 import { randomResidual } from "../endtoend/random-residual.ts";
 import { inputs, START_MS } from "../measurements.ts";
 import { randomModel } from "../profile/random-model.ts";
-import { chained, modelledEvidence, RESIZABLE } from "./planned.ts";
+import { chained, modelledEvidence, RESIZABLE } from "./planner/planned.ts";
 import { shop, SHOP, simulate } from "./simulated-application.ts";
 
 const SURGE = simulate({

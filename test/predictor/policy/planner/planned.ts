@@ -4,7 +4,7 @@ import type { ServiceEvidence } from "@tradewind/predictor/policy/evidence.ts";
 import type { PolicyInputs, PolicyOutcome } from "@tradewind/predictor/policy/inputs.ts";
 import { decide } from "@tradewind/predictor/policy/ladder.ts";
 import { stretch } from "@tradewind/predictor/profile/prior.ts";
-import { application, flow, inputs, START_MS, window, windowSet } from "../measurements.ts";
+import { application, flow, inputs, START_MS, window, windowSet } from "../../measurements.ts";
 
 /** A service that follows the queueing prior: what it gets and bears, and from that what is measured of it. */
 export interface ModelledService {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { loadAhead } from "@tradewind/predictor/policy/observe/load-ahead.ts";
 import { observe } from "@tradewind/predictor/policy/observe/observation.ts";
-import { inputs } from "../measurements.ts";
-import { chained } from "./planned.ts";
-import type { ModelledService } from "./planned.ts";
+import { inputs } from "../../measurements.ts";
+import { chained } from "../planner/planned.ts";
+import type { ModelledService } from "../planner/planned.ts";
 
 const service = (name: string, requestsPerSecond: number): ModelledService => ({
   service: name,

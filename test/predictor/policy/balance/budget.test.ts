@@ -3,8 +3,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { decide } from "@tradewind/predictor/policy/ladder.ts";
 import type { PolicyOutcome } from "@tradewind/predictor/policy/inputs.ts";
-import { application, flow, inputs, START_MS, window, WINDOW_MS, windowSet } from "../measurements.ts";
-import type { ServiceFacts } from "../measurements.ts";
+import { application, flow, inputs, START_MS, window, WINDOW_MS, windowSet } from "../../measurements.ts";
+import type { ServiceFacts } from "../../measurements.ts";
 
 const TEN = application({ budget: { pods: 10 } });
 const replicas = ({ plan }: PolicyOutcome): Record<string, number> =>

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { containerFacts } from "@tradewind/predictor/policy/observe/container-size.ts";
 import { ServiceMemory } from "@tradewind/predictor/policy/state.ts";
-import { application, START_MS, window } from "../measurements.ts";
+import { application, START_MS, window } from "../../measurements.ts";
 
 const MEGABYTE = 1e6;
 const resizable = application({ resize: "limits" });

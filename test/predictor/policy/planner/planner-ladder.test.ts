@@ -7,8 +7,8 @@ import { decide } from "@tradewind/predictor/policy/ladder.ts";
 import { emptyState } from "@tradewind/predictor/policy/state.ts";
 import type { PlannerMemory, PlannerRung } from "@tradewind/predictor/policy/state.ts";
 import { TrainedProfile } from "@tradewind/predictor/profile/trained-profile.ts";
-import { randomModel } from "../profile/random-model.ts";
-import { inputs, START_MS, WINDOW_MS } from "../measurements.ts";
+import { randomModel } from "../../profile/random-model.ts";
+import { inputs, START_MS, WINDOW_MS } from "../../measurements.ts";
 import { chained, modelledEvidence, RESIZABLE } from "./planned.ts";
 import type { ModelledService } from "./planned.ts";
 

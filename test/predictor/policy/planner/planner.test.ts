@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import type { ServiceEvidence } from "@tradewind/predictor/policy/evidence.ts";
 import type { PolicyOutcome } from "@tradewind/predictor/policy/inputs.ts";
 import { emptyState } from "@tradewind/predictor/policy/state.ts";
-import { application, START_MS, WINDOW_MS } from "../measurements.ts";
+import { application, START_MS, WINDOW_MS } from "../../measurements.ts";
 import {
   BACKEND,
   BUSY,

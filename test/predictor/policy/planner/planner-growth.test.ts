@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { PolicyOutcome } from "@tradewind/predictor/policy/inputs.ts";
 import { decide } from "@tradewind/predictor/policy/ladder.ts";
 import { emptyState } from "@tradewind/predictor/policy/state.ts";
-import { application, inputs, START_MS } from "../measurements.ts";
+import { application, inputs, START_MS } from "../../measurements.ts";
 import {
   BACKEND,
   BUSY,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { replay } from "@tradewind/predictor/policy/replay.ts";
-import { shop, SHOP, simulate, total } from "./simulated-application.ts";
-import type { Conditions, SimulatedWindow, SimulationOptions } from "./simulated-application.ts";
+import { shop, SHOP, simulate, total } from "../simulated-application.ts";
+import type { Conditions, SimulatedWindow, SimulationOptions } from "../simulated-application.ts";
 
 const SURGE = { start: 120, end: 420 };
 const surge = (at: number): Conditions => ({

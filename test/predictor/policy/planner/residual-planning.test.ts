@@ -7,8 +7,8 @@ import { NO_MODELS } from "@tradewind/predictor/policy/inputs.ts";
 import type { Models, PolicyInputs, PolicyOutcome } from "@tradewind/predictor/policy/inputs.ts";
 import { decide } from "@tradewind/predictor/policy/ladder.ts";
 import { emptyState } from "@tradewind/predictor/policy/state.ts";
-import { randomResidual } from "../endtoend/random-residual.ts";
-import { inputs, START_MS } from "../measurements.ts";
+import { randomResidual } from "../../endtoend/random-residual.ts";
+import { inputs, START_MS } from "../../measurements.ts";
 import { BACKEND, BUSY, chained, FRONTEND, modelledEvidence, RESIZABLE, wishOf } from "./planned.ts";
 
 const HASH = "00000000000000bb";
