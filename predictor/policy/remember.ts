@@ -32,9 +32,10 @@ const GAP_SHARE = 0.5;
 export function afterGap(state: PolicyState, { startMs, endMs }: WindowSet): PolicyState {
   if (state.windowEndMs === undefined || startMs - state.windowEndMs < GAP_SHARE * (endMs - startMs))
     return state;
-  const { flows: _flows, ...rest } = state;
+  const { flows: _flows, planner, ...rest } = state;
   return {
     ...rest,
+    ...(planner && { planner: { ...planner, recentSeverities: [] } }),
     calmWindows: 0,
     missedWindows: 0,
     services: state.services.map(({ service, replicas, platformWanted, seenAtMs }) => ({

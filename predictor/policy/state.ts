@@ -60,7 +60,7 @@ export const PlannerMemory = z.strictObject({
   cures: z.boolean().optional(),
   /** Windows in a row that missed the objective although a plan that was to end the miss had been carried out. */
   missedInSpite: Count,
-  /** Tail over objective of the slowest flow in the last windows, oldest first. */
+  /** Tail over objective of the slowest flow that tells, in the last windows without a gap, oldest first. */
   recentSeverities: z.array(NonNegative).max(64),
   /** Measured over predicted tail of each flow, as learnt in steady windows, with this residual or with none. */
   flowCorrections: z

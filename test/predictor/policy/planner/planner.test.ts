@@ -168,6 +168,13 @@ describe("the planner, when it is calm", () => {
     expect(steps([...young.recentSeverities, 0])).toBeGreaterThan(0);
   });
 
+  it("judges by no tail of before a gap: neither to take back, nor to tell that a miss is ending", () => {
+    const before = { ...state, windowEndMs: START_MS - 10 * WINDOW_MS };
+    const outcome = planned(CALM, { state: before });
+    expect(outcome.state.planner?.recentSeverities).toHaveLength(1);
+    expect(wishOf(outcome, "backend").steps).toEqual([]);
+  });
+
   it("does not judge by one lucky window", () => {
     const lucky = { missedInSpite: 0, recentSeverities: Array.from({ length: 8 }, () => 0.76) };
     const outcome = planned(CALM, { state: { ...state, planner: lucky } });
