@@ -1,3 +1,4 @@
+import { weightedMean } from "../window/weighted-mean.ts";
 import { SURGE_RATIO } from "./observe/load-change.ts";
 import type { DecisionContext, Observation } from "./observe/observation.ts";
 import type { Course } from "./remember.ts";
@@ -71,11 +72,11 @@ export function isRegretted(
 
 /** Mean over all containers whose nodes tell, in [0, 1]; undefined where none does. */
 function cpuInterference(observations: readonly Observation[]): number | undefined {
-  const values = observations
-    .flatMap(({ window }) => window?.containers ?? [])
-    .map(({ interference }) => interference?.cpu.value)
-    .filter((value) => value !== undefined);
-  return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0) / values.length;
+  return weightedMean(
+    observations.flatMap(({ window }) => window?.containers ?? []),
+    ({ interference }) => interference?.cpu.value,
+    () => 1,
+  );
 }
 
 /** Known to have CPU to spare, and to queue nothing: what is slow is elsewhere. */

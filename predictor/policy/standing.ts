@@ -1,4 +1,3 @@
-import { patienceWindows } from "./balance/shrink.ts";
 import { hasFallen, riseOf } from "./observe/load-change.ts";
 import type { DecisionContext, Observation } from "./observe/observation.ts";
 import { tellingSeverity } from "./observe/verdict.ts";
@@ -44,7 +43,7 @@ export function standingOf(
   verdict: Verdict,
   { arrivalRatio, calmRatio, limitsFlows }: Look,
 ): Standing {
-  const { application, settings, state, windowSet } = context;
+  const { settings, state } = context;
   const severity = verdict.severity ?? 0;
   const arrivals = arrivalRatio * verdict.requestsPerSecond;
   const missed = severity > 1;
@@ -65,7 +64,7 @@ export function standingOf(
     clearlyMissed,
     rise,
     calm,
-    patience: patienceWindows(application, windowSet, settings, patienceDoublings),
+    patience: patienceWindows(context, patienceDoublings),
     course: {
       calmWindows: calm ? state.calmWindows + 1 : keptWindows,
       missedWindows,
@@ -92,6 +91,13 @@ function doublingsAfter({ settings, state }: DecisionContext, { isRegret, hasCha
 
 function calmSeverity(verdict: Verdict, limitsFlows: boolean): number | undefined {
   return limitsFlows ? tellingSeverity(verdict) : verdict.worstSeverity;
+}
+
+/** Calm windows that a first step down waits for: at least the interval over which the objective is judged. */
+function patienceWindows({ application, settings, windowSet }: DecisionContext, doublings: number): number {
+  const windowSeconds = (windowSet.endMs - windowSet.startMs) / 1e3;
+  const judged = windowSeconds > 0 ? Math.ceil(application.objective.windowSeconds / windowSeconds) : 1;
+  return Math.max(settings.patienceWindows, judged) * 2 ** doublings;
 }
 
 function describeVerdict(verdict: Verdict, minimumCalls: number): string {

@@ -1,21 +1,6 @@
-import type { Application } from "@tradewind/core/contract/application.ts";
-import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import type { DecisionContext, Observation } from "../observe/observation.ts";
 import type { Verdict } from "../observe/verdict.ts";
-import type { PolicySettings } from "../settings.ts";
 import { bounded, totalBase } from "../target.ts";
-
-/** Calm windows that a first step down waits for: at least the interval over which the objective is judged. */
-export function patienceWindows(
-  application: Application,
-  windowSet: WindowSet,
-  settings: PolicySettings,
-  doublings: number,
-): number {
-  const windowSeconds = (windowSet.endMs - windowSet.startMs) / 1e3;
-  const judged = windowSeconds > 0 ? Math.ceil(application.objective.windowSeconds / windowSeconds) : 1;
-  return Math.max(settings.patienceWindows, judged) * 2 ** doublings;
-}
 
 /**
  * Takes pods away, one from each of the services with the least queue per pod, at most `shrinkStep` of all pods. A pod

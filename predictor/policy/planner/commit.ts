@@ -1,9 +1,7 @@
 import type { DecisionContext, Observation } from "../observe/observation.ts";
 import type { Standing } from "../standing.ts";
 import type { PlannerMemory, PlannerRung } from "../state.ts";
-
-/** Measured tails kept to judge calm by. */
-const RECENT_WINDOWS = 8;
+import { RECENT_WINDOWS } from "./planner-settings.ts";
 
 /**
  * Commit (Grad §V): what was measured after the last plan. A rung whose plans against a miss have been carried out

@@ -1,5 +1,8 @@
 import { z } from "zod";
 
+/** Windows of which the planner remembers the measured tails. */
+export const RECENT_WINDOWS = 8;
+
 /** Constants of the planner's rungs. */
 export const PlannerSettings = z.strictObject({
   /** Mean |predicted − measured| / measured, beyond what chance explains, up to which a prior is believed. */
@@ -36,10 +39,10 @@ export const PlannerSettings = z.strictObject({
   /** Steps that one plan takes back of a service whose profile is certain; fewer as its interval is wider. */
   stepsBack: z.number().int().min(1).default(40),
   /**
-   * Windows that must have been seen before anything is taken back, at most 8: agents read seldom what was idle, so the first
+   * Windows that must have been seen before anything is taken back, at most {@link RECENT_WINDOWS}: agents read seldom what was idle, so the first
    * windows of load may still tell of the idle time before.
    */
-  windowsBeforeTakingBack: z.number().int().min(0).max(8).default(8),
+  windowsBeforeTakingBack: z.number().int().min(0).max(RECENT_WINDOWS).default(RECENT_WINDOWS),
   /** Share of a service's CPU that one plan takes back at most; one replica may always go. */
   shrinkShare: z.number().gt(0).lt(1).default(0.4),
   /**
