@@ -13,11 +13,11 @@ import { presentState } from "../profile/present-state.ts";
 import type { ServiceState } from "../profile/service-state.ts";
 import { allocatedCpuCores, allocatedMemoryBytes } from "../profile/window-inputs.ts";
 import { flowTailSeconds } from "../queue/objective.ts";
-import { roundedUp } from "./plan-service.ts";
 import type { OwnTailModel, PlanService, Size } from "./plan-service.ts";
 import { correctionOf, shownBy } from "./correction.ts";
 import { prepare } from "./prepare.ts";
 import type { PlanOptions, Prepared } from "./prepare.ts";
+import { boundsOf } from "./service-bounds.ts";
 
 /** What is known of one service beside its window. */
 export interface KnownService {
@@ -303,56 +303,6 @@ function stepsBackOf(
   const confidence = corrected?.worst.leastConfidence ?? 0;
   if (confidence < LEAST_CONFIDENCE || known?.limits?.mayTakeBack === false) return 0;
   return Math.max(1, Math.round(settings.stepsBack * confidence));
-}
-
-interface Given {
-  readonly known: KnownService | undefined;
-  readonly settings: PlanSettings;
-}
-
-function boundsOf(
-  window: Window,
-  spec: ServiceSpec,
-  size: Size,
-  { known, settings }: Given,
-): Pick<PlanService, "floor" | "ceiling"> {
-  const { limits, resizable = { cpu: true, memory: true } } = known ?? {};
-  const { cpu, memory } = spec;
-  const leastCores = roundedUp(Math.max(cpu.minCores, limits?.leastContainerCores ?? 0), cpu.stepCores);
-  const mostCores = Math.min(cpu.maxCores, limits?.mostContainerCores ?? cpu.maxCores);
-  const hasMemory = resizable.memory && size.memoryBytes > 0;
-  return {
-    floor: {
-      replicas: Math.max(1, spec.minReplicas),
-      cpuCores: resizable.cpu ? Math.min(size.cpuCores, leastCores) : size.cpuCores,
-      memoryBytes: hasMemory
-        ? Math.min(size.memoryBytes, leastMemoryBytes(window, spec, settings, limits))
-        : size.memoryBytes,
-    },
-    ceiling: {
-      replicas: Math.max(size.replicas, Math.min(spec.maxReplicas, limits?.mostReplicas ?? spec.maxReplicas)),
-      cpuCores: resizable.cpu ? Math.max(size.cpuCores, mostCores) : size.cpuCores,
-      memoryBytes: hasMemory ? Math.max(size.memoryBytes, memory.maxBytes) : size.memoryBytes,
-    },
-  };
-}
-
-/** What a container must keep, a whole number of steps; infinite where what it uses is not known. */
-function leastMemoryBytes(
-  { containers }: Window,
-  spec: ServiceSpec,
-  settings: PlanSettings,
-  limits: ServiceLimits | undefined,
-): number {
-  if (containers.some((container) => container.memoryWorkingSetBytes === undefined)) {
-    return Number.POSITIVE_INFINITY;
-  }
-  const workingSets = containers.map((container) => container.memoryWorkingSetBytes ?? 0);
-  const peak = Math.max(limits?.memoryPeakBytes ?? 0, ...workingSets);
-  return roundedUp(
-    Math.max(spec.memory.minBytes, settings.memoryHeadroomRatio * peak),
-    spec.memory.stepBytes,
-  );
 }
 
 /** Own times as they are now, by service number. */
