@@ -8,6 +8,8 @@ import type { SignalId, SignalOptions } from "./sampling/signal.ts";
 
 /** Something that is read when the sampling controller says so. */
 export interface Reading {
+  /** Error of the held rate or level that does not matter, where that depends on what was read; else as added. */
+  readonly tolerance?: number | undefined;
   /** @returns the value the controller judges */
   read(time: SampleTime): number;
   /** Told of a failed read; may remove the signal. */
@@ -103,6 +105,7 @@ export class Schedule {
       const value = reading.read(time);
       const afterMs = this.#clock.monotonicMs();
       this.#samples += 1;
+      if (reading.tolerance !== undefined) this.#sampler.tolerate(id, reading.tolerance);
       if (afterMs - nowMs > SLOW_MS) this.#slow += 1;
       this.#sampler.observe(id, value, nowMs, (afterMs - nowMs) / 1e3);
       return afterMs;

@@ -26,6 +26,10 @@ export class ProbeReading implements Reading {
     this.#owner = owner;
   }
 
+  get tolerance(): number | undefined {
+    return this.probe.tolerance;
+  }
+
   read(time: SampleTime): number {
     const { container, probe } = this;
     const value = probe.read(time);

@@ -5,7 +5,7 @@ import { diffusionGain, jittered } from "./interval.ts";
 import { anticipatedSeconds, jumpFound } from "./jumps.ts";
 import { learn, priorDiffusion, underSuspicion, wantedSeconds } from "./learn.ts";
 import type { SignalId, SignalOptions } from "./signal.ts";
-import { NONE, resolveSignal } from "./signal.ts";
+import { isSignalNumber, NONE, resolveSignal } from "./signal.ts";
 import { signalState } from "./state.ts";
 import type { SamplerState, SignalState } from "./state.ts";
 export type { SamplerState, SignalState } from "./state.ts";
@@ -115,6 +115,19 @@ export class Sampler {
     this.#count += 1;
     this.#queue.set(id, Number.isFinite(nowMs) ? nowMs : 0);
     return id;
+  }
+
+  /**
+   * Moves the tolerance of a signal: what matters to a container depends on its limit, which may change. What was learnt
+   * of the signal stays. An unknown id is ignored, and so is a tolerance that `add` would refuse.
+   * @param tolerance as {@link SignalOptions.tolerance}
+   */
+  tolerate(id: SignalId, tolerance: number): void {
+    if (!this.has(id) || !isSignalNumber(tolerance)) return;
+    const row = this.#row.at(id);
+    if (row.tolerance === tolerance) return;
+    row.tolerance = tolerance;
+    if (Number.isNaN(row.rate)) row.diffusion = priorDiffusion(row.gain, tolerance, row.minSeconds);
   }
 
   has(id: SignalId): boolean {

@@ -64,8 +64,13 @@ const LEAST = 1e-30;
 const MOST = 1e30;
 const MOST_SECONDS = 1e9;
 
+/** Whether a number can be a signal's tolerance or weight. */
+export function isSignalNumber(value: number, most = MOST): boolean {
+  return value >= LEAST && value <= most;
+}
+
 function requirePositive(name: string, value: number, most = MOST): void {
-  if (!(value >= LEAST && value <= most)) {
+  if (!isSignalNumber(value, most)) {
     throw new RangeError(`${name} of a signal must be a number from ${LEAST} to ${most}, not ${value}`);
   }
 }

@@ -49,6 +49,25 @@ describe.each(LAYOUTS)("$name", (layout) => {
   });
 });
 
+test.each([
+  { cpuLimitCores: 0.1, misses: true },
+  { cpuLimitCores: 2, misses: false },
+])(
+  "a movement of 0.03 cores matters to a container of $cpuLimitCores: $misses",
+  ({ cpuLimitCores, misses }) => {
+    tree.plant(situation(V2, {}, { cpuLimitCores }));
+    using on = new AgentOn(tree);
+    on.cycle();
+    let cpuSeconds = 100;
+    for (let second = 0; second < 120; second += 1) {
+      cpuSeconds += second % 60 < 30 ? 0.02 : 0.05;
+      on.cycle(1, situation(V2, {}, { cpuLimitCores, cpuSeconds }));
+    }
+    const missed = on.metric('tradewind_agent_container_probe_misses_total{probe="cpu"}') ?? Number.NaN;
+    expect(missed > 0).toBe(misses);
+  },
+);
+
 describe("what is not there", () => {
   test("a kernel without pressure: supported 0, no series, no error, interference without it", () => {
     const without = (files: Files): Files =>

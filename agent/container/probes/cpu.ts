@@ -7,12 +7,13 @@ import { OptionalFile } from "../../read/optional-file.ts";
 import type { HeldFile } from "../../read/reader.ts";
 import { CHANNEL } from "../../sampling/signal.ts";
 import { COLUMN } from "../columns.ts";
+import { CPU_TOLERANCE_CORES, cpuToleranceCores } from "../cpu-tolerance.ts";
 import { put } from "./probe.ts";
 import type { CgroupPlace, Probe, ProbeSchedule, ProbeTarget } from "./probe.ts";
 
 const SCHEDULE: ProbeSchedule = {
   kind: "counter",
-  tolerance: 0.05,
+  tolerance: CPU_TOLERANCE_CORES,
   channels: CHANNEL.cpu,
   pruning: "sum",
 };
@@ -38,6 +39,10 @@ class UnifiedCpu implements Probe {
   constructor({ reader, hierarchies, path }: CgroupPlace, target: ProbeTarget) {
     this.#stat = reader.file(`${hierarchies.unified ?? ""}${path}`, "cpu.stat");
     this.#target = target;
+  }
+
+  get tolerance(): number {
+    return cpuToleranceCores(this.#target);
   }
 
   read({ seconds }: SampleTime): number {
@@ -79,6 +84,10 @@ class SplitCpu implements Probe {
     this.#usage = reader.file(`${cpuacct ?? cpu ?? ""}${path}`, "cpuacct.usage");
     this.#stat = cpu === undefined ? undefined : new OptionalFile(reader.file(`${cpu}${path}`, "cpu.stat"));
     this.#target = target;
+  }
+
+  get tolerance(): number {
+    return cpuToleranceCores(this.#target);
   }
 
   read({ seconds }: SampleTime): number {

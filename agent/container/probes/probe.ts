@@ -25,6 +25,8 @@ export interface Probe {
   /** Its kind; the probe of the same kind of an enclosing cgroup is its parent. */
   readonly name: ProbeName;
   readonly schedule: ProbeSchedule;
+  /** Movement that does not matter, where that depends on what was read: then in the place of the schedule's. */
+  readonly tolerance?: number;
   /**
    * Reads the files into the container's values.
    * @returns the value the sampling controller judges: a cumulative total or a level

@@ -4,6 +4,7 @@ import { parseProcessIo, parseProcessStat, parseResidentBytes } from "../../pars
 import { readFailure } from "../../read/file-error.ts";
 import type { HeldFile, Reader } from "../../read/reader.ts";
 import { CHANNEL } from "../../sampling/signal.ts";
+import { CPU_TOLERANCE_CORES } from "../cpu-tolerance.ts";
 import { put } from "./probe.ts";
 import type { Probe, ProbeSchedule, ProbeTarget } from "./probe.ts";
 
@@ -17,7 +18,7 @@ export class ProcessGone extends TradewindError {
 
 const SCHEDULE: ProbeSchedule = {
   kind: "counter",
-  tolerance: 0.05,
+  tolerance: CPU_TOLERANCE_CORES,
   maxSeconds: 5,
   channels: CHANNEL.cpu | CHANNEL.memory,
 };

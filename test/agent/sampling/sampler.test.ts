@@ -59,6 +59,36 @@ describe("a steady signal", () => {
   });
 });
 
+describe("a tolerance that moves", () => {
+  const wave = (second: number): number => 0.1 + (second % 40 < 20 ? 0.02 : 0);
+
+  it("asks for as many readings as movements of that size need", () => {
+    const { sampler, id } = alone();
+    const wide = follow(sampler, id, 1200, wave).length;
+    const narrow = alone();
+    narrow.sampler.tolerate(narrow.id, 0.005);
+    const read = follow(narrow.sampler, narrow.id, 1200, wave).length;
+    expect([wide < 120, read > 4 * wide]).toEqual([true, true]);
+    expect(sampler.state(id)?.missesTotal).toBe(0);
+    expect(narrow.sampler.state(narrow.id)?.missesTotal).toBeGreaterThan(20);
+  });
+
+  it("starts with the intervals of a signal added with it", () => {
+    const { sampler, id } = alone();
+    sampler.tolerate(id, 0.005);
+    const added = alone({ tolerance: 0.005 });
+    expect(follow(sampler, id, 600, () => 0.2)).toEqual(follow(added.sampler, added.id, 600, () => 0.2));
+  });
+
+  it("is left as it was by an unknown signal and by what no tolerance can be", () => {
+    const { sampler, id } = alone();
+    const before = sampler.state(id);
+    for (const wrong of [Number.NaN, 0, -1, Infinity]) sampler.tolerate(id, wrong);
+    sampler.tolerate(id + 1, 0.5);
+    expect(sampler.state(id)).toEqual(before);
+  });
+});
+
 describe("a jump", () => {
   it("that a guard announces is read at once and settled a second later", () => {
     const { sampler, id } = alone();

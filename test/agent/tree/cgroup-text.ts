@@ -35,7 +35,7 @@ function pressureFiles(folder: string, use: ContainerUse): Files {
 
 /** A cgroup in a pure v2 tree with all controllers. */
 export function v2Files(folder: string, use: ContainerUse): Files {
-  const micros = (seconds: number): number => seconds * 1e6;
+  const micros = (seconds: number): number => Math.round(seconds * 1e6);
   const { cpuSeconds, memoryBytes = 0, inactiveFileBytes = 0 } = use;
   return {
     [`${folder}/cpu.stat`]: flatKeyed({
