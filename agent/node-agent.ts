@@ -110,7 +110,6 @@ export class NodeAgent implements Exposed, Cycle {
       hierarchies,
       schedule: this.#schedule,
       nodeInterfaces: this.#interfaces,
-      memoryToleranceBytes: 32 * 1024 * 1024,
       log,
     });
     this.#names = nameSources(options, surroundings);

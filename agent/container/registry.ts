@@ -30,7 +30,6 @@ export interface RegistryOptions {
   readonly schedule: Schedule;
   /** Interfaces of the node itself. */
   readonly nodeInterfaces: ReadonlySet<string>;
-  readonly memoryToleranceBytes: number;
   readonly log: Logger;
 }
 
@@ -161,9 +160,9 @@ export class ContainerRegistry implements ProbeFailures {
   }
 
   #addFound(found: FoundContainer): void {
-    const { reader, hierarchies, memoryToleranceBytes } = this.#options;
+    const { reader, hierarchies } = this.#options;
     if (hierarchies === undefined) return;
-    const place = (path: string) => ({ reader, hierarchies, path, memoryToleranceBytes });
+    const place = (path: string) => ({ reader, hierarchies, path });
     const { path, directory, podPath, podUid, rootPath } = found;
     const pod = podPath === undefined ? undefined : this.#groups.joinPod(place(podPath), podUid, directory);
     const root = rootPath === undefined ? undefined : this.#groups.joinRoot(place(rootPath), directory);

@@ -7,7 +7,7 @@ import { OptionalFile } from "../../read/optional-file.ts";
 import type { HeldFile } from "../../read/reader.ts";
 import { CHANNEL } from "../../sampling/signal.ts";
 import { COLUMN } from "../columns.ts";
-import { CPU_TOLERANCE_CORES, cpuToleranceCores } from "../cpu-tolerance.ts";
+import { CPU_TOLERANCE_CORES, cpuToleranceCores } from "../tolerance.ts";
 import { put } from "./probe.ts";
 import type { CgroupPlace, Probe, ProbeSchedule, ProbeTarget } from "./probe.ts";
 

@@ -6,16 +6,24 @@ import { OptionalFile } from "../../read/optional-file.ts";
 import type { HeldFile } from "../../read/reader.ts";
 import { CHANNEL } from "../../sampling/signal.ts";
 import { COLUMN } from "../columns.ts";
+import { MEMORY_TOLERANCE_BYTES, memoryToleranceBytes } from "../tolerance.ts";
 import { put } from "./probe.ts";
 import type { CgroupPlace, Probe, ProbeSchedule, ProbeTarget } from "./probe.ts";
 
 /** The kernel gathers its per-CPU statistics when memory.stat is read. */
 const COST_SECONDS = 15e-6;
 
+const SCHEDULE: ProbeSchedule = {
+  kind: "gauge",
+  tolerance: MEMORY_TOLERANCE_BYTES,
+  channels: CHANNEL.memory,
+  costSeconds: COST_SECONDS,
+};
+
 /** Usage, working set, faults, refaults and kills: `memory.stat` and its neighbours, of v2 or of a v1 tree. */
 export class MemoryProbe implements Probe {
   readonly name = "memory";
-  readonly schedule: ProbeSchedule;
+  readonly schedule = SCHEDULE;
   readonly #isV1: boolean;
   readonly #isThere: boolean;
   readonly #usage: HeldFile;
@@ -24,13 +32,7 @@ export class MemoryProbe implements Probe {
   readonly #failures: OptionalFile | undefined;
   readonly #target: ProbeTarget;
 
-  constructor({ reader, hierarchies, path, memoryToleranceBytes }: CgroupPlace, target: ProbeTarget) {
-    this.schedule = {
-      kind: "gauge",
-      tolerance: memoryToleranceBytes,
-      channels: CHANNEL.memory,
-      costSeconds: COST_SECONDS,
-    };
+  constructor({ reader, hierarchies, path }: CgroupPlace, target: ProbeTarget) {
     const isV1 = hierarchies.mode !== "v2";
     const tree = isV1 ? hierarchies.memory : hierarchies.unified;
     const folder = `${tree ?? ""}${path}`;
@@ -41,6 +43,10 @@ export class MemoryProbe implements Probe {
     this.#events = new OptionalFile(reader.file(folder, isV1 ? "memory.oom_control" : "memory.events"));
     this.#failures = isV1 ? new OptionalFile(reader.file(folder, "memory.failcnt")) : undefined;
     this.#target = target;
+  }
+
+  get tolerance(): number {
+    return memoryToleranceBytes(this.#target);
   }
 
   read(): number {

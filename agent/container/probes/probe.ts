@@ -49,8 +49,6 @@ export interface CgroupPlace {
   readonly hierarchies: Hierarchies;
   /** Path in every tree, starting with `/`. */
   readonly path: string;
-  /** Movement of memory that does not matter. */
-  readonly memoryToleranceBytes: number;
 }
 
 /** Writes a column; an absent value is NaN inside. */

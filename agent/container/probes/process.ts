@@ -4,7 +4,7 @@ import { parseProcessIo, parseProcessStat, parseResidentBytes } from "../../pars
 import { readFailure } from "../../read/file-error.ts";
 import type { HeldFile, Reader } from "../../read/reader.ts";
 import { CHANNEL } from "../../sampling/signal.ts";
-import { CPU_TOLERANCE_CORES } from "../cpu-tolerance.ts";
+import { CPU_TOLERANCE_CORES } from "../tolerance.ts";
 import { put } from "./probe.ts";
 import type { Probe, ProbeSchedule, ProbeTarget } from "./probe.ts";
 
