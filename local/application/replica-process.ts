@@ -42,6 +42,8 @@ export interface ReplicaProcess {
   readonly pid: number;
   readonly endpoint: Endpoint;
   readonly startedAtMs: number;
+  /** When it answered for the first time. */
+  readonly readyAtMs: number;
   /** As last reported by the replica, about once a second. */
   usage(): ReplicaUsage;
   /** The limits that hold now. */
@@ -193,6 +195,7 @@ export async function startReplica(start: ReplicaStart): Promise<ReplicaProcess>
     };
     let limits = start.size;
     await limit(limits);
+    const readyAtMs = nowMs();
     let stopping: Promise<void> | undefined;
     const stop = async (): Promise<void> => {
       send({ kind: "drain" });
@@ -206,6 +209,7 @@ export async function startReplica(start: ReplicaStart): Promise<ReplicaProcess>
       pid,
       endpoint,
       startedAtMs,
+      readyAtMs,
       exited,
       usage: () => usage,
       get limits() {

@@ -18,12 +18,13 @@ export function workloadListOf(states: readonly ServiceState[], node: string, no
       service: definition.name,
       replicasWanted,
       replicasReady: ready.length,
-      pods: ready.map(({ identity, pid, startedAtMs, limits }) => ({
+      pods: ready.map(({ identity, pid, startedAtMs, readyAtMs, limits }) => ({
         uid: identity.podUid,
         name: identity.podName,
         node,
         ready: true,
         startedAtMs,
+        readyAtMs,
         containers: [
           {
             id: identity.containerId,

@@ -9,13 +9,16 @@ import type { ResourceView, ServiceResources } from "../window/resources.ts";
 import { containerKey } from "./container-rates.ts";
 import type { ContainerUse } from "./container-rates.ts";
 
-/** A pod that started later than this share into the interval has its start in its CPU use. */
+/** A pod that had not started up by this share of the interval has its start in its CPU use. */
 const STARTED_SHARE = 0.1;
+
+/** A pod that becomes ready later than this after its start was ready before: it has long started up. */
+const LONGEST_START_MS = 300_000;
 
 /**
  * Puts what the platform declares and what the agents measured together, by service. Pods that are not ready take no
- * part; the CPU use of a pod that started within the interval is left out, since a process that starts uses CPU that no
- * request asked for. A declared limit counts before the one that an agent read: agents read limits seldom, and after a
+ * part; the CPU use of a pod that was starting within the interval is left out, since a process that starts uses CPU that
+ * no request asked for (as the HorizontalPodAutoscaler does, by readiness and within five minutes of the start). A declared limit counts before the one that an agent read: agents read limits seldom, and after a
  * resize the old one would be believed for half a minute. Where several workloads carry one service their pods add up.
  */
 export function resourceView(
@@ -60,7 +63,7 @@ function containerWindow(
   use: ContainerUse | undefined,
   settledMs: number,
 ): ContainerWindow {
-  const settled = pod.startedAtMs === undefined || pod.startedAtMs <= settledMs;
+  const settled = startedUpAtMs(pod) <= settledMs;
   const parts: { [Name in keyof ContainerWindow]: ContainerWindow[Name] | undefined } = {
     id: declared.id,
     podName: pod.name,
@@ -76,6 +79,14 @@ function containerWindow(
   };
   const known = Object.entries(parts).filter(([, value]) => value !== undefined);
   return Object.fromEntries(known) as ContainerWindow;
+}
+
+/** When its start was over: once it was ready, or when it began where that is not known. */
+function startedUpAtMs({ startedAtMs, readyAtMs }: WorkloadPod): number {
+  const began = startedAtMs ?? Number.NEGATIVE_INFINITY;
+  return readyAtMs !== undefined && readyAtMs - began <= LONGEST_START_MS
+    ? Math.max(began, readyAtMs)
+    : began;
 }
 
 function added(one: ServiceResources, other: ServiceResources): ServiceResources {

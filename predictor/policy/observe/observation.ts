@@ -35,6 +35,8 @@ export interface Observation extends ContainerFacts {
   readonly settling: boolean;
   /** Its queue is being worked off: what runs takes more than what comes. */
   readonly draining: boolean;
+  /** Its containers were larger in this window than in the one before. */
+  readonly enlarged: boolean;
 }
 
 /** Inputs that stay the same while one decision is made. */
@@ -67,7 +69,8 @@ export function observe(context: DecisionContext): readonly Observation[] {
     const baseReplicas = base(context, memory, window);
     if (baseReplicas === undefined || isForgotten(context, memory, window)) return [];
     const queue = queueOf.get(service);
-    const trend = { now: queue?.ownRequests, before: memory?.ownRequests };
+    const enlarged = window !== undefined && isEnlarged(window, memory);
+    const trend = { now: queue?.ownRequests, before: memory?.ownRequests, enlarged };
     return [
       {
         service,
@@ -75,8 +78,9 @@ export function observe(context: DecisionContext): readonly Observation[] {
         baseReplicas,
         settling: isSettling(baseReplicas, memory, window),
         draining: isDraining(trend),
+        enlarged,
         ...containerFacts(application, window, memory, isStale(context)),
-        ...(window && { window, ...cpuFacts(window, trend, settings, isEnlarged(window, memory)) }),
+        ...(window && { window, ...cpuFacts(window, trend, settings) }),
         ...(memory && { memory }),
         ...(queue && { queue }),
         ...(window?.replicasReady !== undefined && { readyReplicas: window.replicasReady }),
@@ -89,15 +93,14 @@ const GROWN_RATIO = 1.02;
 
 type CpuFacts = Pick<Observation, "demand" | "need" | "shrinkNeed" | "utilisation">;
 
-/** Its containers were larger in this window than in the one before. */
 function isEnlarged(window: Window, memory: ServiceMemory | undefined): boolean {
   const before = memory?.platformCpuCores;
   return before !== undefined && (containerSize(window)?.cpuCores ?? 0) > GROWN_RATIO * before;
 }
 
-function cpuFacts(window: Window, trend: QueueTrend, settings: PolicySettings, enlarged: boolean): CpuFacts {
+function cpuFacts(window: Window, trend: QueueTrend, settings: PolicySettings): CpuFacts {
   const drainSeconds = Math.max(settings.drainSeconds, (window.endMs - window.startMs) / 1e3);
-  const demand = cpuDemand(window, { ...trend, enlarged }, settings.targetUtilisation, drainSeconds);
+  const demand = cpuDemand(window, trend, settings.targetUtilisation, drainSeconds);
   if (demand === undefined) return {};
   const need = reactiveNeed(demand, window.replicasReady ?? 0, settings);
   return {

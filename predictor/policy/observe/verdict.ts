@@ -68,6 +68,14 @@ export function ownFlows(flows: readonly FlowWindow[], entry: string): readonly 
     .sort((a, b) => (a.flow < b.flow ? -1 : a.flow > b.flow ? 1 : 0));
 }
 
+/** Calls all within the objective from which on earlier windows alone do not make a miss. */
+const CALLS_WITHIN = 5;
+
+/** What was slow was so in earlier windows: the calls of this one are within the objective, nearly all. */
+function isMissOver({ count, p99Seconds }: LatencySummary, { tailSeconds }: FlowObjective): boolean {
+  return count >= CALLS_WITHIN && p99Seconds <= tailSeconds;
+}
+
 /** @param earlier latencies of flows in the windows before, see {@link FlowMemory} */
 export function judge(
   flows: readonly FlowWindow[],
@@ -80,10 +88,11 @@ export function judge(
   const verdicts = ownFlows(flows, entry).map((measured) => {
     const latency = pooledLatency(measured.latency, before.get(measured.flow) ?? [], settings.minimumCalls);
     const tailSeconds = flowTailSeconds(latency, objective.percentile);
+    const isOver = isMissOver(measured.latency, objective);
     return {
       flow: { ...measured, latency },
       tailSeconds,
-      severity: tailSeconds / objective.tailSeconds,
+      severity: Math.min(tailSeconds / objective.tailSeconds, isOver ? 1 : Number.POSITIVE_INFINITY),
       telling: latency.count >= settings.minimumCalls,
     };
   });

@@ -56,9 +56,11 @@ export function isEnding(recentSeverities: readonly number[]): boolean {
   return now < FAR_FROM_OVER && now - 1 <= ENDING_SHARE * (before - 1);
 }
 
-/** Everything that was wished runs, and no queue of the past is being worked off. */
+/** Everything that was wished ran for the whole window, and no queue of the past is being worked off. */
 function isCarriedOut(observations: readonly Observation[]): boolean {
-  return !observations.some(({ settling, resizing, draining }) => settling || resizing || draining);
+  return !observations.some(
+    ({ settling, resizing, enlarged, draining }) => settling || resizing || enlarged || draining,
+  );
 }
 
 /** Rungs not believed now: when plans by priors failed trained profiles are not tried either. */

@@ -262,6 +262,18 @@ describe("flows of few calls", () => {
     expect(verdict.tailSeconds).toBeCloseTo((5 * 0.1 + 15 * 0.3) / 20, 9);
   });
 
+  it("do not miss for the sake of earlier windows once their own calls are within the objective", () => {
+    const latencies = [earlier(15, 0.9)];
+    const fast = { ...seen(6, 0.1).latency, p99Seconds: 0.2 };
+    const over = judged([flow(SERVICES, 0.1, { latency: fast })], [{ flow: "GET /", latencies }]);
+    expect(over.severity).toBe(1);
+    const few = judged([seen(4, 0.1)], [{ flow: "GET /", latencies: [earlier(16, 0.9)] }]);
+    expect(few.severity).toBeGreaterThan(1);
+    const slow = { ...fast, p99Seconds: 0.4 };
+    const goesOn = judged([flow(SERVICES, 0.1, { latency: slow })], [{ flow: "GET /", latencies }]);
+    expect(goesOn.severity).toBeGreaterThan(1);
+  });
+
   it("with enough calls are judged by this window alone", () => {
     const verdict = judged([seen(20, 0.1)], [{ flow: "GET /", latencies: [earlier(15, 0.3)] }]);
     expect(verdict.tailSeconds).toBeCloseTo(0.1, 9);

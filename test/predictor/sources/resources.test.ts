@@ -71,6 +71,29 @@ describe("resources by service", () => {
     expect(resources?.lastStartedAtMs).toBe(START + 5_000);
   });
 
+  it.each([
+    {
+      was: "starting as the window began",
+      startedAtMs: START - 3_000,
+      readyAtMs: START + 3_000,
+      counts: false,
+    },
+    { was: "ready before the window", startedAtMs: START - 9_000, readyAtMs: START - 1_000, counts: true },
+    { was: "not ready for a while long after its start", readyAtMs: START + 3_000, counts: true },
+    { was: "ready, and nobody knows when it started", startedAtMs: undefined, counts: true },
+  ])("CPU of a pod that was $was counts: $counts", ({ was: _, counts, ...times }) => {
+    const known = { startedAtMs: START - 3_600_000, ...times };
+    const parts = Object.fromEntries(Object.entries(known).filter(([, ms]) => ms !== undefined));
+    const { startedAtMs: __, ...bare } = pod("geo-0");
+    const view = resourceView(
+      list(workload([{ ...bare, ...parts }])),
+      new Map([["geo-0-id", USE]]),
+      START,
+      END,
+    );
+    expect(view.services.get("geo")?.containers[0]?.cpuUsageCores).toBe(counts ? 0.5 : undefined);
+  });
+
   it("adds up two workloads of one service, such as a canary", () => {
     const both = list(
       workload([pod("geo-0")]),

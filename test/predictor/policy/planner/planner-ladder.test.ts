@@ -250,6 +250,19 @@ describe("what is measured after a plan", () => {
     expect(outcome.state.planner).toMatchObject({ missedInSpite: 3 });
   });
 
+  it("does not count the window in which containers became larger: part of it ran with the old size", () => {
+    const counted = (platformCpuCores: number): number | undefined => {
+      const services = [
+        { service: "backend", replicas: 2, seenAtMs: START_MS, cpuCores: 1, platformCpuCores },
+      ];
+      const state = { ...EMPTY, windowEndMs: START_MS, missedWindows: 3, services };
+      const planner = memory("planner", { missedInSpite: 1 });
+      return after(planner, { state: { ...state, planner } }).state.planner?.missedInSpite;
+    };
+    expect(counted(0.5)).toBe(1);
+    expect(counted(1)).toBe(2);
+  });
+
   it.each<{ rung: PlannerRung; next: string }>([
     { rung: "planner", next: "planner-prior" },
     { rung: "planner-prior", next: "queue" },
