@@ -17,12 +17,12 @@ const EXAMPLES = `
 Examples:
   tradewind local
       Watch an application of eight services stay inside its objective, until Ctrl-C.
-  tradewind local --for 150s --policy queue --seed 7 --json run.json
+  tradewind local --for 150s --policy queue --seed 7 --calibration work.json --json run.json
       A measured run that ends by itself; the same seed sends the same requests.
-  tradewind local --for 150s --policy plan --seed 7 --json plan.json
-      The same load, planned from latency profiles: CPU and memory of running replicas move too.
-  tradewind local --for 150s --policy static --seed 7 --json static.json
-      The same load without any scaling, to compare with.
+  tradewind local --for 150s --policy plan --seed 7 --calibration work.json --json plan.json
+      The same load and the same work, planned from latency profiles: CPU and memory of running replicas move too.
+  tradewind local --for 150s --policy static --seed 7 --calibration work.json --json static.json
+      The same without any scaling, to compare with.
   tradewind local --load rates.txt --objective 400ms
       Your own load: requests per second, one value a line, spread over the run.
 
@@ -139,6 +139,10 @@ export function configure(command: Command): void {
       new Option("--ports <which>", "the documented ports, where free, or any free ones")
         .choices(["preferred", "free"])
         .default("preferred"),
+    )
+    .option(
+      "--calibration <file>",
+      "how much work a millisecond is: read from there, or measured and written there (default: measured)",
     )
     .addOption(
       new Option("--log-level <level>", "what the processes log, into the state directory")

@@ -24,6 +24,8 @@ export const LocalOptions = z.strictObject({
   interference: z.enum(["auto", "built-in", "none"]).default("auto"),
   /** `preferred` takes the documented ports where they are free. */
   ports: z.enum(["preferred", "free"]).default("preferred"),
+  /** File of the work in a millisecond, shared by runs that are compared. */
+  calibration: z.string().min(1).optional(),
   logLevel: z.enum(LOG_LEVELS).default("info"),
 });
 export type LocalOptions = z.output<typeof LocalOptions>;

@@ -13,6 +13,7 @@ import { calibrate, createMachine, processCpuMillis } from "./application/work.t
 import type { LocalOptions } from "./options.ts";
 import { chooseQuota, sweepGroups } from "./quota/choose.ts";
 import type { Quota } from "./quota/quota.ts";
+import { sharedCalibration } from "./supervise/calibration-file.ts";
 import { startProcesses } from "./supervise/processes.ts";
 import type { Processes } from "./supervise/processes.ts";
 import { isAlive, openRunDirectory, RUNS_DIRECTORY, sweepRuns } from "./supervise/run-directory.ts";
@@ -27,7 +28,7 @@ const WINDOW_SECONDS = 5;
 
 export interface PlatformOptions extends Pick<
   LocalOptions,
-  "state" | "quota" | "objective" | "policy" | "ports" | "logLevel"
+  "state" | "quota" | "objective" | "policy" | "ports" | "calibration" | "logLevel"
 > {
   /** Length of the predictor's windows, s. */
   readonly windowSeconds?: number;
@@ -114,7 +115,9 @@ async function assemble(
 
   const quota = await chooseQuota({ cgroupRoot: CGROUP_ROOT, pid: process.pid, wanted: options.quota });
   teardown.add("cgroups", async () => quota.close());
-  const calibration = calibrate(createMachine(), processCpuMillis);
+  const calibration = await sharedCalibration(options.calibration, () =>
+    calibrate(createMachine, processCpuMillis),
+  );
 
   const node = hostname().toLowerCase();
   const workloadsPath = join(stateDirectory, "workloads.json");

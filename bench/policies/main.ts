@@ -32,28 +32,26 @@ interface RunFigures {
   readonly kedaErrors: number;
 }
 
-async function runLocal(policy: "plan" | "queue", seed: number, seconds: number): Promise<RunReport> {
-  const scratch = mkdtempSync(join(tmpdir(), "tradewind-policies-"));
-  try {
-    const report = join(scratch, "run.json");
-    const args = ["--for", `${seconds}s`, "--policy", policy, "--seed", String(seed), "--json", report];
-    const child = spawn(
-      process.execPath,
-      [join(ROOT, "cli", "main.ts"), "local", ...args, "--ports", "free"],
-      {
-        stdio: ["ignore", "ignore", "pipe"],
-      },
-    );
-    let errors = "";
-    child.stderr.on("data", (data: Buffer) => {
-      errors = (errors + data.toString("utf8")).slice(-2_000);
-    });
-    const code = await new Promise<number | null>((resolve) => child.once("exit", resolve));
-    if (code !== 0) throw new Error(`a run with policy ${policy} ended with code ${code}: ${errors}`);
-    return parseJsonWith(RunReport, readFileSync(report, "utf8"), report);
-  } finally {
-    rmSync(scratch, { recursive: true, force: true });
-  }
+/** @param scratch holds what the runs share: a request is the same work in each of them */
+async function runLocal(
+  policy: "plan" | "queue",
+  seed: number,
+  seconds: number,
+  scratch: string,
+): Promise<RunReport> {
+  const report = join(scratch, "run.json");
+  const args = ["--for", `${seconds}s`, "--policy", policy, "--seed", String(seed), "--json", report];
+  const shared = ["--calibration", join(scratch, "work.json"), "--ports", "free"];
+  const child = spawn(process.execPath, [join(ROOT, "cli", "main.ts"), "local", ...args, ...shared], {
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  let errors = "";
+  child.stderr.on("data", (data: Buffer) => {
+    errors = (errors + data.toString("utf8")).slice(-2_000);
+  });
+  const code = await new Promise<number | null>((resolve) => child.once("exit", resolve));
+  if (code !== 0) throw new Error(`a run with policy ${policy} ended with code ${code}: ${errors}`);
+  return parseJsonWith(RunReport, readFileSync(report, "utf8"), report);
 }
 
 function figuresOf({ phases, actuations, keda }: RunReport): RunFigures {
@@ -78,7 +76,19 @@ function figuresOf({ phases, actuations, keda }: RunReport): RunFigures {
   };
 }
 
-async function run({ seed, quick, progress }: BenchmarkOptions): Promise<Record<string, unknown>> {
+async function run(options: BenchmarkOptions): Promise<Record<string, unknown>> {
+  const scratch = mkdtempSync(join(tmpdir(), "tradewind-policies-"));
+  try {
+    return await runPairs(options, scratch);
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+async function runPairs(
+  { seed, quick, progress }: BenchmarkOptions,
+  scratch: string,
+): Promise<Record<string, unknown>> {
   const pairs = quick ? 1 : PAIRS;
   const seconds = quick ? QUICK_SECONDS : SECONDS;
   const minutes = (2 * pairs * (seconds + START_AND_STOP_SECONDS)) / 60;
@@ -89,7 +99,9 @@ async function run({ seed, quick, progress }: BenchmarkOptions): Promise<Record<
     // Who goes first changes from pair to pair: the machine's own drift shall favour nobody.
     const order = pair % 2 === 0 ? (["plan", "queue"] as const) : (["queue", "plan"] as const);
     const figures = new Map<string, RunFigures>();
-    for (const policy of order) figures.set(policy, figuresOf(await runLocal(policy, each, seconds)));
+    for (const policy of order) {
+      figures.set(policy, figuresOf(await runLocal(policy, each, seconds, scratch)));
+    }
     const [plan, queue] = [figures.get("plan"), figures.get("queue")];
     if (plan === undefined || queue === undefined) throw new Error("a run is missing");
     const savedRatio = 1 - plan.fungibleCoreSeconds / queue.fungibleCoreSeconds;

@@ -55,6 +55,11 @@ export const Window = z.strictObject({
   lastStartedAtMs: EpochMs.optional(),
   /** Requests per second to the whole service. Absent when no latency source reported at all, 0 when one reported none. */
   requestsPerSecond: NonNegative.optional(),
+  /**
+   * Requests that began in the interval, per second, by which traces begin: those known when the window was built, so
+   * without the ones that run longer than the grace. Absent where no trace begins.
+   */
+  beganPerSecond: NonNegative.optional(),
   errorRatio: Ratio.optional(),
   /** Span duration less the time covered by child spans (union of intervals). */
   ownLatency: LatencySummary.optional(),

@@ -1,14 +1,12 @@
 import { z } from "zod";
+import { Calibration } from "./work.ts";
 
 /** What a replica is told when it starts, as JSON in the environment variable `TRADEWIND_REPLICA`. */
 export const ReplicaConfig = z.strictObject({
   service: z.string().min(1),
   podName: z.string().min(1),
   podUid: z.string().min(1),
-  calibration: z.strictObject({
-    spinsPerMilli: z.number().positive(),
-    touchesPerMilli: z.number().positive(),
-  }),
+  calibration: Calibration,
   /** Where spans go, `http://127.0.0.1:4318/v1/traces`; without it none are sent. */
   tracesUrl: z.url().optional(),
 });

@@ -1,8 +1,11 @@
+import { z } from "zod";
+
 /** How much work this machine's CPU does in one millisecond when nothing disturbs it. Measured once, shared by all replicas. */
-export interface Calibration {
-  readonly spinsPerMilli: number;
-  readonly touchesPerMilli: number;
-}
+export const Calibration = z.strictObject({
+  spinsPerMilli: z.number().positive(),
+  touchesPerMilli: z.number().positive(),
+});
+export type Calibration = z.infer<typeof Calibration>;
 
 /** Words of the walked array: 4 MiB, more than the private caches of a core. */
 const ARENA_WORDS = 2 ** 20;
@@ -41,33 +44,46 @@ export function createMachine(): Machine {
   };
 }
 
+/** Machines that are measured: where an arena lies in memory may make it twice as fast as the next one. */
+const MACHINES = 5;
+const ROUNDS = 5;
+
 /**
- * Iterations per millisecond of CPU time: the best of several rounds, because whatever else runs on the machine can only
- * make a round look slower.
+ * Iterations per millisecond of CPU time: of each machine the best of several rounds, because whatever else runs beside it
+ * can only make a round look slower, and of several machines the median.
  * @param cpuMillis CPU time of this process so far, ms
  */
-export function calibrate(machine: Machine, cpuMillis: () => number, rounds = 7): Calibration {
-  const best = (run: (iterations: number) => void, start: number): number => {
-    let iterations = start;
-    let fastest = 0;
-    for (let round = 0; round < rounds;) {
-      const before = cpuMillis();
-      run(iterations);
-      const spent = cpuMillis() - before;
-      if (spent < 5) {
-        iterations *= 2;
-        continue;
-      }
-      fastest = Math.max(fastest, iterations / spent);
-      round += 1;
-    }
-    return fastest;
-  };
+export function calibrate(machineOf: () => Machine, cpuMillis: () => number): Calibration {
+  const machines = Array.from({ length: MACHINES }, machineOf);
   return {
-    spinsPerMilli: best((iterations) => machine.spin(iterations), 1e6),
-    touchesPerMilli: best((iterations) => machine.touch(iterations), 1e5),
+    spinsPerMilli: median(
+      machines.map((machine) => best((iterations) => machine.spin(iterations), 1e6, cpuMillis)),
+    ),
+    touchesPerMilli: median(
+      machines.map((machine) => best((iterations) => machine.touch(iterations), 1e5, cpuMillis)),
+    ),
   };
 }
+
+function best(run: (iterations: number) => void, start: number, cpuMillis: () => number): number {
+  let iterations = start;
+  let fastest = 0;
+  for (let round = 0; round < ROUNDS;) {
+    const before = cpuMillis();
+    run(iterations);
+    const spent = cpuMillis() - before;
+    if (spent < 5) {
+      iterations *= 2;
+      continue;
+    }
+    fastest = Math.max(fastest, iterations / spent);
+    round += 1;
+  }
+  return fastest;
+}
+
+const median = (values: readonly number[]): number =>
+  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 
 /** CPU time of this process so far, ms. */
 export function processCpuMillis(): number {

@@ -6,7 +6,7 @@ import { hold, keepPlatform, reactiveFloor } from "./floor.ts";
 import { NO_MODELS } from "./inputs.ts";
 import type { Models, PolicyInputs, PolicyOutcome } from "./inputs.ts";
 import { statedSize } from "./observe/container-size.ts";
-import { arrivalsPerSecond } from "./observe/load-ahead.ts";
+import { arrivalsPerSecond, countedArrivalRatio } from "./observe/load-ahead.ts";
 import { observe } from "./observe/observation.ts";
 import type { DecisionContext, Observation } from "./observe/observation.ts";
 import { judge, tellingSeverity } from "./observe/verdict.ts";
@@ -123,7 +123,7 @@ function climbAboveFloor({ inputs, models, context, observations, verdict }: Foo
   const { choice, profiles = [] } = inputs;
   const entry = observations.find(({ service }) => service === context.application.entry);
   const standing = standingOf(context, observations, verdict, {
-    arrivalRatio: arrivalRatio(entry),
+    arrivalRatio: countedArrivalRatio(entry, verdict.requestsPerSecond) ?? arrivalRatio(entry),
     calmRatio: context.settings.planner.calmRatio,
     limitsFlows: true,
   });

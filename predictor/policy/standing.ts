@@ -25,7 +25,7 @@ export interface Standing {
 
 /** How a rung looks at a window. */
 export interface Look {
-  /** Requests that arrive over those that were answered, at least 1. */
+  /** Requests that arrive over those that were answered. */
   readonly arrivalRatio: number;
   /** Tail over objective up to which a window is calm. */
   readonly calmRatio: number;

@@ -53,6 +53,7 @@ const key = ({ service }: Window): string => service;
 
 const TRAFFIC = [
   "requestsPerSecond",
+  "beganPerSecond",
   "errorRatio",
   "ownLatency",
   "ownLatencyDerived",

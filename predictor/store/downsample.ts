@@ -26,6 +26,7 @@ export function mergeWindows(windows: readonly Window[], startMs: number, endMs:
     replicasWanted: latest("replicasWanted"),
     lastStartedAtMs: latest("lastStartedAtMs"),
     requestsPerSecond,
+    beganPerSecond: mean(windows, (window) => window.beganPerSecond),
     errorRatio,
     ownLatency: mergeLatency(windows.map((window) => window.ownLatency)),
     ownLatencyDerived: latest("ownLatencyDerived"),

@@ -8,6 +8,9 @@ export const NONE = -1;
 /** How a request waited for a call: alone, beside another one, or not at all since it had ended before. */
 export const CALL = { alone: 0, beside: 1, unawaited: 2 } as const;
 
+/** What has been counted of a request: nothing, that it began, or all of it. */
+export const COUNTED = { nothing: 0, beginning: 1, request: 2 } as const;
+
 /**
  * Memory for the spans of open traces: one typed array per field, slots linked into one list per trace and given back
  * together. Nothing in it is an object, so a million spans are invisible to the garbage collector.
@@ -26,7 +29,7 @@ export class SpanArena {
   weight = new Float64Array(INITIAL_CAPACITY);
   kind = new Uint8Array(INITIAL_CAPACITY);
   error = new Uint8Array(INITIAL_CAPACITY);
-  /** 1 once the span was counted as a request. */
+  /** One of `COUNTED`. */
   counted = new Uint8Array(INITIAL_CAPACITY);
   /** One of `CALL`, on spans that are calls, once the request that made them was counted. */
   call = new Uint8Array(INITIAL_CAPACITY);

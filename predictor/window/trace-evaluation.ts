@@ -5,7 +5,7 @@ import { countDrop } from "./drops.ts";
 import type { DropReason } from "./drops.ts";
 import { HeadHistory } from "./head-history.ts";
 import type { NameTable } from "./name-table.ts";
-import { CALL, NONE } from "./span-arena.ts";
+import { CALL, COUNTED, NONE } from "./span-arena.ts";
 import type { SpanArena } from "./span-arena.ts";
 import { LOST, ROOT, TraceTree } from "./trace-tree.ts";
 import type { OpenTrace } from "./trace-table.ts";
@@ -22,6 +22,8 @@ export interface EvaluationTarget {
   intervalAt(endNs: number): IntervalAccumulator | undefined;
   /** The interval that holds this time, or the oldest one that was not built yet. */
   nextIntervalAt(endNs: number): IntervalAccumulator;
+  /** A trace begins with a request of this service; `weight` as sampled. */
+  traceBegan(startNs: number, service: number, weight: number): void;
 }
 
 /** Finds the requests of traces and what they spent where, and adds them to the intervals in which they ended. */
@@ -48,13 +50,18 @@ export class TraceEvaluation {
   /** Counts the requests that ended before `beforeNs`; the trace stays open, what follows is counted later. */
   countEnded(trace: OpenTrace, beforeNs: number, nowMs: number): void {
     this.load(trace, nowMs);
+    const { tree } = this;
     const { arena } = this.target;
     trace.earliestEndNs = Infinity;
-    for (let span = 0; span < this.tree.length; span += 1) {
-      const slot = this.tree.slot[span] ?? 0;
+    for (let span = 0; span < tree.length; span += 1) {
+      const slot = tree.slot[span] ?? 0;
       const endNs = (arena.startNs[slot] ?? 0) + (arena.durationNs[slot] ?? 0);
-      if (endNs >= beforeNs) trace.earliestEndNs = Math.min(trace.earliestEndNs, endNs);
-      else this.countIfEntry(span);
+      if (endNs < beforeNs) {
+        this.countIfEntry(span);
+        continue;
+      }
+      trace.earliestEndNs = Math.min(trace.earliestEndNs, endNs);
+      if (tree.isEntry(span) && tree.dead[span] === 0) this.countBeginning(span);
     }
     this.countFlows();
   }
@@ -92,8 +99,9 @@ export class TraceEvaluation {
     const { tree, target } = this;
     const { arena } = target;
     const slot = tree.slot[span] ?? 0;
-    if (!tree.isEntry(span) || tree.dead[span] === 1 || arena.counted[slot] === 1) return;
-    arena.counted[slot] = 1;
+    if (!tree.isEntry(span) || tree.dead[span] === 1 || arena.counted[slot] === COUNTED.request) return;
+    this.countBeginning(span);
+    arena.counted[slot] = COUNTED.request;
     const startNs = arena.startNs[slot] ?? 0;
     const durationNs = arena.durationNs[slot] ?? 0;
     const interval = target.intervalAt(startNs + durationNs);
@@ -110,6 +118,16 @@ export class TraceEvaluation {
     if (tree.parent[span] !== ROOT) return;
     this.roots.push(span);
     this.rootServices.push(service);
+  }
+
+  /** Once for each request by which the trace begins, ended or not. */
+  private countBeginning(span: number): void {
+    const { tree, target } = this;
+    const { arena } = target;
+    const slot = tree.slot[span] ?? 0;
+    if (tree.parent[span] !== ROOT || arena.counted[slot] !== COUNTED.nothing) return;
+    arena.counted[slot] = COUNTED.beginning;
+    target.traceBegan(arena.startNs[slot] ?? 0, arena.service[slot] ?? 0, arena.weight[slot] ?? 1);
   }
 
   /** After all requests of the trace, so that how their calls ran is known. */

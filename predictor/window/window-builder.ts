@@ -7,7 +7,7 @@ import { DEFAULT_WINDOW_LIMITS } from "./limits.ts";
 import type { WindowLimits } from "./limits.ts";
 import { NameTable } from "./name-table.ts";
 import type { ResourceView } from "./resources.ts";
-import { CALL, NONE, SpanArena } from "./span-arena.ts";
+import { CALL, COUNTED, NONE, SpanArena } from "./span-arena.ts";
 import type { SpanBatch } from "./span.ts";
 import { TraceEvaluation } from "./trace-evaluation.ts";
 import { TraceTable, traceKey } from "./trace-table.ts";
@@ -66,6 +66,8 @@ export class WindowBuilder {
   private readonly evaluation: TraceEvaluation;
   /** By number of the interval since the epoch of the builder. */
   private readonly pending = new Map<number, IntervalAccumulator>();
+  /** Requests by which traces began, by number of the interval and of the service. */
+  private readonly began = new Map<number, Map<number, number>>();
   private readonly drops: Partial<Record<DropReason, number>> = {};
   /** Zero of span times: the start of the interval in which the first span arrived. */
   private epochMs: number | undefined;
@@ -100,6 +102,7 @@ export class WindowBuilder {
         drops: this.drops,
         intervalAt: (endNs) => this.intervalAt(Math.floor(endNs / this.windowNs)),
         nextIntervalAt: (endNs) => this.nextIntervalAt(endNs),
+        traceBegan: (startNs, service, weight) => this.traceBegan(startNs, service, weight),
       },
       this.hashSeed,
     );
@@ -145,6 +148,7 @@ export class WindowBuilder {
     const set = windowSet({
       interval,
       measured: this.pending.get(number),
+      began: this.began.get(number),
       services: this.services,
       resources,
       namespace: this.namespace,
@@ -244,7 +248,7 @@ export class WindowBuilder {
       adjustedCount >= 1 && adjustedCount <= MAX_ADJUSTED_COUNT ? adjustedCount : this.assumedCount;
     arena.kind[slot] = batch.kind[index] ?? 0;
     arena.error[slot] = batch.error[index] ?? 0;
-    arena.counted[slot] = 0;
+    arena.counted[slot] = COUNTED.nothing;
     arena.call[slot] = CALL.alone;
     arena.names[slot] = batch.names[index];
     trace.head = slot;
@@ -293,6 +297,13 @@ export class WindowBuilder {
     return number < this.builtBefore ? undefined : this.pendingInterval(number);
   }
 
+  private traceBegan(startNs: number, service: number, weight: number): void {
+    const number = Math.floor(startNs / this.windowNs);
+    if (number < this.builtBefore) return;
+    const began = this.began.get(number) ?? new Map<number, number>();
+    this.began.set(number, began.set(service, (began.get(service) ?? 0) + weight));
+  }
+
   private nextIntervalAt(endNs: number): IntervalAccumulator {
     return this.pendingInterval(Math.max(Math.floor(endNs / this.windowNs), this.builtBefore));
   }
@@ -311,8 +322,10 @@ export class WindowBuilder {
     const { maxPastSeconds, maxTraceSeconds } = this.limits;
     const heldSeconds = maxPastSeconds + maxTraceSeconds + this.windowSeconds;
     const oldest = (nowMs - (this.epochMs ?? nowMs) - 1e3 * heldSeconds) / (1e3 * this.windowSeconds);
-    for (const number of this.pending.keys()) {
-      if (number < this.builtBefore || number < oldest) this.pending.delete(number);
+    for (const intervals of [this.pending, this.began]) {
+      for (const number of intervals.keys()) {
+        if (number < this.builtBefore || number < oldest) intervals.delete(number);
+      }
     }
     this.services.expire(nowMs - this.idleMs);
     this.flows.expire(nowMs - this.idleMs);

@@ -19,6 +19,8 @@ export interface WindowSetInput {
   readonly interval: Interval;
   /** Undefined when no span of the interval arrived: then nothing is known, not even that there was no traffic. */
   readonly measured: IntervalAccumulator | undefined;
+  /** Requests by which traces began in the interval, by number of the service. */
+  readonly began: ReadonlyMap<number, number> | undefined;
   readonly services: NameTable;
   readonly resources: ResourceView;
   /** Namespace of services that the resource view does not know. */
@@ -40,7 +42,11 @@ export function windowSet(input: WindowSetInput): WindowSet {
     if (service !== undefined) places[service] = place;
     const accumulator = service === undefined ? undefined : measured?.services.get(service);
     const reported = measured !== undefined && service !== undefined;
-    return serviceWindow(input, name, accumulator, reported);
+    const began = service === undefined ? undefined : input.began?.get(service);
+    return {
+      ...serviceWindow(input, name, accumulator, reported),
+      ...(began !== undefined && reported && { beganPerSecond: began / seconds(interval) }),
+    };
   });
   return { startMs: interval.startMs, endMs: interval.endMs, windows, flows: flowWindows(input, places) };
 }

@@ -18,38 +18,75 @@ export function arrivalsPerSecond({ memory, queue, window }: Observation): numbe
   return answered + Math.max(0, queue.inFlight - before) / seconds;
 }
 
+/** Of the requests counted as they begin, those that run longest are not known in time: with fewer than this share nothing is. */
+const COUNTED_SHARE = 0.7;
+
+/**
+ * Requests that arrived at the application over those that it answered, where their beginnings were counted: more while a
+ * queue builds up, fewer while one is worked off. Undefined where they were not, or hardly any were known in time.
+ * @param answeredPerSecond of all flows that enter there
+ */
+export function countedArrivalRatio(
+  entry: Observation | undefined,
+  answeredPerSecond: number,
+): number | undefined {
+  const began = entry?.window?.beganPerSecond;
+  if (began === undefined || !(answeredPerSecond > 0)) return undefined;
+  const ratio = began / answeredPerSecond;
+  return ratio >= COUNTED_SHARE ? ratio : undefined;
+}
+
+/** What is known of the load to come, apart from what each service shows by itself. */
+export interface Outlook {
+  /** The largest factor believed. */
+  readonly mostGrowth: number;
+  /** Load of the next window over that of this one, as its trend has it; at least 1. */
+  readonly rise?: number;
+  /** See {@link countedArrivalRatio}, and where it was counted. */
+  readonly counted?: { readonly service: string; readonly ratio: number } | undefined;
+}
+
 /**
  * Requests per second that each service has to be ready for, where that is noticeably more than it served. What arrives is
  * seen in the requests that are in it, and in its CPU demand: the growth of its queue and what throttling hides (see
  * demand.ts). What a service will answer once it has the capacity then reaches the services it calls, in proportion to
- * their share of calls from it.
- * @param mostGrowth the largest factor believed
- * @param rise load of the next window over that of this one, as its trend has it; at least 1
+ * their share of calls from it. Where arrivals were counted they are known better than any of this tells, and answers to
+ * what waited before are no load to come.
  */
 export function loadAhead(
   observations: readonly Observation[],
-  mostGrowth: number,
-  rise = 1,
+  { mostGrowth, rise = 1, counted }: Outlook,
 ): ReadonlyMap<string, number> {
-  const factors = new Map(observations.map((one) => [one.service, ownFactor(one, mostGrowth)]));
+  const factors = new Map(
+    observations.map((one) => [
+      one.service,
+      one.service === counted?.service
+        ? noticeable(counted.ratio, mostGrowth)
+        : noticeable(ownFactor(one), mostGrowth),
+    ]),
+  );
+  const stillToCome = Math.min(1, counted?.ratio ?? 1);
   const shares = callerShares(observations);
   for (let round = 0; round < MOST_ROUNDS && handOn(factors, shares, mostGrowth); round += 1);
   const ahead = new Map<string, number>();
   for (const { service, window } of observations) {
-    const factor = Math.min(mostGrowth, rise * (factors.get(service) ?? 1));
+    const factor = Math.min(mostGrowth, rise * stillToCome * (factors.get(service) ?? 1));
     if (factor >= NOTICEABLE) ahead.set(service, factor * (window?.requestsPerSecond ?? 0));
   }
   return ahead;
 }
 
-function ownFactor(observation: Observation, mostGrowth: number): number {
+function noticeable(factor: number, mostGrowth: number): number {
+  return factor >= NOTICEABLE ? Math.min(mostGrowth, factor) : 1;
+}
+
+function ownFactor(observation: Observation): number {
   const { demand, window } = observation;
   const answered = window?.requestsPerSecond ?? 0;
   if (!(answered > 0)) return 1;
   const served = (demand?.secondsPerRequest ?? 0) * answered;
   const byDemand = demand === undefined || !(served > 0) ? 1 : demand.cores / served;
-  const factor = Math.min(mostGrowth, Math.max(byDemand, arrivalsPerSecond(observation) / answered));
-  return factor >= NOTICEABLE ? factor : 1;
+  return Math.max(byDemand, arrivalsPerSecond(observation) / answered);
 }
 
 interface CallerShare {

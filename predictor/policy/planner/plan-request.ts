@@ -1,6 +1,6 @@
 import { planApplication } from "../../plan/application-plan.ts";
 import type { ApplicationPlan, KnownService } from "../../plan/application-plan.ts";
-import { loadAhead } from "../observe/load-ahead.ts";
+import { countedArrivalRatio, loadAhead } from "../observe/load-ahead.ts";
 import { boundedByNode } from "../observe/node-bounds.ts";
 import type { Observation } from "../observe/observation.ts";
 import { tellingSeverity } from "../observe/verdict.ts";
@@ -39,7 +39,13 @@ export function makePlan(
     .map(({ flow }) => flow);
   if (flows.length === 0) return undefined;
   const told = new Set(flows.flatMap(({ services }) => services));
-  const ahead = loadAhead(observations, settings.needGrowthLimit, standing.rise);
+  const entry = observations.find(({ service }) => service === application.entry);
+  const ratio = countedArrivalRatio(entry, verdict.requestsPerSecond);
+  const ahead = loadAhead(observations, {
+    mostGrowth: settings.needGrowthLimit,
+    rise: standing.rise,
+    counted: ratio === undefined ? undefined : { service: application.entry, ratio },
+  });
   const isUrgent = ahead.size > 0 && (verdict.severity ?? 0) >= URGENT_SEVERITY;
   const known = new Map(
     observations.map((one): [string, KnownService] => [
@@ -92,7 +98,7 @@ function isChronic({ recentSeverities }: PlannerMemory): boolean {
   return recentSeverities.filter((severity) => severity > 1).length >= CHRONIC_MISSES;
 }
 
-interface Outlook {
+interface Told {
   readonly ahead: number | undefined;
   /** The service takes part in a flow with enough calls. */
   readonly isTold: boolean;
@@ -102,7 +108,7 @@ function knownService(
   { context, largestContainer, memory, ready, standing }: Preparation,
   observation: Observation,
   start: StartSize | undefined,
-  { ahead, isTold }: Outlook,
+  { ahead, isTold }: Told,
 ): KnownService {
   const { settling, resizing, draining, demand, memory: before, resizable } = observation;
   const usable = ready.profiles.get(observation.service);

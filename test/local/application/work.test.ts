@@ -28,9 +28,24 @@ function fakeMachine() {
 describe("calibrate", () => {
   it("takes the best round, because disturbance only ever slows one down", () => {
     const { machine, cpuMillis } = fakeMachine();
-    const { spinsPerMilli, touchesPerMilli } = calibrate(machine, cpuMillis);
+    const { spinsPerMilli, touchesPerMilli } = calibrate(() => machine, cpuMillis);
     expect(spinsPerMilli).toBeCloseTo(1_000, 6);
     expect(touchesPerMilli).toBeCloseTo(500, 6);
+  });
+
+  it("takes the median of several machines: one whose memory lies well shall not set the pace of all", () => {
+    let cpu = 0;
+    let made = 0;
+    const machineOf = (): Machine => {
+      made += 1;
+      const speed = made === 2 ? 2 : 1;
+      return {
+        spin: (iterations) => void (cpu += iterations / 1_000),
+        touch: (iterations) => void (cpu += iterations / (500 * speed)),
+      };
+    };
+    expect(calibrate(machineOf, () => cpu).touchesPerMilli).toBeCloseTo(500, 6);
+    expect(made).toBe(5);
   });
 });
 

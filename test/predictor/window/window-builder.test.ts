@@ -186,6 +186,31 @@ describe("windows", () => {
     expect(serviceIn(next, "b").ownLatency?.count).toBe(1);
   });
 
+  it("count as begun what traces begin with, ended or not, once and as sampled", () => {
+    const builder = newBuilder();
+    const request = (at: number, length: number): SpanRecord[] =>
+      traceOf({
+        service: "a",
+        kind: "server",
+        at,
+        for: length,
+        adjustedCount: 2,
+        children: [call("a", at + 1, 10, "b")],
+      });
+    // One ends within the window, one after it, one began before it.
+    const spans = [request(100, 50), request(WINDOW_MS - 100, 300), request(-100, 200)].flat();
+    builder.add(batchOf(spans), ARRIVAL_MS + 300);
+    builder.add(batchOf(spans.slice(0, 2)), ARRIVAL_MS + 400);
+    const first = buildFirst(builder);
+    expect(serviceIn(first, "a").beganPerSecond).toBeCloseTo((2 * 2) / 15, 9);
+    expect(serviceIn(first, "a").requestsPerSecond).toBeCloseTo((2 * 2) / 15, 9);
+    expect(serviceIn(first, "b").beganPerSecond).toBeUndefined();
+    const second = T0 + WINDOW_MS;
+    const next = builder.build(second, second + WINDOW_MS, NO_RESOURCES, second + WINDOW_MS + 10_000);
+    expect(serviceIn(next, "a").requestsPerSecond).toBeCloseTo(2 / 15, 9);
+    expect(serviceIn(next, "a").beganPerSecond).toBeUndefined();
+  });
+
   it("count a request that ended exactly at the boundary in the later window", () => {
     const set = windowsOf(traceOf({ service: "a", kind: "server", at: WINDOW_MS - 10, for: 10 }));
     expect(set.windows).toEqual([]);
