@@ -43,19 +43,24 @@ export function windowSet(input: WindowSetInput): WindowSet {
     const accumulator = service === undefined ? undefined : measured?.services.get(service);
     const reported = measured !== undefined && service !== undefined;
     const began = service === undefined ? undefined : input.began?.get(service);
-    return {
-      ...serviceWindow(input, name, accumulator, reported),
-      ...(began !== undefined && reported && { beganPerSecond: began / seconds(interval) }),
-    };
+    return serviceWindow(input, name, { accumulator, reported, began });
   });
   return { startMs: interval.startMs, endMs: interval.endMs, windows, flows: flowWindows(input, places) };
+}
+
+/** What the spans of an interval tell of one service. */
+interface Spans {
+  readonly accumulator: ServiceAccumulator | undefined;
+  /** It sent spans before, and others did so now. */
+  readonly reported: boolean;
+  /** Requests by which traces began. */
+  readonly began: number | undefined;
 }
 
 function serviceWindow(
   input: WindowSetInput,
   service: string,
-  accumulator: ServiceAccumulator | undefined,
-  reported: boolean,
+  { accumulator, reported, began }: Spans,
 ): Window {
   const { startMs, endMs } = input.interval;
   const resources = input.resources.services.get(service);
@@ -66,6 +71,7 @@ function serviceWindow(
     endMs,
     ...replicas(resources),
     ...(accumulator === undefined ? (reported ? { requestsPerSecond: 0 } : {}) : traffic(input, accumulator)),
+    ...(began !== undefined && reported && { beganPerSecond: began / seconds(input.interval) }),
     callees: accumulator === undefined ? [] : callEdges(input, accumulator),
     containers: (resources?.containers ?? []).slice(0, MAX_CONTAINERS),
   };

@@ -79,18 +79,26 @@ describe("resources by service", () => {
       counts: false,
     },
     { was: "ready before the window", startedAtMs: START - 9_000, readyAtMs: START - 1_000, counts: true },
-    { was: "not ready for a while long after its start", readyAtMs: START + 3_000, counts: true },
-    { was: "ready, and nobody knows when it started", startedAtMs: undefined, counts: true },
-  ])("CPU of a pod that was $was counts: $counts", ({ was: _, counts, ...times }) => {
-    const known = { startedAtMs: START - 3_600_000, ...times };
-    const parts = Object.fromEntries(Object.entries(known).filter(([, ms]) => ms !== undefined));
-    const { startedAtMs: __, ...bare } = pod("geo-0");
-    const view = resourceView(
-      list(workload([{ ...bare, ...parts }])),
-      new Map([["geo-0-id", USE]]),
-      START,
-      END,
-    );
+    {
+      was: "not ready for a while long after its start",
+      startedAtMs: START - 3_600_000,
+      readyAtMs: START + 3_000,
+      counts: true,
+    },
+    {
+      was: "ready, and nobody knows when it started",
+      startedAtMs: undefined,
+      readyAtMs: undefined,
+      counts: true,
+    },
+  ])("CPU of a pod that was $was counts: $counts", ({ counts, startedAtMs, readyAtMs }) => {
+    const { startedAtMs: _started, ...bare } = pod("geo-0");
+    const known = {
+      ...bare,
+      ...(startedAtMs !== undefined && { startedAtMs }),
+      ...(readyAtMs !== undefined && { readyAtMs }),
+    };
+    const view = resourceView(list(workload([known])), new Map([["geo-0-id", USE]]), START, END);
     expect(view.services.get("geo")?.containers[0]?.cpuUsageCores).toBe(counts ? 0.5 : undefined);
   });
 
