@@ -80,7 +80,7 @@ export class Deciding {
     const beganMs = clock.monotonicMs();
     const nowMs = clock.nowMs();
     const running = workloads();
-    const own = resourceView(running, rates.over(startMs, endMs), startMs, endMs);
+    const own = resourceView(running, rates.over(startMs, endMs), startMs);
     const resources = combineResources(own, gathered.resources);
     const windowSet = combineWindows(builder.build(startMs, endMs, resources, nowMs), gathered);
     this.parts.onWindows?.(windowSet);

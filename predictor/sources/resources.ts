@@ -9,15 +9,15 @@ import type { ResourceView, ServiceResources } from "../window/resources.ts";
 import { containerKey } from "./container-rates.ts";
 import type { ContainerUse } from "./container-rates.ts";
 
-/** A pod that had not started up by this share of the interval has its start in its CPU use. */
-const STARTED_SHARE = 0.1;
+/** CPU is read every second or more: what was used so long before an interval may be counted in it. */
+const BETWEEN_READINGS_MS = 2_000;
 
 /** A pod that becomes ready later than this after its start was ready before: it has long started up. */
 const LONGEST_START_MS = 300_000;
 
 /**
  * Puts what the platform declares and what the agents measured together, by service. Pods that are not ready take no
- * part; the CPU use of a pod that was starting within the interval is left out, since a process that starts uses CPU that
+ * part; the CPU use of a pod that was starting within the interval, or just before it, is left out, since a process that starts uses CPU that
  * no request asked for (as the HorizontalPodAutoscaler does, by readiness and within five minutes of the start). A declared limit counts before the one that an agent read: agents read limits seldom, and after a
  * resize the old one would be believed for half a minute. Where several workloads carry one service their pods add up.
  */
@@ -25,10 +25,9 @@ export function resourceView(
   list: WorkloadList | undefined,
   uses: ReadonlyMap<string, ContainerUse>,
   startMs: number,
-  endMs: number,
 ): ResourceView {
   const services = new Map<string, ServiceResources>();
-  const settledMs = startMs + STARTED_SHARE * (endMs - startMs);
+  const settledMs = startMs - BETWEEN_READINGS_MS;
   for (const workload of list?.workloads ?? []) {
     const resources = workloadResources(workload, uses, settledMs);
     const before = services.get(workload.service);

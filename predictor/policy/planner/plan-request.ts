@@ -71,7 +71,7 @@ export function makePlan(
       targetUtilisation: planner.takeBackUtilisation,
       memoryHeadroomRatio: planner.memoryHeadroomRatio,
       stepsBack: planner.stepsBack,
-      slackRatio: planner.slackRatio / worstOfCalm(preparation),
+      slackRatio: planner.slackRatio / overLucky(preparation),
       freeRatio: planner.freeRatio,
       aimRatio: isUrgent ? planner.urgentAimRatio : planner.aimRatio,
       cures: standing.clearlyMissed,
@@ -83,11 +83,16 @@ export function makePlan(
   });
 }
 
-/** Worst tail of the calm windows over the tail of this one, at least 1: one lucky window shall not set the slack. */
-function worstOfCalm({ memory, standing, verdict }: Preparation): number {
+/**
+ * Mean tail of as many windows as must be calm over the tail of this one, at least 1: one lucky window shall not set the
+ * slack, nor shall one unlucky one keep it.
+ */
+function overLucky({ memory, standing, verdict }: Preparation): number {
   const now = tellingSeverity(verdict) ?? 0;
   const recent = memory.recentSeverities.slice(-Math.max(1, standing.patience));
-  return now > 0 ? Math.max(1, ...recent.map((severity) => severity / now)) : 1;
+  if (!(now > 0) || recent.length === 0) return 1;
+  const mean = recent.reduce((sum, severity) => sum + severity, 0) / recent.length;
+  return Math.max(1, mean / now);
 }
 
 /** Misses among the last windows from which on what seemed not to help is tried. */

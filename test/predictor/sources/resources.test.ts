@@ -4,7 +4,6 @@ import { describe, expect, it } from "vitest";
 import { resourceView } from "@tradewind/predictor/sources/resources.ts";
 
 const START = 1_750_000_005_000;
-const END = START + 15_000;
 const USE = { node: "n", cpuUsageCores: 0.5, cpuThrottledRatio: 0.1, memoryWorkingSetBytes: 1e6 };
 
 const pod = (name: string, overrides: Partial<WorkloadPod> = {}): WorkloadPod => ({
@@ -34,7 +33,7 @@ const list = (...workloads: Workload[]): WorkloadList => ({
 
 describe("resources by service", () => {
   it("puts declared limits and measured use together by container", () => {
-    const view = resourceView(list(workload([pod("geo-0")])), new Map([["geo-0-id", USE]]), START, END);
+    const view = resourceView(list(workload([pod("geo-0")])), new Map([["geo-0-id", USE]]), START);
     expect(view.services.get("geo")).toEqual({
       namespace: "shop",
       replicasReady: 1,
@@ -56,14 +55,14 @@ describe("resources by service", () => {
 
   it("believes the declared limit over the one an agent read before the last resize", () => {
     const uses = new Map([["geo-0-id", { ...USE, cpuLimitCores: 2 }]]);
-    const view = resourceView(list(workload([pod("geo-0")])), uses, START, END);
+    const view = resourceView(list(workload([pod("geo-0")])), uses, START);
     expect(view.services.get("geo")?.containers[0]?.cpuLimitCores).toBe(1);
   });
 
   it("leaves out pods that are not ready, and the CPU of pods that started in the window", () => {
     const pods = [pod("geo-0"), pod("geo-1", { ready: false }), pod("geo-2", { startedAtMs: START + 5_000 })];
     const uses = new Map(pods.map(({ name }) => [`${name}-id`, USE]));
-    const resources = resourceView(list(workload(pods)), uses, START, END).services.get("geo");
+    const resources = resourceView(list(workload(pods)), uses, START).services.get("geo");
     expect(resources?.containers.map(({ podName, cpuUsageCores }) => [podName, cpuUsageCores])).toEqual([
       ["geo-0", 0.5],
       ["geo-2", undefined],
@@ -78,7 +77,13 @@ describe("resources by service", () => {
       readyAtMs: START + 3_000,
       counts: false,
     },
-    { was: "ready before the window", startedAtMs: START - 9_000, readyAtMs: START - 1_000, counts: true },
+    {
+      was: "ready just before the window",
+      startedAtMs: START - 9_000,
+      readyAtMs: START - 1_000,
+      counts: false,
+    },
+    { was: "ready before the window", startedAtMs: START - 9_000, readyAtMs: START - 3_000, counts: true },
     {
       was: "not ready for a while long after its start",
       startedAtMs: START - 3_600_000,
@@ -98,7 +103,7 @@ describe("resources by service", () => {
       ...(startedAtMs !== undefined && { startedAtMs }),
       ...(readyAtMs !== undefined && { readyAtMs }),
     };
-    const view = resourceView(list(workload([known])), new Map([["geo-0-id", USE]]), START, END);
+    const view = resourceView(list(workload([known])), new Map([["geo-0-id", USE]]), START);
     expect(view.services.get("geo")?.containers[0]?.cpuUsageCores).toBe(counts ? 0.5 : undefined);
   });
 
@@ -107,13 +112,13 @@ describe("resources by service", () => {
       workload([pod("geo-0")]),
       workload([pod("geo-c0"), pod("geo-c1")], { name: "geo-canary" }),
     );
-    expect(resourceView(both, new Map(), START, END).services.get("geo")).toMatchObject({
+    expect(resourceView(both, new Map(), START).services.get("geo")).toMatchObject({
       replicasReady: 3,
       replicasWanted: 3,
     });
   });
 
   it("knows nothing without a list", () => {
-    expect(resourceView(undefined, new Map(), START, END).services.size).toBe(0);
+    expect(resourceView(undefined, new Map(), START).services.size).toBe(0);
   });
 });

@@ -184,6 +184,16 @@ describe("the planner, when it is calm", () => {
     expect(left(outcome)).toBeLessThan(left(bold));
   });
 
+  it("does not judge by one unlucky window either", () => {
+    const stepsAfter = (recentSeverities: number[]): number => {
+      const outcome = planned(CALM, { state: { ...state, planner: { missedInSpite: 0, recentSeverities } } });
+      return outcome.plan.wishes.reduce((sum, { steps = [] }) => sum + steps.length, 0);
+    };
+    const unlucky = [0.3, 0.3, 0.3, 0.3, 0.3, 0.3, 1.05, 0.3];
+    const restless = [0.3, 0.3, 0.3, 0.3, 0.3, 1.05, 1.05, 1.05];
+    expect(stepsAfter(unlucky)).toBeGreaterThan(stepsAfter(restless));
+  });
+
   it("never gives and takes in one plan", () => {
     const needy = { ...FRONTEND, cpuSecondsPerRequest: 0.045 };
     expect(utilisationOf(needy)).toBeGreaterThan(0.65);
