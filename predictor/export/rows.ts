@@ -26,6 +26,7 @@ export const CSV_COLUMNS = [
   "cpuLimitCores",
   "memoryWorkingSetBytes",
   "memoryLimitBytes",
+  "beganPerSecond",
 ] as const;
 
 /** One line of CSV (RFC 4180), without its line end. */
@@ -56,6 +57,7 @@ export function csvRow(window: Window): string {
     sum(containers, ({ cpuLimitCores }) => cpuLimitCores),
     sum(containers, ({ memoryWorkingSetBytes }) => memoryWorkingSetBytes),
     sum(containers, ({ memoryLimitBytes }) => memoryLimitBytes),
+    window.beganPerSecond,
   ];
   return cells.map(csvCell).join(",");
 }
