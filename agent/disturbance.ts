@@ -115,6 +115,11 @@ export class Disturbance {
     return this.#node;
   }
 
+  /** False before the first look: what is supported is not known then. */
+  get hasLooked(): boolean {
+    return this.#basis !== undefined;
+  }
+
   /** Integrals of the node's components in seconds, in the order of the components. */
   get nodeIntegral(): Float64Array {
     return this.#integral;

@@ -246,7 +246,8 @@ export class NodeAgent implements Exposed, Cycle {
     this.#capacity.cpuCores = this.#signals.get("cpu.cores") ?? this.#capacity.cpuCores;
     this.#capacity.memoryBytes = this.#signals.get("memory.totalBytes") ?? this.#capacity.memoryBytes;
     if (this.#capacity.cpuCores === undefined) return "the number of CPUs is not known yet";
-    return this.#capacity.memoryBytes === undefined ? "the size of memory is not known yet" : undefined;
+    if (this.#capacity.memoryBytes === undefined) return "the size of memory is not known yet";
+    return this.#disturbance.hasLooked ? undefined : "not everything has been read once yet";
   }
 
   subscribe(response: ServerResponse): boolean {

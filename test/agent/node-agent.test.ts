@@ -107,6 +107,16 @@ describe("what is not there", () => {
     expect(on.metric('tradewind_agent_collector_supported{collector="cpu"}')).toBe(0);
   });
 
+  test("half a first cycle: not ready, since nobody knows yet what is supported", () => {
+    tree.plant(situation(V2, {}, {}));
+    using on = new AgentOn(tree);
+    const said = new Set<string | undefined>();
+    while (!on.agent.sample(-1)) said.add(on.agent.notReady());
+    expect(said).toContain("not everything has been read once yet");
+    expect(said).not.toContain(undefined);
+    expect(on.agent.notReady()).toBeUndefined();
+  });
+
   test("a container without io and memory controllers keeps what it has", () => {
     tree.plant(situation(V2, {}, {}));
     const folder = `cgroup${V2.containers[0]!.path}`;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { Snapshot } from "@tradewind/core/contract/snapshot.ts";
 import type { Running } from "@tradewind/core/running.ts";
 import { startAgent } from "@tradewind/agent/agent.ts";
@@ -7,6 +7,7 @@ import { AgentOptions } from "@tradewind/agent/options.ts";
 let agent: Running;
 beforeAll(async () => {
   agent = await startAgent(AgentOptions.parse({ listen: "127.0.0.1:0", logLevel: "silent" }));
+  await vi.waitUntil(async () => (await fetch(`${agent.addresses["http"]}/readyz`)).ok, { timeout: 9_000 });
 });
 afterAll(async () => agent.stop());
 
