@@ -116,7 +116,7 @@ async function assemble(
   const quota = await chooseQuota({ cgroupRoot: CGROUP_ROOT, pid: process.pid, wanted: options.quota });
   teardown.add("cgroups", async () => quota.close());
   const calibration = await sharedCalibration(options.calibration, () =>
-    calibrate(createMachine, processCpuMillis),
+    calibrate(createMachine(), processCpuMillis),
   );
 
   const node = hostname().toLowerCase();

@@ -56,8 +56,8 @@ export const Window = z.strictObject({
   /** Requests per second to the whole service. Absent when no latency source reported at all, 0 when one reported none. */
   requestsPerSecond: NonNegative.optional(),
   /**
-   * Requests that began in the interval, per second, by which traces begin: those known when the window was built, so
-   * without the ones that run longer than the grace. Absent where no trace begins.
+   * Requests that began in the interval, per second, by which traces begin: those known when the window was built. Absent
+   * where no trace begins, and where requests take so much longer than the grace that too few are known.
    */
   beganPerSecond: NonNegative.optional(),
   errorRatio: Ratio.optional(),

@@ -1,11 +1,18 @@
 import { z } from "zod";
 
-/** How much work this machine's CPU does in one millisecond when nothing disturbs it. Measured once, shared by all replicas. */
+/** How much work counts as one millisecond of CPU when nothing disturbs it. Shared by all replicas. */
 export const Calibration = z.strictObject({
   spinsPerMilli: z.number().positive(),
   touchesPerMilli: z.number().positive(),
 });
 export type Calibration = z.infer<typeof Calibration>;
+
+/**
+ * Touches that count as a millisecond: 50 ns each. What misses the private caches takes 15 to 100 ns, by what the neighbours on
+ * the machine do to the shared one at that moment: measured, one moment would set the work of all requests, three times as
+ * much at times.
+ */
+const TOUCHES_PER_MILLI = 20_000;
 
 /** Words of the walked array: 4 MiB, more than the private caches of a core. */
 const ARENA_WORDS = 2 ** 20;
@@ -44,33 +51,27 @@ export function createMachine(): Machine {
   };
 }
 
-/** Machines that are measured: where an arena lies in memory may make it twice as fast as the next one. */
-const MACHINES = 5;
+/** Measurements of which the median counts, and rounds of each. */
+const MEASUREMENTS = 5;
 const ROUNDS = 5;
 
 /**
- * Iterations per millisecond of CPU time: of each machine the best of several rounds, because whatever else runs beside it
- * can only make a round look slower, and of several machines the median.
+ * Loop turns per millisecond of CPU time: of each measurement the best of several rounds, because whatever else runs beside
+ * it can only make a round look slower, and of several measurements the median.
  * @param cpuMillis CPU time of this process so far, ms
  */
-export function calibrate(machineOf: () => Machine, cpuMillis: () => number): Calibration {
-  const machines = Array.from({ length: MACHINES }, machineOf);
-  return {
-    spinsPerMilli: median(
-      machines.map((machine) => best((iterations) => machine.spin(iterations), 1e6, cpuMillis)),
-    ),
-    touchesPerMilli: median(
-      machines.map((machine) => best((iterations) => machine.touch(iterations), 1e5, cpuMillis)),
-    ),
-  };
+export function calibrate(machine: Machine, cpuMillis: () => number): Calibration {
+  const measured = Array.from({ length: MEASUREMENTS }, () => bestSpinsPerMilli(machine, cpuMillis));
+  const spinsPerMilli = measured.sort((a, b) => a - b)[Math.floor(MEASUREMENTS / 2)] ?? Number.NaN;
+  return { spinsPerMilli, touchesPerMilli: TOUCHES_PER_MILLI };
 }
 
-function best(run: (iterations: number) => void, start: number, cpuMillis: () => number): number {
-  let iterations = start;
+function bestSpinsPerMilli(machine: Machine, cpuMillis: () => number): number {
+  let iterations = 1e6;
   let fastest = 0;
   for (let round = 0; round < ROUNDS;) {
     const before = cpuMillis();
-    run(iterations);
+    machine.spin(iterations);
     const spent = cpuMillis() - before;
     if (spent < 5) {
       iterations *= 2;
@@ -81,9 +82,6 @@ function best(run: (iterations: number) => void, start: number, cpuMillis: () =>
   }
   return fastest;
 }
-
-const median = (values: readonly number[]): number =>
-  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 
 /** CPU time of this process so far, ms. */
 export function processCpuMillis(): number {

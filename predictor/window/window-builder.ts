@@ -149,6 +149,7 @@ export class WindowBuilder {
       interval,
       measured: this.pending.get(number),
       began: this.began.get(number),
+      graceSeconds: this.limits.traceGraceSeconds,
       services: this.services,
       resources,
       namespace: this.namespace,

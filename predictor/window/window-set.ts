@@ -21,6 +21,8 @@ export interface WindowSetInput {
   readonly measured: IntervalAccumulator | undefined;
   /** Requests by which traces began in the interval, by number of the service. */
   readonly began: ReadonlyMap<number, number> | undefined;
+  /** Time after the interval in which requests could still end to be known. */
+  readonly graceSeconds: number;
   readonly services: NameTable;
   readonly resources: ResourceView;
   /** Namespace of services that the resource view does not know. */
@@ -71,7 +73,7 @@ function serviceWindow(
     endMs,
     ...replicas(resources),
     ...(accumulator === undefined ? (reported ? { requestsPerSecond: 0 } : {}) : traffic(input, accumulator)),
-    ...(began !== undefined && reported && { beganPerSecond: began / seconds(input.interval) }),
+    ...(reported && beginnings(input, accumulator, began)),
     callees: accumulator === undefined ? [] : callEdges(input, accumulator),
     containers: (resources?.containers ?? []).slice(0, MAX_CONTAINERS),
   };
@@ -101,6 +103,20 @@ function traffic(input: WindowSetInput, accumulator: ServiceAccumulator): Partia
     inFlight: requestsPerSecond * responseLatency.meanSeconds,
     ownInFlight: requestsPerSecond * ownLatency.meanSeconds,
   };
+}
+
+/** Share of an interval whose last requests may be unknown before the others tell nothing of how many began. */
+const UNKNOWN_SHARE = 0.2;
+
+/** Requests that take longer than the grace are not known yet when they begin late in the interval. */
+function beginnings(
+  { graceSeconds, interval }: WindowSetInput,
+  accumulator: ServiceAccumulator | undefined,
+  began: number | undefined,
+): Pick<Window, "beganPerSecond"> {
+  const slowestSeconds = accumulator?.response.summary()?.p95Seconds ?? 0;
+  if (began === undefined || slowestSeconds - graceSeconds > UNKNOWN_SHARE * seconds(interval)) return {};
+  return { beganPerSecond: began / seconds(interval) };
 }
 
 function callEdges(input: WindowSetInput, accumulator: ServiceAccumulator): CallEdge[] {

@@ -211,6 +211,17 @@ describe("windows", () => {
     expect(serviceIn(next, "a").beganPerSecond).toBeUndefined();
   });
 
+  it("do not say how many began where requests take too long to be known in time", () => {
+    const builder = newBuilder({ traceGraceSeconds: 5 });
+    const requests = [0, 1_000, 2_000].flatMap((at) =>
+      traceOf({ service: "a", kind: "server", at, for: 9_000 }),
+    );
+    builder.add(batchOf(requests), ARRIVAL_MS);
+    const first = buildFirst(builder);
+    expect(serviceIn(first, "a").requestsPerSecond).toBeCloseTo(3 / 15, 9);
+    expect(serviceIn(first, "a").beganPerSecond).toBeUndefined();
+  });
+
   it("count a request that ended exactly at the boundary in the later window", () => {
     const set = windowsOf(traceOf({ service: "a", kind: "server", at: WINDOW_MS - 10, for: 10 }));
     expect(set.windows).toEqual([]);
