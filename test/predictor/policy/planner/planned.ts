@@ -38,6 +38,8 @@ export const BACKEND: ModelledService = {
   requestsPerSecond: 20,
 };
 export const BUSY = [FRONTEND, BACKEND];
+/** The same with far more than it needs. */
+export const CALM = [FRONTEND, { ...BACKEND, replicas: 4, cores: 2 }];
 
 export function utilisationOf(facts: ModelledService): number {
   const { cores, cpuSecondsPerRequest, replicas, requestsPerSecond } = facts;
