@@ -105,7 +105,8 @@ export class Schedule {
       const value = reading.read(time);
       const afterMs = this.#clock.monotonicMs();
       this.#samples += 1;
-      if (reading.tolerance !== undefined) this.#sampler.tolerate(id, reading.tolerance);
+      const { tolerance } = reading;
+      if (tolerance !== undefined) this.#sampler.tolerate(id, tolerance);
       if (afterMs - nowMs > SLOW_MS) this.#slow += 1;
       this.#sampler.observe(id, value, nowMs, (afterMs - nowMs) / 1e3);
       return afterMs;

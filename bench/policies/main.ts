@@ -45,13 +45,10 @@ interface RunFigures {
   readonly kedaErrors: number;
 }
 
+type Policy = "plan" | "queue";
+
 /** @param scratch holds what the runs share: a request is the same work in each of them */
-async function runLocal(
-  policy: "plan" | "queue",
-  seed: number,
-  seconds: number,
-  scratch: string,
-): Promise<RunReport> {
+async function runLocal(policy: Policy, seed: number, seconds: number, scratch: string): Promise<RunReport> {
   const report = join(scratch, "run.json");
   const args = ["--for", `${seconds}s`, "--policy", policy, "--seed", String(seed), "--json", report];
   const shared = ["--calibration", join(scratch, "work.json"), "--ports", "free"];
@@ -86,7 +83,7 @@ interface Pair {
 }
 
 /** The policy whose run had the slower machine; undefined when both had the same. */
-function slowerOf({ plan, queue }: Pair): "plan" | "queue" | undefined {
+function slowerOf({ plan, queue }: Pair): Policy | undefined {
   const ratio = plan.cpuSecondsPerRequest / queue.cpuSecondsPerRequest;
   if (ratio > MOST_SPEED_RATIO) return "plan";
   return ratio < 1 / MOST_SPEED_RATIO ? "queue" : undefined;
@@ -130,7 +127,7 @@ async function run(options: BenchmarkOptions): Promise<Record<string, unknown>> 
 async function runPair(
   seed: number,
   planFirst: boolean,
-  run: (policy: "plan" | "queue", seed: number) => Promise<RunFigures>,
+  run: (policy: Policy, seed: number) => Promise<RunFigures>,
 ): Promise<Pair> {
   if (planFirst) {
     const plan = await run("plan", seed);
@@ -160,7 +157,7 @@ async function runPairs(
   const seconds = quick ? QUICK_SECONDS : SECONDS;
   const minutes = (2 * pairs * (seconds + START_AND_STOP_SECONDS)) / 60;
   progress(`policies: ${pairs} pairs of runs of ${seconds} s, about ${Math.ceil(minutes)} min`);
-  const runOnce = async (policy: "plan" | "queue", each: number): Promise<RunFigures> => {
+  const runOnce = async (policy: Policy, each: number): Promise<RunFigures> => {
     const before = machineTicks();
     const report = await runLocal(policy, each, seconds, scratch);
     const after = machineTicks();

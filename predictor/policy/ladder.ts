@@ -122,8 +122,9 @@ function climb(footing: Footing): RungDecision {
 function climbAboveFloor({ inputs, models, context, observations, verdict }: Footing): RungDecision {
   const { choice, profiles = [] } = inputs;
   const entry = observations.find(({ service }) => service === context.application.entry);
+  const countedRatio = countedArrivalRatio(entry, verdict.requestsPerSecond);
   const standing = standingOf(context, observations, verdict, {
-    arrivalRatio: countedArrivalRatio(entry, verdict.requestsPerSecond) ?? arrivalRatio(entry),
+    arrivalRatio: countedRatio ?? arrivalRatio(entry),
     calmRatio: context.settings.planner.calmRatio,
     limitsFlows: true,
   });
@@ -144,6 +145,7 @@ function climbAboveFloor({ inputs, models, context, observations, verdict }: Foo
     observations,
     verdict,
     standing,
+    countedRatio,
     ready,
     memory,
     residuals,

@@ -17,9 +17,10 @@ const LONGEST_START_MS = 300_000;
 
 /**
  * Puts what the platform declares and what the agents measured together, by service. Pods that are not ready take no
- * part; the CPU use of a pod that was starting within the interval, or just before it, is left out, since a process that starts uses CPU that
- * no request asked for (as the HorizontalPodAutoscaler does, by readiness and within five minutes of the start). A declared limit counts before the one that an agent read: agents read limits seldom, and after a
- * resize the old one would be believed for half a minute. Where several workloads carry one service their pods add up.
+ * part; the CPU use of a pod that was starting within the interval, or just before it, is left out, since a process that
+ * starts uses CPU that no request asked for (as the HorizontalPodAutoscaler does, by readiness and within five minutes of the
+ * start). A declared limit counts before the one that an agent read: agents read limits seldom, and after a resize the old
+ * one would be believed for half a minute. Where several workloads carry one service their pods add up.
  */
 export function resourceView(
   list: WorkloadList | undefined,

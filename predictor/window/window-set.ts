@@ -1,4 +1,11 @@
-import type { CallEdge, FlowCall, FlowWindow, Window, WindowSet } from "@tradewind/core/contract/window.ts";
+import type {
+  CallEdge,
+  FlowCall,
+  FlowWindow,
+  LatencySummary,
+  Window,
+  WindowSet,
+} from "@tradewind/core/contract/window.ts";
 import type {
   EdgeAccumulator,
   FlowAccumulator,
@@ -42,38 +49,27 @@ export function windowSet(input: WindowSetInput): WindowSet {
   const windows = [...names].sort(byText).map((name, place) => {
     const service = known.get(name);
     if (service !== undefined) places[service] = place;
-    const accumulator = service === undefined ? undefined : measured?.services.get(service);
-    const reported = measured !== undefined && service !== undefined;
-    const began = service === undefined ? undefined : input.began?.get(service);
-    return serviceWindow(input, name, { accumulator, reported, began });
+    return serviceWindow(input, name, service);
   });
   return { startMs: interval.startMs, endMs: interval.endMs, windows, flows: flowWindows(input, places) };
 }
 
-/** What the spans of an interval tell of one service. */
-interface Spans {
-  readonly accumulator: ServiceAccumulator | undefined;
-  /** It sent spans before, and others did so now. */
-  readonly reported: boolean;
-  /** Requests by which traces began. */
-  readonly began: number | undefined;
-}
-
-function serviceWindow(
-  input: WindowSetInput,
-  service: string,
-  { accumulator, reported, began }: Spans,
-): Window {
+/** @param number of the service; undefined when it never sent a span */
+function serviceWindow(input: WindowSetInput, service: string, number: number | undefined): Window {
   const { startMs, endMs } = input.interval;
   const resources = input.resources.services.get(service);
+  const accumulator = number === undefined ? undefined : input.measured?.services.get(number);
+  const reported = input.measured !== undefined && number !== undefined;
+  const began = number === undefined ? undefined : input.began?.get(number);
   return {
     namespace: resources?.namespace ?? input.namespace,
     service,
     startMs,
     endMs,
     ...replicas(resources),
-    ...(accumulator === undefined ? (reported ? { requestsPerSecond: 0 } : {}) : traffic(input, accumulator)),
-    ...(reported && beginnings(input, accumulator, began)),
+    ...(accumulator === undefined
+      ? reported && { requestsPerSecond: 0 }
+      : traffic(input, accumulator, began)),
     callees: accumulator === undefined ? [] : callEdges(input, accumulator),
     containers: (resources?.containers ?? []).slice(0, MAX_CONTAINERS),
   };
@@ -89,7 +85,11 @@ function replicas(resources: ServiceResources | undefined): Partial<Window> {
   };
 }
 
-function traffic(input: WindowSetInput, accumulator: ServiceAccumulator): Partial<Window> {
+function traffic(
+  input: WindowSetInput,
+  accumulator: ServiceAccumulator,
+  began: number | undefined,
+): Partial<Window> {
   const requestsPerSecond = accumulator.requests / seconds(input.interval);
   const ownLatency = accumulator.own.summary();
   const responseLatency = accumulator.response.summary();
@@ -102,6 +102,8 @@ function traffic(input: WindowSetInput, accumulator: ServiceAccumulator): Partia
     responseLatency,
     inFlight: requestsPerSecond * responseLatency.meanSeconds,
     ownInFlight: requestsPerSecond * ownLatency.meanSeconds,
+    ...(began !== undefined &&
+      isKnownInTime(input, responseLatency) && { beganPerSecond: began / seconds(input.interval) }),
   };
 }
 
@@ -109,14 +111,8 @@ function traffic(input: WindowSetInput, accumulator: ServiceAccumulator): Partia
 const UNKNOWN_SHARE = 0.2;
 
 /** Requests that take longer than the grace are not known yet when they begin late in the interval. */
-function beginnings(
-  { graceSeconds, interval }: WindowSetInput,
-  accumulator: ServiceAccumulator | undefined,
-  began: number | undefined,
-): Pick<Window, "beganPerSecond"> {
-  const slowestSeconds = accumulator?.response.summary()?.p95Seconds ?? 0;
-  if (began === undefined || slowestSeconds - graceSeconds > UNKNOWN_SHARE * seconds(interval)) return {};
-  return { beganPerSecond: began / seconds(interval) };
+function isKnownInTime({ graceSeconds, interval }: WindowSetInput, { p95Seconds }: LatencySummary): boolean {
+  return p95Seconds - graceSeconds <= UNKNOWN_SHARE * seconds(interval);
 }
 
 function callEdges(input: WindowSetInput, accumulator: ServiceAccumulator): CallEdge[] {

@@ -1,13 +1,14 @@
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { Snapshot } from "@tradewind/core/contract/snapshot.ts";
 import type { Running } from "@tradewind/core/running.ts";
 import { startAgent } from "@tradewind/agent/agent.ts";
 import { AgentOptions } from "@tradewind/agent/options.ts";
+import { waitUntil } from "../wait-until.ts";
 
 let agent: Running;
 beforeAll(async () => {
   agent = await startAgent(AgentOptions.parse({ listen: "127.0.0.1:0", logLevel: "silent" }));
-  await vi.waitUntil(async () => (await fetch(`${agent.addresses["http"]}/readyz`)).ok, { timeout: 9_000 });
+  await waitUntil(async () => (await fetch(`${agent.addresses["http"]}/readyz`)).ok, 9_000);
 });
 afterAll(async () => agent.stop());
 

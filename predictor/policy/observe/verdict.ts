@@ -88,11 +88,11 @@ export function judge(
   const verdicts = ownFlows(flows, entry).map((measured) => {
     const latency = pooledLatency(measured.latency, before.get(measured.flow) ?? [], settings.minimumCalls);
     const tailSeconds = flowTailSeconds(latency, objective.percentile);
-    const isOver = isMissOver(measured.latency, objective);
+    const ratio = tailSeconds / objective.tailSeconds;
     return {
       flow: { ...measured, latency },
       tailSeconds,
-      severity: Math.min(tailSeconds / objective.tailSeconds, isOver ? 1 : Number.POSITIVE_INFINITY),
+      severity: isMissOver(measured.latency, objective) ? Math.min(1, ratio) : ratio,
       telling: latency.count >= settings.minimumCalls,
     };
   });

@@ -1,6 +1,6 @@
 import { planApplication } from "../../plan/application-plan.ts";
 import type { ApplicationPlan, KnownService } from "../../plan/application-plan.ts";
-import { countedArrivalRatio, loadAhead } from "../observe/load-ahead.ts";
+import { loadAhead } from "../observe/load-ahead.ts";
 import { boundedByNode } from "../observe/node-bounds.ts";
 import type { Observation } from "../observe/observation.ts";
 import { tellingSeverity } from "../observe/verdict.ts";
@@ -32,19 +32,18 @@ export function makePlan(
   starts: ReadonlyMap<string, StartSize>,
   mayTakeBack: boolean,
 ): ApplicationPlan | undefined {
-  const { allNodes, context, largestContainer, observations, residuals, standing, verdict } = preparation;
+  const { allNodes, context, countedRatio, largestContainer } = preparation;
+  const { observations, residuals, standing, verdict } = preparation;
   const { application, settings, windowSet } = context;
   const flows = verdict.flows
     .filter(({ flow, telling }) => (mayTakeBack ? flow.latency.count >= LEAST_CALLS : telling))
     .map(({ flow }) => flow);
   if (flows.length === 0) return undefined;
   const told = new Set(flows.flatMap(({ services }) => services));
-  const entry = observations.find(({ service }) => service === application.entry);
-  const ratio = countedArrivalRatio(entry, verdict.requestsPerSecond);
   const ahead = loadAhead(observations, {
     mostGrowth: settings.needGrowthLimit,
     rise: standing.rise,
-    counted: ratio === undefined ? undefined : { service: application.entry, ratio },
+    counted: countedRatio === undefined ? undefined : { service: application.entry, ratio: countedRatio },
   });
   const isUrgent = ahead.size > 0 && (verdict.severity ?? 0) >= URGENT_SEVERITY;
   const known = new Map(

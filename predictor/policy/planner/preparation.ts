@@ -12,6 +12,8 @@ export interface Preparation extends Nodes {
   readonly observations: readonly Observation[];
   readonly verdict: Verdict;
   readonly standing: Standing;
+  /** Arrivals over answers of the whole application; undefined where arrivals were not counted. */
+  readonly countedRatio: number | undefined;
   readonly ready: Readiness;
   readonly memory: PlannerMemory;
   readonly residuals: readonly UsableResidual[];
