@@ -56,7 +56,9 @@ async function following(
 }
 
 const thing = (name: string, size: unknown) => ({ metadata: { name, namespace: "shop" }, spec: { size } });
-const watching = ({ fake }: Setting) => waitUntil(() => fake.openWatches === 1);
+/** The server has one watch open, and its answer to it has arrived. */
+const watching = ({ fake, reflector }: Setting) =>
+  waitUntil(() => fake.openWatches === 1 && reflector.ageMs() === 0);
 
 describe("a reflector", () => {
   it("reads a long collection in pages and then follows it from exactly there", async () => {
