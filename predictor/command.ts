@@ -23,7 +23,7 @@ The smallest configuration:
 /** Adds the predictor's description, options and action to its command. */
 export function configure(command: Command): void {
   command
-    .description("Turn traces and node snapshots into a plan of replicas, once per window.")
+    .description("Turn traces and node snapshots into a plan of replicas: once per window, and at surges.")
     .requiredOption("--config <file>", "application and objective, YAML or JSON; or crd:namespace/name")
     .option("--sources <file>", "sections `sources` and `store`, where --config names a resource")
     .option("--listen <host:port>", "address of /v1/plan, /metrics and the other pages", "127.0.0.1:9811")

@@ -1,6 +1,6 @@
 import type { Clock } from "@tradewind/core/clock.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
-import type { Plan } from "@tradewind/core/contract/plan.ts";
+import type { Plan, Wish } from "@tradewind/core/contract/plan.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
 import { contentHash } from "@tradewind/core/hash.ts";
@@ -13,7 +13,7 @@ import type { InputsArchive } from "./inputs-archive.ts";
 import type { PredictorMetrics } from "./metrics.ts";
 import type { NodeRoom } from "./node-room.ts";
 import { INPUTS_SCHEMA } from "./policy/inputs.ts";
-import type { PolicyChoice, PolicyInputs } from "./policy/inputs.ts";
+import type { PolicyChoice, PolicyInputs, PolicyOutcome } from "./policy/inputs.ts";
 import { decide } from "./policy/ladder.ts";
 import type { PolicySettings } from "./policy/settings.ts";
 import type { PolicyState } from "./policy/state.ts";
@@ -22,6 +22,7 @@ import type { ContainerRates } from "./sources/container-rates.ts";
 import { combineResources, combineWindows } from "./sources/combine-windows.ts";
 import type { Gathered } from "./sources/combine-windows.ts";
 import { resourceView } from "./sources/resources.ts";
+import type { Interval } from "./window/interval.ts";
 import type { WindowBuilder } from "./window/window-builder.ts";
 
 export interface DecidingOptions {
@@ -48,10 +49,17 @@ export interface DecidingOptions {
   readonly onTailError?: (ratio: number | undefined) => void;
 }
 
+/** What the last window was decided from, and what its plan said of itself. */
+interface Decided {
+  readonly inputs: PolicyInputs;
+  readonly facts: Pick<Plan, "complete">;
+}
+
 /** Turns each closed window into a plan and carries the policies' state from one to the next. */
 export class Deciding {
   private readonly parts: DecidingOptions;
   private state: PolicyState;
+  private last: Decided | undefined;
 
   constructor(parts: DecidingOptions) {
     this.parts = parts;
@@ -71,6 +79,40 @@ export class Deciding {
       this.parts.metrics.planFailed();
       this.parts.log.error({ startMs, endMs, problem: describeError(error) }, "no plan for this window");
     }
+  }
+
+  /** The last window decided on; undefined before the first. */
+  get lastWindow(): Interval | undefined {
+    return this.last?.inputs.windowSet;
+  }
+
+  /**
+   * Decides on the last window once more, knowing that load has risen since. The plan is published, and takes the place of the
+   * one before in the policies' state, only if it gives more to some service. Never throws, as {@link close}.
+   * @param surgeRatio see {@link PolicyInputs}
+   * @returns whether there is a new plan
+   */
+  surge(surgeRatio: number): boolean {
+    try {
+      return this.planAgain(surgeRatio);
+    } catch (error) {
+      this.parts.metrics.planFailed();
+      this.parts.log.error({ surgeRatio, problem: describeError(error) }, "no plan for a surge");
+      return false;
+    }
+  }
+
+  private planAgain(surgeRatio: number): boolean {
+    const application = this.parts.application();
+    if (application === undefined || this.last === undefined) return false;
+    const { clock, learning, metrics, published } = this.parts;
+    const beganMs = clock.monotonicMs();
+    const inputs = { ...this.last.inputs, application, surgeRatio, nowMs: clock.nowMs() };
+    const outcome = decide(inputs, learning?.models);
+    if (!givesMore(outcome.plan.wishes, published.plan()?.wishes ?? [])) return false;
+    const plan = this.adopt(outcome, inputs, this.last.facts);
+    metrics.plannedAgain(plan, (clock.monotonicMs() - beganMs) / 1e3);
+    return true;
   }
 
   private plan(startMs: number, endMs: number, closedAtMs: number, gathered: Gathered): void {
@@ -102,15 +144,22 @@ export class Deciding {
     const before = published.plan()?.wishes ?? [];
     const outcome = decide(inputs, learning?.models);
     this.parts.onTailError?.(tailPredictionError(before, windowSet, outcome.plan.measuredLatencySeconds));
-    const complete = !gathered.spansIncomplete && !gathered.metricsIncomplete;
-    const plan = published.publish(outcome.plan, windowSet, { complete, mode: application.mode });
+    const facts = { complete: !gathered.spansIncomplete && !gathered.metricsIncomplete };
+    const plan = this.adopt(outcome, inputs, facts);
+    this.last = { inputs, facts };
     const planSeconds = (clock.monotonicMs() - beganMs) / 1e3;
     metrics.planned(plan, endMs, planSeconds, (clock.nowMs() - closedAtMs) / 1e3);
     metrics.queues(windowSet.windows, outcome.queues);
+  }
+
+  private adopt(outcome: PolicyOutcome, inputs: PolicyInputs, facts: Decided["facts"]): Plan {
+    const { application, windowSet } = inputs;
+    const plan = this.parts.published.publish(outcome.plan, windowSet, { ...facts, mode: application.mode });
     this.state = outcome.state;
     this.parts.onState(outcome.state);
     this.parts.archive.add(plan.wishes[0]?.inputs.windowHash ?? contentHash(windowSet), inputs);
     this.report(plan);
+    return plan;
   }
 
   private report({ policy, policyReason, sequence, wishes }: Plan): void {
@@ -130,4 +179,13 @@ export class Deciding {
     if (moves.length > 0) this.parts.log.info(facts, "the plan changes");
     else this.parts.log.debug(facts, "the plan stays");
   }
+}
+
+function givesMore(wishes: readonly Wish[], before: readonly Wish[]): boolean {
+  const last = new Map(before.map(({ allocation, service }) => [service, allocation]));
+  return wishes.some(({ allocation: { cpuCores = 0, memoryBytes = 0, replicas }, service }) => {
+    const had = last.get(service);
+    if (had === undefined) return false;
+    return replicas > had.replicas || cpuCores > (had.cpuCores ?? 0) || memoryBytes > (had.memoryBytes ?? 0);
+  });
 }

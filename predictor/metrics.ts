@@ -31,6 +31,10 @@ export class PredictorMetrics implements ReceiverMetrics {
     "plan_failures_total",
     "Windows for which no plan could be made because of an error.",
   );
+  private readonly surgePlans = this.counter(
+    "surge_plans_total",
+    "Plans made before a window was over, because load had risen beyond chance.",
+  );
   private readonly policyInfo = this.gauge(
     "policy_info",
     "1 for the policy that decided last and the policy that was chosen.",
@@ -119,6 +123,7 @@ export class PredictorMetrics implements ReceiverMetrics {
     this.builderMetrics();
     registerProcessSeries(this.registry, { Counter, Gauge });
     this.planFailures.inc(0);
+    this.surgePlans.inc(0);
     this.stateErrors.inc(0);
   }
 
@@ -127,13 +132,23 @@ export class PredictorMetrics implements ReceiverMetrics {
   }
 
   planned(plan: Plan, windowEndMs: number, planSeconds: number, publishDelaySeconds: number): void {
-    this.plannedAtMs = plan.plannedAtMs;
     this.windowEndMs = windowEndMs;
+    this.publishSeconds.observe(Math.max(0, publishDelaySeconds));
+    this.published(plan, planSeconds);
+  }
+
+  /** A window was decided on once more, for a surge. */
+  plannedAgain(plan: Plan, planSeconds: number): void {
+    this.surgePlans.inc();
+    this.published(plan, planSeconds);
+  }
+
+  private published(plan: Plan, planSeconds: number): void {
+    this.plannedAtMs = plan.plannedAtMs;
     this.plans.inc({ policy: plan.policy });
     this.policyInfo.reset();
     this.policyInfo.set({ policy: plan.policy, choice: this.choice }, 1);
     this.planSeconds.observe(planSeconds);
-    this.publishSeconds.observe(Math.max(0, publishDelaySeconds));
     this.objective.set(plan.objective.seconds);
     setOrForget(this.tail, plan.measuredLatencySeconds);
     this.incomplete.set(plan.wishes.filter(({ observed }) => !observed.complete).length);

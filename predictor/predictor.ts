@@ -35,9 +35,14 @@ import type { Sections } from "./sources/sources-config.ts";
 import { Peers } from "./sources/peers/peers.ts";
 import { registerPeerMetrics } from "./sources/peers/metrics.ts";
 import { StateFile } from "./state-file.ts";
+import { SurgeWatch } from "./surge-watch.ts";
 import { followWorkloads, openSurroundings } from "./surroundings.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { WindowClock } from "./window-clock.ts";
+import { ArrivalCounter } from "./window/arrival-counter.ts";
+import type { AddResult } from "./window/drops.ts";
+import type { SpanBatch } from "./window/span.ts";
+import { SLOTS_PER_WINDOW } from "./window/surge.ts";
 import { WindowBuilder } from "./window/window-builder.ts";
 
 const MAX_CONTAINERS = 100_000;
@@ -66,7 +71,7 @@ interface Setting {
 }
 
 /**
- * Starts the predictor: spans, snapshots and workloads in, one plan per window out.
+ * Starts the predictor: spans, snapshots and workloads in, one plan per window out, and further ones at surges.
  * @throws TradewindError `invalid-input`, `config` or `listen`, with nothing left running
  */
 export async function startPredictor(input: PredictorOptionsInput): Promise<Running> {
@@ -107,7 +112,8 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
   const rates = followAgents(setting, nodes, () => gathering?.health() ?? []);
   const history = openHistory(setting);
   const peers = await joinPeers(setting);
-  const receivers = await startReceivers(setting, builder, peers);
+  const arrivals = countArrivals(setting);
+  const receivers = await startReceivers(setting, builder, arrivals, peers);
   const published = new Published(clock.nowMs());
   const archive = new InputsArchive(ARCHIVED_INPUTS, ARCHIVED_BYTES);
   const learningMetrics = new LearningMetrics(metrics.registry);
@@ -147,8 +153,18 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
     },
   });
   const api = await openApi(setting, published, archive, (hash) => learning?.modelText(hash));
-  ends.push(() => windows.stop());
+  const surges = new SurgeWatch({
+    arrivals,
+    lastWindow: () => deciding.lastWindow,
+    onSurge: (ratio) => deciding.surge(ratio),
+    clock,
+  });
+  ends.push(() => {
+    windows.stop();
+    surges.stop();
+  });
   windows.start();
+  surges.start();
   history.backfill(gathering?.sources.prometheus ?? []);
   const addresses = { http: api.address, ...receivers };
   log.info({ addresses, policy: options.policy, windowSeconds, graceSeconds }, "the predictor is up");
@@ -275,13 +291,27 @@ function makeBuilder({ application, metrics, options, sections }: Setting): Wind
   return builder;
 }
 
+/** Requests to the entry service from the start of the last window until the next one is decided on. */
+function countArrivals({ options, surroundings }: Setting): ArrivalCounter {
+  const windowMs = 1e3 * options.windowSeconds;
+  return new ArrivalCounter({
+    service: () => surroundings.current()?.entry,
+    slotMs: windowMs / SLOTS_PER_WINDOW,
+    keepMs: 3 * windowMs + 1e3 * options.graceSeconds,
+  });
+}
+
 async function startReceivers(
   { clock, ends, metrics, options }: Setting,
   builder: WindowBuilder,
+  arrivals: ArrivalCounter,
   exchange: Peers | undefined,
 ): Promise<Record<string, string>> {
-  const onSpans = (batch: Parameters<WindowBuilder["add"]>[0]): ReturnType<WindowBuilder["add"]> =>
-    builder.add(batch, clock.nowMs());
+  const onSpans = (batch: SpanBatch): AddResult => {
+    const nowMs = clock.nowMs();
+    arrivals.add(batch, nowMs);
+    return builder.add(batch, nowMs);
+  };
   const http = await startOtlpReceiver({ listen: options.otlpListen, onSpans, metrics, exchange });
   ends.push(async () => http.stop());
   if (options.otlpGrpcListen === undefined) return { otlp: http.address };

@@ -40,6 +40,11 @@ export const PolicyInputs = z.strictObject({
   allNodes: z
     .strictObject({ cpuCores: z.number().positive(), memoryBytes: z.number().positive() })
     .optional(),
+  /**
+   * Rate at which requests have begun since the window over that at which they began in it; absent unless it is larger
+   * beyond chance, which is why this window is decided on once more.
+   */
+  surgeRatio: z.number().min(1).optional(),
   nowMs: EpochMs,
 });
 export type PolicyInputs = z.infer<typeof PolicyInputs>;

@@ -38,7 +38,7 @@ interface RungDecision {
  * @param models gives back the models that the evidence names
  */
 export function decide(inputs: PolicyInputs, models: Models = NO_MODELS): PolicyOutcome {
-  const { application, settings, windowSet, nowMs } = inputs;
+  const { application, settings, surgeRatio, windowSet, nowMs } = inputs;
   const state = afterGap(inputs.state, windowSet);
   const context: DecisionContext = { application, settings, state, windowSet, nowMs };
   const objective = flowObjective(application.objective);
@@ -46,7 +46,7 @@ export function decide(inputs: PolicyInputs, models: Models = NO_MODELS): Policy
   const observations = observe(context);
   const rung = climb({ inputs, models, context, observations, verdict });
   const targets = rung.policy === "static" ? rung.targets : withSizes(observations, rung.targets);
-  const windowHash = contentHash(windowSet);
+  const windowHash = contentHash(surgeRatio === undefined ? windowSet : [windowSet, surgeRatio]);
   const facts = { context, verdict, windowHash, objective, course: rung.course, ...flowFacts(verdict) };
   const wishes = observations.flatMap((observation) => {
     const target = targets.get(observation.service);
@@ -122,7 +122,9 @@ function climb(footing: Footing): RungDecision {
 function climbAboveFloor({ inputs, models, context, observations, verdict }: Footing): RungDecision {
   const { choice, profiles = [] } = inputs;
   const entry = observations.find(({ service }) => service === context.application.entry);
-  const countedRatio = countedArrivalRatio(entry, verdict.requestsPerSecond);
+  const counted = countedArrivalRatio(entry, verdict.requestsPerSecond);
+  const { surgeRatio } = inputs;
+  const countedRatio = surgeRatio === undefined ? counted : surgeRatio * (counted ?? 1);
   const standing = standingOf(context, observations, verdict, {
     arrivalRatio: countedRatio ?? arrivalRatio(entry),
     calmRatio: context.settings.planner.calmRatio,
@@ -146,6 +148,7 @@ function climbAboveFloor({ inputs, models, context, observations, verdict }: Foo
     verdict,
     standing,
     countedRatio,
+    surgeRatio,
     ready,
     memory,
     residuals,

@@ -1,3 +1,6 @@
+/** Adjusted counts above this (sampling below 1 in 100,000) are taken for nonsense. */
+export const MAX_ADJUSTED_COUNT = 100_000;
+
 /** What a window builder holds at most and how long it waits. */
 export interface WindowLimits {
   /** Services known at once. A service without spans for `idleSeconds` makes room. */

@@ -3,7 +3,7 @@ import { IntervalAccumulator } from "./accumulator.ts";
 import { countDrop } from "./drops.ts";
 import type { AddResult, ArrivalDrop, DropReason } from "./drops.ts";
 import { intervalAt } from "./interval.ts";
-import { DEFAULT_WINDOW_LIMITS } from "./limits.ts";
+import { DEFAULT_WINDOW_LIMITS, MAX_ADJUSTED_COUNT } from "./limits.ts";
 import type { WindowLimits } from "./limits.ts";
 import { NameTable } from "./name-table.ts";
 import type { ResourceView } from "./resources.ts";
@@ -41,8 +41,6 @@ const NS_PER_MS = 1e6;
 const NS_PER_SECOND = 1e9;
 const SERVICE_NAME = /^[^\p{C}]+$/u;
 const MAX_SERVICE_NAME = 200;
-/** Adjusted counts above this (sampling below 1 in 100,000) are taken for nonsense. */
-const MAX_ADJUSTED_COUNT = 100_000;
 /** Numbers of services of a batch: not printable, and not looked up yet. */
 const INVALID = -2;
 const UNKNOWN = -3;

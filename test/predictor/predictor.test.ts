@@ -73,9 +73,9 @@ const faultsOf = (text: string): string =>
     : execFileSync(promtool, ["check", "metrics"], { input: text, encoding: "utf8" });
 
 /** Sends traces all the time, so that every window has some. */
-function load(application: RunningApplication, running: Running, totalMs: number): () => void {
+function load(application: RunningApplication, running: Running, totalMs: number, count = 10): () => void {
   const timer = setInterval(() => {
-    void application.sendTraces(running.addresses["otlp"]!, 10, totalMs).catch(() => undefined);
+    void application.sendTraces(running.addresses["otlp"]!, count, totalMs).catch(() => undefined);
   }, 100);
   return () => clearInterval(timer);
 }
@@ -206,6 +206,34 @@ describe("a predictor that is asked to plan", () => {
       expect(text).toMatch(/policy_info\{policy="planner-prior",choice="plan"\} 1/);
     } finally {
       stopLoad();
+      await running.stop();
+      await application.stop();
+    }
+  });
+
+  it("plans for a surge before the window in which it begins is over, and that decision can be made again", async () => {
+    const application = await RunningApplication.start();
+    application.podUsageCores = 0.2;
+    const running = await startPredictor(
+      options(application, { policy: "plan", windowSeconds: 3, graceSeconds: 0.5 }),
+    );
+    const loads = [load(application, running, 20, 4)];
+    try {
+      await nextPlan(running, ({ policy }) => policy === "planner-prior");
+      loads.push(load(application, running, 20, 16));
+      const made = await nextPlan(running, ({ policyReason }) =>
+        policyReason.includes("times as fast since"),
+      );
+      const { allocation, inputs } = made.wishes.find(({ service }) => service === "geo")!;
+      expect(allocation.replicas).toBeGreaterThan(2);
+      expect(made.plannedAtMs).toBeLessThan(inputs.windowEndMs + 3_500);
+      const recorded = await (await get(running, `/v1/inputs/${inputs.windowHash}`)).json();
+      const again = replay(PolicyInputs.parse(recorded));
+      expect(JSON.stringify(again.plan.wishes)).toBe(JSON.stringify(made.wishes));
+      const text = await (await get(running, "/metrics")).text();
+      expect(text).toMatch(/tradewind_predictor_surge_plans_total [1-9]/);
+    } finally {
+      for (const stop of loads) stop();
       await running.stop();
       await application.stop();
     }

@@ -1,6 +1,5 @@
 import { planApplication } from "../../plan/application-plan.ts";
 import type { ApplicationPlan, KnownService } from "../../plan/application-plan.ts";
-import { loadAhead } from "../observe/load-ahead.ts";
 import { boundedByNode } from "../observe/node-bounds.ts";
 import type { Observation } from "../observe/observation.ts";
 import { tellingSeverity } from "../observe/verdict.ts";
@@ -22,17 +21,24 @@ const LEAST_CALLS = 5;
  */
 const MERGE_PATIENCE = 4;
 
+/** Where a plan begins. */
+export interface PlanStart {
+  /** Requests per second that services have to be ready for, where that is more than they served. */
+  readonly ahead: ReadonlyMap<string, number>;
+  /** Sizes it starts from, by service. */
+  readonly starts: ReadonlyMap<string, StartSize>;
+  readonly mayTakeBack: boolean;
+}
+
 /**
  * The plan for a window.
- * @param starts sizes it starts from, by service
  * @returns undefined with too few requests to plan with
  */
 export function makePlan(
   preparation: Preparation,
-  starts: ReadonlyMap<string, StartSize>,
-  mayTakeBack: boolean,
+  { ahead, mayTakeBack, starts }: PlanStart,
 ): ApplicationPlan | undefined {
-  const { allNodes, context, countedRatio, largestContainer } = preparation;
+  const { allNodes, context, largestContainer } = preparation;
   const { observations, residuals, standing, verdict } = preparation;
   const { application, settings, windowSet } = context;
   const flows = verdict.flows
@@ -40,11 +46,6 @@ export function makePlan(
     .map(({ flow }) => flow);
   if (flows.length === 0) return undefined;
   const told = new Set(flows.flatMap(({ services }) => services));
-  const ahead = loadAhead(observations, {
-    mostGrowth: settings.needGrowthLimit,
-    rise: standing.rise,
-    counted: countedRatio === undefined ? undefined : { service: application.entry, ratio: countedRatio },
-  });
   const isUrgent = ahead.size > 0 && (verdict.severity ?? 0) >= URGENT_SEVERITY;
   const known = new Map(
     observations.map((one): [string, KnownService] => [

@@ -2,6 +2,7 @@ import type { ApplicationPlan } from "../../plan/application-plan.ts";
 import { balanceQueues } from "../balance/queue-balancing.ts";
 import type { Balancing } from "../balance/queue-balancing.ts";
 import { isCrowdedOut, isThrottled } from "../observe/bottleneck.ts";
+import { loadAhead } from "../observe/load-ahead.ts";
 import { boundedByNode } from "../observe/node-bounds.ts";
 import type { Observation } from "../observe/observation.ts";
 import { courseAfterShrinking } from "../regret.ts";
@@ -32,11 +33,12 @@ export interface Planned extends Balancing {
 export function planWithProfiles(preparation: Preparation): Planned | undefined {
   const { context, observations, standing } = preparation;
   const budget = context.application.budget.pods;
-  const starts = new Map(observations.map((one) => [one.service, startOf(preparation, one)]));
+  const ahead = loadToCome(preparation);
+  const starts = new Map(observations.map((one) => [one.service, startOf(preparation, ahead, one)]));
   const raised = observations.some(({ service }) => starts.get(service)?.raised === true);
-  const mayTakeBack = !raised && isProven(preparation);
-  const mayRaise = standing.clearlyMissed || !standing.missed;
-  const plan = mayRaise ? makePlan(preparation, starts, mayTakeBack) : undefined;
+  const mayTakeBack = !raised && preparation.surgeRatio === undefined && isProven(preparation);
+  const mayRaise = standing.clearlyMissed || !standing.missed || preparation.surgeRatio !== undefined;
+  const plan = mayRaise ? makePlan(preparation, { ahead, starts, mayTakeBack }) : undefined;
   const growth = growthByQueues(preparation, plan);
   const { largestContainer, ready } = preparation;
   const facts = { ready, standing, settings: context.settings, plan, growth, largestContainer };
@@ -64,19 +66,47 @@ function isProven({ context, memory, standing }: Preparation): boolean {
   );
 }
 
+/** Requests per second that each service has to be ready for, see {@link loadAhead}. A surge was counted: no trend adds to it. */
+function loadToCome({
+  context,
+  countedRatio,
+  observations,
+  standing,
+  surgeRatio,
+}: Preparation): ReadonlyMap<string, number> {
+  const { application, settings } = context;
+  return loadAhead(observations, {
+    mostGrowth: settings.needGrowthLimit,
+    rise: surgeRatio === undefined ? standing.rise : 1,
+    counted: countedRatio === undefined ? undefined : { service: application.entry, ratio: countedRatio },
+  });
+}
+
 /**
- * The last wish, raised to what CPU demand needs. While the objective is missed a throttled container also gets what one
- * request needs within a period, below which no queueing prior knows how slow it is.
+ * The last wish, raised to what CPU demand needs, that of a surge included. While the objective is missed a throttled
+ * container also gets what one request needs within a period, below which no queueing prior knows how slow it is.
  */
-function startOf({ context, largestContainer, ready, standing }: Preparation, one: Observation): StartSize {
+function startOf(
+  { context, largestContainer, ready, standing, surgeRatio }: Preparation,
+  ahead: ReadonlyMap<string, number>,
+  one: Observation,
+): StartSize {
   const { planner, targetUtilisation } = context.settings;
   const usable = ready.profiles.get(one.service);
-  const observation = boundedByNode(one, largestContainer);
+  const loaded = surgeRatio === undefined ? one : withDemandOf(one, ahead.get(one.service));
+  const observation = boundedByNode(loaded, largestContainer);
   const utilisation = usable === undefined ? targetUtilisation : planner.raiseUtilisation;
   const start = startSize(context, observation, usable?.memoryPeakBytes, utilisation);
   return standing.clearlyMissed && isThrottled(one, context.settings)
     ? withContainers(start, coresWithinPeriod(usable), observation)
     : start;
+}
+
+function withDemandOf(observation: Observation, requestsPerSecond = 0): Observation {
+  const { demand } = observation;
+  if (demand?.secondsPerRequest === undefined) return observation;
+  const cores = Math.max(demand.cores, requestsPerSecond * demand.secondsPerRequest);
+  return { ...observation, demand: { ...demand, cores } };
 }
 
 /**
