@@ -1,4 +1,4 @@
-import type { KubeObject } from "./fake-api-server.ts";
+import type { KubeObject } from "./fake-objects.ts";
 
 export interface PodFacts {
   readonly namespace?: string;

@@ -7,7 +7,10 @@ import { onTestFinished } from "vitest";
 import type { Connection } from "@tradewind/kubernetes/client/connection.ts";
 import { apiVersionOf, RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
 import type { Resource } from "@tradewind/kubernetes/client/resources.ts";
-import type { PolicyRule } from "@tradewind/kubernetes/rbac/table.ts";
+import { FakeAccess } from "./fake-access.ts";
+import type { ApiCall, Grant } from "./fake-access.ts";
+import { FakeObjects } from "./fake-objects.ts";
+import type { KubeObject } from "./fake-objects.ts";
 import {
   jsonPatch,
   leavesOf,
@@ -19,68 +22,10 @@ import {
 } from "./json-patch.ts";
 import type { JsonPatchOperation } from "./json-patch.ts";
 
-export interface KubeObject {
-  apiVersion?: string;
-  kind?: string;
-  metadata: {
-    name: string;
-    namespace?: string;
-    uid?: string;
-    resourceVersion?: string;
-    generation?: number;
-    creationTimestamp?: string;
-    labels?: Record<string, string>;
-    annotations?: Record<string, string>;
-    [more: string]: unknown;
-  };
-  spec?: unknown;
-  status?: unknown;
-  [more: string]: unknown;
-}
-
-/** One request as an authorizer sees it. */
-export interface ApiCall {
-  readonly user: string;
-  readonly verb: string;
-  readonly group: string;
-  /** With its subresource. */
-  readonly resource: string;
-  readonly namespace: string | undefined;
-  readonly name: string | undefined;
-  readonly query: URLSearchParams;
-  readonly body: unknown;
-  readonly contentType: string;
-  status: number;
-}
-
-/** What a user may do: in one namespace, or everywhere. */
-export interface Grant {
-  readonly namespace?: string;
-  readonly rules: readonly PolicyRule[];
-}
-
-interface HistoryEvent {
-  readonly version: number;
-  readonly type: "ADDED" | "MODIFIED" | "DELETED";
-  readonly collection: string;
-  readonly object: KubeObject;
-}
-
-interface Watcher {
-  readonly collection: string;
-  readonly send: (type: string, object: unknown) => void;
-  readonly matches: (object: KubeObject) => boolean;
-  readonly end: () => void;
-  readonly wantsBookmarks: boolean;
-}
-
 type Fault = (call: ApiCall, response: ServerResponse) => boolean;
 
-const collectionOf = ({ group, plural }: Pick<Resource, "group" | "plural">): string => `${group}/${plural}`;
-const objectKey = (namespace: string | undefined, name: string): string => `${namespace ?? ""}/${name}`;
-
-/** An API server's behaviour over real HTTP, with an object store in memory. What no grant covers is refused and remembered. */
-export class FakeApiServer {
+/** An API server's behaviour over real HTTP, with its objects in memory. What no grant covers is refused and remembered. */
+export class FakeApiServer extends FakeObjects {
   readonly calls: ApiCall[] = [];
   /** Calls that RBAC refused. */
   readonly refused: ApiCall[] = [];
@@ -88,19 +33,11 @@ export class FakeApiServer {
   expiredWatch: "in-stream" | "status" = "in-stream";
   private readonly server;
   private readonly scheme: string;
-  private readonly resources = new Map<string, Resource>();
-  private readonly objects = new Map<string, Map<string, KubeObject>>();
-  private readonly users = new Map<string, string>([["admin-token", "admin"]]);
-  private readonly grants = new Map<string, readonly Grant[]>();
-  private readonly owners = new Map<string, Map<string, Set<string>>>();
-  private readonly watchers = new Set<Watcher>();
-  private readonly continues = new Map<string, { version: number; items: KubeObject[] }>();
+  private readonly access = new FakeAccess();
   private faults: Fault[] = [];
-  private history: HistoryEvent[] = [];
-  private version = 1_000;
-  private compactedAt = 1_000;
 
   private constructor(tls?: { cert: Buffer; key: Buffer }) {
+    super();
     const listener = (request: IncomingMessage, response: ServerResponse): void => {
       void this.serve(request, response);
     };
@@ -137,92 +74,16 @@ export class FakeApiServer {
 
   /** Lets a user in, with no more rights than these. */
   addUser(user: string, token: string, grants: readonly Grant[]): void {
-    this.users.set(token, user);
-    this.grants.set(user, grants);
+    this.access.add(user, token, grants);
   }
 
   expireToken(token: string): void {
-    this.users.delete(token);
+    this.access.expire(token);
   }
 
-  install(resource: Resource): void {
-    this.resources.set(collectionOf(resource), resource);
-    const collection = collectionOf(resource);
-    if (!this.objects.has(collection)) this.objects.set(collection, new Map());
-  }
-
-  uninstall(resource: Resource): void {
-    this.resources.delete(collectionOf(resource));
-    this.dropWatches();
-  }
-
-  /** Creates or replaces an object, status and all, as somebody who may do anything. */
-  put(resource: Resource, object: KubeObject): KubeObject {
-    const known = this.find(resource, object.metadata.namespace, object.metadata.name);
-    return this.store(resource, {
-      ...structuredClone(object),
-      metadata: { ...known?.metadata, ...structuredClone(object.metadata) },
-    });
-  }
-
-  find(resource: Resource, namespace: string | undefined, name: string): KubeObject | undefined {
-    return this.objects.get(collectionOf(resource))?.get(objectKey(namespace, name));
-  }
-
-  list(resource: Resource): KubeObject[] {
-    return [...(this.objects.get(collectionOf(resource))?.values() ?? [])];
-  }
-
-  remove(resource: Resource, namespace: string | undefined, name: string): void {
-    const collection = collectionOf(resource);
-    const object = this.objects.get(collection)?.get(objectKey(namespace, name));
-    if (object === undefined) return;
-    this.objects.get(collection)!.delete(objectKey(namespace, name));
-    this.version += 1;
-    object.metadata.resourceVersion = String(this.version);
-    this.record("DELETED", collection, structuredClone(object));
-  }
-
-  /** Forgets all history: watches that ask for older versions, and lists half read, get 410. */
-  compact(): void {
-    this.version += 1;
-    this.compactedAt = this.version;
-    this.history = [];
-    this.continues.clear();
-  }
-
-  /** Ends every open watch, cleanly or by cutting the connection. */
-  dropWatches(): void {
-    for (const watcher of this.watchers) watcher.end();
-  }
-
+  /** Ends every connection where it is. */
   cutConnections(): void {
     this.server.closeAllConnections();
-  }
-
-  get openWatches(): number {
-    return this.watchers.size;
-  }
-
-  /** Tells all watchers the version of now, as the real one does about once a minute. */
-  bookmark(): void {
-    this.version += 1;
-    for (const { collection, send, wantsBookmarks } of this.watchers) {
-      const resource = this.resources.get(collection);
-      if (!wantsBookmarks || resource === undefined) continue;
-      send("BOOKMARK", {
-        kind: resource.kind,
-        apiVersion: apiVersionOf(resource),
-        metadata: { resourceVersion: String(this.version), creationTimestamp: null },
-      });
-    }
-  }
-
-  /** Sends an event of any kind to every watcher of a resource. */
-  sendRaw(resource: Resource, type: string, object: unknown): void {
-    for (const watcher of this.watchers) {
-      if (watcher.collection === collectionOf(resource)) watcher.send(type, object);
-    }
   }
 
   /** Answers the next `times` calls that match with an error. */
@@ -259,8 +120,7 @@ export class FakeApiServer {
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
       const body = await readJson(request);
-      const token = /^Bearer (.+)$/.exec(request.headers.authorization ?? "")?.[1];
-      const user = token === undefined ? undefined : this.users.get(token);
+      const user = this.access.userOf(request.headers.authorization);
       const call = this.parse(request, user ?? "", body);
       if (call === undefined) {
         response.writeHead(404, { "content-type": "text/plain" }).end("404 page not found\n");
@@ -273,7 +133,7 @@ export class FakeApiServer {
       if (this.faults.some((fault) => fault(call, response))) return;
       if (user === undefined) this.refuse(response, 401, "Unauthorized", "Unauthorized");
       else if (call.resource === RESOURCES.selfSubjectAccessReviews.plural) this.answerReview(call, response);
-      else if (!this.isAllowed(call)) {
+      else if (!this.access.allows(call)) {
         this.refused.push(call);
         const what = `${call.resource} in API group "${call.group}" in namespace "${call.namespace ?? ""}"`;
         this.refuse(response, 403, "Forbidden", `User "${user}" cannot ${call.verb} resource ${what}`);
@@ -297,7 +157,7 @@ export class FakeApiServer {
       rest = rest.slice(2);
     }
     const [plural, name, subresource] = rest;
-    const resource = this.resources.get(`${group}/${plural ?? ""}`);
+    const resource = this.resource(group, plural ?? "");
     if (resource === undefined) return undefined;
     const isWatch = url.searchParams.get("watch") === "true";
     const verbs: Record<string, string> = {
@@ -321,17 +181,8 @@ export class FakeApiServer {
     };
   }
 
-  private isAllowed(call: ApiCall): boolean {
-    const grants = this.grants.get(call.user);
-    if (grants === undefined) return true;
-    return grants.some(
-      ({ namespace, rules }) =>
-        (namespace === undefined || namespace === call.namespace) && rules.some((rule) => covers(rule, call)),
-    );
-  }
-
   private answer(call: ApiCall, request: IncomingMessage, response: ServerResponse): void {
-    const resource = this.resources.get(`${call.group}/${call.resource.split("/")[0]}`)!;
+    const resource = this.resource(call.group, call.resource.split("/")[0] ?? "")!;
     const metadataOnly = request.headers.accept?.includes("as=PartialObjectMetadata") === true;
     if (call.verb === "list") this.answerList(resource, call, response, metadataOnly);
     else if (call.verb === "watch") this.answerWatch(resource, call, response, metadataOnly);
@@ -345,30 +196,24 @@ export class FakeApiServer {
     response: ServerResponse,
     metadataOnly: boolean,
   ): void {
-    const token = call.query.get("continue");
-    const begun = token === null ? undefined : this.continues.get(token);
-    if (token !== null && begun === undefined) {
+    const page = this.page(resource, {
+      limit: Number(call.query.get("limit") ?? 0),
+      matches: (object) => inScope(object, call) && selected(object, call.query),
+      token: call.query.get("continue"),
+    });
+    if (page === undefined) {
       this.refuse(response, 410, "Expired", "The provided continue parameter is too old");
       return;
-    }
-    const all =
-      begun?.items ??
-      this.list(resource).filter((object) => inScope(object, call) && selected(object, call.query));
-    const limit = Number(call.query.get("limit") ?? 0) || all.length;
-    const page = all.slice(0, limit);
-    const rest = all.slice(limit);
-    const version = begun?.version ?? this.version;
-    let next: string | undefined;
-    if (rest.length > 0) {
-      next = randomUUID();
-      this.continues.set(next, { version, items: rest });
     }
     send(response, 200, {
       kind: metadataOnly ? "PartialObjectMetadataList" : `${resource.kind}List`,
       apiVersion: metadataOnly ? "meta.k8s.io/v1" : apiVersionOf(resource),
-      metadata: { resourceVersion: String(version), ...(next !== undefined && { continue: next }) },
+      metadata: {
+        resourceVersion: String(page.version),
+        ...(page.next !== undefined && { continue: page.next }),
+      },
       // Objects in lists carry neither kind nor apiVersion.
-      items: page.map((object) => {
+      items: page.items.map((object) => {
         const { apiVersion: _version, kind: _kind, ...item } = metadataOnly ? partial(object) : object;
         return item;
       }),
@@ -381,8 +226,8 @@ export class FakeApiServer {
     response: ServerResponse,
     metadataOnly: boolean,
   ): void {
-    const from = Number(call.query.get("resourceVersion") ?? this.version);
-    const tooOld = from < this.compactedAt;
+    const from = Number(call.query.get("resourceVersion") ?? this.newestVersion);
+    const tooOld = this.isTooOld(from);
     const status = {
       kind: "Status",
       apiVersion: "v1",
@@ -404,32 +249,24 @@ export class FakeApiServer {
       response.end();
       return;
     }
-    const collection = collectionOf(resource);
-    const matches = (object: KubeObject): boolean => inScope(object, call) && selected(object, call.query);
-    const watcher: Watcher = {
-      collection,
-      matches,
+    const stop = this.follow(resource, from, {
+      matches: (object) => inScope(object, call) && selected(object, call.query),
       wantsBookmarks: call.query.get("allowWatchBookmarks") === "true",
       send: (type, object) => {
         const whole = type === "ADDED" || type === "MODIFIED" || type === "DELETED";
         sendEvent(type, metadataOnly && whole ? partial(object as KubeObject) : object);
       },
-      end: () => {
-        this.watchers.delete(watcher);
-        response.end();
-      },
+      end: () => end(),
+    });
+    const end = (): void => {
+      stop();
+      response.end();
     };
-    for (const event of this.history) {
-      if (event.version > from && event.collection === collection && matches(event.object)) {
-        watcher.send(event.type, event.object);
-      }
-    }
-    this.watchers.add(watcher);
     const timeoutSeconds = Number(call.query.get("timeoutSeconds") ?? 0);
-    const timer = timeoutSeconds > 0 ? setTimeout(watcher.end, timeoutSeconds * 1_000) : undefined;
+    const timer = timeoutSeconds > 0 ? setTimeout(end, timeoutSeconds * 1_000) : undefined;
     response.on("close", () => {
       clearTimeout(timer);
-      this.watchers.delete(watcher);
+      stop();
     });
   }
 
@@ -446,7 +283,7 @@ export class FakeApiServer {
       name,
       query: new URLSearchParams(),
     };
-    send(response, 201, { ...(call.body as object), status: { allowed: this.isAllowed(asked) } });
+    send(response, 201, { ...(call.body as object), status: { allowed: this.access.allows(asked) } });
   }
 
   private answerCreate(resource: Resource, call: ApiCall, response: ServerResponse): void {
@@ -570,45 +407,6 @@ export class FakeApiServer {
     return mergePatch(result, fields) as KubeObject;
   }
 
-  private ownersOf(object: KubeObject): Map<string, Set<string>> {
-    const uid = object.metadata.uid!;
-    const owners = this.owners.get(uid) ?? new Map<string, Set<string>>();
-    this.owners.set(uid, owners);
-    return owners;
-  }
-
-  private store(resource: Resource, object: KubeObject): KubeObject {
-    const collection = collectionOf(resource);
-    const { name, namespace } = object.metadata;
-    const key = objectKey(namespace, name);
-    const known = this.objects.get(collection)!.get(key);
-    this.version += 1;
-    const specChanged = JSON.stringify(known?.spec) !== JSON.stringify(object.spec);
-    const stored: KubeObject = {
-      ...object,
-      apiVersion: apiVersionOf(resource),
-      kind: resource.kind,
-      metadata: {
-        ...object.metadata,
-        uid: known?.metadata.uid ?? object.metadata.uid ?? randomUUID(),
-        creationTimestamp:
-          known?.metadata.creationTimestamp ?? object.metadata.creationTimestamp ?? new Date().toISOString(),
-        generation: (known?.metadata.generation ?? 0) + (specChanged ? 1 : 0),
-        resourceVersion: String(this.version),
-      },
-    };
-    this.objects.get(collection)!.set(key, stored);
-    this.record(known === undefined ? "ADDED" : "MODIFIED", collection, structuredClone(stored));
-    return stored;
-  }
-
-  private record(type: HistoryEvent["type"], collection: string, object: KubeObject): void {
-    this.history.push({ version: this.version, type, collection, object });
-    for (const watcher of this.watchers) {
-      if (watcher.collection === collection && watcher.matches(object)) watcher.send(type, object);
-    }
-  }
-
   private refuse(
     response: ServerResponse,
     code: number,
@@ -623,14 +421,6 @@ export class FakeApiServer {
       headers,
     );
   }
-}
-
-function covers(rule: PolicyRule, call: ApiCall): boolean {
-  if (!rule.apiGroups.includes(call.group) || !rule.resources.includes(call.resource)) return false;
-  if (!rule.verbs.includes(call.verb)) return false;
-  if (rule.resourceNames === undefined) return true;
-  const byField = /metadata\.name=([^,]+)/.exec(call.query.get("fieldSelector") ?? "")?.[1];
-  return rule.resourceNames.includes(call.name ?? byField ?? "");
 }
 
 function inScope(object: KubeObject, { name, namespace }: ApiCall): boolean {

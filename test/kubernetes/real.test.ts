@@ -18,7 +18,7 @@ import { runningExporter } from "../exporter/running-exporter.ts";
 import { planOf, wishOf } from "../exporter/wish.ts";
 import { waitUntil } from "../wait-until.ts";
 import { deployment, podOf, replicaSet } from "./cluster-objects.ts";
-import type { KubeObject } from "./fake-api-server.ts";
+import type { KubeObject } from "./fake-objects.ts";
 import { kubebuilderAssets, SCALER_USER, startRealApiServer } from "./real-api-server.ts";
 import type { RealApiServer } from "./real-api-server.ts";
 import { silentLog } from "./silent-log.ts";

@@ -7,7 +7,7 @@ import type { Block } from "@tradewind/kubernetes/rbac/table.ts";
 import type { ExporterInput } from "@tradewind/exporter/options.ts";
 import { deployment, podOf, replicaSet } from "../../kubernetes/cluster-objects.ts";
 import { FakeApiServer } from "../../kubernetes/fake-api-server.ts";
-import type { KubeObject } from "../../kubernetes/fake-api-server.ts";
+import type { KubeObject } from "../../kubernetes/fake-objects.ts";
 import { runningExporter } from "../running-exporter.ts";
 import type { TestExporter } from "../running-exporter.ts";
 import { until } from "../until.ts";

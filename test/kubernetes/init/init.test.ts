@@ -19,7 +19,7 @@ import { parseApplication } from "@tradewind/predictor/application-file.ts";
 import { cartPod } from "../../exporter/sizing/pods.ts";
 import { deployment } from "../cluster-objects.ts";
 import { FakeApiServer } from "../fake-api-server.ts";
-import type { KubeObject } from "../fake-api-server.ts";
+import type { KubeObject } from "../fake-objects.ts";
 
 const GOLDEN = fileURLToPath(new URL("../../golden/init/", import.meta.url));
 const PROGRAM = fileURLToPath(new URL("../../../cli/main.ts", import.meta.url));

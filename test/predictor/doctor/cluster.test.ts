@@ -8,7 +8,7 @@ import { rulesFor } from "@tradewind/kubernetes/rbac/table.ts";
 import { examine } from "@tradewind/predictor/doctor/doctor.ts";
 import { DoctorOptions } from "@tradewind/predictor/doctor/options.ts";
 import { FakeApiServer } from "../../kubernetes/fake-api-server.ts";
-import type { Grant } from "../../kubernetes/fake-api-server.ts";
+import type { Grant } from "../../kubernetes/fake-access.ts";
 
 const pem = (name: string) => readFileSync(new URL(`../../fixtures/tls/${name}`, import.meta.url));
 
