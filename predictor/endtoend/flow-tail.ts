@@ -1,35 +1,41 @@
 import type { FlowGraph } from "./call-graph.ts";
+import {
+  emptyLogMoments,
+  logMomentsOf,
+  meanOfLog,
+  momentsOverTail,
+  tailOfMoments,
+  varianceOfLog,
+} from "./lognormal.ts";
+import type { Tail } from "./lognormal.ts";
 import { emptyMaxMoments, maxOfNormals } from "./normal.ts";
-
-/** Standard normal quantile at 95 %: turns a tail into a spread and back. */
-const TAIL_QUANTILE = 1.644_853_626_951_472_2;
-
-/** Floor of the end-to-end variance, s²: keeps the derivative of its root finite. */
-const MIN_VARIANCE = 1e-18;
 
 /** Mean over tail of an exponentially distributed time: 1 / ln 20. Stands in until a service has been measured. */
 export const EXPONENTIAL_MEAN_OVER_TAIL = 1 / Math.log(20);
 
 /**
- * Tail latency of one flow from the own tails of its services, through the call graph: stages that follow each other
- * add their means and variances, calls that run side by side count as the maximum of normal times (Clark 1961), and the
- * tail is mean + 1.645 standard deviations. A flow of one service gives back that service's own tail.
+ * Tail latency of one flow from the own tails of its services, through the call graph: own times are log-normal, with mean
+ * `meanOverTail * tail`; stages that follow each other add their means and variances, calls that run side by side count as
+ * their maximum, which is that of normal logarithms (Clark 1961), and the tail is that of a log-normal time with the mean and variance that this
+ * comes to. A flow of one service gives back that service's own tail, if that is up to 3.87 times its mean.
  *
- * Each service's own time has mean `meanOverTail * tail`; what is left of the tail is spread. Evaluation is
- * incremental: {@link setOwnTail} re-evaluates only the callers above the service that changed.
+ * Evaluation is incremental: {@link setOwnTail} re-evaluates only the callers above the service that changed.
  */
 export class FlowTail {
   readonly graph: FlowGraph;
   readonly #ownTail: Float64Array;
   readonly #meanOverTail: Float64Array;
+  readonly #deviationOverTail: Float64Array;
   readonly #mean: Float64Array;
   readonly #variance: Float64Array;
   readonly #dirty: Uint8Array;
   readonly #meanAdjoint: Float64Array;
   readonly #varianceAdjoint: Float64Array;
-  readonly #chainMean: Float64Array;
-  readonly #chainVariance: Float64Array;
+  readonly #chainLogMean: Float64Array;
+  readonly #chainLogVariance: Float64Array;
   readonly #max = emptyMaxMoments();
+  readonly #log = emptyLogMoments();
+  readonly #tail: Tail = { seconds: 0, byMean: 0, byVariance: 0 };
 
   /**
    * @param ownTail own tail of each service, seconds, by service number
@@ -40,6 +46,7 @@ export class FlowTail {
     this.graph = graph;
     this.#ownTail = new Float64Array(count);
     this.#meanOverTail = new Float64Array(count);
+    this.#deviationOverTail = new Float64Array(count);
     this.#mean = new Float64Array(count);
     this.#variance = new Float64Array(count);
     this.#dirty = new Uint8Array(count);
@@ -49,18 +56,19 @@ export class FlowTail {
     for (let node = 0; node < count; node += 1) {
       const service = graph.serviceOf[node] ?? 0;
       this.#ownTail[node] = ownTail[service] ?? 0;
-      this.#meanOverTail[node] = meanOverTail[service] ?? EXPONENTIAL_MEAN_OVER_TAIL;
+      const moments = momentsOverTail(meanOverTail[service] ?? EXPONENTIAL_MEAN_OVER_TAIL);
+      this.#meanOverTail[node] = moments.mean;
+      this.#deviationOverTail[node] = moments.deviation;
       widest = Math.max(widest, (graph.calleeStart[node + 1] ?? 0) - (graph.calleeStart[node] ?? 0));
     }
-    this.#chainMean = new Float64Array(widest);
-    this.#chainVariance = new Float64Array(widest);
+    this.#chainLogMean = new Float64Array(widest);
+    this.#chainLogVariance = new Float64Array(widest);
     for (let node = 0; node < count; node += 1) this.#evaluateNode(node);
   }
 
   /** Tail of the flow, seconds. */
   get tailSeconds(): number {
-    const root = this.#mean.length - 1;
-    return (this.#mean[root] ?? 0) + TAIL_QUANTILE * Math.sqrt(this.#variance[root] ?? 0);
+    return this.#tailOfRoot().seconds;
   }
 
   /** Mean of the flow, seconds. */
@@ -102,50 +110,58 @@ export class FlowTail {
     if (root < 0) return;
     this.#meanAdjoint.fill(0);
     this.#varianceAdjoint.fill(0);
-    this.#meanAdjoint[root] = weight;
-    const variance = Math.max(this.#variance[root] ?? 0, MIN_VARIANCE);
-    this.#varianceAdjoint[root] = (weight * TAIL_QUANTILE) / (2 * Math.sqrt(variance));
+    const { byMean, byVariance } = this.#tailOfRoot();
+    this.#meanAdjoint[root] = weight * byMean;
+    this.#varianceAdjoint[root] = weight * byVariance;
     for (let node = root; node >= 0; node -= 1) {
       this.#spreadToCallees(node);
       const service = this.graph.serviceOf[node] ?? 0;
-      const share = this.#meanOverTail[node] ?? 0;
-      const spreadShare = (1 - share) / TAIL_QUANTILE;
+      const deviation = this.#deviationOverTail[node] ?? 0;
       out[service] =
         (out[service] ?? 0) +
-        (this.#meanAdjoint[node] ?? 0) * share +
-        (this.#varianceAdjoint[node] ?? 0) * 2 * spreadShare * spreadShare * (this.#ownTail[node] ?? 0);
+        (this.#meanAdjoint[node] ?? 0) * (this.#meanOverTail[node] ?? 0) +
+        (this.#varianceAdjoint[node] ?? 0) * 2 * deviation * deviation * (this.#ownTail[node] ?? 0);
     }
+  }
+
+  #tailOfRoot(): Tail {
+    const root = this.#mean.length - 1;
+    tailOfMoments(this.#mean[root] ?? 0, this.#variance[root] ?? 0, this.#tail);
+    return this.#tail;
   }
 
   #evaluateNode(node: number): void {
     const own = this.#ownTail[node] ?? 0;
-    const share = this.#meanOverTail[node] ?? 0;
-    const spread = ((1 - share) * own) / TAIL_QUANTILE;
-    let mean = share * own;
-    let variance = spread * spread;
-    let groupMean = 0;
-    let groupVariance = 0;
+    const deviation = (this.#deviationOverTail[node] ?? 0) * own;
+    let mean = (this.#meanOverTail[node] ?? 0) * own;
+    let variance = deviation * deviation;
+    let groupLogMean = 0;
+    let groupLogVariance = 0;
     let groupSize = 0;
     const end = this.graph.calleeStart[node + 1] ?? 0;
     for (let at = this.graph.calleeStart[node] ?? 0; at < end; at += 1) {
       const callMean = this.#callMean(at);
-      const callVariance = this.#callVariance(at);
       if (this.graph.parallel[at] === 0) {
         mean += callMean;
-        variance += callVariance;
-      } else if (groupSize === 0) {
-        groupMean = callMean;
-        groupVariance = callVariance;
-        groupSize = 1;
-      } else {
-        maxOfNormals(groupMean, groupVariance, callMean, callVariance, this.#max);
-        groupMean = this.#max.mean;
-        groupVariance = this.#max.variance;
-        groupSize += 1;
+        variance += this.#callVariance(at);
+        continue;
       }
+      if (!(callMean > 0)) continue;
+      logMomentsOf(callMean, this.#callVariance(at), this.#log);
+      if (groupSize > 0) {
+        maxOfNormals(groupLogMean, groupLogVariance, this.#log.mean, this.#log.variance, this.#max);
+      }
+      const longest = groupSize > 0 ? this.#max : this.#log;
+      groupLogMean = longest.mean;
+      groupLogVariance = longest.variance;
+      groupSize += 1;
     }
-    this.#mean[node] = mean + groupMean;
-    this.#variance[node] = variance + groupVariance;
+    if (groupSize > 0) {
+      mean += meanOfLog(groupLogMean, groupLogVariance);
+      variance += varianceOfLog(groupLogMean, groupLogVariance);
+    }
+    this.#mean[node] = mean;
+    this.#variance[node] = variance;
   }
 
   #callMean(at: number): number {
@@ -173,47 +189,61 @@ export class FlowTail {
         continue;
       }
       const callMean = this.#callMean(at);
-      const callVariance = this.#callVariance(at);
-      if (last < 0) {
-        this.#chainMean[at - start] = callMean;
-        this.#chainVariance[at - start] = callVariance;
-      } else {
-        const chainMean = this.#chainMean[last - start] ?? 0;
-        maxOfNormals(chainMean, this.#chainVariance[last - start] ?? 0, callMean, callVariance, this.#max);
-        this.#chainMean[at - start] = this.#max.mean;
-        this.#chainVariance[at - start] = this.#max.variance;
+      if (!(callMean > 0)) continue;
+      logMomentsOf(callMean, this.#callVariance(at), this.#log);
+      let longest: { readonly mean: number; readonly variance: number } = this.#log;
+      if (last >= 0) {
+        const chainMean = this.#chainLogMean[last - start] ?? 0;
+        const chainVariance = this.#chainLogVariance[last - start] ?? 0;
+        maxOfNormals(chainMean, chainVariance, this.#log.mean, this.#log.variance, this.#max);
+        longest = this.#max;
       }
+      this.#chainLogMean[at - start] = longest.mean;
+      this.#chainLogVariance[at - start] = longest.variance;
       last = at;
     }
     if (last >= 0) this.#spreadToGroup(start, last, meanAdjoint, varianceAdjoint);
   }
 
-  /** Walks the chain of maxima backwards, from the last parallel call to the first. */
+  /** Walks the chain of maxima backwards, from the last parallel call to the first, in logarithms. */
   #spreadToGroup(start: number, last: number, meanAdjoint: number, varianceAdjoint: number): void {
-    let mean = meanAdjoint;
-    let variance = varianceAdjoint;
+    const groupLogMean = this.#chainLogMean[last - start] ?? 0;
+    const groupLogVariance = this.#chainLogVariance[last - start] ?? 0;
+    const groupMean = meanOfLog(groupLogMean, groupLogVariance);
+    const groupVariance = varianceOfLog(groupLogMean, groupLogVariance);
+    const byLogVariance = groupMean * groupMean * (2 * Math.exp(groupLogVariance) - 1);
+    let mean = meanAdjoint * groupMean + varianceAdjoint * 2 * groupVariance;
+    let variance = (meanAdjoint * groupMean) / 2 + varianceAdjoint * byLogVariance;
     let at = last;
     for (let before = last - 1; before >= start; before -= 1) {
-      if (this.graph.parallel[before] === 0) continue;
+      if (this.graph.parallel[before] === 0 || !(this.#callMean(before) > 0)) continue;
       const max = this.#max;
-      maxOfNormals(
-        this.#chainMean[before - start] ?? 0,
-        this.#chainVariance[before - start] ?? 0,
-        this.#callMean(at),
-        this.#callVariance(at),
-        max,
-      );
-      this.#spreadToCall(
+      const chainMean = this.#chainLogMean[before - start] ?? 0;
+      const chainVariance = this.#chainLogVariance[before - start] ?? 0;
+      logMomentsOf(this.#callMean(at), this.#callVariance(at), this.#log);
+      maxOfNormals(chainMean, chainVariance, this.#log.mean, this.#log.variance, max);
+      this.#spreadToLog(
         at,
         mean * max.meanByMeanB + variance * max.varianceByMeanB,
         mean * max.meanByVarianceB + variance * max.varianceByVarianceB,
       );
-      const chainMean = mean * max.meanByMeanA + variance * max.varianceByMeanA;
+      const meanBefore = mean * max.meanByMeanA + variance * max.varianceByMeanA;
       variance = mean * max.meanByVarianceA + variance * max.varianceByVarianceA;
-      mean = chainMean;
+      mean = meanBefore;
       at = before;
     }
-    this.#spreadToCall(at, mean, variance);
+    logMomentsOf(this.#callMean(at), this.#callVariance(at), this.#log);
+    this.#spreadToLog(at, mean, variance);
+  }
+
+  /** From the moments of a call's logarithm, which {@link #log} holds, to those of the call. */
+  #spreadToLog(at: number, meanAdjoint: number, varianceAdjoint: number): void {
+    const log = this.#log;
+    this.#spreadToCall(
+      at,
+      meanAdjoint * log.meanByMean + varianceAdjoint * log.varianceByMean,
+      meanAdjoint * log.meanByVariance + varianceAdjoint * log.varianceByVariance,
+    );
   }
 
   #spreadToCall(at: number, meanAdjoint: number, varianceAdjoint: number): void {

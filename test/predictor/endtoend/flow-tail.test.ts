@@ -18,36 +18,50 @@ describe("FlowTail", () => {
   });
 
   it("adds means and variances of stages that follow each other", () => {
-    // Own tails 0.1 and 0.3, mean share 0.4: means 0.04 + 0.12, spreads 0.06 and 0.18 in tail units.
+    // Mean 0.4 of the tail: ln(tail/mean) = 0.9163 = 1.6449 σ − σ²/2, σ = 0.71053; deviation 0.4·√(e^0.50485 − 1) = 0.32416 of it.
+    // Own tails 0.1 and 0.3: mean 0.16, deviation 0.32416·√(0.1² + 0.3²) = 0.10251; σ² = ln(1 + 0.10251²/0.16²) = 0.34392.
     const tail = tailOf(2, [call("s0", "s1")], [0.1, 0.3]).tailSeconds;
-    expect(tail).toBeCloseTo(0.16 + Math.hypot(0.06, 0.18), 12);
+    expect(tail).toBeCloseTo(0.16 * Math.exp(1.6449 * Math.sqrt(0.34392) - 0.34392 / 2), 4);
   });
 
   it("counts a call made twice as two means and two variances", () => {
     const tail = tailOf(2, [call("s0", "s1", 2)], [0, 0.3]).tailSeconds;
-    expect(tail).toBeCloseTo(0.24 + Math.sqrt(2) * 0.18, 12);
+    // Mean 0.24, variance 2·(0.32416·0.3)² = 0.018914: σ² = ln(1 + 0.018914/0.0576) = 0.28395.
+    expect(tail).toBeCloseTo(0.24 * Math.exp(1.6449 * Math.sqrt(0.28395) - 0.28395 / 2), 4);
   });
 
   it("gives a call made half the time the variance of the toss", () => {
     const tail = tailOf(2, [call("s0", "s1", 0.5)], [0, 1], 1).tailSeconds;
-    // Mean 0.5, standard deviation 0.5.
-    expect(tail).toBeCloseTo(0.5 + 1.644_853_626_951 * 0.5, 9);
+    // Mean 0.5, standard deviation 0.5: σ² = ln 2.
+    expect(tail).toBeCloseTo(0.5 * Math.exp(1.644_853_626_951 * Math.sqrt(Math.LN2) - Math.LN2 / 2), 9);
   });
 
   it("takes the longer of two certain parallel calls, not their sum", () => {
     const calls = [call("s0", "s1", 1, 1), call("s0", "s2", 1, 1)];
-    expect(tailOf(3, calls, [0.1, 0.5, 0.2], 1).tailSeconds).toBeCloseTo(0.6, 9);
+    expect(tailOf(3, calls, [0.1, 0.5, 0.2], 1).tailSeconds).toBeCloseTo(0.6, 8);
   });
 
-  it("comes within three percent of a simulation of three parallel normal calls (their maximum is skewed, a normal is not)", () => {
-    const tails = [0.5, 0.4, 0.45];
-    const calls = [1, 2, 3].map((callee) => call("s0", `s${callee}`, 1, 1));
+  it.each([
+    {
+      what: "five stages that follow each other",
+      parallel: 0,
+      tails: [0.5, 0.4, 0.45, 0.1, 0.2],
+      share: 0.4,
+    },
+    { what: "stages of which one takes most of the time", parallel: 0, tails: [1, 0.1, 0.1], share: 0.35 },
+    { what: "three parallel calls", parallel: 1, tails: [0.5, 0.4, 0.45], share: 0.6 },
+  ])("comes within three percent of a simulation of $what", ({ parallel, share, tails }) => {
+    const calls = tails.map((_tail, callee) => call("s0", `s${callee + 1}`, 1, parallel));
     const rng = seededRng(5);
+    // Log-normal: tail over mean is e^(1.6449σ − σ²/2).
+    const sigma = 1.644_853_626_951 - Math.sqrt(1.644_853_626_951 ** 2 + 2 * Math.log(share));
+    const combine = (times: readonly number[]): number =>
+      parallel === 1 ? Math.max(...times) : times.reduce((sum, time) => sum + time, 0);
     const samples = Array.from({ length: 200_000 }, () =>
-      Math.max(...tails.map((tail) => 0.6 * tail + ((0.4 * tail) / 1.644_853_626_951) * standardNormal(rng))),
+      combine(tails.map((tail) => tail * Math.exp(sigma * (standardNormal(rng) - 1.644_853_626_951)))),
     ).sort((a, b) => a - b);
     const simulated = samples[Math.floor(0.95 * samples.length)]!;
-    const predicted = tailOf(4, calls, [0, ...tails], 0.6).tailSeconds;
+    const predicted = tailOf(tails.length + 1, calls, [0, ...tails], share).tailSeconds;
     expect(Math.abs(predicted / simulated - 1)).toBeLessThan(0.03);
   });
 
@@ -89,6 +103,16 @@ describe("FlowTail", () => {
     const before = tail.tailSeconds;
     expect(tail.tailIf(2, 1)).toBeGreaterThan(before);
     expect(tail.tailSeconds).toBe(before);
+  });
+
+  it("does not fall where an own tail rises, a rare long call among short ones included", () => {
+    const calls = [call("s0", "s1", 0.02), call("s0", "s2")];
+    let before = 0;
+    for (let seconds = 0.001; seconds < 100; seconds *= 1.5) {
+      const now = tailOf(3, calls, [0.01, seconds, 0.02]).tailSeconds;
+      expect(now).toBeGreaterThanOrEqual(before);
+      before = now;
+    }
   });
 
   it("is finite and not negative for own tails of zero", () => {
