@@ -20,6 +20,12 @@ export interface ContainerFacts {
   readonly resizing: boolean;
 }
 
+/** More CPU has been wished than ran: what was measured is from before that. */
+export function isEnlarging({ container, runningContainer }: ContainerFacts): boolean {
+  if (container === undefined || runningContainer === undefined) return false;
+  return container.cpuCores > runningContainer.cpuCores * (1 + SAME_SIZE_RATIO);
+}
+
 /** Sizes that differ by less than this share are the same. */
 const SAME_SIZE_RATIO = 0.02;
 

@@ -51,7 +51,7 @@ export const PlannerSettings = z.strictObject({
    */
   raiseUtilisation: z.number().gt(0).lt(1).default(0.75),
   /** Share of the CPU left that the highest demand of the last windows may use after a step is taken back. */
-  takeBackUtilisation: z.number().gt(0).lt(1).default(0.65),
+  takeBackUtilisation: z.number().gt(0).lt(1).default(0.6),
   /** Throttled share of periods from which a service's CPU is not lowered. */
   throttledRatioLimit: z.number().min(0).max(1).default(0.2),
   /** A step up that buys less than this share of what is missed is not taken. */

@@ -2,6 +2,7 @@ import type { ApplicationPlan } from "../../plan/application-plan.ts";
 import { balanceQueues } from "../balance/queue-balancing.ts";
 import type { Balancing } from "../balance/queue-balancing.ts";
 import { isCrowdedOut, isThrottled } from "../observe/bottleneck.ts";
+import { isEnlarging } from "../observe/container-size.ts";
 import { loadAhead } from "../observe/load-ahead.ts";
 import { boundedByNode } from "../observe/node-bounds.ts";
 import type { Observation } from "../observe/observation.ts";
@@ -111,7 +112,8 @@ function withDemandOf(observation: Observation, requestsPerSecond = 0): Observat
 
 /**
  * What queue balancing gives while the objective is clearly missed and the miss is not ending: to services without a profile,
- * and to all when the plan knows no cure or plans that were carried out did not end the miss.
+ * and to all when the plan knows no cure or plans that were carried out did not end the miss; to none whose containers are
+ * about to become larger, as to none whose pods start.
  */
 function growthByQueues(preparation: Preparation, plan: ApplicationPlan | undefined): Balancing | undefined {
   const { context, memory, observations, ready, standing, verdict } = preparation;
@@ -120,7 +122,9 @@ function growthByQueues(preparation: Preparation, plan: ApplicationPlan | undefi
   const isCured = plan?.feasible === true && memory.missedInSpite === 0;
   const growing = observations.filter(
     (one) =>
-      !(isCured && ready.profiles.has(one.service)) && !isCrowdedOut(one, context.settings, preparation),
+      !(isCured && ready.profiles.has(one.service)) &&
+      !isCrowdedOut(one, context.settings, preparation) &&
+      !isEnlarging(one),
   );
   return growing.length === 0 ? undefined : balanceQueues(context, growing, verdict);
 }

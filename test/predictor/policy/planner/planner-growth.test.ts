@@ -80,6 +80,21 @@ describe("the planner's growth by queues", () => {
     expect(wishOf(among, "backend").allocation.replicas).toBeGreaterThan(2);
   });
 
+  it("adds nothing to containers that are about to become larger, which no window has measured yet", () => {
+    const profiles = BUSY.map((each) => modelledEvidence(each, { prior: flat(each) }));
+    const wished = (cpuCores: number): PolicyOutcome => {
+      const memory = { service: "backend", replicas: 2, seenAtMs: START_MS, cpuCores, platformCpuCores: 1 };
+      const state = { ...emptyState("default", "default"), windowEndMs: START_MS, services: [memory] };
+      return planned(BUSY, { profiles, state });
+    };
+    const backendCores = (outcome: PolicyOutcome): number => {
+      const { cpuCores = 1, replicas } = wishOf(outcome, "backend").allocation;
+      return replicas * cpuCores;
+    };
+    expect(backendCores(wished(1))).toBeGreaterThan(2);
+    expect(backendCores(wished(3))).toBeCloseTo(6, 9);
+  });
+
   it("grows by replicas as queue balancing would where containers cannot be resized", () => {
     const profiles = BUSY.map((each) => modelledEvidence(each, { prior: flat(each) }));
     const outcome = planned(BUSY, { profiles, application: application() });
