@@ -157,6 +157,7 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
     arrivals,
     lastWindow: () => deciding.lastWindow,
     onSurge: (ratio) => deciding.surge(ratio),
+    graceMs: 1e3 * graceSeconds,
     clock,
   });
   ends.push(() => {

@@ -9,10 +9,12 @@ export interface SurgeWatchOptions {
   readonly lastWindow: () => Interval | undefined;
   /** Called where requests begin faster than in the last window beyond chance, and than was told of the same window before. */
   readonly onSurge: (ratio: number) => void;
+  /** Time between the end of a window and the decision on it. */
+  readonly graceMs: number;
   readonly clock: Clock;
 }
 
-/** A window this many lengths back says nothing of what is usual now. */
+/** A window this many lengths back, its grace aside, says nothing of what is usual now. */
 const OLD_WINDOWS = 3;
 
 /** Between one look and the next: as long as it takes for two more slots to fill. */
@@ -38,11 +40,11 @@ export class SurgeWatch {
   }
 
   private look(): void {
-    const { arrivals, clock, lastWindow, onSurge } = this.options;
+    const { arrivals, clock, graceMs, lastWindow, onSurge } = this.options;
     const window = lastWindow();
     if (window === undefined) return;
     const nowMs = clock.nowMs();
-    if (nowMs - window.endMs > OLD_WINDOWS * (window.endMs - window.startMs)) return;
+    if (nowMs - window.endMs > OLD_WINDOWS * (window.endMs - window.startMs) + graceMs) return;
     const expected = this.told.windowEndMs === window.endMs ? this.told.ratio : 1;
     const ratio = surgeSince(window, nowMs, arrivals, expected);
     if (ratio === undefined) return;

@@ -25,6 +25,7 @@ function watching(): {
     arrivals,
     lastWindow: () => known,
     onSurge: (ratio) => told.push({ ratio, atMs: Date.now() - T0 }),
+    graceMs: 1_000,
     clock: systemClock,
   });
   watch.start();
@@ -60,11 +61,19 @@ describe("the watch for surges", () => {
     expect(told.at(-1)!.ratio).toBeGreaterThan(2 * told[0]!.ratio);
   });
 
-  it("is silent once windows no longer come: what was usual then is not now", () => {
+  it.each([
+    {
+      graceMs: 1_000,
+      calls: 0,
+      why: "is silent once windows no longer come: what was usual then is not now",
+    },
+    { graceMs: 20_000, calls: 1, why: "goes on while a window is late only because sources are waited for" },
+  ])("$why", ({ calls, graceMs }) => {
     const arrivals = new ArrivalCounter({ service: () => "frontend", slotMs: 250, keepMs: 60_000 });
     const onSurge = vi.fn<(ratio: number) => void>();
     const lastWindow = () => ({ startMs: T0, endMs: T0 + 5_000 });
-    new SurgeWatch({ arrivals, lastWindow, onSurge, clock: systemClock }).start();
+    const watch = new SurgeWatch({ arrivals, lastWindow, onSurge, graceMs, clock: systemClock });
+    watch.start();
     const begin = (atMs: number, count: number): void => {
       const one = { service: "frontend", kind: "server", at: atMs, for: 1 } as const;
       arrivals.add(batchOf(Array.from({ length: count }, () => traceOf(one)).flat()), Date.now());
@@ -74,6 +83,10 @@ describe("the watch for surges", () => {
     vi.advanceTimersByTime(20_000);
     begin(23_000, 500);
     vi.advanceTimersByTime(5_000);
-    expect(onSurge).not.toHaveBeenCalled();
+    expect(onSurge).toHaveBeenCalledTimes(calls);
+    watch.stop();
+    begin(29_000, 50_000);
+    vi.advanceTimersByTime(5_000);
+    expect(onSurge).toHaveBeenCalledTimes(calls);
   });
 });
