@@ -126,8 +126,8 @@ describe("rows of stored windows", () => {
     const set = { startMs: 0, endMs: 15_000, windows: [window("s0"), window("s1")], flows: [flow] };
     const [row] = endToEndRows([set], "GET /", ["s0", "s1"], 0.99);
     expect(row).toMatchObject({ atMs: 15_000, tailSeconds: 0.2 });
-    // Two alike in a row: means 0.02 each, spreads 0.03 each in tail units.
-    expect(row!.priorSeconds).toBeCloseTo(0.04 + Math.hypot(0.03, 0.03), 12);
+    // Two alike in a row, mean 0.4 of the tail: mean 0.04, variance 2·(0.324158·0.05)² = 5.2539e-4, σ² = ln(1 + 0.32837) = 0.283953.
+    expect(row!.priorSeconds).toBeCloseTo(0.04 * Math.exp(1.644854 * Math.sqrt(0.283953) - 0.283953 / 2), 6);
   });
 
   it("leave out windows without enough requests, and do without a service that was not measured", () => {
