@@ -90,29 +90,26 @@ export class Deciding {
    * Decides on the last window once more, knowing that load has risen since. The plan is published, and takes the place of the
    * one before in the policies' state, only if it gives more to some service. Never throws, as {@link close}.
    * @param surgeRatio see {@link PolicyInputs}
-   * @returns whether there is a new plan
    */
-  surge(surgeRatio: number): boolean {
+  surge(surgeRatio: number): void {
     try {
-      return this.planAgain(surgeRatio);
+      this.planAgain(surgeRatio);
     } catch (error) {
       this.parts.metrics.planFailed();
       this.parts.log.error({ surgeRatio, problem: describeError(error) }, "no plan for a surge");
-      return false;
     }
   }
 
-  private planAgain(surgeRatio: number): boolean {
+  private planAgain(surgeRatio: number): void {
     const application = this.parts.application();
-    if (application === undefined || this.last === undefined) return false;
+    if (application === undefined || this.last === undefined) return;
     const { clock, learning, metrics, published } = this.parts;
     const beganMs = clock.monotonicMs();
     const inputs = { ...this.last.inputs, application, surgeRatio, nowMs: clock.nowMs() };
     const outcome = decide(inputs, learning?.models);
-    if (!givesMore(outcome.plan.wishes, published.plan()?.wishes ?? [])) return false;
+    if (!givesMore(outcome.plan.wishes, published.plan()?.wishes ?? [])) return;
     const plan = this.adopt(outcome, inputs, this.last.facts);
     metrics.plannedAgain(plan, (clock.monotonicMs() - beganMs) / 1e3);
-    return true;
   }
 
   private plan(startMs: number, endMs: number, closedAtMs: number, gathered: Gathered): void {

@@ -35,14 +35,13 @@ import type { Sections } from "./sources/sources-config.ts";
 import { Peers } from "./sources/peers/peers.ts";
 import { registerPeerMetrics } from "./sources/peers/metrics.ts";
 import { StateFile } from "./state-file.ts";
-import { SurgeWatch } from "./surge-watch.ts";
+import { countArrivals, SurgeWatch } from "./surge-watch.ts";
 import { followWorkloads, openSurroundings } from "./surroundings.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { WindowClock } from "./window-clock.ts";
-import { ArrivalCounter } from "./window/arrival-counter.ts";
+import type { ArrivalCounter } from "./window/arrival-counter.ts";
 import type { AddResult } from "./window/drops.ts";
 import type { SpanBatch } from "./window/span.ts";
-import { SLOTS_PER_WINDOW } from "./window/surge.ts";
 import { WindowBuilder } from "./window/window-builder.ts";
 
 const MAX_CONTAINERS = 100_000;
@@ -112,7 +111,11 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
   const rates = followAgents(setting, nodes, () => gathering?.health() ?? []);
   const history = openHistory(setting);
   const peers = await joinPeers(setting);
-  const arrivals = countArrivals(setting);
+  const graceMs = 1e3 * graceSeconds;
+  const arrivals = countArrivals(() => surroundings.current()?.entry, {
+    graceMs,
+    windowMs: 1e3 * windowSeconds,
+  });
   const receivers = await startReceivers(setting, builder, arrivals, peers);
   const published = new Published(clock.nowMs());
   const archive = new InputsArchive(ARCHIVED_INPUTS, ARCHIVED_BYTES);
@@ -141,7 +144,7 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
     graceSeconds,
     clock,
     onClose: (startMs, endMs) => {
-      const closedAtMs = endMs + graceSeconds * 1e3;
+      const closedAtMs = endMs + graceMs;
       const isPartial = peers?.missingWithin((clock.nowMs() - startMs) / 1e3) === true;
       if (gathering === undefined) deciding.close(startMs, endMs, closedAtMs, withoutPeers(isPartial));
       else {
@@ -157,7 +160,7 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
     arrivals,
     lastWindow: () => deciding.lastWindow,
     onSurge: (ratio) => deciding.surge(ratio),
-    graceMs: 1e3 * graceSeconds,
+    graceMs,
     clock,
   });
   ends.push(() => {
@@ -290,16 +293,6 @@ function makeBuilder({ application, metrics, options, sections }: Setting): Wind
   });
   metrics.follow(() => builder.totals());
   return builder;
-}
-
-/** Requests to the entry service from the start of the last window until the next one is decided on. */
-function countArrivals({ options, surroundings }: Setting): ArrivalCounter {
-  const windowMs = 1e3 * options.windowSeconds;
-  return new ArrivalCounter({
-    service: () => surroundings.current()?.entry,
-    slotMs: windowMs / SLOTS_PER_WINDOW,
-    keepMs: 3 * windowMs + 1e3 * options.graceSeconds,
-  });
 }
 
 async function startReceivers(

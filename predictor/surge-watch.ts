@@ -1,7 +1,7 @@
 import type { Clock } from "@tradewind/core/clock.ts";
-import type { ArrivalCounter } from "./window/arrival-counter.ts";
+import { ArrivalCounter } from "./window/arrival-counter.ts";
 import type { Interval } from "./window/interval.ts";
-import { surgeSince } from "./window/surge.ts";
+import { SLOTS_PER_WINDOW, surgeSince } from "./window/surge.ts";
 
 export interface SurgeWatchOptions {
   readonly arrivals: ArrivalCounter;
@@ -19,6 +19,15 @@ const OLD_WINDOWS = 3;
 
 /** Between one look and the next: as long as it takes for two more slots to fill. */
 const SLOTS_PER_LOOK = 2;
+
+/** A counter of arrivals that keeps them for as long as a {@link SurgeWatch} compares them with a window. */
+export function countArrivals(
+  service: () => string | undefined,
+  { graceMs, windowMs }: { readonly graceMs: number; readonly windowMs: number },
+): ArrivalCounter {
+  const keepMs = (1 + OLD_WINDOWS) * windowMs + graceMs;
+  return new ArrivalCounter({ service, slotMs: windowMs / SLOTS_PER_WINDOW, keepMs });
+}
 
 /** Looks at what arrives between one window and the next, so that a surge need not wait for the end of the one it falls into. */
 export class SurgeWatch {

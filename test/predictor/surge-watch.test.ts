@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { systemClock } from "@tradewind/core/clock.ts";
-import { SurgeWatch } from "@tradewind/predictor/surge-watch.ts";
+import { countArrivals, SurgeWatch } from "@tradewind/predictor/surge-watch.ts";
 import { ArrivalCounter } from "@tradewind/predictor/window/arrival-counter.ts";
 import { intervalAt } from "@tradewind/predictor/window/interval.ts";
 import type { Interval } from "@tradewind/predictor/window/interval.ts";
@@ -88,5 +88,19 @@ describe("the watch for surges", () => {
     begin(29_000, 50_000);
     vi.advanceTimersByTime(5_000);
     expect(onSurge).toHaveBeenCalledTimes(calls);
+  });
+
+  it("takes steady load for no surge while a window grows old, up to the last moment at which it counts", () => {
+    const arrivals = countArrivals(() => "frontend", { graceMs: 1_000, windowMs: 5_000 });
+    const onSurge = vi.fn<(ratio: number) => void>();
+    const lastWindow = () => ({ startMs: T0, endMs: T0 + 5_000 });
+    const watch = new SurgeWatch({ arrivals, lastWindow, onSurge, graceMs: 1_000, clock: systemClock });
+    watch.start();
+    for (let at = 0; at < 25_000; at += 20) {
+      arrivals.add(batchOf(traceOf({ service: "frontend", kind: "server", at, for: 1 })), Date.now());
+      vi.advanceTimersByTime(20);
+    }
+    watch.stop();
+    expect(onSurge).not.toHaveBeenCalled();
   });
 });
