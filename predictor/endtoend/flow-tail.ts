@@ -16,8 +16,9 @@ export const EXPONENTIAL_MEAN_OVER_TAIL = 1 / Math.log(20);
 /**
  * Tail latency of one flow from the own tails of its services, through the call graph: own times are log-normal, with mean
  * `meanOverTail * tail`; stages that follow each other add their means and variances, calls that run side by side count as
- * their maximum, which is that of normal logarithms (Clark 1961), and the tail is that of a log-normal time with the mean and variance that this
- * comes to. A flow of one service gives back that service's own tail, if that is up to 3.87 times its mean.
+ * their maximum, which is that of normal logarithms (Clark 1961), and the tail is that of a log-normal time with the mean
+ * and variance that this comes to. A flow of one service gives back that service's own tail, if that is up to 3.87 times its
+ * mean.
  *
  * Evaluation is incremental: {@link setOwnTail} re-evaluates only the callers above the service that changed.
  */
