@@ -127,6 +127,7 @@ function climbAboveFloor({ inputs, models, context, observations, verdict }: Foo
   const countedRatio = surgeRatio === undefined ? counted : surgeRatio * (counted ?? 1);
   const standing = standingOf(context, observations, verdict, {
     arrivalRatio: countedRatio ?? arrivalRatio(entry),
+    surgeRatio,
     calmRatio: context.settings.planner.calmRatio,
     limitsFlows: true,
   });
@@ -148,7 +149,6 @@ function climbAboveFloor({ inputs, models, context, observations, verdict }: Foo
     verdict,
     standing,
     countedRatio,
-    surgeRatio,
     ready,
     memory,
     residuals,

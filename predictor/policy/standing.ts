@@ -17,6 +17,8 @@ export interface Standing {
   readonly calm: boolean;
   /** Load of the next window over that of this one, should it go on rising as it did, in [1, 2); 1 unless it rose beyond chance. */
   readonly rise: number;
+  /** Load since the window over that in it, where the window is decided on once more to give what that takes, and nothing else. */
+  readonly surgeRatio: number | undefined;
   /** Calm windows before something may be taken back. */
   readonly patience: number;
   /** The course if the decision changes nothing. */
@@ -27,6 +29,8 @@ export interface Standing {
 export interface Look {
   /** Requests that arrive over those that were answered. */
   readonly arrivalRatio: number;
+  /** See {@link Standing}. */
+  readonly surgeRatio?: number | undefined;
   /** Tail over objective up to which a window is calm. */
   readonly calmRatio: number;
   /**
@@ -41,7 +45,7 @@ export function standingOf(
   context: DecisionContext,
   observations: readonly Observation[],
   verdict: Verdict,
-  { arrivalRatio, calmRatio, limitsFlows }: Look,
+  { arrivalRatio, calmRatio, limitsFlows, surgeRatio }: Look,
 ): Standing {
   const { settings, state } = context;
   const severity = verdict.severity ?? 0;
@@ -59,10 +63,11 @@ export function standingOf(
     hasChanged: rise > 1 || hasFallen(context, arrivals),
   });
   return {
-    words: describeVerdict(verdict, settings.minimumCalls),
+    words: `${describeVerdict(verdict, settings.minimumCalls)}${describeSurge(surgeRatio)}`,
     missed,
     clearlyMissed,
     rise,
+    surgeRatio,
     calm,
     patience: patienceWindows(context, patienceDoublings),
     course: {
@@ -106,4 +111,10 @@ function describeVerdict(verdict: Verdict, minimumCalls: number): string {
   }
   const missed = verdict.severity > 1 ? "the objective is missed" : "the objective is met";
   return `${missed} (tail at ${percent(verdict.severity)} of it)`;
+}
+
+function describeSurge(surgeRatio: number | undefined): string {
+  return surgeRatio === undefined
+    ? ""
+    : `, and requests have begun ${surgeRatio.toFixed(1)} times as fast since`;
 }

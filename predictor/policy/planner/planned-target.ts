@@ -123,6 +123,9 @@ function targetOf(
   }
   const floor = floorTarget(observation);
   if (!start.raised) return { ...target, policy: floor.policy, reason: floor.reason };
+  if (standing.surgeRatio !== undefined) {
+    return { ...target, policy: "reactive", reason: `${standing.words}: ${change}` };
+  }
   const use =
     observation.utilisation === undefined ? "" : ` at ${percent(observation.utilisation)} of capacity`;
   return { ...target, policy: "reactive", reason: `what it uses calls for more${use}: ${change}` };

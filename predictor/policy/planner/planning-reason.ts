@@ -15,7 +15,7 @@ export interface Made {
 
 /** In words, for the plan. */
 export function reasonOf(preparation: Preparation, made: Made): string {
-  const { context, observations, ready, residuals, standing, surgeRatio } = preparation;
+  const { context, observations, ready, residuals, standing } = preparation;
   const waiting = standing.clearlyMissed
     ? observations.filter((one) => isCrowdedOut(one, context.settings, preparation)).length
     : 0;
@@ -23,8 +23,6 @@ export function reasonOf(preparation: Preparation, made: Made): string {
     waiting === 0
       ? ""
       : `; ${waiting} ${waiting === 1 ? "service waits" : "services wait"} for CPU that others take on the only node`;
-  const surge =
-    surgeRatio === undefined ? "" : `requests have begun ${surgeRatio.toFixed(1)} times as fast since, `;
   const outcome = outcomeOf(standing, made, context.application.objective.milliseconds / 1e3);
   const growth =
     made.growth === undefined ? "" : `; by queues: ${made.growth.reason.split(": ").at(-1) ?? ""}`;
@@ -32,7 +30,7 @@ export function reasonOf(preparation: Preparation, made: Made): string {
     residuals.length === 0
       ? ""
       : `; ${residuals.length} ${residuals.length === 1 ? "flow has" : "flows have"} a learnt tail`;
-  return `${standing.words}: ${surge}${outcome}${growth}${crowded}; ${ready.reason}${learnt}`;
+  return `${standing.words}: ${outcome}${growth}${crowded}; ${ready.reason}${learnt}`;
 }
 
 function outcomeOf(

@@ -37,8 +37,8 @@ export function planWithProfiles(preparation: Preparation): Planned | undefined 
   const ahead = loadToCome(preparation);
   const starts = new Map(observations.map((one) => [one.service, startOf(preparation, ahead, one)]));
   const raised = observations.some(({ service }) => starts.get(service)?.raised === true);
-  const mayTakeBack = !raised && preparation.surgeRatio === undefined && isProven(preparation);
-  const mayRaise = standing.clearlyMissed || !standing.missed || preparation.surgeRatio !== undefined;
+  const mayTakeBack = !raised && standing.surgeRatio === undefined && isProven(preparation);
+  const mayRaise = standing.clearlyMissed || !standing.missed || standing.surgeRatio !== undefined;
   const plan = mayRaise ? makePlan(preparation, { ahead, starts, mayTakeBack }) : undefined;
   const growth = growthByQueues(preparation, plan);
   const { largestContainer, ready } = preparation;
@@ -73,12 +73,11 @@ function loadToCome({
   countedRatio,
   observations,
   standing,
-  surgeRatio,
 }: Preparation): ReadonlyMap<string, number> {
   const { application, settings } = context;
   return loadAhead(observations, {
     mostGrowth: settings.needGrowthLimit,
-    rise: surgeRatio === undefined ? standing.rise : 1,
+    rise: standing.surgeRatio === undefined ? standing.rise : 1,
     counted: countedRatio === undefined ? undefined : { service: application.entry, ratio: countedRatio },
   });
 }
@@ -88,13 +87,13 @@ function loadToCome({
  * container also gets what one request needs within a period, below which no queueing prior knows how slow it is.
  */
 function startOf(
-  { context, largestContainer, ready, standing, surgeRatio }: Preparation,
+  { context, largestContainer, ready, standing }: Preparation,
   ahead: ReadonlyMap<string, number>,
   one: Observation,
 ): StartSize {
   const { planner, targetUtilisation } = context.settings;
   const usable = ready.profiles.get(one.service);
-  const loaded = surgeRatio === undefined ? one : withDemandOf(one, ahead.get(one.service));
+  const loaded = standing.surgeRatio === undefined ? one : withDemandOf(one, ahead.get(one.service));
   const observation = boundedByNode(loaded, largestContainer);
   const utilisation = usable === undefined ? targetUtilisation : planner.raiseUtilisation;
   const start = startSize(context, observation, usable?.memoryPeakBytes, utilisation);

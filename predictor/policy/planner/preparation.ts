@@ -14,8 +14,6 @@ export interface Preparation extends Nodes {
   readonly standing: Standing;
   /** Arrivals over answers of the whole application; undefined where arrivals were not counted. */
   readonly countedRatio: number | undefined;
-  /** Load since the window over that in it, where the window is decided on once more to give what that takes, and nothing else. */
-  readonly surgeRatio: number | undefined;
   readonly ready: Readiness;
   readonly memory: PlannerMemory;
   readonly residuals: readonly UsableResidual[];

@@ -28,7 +28,10 @@ describe("a window that is decided on once more for a surge", () => {
     const again = decided(AT_EASE, { surgeRatio: 2 });
     // 40 requests a second of 85 ms each need 3.4 cores, at no more than three quarters in use.
     expect(backendCores(again, 1.7)).toBeGreaterThan(3.4 / 0.75 - 1e-9);
-    expect(again.plan.policyReason).toMatch(/requests have begun 2\.0 times as fast since, gives /);
+    expect(again.plan.policyReason).toMatch(/requests have begun 2\.0 times as fast since: gives /);
+    for (const { reason } of again.plan.wishes) {
+      expect(reason).toMatch(/is met .* and requests have begun 2\.0 times as fast since: .* cores each/);
+    }
   });
 
   it("believes a surge up to the limit of growth", () => {
