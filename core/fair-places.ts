@@ -82,11 +82,12 @@ export class FairPlaces {
     if (this.held < this.limits.maxPlaces) return true;
     let most: Set<Held> = new Set();
     for (const places of this.bySender.values()) if (places.size > most.size) most = places;
-    if (most.size <= (own?.size ?? 0) + 1) {
-      const all = [...this.bySender.values()].flatMap((places) => [...places]);
-      return this.evict(longestIdle(all));
-    }
+    if (most.size <= (own?.size ?? 0) + 1) return this.evict(longestIdle(this.all()));
     return this.evict(longestIdle(most) ?? most.values().next().value);
+  }
+
+  private *all(): Generator<Held> {
+    for (const places of this.bySender.values()) yield* places;
   }
 
   private evict(place: Held | undefined): boolean {
