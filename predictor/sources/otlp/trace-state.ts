@@ -1,6 +1,7 @@
 const RANDOMNESS_BITS = 56;
 const THRESHOLD_DIGITS = 14;
-const MAX_TRACE_STATE = 512;
+/** Longer trace states are cut. */
+export const MAX_TRACE_STATE = 512;
 
 /**
  * How many requests a sampled span stands for, from the rejection threshold in a W3C trace state, for example
