@@ -117,6 +117,7 @@ export function valuesSchema(): Schema {
         grace: optionalDuration,
         policy: choice("auto", "queue", "static"),
         otlp: object({ grpc: flag }),
+        peers: object({ existingSecret: text }),
         extraVolumes: { type: "array", items: { type: "object", required: ["name"] } },
         extraVolumeMounts: { type: "array", items: { type: "object", required: ["name", "mountPath"] } },
         ...container,

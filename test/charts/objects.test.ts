@@ -116,6 +116,50 @@ describe.skipIf(helm === undefined)("what the chart renders", () => {
     for (const port of [...targets, ...allowed]) expect(names, `port ${port}`).toContain(port);
   });
 
+  it("has predictors prove a secret to each other, on a port that is open to nobody else", () => {
+    for (const name of ["minimal", "full"]) {
+      const kind = name === "full" ? "StatefulSet" : "Deployment";
+      const workload = find(of(name), kind, "tradewind-scaler");
+      expect(container(workload, "predictor").args).toEqual(
+        expect.arrayContaining([
+          "--peers=dns+http://tradewind-peers.tradewind.svc:9814",
+          "--peers-secret-file=/etc/tradewind/peers/secret",
+        ]),
+      );
+      const volume = podOf(workload)!.volumes!.find((each) => each.name === "peers");
+      expect(volume?.secret?.secretName).toBe("tradewind-peers");
+      const secret = at(find(of(name), "Secret", "tradewind-peers"), "data", "secret") as string;
+      expect(Buffer.from(secret, "base64").toString()).toMatch(/^[A-Za-z0-9]{48}$/);
+      const service = find(of(name), "Service", "tradewind-peers");
+      expect(at(service, "spec", "publishNotReadyAddresses") ?? false).toBe(false);
+    }
+    const rules = at(find(of("full"), "NetworkPolicy", "tradewind-scaler"), "spec", "ingress") as {
+      from: { podSelector?: { matchLabels: Record<string, string> } }[];
+      ports: { port: string }[];
+    }[];
+    const open = rules.filter(({ ports }) => ports.some(({ port }) => port === "peers"));
+    expect(open.flatMap(({ from }) => from)).toEqual([
+      { podSelector: { matchLabels: expect.objectContaining({ "app.kubernetes.io/component": "scaler" }) } },
+    ]);
+    const clients = rules.filter(({ ports }) => ports.some(({ port }) => port === "otlp-http"));
+    expect(JSON.stringify(clients)).not.toContain('"scaler"');
+  });
+
+  it("takes the peers' secret of the operator where one is named, and makes none", async () => {
+    const objects = await render("minimal", "--set", "predictor.peers.existingSecret=mine");
+    expect(objects.some(({ kind }) => kind === "Secret")).toBe(false);
+    const workload = find(objects, "Deployment", "tradewind-scaler");
+    expect(podOf(workload)!.volumes!.find(({ name }) => name === "peers")?.secret?.secretName).toBe("mine");
+  });
+
+  it("needs no secret with a single predictor", async () => {
+    const single = ["scaler.replicas=1", "scaler.podDisruptionBudget.enabled=false"];
+    const objects = await render("minimal", "--set", single.join());
+    expect(objects.some(({ kind }) => kind === "Secret")).toBe(false);
+    const workload = find(objects, "Deployment", "tradewind-scaler");
+    expect(container(workload, "predictor").args.join()).not.toContain("--peers");
+  });
+
   it("never asks for nodes/proxy, Secrets, wildcards or pods/exec", () => {
     for (const name of CASES) {
       const rules = of(name).flatMap((object) => (at(object, "rules") as Rule[] | undefined) ?? []);

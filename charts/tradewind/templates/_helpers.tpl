@@ -76,6 +76,15 @@ imagePullSecrets:
 {{- if or .Values.application.existing .Values.application.spec }}true{{ end }}
 {{- end }}
 
+{{/* "true" when there are several predictors, which share what they receive. */}}
+{{- define "tradewind.hasPeers" -}}
+{{- if and (include "tradewind.hasPredictor" .) (gt (int .Values.scaler.replicas) 1) }}true{{ end }}
+{{- end }}
+
+{{- define "tradewind.peersSecret" -}}
+{{- default (printf "%s-peers" (include "tradewind.fullname" .)) .Values.predictor.peers.existingSecret }}
+{{- end }}
+
 {{/* "true" when the exporter itself talks to the Kubernetes API: it writes status, events, VPAs or sizes of pods. */}}
 {{- define "tradewind.exporterUsesApi" -}}
 {{- if or .Values.scaler.events.enabled .Values.scaler.vpa.enabled .Values.scaler.inPlaceResize.enabled (and (include "tradewind.hasPredictor" .) (eq .Values.application.from "Resource")) }}true{{ end }}

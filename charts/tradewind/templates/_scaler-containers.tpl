@@ -89,8 +89,10 @@
     {{- if .Values.agent.enabled }}
     - --agents=dns+http://{{ include "tradewind.fullname" . }}-agent.{{ .Release.Namespace }}.svc:9810
     {{- end }}
-    {{- if gt (int .Values.scaler.replicas) 1 }}
-    - --peers=dns+http://{{ include "tradewind.fullname" . }}-predictor-peers.{{ .Release.Namespace }}.svc:4318
+    {{- if include "tradewind.hasPeers" . }}
+    - --peers=dns+http://{{ include "tradewind.fullname" . }}-peers.{{ .Release.Namespace }}.svc:9814
+    - --peers-listen={{ .Values.listenHost }}:9814
+    - --peers-secret-file=/etc/tradewind/peers/secret
     {{- end }}
     - --window={{ .Values.predictor.window }}
     {{- with .Values.predictor.grace }}
@@ -113,6 +115,9 @@
     {{- if .Values.predictor.otlp.grpc }}
     - { name: otlp-grpc, containerPort: 4317, protocol: TCP }
     {{- end }}
+    {{- if include "tradewind.hasPeers" . }}
+    - { name: peers, containerPort: 9814, protocol: TCP }
+    {{- end }}
   # No readiness probe: without a plan the predictor is not ready, and it must not take the exporter beside it along.
   livenessProbe:
     httpGet: { path: /healthz, port: predictor }
@@ -131,6 +136,9 @@
     - { name: kubernetes-api, mountPath: /var/run/secrets/kubernetes.io/serviceaccount, readOnly: true }
     {{- if include "tradewind.hasApplicationFiles" . }}
     - { name: application, mountPath: /etc/tradewind/application, readOnly: true }
+    {{- end }}
+    {{- if include "tradewind.hasPeers" . }}
+    - { name: peers, mountPath: /etc/tradewind/peers, readOnly: true }
     {{- end }}
     {{- with .Values.predictor.extraVolumeMounts }}
     {{- toYaml . | nindent 4 }}
