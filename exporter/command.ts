@@ -12,6 +12,7 @@ interface Flags {
   state?: string;
   staleAfter: string;
   restartGrace: string;
+  clockTolerance: string;
   logLevel: (typeof LOG_LEVELS)[number];
   status: boolean;
   events: boolean;
@@ -46,6 +47,7 @@ export function configure(command: Command): void {
     .option("--state <directory>", "keep decisions here across restarts")
     .option("--stale-after <duration>", "how long a decision may be served after its measurements", "5m")
     .option("--restart-grace <duration>", "take nothing away this long after a start", "120s")
+    .option("--clock-tolerance <duration>", "refuse plans dated this much later than this clock", "10s")
     .option("--tls.cert <file>", "certificate of the gRPC port, PEM")
     .option("--tls.key <file>", "its key, PEM")
     .option("--tls.client-ca <file>", "authority that KEDA's client certificate must come from, PEM")

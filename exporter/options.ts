@@ -78,6 +78,11 @@ export const ExporterOptions = z.strictObject({
    */
   staleAfter: Duration.pipe(z.number().min(1).max(86_400)).prefault("5m"),
   restartGrace: Duration.pipe(z.number().min(0).max(86_400)).prefault("120s"),
+  /**
+   * How much later than our own clock a plan may be dated. Clocks of nodes that are kept by NTP differ by milliseconds; ten
+   * seconds let one that has lost its server for a day through.
+   */
+  clockTolerance: Duration.pipe(z.number().min(0).max(3_600)).prefault("10s"),
   tls: Tls.optional(),
   cluster: ClusterOptions.prefault({}),
   logLevel: z.enum(LOG_LEVELS).default("info"),

@@ -20,7 +20,7 @@ export const DecisionRecord = z.strictObject({
   decidedAtMs: EpochMs,
   validUntilMs: EpochMs,
   wish: Wish,
-  /** Everything else the guard read. */
+  /** Everything else the guard read. Times are on the clock of the plan. */
   context: z.strictObject({
     previous: Allocation.optional(),
     previousDecidedAtMs: EpochMs.optional(),
@@ -60,9 +60,9 @@ export type Recommendation = z.infer<typeof Recommendation>;
 /** A recommendation as the exporter serves it, with what a reader needs to judge it. */
 export const ServedRecommendation = z.strictObject({
   ...Recommendation.shape,
-  /** Time since the decision. */
-  ageSeconds: NonNegative,
-  /** False once `validUntilMs` has passed: KEDA is then answered UNAVAILABLE. */
+  /** Time since the decision, by the exporter's monotonic clock; absent when it is not known. */
+  ageSeconds: NonNegative.optional(),
+  /** False once its time is up by the same clock: KEDA is then answered UNAVAILABLE. */
   valid: z.boolean(),
   /** What the policy asked for before the guard. */
   wished: Allocation,
@@ -85,6 +85,8 @@ export const RecommendationList = z.strictObject({
     reachable: z.boolean(),
     problem: z.string().max(1_000).optional(),
     lastPlanAtMs: EpochMs.optional(),
+    /** Time since the plan in force was made, by the exporter's monotonic clock. */
+    lastPlanAgeSeconds: NonNegative.optional(),
     policy: PolicyName.optional(),
     policyReason: z.string().max(500).optional(),
   }),

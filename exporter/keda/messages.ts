@@ -10,8 +10,6 @@ export interface ScalerThreadOptions {
   readonly tls?: TlsFiles & { readonly refreshMs: number };
   readonly limits: ScalerLimits;
   readonly streamLifetimeMs: number;
-  /** A decision from further in the future than this is not served, see `mayBeServed`. */
-  readonly staleAfterMs: number;
   readonly logLevel: LogLevel;
 }
 

@@ -5,8 +5,6 @@ import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import { EpochMs } from "@tradewind/core/contract/quantity.ts";
 import { parseJsonWith, parseWith } from "@tradewind/core/config.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
-import { bookEntry } from "./book.ts";
-import type { BookEntry } from "./book.ts";
 
 const STATE_SCHEMA = "tradewind.dev/exporter-state/v1";
 const STATE_FILE = "decisions.json";
@@ -23,7 +21,7 @@ const ExporterState = z.strictObject({
 /** What reading the state came to. */
 export type LoadedState =
   | { readonly kind: "absent" }
-  | { readonly kind: "read"; readonly savedAtMs: number; readonly decisions: readonly BookEntry[] }
+  | { readonly kind: "read"; readonly savedAtMs: number; readonly decisions: readonly DecisionRecord[] }
   /** The file could not be used and lies at `setAsidePath` now. */
   | { readonly kind: "corrupt"; readonly error: TradewindError; readonly setAsidePath: string };
 
@@ -49,8 +47,8 @@ export class StateFile {
       if (text === undefined) return { kind: "absent" };
       const what = `state file ${this.path}`;
       const { savedAtMs, decisions } = parseJsonWith(ExporterState, text, what);
-      const entries = decisions.map((record) => bookEntry(parseWith(DecisionRecord, record, what)));
-      return { kind: "read", savedAtMs, decisions: entries };
+      const records = decisions.map((record) => parseWith(DecisionRecord, record, what));
+      return { kind: "read", savedAtMs, decisions: records };
     } catch (error) {
       if (!(error instanceof TradewindError)) {
         throw new TradewindError("state-unreadable", `cannot read ${this.path}; check owner and mode`, {

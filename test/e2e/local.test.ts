@@ -200,7 +200,7 @@ describe("tradewind local", () => {
         "the exporter misses the predictor",
       );
       const orphaned = await recommendations();
-      expect(orphaned.recommendations.every(({ valid, ageSeconds }) => valid && ageSeconds > 0)).toBe(true);
+      expect(orphaned.recommendations.every(({ valid, ageSeconds }) => valid && ageSeconds! > 0)).toBe(true);
       for (const { service, replicas } of before.recommendations) {
         const now = orphaned.recommendations.find((each) => each.service === service);
         expect(now!.replicas).toBeGreaterThanOrEqual(replicas);

@@ -10,9 +10,9 @@ function entryOf(service: string, sequence: number, replicas = sequence): BookEn
   const plan = { application: "hotel", sequence, predictorStartedAtMs: 0, plannedAtMs };
   const rules = { exporterStartedAtMs: 0, staleAfterSeconds: 300, restartGraceSeconds: 0 };
   const wish = wishOf({ service, allocation: { replicas } });
-  const decision = decide(wish, plan, undefined, rules, plannedAtMs);
+  const decision = decide(wish, plan, { exporterStartedAtMs: 0 }, rules);
   if ("refusal" in decision) throw new Error(decision.refusal.reason);
-  return bookEntry(decision.record);
+  return bookEntry(decision.record, sequence);
 }
 
 const replicasOf = (jsons: readonly string[]): number[] =>

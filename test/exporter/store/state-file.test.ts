@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import { decide } from "@tradewind/exporter/decide.ts";
-import { bookEntry } from "@tradewind/exporter/store/book.ts";
 import { StateFile } from "@tradewind/exporter/store/state-file.ts";
 import type { LoadedState } from "@tradewind/exporter/store/state-file.ts";
 import { wishOf } from "../wish.ts";
@@ -14,7 +13,7 @@ const NOW = 1_000_000;
 function recordOf(service: string): DecisionRecord {
   const plan = { application: "hotel", sequence: 1, predictorStartedAtMs: 0, plannedAtMs: NOW };
   const rules = { exporterStartedAtMs: 0, staleAfterSeconds: 300, restartGraceSeconds: 0 };
-  const decision = decide(wishOf({ service }), plan, undefined, rules, NOW);
+  const decision = decide(wishOf({ service }), plan, { exporterStartedAtMs: 0 }, rules);
   if ("refusal" in decision) throw new Error(decision.refusal.reason);
   return decision.record;
 }
@@ -42,7 +41,7 @@ describe("the state file", () => {
     expect(await new StateFile(path).load(NOW)).toEqual({
       kind: "read",
       savedAtMs: NOW,
-      decisions: records.map(bookEntry),
+      decisions: records,
     });
     expect(await readdir(path)).toEqual(["decisions.json"]);
   });
@@ -95,13 +94,13 @@ describe("the state file", () => {
     await expect(file.save(jsonOf([recordOf("rate")]), NOW + 1)).rejects.toThrow(/cannot write .*free space/);
     expect(await file.load(NOW)).toMatchObject({
       kind: "read",
-      decisions: [{ recommendation: { service: "search" } }],
+      decisions: [{ service: "search" }],
     });
     await rm(`${file.path}.tmp`);
     await file.save(jsonOf([recordOf("rate")]), NOW + 2);
     expect(await file.load(NOW)).toMatchObject({
       kind: "read",
-      decisions: [{ recommendation: { service: "rate" } }],
+      decisions: [{ service: "rate" }],
     });
   });
 
