@@ -156,6 +156,28 @@ describe("a predictor in a cluster", () => {
     await waitUntil(async () => (await plan()) !== undefined);
   });
 
+  it("keeps its plan, and takes no pods for none, while the API server answers 404 for pods", async () => {
+    const { fake, kubeconfig } = await cluster();
+    fake.put(RESOURCES.applications, application());
+    const { plan, running, windows } = await predictor(kubeconfig, { policy: "auto" });
+    await waitUntil(async () => (await plan())?.wishes[0]?.allocation.replicas === 2);
+    fake.failNext(10_000, 404, { matches: ({ resource }) => resource === "pods", reason: "" });
+    fake.dropWatches();
+    const age = async () => {
+      const metrics = await (await fetch(`${running.addresses["http"]}/metrics`)).text();
+      return Number(/watch_age_seconds\{resource="pods"\} (\S+)/.exec(metrics)?.[1]);
+    };
+    // Four windows of a second; then the workloads are unknown.
+    await waitUntil(async () => (await age()) > 5);
+    const { sequence } = (await plan())!;
+    await waitUntil(async () => (await plan())!.sequence > sequence);
+    expect(await plan()).toMatchObject({
+      policy: "hold",
+      wishes: [{ service: "web", allocation: { replicas: 2 }, observed: { complete: false } }],
+    });
+    expect((await windows())?.windows).toEqual([]);
+  }, 30_000);
+
   it("plans no more for an Application that was deleted", async () => {
     const { fake, kubeconfig } = await cluster();
     fake.put(RESOURCES.applications, application());
