@@ -34,7 +34,7 @@ COPY --from=build /src/dist/core core/
 COPY --from=build /src/dist/agent agent/
 COPY --from=build /src/dist/cli cli/
 COPY bin/tradewind.mjs bin/
-USER 65534:65534
+USER 29810:29810
 EXPOSE 9810
 STOPSIGNAL SIGTERM
 # The agent counts its megabytes; agent/frugal.ts says why.

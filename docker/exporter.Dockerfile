@@ -35,7 +35,7 @@ COPY --from=build /src/dist/core core/
 COPY --from=build /src/dist/kubernetes kubernetes/
 COPY --from=build /src/dist/exporter exporter/
 COPY --from=build /src/dist/cli cli/
-USER 65534:65534
+USER 29812:29812
 EXPOSE 9812 9813
 STOPSIGNAL SIGTERM
 # One helper for V8: four, the default, collect the garbage of a plan on all CPUs at once, and KEDA's calls wait.

@@ -34,7 +34,7 @@ COPY --from=build /src/dist/core core/
 COPY --from=build /src/dist/kubernetes kubernetes/
 COPY --from=build /src/dist/predictor predictor/
 COPY --from=build /src/dist/cli cli/
-USER 65534:65534
+USER 29811:29811
 EXPOSE 9811 4317 4318
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["node", "cli/main.js"]

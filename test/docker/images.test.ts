@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
 
 const root = join(import.meta.dirname, "..", "..");
 const read = (path: string): string => readFileSync(join(root, path), "utf8");
@@ -12,6 +13,10 @@ interface Manifest {
   readonly resolved?: string;
   readonly link?: boolean;
   readonly dev?: boolean;
+}
+interface SecurityContext {
+  readonly runAsUser: number;
+  readonly runAsGroup: number;
 }
 const lock = JSON.parse(read("package-lock.json")) as { packages: Record<string, Manifest> };
 const { workspaces } = JSON.parse(read("package.json")) as Manifest;
@@ -64,8 +69,31 @@ describe("images", () => {
     const text = read(`docker/${image}.Dockerfile`);
     for (const workspace of workspaces)
       expect(text).toContain(`COPY ${workspace}/package.json ${workspace}/\n`);
-    expect(text).toContain("\nUSER 65534:65534\n");
     expect(text).not.toContain(":latest");
+  });
+
+  it("run each as the user that the chart gives it, and no two as the same", () => {
+    const users = IMAGES.map((image) => {
+      const [, uid, gid] = /^USER (\d+):(\d+)$/m.exec(read(`docker/${image}.Dockerfile`)) ?? [];
+      return { image, uid: Number(uid), gid: Number(gid) };
+    });
+    const values = parse(read("charts/tradewind/values.yaml")) as Record<
+      string,
+      Record<string, SecurityContext>
+    >;
+    const given = {
+      agent: values["agent"]!["podSecurityContext"]!,
+      predictor: values["predictor"]!["securityContext"]!,
+      exporter: values["scaler"]!["podSecurityContext"]!,
+    };
+    expect(users).toEqual(
+      Object.entries(given)
+        .sort(([a], [b]) => IMAGES.indexOf(a) - IMAGES.indexOf(b))
+        .map(([image, { runAsUser: uid, runAsGroup: gid }]) => ({ image, uid, gid })),
+    );
+    expect(new Set(users.map(({ uid }) => uid)).size).toBe(IMAGES.length);
+    // 65534 is everybody's: whoever shares it may read the environment and the files of the others on a node.
+    for (const { uid } of users) expect(uid).not.toBe(65_534);
   });
 
   it("leave TensorFlow, gRPC and the Kubernetes client out of the agent's", () => {

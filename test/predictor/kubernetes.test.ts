@@ -39,9 +39,9 @@ describe("where workloads come from", () => {
 /** A cluster with a shop of two pods, and a kubeconfig of somebody with the predictor's rights and no more. */
 async function cluster() {
   const fake = await FakeApiServer.start({ cert: pem("server.crt"), key: pem("server.key") });
-  fake.addUser("scaler", "scaler-token", [
-    { namespace: "shop", rules: rulesFor("scaler", "watched", ["workloads", "application"]) },
-    { rules: rulesFor("scaler", "cluster", ["nodes"]) },
+  fake.addUser("predictor", "predictor-token", [
+    { namespace: "shop", rules: rulesFor("predictor", "watched", ["workloads", "application"]) },
+    { rules: rulesFor("predictor", "cluster", ["nodes"]) },
   ]);
   fake.put(RESOURCES.deployments, deployment("web"));
   fake.put(RESOURCES.replicaSets, replicaSet("web-abc12", "web"));
@@ -54,7 +54,7 @@ async function cluster() {
     kubeconfig,
     JSON.stringify({
       "current-context": "here",
-      contexts: [{ name: "here", context: { cluster: "one", user: "scaler", namespace: "tradewind" } }],
+      contexts: [{ name: "here", context: { cluster: "one", user: "predictor", namespace: "tradewind" } }],
       clusters: [
         {
           name: "one",
@@ -64,7 +64,7 @@ async function cluster() {
           },
         },
       ],
-      users: [{ name: "scaler", user: { token: "scaler-token" } }],
+      users: [{ name: "predictor", user: { token: "predictor-token" } }],
     }),
   );
   return { fake, kubeconfig };

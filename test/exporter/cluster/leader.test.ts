@@ -374,7 +374,8 @@ describe("the table of rights", () => {
   it("names every block, asks for each right once, and never for nodes/proxy, secrets or anything of everything", () => {
     expect(new Set(PERMISSIONS.map(({ block }) => block))).toEqual(new Set(BLOCKS));
     const lines = PERMISSIONS.map(
-      ({ apiGroup, block, resource, verbs }) => `${block} ${apiGroup}/${resource} ${verbs.join()}`,
+      ({ account, apiGroup, block, resource, verbs }) =>
+        `${account} ${block} ${apiGroup}/${resource} ${verbs.join()}`,
     );
     expect(new Set(lines).size).toBe(lines.length);
     const text = JSON.stringify(PERMISSIONS);

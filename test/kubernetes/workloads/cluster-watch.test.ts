@@ -15,11 +15,11 @@ const TIMINGS = { backoff: { firstMs: 5, maxMs: 20 }, absentMs: 50 };
 
 async function cluster(options: Partial<ClusterWatchOptions> = {}) {
   const fake = await FakeApiServer.start();
-  fake.addUser("scaler", "scaler-token", [
-    { namespace: "shop", rules: rulesFor("scaler", "watched", ["workloads"]) },
-    { rules: rulesFor("scaler", "cluster", ["nodes"]) },
+  fake.addUser("predictor", "predictor-token", [
+    { namespace: "shop", rules: rulesFor("predictor", "watched", ["workloads"]) },
+    { rules: rulesFor("predictor", "cluster", ["nodes"]) },
   ]);
-  const client = new ApiClient(fake.connection("scaler-token"), { retryDelays: TIMINGS.backoff });
+  const client = new ApiClient(fake.connection("predictor-token"), { retryDelays: TIMINGS.backoff });
   const watch = new ClusterWatch({
     client,
     namespaces: ["shop"],
@@ -212,10 +212,10 @@ describe("the workloads of a cluster", () => {
   it("do without KEDA, quotas and nodes where these are not installed or not allowed", async () => {
     const { fake, watch, list } = await cluster();
     fake.uninstall(RESOURCES.scaledObjects);
-    fake.addUser("scaler", "scaler-token", [
+    fake.addUser("predictor", "predictor-token", [
       {
         namespace: "shop",
-        rules: rulesFor("scaler", "watched", ["workloads"]).filter(
+        rules: rulesFor("predictor", "watched", ["workloads"]).filter(
           ({ resources }) => resources[0] !== "resourcequotas",
         ),
       },
@@ -299,10 +299,10 @@ describe("the workloads of a cluster", () => {
 
   it("have no autoscalers that anybody could rely on while these may not be read", async () => {
     const { fake, watch, list } = await cluster();
-    fake.addUser("scaler", "scaler-token", [
+    fake.addUser("predictor", "predictor-token", [
       {
         namespace: "shop",
-        rules: rulesFor("scaler", "watched", ["workloads"]).filter(
+        rules: rulesFor("predictor", "watched", ["workloads"]).filter(
           ({ resources }) => resources[0] !== "horizontalpodautoscalers",
         ),
       },
