@@ -1,5 +1,7 @@
+import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 
@@ -70,6 +72,31 @@ describe("images", () => {
     for (const workspace of workspaces)
       expect(text).toContain(`COPY ${workspace}/package.json ${workspace}/\n`);
     expect(text).not.toContain(":latest");
+  });
+
+  it("are built on the Node.js that the tests run on, named by its exact version", () => {
+    const { devDependencies } = JSON.parse(read("package.json")) as {
+      devDependencies: Record<string, string>;
+    };
+    for (const image of IMAGES) {
+      const text = read(`docker/${image}.Dockerfile`);
+      expect(text).toContain(`\nARG NODE_IMAGE=node:${devDependencies["node"]}-bookworm-slim\n`);
+      expect(text.match(/^FROM .*/gm)).toEqual(["FROM ${NODE_IMAGE} AS build", "FROM ${NODE_IMAGE}"]);
+    }
+  });
+
+  it.each(IMAGES)("%s: is not built from a bare tag where a digest is required", async (image) => {
+    const [, check = ""] = /^RUN (case .* esac)$/m.exec(read(`docker/${image}.Dockerfile`)) ?? [];
+    const build = async (REQUIRE_DIGEST: string, NODE_IMAGE: string): Promise<string> =>
+      promisify(execFile)("sh", ["-c", check], { env: { REQUIRE_DIGEST, NODE_IMAGE } }).then(
+        () => "built",
+        ({ stderr }: { stderr: string }) => stderr.trim(),
+      );
+    const tag = "node:24.21.0-bookworm-slim";
+    expect(await build("no", tag)).toBe("built");
+    expect(await build("yes", tag)).toBe(`NODE_IMAGE=${tag} has no digest`);
+    expect(await build("yes", `${tag}@sha256:${"0".repeat(64)}`)).toBe("built");
+    expect(await build("maybe", tag)).toContain("no digest");
   });
 
   it("run each as the user that the chart gives it, and no two as the same", () => {
