@@ -113,6 +113,7 @@ export function valuesSchema(): Schema {
         ...pod,
       }),
       predictor: object({
+        serviceAccount,
         window: duration,
         grace: optionalDuration,
         policy: choice("auto", "queue", "static"),

@@ -133,7 +133,7 @@
   volumeMounts:
     - { name: state, mountPath: /var/lib/tradewind, subPath: predictor }
     - { name: tmp, mountPath: /tmp }
-    - { name: kubernetes-api, mountPath: /var/run/secrets/kubernetes.io/serviceaccount, readOnly: true }
+    - { name: {{ if include "tradewind.predictorHasAccount" . }}predictor-api{{ else }}kubernetes-api{{ end }}, mountPath: /var/run/secrets/kubernetes.io/serviceaccount, readOnly: true }
     {{- if include "tradewind.hasApplicationFiles" . }}
     - { name: application, mountPath: /etc/tradewind/application, readOnly: true }
     {{- end }}
@@ -143,6 +143,16 @@
     {{- with .Values.predictor.extraVolumeMounts }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
+{{- end }}
+
+{{/* What a client finds beside its token in a pod. */}}
+{{- define "tradewind.apiServerFiles" -}}
+- configMap:
+    name: kube-root-ca.crt
+    items: [{ key: ca.crt, path: ca.crt }]
+- downwardAPI:
+    items:
+      - { path: namespace, fieldRef: { apiVersion: v1, fieldPath: metadata.namespace } }
 {{- end }}
 
 {{- define "tradewind.podEnv" -}}
