@@ -16,6 +16,7 @@ COPY kubernetes/package.json kubernetes/
 COPY predictor/package.json predictor/
 COPY exporter/package.json exporter/
 COPY local/package.json local/
+COPY simulator/package.json simulator/
 COPY cli/package.json cli/
 # No install script is needed: Node.js comes with the image, and every package is plain JavaScript.
 RUN --mount=type=cache,target=/root/.npm npm ci --ignore-scripts --no-audit
