@@ -1,6 +1,6 @@
 import type { Clock } from "@tradewind/core/clock.ts";
 import { describeError } from "@tradewind/core/errors.ts";
-import { EMPTY_MEMORY, remember, syncHpa } from "./hpa.ts";
+import { EMPTY_MEMORY, proposeReplicas, remember, syncHpa } from "./hpa.ts";
 import type { ExternalMetric, HpaMemory, HpaReason } from "./hpa.ts";
 import type { MetricSource } from "./metric-source.ts";
 import type { ActuatorTimings, ScalingRule } from "./scaled-object.ts";
@@ -99,19 +99,15 @@ function run<Rule extends ScalingRule>(object: Rule, options: ActuatorOptions<Ru
     } catch (error) {
       trouble(describeError(error));
     }
-    const largest = metrics.reduce<ExternalMetric | undefined>(
-      (best, metric) =>
-        best === undefined || metric.usage / metric.targetAverageValue > best.usage / best.targetAverageValue
-          ? metric
-          : best,
-      undefined,
-    );
     const spec = {
       minReplicas: Math.max(1, object.minReplicaCount),
       maxReplicas: object.maxReplicaCount,
       behavior,
     };
-    const decision = syncHpa(spec, largest, target.replicas(service), memory, clock.monotonicMs());
+    const current = target.replicas(service);
+    // A reading that failed has no metric at all, and the autoscaler then has nothing to go by.
+    const proposals = metrics.map((metric) => proposeReplicas(metric, current, behavior));
+    const decision = syncHpa(spec, proposals, current, memory, clock.monotonicMs());
     memory = decision.memory;
     scale(decision.replicas, decision.reason);
   };
