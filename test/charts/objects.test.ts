@@ -153,7 +153,11 @@ describe.skipIf(helm === undefined)("what the chart renders", () => {
     }[];
     const open = rules.filter(({ ports }) => ports.some(({ port }) => port === "peers"));
     expect(open.flatMap(({ from }) => from)).toEqual([
-      { podSelector: { matchLabels: expect.objectContaining({ "app.kubernetes.io/component": "scaler" }) } },
+      {
+        podSelector: {
+          matchLabels: expect.objectContaining({ "app.kubernetes.io/component": "scaler" }) as object,
+        },
+      },
     ]);
     const clients = rules.filter(({ ports }) => ports.some(({ port }) => port === "otlp-http"));
     expect(JSON.stringify(clients)).not.toContain('"scaler"');

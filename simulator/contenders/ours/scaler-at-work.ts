@@ -1,11 +1,11 @@
 import { serviceSpecs } from "@tradewind/core/contract/application.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
-import type { DecisionRules } from "@tradewind/exporter/decide.ts";
 import { recommendationList } from "@tradewind/exporter/api/list.ts";
 import { mayBeServed } from "@tradewind/exporter/keda/table.ts";
 import type { ServedRow } from "@tradewind/exporter/keda/table.ts";
 import { ExporterOptions } from "@tradewind/exporter/options.ts";
 import { Recommender } from "@tradewind/exporter/recommender.ts";
+import type { RecommenderRules } from "@tradewind/exporter/recommender.ts";
 import { doubtOf, SettledSizes } from "@tradewind/exporter/sizing/settled-sizes.ts";
 import { readPlan } from "@tradewind/exporter/source/read-plan.ts";
 import { DecisionBook } from "@tradewind/exporter/store/book.ts";
@@ -21,7 +21,8 @@ type KeeperOptions = ConstructorParameters<typeof StateKeeper>[1];
  * settling of sizes, with the options it has by default and no disk.
  */
 export class ScalerAtWork {
-  private readonly rules: DecisionRules;
+  /** Simulated time, on both of its hands. */
+  private readonly clock = { nowMs: () => this.nowMs, monotonicMs: () => this.nowMs };
   private readonly recommender: Recommender;
   private readonly sizes = new SettledSizes();
   private readonly specOf: ReturnType<typeof serviceSpecs>;
@@ -30,17 +31,18 @@ export class ScalerAtWork {
   private nowMs: number;
 
   constructor(application: Application, startedAtMs: number) {
-    const { restartGrace, staleAfter } = ExporterOptions.parse({});
+    const { clockTolerance, restartGrace, staleAfter } = ExporterOptions.parse({});
     this.nowMs = startedAtMs;
     this.specOf = serviceSpecs(application);
-    this.rules = {
+    const rules: RecommenderRules = {
       exporterStartedAtMs: startedAtMs,
+      clockToleranceMs: 1e3 * clockTolerance,
       staleAfterSeconds: staleAfter,
       restartGraceSeconds: restartGrace,
     };
-    const clock = { nowMs: () => this.nowMs, monotonicMs: () => 0 };
+    const { clock } = this;
     const log = {} as unknown as KeeperOptions["log"];
-    this.recommender = new Recommender(new DecisionBook(), this.rules, {
+    this.recommender = new Recommender(new DecisionBook(), rules, {
       keeper: new StateKeeper(undefined, { clock, log, counter: { stateEvent: () => undefined } }),
       clock,
       counter: {
@@ -59,20 +61,21 @@ export class ScalerAtWork {
   async takePlan(planText: string, nowMs: number): Promise<void> {
     this.nowMs = nowMs;
     const plan = await readPlan(Buffer.from(planText, "utf8"), "the plan", () => 0);
-    await this.recommender.takePlan(plan);
-    this.sizes.record(recommendationList(this.recommender, { reachable: true }, nowMs), nowMs);
+    await this.recommender.takePlan({ ...plan, madeMs: nowMs });
+    this.sizes.record(recommendationList(this.recommender, { reachable: true }, this.clock), nowMs);
   }
 
   /** What KEDA is answered; undefined for UNAVAILABLE. */
   replicas(service: string, nowMs: number): number | undefined {
     const decided = this.rows.get(service)?.decided;
     if (decided === undefined) return undefined;
-    return mayBeServed(decided, 1e3 * this.rules.staleAfterSeconds, nowMs) ? decided.replicas : undefined;
+    return mayBeServed(decided, nowMs) ? decided.replicas : undefined;
   }
 
   /** What the service's VPA says, as its recommender `tradewind` writes it for an application in mode `act`. */
   advice(service: string, pods: readonly PodView[], nowMs: number): Advice | undefined {
-    const { recommendations } = recommendationList(this.recommender, { reachable: true }, nowMs);
+    this.nowMs = nowMs;
+    const { recommendations } = recommendationList(this.recommender, { reachable: true }, this.clock);
     const served = recommendations.find((each) => each.service === service);
     if (served === undefined) return undefined;
     const running = pods.filter(({ phase }) => phase === "ready" || phase === "starting");

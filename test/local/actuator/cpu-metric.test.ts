@@ -5,8 +5,8 @@ import { cpuMetric } from "@tradewind/local/actuator/cpu-metric.ts";
 import { proposeReplicas } from "@tradewind/local/actuator/hpa.ts";
 
 /** Replicas that an HPA asks for; `undefined` stands for a pod without a reading. */
-const proposed = (usage: readonly (number | undefined)[], cpuRatio = 0.5): number =>
-  proposeReplicas(cpuMetric(usage, 0.2, cpuRatio)!, usage.length, KUBERNETES_DEFAULT_BEHAVIOR);
+const proposed = (usage: readonly (number | undefined)[], cpuRatio = 0.5): number | undefined =>
+  proposeReplicas(cpuMetric(usage, 0.2, cpuRatio), usage.length, KUBERNETES_DEFAULT_BEHAVIOR)?.replicas;
 
 describe("the CPU metric of an HPA", () => {
   it("doubles the replicas at twice the target: ceil(current · use / target)", () => {
