@@ -1,6 +1,8 @@
 import type { Server as HttpServer, IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:net";
 import type { AddressInfo, Server, Socket } from "node:net";
+import { FairPlaces } from "./fair-places.ts";
+import type { Place, PlaceCounts } from "./fair-places.ts";
 
 /** How many connections a port holds, and how long one may be silent. */
 export interface ConnectionLimits {
@@ -16,12 +18,7 @@ export interface ConnectionLimits {
 }
 
 /** What the limits of a port have done since it was opened. */
-export interface ConnectionCounts {
-  readonly held: number;
-  /** New connections that were closed at once: none that was held could make way. */
-  readonly refused: number;
-  /** Connections that were closed to make way for a new one. */
-  readonly evicted: number;
+export interface ConnectionCounts extends PlaceCounts {
   /** Connections closed because their first request never began. */
   readonly silent: number;
 }
@@ -33,67 +30,60 @@ export interface Remote {
 }
 
 interface Connection {
-  readonly key: string;
-  readonly address: string;
   readonly socket: Socket;
+  readonly place: Place;
+  /** Monotonic ms. */
+  readonly openedMs: number;
   /** Requests in progress. */
   requests: number;
   hasBegun: boolean;
-  /** When it was opened or its last request ended, monotonic ms. */
-  idleSinceMs: number;
 }
 
 const MAX_SWEEP_MS = 1_000;
 
 /**
- * Shares the connections of a port fairly among remote addresses. A connection without a request in progress is idle. At
- * `maxPerAddress` a new connection takes the place of the longest idle one of the same address. At `maxConnections` the
- * address that holds the most gives one up: the longest idle, or else the oldest. So an address that holds less than its
- * share is always served, whatever the others do; a connection that cannot take a place is refused.
+ * Shares the connections of a port fairly among remote addresses, as {@link FairPlaces} does. A connection without a request
+ * in progress is idle. One that has no place is closed.
  */
 export class Connections {
   private readonly limits: ConnectionLimits;
   private readonly monotonicMs: () => number;
+  private readonly places: FairPlaces;
   private readonly byKey = new Map<string, Connection>();
-  /** Oldest first. */
-  private readonly byAddress = new Map<string, Set<Connection>>();
   private readonly sweep: NodeJS.Timeout;
-  private refused = 0;
-  private evicted = 0;
   private silent = 0;
 
   constructor(limits: ConnectionLimits, monotonicMs: () => number = () => performance.now()) {
+    const { firstRequestMs, maxConnections: maxPlaces, maxPerAddress: maxPerSender } = limits;
     this.limits = limits;
     this.monotonicMs = monotonicMs;
-    this.sweep = setInterval(() => this.endSilent(), Math.min(MAX_SWEEP_MS, limits.firstRequestMs)).unref();
+    this.places = new FairPlaces({ maxPlaces, maxPerSender });
+    this.sweep = setInterval(() => this.endSilent(), Math.min(MAX_SWEEP_MS, firstRequestMs)).unref();
   }
 
   get counts(): ConnectionCounts {
-    const { evicted, refused, silent } = this;
-    return { held: this.byKey.size, refused, evicted, silent };
+    return { ...this.places.counts, silent: this.silent };
   }
 
   /** Takes a new connection, or closes it. @returns whether it was taken */
   admit(socket: Socket): boolean {
-    const address = senderAddress(socket.remoteAddress);
-    // Without an address it is closed already.
-    if (socket.remoteAddress === undefined || !this.makeWay(address)) {
-      this.refused += 1;
+    const { remoteAddress } = socket;
+    const key = keyOf(socket);
+    const place =
+      // Without an address it is closed already.
+      remoteAddress === undefined
+        ? undefined
+        : this.places.take(senderAddress(remoteAddress), () => socket.destroy());
+    if (place === undefined) {
       socket.destroy();
       return false;
     }
-    const connection: Connection = {
-      key: keyOf(socket),
-      address,
-      socket,
-      requests: 0,
-      hasBegun: false,
-      idleSinceMs: this.monotonicMs(),
-    };
-    this.byKey.set(connection.key, connection);
-    const held = this.byAddress.get(address) ?? new Set();
-    this.byAddress.set(address, held.add(connection));
-    socket.once("close", () => this.forget(connection));
+    const connection = { socket, place, openedMs: this.monotonicMs(), requests: 0, hasBegun: false };
+    this.byKey.set(key, connection);
+    socket.once("close", () => {
+      place.free();
+      if (this.byKey.get(key) === connection) this.byKey.delete(key);
+    });
     return true;
   }
 
@@ -103,70 +93,32 @@ export class Connections {
     if (connection === undefined) return;
     connection.requests += 1;
     connection.hasBegun = true;
+    connection.place.busy();
   }
 
   /** A request has ended on the connection of this sender; call it once for every `begin`. */
   end(remote: Remote): void {
     const connection = this.byKey.get(keyOf(remote));
     if (connection === undefined) return;
-    connection.requests = Math.max(0, connection.requests - 1);
-    connection.idleSinceMs = this.monotonicMs();
+    connection.requests -= 1;
+    if (connection.requests <= 0) connection.place.idle();
   }
 
   /** Closes every connection. */
   destroyAll(): void {
     clearInterval(this.sweep);
-    for (const connection of this.byKey.values()) this.close(connection);
-  }
-
-  /** @returns whether there is a place for one more connection of the address */
-  private makeWay(address: string): boolean {
-    const own = this.byAddress.get(address);
-    if ((own?.size ?? 0) >= this.limits.maxPerAddress) return this.evict(longestIdle(own ?? []));
-    if (this.byKey.size < this.limits.maxConnections) return true;
-    const [most] = [...this.byAddress.values()].sort((a, b) => b.size - a.size);
-    const isGreedy = (most?.size ?? 0) > (own?.size ?? 0) + 1;
-    if (!isGreedy) return this.evict(longestIdle(this.byKey.values()));
-    return this.evict(longestIdle(most ?? []) ?? most?.values().next().value);
-  }
-
-  private evict(connection: Connection | undefined): boolean {
-    if (connection === undefined) return false;
-    this.evicted += 1;
-    this.close(connection);
-    return true;
+    for (const { socket } of this.byKey.values()) socket.destroy();
   }
 
   private endSilent(): void {
     const openedBeforeMs = this.monotonicMs() - this.limits.firstRequestMs;
-    for (const connection of this.byKey.values()) {
-      if (connection.hasBegun || connection.idleSinceMs > openedBeforeMs) continue;
+    for (const { hasBegun, openedMs, place, socket } of this.byKey.values()) {
+      if (hasBegun || openedMs > openedBeforeMs || socket.destroyed) continue;
       this.silent += 1;
-      this.close(connection);
+      place.free();
+      socket.destroy();
     }
   }
-
-  /** Its place is free at once: the socket says only later that it is closed. */
-  private close(connection: Connection): void {
-    this.forget(connection);
-    connection.socket.destroy();
-  }
-
-  private forget(connection: Connection): void {
-    if (this.byKey.get(connection.key) === connection) this.byKey.delete(connection.key);
-    const held = this.byAddress.get(connection.address);
-    held?.delete(connection);
-    if (held?.size === 0) this.byAddress.delete(connection.address);
-  }
-}
-
-function longestIdle(connections: Iterable<Connection>): Connection | undefined {
-  let longest: Connection | undefined;
-  for (const connection of connections) {
-    if (connection.requests > 0) continue;
-    if (longest === undefined || connection.idleSinceMs < longest.idleSinceMs) longest = connection;
-  }
-  return longest;
 }
 
 /** A sender's address, the same for IPv4 and its form within IPv6 (`::ffff:10.0.0.1`). */

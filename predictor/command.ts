@@ -13,7 +13,8 @@ Examples:
   $ tradewind predictor --config app.yaml --policy static --window 30s
   $ tradewind predictor --config crd:shop/hotel --workloads kubernetes \\
       --agents dns+http://tradewind-agent.tradewind.svc:9810 \\
-      --peers dns+http://tradewind-predictor-peers.tradewind.svc:4318
+      --peers dns+http://tradewind-peers.tradewind.svc:9814 \\
+      --peers-listen 0.0.0.0:9814 --peers-secret-file /etc/tradewind/peers/secret
 
 The smallest configuration:
   entry: frontend
@@ -37,9 +38,14 @@ export function configure(command: Command): void {
     )
     .option(
       "--peers <urls>",
-      "OTLP addresses of all predictors behind one Service, to share spans",
+      "addresses at which all predictors behind one Service listen for each other, to share spans",
       urlList,
       [],
+    )
+    .option("--peers-listen <host:port>", "address for the other predictors, with --peers", "127.0.0.1:9814")
+    .option(
+      "--peers-secret-file <file>",
+      "secret that all predictors share, at least 16 bytes; --peers needs it",
     )
     .option(
       "--workloads <source>",
@@ -71,6 +77,8 @@ interface Flags {
   readonly sources?: string;
   readonly agents: readonly string[];
   readonly peers: readonly string[];
+  readonly peersListen: string;
+  readonly peersSecretFile?: string;
   readonly workloads?: string;
   readonly kubeconfig?: string;
   readonly window: number;

@@ -30,8 +30,11 @@ export const PredictorOptions = z.strictObject({
   otlpGrpcListen: ListenAddress.optional(),
   /** `http://host:port`, or `dns+http://name:port` for every address of a name. */
   agents: z.array(Target).max(5_000).default([]),
-  /** OTLP/HTTP addresses of all predictors that clients may send spans to. */
+  /** Addresses at which all predictors that clients may send spans to listen for each other. */
   peers: z.array(Target).max(64).default([]),
+  /** Where to listen for the other predictors; only with `peers`. */
+  peersListen: ListenAddress.default("127.0.0.1:9814"),
+  peersSecretFile: z.string().min(1).optional().describe("File with the secret that predictors share."),
   workloads: z
     .string()
     .min(1)

@@ -3,6 +3,7 @@ import { systemClock } from "@tradewind/core/clock.ts";
 import type { Clock } from "@tradewind/core/clock.ts";
 import { parseWith } from "@tradewind/core/config.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
+import { TradewindError } from "@tradewind/core/errors.ts";
 import { createLog } from "@tradewind/core/log.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import type { Running } from "@tradewind/core/running.ts";
@@ -30,16 +31,19 @@ import type { EndpointHealth } from "./sources/http/health.ts";
 import { registerEndpointMetrics } from "./sources/http/metrics.ts";
 import { startOtlpGrpcReceiver } from "./sources/otlp/grpc-receiver.ts";
 import { startOtlpReceiver } from "./sources/otlp/receiver.ts";
+import { JSON_TYPE, PROTOBUF } from "./sources/otlp/responses.ts";
+import { SpanIntake } from "./sources/otlp/span-intake.ts";
+import type { OnSpans } from "./sources/otlp/span-intake.ts";
 import { readSections } from "./sources/sources-config.ts";
 import type { Sections } from "./sources/sources-config.ts";
 import { Peers } from "./sources/peers/peers.ts";
 import { registerPeerMetrics } from "./sources/peers/metrics.ts";
+import { PeerSecret } from "./sources/peers/secret.ts";
 import { StateFile } from "./state-file.ts";
 import { countArrivals, SurgeWatch } from "./surge-watch.ts";
 import { followWorkloads, openSurroundings } from "./surroundings.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { WindowClock } from "./window-clock.ts";
-import type { ArrivalCounter } from "./window/arrival-counter.ts";
 import type { AddResult } from "./window/drops.ts";
 import type { SpanBatch } from "./window/span.ts";
 import { WindowBuilder } from "./window/window-builder.ts";
@@ -110,13 +114,18 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
   const nodes = new NodeRoom();
   const rates = followAgents(setting, nodes, () => gathering?.health() ?? []);
   const history = openHistory(setting);
-  const peers = await joinPeers(setting);
   const graceMs = 1e3 * graceSeconds;
   const arrivals = countArrivals(() => surroundings.current()?.entry, {
     graceMs,
     windowMs: 1e3 * windowSeconds,
   });
-  const receivers = await startReceivers(setting, builder, arrivals, peers);
+  const onSpans = (batch: SpanBatch): AddResult => {
+    const nowMs = clock.nowMs();
+    arrivals.add(batch, nowMs);
+    return builder.add(batch, nowMs);
+  };
+  const { address: peersAddress, peers } = await joinPeers(setting, onSpans);
+  const receivers = await startReceivers(setting, onSpans, peers);
   const published = new Published(clock.nowMs());
   const archive = new InputsArchive(ARCHIVED_INPUTS, ARCHIVED_BYTES);
   const learningMetrics = new LearningMetrics(metrics.registry);
@@ -145,7 +154,8 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
     clock,
     onClose: (startMs, endMs) => {
       const closedAtMs = endMs + graceMs;
-      const isPartial = peers?.missingWithin((clock.nowMs() - startMs) / 1e3) === true;
+      const agoMs = clock.nowMs() - clock.monotonicMs();
+      const isPartial = (peers?.missing(startMs - agoMs, endMs - agoMs).length ?? 0) > 0;
       if (gathering === undefined) deciding.close(startMs, endMs, closedAtMs, withoutPeers(isPartial));
       else {
         closing.add(async () => {
@@ -170,7 +180,7 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
   windows.start();
   surges.start();
   history.backfill(gathering?.sources.prometheus ?? []);
-  const addresses = { http: api.address, ...receivers };
+  const addresses = { http: api.address, ...receivers, ...(peersAddress && { peers: peersAddress }) };
   log.info({ addresses, policy: options.policy, windowSeconds, graceSeconds }, "the predictor is up");
   return addresses;
 }
@@ -194,13 +204,37 @@ function withoutPeers(isPartial: boolean, gathered = NOTHING_GATHERED): Gathered
   return isPartial ? { ...gathered, spansIncomplete: true } : gathered;
 }
 
-async function joinPeers({ clock, ends, log, metrics, options }: Setting): Promise<Peers | undefined> {
-  if (options.peers.length === 0) return undefined;
-  const peers = new Peers({ targets: options.peers, clock, rng: Math.random, log });
+interface Joined {
+  readonly peers?: Peers;
+  readonly address?: string;
+}
+
+/** Listens for the other predictors before clients can send spans, and until after they can: who refuses has none. */
+async function joinPeers({ clock, ends, log, metrics, options }: Setting, onSpans: OnSpans): Promise<Joined> {
+  const { peers: targets, peersListen: listen, peersSecretFile } = options;
+  if (targets.length === 0) return {};
+  if (peersSecretFile === undefined) {
+    throw new TradewindError(
+      "config",
+      "--peers needs --peers-secret-file: a file with the predictors' secret",
+    );
+  }
+  const intake = new SpanIntake(clock, onSpans);
+  const peers = new Peers({
+    targets,
+    listen,
+    secret: new PeerSecret(peersSecretFile, log),
+    onBatch: ({ body, contentType }) => {
+      const { accepted, rejected } = intake.take(body, contentType === PROTOBUF ? PROTOBUF : JSON_TYPE);
+      metrics.spans(accepted, rejected);
+    },
+    clock,
+    rng: Math.random,
+    log,
+  });
   registerPeerMetrics(metrics.registry, () => peers.health());
   ends.push(async () => peers.stop());
-  await peers.start();
-  return peers;
+  return { peers, address: await peers.start() };
 }
 
 function followAgents(
@@ -296,16 +330,10 @@ function makeBuilder({ application, metrics, options, sections }: Setting): Wind
 }
 
 async function startReceivers(
-  { clock, ends, metrics, options }: Setting,
-  builder: WindowBuilder,
-  arrivals: ArrivalCounter,
+  { ends, metrics, options }: Setting,
+  onSpans: OnSpans,
   exchange: Peers | undefined,
 ): Promise<Record<string, string>> {
-  const onSpans = (batch: SpanBatch): AddResult => {
-    const nowMs = clock.nowMs();
-    arrivals.add(batch, nowMs);
-    return builder.add(batch, nowMs);
-  };
   const http = await startOtlpReceiver({ listen: options.otlpListen, onSpans, metrics, exchange });
   ends.push(async () => http.stop());
   if (options.otlpGrpcListen === undefined) return { otlp: http.address };

@@ -62,7 +62,7 @@ async function examineRights(
   const subject = `cluster ${client.server}`;
   const wanted = PERMISSIONS.filter(
     ({ account, block, verbs }) =>
-      account === "scaler" &&
+      account === "predictor" &&
       verbs.includes("watch") &&
       (block === "workloads" || block === "nodes" || (block === "application" && withApplication)),
   );

@@ -143,8 +143,8 @@ describe("tradewind local", () => {
       expect(figures.agent.rssBytes).toBeGreaterThan(0);
       for (const phase of figures.phases) {
         expect(phase.cpuCoresMean).toBeGreaterThan(0);
-        // Eight services of 0.12 cores and 256 MiB at least: nothing is resized under queue balancing.
-        expect(phase.allocatedCpuCoresMean).toBeGreaterThan(8 * 0.12 - 1e-9);
+        // Eight services of 0.2 cores and 256 MiB at least: nothing is resized under queue balancing.
+        expect(phase.allocatedCpuCoresMean).toBeGreaterThan(8 * 0.2 - 1e-9);
         expect(phase.allocatedMemoryBytesMean).toBeGreaterThan(8 * 2 ** 28 - 1);
       }
       expect(remainsOf(platformPid, processes)).toEqual([]);

@@ -3,8 +3,11 @@ import { TradewindError, describeError } from "@tradewind/core/errors.ts";
 import { SPAN_KIND } from "../../window/span.ts";
 import type { SpanBatch, SpanResource } from "../../window/span.ts";
 import { ByteStrings } from "./byte-strings.ts";
+import { DEFAULT_RECEIVER_LIMITS } from "./limits.ts";
+import { BYTES_PER_PAUSE, PartCount } from "./part-count.ts";
+import type { PartLimits } from "./part-count.ts";
 import { MAX_KEY_BYTES, MAX_VALUE_BYTES, ResourceReader } from "./resource-attributes.ts";
-import { adjustedCount } from "./trace-state.ts";
+import { adjustedCount, MAX_TRACE_STATE } from "./trace-state.ts";
 
 const VARINT = 0;
 const FIXED64 = 1;
@@ -46,6 +49,8 @@ const WORD = 0x1_0000_0000;
 export class ProtobufDecoder {
   private readonly names = new ByteStrings();
   private readonly resource = new ResourceReader();
+  private readonly count: PartCount;
+  private pauseAt = 0;
   private reader = protobuf.Reader.create(new Uint8Array(0));
   private epochHigh = 0;
   private epochLow = 0;
@@ -64,19 +69,34 @@ export class ProtobufDecoder {
   private endHigh = 0;
   private endLow = 0;
 
-  /**
-   * Appends the spans of `bytes` to `batch`, whose epoch is set already.
-   * @throws TradewindError `malformed-otlp` when the bytes are not such a message; the batch then holds a part of it
-   */
+  constructor(limits: PartLimits = DEFAULT_RECEIVER_LIMITS) {
+    this.count = new PartCount(limits);
+  }
+
+  /** As {@link steps}, in one go. */
   decode(bytes: Uint8Array, batch: SpanBatch): void {
+    const steps = this.steps(bytes, batch);
+    while (steps.next().done !== true);
+  }
+
+  /**
+   * Appends the spans of `bytes` to `batch`, whose epoch is set already, and yields now and then so that the caller may let
+   * others work.
+   * @throws TradewindError `malformed-otlp` when the bytes are not such a message, or `too-many-spans`; the batch then holds
+   *   a part of it
+   */
+  *steps(bytes: Uint8Array, batch: SpanBatch): Generator<void> {
     // A plain Uint8Array view: the reader for Buffers reads the same but copies where this one need not.
     this.reader = protobuf.Reader.create(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength));
     const epochNs = BigInt(batch.epochMs) * 1_000_000n;
     this.epochHigh = Number(epochNs >> 32n);
     this.epochLow = Number(epochNs & 0xffff_ffffn);
+    this.count.clear();
+    this.pauseAt = BYTES_PER_PAUSE;
     try {
-      this.readRequest(batch);
+      yield* this.readRequest(batch);
     } catch (error) {
+      if (error instanceof TradewindError) throw error;
       throw new TradewindError(
         "malformed-otlp",
         `not an ExportTraceServiceRequest: byte ${this.reader.pos} of ${bytes.length}: ${describeError(error)}`,
@@ -85,34 +105,38 @@ export class ProtobufDecoder {
     }
   }
 
-  private readRequest(batch: SpanBatch): void {
+  private *readRequest(batch: SpanBatch): Generator<void> {
     const { reader } = this;
     while (reader.pos < reader.len) {
+      if (this.isPauseDue()) yield;
       const field = reader.uint32();
       if (field !== REQUEST_RESOURCE_SPANS) {
         this.skip(field);
         continue;
       }
+      this.count.part();
       const outer = this.enter();
-      this.readResourceSpans(batch);
+      yield* this.readResourceSpans(batch);
       this.leave(outer);
     }
   }
 
-  private readResourceSpans(batch: SpanBatch): void {
+  private *readResourceSpans(batch: SpanBatch): Generator<void> {
     const { reader } = this;
     const resource: SpanResource = { service: "" };
     const resourceIndex = batch.resources.length;
     this.resource.clear();
     while (reader.pos < reader.len) {
+      if (this.isPauseDue()) yield;
       const field = reader.uint32();
       if (field === RESOURCE_SPANS_RESOURCE) {
         const outer = this.enter();
-        this.readResource();
+        yield* this.readResource();
         this.leave(outer);
       } else if (field === RESOURCE_SPANS_SCOPE_SPANS) {
+        this.count.part();
         const outer = this.enter();
-        this.readScopeSpans(batch, resource, resourceIndex);
+        yield* this.readScopeSpans(batch, resource, resourceIndex);
         this.leave(outer);
       } else {
         this.skip(field);
@@ -121,14 +145,16 @@ export class ProtobufDecoder {
     Object.assign(resource, this.resource.resource());
   }
 
-  private readResource(): void {
+  private *readResource(): Generator<void> {
     const { reader } = this;
     while (reader.pos < reader.len) {
+      if (this.isPauseDue()) yield;
       const field = reader.uint32();
       if (field !== RESOURCE_ATTRIBUTES) {
         this.skip(field);
         continue;
       }
+      this.count.part();
       const outer = this.enter();
       this.readAttribute();
       this.leave(outer);
@@ -173,14 +199,16 @@ export class ProtobufDecoder {
     return value;
   }
 
-  private readScopeSpans(batch: SpanBatch, resource: SpanResource, resourceIndex: number): void {
+  private *readScopeSpans(batch: SpanBatch, resource: SpanResource, resourceIndex: number): Generator<void> {
     const { reader } = this;
     while (reader.pos < reader.len) {
+      if (this.isPauseDue()) yield;
       const field = reader.uint32();
       if (field !== SCOPE_SPANS_SPANS) {
         this.skip(field);
         continue;
       }
+      this.count.span();
       const outer = this.enter();
       this.readSpan();
       this.leave(outer);
@@ -301,10 +329,20 @@ export class ProtobufDecoder {
     batch.error[index] = this.error;
     batch.resource[index] = resourceIndex;
     batch.adjustedCount[index] =
-      this.stateEnd > this.stateAt ? adjustedCount(this.names.text(buf, this.stateAt, this.stateEnd)) : 0;
+      this.stateEnd > this.stateAt
+        ? adjustedCount(
+            this.names.text(buf, this.stateAt, Math.min(this.stateEnd, this.stateAt + MAX_TRACE_STATE)),
+          )
+        : 0;
     const mayBegin = parentAt === 0 || this.kind === SPAN_KIND.server || this.kind === SPAN_KIND.consumer;
     const nameEnd = Math.min(this.nameEnd, this.nameAt + MAX_NAME_BYTES);
     batch.names[index] = mayBegin ? this.names.text(buf, this.nameAt, nameEnd) : undefined;
+  }
+
+  private isPauseDue(): boolean {
+    if (this.reader.pos < this.pauseAt) return false;
+    this.pauseAt = this.reader.pos + BYTES_PER_PAUSE;
+    return true;
   }
 
   /** Narrows the reader to the message that begins here; returns the end of the one around it for {@link leave}. */
@@ -323,14 +361,29 @@ export class ProtobufDecoder {
   /** Reads a length and returns where what it measures ends. */
   private endOfBytes(): number {
     const { reader } = this;
-    const length = reader.uint32();
+    const length = this.readLength();
     const end = reader.pos + length;
     if (end > reader.len) throw new RangeError(`a length of ${length} exceeds its message`);
     return end;
   }
 
+  /** A varint as it stands: read as 32 bits, a length of 2^32 would be 0. */
+  private readLength(): number {
+    const { reader } = this;
+    let length = 0;
+    for (let shift = 1; reader.pos < reader.len; shift *= 128) {
+      const byte = reader.buf[reader.pos] ?? 0;
+      reader.pos += 1;
+      length += (byte & 127) * shift;
+      if (byte < 128) return length;
+      if (shift > WORD) break;
+    }
+    throw new RangeError("a length that does not end");
+  }
+
   private skip(field: number): void {
     const { reader } = this;
+    this.count.skipped();
     if (field >>> 3 === 0) throw new RangeError("field number 0");
     switch (field & 7) {
       case VARINT:

@@ -1,5 +1,7 @@
+import type { PartLimits } from "./part-count.ts";
+
 /** What a receiver accepts at most. */
-export interface ReceiverLimits {
+export interface ReceiverLimits extends PartLimits {
   /** Body as sent, when it is compressed. */
   readonly maxCompressedBytes: number;
   /** Body as sent uncompressed, or after decompression. */
@@ -20,6 +22,9 @@ export const DEFAULT_RECEIVER_LIMITS: ReceiverLimits = {
   maxCompressedBytes: 4 * 1024 * 1024,
   maxBodyBytes: 16 * 1024 * 1024,
   maxMessageBytes: 4 * 1024 * 1024,
+  maxSpans: 100_000,
+  maxParts: 500_000,
+  maxSkipped: 2_000_000,
   maxBufferedBytes: 128 * 1024 * 1024,
   maxConcurrentRequests: 64,
   maxConnections: 1_000,

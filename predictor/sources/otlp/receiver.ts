@@ -3,8 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { systemClock } from "@tradewind/core/clock.ts";
 import type { Clock } from "@tradewind/core/clock.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
-import { forwardedMark, INSTANCE_HEADER } from "../peers/headers.ts";
-import type { BatchExchange } from "../peers/headers.ts";
+import type { BatchExchange } from "../peers/exchange.ts";
 import { ByteBudget, readBody } from "./body.ts";
 import { DEFAULT_RECEIVER_LIMITS } from "./limits.ts";
 import type { ReceiverLimits } from "./limits.ts";
@@ -118,17 +117,10 @@ function receiveTraces(server: FastifyInstance, limits: ReceiverLimits, options:
   );
   server.post(TRACES_PATH, async (request, reply) => {
     if (!(request.body instanceof Uint8Array)) throw unsupportedType();
-    const { exchange } = options;
-    const mark = exchange && forwardedMark(request.headers);
-    const batch = { body: request.body, contentType: encodingOf(request) };
-    if (exchange !== undefined && mark !== undefined) reply.header(INSTANCE_HEADER, exchange.instance);
-    if (exchange?.received(batch, mark) === false) {
-      return answer(request, reply, 200, (encoding) => exportResponse(encoding, 0, ""));
-    }
     const { accepted, rejected, reasons } = intake.take(request.body, encodingOf(request));
     options.metrics?.bytes("http", request.body.length);
     options.metrics?.spans(accepted, rejected);
-    if (mark === undefined) exchange?.forward(batch);
+    options.exchange?.forward({ body: request.body, contentType: encodingOf(request) });
     return answer(request, reply, 200, (encoding) =>
       exportResponse(encoding, rejected, rejectionMessage(reasons)),
     );
