@@ -17,6 +17,7 @@ interface Flags {
   staleAfter: string;
   restartGrace: string;
   clockTolerance: string;
+  watchdog: string;
   application?: string;
   maxReplicas: string;
   maxGrowth: string;
@@ -73,6 +74,11 @@ export function configure(command: Command): void {
     .option("--max-growth <ratio>", "most replicas after one decision over those before, and 4 more", "3")
     .option("--min-share <ratio>", "least replicas after one decision over those before", "0.5")
     .option("--clock-tolerance <duration>", "refuse plans dated this much later than this clock", "10s")
+    .option(
+      "--watchdog <duration>",
+      "end the process when one of its threads hangs this long; 0: never",
+      "3s",
+    )
     .option("--tls.cert <file>", "certificate of the gRPC port, PEM")
     .option("--tls.key <file>", "its key, PEM")
     .option("--tls.client-ca <file>", "authority that KEDA's client certificate must come from, PEM")

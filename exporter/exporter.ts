@@ -22,6 +22,7 @@ import type { ClusterEdges } from "./cluster/cluster.ts";
 import { limitsBy } from "./limits/limits.ts";
 import { followApplication } from "./limits/own-application.ts";
 import { ScalerThread } from "./keda/scaler-thread.ts";
+import { newBeats } from "./keda/watchdog.ts";
 import type { ScalerThreadOptions } from "./keda/messages.ts";
 import { ExporterOptions } from "./options.ts";
 import type { ExporterInput } from "./options.ts";
@@ -42,6 +43,9 @@ import { StateFile } from "./store/state-file.ts";
 const LOOPBACK = /^(127\.|localhost$|::1$)/;
 /** How long an exporter that knows nothing keeps KEDA with those that do, while it asks for its first plan. */
 const FIRST_PLAN_PATIENCE_MS = 2_000;
+
+/** A watchdog looks a few times a second, and leaves a moment for its last words. */
+const WATCHDOG_LATE_MS = 500;
 
 /** What a test may put in place of the real thing. */
 export interface ExporterEdges {
@@ -214,10 +218,19 @@ function bearer(path: string, clock: Clock): () => string {
   return () => `Bearer ${token.current()}`;
 }
 
-function threadOptions({ grpcListen, logLevel, scaler, tls }: ExporterOptions): ScalerThreadOptions {
+function threadOptions(options: ExporterOptions): ScalerThreadOptions {
+  const { grpcListen, logLevel, scaler, tls, watchdog } = options;
   const { streamLifetimeMs, ...limits } = scaler;
-  const options = { listen: grpcListen, limits, streamLifetimeMs, logLevel };
-  return tls === undefined ? options : { ...options, tls };
+  return {
+    listen: grpcListen,
+    limits,
+    streamLifetimeMs,
+    logLevel,
+    ...(tls === undefined ? {} : { tls }),
+    ...(watchdog === 0
+      ? {}
+      : { watchdog: { beats: newBeats(), limitMs: watchdog * 1e3 - WATCHDOG_LATE_MS } }),
+  };
 }
 
 async function startProbes(

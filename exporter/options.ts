@@ -119,6 +119,16 @@ export const ExporterOptions = z.strictObject({
    * seconds let one that has lost its server for a day through.
    */
   clockTolerance: Duration.pipe(z.number().min(0).max(3_600)).prefault("10s"),
+  /**
+   * The process ends itself when one of its threads has not run for this long; 0: never. KEDA sets no deadline on its calls,
+   * so every HPA of a cluster waits for an exporter that hangs.
+   */
+  watchdog: Duration.pipe(
+    z
+      .number()
+      .max(600)
+      .refine((seconds) => seconds === 0 || seconds >= 1, "must be 0 or at least 1s"),
+  ).prefault(0),
   tls: Tls.optional(),
   cluster: ClusterOptions.prefault({}),
   logLevel: z.enum(LOG_LEVELS).default("info"),

@@ -4,6 +4,7 @@ import type { CallSeries } from "./call-counts.ts";
 import type { TlsFiles, TlsObserver } from "./credentials.ts";
 import type { ScalerLimits } from "./server.ts";
 import type { ServedRow } from "./table.ts";
+import type { Beats } from "./watchdog.ts";
 
 /** What the scaler's thread is given when it is made; plain data, as everything here. */
 export interface ScalerThreadOptions {
@@ -12,6 +13,8 @@ export interface ScalerThreadOptions {
   readonly limits: ScalerLimits;
   readonly streamLifetimeMs: number;
   readonly logLevel: LogLevel;
+  /** The threads watch each other over this memory, and end the process when one is silent for so long. ms */
+  readonly watchdog?: { readonly beats: Beats; readonly limitMs: number };
 }
 
 /** News for the thread that it takes without a word. */

@@ -14,6 +14,8 @@ import type {
   ToScaler,
 } from "./messages.ts";
 import type { ServedRow } from "./table.ts";
+import { arm, startWatchdog } from "./watchdog.ts";
+import type { Beats, Watchdog } from "./watchdog.ts";
 
 /** Rows in one message: taking one in must be short, since calls wait for it. */
 const ROWS_PER_MESSAGE = 50;
@@ -48,12 +50,16 @@ export class ScalerThread {
   #lastReport = NOTHING_YET;
   #lastProblem: string | undefined;
   #crash: unknown;
+  readonly #watchdog: { readonly beats: Beats; readonly own: Watchdog } | undefined;
   #state: "starting" | "running" | "stopping" | "stopped" | "dead" = "starting";
 
   private constructor(options: ScalerThreadOptions, edges: ScalerThreadEdges) {
     this.#edges = edges;
     // Flags of the parent, such as a memory limit, are not the worker's.
     this.#worker = new Worker(workerUrl(), { execArgv: [], workerData: options });
+    const { watchdog } = options;
+    this.#watchdog =
+      watchdog === undefined ? undefined : { beats: watchdog.beats, own: startWatchdog("main", watchdog) };
     this.#worker.on("message", (message: FromScaler) => this.#take(message));
     this.#worker.on("error", (error: unknown) => {
       this.#crash = error;
@@ -79,8 +85,10 @@ export class ScalerThread {
    * @returns `host:port`
    * @throws TradewindError `listen-failed` naming the address
    */
-  listen(): Promise<string> {
-    return this.#ask("listen");
+  async listen(): Promise<string> {
+    const address = await this.#ask("listen");
+    if (this.#watchdog !== undefined) arm(this.#watchdog.beats, true);
+    return address;
   }
 
   /** Serves these rows and no others. Resolves when they are in force; all come in force at one moment. */
@@ -126,12 +134,19 @@ export class ScalerThread {
   async stop(): Promise<void> {
     if (this.#isToStop || this.#state === "dead") return;
     this.#state = "stopping";
+    this.#unwatch();
     try {
       await this.#ask("stop", STOP_MS);
     } catch {
       // It is ended all the same.
     }
     await this.#worker.terminate();
+  }
+
+  #unwatch(): void {
+    if (this.#watchdog === undefined) return;
+    arm(this.#watchdog.beats, false);
+    this.#watchdog.own.stop();
   }
 
   get #isToStop(): boolean {
@@ -182,6 +197,7 @@ export class ScalerThread {
 
   #ended(exitCode: number): void {
     const wasRunning = this.#state === "running";
+    this.#unwatch();
     this.#state = this.#isToStop ? "stopped" : "dead";
     const error = gone(this.#crash ?? `exit code ${exitCode}`);
     for (const id of this.#waiting.keys()) this.#settle(id)?.reject(error);

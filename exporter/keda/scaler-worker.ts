@@ -18,6 +18,7 @@ import { serveScaler } from "./server.ts";
 import type { ScalerServer } from "./server.ts";
 import { ActivityStreams } from "./streams.ts";
 import { ServedTable } from "./table.ts";
+import { startWatchdog } from "./watchdog.ts";
 
 /**
  * The thread that answers KEDA. It has a heap and an event loop of its own, so that no call waits while the other thread
@@ -36,6 +37,7 @@ const streams = new ActivityStreams({
 });
 const counts = new CallCounts(status);
 const loop = new LoopDelay();
+if (options.watchdog !== undefined) startWatchdog("grpc", options.watchdog);
 let credentials: ReloadingCredentials | undefined;
 let server: ScalerServer | undefined;
 

@@ -20,7 +20,12 @@ export class PlanClient {
   readonly #url: URL;
   readonly #deadlineMs: number;
   readonly #authorization: () => string | undefined;
-  readonly #agent = new Agent({ connections: 1, maxResponseSize: MAX_PLAN_BYTES });
+  readonly #agent = new Agent({
+    connections: 1,
+    maxResponseSize: MAX_PLAN_BYTES,
+    // See kubernetes/client/client.ts: Node's HTTP/2 can hang for ever when calls are cancelled.
+    allowH2: false,
+  });
   #entityTag: string | undefined;
   #lastBody: Buffer | undefined;
 

@@ -66,6 +66,12 @@ const MAX_BODY_BYTES = 128 * 2 ** 20;
 const MAX_REFUSAL_BYTES = 64 * 2 ** 10;
 const CONNECT_TIMEOUT_MS = 5_000;
 const KEEP_ALIVE_MS = 30_000;
+/**
+ * undici offers HTTP/2 to TLS servers by default. In Node 24 it can loop for ever in native code when streams are reset
+ * (Http2Session::SendPendingData), filling the memory: seen in one of twelve processes that had been stopped for 103 s and then
+ * cancelled their watches. API servers speak HTTP/1.1 as well.
+ */
+const HTTP2 = false;
 
 /**
  * Calls to the Kubernetes API: a deadline over all attempts, retries with jitter where a call cannot be done twice by it,
@@ -282,7 +288,9 @@ export class ApiClient {
       keepAliveInitialDelay: KEEP_ALIVE_MS,
     };
     const dispatcher =
-      proxy === undefined ? new Agent({ connect }) : new ProxyAgent({ uri: proxy, requestTls: connect });
+      proxy === undefined
+        ? new Agent({ connect, allowH2: HTTP2 })
+        : new ProxyAgent({ uri: proxy, requestTls: connect, allowH2: HTTP2 });
     this.transport = { dispatcher, generation };
     return dispatcher;
   }

@@ -269,6 +269,8 @@ export class EndpointClient {
     const { tls, timeoutSeconds } = this.options;
     const dispatcher = new Agent({
       connections: 16,
+      // See kubernetes/client/client.ts: Node's HTTP/2 can hang for ever when calls are cancelled.
+      allowH2: false,
       connect: {
         timeout: timeoutSeconds * 1_000,
         rejectUnauthorized: tls?.insecureSkipVerify !== true,

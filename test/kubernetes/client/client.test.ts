@@ -1,3 +1,4 @@
+import { createSecureServer } from "node:http2";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { readFileSync } from "node:fs";
@@ -54,6 +55,29 @@ async function serviceAccount(token: string) {
   for (const name of ["token", "ca.crt", "namespace"]) await symlink(`..data/${name}`, join(folder, name));
   return { folder, write };
 }
+
+it("the client speaks HTTP/1.1 with an API server that offers HTTP/2, which can hang Node when watches are cancelled", async () => {
+  const versions = new Set<string>();
+  const server = createSecureServer(
+    { cert: pem("server.crt"), key: pem("server.key"), allowHTTP1: true },
+    (request, response) => {
+      versions.add(request.httpVersion);
+      response.setHeader("content-type", "application/json");
+      response.end('{"metadata":{"name":"cart"}}');
+    },
+  );
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const api = client({
+    server: `https://localhost:${port}`,
+    namespace: "shop",
+    credentials: () => Promise.resolve({ headers: {}, tls: { ca: pem("authority.crt") }, generation: "1" }),
+  });
+  onTestFinished(() => void server.close());
+  await api.get(cart, Named);
+  await api.close();
+  expect(versions).toEqual(new Set(["1.1"]));
+});
 
 describe("the pod's own connection", () => {
   it("speaks TLS with the cluster's authority and the mounted token, and takes up a renewed one at once", async () => {
