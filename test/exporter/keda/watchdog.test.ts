@@ -113,25 +113,29 @@ describe("an exporter process", () => {
     expect(await ended).toEqual([null, "SIGKILL"]);
   });
 
-  it("that was stopped goes on, and never serves a number that expired meanwhile", async () => {
-    const { child, client, list, serve } = await started("", "--watchdog", "1s", "--stale-after", "3s");
-    child.kill("SIGSTOP");
-    const stoppedMs = performance.now();
-    serve(8);
-    const waiting = Array.from({ length: 5 }, async () =>
-      client.call("GetMetricSpec", Buffer.alloc(0), 20_000),
-    );
-    await until("a stop longer than decisions live", () => performance.now() - stoppedMs > 4_000);
-    child.kill("SIGCONT");
-    const numbers = new Set<number>();
-    await until("the new number", async () => {
-      const [metric] = await client.metrics(ref, "m").catch(() => []);
-      if (metric !== undefined) numbers.add(metric.int);
-      return numbers.has(8);
-    });
-    expect(numbers).toEqual(new Set([8]));
-    await Promise.all(waiting);
-    expect((await list()).predictor.reachable).toBe(true);
-    expect(child.exitCode).toBeNull();
-  });
+  it(
+    "that was stopped goes on, and never serves a number that expired meanwhile",
+    { timeout: 60_000 },
+    async () => {
+      const { child, client, list, serve } = await started("", "--stale-after", "3s");
+      child.kill("SIGSTOP");
+      const stoppedMs = performance.now();
+      serve(8);
+      const waiting = Array.from({ length: 5 }, async () =>
+        client.call("GetMetricSpec", Buffer.alloc(0), 20_000),
+      );
+      await until("a stop longer than decisions live", () => performance.now() - stoppedMs > 4_000);
+      child.kill("SIGCONT");
+      const numbers = new Set<number>();
+      await until("the new number", async () => {
+        const [metric] = await client.metrics(ref, "m").catch(() => []);
+        if (metric !== undefined) numbers.add(metric.int);
+        return numbers.has(8);
+      });
+      expect(numbers).toEqual(new Set([8]));
+      await Promise.all(waiting);
+      expect((await list()).predictor.reachable).toBe(true);
+      expect(child.exitCode).toBeNull();
+    },
+  );
 });
