@@ -3,6 +3,7 @@ import { systemClock } from "@tradewind/core/clock.ts";
 import type { Clock } from "@tradewind/core/clock.ts";
 import { parseWith } from "@tradewind/core/config.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
+import { describeError } from "@tradewind/core/errors.ts";
 import { createLog } from "@tradewind/core/log.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import type { Running } from "@tradewind/core/running.ts";
@@ -296,7 +297,7 @@ function makeBuilder({ application, metrics, options, sections }: Setting): Wind
 }
 
 async function startReceivers(
-  { clock, ends, metrics, options }: Setting,
+  { clock, ends, log, metrics, options }: Setting,
   builder: WindowBuilder,
   arrivals: ArrivalCounter,
   exchange: Peers | undefined,
@@ -306,10 +307,13 @@ async function startReceivers(
     arrivals.add(batch, nowMs);
     return builder.add(batch, nowMs);
   };
-  const http = await startOtlpReceiver({ listen: options.otlpListen, onSpans, metrics, exchange });
+  const onError = (error: unknown): void =>
+    log.error({ problem: describeError(error) }, "spans could not be taken");
+  const common = { onSpans, metrics, exchange, onError };
+  const http = await startOtlpReceiver({ listen: options.otlpListen, ...common });
   ends.push(async () => http.stop());
   if (options.otlpGrpcListen === undefined) return { otlp: http.address };
-  const grpc = await startOtlpGrpcReceiver({ listen: options.otlpGrpcListen, onSpans, metrics, exchange });
+  const grpc = await startOtlpGrpcReceiver({ listen: options.otlpGrpcListen, ...common });
   ends.push(async () => grpc.stop());
   return { otlp: http.address, grpc: grpc.address };
 }

@@ -8,6 +8,7 @@ import type { WindowLimits } from "./limits.ts";
 import { NameTable } from "./name-table.ts";
 import type { ResourceView } from "./resources.ts";
 import { CALL, COUNTED, NONE, SpanArena } from "./span-arena.ts";
+import { isZero } from "./span.ts";
 import type { SpanBatch } from "./span.ts";
 import { TraceEvaluation } from "./trace-evaluation.ts";
 import { TraceTable, traceKey } from "./trace-table.ts";
@@ -41,6 +42,8 @@ const NS_PER_MS = 1e6;
 const NS_PER_SECOND = 1e9;
 const SERVICE_NAME = /^[^\p{C}]+$/u;
 const MAX_SERVICE_NAME = 200;
+/** Quiet traces evaluated with every batch, beside two for each of its spans: many that fell quiet at once hold nobody up. */
+const CLOSED_PER_ADD = 1_000;
 /** Numbers of services of a batch: not printable, and not looked up yet. */
 const INVALID = -2;
 const UNKNOWN = -3;
@@ -119,7 +122,7 @@ export class WindowBuilder {
       if (refused === undefined) accepted += 1;
       else countDrop(reasons, refused);
     }
-    this.closeQuiet(nowMs);
+    this.closeQuiet(nowMs, CLOSED_PER_ADD + 2 * batch.length);
     if (this.pending.size > this.maxPending) this.forget(nowMs);
     return this.result(accepted, batch.length + batch.invalidIds - accepted, reasons);
   }
@@ -255,11 +258,15 @@ export class WindowBuilder {
     trace.earliestEndNs = Math.min(trace.earliestEndNs, startNs + durationNs);
   }
 
-  /** Evaluates quiet traces. One that is still running by all signs is kept until `maxTraceSeconds`. */
-  private closeQuiet(nowMs: number): void {
+  /**
+   * Evaluates quiet traces, at most `most` of them. One that is still running by all signs is kept until
+   * `maxTraceSeconds`.
+   */
+  private closeQuiet(nowMs: number, most = Infinity): void {
     const quietBeforeMs = nowMs - 1e3 * this.limits.traceGraceSeconds;
+    let left = most;
     let trace = this.traces.quietest;
-    while (trace !== undefined && trace.lastArrivalMs <= quietBeforeMs) {
+    for (; trace !== undefined && trace.lastArrivalMs <= quietBeforeMs && left > 0; left -= 1) {
       if (!this.isExpired(trace, nowMs) && !trace.hasRoot && this.evaluation.awaitsRoot(trace, nowMs)) {
         this.traces.park(trace);
       } else {
@@ -268,7 +275,7 @@ export class WindowBuilder {
       trace = this.traces.quietest;
     }
     let parked = this.traces.longestParked;
-    while (parked !== undefined && this.isExpired(parked, nowMs)) {
+    for (; parked !== undefined && this.isExpired(parked, nowMs) && left > 0; left -= 1) {
       this.close(parked, nowMs);
       parked = this.traces.longestParked;
     }
@@ -340,9 +347,4 @@ export class WindowBuilder {
       countDrop(this.drops, reason as ArrivalDrop, count);
     return { accepted, rejected, reasons };
   }
-}
-
-function isZero(words: Uint32Array, at: number, count: number): boolean {
-  for (let word = at; word < at + count; word += 1) if (words[word] !== 0) return false;
-  return true;
 }

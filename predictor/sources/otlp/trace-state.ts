@@ -1,5 +1,7 @@
 const RANDOMNESS_BITS = 56;
 const THRESHOLD_DIGITS = 14;
+/** The largest number below 2^56. */
+const MAX_THRESHOLD = 2 ** RANDOMNESS_BITS - 8;
 /** Longer trace states are cut. */
 export const MAX_TRACE_STATE = 512;
 
@@ -20,4 +22,11 @@ export function adjustedCount(traceState: string): number {
   if (digits.length > THRESHOLD_DIGITS || !/^[0-9a-f]+$/.test(digits)) return 0;
   const threshold = Number.parseInt(digits.padEnd(THRESHOLD_DIGITS, "0"), 16);
   return 1 / (1 - threshold / 2 ** RANDOMNESS_BITS);
+}
+
+/** The shortest trace state whose {@link adjustedCount} is `count`, which is at least 1. */
+export function traceStateOf(count: number): string {
+  const threshold = Math.min(MAX_THRESHOLD, Math.round((1 - 1 / count) * 2 ** RANDOMNESS_BITS));
+  const digits = threshold.toString(16).padStart(THRESHOLD_DIGITS, "0").replace(/0+$/, "");
+  return `ot=th:${digits === "" ? "0" : digits}`;
 }
