@@ -3,6 +3,7 @@ import { systemClock } from "@tradewind/core/clock.ts";
 import type { Clock } from "@tradewind/core/clock.ts";
 import { parseWith } from "@tradewind/core/config.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
+import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
 import { describeError } from "@tradewind/core/errors.ts";
 import { createLog } from "@tradewind/core/log.ts";
 import type { Logger } from "@tradewind/core/log.ts";
@@ -39,6 +40,7 @@ import { StateFile } from "./state-file.ts";
 import { countArrivals, SurgeWatch } from "./surge-watch.ts";
 import { followWorkloads, openSurroundings } from "./surroundings.ts";
 import type { Surroundings } from "./surroundings.ts";
+import type { WorkloadSource } from "./sources/workload-source.ts";
 import { WindowClock } from "./window-clock.ts";
 import type { ArrivalCounter } from "./window/arrival-counter.ts";
 import type { AddResult } from "./window/drops.ts";
@@ -106,7 +108,7 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
   const { graceSeconds, windowSeconds } = options;
   const { state, onState } = await restoreState(setting);
   const workloads = await followWorkloads(setting, surroundings);
-  const builder = makeBuilder(setting);
+  const builder = makeBuilder(setting, workloads);
   const gathering = makeGathering(setting, builder);
   const nodes = new NodeRoom();
   const rates = followAgents(setting, nodes, () => gathering?.health() ?? []);
@@ -282,7 +284,10 @@ function learnProfiles(
   return learning;
 }
 
-function makeBuilder({ application, metrics, options, sections }: Setting): WindowBuilder {
+function makeBuilder(
+  { application, metrics, options, sections, surroundings }: Setting,
+  workloads: WorkloadSource | undefined,
+): WindowBuilder {
   const { windowSeconds, graceSeconds } = options;
   const pulled = sections.sources.jaeger.length + sections.sources.tempo.length > 0;
   const builder = new WindowBuilder({
@@ -291,9 +296,20 @@ function makeBuilder({ application, metrics, options, sections }: Setting): Wind
     traceGraceSeconds: graceSeconds,
     ...(pulled ? { maxPastSeconds: PAST_SECONDS + windowSeconds + graceSeconds } : {}),
     hashSeed: Math.floor(Math.random() * 2 ** 32),
+    knownServices: () => knownServices(surroundings.current(), workloads?.current()),
   });
   metrics.follow(() => builder.totals());
   return builder;
+}
+
+/** Services that the application names or that have a workload. */
+function* knownServices(
+  application: Application | undefined,
+  list: WorkloadList | undefined,
+): Generator<string> {
+  if (application !== undefined) yield application.entry;
+  for (const { name } of application?.services ?? []) yield name;
+  for (const { service } of list?.workloads ?? []) yield service;
 }
 
 async function startReceivers(
