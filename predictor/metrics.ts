@@ -1,3 +1,4 @@
+import type { ConnectionCounts } from "@tradewind/core/connection-limits.ts";
 import type { Plan } from "@tradewind/core/contract/plan.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
 import type { Clock } from "@tradewind/core/clock.ts";
@@ -6,7 +7,9 @@ import { VERSION } from "@tradewind/core/version.ts";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { PolicyChoice } from "./policy/inputs.ts";
 import type { ServiceQueue } from "./queue/estimate.ts";
-import type { ReceiverMetrics } from "./sources/otlp/metrics.ts";
+import { ConnectionMetrics } from "./sources/otlp/connection-metrics.ts";
+import type { ReceiverMetrics, Transport } from "./sources/otlp/metrics.ts";
+import type { RefusalReason } from "./sources/otlp/refusal.ts";
 import type { WindowBuilderTotals } from "./window/window-builder.ts";
 
 const SERVICE_LABELS = ["namespace", "service"] as const;
@@ -23,6 +26,7 @@ export class PredictorMetrics implements ReceiverMetrics {
   private totals: () => WindowBuilderTotals | undefined = () => undefined;
   private readonly clock: Clock;
   private readonly choice: PolicyChoice;
+  private readonly receiverConnections: ConnectionMetrics;
 
   private readonly plans = this.counter("plans_total", "Plans published, by the policy that decided.", [
     "policy",
@@ -85,6 +89,11 @@ export class PredictorMetrics implements ReceiverMetrics {
     "OTLP export requests, by transport and answer.",
     ["transport", "code"],
   );
+  private readonly receiverRefusals = this.counter(
+    "otlp_refused_total",
+    "OTLP export requests answered with an error, by transport and reason.",
+    ["transport", "reason"],
+  );
   private readonly receiverBytes = this.counter(
     "otlp_received_bytes_total",
     "Bytes of accepted OTLP bodies after decompression.",
@@ -121,6 +130,7 @@ export class PredictorMetrics implements ReceiverMetrics {
       () => this.windowEndMs,
     );
     this.builderMetrics();
+    this.receiverConnections = new ConnectionMetrics(this.registry);
     registerProcessSeries(this.registry, { Counter, Gauge });
     this.planFailures.inc(0);
     this.surgePlans.inc(0);
@@ -173,8 +183,16 @@ export class PredictorMetrics implements ReceiverMetrics {
     this.planFailures.inc();
   }
 
-  request(transport: "http" | "grpc", code: string): void {
+  request(transport: Transport, code: string): void {
     this.receiverRequests.inc({ transport, code });
+  }
+
+  refused(transport: Transport, reason: RefusalReason): void {
+    this.receiverRefusals.inc({ transport, reason });
+  }
+
+  connections(transport: Transport, counts: () => ConnectionCounts): void {
+    this.receiverConnections.follow(transport, counts);
   }
 
   spans(accepted: number, rejected: number): void {
@@ -182,7 +200,7 @@ export class PredictorMetrics implements ReceiverMetrics {
     this.receiverSpans.inc({ result: "rejected" }, rejected);
   }
 
-  bytes(transport: "http" | "grpc", count: number): void {
+  bytes(transport: Transport, count: number): void {
     this.receiverBytes.inc({ transport }, count);
   }
 

@@ -3,7 +3,8 @@ import { systemClock } from "@tradewind/core/clock.ts";
 import type { Clock } from "@tradewind/core/clock.ts";
 import { parseWith } from "@tradewind/core/config.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
-import { TradewindError } from "@tradewind/core/errors.ts";
+import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
+import { describeError, TradewindError } from "@tradewind/core/errors.ts";
 import { createLog } from "@tradewind/core/log.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import type { Running } from "@tradewind/core/running.ts";
@@ -31,8 +32,7 @@ import type { EndpointHealth } from "./sources/http/health.ts";
 import { registerEndpointMetrics } from "./sources/http/metrics.ts";
 import { startOtlpGrpcReceiver } from "./sources/otlp/grpc-receiver.ts";
 import { startOtlpReceiver } from "./sources/otlp/receiver.ts";
-import { JSON_TYPE, PROTOBUF } from "./sources/otlp/responses.ts";
-import { SpanIntake } from "./sources/otlp/span-intake.ts";
+import { peerIntake } from "./sources/otlp/peer-intake.ts";
 import type { OnSpans } from "./sources/otlp/span-intake.ts";
 import { readSections } from "./sources/sources-config.ts";
 import type { Sections } from "./sources/sources-config.ts";
@@ -43,6 +43,7 @@ import { StateFile } from "./state-file.ts";
 import { countArrivals, SurgeWatch } from "./surge-watch.ts";
 import { followWorkloads, openSurroundings } from "./surroundings.ts";
 import type { Surroundings } from "./surroundings.ts";
+import type { WorkloadSource } from "./sources/workload-source.ts";
 import { WindowClock } from "./window-clock.ts";
 import type { AddResult } from "./window/drops.ts";
 import type { SpanBatch } from "./window/span.ts";
@@ -109,7 +110,7 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
   const { graceSeconds, windowSeconds } = options;
   const { state, onState } = await restoreState(setting);
   const workloads = await followWorkloads(setting, surroundings);
-  const builder = makeBuilder(setting);
+  const builder = makeBuilder(setting, workloads);
   const gathering = makeGathering(setting, builder);
   const nodes = new NodeRoom();
   const rates = followAgents(setting, nodes, () => gathering?.health() ?? []);
@@ -219,13 +220,13 @@ async function joinPeers({ clock, ends, log, metrics, options }: Setting, onSpan
       "--peers needs --peers-secret-file: a file with the predictors' secret",
     );
   }
-  const intake = new SpanIntake(clock, onSpans);
+  const take = peerIntake(clock, onSpans);
   const peers = new Peers({
     targets,
     listen,
     secret: new PeerSecret(peersSecretFile, log),
-    onBatch: ({ body, contentType }) => {
-      const { accepted, rejected } = intake.take(body, contentType === PROTOBUF ? PROTOBUF : JSON_TYPE);
+    onBatch: async ({ body }) => {
+      const { accepted, rejected } = await take(body);
       metrics.spans(accepted, rejected);
     },
     clock,
@@ -315,7 +316,10 @@ function learnProfiles(
   return learning;
 }
 
-function makeBuilder({ application, metrics, options, sections }: Setting): WindowBuilder {
+function makeBuilder(
+  { application, metrics, options, sections, surroundings }: Setting,
+  workloads: WorkloadSource | undefined,
+): WindowBuilder {
   const { windowSeconds, graceSeconds } = options;
   const pulled = sections.sources.jaeger.length + sections.sources.tempo.length > 0;
   const builder = new WindowBuilder({
@@ -324,20 +328,34 @@ function makeBuilder({ application, metrics, options, sections }: Setting): Wind
     traceGraceSeconds: graceSeconds,
     ...(pulled ? { maxPastSeconds: PAST_SECONDS + windowSeconds + graceSeconds } : {}),
     hashSeed: Math.floor(Math.random() * 2 ** 32),
+    knownServices: () => knownServices(surroundings.current(), workloads?.current()),
   });
   metrics.follow(() => builder.totals());
   return builder;
 }
 
+/** Services that the application names or that have a workload. */
+function* knownServices(
+  application: Application | undefined,
+  list: WorkloadList | undefined,
+): Generator<string> {
+  if (application !== undefined) yield application.entry;
+  for (const { name } of application?.services ?? []) yield name;
+  for (const { service } of list?.workloads ?? []) yield service;
+}
+
 async function startReceivers(
-  { ends, metrics, options }: Setting,
+  { ends, log, metrics, options }: Setting,
   onSpans: OnSpans,
   exchange: Peers | undefined,
 ): Promise<Record<string, string>> {
-  const http = await startOtlpReceiver({ listen: options.otlpListen, onSpans, metrics, exchange });
+  const onError = (error: unknown): void =>
+    log.error({ problem: describeError(error) }, "spans could not be taken");
+  const common = { onSpans, metrics, exchange, onError };
+  const http = await startOtlpReceiver({ listen: options.otlpListen, ...common });
   ends.push(async () => http.stop());
   if (options.otlpGrpcListen === undefined) return { otlp: http.address };
-  const grpc = await startOtlpGrpcReceiver({ listen: options.otlpGrpcListen, onSpans, metrics, exchange });
+  const grpc = await startOtlpGrpcReceiver({ listen: options.otlpGrpcListen, ...common });
   ends.push(async () => grpc.stop());
   return { otlp: http.address, grpc: grpc.address };
 }

@@ -3,7 +3,10 @@ export const MAX_ADJUSTED_COUNT = 100_000;
 
 /** What a window builder holds at most and how long it waits. */
 export interface WindowLimits {
-  /** Services known at once. A service without spans for `idleSeconds` makes room. */
+  /**
+   * Services known at once beside those that have a workload. One without spans for `idleSeconds` makes room; where there is
+   * none, one that nothing refers to any more.
+   */
   readonly maxServices: number;
   /** Flows (entry service and root operation) known at once; idle ones make room as services do. */
   readonly maxFlows: number;

@@ -22,8 +22,8 @@ export interface PeersOptions {
   /** `host:port` to listen on for them. */
   readonly listen: string;
   readonly secret: PeerSecret;
-  /** Counts the spans of a batch that a peer's client sent. @throws when it cannot be read */
-  readonly onBatch: (batch: ReceivedBatch) => void;
+  /** Counts the spans of a batch that a peer's client sent. Rejects when it cannot be read. */
+  readonly onBatch: (batch: ReceivedBatch) => Promise<void>;
   readonly clock: Clock;
   readonly rng: Rng;
   readonly log: Logger;
@@ -117,7 +117,7 @@ export class Peers implements BatchExchange {
       listen,
       instance: this.instance,
       secret: () => secret.current,
-      onMessage: (message, body, host) => this.heard(message, body, host),
+      onMessage: async (message, body, host) => this.heard(message, body, host),
       onStranger: () => {
         this.strangers += 1;
       },
@@ -179,7 +179,7 @@ export class Peers implements BatchExchange {
     };
   }
 
-  private heard(message: PeerMessage, body: Uint8Array, host: string): PeerAnswer["result"] {
+  private async heard(message: PeerMessage, body: Uint8Array, host: string): Promise<PeerAnswer["result"]> {
     const { clock, onBatch } = this.options;
     const { contentType, from } = message;
     if (from === this.instance) return "taken";
@@ -187,7 +187,7 @@ export class Peers implements BatchExchange {
     if (noted === "replayed") this.replays += 1;
     if (noted !== "fresh") return "taken";
     try {
-      onBatch({ body, contentType });
+      await onBatch({ body, contentType });
       return "taken";
     } catch {
       this.accounts.unreadable(from, clock.monotonicMs());

@@ -13,7 +13,7 @@ export interface PeerReceiverOptions {
   readonly instance: string;
   readonly secret: () => Uint8Array;
   /** Called with every message of a peer that is meant for this process, once its body has come whole. */
-  readonly onMessage: (message: PeerMessage, body: Uint8Array, host: string) => PeerAnswer["result"];
+  readonly onMessage: (message: PeerMessage, body: Uint8Array, host: string) => Promise<PeerAnswer["result"]>;
   /** Called for every request that does not prove that its sender knows the secret. */
   readonly onStranger: () => void;
 }
@@ -126,7 +126,7 @@ async function receive(
   } else if (message.kind === "hello" || message.to !== instance) {
     answer(message.kind === "hello" ? "taken" : "other");
   } else {
-    answer(onMessage(message, body, hostOf(request.socket)));
+    answer(await onMessage(message, body, hostOf(request.socket)));
   }
 }
 

@@ -125,11 +125,11 @@ describe("two predictors behind one Service", () => {
   });
 
   it("hold a bounded number of bytes for a peer that hangs, the newest", async () => {
-    const a = await node("127.0.0.2:0", { targets: [await hangingServer()], maxQueuedBytes: 2_000 });
+    const a = await node("127.0.0.2:0", { targets: [await hangingServer()], maxQueuedBytes: 700 });
     for (let index = 0; index < 30; index += 1) await send(a, `span-${index}`);
     const { queuedBytes, results } = a.peers.health();
     expect(queuedBytes).toBeGreaterThan(0);
-    expect(queuedBytes).toBeLessThanOrEqual(2_000);
+    expect(queuedBytes).toBeLessThanOrEqual(700);
     expect(results.dropped).toBeGreaterThan(20);
     expect(a.spans).toHaveLength(30);
   });
