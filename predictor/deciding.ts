@@ -16,12 +16,14 @@ import { INPUTS_SCHEMA } from "./policy/inputs.ts";
 import type { PolicyChoice, PolicyInputs, PolicyOutcome } from "./policy/inputs.ts";
 import { decide } from "./policy/ladder.ts";
 import type { PolicySettings } from "./policy/settings.ts";
+import { shiftState } from "./policy/shift-state.ts";
 import type { PolicyState } from "./policy/state.ts";
 import type { Published } from "./published.ts";
 import type { ContainerRates } from "./sources/container-rates.ts";
 import { combineResources, combineWindows } from "./sources/combine-windows.ts";
 import type { Gathered } from "./sources/combine-windows.ts";
 import { resourceView } from "./sources/resources.ts";
+import type { ClosedWindow } from "./window-clock.ts";
 import type { Interval } from "./window/interval.ts";
 import type { WindowBuilder } from "./window/window-builder.ts";
 
@@ -41,7 +43,7 @@ export interface DecidingOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly onState: (state: PolicyState) => void;
-  /** Called with every window set that is decided on. */
+  /** Called with every window set that is decided on, but for those of a time that had windows before the clock was set back. */
   readonly onWindows?: (set: WindowSet) => void;
   /** Latency profiles and residuals of flows; absent where no policy asks for them. */
   readonly learning?: Learning;
@@ -53,6 +55,7 @@ export interface DecidingOptions {
 interface Decided {
   readonly inputs: PolicyInputs;
   readonly facts: Pick<Plan, "complete">;
+  readonly window: ClosedWindow;
 }
 
 /** Turns each closed window into a plan and carries the policies' state from one to the next. */
@@ -69,13 +72,13 @@ export class Deciding {
   /**
    * Never throws: a window that cannot be turned into a plan is logged and counted, the last plan stays and ages, and the
    * state is as before.
-   * @param closedAtMs when the window closed, late spans included
    * @param gathered what the sources that are asked said about it
    */
-  close(startMs: number, endMs: number, closedAtMs: number, gathered = NOTHING_GATHERED): void {
+  close(window: ClosedWindow, gathered = NOTHING_GATHERED): void {
     try {
-      this.plan(startMs, endMs, closedAtMs, gathered);
+      this.plan(window, gathered);
     } catch (error) {
+      const { endMs, startMs } = window;
       this.parts.metrics.planFailed();
       this.parts.log.error({ startMs, endMs, problem: describeError(error) }, "no plan for this window");
     }
@@ -84,6 +87,12 @@ export class Deciding {
   /** The last window decided on; undefined before the first. */
   get lastWindow(): Interval | undefined {
     return this.last?.inputs.windowSet;
+  }
+
+  /** The wall clock was set: what is remembered keeps its age, and the last window has nothing to do with what arrives now. */
+  clockStepped(stepMs: number): void {
+    this.state = shiftState(this.state, stepMs);
+    this.last = undefined;
   }
 
   /**
@@ -105,16 +114,22 @@ export class Deciding {
     if (application === undefined || this.last === undefined) return;
     const { clock, learning, metrics, published } = this.parts;
     const beganMs = clock.monotonicMs();
-    const inputs = { ...this.last.inputs, application, surgeRatio, nowMs: clock.nowMs() };
+    const inputs = { ...this.last.inputs, application, surgeRatio, nowMs: this.nowMs(this.last.window) };
     const outcome = decide(inputs, learning?.models);
     if (!givesMore(outcome.plan.wishes, published.plan()?.wishes ?? [])) return;
     const plan = this.adopt(outcome, inputs, this.last.facts);
     metrics.plannedAgain(plan, (clock.monotonicMs() - beganMs) / 1e3);
   }
 
-  private plan(startMs: number, endMs: number, closedAtMs: number, gathered: Gathered): void {
+  /** The time since the window by the monotonic clock, called as the window's own time is. */
+  private nowMs({ endMs, toMs }: ClosedWindow): number {
+    return Math.round(endMs + this.parts.clock.monotonicMs() - toMs);
+  }
+
+  private plan(window: ClosedWindow, gathered: Gathered): void {
     const application = this.parts.application();
     if (application === undefined) return;
+    const { endMs, repeated, startMs, toMs } = window;
     const { builder, clock, learning, metrics, nodes, options, published, rates, workloads } = this.parts;
     const beganMs = clock.monotonicMs();
     const nowMs = clock.nowMs();
@@ -122,8 +137,10 @@ export class Deciding {
     const own = resourceView(running, rates.over(startMs, endMs), startMs);
     const resources = combineResources(own, gathered.resources);
     const windowSet = combineWindows(builder.build(startMs, endMs, resources, nowMs), gathered);
-    this.parts.onWindows?.(windowSet);
-    learning?.observe(windowSet);
+    if (!repeated) {
+      this.parts.onWindows?.(windowSet);
+      learning?.observe(windowSet);
+    }
     const largestContainer = nodes?.largest(running, application.prices, nowMs);
     const allNodes = nodes?.total(running, nowMs);
     const inputs: PolicyInputs = {
@@ -136,16 +153,16 @@ export class Deciding {
       ...(learning && { profiles: learning.evidence(), endToEnd: learning.flowEvidence() }),
       ...(largestContainer && { largestContainer }),
       ...(allNodes && { allNodes }),
-      nowMs,
+      nowMs: this.nowMs(window),
     };
     const before = published.plan()?.wishes ?? [];
     const outcome = decide(inputs, learning?.models);
     this.parts.onTailError?.(tailPredictionError(before, windowSet, outcome.plan.measuredLatencySeconds));
     const facts = { complete: !gathered.spansIncomplete && !gathered.metricsIncomplete };
     const plan = this.adopt(outcome, inputs, facts);
-    this.last = { inputs, facts };
+    this.last = { inputs, facts, window };
     const planSeconds = (clock.monotonicMs() - beganMs) / 1e3;
-    metrics.planned(plan, endMs, planSeconds, (clock.nowMs() - closedAtMs) / 1e3);
+    metrics.planned(plan, toMs, planSeconds);
     metrics.queues(windowSet.windows, outcome.queues);
   }
 

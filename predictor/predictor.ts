@@ -51,7 +51,7 @@ import { WindowBuilder } from "./window/window-builder.ts";
 const MAX_CONTAINERS = 100_000;
 const ARCHIVED_INPUTS = 64;
 const ARCHIVED_BYTES = 64 * 1024 * 1024;
-/** A plan older than this many windows is no longer what a predictor at work would say. */
+/** A plan older than this many windows, the grace aside, is no longer what a predictor at work would say. */
 const READY_WINDOWS = 4;
 /** How often names of agents are resolved again: nodes come and go within minutes. */
 const RESOLVE_MS = 10_000;
@@ -126,7 +126,7 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
   };
   const { address: peersAddress, peers } = await joinPeers(setting, onSpans);
   const receivers = await startReceivers(setting, onSpans, peers);
-  const published = new Published(clock.nowMs());
+  const published = new Published(clock);
   const archive = new InputsArchive(ARCHIVED_INPUTS, ARCHIVED_BYTES);
   const learningMetrics = new LearningMetrics(metrics.registry);
   const learning = learnProfiles(setting, history, learningMetrics);
@@ -152,15 +152,21 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
     windowSeconds,
     graceSeconds,
     clock,
-    onClose: (startMs, endMs) => {
-      const closedAtMs = endMs + graceMs;
-      const agoMs = clock.nowMs() - clock.monotonicMs();
-      const isPartial = (peers?.missing(startMs - agoMs, endMs - agoMs).length ?? 0) > 0;
-      if (gathering === undefined) deciding.close(startMs, endMs, closedAtMs, withoutPeers(isPartial));
+    onStep: (stepMs) => {
+      log.warn({ stepMs }, "the wall clock was set; windows begin anew");
+      metrics.clockStepped(stepMs);
+      builder.restart();
+      arrivals.clear();
+      rates.clear();
+      deciding.clockStepped(stepMs);
+    },
+    onClose: (window) => {
+      const isPartial = (peers?.missing(window.fromMs, window.toMs).length ?? 0) > 0;
+      if (gathering === undefined) deciding.close(window, withoutPeers(isPartial));
       else {
         closing.add(async () => {
-          const gathered = await gathering.gather({ startMs, endMs });
-          deciding.close(startMs, endMs, closedAtMs, withoutPeers(isPartial, gathered));
+          const gathered = await gathering.gather(window);
+          if (windows.isCurrent(window)) deciding.close(window, withoutPeers(isPartial, gathered));
         });
       }
     },
@@ -325,7 +331,7 @@ function makeBuilder({ application, metrics, options, sections }: Setting): Wind
     ...(pulled ? { maxPastSeconds: PAST_SECONDS + windowSeconds + graceSeconds } : {}),
     hashSeed: Math.floor(Math.random() * 2 ** 32),
   });
-  metrics.follow(() => builder.totals());
+  metrics.follow(() => builder.totals(), graceSeconds);
   return builder;
 }
 
@@ -343,16 +349,15 @@ async function startReceivers(
 }
 
 async function openApi(
-  { clock, ends, log, metrics, options }: Setting,
+  { ends, log, metrics, options }: Setting,
   published: Published,
   archive: InputsArchive,
   modelText: (hash: string) => string | undefined,
 ): Promise<Api> {
   const notReady = (): string | undefined => {
-    const plan = published.plan();
-    if (plan === undefined) return "no window has closed since the start";
-    const ageSeconds = (clock.nowMs() - plan.plannedAtMs) / 1e3;
-    return ageSeconds > READY_WINDOWS * options.windowSeconds
+    const ageSeconds = published.ageSeconds();
+    if (ageSeconds === undefined) return "no window has closed since the start";
+    return ageSeconds > READY_WINDOWS * options.windowSeconds + options.graceSeconds
       ? `the last plan is ${ageSeconds.toFixed(0)} s old`
       : undefined;
   };

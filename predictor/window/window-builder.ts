@@ -58,7 +58,7 @@ export class WindowBuilder {
   private readonly maxPending: number;
 
   private readonly arena = new SpanArena();
-  private readonly traces: TraceTable;
+  private traces: TraceTable;
   private readonly services: NameTable;
   private readonly flows: NameTable;
   private readonly evaluation: TraceEvaluation;
@@ -89,7 +89,7 @@ export class WindowBuilder {
     const heldSeconds = maxTraceSeconds + maxPastSeconds + maxAheadSeconds + traceGraceSeconds;
     this.idleMs = 1e3 * Math.max(this.limits.idleSeconds, heldSeconds + 2 * windowSeconds);
     this.maxPending = Math.ceil(heldSeconds / windowSeconds) + 2;
-    this.traces = new TraceTable(this.limits.maxOpenTraces, 2e3 * this.limits.traceGraceSeconds);
+    this.traces = this.noTraces();
     this.services = new NameTable(this.limits.maxServices);
     this.flows = new NameTable(this.limits.maxFlows);
     this.evaluation = new TraceEvaluation(
@@ -160,6 +160,16 @@ export class WindowBuilder {
     return set;
   }
 
+  /** Forgets all spans and begins anew: the clock was set, and times before and after do not go together. */
+  restart(): void {
+    for (const { head } of this.traces.values()) this.arena.release(head);
+    this.traces = this.noTraces();
+    this.pending.clear();
+    this.began.clear();
+    this.epochMs = undefined;
+    this.builtBefore = -Infinity;
+  }
+
   totals(): WindowBuilderTotals {
     return {
       spansAccepted: this.spansAccepted,
@@ -171,6 +181,10 @@ export class WindowBuilder {
       services: this.services.size,
       flows: this.flows.size,
     };
+  }
+
+  private noTraces(): TraceTable {
+    return new TraceTable(this.limits.maxOpenTraces, 2e3 * this.limits.traceGraceSeconds);
   }
 
   private checkServices({ resources }: SpanBatch): void {
