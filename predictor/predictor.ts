@@ -3,7 +3,6 @@ import { systemClock } from "@tradewind/core/clock.ts";
 import type { Clock } from "@tradewind/core/clock.ts";
 import { parseWith } from "@tradewind/core/config.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
-import { TradewindError } from "@tradewind/core/errors.ts";
 import { createLog } from "@tradewind/core/log.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import type { Running } from "@tradewind/core/running.ts";
@@ -25,25 +24,23 @@ import { emptyState } from "./policy/state.ts";
 import type { PolicyState } from "./policy/state.ts";
 import { Published } from "./published.ts";
 import { Agents } from "./sources/agents.ts";
-import type { Gathered } from "./sources/combine-windows.ts";
 import { ContainerRates } from "./sources/container-rates.ts";
 import type { EndpointHealth } from "./sources/http/health.ts";
 import { registerEndpointMetrics } from "./sources/http/metrics.ts";
 import { startOtlpGrpcReceiver } from "./sources/otlp/grpc-receiver.ts";
 import { startOtlpReceiver } from "./sources/otlp/receiver.ts";
-import { JSON_TYPE, PROTOBUF } from "./sources/otlp/responses.ts";
-import { SpanIntake } from "./sources/otlp/span-intake.ts";
 import type { OnSpans } from "./sources/otlp/span-intake.ts";
 import { readSections } from "./sources/sources-config.ts";
 import type { Sections } from "./sources/sources-config.ts";
-import { Peers } from "./sources/peers/peers.ts";
-import { registerPeerMetrics } from "./sources/peers/metrics.ts";
-import { PeerSecret } from "./sources/peers/secret.ts";
+import { joinPeers } from "./sources/peers/join.ts";
+import type { Peers } from "./sources/peers/peers.ts";
+import { PUSHED, SpanOrigins } from "./sources/span-origins.ts";
 import { StateFile } from "./state-file.ts";
 import { countArrivals, SurgeWatch } from "./surge-watch.ts";
 import { followWorkloads, openSurroundings } from "./surroundings.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { WindowClock } from "./window-clock.ts";
+import type { ClosedWindow } from "./window-clock.ts";
 import type { AddResult } from "./window/drops.ts";
 import type { SpanBatch } from "./window/span.ts";
 import { WindowBuilder } from "./window/window-builder.ts";
@@ -110,7 +107,8 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
   const { state, onState } = await restoreState(setting);
   const workloads = await followWorkloads(setting, surroundings);
   const builder = makeBuilder(setting);
-  const gathering = makeGathering(setting, builder);
+  const origins = new SpanOrigins();
+  const gathering = makeGathering(setting, builder, origins);
   const nodes = new NodeRoom();
   const rates = followAgents(setting, nodes, () => gathering?.health() ?? []);
   const history = openHistory(setting);
@@ -121,6 +119,7 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
   });
   const onSpans = (batch: SpanBatch): AddResult => {
     const nowMs = clock.nowMs();
+    origins.note(PUSHED, batch, clock.monotonicMs());
     arrivals.add(batch, nowMs);
     return builder.add(batch, nowMs);
   };
@@ -135,6 +134,7 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
     options: { choice: options.policy, settings: options.settings },
     state,
     builder,
+    origins,
     rates,
     workloads: () => workloads?.current(),
     nodes,
@@ -161,12 +161,13 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
       deciding.clockStepped(stepMs);
     },
     onClose: (window) => {
-      const isPartial = (peers?.missing(window.fromMs, window.toMs).length ?? 0) > 0;
-      if (gathering === undefined) deciding.close(window, withoutPeers(isPartial));
+      const missing = [...(peers?.missing(window.fromMs, window.toMs) ?? []), ...missingHere(window)];
+      if (gathering === undefined) deciding.close(window, NOTHING_GATHERED, missing);
       else {
+        if (window.repeated) missing.push("the wall clock was set back: sources tell of two times at once");
         closing.add(async () => {
           const gathered = await gathering.gather(window);
-          if (windows.isCurrent(window)) deciding.close(window, withoutPeers(isPartial, gathered));
+          if (windows.isCurrent(window)) deciding.close(window, gathered, missing);
         });
       }
     },
@@ -205,42 +206,12 @@ async function restoreState({
   return { state, onState: (next) => file.write(next) };
 }
 
-/** Where spans of other predictors are missing, what the spans say is a part of unknown size. */
-function withoutPeers(isPartial: boolean, gathered = NOTHING_GATHERED): Gathered {
-  return isPartial ? { ...gathered, spansIncomplete: true } : gathered;
-}
-
-interface Joined {
-  readonly peers?: Peers;
-  readonly address?: string;
-}
-
-/** Listens for the other predictors before clients can send spans, and until after they can: who refuses has none. */
-async function joinPeers({ clock, ends, log, metrics, options }: Setting, onSpans: OnSpans): Promise<Joined> {
-  const { peers: targets, peersListen: listen, peersSecretFile } = options;
-  if (targets.length === 0) return {};
-  if (peersSecretFile === undefined) {
-    throw new TradewindError(
-      "config",
-      "--peers needs --peers-secret-file: a file with the predictors' secret",
-    );
-  }
-  const intake = new SpanIntake(clock, onSpans);
-  const peers = new Peers({
-    targets,
-    listen,
-    secret: new PeerSecret(peersSecretFile, log),
-    onBatch: ({ body, contentType }) => {
-      const { accepted, rejected } = intake.take(body, contentType === PROTOBUF ? PROTOBUF : JSON_TYPE);
-      metrics.spans(accepted, rejected);
-    },
-    clock,
-    rng: Math.random,
-    log,
-  });
-  registerPeerMetrics(metrics.registry, () => peers.health());
-  ends.push(async () => peers.stop());
-  return { peers, address: await peers.start() };
+/** What clients may have sent in vain because this process did not run. */
+function missingHere({ stoodStillMs }: ClosedWindow): string[] {
+  if (stoodStillMs === 0) return [];
+  return [
+    `this predictor stood still for ${(stoodStillMs / 1e3).toFixed(0)} s: spans sent to it then are missing`,
+  ];
 }
 
 function followAgents(
@@ -283,7 +254,11 @@ function followAgents(
 }
 
 /** The sources that have to be asked; undefined when there are none. */
-function makeGathering(setting: Setting, builder: WindowBuilder): Gathering | undefined {
+function makeGathering(
+  setting: Setting,
+  builder: WindowBuilder,
+  origins: SpanOrigins,
+): Gathering | undefined {
   const { application, clock, ends, log, options, sections } = setting;
   const { prometheus, jaeger, tempo } = sections.sources;
   if (prometheus.length + jaeger.length + tempo.length === 0) return undefined;
@@ -293,6 +268,7 @@ function makeGathering(setting: Setting, builder: WindowBuilder): Gathering | un
     application,
     windowSeconds,
     builder,
+    origins,
     clock,
     log,
   });

@@ -27,8 +27,12 @@ export class Published {
     this.startedAtMs = clock.nowMs();
   }
 
-  /** @param facts what readers must know besides: whether a source was missing, and what the plan is for */
-  publish(decided: DecidedPlan, windowSet: WindowSet, facts: Pick<Plan, "complete" | "mode"> = {}): Plan {
+  /** @param facts what readers must know besides: whether traffic was missing, and what the plan is for */
+  publish(
+    decided: DecidedPlan,
+    windowSet: WindowSet,
+    facts: Pick<Plan, "complete" | "missing" | "mode"> = {},
+  ): Plan {
     this.sequence += 1;
     const plan: Plan = {
       schema: PLAN_SCHEMA,

@@ -149,7 +149,7 @@ function memoryOf(
     seenAtMs: seen ? nowMs : (memory?.seenAtMs ?? nowMs),
     ...(platformWanted !== undefined && { platformWanted }),
     ...(window?.replicasReady !== undefined && { readyReplicas: window.replicasReady }),
-    ...queueMemory(queue),
+    ...(window?.missing === undefined && queueMemory(queue)),
     ...correctionMemory(observation, target),
     ...sizeMemory(observation, target),
     ...demandMemory(observation, isOver(context, course)),

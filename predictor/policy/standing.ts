@@ -47,23 +47,24 @@ export function standingOf(
   verdict: Verdict,
   { arrivalRatio, calmRatio, limitsFlows, surgeRatio }: Look,
 ): Standing {
-  const { settings, state } = context;
+  const { missing, settings, state } = context;
+  const isWhole = missing === undefined;
   const severity = verdict.severity ?? 0;
   const arrivals = arrivalRatio * verdict.requestsPerSecond;
   const missed = severity > 1;
   const missedWindows = missed ? state.missedWindows + 1 : 0;
-  const rise = riseOf(context, arrivals);
+  const rise = isWhole ? riseOf(context, arrivals) : 1;
   const clearlyMissed = missed && (severity >= settings.clearMissRatio || missedWindows >= 2 || rise > 1);
   const answers = verdict.worstSeverity !== undefined && verdict.errorRatio < settings.errorRatioLimit;
-  const calm = answers && (calmSeverity(verdict, limitsFlows) ?? 0) <= calmRatio;
-  const keptWindows = answers && limitsFlows && !clearlyMissed ? state.calmWindows : 0;
-  const isRegret = clearlyMissed && isRegretted(context, observations, arrivals);
+  const calm = isWhole && answers && (calmSeverity(verdict, limitsFlows) ?? 0) <= calmRatio;
+  const keptWindows = answers && (limitsFlows || !isWhole) && !clearlyMissed ? state.calmWindows : 0;
+  const isRegret = isWhole && clearlyMissed && isRegretted(context, observations, arrivals);
   const patienceDoublings = doublingsAfter(context, {
     isRegret,
-    hasChanged: rise > 1 || hasFallen(context, arrivals),
+    hasChanged: isWhole && (rise > 1 || hasFallen(context, arrivals)),
   });
   return {
-    words: `${describeVerdict(verdict, settings.minimumCalls)}${describeSurge(surgeRatio)}`,
+    words: `${describeVerdict(verdict, settings.minimumCalls)}${describeSurge(surgeRatio)}${describeMissing(missing)}`,
     missed,
     clearlyMissed,
     rise,
@@ -74,8 +75,8 @@ export function standingOf(
       calmWindows: calm ? state.calmWindows + 1 : keptWindows,
       missedWindows,
       patienceDoublings,
-      requestsPerSecond: arrivals,
-      ...(!clearlyMissed && shrunkBefore(state)),
+      ...arrivalsToCompare(context, arrivals),
+      ...((!clearlyMissed || !isWhole) && shrunkBefore(state)),
       ...(state.growth && !calm && { growth: state.growth }),
       ...(state.futile && !calm && { futile: state.futile }),
     },
@@ -111,6 +112,19 @@ function describeVerdict(verdict: Verdict, minimumCalls: number): string {
   }
   const missed = verdict.severity > 1 ? "the objective is missed" : "the objective is met";
   return `${missed} (tail at ${percent(verdict.severity)} of it)`;
+}
+
+/** Arrivals that the next window is compared with: those of the last one that was seen whole. */
+function arrivalsToCompare(
+  { missing, state }: DecisionContext,
+  arrivals: number,
+): Pick<Course, "requestsPerSecond"> {
+  if (missing === undefined) return { requestsPerSecond: arrivals };
+  return state.requestsPerSecond === undefined ? {} : { requestsPerSecond: state.requestsPerSecond };
+}
+
+function describeMissing(missing: string | undefined): string {
+  return missing === undefined ? "" : `, but ${missing}`;
 }
 
 function describeSurge(surgeRatio: number | undefined): string {
