@@ -48,20 +48,18 @@ export function standingOf(
   { arrivalRatio, calmRatio, limitsFlows, surgeRatio }: Look,
 ): Standing {
   const { missing, settings, state } = context;
-  const isWhole = missing === undefined;
   const severity = verdict.severity ?? 0;
   const arrivals = arrivalRatio * verdict.requestsPerSecond;
   const missed = severity > 1;
   const missedWindows = missed ? state.missedWindows + 1 : 0;
-  const rise = isWhole ? riseOf(context, arrivals) : 1;
+  const rise = riseOf(context, arrivals);
   const clearlyMissed = missed && (severity >= settings.clearMissRatio || missedWindows >= 2 || rise > 1);
-  const answers = verdict.worstSeverity !== undefined && verdict.errorRatio < settings.errorRatioLimit;
-  const calm = isWhole && answers && (calmSeverity(verdict, limitsFlows) ?? 0) <= calmRatio;
-  const keptWindows = answers && (limitsFlows || !isWhole) && !clearlyMissed ? state.calmWindows : 0;
-  const isRegret = isWhole && clearlyMissed && isRegretted(context, observations, arrivals);
+  const calmWindows = calmWindowsOf(context, verdict, { calmRatio, clearlyMissed, limitsFlows });
+  const calm = calmWindows > state.calmWindows;
+  const isRegret = clearlyMissed && isRegretted(context, observations, arrivals);
   const patienceDoublings = doublingsAfter(context, {
     isRegret,
-    hasChanged: isWhole && (rise > 1 || hasFallen(context, arrivals)),
+    hasChanged: rise > 1 || hasFallen(context, arrivals),
   });
   return {
     words: `${describeVerdict(verdict, settings.minimumCalls)}${describeSurge(surgeRatio)}${describeMissing(missing)}`,
@@ -72,15 +70,34 @@ export function standingOf(
     calm,
     patience: patienceWindows(context, patienceDoublings),
     course: {
-      calmWindows: calm ? state.calmWindows + 1 : keptWindows,
+      calmWindows,
       missedWindows,
       patienceDoublings,
       ...arrivalsToCompare(context, arrivals),
-      ...((!clearlyMissed || !isWhole) && shrunkBefore(state)),
+      ...((!clearlyMissed || missing !== undefined) && shrunkBefore(state)),
       ...(state.growth && !calm && { growth: state.growth }),
       ...(state.futile && !calm && { futile: state.futile }),
     },
   };
+}
+
+/** Calm windows in a row: one more after a calm one, as many as before after one that proves nothing, none after any other. */
+function calmWindowsOf(
+  { missing, settings, state }: DecisionContext,
+  verdict: Verdict,
+  {
+    calmRatio,
+    clearlyMissed,
+    limitsFlows,
+  }: Pick<Look, "calmRatio" | "limitsFlows"> & {
+    readonly clearlyMissed: boolean;
+  },
+): number {
+  const isWhole = missing === undefined;
+  const answers = verdict.worstSeverity !== undefined && verdict.errorRatio < settings.errorRatioLimit;
+  if (!answers) return 0;
+  if (isWhole && (calmSeverity(verdict, limitsFlows) ?? 0) <= calmRatio) return state.calmWindows + 1;
+  return (limitsFlows || !isWhole) && !clearlyMissed ? state.calmWindows : 0;
 }
 
 interface Since {

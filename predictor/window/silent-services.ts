@@ -80,9 +80,10 @@ export class SilentServices {
     windows: ReadonlyMap<string, Window>,
     idle: ReadonlySet<string>,
   ): boolean {
-    const { callers, explained } = this.known.get(service) ?? { callers: new Map(), explained: 0 };
-    for (const [name, caller] of callers) {
-      if (caller.calls < LEAST_SHARE * explained || idle.has(name)) continue;
+    const known = this.known.get(service);
+    if (known === undefined) return false;
+    for (const [name, caller] of known.callers) {
+      if (caller.calls < LEAST_SHARE * known.explained || idle.has(name)) continue;
       const window = windows.get(name);
       if (window === undefined || !caller.isSeen || !this.madeNoCalls(window, caller)) return false;
     }
