@@ -4,7 +4,7 @@ import type { Clock } from "@tradewind/core/clock.ts";
 import { parseWith } from "@tradewind/core/config.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
-import { describeError, TradewindError } from "@tradewind/core/errors.ts";
+import { describeError } from "@tradewind/core/errors.ts";
 import { createLog } from "@tradewind/core/log.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import type { Running } from "@tradewind/core/running.ts";
@@ -26,25 +26,24 @@ import { emptyState } from "./policy/state.ts";
 import type { PolicyState } from "./policy/state.ts";
 import { Published } from "./published.ts";
 import { Agents } from "./sources/agents.ts";
-import type { Gathered } from "./sources/combine-windows.ts";
 import { ContainerRates } from "./sources/container-rates.ts";
 import type { EndpointHealth } from "./sources/http/health.ts";
 import { registerEndpointMetrics } from "./sources/http/metrics.ts";
 import { startOtlpGrpcReceiver } from "./sources/otlp/grpc-receiver.ts";
 import { startOtlpReceiver } from "./sources/otlp/receiver.ts";
-import { peerIntake } from "./sources/otlp/peer-intake.ts";
 import type { OnSpans } from "./sources/otlp/span-intake.ts";
 import { readSections } from "./sources/sources-config.ts";
 import type { Sections } from "./sources/sources-config.ts";
-import { Peers } from "./sources/peers/peers.ts";
-import { registerPeerMetrics } from "./sources/peers/metrics.ts";
-import { PeerSecret } from "./sources/peers/secret.ts";
+import { joinPeers } from "./sources/peers/join.ts";
+import type { Peers } from "./sources/peers/peers.ts";
+import { PUSHED, SpanOrigins } from "./sources/span-origins.ts";
 import { StateFile } from "./state-file.ts";
 import { countArrivals, SurgeWatch } from "./surge-watch.ts";
 import { followWorkloads, openSurroundings } from "./surroundings.ts";
 import type { Surroundings } from "./surroundings.ts";
 import type { WorkloadSource } from "./sources/workload-source.ts";
 import { WindowClock } from "./window-clock.ts";
+import type { ClosedWindow } from "./window-clock.ts";
 import type { AddResult } from "./window/drops.ts";
 import type { SpanBatch } from "./window/span.ts";
 import { WindowBuilder } from "./window/window-builder.ts";
@@ -52,7 +51,7 @@ import { WindowBuilder } from "./window/window-builder.ts";
 const MAX_CONTAINERS = 100_000;
 const ARCHIVED_INPUTS = 64;
 const ARCHIVED_BYTES = 64 * 1024 * 1024;
-/** A plan older than this many windows is no longer what a predictor at work would say. */
+/** A plan older than this many windows, the grace aside, is no longer what a predictor at work would say. */
 const READY_WINDOWS = 4;
 /** How often names of agents are resolved again: nodes come and go within minutes. */
 const RESOLVE_MS = 10_000;
@@ -111,7 +110,8 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
   const { state, onState } = await restoreState(setting);
   const workloads = await followWorkloads(setting, surroundings);
   const builder = makeBuilder(setting, workloads);
-  const gathering = makeGathering(setting, builder);
+  const origins = new SpanOrigins();
+  const gathering = makeGathering(setting, builder, origins);
   const nodes = new NodeRoom();
   const rates = followAgents(setting, nodes, () => gathering?.health() ?? []);
   const history = openHistory(setting);
@@ -122,12 +122,13 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
   });
   const onSpans = (batch: SpanBatch): AddResult => {
     const nowMs = clock.nowMs();
+    origins.note(PUSHED, batch, clock.monotonicMs());
     arrivals.add(batch, nowMs);
     return builder.add(batch, nowMs);
   };
   const { address: peersAddress, peers } = await joinPeers(setting, onSpans);
   const receivers = await startReceivers(setting, onSpans, peers);
-  const published = new Published(clock.nowMs());
+  const published = new Published(clock);
   const archive = new InputsArchive(ARCHIVED_INPUTS, ARCHIVED_BYTES);
   const learningMetrics = new LearningMetrics(metrics.registry);
   const learning = learnProfiles(setting, history, learningMetrics);
@@ -136,6 +137,7 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
     options: { choice: options.policy, settings: options.settings },
     state,
     builder,
+    origins,
     rates,
     workloads: () => workloads?.current(),
     nodes,
@@ -153,15 +155,22 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
     windowSeconds,
     graceSeconds,
     clock,
-    onClose: (startMs, endMs) => {
-      const closedAtMs = endMs + graceMs;
-      const agoMs = clock.nowMs() - clock.monotonicMs();
-      const isPartial = (peers?.missing(startMs - agoMs, endMs - agoMs).length ?? 0) > 0;
-      if (gathering === undefined) deciding.close(startMs, endMs, closedAtMs, withoutPeers(isPartial));
+    onStep: (stepMs) => {
+      log.warn({ stepMs }, "the wall clock was set; windows begin anew");
+      metrics.clockStepped(stepMs);
+      builder.restart();
+      arrivals.clear();
+      rates.clear();
+      deciding.clockStepped(stepMs);
+    },
+    onClose: (window) => {
+      const missing = [...(peers?.missing(window.fromMs, window.toMs) ?? []), ...missingHere(window)];
+      if (gathering === undefined) deciding.close(window, NOTHING_GATHERED, missing);
       else {
+        if (window.repeated) missing.push("the wall clock was set back: sources tell of two times at once");
         closing.add(async () => {
-          const gathered = await gathering.gather({ startMs, endMs });
-          deciding.close(startMs, endMs, closedAtMs, withoutPeers(isPartial, gathered));
+          const gathered = await gathering.gather(window);
+          if (windows.isCurrent(window)) deciding.close(window, gathered, missing);
         });
       }
     },
@@ -200,42 +209,12 @@ async function restoreState({
   return { state, onState: (next) => file.write(next) };
 }
 
-/** Where spans of other predictors are missing, what the spans say is a part of unknown size. */
-function withoutPeers(isPartial: boolean, gathered = NOTHING_GATHERED): Gathered {
-  return isPartial ? { ...gathered, spansIncomplete: true } : gathered;
-}
-
-interface Joined {
-  readonly peers?: Peers;
-  readonly address?: string;
-}
-
-/** Listens for the other predictors before clients can send spans, and until after they can: who refuses has none. */
-async function joinPeers({ clock, ends, log, metrics, options }: Setting, onSpans: OnSpans): Promise<Joined> {
-  const { peers: targets, peersListen: listen, peersSecretFile } = options;
-  if (targets.length === 0) return {};
-  if (peersSecretFile === undefined) {
-    throw new TradewindError(
-      "config",
-      "--peers needs --peers-secret-file: a file with the predictors' secret",
-    );
-  }
-  const take = peerIntake(clock, onSpans);
-  const peers = new Peers({
-    targets,
-    listen,
-    secret: new PeerSecret(peersSecretFile, log),
-    onBatch: async ({ body }) => {
-      const { accepted, rejected } = await take(body);
-      metrics.spans(accepted, rejected);
-    },
-    clock,
-    rng: Math.random,
-    log,
-  });
-  registerPeerMetrics(metrics.registry, () => peers.health());
-  ends.push(async () => peers.stop());
-  return { peers, address: await peers.start() };
+/** What clients may have sent in vain because this process did not run. */
+function missingHere({ stoodStillMs }: ClosedWindow): string[] {
+  if (stoodStillMs === 0) return [];
+  return [
+    `this predictor stood still for ${(stoodStillMs / 1e3).toFixed(0)} s: spans sent to it then are missing`,
+  ];
 }
 
 function followAgents(
@@ -278,7 +257,11 @@ function followAgents(
 }
 
 /** The sources that have to be asked; undefined when there are none. */
-function makeGathering(setting: Setting, builder: WindowBuilder): Gathering | undefined {
+function makeGathering(
+  setting: Setting,
+  builder: WindowBuilder,
+  origins: SpanOrigins,
+): Gathering | undefined {
   const { application, clock, ends, log, options, sections } = setting;
   const { prometheus, jaeger, tempo } = sections.sources;
   if (prometheus.length + jaeger.length + tempo.length === 0) return undefined;
@@ -288,6 +271,7 @@ function makeGathering(setting: Setting, builder: WindowBuilder): Gathering | un
     application,
     windowSeconds,
     builder,
+    origins,
     clock,
     log,
   });
@@ -330,7 +314,7 @@ function makeBuilder(
     hashSeed: Math.floor(Math.random() * 2 ** 32),
     knownServices: () => knownServices(surroundings.current(), workloads?.current()),
   });
-  metrics.follow(() => builder.totals());
+  metrics.follow(() => builder.totals(), graceSeconds);
   return builder;
 }
 
@@ -361,16 +345,15 @@ async function startReceivers(
 }
 
 async function openApi(
-  { clock, ends, log, metrics, options }: Setting,
+  { ends, log, metrics, options }: Setting,
   published: Published,
   archive: InputsArchive,
   modelText: (hash: string) => string | undefined,
 ): Promise<Api> {
   const notReady = (): string | undefined => {
-    const plan = published.plan();
-    if (plan === undefined) return "no window has closed since the start";
-    const ageSeconds = (clock.nowMs() - plan.plannedAtMs) / 1e3;
-    return ageSeconds > READY_WINDOWS * options.windowSeconds
+    const ageSeconds = published.ageSeconds();
+    if (ageSeconds === undefined) return "no window has closed since the start";
+    return ageSeconds > READY_WINDOWS * options.windowSeconds + options.graceSeconds
       ? `the last plan is ${ageSeconds.toFixed(0)} s old`
       : undefined;
   };

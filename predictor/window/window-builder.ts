@@ -157,6 +157,14 @@ export class WindowBuilder {
     return set;
   }
 
+  /** Forgets all spans and begins again: the clock was set, and times before and after do not go together. */
+  restart(): void {
+    for (const { head } of this.traces.values()) this.arena.release(head);
+    this.traces.clear();
+    this.intervals.clear();
+    this.epochMs = undefined;
+  }
+
   totals(): WindowBuilderTotals {
     return {
       spansAccepted: this.spansAccepted,

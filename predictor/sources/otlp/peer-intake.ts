@@ -1,7 +1,7 @@
 import type { Clock } from "@tradewind/core/clock.ts";
 import { Admission } from "./admission.ts";
 import { DEFAULT_RECEIVER_LIMITS } from "./limits.ts";
-import { PROTOBUF } from "./responses.ts";
+import { JSON_TYPE, PROTOBUF } from "./responses.ts";
 import { SpanIntake } from "./span-intake.ts";
 import type { OnSpans, SpansTaken } from "./span-intake.ts";
 
@@ -14,16 +14,20 @@ const PEER_LIMITS = {
 
 /**
  * Takes the bodies that other predictors forward, one after the other.
- * @returns takes one body, encoded as {@link PROTOBUF}; rejects with a `Refusal` when it cannot be read
+ * @returns takes one body; rejects with a `Refusal` when it cannot be read
  */
-export function peerIntake(clock: Clock, onSpans: OnSpans): (body: Uint8Array) => Promise<SpansTaken> {
+export function peerIntake(
+  clock: Clock,
+  onSpans: OnSpans,
+): (body: Uint8Array, contentType: string) => Promise<SpansTaken> {
   const admission = new Admission(PEER_LIMITS, clock);
   const intake = new SpanIntake({ clock, onSpans, limits: PEER_LIMITS, admission });
-  return async (bytes) => {
+  return async (bytes, contentType) => {
     const call = admission.admit("peers");
     try {
+      const encoding = contentType === PROTOBUF ? PROTOBUF : JSON_TYPE;
       const maxBytes = PEER_LIMITS.maxBodyBytes;
-      return await intake.take({ bytes, isCompressed: false, maxBytes, encoding: PROTOBUF }, call);
+      return await intake.take({ bytes, isCompressed: false, maxBytes, encoding }, call);
     } finally {
       call.end();
     }

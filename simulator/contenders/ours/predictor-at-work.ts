@@ -12,7 +12,9 @@ import { NodeRoom } from "@tradewind/predictor/node-room.ts";
 import type { PolicyChoice } from "@tradewind/predictor/policy/inputs.ts";
 import { PolicySettings } from "@tradewind/predictor/policy/settings.ts";
 import { emptyState } from "@tradewind/predictor/policy/state.ts";
+import { NOTHING_GATHERED } from "@tradewind/predictor/gathering.ts";
 import { Published } from "@tradewind/predictor/published.ts";
+import { SpanOrigins } from "@tradewind/predictor/sources/span-origins.ts";
 import { trainEndToEnd } from "@tradewind/predictor/training/train-end-to-end.ts";
 import { trainService } from "@tradewind/predictor/training/train-service.ts";
 import { MemoryStore } from "./memory-store.ts";
@@ -87,12 +89,13 @@ export class PredictorAtWork {
             log,
             ...(!isTraining && { settings: NEVER, flowSettings: NEVER }),
           });
-    this.published = new Published(startedAtMs);
+    this.published = new Published(clock);
     this.deciding = new Deciding({
       application: () => application,
       options: { choice, settings: PolicySettings.parse({}) },
       state: emptyState(application.name, namespace),
       builder: { build: () => this.windowSet } as unknown as DecidingOptions["builder"],
+      origins: new SpanOrigins(),
       rates: { over: () => new Map() } as unknown as DecidingOptions["rates"],
       workloads,
       nodes: new NodeRoom(),
@@ -118,7 +121,9 @@ export class PredictorAtWork {
   ): Promise<{ readonly text: string; readonly plan: Plan } | undefined> {
     this.windowSet = set;
     this.nowMs = nowMs;
-    this.deciding.close(set.startMs, set.endMs, nowMs);
+    const { endMs, startMs } = set;
+    const times = { startMs, endMs, fromMs: startMs, toMs: endMs };
+    this.deciding.close({ ...times, era: 0, repeated: false, stoodStillMs: 0 }, NOTHING_GATHERED, []);
     await this.learning?.settled();
     const text = this.published.planText();
     const plan = this.published.plan();

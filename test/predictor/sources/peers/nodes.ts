@@ -54,7 +54,7 @@ export async function node(listen: string, options: NodeOptions): Promise<Node> 
     targets: [],
     listen,
     secret: new PeerSecret(secretFile(secretText), log),
-    onBatch: async ({ body }) => void (await take(body)),
+    onBatch: async ({ body, contentType }) => void (await take(body, contentType)),
     clock: systemClock,
     rng: () => 0.5,
     log,

@@ -119,7 +119,10 @@ describe("two predictors behind one Service", () => {
     const { port } = new URL((await node("127.0.0.5:0", { targets: ["http://127.0.0.5:1"] })).address);
     const lookup = async () => Promise.resolve(["127.0.0.2", "127.0.0.6"]);
     const a = await node(`127.0.0.2:${port}`, { targets: [`dns+http://predictors:${port}`], lookup });
-    await waitUntil(() => a.peers.health().states.refused === 1);
+    await waitUntil(() => {
+      const { refused, self } = a.peers.health().states;
+      return refused === 1 && self === 1;
+    });
     expect(a.missing()).toEqual([]);
     await waitUntil(() => /connections are refused although/.test(a.missing().join()));
   });
