@@ -1,5 +1,5 @@
 import type { Allocation, Plan, Wish } from "@tradewind/core/contract/plan.ts";
-import type { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
+import type { DecisionRecord, GuardLimits } from "@tradewind/core/contract/recommendation.ts";
 import { contentHash } from "@tradewind/core/hash.ts";
 import { guard } from "./guard/guard.ts";
 
@@ -10,6 +10,8 @@ export interface DecisionRules {
   /** How long a decision may be served after its measurements were taken, s. */
   readonly staleAfterSeconds: number;
   readonly restartGraceSeconds: number;
+  /** What the exporter itself allows a service of a plan. */
+  readonly limitsOf: (plan: PlanHeader, wish: Wish) => GuardLimits;
 }
 
 /** The plan a wish belongs to. */
@@ -50,6 +52,7 @@ export function decide(wish: Wish, plan: PlanHeader, past: DecisionPast, rules: 
     predictorStartedAtMs: plan.predictorStartedAtMs,
     staleAfterSeconds: rules.staleAfterSeconds,
     restartGraceSeconds: rules.restartGraceSeconds,
+    limits: rules.limitsOf(plan, wish),
   };
   const { namespace, service } = wish;
   const outcome = guard({ ...context, wish, decidedAtMs });

@@ -14,6 +14,8 @@ import { recommendationHeader, recommendationList, servedNow } from "./api/list.
 import { serveApi } from "./api/server.ts";
 import { startCluster } from "./cluster/cluster.ts";
 import type { ClusterEdges } from "./cluster/cluster.ts";
+import { limitsBy } from "./limits/limits.ts";
+import { followApplication } from "./limits/own-application.ts";
 import { ScalerThread } from "./keda/scaler-thread.ts";
 import type { ScalerThreadOptions } from "./keda/messages.ts";
 import { ExporterOptions } from "./options.ts";
@@ -67,9 +69,18 @@ export async function startExporter(input: ExporterInput, edges: ExporterEdges =
       counter: metrics,
     });
     undo.defer(() => keeper.flush());
+    const application = await followApplication({
+      from: options.application,
+      kubeconfig: options.cluster.kubeconfig,
+      connection: edges.cluster?.connection,
+      clock,
+      log,
+    });
+    undo.defer(() => application.stop());
     const recommender = new Recommender(
       new DecisionBook(),
       {
+        limitsOf: limitsBy(options.limits, () => application.current()),
         exporterStartedAtMs: clock.nowMs(),
         staleAfterSeconds: options.staleAfter,
         restartGraceSeconds: options.restartGrace,
@@ -110,7 +121,7 @@ export async function startExporter(input: ExporterInput, edges: ExporterEdges =
       list,
       decisionJson: (id) => recommender.book.json(id),
       historyJson: (namespace, service) => recommender.book.historyJson(namespace, service),
-      missing: () => missing(plans, keeper, recommender),
+      missing: () => missing(plans, keeper, recommender, application.problem()),
       isAlive: () => scaler.isResponsive(),
       metrics: async function* () {
         metrics.scaler = await scaler.report();
@@ -193,9 +204,15 @@ function endWith(error: TradewindError, log: Logger): void {
 }
 
 /** What a person should know who wonders why there are no numbers. */
-function missing(plans: PlanSource, keeper: StateKeeper, { book }: Recommender): string[] {
+function missing(
+  plans: PlanSource,
+  keeper: StateKeeper,
+  { book }: Recommender,
+  withoutBounds: string | undefined,
+): string[] {
   const { problem } = plans.status;
   return [
+    ...(withoutBounds === undefined ? [] : [`the guard knows no bounds of services: ${withoutBounds}`]),
     ...(problem === undefined ? [] : [problem]),
     ...(keeper.problem === undefined ? [] : [`state is kept in memory only: ${keeper.problem}`]),
     ...(book.size > 0 ? [] : ["no decision yet: GetMetrics answers UNAVAILABLE, GetMetricSpec works"]),

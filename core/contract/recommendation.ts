@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Allocation, PolicyName, Wish } from "./plan.ts";
+import { Allocation, Bounds, PolicyName, Wish } from "./plan.ts";
 import { Count, EpochMs, NonNegative, ObjectName, Ratio, ServiceName } from "./quantity.ts";
 
 /** One guard step that changed the allocation, or refused to. */
@@ -10,6 +10,22 @@ export const GuardAction = z.strictObject({
   reason: z.string().max(500),
 });
 export type GuardAction = z.infer<typeof GuardAction>;
+
+/** What an exporter allows by its own configuration, whatever a plan says. */
+export const GuardLimits = z.strictObject({
+  /** `application`: its configuration says so; `settings`: the exporter's defaults for services that it does not know. */
+  source: z.enum(["application", "settings"]),
+  minReplicas: Count,
+  maxReplicas: Count,
+  /** Absent where only the plan tells how large a container may be. */
+  container: Bounds.omit({ minReplicas: true, maxReplicas: true }).optional(),
+  /** One decision makes at most `growRatio` times as many replicas and `growReplicas` more. */
+  growRatio: z.number().min(1),
+  growReplicas: Count,
+  /** One decision leaves at least this share of the replicas. */
+  shrinkRatio: Ratio,
+});
+export type GuardLimits = z.infer<typeof GuardLimits>;
 
 /** Everything that went into one recommendation: replaying it gives the same numbers bit for bit. */
 export const DecisionRecord = z.strictObject({
@@ -28,6 +44,8 @@ export const DecisionRecord = z.strictObject({
     predictorStartedAtMs: EpochMs.optional(),
     staleAfterSeconds: z.number().positive(),
     restartGraceSeconds: NonNegative,
+    /** Absent in records of 0.1.0, whose guard took the bounds of the wish. */
+    limits: GuardLimits.optional(),
   }),
   actions: z.array(GuardAction).max(64),
   final: Allocation,

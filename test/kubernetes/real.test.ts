@@ -13,7 +13,7 @@ import { LeaderElector } from "@tradewind/kubernetes/election/elector.ts";
 import { BLOCKS, LEASE_NAME, rulesFor } from "@tradewind/kubernetes/rbac/table.ts";
 import type { Scope } from "@tradewind/kubernetes/rbac/table.ts";
 import { ClusterWatch } from "@tradewind/kubernetes/workloads/cluster-watch.ts";
-import { parseApplication } from "@tradewind/predictor/application-file.ts";
+import { parseApplication } from "@tradewind/kubernetes/application/file.ts";
 import { runningExporter } from "../exporter/running-exporter.ts";
 import { planOf, wishOf } from "../exporter/wish.ts";
 import { waitUntil } from "../wait-until.ts";

@@ -9,7 +9,7 @@ import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
 import { rulesFor } from "@tradewind/kubernetes/rbac/table.ts";
 import { startPredictor } from "@tradewind/predictor/predictor.ts";
 import type { PredictorOptionsInput } from "@tradewind/predictor/options.ts";
-import { applicationPlace } from "@tradewind/predictor/sources/kubernetes/application.ts";
+import { applicationPlace } from "@tradewind/kubernetes/application/resource.ts";
 import { watchedNamespaces } from "@tradewind/predictor/sources/kubernetes/workloads.ts";
 import { deployment, podOf, replicaSet } from "../kubernetes/cluster-objects.ts";
 import { FakeApiServer } from "../kubernetes/fake-api-server.ts";

@@ -131,7 +131,7 @@ imagePullSecrets:
 {{- default (include "tradewind.fullname" .) (get .Values.application.spec "name") }}
 {{- end }}
 
-{{/* Value of the predictor's --config. */}}
+{{/* Where the application is: the predictor's --config, and the exporter's --application for the bounds that its guard keeps. */}}
 {{- define "tradewind.predictorConfig" -}}
 {{- if eq .Values.application.from "ConfigMap" -}}
 /etc/tradewind/application/app.yaml

@@ -7,6 +7,9 @@
     - --listen={{ .Values.listenHost }}:9812
     - --grpc-listen={{ .Values.listenHost }}:9813
     - --predictor=http://127.0.0.1:9811{{ if and (include "tradewind.hasPredictor" .) (gt (int .Values.scaler.replicas) 1) }},dns+http://{{ include "tradewind.fullname" . }}-predictor-peers.{{ .Release.Namespace }}.svc:9811{{ end }}
+    {{- if include "tradewind.hasPredictor" . }}
+    - --application={{ include "tradewind.predictorConfig" . }}
+    {{- end }}
     - --state=/var/lib/tradewind
     - --stale-after={{ .Values.scaler.staleAfter }}
     - --restart-grace={{ .Values.scaler.restartGrace }}
@@ -62,6 +65,9 @@
     {{- toYaml .Values.scaler.resources | nindent 4 }}
   volumeMounts:
     - { name: state, mountPath: /var/lib/tradewind, subPath: exporter }
+    {{- if and (include "tradewind.hasPredictor" .) (eq .Values.application.from "ConfigMap") }}
+    - { name: application, mountPath: /etc/tradewind/application, readOnly: true }
+    {{- end }}
     {{- if .Values.scaler.tls.enabled }}
     - { name: tls, mountPath: /etc/tradewind/tls, readOnly: true }
     {{- end }}

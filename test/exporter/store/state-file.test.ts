@@ -6,13 +6,18 @@ import type { DecisionRecord } from "@tradewind/core/contract/recommendation.ts"
 import { decide } from "@tradewind/exporter/decide.ts";
 import { StateFile } from "@tradewind/exporter/store/state-file.ts";
 import type { LoadedState } from "@tradewind/exporter/store/state-file.ts";
-import { wishOf } from "../wish.ts";
+import { NO_LIMITS, wishOf } from "../wish.ts";
 
 const NOW = 1_000_000;
 
 function recordOf(service: string): DecisionRecord {
   const plan = { application: "hotel", sequence: 1, predictorStartedAtMs: 0, plannedAtMs: NOW };
-  const rules = { exporterStartedAtMs: 0, staleAfterSeconds: 300, restartGraceSeconds: 0 };
+  const rules = {
+    exporterStartedAtMs: 0,
+    staleAfterSeconds: 300,
+    restartGraceSeconds: 0,
+    limitsOf: () => NO_LIMITS,
+  };
   const decision = decide(wishOf({ service }), plan, { exporterStartedAtMs: 0 }, rules);
   if ("refusal" in decision) throw new Error(decision.refusal.reason);
   return decision.record;

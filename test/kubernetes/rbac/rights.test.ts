@@ -4,7 +4,7 @@ import { ApiClient } from "@tradewind/kubernetes/client/client.ts";
 import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
 import { KubernetesMetrics } from "@tradewind/kubernetes/prometheus.ts";
 import { BLOCKS, PERMISSIONS, rulesFor } from "@tradewind/kubernetes/rbac/table.ts";
-import { ApplicationResource } from "@tradewind/predictor/sources/kubernetes/application.ts";
+import { ApplicationResource } from "@tradewind/kubernetes/application/resource.ts";
 import { KubernetesWorkloads } from "@tradewind/predictor/sources/kubernetes/workloads.ts";
 import { Registry } from "prom-client";
 import { runningExporter } from "../../exporter/running-exporter.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describeError } from "@tradewind/core/errors.ts";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { readApplication } from "@tradewind/predictor/application-file.ts";
+import { readApplication } from "@tradewind/kubernetes/application/file.ts";
 
 let directory: string;
 beforeEach(async () => {

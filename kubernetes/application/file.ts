@@ -3,7 +3,9 @@ import { parseWith } from "@tradewind/core/config.ts";
 import { Application } from "@tradewind/core/contract/application.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
 import { parse } from "yaml";
-import { SECTION_NAMES } from "./sources/sections.ts";
+
+/** Sections of the configuration file beside the application's own fields. */
+const SECTION_NAMES = ["sources", "store"] as const;
 
 /**
  * Reads an application's configuration, YAML or JSON.
@@ -29,7 +31,7 @@ export function parseApplication(value: unknown, what: string): Application {
   return application;
 }
 
-/** The sections that others read (sources-config.ts) are no part of the application. */
+/** The sections that others read are no part of the application. */
 function withoutSections(value: unknown): unknown {
   if (value === null || typeof value !== "object" || Array.isArray(value)) return value;
   const others = new Set<string>(SECTION_NAMES);

@@ -3,11 +3,11 @@ import type { Clock } from "@tradewind/core/clock.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import { describeError, TradewindError } from "@tradewind/core/errors.ts";
 import type { Logger } from "@tradewind/core/log.ts";
-import type { ApiClient } from "@tradewind/kubernetes/client/client.ts";
-import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
-import { Reflector } from "@tradewind/kubernetes/watch/reflector.ts";
-import type { WatchObserver } from "@tradewind/kubernetes/watch/reflector.ts";
-import { parseApplication } from "../../application-file.ts";
+import type { ApiClient } from "../client/client.ts";
+import { RESOURCES } from "../client/resources.ts";
+import { Reflector } from "../watch/reflector.ts";
+import type { WatchObserver } from "../watch/reflector.ts";
+import { parseApplication } from "./file.ts";
 
 export interface ApplicationPlace {
   readonly namespace: string;
@@ -38,7 +38,7 @@ export interface ApplicationResourceOptions extends ApplicationPlace {
   readonly client: ApiClient;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly observer: WatchObserver;
+  readonly observer?: WatchObserver;
 }
 
 /**
