@@ -177,6 +177,7 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
 
 async function restoreState({
   application: { name, namespace },
+  clock,
   ends,
   log,
   metrics,
@@ -185,7 +186,7 @@ async function restoreState({
   if (options.state === undefined) return { state: emptyState(name, namespace), onState: () => undefined };
   const file = new StateFile(options.state, log, () => metrics.stateFailed());
   ends.push(async () => file.flush());
-  const state = (await file.read(name, namespace)) ?? emptyState(name, namespace);
+  const state = (await file.read(name, namespace, clock.nowMs())) ?? emptyState(name, namespace);
   return { state, onState: (next) => file.write(next) };
 }
 

@@ -43,7 +43,7 @@ const TRACE_SERVICE = {
 const IDLE_MS = 300_000;
 const STOP_GRACE_MS = 1_000;
 
-/** Starts OTLP/gRPC: `TraceService/Export`, without TLS. @throws TradewindError `listen` when the address cannot be had */
+/** Starts OTLP/gRPC: `TraceService/Export`, without TLS. @throws TradewindError `cannot-listen` when the address cannot be had */
 export async function startOtlpGrpcReceiver(options: OtlpReceiverOptions): Promise<OtlpReceiver> {
   const limits: ReceiverLimits = { ...DEFAULT_RECEIVER_LIMITS, ...options.limits };
   const server = new Server({
@@ -68,7 +68,10 @@ async function bind(server: Server, listen: string): Promise<number> {
   return new Promise((resolve, reject) => {
     server.bindAsync(listen, ServerCredentials.createInsecure(), (error, port) => {
       if (error === null) resolve(port);
-      else reject(new TradewindError("listen", `cannot listen for OTLP/gRPC on ${listen}`, { cause: error }));
+      else
+        reject(
+          new TradewindError("cannot-listen", `cannot listen for OTLP/gRPC on ${listen}`, { cause: error }),
+        );
     });
   });
 }

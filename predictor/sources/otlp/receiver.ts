@@ -38,7 +38,7 @@ export interface OtlpReceiver {
 const TRACES_PATH = "/v1/traces";
 const MAX_HEADER_BYTES = 16 * 1024;
 
-/** Starts OTLP/HTTP: `POST /v1/traces`. @throws TradewindError `listen` when the address cannot be had */
+/** Starts OTLP/HTTP: `POST /v1/traces`. @throws TradewindError `cannot-listen` when the address cannot be had */
 export async function startOtlpReceiver(options: OtlpReceiverOptions): Promise<OtlpReceiver> {
   const limits: ReceiverLimits = { ...DEFAULT_RECEIVER_LIMITS, ...options.limits };
   const server = httpServer(limits);
@@ -49,7 +49,9 @@ export async function startOtlpReceiver(options: OtlpReceiverOptions): Promise<O
   try {
     await server.listen({ host, port });
   } catch (error) {
-    throw new TradewindError("listen", `cannot listen for OTLP/HTTP on ${options.listen}`, { cause: error });
+    throw new TradewindError("cannot-listen", `cannot listen for OTLP/HTTP on ${options.listen}`, {
+      cause: error,
+    });
   }
   const bound = server.server.address();
   const actualPort = typeof bound === "object" && bound !== null ? bound.port : port;

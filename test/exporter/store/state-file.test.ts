@@ -82,7 +82,7 @@ describe("the state file", () => {
     const loaded = await file.load(Date.UTC(2026, 0, 2, 3, 4, 5));
     expect(loaded).toMatchObject({
       kind: "corrupt",
-      setAsidePath: `${file.path}.corrupt-2026-01-02T030405.000Z`,
+      setAsidePath: `${file.path}.corrupt-2026-01-02T03-04-05-000Z`,
     });
     expect(corrupt(loaded).error.message).toContain(file.path);
   });
@@ -97,7 +97,8 @@ describe("the state file", () => {
       kind: "read",
       decisions: [{ recommendation: { service: "search" } }],
     });
-    await rm(`${file.path}.tmp`);
+    // What was written of the new state is gone, and the next write finds its place free.
+    expect(await readdir(path)).toEqual(["decisions.json"]);
     await file.save(jsonOf([recordOf("rate")]), NOW + 2);
     expect(await file.load(NOW)).toMatchObject({
       kind: "read",
