@@ -274,9 +274,9 @@ function learnProfiles(
   { store }: History,
   metrics: LearningMetrics,
 ): Learning | undefined {
-  const { policy: choice, windowSeconds } = options;
+  const { policy: choice, trainingEngine: engine, windowSeconds } = options;
   const application = surroundings.current;
-  const parts = { choice, namespace, application, windowSeconds, store, metrics, clock, log };
+  const parts = { choice, engine, namespace, application, windowSeconds, store, metrics, clock, log };
   const learning = startLearning(parts);
   ends.push(async () => learning?.stop());
   return learning;
