@@ -6,6 +6,8 @@ import { InvalidArgumentError, Option } from "commander";
 import type { Command } from "commander";
 import type { PredictorOptionsInput } from "./options.ts";
 import { POLICY_CHOICES } from "./policy/inputs.ts";
+import { ENGINE_CHOICES } from "./training/engines.ts";
+import type { EngineChoice } from "./training/engines.ts";
 
 const EXAMPLES = `
 Examples:
@@ -63,6 +65,12 @@ export function configure(command: Command): void {
         .choices(POLICY_CHOICES)
         .default("auto"),
     )
+    .addOption(
+      new Option("--training-engine <engine>", "what models are trained with: auto is wasm, else cpu")
+        .choices(ENGINE_CHOICES)
+        .default("auto")
+        .env("TRADEWIND_TRAINING_ENGINE"),
+    )
     .option("--state <dir>", "directory for what must outlive a restart; without it, nothing is kept")
     .addOption(new Option("--log-level <level>", "least level logged").choices(LOG_LEVELS).default("info"))
     .addHelpText("after", EXAMPLES)
@@ -84,6 +92,7 @@ interface Flags {
   readonly window: number;
   readonly grace?: number;
   readonly policy: (typeof POLICY_CHOICES)[number];
+  readonly trainingEngine: EngineChoice;
   readonly state?: string;
   readonly logLevel: (typeof LOG_LEVELS)[number];
 }

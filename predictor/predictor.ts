@@ -197,6 +197,7 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
 
 async function restoreState({
   application: { name, namespace },
+  clock,
   ends,
   log,
   metrics,
@@ -205,7 +206,7 @@ async function restoreState({
   if (options.state === undefined) return { state: emptyState(name, namespace), onState: () => undefined };
   const file = new StateFile(options.state, log, () => metrics.stateFailed());
   ends.push(async () => file.flush());
-  const state = (await file.read(name, namespace)) ?? emptyState(name, namespace);
+  const state = (await file.read(name, namespace, clock.nowMs())) ?? emptyState(name, namespace);
   return { state, onState: (next) => file.write(next) };
 }
 
@@ -292,9 +293,9 @@ function learnProfiles(
   { store }: History,
   metrics: LearningMetrics,
 ): Learning | undefined {
-  const { policy: choice, windowSeconds } = options;
+  const { policy: choice, trainingEngine: engine, windowSeconds } = options;
   const application = surroundings.current;
-  const parts = { choice, namespace, application, windowSeconds, store, metrics, clock, log };
+  const parts = { choice, engine, namespace, application, windowSeconds, store, metrics, clock, log };
   const learning = startLearning(parts);
   ends.push(async () => learning?.stop());
   return learning;

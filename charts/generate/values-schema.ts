@@ -117,6 +117,7 @@ export function valuesSchema(): Schema {
         window: duration,
         grace: optionalDuration,
         policy: choice("auto", "queue", "static"),
+        trainingEngine: choice("auto", "node", "wasm", "cpu"),
         otlp: object({ grpc: flag }),
         peers: object({ existingSecret: text }),
         extraVolumes: { type: "array", items: { type: "object", required: ["name"] } },

@@ -47,7 +47,7 @@ declare module "fastify" {
 const TRACES_PATH = "/v1/traces";
 const MAX_HEADER_BYTES = 16 * 1024;
 
-/** Starts OTLP/HTTP: `POST /v1/traces`. @throws TradewindError `listen` when the address cannot be had */
+/** Starts OTLP/HTTP: `POST /v1/traces`. @throws TradewindError `cannot-listen` when the address cannot be had */
 export async function startOtlpReceiver(options: OtlpReceiverOptions): Promise<OtlpReceiver> {
   const limits: ReceiverLimits = { ...DEFAULT_RECEIVER_LIMITS, ...options.limits };
   const admission = new Admission(limits, options.clock ?? systemClock);
@@ -60,7 +60,9 @@ export async function startOtlpReceiver(options: OtlpReceiverOptions): Promise<O
     await server.listen({ host, port });
   } catch (error) {
     await server.close();
-    throw new TradewindError("listen", `cannot listen for OTLP/HTTP on ${options.listen}`, { cause: error });
+    throw new TradewindError("cannot-listen", `cannot listen for OTLP/HTTP on ${options.listen}`, {
+      cause: error,
+    });
   }
   const bound = server.server.address();
   const actualPort = typeof bound === "object" && bound !== null ? bound.port : port;

@@ -109,7 +109,7 @@ export class Peers implements BatchExchange {
   /**
    * Listens, and looks for the peers, which may come later.
    * @returns the address listened on
-   * @throws TradewindError `listen`
+   * @throws TradewindError `cannot-listen`
    */
   async start(): Promise<string> {
     const { listen, secret } = this.options;

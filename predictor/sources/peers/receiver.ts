@@ -44,7 +44,7 @@ const STATUS: Readonly<Record<PeerAnswer["result"], number>> = {
 /**
  * Listens for peers: `POST /v1/peer`. A request without a valid envelope changes nothing, its body is not read, and its answer
  * says nothing about this process.
- * @throws TradewindError `listen`
+ * @throws TradewindError `cannot-listen`
  */
 export async function startPeerReceiver(options: PeerReceiverOptions): Promise<PeerReceiver> {
   const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES });
@@ -59,7 +59,7 @@ export async function startPeerReceiver(options: PeerReceiverOptions): Promise<P
   const { host, port } = parseListen(options.listen);
   await new Promise<void>((resolve, reject) => {
     server.once("error", (error) =>
-      reject(new TradewindError("listen", `cannot listen for peers on ${options.listen}`, { cause: error })),
+      reject(new TradewindError("cannot-listen", `cannot listen for peers on ${options.listen}`, { cause: error })),
     );
     server.listen({ host, port }, resolve);
   });

@@ -3,6 +3,7 @@ import type { Application } from "@tradewind/core/contract/application.ts";
 import { recommendationList } from "@tradewind/exporter/api/list.ts";
 import { mayBeServed } from "@tradewind/exporter/keda/table.ts";
 import type { ServedRow } from "@tradewind/exporter/keda/table.ts";
+import { limitsBy } from "@tradewind/exporter/limits/limits.ts";
 import { ExporterOptions } from "@tradewind/exporter/options.ts";
 import { Recommender } from "@tradewind/exporter/recommender.ts";
 import type { RecommenderRules } from "@tradewind/exporter/recommender.ts";
@@ -31,10 +32,11 @@ export class ScalerAtWork {
   private nowMs: number;
 
   constructor(application: Application, startedAtMs: number) {
-    const { clockTolerance, restartGrace, staleAfter } = ExporterOptions.parse({});
+    const { clockTolerance, limits, restartGrace, staleAfter } = ExporterOptions.parse({});
     this.nowMs = startedAtMs;
     this.specOf = serviceSpecs(application);
     const rules: RecommenderRules = {
+      limitsOf: limitsBy(limits, () => application),
       exporterStartedAtMs: startedAtMs,
       clockToleranceMs: 1e3 * clockTolerance,
       staleAfterSeconds: staleAfter,
