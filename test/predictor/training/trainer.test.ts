@@ -1,4 +1,5 @@
 import { ALL_ON } from "@tradewind/predictor/profile/model.ts";
+import type { Worker } from "node:worker_threads";
 import { seededRng } from "@tradewind/core/rng.ts";
 import type { StartedEngine } from "@tradewind/predictor/training/engines.ts";
 import { Trainer } from "@tradewind/predictor/training/trainer.ts";
@@ -90,6 +91,21 @@ describe("trainer", () => {
     expect(await made.train(job)).toEqual({ kind: "failed", why: "no answer within 1 ms" });
     const small = trainer(60_000);
     expect(await small.train({ ...job, windows: [] })).toMatchObject({ kind: "too-few-rows", rows: 0 });
+  });
+
+  it("ends its thread when no job is left, so that what the thread holds is returned, and trains on another one afterwards", async () => {
+    const threads: Worker[] = [];
+    const started = (thread: Worker): number => threads.push(thread);
+    process.on("worker", started);
+    const made = trainer(60_000);
+    const none = { ...job, windows: [] };
+    await Promise.all([made.train(none), made.train(none)]);
+    expect(threads).toHaveLength(1);
+    expect(await made.train(none)).toMatchObject({ kind: "too-few-rows" });
+    expect(threads).toHaveLength(2);
+    await made.stop();
+    process.off("worker", started);
+    expect(threads.map(({ threadId }) => threadId)).toEqual([-1, -1]);
   });
 
   it("gives up what is under way when it is stopped", async () => {
