@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ByteMutator } from "./engine/bytes.ts";
 import { caseRng } from "./engine/draw.ts";
 import { runSlice } from "./engine/run.ts";
@@ -11,22 +11,36 @@ const SEED = 1;
 /** So many cases of each target, whatever the machine: a longer run is `npm run fuzz`. */
 const CASES = { parser: 100, slow: 10, port: 60 } as const;
 
-const isFast = ({ kind }: Target): boolean => kind !== "port";
+const PORTS = TARGETS.filter(({ kind }) => kind === "port");
+const OTHERS = TARGETS.filter(({ kind }) => kind !== "port");
+const START_MS = 60_000;
 
-describe("every parser and port, given mutated input", () => {
-  it.each(TARGETS.filter(isFast).map((target) => [target.name, target] as const))(
-    "%s holds",
-    async (_name, target) => {
-      await target.open?.();
-      try {
-        const { finding, ran } = await runSlice(target, SEED, { from: 0, count: CASES[target.kind] });
-        expect(finding).toBeUndefined();
-        expect(ran).toBe(CASES[target.kind]);
-      } finally {
-        await target.close?.();
-      }
-    },
-  );
+describe("every port, given mutated sessions", () => {
+  beforeAll(async () => {
+    await Promise.all(PORTS.map(async ({ open }) => open?.()));
+  }, START_MS);
+  afterAll(async () => {
+    for (const { close } of PORTS) await close?.();
+  }, START_MS);
+
+  it.each(PORTS.map((target) => [target.name, target] as const))("%s holds", async (_name, target) => {
+    const { finding, ran } = await runSlice(target, SEED, { from: 0, count: CASES.port });
+    expect(finding).toBeUndefined();
+    expect(ran).toBe(CASES.port);
+  });
+});
+
+describe("every parser, given mutated input", () => {
+  it.each(OTHERS.map((target) => [target.name, target] as const))("%s holds", async (_name, target) => {
+    await target.open?.();
+    try {
+      const { finding, ran } = await runSlice(target, SEED, { from: 0, count: CASES[target.kind] });
+      expect(finding).toBeUndefined();
+      expect(ran).toBe(CASES[target.kind]);
+    } finally {
+      await target.close?.();
+    }
+  });
 
   it("is in the list under a name of its own", () => {
     expect(new Set(TARGETS.map(({ name }) => name)).size).toBe(TARGETS.length);

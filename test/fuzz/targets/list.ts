@@ -8,6 +8,7 @@ import { MODEL_TARGETS } from "./models.ts";
 import { OTLP_TARGETS } from "./otlp.ts";
 import { PLAN_TARGETS } from "./plan.ts";
 import { TEXT_TARGETS } from "./texts.ts";
+import { PORT_TARGETS } from "./ports.ts";
 import { PROMETHEUS_TARGETS } from "./prometheus.ts";
 import { TRACE_TARGETS } from "./traces.ts";
 
@@ -22,6 +23,7 @@ export const TARGETS: readonly Target[] = [
   ...OTLP_TARGETS,
   ...PLAN_TARGETS,
   ...TEXT_TARGETS,
+  ...PORT_TARGETS,
   ...PROMETHEUS_TARGETS,
   ...TRACE_TARGETS,
 ];
