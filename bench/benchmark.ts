@@ -13,6 +13,8 @@ export interface BenchmarkOptions {
   readonly seed: number;
   /** A short run that shows it works; its figures are not to be quoted. */
   readonly quick: boolean;
+  /** The one part of a benchmark that is to be run, where it has parts. */
+  readonly only?: string | undefined;
   /** Says on standard error what is being done, with an ETA for what takes more than two seconds. */
   readonly progress: (text: string) => void;
 }

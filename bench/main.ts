@@ -26,13 +26,14 @@ const { values, positionals } = parseArgs({
     json: { type: "boolean", default: false },
     seed: { type: "string", default: "1" },
     quick: { type: "boolean", default: false },
+    only: { type: "string" },
     help: { type: "boolean", short: "h", default: false },
   },
 });
 const [name] = positionals;
 
 if (name === undefined || values.help) {
-  console.log("usage: npm run -s bench -- NAME [--json] [--seed N] [--quick]\n");
+  console.log("usage: npm run -s bench -- NAME [--json] [--seed N] [--quick] [--only PART]\n");
   for (const each of names) console.log(`  ${each.padEnd(12)} ${(await load(each)).summary}`);
 } else if (!names.includes(name)) {
   console.error(`no benchmark '${name}'; there are: ${names.join(", ")}`);
@@ -41,7 +42,7 @@ if (name === undefined || values.help) {
   try {
     const seed = Number(values.seed);
     const progress = (text: string): void => console.error(text);
-    const result = await (await load(name)).run({ seed, quick: values.quick, progress });
+    const result = await (await load(name)).run({ seed, quick: values.quick, only: values.only, progress });
     const machine = {
       cpu: cpus()[0]?.model ?? "unknown",
       cores: availableParallelism(),
