@@ -24,16 +24,6 @@ export class Traffic extends CallerSide {
     this.dependencyFactors = new Float64Array(program.dependencies.length).fill(1);
   }
 
-  /** Deals with the timer of a call. */
-  timerDue(call: number): void {
-    this.resume(call);
-  }
-
-  /** Deals with the time limit of a call. */
-  timeoutDue(call: number): void {
-    this.giveUp(call);
-  }
-
   /** Lets every call go on that the last event woke. */
   settle(): void {
     while (this.calls.someAwake) this.resume(this.calls.nextAwake());
@@ -181,19 +171,14 @@ export class Traffic extends CallerSide {
   }
 
   private comeBack(call: number, server: Server, step: Step): void {
-    const { calls } = this;
+    const { calls, facts } = this;
     if (step.traced && (calls.trace[call] ?? 0) !== 0) {
-      this.recordSpan(
-        call,
-        {
-          kind: SPAN_KIND.client,
-          span: this.newSpan(),
-          parent: calls.span[call] ?? 0,
-          service: this.operationOf(call).service,
-          startMs: calls.stepMs[call] ?? 0,
-        },
-        false,
-      );
+      facts.kind = SPAN_KIND.client;
+      facts.span = this.newSpan();
+      facts.parent = calls.span[call] ?? 0;
+      facts.service = this.operationOf(call).service;
+      facts.startMs = calls.stepMs[call] ?? 0;
+      this.recordSpan(call, false);
     }
     const pool = server.pools[step.pool];
     if (pool !== undefined) this.freeConnection(pool);
@@ -229,22 +214,18 @@ export class Traffic extends CallerSide {
   }
 
   private recordServed(call: number): void {
-    const { calls } = this;
+    const { calls, facts } = this;
     const { name, service } = this.operationOf(call);
-    const isMessage = this.specOf(call).isMessage;
-    const isRoot = (calls.parentSpan[call] ?? 0) === 0;
-    this.recordSpan(
-      call,
-      {
-        kind: isMessage ? SPAN_KIND.consumer : SPAN_KIND.server,
-        span: calls.span[call] ?? 0,
-        parent: isMessage || isRoot ? (calls.parentSpan[call] ?? 0) : (calls.span[call] ?? 0) - 1,
-        service,
-        startMs: calls.servedMs[call] ?? 0,
-      },
-      calls.failed[call] === 1,
-      isRoot ? (this.program.routes[calls.route[call] ?? 0]?.name ?? name) : name,
-    );
+    const { isMessage } = this.specOf(call);
+    const above = calls.parentSpan[call] ?? 0;
+    const span = calls.span[call] ?? 0;
+    facts.kind = isMessage ? SPAN_KIND.consumer : SPAN_KIND.server;
+    facts.span = span;
+    facts.parent = isMessage || above === 0 ? above : span - 1;
+    facts.service = service;
+    facts.startMs = calls.servedMs[call] ?? 0;
+    const route = this.program.routes[calls.route[call] ?? 0];
+    this.recordSpan(call, calls.failed[call] === 1, above === 0 ? (route?.name ?? name) : name);
   }
 
   /** Gives a consumer messages that wait, as many as it takes at once. */
@@ -288,7 +269,8 @@ export class Traffic extends CallerSide {
     calls.wake(call);
   }
 
-  private resume(call: number): void {
+  /** The call goes on: its timer is due, its work is done, or what it waited for is there. */
+  resume(call: number): void {
     const { calls } = this;
     const server = this.servers[calls.server[call] ?? NOBODY];
     const phase = calls.phase[call] ?? PHASE.free;
