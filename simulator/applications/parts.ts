@@ -81,3 +81,14 @@ export function withReplicas(services: readonly ServiceModel[], replicas: Replic
     service(each.name, each.operations, { ...each, replicas: replicas[each.name] ?? each.replicas }),
   );
 }
+
+/** A Java service: Tomcat's 200 threads, each held until its request is answered, and code that is compiled as it runs. */
+export const java = (rest: Partial<ServiceModel> = {}): Partial<ServiceModel> => ({
+  threads: 200,
+  blocking: true,
+  warmUp: { factor: 3, seconds: 60, shape: "linear" },
+  ...rest,
+});
+
+/** A Node.js service: one thread that is free while it waits. */
+export const node = (rest: Partial<ServiceModel> = {}): Partial<ServiceModel> => ({ threads: 1, ...rest });

@@ -58,7 +58,7 @@ export class Traffic extends CallerSide {
   protected override arrive(call: number): void {
     const { calls } = this;
     const service = this.serviceOf(call);
-    if (service.compiled.model.consumer !== undefined) {
+    if (service.isConsumer) {
       calls.phase[call] = PHASE.queued;
       service.queue.append(call, calls.next);
       const consumer = service.idleConsumer();
@@ -67,17 +67,12 @@ export class Traffic extends CallerSide {
     }
     const share = uniformOf(derive(this.key(call), PURPOSE.balance + (calls.attempt[call] ?? 0)));
     const server = service.choose(share);
-    if (server === undefined || !server.alive || this.isFull(server)) {
+    if (server === undefined || !server.alive || server.inFlight >= server.queueLimit) {
       calls.failed[call] = 1;
       this.sendBack(call);
       return;
     }
     this.take(call, server);
-  }
-
-  private isFull(server: Server): boolean {
-    const { queueLimit } = server.service.compiled.model;
-    return queueLimit !== undefined && server.inFlight >= queueLimit;
   }
 
   private take(call: number, server: Server): void {
@@ -257,7 +252,7 @@ export class Traffic extends CallerSide {
     this.events.remove(slotOf(SLOT.timer, call));
     calls.server[call] = NOBODY;
     const service = this.serviceOf(call);
-    if (service.compiled.model.consumer !== undefined) {
+    if (service.isConsumer) {
       calls.step[call] = 0;
       calls.pending[call] = 0;
       calls.phase[call] = PHASE.queued;
