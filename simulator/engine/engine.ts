@@ -124,10 +124,10 @@ export class Engine {
         this.processors[index]?.event(this.traffic.nowMs);
         break;
       case SLOT.timer:
-        this.traffic.timerDue(index);
+        this.traffic.resume(index);
         break;
       case SLOT.timeout:
-        this.traffic.timeoutDue(index);
+        this.traffic.giveUp(index);
         break;
       default:
         this.arrival(index);
