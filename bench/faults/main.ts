@@ -16,16 +16,18 @@ const SECONDS_EACH = 16;
  */
 export const benchmark: Benchmark = {
   summary: "every fault of docs/faults.md against real processes: wrong numbers, lost state, time to recover",
+  options: { only: { type: "string" } },
   run,
 };
 
-async function run({ only, progress, quick }: BenchmarkOptions): Promise<Record<string, unknown>> {
+async function run({ progress, quick, values }: BenchmarkOptions): Promise<Record<string, unknown>> {
+  const { only } = values;
   const startedMs = performance.now();
   const chosen = FAULTS.filter((fault) =>
     only === undefined ? !quick || fault.quick === true : fault.name === only,
   );
   if (chosen.length === 0)
-    throw new Error(`there is no fault '${only ?? ""}': ${FAULTS.map(({ name }) => name).join(", ")}`);
+    throw new Error(`there is no fault '${String(only)}': ${FAULTS.map(({ name }) => name).join(", ")}`);
   const rows: (FaultRow | SkippedRow)[] = [];
   for (const [kind, faults] of Map.groupBy(chosen, ({ stage }) => stage ?? "plain")) {
     const why = await whyNot(kind);

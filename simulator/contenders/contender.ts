@@ -4,6 +4,7 @@ import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import type { Behavior } from "@tradewind/local/actuator/behavior.ts";
 import type { ExternalTrigger, ScaledObject, Trigger } from "../control/triggers.ts";
 import type { Advice } from "../control/vpa/recommender.ts";
+import type { PlantModel } from "../model/plant-model.ts";
 import type { Plant, Span, World } from "../world.ts";
 
 /** What contenders may change. In one comparison all have the same. */
@@ -23,6 +24,8 @@ export interface Setting {
   readonly world: World;
   /** Scale-down stabilization window that the plant forces on every HPA, s; absent: each contender has its own. */
   readonly forcedScaleDownSeconds?: number | undefined;
+  /** The plant as its maker knows it: load and demands. Only for the clairvoyant bound. */
+  readonly truth?: PlantModel | undefined;
   /** The contender's process is down: it gets no windows and gives no new numbers. */
   readonly processDown: readonly Span[];
 }

@@ -1,16 +1,21 @@
 import { seededRng } from "@tradewind/core/rng.ts";
 import { startControlPath } from "../control/control-path.ts";
 import { Schedule } from "../control/schedule.ts";
+import type { PlantModel } from "../model/plant-model.ts";
 import type { Account, Plant, Span, World } from "../world.ts";
 import type { Actuators, Brain, Contender, Parameters } from "./contender.ts";
 
 /** A plant and what is special about its control path. */
 export interface Obstacle {
   readonly plant: Plant;
+  /** What the plant was made from; only the clairvoyant bound looks at it. */
+  readonly truth?: PlantModel;
   /** Scale-down stabilization window that every HPA is forced to, s. */
   readonly forcedScaleDownSeconds?: number;
   /** The contender's own process is down. */
   readonly processDown?: readonly Span[];
+  /** Routes that are no user's: left out of what is counted. */
+  readonly internalRoutes?: readonly string[];
 }
 
 export interface RunOptions {
@@ -53,11 +58,15 @@ const BRAIN_SEED = 0x2545f491;
 
 const derived = (seed: number, salt: number): number => Math.trunc(seededRng(seed ^ salt)() * 2 ** 31);
 
-function sums({ routes }: Account): { requests: number; over: number; failed: number } {
+function sums(
+  { routes }: Account,
+  internal: readonly string[],
+): { requests: number; over: number; failed: number } {
+  const users = routes.filter(({ route }) => !internal.includes(route));
   return {
-    requests: routes.reduce((sum, route) => sum + route.requests, 0),
-    over: routes.reduce((sum, route) => sum + route.over, 0),
-    failed: routes.reduce((sum, route) => sum + route.failed, 0),
+    requests: users.reduce((sum, route) => sum + route.requests, 0),
+    over: users.reduce((sum, route) => sum + route.over, 0),
+    failed: users.reduce((sum, route) => sum + route.failed, 0),
   };
 }
 
@@ -65,10 +74,10 @@ function sums({ routes }: Account): { requests: number; over: number; failed: nu
 export function resultOf(
   from: Account,
   to: Account,
-  { application }: Plant,
+  { internalRoutes = [], plant: { application } }: Obstacle,
 ): Omit<RunResult, "levels" | "notes"> {
   const hours = (to.atMs - from.atMs) / 3_600_000;
-  const [before, after] = [sums(from), sums(to)];
+  const [before, after] = [sums(from, internalRoutes), sums(to, internalRoutes)];
   const requests = after.requests - before.requests;
   const coreHours = (to.coreSeconds - from.coreSeconds) / 3_600;
   const gigabyteHours = (to.byteSeconds - from.byteSeconds) / 1e9 / 3_600;
@@ -109,6 +118,7 @@ export async function run({
       actuators,
       seed: derived(seed, BRAIN_SEED),
       world,
+      truth: obstacle.truth,
       forcedScaleDownSeconds: obstacle.forcedScaleDownSeconds,
       processDown: obstacle.processDown ?? [],
     },
@@ -146,7 +156,7 @@ export async function run({
   const from = await advance(startMs + warmUpSeconds * 1e3);
   const to = await advance(startMs + seconds * 1e3);
   const notes = brain.notes?.();
-  return { ...resultOf(from, to, plant), ...sharesOf(levels), ...(notes && { notes }) };
+  return { ...resultOf(from, to, obstacle), ...sharesOf(levels), ...(notes && { notes }) };
 }
 
 function sharesOf(levels: ReadonlyMap<string, number>): Pick<RunResult, "levels"> {
