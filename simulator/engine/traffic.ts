@@ -12,6 +12,7 @@ const INBOUND = 0x0800_0000;
 
 /** The callees' half of every call: threads, steps, messages, refusals; and what a call does after each event. */
 export class Traffic extends CallerSide {
+  readonly dependencies: readonly string[];
   /** By number of the dependency: factor on its times. */
   readonly dependencyFactors: Float64Array;
   /** Containers that hold more memory than they may; they are killed before the next event. */
@@ -19,6 +20,7 @@ export class Traffic extends CallerSide {
 
   constructor(program: Program, recorder: Recorder) {
     super(program, recorder);
+    this.dependencies = program.dependencies;
     this.dependencyFactors = new Float64Array(program.dependencies.length).fill(1);
   }
 
