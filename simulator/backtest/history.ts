@@ -11,7 +11,10 @@ export interface DatedFlow extends FlowWindow {
  * without a route are left out: nothing can be predicted of them.
  */
 export function historyOf(windows: Iterable<Window>, flows: Iterable<DatedFlow>): WindowSet[] {
-  const intervals = new Map<string, { startMs: number; endMs: number; windows: Window[]; flows: FlowWindow[] }>();
+  const intervals = new Map<
+    string,
+    { startMs: number; endMs: number; windows: Window[]; flows: FlowWindow[] }
+  >();
   const at = (startMs: number, endMs: number) => {
     const key = `${startMs}/${endMs}`;
     const found = intervals.get(key) ?? { startMs, endMs, windows: [], flows: [] };

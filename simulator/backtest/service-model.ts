@@ -1,6 +1,11 @@
 import type { Window } from "@tradewind/core/contract/window.ts";
 import type { Rng } from "@tradewind/core/rng.ts";
-import { CPU_CORES, LOAD_PER_CONTAINER, MEMORY_BYTES } from "@tradewind/predictor/profile/inputs.ts";
+import {
+  CPU_CORES,
+  CPU_SECONDS_PER_REQUEST,
+  LOAD_PER_CONTAINER,
+  MEMORY_BYTES,
+} from "@tradewind/predictor/profile/inputs.ts";
 import type { LatencyProfile } from "@tradewind/predictor/profile/latency-profile.ts";
 import { ALL_ON } from "@tradewind/predictor/profile/model.ts";
 import { median } from "@tradewind/predictor/profile/order-statistics.ts";
@@ -37,11 +42,12 @@ export interface ServiceModel {
   /** Rows of all windows of the service, the later ones too, each with the state that was known before it. */
   readonly rows: readonly TrainingRow[];
   readonly profile: LatencyProfile;
-  /** Self time's mean and median over its tail, medians of the fitted part. */
+  /** Self time's mean over its tail, median of the fitted part. */
   readonly meanOverTail: number;
-  readonly medianOverTail: number;
   /** CPU use that does not follow load, cores for each container. */
   readonly idleCores: number;
+  /** CPU seconds of one request at a row's time. */
+  cpuSecondsPerRequest(row: TrainingRow): number;
 }
 
 /**
@@ -76,20 +82,23 @@ export function fitService(
     : undefined;
   const trained = outcome?.kind === "replaced" ? new TrainedProfile(outcome.model) : undefined;
   const latencies = fitted.flatMap(({ ownLatency }) => (ownLatency === undefined ? [] : [ownLatency]));
-  const ratioOf = (part: "meanSeconds" | "p50Seconds"): number =>
-    median(latencies.filter(({ p95Seconds }) => p95Seconds > 0).map((each) => each[part] / each.p95Seconds));
   const cost = prior.state.cpuSecondsPerRequest;
   return {
     service,
     kind: trained === undefined ? "prior" : "trained",
     rows: trainingData(windows, percentile).rows,
     profile: trained ?? prior,
-    meanOverTail: ratioOf("meanSeconds"),
-    medianOverTail: ratioOf("p50Seconds"),
+    meanOverTail: median(
+      latencies.filter(({ p95Seconds }) => p95Seconds > 0).map((each) => each.meanSeconds / each.p95Seconds),
+    ),
     idleCores: Math.max(
       0,
       median(observations.map((each) => each.cpuUsageCores - cost * each.loadPerContainer)),
     ),
+    cpuSecondsPerRequest: ({ input }) => {
+      const seconds = input[CPU_SECONDS_PER_REQUEST] ?? Number.NaN;
+      return seconds > 0 ? seconds : cost;
+    },
   };
 }
 

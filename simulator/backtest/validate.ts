@@ -64,9 +64,7 @@ function errorsOf(
   intervals: readonly PredictedInterval[],
   predictor: (each: PredictedInterval, place: number) => number,
 ): Errors {
-  const ratios = intervals.map((each, place) =>
-    Math.abs(predictor(each, place) / each.measuredSeconds - 1),
-  );
+  const ratios = intervals.map((each, place) => Math.abs(predictor(each, place) / each.measuredSeconds - 1));
   const count = ratios.length;
   return {
     intervals: count,
