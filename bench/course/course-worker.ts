@@ -5,7 +5,7 @@ import { CONTENDERS } from "@tradewind/simulator/contenders/contenders.ts";
 import { run } from "@tradewind/simulator/contenders/run.ts";
 import { COURSE } from "@tradewind/simulator/course/course.ts";
 import { obstacleOf } from "@tradewind/simulator/course/plant.ts";
-import { startBackend } from "@tradewind/predictor/training/backend.ts";
+import { startEngine } from "@tradewind/predictor/training/backend.ts";
 import type { FromWorker, Job } from "./jobs.ts";
 import type { Run } from "./report.ts";
 
@@ -19,7 +19,7 @@ async function runJob(job: Job): Promise<Run> {
   const contender = CONTENDERS.find(({ name }) => name === job.policy);
   if (model === undefined) throw new Error(`there is no plant '${job.plant}'`);
   if (contender === undefined) throw new Error(`there is no policy '${job.policy}'`);
-  if (contender.name.endsWith("-trained")) await (backend ??= startBackend());
+  if (contender.name.endsWith("-trained")) await (backend ??= startEngine());
   const { actuators, parameters, seed } = job;
   const startedMs = performance.now();
   const result = await run({ obstacle: obstacleOf(model), contender, actuators, parameters, seed });

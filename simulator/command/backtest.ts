@@ -5,9 +5,9 @@ import { TradewindError } from "@tradewind/core/errors.ts";
 import { createLog } from "@tradewind/core/log.ts";
 import { parseDurationSeconds } from "@tradewind/core/units.ts";
 import { createProgress } from "@tradewind/local/screen/progress.ts";
-import { readApplication } from "@tradewind/predictor/application-file.ts";
+import { readApplication } from "@tradewind/kubernetes/application/file.ts";
 import { timeArgument } from "@tradewind/predictor/export/time-argument.ts";
-import { startBackend } from "@tradewind/predictor/training/backend.ts";
+import { startEngine } from "@tradewind/predictor/training/backend.ts";
 import { backtest } from "../backtest/backtest.ts";
 import { htmlReport } from "../backtest/report/html.ts";
 import { terminalReport } from "../backtest/report/terminal.ts";
@@ -86,7 +86,7 @@ async function run(flags: Flags): Promise<void> {
           log: createLog("backtest", "warn"),
           onProgress: (done) => show("reading the past", done),
         });
-  if (flags.train) await startBackend();
+  if (flags.train) await startEngine();
   const report = await backtest({
     application,
     sets,

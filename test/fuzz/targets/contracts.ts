@@ -15,7 +15,7 @@ import { WorkloadList, WORKLOADS_SCHEMA } from "@tradewind/core/contract/workloa
 import { parseWith } from "@tradewind/core/config.ts";
 import { canonicalJson } from "@tradewind/core/hash.ts";
 import { decide } from "@tradewind/exporter/decide.ts";
-import { parseApplication } from "@tradewind/predictor/application-file.ts";
+import { parseApplication } from "@tradewind/kubernetes/application/file.ts";
 import { emptyState, PolicyState } from "@tradewind/predictor/policy/state.ts";
 import { replay } from "@tradewind/predictor/policy/replay.ts";
 import { PredictorOptions } from "@tradewind/predictor/options.ts";

@@ -11,7 +11,7 @@ import { StateFile as DecisionsFile } from "@tradewind/exporter/store/state-file
 import { kubeconfigConnection } from "@tradewind/kubernetes/client/kubeconfig.ts";
 import { openSweepFile } from "@tradewind/local/profile/sweep-file.ts";
 import { parseTrace } from "@tradewind/local/load/trace.ts";
-import { readApplication } from "@tradewind/predictor/application-file.ts";
+import { readApplication } from "@tradewind/kubernetes/application/file.ts";
 import { emptyState } from "@tradewind/predictor/policy/state.ts";
 import { readSections } from "@tradewind/predictor/sources/sources-config.ts";
 import { StateFile as PolicyFile } from "@tradewind/predictor/state-file.ts";
