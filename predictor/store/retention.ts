@@ -173,14 +173,11 @@ function removeBeyondSize(tables: Tables, { maxBytes }: StoreOptions): boolean {
   return removed > 0;
 }
 
-/** Looks at names of services, slice by slice, until some were removed. @returns whether some were */
+/** Looks at one slice of the names of services. @returns whether some were removed, or others are still to be looked at */
 function removeUnusedNames(tables: Tables): boolean {
-  for (let left = tables.services.count(); left > 0; left -= SLICE_ROWS) {
-    let removed = 0;
-    tables.transaction(() => {
-      removed = tables.services.prune(SLICE_ROWS);
-    });
-    if (removed > 0) return true;
-  }
-  return false;
+  let removed = 0;
+  tables.transaction(() => {
+    removed = tables.services.prune(SLICE_ROWS);
+  });
+  return removed > 0 || !tables.services.areLookedThrough;
 }

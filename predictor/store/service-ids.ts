@@ -37,8 +37,9 @@ export class ServiceIds {
     this.cached.clear();
   }
 
-  count(): number {
-    return Number(this.tables.all("SELECT count(*) AS count FROM services")[0]?.["count"] ?? 0);
+  /** Whether {@link prune} has come to the end and will begin from the first service again. */
+  get areLookedThrough(): boolean {
+    return this.prunedTo === 0;
   }
 
   /**
