@@ -10,14 +10,14 @@ import { makeSources } from "./sources/make-sources.ts";
 import type { MadeSources } from "./sources/make-sources.ts";
 import type { PrometheusSource } from "./sources/prometheus/prometheus-source.ts";
 import type { SpanSource } from "./sources/source.ts";
-import type { SourcesConfig } from "./sources/sources-config.ts";
+import type { AskedSources } from "./sources/sources-config.ts";
 import type { Interval } from "./window/interval.ts";
 import { NO_RESOURCES } from "./window/resources.ts";
 import type { ResourceView } from "./window/resources.ts";
 import type { WindowBuilder } from "./window/window-builder.ts";
 
 export interface GatheringOptions {
-  readonly config: SourcesConfig;
+  readonly config: AskedSources;
   readonly application: Application;
   readonly windowSeconds: number;
   readonly builder: WindowBuilder;
@@ -50,7 +50,7 @@ export class Gathering {
   }
 
   /** How long after a window all sources can know about it, at least `graceSeconds`. */
-  static graceSeconds({ prometheus, jaeger, tempo }: SourcesConfig, graceSeconds: number): number {
+  static graceSeconds({ prometheus, jaeger, tempo }: AskedSources, graceSeconds: number): number {
     return Math.max(
       graceSeconds,
       ...[...prometheus, ...jaeger, ...tempo].map((source) => source.graceSeconds),

@@ -294,6 +294,7 @@ function makeBuilder(
     windowSeconds,
     namespace: application.namespace,
     traceGraceSeconds: graceSeconds,
+    ...sections.sources.otlp,
     ...(pulled ? { maxPastSeconds: PAST_SECONDS + windowSeconds + graceSeconds } : {}),
     hashSeed: Math.floor(Math.random() * 2 ** 32),
     knownServices: () => knownServices(surroundings.current(), workloads?.current()),
@@ -320,8 +321,10 @@ async function startReceivers(
 ): Promise<Record<string, string>> {
   const onSpans = (batch: SpanBatch): AddResult => {
     const nowMs = clock.nowMs();
+    const result = builder.add(batch, nowMs);
+    // After the builder, which puts the weights of the spans right.
     arrivals.add(batch, nowMs);
-    return builder.add(batch, nowMs);
+    return result;
   };
   const onError = (error: unknown): void =>
     log.error({ problem: describeError(error) }, "spans could not be taken");
