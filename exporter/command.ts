@@ -12,6 +12,12 @@ interface Flags {
   state?: string;
   staleAfter: string;
   restartGrace: string;
+  clockTolerance: string;
+  application?: string;
+  maxReplicas: string;
+  maxGrowth: string;
+  minShare: string;
+  scaleToZero: boolean;
   logLevel: (typeof LOG_LEVELS)[number];
   status: boolean;
   events: boolean;
@@ -46,6 +52,15 @@ export function configure(command: Command): void {
     .option("--state <directory>", "keep decisions here across restarts")
     .option("--stale-after <duration>", "how long a decision may be served after its measurements", "5m")
     .option("--restart-grace <duration>", "take nothing away this long after a start", "120s")
+    .option(
+      "--application <file | crd:namespace/name>",
+      "the application's configuration, whose bounds the guard keeps whatever a plan says",
+    )
+    .option("--max-replicas <n>", "most replicas of a service that --application does not name", "1000")
+    .option("--scale-to-zero", "let such a service have no replica at all", false)
+    .option("--max-growth <ratio>", "most replicas after one decision over those before, and 4 more", "3")
+    .option("--min-share <ratio>", "least replicas after one decision over those before", "0.5")
+    .option("--clock-tolerance <duration>", "refuse plans dated this much later than this clock", "10s")
     .option("--tls.cert <file>", "certificate of the gRPC port, PEM")
     .option("--tls.key <file>", "its key, PEM")
     .option("--tls.client-ca <file>", "authority that KEDA's client certificate must come from, PEM")
@@ -65,7 +80,9 @@ export function configure(command: Command): void {
 
 function inputOf(flags: Flags): ExporterInput {
   const { "tls.cert": cert, "tls.key": key, "tls.clientCa": clientCa, ...others } = flags;
-  const { events, inPlaceResize, kubeconfig, status, vpa, ...rest } = others;
+  const { events, inPlaceResize, kubeconfig, status, vpa, ...more } = others;
+  const { maxGrowth: growRatio, maxReplicas, minShare: shrinkRatio, scaleToZero, ...plain } = more;
+  const rest = { ...plain, limits: { maxReplicas, scaleToZero, growRatio, shrinkRatio } };
   const { POD_NAME: identity, POD_NAMESPACE: namespace } = process.env;
   const cluster = { events, inPlaceResize, kubeconfig, status, vpa, identity, namespace };
   if (cert === undefined && key === undefined && clientCa === undefined) return { ...rest, cluster };

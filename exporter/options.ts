@@ -77,7 +77,31 @@ export const ExporterOptions = z.strictObject({
    * lower numbers; beyond that the forecast horizon is used up too, and KEDA's fallback knows more than we do.
    */
   staleAfter: Duration.pipe(z.number().min(1).max(86_400)).prefault("5m"),
+  /** The application's configuration, for the bounds that the guard keeps: a file, or `crd:namespace/name`. */
+  application: z.string().min(1).optional(),
+  /**
+   * What the guard allows. Chosen so that a service of a few replicas follows any honest plan at once (1 to 7, 4 to 16, 4 to
+   * 2), and that one wrong plan leaves half of what runs.
+   */
+  limits: z
+    .strictObject({
+      /** Most replicas of a service that the application's configuration does not name. */
+      maxReplicas: z.coerce.number().int().min(1).max(100_000).default(1_000),
+      /** Whether such a service may have no replica at all. */
+      scaleToZero: z.boolean().default(false),
+      /** One decision makes at most this many times as many replicas, and `growReplicas` more. */
+      growRatio: z.coerce.number().min(1).max(1_000).default(3),
+      growReplicas: z.number().int().min(1).default(4),
+      /** One decision leaves at least this share of the replicas. */
+      shrinkRatio: z.coerce.number().min(0).max(1).default(0.5),
+    })
+    .prefault({}),
   restartGrace: Duration.pipe(z.number().min(0).max(86_400)).prefault("120s"),
+  /**
+   * How much later than our own clock a plan may be dated. Clocks of nodes that are kept by NTP differ by milliseconds; ten
+   * seconds let one that has lost its server for a day through.
+   */
+  clockTolerance: Duration.pipe(z.number().min(0).max(3_600)).prefault("10s"),
   tls: Tls.optional(),
   cluster: ClusterOptions.prefault({}),
   logLevel: z.enum(LOG_LEVELS).default("info"),

@@ -6,6 +6,8 @@ import { InvalidArgumentError, Option } from "commander";
 import type { Command } from "commander";
 import type { PredictorOptionsInput } from "./options.ts";
 import { POLICY_CHOICES } from "./policy/inputs.ts";
+import { ENGINE_CHOICES } from "./training/engines.ts";
+import type { EngineChoice } from "./training/engines.ts";
 
 const EXAMPLES = `
 Examples:
@@ -13,7 +15,8 @@ Examples:
   $ tradewind predictor --config app.yaml --policy static --window 30s
   $ tradewind predictor --config crd:shop/hotel --workloads kubernetes \\
       --agents dns+http://tradewind-agent.tradewind.svc:9810 \\
-      --peers dns+http://tradewind-predictor-peers.tradewind.svc:4318
+      --peers dns+http://tradewind-peers.tradewind.svc:9814 \\
+      --peers-listen 0.0.0.0:9814 --peers-secret-file /etc/tradewind/peers/secret
 
 The smallest configuration:
   entry: frontend
@@ -37,9 +40,14 @@ export function configure(command: Command): void {
     )
     .option(
       "--peers <urls>",
-      "OTLP addresses of all predictors behind one Service, to share spans",
+      "addresses at which all predictors behind one Service listen for each other, to share spans",
       urlList,
       [],
+    )
+    .option("--peers-listen <host:port>", "address for the other predictors, with --peers", "127.0.0.1:9814")
+    .option(
+      "--peers-secret-file <file>",
+      "secret that all predictors share, at least 16 bytes; --peers needs it",
     )
     .option(
       "--workloads <source>",
@@ -57,6 +65,12 @@ export function configure(command: Command): void {
         .choices(POLICY_CHOICES)
         .default("auto"),
     )
+    .addOption(
+      new Option("--training-engine <engine>", "what models are trained with: auto is wasm, else cpu")
+        .choices(ENGINE_CHOICES)
+        .default("auto")
+        .env("TRADEWIND_TRAINING_ENGINE"),
+    )
     .option("--state <dir>", "directory for what must outlive a restart; without it, nothing is kept")
     .addOption(new Option("--log-level <level>", "least level logged").choices(LOG_LEVELS).default("info"))
     .addHelpText("after", EXAMPLES)
@@ -71,11 +85,14 @@ interface Flags {
   readonly sources?: string;
   readonly agents: readonly string[];
   readonly peers: readonly string[];
+  readonly peersListen: string;
+  readonly peersSecretFile?: string;
   readonly workloads?: string;
   readonly kubeconfig?: string;
   readonly window: number;
   readonly grace?: number;
   readonly policy: (typeof POLICY_CHOICES)[number];
+  readonly trainingEngine: EngineChoice;
   readonly state?: string;
   readonly logLevel: (typeof LOG_LEVELS)[number];
 }

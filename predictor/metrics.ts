@@ -21,12 +21,14 @@ const FAST_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25
  */
 export class PredictorMetrics implements ReceiverMetrics {
   readonly registry = new Registry();
-  private plannedAtMs: number | undefined;
-  private windowEndMs: number | undefined;
+  /** By the monotonic clock. */
+  private plannedMs: number | undefined;
+  private windowEndedMs: number | undefined;
   private totals: () => WindowBuilderTotals | undefined = () => undefined;
   private readonly clock: Clock;
   private readonly choice: PolicyChoice;
   private readonly receiverConnections: ConnectionMetrics;
+  private graceSeconds = 0;
 
   private readonly plans = this.counter("plans_total", "Plans published, by the policy that decided.", [
     "policy",
@@ -114,6 +116,11 @@ export class PredictorMetrics implements ReceiverMetrics {
     "Readings of containers that were not used, by reason.",
     ["reason"],
   );
+  private readonly clockSteps = this.counter(
+    "clock_step_seconds_total",
+    "Seconds by which the wall clock was set while this process ran.",
+    ["direction"],
+  );
   private readonly stateErrors = this.counter(
     "state_errors_total",
     "Failures to read or write the policies' state.",
@@ -123,11 +130,11 @@ export class PredictorMetrics implements ReceiverMetrics {
     this.clock = clock;
     this.choice = choice;
     this.gauge("build_info", "1, with the version of this build.", ["version"]).set({ version: VERSION }, 1);
-    this.age("plan_age_seconds", "Time since the last plan was made.", () => this.plannedAtMs);
+    this.age("plan_age_seconds", "Time since the last plan was made.", () => this.plannedMs);
     this.age(
       "window_age_seconds",
       "Time since the end of the last window decided on.",
-      () => this.windowEndMs,
+      () => this.windowEndedMs,
     );
     this.builderMetrics();
     this.receiverConnections = new ConnectionMetrics(this.registry);
@@ -135,15 +142,20 @@ export class PredictorMetrics implements ReceiverMetrics {
     this.planFailures.inc(0);
     this.surgePlans.inc(0);
     this.stateErrors.inc(0);
+    for (const direction of ["forward", "back"]) this.clockSteps.inc({ direction }, 0);
   }
 
-  follow(totals: () => WindowBuilderTotals): void {
+  /** @param graceSeconds for which windows wait for late spans */
+  follow(totals: () => WindowBuilderTotals, graceSeconds: number): void {
     this.totals = totals;
+    this.graceSeconds = graceSeconds;
   }
 
-  planned(plan: Plan, windowEndMs: number, planSeconds: number, publishDelaySeconds: number): void {
-    this.windowEndMs = windowEndMs;
-    this.publishSeconds.observe(Math.max(0, publishDelaySeconds));
+  /** @param windowEndedMs when the window ended, by the monotonic clock */
+  planned(plan: Plan, windowEndedMs: number, planSeconds: number): void {
+    this.windowEndedMs = windowEndedMs;
+    const delaySeconds = (this.clock.monotonicMs() - windowEndedMs) / 1e3 - this.graceSeconds;
+    this.publishSeconds.observe(Math.max(0, delaySeconds));
     this.published(plan, planSeconds);
   }
 
@@ -154,7 +166,7 @@ export class PredictorMetrics implements ReceiverMetrics {
   }
 
   private published(plan: Plan, planSeconds: number): void {
-    this.plannedAtMs = plan.plannedAtMs;
+    this.plannedMs = this.clock.monotonicMs();
     this.plans.inc({ policy: plan.policy });
     this.policyInfo.reset();
     this.policyInfo.set({ policy: plan.policy, choice: this.choice }, 1);
@@ -202,6 +214,10 @@ export class PredictorMetrics implements ReceiverMetrics {
 
   bytes(transport: Transport, count: number): void {
     this.receiverBytes.inc({ transport }, count);
+  }
+
+  clockStepped(stepMs: number): void {
+    this.clockSteps.inc({ direction: stepMs > 0 ? "forward" : "back" }, Math.abs(stepMs) / 1e3);
   }
 
   workloadsRead(result: "ok" | "error"): void {
@@ -272,6 +288,7 @@ export class PredictorMetrics implements ReceiverMetrics {
     held("services_seen", "Services seen in traces.", ({ services }) => services);
   }
 
+  /** @param atMs by the monotonic clock, so that no age is negative or jumps when the wall clock is set */
   private age(name: string, help: string, atMs: () => number | undefined): void {
     const { clock, registry } = this;
     const gauge = new Gauge({
@@ -280,7 +297,7 @@ export class PredictorMetrics implements ReceiverMetrics {
       registers: [registry],
       collect() {
         const since = atMs();
-        setOrForget(this, since === undefined ? undefined : Math.max(0, clock.nowMs() - since) / 1e3);
+        setOrForget(this, since === undefined ? undefined : (clock.monotonicMs() - since) / 1e3);
       },
     });
     gauge.reset();

@@ -3,6 +3,7 @@ import { LOG_LEVELS } from "@tradewind/core/log.ts";
 import { z } from "zod";
 import { PolicyChoice } from "./policy/inputs.ts";
 import { PolicySettings } from "./policy/settings.ts";
+import { ENGINE_CHOICES } from "./training/engines.ts";
 
 const ListenAddress = z
   .string()
@@ -30,8 +31,11 @@ export const PredictorOptions = z.strictObject({
   otlpGrpcListen: ListenAddress.optional(),
   /** `http://host:port`, or `dns+http://name:port` for every address of a name. */
   agents: z.array(Target).max(5_000).default([]),
-  /** OTLP/HTTP addresses of all predictors that clients may send spans to. */
+  /** Addresses at which all predictors that clients may send spans to listen for each other. */
   peers: z.array(Target).max(64).default([]),
+  /** Where to listen for the other predictors; only with `peers`. */
+  peersListen: ListenAddress.default("127.0.0.1:9814"),
+  peersSecretFile: z.string().min(1).optional().describe("File with the secret that predictors share."),
   workloads: z
     .string()
     .min(1)
@@ -43,6 +47,8 @@ export const PredictorOptions = z.strictObject({
   /** Default: 5 s, or a third of the window where that is less. */
   graceSeconds: z.number().min(0).max(60).optional(),
   policy: PolicyChoice.default("auto"),
+  /** What models are trained with. */
+  trainingEngine: z.enum(ENGINE_CHOICES).default("auto"),
   state: z.string().min(1).optional().describe("Directory that keeps the policies' state over restarts."),
   logLevel: z.enum(LOG_LEVELS).default("info"),
   /** Onsets of interference come by events; polls need only keep ahead of the time after which a container is not known. */

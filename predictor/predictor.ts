@@ -26,23 +26,24 @@ import { emptyState } from "./policy/state.ts";
 import type { PolicyState } from "./policy/state.ts";
 import { Published } from "./published.ts";
 import { Agents } from "./sources/agents.ts";
-import type { Gathered } from "./sources/combine-windows.ts";
 import { ContainerRates } from "./sources/container-rates.ts";
 import type { EndpointHealth } from "./sources/http/health.ts";
 import { registerEndpointMetrics } from "./sources/http/metrics.ts";
 import { startOtlpGrpcReceiver } from "./sources/otlp/grpc-receiver.ts";
 import { startOtlpReceiver } from "./sources/otlp/receiver.ts";
+import type { OnSpans } from "./sources/otlp/span-intake.ts";
 import { readSections } from "./sources/sources-config.ts";
 import type { Sections } from "./sources/sources-config.ts";
-import { Peers } from "./sources/peers/peers.ts";
-import { registerPeerMetrics } from "./sources/peers/metrics.ts";
+import { joinPeers } from "./sources/peers/join.ts";
+import type { Peers } from "./sources/peers/peers.ts";
+import { PUSHED, SpanOrigins } from "./sources/span-origins.ts";
 import { StateFile } from "./state-file.ts";
 import { countArrivals, SurgeWatch } from "./surge-watch.ts";
 import { followWorkloads, openSurroundings } from "./surroundings.ts";
 import type { Surroundings } from "./surroundings.ts";
 import type { WorkloadSource } from "./sources/workload-source.ts";
 import { WindowClock } from "./window-clock.ts";
-import type { ArrivalCounter } from "./window/arrival-counter.ts";
+import type { ClosedWindow } from "./window-clock.ts";
 import type { AddResult } from "./window/drops.ts";
 import type { SpanBatch } from "./window/span.ts";
 import { WindowBuilder } from "./window/window-builder.ts";
@@ -50,7 +51,7 @@ import { WindowBuilder } from "./window/window-builder.ts";
 const MAX_CONTAINERS = 100_000;
 const ARCHIVED_INPUTS = 64;
 const ARCHIVED_BYTES = 64 * 1024 * 1024;
-/** A plan older than this many windows is no longer what a predictor at work would say. */
+/** A plan older than this many windows, the grace aside, is no longer what a predictor at work would say. */
 const READY_WINDOWS = 4;
 /** How often names of agents are resolved again: nodes come and go within minutes. */
 const RESOLVE_MS = 10_000;
@@ -109,18 +110,27 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
   const { state, onState } = await restoreState(setting);
   const workloads = await followWorkloads(setting, surroundings);
   const builder = makeBuilder(setting, workloads);
-  const gathering = makeGathering(setting, builder);
+  const origins = new SpanOrigins();
+  const gathering = makeGathering(setting, builder, origins);
   const nodes = new NodeRoom();
   const rates = followAgents(setting, nodes, () => gathering?.health() ?? []);
   const history = openHistory(setting);
-  const peers = await joinPeers(setting);
   const graceMs = 1e3 * graceSeconds;
   const arrivals = countArrivals(() => surroundings.current()?.entry, {
     graceMs,
     windowMs: 1e3 * windowSeconds,
   });
-  const receivers = await startReceivers(setting, builder, arrivals, peers);
-  const published = new Published(clock.nowMs());
+  const onSpans = (batch: SpanBatch): AddResult => {
+    const nowMs = clock.nowMs();
+    origins.note(PUSHED, batch, clock.monotonicMs());
+    const result = builder.add(batch, nowMs);
+    // After the builder, which puts the weights of the spans right.
+    arrivals.add(batch, nowMs);
+    return result;
+  };
+  const { address: peersAddress, peers } = await joinPeers(setting, onSpans);
+  const receivers = await startReceivers(setting, onSpans, peers);
+  const published = new Published(clock);
   const archive = new InputsArchive(ARCHIVED_INPUTS, ARCHIVED_BYTES);
   const learningMetrics = new LearningMetrics(metrics.registry);
   const learning = learnProfiles(setting, history, learningMetrics);
@@ -129,6 +139,7 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
     options: { choice: options.policy, settings: options.settings },
     state,
     builder,
+    origins,
     rates,
     workloads: () => workloads?.current(),
     nodes,
@@ -146,14 +157,22 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
     windowSeconds,
     graceSeconds,
     clock,
-    onClose: (startMs, endMs) => {
-      const closedAtMs = endMs + graceMs;
-      const isPartial = peers?.missingWithin((clock.nowMs() - startMs) / 1e3) === true;
-      if (gathering === undefined) deciding.close(startMs, endMs, closedAtMs, withoutPeers(isPartial));
+    onStep: (stepMs) => {
+      log.warn({ stepMs }, "the wall clock was set; windows begin anew");
+      metrics.clockStepped(stepMs);
+      builder.restart();
+      arrivals.clear();
+      rates.clear();
+      deciding.clockStepped(stepMs);
+    },
+    onClose: (window) => {
+      const missing = [...(peers?.missing(window.fromMs, window.toMs) ?? []), ...missingHere(window)];
+      if (gathering === undefined) deciding.close(window, NOTHING_GATHERED, missing);
       else {
+        if (window.repeated) missing.push("the wall clock was set back: sources tell of two times at once");
         closing.add(async () => {
-          const gathered = await gathering.gather({ startMs, endMs });
-          deciding.close(startMs, endMs, closedAtMs, withoutPeers(isPartial, gathered));
+          const gathered = await gathering.gather(window);
+          if (windows.isCurrent(window)) deciding.close(window, gathered, missing);
         });
       }
     },
@@ -173,13 +192,14 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
   windows.start();
   surges.start();
   history.backfill(gathering?.sources.prometheus ?? []);
-  const addresses = { http: api.address, ...receivers };
+  const addresses = { http: api.address, ...receivers, ...(peersAddress && { peers: peersAddress }) };
   log.info({ addresses, policy: options.policy, windowSeconds, graceSeconds }, "the predictor is up");
   return addresses;
 }
 
 async function restoreState({
   application: { name, namespace },
+  clock,
   ends,
   log,
   metrics,
@@ -188,22 +208,16 @@ async function restoreState({
   if (options.state === undefined) return { state: emptyState(name, namespace), onState: () => undefined };
   const file = new StateFile(options.state, log, () => metrics.stateFailed());
   ends.push(async () => file.flush());
-  const state = (await file.read(name, namespace)) ?? emptyState(name, namespace);
+  const state = (await file.read(name, namespace, clock.nowMs())) ?? emptyState(name, namespace);
   return { state, onState: (next) => file.write(next) };
 }
 
-/** Where spans of other predictors are missing, what the spans say is a part of unknown size. */
-function withoutPeers(isPartial: boolean, gathered = NOTHING_GATHERED): Gathered {
-  return isPartial ? { ...gathered, spansIncomplete: true } : gathered;
-}
-
-async function joinPeers({ clock, ends, log, metrics, options }: Setting): Promise<Peers | undefined> {
-  if (options.peers.length === 0) return undefined;
-  const peers = new Peers({ targets: options.peers, clock, rng: Math.random, log });
-  registerPeerMetrics(metrics.registry, () => peers.health());
-  ends.push(async () => peers.stop());
-  await peers.start();
-  return peers;
+/** What clients may have sent in vain because this process did not run. */
+function missingHere({ stoodStillMs }: ClosedWindow): string[] {
+  if (stoodStillMs === 0) return [];
+  return [
+    `this predictor stood still for ${(stoodStillMs / 1e3).toFixed(0)} s: spans sent to it then are missing`,
+  ];
 }
 
 function followAgents(
@@ -246,7 +260,11 @@ function followAgents(
 }
 
 /** The sources that have to be asked; undefined when there are none. */
-function makeGathering(setting: Setting, builder: WindowBuilder): Gathering | undefined {
+function makeGathering(
+  setting: Setting,
+  builder: WindowBuilder,
+  origins: SpanOrigins,
+): Gathering | undefined {
   const { application, clock, ends, log, options, sections } = setting;
   const { prometheus, jaeger, tempo } = sections.sources;
   if (prometheus.length + jaeger.length + tempo.length === 0) return undefined;
@@ -256,6 +274,7 @@ function makeGathering(setting: Setting, builder: WindowBuilder): Gathering | un
     application,
     windowSeconds,
     builder,
+    origins,
     clock,
     log,
   });
@@ -276,9 +295,9 @@ function learnProfiles(
   { store }: History,
   metrics: LearningMetrics,
 ): Learning | undefined {
-  const { policy: choice, windowSeconds } = options;
+  const { policy: choice, trainingEngine: engine, windowSeconds } = options;
   const application = surroundings.current;
-  const parts = { choice, namespace, application, windowSeconds, store, metrics, clock, log };
+  const parts = { choice, engine, namespace, application, windowSeconds, store, metrics, clock, log };
   const learning = startLearning(parts);
   ends.push(async () => learning?.stop());
   return learning;
@@ -299,7 +318,7 @@ function makeBuilder(
     hashSeed: Math.floor(Math.random() * 2 ** 32),
     knownServices: () => knownServices(surroundings.current(), workloads?.current()),
   });
-  metrics.follow(() => builder.totals());
+  metrics.follow(() => builder.totals(), graceSeconds);
   return builder;
 }
 
@@ -314,18 +333,10 @@ function* knownServices(
 }
 
 async function startReceivers(
-  { clock, ends, log, metrics, options }: Setting,
-  builder: WindowBuilder,
-  arrivals: ArrivalCounter,
+  { ends, log, metrics, options }: Setting,
+  onSpans: OnSpans,
   exchange: Peers | undefined,
 ): Promise<Record<string, string>> {
-  const onSpans = (batch: SpanBatch): AddResult => {
-    const nowMs = clock.nowMs();
-    const result = builder.add(batch, nowMs);
-    // After the builder, which puts the weights of the spans right.
-    arrivals.add(batch, nowMs);
-    return result;
-  };
   const onError = (error: unknown): void =>
     log.error({ problem: describeError(error) }, "spans could not be taken");
   const common = { onSpans, metrics, exchange, onError };
@@ -338,16 +349,15 @@ async function startReceivers(
 }
 
 async function openApi(
-  { clock, ends, log, metrics, options }: Setting,
+  { ends, log, metrics, options }: Setting,
   published: Published,
   archive: InputsArchive,
   modelText: (hash: string) => string | undefined,
 ): Promise<Api> {
   const notReady = (): string | undefined => {
-    const plan = published.plan();
-    if (plan === undefined) return "no window has closed since the start";
-    const ageSeconds = (clock.nowMs() - plan.plannedAtMs) / 1e3;
-    return ageSeconds > READY_WINDOWS * options.windowSeconds
+    const ageSeconds = published.ageSeconds();
+    if (ageSeconds === undefined) return "no window has closed since the start";
+    return ageSeconds > READY_WINDOWS * options.windowSeconds + options.graceSeconds
       ? `the last plan is ${ageSeconds.toFixed(0)} s old`
       : undefined;
   };

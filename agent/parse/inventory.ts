@@ -71,8 +71,8 @@ export function hardwareOf({ cpu, networkInterfaces }: FoundHardware): Inventory
   const interfaces = list(networkInterfaces).flatMap((each) => {
     const name = text(object(each)["iface"], LONGEST.name);
     if (name === undefined || object(each)["internal"] === true) return [];
-    const megabits = positive(object(each)["speed"]);
-    return [{ name, ...(megabits === undefined ? {} : { bytesPerSecond: megabits * MEGABIT_BYTES }) }];
+    const bytesPerSecond = positive((positive(object(each)["speed"]) ?? 0) * MEGABIT_BYTES);
+    return [{ name, ...(bytesPerSecond === undefined ? {} : { bytesPerSecond }) }];
   });
   return {
     ...(cpuModel === "" ? {} : { cpuModel: cpuModel.slice(0, LONGEST.cpuModel) }),

@@ -113,10 +113,13 @@ export function valuesSchema(): Schema {
         ...pod,
       }),
       predictor: object({
+        serviceAccount,
         window: duration,
         grace: optionalDuration,
         policy: choice("auto", "queue", "static"),
+        trainingEngine: choice("auto", "node", "wasm", "cpu"),
         otlp: object({ grpc: flag }),
+        peers: object({ existingSecret: text }),
         extraVolumes: { type: "array", items: { type: "object", required: ["name"] } },
         extraVolumeMounts: { type: "array", items: { type: "object", required: ["name", "mountPath"] } },
         ...container,

@@ -30,7 +30,8 @@ export type PhaseReport = z.infer<typeof PhaseReport>;
 export const RunReport = z.strictObject({
   version: z.string(),
   seed: z.number().int(),
-  policy: z.enum(["auto", "plan", "queue", "static"]),
+  /** `auto`, `plan`, `queue`, `static`, `hpa:60`, `keda-rps:20`. */
+  policy: z.string().min(1).max(40),
   application: z.string(),
   objectiveMs: z.number().positive(),
   durationS: NonNegative,

@@ -10,8 +10,6 @@ export interface ScalerThreadOptions {
   readonly tls?: TlsFiles & { readonly refreshMs: number };
   readonly limits: ScalerLimits;
   readonly streamLifetimeMs: number;
-  /** A decision from further in the future than this is not served, see `mayBeServed`. */
-  readonly staleAfterMs: number;
   readonly logLevel: LogLevel;
 }
 
@@ -26,7 +24,7 @@ export type News =
 export interface Answers {
   /** Reads the certificates. Fails with `tls-material`. */
   readonly open: undefined;
-  /** Binds the port and gives `host:port`. Fails with `listen-failed`. */
+  /** Binds the port and gives `host:port`. Fails with `cannot-listen`. */
   readonly listen: string;
   /** Puts the rows sent since the last time in force, in the place of all before, and says on streams what changed. */
   readonly "put-in-force": undefined;

@@ -77,7 +77,7 @@ export class ScalerThread {
   /**
    * Binds the port.
    * @returns `host:port`
-   * @throws TradewindError `listen-failed` naming the address
+   * @throws TradewindError `cannot-listen` naming the address
    */
   listen(): Promise<string> {
     return this.#ask("listen");

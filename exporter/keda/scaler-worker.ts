@@ -26,9 +26,9 @@ import { ServedTable } from "./table.ts";
 const port = parentPort;
 if (port === null) throw new Error("keda/scaler-worker.ts runs only as a worker thread");
 const options = workerData as ScalerThreadOptions;
-const { limits, listen, staleAfterMs, streamLifetimeMs, tls } = options;
+const { limits, listen, streamLifetimeMs, tls } = options;
 
-const table = new ServedTable(staleAfterMs);
+const table = new ServedTable();
 const streams = new ActivityStreams({ maxStreams: limits.maxStreams, lifetimeMs: streamLifetimeMs });
 const counts = new CallCounts(status);
 const loop = new LoopDelay();
@@ -46,8 +46,9 @@ const answers: { readonly [Each in Question]: () => Promise<Answers[Each]> | Ans
     credentials = await ReloadingCredentials.open(tls, { everyMs: tls.refreshMs, log, observer });
   },
   listen: async () => {
-    const surroundings = { source: table, streams, nowMs: () => systemClock.nowMs() };
-    const edges = { observer: counts, monotonicMs: () => systemClock.monotonicMs() };
+    const monotonicMs = () => systemClock.monotonicMs();
+    const surroundings = { source: table, streams, monotonicMs };
+    const edges = { observer: counts, monotonicMs };
     server = await serveScaler(listen, credentials, surroundings, limits, edges);
     return server.address;
   },

@@ -30,7 +30,7 @@ export interface ScalerServer {
 
 /**
  * Serves the external scaler.
- * @throws TradewindError `listen-failed` naming the address
+ * @throws TradewindError `cannot-listen` naming the address
  */
 export async function serveScaler(
   listen: { host: string; port: number },
@@ -77,7 +77,7 @@ export async function serveScaler(
 
 function listenFailed(host: string, port: number, cause: Error): TradewindError {
   return new TradewindError(
-    "listen-failed",
+    "cannot-listen",
     `cannot listen for KEDA on ${host}:${port}; is another exporter running?`,
     { cause },
   );

@@ -6,22 +6,15 @@ const MAX_PLAN_BYTES = 64 * 2 ** 20;
 /** Why a plan could not be fetched; also a metric label. */
 export type FetchProblem = "connection" | "timeout" | "status" | "too-large";
 
-/** The body of a plan, or null when it is the same as last time. */
-export type FetchedPlan = Buffer | null;
+/** Whether a problem is one of reaching the predictor, and not of what it says. */
+export const isConnectionProblem = (code: string): boolean =>
+  code === "connection" || code === "timeout" || code === "status";
 
-/** Where plans come from: one predictor, or the best of several. */
-export interface PlanFetcher {
-  /** The address without credentials, for messages. */
-  readonly address: string;
-  /** @throws TradewindError with a {@link FetchProblem} as code */
-  fetch(stopping: AbortSignal): Promise<FetchedPlan>;
-  /** Forgets the last body, so that the next fetch gives it again. */
-  forgetLast(): void;
-  close(): Promise<void>;
-}
+/** The body of a plan, or null when it is the same as last time. */
+export type PlanBody = Buffer | null;
 
 /** Fetches `GET /v1/plan`, over one kept connection, never longer than the deadline. */
-export class PlanClient implements PlanFetcher {
+export class PlanClient {
   /** The predictor's base address. */
   readonly base: string;
   readonly #url: URL;
@@ -41,7 +34,8 @@ export class PlanClient implements PlanFetcher {
     return `${this.#url.origin}${this.#url.pathname}`;
   }
 
-  async fetch(stopping: AbortSignal): Promise<FetchedPlan> {
+  /** @throws TradewindError with a {@link FetchProblem} as code */
+  async fetch(stopping: AbortSignal): Promise<PlanBody> {
     const tag = this.#entityTag;
     const answer = await this.#get(this.#url, stopping, tag === undefined ? {} : { "if-none-match": tag });
     if (answer.status === 304 && this.#lastBody !== undefined) return null;

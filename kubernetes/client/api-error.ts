@@ -57,6 +57,9 @@ const Status = z.object({
   details: z.object({ retryAfterSeconds: z.number().min(0).optional() }).nullish(),
 });
 
+/** A server that asks for more is asked again after a day all the same. */
+const MAX_RETRY_SECONDS = 86_400;
+
 const REMEDIES: Readonly<Record<number, string>> = {
   401: "the token was not accepted; check the service account and the clock",
   403: "give the service account this right (docs/kubernetes.md lists them all)",
@@ -77,7 +80,8 @@ export function refusal(
   return new ApiError(message, {
     status: answer.status,
     reason: status.reason ?? "",
-    retryAfterMs: answer.retryAfterMs ?? (seconds === undefined ? undefined : seconds * 1_000),
+    retryAfterMs:
+      answer.retryAfterMs ?? (seconds === undefined ? undefined : 1e3 * Math.min(seconds, MAX_RETRY_SECONDS)),
   });
 }
 

@@ -43,13 +43,24 @@ export async function readManifests(
 }
 
 function readDocuments(text: string, file: string, namespace: string, found: Found, notes: string[]): void {
-  for (const document of parseAllDocuments(text)) {
-    const [error] = "errors" in document ? document.errors : [];
-    if (error !== undefined) {
-      throw new TradewindError("invalid-manifest", `${file}: ${error.message.slice(0, 300)}`);
-    }
-    const value: unknown = document.toJS({ maxAliasCount: 100 });
+  for (const value of valuesIn(text, file)) {
     if (value !== null && value !== undefined) readObject(value, file, namespace, found, notes);
+  }
+}
+
+/** @throws TradewindError `invalid-manifest`, also for an alias without its anchor and for what nests too deep to be read */
+function valuesIn(text: string, file: string): unknown[] {
+  try {
+    return parseAllDocuments(text).map((document): unknown => {
+      const [error] = "errors" in document ? document.errors : [];
+      if (error !== undefined) throw error;
+      const value: unknown = document.toJS({ maxAliasCount: 100 });
+      return value;
+    });
+  } catch (error) {
+    throw new TradewindError("invalid-manifest", `${file}: ${describeError(error).slice(0, 300)}`, {
+      cause: error,
+    });
   }
 }
 

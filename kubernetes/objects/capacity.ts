@@ -56,7 +56,7 @@ export const ResourceQuota = z
   .object({
     metadata: Identity,
     spec: z
-      .object({ scopes: z.array(z.string()).nullish(), scopeSelector: z.unknown() })
+      .object({ scopes: z.array(z.string()).nullish(), scopeSelector: z.unknown().optional() })
       .nullish()
       .transform((spec) => (spec?.scopes ?? []).length > 0 || isGiven(spec?.scopeSelector)),
     status: z.object({ hard: StringMap, used: StringMap }).nullish(),

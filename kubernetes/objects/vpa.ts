@@ -12,12 +12,7 @@ const ContainerPolicy = z.object({
 });
 export type ContainerPolicy = z.infer<typeof ContainerPolicy>;
 
-const ResourceList = z
-  .record(z.string(), z.union([z.string(), z.number()]))
-  .transform((list): Readonly<Record<string, number>> => {
-    const entries = Object.entries(list).map(([name, text]) => [name, Quantity.parse(text)] as const);
-    return Object.fromEntries(entries);
-  });
+const ResourceList = z.record(z.string(), Quantity);
 
 /** What a VPA's status recommends for one container, in cores and bytes. */
 export interface StoredRecommendation {

@@ -8,7 +8,9 @@ import type { AttentionModel } from "./attention-model.ts";
 
 export const ATTENTION_SCHEMA = "tradewind.dev/end-to-end/v1";
 
-const Finite = z.number();
+/** ln of a latency in seconds: training stays within ±18, and its smallest scale is 0.05. */
+const LogSeconds = z.number().min(-100).max(100);
+const LEAST_SCALE = 1e-3;
 const Body = z.strictObject({
   flow: z.string().min(1).max(200),
   percentile: z.number().gt(0).lt(1),
@@ -19,7 +21,12 @@ const Body = z.strictObject({
   width: z.number().int().min(1).max(64),
   hidden: z.number().int().min(1).max(256),
   scales: z.array(
-    z.strictObject({ centre: Finite, scale: z.number().positive(), low: Finite, high: Finite }),
+    z.strictObject({
+      centre: LogSeconds,
+      scale: z.number().min(LEAST_SCALE),
+      low: LogSeconds,
+      high: LogSeconds,
+    }),
   ),
   bound: z.number().positive().max(10),
   parameters: z.string().max(LARGEST_MODEL_CHARACTERS),

@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { describeError } from "@tradewind/core/errors.ts";
-import type { Backend } from "./backend.ts";
+import type { EngineChoice, StartedEngine } from "./engines.ts";
 import type { Answer, FromWorker, SeededEndToEndJob, Task, ToWorker } from "./messages.ts";
 import type { EndToEndOutcome } from "./train-end-to-end.ts";
 import type { TrainingJob, TrainingOutcome } from "./train-service.ts";
@@ -13,6 +13,13 @@ interface Waiting {
 
 const MIXED_UP = { kind: "failed", why: "the training thread answered something else" } as const;
 
+export interface TrainerOptions {
+  readonly timeoutMs: number;
+  readonly engine?: EngineChoice;
+  /** Hears which engine a thread trains with, each time one starts. */
+  readonly onEngine?: (started: StartedEngine) => void;
+}
+
 /** The compiled tree holds .js files where the sources hold .ts files. */
 const workerUrl = (): URL =>
   new URL(import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js", import.meta.url);
@@ -22,19 +29,13 @@ const workerUrl = (): URL =>
  * replaced by the next job; the jobs it held come back as failed. Nothing here rejects.
  */
 export class Trainer {
-  readonly #timeoutMs: number;
+  readonly #options: TrainerOptions;
   readonly #waiting = new Map<number, Waiting>();
   #worker: Worker | undefined;
   #nextId = 1;
-  #backend: Backend | undefined;
 
-  constructor(options: { readonly timeoutMs: number }) {
-    this.#timeoutMs = options.timeoutMs;
-  }
-
-  /** Engine in use; undefined until the first answer. */
-  get backend(): Backend | undefined {
-    return this.#backend;
+  constructor(options: TrainerOptions) {
+    this.#options = options;
   }
 
   async train(job: TrainingJob): Promise<TrainingOutcome> {
@@ -57,8 +58,8 @@ export class Trainer {
     const id = this.#nextId;
     this.#nextId += 1;
     const timer = setTimeout(
-      () => void this.#drop(`no answer within ${this.#timeoutMs} ms`, this.#worker),
-      this.#timeoutMs,
+      () => void this.#drop(`no answer within ${this.#options.timeoutMs} ms`, this.#worker),
+      this.#options.timeoutMs,
     );
     timer.unref();
     this.#waiting.set(id, { kind: task.kind, resolve, timer });
@@ -69,11 +70,16 @@ export class Trainer {
 
   #start(): Worker {
     // Flags of the parent, such as a memory limit, are not the worker's.
-    const worker = new Worker(workerUrl(), { execArgv: [], resourceLimits: { maxOldGenerationSizeMb: 512 } });
+    const { engine = "auto", onEngine } = this.#options;
+    const worker = new Worker(workerUrl(), {
+      execArgv: [],
+      resourceLimits: { maxOldGenerationSizeMb: 512 },
+      workerData: engine,
+    });
     worker.unref();
-    worker.on("message", ({ id, answer, backend }: FromWorker) => {
-      this.#backend = backend;
-      this.#settle(id, answer);
+    worker.on("message", (message: FromWorker) => {
+      if ("started" in message) onEngine?.(message.started);
+      else this.#settle(message.id, message.answer);
     });
     worker.on("error", (error: unknown) => void this.#drop(describeError(error), worker));
     worker.on("exit", () => void this.#drop("the training thread ended", worker));

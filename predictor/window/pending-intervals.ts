@@ -45,6 +45,12 @@ export class PendingIntervals {
     }
   }
 
+  clear(): void {
+    this.measured.clear();
+    this.began.clear();
+    this.builtBefore = -Infinity;
+  }
+
   private interval(number: number): IntervalAccumulator {
     let interval = this.measured.get(number);
     if (interval === undefined) {

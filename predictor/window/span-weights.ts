@@ -1,4 +1,7 @@
 import { MAX_ADJUSTED_COUNT } from "./limits.ts";
+import type { WindowLimits } from "./limits.ts";
+import { SPAN_KIND } from "./span.ts";
+import type { SpanBatch } from "./span.ts";
 
 /** Spans that make a weight up to the cap believed. */
 const ENOUGH = 5;
@@ -52,23 +55,39 @@ class SeenWeights {
  * Decides how many requests a sampled span may stand for. Who sends spans can say any number, so one is believed once
  * other requests of its service carry about as much (within a factor of two) or more:
  *
- * | the span says       | believed when, of the service's requests of the last five to ten minutes, … |
- * | ------------------- | --------------------------------------------------------------------------- |
- * | up to `maxWeight`   | 5 said so, or half of them where there are fewer than 10                    |
- * | more, up to 100,000 | 20 said so, and these are half of them or more                              |
+ * | the span says         | believed when, of the service's requests of the last five to ten minutes, … |
+ * | --------------------- | --------------------------------------------------------------------------- |
+ * | up to `maxSpanWeight` | 5 said so, or half of them where there are fewer than 10                    |
+ * | more, up to 100,000   | 20 said so, and these are half of them or more                              |
  *
  * Otherwise the span counts for the largest weight that is believed. So head sampling at any one rate is right from the first
- * span (above `maxWeight` from the 20th), and a single span of a service that is not sampled counts once.
+ * span (above `maxSpanWeight` from the 20th), and a single span of a service that is not sampled counts once.
  */
 export class SpanWeights {
   /** Spans that said more than was believed. */
   clamped = 0;
   private readonly maxWeight: number;
+  /** Of a span that does not say. */
+  private readonly assumed: number;
   /** By number of the service. */
   private readonly seen = new Map<number, SeenWeights>();
 
-  constructor(maxWeight: number) {
-    this.maxWeight = maxWeight;
+  constructor({
+    assumedSamplingRatio,
+    maxSpanWeight,
+  }: Pick<WindowLimits, "assumedSamplingRatio" | "maxSpanWeight">) {
+    this.maxWeight = maxSpanWeight;
+    this.assumed = 1 / assumedSamplingRatio;
+  }
+
+  /** Puts into the batch for how many requests a span of the service counts; 0 stands for one whose span did not say. */
+  weigh(batch: SpanBatch, index: number, service: number, nowMs: number): void {
+    const said = batch.adjustedCount[index] ?? 0;
+    const says = said >= 1;
+    const kind = batch.kind[index] ?? 0;
+    const isRequest = kind !== SPAN_KIND.client && kind !== SPAN_KIND.internal && kind !== SPAN_KIND.producer;
+    const weight = this.believed(service, says ? said : this.assumed, isRequest, nowMs);
+    batch.adjustedCount[index] = says ? weight : this.assumed === 1 ? 0 : this.assumed;
   }
 
   /**

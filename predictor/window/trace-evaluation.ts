@@ -177,6 +177,7 @@ export class TraceEvaluation {
       const call = this.swept[index] ?? 0;
       const callSlot = tree.slot[call] ?? 0;
       const callNs = arena.durationNs[callSlot] ?? 0;
+      if ((tree.firstCallee[call] ?? NONE) === NONE) caller.unresolvedCalls += weight;
       const isParallel = sweep.isParallel(index);
       if (isParallel && arena.call[callSlot] === CALL.alone) arena.call[callSlot] = CALL.beside;
       for (let span = tree.firstCallee[call] ?? NONE; span !== NONE; span = tree.nextCallee[span] ?? NONE) {

@@ -8,7 +8,7 @@ import { NameRoom } from "./name-room.ts";
 import { PendingIntervals } from "./pending-intervals.ts";
 import type { ResourceView } from "./resources.ts";
 import { CALL, COUNTED, NONE, SpanArena } from "./span-arena.ts";
-import { SPAN_KIND, isZero } from "./span.ts";
+import { isZero } from "./span.ts";
 import type { SpanBatch } from "./span.ts";
 import { SpanWeights } from "./span-weights.ts";
 import { TraceEvaluation } from "./trace-evaluation.ts";
@@ -60,7 +60,6 @@ export class WindowBuilder {
   private readonly windowSeconds: number;
   private readonly namespace: string;
   private readonly hashSeed: number;
-  private readonly assumedCount: number;
   private readonly idleMs: number;
   /** Intervals that may be waited for at once; more only pile up when nobody builds. */
   private readonly maxPending: number;
@@ -86,7 +85,6 @@ export class WindowBuilder {
     this.windowNs = windowSeconds * NS_PER_SECOND;
     this.namespace = namespace;
     this.hashSeed = hashSeed ?? 0;
-    this.assumedCount = 1 / this.limits.assumedSamplingRatio;
     // A number may only be given to another name when nothing that is held can still refer to it.
     const { maxTraceSeconds, maxPastSeconds, maxAheadSeconds, traceGraceSeconds } = this.limits;
     const heldSeconds = maxTraceSeconds + maxPastSeconds + maxAheadSeconds + traceGraceSeconds;
@@ -94,7 +92,7 @@ export class WindowBuilder {
     this.maxPending = Math.ceil(heldSeconds / windowSeconds) + 2;
     this.traces = new TraceTable(this.limits.maxOpenTraces, 2e3 * this.limits.traceGraceSeconds);
     this.intervals = new PendingIntervals(this.windowNs);
-    this.weights = new SpanWeights(this.limits.maxSpanWeight);
+    this.weights = new SpanWeights(this.limits);
     this.names = this.nameRoom(knownServices ?? (() => []));
     this.evaluation = new TraceEvaluation(
       {
@@ -168,6 +166,14 @@ export class WindowBuilder {
     return set;
   }
 
+  /** Forgets all spans and begins again: the clock was set, and times before and after do not go together. */
+  restart(): void {
+    for (const { head } of this.traces.values()) this.arena.release(head);
+    this.traces.clear();
+    this.intervals.clear();
+    this.epochMs = undefined;
+  }
+
   totals(): WindowBuilderTotals {
     return {
       spansAccepted: this.spansAccepted,
@@ -222,7 +228,7 @@ export class WindowBuilder {
     } else {
       this.traces.touch(trace, nowMs);
     }
-    this.weigh(batch, index, service, nowMs);
+    this.weights.weigh(batch, index, service, nowMs);
     this.store(trace, batch, index, startNs, service);
     if (this.isExpired(trace, nowMs)) this.close(trace, nowMs);
     return undefined;
@@ -247,16 +253,6 @@ export class WindowBuilder {
     const aheadSeconds = (startNs + durationNs) / NS_PER_SECOND - (nowMs - (this.epochMs ?? nowMs)) / 1e3;
     if (!(aheadSeconds >= -limits.maxPastSeconds)) return "too-old";
     return aheadSeconds > limits.maxAheadSeconds ? "too-far-ahead" : undefined;
-  }
-
-  /** Puts into the batch for how many requests a span counts; a span that does not say counts as configured. */
-  private weigh(batch: SpanBatch, index: number, service: number, nowMs: number): void {
-    const said = batch.adjustedCount[index] ?? 0;
-    const says = said >= 1;
-    const kind = batch.kind[index] ?? 0;
-    const isRequest = kind !== SPAN_KIND.client && kind !== SPAN_KIND.internal && kind !== SPAN_KIND.producer;
-    const weight = this.weights.believed(service, says ? said : this.assumedCount, isRequest, nowMs);
-    batch.adjustedCount[index] = says ? weight : this.assumedCount === 1 ? 0 : this.assumedCount;
   }
 
   private store(trace: OpenTrace, batch: SpanBatch, index: number, startNs: number, service: number): void {

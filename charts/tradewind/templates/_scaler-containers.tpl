@@ -7,6 +7,9 @@
     - --listen={{ .Values.listenHost }}:9812
     - --grpc-listen={{ .Values.listenHost }}:9813
     - --predictor=http://127.0.0.1:9811{{ if and (include "tradewind.hasPredictor" .) (gt (int .Values.scaler.replicas) 1) }},dns+http://{{ include "tradewind.fullname" . }}-predictor-peers.{{ .Release.Namespace }}.svc:9811{{ end }}
+    {{- if include "tradewind.hasPredictor" . }}
+    - --application={{ include "tradewind.predictorConfig" . }}
+    {{- end }}
     - --state=/var/lib/tradewind
     - --stale-after={{ .Values.scaler.staleAfter }}
     - --restart-grace={{ .Values.scaler.restartGrace }}
@@ -62,6 +65,9 @@
     {{- toYaml .Values.scaler.resources | nindent 4 }}
   volumeMounts:
     - { name: state, mountPath: /var/lib/tradewind, subPath: exporter }
+    {{- if and (include "tradewind.hasPredictor" .) (eq .Values.application.from "ConfigMap") }}
+    - { name: application, mountPath: /etc/tradewind/application, readOnly: true }
+    {{- end }}
     {{- if .Values.scaler.tls.enabled }}
     - { name: tls, mountPath: /etc/tradewind/tls, readOnly: true }
     {{- end }}
@@ -89,14 +95,17 @@
     {{- if .Values.agent.enabled }}
     - --agents=dns+http://{{ include "tradewind.fullname" . }}-agent.{{ .Release.Namespace }}.svc:9810
     {{- end }}
-    {{- if gt (int .Values.scaler.replicas) 1 }}
-    - --peers=dns+http://{{ include "tradewind.fullname" . }}-predictor-peers.{{ .Release.Namespace }}.svc:4318
+    {{- if include "tradewind.hasPeers" . }}
+    - --peers=dns+http://{{ include "tradewind.fullname" . }}-peers.{{ .Release.Namespace }}.svc:9814
+    - --peers-listen={{ .Values.listenHost }}:9814
+    - --peers-secret-file=/etc/tradewind/peers/secret
     {{- end }}
     - --window={{ .Values.predictor.window }}
     {{- with .Values.predictor.grace }}
     - --grace={{ . }}
     {{- end }}
     - --policy={{ .Values.predictor.policy }}
+    - --training-engine={{ .Values.predictor.trainingEngine }}
     - --state=/var/lib/tradewind
     - --log-level={{ .Values.logLevel }}
     {{- with .Values.predictor.extraArgs }}
@@ -113,6 +122,9 @@
     {{- if .Values.predictor.otlp.grpc }}
     - { name: otlp-grpc, containerPort: 4317, protocol: TCP }
     {{- end }}
+    {{- if include "tradewind.hasPeers" . }}
+    - { name: peers, containerPort: 9814, protocol: TCP }
+    {{- end }}
   # No readiness probe: without a plan the predictor is not ready, and it must not take the exporter beside it along.
   livenessProbe:
     httpGet: { path: /healthz, port: predictor }
@@ -128,13 +140,26 @@
   volumeMounts:
     - { name: state, mountPath: /var/lib/tradewind, subPath: predictor }
     - { name: tmp, mountPath: /tmp }
-    - { name: kubernetes-api, mountPath: /var/run/secrets/kubernetes.io/serviceaccount, readOnly: true }
+    - { name: {{ if include "tradewind.predictorHasAccount" . }}predictor-api{{ else }}kubernetes-api{{ end }}, mountPath: /var/run/secrets/kubernetes.io/serviceaccount, readOnly: true }
     {{- if include "tradewind.hasApplicationFiles" . }}
     - { name: application, mountPath: /etc/tradewind/application, readOnly: true }
+    {{- end }}
+    {{- if include "tradewind.hasPeers" . }}
+    - { name: peers, mountPath: /etc/tradewind/peers, readOnly: true }
     {{- end }}
     {{- with .Values.predictor.extraVolumeMounts }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
+{{- end }}
+
+{{/* What a client finds beside its token in a pod. */}}
+{{- define "tradewind.apiServerFiles" -}}
+- configMap:
+    name: kube-root-ca.crt
+    items: [{ key: ca.crt, path: ca.crt }]
+- downwardAPI:
+    items:
+      - { path: namespace, fieldRef: { apiVersion: v1, fieldPath: metadata.namespace } }
 {{- end }}
 
 {{- define "tradewind.podEnv" -}}

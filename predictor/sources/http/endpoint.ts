@@ -3,7 +3,7 @@ import { z } from "zod";
 const HttpUrl = z
   .url({ protocol: /^https?$/, error: "must be an http:// or https:// address" })
   .max(2_000)
-  .refine((text) => new URL(text).username === "" && new URL(text).password === "", {
+  .refine((text) => !URL.canParse(text) || `${new URL(text).username}${new URL(text).password}` === "", {
     error: "must not hold a user or password; use basicAuth with passwordFile",
   });
 

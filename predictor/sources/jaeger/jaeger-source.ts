@@ -184,8 +184,7 @@ export class JaegerSource implements SpanSource {
     const answer = AnswerV3.safeParse(value);
     if (!answer.success || answer.data.result === undefined) return [];
     const { spans, leftOut } = readStoredOtlp(answer.data.result);
-    const byTrace = new Map<string, SpanRecord[]>();
-    for (const span of spans) byTrace.set(span.traceId, [...(byTrace.get(span.traceId) ?? []), span]);
+    const byTrace = Map.groupBy(spans, ({ traceId }) => traceId);
     const traces = [...byTrace].map(([traceId, members]) => ({ traceId, spans: members, leftOut: 0 }));
     return leftOut === 0 ? traces : [...traces, { traceId: undefined, spans: [], leftOut }];
   }

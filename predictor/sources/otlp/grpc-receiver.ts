@@ -10,7 +10,7 @@ import { readBody, refuseTooLarge } from "./body.ts";
 import { DEFAULT_RECEIVER_LIMITS } from "./limits.ts";
 import type { ReceiverLimits } from "./limits.ts";
 import { formatListen, parseListen } from "./listen-address.ts";
-import { exchanged } from "./receiver.ts";
+import { forwarding } from "./receiver.ts";
 import type { OtlpReceiver, OtlpReceiverOptions } from "./receiver.ts";
 import { Refusal, failed, malformed } from "./refusal.ts";
 import { PROTOBUF, RPC_CODE, exportResponse, rejectionMessage, retryDetails } from "./responses.ts";
@@ -31,7 +31,7 @@ const ANSWER_HEADERS = {
 /**
  * Starts OTLP/gRPC: the one unary call `TraceService/Export`. It stands on HTTP/2 itself rather than on a gRPC library, which
  * takes a message before anyone can see who sends it and how far it has come.
- * @throws TradewindError `listen` when the address cannot be had
+ * @throws TradewindError `cannot-listen` when the address cannot be had
  */
 export async function startOtlpGrpcReceiver(options: OtlpReceiverOptions): Promise<OtlpReceiver> {
   const limits: ReceiverLimits = { ...DEFAULT_RECEIVER_LIMITS, ...options.limits };
@@ -66,7 +66,7 @@ async function bind(server: Http2Server, listen: string): Promise<number> {
   const { host, port } = parseListen(listen);
   await new Promise<void>((resolve, reject) => {
     server.once("error", (cause) =>
-      reject(new TradewindError("listen", `cannot listen for OTLP/gRPC on ${listen}`, { cause })),
+      reject(new TradewindError("cannot-listen", `cannot listen for OTLP/gRPC on ${listen}`, { cause })),
     );
     server.listen({ host, port }, resolve);
   });
@@ -106,7 +106,7 @@ function answerCalls(
         ...bytes,
         maxBytes: limits.maxMessageBytes,
         encoding: PROTOBUF,
-        ...exchanged(options.exchange, undefined, { body: bytes.bytes, contentType: PROTOBUF }),
+        forward: forwarding(options.exchange),
       },
       call,
     );

@@ -12,9 +12,10 @@ export interface ListenAddress {
  */
 export function parseListen(text: string): ListenAddress {
   const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^\s:[\]]+)):(\d{1,5})$/.exec(text);
-  const host = match?.[1] ?? match?.[2];
-  const port = Number(match?.[3]);
-  if (host === undefined || port > 65_535) {
+  const [, bracketed, plain, digits] = match ?? [];
+  const host = bracketed ?? plain;
+  const port = Number(digits);
+  if (host === undefined || port > 65_535 || (bracketed !== undefined && !isIPv6(bracketed))) {
     throw new TradewindError("invalid-address", `'${text}' is not host:port, for example 127.0.0.1:4318`);
   }
   return { host, port };

@@ -4,8 +4,7 @@ import { systemClock } from "@tradewind/core/clock.ts";
 import type { Clock } from "@tradewind/core/clock.ts";
 import { limitConnections, senderAddress } from "@tradewind/core/connection-limits.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
-import { forwardedMark, INSTANCE_HEADER } from "../peers/headers.ts";
-import type { BatchExchange, Forwarded, ReceivedBatch } from "../peers/headers.ts";
+import type { BatchExchange } from "../peers/exchange.ts";
 import { Admission } from "./admission.ts";
 import type { Call } from "./admission.ts";
 import { readBody, refuseTooLarge } from "./body.ts";
@@ -48,7 +47,7 @@ declare module "fastify" {
 const TRACES_PATH = "/v1/traces";
 const MAX_HEADER_BYTES = 16 * 1024;
 
-/** Starts OTLP/HTTP: `POST /v1/traces`. @throws TradewindError `listen` when the address cannot be had */
+/** Starts OTLP/HTTP: `POST /v1/traces`. @throws TradewindError `cannot-listen` when the address cannot be had */
 export async function startOtlpReceiver(options: OtlpReceiverOptions): Promise<OtlpReceiver> {
   const limits: ReceiverLimits = { ...DEFAULT_RECEIVER_LIMITS, ...options.limits };
   const admission = new Admission(limits, options.clock ?? systemClock);
@@ -61,7 +60,9 @@ export async function startOtlpReceiver(options: OtlpReceiverOptions): Promise<O
     await server.listen({ host, port });
   } catch (error) {
     await server.close();
-    throw new TradewindError("listen", `cannot listen for OTLP/HTTP on ${options.listen}`, { cause: error });
+    throw new TradewindError("cannot-listen", `cannot listen for OTLP/HTTP on ${options.listen}`, {
+      cause: error,
+    });
   }
   const bound = server.server.address();
   const actualPort = typeof bound === "object" && bound !== null ? bound.port : port;
@@ -157,19 +158,14 @@ function receiveTraces(
   server.post(TRACES_PATH, async (request, reply) => {
     const { body: bytes } = request;
     if (!(bytes instanceof Uint8Array)) throw unsupportedType();
-    const encoding = encodingOf(request);
-    const mark = exchange && forwardedMark(request.headers);
-    if (exchange !== undefined && mark !== undefined) reply.header(INSTANCE_HEADER, exchange.instance);
-    const { accepted, rejected, reasons, ...taken } = await intake.take(
-      {
-        bytes,
-        isCompressed: isCompressed(request),
-        maxBytes: limits.maxBodyBytes,
-        encoding,
-        ...exchanged(exchange, mark, { body: bytes, contentType: encoding }),
-      },
-      callOf(request),
-    );
+    const body = {
+      bytes,
+      isCompressed: isCompressed(request),
+      maxBytes: limits.maxBodyBytes,
+      encoding: encodingOf(request),
+      forward: forwarding(exchange),
+    };
+    const { accepted, rejected, reasons, ...taken } = await intake.take(body, callOf(request));
     metrics?.bytes("http", taken.bytes);
     metrics?.spans(accepted, rejected);
     return answer(request, reply, 200, (encoding) =>
@@ -178,17 +174,9 @@ function receiveTraces(
   });
 }
 
-/** What the exchange among predictors has to do with a body: forwarded ones are not forwarded again. */
-export function exchanged(
-  exchange: BatchExchange | undefined,
-  mark: Forwarded | undefined,
-  batch: ReceivedBatch,
-): Pick<OfferedBody, "isWanted" | "forward"> {
-  if (exchange === undefined) return {};
-  return {
-    isWanted: () => exchange.received(batch, mark),
-    forward: mark === undefined ? (body) => exchange.forward({ body, contentType: PROTOBUF }) : undefined,
-  };
+/** Passes what was accepted of a client's body on to the other predictors; undefined where there are none. */
+export function forwarding(exchange: BatchExchange | undefined): OfferedBody["forward"] {
+  return exchange && ((body) => exchange.forward({ body, contentType: PROTOBUF }));
 }
 
 function callOf({ call }: FastifyRequest): Call {

@@ -30,11 +30,6 @@ export interface OfferedBody {
   /** Once decompressed. */
   readonly maxBytes: number;
   readonly encoding: OtlpEncoding;
-  /**
-   * Whether its spans are to be counted; asked once the body's turn has come and nothing but its content can have it
-   * refused. Default: they are.
-   */
-  readonly isWanted?: () => boolean;
   /** Takes what was accepted, encoded again, for other predictors. */
   readonly forward?: ((spans: Uint8Array) => void) | undefined;
 }
@@ -44,7 +39,6 @@ export interface BodyTaken extends SpansTaken {
   readonly bytes: number;
 }
 
-const NOTHING: BodyTaken = { accepted: 0, rejected: 0, reasons: {}, bytes: 0 };
 /** Others get their turn on the event loop after so long. */
 const SLICE_MS = 8;
 /** Spans handed to the consumer in one go: about a millisecond of work. */
@@ -78,11 +72,6 @@ export class SpanIntake {
 
   /** @throws Refusal 400, 413, 429 or 503; then nothing of the body was taken */
   async take(body: OfferedBody, call: Call): Promise<BodyTaken> {
-    // No spans; a sign of life of another predictor, which need not wait for its turn.
-    if (body.bytes.length === 0 && body.encoding === PROTOBUF) {
-      body.isWanted?.();
-      return NOTHING;
-    }
     const { clock, limits } = this.options;
     const giveUpMs = clock.monotonicMs() + limits.requestTimeoutMs;
     return this.turns.run(call.sender, async () => {
@@ -91,7 +80,7 @@ export class SpanIntake {
         throw overloaded("calls", "others were served for too long", limits.retryAfterSeconds);
       }
       this.options.admission.refuseTooFast(call.sender);
-      return body.isWanted?.() === false ? NOTHING : this.takeNow(body, call);
+      return this.takeNow(body, call);
     });
   }
 

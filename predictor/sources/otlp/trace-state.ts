@@ -9,7 +9,7 @@ export const MAX_TRACE_STATE = 512;
  * How many requests a sampled span stands for, from the rejection threshold in a W3C trace state, for example
  * `ot=th:c;rv:1f…` (OpenTelemetry "TraceState: Probability Sampling", 56-bit threshold, trailing zeros left out):
  * 1 / (1 − T/2^56).
- * @returns at least 1, or 0 when the trace state does not say
+ * @returns 1 to 2^56, or 0 when the trace state does not say
  */
 export function adjustedCount(traceState: string): number {
   const members = traceState.slice(0, MAX_TRACE_STATE).split(",");
@@ -21,7 +21,8 @@ export function adjustedCount(traceState: string): number {
   const digits = field?.slice("th:".length) ?? "";
   if (digits.length > THRESHOLD_DIGITS || !/^[0-9a-f]+$/.test(digits)) return 0;
   const threshold = Number.parseInt(digits.padEnd(THRESHOLD_DIGITS, "0"), 16);
-  return 1 / (1 - threshold / 2 ** RANDOMNESS_BITS);
+  // The largest threshold, 2^56 − 1, has more bits than a double and is rounded up to 2^56.
+  return 1 / Math.max(2 ** -RANDOMNESS_BITS, 1 - threshold / 2 ** RANDOMNESS_BITS);
 }
 
 /** The shortest trace state whose {@link adjustedCount} is `count`, which is at least 1. */

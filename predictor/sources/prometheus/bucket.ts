@@ -37,7 +37,8 @@ export function bucketQuantile(buckets: Buckets, q: number): number | undefined 
     below += count;
   }
   const lower = Math.max(0, buckets.lowers[at] ?? 0);
-  const upper = buckets.uppers[at] ?? Number.POSITIVE_INFINITY;
+  // Nothing takes less than no time, whatever bounds a histogram has.
+  const upper = Math.max(lower, buckets.uppers[at] ?? Number.POSITIVE_INFINITY);
   if (upper === Number.POSITIVE_INFINITY) return lower;
   const share = Math.min(1, Math.max(0, (rank - below) / (buckets.counts[at] ?? 1)));
   if (buckets.within === "exponential" && lower > 0) return lower * (upper / lower) ** share;
@@ -66,7 +67,7 @@ export function meanFitsBuckets(buckets: Buckets, meanSeconds: number): boolean 
  * Latency of the calls in `buckets`.
  * @param secondsPerSecond sum of the latencies, in the same (rate or count) unit as the counts
  * @param windowSeconds turns a rate into the number of calls measured
- * @returns undefined without calls, or when sum and buckets contradict each other
+ * @returns undefined without calls, with more than can be counted, or when sum and buckets contradict each other
  */
 export function summarise(
   buckets: Buckets,
@@ -82,5 +83,6 @@ export function summarise(
   const p99Seconds = bucketQuantile(buckets, 0.99);
   if (p50Seconds === undefined || p95Seconds === undefined || p99Seconds === undefined) return undefined;
   const count = Math.max(1, Math.round(callsPerSecond * windowSeconds));
+  if (!Number.isSafeInteger(count)) return undefined;
   return { count, meanSeconds, p50Seconds, p95Seconds, p99Seconds };
 }

@@ -27,6 +27,9 @@ export interface NativeHistogram {
   readonly buckets: Buckets;
 }
 
+/** Neighbours share a bound, which each may have rounded for itself. */
+const OVERLAP_TOLERANCE = 1e-9;
+
 /** Reads a native histogram; undefined when it is none, or holds impossible numbers. */
 export function readNativeHistogram(value: unknown, unitSeconds: number): NativeHistogram | undefined {
   const parsed = NativeHistogramText.safeParse(value);
@@ -34,7 +37,11 @@ export function readNativeHistogram(value: unknown, unitSeconds: number): Native
   const { count, sum } = parsed.data;
   const buckets = [...(parsed.data.buckets ?? [])].sort((a, b) => a[1] - b[1]);
   const sane = buckets.every(([, lower, upper, held]) => held >= 0 && Number.isFinite(held) && lower < upper);
-  if (!sane || !Number.isFinite(count) || count < 0 || !Number.isFinite(sum)) return undefined;
+  const apart = buckets.every(([, lower], index) => {
+    const before = buckets[index - 1]?.[2] ?? Number.NEGATIVE_INFINITY;
+    return lower >= before - OVERLAP_TOLERANCE * Math.abs(before) || index === 0;
+  });
+  if (!sane || !apart || !Number.isFinite(count) || count < 0 || !Number.isFinite(sum)) return undefined;
   return {
     count,
     sum,

@@ -11,6 +11,7 @@ import {
 } from "@tradewind/agent/parse/cgroup-files.ts";
 import { parseDiskStats } from "@tradewind/agent/parse/diskstats.ts";
 import { flatValue } from "@tradewind/agent/parse/flat-keyed.ts";
+import { hardwareOf } from "@tradewind/agent/parse/inventory.ts";
 import { parseMemInfo } from "@tradewind/agent/parse/meminfo.ts";
 import { parseNetCounters } from "@tradewind/agent/parse/net-counters.ts";
 import { parseNetDev } from "@tradewind/agent/parse/net-dev.ts";
@@ -24,6 +25,26 @@ import {
 import { parseMonitored } from "@tradewind/agent/parse/resctrl.ts";
 import { parseSchedStat } from "@tradewind/agent/parse/schedstat.ts";
 import { parseSoftNet } from "@tradewind/agent/parse/softnet.ts";
+
+describe("texts of no kernel", () => {
+  const digits = "9".repeat(400);
+
+  it("a counter of more digits than the kernel writes is missing, not infinite", () => {
+    expect(flatValue(`oom_kill ${digits}\n`, "oom_kill")).toBeUndefined();
+    expect(() => parsePressure(`some avg10=0.00 total=${digits}\n`)).toThrow("pressure stall information");
+    expect(() => parseIoStat(`254:0 rbytes=${digits} wbytes=0 rios=3 wios=0\n`)).toThrow("io.stat");
+  });
+
+  it("a link speed that would not be finite in bytes is missing from the inventory", () => {
+    const networkInterfaces = [
+      { iface: "eth0", speed: 1e304 },
+      { iface: "eth1", speed: 1_000 },
+    ];
+    expect(hardwareOf({ cpu: {}, networkInterfaces })).toEqual({
+      networkInterfaces: [{ name: "eth0" }, { name: "eth1", bytesPerSecond: 125e6 }],
+    });
+  });
+});
 
 describe("texts of real kernels", () => {
   test("pressure totals are seconds", () => {

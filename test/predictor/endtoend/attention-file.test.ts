@@ -45,4 +45,9 @@ describe("end-to-end model file", () => {
     expect(changed({ services: ["s0", "s1", "s1"] })).toContain("twice");
     expect(changed({ scales: model.scales.slice(1) })).toContain("scales for 3 services");
   });
+
+  it("with a scale so small that predictions would not be finite is refused", () => {
+    const scales = model.scales.map((scale) => ({ ...scale, scale: 1e-300 }));
+    expect(refusal(writeAttention({ ...model, scales }))).toContain("Too small");
+  });
 });

@@ -1,8 +1,10 @@
 import { spawn } from "node:child_process";
 import {
+  chmodSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   truncateSync,
@@ -11,7 +13,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { createLog } from "@tradewind/core/log.ts";
 import { openStoreForReading } from "@tradewind/predictor/store/database.ts";
 import { StoreOptions } from "@tradewind/predictor/store/options.ts";
@@ -39,6 +41,8 @@ afterEach(async () => {
   for (const store of open.splice(0)) await store.close();
   rmSync(directory, { recursive: true, force: true });
 });
+
+const modeOf = (file: string): number => statSync(file).mode & 0o777;
 
 async function filled(sets: number): Promise<void> {
   const store = openStore();
@@ -253,6 +257,89 @@ describe("SqliteStore", () => {
     await store.flush();
     expect(store.health()).toMatchObject({ state: "disk", problem: undefined });
     expect([...store.windows(ALL)]).toHaveLength(6);
+  });
+
+  it("is readable for its own user alone, with its log and index, and makes an older file so", async () => {
+    const umask = process.umask(0);
+    onTestFinished(() => void process.umask(umask));
+    const inside = join(directory, "state", "history.sqlite");
+    const store = openStore({ path: inside });
+    store.append(aSet(0, SERVICES));
+    await store.flush();
+    const modes = () =>
+      readdirSync(join(directory, "state")).map((name) => [name, modeOf(join(directory, "state", name))]);
+    const PRIVATE = [
+      ["history.sqlite", 0o600],
+      ["history.sqlite-shm", 0o600],
+      ["history.sqlite-wal", 0o600],
+    ];
+    expect(modes()).toEqual(PRIVATE);
+    expect(modeOf(join(directory, "state"))).toBe(0o700);
+    await store.close();
+    chmodSync(inside, 0o644);
+    openStore({ path: inside }).append(aSet(15_000, SERVICES));
+    expect(modes()).toEqual(PRIVATE);
+  });
+
+  it.each(["state", "state/history.sqlite"])(
+    "notices that %s was deleted, and writes everything again",
+    async (deleted) => {
+      const inside = join(directory, "state", "history.sqlite");
+      const store = openStore({ path: inside });
+      store.append(aSet(0, SERVICES));
+      await store.flush();
+      rmSync(join(directory, deleted), { recursive: true });
+      store.append(aSet(15_000, SERVICES));
+      await store.flush();
+      expect(store.health()).toMatchObject({
+        state: "disk",
+        fileLossesTotal: 1,
+        pendingWindows: 0,
+        problem: undefined,
+      });
+      expect([...store.windows(ALL)]).toHaveLength(6);
+      expect(modeOf(inside)).toBe(0o600);
+      const reader = openStoreForReading(inside);
+      expect([...reader.windows(15, ALL)]).toHaveLength(6);
+      reader.database.close();
+    },
+  );
+
+  it("holds new windows and says why while a deleted directory cannot be made again", async () => {
+    const state = join(directory, "state");
+    let monotonicMs = 0;
+    const clock = { nowMs: () => 0, monotonicMs: () => monotonicMs };
+    const store = openStore({ path: join(state, "history.sqlite"), clock });
+    store.append(aSet(0, SERVICES));
+    await store.flush();
+    rmSync(state, { recursive: true });
+    writeFileSync(state, "in the way");
+    store.append(aSet(15_000, SERVICES));
+    await store.flush();
+    expect(store.health()).toMatchObject({ state: "failing", fileLossesTotal: 1 });
+    expect(store.health().problem).toMatch(/history cannot be written/);
+    expect(store.health().pendingWindows).toBeGreaterThan(0);
+    expect([...store.windows(ALL)]).toHaveLength(6);
+    rmSync(state);
+    monotonicMs += 60_000;
+    await store.flush();
+    expect(store.health()).toMatchObject({ state: "disk", fileLossesTotal: 1, pendingWindows: 0 });
+    expect([...store.windows(ALL)]).toHaveLength(6);
+  });
+
+  it("takes a file that was put in its place as it is", async () => {
+    const other = openStore({ path: join(directory, "other.sqlite") });
+    other.append(aSet(0, ["other"]));
+    await other.close();
+    const store = openStore();
+    store.append(aSet(0, SERVICES));
+    await store.flush();
+    renameSync(join(directory, "other.sqlite"), path);
+    for (const suffix of ["-wal", "-shm"]) rmSync(path + suffix);
+    store.append(aSet(15_000, ["cart"]));
+    await store.flush();
+    expect(store.health()).toMatchObject({ state: "disk", fileLossesTotal: 1 });
+    expect([...store.windows(ALL)].map(({ service }) => service)).toEqual(["other", "cart"]);
   });
 
   it("refuses a file of a newer version without touching it", () => {

@@ -1,6 +1,8 @@
 import { ALL_ON } from "@tradewind/predictor/profile/model.ts";
 import { seededRng } from "@tradewind/core/rng.ts";
+import type { StartedEngine } from "@tradewind/predictor/training/engines.ts";
 import { Trainer } from "@tradewind/predictor/training/trainer.ts";
+import type { TrainerOptions } from "@tradewind/predictor/training/trainer.ts";
 import type { TrainingJob } from "@tradewind/predictor/training/train-service.ts";
 import { afterEach, describe, expect, it } from "vitest";
 import { simulatedWindows } from "./processor-sharing.ts";
@@ -18,8 +20,8 @@ const job: TrainingJob = {
 };
 
 const trainers: Trainer[] = [];
-function trainer(timeoutMs: number): Trainer {
-  const made = new Trainer({ timeoutMs });
+function trainer(timeoutMs: number, more: Partial<TrainerOptions> = {}): Trainer {
+  const made = new Trainer({ timeoutMs, ...more });
   trainers.push(made);
   return made;
 }
@@ -29,7 +31,8 @@ afterEach(async () => {
 
 describe("trainer", () => {
   it("trains in a worker thread, leaves the event loop free and says which engine it used", async () => {
-    const made = trainer(60_000);
+    const started: StartedEngine[] = [];
+    const made = trainer(60_000, { onEngine: (each) => started.push(each) });
     let ticks = 0;
     const ticking = setInterval(() => {
       ticks += 1;
@@ -38,7 +41,14 @@ describe("trainer", () => {
     clearInterval(ticking);
     expect(["replaced", "kept"]).toContain(outcome.kind);
     expect(ticks).toBeGreaterThan(20);
-    expect(made.backend).toBe("wasm");
+    expect(started).toEqual([{ engine: "wasm" }]);
+  });
+
+  it("trains with the engine that it is asked for", async () => {
+    const started: StartedEngine[] = [];
+    const made = trainer(60_000, { engine: "cpu", onEngine: (each) => started.push(each) });
+    expect(await made.train({ ...job, windows: [] })).toMatchObject({ kind: "too-few-rows" });
+    expect(started).toEqual([{ engine: "cpu" }]);
   });
 
   it("trains residuals of flows on the same thread, one job after another", async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ArrivalCounter } from "../../../predictor/window/arrival-counter.ts";
+import { DEFAULT_WINDOW_LIMITS } from "../../../predictor/window/limits.ts";
 import { SpanWeights } from "../../../predictor/window/span-weights.ts";
 import { ARRIVAL_MS, T0, batchOf, buildFirst, newBuilder, serviceIn, traceOf } from "./traced.ts";
 
@@ -68,7 +69,7 @@ describe("the weight of a sampled span", () => {
   });
 
   it("a weight is believed for as long as the service carries it, and its number when it is given to another", () => {
-    const weights = new SpanWeights(1_000);
+    const weights = new SpanWeights(DEFAULT_WINDOW_LIMITS);
     const minute = 60_000;
     for (let span = 0; span < 100; span += 1) weights.believed(1, 100, true, 0);
     for (let span = 0; span < 100; span += 1) weights.believed(1, 1, true, 6 * minute);
@@ -82,7 +83,7 @@ describe("the weight of a sampled span", () => {
   });
 
   it("calls that a service makes do not make its weight believed", () => {
-    const weights = new SpanWeights(1_000);
+    const weights = new SpanWeights(DEFAULT_WINDOW_LIMITS);
     for (let span = 0; span < 100; span += 1) weights.believed(1, 1, true, 0);
     for (let span = 0; span < 100; span += 1) expect(weights.believed(1, 500, false, 0)).toBe(1);
     expect(weights.believed(1, 500, true, 0)).toBe(1);

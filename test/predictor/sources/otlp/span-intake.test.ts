@@ -201,24 +201,4 @@ describe("intake of OTLP bodies", () => {
       { reason: { statusCode: 503, reason: "calls" } },
     ]);
   });
-
-  it("asks whether a body is wanted only when its content alone can have it refused", async () => {
-    const clock = { nowMs: () => NOW_MS, monotonicMs: () => 0 };
-    const { take, received } = intakeOf({ maxSenderSpansPerSecond: 1, senderBurstSeconds: 1 }, clock);
-    const asked: string[] = [];
-    const wanted = (name: string, answer: boolean) => ({
-      isWanted: () => {
-        asked.push(name);
-        return answer;
-      },
-    });
-    await take(protobufRequest([aSpan()]), wanted("first", false));
-    await take(new Uint8Array(0), wanted("sign of life", false));
-    await take(protobufRequest([aSpan(), aSpan()]), wanted("second", true));
-    await expect(take(protobufRequest([aSpan()]), wanted("third", true))).rejects.toMatchObject({
-      statusCode: 429,
-    });
-    expect(asked).toEqual(["first", "sign of life", "second"]);
-    expect(received.flat()).toHaveLength(2);
-  });
 });

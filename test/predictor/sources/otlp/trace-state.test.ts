@@ -10,6 +10,7 @@ describe("adjusted count of a trace state", () => {
     { traceState: "ot=th:e", count: 8 },
     { traceState: "ot=th:fd70a3d70a3d71", count: 100 },
     { traceState: "vendor=x,ot=rv:9b8233f7e3a151;th:c;k:v,other=th:8", count: 4 },
+    { traceState: "ot=th:ffffffffffffff", count: 2 ** 56 },
     { traceState: "", count: 0 },
     { traceState: "vendor=th:8", count: 0 },
     { traceState: "ot=rv:9b8233f7e3a151", count: 0 },

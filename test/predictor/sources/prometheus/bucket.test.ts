@@ -241,3 +241,37 @@ describe("readNativeHistogram", () => {
     expect(readNativeHistogram(value, 1)).toBeUndefined();
   });
 });
+
+describe("histograms that contradict themselves", () => {
+  it("with bounds below 0 have no quantile below 0", () => {
+    const buckets = classic([
+      [-1, 5],
+      [INF, 10],
+    ]);
+    expect(bucketQuantile(buckets, 0.5)).toBe(0);
+  });
+
+  it("of more calls than can be counted have no latency", () => {
+    const buckets = classic([
+      [1, 8],
+      [INF, 2 ** 64],
+    ]);
+    expect(summarise(buckets, 1e300, 2 ** 64, 15)).toBeUndefined();
+  });
+
+  it("with native buckets that overlap are not read", () => {
+    const buckets = [
+      [0, "0", "5", "8"],
+      [0, "0", "0.5", "4"],
+    ];
+    expect(readNativeHistogram({ count: "12", sum: "3", buckets }, 1)).toBeUndefined();
+  });
+
+  it("with native buckets that share a bound but for rounding are read", () => {
+    const buckets = [
+      [0, "0.25", "0.35355339059327379", "8"],
+      [0, "0.35355339059327373", "0.5", "4"],
+    ];
+    expect(readNativeHistogram({ count: "12", sum: "4", buckets }, 1)?.buckets.counts).toEqual([8, 4]);
+  });
+});
