@@ -11,7 +11,7 @@ import type { MadeSources } from "./sources/make-sources.ts";
 import type { PrometheusSource } from "./sources/prometheus/prometheus-source.ts";
 import type { SpanOrigins } from "./sources/span-origins.ts";
 import type { SpanSource } from "./sources/source.ts";
-import type { SourcesConfig } from "./sources/sources-config.ts";
+import type { AskedSources } from "./sources/sources-config.ts";
 import type { Interval } from "./window/interval.ts";
 import { NO_RESOURCES } from "./window/resources.ts";
 import type { ResourceView } from "./window/resources.ts";
@@ -19,7 +19,7 @@ import type { SpanBatch } from "./window/span.ts";
 import type { WindowBuilder } from "./window/window-builder.ts";
 
 export interface GatheringOptions {
-  readonly config: SourcesConfig;
+  readonly config: AskedSources;
   readonly application: Application;
   readonly windowSeconds: number;
   readonly builder: WindowBuilder;
@@ -53,7 +53,7 @@ export class Gathering {
   }
 
   /** How long after a window all sources can know about it, at least `graceSeconds`. */
-  static graceSeconds({ prometheus, jaeger, tempo }: SourcesConfig, graceSeconds: number): number {
+  static graceSeconds({ prometheus, jaeger, tempo }: AskedSources, graceSeconds: number): number {
     return Math.max(
       graceSeconds,
       ...[...prometheus, ...jaeger, ...tempo].map((source) => source.graceSeconds),

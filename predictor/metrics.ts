@@ -261,6 +261,16 @@ export class PredictorMetrics implements ReceiverMetrics {
       },
     });
     traces.reset();
+    const clamped = new Counter({
+      name: "tradewind_predictor_span_weights_clamped_total",
+      help: "Sampled spans that said they stand for more requests than was believed.",
+      registers,
+      collect() {
+        this.reset();
+        this.inc(totals()?.weightsClamped ?? 0);
+      },
+    });
+    clamped.reset();
     const held = (name: string, help: string, of: (totals: WindowBuilderTotals) => number): void => {
       const gauge = new Gauge({
         name: `tradewind_predictor_${name}`,

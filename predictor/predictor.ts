@@ -123,8 +123,10 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
   const onSpans = (batch: SpanBatch): AddResult => {
     const nowMs = clock.nowMs();
     origins.note(PUSHED, batch, clock.monotonicMs());
+    const result = builder.add(batch, nowMs);
+    // After the builder, which puts the weights of the spans right.
     arrivals.add(batch, nowMs);
-    return builder.add(batch, nowMs);
+    return result;
   };
   const { address: peersAddress, peers } = await joinPeers(setting, onSpans);
   const receivers = await startReceivers(setting, onSpans, peers);
@@ -311,6 +313,7 @@ function makeBuilder(
     windowSeconds,
     namespace: application.namespace,
     traceGraceSeconds: graceSeconds,
+    ...sections.sources.otlp,
     ...(pulled ? { maxPastSeconds: PAST_SECONDS + windowSeconds + graceSeconds } : {}),
     hashSeed: Math.floor(Math.random() * 2 ** 32),
     knownServices: () => knownServices(surroundings.current(), workloads?.current()),

@@ -97,7 +97,7 @@ export function valuesSchema(): Schema {
         from: choice("ConfigMap", "Resource"),
         existing: { type: "string", pattern: "^$|^[a-z0-9]([-a-z0-9./]*[a-z0-9])?$" },
         spec: { type: "object", if: { maxProperties: 0 }, else: applicationSpec() },
-        sources: object({ prometheus: list, jaeger: list, tempo: list }),
+        sources: object({ prometheus: list, jaeger: list, tempo: list, otlp: map }),
         store: map,
       }),
       agent: object({

@@ -1,4 +1,4 @@
-/** Adjusted counts above this (sampling below 1 in 100,000) are taken for nonsense. */
+/** No span is believed to stand for more requests (sampling below 1 in 100,000). */
 export const MAX_ADJUSTED_COUNT = 100_000;
 
 /** What a window builder holds at most and how long it waits. */
@@ -28,6 +28,8 @@ export interface WindowLimits {
   readonly idleSeconds: number;
   /** Sampling probability (0, 1] of spans that do not carry their own (`ot=th:` in the trace state). */
   readonly assumedSamplingRatio: number;
+  /** Requests that one span may stand for before most spans of its service say as much; 1,000 is sampling at 0.1 %. */
+  readonly maxSpanWeight: number;
 }
 
 export const DEFAULT_WINDOW_LIMITS: WindowLimits = {
@@ -43,4 +45,5 @@ export const DEFAULT_WINDOW_LIMITS: WindowLimits = {
   maxAheadSeconds: 30,
   idleSeconds: 600,
   assumedSamplingRatio: 1,
+  maxSpanWeight: 1_000,
 };

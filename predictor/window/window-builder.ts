@@ -2,7 +2,7 @@ import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import { countDrop } from "./drops.ts";
 import type { AddResult, ArrivalDrop, DropReason } from "./drops.ts";
 import { intervalAt } from "./interval.ts";
-import { DEFAULT_WINDOW_LIMITS, MAX_ADJUSTED_COUNT } from "./limits.ts";
+import { DEFAULT_WINDOW_LIMITS } from "./limits.ts";
 import type { WindowLimits } from "./limits.ts";
 import { NameRoom } from "./name-room.ts";
 import { PendingIntervals } from "./pending-intervals.ts";
@@ -10,6 +10,7 @@ import type { ResourceView } from "./resources.ts";
 import { CALL, COUNTED, NONE, SpanArena } from "./span-arena.ts";
 import { isZero } from "./span.ts";
 import type { SpanBatch } from "./span.ts";
+import { SpanWeights } from "./span-weights.ts";
 import { TraceEvaluation } from "./trace-evaluation.ts";
 import { TraceTable, traceKey } from "./trace-table.ts";
 import type { OpenTrace } from "./trace-table.ts";
@@ -33,6 +34,8 @@ export interface WindowBuilderTotals {
   /** Traces evaluated before their grace was over, for lack of room. */
   readonly tracesEvaluatedEarly: number;
   readonly drops: Readonly<Partial<Record<DropReason, number>>>;
+  /** Spans that said they stand for more requests than was believed. */
+  readonly weightsClamped: number;
   /** Held now. */
   readonly openTraces: number;
   readonly openSpans: number;
@@ -57,7 +60,6 @@ export class WindowBuilder {
   private readonly windowSeconds: number;
   private readonly namespace: string;
   private readonly hashSeed: number;
-  private readonly assumedCount: number;
   private readonly idleMs: number;
   /** Intervals that may be waited for at once; more only pile up when nobody builds. */
   private readonly maxPending: number;
@@ -66,6 +68,7 @@ export class WindowBuilder {
   private readonly traces: TraceTable;
   private readonly names: NameRoom;
   private readonly evaluation: TraceEvaluation;
+  private readonly weights: SpanWeights;
   private readonly intervals: PendingIntervals;
   private readonly drops: Partial<Record<DropReason, number>> = {};
   /** Zero of span times: the start of the interval in which the first span arrived. */
@@ -82,7 +85,6 @@ export class WindowBuilder {
     this.windowNs = windowSeconds * NS_PER_SECOND;
     this.namespace = namespace;
     this.hashSeed = hashSeed ?? 0;
-    this.assumedCount = 1 / this.limits.assumedSamplingRatio;
     // A number may only be given to another name when nothing that is held can still refer to it.
     const { maxTraceSeconds, maxPastSeconds, maxAheadSeconds, traceGraceSeconds } = this.limits;
     const heldSeconds = maxTraceSeconds + maxPastSeconds + maxAheadSeconds + traceGraceSeconds;
@@ -90,6 +92,7 @@ export class WindowBuilder {
     this.maxPending = Math.ceil(heldSeconds / windowSeconds) + 2;
     this.traces = new TraceTable(this.limits.maxOpenTraces, 2e3 * this.limits.traceGraceSeconds);
     this.intervals = new PendingIntervals(this.windowNs);
+    this.weights = new SpanWeights(this.limits);
     this.names = this.nameRoom(knownServices ?? (() => []));
     this.evaluation = new TraceEvaluation(
       {
@@ -102,7 +105,10 @@ export class WindowBuilder {
     );
   }
 
-  /** Takes the spans of a batch; keeps nothing of the batch itself. Never throws on what a sender may send. */
+  /**
+   * Takes the spans of a batch; keeps nothing of the batch itself, but leaves in it for how many requests each span counts.
+   * Never throws on what a sender may send.
+   */
   add(batch: SpanBatch, nowMs: number): AddResult {
     this.epochMs ??= intervalAt(nowMs, this.windowSeconds).startMs;
     const reasons: Partial<Record<ArrivalDrop, number>> = {};
@@ -113,7 +119,10 @@ export class WindowBuilder {
     for (let index = 0; index < batch.length; index += 1) {
       const refused = this.addSpan(batch, index, shiftNs, nowMs);
       if (refused === undefined) accepted += 1;
-      else countDrop(reasons, refused);
+      else {
+        countDrop(reasons, refused);
+        batch.adjustedCount[index] = 0;
+      }
     }
     this.closeQuiet(nowMs, CLOSED_PER_ADD + 2 * batch.length);
     if (this.intervals.measured.size > this.maxPending) this.forget(nowMs);
@@ -171,6 +180,7 @@ export class WindowBuilder {
       tracesEvaluated: this.tracesEvaluated,
       tracesEvaluatedEarly: this.tracesEvaluatedEarly,
       drops: { ...this.drops },
+      weightsClamped: this.weights.clamped,
       openTraces: this.traces.size,
       openSpans: this.arena.used,
       services: this.names.services.size,
@@ -180,7 +190,10 @@ export class WindowBuilder {
 
   private nameRoom(known: () => Iterable<string>): NameRoom {
     const { maxFlows, maxServices } = this.limits;
-    const onForgotten = (service: number): void => this.evaluation.forget(service);
+    const onForgotten = (service: number): void => {
+      this.evaluation.forget(service);
+      this.weights.forget(service);
+    };
     const { arena, intervals, traces } = this;
     return new NameRoom({ maxServices, maxFlows, known, onForgotten }, { arena, intervals, traces });
   }
@@ -215,6 +228,7 @@ export class WindowBuilder {
     } else {
       this.traces.touch(trace, nowMs);
     }
+    this.weights.weigh(batch, index, service, nowMs);
     this.store(trace, batch, index, startNs, service);
     if (this.isExpired(trace, nowMs)) this.close(trace, nowMs);
     return undefined;
@@ -245,7 +259,6 @@ export class WindowBuilder {
     const { arena } = this;
     const slot = arena.take();
     const durationNs = batch.durationNs[index] ?? 0;
-    const adjustedCount = batch.adjustedCount[index] ?? 0;
     arena.next[slot] = trace.head;
     arena.spanHigh[slot] = batch.spanId[2 * index] ?? 0;
     arena.spanLow[slot] = batch.spanId[2 * index + 1] ?? 0;
@@ -255,8 +268,7 @@ export class WindowBuilder {
     arena.service[slot] = service;
     arena.startNs[slot] = startNs;
     arena.durationNs[slot] = durationNs;
-    arena.weight[slot] =
-      adjustedCount >= 1 && adjustedCount <= MAX_ADJUSTED_COUNT ? adjustedCount : this.assumedCount;
+    arena.weight[slot] = batch.adjustedCount[index] || 1;
     arena.kind[slot] = batch.kind[index] ?? 0;
     arena.error[slot] = batch.error[index] ?? 0;
     arena.counted[slot] = COUNTED.nothing;

@@ -403,4 +403,59 @@ describe("retention", () => {
     expect(kept.at(-1)?.startMs).toBe(149 * 15_000);
     expect(kept[0]?.startMs).toBeGreaterThan(0);
   });
+
+  it("removes the names of services with the last of their windows, and writes them again when they come back", async () => {
+    const store = openStore();
+    const names = (count: number): string[] =>
+      Array.from({ length: count }, (_, index) => `invented-${index}`);
+    store.append(aSet(0, names(6_000)));
+    store.append(aSet(50 * DAY_MS, SERVICES));
+    await store.flush();
+    await maintained(store, 95 * DAY_MS);
+    expect([...namesIn(path)].sort()).toEqual([...SERVICES].sort());
+    store.append(aSet(95 * DAY_MS, [...SERVICES, "invented-7"]));
+    await store.flush();
+    expect(namesIn(path).size).toBe(4);
+    expect([...store.windows({ ...ALL, service: "invented-7" })]).toHaveLength(1);
+    expect([...store.windows({ ...ALL, service: "stock" })]).toHaveLength(2);
+  });
+
+  it("gives up no window while names that no window refers to take the space", async () => {
+    const maxBytes = 1_048_576;
+    const store = openStore({ options: StoreOptions.parse({ maxBytes }) });
+    store.append(aSet(0, SERVICES));
+    await store.flush();
+    const invent = new DatabaseSync(path);
+    invent.exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000)
+      INSERT INTO services (namespace, service) SELECT 'shop', 'invented-' || i || '-${"x".repeat(30)}' FROM n`);
+    invent.close();
+    expect(store.health().bytes).toBeGreaterThan(maxBytes);
+    await maintained(store, 60_000);
+    expect(store.health().bytes).toBeLessThanOrEqual(maxBytes);
+    expect([...store.windows(ALL)]).toHaveLength(SERVICES.length);
+    expect(namesIn(path).size).toBe(SERVICES.length);
+  });
+
+  it("gives up the oldest flows too, before newer windows", async () => {
+    const options = StoreOptions.parse({ maxBytes: 1_048_576 });
+    const store = openStore({ options });
+    for (let index = 0; index < 100; index += 1) {
+      const { flows, ...set } = aSet(index * 15_000, ["cart"]);
+      const many = Array.from({ length: 200 }, (_, flow) => ({ ...flows[0]!, flow: `GET /${flow}` }));
+      store.append({ ...set, flows: many });
+    }
+    await store.flush();
+    expect(store.health().bytes).toBeGreaterThan(1_048_576);
+    await maintained(store, 100 * 15_000);
+    expect(store.health().bytes).toBeLessThanOrEqual(1_048_576);
+    expect([...store.windows(ALL)].at(-1)?.startMs).toBe(99 * 15_000);
+    expect([...store.flows(ALL)].at(-1)?.startMs).toBe(99 * 15_000);
+  });
 });
+
+function namesIn(file: string): Set<string> {
+  const database = new DatabaseSync(file, { readOnly: true });
+  const rows = database.prepare("SELECT service FROM services").all();
+  database.close();
+  return new Set(rows.map((row) => String(row["service"])));
+}
