@@ -20,12 +20,22 @@ async function withPeer() {
   const peers = [own, other].map((port) => `http://127.0.0.1:${port}`);
   const peersSecretFile = secretFile();
   const flags = ["--config", application.config, "--workloads", application.workloads, "--window", "2s"];
+  const listen = ["--listen", "127.0.0.1:0", "--otlp-listen", "127.0.0.1:0"];
+  const meet = ["--peers", peers.join(), "--peers-listen", `127.0.0.1:${other}`];
+  const secret = ["--peers-secret-file", peersSecretFile];
   const child: ChildProcess = spawn(
     process.execPath,
     [
-      ...[PROGRAM, "predictor", ...flags, "--grace", "400ms", "--log-level", "silent"],
-      ...["--listen", "127.0.0.1:0", "--otlp-listen", "127.0.0.1:0", "--peers", peers.join()],
-      ...["--peers-listen", `127.0.0.1:${other}`, "--peers-secret-file", peersSecretFile],
+      PROGRAM,
+      "predictor",
+      ...flags,
+      "--grace",
+      "400ms",
+      "--log-level",
+      "silent",
+      ...listen,
+      ...meet,
+      ...secret,
     ],
     { stdio: ["ignore", "ignore", "ignore"] },
   );
