@@ -26,6 +26,7 @@ import type { SpanOrigins } from "./sources/span-origins.ts";
 import type { ClosedWindow } from "./window-clock.ts";
 import type { Interval } from "./window/interval.ts";
 import { SilentServices } from "./window/silent-services.ts";
+import { UntimelySpans } from "./window/untimely-spans.ts";
 import type { WindowBuilder } from "./window/window-builder.ts";
 
 export interface DecidingOptions {
@@ -64,6 +65,7 @@ interface Decided {
 export class Deciding {
   private readonly parts: DecidingOptions;
   private readonly silent = new SilentServices();
+  private readonly untimely = new UntimelySpans();
   private state: PolicyState;
   private last: Decided | undefined;
 
@@ -130,15 +132,16 @@ export class Deciding {
     return Math.round(endMs + this.parts.clock.monotonicMs() - toMs);
   }
 
-  private plan(window: ClosedWindow, gathered: Gathered, doubts: readonly string[]): void {
+  private plan(window: ClosedWindow, gathered: Gathered, missing: readonly string[]): void {
     const application = this.parts.application();
     if (application === undefined) return;
     const { endMs, repeated, startMs, toMs } = window;
     const { builder, clock, learning, metrics, nodes, options, published, rates, workloads } = this.parts;
     const beganMs = clock.monotonicMs();
     const nowMs = clock.nowMs();
+    const doubts = [...missing, ...this.untimely.lookAt(builder.totals())];
     const running = workloads();
-    const own = resourceView(running, rates.over(startMs, endMs), startMs);
+    const own = resourceView(running, rates.over(startMs, endMs), startMs, nowMs);
     const resources = combineResources(own, gathered.resources);
     const built = builder.build(startMs, endMs, resources, nowMs);
     const failed = gathered.failed.filter(({ kind }) => kind === "spans").map(({ name }) => name);
@@ -165,9 +168,9 @@ export class Deciding {
     const before = published.plan()?.wishes ?? [];
     const outcome = decide(inputs, learning?.models);
     this.parts.onTailError?.(tailPredictionError(before, windowSet, outcome.plan.measuredLatencySeconds));
-    const missing = missingParts(windowSet, gathered, doubts);
-    const plan = this.adopt(outcome, inputs, missing);
-    this.last = { inputs, missing, window };
+    const parts = missingParts(windowSet, gathered, doubts);
+    const plan = this.adopt(outcome, inputs, parts);
+    this.last = { inputs, missing: parts, window };
     const planSeconds = (clock.monotonicMs() - beganMs) / 1e3;
     metrics.planned(plan, toMs, planSeconds);
     metrics.queues(windowSet.windows, outcome.queues);

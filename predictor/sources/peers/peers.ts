@@ -238,7 +238,9 @@ export class Peers implements BatchExchange {
     const nowMs = clock.monotonicMs();
     this.findGone(nowMs);
     const sinceMs = nowMs - SILENT_HEARTBEATS * this.heartbeatMs;
-    const [problem] = missingWords(this.parts(sinceMs, sinceMs), clock);
+    // What a peer received before it was first heard is missing after every start: that is no news.
+    const parts = this.parts(sinceMs, sinceMs).filter(({ gap }) => gap?.fromMs !== -Infinity);
+    const [problem] = missingWords(parts, clock);
     if (problem === this.problem) return;
     if (problem !== undefined) log.warn({ problem }, "spans of other predictors are missing");
     else log.info("all other predictors are heard again");
