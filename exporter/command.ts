@@ -8,7 +8,11 @@ import { keepHeapSmall } from "./small-heap.ts";
 interface Flags {
   listen: string;
   grpcListen: string;
+  probeListen?: string;
+  allowedHosts: string;
+  httpTokenFile?: string;
   predictor: string;
+  predictorTokenFile?: string;
   state?: string;
   staleAfter: string;
   restartGrace: string;
@@ -44,11 +48,19 @@ export function configure(command: Command): void {
     .description("KEDA external scaler: guards, serves and remembers what the predictor recommends")
     .option("--listen <host:port>", "HTTP: web page, metrics, API", "127.0.0.1:9812")
     .option("--grpc-listen <host:port>", "gRPC: KEDA", "127.0.0.1:9813")
+    .option("--probe-listen <host:port>", "HTTP: /healthz and /readyz on a port of their own (default: off)")
+    .option(
+      "--allowed-hosts <names>",
+      "names of the HTTP port besides addresses and *.svc; *.domain for all",
+      "",
+    )
+    .option("--http-token-file <file>", "token that requests to the HTTP port must show")
     .option(
       "--predictor <urls>",
       "where plans come from; of several the one that has run longest counts; dns+http://name:port for all of a name",
       "http://127.0.0.1:9811",
     )
+    .option("--predictor-token-file <file>", "token that the predictors ask for")
     .option("--state <directory>", "keep decisions here across restarts")
     .option("--stale-after <duration>", "how long a decision may be served after its measurements", "5m")
     .option("--restart-grace <duration>", "take nothing away this long after a start", "120s")

@@ -6,12 +6,17 @@ import type { Clock } from "@tradewind/core/clock.ts";
 import { parseWith } from "@tradewind/core/config.ts";
 import { describeError } from "@tradewind/core/errors.ts";
 import type { TradewindError } from "@tradewind/core/errors.ts";
+import { HttpDoor } from "@tradewind/core/http-door.ts";
 import { createLog } from "@tradewind/core/log.ts";
 import type { Logger } from "@tradewind/core/log.ts";
+import { serveProbes } from "@tradewind/core/probe-server.ts";
+import type { ProbeServer } from "@tradewind/core/probe-server.ts";
 import { seededRng } from "@tradewind/core/rng.ts";
+import { TokenFile } from "@tradewind/core/token-file.ts";
 import type { Running } from "@tradewind/core/running.ts";
 import { recommendationHeader, recommendationList, servedNow } from "./api/list.ts";
 import { serveApi } from "./api/server.ts";
+import type { ApiServer } from "./api/server.ts";
 import { startCluster } from "./cluster/cluster.ts";
 import type { ClusterEdges } from "./cluster/cluster.ts";
 import { limitsBy } from "./limits/limits.ts";
@@ -21,6 +26,7 @@ import type { ScalerThreadOptions } from "./keda/messages.ts";
 import { ExporterOptions } from "./options.ts";
 import type { ExporterInput } from "./options.ts";
 import { ClockSteps } from "./prometheus/clock-steps.ts";
+import { registerConnections } from "./prometheus/connections.ts";
 import { ExporterMetrics } from "./prometheus/metrics.ts";
 import { registerProcess } from "./prometheus/process.ts";
 import { registerApplication, serviceSeries } from "./prometheus/recommendations.ts";
@@ -117,12 +123,18 @@ export async function startExporter(input: ExporterInput, edges: ExporterEdges =
     registerApplication(metrics.registry, () => recommendationHeader(plans.status, clock));
     undo.defer(registerProcess(metrics.registry, () => metrics.scaler));
 
+    const door = new HttpDoor({
+      allowedHosts: options.allowedHosts,
+      tokenFile: options.httpTokenFile,
+      monotonicMs: () => clock.monotonicMs(),
+    });
     const api = await serveApi(options.listen, {
       list,
       decisionJson: (id) => recommender.book.json(id),
       historyJson: (namespace, service) => recommender.book.historyJson(namespace, service),
       missing: () => missing(plans, keeper, recommender, application.problem()),
       isAlive: () => scaler.isResponsive(),
+      door,
       metrics: async function* () {
         metrics.scaler = await scaler.report();
         yield await metrics.registry.metrics();
@@ -131,6 +143,13 @@ export async function startExporter(input: ExporterInput, edges: ExporterEdges =
       log,
     });
     undo.defer(() => api.stop());
+    const probes = await startProbes(options.probeListen, scaler, api);
+    undo.defer(() => probes?.stop());
+    registerConnections(metrics.registry, {
+      grpc: () => metrics.scaler.connections,
+      http: () => api.connections(),
+      probe: () => probes?.counts(),
+    });
     const firstPoll = plans.start();
     undo.defer(() => plans.stop());
     // Before the polling is, which waits for the plan in hand, which waits for a thread that may be stuck.
@@ -157,7 +176,7 @@ export async function startExporter(input: ExporterInput, edges: ExporterEdges =
 
     let stopping: Promise<void> | undefined;
     return {
-      addresses: { http: api.address, grpc },
+      addresses: { http: api.address, grpc, ...(probes && { probe: probes.address }) },
       stop: () => (stopping ??= undo.disposeAsync()),
     };
   } catch (error) {
@@ -175,12 +194,13 @@ interface PlanEdges {
 
 /** One predictor is asked as it is; several are compared. */
 function planFetcher(options: ExporterOptions, edges: PlanEdges): PlanFetcher {
-  const { clockTolerance, predictor, predictorDeadline, staleAfter } = options;
+  const { clockTolerance, predictor, predictorDeadline, predictorTokenFile, staleAfter } = options;
   const limits = {
     clock: edges.clock,
     deadlineMs: predictorDeadline * 1e3,
     staleAfterMs: staleAfter * 1e3,
     clockToleranceMs: clockTolerance * 1e3,
+    ...(predictorTokenFile !== undefined && { authorization: bearer(predictorTokenFile, edges.clock) }),
   };
   const [only, ...others] = predictor;
   if (only !== undefined && others.length === 0 && !only.startsWith("dns+")) {
@@ -189,10 +209,28 @@ function planFetcher(options: ExporterOptions, edges: PlanEdges): PlanFetcher {
   return new PredictorChoice({ targets: predictor, ...limits, ...edges });
 }
 
+function bearer(path: string, clock: Clock): () => string {
+  const token = new TokenFile(path, () => clock.monotonicMs());
+  return () => `Bearer ${token.current()}`;
+}
+
 function threadOptions({ grpcListen, logLevel, scaler, tls }: ExporterOptions): ScalerThreadOptions {
   const { streamLifetimeMs, ...limits } = scaler;
   const options = { listen: grpcListen, limits, streamLifetimeMs, logLevel };
   return tls === undefined ? options : { ...options, tls };
+}
+
+async function startProbes(
+  listen: ExporterOptions["probeListen"],
+  scaler: ScalerThread,
+  api: ApiServer,
+): Promise<ProbeServer | undefined> {
+  if (listen === undefined) return undefined;
+  return serveProbes(listen, {
+    dead: async () =>
+      (await scaler.isResponsive()) ? undefined : "the thread that answers KEDA does not answer",
+    notReady: () => (api.isDraining() ? "the exporter is stopping" : undefined),
+  });
 }
 
 /** An exporter that nobody answers for must not look alive: its process ends, and is started again with its state. */

@@ -43,6 +43,15 @@ const Targets = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
+/** Separated by commas. */
+const Names = z
+  .union([z.array(z.string().min(1)), z.string()])
+  .transform((given) =>
+    (typeof given === "string" ? given.split(",") : given)
+      .map((each) => each.trim())
+      .filter((each) => each !== ""),
+  );
+
 /** What an exporter does in a Kubernetes cluster; only the leader among several does it. */
 const ClusterOptions = z.strictObject({
   /** Write the status of the Application resource that the plan is for. */
@@ -68,7 +77,15 @@ export type ClusterOptions = z.infer<typeof ClusterOptions>;
 export const ExporterOptions = z.strictObject({
   listen: ListenAddress.prefault("127.0.0.1:9812"),
   grpcListen: ListenAddress.prefault("127.0.0.1:9813"),
+  /** Where to answer `/healthz` and `/readyz` besides; absent: nowhere else. */
+  probeListen: ListenAddress.optional(),
+  /** Names by which the page and the API may be asked for, besides addresses and names that only a cluster gives. */
+  allowedHosts: Names.default([]),
+  /** Token that requests to the page and the API must show; absent: none. */
+  httpTokenFile: z.string().min(1).optional(),
   predictor: Targets.prefault("http://127.0.0.1:9811"),
+  /** Token that the predictors ask for; absent: none. */
+  predictorTokenFile: z.string().min(1).optional(),
   /** Directory for the decisions in force; without it they live in memory only. */
   state: z.string().min(1).optional(),
   /**
@@ -117,7 +134,16 @@ export const ExporterOptions = z.strictObject({
         .default(2 * 2 ** 20),
       deadlineMs: z.number().int().min(10).default(5_000),
       maxCalls: z.number().int().min(1).default(10_000),
-      maxStreams: z.number().int().min(1).default(20_000),
+      maxHeldBytes: z
+        .number()
+        .int()
+        .min(1_024)
+        .default(16 * 2 ** 20),
+      maxConnections: z.number().int().min(2).default(500),
+      maxConnectionsPerAddress: z.number().int().min(1).default(200),
+      handshakeMs: z.number().int().min(10).default(10_000),
+      maxStreams: z.number().int().min(1).default(14_000),
+      maxStreamsPerAddress: z.number().int().min(1).default(10_000),
       streamLifetimeMs: z.number().int().min(10).default(600_000),
       keepaliveMs: z.number().int().min(100).default(30_000),
       keepaliveTimeoutMs: z.number().int().min(100).default(10_000),

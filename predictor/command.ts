@@ -30,6 +30,14 @@ export function configure(command: Command): void {
     .requiredOption("--config <file>", "application and objective, YAML or JSON; or crd:namespace/name")
     .option("--sources <file>", "sections `sources` and `store`, where --config names a resource")
     .option("--listen <host:port>", "address of /v1/plan, /metrics and the other pages", "127.0.0.1:9811")
+    .option("--probe-listen <host:port>", "/healthz and /readyz on a port of their own (default: off)")
+    .option(
+      "--allowed-hosts <names>",
+      "names of --listen besides addresses and *.svc; *.domain for all under it",
+      urlList,
+      [],
+    )
+    .option("--http-token-file <file>", "token that requests to --listen must show")
     .option("--otlp-listen <host:port>", "address of POST /v1/traces (OTLP)", "127.0.0.1:4318")
     .option("--otlp-grpc-listen <host:port>", "address for OTLP over gRPC, usually port 4317 (default: off)")
     .option(
@@ -38,6 +46,7 @@ export function configure(command: Command): void {
       urlList,
       [],
     )
+    .option("--agents-token-file <file>", "token that the agents ask for")
     .option(
       "--peers <urls>",
       "addresses at which all predictors behind one Service listen for each other, to share spans",
@@ -80,6 +89,10 @@ export function configure(command: Command): void {
 interface Flags {
   readonly config: string;
   readonly listen: string;
+  readonly probeListen?: string;
+  readonly allowedHosts: readonly string[];
+  readonly httpTokenFile?: string;
+  readonly agentsTokenFile?: string;
   readonly otlpListen: string;
   readonly otlpGrpcListen?: string;
   readonly sources?: string;
@@ -108,9 +121,10 @@ async function run(flags: Flags): Promise<void> {
   }
 }
 
-function optionsOf({ window, grace, agents, peers, ...flags }: Flags): PredictorOptionsInput {
+function optionsOf({ window, grace, agents, allowedHosts, peers, ...flags }: Flags): PredictorOptionsInput {
   return {
     ...flags,
+    allowedHosts: [...allowedHosts],
     agents: [...agents],
     peers: [...peers],
     windowSeconds: window,

@@ -26,6 +26,14 @@ export const PredictorOptions = z.strictObject({
   /** Where an Application resource is the configuration, which has no such sections. */
   sources: z.string().min(1).optional().describe("File with the sections `sources` and `store`."),
   listen: ListenAddress.default("127.0.0.1:9811"),
+  /** Where to answer `/healthz` and `/readyz` besides; absent: nowhere else. */
+  probeListen: ListenAddress.optional(),
+  /** Names by which `listen` may be asked for, besides addresses and names that only a cluster gives. */
+  allowedHosts: z.array(z.string().min(1)).default([]),
+  /** Token that requests to `listen` must show; absent: none. */
+  httpTokenFile: z.string().min(1).optional(),
+  /** Token that the agents ask for; absent: none. */
+  agentsTokenFile: z.string().min(1).optional(),
   otlpListen: ListenAddress.default("127.0.0.1:4318"),
   /** Where to take OTLP over gRPC too; absent: nowhere. */
   otlpGrpcListen: ListenAddress.optional(),

@@ -5,7 +5,10 @@ import { parseWith } from "@tradewind/core/config.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
 import { describeError } from "@tradewind/core/errors.ts";
+import { HttpDoor } from "@tradewind/core/http-door.ts";
 import { createLog } from "@tradewind/core/log.ts";
+import { serveProbes } from "@tradewind/core/probe-server.ts";
+import type { ProbeServer } from "@tradewind/core/probe-server.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import type { Running } from "@tradewind/core/running.ts";
 import { startApi } from "./api/server.ts";
@@ -29,6 +32,7 @@ import { Agents } from "./sources/agents.ts";
 import { ContainerRates } from "./sources/container-rates.ts";
 import type { EndpointHealth } from "./sources/http/health.ts";
 import { registerEndpointMetrics } from "./sources/http/metrics.ts";
+import { parseListen } from "./sources/otlp/listen-address.ts";
 import { startOtlpGrpcReceiver } from "./sources/otlp/grpc-receiver.ts";
 import { startOtlpReceiver } from "./sources/otlp/receiver.ts";
 import type { OnSpans } from "./sources/otlp/span-intake.ts";
@@ -69,6 +73,8 @@ interface Setting {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: PredictorMetrics;
+  /** Why nobody can rely on this predictor yet, or any more. */
+  readonly readiness: { notReady: () => string | undefined };
   /** Called in reverse order to stop what has been started. */
   readonly ends: (() => Promise<void> | void)[];
 }
@@ -83,12 +89,14 @@ export async function startPredictor(input: PredictorOptionsInput): Promise<Runn
     clock: systemClock,
     log: createLog("predictor", given.logLevel),
     metrics: new PredictorMetrics(systemClock, given.policy),
+    readiness: { notReady: (): string | undefined => "the predictor is starting" },
     ends: [] as Setting["ends"],
   };
   const stop = async (): Promise<void> => {
     for (const end of edges.ends.splice(0).reverse()) await end();
   };
   try {
+    const probes = await startProbes(given.probeListen, edges);
     const isResource = given.config.startsWith("crd:");
     const sections = await readSections(given.sources ?? (isResource ? undefined : given.config));
     const surroundings = await openSurroundings({ options: given, ...edges });
@@ -96,11 +104,25 @@ export async function startPredictor(input: PredictorOptionsInput): Promise<Runn
     const spanGraceSeconds = given.graceSeconds ?? Math.min(GRACE_SECONDS, given.windowSeconds / 3);
     const graceSeconds = Gathering.graceSeconds(sections.sources, spanGraceSeconds);
     const options = { ...given, graceSeconds };
-    return { addresses: await startParts({ ...edges, options, application, surroundings, sections }), stop };
+    const addresses = await startParts({ ...edges, options, application, surroundings, sections });
+    return { addresses: { ...addresses, ...(probes && { probe: probes.address }) }, stop };
   } catch (error) {
     await stop();
     throw error;
   }
+}
+
+async function startProbes(
+  listen: string | undefined,
+  { ends, readiness }: Pick<Setting, "ends" | "readiness">,
+): Promise<ProbeServer | undefined> {
+  if (listen === undefined) return undefined;
+  const probes = await serveProbes(parseListen(listen), {
+    dead: () => undefined,
+    notReady: () => readiness.notReady(),
+  });
+  ends.push(async () => probes.stop());
+  return probes;
 }
 
 /** @returns the addresses listened on, by role */
@@ -240,6 +262,7 @@ function followAgents(
     urls: follower.current(),
     pollMs: options.agentPollMs,
     timeoutMs: options.agentTimeoutMs,
+    tokenFile: options.agentsTokenFile,
     clock,
     rng: Math.random,
     log,
@@ -349,7 +372,7 @@ async function startReceivers(
 }
 
 async function openApi(
-  { ends, log, metrics, options }: Setting,
+  { clock, ends, log, metrics, options, readiness }: Setting,
   published: Published,
   archive: InputsArchive,
   modelText: (hash: string) => string | undefined,
@@ -361,9 +384,11 @@ async function openApi(
       ? `the last plan is ${ageSeconds.toFixed(0)} s old`
       : undefined;
   };
+  readiness.notReady = notReady;
   const { registry } = metrics;
-  const { listen } = options;
-  const api = await startApi({ listen, published, archive, modelText, registry, notReady, log });
+  const { allowedHosts, httpTokenFile: tokenFile, listen } = options;
+  const door = new HttpDoor({ allowedHosts, tokenFile, monotonicMs: () => clock.monotonicMs() });
+  const api = await startApi({ listen, published, archive, modelText, registry, notReady, door, log });
   ends.push(async () => api.stop());
   return api;
 }

@@ -88,6 +88,11 @@ export function valuesSchema(): Schema {
       },
       clusterDomain: { type: "string", pattern: "^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$" },
       listenHost: { type: "string", pattern: "^([0-9.]+|\\[[0-9a-fA-F:.]+\\])$" },
+      allowedHosts: {
+        type: "array",
+        items: { type: "string", pattern: "^(\\*\\.)?[A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?$" },
+        uniqueItems: true,
+      },
       watchNamespaces: { type: "array", items: namespace, uniqueItems: true },
       logLevel: choice("trace", "debug", "info", "warn", "error", "fatal", "silent"),
       extraObjects: { type: "array", items: map },

@@ -1,3 +1,4 @@
+import type { ConnectionCounts } from "@tradewind/core/connection-limits.ts";
 import type { LogLevel } from "@tradewind/core/log.ts";
 import type { CallSeries } from "./call-counts.ts";
 import type { TlsFiles, TlsObserver } from "./credentials.ts";
@@ -40,6 +41,8 @@ export type Question = keyof Answers;
 export interface ScalerReport {
   readonly calls: readonly CallSeries[];
   readonly openStreams: number;
+  /** Absent before the port is bound. */
+  readonly connections?: ConnectionCounts;
   /** 99th percentile, s; absent when nothing was measured since the last report. */
   readonly loopDelaySeconds?: number;
 }

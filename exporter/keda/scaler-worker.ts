@@ -29,7 +29,11 @@ const options = workerData as ScalerThreadOptions;
 const { limits, listen, streamLifetimeMs, tls } = options;
 
 const table = new ServedTable();
-const streams = new ActivityStreams({ maxStreams: limits.maxStreams, lifetimeMs: streamLifetimeMs });
+const streams = new ActivityStreams({
+  maxStreams: limits.maxStreams,
+  maxPerAddress: limits.maxStreamsPerAddress,
+  lifetimeMs: streamLifetimeMs,
+});
 const counts = new CallCounts(status);
 const loop = new LoopDelay();
 let credentials: ReloadingCredentials | undefined;
@@ -58,8 +62,12 @@ const answers: { readonly [Each in Question]: () => Promise<Answers[Each]> | Ans
   },
   report: () => {
     const loopDelaySeconds = loop.takeSeconds();
-    const delay = loopDelaySeconds === undefined ? {} : { loopDelaySeconds };
-    return { calls: counts.series(), openStreams: streams.size, ...delay };
+    return {
+      calls: counts.series(),
+      openStreams: streams.size,
+      ...(server === undefined ? {} : { connections: server.connections() }),
+      ...(loopDelaySeconds === undefined ? {} : { loopDelaySeconds }),
+    };
   },
   ping: () => undefined,
   stop: async () => {

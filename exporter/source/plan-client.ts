@@ -19,12 +19,19 @@ export class PlanClient {
   readonly base: string;
   readonly #url: URL;
   readonly #deadlineMs: number;
+  readonly #authorization: () => string | undefined;
   readonly #agent = new Agent({ connections: 1, maxResponseSize: MAX_PLAN_BYTES });
   #entityTag: string | undefined;
   #lastBody: Buffer | undefined;
 
-  constructor(predictor: string, deadlineMs: number) {
+  /** @param authorization the header to show, asked for with each request */
+  constructor(
+    predictor: string,
+    deadlineMs: number,
+    authorization: () => string | undefined = () => undefined,
+  ) {
     this.base = predictor;
+    this.#authorization = authorization;
     this.#url = new URL("/v1/plan", predictor);
     this.#deadlineMs = deadlineMs;
   }
@@ -67,13 +74,18 @@ export class PlanClient {
     return new TradewindError("status", `${this.address} answered ${status}`);
   }
 
+  #shown(): Record<string, string> {
+    const authorization = this.#authorization();
+    return authorization === undefined ? {} : { authorization };
+  }
+
   async #get(url: URL, stopping: AbortSignal, headers: Record<string, string>): Promise<Answer> {
     const deadline = AbortSignal.timeout(this.#deadlineMs);
     try {
       const response = await request(url, {
         dispatcher: this.#agent,
         signal: AbortSignal.any([deadline, stopping]),
-        headers: { accept: "application/json", ...headers },
+        headers: { accept: "application/json", ...this.#shown(), ...headers },
       });
       const { etag } = response.headers;
       return {

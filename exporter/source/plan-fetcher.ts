@@ -29,6 +29,8 @@ export interface PlanFetcher {
 
 export interface OnePredictorOptions extends PlanAgeOptions {
   readonly deadlineMs: number;
+  /** The `Authorization` header that predictors ask for. */
+  readonly authorization?: (() => string | undefined) | undefined;
 }
 
 /** Wishes looked at to tell whether a plan can be read at all. */
@@ -43,7 +45,7 @@ export class OnePredictor implements PlanFetcher {
   #unreadable: { readonly tag: string; readonly error: TradewindError } | undefined;
 
   constructor(predictor: string, options: OnePredictorOptions) {
-    this.#client = new PlanClient(predictor, options.deadlineMs);
+    this.#client = new PlanClient(predictor, options.deadlineMs, options.authorization);
     this.#age = new PlanAge(options);
     this.#clock = options.clock;
   }

@@ -142,6 +142,12 @@ crd:{{ include "tradewind.applicationNamespace" . }}/{{ include "tradewind.appli
 {{- end }}
 {{- end }}
 
+{{/* Value of --allowed-hosts; names under svc.cluster.local are allowed anyway. */}}
+{{- define "tradewind.allowedHosts" -}}
+{{- $own := ne .Values.clusterDomain "cluster.local" | ternary (list (printf "*.svc.%s" .Values.clusterDomain)) list }}
+{{- concat $own .Values.allowedHosts | join "," }}
+{{- end }}
+
 {{- define "tradewind.tlsSecret" -}}
 {{- default (printf "%s-scaler-tls" (include "tradewind.fullname" .)) .Values.scaler.tls.existingSecret }}
 {{- end }}

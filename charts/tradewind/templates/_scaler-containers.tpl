@@ -6,6 +6,10 @@
     - exporter
     - --listen={{ .Values.listenHost }}:9812
     - --grpc-listen={{ .Values.listenHost }}:9813
+    - --probe-listen={{ .Values.listenHost }}:9815
+    {{- with include "tradewind.allowedHosts" . }}
+    - --allowed-hosts={{ . }}
+    {{- end }}
     - --predictor=http://127.0.0.1:9811{{ if and (include "tradewind.hasPredictor" .) (gt (int .Values.scaler.replicas) 1) }},dns+http://{{ include "tradewind.fullname" . }}-predictor-peers.{{ .Release.Namespace }}.svc:9811{{ end }}
     {{- if include "tradewind.hasPredictor" . }}
     - --application={{ include "tradewind.predictorConfig" . }}
@@ -42,22 +46,25 @@
   ports:
     - { name: http, containerPort: 9812, protocol: TCP }
     - { name: grpc, containerPort: 9813, protocol: TCP }
+    - { name: probe, containerPort: 9815, protocol: TCP }
   # Ready as soon as GetMetricSpec is answered, which needs neither the predictor nor the Kubernetes API.
   startupProbe:
-    httpGet: { path: /readyz, port: http }
+    httpGet: { path: /readyz, port: probe }
     periodSeconds: 1
     timeoutSeconds: 2
     failureThreshold: 60
   readinessProbe:
-    httpGet: { path: /readyz, port: http }
+    httpGet: { path: /readyz, port: probe }
     periodSeconds: 5
     timeoutSeconds: 3
-  # KEDA sets no deadline on its calls, so one that meets an exporter that hangs waits until this ends it.
+  # KEDA sets no deadline on its calls, so every HPA of the cluster may wait for an exporter that hangs. A thread that hangs is
+  # ended by the other one within 3 s; this ends a process that was stopped as a whole, after 10 s, with no time for good-byes.
   livenessProbe:
-    httpGet: { path: /healthz, port: http }
-    periodSeconds: 5
-    timeoutSeconds: 5
+    httpGet: { path: /healthz, port: probe }
+    periodSeconds: 2
+    timeoutSeconds: 2
     failureThreshold: 4
+    terminationGracePeriodSeconds: 2
   {{- include "tradewind.preStop" . | nindent 2 }}
   securityContext:
     {{- toYaml .Values.scaler.securityContext | nindent 4 }}
@@ -84,6 +91,10 @@
     - predictor
     - --config={{ include "tradewind.predictorConfig" . }}
     - --listen={{ .Values.listenHost }}:9811
+    - --probe-listen={{ .Values.listenHost }}:9816
+    {{- with include "tradewind.allowedHosts" . }}
+    - --allowed-hosts={{ . }}
+    {{- end }}
     - --otlp-listen={{ .Values.listenHost }}:4318
     {{- if .Values.predictor.otlp.grpc }}
     - --otlp-grpc-listen={{ .Values.listenHost }}:4317
@@ -118,6 +129,7 @@
     {{- end }}
   ports:
     - { name: predictor, containerPort: 9811, protocol: TCP }
+    - { name: predictor-probe, containerPort: 9816, protocol: TCP }
     - { name: otlp-http, containerPort: 4318, protocol: TCP }
     {{- if .Values.predictor.otlp.grpc }}
     - { name: otlp-grpc, containerPort: 4317, protocol: TCP }
@@ -127,7 +139,7 @@
     {{- end }}
   # No readiness probe: without a plan the predictor is not ready, and it must not take the exporter beside it along.
   livenessProbe:
-    httpGet: { path: /healthz, port: predictor }
+    httpGet: { path: /healthz, port: predictor-probe }
     initialDelaySeconds: 30
     periodSeconds: 20
     timeoutSeconds: 10
