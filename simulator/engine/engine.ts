@@ -90,6 +90,8 @@ export class Engine {
   runUntil(untilMs: number): void {
     const { agenda, traffic } = this;
     const { events } = traffic;
+    // What was done from outside since the last event may have let calls go on.
+    traffic.settle();
     for (;;) {
       const eventMs = events.nextMs;
       const dueMs = agenda.nextMs;

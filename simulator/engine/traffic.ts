@@ -255,6 +255,7 @@ export class Traffic extends CallerSide {
     if (service.isConsumer) {
       calls.step[call] = 0;
       calls.pending[call] = 0;
+      calls.failed[call] = 0;
       calls.phase[call] = PHASE.queued;
       service.queue.append(call, calls.next);
       return;
