@@ -72,8 +72,9 @@ export class Telemetry {
   windowSet(startMs: number, endMs: number, workloads: WorkloadList): WindowSet {
     const { faults, now, startMs: epochMs } = this.parts;
     const uses = this.metrics.uses(startMs - epochMs, endMs - epochMs);
-    const view = resourceView(workloads, uses, startMs);
-    const set = this.builder.build(startMs, endMs, view, epochMs + now());
+    const nowMs = epochMs + now();
+    const view = resourceView(workloads, uses, startMs, nowMs);
+    const set = this.builder.build(startMs, endMs, view, nowMs);
     const isBad = faults.nanWindows.some(
       ({ endSeconds, startSeconds }) =>
         startMs - epochMs < 1e3 * endSeconds && endMs - epochMs > 1e3 * startSeconds,

@@ -41,7 +41,6 @@ export class ScalerAtWork {
       clockToleranceMs: 1e3 * clockTolerance,
       staleAfterSeconds: staleAfter,
       restartGraceSeconds: restartGrace,
-      limitsOf: limitsBy(limits, () => application),
     };
     const { clock } = this;
     const log = {} as unknown as KeeperOptions["log"];
