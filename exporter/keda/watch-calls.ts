@@ -121,6 +121,7 @@ class WatchedCall extends ServerInterceptingCall {
   readonly #isUnary: boolean;
   readonly #open: OpenCalls;
   #isOver = false;
+  #hasBegun = false;
 
   constructor(call: Call, rpc: string, isUnary: boolean, open: OpenCalls) {
     super(call);
@@ -129,7 +130,6 @@ class WatchedCall extends ServerInterceptingCall {
     this.#rpc = rpc;
     this.#isUnary = isUnary;
     this.#open = open;
-    open.edges.connections()?.begin(call.getConnectionInfo());
     open.add(this);
   }
 
@@ -143,6 +143,7 @@ class WatchedCall extends ServerInterceptingCall {
       onReceiveHalfClose: () => {
         // From here on a stream counts as one, see streams.ts.
         if (!this.#isUnary) this.#open.remove(this);
+        this.#begin();
         listener.onReceiveHalfClose();
       },
       onCancel: () => {
@@ -150,6 +151,13 @@ class WatchedCall extends ServerInterceptingCall {
         listener.onCancel();
       },
     });
+  }
+
+  /** A connection is at work once a request has come, and not by a call that is only begun: that one may never come. */
+  #begin(): void {
+    if (this.#isOver) return;
+    this.#hasBegun = true;
+    this.#open.edges.connections()?.begin(this.#call.getConnectionInfo());
   }
 
   #measure(metadata: Metadata): void {
@@ -169,7 +177,7 @@ class WatchedCall extends ServerInterceptingCall {
     this.#isOver = true;
     this.#open.remove(this);
     const { connections, monotonicMs, observer } = this.#open.edges;
-    connections()?.end(this.#call.getConnectionInfo());
+    if (this.#hasBegun) connections()?.end(this.#call.getConnectionInfo());
     observer.finished(this.#rpc, code, (monotonicMs() - this.startedMs) / 1e3);
   }
 

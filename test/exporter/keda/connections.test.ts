@@ -9,6 +9,7 @@ import { until } from "../until.ts";
 import { planOf, wishOf } from "../wish.ts";
 import { secretDirectory } from "./secret.ts";
 import type { Ref } from "./wire.ts";
+import { WireClient } from "./wire-client.ts";
 
 const ref: Ref = { name: "so", namespace: "shop", metadata: { service: "search" } };
 
@@ -96,6 +97,22 @@ describe("KEDA's port", () => {
     expect(others.map(({ destroyed }) => destroyed)).toEqual([false, false, false]);
   });
 
+  it("takes a full port's places from those that begin calls and never make them, not from KEDA between polls", async () => {
+    const exporter = await runningExporter(planOf([wishOf()]), {
+      scaler: { maxConnections: 10, maxConnectionsPerAddress: 5 },
+    });
+    const kedas = new WireClient(exporter.running.addresses["grpc"]!, undefined, {
+      "grpc.enable_retries": 0,
+    });
+    onTestFinished(() => kedas.close());
+    for (let sender = 2; sender < 60; sender += 1) {
+      halfOpen(session(exporter, `127.0.0.${sender}`), "GetMetrics");
+      expect(await kedas.metrics(ref, "m")).toMatchObject([{ int: 5 }]);
+    }
+    const evicted = await until("evictions", async () => (await connections(exporter)).closed);
+    expect(evicted).toBeGreaterThan(0);
+  });
+
   it.each([
     ["without TLS", ""],
     ["with TLS", "tls"],
@@ -114,7 +131,7 @@ describe("KEDA's port", () => {
   );
 
   it("keeps a session that greeted and has no call yet, as KEDA's are between polls", async () => {
-    const exporter = await runningExporter(planOf([wishOf()]), { scaler: { handshakeMs: 50 } });
+    const exporter = await runningExporter(planOf([wishOf()]), { scaler: { handshakeMs: 2_000 } });
     const quiet = session(exporter);
     const silent = tcp(exporter).resume();
     await until("the silent one to be closed", () => silent.destroyed);
