@@ -26,13 +26,15 @@ const { values, positionals } = parseArgs({
     json: { type: "boolean", default: false },
     seed: { type: "string", default: "1" },
     quick: { type: "boolean", default: false },
+    minutes: { type: "string" },
+    speed: { type: "string" },
     help: { type: "boolean", short: "h", default: false },
   },
 });
 const [name] = positionals;
 
 if (name === undefined || values.help) {
-  console.log("usage: npm run -s bench -- NAME [--json] [--seed N] [--quick]\n");
+  console.log("usage: npm run -s bench -- NAME [--json] [--seed N] [--quick] [--minutes N] [--speed N]\n");
   for (const each of names) console.log(`  ${each.padEnd(12)} ${(await load(each)).summary}`);
 } else if (!names.includes(name)) {
   console.error(`no benchmark '${name}'; there are: ${names.join(", ")}`);
@@ -41,7 +43,10 @@ if (name === undefined || values.help) {
   try {
     const seed = Number(values.seed);
     const progress = (text: string): void => console.error(text);
-    const result = await (await load(name)).run({ seed, quick: values.quick, progress });
+    const [minutes, speed] = [values.minutes, values.speed].map((text) =>
+      text === undefined ? text : Number(text),
+    );
+    const result = await (await load(name)).run({ seed, quick: values.quick, minutes, speed, progress });
     const machine = {
       cpu: cpus()[0]?.model ?? "unknown",
       cores: availableParallelism(),
