@@ -12,6 +12,8 @@ import { NodeRoom } from "@tradewind/predictor/node-room.ts";
 import type { PolicyChoice } from "@tradewind/predictor/policy/inputs.ts";
 import { PolicySettings } from "@tradewind/predictor/policy/settings.ts";
 import { emptyState } from "@tradewind/predictor/policy/state.ts";
+import { SurgeWatch } from "@tradewind/predictor/surge-watch.ts";
+import type { CountedArrivals } from "@tradewind/predictor/window/surge.ts";
 import { Published } from "@tradewind/predictor/published.ts";
 import { trainEndToEnd } from "@tradewind/predictor/training/train-end-to-end.ts";
 import { trainService } from "@tradewind/predictor/training/train-service.ts";
@@ -24,10 +26,14 @@ export interface PredictorOptions {
   readonly application: Application;
   readonly choice: PolicyChoice;
   readonly windowSeconds: number;
+  /** From the end of a window until it is decided on, ms. */
+  readonly graceMs: number;
   readonly startedAtMs: number;
   readonly workloads: () => WorkloadList;
   /** Without it profiles stay with their queueing prior. */
   readonly isTraining: boolean;
+  /** What spans tell of requests between two windows. */
+  readonly arrivals: CountedArrivals;
 }
 
 const NEVER = { firstRows: Number.POSITIVE_INFINITY } as const;
@@ -56,13 +62,14 @@ class TrainerHere implements ModelTrainer {
 /**
  * The predictor from a closed window to the published plan: its own `Deciding`, with its own learning, ladder and models,
  * around windows that the simulator's sources formed. A model that was trained is in use from the next window on: a training
- * takes less than the 15 s between two. Surges between two windows are not watched for.
+ * takes less than the 15 s between two.
  */
 export class PredictorAtWork {
   private readonly deciding: Deciding;
   private readonly published: Published;
   private readonly learning: Learning | undefined;
   private readonly trainer = new TrainerHere();
+  private readonly watch: SurgeWatch;
   private windowSet: WindowSet | undefined;
   private nowMs: number;
 
@@ -105,23 +112,37 @@ export class PredictorAtWork {
       onWindows: (set) => store.append(set),
       ...(this.learning && { learning: this.learning }),
     });
+    this.watch = new SurgeWatch({
+      arrivals: options.arrivals,
+      lastWindow: () => this.deciding.lastWindow,
+      onSurge: (ratio) => this.deciding.surge(ratio),
+      graceMs: options.graceMs,
+      clock,
+    });
   }
 
   get trainings(): number {
     return this.trainer.made;
   }
 
-  /** @returns the plan as JSON, as `GET /v1/plan` gives it, and read; undefined while there is none */
-  async close(
-    set: WindowSet,
-    nowMs: number,
-  ): Promise<{ readonly text: string; readonly plan: Plan } | undefined> {
+  /** Decides on a closed window. */
+  async close(set: WindowSet, nowMs: number): Promise<void> {
     this.windowSet = set;
     this.nowMs = nowMs;
     this.deciding.close(set.startMs, set.endMs, nowMs);
     await this.learning?.settled();
-    const text = this.published.planText();
+  }
+
+  /** Looks for a surge since the last window; decides once more where there is one. */
+  look(nowMs: number): void {
+    this.nowMs = nowMs;
+    this.watch.look();
+  }
+
+  /** The newest plan, read and as JSON, as `GET /v1/plan` gives it; undefined while there is none. */
+  get newest(): { readonly plan: Plan; readonly text: string } | undefined {
     const plan = this.published.plan();
+    const text = this.published.planText();
     return text === undefined || plan === undefined ? undefined : { text, plan };
   }
 }
