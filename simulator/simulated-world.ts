@@ -29,6 +29,7 @@ export interface WorldOptions {
 export class SimulatedWorld implements World {
   readonly services: readonly string[];
   private readonly options: WorldOptions;
+  private readonly indexes: ReadonlyMap<string, number>;
   private readonly startMs: number;
   private readonly engine: Engine;
   private readonly cluster: Cluster;
@@ -43,6 +44,7 @@ export class SimulatedWorld implements World {
     this.options = options;
     this.startMs = model.startMs;
     this.services = model.application.services.map(({ name }) => name);
+    this.indexes = new Map(this.services.map((name, index) => [name, index]));
     this.routes = program.routes.map(
       ({ name, objectiveMs }) => new RouteRecord(name, objectiveMs, objective.percentile, model.startMs),
     );
@@ -202,8 +204,8 @@ export class SimulatedWorld implements World {
   }
 
   private indexOf(service: string): number {
-    const index = this.services.indexOf(service);
-    if (index === -1) throw new RangeError(`there is no service '${service}'`);
+    const index = this.indexes.get(service);
+    if (index === undefined) throw new RangeError(`there is no service '${service}'`);
     return index;
   }
 }

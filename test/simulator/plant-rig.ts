@@ -35,7 +35,7 @@ export function worldOf(application: ApplicationModel, parts: WorldParts = {}): 
     faults: plant.faults,
     windowSeconds: plant.windowSeconds,
     seed,
-    auditEvery: 50,
+    auditEvery: 500,
   });
 }
 
