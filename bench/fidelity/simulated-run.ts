@@ -7,8 +7,8 @@ import { OURS } from "../../simulator/contenders/ours/ours.ts";
 import { run } from "../../simulator/contenders/run.ts";
 import { STATIC } from "../../simulator/contenders/static-size.ts";
 import { fixed } from "../../simulator/model/distribution.ts";
-import type { Load } from "../../simulator/model/plant-model.ts";
-import { plantOf } from "../../simulator/plant.ts";
+import type { Load, PlantModel } from "../../simulator/model/plant-model.ts";
+import { plantOf, START_MS } from "../../simulator/plant.ts";
 import type { Plant, World } from "../../simulator/world.ts";
 import { localModel } from "./local-plant.ts";
 import type { MeasuredCost } from "./local-plant.ts";
@@ -44,14 +44,31 @@ const POLICIES: Readonly<Record<string, { readonly contender: Contender; readonl
 
 export const COMPARED_POLICIES: readonly string[] = Object.keys(POLICIES);
 
-function plantFor({ application, requestsPerSecond, seconds }: RealSetting, cost: MeasuredCost): Plant {
+/** The platform as a plant, and what it is made from. */
+function plantFor(
+  { application, requestsPerSecond, seconds }: RealSetting,
+  cost: MeasuredCost,
+): { readonly plant: Plant; readonly truth: PlantModel } {
   const topology = applicationOf(application);
   const trace = shippedTrace(topology.load);
   const load: Load = (atSeconds) =>
     requestsPerSecond ??
     trace[Math.min(trace.length - 1, Math.floor((atSeconds / seconds) * trace.length))] ??
     0;
-  return plantOf({
+  const truth: PlantModel = {
+    startMs: START_MS,
+    application: localModel(topology, cost),
+    load,
+    seconds,
+    cluster: {
+      nodes: 1,
+      nodeCores: NODE_CORES,
+      nodeMemoryBytes: 256 * 2 ** 30,
+      podStartMs: fixed(POD_START_MS),
+    },
+    telemetry: { sampledRatio: 1, spanDelaySeconds: 0.5, scrapeSeconds: SYNC_SECONDS },
+  };
+  const plant = plantOf({
     name: application,
     about: "the local platform",
     objective: { milliseconds: OBJECTIVE_MS },
@@ -59,24 +76,14 @@ function plantFor({ application, requestsPerSecond, seconds }: RealSetting, cost
     warmUpSeconds: Math.round(seconds * WARM_UP_SHARE),
     windowSeconds: WINDOW_SECONDS,
     hpa: { syncSeconds: SYNC_SECONDS, scaleDownSeconds: SCALE_DOWN_SECONDS },
-    model: {
-      application: localModel(topology, cost),
-      load,
-      seconds,
-      cluster: {
-        nodes: 1,
-        nodeCores: NODE_CORES,
-        nodeMemoryBytes: 256 * 2 ** 30,
-        podStartMs: fixed(POD_START_MS),
-      },
-      telemetry: { sampledRatio: 1, spanDelaySeconds: 0.5, scrapeSeconds: SYNC_SECONDS },
-    },
+    model: truth,
   });
+  return { plant, truth };
 }
 
 /** Latencies and throughput of an application that nothing scales. */
 export function simulatedFigures(setting: RealSetting, cost: MeasuredCost): Figures {
-  const plant = plantFor(setting, cost);
+  const { plant } = plantFor(setting, cost);
   const world: World = plant.create(setting.seed);
   world.advanceTo(plant.startMs + plant.seconds * 1e3);
   const { routes } = world.account();
@@ -94,7 +101,7 @@ export async function simulatedPolicy(
   const policy = POLICIES[setting.policy];
   if (policy === undefined) throw new Error(`policy '${setting.policy}' has no simulated counterpart`);
   const { cores, requestsOver } = await run({
-    obstacle: { plant: plantFor(setting, cost), forcedScaleDownSeconds: SCALE_DOWN_SECONDS },
+    obstacle: { ...plantFor(setting, cost), forcedScaleDownSeconds: SCALE_DOWN_SECONDS },
     ...policy,
     actuators: setting.policy === "plan" || setting.policy === "auto" ? "replicas+cpu+memory" : "replicas",
     seed: setting.seed,

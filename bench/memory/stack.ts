@@ -13,6 +13,7 @@ import { startLearning } from "@tradewind/predictor/learning/start.ts";
 import { PredictorMetrics } from "@tradewind/predictor/metrics.ts";
 import { PolicySettings } from "@tradewind/predictor/policy/settings.ts";
 import { emptyState } from "@tradewind/predictor/policy/state.ts";
+import { SpanOrigins } from "@tradewind/predictor/sources/span-origins.ts";
 import { Published } from "@tradewind/predictor/published.ts";
 import { ContainerRates } from "@tradewind/predictor/sources/container-rates.ts";
 import { HISTORY_FILE } from "@tradewind/predictor/store/history-file.ts";
@@ -40,6 +41,7 @@ export class Stack {
     this.store = new SqliteStore({ path: join(this.folder, HISTORY_FILE), log, clock });
     const learning = startLearning({
       choice: "auto",
+      engine: "auto",
       namespace,
       application: () => application,
       windowSeconds: WINDOW_MS / 1e3,
@@ -55,9 +57,10 @@ export class Stack {
       options: { choice: "auto", settings: PolicySettings.parse({}) },
       state: emptyState(application.name, namespace),
       builder: new WindowBuilder({ windowSeconds: WINDOW_MS / 1e3, namespace }),
+      origins: new SpanOrigins(),
       rates: new ContainerRates({ keepSeconds: 60, maxContainers: 1_000, onDrop: () => undefined }),
       workloads: () => undefined,
-      published: new Published(startMs),
+      published: new Published(clock),
       archive: new InputsArchive(64, 64 * 2 ** 20),
       metrics: this.metrics,
       clock,
@@ -71,7 +74,10 @@ export class Stack {
   /** Closes one window, waits for the training that it called for, and does the store's housekeeping. */
   async close(set: WindowSet): Promise<void> {
     this.nowMs = set.endMs + GRACE_MS;
-    this.deciding.close(set.startMs, set.endMs, this.nowMs, { ...NOTHING_GATHERED, sets: [set] });
+    const { endMs, startMs } = set;
+    const times = { startMs, endMs, fromMs: startMs, toMs: endMs };
+    const window = { ...times, era: 0, repeated: false, stoodStillMs: 0 };
+    this.deciding.close(window, { ...NOTHING_GATHERED, sets: [set] }, []);
     await this.learning.settled();
     await this.store.flush();
     if ((set.startMs / WINDOW_MS) % 4 === 0) await this.store.maintain(this.nowMs);

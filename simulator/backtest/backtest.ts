@@ -4,6 +4,8 @@ import { median } from "@tradewind/predictor/profile/order-statistics.ts";
 import type { Contender } from "../contenders/contender.ts";
 import { run } from "../contenders/run.ts";
 import type { RunResult } from "../contenders/run.ts";
+import { fixed } from "../model/distribution.ts";
+import type { PlantModel } from "../model/plant-model.ts";
 import { DEFAULT_HPA, NO_FAULTS } from "../world.ts";
 import type { Plant } from "../world.ts";
 import { fitHistory } from "./fitted.ts";
@@ -90,7 +92,7 @@ export async function backtest(options: BacktestOptions): Promise<BacktestReport
   for (const [place, contender] of contenders.entries()) {
     onProgress?.(`replaying ${contender.name}`, share * (place + 1));
     const result = await run({
-      obstacle: { plant },
+      obstacle: { plant, truth: truthOf(plant, fitted) },
       contender,
       actuators: "replicas+cpu+memory",
       seed,
@@ -113,6 +115,31 @@ export async function backtest(options: BacktestOptions): Promise<BacktestReport
     recorded: recordedResult(later, fitted, application),
     policies,
     seed,
+  };
+}
+
+/** What contenders may know of how the recording was made: its routes, and that all of its traces were seen. */
+function truthOf(
+  { application, podStartSeconds, seconds, startMs }: Plant,
+  { routes }: FittedHistory,
+): PlantModel {
+  return {
+    application: {
+      name: application.name,
+      entry: application.entry,
+      services: [],
+      routes: routes.map(({ route }) => ({
+        name: route,
+        service: application.entry,
+        operation: route,
+        share: 1 / routes.length,
+      })),
+    },
+    load: () => 0,
+    seconds,
+    startMs,
+    cluster: { nodes: 0, nodeCores: 0, nodeMemoryBytes: 0, podStartMs: fixed(1e3 * podStartSeconds) },
+    telemetry: { sampledRatio: 1, spanDelaySeconds: 2 },
   };
 }
 

@@ -3,13 +3,14 @@ import { startControlPath } from "../control/control-path.ts";
 import { Schedule } from "../control/schedule.ts";
 import type { PlantModel } from "../model/plant-model.ts";
 import type { Account, Plant, Span, World } from "../world.ts";
+import { graceSeconds } from "./contender.ts";
 import type { Actuators, Brain, Contender, Parameters } from "./contender.ts";
 
 /** A plant and what is special about its control path. */
 export interface Obstacle {
   readonly plant: Plant;
-  /** What the plant was made from; only the clairvoyant bound looks at it. */
-  readonly truth?: PlantModel;
+  /** What the plant was made from. */
+  readonly truth: PlantModel;
   /** Scale-down stabilization window that every HPA is forced to, s. */
   readonly forcedScaleDownSeconds?: number;
   /** The contender's own process is down. */
@@ -50,8 +51,6 @@ export interface RunResult {
   readonly notes?: Readonly<Record<string, number>>;
 }
 
-/** Late spans are waited for so long, or a third of a window where that is less: the predictor's default. */
-const GRACE_SECONDS = 5;
 /** Keeps the seeds of the control path and of the contender apart from the plant's own. */
 const CONTROL_SEED = 0x51ed270b;
 const BRAIN_SEED = 0x2545f491;
@@ -126,7 +125,7 @@ export async function run({
   );
   const levels = new Map<string, number>();
   const windowMs = windowSeconds * 1e3;
-  const graceMs = Math.min(GRACE_SECONDS, windowSeconds / 3) * 1e3;
+  const graceMs = graceSeconds(windowSeconds) * 1e3;
   schedule.every(windowMs, startMs + windowMs + graceMs, async (nowMs) => {
     const endMs = nowMs - graceMs;
     await brain.onWindow?.({ windowSet: world.windowSet(endMs - windowMs, endMs), nowMs });
@@ -134,6 +133,11 @@ export async function run({
     if (level !== undefined) levels.set(level, (levels.get(level) ?? 0) + 1);
     onWindow?.(world, brain);
   });
+  const { betweenWindows } = brain;
+  if (betweenWindows !== undefined) {
+    const { everyMs } = betweenWindows;
+    schedule.every(everyMs, startMs + everyMs, (nowMs) => betweenWindows.run(nowMs));
+  }
   startControlPath({
     world,
     plant,
