@@ -59,7 +59,9 @@ export async function startPeerReceiver(options: PeerReceiverOptions): Promise<P
   const { host, port } = parseListen(options.listen);
   await new Promise<void>((resolve, reject) => {
     server.once("error", (error) =>
-      reject(new TradewindError("cannot-listen", `cannot listen for peers on ${options.listen}`, { cause: error })),
+      reject(
+        new TradewindError("cannot-listen", `cannot listen for peers on ${options.listen}`, { cause: error }),
+      ),
     );
     server.listen({ host, port }, resolve);
   });
