@@ -32,7 +32,6 @@ import { startReceivers } from "./sources/otlp/start.ts";
 import { readSections } from "./sources/sources-config.ts";
 import type { Sections } from "./sources/sources-config.ts";
 import { joinPeers } from "./sources/peers/join.ts";
-import type { Peers } from "./sources/peers/peers.ts";
 import { PUSHED, SpanOrigins } from "./sources/span-origins.ts";
 import { StateFile } from "./state-file.ts";
 import { countArrivals, SurgeWatch } from "./surge-watch.ts";

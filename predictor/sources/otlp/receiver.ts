@@ -110,7 +110,7 @@ function httpServer(limits: ReceiverLimits, { metrics, tls }: OtlpReceiverOption
 function secureServer(tls: ReloadingTls, settings: ServerOptions, handler: RequestListener): Server {
   const server = createSecureServer({ ...settings, ...tlsSettings(tls) }, handler);
   tls.onChange((context) => server.setSecureContext(context));
-  return server as unknown as Server;
+  return server;
 }
 
 function admitRequests(

@@ -164,7 +164,7 @@ describe("OTLP over TLS", () => {
     const address = await started(startOtlpReceiver, { tls });
     expect(address).toMatch(/^https:/);
     expect(await postedSecurely(address)).toBe(200);
-    await expect(posted(address.replace("https:", "http:"))).rejects.toThrow();
+    await expect(posted(address.replace("https:", "http:"))).rejects.toThrow("fetch failed");
     const served = async (): Promise<string | undefined> => servedName(new URL(address).host, ["http/1.1"]);
     expect(await served()).toBe("tradewind scaler");
     await install("renewed");
