@@ -41,6 +41,12 @@ export function configure(command: Command): void {
     .option("--otlp-listen <host:port>", "address of POST /v1/traces (OTLP)", "127.0.0.1:4318")
     .option("--otlp-grpc-listen <host:port>", "address for OTLP over gRPC, usually port 4317 (default: off)")
     .option(
+      "--otlp-token-file <file>",
+      "take spans only of who shows a token of this file (default: of anyone)",
+    )
+    .option("--otlp-tls-cert <file>", "certificate of the OTLP ports, PEM; with it they speak TLS only")
+    .option("--otlp-tls-key <file>", "its key, PEM")
+    .option(
       "--agents <urls>",
       "node agents, separated by commas; dns+http://name:port for all of a name",
       urlList,
@@ -95,6 +101,9 @@ interface Flags {
   readonly agentsTokenFile?: string;
   readonly otlpListen: string;
   readonly otlpGrpcListen?: string;
+  readonly otlpTokenFile?: string;
+  readonly otlpTlsCert?: string;
+  readonly otlpTlsKey?: string;
   readonly sources?: string;
   readonly agents: readonly string[];
   readonly peers: readonly string[];
@@ -121,10 +130,21 @@ async function run(flags: Flags): Promise<void> {
   }
 }
 
-function optionsOf({ window, grace, agents, allowedHosts, peers, ...flags }: Flags): PredictorOptionsInput {
+function optionsOf({
+  window,
+  grace,
+  agents,
+  allowedHosts,
+  peers,
+  otlpTlsCert,
+  otlpTlsKey,
+  ...flags
+}: Flags): PredictorOptionsInput {
+  const hasTls = otlpTlsCert !== undefined || otlpTlsKey !== undefined;
   return {
     ...flags,
     allowedHosts: [...allowedHosts],
+    ...(hasTls && { otlpTls: { cert: otlpTlsCert ?? "", key: otlpTlsKey ?? "" } }),
     agents: [...agents],
     peers: [...peers],
     windowSeconds: window,

@@ -1,4 +1,5 @@
 import type { ConnectionCounts } from "@tradewind/core/connection-limits.ts";
+import type { TlsObserver } from "@tradewind/core/reloading-tls.ts";
 import type { Plan } from "@tradewind/core/contract/plan.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
 import type { Clock } from "@tradewind/core/clock.ts";
@@ -19,7 +20,7 @@ const FAST_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25
  * The predictor's own metrics. Values are set when things happen; what is collected at a scrape is read from memory only.
  * Labels are bounded: services are those that have a workload.
  */
-export class PredictorMetrics implements ReceiverMetrics {
+export class PredictorMetrics implements ReceiverMetrics, TlsObserver {
   readonly registry = new Registry();
   /** By the monotonic clock. */
   private plannedMs: number | undefined;
@@ -201,6 +202,10 @@ export class PredictorMetrics implements ReceiverMetrics {
 
   refused(transport: Transport, reason: RefusalReason): void {
     this.receiverRefusals.inc({ transport, reason });
+  }
+
+  tlsReloaded(...reloaded: Parameters<TlsObserver["tlsReloaded"]>): void {
+    this.receiverConnections.tlsReloaded(...reloaded);
   }
 
   connections(transport: Transport, counts: () => ConnectionCounts): void {

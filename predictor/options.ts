@@ -37,6 +37,9 @@ export const PredictorOptions = z.strictObject({
   otlpListen: ListenAddress.default("127.0.0.1:4318"),
   /** Where to take OTLP over gRPC too; absent: nowhere. */
   otlpGrpcListen: ListenAddress.optional(),
+  /** Certificate and key for both OTLP ports, PEM files; absent: no TLS. */
+  otlpTls: z.strictObject({ cert: z.string().min(1), key: z.string().min(1) }).optional(),
+  otlpTokenFile: z.string().min(1).optional().describe("File with the tokens that senders of spans show."),
   /** `http://host:port`, or `dns+http://name:port` for every address of a name. */
   agents: z.array(Target).max(5_000).default([]),
   /** Addresses at which all predictors that clients may send spans to listen for each other. */

@@ -4,7 +4,6 @@ import type { Clock } from "@tradewind/core/clock.ts";
 import { parseWith } from "@tradewind/core/config.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
-import { describeError } from "@tradewind/core/errors.ts";
 import { HttpDoor } from "@tradewind/core/http-door.ts";
 import { createLog } from "@tradewind/core/log.ts";
 import { serveProbes } from "@tradewind/core/probe-server.ts";
@@ -33,13 +32,10 @@ import { ContainerRates } from "./sources/container-rates.ts";
 import type { EndpointHealth } from "./sources/http/health.ts";
 import { registerEndpointMetrics } from "./sources/http/metrics.ts";
 import { parseListen } from "./sources/otlp/listen-address.ts";
-import { startOtlpGrpcReceiver } from "./sources/otlp/grpc-receiver.ts";
-import { startOtlpReceiver } from "./sources/otlp/receiver.ts";
-import type { OnSpans } from "./sources/otlp/span-intake.ts";
+import { startReceivers } from "./sources/otlp/start.ts";
 import { readSections } from "./sources/sources-config.ts";
 import type { Sections } from "./sources/sources-config.ts";
 import { joinPeers } from "./sources/peers/join.ts";
-import type { Peers } from "./sources/peers/peers.ts";
 import { PUSHED, SpanOrigins } from "./sources/span-origins.ts";
 import { StateFile } from "./state-file.ts";
 import { countArrivals, SurgeWatch } from "./surge-watch.ts";
@@ -151,7 +147,7 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
     return result;
   };
   const { address: peersAddress, peers } = await joinPeers(setting, onSpans);
-  const receivers = await startReceivers(setting, onSpans, peers);
+  const receivers = await startReceivers({ ...setting, onSpans, exchange: peers });
   const published = new Published(clock);
   const archive = new InputsArchive(ARCHIVED_INPUTS, ARCHIVED_BYTES);
   const learningMetrics = new LearningMetrics(metrics.registry);
@@ -353,22 +349,6 @@ function* knownServices(
   if (application !== undefined) yield application.entry;
   for (const { name } of application?.services ?? []) yield name;
   for (const { service } of list?.workloads ?? []) yield service;
-}
-
-async function startReceivers(
-  { ends, log, metrics, options }: Setting,
-  onSpans: OnSpans,
-  exchange: Peers | undefined,
-): Promise<Record<string, string>> {
-  const onError = (error: unknown): void =>
-    log.error({ problem: describeError(error) }, "spans could not be taken");
-  const common = { onSpans, metrics, exchange, onError };
-  const http = await startOtlpReceiver({ listen: options.otlpListen, ...common });
-  ends.push(async () => http.stop());
-  if (options.otlpGrpcListen === undefined) return { otlp: http.address };
-  const grpc = await startOtlpGrpcReceiver({ listen: options.otlpGrpcListen, ...common });
-  ends.push(async () => grpc.stop());
-  return { otlp: http.address, grpc: grpc.address };
 }
 
 async function openApi(

@@ -1,7 +1,7 @@
 import type { ConnectionCounts } from "@tradewind/core/connection-limits.ts";
 import type { LogLevel } from "@tradewind/core/log.ts";
 import type { CallSeries } from "./call-counts.ts";
-import type { TlsFiles, TlsObserver } from "./credentials.ts";
+import type { TlsFiles, TlsObserver } from "@tradewind/core/reloading-tls.ts";
 import type { ScalerLimits } from "./server.ts";
 import type { ServedRow } from "./table.ts";
 

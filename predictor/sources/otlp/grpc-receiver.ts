@@ -1,9 +1,16 @@
-import { createServer } from "node:http2";
-import type { Http2Server, IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from "node:http2";
+import { createSecureServer, createServer } from "node:http2";
+import type {
+  Http2SecureServer,
+  Http2Server,
+  IncomingHttpHeaders,
+  ServerHttp2Session,
+  ServerHttp2Stream,
+} from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
 import { systemClock } from "@tradewind/core/clock.ts";
 import { Connections, senderAddress } from "@tradewind/core/connection-limits.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
+import { tlsSettings } from "@tradewind/core/reloading-tls.ts";
 import { Admission } from "./admission.ts";
 import type { Call } from "./admission.ts";
 import { readBody, refuseTooLarge } from "./body.ts";
@@ -35,13 +42,7 @@ const ANSWER_HEADERS = {
  */
 export async function startOtlpGrpcReceiver(options: OtlpReceiverOptions): Promise<OtlpReceiver> {
   const limits: ReceiverLimits = { ...DEFAULT_RECEIVER_LIMITS, ...options.limits };
-  const server = createServer({
-    settings: {
-      enablePush: false,
-      maxConcurrentStreams: Math.min(limits.maxConnectionRequests, limits.maxConcurrentRequests),
-      maxHeaderListSize: MAX_HEADER_BYTES,
-    },
-  });
+  const server = http2Server(limits, options);
   const { firstRequestMs, maxConnections, maxSenderConnections } = limits;
   const maxPerAddress = Math.min(maxConnections, maxSenderConnections);
   const connections = new Connections({ maxConnections, maxPerAddress, firstRequestMs });
@@ -62,7 +63,19 @@ export async function startOtlpGrpcReceiver(options: OtlpReceiverOptions): Promi
   };
 }
 
-async function bind(server: Http2Server, listen: string): Promise<number> {
+function http2Server(limits: ReceiverLimits, { tls }: OtlpReceiverOptions): Http2Server | Http2SecureServer {
+  const settings = {
+    enablePush: false,
+    maxConcurrentStreams: Math.min(limits.maxConnectionRequests, limits.maxConcurrentRequests),
+    maxHeaderListSize: MAX_HEADER_BYTES,
+  };
+  if (tls === undefined) return createServer({ settings });
+  const server = createSecureServer({ settings, ...tlsSettings(tls) });
+  tls.onChange((context) => server.setSecureContext(context));
+  return server;
+}
+
+async function bind(server: Http2Server | Http2SecureServer, listen: string): Promise<number> {
   const { host, port } = parseListen(listen);
   await new Promise<void>((resolve, reject) => {
     server.once("error", (cause) =>
@@ -75,7 +88,7 @@ async function bind(server: Http2Server, listen: string): Promise<number> {
 
 /** Calls in progress get a moment to end. */
 async function stop(
-  server: Http2Server,
+  server: Http2Server | Http2SecureServer,
   sessions: ReadonlySet<ServerHttp2Session>,
   connections: Connections,
 ): Promise<void> {
@@ -91,7 +104,7 @@ async function stop(
 }
 
 function answerCalls(
-  server: Http2Server,
+  server: Http2Server | Http2SecureServer,
   connections: Connections,
   limits: ReceiverLimits,
   options: OtlpReceiverOptions,
@@ -123,6 +136,7 @@ function answerCalls(
     const work = async (): Promise<void> => {
       try {
         refuseOtherCalls(headers);
+        options.tokens?.require(headers.authorization);
         call = admission.admit(senderAddress(remoteAddress));
         answer.send(await exporting(stream, headers, call));
       } catch (error) {

@@ -1,9 +1,14 @@
+import { createServer } from "node:http";
+import type { RequestListener, Server, ServerOptions } from "node:http";
+import { createServer as createSecureServer } from "node:https";
 import { fastify } from "fastify";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { systemClock } from "@tradewind/core/clock.ts";
 import type { Clock } from "@tradewind/core/clock.ts";
 import { limitConnections, senderAddress } from "@tradewind/core/connection-limits.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
+import { tlsSettings } from "@tradewind/core/reloading-tls.ts";
+import type { ReloadingTls } from "@tradewind/core/reloading-tls.ts";
 import type { BatchExchange } from "../peers/exchange.ts";
 import { Admission } from "./admission.ts";
 import type { Call } from "./admission.ts";
@@ -15,6 +20,7 @@ import type { ReceiverMetrics } from "./metrics.ts";
 import { Refusal, failed, malformed, unsupported } from "./refusal.ts";
 import { JSON_TYPE, PROTOBUF, RPC_CODE, exportResponse, rejectionMessage, statusBody } from "./responses.ts";
 import type { OtlpEncoding } from "./responses.ts";
+import type { SenderTokens } from "./sender-token.ts";
 import { SpanIntake } from "./span-intake.ts";
 import type { OfferedBody, OnSpans } from "./span-intake.ts";
 
@@ -27,12 +33,16 @@ export interface OtlpReceiverOptions {
   /** Told of errors that are not the sender's. */
   readonly onError?: ((error: unknown) => void) | undefined;
   readonly clock?: Clock | undefined;
+  /** Serves TLS only. */
+  readonly tls?: ReloadingTls | undefined;
+  /** Takes spans only of who shows a token. */
+  readonly tokens?: SenderTokens | undefined;
   /** Where several predictors share what each receives. */
   readonly exchange?: BatchExchange | undefined;
 }
 
 export interface OtlpReceiver {
-  /** `http://host:port` for HTTP, `host:port` for gRPC. */
+  /** `http://host:port` for HTTP, `https://…` with TLS, `host:port` for gRPC. */
   readonly address: string;
   stop(): Promise<void>;
 }
@@ -46,12 +56,13 @@ declare module "fastify" {
 
 const TRACES_PATH = "/v1/traces";
 const MAX_HEADER_BYTES = 16 * 1024;
+const KEEP_ALIVE_MS = 72_000;
 
 /** Starts OTLP/HTTP: `POST /v1/traces`. @throws TradewindError `cannot-listen` when the address cannot be had */
 export async function startOtlpReceiver(options: OtlpReceiverOptions): Promise<OtlpReceiver> {
   const limits: ReceiverLimits = { ...DEFAULT_RECEIVER_LIMITS, ...options.limits };
   const admission = new Admission(limits, options.clock ?? systemClock);
-  const server = httpServer(limits, options.metrics);
+  const server = httpServer(limits, options);
   admitRequests(server, admission, options);
   answerErrors(server, options);
   receiveTraces(server, limits, admission, options);
@@ -67,36 +78,45 @@ export async function startOtlpReceiver(options: OtlpReceiverOptions): Promise<O
   const bound = server.server.address();
   const actualPort = typeof bound === "object" && bound !== null ? bound.port : port;
   return {
-    address: `http://${formatListen({ host, port: actualPort })}`,
+    address: `${options.tls ? "https" : "http"}://${formatListen({ host, port: actualPort })}`,
     stop: async () => {
       await server.close();
     },
   };
 }
 
-function httpServer(limits: ReceiverLimits, metrics: ReceiverMetrics | undefined): FastifyInstance {
+function httpServer(limits: ReceiverLimits, { metrics, tls }: OtlpReceiverOptions): FastifyInstance {
+  const { firstRequestMs, maxConnections, maxSenderConnections, requestTimeoutMs } = limits;
+  const settings = {
+    maxHeaderSize: MAX_HEADER_BYTES,
+    headersTimeout: requestTimeoutMs,
+    requestTimeout: requestTimeoutMs,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    connectionsCheckingInterval: Math.min(1_000, requestTimeoutMs),
+  };
   const server = fastify({
     logger: false,
     forceCloseConnections: true,
-    http: {
-      maxHeaderSize: MAX_HEADER_BYTES,
-      headersTimeout: limits.requestTimeoutMs,
-      requestTimeout: limits.requestTimeoutMs,
-      connectionsCheckingInterval: Math.min(1_000, limits.requestTimeoutMs),
-    },
+    serverFactory: (handler) =>
+      tls === undefined ? createServer(settings, handler) : secureServer(tls, settings, handler),
   });
-  server.server.requestTimeout = limits.requestTimeoutMs;
-  const { firstRequestMs, maxConnections, maxSenderConnections } = limits;
   const maxPerAddress = Math.min(maxConnections, maxSenderConnections);
   const connections = limitConnections(server.server, { maxConnections, maxPerAddress, firstRequestMs });
   metrics?.connections("http", () => connections.counts);
   return server;
 }
 
+/** An HTTPS server has all that an HTTP server has. */
+function secureServer(tls: ReloadingTls, settings: ServerOptions, handler: RequestListener): Server {
+  const server = createSecureServer({ ...settings, ...tlsSettings(tls) }, handler);
+  tls.onChange((context) => server.setSecureContext(context));
+  return server;
+}
+
 function admitRequests(
   server: FastifyInstance,
   admission: Admission,
-  { metrics }: OtlpReceiverOptions,
+  { metrics, tokens }: OtlpReceiverOptions,
 ): void {
   server.decorateRequest("call", undefined);
   server.addHook("onRequest", async (request, reply) => {
@@ -105,6 +125,7 @@ function admitRequests(
       metrics?.request("http", String(reply.raw.statusCode));
     });
     refusePages(request);
+    tokens?.require(request.headers.authorization);
     request.call = admission.admit(senderAddress(request.raw.socket.remoteAddress));
   });
 }
@@ -127,6 +148,7 @@ function answerErrors(server: FastifyInstance, { metrics, onError }: OtlpReceive
     if (refusal.reason === "failed") onError?.(refusal.cause);
     const { retryAfterSeconds } = refusal;
     if (retryAfterSeconds !== undefined) reply.header("retry-after", String(retryAfterSeconds));
+    if (refusal.statusCode === 401) reply.header("www-authenticate", "Bearer");
     // What is left of the body is not waited for.
     if (refusal.reason === "slow") reply.header("connection", "close");
     else request.raw.resume();

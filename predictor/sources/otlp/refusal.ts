@@ -1,19 +1,17 @@
 import { RPC_CODE } from "./responses.ts";
 
 /** Why a request was refused, for metrics. */
-export const REFUSAL_REASONS = [
-  "calls",
-  "failed",
-  "invalid",
-  "malformed",
-  "memory",
-  "rate",
-  "size",
-  "slow",
-  "token",
-  "unsupported",
-] as const;
-export type RefusalReason = (typeof REFUSAL_REASONS)[number];
+export type RefusalReason =
+  | "calls"
+  | "failed"
+  | "invalid"
+  | "malformed"
+  | "memory"
+  | "rate"
+  | "size"
+  | "slow"
+  | "token"
+  | "unsupported";
 
 /** How a request is refused: what its sender gets to know. */
 interface RefusalKind {
