@@ -41,6 +41,6 @@ export const policyText = z.string().superRefine((text, context) => {
   try {
     parsePolicy(text);
   } catch (error) {
-    context.addIssue(`--policy: ${describeError(error)}`);
+    context.addIssue(describeError(error));
   }
 });

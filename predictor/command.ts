@@ -6,6 +6,8 @@ import { InvalidArgumentError, Option } from "commander";
 import type { Command } from "commander";
 import type { PredictorOptionsInput } from "./options.ts";
 import { POLICY_CHOICES } from "./policy/inputs.ts";
+import { ENGINE_CHOICES } from "./training/engines.ts";
+import type { EngineChoice } from "./training/engines.ts";
 
 const EXAMPLES = `
 Examples:
@@ -38,6 +40,12 @@ export function configure(command: Command): void {
     .option("--http-token-file <file>", "token that requests to --listen must show")
     .option("--otlp-listen <host:port>", "address of POST /v1/traces (OTLP)", "127.0.0.1:4318")
     .option("--otlp-grpc-listen <host:port>", "address for OTLP over gRPC, usually port 4317 (default: off)")
+    .option(
+      "--otlp-token-file <file>",
+      "take spans only of who shows a token of this file (default: of anyone)",
+    )
+    .option("--otlp-tls-cert <file>", "certificate of the OTLP ports, PEM; with it they speak TLS only")
+    .option("--otlp-tls-key <file>", "its key, PEM")
     .option(
       "--agents <urls>",
       "node agents, separated by commas; dns+http://name:port for all of a name",
@@ -72,6 +80,12 @@ export function configure(command: Command): void {
         .choices(POLICY_CHOICES)
         .default("auto"),
     )
+    .addOption(
+      new Option("--training-engine <engine>", "what models are trained with: auto is wasm, else cpu")
+        .choices(ENGINE_CHOICES)
+        .default("auto")
+        .env("TRADEWIND_TRAINING_ENGINE"),
+    )
     .option("--state <dir>", "directory for what must outlive a restart; without it, nothing is kept")
     .addOption(new Option("--log-level <level>", "least level logged").choices(LOG_LEVELS).default("info"))
     .addHelpText("after", EXAMPLES)
@@ -87,6 +101,9 @@ interface Flags {
   readonly agentsTokenFile?: string;
   readonly otlpListen: string;
   readonly otlpGrpcListen?: string;
+  readonly otlpTokenFile?: string;
+  readonly otlpTlsCert?: string;
+  readonly otlpTlsKey?: string;
   readonly sources?: string;
   readonly agents: readonly string[];
   readonly peers: readonly string[];
@@ -97,6 +114,7 @@ interface Flags {
   readonly window: number;
   readonly grace?: number;
   readonly policy: (typeof POLICY_CHOICES)[number];
+  readonly trainingEngine: EngineChoice;
   readonly state?: string;
   readonly logLevel: (typeof LOG_LEVELS)[number];
 }
@@ -112,10 +130,21 @@ async function run(flags: Flags): Promise<void> {
   }
 }
 
-function optionsOf({ window, grace, agents, allowedHosts, peers, ...flags }: Flags): PredictorOptionsInput {
+function optionsOf({
+  window,
+  grace,
+  agents,
+  allowedHosts,
+  peers,
+  otlpTlsCert,
+  otlpTlsKey,
+  ...flags
+}: Flags): PredictorOptionsInput {
+  const hasTls = otlpTlsCert !== undefined || otlpTlsKey !== undefined;
   return {
     ...flags,
     allowedHosts: [...allowedHosts],
+    ...(hasTls && { otlpTls: { cert: otlpTlsCert ?? "", key: otlpTlsKey ?? "" } }),
     agents: [...agents],
     peers: [...peers],
     windowSeconds: window,

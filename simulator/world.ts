@@ -57,8 +57,10 @@ export interface LatencyView {
   /** Requests measured: answered and failed ones. */
   readonly count: number;
   readonly meanSeconds: number;
-  /** Value that the share `quantile` [0, 1] of requests does not exceed, within 1 %; 0 when there are none. */
+  /** Value that the share `quantile` [0, 1] of requests does not exceed, within 0.5 %; 0 when there are none. */
   quantileSeconds(quantile: number): number;
+  /** The latencies that are in this view and not in an earlier one of the same route. */
+  since(earlier: LatencyView): LatencyView;
 }
 
 /** The requests of one route that ended within one minute. */

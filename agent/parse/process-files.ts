@@ -1,6 +1,6 @@
 import { flatValue } from "./flat-keyed.ts";
 import { malformed } from "./malformed.ts";
-import { fields, unsigned, unsignedAt } from "./number.ts";
+import { fields, unsigned } from "./number.ts";
 
 const USER_HZ = 100;
 
@@ -32,7 +32,8 @@ export function parseResidentBytes(text: string): number | undefined {
   const at = text.indexOf("\nVmRSS:");
   if (at < 0) return undefined;
   const digits = /^[ \t]*(\d+) kB/.exec(text.slice(at + "\nVmRSS:".length, at + 40));
-  return digits?.[1] === undefined ? undefined : unsignedAt(digits[1], 0) * 1024;
+  const kibibytes = unsigned(digits?.[1]);
+  return Number.isNaN(kibibytes) ? undefined : kibibytes * 1024;
 }
 
 /** Bytes a process made the block layer move, from `/proc/PID/io`: `read_bytes: 4096`. */

@@ -14,7 +14,7 @@ const END_STREAM = 0x1;
 const ACK = 0x1;
 const END_HEADERS = 0x4;
 
-const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1");
+export const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1");
 const FRAME_HEADER_BYTES = 9;
 /** A message's own header in gRPC: whether it is compressed, and its length. */
 const MESSAGE_HEADER_BYTES = 5;
@@ -147,11 +147,15 @@ function frameHeader(type: number, flags: number, stream: number, length: number
   return header;
 }
 
-const frame = (type: number, flags: number, stream: number, payload: Buffer = Buffer.alloc(0)): Buffer =>
-  Buffer.concat([frameHeader(type, flags, stream, payload.length), payload]);
+export const frame = (
+  type: number,
+  flags: number,
+  stream: number,
+  payload: Buffer = Buffer.alloc(0),
+): Buffer => Buffer.concat([frameHeader(type, flags, stream, payload.length), payload]);
 
 /** The same headers for every call, in HPACK without indexing (RFC 7541, sections 6.1 and 6.2.2). */
-function headerBlock(authority: string, path: string): Buffer {
+export function headerBlock(authority: string, path: string): Buffer {
   const text = (value: string): Buffer =>
     Buffer.concat([Buffer.of(value.length), Buffer.from(value, "latin1")]);
   return Buffer.concat([

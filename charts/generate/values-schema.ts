@@ -102,7 +102,7 @@ export function valuesSchema(): Schema {
         from: choice("ConfigMap", "Resource"),
         existing: { type: "string", pattern: "^$|^[a-z0-9]([-a-z0-9./]*[a-z0-9])?$" },
         spec: { type: "object", if: { maxProperties: 0 }, else: applicationSpec() },
-        sources: object({ prometheus: list, jaeger: list, tempo: list }),
+        sources: object({ prometheus: list, jaeger: list, tempo: list, otlp: map }),
         store: map,
       }),
       agent: object({
@@ -122,6 +122,7 @@ export function valuesSchema(): Schema {
         window: duration,
         grace: optionalDuration,
         policy: choice("auto", "queue", "static"),
+        trainingEngine: choice("auto", "node", "wasm", "cpu"),
         otlp: object({ grpc: flag }),
         peers: object({ existingSecret: text }),
         extraVolumes: { type: "array", items: { type: "object", required: ["name"] } },

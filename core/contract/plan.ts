@@ -111,6 +111,8 @@ export const Plan = z.strictObject({
   windowSeconds: z.number().positive().optional(),
   /** False when the predictor knows that a part of the traffic was not seen; readers with a choice take another plan. */
   complete: z.boolean().optional(),
+  /** What of the traffic was not seen, in words; absent when nothing is known to be missing. */
+  missing: z.array(z.string().max(500)).max(16).optional(),
   /** What the application allows to be done with the plan. */
   mode: z.enum(APPLICATION_MODES).optional(),
   policy: PolicyName,

@@ -13,6 +13,8 @@ export const PhaseReport = z.strictObject({
   failed: Count,
   /** From the time a request was due; a failed one counts as the time-out. Null without requests. */
   p95Ms: NonNegative.nullable(),
+  p50Ms: NonNegative.nullable().optional(),
+  p99Ms: NonNegative.nullable().optional(),
   /** Share of the requests over the objective, failed ones among them. Null without requests. */
   violationRatio: Ratio.nullable(),
   /** Mean over time of the ready replicas of all services. */

@@ -49,7 +49,7 @@ const SECURITY_HEADERS = {
 
 /**
  * Serves metrics, recommendations, decision records, health and the web page. Nothing can be changed through it.
- * @throws TradewindError `listen-failed` naming the address
+ * @throws TradewindError `cannot-listen` naming the address
  */
 export async function serveApi(
   listen: { host: string; port: number },
@@ -96,7 +96,7 @@ export async function serveApi(
     await server.close();
     const where = `${listen.host}:${listen.port}`;
     throw new TradewindError(
-      "listen-failed",
+      "cannot-listen",
       `cannot listen on http://${where}; is another exporter running?`,
       {
         cause: error,

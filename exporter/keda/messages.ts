@@ -1,7 +1,7 @@
 import type { ConnectionCounts } from "@tradewind/core/connection-limits.ts";
 import type { LogLevel } from "@tradewind/core/log.ts";
 import type { CallSeries } from "./call-counts.ts";
-import type { TlsFiles, TlsObserver } from "./credentials.ts";
+import type { TlsFiles, TlsObserver } from "@tradewind/core/reloading-tls.ts";
 import type { ScalerLimits } from "./server.ts";
 import type { ServedRow } from "./table.ts";
 import type { Beats } from "./watchdog.ts";
@@ -28,7 +28,7 @@ export type News =
 export interface Answers {
   /** Reads the certificates. Fails with `tls-material`. */
   readonly open: undefined;
-  /** Binds the port and gives `host:port`. Fails with `listen-failed`. */
+  /** Binds the port and gives `host:port`. Fails with `cannot-listen`. */
   readonly listen: string;
   /** Puts the rows sent since the last time in force, in the place of all before, and says on streams what changed. */
   readonly "put-in-force": undefined;

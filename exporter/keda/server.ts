@@ -45,7 +45,7 @@ export interface ScalerServer {
 
 /**
  * Serves the external scaler.
- * @throws TradewindError `listen-failed` naming the address
+ * @throws TradewindError `cannot-listen` naming the address
  */
 export async function serveScaler(
   listen: { host: string; port: number },
@@ -116,7 +116,7 @@ function endWithoutGreeting(socket: Socket, handshakeMs: number): void {
 
 function listenFailed(host: string, port: number, cause: unknown): TradewindError {
   return new TradewindError(
-    "listen-failed",
+    "cannot-listen",
     `cannot listen for KEDA on ${host}:${port}; is another exporter running?`,
     { cause },
   );

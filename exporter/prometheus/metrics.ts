@@ -1,6 +1,6 @@
 import { Counter, Gauge, Registry } from "prom-client";
 import { VERSION } from "@tradewind/core/version.ts";
-import type { TlsObserver } from "../keda/credentials.ts";
+import type { TlsObserver } from "@tradewind/core/reloading-tls.ts";
 import { NOTHING_YET } from "../keda/messages.ts";
 import type { ScalerReport } from "../keda/messages.ts";
 import type { DecisionCounter } from "../recommender.ts";

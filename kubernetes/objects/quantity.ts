@@ -28,12 +28,12 @@ const QUANTITY = /^([+-]?(?:\d+(?:\.\d*)?|\.\d+))(?:([eE][+-]?\d+)|(n|u|m|k|[MGT
  */
 export function parseQuantity(text: string): number {
   const [, digits, exponent, suffix] = QUANTITY.exec(text.trim()) ?? [];
-  const value = digits === undefined ? Number.NaN : Number(`${digits}${exponent ?? ""}`);
-  const factor = FACTORS[suffix ?? ""];
-  if (factor === undefined || !Number.isFinite(value)) {
+  const number = digits === undefined ? Number.NaN : Number(`${digits}${exponent ?? ""}`);
+  const value = number * (FACTORS[suffix ?? ""] ?? Number.NaN);
+  if (!Number.isFinite(value)) {
     throw new RangeError(`'${text.slice(0, 40)}' is not a quantity; write for example 250m, 2 or 128Mi`);
   }
-  return value * factor;
+  return value;
 }
 
 /** CPU in whole thousandths of a core, rounded up, at least one: `250m`, `2`. */

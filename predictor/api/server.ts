@@ -46,7 +46,7 @@ const HASH = /^[0-9a-f]{16}$/;
 const CONNECTIONS: ConnectionLimits = { maxConnections: 256, maxPerAddress: 64, firstRequestMs: 10_000 };
 const HEADERS = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
-/** Serves what is in memory; no request causes work for the policies. @throws TradewindError `listen` */
+/** Serves what is in memory; no request causes work for the policies. @throws TradewindError `cannot-listen` */
 export async function startApi(options: ApiOptions): Promise<Api> {
   const { listen, log } = options;
   const server = fastify({ ...LIMITS, forceCloseConnections: true, logger: false });
@@ -71,7 +71,7 @@ export async function startApi(options: ApiOptions): Promise<Api> {
   try {
     await server.listen({ host, port });
   } catch (error) {
-    throw new TradewindError("listen", `cannot listen on ${listen}; is another process there?`, {
+    throw new TradewindError("cannot-listen", `cannot listen on ${listen}; is another process there?`, {
       cause: error,
     });
   }

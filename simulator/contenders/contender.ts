@@ -4,6 +4,7 @@ import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import type { Behavior } from "@tradewind/local/actuator/behavior.ts";
 import type { ExternalTrigger, ScaledObject, Trigger } from "../control/triggers.ts";
 import type { Advice } from "../control/vpa/recommender.ts";
+import type { PlantModel } from "../model/plant-model.ts";
 import type { Plant, Span, World } from "../world.ts";
 
 /** What contenders may change. In one comparison all have the same. */
@@ -23,6 +24,11 @@ export interface Setting {
   readonly world: World;
   /** Scale-down stabilization window that the plant forces on every HPA, s; absent: each contender has its own. */
   readonly forcedScaleDownSeconds?: number | undefined;
+  /**
+   * The plant as its maker knows it. Load and demands are for the clairvoyant bound alone; ours reads how traces are sampled,
+   * which spans say by themselves.
+   */
+  readonly truth: PlantModel;
   /** The contender's process is down: it gets no windows and gives no new numbers. */
   readonly processDown: readonly Span[];
 }
@@ -39,6 +45,8 @@ export interface Brain {
   scaledObject(service: string): ScaledObject | undefined;
   /** Called with every window, in order. */
   onWindow?(window: ClosedWindow): void | Promise<void>;
+  /** What it does between two windows, every so many ms. */
+  readonly betweenWindows?: { readonly everyMs: number; run(nowMs: number): void | Promise<void> };
   /** Content of the service's VPA; called at every round of its updater, only where sizes may move. */
   advice?(service: string, nowMs: number): Advice | undefined;
   /** Which level of its own decided the last window, for the report. */
@@ -127,6 +135,9 @@ export function combinations(values: Readonly<Record<string, readonly (number | 
     [{}],
   );
 }
+
+/** Late spans are waited for so long: 5 s, or a third of a window where that is less, the predictor's default. */
+export const graceSeconds = (windowSeconds: number): number => Math.min(5, windowSeconds / 3);
 
 /** Keeps a number of replicas inside the service's bounds. */
 export function bounded(replicas: number, { maxReplicas, minReplicas }: ServiceSpec): number {

@@ -16,7 +16,8 @@ function fitLine(points: readonly Point[]): { readonly a: number; readonly b: nu
     0,
   );
   const a = spread > 0 ? Math.max(0, product / spread) : 0;
-  return { a, b: Math.max(0, (y ?? 0) - a * (x ?? 0)) };
+  // Below 0 for a steep piece: it is only used above the bend.
+  return { a, b: (y ?? 0) - a * (x ?? 0) };
 }
 
 const KEPT = 60;

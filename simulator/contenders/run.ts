@@ -1,16 +1,22 @@
 import { seededRng } from "@tradewind/core/rng.ts";
 import { startControlPath } from "../control/control-path.ts";
 import { Schedule } from "../control/schedule.ts";
+import type { PlantModel } from "../model/plant-model.ts";
 import type { Account, Plant, Span, World } from "../world.ts";
+import { graceSeconds } from "./contender.ts";
 import type { Actuators, Brain, Contender, Parameters } from "./contender.ts";
 
 /** A plant and what is special about its control path. */
 export interface Obstacle {
   readonly plant: Plant;
+  /** What the plant was made from. */
+  readonly truth: PlantModel;
   /** Scale-down stabilization window that every HPA is forced to, s. */
   readonly forcedScaleDownSeconds?: number;
   /** The contender's own process is down. */
   readonly processDown?: readonly Span[];
+  /** Routes that are no user's: left out of what is counted. */
+  readonly internalRoutes?: readonly string[];
 }
 
 export interface RunOptions {
@@ -45,19 +51,21 @@ export interface RunResult {
   readonly notes?: Readonly<Record<string, number>>;
 }
 
-/** Late spans are waited for so long, or a third of a window where that is less: the predictor's default. */
-const GRACE_SECONDS = 5;
 /** Keeps the seeds of the control path and of the contender apart from the plant's own. */
 const CONTROL_SEED = 0x51ed270b;
 const BRAIN_SEED = 0x2545f491;
 
 const derived = (seed: number, salt: number): number => Math.trunc(seededRng(seed ^ salt)() * 2 ** 31);
 
-function sums({ routes }: Account): { requests: number; over: number; failed: number } {
+function sums(
+  { routes }: Account,
+  internal: readonly string[],
+): { requests: number; over: number; failed: number } {
+  const users = routes.filter(({ route }) => !internal.includes(route));
   return {
-    requests: routes.reduce((sum, route) => sum + route.requests, 0),
-    over: routes.reduce((sum, route) => sum + route.over, 0),
-    failed: routes.reduce((sum, route) => sum + route.failed, 0),
+    requests: users.reduce((sum, route) => sum + route.requests, 0),
+    over: users.reduce((sum, route) => sum + route.over, 0),
+    failed: users.reduce((sum, route) => sum + route.failed, 0),
   };
 }
 
@@ -65,10 +73,10 @@ function sums({ routes }: Account): { requests: number; over: number; failed: nu
 export function resultOf(
   from: Account,
   to: Account,
-  { application }: Plant,
+  { internalRoutes = [], plant: { application } }: Obstacle,
 ): Omit<RunResult, "levels" | "notes"> {
   const hours = (to.atMs - from.atMs) / 3_600_000;
-  const [before, after] = [sums(from), sums(to)];
+  const [before, after] = [sums(from, internalRoutes), sums(to, internalRoutes)];
   const requests = after.requests - before.requests;
   const coreHours = (to.coreSeconds - from.coreSeconds) / 3_600;
   const gigabyteHours = (to.byteSeconds - from.byteSeconds) / 1e9 / 3_600;
@@ -109,6 +117,7 @@ export async function run({
       actuators,
       seed: derived(seed, BRAIN_SEED),
       world,
+      truth: obstacle.truth,
       forcedScaleDownSeconds: obstacle.forcedScaleDownSeconds,
       processDown: obstacle.processDown ?? [],
     },
@@ -116,7 +125,7 @@ export async function run({
   );
   const levels = new Map<string, number>();
   const windowMs = windowSeconds * 1e3;
-  const graceMs = Math.min(GRACE_SECONDS, windowSeconds / 3) * 1e3;
+  const graceMs = graceSeconds(windowSeconds) * 1e3;
   schedule.every(windowMs, startMs + windowMs + graceMs, async (nowMs) => {
     const endMs = nowMs - graceMs;
     await brain.onWindow?.({ windowSet: world.windowSet(endMs - windowMs, endMs), nowMs });
@@ -124,6 +133,11 @@ export async function run({
     if (level !== undefined) levels.set(level, (levels.get(level) ?? 0) + 1);
     onWindow?.(world, brain);
   });
+  const { betweenWindows } = brain;
+  if (betweenWindows !== undefined) {
+    const { everyMs } = betweenWindows;
+    schedule.every(everyMs, startMs + everyMs, (nowMs) => betweenWindows.run(nowMs));
+  }
   startControlPath({
     world,
     plant,
@@ -146,7 +160,7 @@ export async function run({
   const from = await advance(startMs + warmUpSeconds * 1e3);
   const to = await advance(startMs + seconds * 1e3);
   const notes = brain.notes?.();
-  return { ...resultOf(from, to, plant), ...sharesOf(levels), ...(notes && { notes }) };
+  return { ...resultOf(from, to, obstacle), ...sharesOf(levels), ...(notes && { notes }) };
 }
 
 function sharesOf(levels: ReadonlyMap<string, number>): Pick<RunResult, "levels"> {

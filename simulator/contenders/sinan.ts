@@ -63,7 +63,7 @@ export interface Action {
   readonly pods: readonly number[];
 }
 
-/** Sinan's candidates: hold, one pod less or more of one service, a step more of all. */
+/** Sinan's candidates: hold, one pod less of one service or of all, one more of one, a step more of all. */
 export function candidates(facts: readonly Pick<ServiceFacts, "spec">[], pods: readonly number[]): Action[] {
   const change = (at: number, by: number): number[] =>
     pods.map((each, place) => (place === at ? each + by : each));
@@ -75,7 +75,8 @@ export function candidates(facts: readonly Pick<ServiceFacts, "spec">[], pods: r
     ];
   });
   const all: Action = { kind: "up-all", pods: pods.map((count) => Math.ceil(count * 1.3)) };
-  return [{ kind: "hold", pods }, ...each, all];
+  const fewer = pods.map((count, at) => Math.max(facts[at]?.spec.minReplicas ?? 1, count - 1));
+  return [{ kind: "hold", pods }, { kind: "down", pods: fewer }, ...each, all];
 }
 
 /**

@@ -39,7 +39,8 @@ export abstract class CallerSide {
   protected readonly program: Program;
   protected readonly recorder: Recorder;
   private spans = 0;
-  private readonly facts: SpanFacts = {
+  /** The span that is recorded next: kind, numbers, service and start are set before `recordSpan`. */
+  protected readonly facts: SpanFacts = {
     route: 0,
     trace: 0,
     span: 0,
@@ -171,7 +172,7 @@ export abstract class CallerSide {
   }
 
   /** The caller waits no longer. What the callee has begun it finishes for nobody. */
-  protected giveUp(call: number): void {
+  giveUp(call: number): void {
     const { calls } = this;
     const parent = calls.parent[call] ?? NOBODY;
     const spec = this.specOf(call);
@@ -226,20 +227,14 @@ export abstract class CallerSide {
     return spec;
   }
 
-  /** A span of the callee's service, of a request or of what lies outside. */
-  protected recordSpan(
-    call: number,
-    span: Pick<SpanFacts, "kind" | "span" | "parent" | "service" | "startMs">,
-    failed: boolean,
-    name?: string,
-  ): void {
+  /** Hands over the span that `facts` says the most of: it ends now and is of the call's trace. */
+  protected recordSpan(call: number, failed: boolean, name?: string): void {
     const { calls, facts } = this;
     facts.route = calls.route[call] ?? 0;
     facts.trace = calls.trace[call] ?? 0;
     facts.endMs = this.nowMs;
     facts.failed = failed;
     facts.name = name;
-    Object.assign(facts, span);
     this.recorder.span(facts);
   }
 
@@ -302,38 +297,26 @@ export abstract class CallerSide {
   }
 
   private recordCall(call: number, parent: number, failed: boolean): void {
-    const { calls } = this;
+    const { calls, facts } = this;
     if (parent < 0 || (calls.trace[call] ?? 0) === 0) return;
-    const operation = this.program.operations[calls.operation[parent] ?? 0];
-    this.recordSpan(
-      call,
-      {
-        kind: SPAN_KIND.client,
-        span: (calls.span[call] ?? 0) - 1,
-        parent: calls.parentSpan[call] ?? 0,
-        service: operation?.service ?? 0,
-        startMs: calls.startMs[call] ?? 0,
-      },
-      failed,
-    );
+    facts.kind = SPAN_KIND.client;
+    facts.span = (calls.span[call] ?? 0) - 1;
+    facts.parent = calls.parentSpan[call] ?? 0;
+    facts.service = this.program.operations[calls.operation[parent] ?? 0]?.service ?? 0;
+    facts.startMs = calls.startMs[call] ?? 0;
+    this.recordSpan(call, failed);
   }
 
   /** The span of sending a message, which takes no time; the consumer's span is below it. */
   private recordMessage(call: number, sender: number): void {
-    const { calls } = this;
+    const { calls, facts } = this;
     if ((calls.trace[call] ?? 0) === 0) return;
-    const span = this.newSpan();
-    this.recordSpan(
-      call,
-      {
-        kind: SPAN_KIND.producer,
-        span,
-        parent: calls.span[sender] ?? 0,
-        service: this.program.operations[calls.operation[sender] ?? 0]?.service ?? 0,
-        startMs: this.nowMs,
-      },
-      false,
-    );
-    calls.parentSpan[call] = span;
+    facts.kind = SPAN_KIND.producer;
+    facts.span = this.newSpan();
+    facts.parent = calls.span[sender] ?? 0;
+    facts.service = this.program.operations[calls.operation[sender] ?? 0]?.service ?? 0;
+    facts.startMs = this.nowMs;
+    calls.parentSpan[call] = facts.span;
+    this.recordSpan(call, false);
   }
 }

@@ -90,6 +90,8 @@ export class Engine {
   runUntil(untilMs: number): void {
     const { agenda, traffic } = this;
     const { events } = traffic;
+    // What was done from outside since the last event may have let calls go on.
+    traffic.settle();
     for (;;) {
       const eventMs = events.nextMs;
       const dueMs = agenda.nextMs;
@@ -124,10 +126,10 @@ export class Engine {
         this.processors[index]?.event(this.traffic.nowMs);
         break;
       case SLOT.timer:
-        this.traffic.timerDue(index);
+        this.traffic.resume(index);
         break;
       case SLOT.timeout:
-        this.traffic.timeoutDue(index);
+        this.traffic.giveUp(index);
         break;
       default:
         this.arrival(index);

@@ -39,6 +39,11 @@ export class Machine {
     this.share(processor, nowMs);
   }
 
+  /** Called after the weight of a container changed. */
+  reweighed(processor: Processor, nowMs: number): void {
+    if (this.contended) this.share(processor, nowMs);
+  }
+
   private join(processor: Processor): void {
     processor.place = this.active.length;
     this.active.push(processor);

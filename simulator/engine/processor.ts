@@ -142,6 +142,7 @@ export class Processor {
     this.weight = Math.max(LEAST_WEIGHT, requestCores);
     if (this.leftMs > EPSILON_MS) this.throttled = false;
     this.machine.changed(this, nowMs);
+    this.machine.reweighed(this, nowMs);
     this.schedule(nowMs);
   }
 

@@ -41,9 +41,14 @@ export class Server {
   /** When the container became ready: its warm-up counts from here. */
   warmFromMs = -Infinity;
   readonly threadLimit: number;
+  /** Most requests at once; Infinity without a limit. */
+  readonly queueLimit: number;
   busyThreads = 0;
   readonly waiting = new CallQueue();
   readonly pools: readonly ConnectionPool[];
+  private readonly baseBytes: number;
+  private readonly perRequestBytes: number;
+  private readonly leakBytes: number;
 
   constructor(
     index: number,
@@ -60,16 +65,17 @@ export class Server {
     this.proxy = proxy;
     this.threadLimit =
       model.consumer?.concurrency ?? (model.blocking === true ? (model.threads ?? Infinity) : Infinity);
+    this.queueLimit = model.queueLimit ?? Infinity;
+    this.baseBytes = model.memory?.baseBytes ?? 0;
+    this.perRequestBytes = model.memory?.perRequestBytes ?? 0;
+    this.leakBytes = model.memory?.leakBytesPerRequest ?? 0;
     this.pools = pools.map((size) => new ConnectionPool(size));
   }
 
   /** Memory of the main container's process, bytes. */
   get memoryBytes(): number {
-    const { memory } = this.service.compiled.model;
-    if (memory === undefined || !this.alive) return 0;
-    return (
-      memory.baseBytes + memory.perRequestBytes * this.inFlight + memory.leakBytesPerRequest * this.taken
-    );
+    if (!this.alive) return 0;
+    return this.baseBytes + this.perRequestBytes * this.inFlight + this.leakBytes * this.taken;
   }
 
   /** What one millisecond of demand costs it now. */
@@ -103,10 +109,14 @@ export class ServiceState {
   readonly endpoints: Server[] = [];
   /** Messages that no consumer has taken yet. */
   readonly queue = new CallQueue();
-  turn = 0;
+  readonly isConsumer: boolean;
+  private readonly balancing: "random" | "round-robin" | "least-connections";
+  private turn = 0;
 
   constructor(compiled: CompiledService) {
     this.compiled = compiled;
+    this.isConsumer = compiled.model.consumer !== undefined;
+    this.balancing = compiled.model.balancing ?? "random";
   }
 
   add(server: Server): void {
@@ -120,10 +130,9 @@ export class ServiceState {
 
   /** The endpoint for a request, by the service's way of balancing; undefined when there is none. */
   choose(share: number): Server | undefined {
-    const { endpoints } = this;
-    const { balancing } = this.compiled.model;
+    const { balancing, endpoints } = this;
     if (balancing === "least-connections") return this.leastBusy(share);
-    if (balancing !== "round-robin") return endpoints[Math.floor(share * endpoints.length)];
+    if (balancing === "random") return endpoints[Math.floor(share * endpoints.length)];
     this.turn = (this.turn + 1) % Math.max(1, endpoints.length);
     return endpoints[this.turn];
   }

@@ -12,6 +12,7 @@ const INBOUND = 0x0800_0000;
 
 /** The callees' half of every call: threads, steps, messages, refusals; and what a call does after each event. */
 export class Traffic extends CallerSide {
+  readonly dependencies: readonly string[];
   /** By number of the dependency: factor on its times. */
   readonly dependencyFactors: Float64Array;
   /** Containers that hold more memory than they may; they are killed before the next event. */
@@ -19,17 +20,8 @@ export class Traffic extends CallerSide {
 
   constructor(program: Program, recorder: Recorder) {
     super(program, recorder);
+    this.dependencies = program.dependencies;
     this.dependencyFactors = new Float64Array(program.dependencies.length).fill(1);
-  }
-
-  /** Deals with the timer of a call. */
-  timerDue(call: number): void {
-    this.resume(call);
-  }
-
-  /** Deals with the time limit of a call. */
-  timeoutDue(call: number): void {
-    this.giveUp(call);
   }
 
   /** Lets every call go on that the last event woke. */
@@ -66,7 +58,7 @@ export class Traffic extends CallerSide {
   protected override arrive(call: number): void {
     const { calls } = this;
     const service = this.serviceOf(call);
-    if (service.compiled.model.consumer !== undefined) {
+    if (service.isConsumer) {
       calls.phase[call] = PHASE.queued;
       service.queue.append(call, calls.next);
       const consumer = service.idleConsumer();
@@ -75,17 +67,12 @@ export class Traffic extends CallerSide {
     }
     const share = uniformOf(derive(this.key(call), PURPOSE.balance + (calls.attempt[call] ?? 0)));
     const server = service.choose(share);
-    if (server === undefined || !server.alive || this.isFull(server)) {
+    if (server === undefined || !server.alive || server.inFlight >= server.queueLimit) {
       calls.failed[call] = 1;
       this.sendBack(call);
       return;
     }
     this.take(call, server);
-  }
-
-  private isFull(server: Server): boolean {
-    const { queueLimit } = server.service.compiled.model;
-    return queueLimit !== undefined && server.inFlight >= queueLimit;
   }
 
   private take(call: number, server: Server): void {
@@ -179,19 +166,14 @@ export class Traffic extends CallerSide {
   }
 
   private comeBack(call: number, server: Server, step: Step): void {
-    const { calls } = this;
+    const { calls, facts } = this;
     if (step.traced && (calls.trace[call] ?? 0) !== 0) {
-      this.recordSpan(
-        call,
-        {
-          kind: SPAN_KIND.client,
-          span: this.newSpan(),
-          parent: calls.span[call] ?? 0,
-          service: this.operationOf(call).service,
-          startMs: calls.stepMs[call] ?? 0,
-        },
-        false,
-      );
+      facts.kind = SPAN_KIND.client;
+      facts.span = this.newSpan();
+      facts.parent = calls.span[call] ?? 0;
+      facts.service = this.operationOf(call).service;
+      facts.startMs = calls.stepMs[call] ?? 0;
+      this.recordSpan(call, false);
     }
     const pool = server.pools[step.pool];
     if (pool !== undefined) this.freeConnection(pool);
@@ -227,22 +209,18 @@ export class Traffic extends CallerSide {
   }
 
   private recordServed(call: number): void {
-    const { calls } = this;
+    const { calls, facts } = this;
     const { name, service } = this.operationOf(call);
-    const isMessage = this.specOf(call).isMessage;
-    const isRoot = (calls.parentSpan[call] ?? 0) === 0;
-    this.recordSpan(
-      call,
-      {
-        kind: isMessage ? SPAN_KIND.consumer : SPAN_KIND.server,
-        span: calls.span[call] ?? 0,
-        parent: isMessage || isRoot ? (calls.parentSpan[call] ?? 0) : (calls.span[call] ?? 0) - 1,
-        service,
-        startMs: calls.servedMs[call] ?? 0,
-      },
-      calls.failed[call] === 1,
-      isRoot ? (this.program.routes[calls.route[call] ?? 0]?.name ?? name) : name,
-    );
+    const { isMessage } = this.specOf(call);
+    const above = calls.parentSpan[call] ?? 0;
+    const span = calls.span[call] ?? 0;
+    facts.kind = isMessage ? SPAN_KIND.consumer : SPAN_KIND.server;
+    facts.span = span;
+    facts.parent = isMessage || above === 0 ? above : span - 1;
+    facts.service = service;
+    facts.startMs = calls.servedMs[call] ?? 0;
+    const route = this.program.routes[calls.route[call] ?? 0];
+    this.recordSpan(call, calls.failed[call] === 1, above === 0 ? (route?.name ?? name) : name);
   }
 
   /** Gives a consumer messages that wait, as many as it takes at once. */
@@ -274,9 +252,10 @@ export class Traffic extends CallerSide {
     this.events.remove(slotOf(SLOT.timer, call));
     calls.server[call] = NOBODY;
     const service = this.serviceOf(call);
-    if (service.compiled.model.consumer !== undefined) {
+    if (service.isConsumer) {
       calls.step[call] = 0;
       calls.pending[call] = 0;
+      calls.failed[call] = 0;
       calls.phase[call] = PHASE.queued;
       service.queue.append(call, calls.next);
       return;
@@ -286,7 +265,8 @@ export class Traffic extends CallerSide {
     calls.wake(call);
   }
 
-  private resume(call: number): void {
+  /** The call goes on: its timer is due, its work is done, or what it waited for is there. */
+  resume(call: number): void {
     const { calls } = this;
     const server = this.servers[calls.server[call] ?? NOBODY];
     const phase = calls.phase[call] ?? PHASE.free;

@@ -22,7 +22,7 @@ describe("parsePolicy", () => {
 describe("the options of a local run", () => {
   it("name the policies when --policy is not understood", () => {
     const result = LocalOptions.safeParse({ policy: "hpa" });
-    expect(result.error?.issues[0]?.message).toContain("--policy: 'hpa' is no policy");
+    expect(result.error?.issues[0]?.message).toContain("'hpa' is no policy");
   });
 
   it("refuse an application that does not exist", () => {

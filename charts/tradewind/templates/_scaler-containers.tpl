@@ -116,6 +116,7 @@
     - --grace={{ . }}
     {{- end }}
     - --policy={{ .Values.predictor.policy }}
+    - --training-engine={{ .Values.predictor.trainingEngine }}
     - --state=/var/lib/tradewind
     - --log-level={{ .Values.logLevel }}
     {{- with .Values.predictor.extraArgs }}

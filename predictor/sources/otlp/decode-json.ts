@@ -59,9 +59,13 @@ export class JsonDecoder {
       throw new TradewindError("malformed-otlp", "not an ExportTraceServiceRequest: not in UTF-8");
     this.count.clear();
     this.pauseAt = BYTES_PER_PAUSE;
-    this.json.open(body);
-    yield* this.readRequest(batch);
-    this.json.close();
+    try {
+      this.json.open(body);
+      yield* this.readRequest(batch);
+      this.json.expectEnd();
+    } finally {
+      this.json.release();
+    }
   }
 
   private *readRequest(batch: SpanBatch): Generator<void> {

@@ -54,8 +54,12 @@ export class JsonScanner {
   }
 
   /** @throws TradewindError unless only white space is left */
-  close(): void {
+  expectEnd(): void {
     if (this.peek() !== 0 || this.at < this.bytes.length) this.fail("more than one value");
+  }
+
+  /** Lets go of the text. */
+  release(): void {
     this.bytes = NOTHING;
     this.source = NOTHING;
   }

@@ -22,8 +22,8 @@ export interface PeersOptions {
   /** `host:port` to listen on for them. */
   readonly listen: string;
   readonly secret: PeerSecret;
-  /** Counts the spans of a batch that a peer's client sent. @throws when it cannot be read */
-  readonly onBatch: (batch: ReceivedBatch) => void;
+  /** Counts the spans of a batch that a peer's client sent. Rejects when it cannot be read. */
+  readonly onBatch: (batch: ReceivedBatch) => Promise<void>;
   readonly clock: Clock;
   readonly rng: Rng;
   readonly log: Logger;
@@ -109,7 +109,7 @@ export class Peers implements BatchExchange {
   /**
    * Listens, and looks for the peers, which may come later.
    * @returns the address listened on
-   * @throws TradewindError `listen`
+   * @throws TradewindError `cannot-listen`
    */
   async start(): Promise<string> {
     const { listen, secret } = this.options;
@@ -117,7 +117,7 @@ export class Peers implements BatchExchange {
       listen,
       instance: this.instance,
       secret: () => secret.current,
-      onMessage: (message, body, host) => this.heard(message, body, host),
+      onMessage: async (message, body, host) => this.heard(message, body, host),
       onStranger: () => {
         this.strangers += 1;
       },
@@ -179,7 +179,7 @@ export class Peers implements BatchExchange {
     };
   }
 
-  private heard(message: PeerMessage, body: Uint8Array, host: string): PeerAnswer["result"] {
+  private async heard(message: PeerMessage, body: Uint8Array, host: string): Promise<PeerAnswer["result"]> {
     const { clock, onBatch } = this.options;
     const { contentType, from } = message;
     if (from === this.instance) return "taken";
@@ -187,7 +187,7 @@ export class Peers implements BatchExchange {
     if (noted === "replayed") this.replays += 1;
     if (noted !== "fresh") return "taken";
     try {
-      onBatch({ body, contentType });
+      await onBatch({ body, contentType });
       return "taken";
     } catch {
       this.accounts.unreadable(from, clock.monotonicMs());
@@ -238,7 +238,9 @@ export class Peers implements BatchExchange {
     const nowMs = clock.monotonicMs();
     this.findGone(nowMs);
     const sinceMs = nowMs - SILENT_HEARTBEATS * this.heartbeatMs;
-    const [problem] = missingWords(this.parts(sinceMs, sinceMs), clock);
+    // What a peer received before it was first heard is missing after every start: that is no news.
+    const parts = this.parts(sinceMs, sinceMs).filter(({ gap }) => gap?.fromMs !== -Infinity);
+    const [problem] = missingWords(parts, clock);
     if (problem === this.problem) return;
     if (problem !== undefined) log.warn({ problem }, "spans of other predictors are missing");
     else log.info("all other predictors are heard again");

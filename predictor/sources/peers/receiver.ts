@@ -13,7 +13,7 @@ export interface PeerReceiverOptions {
   readonly instance: string;
   readonly secret: () => Uint8Array;
   /** Called with every message of a peer that is meant for this process, once its body has come whole. */
-  readonly onMessage: (message: PeerMessage, body: Uint8Array, host: string) => PeerAnswer["result"];
+  readonly onMessage: (message: PeerMessage, body: Uint8Array, host: string) => Promise<PeerAnswer["result"]>;
   /** Called for every request that does not prove that its sender knows the secret. */
   readonly onStranger: () => void;
 }
@@ -44,7 +44,7 @@ const STATUS: Readonly<Record<PeerAnswer["result"], number>> = {
 /**
  * Listens for peers: `POST /v1/peer`. A request without a valid envelope changes nothing, its body is not read, and its answer
  * says nothing about this process.
- * @throws TradewindError `listen`
+ * @throws TradewindError `cannot-listen`
  */
 export async function startPeerReceiver(options: PeerReceiverOptions): Promise<PeerReceiver> {
   const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES });
@@ -59,7 +59,9 @@ export async function startPeerReceiver(options: PeerReceiverOptions): Promise<P
   const { host, port } = parseListen(options.listen);
   await new Promise<void>((resolve, reject) => {
     server.once("error", (error) =>
-      reject(new TradewindError("listen", `cannot listen for peers on ${options.listen}`, { cause: error })),
+      reject(
+        new TradewindError("cannot-listen", `cannot listen for peers on ${options.listen}`, { cause: error }),
+      ),
     );
     server.listen({ host, port }, resolve);
   });
@@ -126,7 +128,7 @@ async function receive(
   } else if (message.kind === "hello" || message.to !== instance) {
     answer(message.kind === "hello" ? "taken" : "other");
   } else {
-    answer(onMessage(message, body, hostOf(request.socket)));
+    answer(await onMessage(message, body, hostOf(request.socket)));
   }
 }
 

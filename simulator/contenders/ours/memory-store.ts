@@ -20,6 +20,7 @@ const HEALTHY: StoreHealth = {
   unreadableRowsTotal: 0,
   salvagesTotal: 0,
   salvagedRowsTotal: 0,
+  fileLossesTotal: 0,
 };
 
 /** The predictor's memory for one simulated run: everything in arrays, nothing grows old, no file and no timer. */

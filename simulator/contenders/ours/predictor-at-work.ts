@@ -12,7 +12,11 @@ import { NodeRoom } from "@tradewind/predictor/node-room.ts";
 import type { PolicyChoice } from "@tradewind/predictor/policy/inputs.ts";
 import { PolicySettings } from "@tradewind/predictor/policy/settings.ts";
 import { emptyState } from "@tradewind/predictor/policy/state.ts";
+import { NOTHING_GATHERED } from "@tradewind/predictor/gathering.ts";
+import { SurgeWatch } from "@tradewind/predictor/surge-watch.ts";
+import type { CountedArrivals } from "@tradewind/predictor/window/surge.ts";
 import { Published } from "@tradewind/predictor/published.ts";
+import { SpanOrigins } from "@tradewind/predictor/sources/span-origins.ts";
 import { trainEndToEnd } from "@tradewind/predictor/training/train-end-to-end.ts";
 import { trainService } from "@tradewind/predictor/training/train-service.ts";
 import { MemoryStore } from "./memory-store.ts";
@@ -24,10 +28,14 @@ export interface PredictorOptions {
   readonly application: Application;
   readonly choice: PolicyChoice;
   readonly windowSeconds: number;
+  /** From the end of a window until it is decided on, ms. */
+  readonly graceMs: number;
   readonly startedAtMs: number;
   readonly workloads: () => WorkloadList;
   /** Without it profiles stay with their queueing prior. */
   readonly isTraining: boolean;
+  /** What spans tell of requests between two windows. */
+  readonly arrivals: CountedArrivals;
 }
 
 const NEVER = { firstRows: Number.POSITIVE_INFINITY } as const;
@@ -56,21 +64,23 @@ class TrainerHere implements ModelTrainer {
 /**
  * The predictor from a closed window to the published plan: its own `Deciding`, with its own learning, ladder and models,
  * around windows that the simulator's sources formed. A model that was trained is in use from the next window on: a training
- * takes less than the 15 s between two. Surges between two windows are not watched for.
+ * takes less than the 15 s between two.
  */
 export class PredictorAtWork {
   private readonly deciding: Deciding;
   private readonly published: Published;
   private readonly learning: Learning | undefined;
   private readonly trainer = new TrainerHere();
+  private readonly watch: SurgeWatch;
   private windowSet: WindowSet | undefined;
+  private problem: string | undefined;
   private nowMs: number;
 
   constructor(options: PredictorOptions) {
     const { application, choice, isTraining, startedAtMs, windowSeconds, workloads } = options;
     this.nowMs = startedAtMs;
     const clock = { nowMs: () => this.nowMs, monotonicMs: () => this.nowMs };
-    const log = SILENT as LearningOptions["log"];
+    const log = this.logOf();
     const store = new MemoryStore();
     const { namespace } = application;
     this.learning =
@@ -87,12 +97,16 @@ export class PredictorAtWork {
             log,
             ...(!isTraining && { settings: NEVER, flowSettings: NEVER }),
           });
-    this.published = new Published(startedAtMs);
+    this.published = new Published(clock);
     this.deciding = new Deciding({
       application: () => application,
       options: { choice, settings: PolicySettings.parse({}) },
       state: emptyState(application.name, namespace),
-      builder: { build: () => this.windowSet } as unknown as DecidingOptions["builder"],
+      builder: {
+        build: () => this.windowSet,
+        totals: () => ({ drops: {}, spansAccepted: 0 }),
+      } as unknown as DecidingOptions["builder"],
+      origins: new SpanOrigins(),
       rates: { over: () => new Map() } as unknown as DecidingOptions["rates"],
       workloads,
       nodes: new NodeRoom(),
@@ -105,23 +119,51 @@ export class PredictorAtWork {
       onWindows: (set) => store.append(set),
       ...(this.learning && { learning: this.learning }),
     });
+    this.watch = new SurgeWatch({
+      arrivals: options.arrivals,
+      lastWindow: () => this.deciding.lastWindow,
+      onSurge: (ratio) => this.deciding.surge(ratio),
+      graceMs: options.graceMs,
+      clock,
+    });
+  }
+
+  /** A window without a plan is a mistake of the simulation, or of ours: it must not pass for a decision to hold. */
+  private logOf(): LearningOptions["log"] {
+    const error = (facts: { readonly problem?: string }): void => {
+      this.problem = facts.problem ?? "unknown";
+    };
+    const silent = SILENT as Record<string, unknown>;
+    return new Proxy(silent, {
+      get: (target, name) => (name === "error" ? error : Reflect.get(target, name)),
+    }) as unknown as LearningOptions["log"];
   }
 
   get trainings(): number {
     return this.trainer.made;
   }
 
-  /** @returns the plan as JSON, as `GET /v1/plan` gives it, and read; undefined while there is none */
-  async close(
-    set: WindowSet,
-    nowMs: number,
-  ): Promise<{ readonly text: string; readonly plan: Plan } | undefined> {
+  /** Decides on a closed window. @throws Error when that fails, which the predictor itself would log and survive */
+  async close(set: WindowSet, nowMs: number): Promise<void> {
     this.windowSet = set;
     this.nowMs = nowMs;
-    this.deciding.close(set.startMs, set.endMs, nowMs);
+    const { endMs, startMs } = set;
+    const times = { startMs, endMs, fromMs: startMs, toMs: endMs };
+    this.deciding.close({ ...times, era: 0, repeated: false, stoodStillMs: 0 }, NOTHING_GATHERED, []);
     await this.learning?.settled();
-    const text = this.published.planText();
+    if (this.problem !== undefined) throw new Error(`no plan for a simulated window: ${this.problem}`);
+  }
+
+  /** Looks for a surge since the last window; decides once more where there is one. */
+  look(nowMs: number): void {
+    this.nowMs = nowMs;
+    this.watch.look();
+  }
+
+  /** The newest plan, read and as JSON, as `GET /v1/plan` gives it; undefined while there is none. */
+  get newest(): { readonly plan: Plan; readonly text: string } | undefined {
     const plan = this.published.plan();
+    const text = this.published.planText();
     return text === undefined || plan === undefined ? undefined : { text, plan };
   }
 }

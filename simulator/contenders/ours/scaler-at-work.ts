@@ -36,11 +36,11 @@ export class ScalerAtWork {
     this.nowMs = startedAtMs;
     this.specOf = serviceSpecs(application);
     const rules: RecommenderRules = {
+      limitsOf: limitsBy(limits, () => application),
       exporterStartedAtMs: startedAtMs,
       clockToleranceMs: 1e3 * clockTolerance,
       staleAfterSeconds: staleAfter,
       restartGraceSeconds: restartGrace,
-      limitsOf: limitsBy(limits, () => application),
     };
     const { clock } = this;
     const log = {} as unknown as KeeperOptions["log"];

@@ -32,6 +32,7 @@ describe("texts of no kernel", () => {
   it("a counter of more digits than the kernel writes is missing, not infinite", () => {
     expect(flatValue(`oom_kill ${digits}\n`, "oom_kill")).toBeUndefined();
     expect(() => parsePressure(`some avg10=0.00 total=${digits}\n`)).toThrow("pressure stall information");
+    expect(parseResidentBytes(`Name:\tnode\nVmRSS:\t ${digits.slice(0, 28)} kB\n`)).toBeUndefined();
     expect(() => parseIoStat(`254:0 rbytes=${digits} wbytes=0 rios=3 wios=0\n`)).toThrow("io.stat");
   });
 

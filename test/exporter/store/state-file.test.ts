@@ -86,7 +86,7 @@ describe("the state file", () => {
     const loaded = await file.load(Date.UTC(2026, 0, 2, 3, 4, 5));
     expect(loaded).toMatchObject({
       kind: "corrupt",
-      setAsidePath: `${file.path}.corrupt-2026-01-02T030405.000Z`,
+      setAsidePath: `${file.path}.corrupt-2026-01-02T03-04-05-000Z`,
     });
     expect(corrupt(loaded).error.message).toContain(file.path);
   });
@@ -101,7 +101,8 @@ describe("the state file", () => {
       kind: "read",
       decisions: [{ service: "search" }],
     });
-    await rm(`${file.path}.tmp`);
+    // What was written of the new state is gone, and the next write finds its place free.
+    expect(await readdir(path)).toEqual(["decisions.json"]);
     await file.save(jsonOf([recordOf("rate")]), NOW + 2);
     expect(await file.load(NOW)).toMatchObject({
       kind: "read",

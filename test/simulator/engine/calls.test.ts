@@ -197,6 +197,31 @@ describe("calls", () => {
     expect(other.main.usedUntil(200)).toBeCloseTo(50, 6);
   });
 
+  it("a message that is delivered again begins anew, whatever failed before", () => {
+    const message: StepModel = { kind: "send", call: { service: "mailer", operation: "serve" } };
+    const model = application(
+      service("a", [message]),
+      service("mailer", [call("gone", "slow"), cpu(fixed(30))], { consumer: { concurrency: 1 } }),
+      service("gone", [], { replicas: 0 }),
+      service("slow", [wait(50)]),
+    );
+    const rig = new Rig(model, { cores: 16, auditEvery: 1 });
+    rig.engine.traffic.request(0, 0, 0);
+    rig.engine.runUntil(20);
+    const [, first] = rig.servers;
+    rig.engine.removeServer(first!);
+    rig.addPod("gone", 16);
+    const second = rig.addPod("mailer", 16);
+    rig.engine.runUntil(200);
+    expect(second.main.usedUntil(200)).toBeCloseTo(30, 6);
+  });
+
+  it("round-robin balancing gives every pod as many requests", () => {
+    const model = application(service("a", [cpu(fixed(1))], { replicas: 3, balancing: "round-robin" }));
+    const rig = after(model, [0, 10, 20, 30, 40, 50]);
+    expect(rig.servers.map(({ taken }) => taken)).toEqual([2, 2, 2]);
+  });
+
   it("a container over its memory limit is killed: its requests fail, calls that it made go on for nobody", () => {
     const model = application(
       service("a", [cpu(fixed(1)), call("b")], {

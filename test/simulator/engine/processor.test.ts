@@ -116,6 +116,21 @@ describe("processor under CFS bandwidth control", () => {
     expect(used([1, 1], [1, 1])).toEqual([1_000, 1_000]);
   });
 
+  it("has another share of a full node as soon as its CPU request changes", () => {
+    const rig = rigOf({ time: fixed(1) });
+    const machine = new Machine(2);
+    const [one, other] = [1, 2].map((pod) => rig.engine.addServer(0, pod, { machine, demandFactor: 1 }).main);
+    for (const processor of [one!, other!]) {
+      for (let job = 0; job < 4; job += 1) {
+        const call = rig.engine.traffic.calls.take();
+        rig.engine.traffic.calls.demandMs[call] = 1e9;
+        processor.submit(call, 0);
+      }
+    }
+    one!.resize({ requestCores: 3, limitCores: Infinity, periodMs: 100 }, 500);
+    expect([one!, other!].map((each) => Math.round(each.usedUntil(1_500)))).toEqual([2_000, 1_000]);
+  });
+
   it("never uses more than its quota in a period", () => {
     const rig = rigOf({ time: exponential(20), limitCores: 0.7, threads: 8 });
     const { main } = rig.servers[0]!;

@@ -5,8 +5,7 @@ import { systemClock } from "@tradewind/core/clock.ts";
 import { createLog } from "@tradewind/core/log.ts";
 import { startOtlpReceiver } from "@tradewind/predictor/sources/otlp/receiver.ts";
 import type { OtlpReceiver } from "@tradewind/predictor/sources/otlp/receiver.ts";
-import { JSON_TYPE } from "@tradewind/predictor/sources/otlp/responses.ts";
-import { SpanIntake } from "@tradewind/predictor/sources/otlp/span-intake.ts";
+import { peerIntake } from "@tradewind/predictor/sources/otlp/peer-intake.ts";
 import type { OnSpans } from "@tradewind/predictor/sources/otlp/span-intake.ts";
 import { Peers } from "@tradewind/predictor/sources/peers/peers.ts";
 import type { PeersOptions } from "@tradewind/predictor/sources/peers/peers.ts";
@@ -49,13 +48,13 @@ export async function node(listen: string, options: NodeOptions): Promise<Node> 
     for (let index = 0; index < batch.length; index += 1) spans.push(batch.names[index] ?? "");
     return { accepted: batch.length, rejected: 0, reasons: {} };
   };
-  const intake = new SpanIntake(systemClock, onSpans);
+  const take = peerIntake(systemClock, onSpans);
   const log = createLog("test", "silent");
   const peers = new Peers({
     targets: [],
     listen,
     secret: new PeerSecret(secretFile(secretText), log),
-    onBatch: ({ body }) => intake.take(body, JSON_TYPE),
+    onBatch: async ({ body, contentType }) => void (await take(body, contentType)),
     clock: systemClock,
     rng: () => 0.5,
     log,

@@ -1,0 +1,60 @@
+import type { Fault } from "../fault.ts";
+import { replaceFile, workloadsText } from "../stage/application.ts";
+
+const SECONDS = 8;
+const GROWS_WITHIN = 9;
+
+export const SOURCE_FAULTS: readonly Fault[] = [
+  {
+    name: "optional-source-down",
+    summary: "a Jaeger beside OTLP does not answer, while users wait 2.5 times the objective",
+    stage: "jaeger",
+    seconds: 14,
+    growsWithin: GROWS_WITHIN + 2,
+    survives: true,
+    begin: async ({ jaeger }) => {
+      if (jaeger !== undefined) jaeger.isDown = true;
+    },
+    end: async ({ jaeger }) => {
+      if (jaeger !== undefined) jaeger.isDown = false;
+    },
+  },
+  {
+    name: "service-silent",
+    summary: "the spans of one service stay away, the others' go on and are calm",
+    stage: "spare",
+    seconds: 16,
+    judged: ["geo"],
+    survives: true,
+    begin: async ({ load }) => {
+      load.silent.add("geo");
+      load.slowness = 1;
+    },
+    end: async ({ load }) => {
+      load.silent.clear();
+      load.slowness = 1.35;
+    },
+  },
+  {
+    name: "traces-stop",
+    summary: "no span arrives from anybody",
+    seconds: SECONDS,
+    survives: true,
+    begin: async ({ load }) => {
+      load.isOn = false;
+    },
+    end: async ({ load }) => {
+      load.isOn = true;
+    },
+  },
+  {
+    name: "workloads-garbage",
+    summary: "the list of workloads is half a document",
+    seconds: SECONDS,
+    survives: true,
+    begin: async (stage) => {
+      await replaceFile(stage.workloads, workloadsText(stage.services).slice(0, 400));
+    },
+    end: async (stage) => replaceFile(stage.workloads, workloadsText(stage.services)),
+  },
+];

@@ -1,0 +1,242 @@
+import { gzipSync } from "node:zlib";
+import { WindowSet } from "@tradewind/core/contract/window.ts";
+import { inflated } from "@tradewind/predictor/sources/otlp/body.ts";
+import { JsonDecoder } from "@tradewind/predictor/sources/otlp/decode-json.ts";
+import { ProtobufDecoder } from "@tradewind/predictor/sources/otlp/decode-protobuf.ts";
+import { Refusal } from "@tradewind/predictor/sources/otlp/refusal.ts";
+import { JSON_TYPE, PROTOBUF } from "@tradewind/predictor/sources/otlp/responses.ts";
+import type { OtlpEncoding } from "@tradewind/predictor/sources/otlp/responses.ts";
+import { SpanIntake } from "@tradewind/predictor/sources/otlp/span-intake.ts";
+import { adjustedCount } from "@tradewind/predictor/sources/otlp/trace-state.ts";
+import { intervalAt } from "@tradewind/predictor/window/interval.ts";
+import { SPAN_KIND } from "@tradewind/predictor/window/span.ts";
+import type { SpanBatch } from "@tradewind/predictor/window/span.ts";
+import { NO_RESOURCES } from "@tradewind/predictor/window/resources.ts";
+import { WindowBuilder } from "@tradewind/predictor/window/window-builder.ts";
+import {
+  emptyBatch,
+  jsonRequest,
+  NOW_MS,
+  protobufRequest,
+  recordsOf,
+  aSpan,
+} from "../../predictor/sources/otlp/messages.ts";
+import type { WireSpan } from "../../predictor/sources/otlp/messages.ts";
+import { ByteMutator } from "../engine/bytes.ts";
+import { below, between, oneIn, pick } from "../engine/draw.ts";
+import { attempt, expect, expectEqual, jsonText, never } from "../engine/oracle.ts";
+import { ProtobufMutator } from "../engine/protobuf.ts";
+import type { Target } from "../engine/target.ts";
+import { ValueMutator } from "../engine/values.ts";
+import { bytesTarget, textTarget } from "./kinds.ts";
+
+const CALL = [
+  aSpan({ name: "GET /", attributes: { "http.request.method": "GET" }, traceState: "ot=th:c;rv:1f" }),
+  aSpan({
+    spanId: "b1b2b3b4b5b6b7b8",
+    parentId: "a1a2a3a4a5a6a7a8",
+    kind: 3,
+    startMs: NOW_MS + 1,
+    endMs: NOW_MS + 20,
+  }),
+  aSpan({
+    spanId: "c1c2c3c4c5c6c7c8",
+    parentId: "b1b2b3b4b5b6b7b8",
+    statusCode: 2,
+    startMs: NOW_MS + 2,
+    endMs: NOW_MS + 19,
+  }),
+];
+const RESOURCE = { "service.name": "frontend", "k8s.pod.name": "frontend-1", "service.instance.id": "i" };
+const MESSAGES = [
+  protobufRequest(CALL, RESOURCE),
+  protobufRequest([CALL[0] as WireSpan]),
+  protobufRequest([]),
+];
+const DOCUMENTS = [jsonRequest(CALL, RESOURCE), jsonRequest([CALL[0] as WireSpan]), {}];
+const CLOCK = { nowMs: () => NOW_MS, monotonicMs: () => NOW_MS };
+
+/** What decoders promise of a batch. */
+function expectBatch(batch: SpanBatch): void {
+  expect(batch.length >= 0 && batch.invalidIds >= 0, "batch", () => `a batch of ${batch.length} spans`);
+  for (let index = 0; index < batch.length; index += 1) {
+    const resource = batch.resources[batch.resource[index] ?? -1];
+    const kind = batch.kind[index] ?? -1;
+    const count = batch.adjustedCount[index] ?? Number.NaN;
+    expect(
+      resource !== undefined && resource.service.length <= 804,
+      "resource",
+      () => "a span without a resource",
+    );
+    expect(
+      Number.isFinite(batch.startNs[index]) && Number.isFinite(batch.durationNs[index]),
+      "time",
+      () => "a span without a time",
+    );
+    expect(kind >= 0 && kind <= SPAN_KIND.consumer, "kind", () => `span kind ${kind}`);
+    expect(
+      count === 0 || (count >= 1 && Number.isFinite(count)),
+      "count",
+      () => `a span counts for ${count}`,
+    );
+  }
+}
+
+const isRefusal = (error: unknown): boolean => error instanceof Refusal && error.statusCode === 400;
+
+function intakeOf(encoding: OtlpEncoding): (body: Uint8Array) => void {
+  const intake = new SpanIntake(CLOCK, (batch) => {
+    expectBatch(batch);
+    return { accepted: batch.length, rejected: batch.invalidIds, reasons: {} };
+  });
+  return (body) => {
+    attempt(() => intake.take(body, encoding), isRefusal);
+  };
+}
+
+/** Spans in time for a window, from any message; the windows hold to their contract. */
+const WINDOW_SECONDS = 15;
+function buildWindows(body: Uint8Array): void {
+  const builder = new WindowBuilder({ windowSeconds: WINDOW_SECONDS, namespace: "shop" });
+  const intake = new SpanIntake(CLOCK, (batch) => builder.add(batch, NOW_MS));
+  attempt(() => {
+    for (let times = 0; times < 2; times += 1) intake.take(body, JSON_TYPE);
+  }, isRefusal);
+  const { endMs, startMs } = intervalAt(NOW_MS, WINDOW_SECONDS);
+  const set = attempt(() => builder.build(startMs, endMs, NO_RESOURCES, endMs + 200_000), never);
+  const parsed = WindowSet.safeParse(set);
+  expect(parsed.success, "contract", () => `the windows are not valid: ${parsed.error?.message ?? ""}`);
+}
+
+const ids = ["0102030405060708", "1112131415161718", "2122232425262728", "3132333435363738"];
+
+/** A trace whose spans refer to each other in any way, cycles and strangers among them. */
+const tangledTraces: Target = {
+  name: "window/tangled-traces",
+  kind: "slow",
+  make: (rng) => {
+    const spans = Array.from({ length: between(rng, 1, 12) }, () =>
+      aSpan({
+        traceId: oneIn(rng, 3) ? "ff".repeat(16) : "0102030405060708090a0b0c0d0e0f10",
+        spanId: pick(rng, ids),
+        ...(oneIn(rng, 4) ? {} : { parentId: pick(rng, ids) }),
+        kind: below(rng, 6),
+        name: pick(rng, ["GET /", "", "名", "x".repeat(900)]),
+        startMs: NOW_MS + pick(rng, [0, 1, -1, 500, -100_000, 1e-3]),
+        endMs: NOW_MS + pick(rng, [0, 1, 5, 1e4, -1, 25_000]),
+        ...(oneIn(rng, 3)
+          ? { traceState: pick(rng, ["ot=th:c", "ot=th:ffffffffffffff", "ot=th:0", "x"]) }
+          : {}),
+        statusCode: below(rng, 3),
+      }),
+    );
+    const half = Math.ceil(spans.length / 2);
+    const [a, b] = [spans.slice(0, half), spans.slice(half)].map((part, index) =>
+      jsonRequest(part, {
+        "service.name": index === 0 ? "frontend" : pick(rng, ["geo", "", "\u0000", "a".repeat(201)]),
+      }),
+    ) as [{ resourceSpans: unknown[] }, { resourceSpans: unknown[] }];
+    return { resourceSpans: [...a.resourceSpans, ...b.resourceSpans] };
+  },
+  run: (input) => {
+    buildWindows(Buffer.from(jsonText(input) ?? ""));
+  },
+};
+
+const protobufDecoder = new ProtobufDecoder();
+const jsonDecoder = new JsonDecoder();
+
+/** The two encodings of the same spans give the same batch. */
+const twoEncodings: Target = {
+  name: "otlp/two-encodings",
+  kind: "parser",
+  make: (rng) =>
+    Array.from({ length: between(rng, 1, 4) }, () => ({
+      ...aSpan(),
+      spanId: pick(rng, [...ids, "", "00", "0000000000000000"]),
+      parentId: pick(rng, [...ids, "", "0000000000000000", "ab"]),
+      traceState: pick(rng, ["", "ot=th:c", "ot=th:ffffffffffff", "a=b,ot=rv:1;th:8", "ot="]),
+      name: pick(rng, ["GET /", "", "名前", "n".repeat(300)]),
+      kind: below(rng, 8),
+      startMs: NOW_MS + between(rng, -1_000, 1_000) + between(rng, 0, 999) / 1e3,
+      endMs: NOW_MS + between(rng, -1_000, 5_000),
+      statusCode: below(rng, 4),
+    })),
+  run: (input) => {
+    const [protobuf, json] = [emptyBatch(), emptyBatch()];
+    protobufDecoder.decode(protobufRequest(input as WireSpan[], RESOURCE), protobuf);
+    jsonDecoder.decode(Buffer.from(JSON.stringify(jsonRequest(input as WireSpan[], RESOURCE))), json);
+    // The one decoder keeps only the names that may be asked for.
+    const records = (batch: SpanBatch) => recordsOf(batch).map((record) => ({ ...record, name: "" }));
+    expectEqual(records(protobuf), records(json), "encodings");
+    expectEqual(protobuf.invalidIds, json.invalidIds, "encodings");
+  },
+};
+
+const MAX_INFLATED = 1 << 20;
+const zipped = new ByteMutator([
+  gzipSync(MESSAGES[0] as Uint8Array),
+  gzipSync(Buffer.alloc(4 * MAX_INFLATED)),
+  gzipSync(Buffer.alloc(0)),
+  Buffer.concat([gzipSync("a"), gzipSync("b")]),
+]);
+
+const OTLP_WORDS = [
+  "resourceSpans",
+  "scopeSpans",
+  '"spans":',
+  "null",
+  "[{}]",
+  "{},",
+  '"traceId":""',
+  "1e400",
+  '"-1"',
+];
+
+export const OTLP_TARGETS: readonly Target[] = [
+  bytesTarget("otlp/protobuf", new ProtobufMutator(MESSAGES, ["service.name"]), intakeOf(PROTOBUF)),
+  bytesTarget(
+    "otlp/json-text",
+    new ByteMutator(
+      DOCUMENTS.map((document) => JSON.stringify(document)),
+      OTLP_WORDS,
+    ),
+    intakeOf(JSON_TYPE),
+  ),
+  jsonValues(),
+  twoEncodings,
+  tangledTraces,
+  bytesTarget("otlp/gzip", zipped, (bytes) => {
+    const isDocumented = (error: unknown): boolean =>
+      error instanceof Refusal && (error.statusCode === 400 || error.statusCode === 413);
+    const body = attempt(() => inflated(bytes, MAX_INFLATED), isDocumented);
+    expect((body?.length ?? 0) <= MAX_INFLATED, "size", () => `a body of ${body?.length ?? 0} bytes`);
+  }),
+  textTarget(
+    "otlp/trace-state",
+    ["ot=th:c;rv:1f0000000000", "a=b, ot=th:ffffffffffff ,c=d", "ot=th:0"],
+    (text) => {
+      const count = attempt(() => adjustedCount(text), never) ?? Number.NaN;
+      expect(
+        count === 0 || (count >= 1 && Number.isFinite(count)),
+        "count",
+        () => `a span counts for ${count}`,
+      );
+    },
+    { words: ["ot=", "th:", ";", ",", "ffffffffffffff", "rv:"] },
+  ),
+];
+
+/** Documents with parts changed, to the windows they come to. */
+function jsonValues(): Target {
+  const documents = new ValueMutator(DOCUMENTS);
+  return {
+    name: "window/json-values",
+    kind: "slow",
+    make: (rng) => documents.make(rng),
+    run: (input) => {
+      const text = jsonText(input);
+      if (text !== undefined) buildWindows(Buffer.from(text));
+    },
+  };
+}

@@ -1,0 +1,100 @@
+import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
+import type { Allocation, Wish } from "@tradewind/core/contract/plan.ts";
+import { decide } from "@tradewind/exporter/decide.ts";
+import { readPlan, readWish } from "@tradewind/exporter/source/read-plan.ts";
+import { planOf, wishOf } from "../../exporter/wish.ts";
+import { ByteMutator } from "../engine/bytes.ts";
+import { attempt, attemptAsync, documented, expect, expectEqual, never } from "../engine/oracle.ts";
+import type { Target } from "../engine/target.ts";
+import { ValueMutator } from "../engine/values.ts";
+import { bytesTarget } from "./kinds.ts";
+
+const NOW_MS = 1_750_000_100_000;
+const WISH = wishOf({ inputs: { windowHash: "0123456789abcdef", windowEndMs: NOW_MS } });
+const PLAN = {
+  ...planOf([]),
+  plannedAtMs: NOW_MS,
+  predictorStartedAtMs: NOW_MS - 1e6,
+  wishes: [WISH, { ...WISH, service: "geo" }],
+};
+const RULES = { exporterStartedAtMs: NOW_MS - 1e6, staleAfterSeconds: 300, restartGraceSeconds: 120 };
+
+/** Time stands still: the scan is not cut into slices, which would only take longer. */
+const still = (): number => 0;
+
+const texts = new ByteMutator(
+  [JSON.stringify(PLAN), JSON.stringify({ ...PLAN, wishes: [] }), JSON.stringify(PLAN, null, 2)],
+  [
+    '"wishes"',
+    '"wishes":[',
+    '"wishes" :',
+    "[]",
+    "]",
+    "}",
+    ",",
+    "{}",
+    '\\"',
+    "\\u0077ishes",
+    "null",
+    '"a":{"wishes":[1]},',
+  ],
+);
+
+/** What an exporter reads of a plan piece by piece is what JSON says the whole of it is. */
+const splitting = bytesTarget("plan/split", texts, async (bytes) => {
+  const body = Buffer.from(bytes);
+  let whole: unknown;
+  try {
+    whole = JSON.parse(body.toString("utf8"));
+  } catch {
+    whole = undefined;
+  }
+  const plan = await attemptAsync(
+    async () => readPlan(body, "the plan", still),
+    documented("invalid-json", "invalid-input"),
+  );
+  if (plan === undefined) return;
+  const wishes = attempt(() => [...plan.wishes], documented("invalid-json", "invalid-input"));
+  if (wishes === undefined) return;
+  expect(typeof whole === "object" && whole !== null, "json", () => "a plan was read from what is no JSON");
+  expectEqual(wishes, (whole as { wishes?: unknown }).wishes, "wishes");
+});
+
+const isAllocation = ({ replicas }: Allocation): boolean => Number.isSafeInteger(replicas) && replicas >= 0;
+
+/** A wish of any form: left out, refused, or decided within the bounds that it carries. */
+const wishes: Target = {
+  name: "plan/wishes",
+  kind: "parser",
+  make: (rng) => {
+    const mutator = new ValueMutator([WISH, PLAN.wishes[1]]);
+    return [mutator.make(rng), rng() < 0.5 ? WISHES.make(rng) : WISH];
+  },
+  run: (input) => {
+    let previous: { final: Allocation; decidedAtMs: number } | undefined;
+    for (const value of input as unknown[]) {
+      const wish = attempt(() => readWish(value), never);
+      if (wish === undefined || "rejected" in wish) continue;
+      const decision = attempt(() => decide(wish, PLAN, previous, RULES, NOW_MS), never);
+      if (decision === undefined || "refusal" in decision) continue;
+      previous = { final: decision.record.final, decidedAtMs: decision.record.decidedAtMs };
+      expectRecord(decision.record, wish);
+    }
+  },
+};
+const WISHES = new ValueMutator([WISH]);
+
+function expectRecord(record: DecisionRecord, { bounds, service }: Wish): void {
+  const parsed = DecisionRecord.safeParse(record);
+  expect(parsed.success, "contract", () => `the record is not valid: ${parsed.error?.message ?? ""}`);
+  const { replicas } = record.final;
+  expect(isAllocation(record.final), "number", () => `${service} gets ${replicas} replicas`);
+  const { maxReplicas, minReplicas } = bounds;
+  // Bounds that contradict each other leave no right number.
+  if (minReplicas > maxReplicas) return;
+  const grace = record.actions.some(({ step }) => step === "restart-grace" || step === "missing-data");
+  const isWithin = replicas >= Math.min(minReplicas, maxReplicas) && (replicas <= maxReplicas || grace);
+  expect(isWithin, "bounds", () => `${service} gets ${replicas} of ${minReplicas} to ${maxReplicas}`);
+}
+
+export const PLAN_TARGETS: readonly Target[] = [splitting, wishes];
