@@ -10,6 +10,7 @@ import type { ServiceState } from "@tradewind/predictor/profile/service-state.ts
 import { TrainedProfile } from "@tradewind/predictor/profile/trained-profile.ts";
 import { observationOf } from "@tradewind/predictor/profile/window-inputs.ts";
 import { STATE_WINDOWS } from "@tradewind/predictor/training/rows.ts";
+import { observedWindows } from "@tradewind/predictor/training/rows.ts";
 import type { Trainer } from "@tradewind/predictor/training/trainer.ts";
 import { heldOut } from "./data.ts";
 import type { FlowData, SplitName } from "./data.ts";
@@ -54,7 +55,7 @@ async function learn(
   const outcome = await trainer.train({
     namespace: windows[0]?.namespace ?? "default",
     service,
-    windows: train,
+    windows: observedWindows(train, 0.95),
     percentile: 0.95,
     switches: ALL_ON,
     current: undefined,

@@ -5,6 +5,7 @@ import type { AttentionModel } from "@tradewind/predictor/endtoend/attention-mod
 import type { ProfileModel } from "@tradewind/predictor/profile/model.ts";
 import { ALL_ON } from "@tradewind/predictor/profile/model.ts";
 import { endToEndRows } from "@tradewind/predictor/training/end-to-end-rows.ts";
+import { observedWindows } from "@tradewind/predictor/training/rows.ts";
 import { trainEndToEnd } from "@tradewind/predictor/training/train-end-to-end.ts";
 import type { Trainer } from "@tradewind/predictor/training/trainer.ts";
 import type { TrainSettings } from "@tradewind/predictor/training/train-profile.ts";
@@ -57,7 +58,7 @@ export function learnProfiles(
       const outcome = await trainer.train({
         namespace: "default",
         service: name,
-        windows: windowsOf(sweep, name),
+        windows: observedWindows(windowsOf(sweep, name), 0.95),
         percentile: 0.95,
         switches: ALL_ON,
         current: undefined,

@@ -272,7 +272,7 @@ export class Learning {
       return await trainer.train({
         namespace,
         service,
-        windows: await windowsToTrainOn(query),
+        windows: await windowsToTrainOn(query, OWN_PERCENTILE),
         percentile: OWN_PERCENTILE,
         switches: ALL_ON,
         current,

@@ -1,6 +1,9 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Window, WindowSet } from "@tradewind/core/contract/window.ts";
+import type { TailPercentile } from "../profile/window-inputs.ts";
 import type { WindowStore } from "../store/window-store.ts";
+import { observedWindows } from "../training/rows.ts";
+import type { ObservedWindow } from "../training/rows.ts";
 
 export interface StoredQuery {
   readonly store: Pick<WindowStore, "windows">;
@@ -55,16 +58,22 @@ export async function* storedWindows(query: StoredQuery): AsyncGenerator<StoredP
 
 /** Rows a training is given at most: a network of this size has learnt all it can from them. */
 export const MOST_ROWS = 3_000;
-/** Containers of all these windows together: a window of a large service is thousands of them. */
+/** Containers of all these windows together, which are read in turn: a window of a large service is thousands of them. */
 const MOST_CONTAINERS = 200_000;
 
-/** The newest windows of one service, as many as a training should have. */
-export async function windowsToTrainOn(query: StoredQuery): Promise<Window[]> {
-  const pieces: (readonly Window[])[] = [];
+/**
+ * The newest windows of one service, as many as a training should have. Only one piece of them is in memory at a time: of the
+ * others only what a training needs is kept.
+ */
+export async function windowsToTrainOn(
+  query: StoredQuery,
+  percentile: TailPercentile,
+): Promise<ObservedWindow[]> {
+  const pieces: (readonly ObservedWindow[])[] = [];
   let rows = 0;
   let containers = 0;
   for await (const { windows } of storedWindows(query)) {
-    pieces.push(windows);
+    pieces.push(observedWindows(windows, percentile));
     rows += windows.length;
     containers += windows.reduce((sum, window) => sum + window.containers.length, 0);
     if (rows >= MOST_ROWS || containers >= MOST_CONTAINERS) break;

@@ -1,7 +1,7 @@
 import type { Window } from "@tradewind/core/contract/window.ts";
 import { inflationAt } from "./cpu-inflation.ts";
 import type { CpuInflation } from "./cpu-inflation.ts";
-import type { ServiceState } from "./service-state.ts";
+import type { Observation, ServiceState } from "./service-state.ts";
 import { observationOf } from "./window-inputs.ts";
 
 /** Calls that weigh as much as all windows before: with fewer, background work may pass for the cost of a request. */
@@ -28,9 +28,18 @@ const LARGEST_FACTOR = 4;
  */
 export function presentState(before: ServiceState, window: Window, inflation?: CpuInflation): ServiceState {
   const seen = observationOf(window, 0.95);
-  const now = seen === undefined ? Number.NaN : seen.cpuUsageCores / seen.loadPerContainer;
-  if (seen === undefined || !(now > 0) || !Number.isFinite(now)) return before;
-  const calls = window.ownLatency?.count ?? 0;
+  return seen === undefined ? before : observedState(before, seen, window.ownLatency?.count ?? 0, inflation);
+}
+
+/** The same from what was observed in a window. @param calls that its latency was measured on */
+export function observedState(
+  before: ServiceState,
+  seen: Observation,
+  calls: number,
+  inflation?: CpuInflation,
+): ServiceState {
+  const now = seen.cpuUsageCores / seen.loadPerContainer;
+  if (!(now > 0) || !Number.isFinite(now)) return before;
   const trust = calls / (calls + WINDOW_CALLS);
   const { interference } = seen;
   const inflated =

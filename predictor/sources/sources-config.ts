@@ -10,7 +10,7 @@ import { PrometheusOptions } from "./prometheus/options.ts";
 import { TempoOptions } from "./tempo/options.ts";
 
 /** Sections of the configuration file that say where measurements come from and where they are kept. */
-const SourcesConfig = z
+export const SourcesConfig = z
   .strictObject({
     prometheus: z.array(PrometheusOptions).max(16).default([]),
     jaeger: z.array(JaegerOptions).max(16).default([]),

@@ -1,12 +1,31 @@
 import type { Window } from "@tradewind/core/contract/window.ts";
 import { learnInflation } from "../profile/cpu-inflation.ts";
 import type { CpuInflation } from "../profile/cpu-inflation.ts";
-import { presentState } from "../profile/present-state.ts";
+import { BASE_SECONDS, CPU_SECONDS_PER_REQUEST } from "../profile/inputs.ts";
+import { observedState } from "../profile/present-state.ts";
 import { estimatePriorWeight } from "../profile/prior-weight.ts";
 import { estimateState, tellsCost } from "../profile/service-state.ts";
-import type { Observation } from "../profile/service-state.ts";
+import type { Observation, ServiceState } from "../profile/service-state.ts";
 import { inputsOf, observationOf } from "../profile/window-inputs.ts";
 import type { TailPercentile } from "../profile/window-inputs.ts";
+
+/** A window of one service as a training needs it: a few numbers, however many containers the service has. */
+export interface ObservedWindow {
+  readonly observation: Observation;
+  /** See `INPUTS`; without a state. */
+  readonly input: Float64Array;
+  /** Calls that the latency was measured on. */
+  readonly calls: number;
+}
+
+/** Windows of one service without those that have no load, latency or allocation. */
+export function observedWindows(windows: readonly Window[], percentile: TailPercentile): ObservedWindow[] {
+  return windows.flatMap((window): ObservedWindow[] => {
+    const observation = observationOf(window, percentile);
+    if (observation === undefined || !(observation.latencySeconds > 0)) return [];
+    return [{ observation, input: inputsOf(window, undefined), calls: window.ownLatency?.count ?? 0 }];
+  });
+}
 
 /** One row to learn from: what a service got and bore, and the own tail latency it had. */
 export interface TrainingRow {
@@ -28,31 +47,35 @@ export interface TrainingData {
 export const STATE_WINDOWS = 40;
 
 /**
- * Rows from the stored windows of one service. Each row's state comes from the windows before it and from the CPU that
- * its requests take now, as in a plan: training sees what prediction will see.
- * @param windows of one service, any order; those without load, latency or allocation give no row
+ * Rows from the windows of one service. Each row's state comes from the windows before it and from the CPU that its requests
+ * take now, as in a plan: training sees what prediction will see.
+ * @param observed of one service, any order
  */
-export function trainingData(windows: readonly Window[], percentile: TailPercentile): TrainingData {
-  const usable: { window: Window; observation: Observation }[] = [];
-  for (const window of [...windows].sort((a, b) => a.endMs - b.endMs)) {
-    const observation = observationOf(window, percentile);
-    if (observation !== undefined && observation.latencySeconds > 0) usable.push({ window, observation });
-  }
-  const priorWeight = estimatePriorWeight(usable.map(({ observation }) => observation));
-  const inflation = inflationOf(usable.map(({ observation }) => observation));
+export function trainingData(observed: readonly ObservedWindow[]): TrainingData {
+  const windows = [...observed].sort((a, b) => a.observation.atMs - b.observation.atMs);
+  const observations = windows.map(({ observation }) => observation);
+  const priorWeight = estimatePriorWeight(observations);
+  const inflation = inflationOf(observations);
   const rows: TrainingRow[] = [];
-  for (const [i, { window, observation }] of usable.entries()) {
-    const before = usable.slice(Math.max(0, i - STATE_WINDOWS), i).map((each) => each.observation);
+  for (const [i, { calls, input, observation }] of windows.entries()) {
+    const before = observations.slice(Math.max(0, i - STATE_WINDOWS), i);
     const state = estimateState(before, priorWeight, inflation);
     if (state === undefined) continue;
     rows.push({
-      atMs: window.endMs,
-      input: inputsOf(window, presentState(state, window, inflation)),
+      atMs: observation.atMs,
+      input: withState(input, observedState(state, observation, calls, inflation)),
       latencySeconds: observation.latencySeconds,
       ...(inflation && { inflation }),
     });
   }
   return { rows, priorWeight };
+}
+
+function withState(input: Float64Array, { baseSeconds, cpuSecondsPerRequest }: ServiceState): Float64Array {
+  const whole = input.slice();
+  whole[CPU_SECONDS_PER_REQUEST] = cpuSecondsPerRequest;
+  whole[BASE_SECONDS] = baseSeconds;
+  return whole;
 }
 
 function inflationOf(observations: readonly Observation[]): CpuInflation | undefined {

@@ -1,4 +1,3 @@
-import type { Window } from "@tradewind/core/contract/window.ts";
 import type { Rng } from "@tradewind/core/rng.ts";
 import type { ProfileModel, Switches } from "../profile/model.ts";
 import { PriorProfile } from "../profile/prior-profile.ts";
@@ -6,7 +5,7 @@ import { isBetter } from "../profile/replacement.ts";
 import { TrainedProfile } from "../profile/trained-profile.ts";
 import type { TailPercentile } from "../profile/window-inputs.ts";
 import { splitByTime, trainingData } from "./rows.ts";
-import type { TrainingRow } from "./rows.ts";
+import type { ObservedWindow, TrainingRow } from "./rows.ts";
 import { errorsOf, LEAST_TRAINING_ROWS, settingsFor, trainProfile } from "./train-profile.ts";
 import type { TrainSettings } from "./train-profile.ts";
 
@@ -14,8 +13,8 @@ import type { TrainSettings } from "./train-profile.ts";
 export interface TrainingJob {
   readonly namespace: string;
   readonly service: string;
-  /** Stored windows of the service, any order. */
-  readonly windows: readonly Window[];
+  /** Windows of the service, any order, observed at this percentile. */
+  readonly windows: readonly ObservedWindow[];
   readonly percentile: TailPercentile;
   readonly switches: Switches;
   /** The model in use: start of the new one and what it has to beat. */
@@ -45,7 +44,7 @@ function currentRatio(job: TrainingJob, later: readonly TrainingRow[], candidate
  * on half of the later block, which trained neither, is smaller.
  */
 export function trainService(job: TrainingJob, rng: Rng): TrainingOutcome {
-  const { rows, priorWeight } = trainingData(job.windows, job.percentile);
+  const { rows, priorWeight } = trainingData(job.windows);
   const sets = splitByTime(rows);
   const seen = sets.folds.reduce((sum, fold) => sum + fold.length, 0);
   if (seen < LEAST_TRAINING_ROWS || sets.later.length === 0) {

@@ -13,7 +13,7 @@ import { priorProfile } from "@tradewind/predictor/profile/prior-profile.ts";
 import { TrainedProfile } from "@tradewind/predictor/profile/trained-profile.ts";
 import { observationOf } from "@tradewind/predictor/profile/window-inputs.ts";
 import type { TailPercentile } from "@tradewind/predictor/profile/window-inputs.ts";
-import { trainingData } from "@tradewind/predictor/training/rows.ts";
+import { observedWindows, trainingData } from "@tradewind/predictor/training/rows.ts";
 import type { TrainingRow } from "@tradewind/predictor/training/rows.ts";
 import { trainService } from "@tradewind/predictor/training/train-service.ts";
 
@@ -70,7 +70,7 @@ export function fitService(
         {
           namespace: windows[0]?.namespace ?? "default",
           service,
-          windows: fitted,
+          windows: observedWindows(fitted, percentile),
           percentile,
           switches: ALL_ON,
           current: undefined,
@@ -86,7 +86,7 @@ export function fitService(
   return {
     service,
     kind: trained === undefined ? "prior" : "trained",
-    rows: trainingData(windows, percentile).rows,
+    rows: trainingData(observedWindows(windows, percentile)).rows,
     profile: trained ?? prior,
     meanOverTail: median(
       latencies.filter(({ p95Seconds }) => p95Seconds > 0).map((each) => each.meanSeconds / each.p95Seconds),

@@ -14,6 +14,7 @@ import { WindowSet } from "@tradewind/core/contract/window.ts";
 import { WorkloadList, WORKLOADS_SCHEMA } from "@tradewind/core/contract/workload.ts";
 import { parseWith } from "@tradewind/core/config.ts";
 import { canonicalJson } from "@tradewind/core/hash.ts";
+import { limitsBy } from "@tradewind/exporter/limits/limits.ts";
 import { decide } from "@tradewind/exporter/decide.ts";
 import { parseApplication } from "@tradewind/kubernetes/application/file.ts";
 import { emptyState, PolicyState } from "@tradewind/predictor/policy/state.ts";
@@ -98,8 +99,13 @@ const STEPPED = {
   ],
 };
 
-const RULES = { exporterStartedAtMs: NOW_MS - 1e6, staleAfterSeconds: 300, restartGraceSeconds: 120 };
-const DECIDED = decide(WISH, PLAN, undefined, RULES, NOW_MS);
+const RULES = {
+  limitsOf: limitsBy(ExporterOptions.parse({}).limits, () => undefined),
+  exporterStartedAtMs: NOW_MS - 1e6,
+  staleAfterSeconds: 300,
+  restartGraceSeconds: 120,
+};
+const DECIDED = decide(WISH, PLAN, { exporterStartedAtMs: RULES.exporterStartedAtMs }, RULES);
 const RECORD = "record" in DECIDED ? DECIDED.record : undefined;
 
 const APPLICATION = {

@@ -6,6 +6,8 @@ import { WorkloadsFile } from "@tradewind/agent/names/workloads-file.ts";
 import { Window } from "@tradewind/core/contract/window.ts";
 import { WORKLOADS_SCHEMA } from "@tradewind/core/contract/workload.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
+import { limitsBy } from "@tradewind/exporter/limits/limits.ts";
+import { ExporterOptions } from "@tradewind/exporter/options.ts";
 import { decide } from "@tradewind/exporter/decide.ts";
 import { StateFile as DecisionsFile } from "@tradewind/exporter/store/state-file.ts";
 import { kubeconfigConnection } from "@tradewind/kubernetes/client/kubeconfig.ts";
@@ -101,8 +103,13 @@ users: [{ name: u, user: { token: t } }]
 `;
 
 const PLANNED = { application: "hotel", sequence: 1, predictorStartedAtMs: 0, plannedAtMs: 1_000_000 };
-const RULES = { exporterStartedAtMs: 0, staleAfterSeconds: 300, restartGraceSeconds: 0 };
-const DECIDED = decide(wishOf(), PLANNED, undefined, RULES, 1_000_000);
+const RULES = {
+  limitsOf: limitsBy(ExporterOptions.parse({}).limits, () => undefined),
+  exporterStartedAtMs: 0,
+  staleAfterSeconds: 300,
+  restartGraceSeconds: 0,
+};
+const DECIDED = decide(wishOf(), PLANNED, { exporterStartedAtMs: 0 }, RULES);
 const DECISIONS = JSON.stringify({
   schema: "tradewind.dev/exporter-state/v1",
   savedAtMs: 1,
@@ -204,7 +211,7 @@ export const FILE_TARGETS: readonly Target[] = [
     new ByteMutator([POLICY_STATE], ["null", "{}"]),
     async (_path, directory) => {
       const file = new PolicyFile(directory, silentLog, () => undefined);
-      const state = await attemptAsync(async () => file.read("shop", "shop"), never);
+      const state = await attemptAsync(async () => file.read("shop", "shop", 1_000_000), never);
       expectNumbers(state);
     },
   ),

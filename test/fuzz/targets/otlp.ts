@@ -1,12 +1,15 @@
 import { gzipSync } from "node:zlib";
 import { WindowSet } from "@tradewind/core/contract/window.ts";
+import { Admission } from "@tradewind/predictor/sources/otlp/admission.ts";
 import { inflated } from "@tradewind/predictor/sources/otlp/body.ts";
 import { JsonDecoder } from "@tradewind/predictor/sources/otlp/decode-json.ts";
 import { ProtobufDecoder } from "@tradewind/predictor/sources/otlp/decode-protobuf.ts";
+import { DEFAULT_RECEIVER_LIMITS } from "@tradewind/predictor/sources/otlp/limits.ts";
 import { Refusal } from "@tradewind/predictor/sources/otlp/refusal.ts";
 import { JSON_TYPE, PROTOBUF } from "@tradewind/predictor/sources/otlp/responses.ts";
 import type { OtlpEncoding } from "@tradewind/predictor/sources/otlp/responses.ts";
 import { SpanIntake } from "@tradewind/predictor/sources/otlp/span-intake.ts";
+import type { OnSpans } from "@tradewind/predictor/sources/otlp/span-intake.ts";
 import { adjustedCount } from "@tradewind/predictor/sources/otlp/trace-state.ts";
 import { intervalAt } from "@tradewind/predictor/window/interval.ts";
 import { SPAN_KIND } from "@tradewind/predictor/window/span.ts";
@@ -24,7 +27,7 @@ import {
 import type { WireSpan } from "../../predictor/sources/otlp/messages.ts";
 import { ByteMutator } from "../engine/bytes.ts";
 import { below, between, oneIn, pick } from "../engine/draw.ts";
-import { attempt, expect, expectEqual, jsonText, never } from "../engine/oracle.ts";
+import { attempt, attemptAsync, expect, expectEqual, jsonText, never } from "../engine/oracle.ts";
 import { ProtobufMutator } from "../engine/protobuf.ts";
 import type { Target } from "../engine/target.ts";
 import { ValueMutator } from "../engine/values.ts";
@@ -84,23 +87,38 @@ function expectBatch(batch: SpanBatch): void {
 
 const isRefusal = (error: unknown): boolean => error instanceof Refusal && error.statusCode === 400;
 
-function intakeOf(encoding: OtlpEncoding): (body: Uint8Array) => void {
-  const intake = new SpanIntake(CLOCK, (batch) => {
+/** Takes bodies as a receiver does. */
+function takerOf(encoding: OtlpEncoding, onSpans: OnSpans): (bytes: Uint8Array) => Promise<unknown> {
+  const limits = DEFAULT_RECEIVER_LIMITS;
+  const admission = new Admission(limits, CLOCK);
+  const intake = new SpanIntake({ clock: CLOCK, onSpans, limits, admission });
+  return async (bytes) => {
+    const call = admission.admit("fuzzer");
+    try {
+      return await intake.take({ bytes, isCompressed: false, maxBytes: limits.maxBodyBytes, encoding }, call);
+    } finally {
+      call.end();
+    }
+  };
+}
+
+function intakeOf(encoding: OtlpEncoding): (body: Uint8Array) => Promise<void> {
+  const take = takerOf(encoding, (batch) => {
     expectBatch(batch);
     return { accepted: batch.length, rejected: batch.invalidIds, reasons: {} };
   });
-  return (body) => {
-    attempt(() => intake.take(body, encoding), isRefusal);
+  return async (body) => {
+    await attemptAsync(async () => take(body), isRefusal);
   };
 }
 
 /** Spans in time for a window, from any message; the windows hold to their contract. */
 const WINDOW_SECONDS = 15;
-function buildWindows(body: Uint8Array): void {
+async function buildWindows(body: Uint8Array): Promise<void> {
   const builder = new WindowBuilder({ windowSeconds: WINDOW_SECONDS, namespace: "shop" });
-  const intake = new SpanIntake(CLOCK, (batch) => builder.add(batch, NOW_MS));
-  attempt(() => {
-    for (let times = 0; times < 2; times += 1) intake.take(body, JSON_TYPE);
+  const take = takerOf(JSON_TYPE, (batch) => builder.add(batch, NOW_MS));
+  await attemptAsync(async () => {
+    for (let times = 0; times < 2; times += 1) await take(body);
   }, isRefusal);
   const { endMs, startMs } = intervalAt(NOW_MS, WINDOW_SECONDS);
   const set = attempt(() => builder.build(startMs, endMs, NO_RESOURCES, endMs + 200_000), never);
@@ -138,9 +156,7 @@ const tangledTraces: Target = {
     ) as [{ resourceSpans: unknown[] }, { resourceSpans: unknown[] }];
     return { resourceSpans: [...a.resourceSpans, ...b.resourceSpans] };
   },
-  run: (input) => {
-    buildWindows(Buffer.from(jsonText(input) ?? ""));
-  },
+  run: (input) => buildWindows(Buffer.from(jsonText(input) ?? "")),
 };
 
 const protobufDecoder = new ProtobufDecoder();
@@ -206,10 +222,10 @@ export const OTLP_TARGETS: readonly Target[] = [
   jsonValues(),
   twoEncodings,
   tangledTraces,
-  bytesTarget("otlp/gzip", zipped, (bytes) => {
+  bytesTarget("otlp/gzip", zipped, async (bytes) => {
     const isDocumented = (error: unknown): boolean =>
       error instanceof Refusal && (error.statusCode === 400 || error.statusCode === 413);
-    const body = attempt(() => inflated(bytes, MAX_INFLATED), isDocumented);
+    const body = await attemptAsync(async () => inflated(bytes, MAX_INFLATED), isDocumented);
     expect((body?.length ?? 0) <= MAX_INFLATED, "size", () => `a body of ${body?.length ?? 0} bytes`);
   }),
   textTarget(

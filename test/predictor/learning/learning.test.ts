@@ -115,7 +115,7 @@ describe("learning while the predictor runs", () => {
     await see(made, WINDOWS.slice(79, 81));
     expect(trainer.jobs).toHaveLength(1);
     expect(trainer.jobs[0]).toMatchObject({ service: "cart", current: undefined, percentile: 0.95 });
-    expect(trainer.jobs[0]!.windows.map(({ endMs }) => endMs)).toEqual(
+    expect(trainer.jobs[0]!.windows.map(({ observation }) => observation.atMs)).toEqual(
       WINDOWS.slice(0, 80).map(({ endMs }) => endMs),
     );
     const [evidence] = made.learning.evidence();

@@ -2,6 +2,7 @@ import * as tf from "@tensorflow/tfjs-core";
 import { seededRng } from "@tradewind/core/rng.ts";
 import { ALL_ON } from "@tradewind/predictor/profile/model.ts";
 import { startEngine } from "@tradewind/predictor/training/backend.ts";
+import { observedWindows } from "@tradewind/predictor/training/rows.ts";
 import { trainService } from "@tradewind/predictor/training/train-service.ts";
 import { describe, expect, it } from "vitest";
 import { simulatedWindows } from "./processor-sharing.ts";
@@ -23,7 +24,7 @@ describe("the engine of training", () => {
       {
         namespace: "shop",
         service: "cart",
-        windows: simulatedWindows([0.5, 1], 100, seededRng(1)),
+        windows: observedWindows(simulatedWindows([0.5, 1], 100, seededRng(1)), 0.95),
         percentile: 0.95,
         switches: ALL_ON,
         current: undefined,

@@ -3,7 +3,7 @@ import { seededRng } from "@tradewind/core/rng.ts";
 import { ALL_ON } from "@tradewind/predictor/profile/model.ts";
 import { TrainedProfile } from "@tradewind/predictor/profile/trained-profile.ts";
 import { startEngine } from "@tradewind/predictor/training/backend.ts";
-import { splitByTime, trainingData } from "@tradewind/predictor/training/rows.ts";
+import { observedWindows, splitByTime, trainingData } from "@tradewind/predictor/training/rows.ts";
 import type { RowSets, TrainingRow } from "@tradewind/predictor/training/rows.ts";
 import { errorsOf, TRAIN_DEFAULTS, trainProfile } from "@tradewind/predictor/training/train-profile.ts";
 import { trainService } from "@tradewind/predictor/training/train-service.ts";
@@ -14,7 +14,8 @@ import { simulatedWindows, sojournSeconds } from "./processor-sharing.ts";
 
 const quick = { ...TRAIN_DEFAULTS, members: 1, spareMembers: 0, batchRows: 64, maxEpochs: 60, patience: 20 };
 const windows = simulatedWindows([0.5, 1], 360, seededRng(1));
-const { rows, priorWeight } = trainingData(windows, 0.95);
+const observed = observedWindows(windows, 0.95);
+const { rows, priorWeight } = trainingData(observed);
 const sets = splitByTime(rows);
 const request = {
   namespace: "shop",
@@ -45,7 +46,7 @@ describe("rows from windows", () => {
       const { ownLatency: _own, ...rest } = window;
       return i % 2 === 0 ? rest : { ...window, containers: [] };
     });
-    expect(trainingData(bare, 0.95).rows).toEqual([]);
+    expect(trainingData(observedWindows(bare, 0.95)).rows).toEqual([]);
   });
 
   it("are split so that the later block is later than all others and no row serves twice", () => {
@@ -60,7 +61,7 @@ describe("rows from windows", () => {
 
 /** Rows of container sizes never seen, near saturation only. */
 function kneeOfUnseenSizes(): TrainingRow[] {
-  const unseen = trainingData(simulatedWindows([0.7, 1.5], 200, seededRng(9)), 0.95).rows;
+  const unseen = trainingData(observedWindows(simulatedWindows([0.7, 1.5], 200, seededRng(9)), 0.95)).rows;
   return unseen.filter(({ input }) => (input[2]! * input[7]!) / input[0]! > 0.7);
 }
 
@@ -92,7 +93,7 @@ describeEngines("training", () => {
 
   it("covers about nine in ten of later rows", () => {
     const model = trainProfile(request, quick, seededRng(3));
-    const fresh = trainingData(simulatedWindows([0.5, 1], 400, seededRng(31)), 0.95).rows;
+    const fresh = trainingData(observedWindows(simulatedWindows([0.5, 1], 400, seededRng(31)), 0.95)).rows;
     const { coverage } = errorsOf(new TrainedProfile(model), fresh);
     // Calibrated on few rows the bounds are the outermost scores seen: rather too wide than too narrow.
     expect(coverage).toBeGreaterThan(0.85);
@@ -103,7 +104,10 @@ describeEngines("training", () => {
     const first = trainProfile(request, quick, seededRng(3));
     const wider: RowSets = {
       ...sets,
-      folds: [...sets.folds, trainingData(simulatedWindows([2], 60, seededRng(5)), 0.95).rows],
+      folds: [
+        ...sets.folds,
+        trainingData(observedWindows(simulatedWindows([2], 60, seededRng(5)), 0.95)).rows,
+      ],
     };
     const again = trainProfile(
       { ...request, sets: wider, warmStart: first },
@@ -143,7 +147,7 @@ describe("a service's training", () => {
   const job: TrainingJob = {
     namespace: "shop",
     service: "cart",
-    windows,
+    windows: observed,
     percentile: 0.95,
     switches: ALL_ON,
     current: undefined,
@@ -153,7 +157,7 @@ describe("a service's training", () => {
   };
 
   it("says how many rows are missing", () => {
-    const outcome = trainService({ ...job, windows: windows.slice(0, 20) }, seededRng(1));
+    const outcome = trainService({ ...job, windows: observed.slice(0, 20) }, seededRng(1));
     expect(outcome).toMatchObject({ kind: "too-few-rows", rows: 17 });
   });
 

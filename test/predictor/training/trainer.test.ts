@@ -2,6 +2,7 @@ import { ALL_ON } from "@tradewind/predictor/profile/model.ts";
 import type { Worker } from "node:worker_threads";
 import { seededRng } from "@tradewind/core/rng.ts";
 import type { StartedEngine } from "@tradewind/predictor/training/engines.ts";
+import { observedWindows } from "@tradewind/predictor/training/rows.ts";
 import { Trainer } from "@tradewind/predictor/training/trainer.ts";
 import type { TrainerOptions } from "@tradewind/predictor/training/trainer.ts";
 import type { TrainingJob } from "@tradewind/predictor/training/train-service.ts";
@@ -11,7 +12,7 @@ import { simulatedWindows } from "./processor-sharing.ts";
 const job: TrainingJob = {
   namespace: "shop",
   service: "cart",
-  windows: simulatedWindows([0.5, 1], 100, seededRng(1)),
+  windows: observedWindows(simulatedWindows([0.5, 1], 100, seededRng(1)), 0.95),
   percentile: 0.95,
   switches: ALL_ON,
   current: undefined,
