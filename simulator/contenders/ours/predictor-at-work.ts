@@ -135,7 +135,7 @@ export class PredictorAtWork {
     };
     const silent = SILENT as Record<string, unknown>;
     return new Proxy(silent, {
-      get: (target, name) => (name === "error" ? error : Reflect.get(target, name)),
+      get: (target, name) => (name === "error" ? error : (Reflect.get(target, name) as unknown)),
     }) as unknown as LearningOptions["log"];
   }
 

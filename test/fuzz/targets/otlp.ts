@@ -250,9 +250,9 @@ function jsonValues(): Target {
     name: "window/json-values",
     kind: "slow",
     make: (rng) => documents.make(rng),
-    run: (input) => {
+    run: async (input) => {
       const text = jsonText(input);
-      if (text !== undefined) buildWindows(Buffer.from(text));
+      if (text !== undefined) await buildWindows(Buffer.from(text));
     },
   };
 }
