@@ -1,4 +1,5 @@
-import type { Stage, StageKind } from "./stage/stage.ts";
+import type { StageKind } from "./stage/setting.ts";
+import type { Stage } from "./stage/stage.ts";
 
 /** Something that goes wrong, and what users may expect meanwhile. */
 export interface Fault {
@@ -22,6 +23,7 @@ export interface Fault {
   readonly allows?: {
     readonly unavailableSeconds?: number;
     readonly storedLost?: boolean;
+    readonly livenessFailures?: boolean;
   };
   /** No process may end, since nobody ends one. */
   readonly survives?: boolean;

@@ -1,10 +1,13 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Fault } from "../fault.ts";
-import { PODS } from "../stage/stage.ts";
+import { PODS } from "../stage/setting.ts";
 import type { Stage } from "../stage/stage.ts";
 
 /** The name is resolved every 5 s. */
 const RESOLVED_MS = 6_000;
+const GONE_MS = 8_000;
+/** Peers that have known each other for longer than the recovery may take. */
+const ACQUAINTANCE_MS = 8_000;
 const GROWS_WITHIN = 9;
 const BOTH = ["127.0.0.2", "127.0.0.3"];
 
@@ -25,21 +28,6 @@ async function pretend(stage: Stage, to: 0 | 1, peer: string, sequence: number):
 
 export const PEER_FAULTS: readonly Fault[] = [
   {
-    name: "peer-leaves-dns",
-    summary: "the younger predictor leaves the peers' name for 6 s and comes back; then users wait",
-    stage: "dns",
-    seconds: 11,
-    growsWithin: GROWS_WITHIN,
-    survives: true,
-    begin: async (stage) => {
-      await stage.setHosts(BOTH.slice(0, 1));
-      await delay(RESOLVED_MS);
-      await stage.setHosts(BOTH);
-      await delay(RESOLVED_MS);
-    },
-    end: async () => undefined,
-  },
-  {
     name: "dns-down",
     summary: "the peers' name cannot be resolved",
     stage: "dns",
@@ -47,6 +35,21 @@ export const PEER_FAULTS: readonly Fault[] = [
     survives: true,
     begin: async (stage) => stage.setHosts([]),
     end: async (stage) => stage.setHosts(BOTH),
+  },
+  {
+    name: "peer-leaves-dns",
+    summary: "the younger predictor leaves the peers' name for 8 s and comes back",
+    stage: "dns",
+    seconds: 2,
+    survives: true,
+    begin: async (stage) => {
+      await delay(ACQUAINTANCE_MS);
+      await stage.setHosts(BOTH.slice(0, 1));
+      await delay(GONE_MS);
+      await stage.setHosts(BOTH);
+      await delay(RESOLVED_MS);
+    },
+    end: async () => undefined,
   },
   {
     name: "forged-peer",

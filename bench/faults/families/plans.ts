@@ -32,13 +32,13 @@ const replicas =
 export const PLAN_FAULTS: readonly Fault[] = [
   said(
     "plan-of-zero",
-    "a plan wishes no replicas, within bounds that it brings itself",
+    "a plan asks for 0 replicas, within bounds that it brings itself",
     replicas(0, { minReplicas: 0 }),
     { quick: true },
   ),
   said(
     "plan-of-a-billion",
-    "a plan wishes 10^9 replicas, within bounds that it brings itself",
+    "a plan asks for 10^9 replicas, within bounds that it brings itself",
     replicas(1e9, { maxReplicas: 1e9 }),
   ),
   said(
@@ -50,7 +50,7 @@ export const PLAN_FAULTS: readonly Fault[] = [
   ),
   said(
     "plan-of-a-later-version",
-    "every wish has a field that this version does not know, and asks for one replica more",
+    "every entry of a plan has a field that this version does not know, and one replica more",
     (wish) => ({
       allocation: { ...wish.allocation, replicas: wish.allocation.replicas + 1 },
       sayings: { of: "a later version" },

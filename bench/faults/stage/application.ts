@@ -27,6 +27,12 @@ export const SERVICES: readonly Service[] = [
   { name: "cart", replicas: 2, demandCores: 0.9, ownMs: 10 },
 ];
 
+/** The same application where geo has replicas that only latency asks for. */
+export const SPARE_SERVICES: readonly Service[] = [
+  ...SERVICES.filter(({ name }) => name !== "geo"),
+  { name: "geo", replicas: 8, demandCores: 3.1, ownMs: 45 },
+];
+
 export interface Service {
   readonly name: string;
   readonly replicas: number;
@@ -35,7 +41,7 @@ export interface Service {
   readonly ownMs: number;
 }
 
-/** Writes what a predictor is told of the application. @returns the paths of the configuration and of the workloads */
+/** Writes the application's configuration and its workloads for a predictor. @returns the paths of the configuration and of the workloads */
 export async function writeFiles(
   directory: string,
   services: readonly Service[],

@@ -24,7 +24,7 @@ export class Vitals {
     ];
   }
 
-  /** Begins to measure anew. */
+  /** Forgets what was measured so far. */
   reset(): void {
     this.rssBytesMax = 0;
     this.livenessFailuresMax = 0;

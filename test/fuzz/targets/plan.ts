@@ -62,7 +62,7 @@ const splitting = bytesTarget("plan/split", texts, async (bytes) => {
 
 const isAllocation = ({ replicas }: Allocation): boolean => Number.isSafeInteger(replicas) && replicas >= 0;
 
-/** A wish of any form: left out, refused, or decided within the bounds that it carries. */
+/** One entry of a plan, in any form: left out, refused, or decided within the bounds that it carries. */
 const wishes: Target = {
   name: "plan/wishes",
   kind: "parser",
