@@ -1,7 +1,10 @@
 import { systemClock } from "@tradewind/core/clock.ts";
 import type { Clock } from "@tradewind/core/clock.ts";
+import { HttpDoor } from "@tradewind/core/http-door.ts";
 import { createLog } from "@tradewind/core/log.ts";
 import type { Logger } from "@tradewind/core/log.ts";
+import { serveProbes } from "@tradewind/core/probe-server.ts";
+import type { ProbeServer } from "@tradewind/core/probe-server.ts";
 import { seededRng } from "@tradewind/core/rng.ts";
 import type { Rng } from "@tradewind/core/rng.ts";
 import type { Running } from "@tradewind/core/running.ts";
@@ -36,13 +39,21 @@ export async function startAgent(
   const rng = surroundings.rng ?? seededRng(clock.nowMs());
   const collectGarbage = surroundings.collectGarbage ?? (() => undefined);
   const node = new NodeAgent(options, { clock, log, rng, collectGarbage });
-  const http = new HttpSide(node);
-  const separator = options.listen.lastIndexOf(":");
-  const host = options.listen.slice(0, separator).replaceAll(/[[\]]/g, "");
+  const { allowedHosts, httpTokenFile: tokenFile } = options;
+  const door = new HttpDoor({ allowedHosts, tokenFile, monotonicMs: () => clock.monotonicMs() });
+  const http = new HttpSide(node, door);
   let address: string;
+  let probes: ProbeServer | undefined;
   try {
-    address = await http.listen({ host, port: Number(options.listen.slice(separator + 1)) });
+    if (options.probeListen !== undefined) {
+      probes = await serveProbes(listenOf(options.probeListen), {
+        dead: () => undefined,
+        notReady: () => node.notReady(),
+      });
+    }
+    address = await http.listen(listenOf(options.listen));
   } catch (error) {
+    await probes?.stop();
     node.close();
     throw error;
   }
@@ -53,7 +64,7 @@ export async function startAgent(
   const names = setInterval(() => void node.pollNames(), NAMES_POLL_MS);
   let stopping: Promise<void> | undefined;
   return {
-    addresses: { http: address },
+    addresses: { http: address, ...(probes && { probe: probes.address }) },
     stop: async () => {
       stopping ??= (async () => {
         stopLoop();
@@ -61,8 +72,16 @@ export async function startAgent(
         clearTimeout(hardware);
         node.close();
         await http.close();
+        await probes?.stop();
       })();
       await stopping;
     },
   };
+}
+
+/** Host and port of `host:port`; an IPv6 host comes in brackets. */
+function listenOf(text: string): { host: string; port: number } {
+  const separator = text.lastIndexOf(":");
+  const host = text.slice(0, separator).replaceAll(/[[\]]/g, "");
+  return { host, port: Number(text.slice(separator + 1)) };
 }

@@ -19,6 +19,9 @@ Examples:
 /** The flags as commander names them: `--path.procfs` by the text after the dashes. */
 interface Flags {
   readonly listen: string;
+  readonly probeListen?: string;
+  readonly allowedHosts: string[];
+  readonly httpTokenFile?: string;
   readonly node: string;
   readonly "path.procfs": string;
   readonly "path.sysfs": string;
@@ -38,6 +41,9 @@ interface Flags {
 function optionsOf(flags: Flags): AgentOptions {
   return {
     listen: flags.listen,
+    probeListen: flags.probeListen,
+    allowedHosts: flags.allowedHosts,
+    httpTokenFile: flags.httpTokenFile,
     node: flags.node,
     procfs: flags["path.procfs"],
     sysfs: flags["path.sysfs"],
@@ -63,6 +69,14 @@ function address(text: string): string {
 function folder(text: string): string {
   if (!isFolder(text)) throw new InvalidArgumentError(FOLDER_RULE);
   return tidyFolder(text);
+}
+
+/** Separated by commas. */
+function names(text: string): string[] {
+  return text
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name !== "");
 }
 
 function nodeName(text: string): string {
@@ -95,6 +109,18 @@ export function configure(command: Command): void {
       "Reads pressure, CPU, memory, disk and network of this node and of every container on it, as often as they move, and serves them for Prometheus and for the predictor.",
     )
     .option("--listen <host:port>", "where to serve HTTP; port 0 takes a free one", address, DEFAULTS.listen)
+    .option(
+      "--probe-listen <host:port>",
+      "/healthz and /readyz on a port of their own (default: off)",
+      address,
+    )
+    .option(
+      "--allowed-hosts <names>",
+      "names of --listen besides addresses and *.svc; *.domain for all",
+      names,
+      [],
+    )
+    .option("--http-token-file <file>", "token that requests to --listen must show")
     .option("--node <name>", "name of this node, as workload sources spell it", nodeName, hostname())
     .option("--path.procfs <dir>", "the node's proc file system", folder, DEFAULTS.procfs)
     .option("--path.sysfs <dir>", "the node's sys file system", folder, DEFAULTS.sysfs)

@@ -1,6 +1,10 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { limitConnections } from "@tradewind/core/connection-limits.ts";
+import type { ConnectionLimits } from "@tradewind/core/connection-limits.ts";
+import { withinDescriptors } from "@tradewind/core/descriptors.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
+import type { HttpDoor } from "@tradewind/core/http-door.ts";
 import type { TextFormat } from "./expose/format.ts";
 import { CONTENT_TYPES, negotiate } from "./expose/format.ts";
 
@@ -22,17 +26,24 @@ export interface HttpOptions {
   readonly port: number;
 }
 
-const MOST_CONNECTIONS = 64;
 const REQUEST_TIMEOUT_MS = 10_000;
+/** The predictors, a Prometheus and a person. */
+const CONNECTIONS: ConnectionLimits = {
+  maxConnections: 64,
+  maxPerAddress: 16,
+  firstRequestMs: REQUEST_TIMEOUT_MS,
+};
 const LARGEST_HEADER_BYTES = 16 * 1024;
 
 /** Serves `/metrics`, `/v1/snapshot`, `/v1/events`, `/healthz` and `/readyz`. Only GET and HEAD; bodies are refused. */
 export class HttpSide {
   readonly #server: Server;
   readonly #exposed: Exposed;
+  readonly #door: HttpDoor;
 
-  constructor(exposed: Exposed) {
+  constructor(exposed: Exposed, door: HttpDoor) {
     this.#exposed = exposed;
+    this.#door = door;
     this.#server = createServer(
       {
         maxHeaderSize: LARGEST_HEADER_BYTES,
@@ -45,7 +56,7 @@ export class HttpSide {
         this.#answer(request, response).catch(() => response.destroy());
       },
     );
-    this.#server.maxConnections = MOST_CONNECTIONS;
+    limitConnections(this.#server, withinDescriptors(CONNECTIONS));
     this.#server.on("clientError", (_error, socket) => {
       if (socket.writable) socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
     });
@@ -86,6 +97,12 @@ export class HttpSide {
       return answerText(request, response, 405, "only GET and HEAD");
     }
     const path: string = (request.url ?? "/").replace(/\?.*$/, "");
+    const { authorization, host } = request.headers;
+    const refused = isProbe(path) ? undefined : this.#door.refuse({ authorization, host });
+    if (refused !== undefined) {
+      for (const [name, value] of Object.entries(refused.headers)) response.setHeader(name, value);
+      return answerText(request, response, refused.status, refused.message);
+    }
     switch (path) {
       case "/metrics": {
         const format = negotiate(request.headers.accept);
@@ -153,6 +170,9 @@ export class HttpSide {
     }
   }
 }
+
+/** What probes ask says nothing that must be kept. */
+const isProbe = (path: string): boolean => path === "/healthz" || path === "/readyz";
 
 function acceptsGzip(header: string | string[] | undefined): boolean {
   const text = Array.isArray(header) ? header.join(",") : (header ?? "");

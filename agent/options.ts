@@ -12,6 +12,12 @@ const Folder = z.string().refine(isFolder, FOLDER_RULE).transform(tidyFolder);
 export const AgentOptions = z.strictObject({
   /** Where to serve HTTP; port 0 takes a free one. */
   listen: z.string().refine(isAddress, ADDRESS_RULE).default(DEFAULTS.listen),
+  /** Where to answer `/healthz` and `/readyz` besides; absent: nowhere else. */
+  probeListen: z.string().refine(isAddress, ADDRESS_RULE).optional(),
+  /** Names by which the agent may be asked for, besides addresses and names that only a cluster gives. */
+  allowedHosts: z.array(z.string().min(1)).default([]),
+  /** Token that requests must show; absent: none. */
+  httpTokenFile: z.string().min(1).optional(),
   /** This node's name, as workload sources spell it. */
   node: z
     .string()

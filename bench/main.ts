@@ -20,20 +20,18 @@ async function load(name: string): Promise<Benchmark> {
   return module.benchmark;
 }
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    json: { type: "boolean", default: false },
-    seed: { type: "string", default: "1" },
-    quick: { type: "boolean", default: false },
-    only: { type: "string" },
-    help: { type: "boolean", short: "h", default: false },
-  },
-});
-const [name] = positionals;
+const COMMON = {
+  json: { type: "boolean", default: false },
+  seed: { type: "string", default: "1" },
+  quick: { type: "boolean", default: false },
+  help: { type: "boolean", short: "h", default: false },
+} as const;
+const name = process.argv.slice(2).find((argument) => !argument.startsWith("-"));
+const own = name !== undefined && names.includes(name) ? (await load(name)).options : undefined;
+const { values } = parseArgs({ allowPositionals: true, options: { ...own, ...COMMON } });
 
 if (name === undefined || values.help) {
-  console.log("usage: npm run -s bench -- NAME [--json] [--seed N] [--quick] [--only PART]\n");
+  console.log("usage: npm run -s bench -- NAME [--json] [--seed N] [--quick]\n");
   for (const each of names) console.log(`  ${each.padEnd(12)} ${(await load(each)).summary}`);
 } else if (!names.includes(name)) {
   console.error(`no benchmark '${name}'; there are: ${names.join(", ")}`);
@@ -42,7 +40,7 @@ if (name === undefined || values.help) {
   try {
     const seed = Number(values.seed);
     const progress = (text: string): void => console.error(text);
-    const result = await (await load(name)).run({ seed, quick: values.quick, only: values.only, progress });
+    const result = await (await load(name)).run({ seed, quick: values.quick, progress, values });
     const machine = {
       cpu: cpus()[0]?.model ?? "unknown",
       cores: availableParallelism(),

@@ -69,6 +69,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => import("@tradewind/predictor/doctor/command.ts"),
   },
   {
+    name: "backtest",
+    summary: "replays policies on what was recorded, after saying how far its models are off",
+    group: BEGIN,
+    load: async () => import("@tradewind/simulator/command/backtest.ts"),
+  },
+  {
     name: "export",
     summary: "prints the stored windows as CSV or JSON lines",
     group: LOOK,

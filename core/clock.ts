@@ -2,11 +2,53 @@
 export interface Clock {
   /** Wall time, ms since the Unix epoch. May step when the machine's clock is set. */
   nowMs(): number;
-  /** Monotonic time, ms from an arbitrary start. Never steps; for intervals and deadlines. */
+  /** Monotonic time, ms from an arbitrary start that all threads share. Never steps; for intervals and deadlines. */
   monotonicMs(): number;
 }
 
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
-  monotonicMs: () => performance.now(),
+  // Not `performance.now()`, which counts from the start of its own thread.
+  monotonicMs: () => {
+    const [seconds, nanoseconds] = process.hrtime();
+    return seconds * 1e3 + nanoseconds / 1e6;
+  },
 };
+
+/** A wall clock that moved this much otherwise than the monotonic one was set; what moves less is drift or is slewed. */
+const LEAST_STEP_MS = 1_000;
+
+/**
+ * Wall time that passes as monotonic time does. It follows the wall clock's drift, and its steps one at a time, each told by
+ * {@link look}, which wants to be called about every second: within that a step can be told from drift and slewing.
+ */
+export class SteppedClock {
+  private readonly clock: Clock;
+  private readonly leastGapMs: number;
+  private offsetMs: number;
+  private steppedMs = Number.NEGATIVE_INFINITY;
+
+  /** @param leastGapMs a further step is followed so long after the one before at the earliest */
+  constructor(clock: Clock, leastGapMs: number) {
+    this.clock = clock;
+    this.leastGapMs = leastGapMs;
+    this.offsetMs = clock.nowMs() - clock.monotonicMs();
+  }
+
+  nowMs(): number {
+    return this.clock.monotonicMs() + this.offsetMs;
+  }
+
+  /** By how much the wall clock was set, ms, forward or back, where that is followed from now on; else 0. */
+  look(): number {
+    const monotonicMs = this.clock.monotonicMs();
+    const offsetMs = this.clock.nowMs() - monotonicMs;
+    const movedMs = offsetMs - this.offsetMs;
+    const isStep = Math.abs(movedMs) >= LEAST_STEP_MS;
+    if (isStep && monotonicMs - this.steppedMs < this.leastGapMs) return 0;
+    this.offsetMs = offsetMs;
+    if (!isStep) return 0;
+    this.steppedMs = monotonicMs;
+    return movedMs;
+  }
+}

@@ -14,6 +14,10 @@ export class TradewindError extends Error {
   }
 }
 
+/** Zod writes its issues as JSON over many lines; whoever wrapped the error has said them in words. */
+const isSaidInWords = (error: unknown): boolean =>
+  error instanceof Error && (error.name === "ZodError" || error.name === "$ZodError");
+
 /** The messages of an error and of its causes, outermost first, on one line. */
 export function describeError(error: unknown): string {
   const messages: string[] = [];
@@ -21,7 +25,8 @@ export function describeError(error: unknown): string {
   for (let depth = 0; depth < 8 && current !== undefined && current !== null; depth += 1) {
     if (current instanceof Error) messages.push(current.message);
     else messages.push(typeof current === "string" ? current : inspect(current));
-    current = current instanceof Error ? current.cause : undefined;
+    const cause: unknown = current instanceof Error ? current.cause : undefined;
+    current = current instanceof TradewindError && isSaidInWords(cause) ? undefined : cause;
   }
   return messages.filter((message) => message !== "").join(": ") || "unknown error";
 }

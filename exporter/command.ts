@@ -8,10 +8,20 @@ import { keepHeapSmall } from "./small-heap.ts";
 interface Flags {
   listen: string;
   grpcListen: string;
+  probeListen?: string;
+  allowedHosts: string;
+  httpTokenFile?: string;
   predictor: string;
+  predictorTokenFile?: string;
   state?: string;
   staleAfter: string;
   restartGrace: string;
+  clockTolerance: string;
+  application?: string;
+  maxReplicas: string;
+  maxGrowth: string;
+  minShare: string;
+  scaleToZero: boolean;
   logLevel: (typeof LOG_LEVELS)[number];
   status: boolean;
   events: boolean;
@@ -38,14 +48,31 @@ export function configure(command: Command): void {
     .description("KEDA external scaler: guards, serves and remembers what the predictor recommends")
     .option("--listen <host:port>", "HTTP: web page, metrics, API", "127.0.0.1:9812")
     .option("--grpc-listen <host:port>", "gRPC: KEDA", "127.0.0.1:9813")
+    .option("--probe-listen <host:port>", "HTTP: /healthz and /readyz on a port of their own (default: off)")
+    .option(
+      "--allowed-hosts <names>",
+      "names of the HTTP port besides addresses and *.svc; *.domain for all",
+      "",
+    )
+    .option("--http-token-file <file>", "token that requests to the HTTP port must show")
     .option(
       "--predictor <urls>",
       "where plans come from; of several the one that has run longest counts; dns+http://name:port for all of a name",
       "http://127.0.0.1:9811",
     )
+    .option("--predictor-token-file <file>", "token that the predictors ask for")
     .option("--state <directory>", "keep decisions here across restarts")
     .option("--stale-after <duration>", "how long a decision may be served after its measurements", "5m")
     .option("--restart-grace <duration>", "take nothing away this long after a start", "120s")
+    .option(
+      "--application <file | crd:namespace/name>",
+      "the application's configuration, whose bounds the guard keeps whatever a plan says",
+    )
+    .option("--max-replicas <n>", "most replicas of a service that --application does not name", "1000")
+    .option("--scale-to-zero", "let such a service have no replica at all", false)
+    .option("--max-growth <ratio>", "most replicas after one decision over those before, and 4 more", "3")
+    .option("--min-share <ratio>", "least replicas after one decision over those before", "0.5")
+    .option("--clock-tolerance <duration>", "refuse plans dated this much later than this clock", "10s")
     .option("--tls.cert <file>", "certificate of the gRPC port, PEM")
     .option("--tls.key <file>", "its key, PEM")
     .option("--tls.client-ca <file>", "authority that KEDA's client certificate must come from, PEM")
@@ -65,7 +92,9 @@ export function configure(command: Command): void {
 
 function inputOf(flags: Flags): ExporterInput {
   const { "tls.cert": cert, "tls.key": key, "tls.clientCa": clientCa, ...others } = flags;
-  const { events, inPlaceResize, kubeconfig, status, vpa, ...rest } = others;
+  const { events, inPlaceResize, kubeconfig, status, vpa, ...more } = others;
+  const { maxGrowth: growRatio, maxReplicas, minShare: shrinkRatio, scaleToZero, ...plain } = more;
+  const rest = { ...plain, limits: { maxReplicas, scaleToZero, growRatio, shrinkRatio } };
   const { POD_NAME: identity, POD_NAMESPACE: namespace } = process.env;
   const cluster = { events, inPlaceResize, kubeconfig, status, vpa, identity, namespace };
   if (cert === undefined && key === undefined && clientCa === undefined) return { ...rest, cluster };

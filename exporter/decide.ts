@@ -1,23 +1,30 @@
 import type { Allocation, Plan, Wish } from "@tradewind/core/contract/plan.ts";
-import type { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
+import type { DecisionRecord, GuardLimits } from "@tradewind/core/contract/recommendation.ts";
 import { contentHash } from "@tradewind/core/hash.ts";
 import { guard } from "./guard/guard.ts";
 
 /** What stays the same for all decisions of one exporter. */
 export interface DecisionRules {
+  /** Wall clock when the exporter started: tells its decisions from those of other exporters. */
   readonly exporterStartedAtMs: number;
   /** How long a decision may be served after its measurements were taken, s. */
   readonly staleAfterSeconds: number;
   readonly restartGraceSeconds: number;
+  /** What the exporter itself allows a service of a plan. */
+  readonly limitsOf: (plan: PlanHeader, wish: Wish) => GuardLimits;
 }
 
 /** The plan a wish belongs to. */
 export type PlanHeader = Pick<Plan, "application" | "sequence" | "predictorStartedAtMs" | "plannedAtMs">;
 
-/** The decision before this one. */
-export interface PreviousDecision {
-  readonly final: Allocation;
-  readonly decidedAtMs: number;
+/**
+ * What else a decision depends on. Times are the plan's: how long ago something was is measured on the exporter's monotonic
+ * clock, and counted back from when the plan was made, so that no step of any clock makes it look older or younger.
+ */
+export interface DecisionPast {
+  readonly exporterStartedAtMs: number;
+  /** The decision before this one; absent when there is none, or when it is not known how old it is. */
+  readonly previous?: { readonly final: Allocation; readonly decidedAtMs: number };
 }
 
 /** A wish that led to no decision. */
@@ -34,22 +41,18 @@ export type Decision = { readonly record: DecisionRecord } | { readonly refusal:
  * Turns a wish into a decision. The time of the decision is the time of the plan, not of its arrival, so that two
  * exporters that read the same plan at different moments decide the same.
  */
-export function decide(
-  wish: Wish,
-  plan: PlanHeader,
-  previous: PreviousDecision | undefined,
-  rules: DecisionRules,
-  nowMs: number,
-): Decision {
-  const decidedAtMs = Math.min(plan.plannedAtMs, nowMs);
+export function decide(wish: Wish, plan: PlanHeader, past: DecisionPast, rules: DecisionRules): Decision {
+  const decidedAtMs = plan.plannedAtMs;
+  const { exporterStartedAtMs, previous } = past;
   const context: DecisionRecord["context"] = {
     ...(previous === undefined
       ? {}
       : { previous: previous.final, previousDecidedAtMs: previous.decidedAtMs }),
-    exporterStartedAtMs: rules.exporterStartedAtMs,
+    exporterStartedAtMs,
     predictorStartedAtMs: plan.predictorStartedAtMs,
     staleAfterSeconds: rules.staleAfterSeconds,
     restartGraceSeconds: rules.restartGraceSeconds,
+    limits: rules.limitsOf(plan, wish),
   };
   const { namespace, service } = wish;
   const outcome = guard({ ...context, wish, decidedAtMs });

@@ -6,24 +6,33 @@ import type { Clock } from "@tradewind/core/clock.ts";
 import { parseWith } from "@tradewind/core/config.ts";
 import { describeError } from "@tradewind/core/errors.ts";
 import type { TradewindError } from "@tradewind/core/errors.ts";
+import { HttpDoor } from "@tradewind/core/http-door.ts";
 import { createLog } from "@tradewind/core/log.ts";
 import type { Logger } from "@tradewind/core/log.ts";
+import { serveProbes } from "@tradewind/core/probe-server.ts";
+import type { ProbeServer } from "@tradewind/core/probe-server.ts";
 import { seededRng } from "@tradewind/core/rng.ts";
+import { TokenFile } from "@tradewind/core/token-file.ts";
 import type { Running } from "@tradewind/core/running.ts";
 import { recommendationHeader, recommendationList, servedNow } from "./api/list.ts";
 import { serveApi } from "./api/server.ts";
+import type { ApiServer } from "./api/server.ts";
 import { startCluster } from "./cluster/cluster.ts";
 import type { ClusterEdges } from "./cluster/cluster.ts";
+import { limitsBy } from "./limits/limits.ts";
+import { followApplication } from "./limits/own-application.ts";
 import { ScalerThread } from "./keda/scaler-thread.ts";
 import type { ScalerThreadOptions } from "./keda/messages.ts";
 import { ExporterOptions } from "./options.ts";
 import type { ExporterInput } from "./options.ts";
+import { ClockSteps } from "./prometheus/clock-steps.ts";
+import { registerConnections } from "./prometheus/connections.ts";
 import { ExporterMetrics } from "./prometheus/metrics.ts";
 import { registerProcess } from "./prometheus/process.ts";
 import { registerApplication, serviceSeries } from "./prometheus/recommendations.ts";
 import { Recommender } from "./recommender.ts";
-import { PlanClient } from "./source/plan-client.ts";
-import type { PlanFetcher } from "./source/plan-client.ts";
+import { OnePredictor } from "./source/plan-fetcher.ts";
+import type { PlanFetcher } from "./source/plan-fetcher.ts";
 import { PlanSource } from "./source/plan-source.ts";
 import { PredictorChoice } from "./source/predictor-choice.ts";
 import { DecisionBook } from "./store/book.ts";
@@ -66,22 +75,39 @@ export async function startExporter(input: ExporterInput, edges: ExporterEdges =
       counter: metrics,
     });
     undo.defer(() => keeper.flush());
+    const application = await followApplication({
+      from: options.application,
+      kubeconfig: options.cluster.kubeconfig,
+      connection: edges.cluster?.connection,
+      clock,
+      log,
+    });
+    undo.defer(() => application.stop());
     const recommender = new Recommender(
       new DecisionBook(),
       {
+        limitsOf: limitsBy(options.limits, () => application.current()),
         exporterStartedAtMs: clock.nowMs(),
         staleAfterSeconds: options.staleAfter,
         restartGraceSeconds: options.restartGrace,
+        clockToleranceMs: options.clockTolerance * 1e3,
       },
       { keeper, clock, counter: metrics, serve: (rows) => scaler.serve(rows) },
     );
     const restored = await recommender.restore();
+    const clockSteps = new ClockSteps(clock);
     const plans: PlanSource = new PlanSource(
-      planFetcher(options, clock, log, edges.lookup),
+      planFetcher(options, {
+        clock,
+        log,
+        lookup: edges.lookup,
+        onRefused: (code) => metrics.planRefused(code),
+      }),
       {
         onPlan: (plan) => recommender.takePlan(plan),
         onPoll: (result) => {
           metrics.polled(result);
+          metrics.clockStepped(clockSteps.look());
           scaler.setPredictorProblem(plans.status.problem);
         },
       },
@@ -89,29 +115,41 @@ export async function startExporter(input: ExporterInput, edges: ExporterEdges =
         clock,
         log,
         rng: seededRng(randomInt(2 ** 31)),
-        staleAfterSeconds: options.staleAfter,
         pollMs: options.pollMs,
       },
     );
     scaler.setPredictorProblem(plans.status.problem);
-    const list = () => recommendationList(recommender, plans.status, clock.nowMs());
-    registerApplication(metrics.registry, () => recommendationHeader(plans.status, clock.nowMs()));
+    const list = () => recommendationList(recommender, plans.status, clock);
+    registerApplication(metrics.registry, () => recommendationHeader(plans.status, clock));
     undo.defer(registerProcess(metrics.registry, () => metrics.scaler));
 
+    const door = new HttpDoor({
+      allowedHosts: options.allowedHosts,
+      tokenFile: options.httpTokenFile,
+      monotonicMs: () => clock.monotonicMs(),
+    });
     const api = await serveApi(options.listen, {
       list,
       decisionJson: (id) => recommender.book.json(id),
       historyJson: (namespace, service) => recommender.book.historyJson(namespace, service),
-      missing: () => missing(plans, keeper, recommender),
+      missing: () => missing(plans, keeper, recommender, application.problem()),
       isAlive: () => scaler.isResponsive(),
+      door,
       metrics: async function* () {
         metrics.scaler = await scaler.report();
         yield await metrics.registry.metrics();
-        yield* serviceSeries(servedNow(recommender, clock.nowMs()), () => clock.monotonicMs());
+        yield* serviceSeries(servedNow(recommender, clock.monotonicMs()), () => clock.monotonicMs());
       },
       log,
     });
     undo.defer(() => api.stop());
+    const probes = await startProbes(options.probeListen, scaler, api);
+    undo.defer(() => probes?.stop());
+    registerConnections(metrics.registry, {
+      grpc: () => metrics.scaler.connections,
+      http: () => api.connections(),
+      probe: () => probes?.counts(),
+    });
     const firstPoll = plans.start();
     undo.defer(() => plans.stop());
     // Before the polling is, which waits for the plan in hand, which waits for a thread that may be stuck.
@@ -138,7 +176,7 @@ export async function startExporter(input: ExporterInput, edges: ExporterEdges =
 
     let stopping: Promise<void> | undefined;
     return {
-      addresses: { http: api.address, grpc },
+      addresses: { http: api.address, grpc, ...(probes && { probe: probes.address }) },
       stop: () => (stopping ??= undo.disposeAsync()),
     };
   } catch (error) {
@@ -147,32 +185,52 @@ export async function startExporter(input: ExporterInput, edges: ExporterEdges =
   }
 }
 
-/** One predictor is asked as it is; several are compared. */
-function planFetcher(
-  { predictor, predictorDeadline }: ExporterOptions,
-  clock: Clock,
-  log: Logger,
-  lookup: Lookup | undefined,
-): PlanFetcher {
-  const deadlineMs = predictorDeadline * 1e3;
-  const [only, ...others] = predictor;
-  if (only !== undefined && others.length === 0 && !only.startsWith("dns+")) {
-    return new PlanClient(only, deadlineMs);
-  }
-  return new PredictorChoice({ targets: predictor, deadlineMs, clock, log, lookup });
+interface PlanEdges {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly lookup: Lookup | undefined;
+  readonly onRefused: (problem: string) => void;
 }
 
-function threadOptions({
-  grpcListen,
-  logLevel,
-  scaler,
-  staleAfter,
-  tls,
-}: ExporterOptions): ScalerThreadOptions {
+/** One predictor is asked as it is; several are compared. */
+function planFetcher(options: ExporterOptions, edges: PlanEdges): PlanFetcher {
+  const { clockTolerance, predictor, predictorDeadline, predictorTokenFile, staleAfter } = options;
+  const limits = {
+    clock: edges.clock,
+    deadlineMs: predictorDeadline * 1e3,
+    staleAfterMs: staleAfter * 1e3,
+    clockToleranceMs: clockTolerance * 1e3,
+    ...(predictorTokenFile !== undefined && { authorization: bearer(predictorTokenFile, edges.clock) }),
+  };
+  const [only, ...others] = predictor;
+  if (only !== undefined && others.length === 0 && !only.startsWith("dns+")) {
+    return new OnePredictor(only, limits);
+  }
+  return new PredictorChoice({ targets: predictor, ...limits, ...edges });
+}
+
+function bearer(path: string, clock: Clock): () => string {
+  const token = new TokenFile(path, () => clock.monotonicMs());
+  return () => `Bearer ${token.current()}`;
+}
+
+function threadOptions({ grpcListen, logLevel, scaler, tls }: ExporterOptions): ScalerThreadOptions {
   const { streamLifetimeMs, ...limits } = scaler;
-  const staleAfterMs = staleAfter * 1e3;
-  const options = { listen: grpcListen, limits, streamLifetimeMs, staleAfterMs, logLevel };
+  const options = { listen: grpcListen, limits, streamLifetimeMs, logLevel };
   return tls === undefined ? options : { ...options, tls };
+}
+
+async function startProbes(
+  listen: ExporterOptions["probeListen"],
+  scaler: ScalerThread,
+  api: ApiServer,
+): Promise<ProbeServer | undefined> {
+  if (listen === undefined) return undefined;
+  return serveProbes(listen, {
+    dead: async () =>
+      (await scaler.isResponsive()) ? undefined : "the thread that answers KEDA does not answer",
+    notReady: () => (api.isDraining() ? "the exporter is stopping" : undefined),
+  });
 }
 
 /** An exporter that nobody answers for must not look alive: its process ends, and is started again with its state. */
@@ -184,9 +242,15 @@ function endWith(error: TradewindError, log: Logger): void {
 }
 
 /** What a person should know who wonders why there are no numbers. */
-function missing(plans: PlanSource, keeper: StateKeeper, { book }: Recommender): string[] {
+function missing(
+  plans: PlanSource,
+  keeper: StateKeeper,
+  { book }: Recommender,
+  withoutBounds: string | undefined,
+): string[] {
   const { problem } = plans.status;
   return [
+    ...(withoutBounds === undefined ? [] : [`the guard knows no bounds of services: ${withoutBounds}`]),
     ...(problem === undefined ? [] : [problem]),
     ...(keeper.problem === undefined ? [] : [`state is kept in memory only: ${keeper.problem}`]),
     ...(book.size > 0 ? [] : ["no decision yet: GetMetrics answers UNAVAILABLE, GetMetricSpec works"]),

@@ -43,6 +43,15 @@ const Targets = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
+/** Separated by commas. */
+const Names = z
+  .union([z.array(z.string().min(1)), z.string()])
+  .transform((given) =>
+    (typeof given === "string" ? given.split(",") : given)
+      .map((each) => each.trim())
+      .filter((each) => each !== ""),
+  );
+
 /** What an exporter does in a Kubernetes cluster; only the leader among several does it. */
 const ClusterOptions = z.strictObject({
   /** Write the status of the Application resource that the plan is for. */
@@ -68,7 +77,15 @@ export type ClusterOptions = z.infer<typeof ClusterOptions>;
 export const ExporterOptions = z.strictObject({
   listen: ListenAddress.prefault("127.0.0.1:9812"),
   grpcListen: ListenAddress.prefault("127.0.0.1:9813"),
+  /** Where to answer `/healthz` and `/readyz` besides; absent: nowhere else. */
+  probeListen: ListenAddress.optional(),
+  /** Names by which the page and the API may be asked for, besides addresses and names that only a cluster gives. */
+  allowedHosts: Names.default([]),
+  /** Token that requests to the page and the API must show; absent: none. */
+  httpTokenFile: z.string().min(1).optional(),
   predictor: Targets.prefault("http://127.0.0.1:9811"),
+  /** Token that the predictors ask for; absent: none. */
+  predictorTokenFile: z.string().min(1).optional(),
   /** Directory for the decisions in force; without it they live in memory only. */
   state: z.string().min(1).optional(),
   /**
@@ -77,7 +94,31 @@ export const ExporterOptions = z.strictObject({
    * lower numbers; beyond that the forecast horizon is used up too, and KEDA's fallback knows more than we do.
    */
   staleAfter: Duration.pipe(z.number().min(1).max(86_400)).prefault("5m"),
+  /** The application's configuration, for the bounds that the guard keeps: a file, or `crd:namespace/name`. */
+  application: z.string().min(1).optional(),
+  /**
+   * What the guard allows. Chosen so that a service of a few replicas follows any honest plan at once (1 to 7, 4 to 16, 4 to
+   * 2), and that one wrong plan leaves half of what runs.
+   */
+  limits: z
+    .strictObject({
+      /** Most replicas of a service that the application's configuration does not name. */
+      maxReplicas: z.coerce.number().int().min(1).max(100_000).default(1_000),
+      /** Whether such a service may have no replica at all. */
+      scaleToZero: z.boolean().default(false),
+      /** One decision makes at most this many times as many replicas, and `growReplicas` more. */
+      growRatio: z.coerce.number().min(1).max(1_000).default(3),
+      growReplicas: z.number().int().min(1).default(4),
+      /** One decision leaves at least this share of the replicas. */
+      shrinkRatio: z.coerce.number().min(0).max(1).default(0.5),
+    })
+    .prefault({}),
   restartGrace: Duration.pipe(z.number().min(0).max(86_400)).prefault("120s"),
+  /**
+   * How much later than our own clock a plan may be dated. Clocks of nodes that are kept by NTP differ by milliseconds; ten
+   * seconds let one that has lost its server for a day through.
+   */
+  clockTolerance: Duration.pipe(z.number().min(0).max(3_600)).prefault("10s"),
   tls: Tls.optional(),
   cluster: ClusterOptions.prefault({}),
   logLevel: z.enum(LOG_LEVELS).default("info"),
@@ -93,7 +134,16 @@ export const ExporterOptions = z.strictObject({
         .default(2 * 2 ** 20),
       deadlineMs: z.number().int().min(10).default(5_000),
       maxCalls: z.number().int().min(1).default(10_000),
-      maxStreams: z.number().int().min(1).default(20_000),
+      maxHeldBytes: z
+        .number()
+        .int()
+        .min(1_024)
+        .default(16 * 2 ** 20),
+      maxConnections: z.number().int().min(2).default(500),
+      maxConnectionsPerAddress: z.number().int().min(1).default(200),
+      handshakeMs: z.number().int().min(10).default(10_000),
+      maxStreams: z.number().int().min(1).default(14_000),
+      maxStreamsPerAddress: z.number().int().min(1).default(10_000),
       streamLifetimeMs: z.number().int().min(10).default(600_000),
       keepaliveMs: z.number().int().min(100).default(30_000),
       keepaliveTimeoutMs: z.number().int().min(100).default(10_000),

@@ -16,7 +16,7 @@ export function recommendationOf(record: DecisionRecord): Recommendation {
     ...present("latencyBeforeSeconds", wish.latencyBeforeSeconds),
     ...present("latencyAfterSeconds", wish.latencyAfterSeconds),
     ...present("replicasReady", wish.observed.replicasReady),
-    maxReplicas: wish.bounds.maxReplicas,
+    maxReplicas: Math.min(wish.bounds.maxReplicas, record.context.limits?.maxReplicas ?? Infinity),
     reason: [wish.reason, ...guarded].join("; ").slice(0, MAX_REASON_LENGTH),
     decidedAtMs: record.decidedAtMs,
     validUntilMs: record.validUntilMs,

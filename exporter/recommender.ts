@@ -1,14 +1,14 @@
 import type { Clock } from "@tradewind/core/clock.ts";
 import { decide } from "./decide.ts";
-import type { DecisionRules, Refusal } from "./decide.ts";
+import type { DecisionPast, DecisionRules, Refusal } from "./decide.ts";
 import { forEachInSlices } from "./source/slices.ts";
+import type { FetchedPlan } from "./source/plan-fetcher.ts";
 import { readWish } from "./source/read-plan.ts";
-import type { ReadPlan } from "./source/read-plan.ts";
 import { bookEntry, bookKey } from "./store/book.ts";
 import type { BookEntry, DecisionBook } from "./store/book.ts";
 import type { StateKeeper } from "./store/keeper.ts";
 import { mayBeServed } from "./keda/table.ts";
-import type { ServedRow } from "./keda/table.ts";
+import type { ServedDecision, ServedRow } from "./keda/table.ts";
 
 /** How long a new decision waits for the disk before it is served anyway. */
 const DISK_PATIENCE_MS = 500;
@@ -22,6 +22,11 @@ export interface DecisionCounter {
   wishRejected(): void;
 }
 
+export interface RecommenderRules extends DecisionRules {
+  /** A decision on disk that is dated this much after our wall clock is of unknown age. ms */
+  readonly clockToleranceMs: number;
+}
+
 /** Puts these rows in force for KEDA, all at one moment, in the place of all before. Resolves when they are. */
 export type Serve = (rows: Iterable<ServedRow>) => Promise<void>;
 
@@ -31,7 +36,8 @@ export type Serve = (rows: Iterable<ServedRow>) => Promise<void>;
  */
 export class Recommender {
   readonly book: DecisionBook;
-  readonly #rules: DecisionRules;
+  readonly #rules: RecommenderRules;
+  readonly #startedMs: number;
   readonly #keeper: StateKeeper;
   readonly #clock: Clock;
   readonly #counter: DecisionCounter;
@@ -40,23 +46,35 @@ export class Recommender {
 
   constructor(
     book: DecisionBook,
-    rules: DecisionRules,
+    rules: RecommenderRules,
     edges: { keeper: StateKeeper; clock: Clock; counter: DecisionCounter; serve: Serve },
   ) {
     this.book = book;
     this.#rules = rules;
     this.#keeper = edges.keeper;
     this.#clock = edges.clock;
+    this.#startedMs = edges.clock.monotonicMs();
     this.#counter = edges.counter;
     this.#serve = edges.serve;
   }
 
-  /** Takes up the decisions of the life before. @returns how many */
+  /**
+   * Restores the decisions in force from disk. Their age is what the wall clock says; one that is dated in the future is
+   * known, but not served, since nobody can tell how old it is.
+   * @returns how many
+   */
   async restore(): Promise<number> {
-    const entries = await this.#keeper.load();
-    this.book.put(entries);
+    const records = await this.#keeper.load();
+    const { clockToleranceMs } = this.#rules;
+    const [nowMs, monotonicMs] = [this.#clock.nowMs(), this.#clock.monotonicMs()];
+    this.book.put(
+      records.map((record) => {
+        const ageMs = nowMs - record.decidedAtMs;
+        return bookEntry(record, ageMs < -clockToleranceMs ? undefined : monotonicMs - Math.max(0, ageMs));
+      }),
+    );
     await this.#serve(this.#rowsAfter({ entries: new Map(), refusals: new Map() }));
-    return entries.length;
+    return records.length;
   }
 
   /** Why the newest wish for a service led to no decision. */
@@ -64,16 +82,15 @@ export class Recommender {
     return this.#refusals.get(bookKey(namespace, service));
   }
 
-  /** Whether a decision may still be served. */
-  isValid({ recommendation }: BookEntry, nowMs: number): boolean {
-    return mayBeServed(recommendation, this.#rules.staleAfterSeconds * 1e3, nowMs);
+  /** Whether a decision may still be served, by our monotonic clock. */
+  isValid(entry: BookEntry, monotonicMs: number): boolean {
+    return mayBeServed(servedDecision(entry), monotonicMs);
   }
 
   /** Decides every wish of a plan, writes the decisions down and puts them in force. */
-  async takePlan({ header, wishes }: ReadPlan): Promise<void> {
-    const nowMs = this.#clock.nowMs();
+  async takePlan(plan: FetchedPlan): Promise<void> {
     const draft: PlanDraft = { entries: new Map(), refusals: new Map() };
-    await this.#inSlices(wishes, (value) => this.#take(value, header, nowMs, draft));
+    await this.#inSlices(plan.wishes, (value) => this.#take(value, plan, draft));
     await this.#inSlices(draft.refusals.values(), ({ step }) => {
       if (step !== CONTRACT) this.#counter.guardRefusal(step);
     });
@@ -81,7 +98,7 @@ export class Recommender {
       for (const { step } of guard) this.#counter.guardAction(step);
     });
     await this.#keeper.save(await this.#stateAfter(draft), DISK_PATIENCE_MS);
-    this.#forget(draft, nowMs);
+    this.#forget(draft);
     await this.#serve(this.#rowsAfter(draft));
     await this.#inSlices(this.book.replace(draft.entries), () => undefined);
     this.#refusals = draft.refusals;
@@ -91,7 +108,7 @@ export class Recommender {
     await forEachInSlices(items, visit, () => this.#clock.monotonicMs());
   }
 
-  #take(value: unknown, header: ReadPlan["header"], nowMs: number, draft: PlanDraft): void {
+  #take(value: unknown, { header, madeMs }: FetchedPlan, draft: PlanDraft): void {
     const wish = readWish(value);
     if ("rejected" in wish) {
       const { namespace, service, reason } = wish.rejected;
@@ -102,23 +119,28 @@ export class Recommender {
     }
     const { namespace, service } = wish;
     const key = bookKey(namespace, service);
-    const twin = draft.entries.get(key);
-    if (twin !== undefined) {
+    const same = draft.entries.get(key);
+    if (same !== undefined) {
       this.#counter.wishRejected();
-      if (twin.wished.replicas >= wish.allocation.replicas) return;
+      if (same.wished.replicas >= wish.allocation.replicas) return;
     }
-    const before = this.book.get(namespace, service);
-    const previous =
-      before === undefined
-        ? undefined
-        : { final: before.final, decidedAtMs: before.recommendation.decidedAtMs };
-    const decision = decide(wish, header, previous, this.#rules, nowMs);
+    const past = this.#past(this.book.get(namespace, service), header.plannedAtMs - madeMs);
+    const decision = decide(wish, header, past, this.#rules);
     if ("refusal" in decision) {
       draft.refusals.set(key, decision.refusal);
     } else {
-      draft.entries.set(key, bookEntry(decision.record));
+      draft.entries.set(key, bookEntry(decision.record, madeMs));
       draft.refusals.delete(key);
     }
+  }
+
+  /** @param offsetMs from our monotonic clock to the plan's */
+  #past(before: BookEntry | undefined, offsetMs: number): DecisionPast {
+    const onPlansClock = (monotonicMs: number): number => Math.max(0, Math.round(monotonicMs + offsetMs));
+    const exporterStartedAtMs = onPlansClock(this.#startedMs);
+    if (before?.decidedMs === undefined) return { exporterStartedAtMs };
+    const previous = { final: before.final, decidedAtMs: onPlansClock(before.decidedMs) };
+    return { exporterStartedAtMs, previous };
   }
 
   async #stateAfter({ entries }: PlanDraft): Promise<string[]> {
@@ -143,10 +165,11 @@ export class Recommender {
   }
 
   /** A service that left the plan is served until its decision expires: the plan may have left it out by mistake. */
-  #forget({ entries, refusals }: PlanDraft, nowMs: number): void {
-    this.book.forget(({ recommendation: { namespace, service, validUntilMs } }) => {
-      if (nowMs <= validUntilMs) return false;
-      const key = bookKey(namespace, service);
+  #forget({ entries, refusals }: PlanDraft): void {
+    const nowMs = this.#clock.monotonicMs();
+    this.book.forget((entry) => {
+      if (this.isValid(entry, nowMs)) return false;
+      const key = bookKey(entry.recommendation.namespace, entry.recommendation.service);
       return !entries.has(key) && !refusals.has(key);
     });
   }
@@ -158,9 +181,14 @@ interface PlanDraft {
   readonly refusals: Map<string, Refusal>;
 }
 
-function rowOf({ final, recommendation }: BookEntry, refusal: Refusal | undefined): ServedRow {
-  const { application, decidedAtMs, namespace, service, validUntilMs } = recommendation;
-  const decided = { application, replicas: final.replicas, decidedAtMs, validUntilMs };
+function rowOf(entry: BookEntry, refusal: Refusal | undefined): ServedRow {
+  const { namespace, service } = entry.recommendation;
+  const decided = servedDecision(entry);
   if (refusal === undefined) return { namespace, service, decided };
   return { namespace, service, decided, refusal: `${refusal.step}: ${refusal.reason}` };
+}
+
+function servedDecision({ decidedMs, final, recommendation }: BookEntry): ServedDecision {
+  const { application, decidedAtMs, validUntilMs } = recommendation;
+  return { application, replicas: final.replicas, decidedMs, lifetimeMs: validUntilMs - decidedAtMs };
 }

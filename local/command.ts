@@ -6,8 +6,10 @@ import { parseWith } from "@tradewind/core/config.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
 import { LOG_LEVELS } from "@tradewind/core/log.ts";
 import { startLocal } from "./local.ts";
+import { APPLICATION_NAMES } from "./application/applications.ts";
 import { LocalOptions } from "./options.ts";
 import type { LocalInput } from "./options.ts";
+import { POLICY_FORMS } from "./policy.ts";
 import { renderSummary } from "./screen/render.ts";
 import { createScreen } from "./screen/screen.ts";
 import type { Screen } from "./screen/screen.ts";
@@ -23,6 +25,8 @@ Examples:
       The same load and the same work, planned from latency profiles: CPU and memory of running replicas move too.
   tradewind local --for 150s --policy static --seed 7 --calibration work.json --json static.json
       The same without any scaling, to compare with.
+  tradewind local --for 150s --policy hpa:60 --seed 7 --calibration work.json --json hpa.json
+      The same load with a HorizontalPodAutoscaler at 60 % CPU instead: what a cluster has without Tradewind.
   tradewind local --load rates.txt --objective 400ms
       Your own load: requests per second, one value a line, spread over the run.
 
@@ -104,15 +108,17 @@ export function configure(command: Command): void {
       "end by itself after this time, for example 150s or 5m (default: run until Ctrl-C)",
     )
     .addOption(
-      new Option(
-        "--policy <policy>",
-        "what decides: the ladder, the planner (replicas, CPU and memory), queue balancing, or nobody",
-      )
-        .choices(["auto", "plan", "queue", "static"])
-        .default("auto"),
+      new Option("--application <name>", "what runs: a hotel reservation or a web shop")
+        .choices(APPLICATION_NAMES)
+        .default("hotel"),
+    )
+    .option(
+      "--policy <policy>",
+      `what decides, one of ${POLICY_FORMS}: the ladder, the planner, queue balancing, nobody, an HPA on CPU (percent), KEDA on requests/s of a replica`,
+      "auto",
     )
     .option("--seed <number>", "the same seed sends the same requests", "7")
-    .option("--objective <duration>", "objective of the 95th percentile of latency", "300ms")
+    .option("--objective <duration>", "objective of the 95th percentile of latency", "200ms")
     .option(
       "--load <file>",
       "requests per second, one value a line (default: a surge to three times the rate)",

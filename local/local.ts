@@ -7,19 +7,21 @@ import type { AttachedActuator } from "./actuator/attach.ts";
 import { describeResize } from "./screen/render.ts";
 import { createResizer } from "./actuator/resizer.ts";
 import { createHttpClient } from "./application/call.ts";
-import { HOTEL } from "./application/topology.ts";
+import { applicationOf } from "./application/applications.ts";
 import { createDisturbance } from "./interference/disturbance.ts";
 import { arrivals } from "./load/arrivals.ts";
 import { startLoad } from "./load/generator.ts";
-import { defaultTrace, readTrace } from "./load/trace.ts";
+import { readTrace, shippedTrace } from "./load/trace.ts";
 import type { RateTrace } from "./load/trace.ts";
 import type { LocalOptions } from "./options.ts";
 import { phaseAt, phasesOf } from "./phases/phases.ts";
+import { parsePolicy } from "./policy.ts";
 import { startPlatform } from "./platform.ts";
 import type { Platform } from "./platform.ts";
 import { composeReport, createMeters } from "./report/meters.ts";
 import type { Meters } from "./report/meters.ts";
 import { createObserver } from "./report/observer.ts";
+import type { Observer } from "./report/observer.ts";
 import { composePicture } from "./screen/compose.ts";
 import type { Screen } from "./screen/screen.ts";
 import { NAMESPACE } from "./supervise/workloads.ts";
@@ -65,7 +67,10 @@ export async function startLocal(
   screen: Screen,
   signal: AbortSignal,
 ): Promise<LocalRun> {
-  const trace = options.load === undefined ? defaultTrace() : await readTrace(options.load);
+  const trace =
+    options.load === undefined
+      ? shippedTrace(applicationOf(options.application).load)
+      : await readTrace(options.load);
   const ending = Promise.withResolvers<void>();
   // Awaited only once the platform stands; a failure before that must not count as unhandled.
   ending.promise.catch(() => undefined);
@@ -95,7 +100,7 @@ async function run(parts: RunParts): Promise<RunReport> {
     const meters = createMeters(phases, options.objective);
     const observer = createObserver(platform.processes.addresses);
     const decided: Decided[] = [];
-    const actuator = attach(platform, meters, screen, decided);
+    const actuator = attach(parts, meters, observer, decided);
     const resizer = createResizer(platform.fleet, ({ service, from, to }) => {
       meters.actuations += 1;
       decided.push({ service, change: describeResize(from, to), limitedBy: "" });
@@ -109,7 +114,12 @@ async function run(parts: RunParts): Promise<RunReport> {
     });
     const client = createHttpClient();
     const load = startLoad({
-      arrivals: arrivals(parts.trace, roundSeconds, HOTEL.flows, seededRng(options.seed)),
+      arrivals: arrivals(
+        parts.trace,
+        roundSeconds,
+        applicationOf(options.application).flows,
+        seededRng(options.seed),
+      ),
       balancer: platform.entryBalancer,
       client,
       clock: systemClock,
@@ -125,7 +135,7 @@ async function run(parts: RunParts): Promise<RunReport> {
       if (options.for !== undefined && atS >= options.for) return ending.resolve();
       await disturbance.follow(atS);
       const observation = await observer.refresh();
-      actuator.applyKnown(observation.recommendations);
+      actuator.follow();
       await resizer.apply(observation.recommendations);
       for (const { service, change, limitedBy } of decided.splice(0)) {
         const known = observation.recommendations?.recommendations.find((each) => each.service === service);
@@ -161,7 +171,7 @@ async function run(parts: RunParts): Promise<RunReport> {
     const identity = {
       seed: options.seed,
       policy: options.policy,
-      application: HOTEL.name,
+      application: options.application,
       objectiveMs: options.objective * 1e3,
       durationS,
     };
@@ -172,13 +182,15 @@ async function run(parts: RunParts): Promise<RunReport> {
 }
 
 function attach(
-  { fleet, processes }: Platform,
+  { options, platform: { fleet, processes }, screen }: RunParts,
   meters: Meters,
-  screen: Screen,
+  observer: Observer,
   decided: Decided[],
 ): AttachedActuator {
   return attachActuator({
-    topology: HOTEL,
+    policy: parsePolicy(options.policy),
+    topology: applicationOf(options.application),
+    observed: () => observer.last,
     namespace: NAMESPACE,
     fleet,
     scalerAddress: processes.addresses.grpc,

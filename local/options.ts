@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { LOG_LEVELS } from "@tradewind/core/log.ts";
+import { APPLICATION_NAMES } from "./application/applications.ts";
 import { duration } from "./duration.ts";
+import { policyText } from "./policy.ts";
 
 /** Shortest run in which every phase holds a few windows. */
 const MIN_RUN_SECONDS = 15;
@@ -10,14 +12,15 @@ const MAX_RUN_SECONDS = 24 * 3_600;
 export const LocalOptions = z.strictObject({
   /** Length of the run, s; without it, until it is stopped. */
   for: duration(MIN_RUN_SECONDS, MAX_RUN_SECONDS, "--for").optional(),
-  policy: z.enum(["auto", "plan", "queue", "static"]).default("auto"),
+  application: z.enum(APPLICATION_NAMES).default("hotel"),
+  policy: policyText.prefault("auto"),
   seed: z.coerce.number().int().min(0).max(2_147_483_647).default(7),
   /** Where the report goes; `-` is standard output. */
   json: z.string().min(1).optional(),
   /** File of requests per second, one value a line. */
   load: z.string().min(1).optional(),
   /** Objective of the 95th percentile, s. */
-  objective: duration(0.001, 60, "--objective").prefault("300ms"),
+  objective: duration(0.001, 60, "--objective").prefault("200ms"),
   /** Directory for state and logs that outlives the run. */
   state: z.string().min(1).optional(),
   quota: z.enum(["auto", "cgroup", "emulated"]).default("auto"),

@@ -3,14 +3,15 @@ import { hostname } from "node:os";
 import { join, resolve } from "node:path";
 import { systemClock } from "@tradewind/core/clock.ts";
 import { describeError } from "@tradewind/core/errors.ts";
+import { applicationOf } from "./application/applications.ts";
 import { createBalancer } from "./application/balance.ts";
 import type { Balancer } from "./application/balance.ts";
 import { applicationConfiguration } from "./application/configuration.ts";
 import { createFleet } from "./application/fleet.ts";
 import type { Fleet } from "./application/fleet.ts";
-import { HOTEL } from "./application/topology.ts";
 import { calibrate, createMachine, processCpuMillis } from "./application/work.ts";
 import type { LocalOptions } from "./options.ts";
+import { parsePolicy } from "./policy.ts";
 import { chooseQuota, sweepGroups } from "./quota/choose.ts";
 import type { Quota } from "./quota/quota.ts";
 import { sharedCalibration } from "./supervise/calibration-file.ts";
@@ -28,7 +29,7 @@ const WINDOW_SECONDS = 5;
 
 export interface PlatformOptions extends Pick<
   LocalOptions,
-  "state" | "quota" | "objective" | "policy" | "ports" | "calibration" | "logLevel"
+  "application" | "state" | "quota" | "objective" | "policy" | "ports" | "calibration" | "logLevel"
 > {
   /** Length of the predictor's windows, s. */
   readonly windowSeconds?: number;
@@ -101,6 +102,8 @@ async function assemble(
   { say, onFailure, signal }: PlatformEvents,
   teardown: Teardown,
 ): Promise<Platform> {
+  const topology = applicationOf(options.application);
+  const policy = parsePolicy(options.policy);
   await sweepLeftovers(say);
   const run = await openRunDirectory(RUNS_DIRECTORY);
   const { register } = run;
@@ -124,7 +127,7 @@ async function assemble(
   const applicationPath = join(stateDirectory, "application.yaml");
   const compileCache = join(run.path, "compile-cache");
   // JSON is YAML too.
-  const configuration = applicationConfiguration(HOTEL, NAMESPACE, options.objective);
+  const configuration = applicationConfiguration(topology, NAMESPACE, options.objective);
   await writeFile(applicationPath, `${JSON.stringify(configuration, null, 2)}\n`);
 
   const started: { fleet?: Fleet } = {};
@@ -142,7 +145,7 @@ async function assemble(
     logDirectory,
     applicationPath,
     workloadsPath,
-    policy: options.policy,
+    policy: policy.kind === "tradewind" ? policy.policy : "static",
     windowSeconds: options.windowSeconds ?? WINDOW_SECONDS,
     logLevel: options.logLevel,
     cgroupPath: quota.cgroupPath,
@@ -162,7 +165,7 @@ async function assemble(
 
   const entryBalancer = createBalancer();
   const fleet = createFleet({
-    topology: HOTEL,
+    topology,
     calibration,
     quota,
     tracesUrl: `${processes.addresses.otlp}/v1/traces`,
@@ -175,7 +178,7 @@ async function assemble(
   });
   started.fleet = fleet;
   teardown.add("replicas", async () => fleet.stop());
-  for (const { name, minReplicas } of HOTEL.services) fleet.scale(name, minReplicas);
+  for (const { name, minReplicas } of topology.services) fleet.scale(name, minReplicas);
   await fleet.settled(AbortSignal.any([signal, AbortSignal.timeout(START_TIMEOUT_MILLIS)]));
 
   return {

@@ -6,6 +6,8 @@ import { InvalidArgumentError, Option } from "commander";
 import type { Command } from "commander";
 import type { PredictorOptionsInput } from "./options.ts";
 import { POLICY_CHOICES } from "./policy/inputs.ts";
+import { ENGINE_CHOICES } from "./training/engines.ts";
+import type { EngineChoice } from "./training/engines.ts";
 
 const EXAMPLES = `
 Examples:
@@ -13,7 +15,8 @@ Examples:
   $ tradewind predictor --config app.yaml --policy static --window 30s
   $ tradewind predictor --config crd:shop/hotel --workloads kubernetes \\
       --agents dns+http://tradewind-agent.tradewind.svc:9810 \\
-      --peers dns+http://tradewind-predictor-peers.tradewind.svc:4318
+      --peers dns+http://tradewind-peers.tradewind.svc:9814 \\
+      --peers-listen 0.0.0.0:9814 --peers-secret-file /etc/tradewind/peers/secret
 
 The smallest configuration:
   entry: frontend
@@ -27,19 +30,39 @@ export function configure(command: Command): void {
     .requiredOption("--config <file>", "application and objective, YAML or JSON; or crd:namespace/name")
     .option("--sources <file>", "sections `sources` and `store`, where --config names a resource")
     .option("--listen <host:port>", "address of /v1/plan, /metrics and the other pages", "127.0.0.1:9811")
+    .option("--probe-listen <host:port>", "/healthz and /readyz on a port of their own (default: off)")
+    .option(
+      "--allowed-hosts <names>",
+      "names of --listen besides addresses and *.svc; *.domain for all under it",
+      urlList,
+      [],
+    )
+    .option("--http-token-file <file>", "token that requests to --listen must show")
     .option("--otlp-listen <host:port>", "address of POST /v1/traces (OTLP)", "127.0.0.1:4318")
     .option("--otlp-grpc-listen <host:port>", "address for OTLP over gRPC, usually port 4317 (default: off)")
+    .option(
+      "--otlp-token-file <file>",
+      "take spans only of who shows a token of this file (default: of anyone)",
+    )
+    .option("--otlp-tls-cert <file>", "certificate of the OTLP ports, PEM; with it they speak TLS only")
+    .option("--otlp-tls-key <file>", "its key, PEM")
     .option(
       "--agents <urls>",
       "node agents, separated by commas; dns+http://name:port for all of a name",
       urlList,
       [],
     )
+    .option("--agents-token-file <file>", "token that the agents ask for")
     .option(
       "--peers <urls>",
-      "OTLP addresses of all predictors behind one Service, to share spans",
+      "addresses at which all predictors behind one Service listen for each other, to share spans",
       urlList,
       [],
+    )
+    .option("--peers-listen <host:port>", "address for the other predictors, with --peers", "127.0.0.1:9814")
+    .option(
+      "--peers-secret-file <file>",
+      "secret that all predictors share, at least 16 bytes; --peers needs it",
     )
     .option(
       "--workloads <source>",
@@ -57,6 +80,12 @@ export function configure(command: Command): void {
         .choices(POLICY_CHOICES)
         .default("auto"),
     )
+    .addOption(
+      new Option("--training-engine <engine>", "what models are trained with: auto is wasm, else cpu")
+        .choices(ENGINE_CHOICES)
+        .default("auto")
+        .env("TRADEWIND_TRAINING_ENGINE"),
+    )
     .option("--state <dir>", "directory for what must outlive a restart; without it, nothing is kept")
     .addOption(new Option("--log-level <level>", "least level logged").choices(LOG_LEVELS).default("info"))
     .addHelpText("after", EXAMPLES)
@@ -66,16 +95,26 @@ export function configure(command: Command): void {
 interface Flags {
   readonly config: string;
   readonly listen: string;
+  readonly probeListen?: string;
+  readonly allowedHosts: readonly string[];
+  readonly httpTokenFile?: string;
+  readonly agentsTokenFile?: string;
   readonly otlpListen: string;
   readonly otlpGrpcListen?: string;
+  readonly otlpTokenFile?: string;
+  readonly otlpTlsCert?: string;
+  readonly otlpTlsKey?: string;
   readonly sources?: string;
   readonly agents: readonly string[];
   readonly peers: readonly string[];
+  readonly peersListen: string;
+  readonly peersSecretFile?: string;
   readonly workloads?: string;
   readonly kubeconfig?: string;
   readonly window: number;
   readonly grace?: number;
   readonly policy: (typeof POLICY_CHOICES)[number];
+  readonly trainingEngine: EngineChoice;
   readonly state?: string;
   readonly logLevel: (typeof LOG_LEVELS)[number];
 }
@@ -91,9 +130,21 @@ async function run(flags: Flags): Promise<void> {
   }
 }
 
-function optionsOf({ window, grace, agents, peers, ...flags }: Flags): PredictorOptionsInput {
+function optionsOf({
+  window,
+  grace,
+  agents,
+  allowedHosts,
+  peers,
+  otlpTlsCert,
+  otlpTlsKey,
+  ...flags
+}: Flags): PredictorOptionsInput {
+  const hasTls = otlpTlsCert !== undefined || otlpTlsKey !== undefined;
   return {
     ...flags,
+    allowedHosts: [...allowedHosts],
+    ...(hasTls && { otlpTls: { cert: otlpTlsCert ?? "", key: otlpTlsKey ?? "" } }),
     agents: [...agents],
     peers: [...peers],
     windowSeconds: window,

@@ -6,7 +6,6 @@ import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
 import { contentHash } from "@tradewind/core/hash.ts";
 import { describeError } from "@tradewind/core/errors.ts";
 import type { Logger } from "@tradewind/core/log.ts";
-import { NOTHING_GATHERED } from "./gathering.ts";
 import type { Learning } from "./learning/learning.ts";
 import { tailPredictionError } from "./learning/predicted-tail.ts";
 import type { InputsArchive } from "./inputs-archive.ts";
@@ -16,13 +15,18 @@ import { INPUTS_SCHEMA } from "./policy/inputs.ts";
 import type { PolicyChoice, PolicyInputs, PolicyOutcome } from "./policy/inputs.ts";
 import { decide } from "./policy/ladder.ts";
 import type { PolicySettings } from "./policy/settings.ts";
+import { shiftState } from "./policy/shift-state.ts";
 import type { PolicyState } from "./policy/state.ts";
 import type { Published } from "./published.ts";
 import type { ContainerRates } from "./sources/container-rates.ts";
-import { combineResources, combineWindows } from "./sources/combine-windows.ts";
+import { combineResources, combineWindows, missingParts } from "./sources/combine-windows.ts";
 import type { Gathered } from "./sources/combine-windows.ts";
 import { resourceView } from "./sources/resources.ts";
+import type { SpanOrigins } from "./sources/span-origins.ts";
+import type { ClosedWindow } from "./window-clock.ts";
 import type { Interval } from "./window/interval.ts";
+import { SilentServices } from "./window/silent-services.ts";
+import { UntimelySpans } from "./window/untimely-spans.ts";
 import type { WindowBuilder } from "./window/window-builder.ts";
 
 export interface DecidingOptions {
@@ -31,6 +35,7 @@ export interface DecidingOptions {
   readonly options: { readonly choice: PolicyChoice; readonly settings: PolicySettings };
   readonly state: PolicyState;
   readonly builder: WindowBuilder;
+  readonly origins: SpanOrigins;
   readonly rates: ContainerRates;
   readonly workloads: () => WorkloadList | undefined;
   /** How large a container may be; absent where nothing is known of the nodes. */
@@ -41,7 +46,7 @@ export interface DecidingOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly onState: (state: PolicyState) => void;
-  /** Called with every window set that is decided on. */
+  /** Called with every window set that is decided on, but for those of a time that had windows before the clock was set back. */
   readonly onWindows?: (set: WindowSet) => void;
   /** Latency profiles and residuals of flows; absent where no policy asks for them. */
   readonly learning?: Learning;
@@ -49,15 +54,18 @@ export interface DecidingOptions {
   readonly onTailError?: (ratio: number | undefined) => void;
 }
 
-/** What the last window was decided from, and what its plan said of itself. */
+/** What the last window was decided from. */
 interface Decided {
   readonly inputs: PolicyInputs;
-  readonly facts: Pick<Plan, "complete">;
+  readonly missing: readonly string[];
+  readonly window: ClosedWindow;
 }
 
 /** Turns each closed window into a plan and carries the policies' state from one to the next. */
 export class Deciding {
   private readonly parts: DecidingOptions;
+  private readonly silent = new SilentServices();
+  private readonly untimely = new UntimelySpans();
   private state: PolicyState;
   private last: Decided | undefined;
 
@@ -69,21 +77,28 @@ export class Deciding {
   /**
    * Never throws: a window that cannot be turned into a plan is logged and counted, the last plan stays and ages, and the
    * state is as before.
-   * @param closedAtMs when the window closed, late spans included
    * @param gathered what the sources that are asked said about it
+   * @param missing what is known to be missing of its spans, in words
    */
-  close(startMs: number, endMs: number, closedAtMs: number, gathered = NOTHING_GATHERED): void {
+  close(window: ClosedWindow, gathered: Gathered, missing: readonly string[]): void {
     try {
-      this.plan(startMs, endMs, closedAtMs, gathered);
+      this.plan(window, gathered, missing);
     } catch (error) {
+      const { endMs, startMs } = window;
       this.parts.metrics.planFailed();
       this.parts.log.error({ startMs, endMs, problem: describeError(error) }, "no plan for this window");
     }
   }
 
-  /** The last window decided on; undefined before the first. */
+  /** The last window decided on that arrivals can be compared with: none before the first, and none of which a part is missing. */
   get lastWindow(): Interval | undefined {
-    return this.last?.inputs.windowSet;
+    return this.last?.missing.length === 0 ? this.last.inputs.windowSet : undefined;
+  }
+
+  /** The wall clock was set: what is remembered keeps its age, and the last window has nothing to do with what arrives now. */
+  clockStepped(stepMs: number): void {
+    this.state = shiftState(this.state, stepMs);
+    this.last = undefined;
   }
 
   /**
@@ -105,25 +120,37 @@ export class Deciding {
     if (application === undefined || this.last === undefined) return;
     const { clock, learning, metrics, published } = this.parts;
     const beganMs = clock.monotonicMs();
-    const inputs = { ...this.last.inputs, application, surgeRatio, nowMs: clock.nowMs() };
+    const inputs = { ...this.last.inputs, application, surgeRatio, nowMs: this.nowMs(this.last.window) };
     const outcome = decide(inputs, learning?.models);
     if (!givesMore(outcome.plan.wishes, published.plan()?.wishes ?? [])) return;
-    const plan = this.adopt(outcome, inputs, this.last.facts);
+    const plan = this.adopt(outcome, inputs, this.last.missing);
     metrics.plannedAgain(plan, (clock.monotonicMs() - beganMs) / 1e3);
   }
 
-  private plan(startMs: number, endMs: number, closedAtMs: number, gathered: Gathered): void {
+  /** The time since the window by the monotonic clock, called as the window's own time is. */
+  private nowMs({ endMs, toMs }: ClosedWindow): number {
+    return Math.round(endMs + this.parts.clock.monotonicMs() - toMs);
+  }
+
+  private plan(window: ClosedWindow, gathered: Gathered, missing: readonly string[]): void {
     const application = this.parts.application();
     if (application === undefined) return;
+    const { endMs, repeated, startMs, toMs } = window;
     const { builder, clock, learning, metrics, nodes, options, published, rates, workloads } = this.parts;
     const beganMs = clock.monotonicMs();
     const nowMs = clock.nowMs();
+    const doubts = [...missing, ...this.untimely.lookAt(builder.totals())];
     const running = workloads();
-    const own = resourceView(running, rates.over(startMs, endMs), startMs);
+    const own = resourceView(running, rates.over(startMs, endMs), startMs, nowMs);
     const resources = combineResources(own, gathered.resources);
-    const windowSet = combineWindows(builder.build(startMs, endMs, resources, nowMs), gathered);
-    this.parts.onWindows?.(windowSet);
-    learning?.observe(windowSet);
+    const built = builder.build(startMs, endMs, resources, nowMs);
+    const failed = gathered.failed.filter(({ kind }) => kind === "spans").map(({ name }) => name);
+    const told = this.parts.origins.since(window.fromMs, failed);
+    const windowSet = this.silent.vouch(combineWindows(built, gathered, { missing: doubts, told }));
+    if (!repeated) {
+      this.parts.onWindows?.(windowSet);
+      learning?.observe(windowSet);
+    }
     const largestContainer = nodes?.largest(running, application.prices, nowMs);
     const allNodes = nodes?.total(running, nowMs);
     const inputs: PolicyInputs = {
@@ -136,22 +163,26 @@ export class Deciding {
       ...(learning && { profiles: learning.evidence(), endToEnd: learning.flowEvidence() }),
       ...(largestContainer && { largestContainer }),
       ...(allNodes && { allNodes }),
-      nowMs,
+      nowMs: this.nowMs(window),
     };
     const before = published.plan()?.wishes ?? [];
     const outcome = decide(inputs, learning?.models);
     this.parts.onTailError?.(tailPredictionError(before, windowSet, outcome.plan.measuredLatencySeconds));
-    const facts = { complete: !gathered.spansIncomplete && !gathered.metricsIncomplete };
-    const plan = this.adopt(outcome, inputs, facts);
-    this.last = { inputs, facts };
+    const parts = missingParts(windowSet, gathered, doubts);
+    const plan = this.adopt(outcome, inputs, parts);
+    this.last = { inputs, missing: parts, window };
     const planSeconds = (clock.monotonicMs() - beganMs) / 1e3;
-    metrics.planned(plan, endMs, planSeconds, (clock.nowMs() - closedAtMs) / 1e3);
+    metrics.planned(plan, toMs, planSeconds);
     metrics.queues(windowSet.windows, outcome.queues);
   }
 
-  private adopt(outcome: PolicyOutcome, inputs: PolicyInputs, facts: Decided["facts"]): Plan {
+  private adopt(outcome: PolicyOutcome, inputs: PolicyInputs, missing: readonly string[]): Plan {
     const { application, windowSet } = inputs;
-    const plan = this.parts.published.publish(outcome.plan, windowSet, { ...facts, mode: application.mode });
+    const plan = this.parts.published.publish(outcome.plan, windowSet, {
+      complete: missing.length === 0,
+      ...(missing.length > 0 && { missing: [...missing] }),
+      mode: application.mode,
+    });
     this.state = outcome.state;
     this.parts.onState(outcome.state);
     this.parts.archive.add(plan.wishes[0]?.inputs.windowHash ?? contentHash(windowSet), inputs);

@@ -4,23 +4,27 @@ import type { Clock } from "@tradewind/core/clock.ts";
 import { describeError } from "@tradewind/core/errors.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import { combineResources } from "./sources/combine-windows.ts";
-import type { Gathered } from "./sources/combine-windows.ts";
+import type { FailedSource, Gathered } from "./sources/combine-windows.ts";
 import type { EndpointHealth } from "./sources/http/health.ts";
 import { makeSources } from "./sources/make-sources.ts";
 import type { MadeSources } from "./sources/make-sources.ts";
 import type { PrometheusSource } from "./sources/prometheus/prometheus-source.ts";
+import type { SpanOrigins } from "./sources/span-origins.ts";
 import type { SpanSource } from "./sources/source.ts";
-import type { SourcesConfig } from "./sources/sources-config.ts";
+import type { AskedSources } from "./sources/sources-config.ts";
 import type { Interval } from "./window/interval.ts";
 import { NO_RESOURCES } from "./window/resources.ts";
 import type { ResourceView } from "./window/resources.ts";
+import type { SpanBatch } from "./window/span.ts";
 import type { WindowBuilder } from "./window/window-builder.ts";
 
 export interface GatheringOptions {
-  readonly config: SourcesConfig;
+  readonly config: AskedSources;
   readonly application: Application;
   readonly windowSeconds: number;
   readonly builder: WindowBuilder;
+  /** Told which source tells of which services. */
+  readonly origins: SpanOrigins;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -29,8 +33,7 @@ export interface GatheringOptions {
 export const NOTHING_GATHERED: Gathered = {
   sets: [],
   resources: NO_RESOURCES,
-  spansIncomplete: false,
-  metricsIncomplete: false,
+  failed: [],
 };
 
 /** Share of a window that asking about it may take: the next one must not have to wait. */
@@ -50,7 +53,7 @@ export class Gathering {
   }
 
   /** How long after a window all sources can know about it, at least `graceSeconds`. */
-  static graceSeconds({ prometheus, jaeger, tempo }: SourcesConfig, graceSeconds: number): number {
+  static graceSeconds({ prometheus, jaeger, tempo }: AskedSources, graceSeconds: number): number {
     return Math.max(
       graceSeconds,
       ...[...prometheus, ...jaeger, ...tempo].map((source) => source.graceSeconds),
@@ -75,8 +78,10 @@ export class Gathering {
     return {
       sets: sets.filter((set) => set !== undefined),
       resources: resources.reduce(combineResources, NO_RESOURCES),
-      spansIncomplete: pulls.includes(false),
-      metricsIncomplete: sets.includes(undefined),
+      failed: [
+        ...spans.filter((_, index) => pulls[index] !== true).map(failedSource("spans")),
+        ...asked.filter((_, index) => sets[index] === undefined).map(failedSource("metrics")),
+      ],
     };
   }
 
@@ -109,10 +114,12 @@ export class Gathering {
 
   /** @returns whether all spans of the interval were handed to the builder */
   private async pull(source: SpanSource, interval: Interval, signal: AbortSignal): Promise<boolean> {
-    const { builder, clock } = this.options;
-    const result = await this.attempt(source.name, async () =>
-      source.pull(interval, (batch) => builder.add(batch, clock.nowMs()), signal),
-    );
+    const { builder, clock, origins } = this.options;
+    const take = (batch: SpanBatch): void => {
+      origins.note(source.name, batch, clock.monotonicMs());
+      builder.add(batch, clock.nowMs());
+    };
+    const result = await this.attempt(source.name, async () => source.pull(interval, take, signal));
     return result !== undefined;
   }
 
@@ -130,4 +137,8 @@ export class Gathering {
       return undefined;
     }
   }
+}
+
+function failedSource(kind: FailedSource["kind"]): (source: { readonly name: string }) => FailedSource {
+  return ({ name }) => ({ name, kind });
 }

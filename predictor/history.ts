@@ -8,6 +8,7 @@ import type { PrometheusSource } from "./sources/prometheus/prometheus-source.ts
 import { HISTORY_FILE } from "./store/history-file.ts";
 import { registerStoreMetrics } from "./store/metrics.ts";
 import type { StoreOptions } from "./store/options.ts";
+import { RetentionTime } from "./store/retention-time.ts";
 import { SqliteStore } from "./store/sqlite-store.ts";
 import type { WindowStore } from "./store/window-store.ts";
 
@@ -46,7 +47,8 @@ export class History {
       () => this.store.health(),
       () => this.progress(),
     );
-    this.timer = setInterval(() => void this.store.maintain(clock.nowMs()), MAINTENANCE_MS);
+    const time = new RetentionTime(clock);
+    this.timer = setInterval(() => void this.store.maintain(time.nowMs()), MAINTENANCE_MS);
     this.timer.unref();
   }
 

@@ -1,3 +1,5 @@
+import type { ConnectionCounts } from "@tradewind/core/connection-limits.ts";
+import type { TlsObserver } from "@tradewind/core/reloading-tls.ts";
 import type { Plan } from "@tradewind/core/contract/plan.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
 import type { Clock } from "@tradewind/core/clock.ts";
@@ -6,7 +8,9 @@ import { VERSION } from "@tradewind/core/version.ts";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { PolicyChoice } from "./policy/inputs.ts";
 import type { ServiceQueue } from "./queue/estimate.ts";
-import type { ReceiverMetrics } from "./sources/otlp/metrics.ts";
+import { ConnectionMetrics } from "./sources/otlp/connection-metrics.ts";
+import type { ReceiverMetrics, Transport } from "./sources/otlp/metrics.ts";
+import type { RefusalReason } from "./sources/otlp/refusal.ts";
 import type { WindowBuilderTotals } from "./window/window-builder.ts";
 
 const SERVICE_LABELS = ["namespace", "service"] as const;
@@ -16,13 +20,16 @@ const FAST_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25
  * The predictor's own metrics. Values are set when things happen; what is collected at a scrape is read from memory only.
  * Labels are bounded: services are those that have a workload.
  */
-export class PredictorMetrics implements ReceiverMetrics {
+export class PredictorMetrics implements ReceiverMetrics, TlsObserver {
   readonly registry = new Registry();
-  private plannedAtMs: number | undefined;
-  private windowEndMs: number | undefined;
+  /** By the monotonic clock. */
+  private plannedMs: number | undefined;
+  private windowEndedMs: number | undefined;
   private totals: () => WindowBuilderTotals | undefined = () => undefined;
   private readonly clock: Clock;
   private readonly choice: PolicyChoice;
+  private readonly receiverConnections: ConnectionMetrics;
+  private graceSeconds = 0;
 
   private readonly plans = this.counter("plans_total", "Plans published, by the policy that decided.", [
     "policy",
@@ -85,6 +92,11 @@ export class PredictorMetrics implements ReceiverMetrics {
     "OTLP export requests, by transport and answer.",
     ["transport", "code"],
   );
+  private readonly receiverRefusals = this.counter(
+    "otlp_refused_total",
+    "OTLP export requests answered with an error, by transport and reason.",
+    ["transport", "reason"],
+  );
   private readonly receiverBytes = this.counter(
     "otlp_received_bytes_total",
     "Bytes of accepted OTLP bodies after decompression.",
@@ -105,6 +117,11 @@ export class PredictorMetrics implements ReceiverMetrics {
     "Readings of containers that were not used, by reason.",
     ["reason"],
   );
+  private readonly clockSteps = this.counter(
+    "clock_step_seconds_total",
+    "Seconds by which the wall clock was set while this process ran.",
+    ["direction"],
+  );
   private readonly stateErrors = this.counter(
     "state_errors_total",
     "Failures to read or write the policies' state.",
@@ -114,26 +131,32 @@ export class PredictorMetrics implements ReceiverMetrics {
     this.clock = clock;
     this.choice = choice;
     this.gauge("build_info", "1, with the version of this build.", ["version"]).set({ version: VERSION }, 1);
-    this.age("plan_age_seconds", "Time since the last plan was made.", () => this.plannedAtMs);
+    this.age("plan_age_seconds", "Time since the last plan was made.", () => this.plannedMs);
     this.age(
       "window_age_seconds",
       "Time since the end of the last window decided on.",
-      () => this.windowEndMs,
+      () => this.windowEndedMs,
     );
     this.builderMetrics();
+    this.receiverConnections = new ConnectionMetrics(this.registry);
     registerProcessSeries(this.registry, { Counter, Gauge });
     this.planFailures.inc(0);
     this.surgePlans.inc(0);
     this.stateErrors.inc(0);
+    for (const direction of ["forward", "back"]) this.clockSteps.inc({ direction }, 0);
   }
 
-  follow(totals: () => WindowBuilderTotals): void {
+  /** @param graceSeconds for which windows wait for late spans */
+  follow(totals: () => WindowBuilderTotals, graceSeconds: number): void {
     this.totals = totals;
+    this.graceSeconds = graceSeconds;
   }
 
-  planned(plan: Plan, windowEndMs: number, planSeconds: number, publishDelaySeconds: number): void {
-    this.windowEndMs = windowEndMs;
-    this.publishSeconds.observe(Math.max(0, publishDelaySeconds));
+  /** @param windowEndedMs when the window ended, by the monotonic clock */
+  planned(plan: Plan, windowEndedMs: number, planSeconds: number): void {
+    this.windowEndedMs = windowEndedMs;
+    const delaySeconds = (this.clock.monotonicMs() - windowEndedMs) / 1e3 - this.graceSeconds;
+    this.publishSeconds.observe(Math.max(0, delaySeconds));
     this.published(plan, planSeconds);
   }
 
@@ -144,7 +167,7 @@ export class PredictorMetrics implements ReceiverMetrics {
   }
 
   private published(plan: Plan, planSeconds: number): void {
-    this.plannedAtMs = plan.plannedAtMs;
+    this.plannedMs = this.clock.monotonicMs();
     this.plans.inc({ policy: plan.policy });
     this.policyInfo.reset();
     this.policyInfo.set({ policy: plan.policy, choice: this.choice }, 1);
@@ -173,8 +196,20 @@ export class PredictorMetrics implements ReceiverMetrics {
     this.planFailures.inc();
   }
 
-  request(transport: "http" | "grpc", code: string): void {
+  request(transport: Transport, code: string): void {
     this.receiverRequests.inc({ transport, code });
+  }
+
+  refused(transport: Transport, reason: RefusalReason): void {
+    this.receiverRefusals.inc({ transport, reason });
+  }
+
+  tlsReloaded(...reloaded: Parameters<TlsObserver["tlsReloaded"]>): void {
+    this.receiverConnections.tlsReloaded(...reloaded);
+  }
+
+  connections(transport: Transport, counts: () => ConnectionCounts): void {
+    this.receiverConnections.follow(transport, counts);
   }
 
   spans(accepted: number, rejected: number): void {
@@ -182,8 +217,12 @@ export class PredictorMetrics implements ReceiverMetrics {
     this.receiverSpans.inc({ result: "rejected" }, rejected);
   }
 
-  bytes(transport: "http" | "grpc", count: number): void {
+  bytes(transport: Transport, count: number): void {
     this.receiverBytes.inc({ transport }, count);
+  }
+
+  clockStepped(stepMs: number): void {
+    this.clockSteps.inc({ direction: stepMs > 0 ? "forward" : "back" }, Math.abs(stepMs) / 1e3);
   }
 
   workloadsRead(result: "ok" | "error"): void {
@@ -227,6 +266,16 @@ export class PredictorMetrics implements ReceiverMetrics {
       },
     });
     traces.reset();
+    const clamped = new Counter({
+      name: "tradewind_predictor_span_weights_clamped_total",
+      help: "Sampled spans that said they stand for more requests than was believed.",
+      registers,
+      collect() {
+        this.reset();
+        this.inc(totals()?.weightsClamped ?? 0);
+      },
+    });
+    clamped.reset();
     const held = (name: string, help: string, of: (totals: WindowBuilderTotals) => number): void => {
       const gauge = new Gauge({
         name: `tradewind_predictor_${name}`,
@@ -244,6 +293,7 @@ export class PredictorMetrics implements ReceiverMetrics {
     held("services_seen", "Services seen in traces.", ({ services }) => services);
   }
 
+  /** @param atMs by the monotonic clock, so that no age is negative or jumps when the wall clock is set */
   private age(name: string, help: string, atMs: () => number | undefined): void {
     const { clock, registry } = this;
     const gauge = new Gauge({
@@ -252,7 +302,7 @@ export class PredictorMetrics implements ReceiverMetrics {
       registers: [registry],
       collect() {
         const since = atMs();
-        setOrForget(this, since === undefined ? undefined : Math.max(0, clock.nowMs() - since) / 1e3);
+        setOrForget(this, since === undefined ? undefined : (clock.monotonicMs() - since) / 1e3);
       },
     });
     gauge.reset();

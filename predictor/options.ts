@@ -3,6 +3,7 @@ import { LOG_LEVELS } from "@tradewind/core/log.ts";
 import { z } from "zod";
 import { PolicyChoice } from "./policy/inputs.ts";
 import { PolicySettings } from "./policy/settings.ts";
+import { ENGINE_CHOICES } from "./training/engines.ts";
 
 const ListenAddress = z
   .string()
@@ -25,13 +26,27 @@ export const PredictorOptions = z.strictObject({
   /** Where an Application resource is the configuration, which has no such sections. */
   sources: z.string().min(1).optional().describe("File with the sections `sources` and `store`."),
   listen: ListenAddress.default("127.0.0.1:9811"),
+  /** Where to answer `/healthz` and `/readyz` besides; absent: nowhere else. */
+  probeListen: ListenAddress.optional(),
+  /** Names by which `listen` may be asked for, besides addresses and names that only a cluster gives. */
+  allowedHosts: z.array(z.string().min(1)).default([]),
+  /** Token that requests to `listen` must show; absent: none. */
+  httpTokenFile: z.string().min(1).optional(),
+  /** Token that the agents ask for; absent: none. */
+  agentsTokenFile: z.string().min(1).optional(),
   otlpListen: ListenAddress.default("127.0.0.1:4318"),
   /** Where to take OTLP over gRPC too; absent: nowhere. */
   otlpGrpcListen: ListenAddress.optional(),
+  /** Certificate and key for both OTLP ports, PEM files; absent: no TLS. */
+  otlpTls: z.strictObject({ cert: z.string().min(1), key: z.string().min(1) }).optional(),
+  otlpTokenFile: z.string().min(1).optional().describe("File with the tokens that senders of spans show."),
   /** `http://host:port`, or `dns+http://name:port` for every address of a name. */
   agents: z.array(Target).max(5_000).default([]),
-  /** OTLP/HTTP addresses of all predictors that clients may send spans to. */
+  /** Addresses at which all predictors that clients may send spans to listen for each other. */
   peers: z.array(Target).max(64).default([]),
+  /** Where to listen for the other predictors; only with `peers`. */
+  peersListen: ListenAddress.default("127.0.0.1:9814"),
+  peersSecretFile: z.string().min(1).optional().describe("File with the secret that predictors share."),
   workloads: z
     .string()
     .min(1)
@@ -39,10 +54,12 @@ export const PredictorOptions = z.strictObject({
     .describe("File with the workloads and their pods, or kubernetes[:namespace,…]."),
   /** How to reach the cluster from outside of it. */
   kubeconfig: z.string().min(1).optional(),
-  windowSeconds: z.number().min(1).max(3_600).default(15),
+  windowSeconds: z.number().min(0.5).max(3_600).default(15),
   /** Default: 5 s, or a third of the window where that is less. */
   graceSeconds: z.number().min(0).max(60).optional(),
   policy: PolicyChoice.default("auto"),
+  /** What models are trained with. */
+  trainingEngine: z.enum(ENGINE_CHOICES).default("auto"),
   state: z.string().min(1).optional().describe("Directory that keeps the policies' state over restarts."),
   logLevel: z.enum(LOG_LEVELS).default("info"),
   /** Onsets of interference come by events; polls need only keep ahead of the time after which a container is not known. */

@@ -3,7 +3,11 @@ import { systemClock } from "@tradewind/core/clock.ts";
 import type { Clock } from "@tradewind/core/clock.ts";
 import { parseWith } from "@tradewind/core/config.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
+import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
+import { HttpDoor } from "@tradewind/core/http-door.ts";
 import { createLog } from "@tradewind/core/log.ts";
+import { serveProbes } from "@tradewind/core/probe-server.ts";
+import type { ProbeServer } from "@tradewind/core/probe-server.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import type { Running } from "@tradewind/core/running.ts";
 import { startApi } from "./api/server.ts";
@@ -24,22 +28,22 @@ import { emptyState } from "./policy/state.ts";
 import type { PolicyState } from "./policy/state.ts";
 import { Published } from "./published.ts";
 import { Agents } from "./sources/agents.ts";
-import type { Gathered } from "./sources/combine-windows.ts";
 import { ContainerRates } from "./sources/container-rates.ts";
 import type { EndpointHealth } from "./sources/http/health.ts";
 import { registerEndpointMetrics } from "./sources/http/metrics.ts";
-import { startOtlpGrpcReceiver } from "./sources/otlp/grpc-receiver.ts";
-import { startOtlpReceiver } from "./sources/otlp/receiver.ts";
+import { parseListen } from "./sources/otlp/listen-address.ts";
+import { startReceivers } from "./sources/otlp/start.ts";
 import { readSections } from "./sources/sources-config.ts";
 import type { Sections } from "./sources/sources-config.ts";
-import { Peers } from "./sources/peers/peers.ts";
-import { registerPeerMetrics } from "./sources/peers/metrics.ts";
+import { joinPeers } from "./sources/peers/join.ts";
+import { PUSHED, SpanOrigins } from "./sources/span-origins.ts";
 import { StateFile } from "./state-file.ts";
 import { countArrivals, SurgeWatch } from "./surge-watch.ts";
 import { followWorkloads, openSurroundings } from "./surroundings.ts";
 import type { Surroundings } from "./surroundings.ts";
+import type { WorkloadSource } from "./sources/workload-source.ts";
 import { WindowClock } from "./window-clock.ts";
-import type { ArrivalCounter } from "./window/arrival-counter.ts";
+import type { ClosedWindow } from "./window-clock.ts";
 import type { AddResult } from "./window/drops.ts";
 import type { SpanBatch } from "./window/span.ts";
 import { WindowBuilder } from "./window/window-builder.ts";
@@ -47,7 +51,7 @@ import { WindowBuilder } from "./window/window-builder.ts";
 const MAX_CONTAINERS = 100_000;
 const ARCHIVED_INPUTS = 64;
 const ARCHIVED_BYTES = 64 * 1024 * 1024;
-/** A plan older than this many windows is no longer what a predictor at work would say. */
+/** A plan older than this many windows, the grace aside, is no longer what a predictor at work would say. */
 const READY_WINDOWS = 4;
 /** How often names of agents are resolved again: nodes come and go within minutes. */
 const RESOLVE_MS = 10_000;
@@ -65,6 +69,8 @@ interface Setting {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: PredictorMetrics;
+  /** Why nobody can rely on this predictor yet, or any more. */
+  readonly readiness: { notReady: () => string | undefined };
   /** Called in reverse order to stop what has been started. */
   readonly ends: (() => Promise<void> | void)[];
 }
@@ -79,12 +85,14 @@ export async function startPredictor(input: PredictorOptionsInput): Promise<Runn
     clock: systemClock,
     log: createLog("predictor", given.logLevel),
     metrics: new PredictorMetrics(systemClock, given.policy),
+    readiness: { notReady: (): string | undefined => "the predictor is starting" },
     ends: [] as Setting["ends"],
   };
   const stop = async (): Promise<void> => {
     for (const end of edges.ends.splice(0).reverse()) await end();
   };
   try {
+    const probes = await startProbes(given.probeListen, edges);
     const isResource = given.config.startsWith("crd:");
     const sections = await readSections(given.sources ?? (isResource ? undefined : given.config));
     const surroundings = await openSurroundings({ options: given, ...edges });
@@ -92,11 +100,25 @@ export async function startPredictor(input: PredictorOptionsInput): Promise<Runn
     const spanGraceSeconds = given.graceSeconds ?? Math.min(GRACE_SECONDS, given.windowSeconds / 3);
     const graceSeconds = Gathering.graceSeconds(sections.sources, spanGraceSeconds);
     const options = { ...given, graceSeconds };
-    return { addresses: await startParts({ ...edges, options, application, surroundings, sections }), stop };
+    const addresses = await startParts({ ...edges, options, application, surroundings, sections });
+    return { addresses: { ...addresses, ...(probes && { probe: probes.address }) }, stop };
   } catch (error) {
     await stop();
     throw error;
   }
+}
+
+async function startProbes(
+  listen: string | undefined,
+  { ends, readiness }: Pick<Setting, "ends" | "readiness">,
+): Promise<ProbeServer | undefined> {
+  if (listen === undefined) return undefined;
+  const probes = await serveProbes(parseListen(listen), {
+    dead: () => undefined,
+    notReady: () => readiness.notReady(),
+  });
+  ends.push(async () => probes.stop());
+  return probes;
 }
 
 /** @returns the addresses listened on, by role */
@@ -105,19 +127,28 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
   const { graceSeconds, windowSeconds } = options;
   const { state, onState } = await restoreState(setting);
   const workloads = await followWorkloads(setting, surroundings);
-  const builder = makeBuilder(setting);
-  const gathering = makeGathering(setting, builder);
+  const builder = makeBuilder(setting, workloads);
+  const origins = new SpanOrigins();
+  const gathering = makeGathering(setting, builder, origins);
   const nodes = new NodeRoom();
   const rates = followAgents(setting, nodes, () => gathering?.health() ?? []);
   const history = openHistory(setting);
-  const peers = await joinPeers(setting);
   const graceMs = 1e3 * graceSeconds;
   const arrivals = countArrivals(() => surroundings.current()?.entry, {
     graceMs,
     windowMs: 1e3 * windowSeconds,
   });
-  const receivers = await startReceivers(setting, builder, arrivals, peers);
-  const published = new Published(clock.nowMs());
+  const onSpans = (batch: SpanBatch): AddResult => {
+    const nowMs = clock.nowMs();
+    origins.note(PUSHED, batch, clock.monotonicMs());
+    const result = builder.add(batch, nowMs);
+    // After the builder, which puts the weights of the spans right.
+    arrivals.add(batch, nowMs);
+    return result;
+  };
+  const { address: peersAddress, peers } = await joinPeers(setting, onSpans);
+  const receivers = await startReceivers({ ...setting, onSpans, exchange: peers });
+  const published = new Published(clock);
   const archive = new InputsArchive(ARCHIVED_INPUTS, ARCHIVED_BYTES);
   const learningMetrics = new LearningMetrics(metrics.registry);
   const learning = learnProfiles(setting, history, learningMetrics);
@@ -126,6 +157,7 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
     options: { choice: options.policy, settings: options.settings },
     state,
     builder,
+    origins,
     rates,
     workloads: () => workloads?.current(),
     nodes,
@@ -143,14 +175,22 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
     windowSeconds,
     graceSeconds,
     clock,
-    onClose: (startMs, endMs) => {
-      const closedAtMs = endMs + graceMs;
-      const isPartial = peers?.missingWithin((clock.nowMs() - startMs) / 1e3) === true;
-      if (gathering === undefined) deciding.close(startMs, endMs, closedAtMs, withoutPeers(isPartial));
+    onStep: (stepMs) => {
+      log.warn({ stepMs }, "the wall clock was set; windows begin anew");
+      metrics.clockStepped(stepMs);
+      builder.restart();
+      arrivals.clear();
+      rates.clear();
+      deciding.clockStepped(stepMs);
+    },
+    onClose: (window) => {
+      const missing = [...(peers?.missing(window.fromMs, window.toMs) ?? []), ...missingHere(window)];
+      if (gathering === undefined) deciding.close(window, NOTHING_GATHERED, missing);
       else {
+        if (window.repeated) missing.push("the wall clock was set back: sources tell of two times at once");
         closing.add(async () => {
-          const gathered = await gathering.gather({ startMs, endMs });
-          deciding.close(startMs, endMs, closedAtMs, withoutPeers(isPartial, gathered));
+          const gathered = await gathering.gather(window);
+          if (windows.isCurrent(window)) deciding.close(window, gathered, missing);
         });
       }
     },
@@ -170,13 +210,14 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
   windows.start();
   surges.start();
   history.backfill(gathering?.sources.prometheus ?? []);
-  const addresses = { http: api.address, ...receivers };
+  const addresses = { http: api.address, ...receivers, ...(peersAddress && { peers: peersAddress }) };
   log.info({ addresses, policy: options.policy, windowSeconds, graceSeconds }, "the predictor is up");
   return addresses;
 }
 
 async function restoreState({
   application: { name, namespace },
+  clock,
   ends,
   log,
   metrics,
@@ -185,22 +226,16 @@ async function restoreState({
   if (options.state === undefined) return { state: emptyState(name, namespace), onState: () => undefined };
   const file = new StateFile(options.state, log, () => metrics.stateFailed());
   ends.push(async () => file.flush());
-  const state = (await file.read(name, namespace)) ?? emptyState(name, namespace);
+  const state = (await file.read(name, namespace, clock.nowMs())) ?? emptyState(name, namespace);
   return { state, onState: (next) => file.write(next) };
 }
 
-/** Where spans of other predictors are missing, what the spans say is a part of unknown size. */
-function withoutPeers(isPartial: boolean, gathered = NOTHING_GATHERED): Gathered {
-  return isPartial ? { ...gathered, spansIncomplete: true } : gathered;
-}
-
-async function joinPeers({ clock, ends, log, metrics, options }: Setting): Promise<Peers | undefined> {
-  if (options.peers.length === 0) return undefined;
-  const peers = new Peers({ targets: options.peers, clock, rng: Math.random, log });
-  registerPeerMetrics(metrics.registry, () => peers.health());
-  ends.push(async () => peers.stop());
-  await peers.start();
-  return peers;
+/** What clients may have sent in vain because this process did not run. */
+function missingHere({ stoodStillMs }: ClosedWindow): string[] {
+  if (stoodStillMs === 0) return [];
+  return [
+    `this predictor stood still for ${(stoodStillMs / 1e3).toFixed(0)} s: spans sent to it then are missing`,
+  ];
 }
 
 function followAgents(
@@ -223,6 +258,7 @@ function followAgents(
     urls: follower.current(),
     pollMs: options.agentPollMs,
     timeoutMs: options.agentTimeoutMs,
+    tokenFile: options.agentsTokenFile,
     clock,
     rng: Math.random,
     log,
@@ -243,7 +279,11 @@ function followAgents(
 }
 
 /** The sources that have to be asked; undefined when there are none. */
-function makeGathering(setting: Setting, builder: WindowBuilder): Gathering | undefined {
+function makeGathering(
+  setting: Setting,
+  builder: WindowBuilder,
+  origins: SpanOrigins,
+): Gathering | undefined {
   const { application, clock, ends, log, options, sections } = setting;
   const { prometheus, jaeger, tempo } = sections.sources;
   if (prometheus.length + jaeger.length + tempo.length === 0) return undefined;
@@ -253,6 +293,7 @@ function makeGathering(setting: Setting, builder: WindowBuilder): Gathering | un
     application,
     windowSeconds,
     builder,
+    origins,
     clock,
     log,
   });
@@ -273,64 +314,61 @@ function learnProfiles(
   { store }: History,
   metrics: LearningMetrics,
 ): Learning | undefined {
-  const { policy: choice, windowSeconds } = options;
+  const { policy: choice, trainingEngine: engine, windowSeconds } = options;
   const application = surroundings.current;
-  const parts = { choice, namespace, application, windowSeconds, store, metrics, clock, log };
+  const parts = { choice, engine, namespace, application, windowSeconds, store, metrics, clock, log };
   const learning = startLearning(parts);
   ends.push(async () => learning?.stop());
   return learning;
 }
 
-function makeBuilder({ application, metrics, options, sections }: Setting): WindowBuilder {
+function makeBuilder(
+  { application, metrics, options, sections, surroundings }: Setting,
+  workloads: WorkloadSource | undefined,
+): WindowBuilder {
   const { windowSeconds, graceSeconds } = options;
   const pulled = sections.sources.jaeger.length + sections.sources.tempo.length > 0;
   const builder = new WindowBuilder({
     windowSeconds,
     namespace: application.namespace,
     traceGraceSeconds: graceSeconds,
+    ...sections.sources.otlp,
     ...(pulled ? { maxPastSeconds: PAST_SECONDS + windowSeconds + graceSeconds } : {}),
     hashSeed: Math.floor(Math.random() * 2 ** 32),
+    knownServices: () => knownServices(surroundings.current(), workloads?.current()),
   });
-  metrics.follow(() => builder.totals());
+  metrics.follow(() => builder.totals(), graceSeconds);
   return builder;
 }
 
-async function startReceivers(
-  { clock, ends, metrics, options }: Setting,
-  builder: WindowBuilder,
-  arrivals: ArrivalCounter,
-  exchange: Peers | undefined,
-): Promise<Record<string, string>> {
-  const onSpans = (batch: SpanBatch): AddResult => {
-    const nowMs = clock.nowMs();
-    arrivals.add(batch, nowMs);
-    return builder.add(batch, nowMs);
-  };
-  const http = await startOtlpReceiver({ listen: options.otlpListen, onSpans, metrics, exchange });
-  ends.push(async () => http.stop());
-  if (options.otlpGrpcListen === undefined) return { otlp: http.address };
-  const grpc = await startOtlpGrpcReceiver({ listen: options.otlpGrpcListen, onSpans, metrics, exchange });
-  ends.push(async () => grpc.stop());
-  return { otlp: http.address, grpc: grpc.address };
+/** Services that the application names or that have a workload. */
+function* knownServices(
+  application: Application | undefined,
+  list: WorkloadList | undefined,
+): Generator<string> {
+  if (application !== undefined) yield application.entry;
+  for (const { name } of application?.services ?? []) yield name;
+  for (const { service } of list?.workloads ?? []) yield service;
 }
 
 async function openApi(
-  { clock, ends, log, metrics, options }: Setting,
+  { clock, ends, log, metrics, options, readiness }: Setting,
   published: Published,
   archive: InputsArchive,
   modelText: (hash: string) => string | undefined,
 ): Promise<Api> {
   const notReady = (): string | undefined => {
-    const plan = published.plan();
-    if (plan === undefined) return "no window has closed since the start";
-    const ageSeconds = (clock.nowMs() - plan.plannedAtMs) / 1e3;
-    return ageSeconds > READY_WINDOWS * options.windowSeconds
+    const ageSeconds = published.ageSeconds();
+    if (ageSeconds === undefined) return "no window has closed since the start";
+    return ageSeconds > READY_WINDOWS * options.windowSeconds + options.graceSeconds
       ? `the last plan is ${ageSeconds.toFixed(0)} s old`
       : undefined;
   };
+  readiness.notReady = notReady;
   const { registry } = metrics;
-  const { listen } = options;
-  const api = await startApi({ listen, published, archive, modelText, registry, notReady, log });
+  const { allowedHosts, httpTokenFile: tokenFile, listen } = options;
+  const door = new HttpDoor({ allowedHosts, tokenFile, monotonicMs: () => clock.monotonicMs() });
+  const api = await startApi({ listen, published, archive, modelText, registry, notReady, door, log });
   ends.push(async () => api.stop());
   return api;
 }

@@ -1,3 +1,4 @@
+import type { Clock } from "@tradewind/core/clock.ts";
 import { PLAN_SCHEMA } from "@tradewind/core/contract/plan.ts";
 import type { Plan } from "@tradewind/core/contract/plan.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
@@ -6,19 +7,32 @@ import type { DecidedPlan } from "./policy/inputs.ts";
 /** The last plan and its window, ready to be sent: asking costs no serialisation. */
 export class Published {
   private readonly startedAtMs: number;
+  private readonly clock: Clock;
   private sequence = 0;
   private current:
-    | { readonly plan: Plan; readonly planText: string; readonly headerText: string; readonly tag: string }
+    | {
+        readonly plan: Plan;
+        readonly planText: string;
+        readonly headerText: string;
+        readonly tag: string;
+        /** When it was published, by the monotonic clock. */
+        readonly atMs: number;
+      }
     | undefined;
   private windowSet: WindowSet | undefined;
   private windowText: string | undefined;
 
-  constructor(startedAtMs: number) {
-    this.startedAtMs = startedAtMs;
+  constructor(clock: Clock) {
+    this.clock = clock;
+    this.startedAtMs = clock.nowMs();
   }
 
-  /** @param facts what readers must know besides: whether a source was missing, and what the plan is for */
-  publish(decided: DecidedPlan, windowSet: WindowSet, facts: Pick<Plan, "complete" | "mode"> = {}): Plan {
+  /** @param facts what readers must know besides: whether traffic was missing, and what the plan is for */
+  publish(
+    decided: DecidedPlan,
+    windowSet: WindowSet,
+    facts: Pick<Plan, "complete" | "missing" | "mode"> = {},
+  ): Plan {
     this.sequence += 1;
     const plan: Plan = {
       schema: PLAN_SCHEMA,
@@ -33,6 +47,7 @@ export class Published {
       planText: JSON.stringify(plan),
       headerText: JSON.stringify({ ...plan, wishes: [] }),
       tag: `"${this.startedAtMs}-${this.sequence}"`,
+      atMs: this.clock.monotonicMs(),
     };
     this.windowSet = windowSet;
     this.windowText = undefined;
@@ -41,6 +56,11 @@ export class Published {
 
   plan(): Plan | undefined {
     return this.current?.plan;
+  }
+
+  /** Time since the plan was published, seconds; undefined before the first. Has nothing to do with the wall clock. */
+  ageSeconds(): number | undefined {
+    return this.current && (this.clock.monotonicMs() - this.current.atMs) / 1e3;
   }
 
   planText(): string | undefined {

@@ -2,9 +2,10 @@ import type { Clock } from "@tradewind/core/clock.ts";
 import { ArrivalCounter } from "./window/arrival-counter.ts";
 import type { Interval } from "./window/interval.ts";
 import { SLOTS_PER_WINDOW, surgeSince } from "./window/surge.ts";
+import type { CountedArrivals } from "./window/surge.ts";
 
 export interface SurgeWatchOptions {
-  readonly arrivals: ArrivalCounter;
+  readonly arrivals: CountedArrivals;
   /** The window that the plan in use was made from; undefined before the first. */
   readonly lastWindow: () => Interval | undefined;
   /** Called where requests begin faster than in the last window beyond chance, and than was told of the same window before. */
@@ -18,7 +19,7 @@ export interface SurgeWatchOptions {
 const OLD_WINDOWS = 3;
 
 /** Between one look and the next: as long as it takes for two more slots to fill. */
-const SLOTS_PER_LOOK = 2;
+export const SLOTS_PER_LOOK = 2;
 
 /** A counter of arrivals that keeps them for as long as a {@link SurgeWatch} compares them with a window. */
 export function countArrivals(
@@ -48,7 +49,8 @@ export class SurgeWatch {
     clearInterval(this.timer);
   }
 
-  private look(): void {
+  /** What the timer calls; a simulation, whose time is not the machine's, calls it itself. */
+  look(): void {
     const { arrivals, clock, graceMs, lastWindow, onSurge } = this.options;
     const window = lastWindow();
     if (window === undefined) return;

@@ -1,10 +1,10 @@
 import type { Clock } from "@tradewind/core/clock.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { Logger } from "@tradewind/core/log.ts";
-import { readApplication } from "./application-file.ts";
+import { readApplication } from "@tradewind/kubernetes/application/file.ts";
 import type { PredictorMetrics } from "./metrics.ts";
 import type { PredictorOptions } from "./options.ts";
-import { applicationPlace, ApplicationResource } from "./sources/kubernetes/application.ts";
+import { applicationPlace, ApplicationResource } from "@tradewind/kubernetes/application/resource.ts";
 import { openCluster } from "./sources/kubernetes/connection.ts";
 import type { Cluster } from "./sources/kubernetes/connection.ts";
 import { KubernetesWorkloads, watchedNamespaces } from "./sources/kubernetes/workloads.ts";

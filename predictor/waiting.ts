@@ -5,7 +5,7 @@ import { parseListen } from "./sources/otlp/listen-address.ts";
 /**
  * Waits for something outside of the process, which meanwhile says on its own address that it lives (`/healthz`) and what it
  * waits for (any other path, 503). The address is free again when this resolves.
- * @throws TradewindError `listen`
+ * @throws TradewindError `cannot-listen`
  */
 export async function whileWaiting<Result>(
   listen: string,
@@ -28,7 +28,7 @@ export async function whileWaiting<Result>(
   await new Promise<void>((resolve, reject) => {
     server.once("error", (error) =>
       reject(
-        new TradewindError("listen", `cannot listen on ${listen}; is another process there?`, {
+        new TradewindError("cannot-listen", `cannot listen on ${listen}; is another process there?`, {
           cause: error,
         }),
       ),

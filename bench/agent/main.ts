@@ -1,13 +1,14 @@
 /** `npm run -s bench -- agent --json`: what the agent costs on a node of 110 pods, beside node_exporter. */
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, dirname, join } from "node:path";
+import { delimiter, join } from "node:path";
 import { seededRng } from "@tradewind/core/rng.ts";
 import { choosePort } from "@tradewind/local/supervise/ports.ts";
 import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
 import { compileAgent } from "./compile.ts";
+import { asInImage, ROOT } from "../image.ts";
 import { buckets, cpuSecondsOf, peakResidentBytes, quantileBetween } from "./cost.ts";
 import { SyntheticNode } from "./node.ts";
 
@@ -19,7 +20,6 @@ const WARM_UP_SECONDS = 20;
 const BURST_EVERY_SECONDS = 30;
 const BURST_SECONDS = 5;
 const CYCLE = "tradewind_agent_cycle_duration_seconds";
-const ROOT = dirname(dirname(import.meta.dirname));
 
 interface Phase {
   cpuRatio: number;
@@ -35,24 +35,12 @@ interface Scraped {
   readonly url: string;
 }
 
-/** What the image runs: flags of Node.js and settings of the allocator are part of what the agent costs. */
-function asInImage(): { readonly command: readonly string[]; readonly env: Record<string, string> } {
-  const text = readFileSync(join(ROOT, "docker", "agent.Dockerfile"), "utf8");
-  const entry = /^ENTRYPOINT (\[.+\])$/m.exec(text)?.[1];
-  if (entry === undefined) throw new Error("docker/agent.Dockerfile has no ENTRYPOINT");
-  const settings = [...text.matchAll(/^ENV (MALLOC_\w+)=(\S+)$/gm)].map(([, name, value]) => [name, value]);
-  return {
-    command: (JSON.parse(entry) as string[]).slice(1),
-    env: Object.fromEntries(settings) as Record<string, string>,
-  };
-}
-
 async function startAgent(folder: string, root: string): Promise<Scraped> {
   const args = ["--path.procfs", "proc", "--path.sysfs", "sys", "--path.cgroupfs", "cgroup"].map((part) =>
     part.startsWith("-") ? part : join(root, part),
   );
-  const { command, env } = asInImage();
-  const child = spawn(process.execPath, [...command, "agent", "--listen", "127.0.0.1:0", ...args], {
+  const { env, flags, script } = asInImage("agent");
+  const child = spawn(process.execPath, [...flags, script, "agent", "--listen", "127.0.0.1:0", ...args], {
     cwd: folder,
     env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "inherit"],

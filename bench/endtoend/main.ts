@@ -1,5 +1,5 @@
 import { seededRng } from "@tradewind/core/rng.ts";
-import { startBackend } from "@tradewind/predictor/training/backend.ts";
+import { startEngine } from "@tradewind/predictor/training/backend.ts";
 import { Trainer } from "@tradewind/predictor/training/trainer.ts";
 import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
 import { sweepPath } from "../profile/datasets/sweep.ts";
@@ -110,7 +110,7 @@ function measureHotel({ seed, quick, progress }: BenchmarkOptions): Record<strin
 export const benchmark: Benchmark = {
   summary: "error of the end-to-end tail on configurations and times never seen, beside ablations and rivals",
   async run(options) {
-    const backend = await startBackend();
+    const { engine: backend } = await startEngine();
     const trainers = [0, 1].map(() => new Trainer({ timeoutMs: 1_200_000 }));
     const path = sweepPath();
     const missing: string[] = [];

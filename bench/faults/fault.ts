@@ -17,6 +17,8 @@ export interface Fault {
    * served within so many seconds.
    */
   readonly growsWithin?: number;
+  /** Numbers down to this share of what is needed are no break of a promise; default 1. */
+  readonly leastShare?: number;
   /** Only the numbers of these services are judged, where others may rightly fall. */
   readonly judged?: readonly string[];
   /** What the fault itself brings about. */

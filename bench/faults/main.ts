@@ -17,10 +17,12 @@ const SECONDS_EACH = 16;
  */
 export const benchmark: Benchmark = {
   summary: "every fault of docs/faults.md against real processes: wrong numbers, lost state, time to recover",
+  options: { only: { type: "string" } },
   run,
 };
 
-async function run({ only, progress, quick }: BenchmarkOptions): Promise<Record<string, unknown>> {
+async function run({ progress, quick, values }: BenchmarkOptions): Promise<Record<string, unknown>> {
+  const only = typeof values["only"] === "string" ? values["only"] : undefined;
   const startedMs = performance.now();
   const chosen = chosenBy(only, quick);
   const rows: (FaultRow | SkippedRow)[] = [];

@@ -104,9 +104,9 @@ const sumOf = (served: ReadonlyMap<string, number>): number =>
   [...served.values()].reduce((sum, each) => sum + each, 0);
 const round = (value: number): number => Math.round(value * 10) / 10;
 
-function neededOf({ judged }: Fault, { services }: Stage): ReadonlyMap<string, number> {
+function neededOf({ judged, leastShare = 1 }: Fault, { services }: Stage): ReadonlyMap<string, number> {
   const all = services.filter(({ name }) => judged === undefined || judged.includes(name));
-  return new Map(all.map(({ name, replicas }) => [name, replicas]));
+  return new Map(all.map(({ name, replicas }) => [name, Math.ceil(leastShare * replicas)]));
 }
 
 const lost = (before: readonly Stored[], after: readonly Stored[]): number =>

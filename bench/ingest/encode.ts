@@ -3,10 +3,13 @@ import type { MadeSpan } from "./traffic.ts";
 
 export const serviceName = (service: number): string => `service-${String(service).padStart(4, "0")}`;
 
+/** A span within the export of its service. */
+export type SentSpan = Omit<MadeSpan, "service">;
+
 const tag = (field: number, wireType: number): number => (field << 3) | wireType;
 
 /** One `ExportTraceServiceRequest` as the SDK of one process sends it, with the attributes of usual HTTP instrumentation. */
-export function exportRequest(service: number, spans: readonly MadeSpan[]): Uint8Array {
+export function exportRequest(service: string, spans: readonly SentSpan[]): Uint8Array {
   const writer = protobuf.Writer.create();
   writer.uint32(tag(1, 2)).fork();
   resource(writer, service);
@@ -16,8 +19,7 @@ export function exportRequest(service: number, spans: readonly MadeSpan[]): Uint
   return writer.ldelim().ldelim().finish();
 }
 
-function resource(writer: protobuf.Writer, service: number): void {
-  const name = serviceName(service);
+function resource(writer: protobuf.Writer, name: string): void {
   writer.uint32(tag(1, 2)).fork();
   attribute(writer, 1, "telemetry.sdk.language", "nodejs");
   attribute(writer, 1, "telemetry.sdk.name", "opentelemetry");
@@ -27,7 +29,7 @@ function resource(writer: protobuf.Writer, service: number): void {
   writer.ldelim();
 }
 
-function encodeSpan(writer: protobuf.Writer, span: MadeSpan): void {
+function encodeSpan(writer: protobuf.Writer, span: SentSpan): void {
   writer.uint32(tag(2, 2)).fork();
   writer.uint32(tag(1, 2)).bytes(bigEndian(span.trace));
   writer.uint32(tag(2, 2)).bytes(bigEndian(span.id));

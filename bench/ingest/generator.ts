@@ -6,7 +6,7 @@
 import { once } from "node:events";
 import { seededRng } from "@tradewind/core/rng.ts";
 import type { Rng } from "@tradewind/core/rng.ts";
-import { exportRequest } from "./encode.ts";
+import { exportRequest, serviceName } from "./encode.ts";
 import { TraceMaker, layeredGraph } from "./traffic.ts";
 import type { MadeSpan } from "./traffic.ts";
 
@@ -43,7 +43,7 @@ function exportsOf(spans: readonly MadeSpan[]): Uint8Array[] {
   return [...byService].flatMap(([service, all]) => {
     const parts: Uint8Array[] = [];
     for (let at = 0; at < all.length; at += EXPORT_SPANS) {
-      parts.push(exportRequest(service, all.slice(at, at + EXPORT_SPANS)));
+      parts.push(exportRequest(serviceName(service), all.slice(at, at + EXPORT_SPANS)));
     }
     return parts;
   });

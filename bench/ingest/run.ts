@@ -2,9 +2,9 @@ import { spawn } from "node:child_process";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import type { ContainerWindow } from "@tradewind/core/contract/window.ts";
-import { PROTOBUF } from "../../predictor/sources/otlp/responses.ts";
-import { SpanIntake } from "../../predictor/sources/otlp/span-intake.ts";
+import { ProtobufDecoder } from "../../predictor/sources/otlp/decode-protobuf.ts";
 import type { ResourceView } from "../../predictor/window/resources.ts";
+import { SpanBatch } from "../../predictor/window/span.ts";
 import { WindowBuilder } from "../../predictor/window/window-builder.ts";
 import { serviceName } from "./encode.ts";
 
@@ -42,14 +42,19 @@ export async function replay(settings: RunSettings): Promise<RunFigures> {
     traceGraceSeconds: GRACE_SECONDS,
   });
   let nowMs = START_MS;
-  const clock = { nowMs: () => nowMs, monotonicMs: () => nowMs };
-  const intake = new SpanIntake(clock, (batch) => builder.add(batch, nowMs));
+  const decoder = new ProtobufDecoder();
+  const batch = new SpanBatch();
+  const take = (body: Uint8Array): number => {
+    batch.clear(nowMs);
+    decoder.decode(body, batch);
+    return builder.add(batch, nowMs).accepted;
+  };
   const figures = { spans: 0, ingestCpuMs: 0, buildWallMs: [] as number[], buildCpuMs: [] as number[] };
   const seconds = settings.windows * WINDOW_SECONDS + GRACE_SECONDS;
   for await (const bodies of traffic(settings, seconds)) {
     nowMs += 1e3;
     figures.ingestCpuMs += cpuMsOf(() => {
-      for (const body of bodies) figures.spans += intake.take(body, PROTOBUF).accepted;
+      for (const body of bodies) figures.spans += take(body);
     });
     const endMs = nowMs - 1e3 * GRACE_SECONDS;
     if (endMs <= START_MS || endMs % (1e3 * WINDOW_SECONDS) !== 0) continue;

@@ -1,5 +1,5 @@
 import { seededRng } from "@tradewind/core/rng.ts";
-import { startBackend } from "@tradewind/predictor/training/backend.ts";
+import { startEngine } from "@tradewind/predictor/training/backend.ts";
 import { Trainer } from "@tradewind/predictor/training/trainer.ts";
 import type { Benchmark } from "../benchmark.ts";
 import { randomScenario } from "./application.ts";
@@ -95,7 +95,7 @@ async function learn(
 export const benchmark: Benchmark = {
   summary: "how often the first step of a plan is the best of all single steps, on simulated applications",
   async run({ seed, quick, progress }) {
-    const backend = await startBackend();
+    const { engine: backend } = await startEngine();
     const trainers = [0, 1].map(() => new Trainer({ timeoutMs: 1_200_000 }));
     const tallies = new Map<string, Tally>();
     const sizes = quick ? QUICK.sizes : SIZES;

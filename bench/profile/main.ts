@@ -1,4 +1,4 @@
-import { startBackend } from "@tradewind/predictor/training/backend.ts";
+import { startEngine } from "@tradewind/predictor/training/backend.ts";
 import type { Benchmark } from "../benchmark.ts";
 import type { Dataset } from "./dataset.ts";
 import { gkeDatasets, gkeReference } from "./datasets/gke.ts";
@@ -29,7 +29,7 @@ function boostedReference(): Record<string, unknown>[] {
 export const benchmark: Benchmark = {
   summary: "error of latency profiles on configurations and times never seen, beside ablations and rivals",
   async run({ seed, quick, progress }) {
-    const backend = await startBackend();
+    const { engine: backend } = await startEngine();
     const sweep = sweepPath();
     if (sweep === undefined)
       progress(

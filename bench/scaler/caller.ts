@@ -147,8 +147,12 @@ function frameHeader(type: number, flags: number, stream: number, length: number
   return header;
 }
 
-export const frame = (type: number, flags: number, stream: number, payload: Buffer = Buffer.alloc(0)): Buffer =>
-  Buffer.concat([frameHeader(type, flags, stream, payload.length), payload]);
+export const frame = (
+  type: number,
+  flags: number,
+  stream: number,
+  payload: Buffer = Buffer.alloc(0),
+): Buffer => Buffer.concat([frameHeader(type, flags, stream, payload.length), payload]);
 
 /** The same headers for every call, in HPACK without indexing (RFC 7541, sections 6.1 and 6.2.2). */
 export function headerBlock(authority: string, path: string): Buffer {

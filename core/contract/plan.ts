@@ -46,6 +46,20 @@ export type WishStep = z.infer<typeof WishStep>;
 /** Most steps that a wish lists; later ones are summed up in the last. */
 export const MAX_WISH_STEPS = 32;
 
+/** How small and how large a service may be. */
+export const Bounds = z.strictObject({
+  minReplicas: Count,
+  maxReplicas: Count,
+  cpuMinCores: z.number().positive(),
+  cpuMaxCores: z.number().positive(),
+  memoryMinBytes: z.number().positive(),
+  memoryMaxBytes: z.number().positive(),
+  /** Sizes are multiples of these; absent means any size. */
+  cpuStepCores: z.number().positive().optional(),
+  memoryStepBytes: z.number().positive().optional(),
+});
+export type Bounds = z.infer<typeof Bounds>;
+
 /** What a policy would like for one service, before the guard. */
 export const Wish = z.strictObject({
   namespace: ObjectName,
@@ -74,17 +88,8 @@ export const Wish = z.strictObject({
     /** False when latency, load or replicas were missing in the window. */
     complete: z.boolean(),
   }),
-  bounds: z.strictObject({
-    minReplicas: Count,
-    maxReplicas: Count,
-    cpuMinCores: z.number().positive(),
-    cpuMaxCores: z.number().positive(),
-    memoryMinBytes: z.number().positive(),
-    memoryMaxBytes: z.number().positive(),
-    /** Sizes are multiples of these; absent means any size. */
-    cpuStepCores: z.number().positive().optional(),
-    memoryStepBytes: z.number().positive().optional(),
-  }),
+  /** What the policy kept to. The guard of an exporter has bounds of its own. */
+  bounds: Bounds,
 });
 export type Wish = z.infer<typeof Wish>;
 
@@ -106,6 +111,8 @@ export const Plan = z.strictObject({
   windowSeconds: z.number().positive().optional(),
   /** False when the predictor knows that a part of the traffic was not seen; readers with a choice take another plan. */
   complete: z.boolean().optional(),
+  /** What of the traffic was not seen, in words; absent when nothing is known to be missing. */
+  missing: z.array(z.string().max(500)).max(16).optional(),
   /** What the application allows to be done with the plan. */
   mode: z.enum(APPLICATION_MODES).optional(),
   policy: PolicyName,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Allocation, PolicyName, Wish } from "./plan.ts";
+import { Allocation, Bounds, PolicyName, Wish } from "./plan.ts";
 import { Count, EpochMs, NonNegative, ObjectName, Ratio, ServiceName } from "./quantity.ts";
 
 /** One guard step that changed the allocation, or refused to. */
@@ -11,6 +11,22 @@ export const GuardAction = z.strictObject({
 });
 export type GuardAction = z.infer<typeof GuardAction>;
 
+/** What an exporter allows by its own configuration, whatever a plan says. */
+export const GuardLimits = z.strictObject({
+  /** `application`: its configuration says so; `settings`: the exporter's defaults for services that it does not know. */
+  source: z.enum(["application", "settings"]),
+  minReplicas: Count,
+  maxReplicas: Count,
+  /** Absent where only the plan tells how large a container may be. */
+  container: Bounds.omit({ minReplicas: true, maxReplicas: true }).optional(),
+  /** One decision makes at most `growRatio` times as many replicas and `growReplicas` more. */
+  growRatio: z.number().min(1),
+  growReplicas: Count,
+  /** One decision leaves at least this share of the replicas. */
+  shrinkRatio: Ratio,
+});
+export type GuardLimits = z.infer<typeof GuardLimits>;
+
 /** Everything that went into one recommendation: replaying it gives the same numbers bit for bit. */
 export const DecisionRecord = z.strictObject({
   id: z.string().regex(/^[0-9a-z-]{1,64}$/),
@@ -20,7 +36,7 @@ export const DecisionRecord = z.strictObject({
   decidedAtMs: EpochMs,
   validUntilMs: EpochMs,
   wish: Wish,
-  /** Everything else the guard read. */
+  /** Everything else the guard read. Times are on the clock of the plan. */
   context: z.strictObject({
     previous: Allocation.optional(),
     previousDecidedAtMs: EpochMs.optional(),
@@ -28,6 +44,8 @@ export const DecisionRecord = z.strictObject({
     predictorStartedAtMs: EpochMs.optional(),
     staleAfterSeconds: z.number().positive(),
     restartGraceSeconds: NonNegative,
+    /** Absent in records of 0.1.0, whose guard took the bounds of the wish. */
+    limits: GuardLimits.optional(),
   }),
   actions: z.array(GuardAction).max(64),
   final: Allocation,
@@ -60,9 +78,9 @@ export type Recommendation = z.infer<typeof Recommendation>;
 /** A recommendation as the exporter serves it, with what a reader needs to judge it. */
 export const ServedRecommendation = z.strictObject({
   ...Recommendation.shape,
-  /** Time since the decision. */
-  ageSeconds: NonNegative,
-  /** False once `validUntilMs` has passed: KEDA is then answered UNAVAILABLE. */
+  /** Time since the decision, by the exporter's monotonic clock; absent when it is not known. */
+  ageSeconds: NonNegative.optional(),
+  /** False once its time is up by the same clock: KEDA is then answered UNAVAILABLE. */
   valid: z.boolean(),
   /** What the policy asked for before the guard. */
   wished: Allocation,
@@ -85,6 +103,8 @@ export const RecommendationList = z.strictObject({
     reachable: z.boolean(),
     problem: z.string().max(1_000).optional(),
     lastPlanAtMs: EpochMs.optional(),
+    /** Time since the plan in force was made, by the exporter's monotonic clock. */
+    lastPlanAgeSeconds: NonNegative.optional(),
     policy: PolicyName.optional(),
     policyReason: z.string().max(500).optional(),
   }),

@@ -13,6 +13,8 @@ export const PhaseReport = z.strictObject({
   failed: Count,
   /** From the time a request was due; a failed one counts as the time-out. Null without requests. */
   p95Ms: NonNegative.nullable(),
+  p50Ms: NonNegative.nullable().optional(),
+  p99Ms: NonNegative.nullable().optional(),
   /** Share of the requests over the objective, failed ones among them. Null without requests. */
   violationRatio: Ratio.nullable(),
   /** Mean over time of the ready replicas of all services. */
@@ -30,7 +32,8 @@ export type PhaseReport = z.infer<typeof PhaseReport>;
 export const RunReport = z.strictObject({
   version: z.string(),
   seed: z.number().int(),
-  policy: z.enum(["auto", "plan", "queue", "static"]),
+  /** `auto`, `plan`, `queue`, `static`, `hpa:60`, `keda-rps:20`. */
+  policy: z.string().min(1).max(40),
   application: z.string(),
   objectiveMs: z.number().positive(),
   durationS: NonNegative,

@@ -53,7 +53,7 @@ export const Window = z.strictObject({
   replicasWanted: Count.optional(),
   /** Start of the youngest ready replica: restart grace counts from here. */
   lastStartedAtMs: EpochMs.optional(),
-  /** Requests per second to the whole service. Absent when no latency source reported at all, 0 when one reported none. */
+  /** Requests per second to the whole service. Absent when no source reported any, 0 only when one vouches that there were none. */
   requestsPerSecond: NonNegative.optional(),
   /**
    * Requests that began in the interval, per second, by which traces begin: those known when the window was built. Absent
@@ -71,6 +71,13 @@ export const Window = z.strictObject({
   /** Requests waiting or served in the service itself: rate times mean own latency. */
   ownInFlight: NonNegative.optional(),
   callees: z.array(CallEdge).max(1_000),
+  /** Calls, seen by the caller only: whoever was called sends no spans, or they did not arrive. Absent where spans are no source. */
+  unresolvedCallsPerSecond: NonNegative.optional(),
+  /**
+   * Which requests of the service may be missing here, in words: rates and counts are then too low, what was measured of
+   * latency is so. Absent when a source vouches for all of them.
+   */
+  missing: z.string().max(500).optional(),
   containers: z.array(ContainerWindow).max(5_000),
 });
 export type Window = z.infer<typeof Window>;

@@ -1,3 +1,4 @@
+import type { Clock } from "@tradewind/core/clock.ts";
 import { RECOMMENDATIONS_SCHEMA } from "@tradewind/core/contract/recommendation.ts";
 import type { RecommendationList, ServedRecommendation } from "@tradewind/core/contract/recommendation.ts";
 import type { PlanSourceStatus } from "../source/plan-source.ts";
@@ -11,24 +12,25 @@ export type RecommendationHeader = Omit<RecommendationList, "recommendations">;
 export function recommendationList(
   recommender: Recommender,
   predictor: PlanSourceStatus,
-  nowMs: number,
+  clock: Clock,
 ): RecommendationList {
-  const recommendations = [...servedNow(recommender, nowMs)].sort(
+  const recommendations = [...servedNow(recommender, clock.monotonicMs())].sort(
     (a, b) => compare(a.namespace, b.namespace) || compare(a.service, b.service),
   );
-  return { ...recommendationHeader(predictor, nowMs), recommendations };
+  return { ...recommendationHeader(predictor, clock), recommendations };
 }
 
 export function recommendationHeader(
-  { plan, problem, reachable }: PlanSourceStatus,
-  nowMs: number,
+  { madeMs, plan, problem, reachable }: PlanSourceStatus,
+  clock: Clock,
 ): RecommendationHeader {
   return {
     schema: RECOMMENDATIONS_SCHEMA,
-    servedAtMs: nowMs,
+    servedAtMs: clock.nowMs(),
     predictor: {
       reachable,
       ...(problem === undefined ? {} : { problem }),
+      ...(madeMs === undefined ? {} : { lastPlanAgeSeconds: (clock.monotonicMs() - madeMs) / 1e3 }),
       ...(plan === undefined
         ? {}
         : { lastPlanAtMs: plan.plannedAtMs, policy: plan.policy, policyReason: plan.policyReason }),
@@ -41,17 +43,17 @@ export function recommendationHeader(
 }
 
 /** The decisions in force as they are now, each made when it is asked for. */
-export function* servedNow(recommender: Recommender, nowMs: number): Generator<ServedRecommendation> {
-  for (const entry of recommender.book.entries()) yield served(entry, recommender, nowMs);
+export function* servedNow(recommender: Recommender, monotonicMs: number): Generator<ServedRecommendation> {
+  for (const entry of recommender.book.entries()) yield served(entry, recommender, monotonicMs);
 }
 
-function served(entry: BookEntry, recommender: Recommender, nowMs: number): ServedRecommendation {
-  const { recommendation, wished, guard } = entry;
+function served(entry: BookEntry, recommender: Recommender, monotonicMs: number): ServedRecommendation {
+  const { decidedMs, guard, recommendation, wished } = entry;
   const refusal = recommender.refusalOf(recommendation.namespace, recommendation.service);
   return {
     ...recommendation,
-    ageSeconds: Math.max(0, nowMs - recommendation.decidedAtMs) / 1e3,
-    valid: recommender.isValid(entry, nowMs),
+    ...(decidedMs === undefined ? {} : { ageSeconds: (monotonicMs - decidedMs) / 1e3 }),
+    valid: recommender.isValid(entry, monotonicMs),
     wished,
     guard,
     ...(refusal === undefined ? {} : { refused: `${refusal.step}: ${refusal.reason}`.slice(0, 1_000) }),

@@ -1,7 +1,11 @@
 import { Readable } from "node:stream";
 import fastify from "fastify";
 import type { FastifyInstance, FastifyReply } from "fastify";
+import { limitConnections } from "@tradewind/core/connection-limits.ts";
+import type { ConnectionCounts, ConnectionLimits } from "@tradewind/core/connection-limits.ts";
+import { withinDescriptors } from "@tradewind/core/descriptors.ts";
 import { describeError, TradewindError } from "@tradewind/core/errors.ts";
+import type { HttpDoor } from "@tradewind/core/http-door.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import type { RecommendationList } from "@tradewind/core/contract/recommendation.ts";
 import { loadPage } from "../web/page.ts";
@@ -17,18 +21,23 @@ export interface ApiSurroundings {
   readonly isAlive: () => Promise<boolean>;
   /** In pieces, so that thousands of series hold nobody up. */
   readonly metrics: () => AsyncIterable<string>;
+  /** Judges every request but those of probes. */
+  readonly door: HttpDoor;
   readonly log: Logger;
 }
 
 /** A listening HTTP API. */
 export interface ApiServer {
   readonly address: string;
+  connections(): ConnectionCounts;
   /** From now on `/readyz` says 503, so that nobody new is sent here. */
   drain(): void;
+  isDraining(): boolean;
   stop(): Promise<void>;
 }
 
-const MAX_CONNECTIONS = 512;
+/** A browser opens six, a Prometheus one; a proxy before the page holds some hundred, all from its own address. */
+const CONNECTIONS: ConnectionLimits = { maxConnections: 512, maxPerAddress: 128, firstRequestMs: 10_000 };
 const SECURITY_HEADERS = {
   "cache-control": "no-store",
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
@@ -40,7 +49,7 @@ const SECURITY_HEADERS = {
 
 /**
  * Serves metrics, recommendations, decision records, health and the web page. Nothing can be changed through it.
- * @throws TradewindError `listen-failed` naming the address
+ * @throws TradewindError `cannot-listen` naming the address
  */
 export async function serveApi(
   listen: { host: string; port: number },
@@ -53,16 +62,20 @@ export async function serveApi(
     requestTimeout: 10_000,
     keepAliveTimeout: 60_000,
     routerOptions: { maxParamLength: 256 },
-    http: { maxHeaderSize: 16_384 },
+    http: { maxHeaderSize: 16_384, headersTimeout: 10_000, connectionsCheckingInterval: 2_000 },
     forceCloseConnections: true,
     frameworkErrors: (error, _request, reply) => {
       reply.headers(SECURITY_HEADERS);
       void problem(reply, error.statusCode ?? 400, "bad-request", [error.message]);
     },
   });
-  server.server.maxConnections = MAX_CONNECTIONS;
-  server.addHook("onRequest", async (_request, reply) => {
+  const connections = limitConnections(server.server, withinDescriptors(CONNECTIONS));
+  server.addHook("onRequest", async (request, reply) => {
     reply.headers(SECURITY_HEADERS);
+    const { authorization, host } = request.headers;
+    const refused = isProbe(request.url) ? undefined : surroundings.door.refuse({ authorization, host });
+    if (refused === undefined) return undefined;
+    return problem(reply.headers(refused.headers), refused.status, "refused", [refused.message]);
   });
   setErrors(server, surroundings.log);
   setHealth(server, surroundings, () => draining);
@@ -72,16 +85,18 @@ export async function serveApi(
     const address = await server.listen({ host: listen.host, port: listen.port });
     return {
       address,
+      connections: () => connections.counts,
       drain: () => {
         draining = true;
       },
+      isDraining: () => draining,
       stop: () => server.close(),
     };
   } catch (error) {
     await server.close();
     const where = `${listen.host}:${listen.port}`;
     throw new TradewindError(
-      "listen-failed",
+      "cannot-listen",
       `cannot listen on http://${where}; is another exporter running?`,
       {
         cause: error,
@@ -89,6 +104,9 @@ export async function serveApi(
     );
   }
 }
+
+/** What probes ask says nothing that must be kept. */
+const isProbe = (url: string): boolean => url === "/healthz" || url === "/readyz";
 
 function setHealth(
   server: FastifyInstance,

@@ -23,7 +23,7 @@ export interface StatusInputs {
 
 /** The status of an Application. Pure: the same inputs give the same status. */
 export function applicationStatus(inputs: StatusInputs): ApplicationStatus {
-  const { generation, header, list, nowMs } = inputs;
+  const { generation, header, list } = inputs;
   const { measuredLatencySeconds, recommendations } = list;
   const services = listed(recommendations).map((served) => serviceStatus(served, inputs));
   const predicted = recommendations.flatMap(({ latencyAfterSeconds }) => latencyAfterSeconds ?? []);
@@ -32,7 +32,7 @@ export function applicationStatus(inputs: StatusInputs): ApplicationStatus {
   const omitted = recommendations.length - services.length;
   return {
     ...(generation !== undefined && { observedGeneration: generation }),
-    conditions: CONDITIONS.map(({ judge, type }) => condition(type, judge({ header, list, nowMs }), inputs)),
+    conditions: CONDITIONS.map(({ judge, type }) => condition(type, judge({ header, list }), inputs)),
     ...(measuredLatencySeconds !== undefined && { measuredMilliseconds: millis(measuredLatencySeconds) }),
     ...(predicted.length > 0 && { predictedMilliseconds: millis(Math.max(...predicted)) }),
     ...(header !== undefined && {

@@ -6,7 +6,6 @@ import type { ReadPlan } from "../source/read-plan.ts";
 export interface Judged {
   readonly list: RecommendationList;
   readonly header: ReadPlan["header"] | undefined;
-  readonly nowMs: number;
 }
 
 type Verdict = Pick<Condition, "status" | "reason" | "message">;
@@ -27,12 +26,12 @@ export const CONDITIONS: readonly {
   { type: "Constrained", judge: constrained },
 ];
 
-function ready({ header, list, nowMs }: Judged): Verdict {
+function ready({ header, list }: Judged): Verdict {
   const { predictor, recommendations } = list;
   if (header === undefined) {
     return no("NoPlan", predictor.problem ?? "the predictor has made no plan yet");
   }
-  const ageSeconds = (nowMs - header.plannedAtMs) / 1e3;
+  const ageSeconds = predictor.lastPlanAgeSeconds ?? 0;
   if (ageSeconds > STALE_WINDOWS * (header.windowSeconds ?? DEFAULT_WINDOW_SECONDS)) {
     const why = predictor.problem ?? "the predictor makes none";
     return no("PlanStale", `the newest plan is ${Math.round(ageSeconds)} s old: ${why}`);

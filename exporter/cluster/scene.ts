@@ -5,8 +5,8 @@ import type { WatchedNamespaces } from "./namespaces.ts";
 import type { Scene } from "./part.ts";
 import type { ServiceWorkload } from "./services.ts";
 
-/** What was known of workloads may be this old; beyond it nothing is done to them. */
-const FRESH_MS = 60_000;
+/** What is known of workloads and VPAs may be this old; beyond it nothing is done to them. */
+export const FRESH_MS = 60_000;
 
 /** Puts together what the parts look at. */
 export function makeScene(

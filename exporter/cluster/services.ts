@@ -10,7 +10,7 @@ export interface ServiceWorkload {
   readonly service: string;
   readonly workload: Scalable;
   readonly pods: readonly Pod[];
-  /** Resources whose request is the scale point of an HPA. */
+  /** Resources whose request is the scale point of an HPA; every resource while the HPAs are unknown. */
   readonly scalePoints: readonly ("cpu" | "memory")[];
 }
 
@@ -46,7 +46,11 @@ function configured(
   return undefined;
 }
 
-function scalePointsOf({ kind, name }: Scalable, autoscalers: readonly Autoscaler[]): ("cpu" | "memory")[] {
+function scalePointsOf(
+  { kind, name }: Scalable,
+  autoscalers: readonly Autoscaler[] | undefined,
+): ("cpu" | "memory")[] {
+  if (autoscalers === undefined) return ["cpu", "memory"];
   const points = autoscalers
     .filter(({ target }) => target.kind === kind && target.name === name)
     .flatMap(({ utilisationOf }) => utilisationOf);

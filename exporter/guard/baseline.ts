@@ -1,4 +1,4 @@
-import type { Allocation } from "@tradewind/core/contract/plan.ts";
+import type { Allocation, Bounds } from "@tradewind/core/contract/plan.ts";
 import type { GuardContext } from "./step.ts";
 
 /**
@@ -13,6 +13,16 @@ export function baselineReplicas(context: GuardContext): number | undefined {
   return Math.max(running, recommended ?? 0);
 }
 
+/**
+ * The bounds that count: the exporter's own, and the plan's only for what the exporter does not know. Where a maximum lies
+ * under its minimum the minimum counts.
+ */
+export function boundsOf({ limits, wish }: GuardContext): Bounds {
+  if (limits === undefined) return wish.bounds;
+  const { container, maxReplicas, minReplicas } = limits;
+  return { ...wish.bounds, ...container, minReplicas, maxReplicas };
+}
+
 /** The last allocation, unless it was decided longer ago than decisions live. */
 export function previousAllocation(context: GuardContext): Allocation | undefined {
   const { previous, previousDecidedAtMs, decidedAtMs, staleAfterSeconds } = context;
@@ -22,10 +32,10 @@ export function previousAllocation(context: GuardContext): Allocation | undefine
 
 /**
  * The allocation with nothing taken away from the baseline: replicas, and container sizes where both sides state one.
- * Never above the service's maximum. Returns the same object when nothing had to be held.
+ * Never above the maximum. Returns the same object when nothing had to be held.
  */
 export function holdAtBaseline(allocation: Allocation, context: GuardContext, baseline: number): Allocation {
-  const { bounds } = context.wish;
+  const bounds = boundsOf(context);
   const previous = previousAllocation(context);
   const ceiling = Math.max(bounds.minReplicas, bounds.maxReplicas);
   const replicas = Math.max(allocation.replicas, Math.min(baseline, ceiling));

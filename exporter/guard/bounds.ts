@@ -1,17 +1,12 @@
-import type { Wish } from "@tradewind/core/contract/plan.ts";
-import { allocationOf, sameAllocation } from "./baseline.ts";
+import type { Bounds } from "@tradewind/core/contract/plan.ts";
+import { allocationOf, boundsOf, sameAllocation } from "./baseline.ts";
 import type { GuardStep } from "./step.ts";
 
-type Bounds = Wish["bounds"];
-
-/**
- * Keeps the allocation inside the service's minimum and maximum, and rounds container sizes up to whole steps. Where a
- * maximum lies under its minimum the minimum counts.
- */
+/** Keeps the allocation inside the minimum and maximum, and rounds container sizes up to whole steps. */
 export const bounds: GuardStep = {
   name: "bounds",
-  apply: (allocation, { wish }) => {
-    const limits = wish.bounds;
+  apply: (allocation, context) => {
+    const limits = boundsOf(context);
     const replicas = clamp(allocation.replicas, limits.minReplicas, limits.maxReplicas);
     const cpuCores = sized(allocation.cpuCores, limits.cpuStepCores, limits.cpuMinCores, limits.cpuMaxCores);
     const memoryBytes = sized(

@@ -2,16 +2,17 @@ import type { Allocation } from "@tradewind/core/contract/plan.ts";
 import type { DecisionRecord, GuardAction } from "@tradewind/core/contract/recommendation.ts";
 import { sameAllocation } from "./baseline.ts";
 import { bounds } from "./bounds.ts";
+import { changeLimit } from "./change-limit.ts";
 import { missingData } from "./missing-data.ts";
 import { restartGrace } from "./restart-grace.ts";
 import { staleInput } from "./stale-input.ts";
 import type { GuardContext, GuardStep } from "./step.ts";
 
 /**
- * The steps in the order they have the word. A later step sees what the earlier ones left; each may only hold, add or
- * refuse, except `bounds`, which applies limits a person set. docs/guard.md explains each.
+ * The steps in their order. A later step sees what the earlier ones left; each may only hold, add or refuse, except
+ * `bounds`, which applies what a person configured, and `change-limit`, which slows growth. docs/guard.md explains each.
  */
-export const GUARD_STEPS: readonly GuardStep[] = [staleInput, missingData, bounds, restartGrace];
+export const GUARD_STEPS: readonly GuardStep[] = [staleInput, missingData, changeLimit, bounds, restartGrace];
 
 /** What the guard made of a wish: a final allocation, or the step that refused and why. */
 export type GuardOutcome =

@@ -1,4 +1,5 @@
 import type { KnownKey, ScalerRequest } from "./codec.ts";
+import { mayBeServed } from "./table.ts";
 import type { ServedDecision, ServedRow } from "./table.ts";
 
 /** What KEDA is told: a number of replicas, or why there is none. */
@@ -9,7 +10,6 @@ export type Answer =
 /** What an answer is made from. */
 export interface AnswerSource {
   find(namespace: string, service: string): ServedRow | undefined;
-  mayBeServed(decided: ServedDecision, nowMs: number): boolean;
   /** What keeps the predictor silent, if it is. */
   readonly predictorProblem: string | undefined;
 }
@@ -18,7 +18,7 @@ export interface AnswerSource {
  * Answers one question about replicas. The namespace is always the ScaledObject's own, so that nobody reads the
  * numbers of somebody else's services. Doubt is an error and never a number: KEDA then keeps the replicas as they are.
  */
-export function answer(request: ScalerRequest, source: AnswerSource, nowMs: number): Answer {
+export function answer(request: ScalerRequest, source: AnswerSource, monotonicMs: number): Answer {
   if (request.problem !== undefined) return invalid(request.problem);
   if (request.namespace === "") return invalid("the request names no namespace");
   const service = metadataValue(request, "service", "serviceFromEnv");
@@ -37,14 +37,20 @@ export function answer(request: ScalerRequest, source: AnswerSource, nowMs: numb
       `${name()} belongs to application '${decided.application}', not '${quotable(application)}': correct the trigger metadata`,
     );
   }
-  if (!source.mayBeServed(decided, nowMs)) {
-    const ageSeconds = Math.round(Math.max(0, nowMs - decided.decidedAtMs) / 1e3);
-    const why = row?.refusal ?? source.predictorProblem ?? "the predictor plans without it";
-    return unavailable(`the last decision for ${name()} is ${ageSeconds} s old and no longer valid: ${why}`);
+  if (!mayBeServed(decided, monotonicMs)) {
+    const why = row?.refusal ?? source.predictorProblem ?? "no newer plan names the service";
+    return unavailable(`the last decision for ${name()} ${tooOld(decided, monotonicMs)}: ${why}`);
   }
   const { replicas } = decided;
   if (!Number.isSafeInteger(replicas) || replicas < 0) return unavailable(`no usable number for ${name()}`);
   return { replicas };
+}
+
+function tooOld({ decidedMs, lifetimeMs }: ServedDecision, monotonicMs: number): string {
+  if (decidedMs === undefined)
+    return "was read from disk and is dated in the future, so its age is not known";
+  const seconds = (ms: number): number => Math.round(ms / 1e3);
+  return `is ${seconds(monotonicMs - decidedMs)} s old and was valid for ${seconds(lifetimeMs)} s`;
 }
 
 function unknownBecause(refusal: string | undefined, source: AnswerSource): string {

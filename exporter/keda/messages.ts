@@ -1,6 +1,7 @@
+import type { ConnectionCounts } from "@tradewind/core/connection-limits.ts";
 import type { LogLevel } from "@tradewind/core/log.ts";
 import type { CallSeries } from "./call-counts.ts";
-import type { TlsFiles, TlsObserver } from "./credentials.ts";
+import type { TlsFiles, TlsObserver } from "@tradewind/core/reloading-tls.ts";
 import type { ScalerLimits } from "./server.ts";
 import type { ServedRow } from "./table.ts";
 
@@ -10,8 +11,6 @@ export interface ScalerThreadOptions {
   readonly tls?: TlsFiles & { readonly refreshMs: number };
   readonly limits: ScalerLimits;
   readonly streamLifetimeMs: number;
-  /** A decision from further in the future than this is not served, see `mayBeServed`. */
-  readonly staleAfterMs: number;
   readonly logLevel: LogLevel;
 }
 
@@ -26,7 +25,7 @@ export type News =
 export interface Answers {
   /** Reads the certificates. Fails with `tls-material`. */
   readonly open: undefined;
-  /** Binds the port and gives `host:port`. Fails with `listen-failed`. */
+  /** Binds the port and gives `host:port`. Fails with `cannot-listen`. */
   readonly listen: string;
   /** Puts the rows sent since the last time in force, in the place of all before, and says on streams what changed. */
   readonly "put-in-force": undefined;
@@ -42,6 +41,8 @@ export type Question = keyof Answers;
 export interface ScalerReport {
   readonly calls: readonly CallSeries[];
   readonly openStreams: number;
+  /** Absent before the port is bound. */
+  readonly connections?: ConnectionCounts;
   /** 99th percentile, s; absent when nothing was measured since the last report. */
   readonly loopDelaySeconds?: number;
 }

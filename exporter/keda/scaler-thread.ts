@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { TradewindError } from "@tradewind/core/errors.ts";
 import { forEachInSlices } from "../source/slices.ts";
-import type { TlsObserver } from "./credentials.ts";
+import type { TlsObserver } from "@tradewind/core/reloading-tls.ts";
 import { NOTHING_YET } from "./messages.ts";
 import type {
   Answers,
@@ -77,7 +77,7 @@ export class ScalerThread {
   /**
    * Binds the port.
    * @returns `host:port`
-   * @throws TradewindError `listen-failed` naming the address
+   * @throws TradewindError `cannot-listen` naming the address
    */
   listen(): Promise<string> {
     return this.#ask("listen");

@@ -26,10 +26,14 @@ import { ServedTable } from "./table.ts";
 const port = parentPort;
 if (port === null) throw new Error("keda/scaler-worker.ts runs only as a worker thread");
 const options = workerData as ScalerThreadOptions;
-const { limits, listen, staleAfterMs, streamLifetimeMs, tls } = options;
+const { limits, listen, streamLifetimeMs, tls } = options;
 
-const table = new ServedTable(staleAfterMs);
-const streams = new ActivityStreams({ maxStreams: limits.maxStreams, lifetimeMs: streamLifetimeMs });
+const table = new ServedTable();
+const streams = new ActivityStreams({
+  maxStreams: limits.maxStreams,
+  maxPerAddress: limits.maxStreamsPerAddress,
+  lifetimeMs: streamLifetimeMs,
+});
 const counts = new CallCounts(status);
 const loop = new LoopDelay();
 let credentials: ReloadingCredentials | undefined;
@@ -46,8 +50,9 @@ const answers: { readonly [Each in Question]: () => Promise<Answers[Each]> | Ans
     credentials = await ReloadingCredentials.open(tls, { everyMs: tls.refreshMs, log, observer });
   },
   listen: async () => {
-    const surroundings = { source: table, streams, nowMs: () => systemClock.nowMs() };
-    const edges = { observer: counts, monotonicMs: () => systemClock.monotonicMs() };
+    const monotonicMs = () => systemClock.monotonicMs();
+    const surroundings = { source: table, streams, monotonicMs };
+    const edges = { observer: counts, monotonicMs };
     server = await serveScaler(listen, credentials, surroundings, limits, edges);
     return server.address;
   },
@@ -57,8 +62,12 @@ const answers: { readonly [Each in Question]: () => Promise<Answers[Each]> | Ans
   },
   report: () => {
     const loopDelaySeconds = loop.takeSeconds();
-    const delay = loopDelaySeconds === undefined ? {} : { loopDelaySeconds };
-    return { calls: counts.series(), openStreams: streams.size, ...delay };
+    return {
+      calls: counts.series(),
+      openStreams: streams.size,
+      ...(server === undefined ? {} : { connections: server.connections() }),
+      ...(loopDelaySeconds === undefined ? {} : { loopDelaySeconds }),
+    };
   },
   ping: () => undefined,
   stop: async () => {

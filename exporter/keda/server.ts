@@ -1,4 +1,8 @@
+import type { Socket } from "node:net";
 import { logVerbosity, Server, ServerCredentials, setLogVerbosity } from "@grpc/grpc-js";
+import { listenLimited } from "@tradewind/core/connection-limits.ts";
+import type { ConnectionCounts, LimitedPort } from "@tradewind/core/connection-limits.ts";
+import { withinDescriptors } from "@tradewind/core/descriptors.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
 import { EXTERNAL_SCALER, scalerHandlers } from "./service.ts";
 import type { ScalerSurroundings } from "./service.ts";
@@ -11,7 +15,15 @@ export interface ScalerLimits {
   readonly maxRequestBytes: number;
   readonly deadlineMs: number;
   readonly maxCalls: number;
+  /** Headers of unary calls in progress, all together; beyond it the oldest calls are ended. */
+  readonly maxHeldBytes: number;
+  /** KEDA's operator needs one connection for each scaler address. */
+  readonly maxConnections: number;
+  readonly maxConnectionsPerAddress: number;
+  /** A connection that has not sent the beginning of HTTP/2, or of TLS, within this is ended. */
+  readonly handshakeMs: number;
   readonly maxStreams: number;
+  readonly maxStreamsPerAddress: number;
   readonly keepaliveMs: number;
   readonly keepaliveTimeoutMs: number;
   readonly connectionAgeMs: number;
@@ -20,17 +32,20 @@ export interface ScalerLimits {
 }
 
 const SHUTDOWN_MS = 2_000;
+/** HTTP/2 begins with 24 bytes and a frame of settings of 9 or more; a TLS greeting is longer. */
+const LEAST_GREETING_BYTES = 33;
 
 /** A listening KEDA external scaler. */
 export interface ScalerServer {
   /** `host:port` */
   readonly address: string;
+  connections(): ConnectionCounts;
   stop(): Promise<void>;
 }
 
 /**
  * Serves the external scaler.
- * @throws TradewindError `listen-failed` naming the address
+ * @throws TradewindError `cannot-listen` naming the address
  */
 export async function serveScaler(
   listen: { host: string; port: number },
@@ -41,8 +56,10 @@ export async function serveScaler(
 ): Promise<ScalerServer> {
   // Its own log lines are not JSON; what matters comes back as an error or a status.
   setLogVerbosity(logVerbosity.NONE);
+  const host = listen.host.includes(":") ? `[${listen.host}]` : listen.host;
+  const held: { port?: LimitedPort } = {};
   const server = new Server({
-    interceptors: [watchCalls(edges.observer, limits, edges.monotonicMs)],
+    interceptors: [watchCalls(edges.observer, limits, edges.monotonicMs, () => held.port?.connections)],
     "grpc.max_receive_message_length": limits.maxRequestBytes,
     "grpc.max_concurrent_streams": limits.maxStreams + limits.maxCalls,
     "grpc.keepalive_time_ms": limits.keepaliveMs,
@@ -52,20 +69,26 @@ export async function serveScaler(
     "grpc.enable_channelz": 0,
   });
   server.addService(EXTERNAL_SCALER, scalerHandlers(surroundings));
-  const host = listen.host.includes(":") ? `[${listen.host}]` : listen.host;
-  const port = await new Promise<number>((resolve, reject) => {
-    server.bindAsync(
-      `${host}:${listen.port}`,
-      credentials ?? ServerCredentials.createInsecure(),
-      (error, bound) => (error === null ? resolve(bound) : reject(listenFailed(host, listen.port, error))),
-    );
+  const http2 = server.createConnectionInjector(credentials ?? ServerCredentials.createInsecure());
+  const port = await listenLimited(listen, connectionLimits(limits), (socket) => {
+    endWithoutGreeting(socket, limits.handshakeMs);
+    http2.injectConnection(socket);
+  }).catch((error: unknown) => {
+    server.forceShutdown();
+    throw listenFailed(host, listen.port, error);
   });
+  held.port = port;
   return {
-    address: `${host}:${port}`,
+    address: `${host}:${port.port}`,
+    connections: () => port.connections.counts,
     stop: async () => {
+      port.close();
       surroundings.streams.endAll();
       await new Promise<void>((resolve) => {
-        const force = setTimeout(() => server.forceShutdown(), SHUTDOWN_MS);
+        const force = setTimeout(() => {
+          server.forceShutdown();
+          port.connections.destroyAll();
+        }, SHUTDOWN_MS);
         server.tryShutdown(() => {
           clearTimeout(force);
           resolve();
@@ -75,9 +98,25 @@ export async function serveScaler(
   };
 }
 
-function listenFailed(host: string, port: number, cause: Error): TradewindError {
+/** KEDA's connections are idle between its polls, however long: only their number, and the age of each, is limited. */
+function connectionLimits({ maxConnections, maxConnectionsPerAddress }: ScalerLimits) {
+  return withinDescriptors({
+    maxConnections,
+    maxPerAddress: maxConnectionsPerAddress,
+    firstRequestMs: Number.POSITIVE_INFINITY,
+  });
+}
+
+function endWithoutGreeting(socket: Socket, handshakeMs: number): void {
+  const timer = setTimeout(() => {
+    if (socket.bytesRead < LEAST_GREETING_BYTES) socket.destroy();
+  }, handshakeMs).unref();
+  socket.once("close", () => clearTimeout(timer));
+}
+
+function listenFailed(host: string, port: number, cause: unknown): TradewindError {
   return new TradewindError(
-    "listen-failed",
+    "cannot-listen",
     `cannot listen for KEDA on ${host}:${port}; is another exporter running?`,
     { cause },
   );

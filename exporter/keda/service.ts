@@ -56,28 +56,28 @@ function refuseToSerialize(): Buffer {
 export interface ScalerSurroundings {
   readonly source: AnswerSource;
   readonly streams: ActivityStreams;
-  readonly nowMs: () => number;
+  readonly monotonicMs: () => number;
 }
 
 /** The handlers. All of them answer at once and from memory: no disk, no network, no waiting. */
-export function scalerHandlers({ source, streams, nowMs }: ScalerSurroundings) {
+export function scalerHandlers({ source, streams, monotonicMs }: ScalerSurroundings) {
   const getMetricSpec: handleUnaryCall<ScalerRequest, Buffer> = (_call, done) => done(null, METRIC_SPEC);
   const getMetrics: handleUnaryCall<ScalerRequest, Buffer> = ({ request }, done) => {
-    const found = answer(request, source, nowMs());
+    const found = answer(request, source, monotonicMs());
     if (found.problem !== undefined) done(errorOf(found));
     else done(null, encodeMetricValue(echoedName(request.metricName), found.replicas));
   };
   const isActive: handleUnaryCall<ScalerRequest, Buffer> = ({ request }, done) => {
-    const found = answer(request, source, nowMs());
+    const found = answer(request, source, monotonicMs());
     if (found.problem !== undefined) done(errorOf(found));
     else done(null, found.replicas > 0 ? ACTIVE : INACTIVE);
   };
   const streamIsActive: handleServerStreamingCall<ScalerRequest, Buffer> = (call) => {
     const read = (): boolean | undefined => {
-      const found = answer(call.request, source, nowMs());
+      const found = answer(call.request, source, monotonicMs());
       return found.problem === undefined ? found.replicas > 0 : undefined;
     };
-    const first = answer(call.request, source, nowMs());
+    const first = answer(call.request, source, monotonicMs());
     if (first.problem === "invalid-argument") call.emit("error", errorOf(first));
     else streams.open(call, { read, encode: (active) => (active ? ACTIVE : INACTIVE) });
   };

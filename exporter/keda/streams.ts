@@ -1,5 +1,7 @@
 import { Metadata, status } from "@grpc/grpc-js";
 import type { ServerWritableStream } from "@grpc/grpc-js";
+import { senderAddress } from "@tradewind/core/connection-limits.ts";
+import { FairPlaces } from "@tradewind/core/fair-places.ts";
 import type { ScalerRequest } from "./codec.ts";
 
 type Call = ServerWritableStream<ScalerRequest, Buffer>;
@@ -29,10 +31,13 @@ export class ActivityStreams {
   readonly #open = new Set<OpenStream>();
   readonly #maxStreams: number;
   readonly #lifetimeMs: number;
+  readonly #places: FairPlaces;
 
-  constructor(limits: { maxStreams: number; lifetimeMs: number }) {
+  constructor(limits: { maxStreams: number; maxPerAddress: number; lifetimeMs: number }) {
     this.#maxStreams = limits.maxStreams;
     this.#lifetimeMs = limits.lifetimeMs;
+    const maxPerSender = Math.min(limits.maxPerAddress, limits.maxStreams);
+    this.#places = new FairPlaces({ maxPlaces: limits.maxStreams, maxPerSender });
   }
 
   get size(): number {
@@ -41,7 +46,8 @@ export class ActivityStreams {
 
   /** Takes a call in. @returns false when there are too many; the call is then ended with RESOURCE_EXHAUSTED */
   open(call: Call, activity?: Activity): boolean {
-    if (this.#open.size >= this.#maxStreams) {
+    const place = this.#places.take(addressOf(call), () => this.#end(stream));
+    if (place === undefined) {
       endWith(
         call,
         status.RESOURCE_EXHAUSTED,
@@ -49,11 +55,14 @@ export class ActivityStreams {
       );
       return false;
     }
+    // A sender with all its places does not get another one by losing the oldest.
+    place.busy();
     const lifetime = setTimeout(() => this.#end(stream), this.#lifetimeMs).unref();
     const stream: OpenStream = { call, activity, lifetime, last: false };
     this.#open.add(stream);
     const forget = (): void => {
       clearTimeout(lifetime);
+      place.free();
       this.#open.delete(stream);
     };
     call.once("close", forget).once("cancelled", forget).once("error", forget);
@@ -91,4 +100,10 @@ export class ActivityStreams {
 
 function endWith(call: Call, code: status, message: string): void {
   call.emit("error", Object.assign(new Error(message), { code, details: message, metadata: new Metadata() }));
+}
+
+/** `getPeer` says `address:port`. */
+function addressOf(call: Call): string {
+  const peer = call.getPeer();
+  return senderAddress(peer.slice(0, Math.max(0, peer.lastIndexOf(":"))));
 }

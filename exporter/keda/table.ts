@@ -10,17 +10,18 @@ export interface ServedRow {
 export interface ServedDecision {
   readonly application: string;
   readonly replicas: number;
-  readonly decidedAtMs: number;
-  readonly validUntilMs: number;
+  /** When it was decided, on the monotonic clock that all threads share; undefined when that is not known. ms */
+  readonly decidedMs: number | undefined;
+  /** How long after that it may be served. ms */
+  readonly lifetimeMs: number;
 }
 
-/** Whether a decision may be served now. One from the future (the clock was set back) may not be served longer for it. */
+/** Whether a decision may be served now, by the monotonic clock. One of unknown age may not. */
 export function mayBeServed(
-  { decidedAtMs, validUntilMs }: Pick<ServedDecision, "decidedAtMs" | "validUntilMs">,
-  staleAfterMs: number,
-  nowMs: number,
+  { decidedMs, lifetimeMs }: Pick<ServedDecision, "decidedMs" | "lifetimeMs">,
+  monotonicMs: number,
 ): boolean {
-  return nowMs <= validUntilMs && decidedAtMs - nowMs <= staleAfterMs;
+  return decidedMs !== undefined && monotonicMs - decidedMs <= lifetimeMs;
 }
 
 type ByService = Map<string, ServedRow>;
@@ -30,16 +31,11 @@ type ByService = Map<string, ServedRow>;
  * that no two answers are of different plans.
  */
 export class ServedTable {
-  readonly #staleAfterMs: number;
   #inForce = new Map<string, ByService>();
   #gathered = new Map<string, ByService>();
 
   /** What keeps the predictor silent, if it is. */
   predictorProblem: string | undefined;
-
-  constructor(staleAfterMs: number) {
-    this.#staleAfterMs = staleAfterMs;
-  }
 
   gather(rows: readonly ServedRow[]): void {
     for (const row of rows) {
@@ -57,9 +53,5 @@ export class ServedTable {
 
   find(namespace: string, service: string): ServedRow | undefined {
     return this.#inForce.get(namespace)?.get(service);
-  }
-
-  mayBeServed(decided: ServedDecision, nowMs: number): boolean {
-    return mayBeServed(decided, this.#staleAfterMs, nowMs);
   }
 }

@@ -1,5 +1,6 @@
 import { ServerInterceptingCall, status } from "@grpc/grpc-js";
-import type { ServerInterceptingCallInterface, ServerInterceptor } from "@grpc/grpc-js";
+import type { Metadata, ServerInterceptingCallInterface, ServerInterceptor } from "@grpc/grpc-js";
+import type { Connections } from "@tradewind/core/connection-limits.ts";
 
 /** Hears of every finished call. `code` is the gRPC status, `CANCELLED` when the client left. */
 export interface CallObserver {
@@ -7,33 +8,36 @@ export interface CallObserver {
 }
 
 export interface CallLimits {
-  /** Longest time a unary call may take, from its headers to its status. */
+  /** Longest time from the headers of a call to its status, or to its request when it is answered by a stream. */
   readonly deadlineMs: number;
   /**
-   * Unary calls in progress at once, over all connections. KEDA's operator asks for all its ScaledObjects at the same
-   * moment after a restart, so this is far above their number.
+   * Such calls at once, over all connections. KEDA's operator asks for all its ScaledObjects at the same moment after a
+   * restart, so this is far above their number.
    */
   readonly maxCalls: number;
+  /** Their headers all together, bytes. */
+  readonly maxHeldBytes: number;
 }
 
-/** Never refused: without a spec KEDA builds no HPA and its fallback does not fire. It costs next to nothing. */
-const ALWAYS_ANSWERED = "GetMetricSpec";
 /** How often calls are looked through for those that take too long; so much longer may they take. */
 const SWEEP_MS = 250;
+/** KEDA's headers have some 300 bytes; 8 KiB is what other gRPC servers take. */
+const MAX_HEADER_BYTES = 8 * 1_024;
 
 type Call = ServerInterceptingCallInterface;
 type Listener = Parameters<Call["start"]>[0];
 
 /**
- * Times every call, and ends unary ones that take too long: the handlers answer at once, so it is the client that
- * opened a call and never sent its message.
+ * Times every call, and ends those that take too long or are too many before they are answered: the handlers answer at once,
+ * so it is the client that opened a call and never sent its message.
  */
 export function watchCalls(
   observer: CallObserver,
   limits: CallLimits,
   monotonicMs: () => number,
+  connections: () => Connections | undefined,
 ): ServerInterceptor {
-  const open = new OpenCalls(observer, limits, monotonicMs);
+  const open = new OpenCalls({ observer, limits, monotonicMs, connections });
   const names = new Map<string, string>();
   return ({ path, responseStream }, call) => {
     let rpc = names.get(path);
@@ -42,42 +46,64 @@ export function watchCalls(
   };
 }
 
-/** The unary calls in progress, oldest first, and what ends them when they are too many or take too long. */
-class OpenCalls {
+interface OpenCallsEdges {
   readonly observer: CallObserver;
   readonly limits: CallLimits;
   readonly monotonicMs: () => number;
-  readonly #unary = new Set<WatchedCall>();
+  readonly connections: () => Connections | undefined;
+}
+
+/**
+ * The calls that are not answered yet, oldest first, and what ends them when they are too many or take too long. It is the
+ * oldest that are ended: they wait for a message that does not come, while the new one may be KEDA's.
+ */
+class OpenCalls {
+  readonly edges: OpenCallsEdges;
+  readonly #waiting = new Set<WatchedCall>();
+  #heldBytes = 0;
   #sweep: NodeJS.Timeout | undefined;
 
-  constructor(observer: CallObserver, limits: CallLimits, monotonicMs: () => number) {
-    this.observer = observer;
-    this.limits = limits;
-    this.monotonicMs = monotonicMs;
+  constructor(edges: OpenCallsEdges) {
+    this.edges = edges;
   }
 
   add(call: WatchedCall): void {
-    this.#unary.add(call);
-    this.#sweep ??= setInterval(() => this.#endOverdue(), Math.min(SWEEP_MS, this.limits.deadlineMs)).unref();
+    this.#waiting.add(call);
+    const { deadlineMs, maxCalls } = this.edges.limits;
+    this.#sweep ??= setInterval(() => this.#endOverdue(), Math.min(SWEEP_MS, deadlineMs)).unref();
+    if (this.#waiting.size > maxCalls) this.#endOldest(`more than ${maxCalls} calls are in progress`);
+  }
+
+  /** Notes how large the headers are that a call holds. */
+  hold(call: WatchedCall, bytes: number): void {
+    if (!this.#waiting.has(call)) return;
+    call.heldBytes = bytes;
+    this.#heldBytes += bytes;
+    const { maxHeldBytes } = this.edges.limits;
+    while (this.#heldBytes > maxHeldBytes && this.#waiting.size > 1) {
+      this.#endOldest(`calls in progress hold more than ${maxHeldBytes} bytes`);
+    }
   }
 
   remove(call: WatchedCall): void {
-    this.#unary.delete(call);
+    if (this.#waiting.delete(call)) this.#heldBytes -= call.heldBytes;
   }
 
-  get areTooMany(): boolean {
-    return this.#unary.size > this.limits.maxCalls;
+  #endOldest(why: string): void {
+    const [oldest] = this.#waiting;
+    oldest?.sendStatus({ code: status.RESOURCE_EXHAUSTED, details: `${why} on this exporter` });
   }
 
   #endOverdue(): void {
-    const { deadlineMs } = this.limits;
-    const startedBeforeMs = this.monotonicMs() - deadlineMs;
-    for (const call of this.#unary) {
+    const { limits, monotonicMs } = this.edges;
+    const { deadlineMs } = limits;
+    const startedBeforeMs = monotonicMs() - deadlineMs;
+    for (const call of this.#waiting) {
       if (call.startedMs > startedBeforeMs) break;
       const details = `no complete request within ${deadlineMs} ms`;
       call.sendStatus({ code: status.DEADLINE_EXCEEDED, details });
     }
-    if (this.#unary.size > 0) return;
+    if (this.#waiting.size > 0) return;
     clearInterval(this.#sweep);
     this.#sweep = undefined;
   }
@@ -89,34 +115,55 @@ class OpenCalls {
  */
 class WatchedCall extends ServerInterceptingCall {
   readonly startedMs: number;
+  heldBytes = 0;
   readonly #call: Call;
   readonly #rpc: string;
   readonly #isUnary: boolean;
   readonly #open: OpenCalls;
   #isOver = false;
+  #hasBegun = false;
 
   constructor(call: Call, rpc: string, isUnary: boolean, open: OpenCalls) {
     super(call);
-    this.startedMs = open.monotonicMs();
+    this.startedMs = open.edges.monotonicMs();
     this.#call = call;
     this.#rpc = rpc;
     this.#isUnary = isUnary;
     this.#open = open;
-    if (isUnary) open.add(this);
+    open.add(this);
   }
 
   override start(listener: Listener): void {
     this.#call.start({
-      onReceiveMetadata: (metadata) => listener.onReceiveMetadata(metadata),
+      onReceiveMetadata: (metadata) => {
+        this.#measure(metadata);
+        listener.onReceiveMetadata(metadata);
+      },
       onReceiveMessage: (message: unknown) => listener.onReceiveMessage(message),
-      onReceiveHalfClose: () => listener.onReceiveHalfClose(),
+      onReceiveHalfClose: () => {
+        // From here on a stream counts as one, see streams.ts.
+        if (!this.#isUnary) this.#open.remove(this);
+        this.#begin();
+        listener.onReceiveHalfClose();
+      },
       onCancel: () => {
         this.#finish(status.CANCELLED);
         listener.onCancel();
       },
     });
-    if (!this.#isUnary || this.#rpc === ALWAYS_ANSWERED || !this.#open.areTooMany) return;
-    const details = `more than ${this.#open.limits.maxCalls} calls are in progress on this exporter`;
+  }
+
+  /** A connection is at work once a request has come, and not by a call that is only begun: that one may never come. */
+  #begin(): void {
+    if (this.#isOver) return;
+    this.#hasBegun = true;
+    this.#open.edges.connections()?.begin(this.#call.getConnectionInfo());
+  }
+
+  #measure(metadata: Metadata): void {
+    const bytes = sizeOf(metadata);
+    if (bytes <= MAX_HEADER_BYTES) return this.#open.hold(this, bytes);
+    const details = `the headers have ${bytes} bytes, more than ${MAX_HEADER_BYTES}`;
     this.sendStatus({ code: status.RESOURCE_EXHAUSTED, details });
   }
 
@@ -128,8 +175,10 @@ class WatchedCall extends ServerInterceptingCall {
   #finish(code: status): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    if (this.#isUnary) this.#open.remove(this);
-    this.#open.observer.finished(this.#rpc, code, (this.#open.monotonicMs() - this.startedMs) / 1e3);
+    this.#open.remove(this);
+    const { connections, monotonicMs, observer } = this.#open.edges;
+    if (this.#hasBegun) connections()?.end(this.#call.getConnectionInfo());
+    observer.finished(this.#rpc, code, (monotonicMs() - this.startedMs) / 1e3);
   }
 
   override sendMetadata(metadata: Parameters<Call["sendMetadata"]>[0]): void {
@@ -139,4 +188,11 @@ class WatchedCall extends ServerInterceptingCall {
   override sendMessage(message: unknown, done: () => void): void {
     this.#call.sendMessage(message, done);
   }
+}
+
+/** Length of the headers, bytes. */
+function sizeOf(metadata: Metadata): number {
+  let bytes = 0;
+  for (const [name, value] of Object.entries(metadata.getMap())) bytes += name.length + value.length;
+  return bytes;
 }

@@ -1,12 +1,15 @@
 import { Counter, Gauge, Registry } from "prom-client";
 import { VERSION } from "@tradewind/core/version.ts";
-import type { TlsObserver } from "../keda/credentials.ts";
+import type { TlsObserver } from "@tradewind/core/reloading-tls.ts";
 import { NOTHING_YET } from "../keda/messages.ts";
 import type { ScalerReport } from "../keda/messages.ts";
 import type { DecisionCounter } from "../recommender.ts";
 import type { StateCounter } from "../store/keeper.ts";
 import { GUARD_STEPS } from "../guard/guard.ts";
 import { callDurations } from "./call-durations.ts";
+
+/** Why the plan of a predictor that answers is not used. */
+const UNUSABLE_PLANS = ["future", "out-of-order", "overdue", "stale", "unreadable"];
 
 /** What the exporter counts about itself. Every label takes few, known values. */
 export class ExporterMetrics implements TlsObserver, DecisionCounter, StateCounter {
@@ -33,8 +36,13 @@ export class ExporterMetrics implements TlsObserver, DecisionCounter, StateCount
   ]);
   readonly #pollErrors = this.#counter(
     "tradewind_plan_fetch_errors_total",
-    "Polls of the predictor that gave no usable plan, by problem.",
+    "Polls of a predictor that gave no usable plan, by problem; 'overdue': the plan before the one that is due.",
     ["problem"],
+  );
+  readonly #clockSteps = this.#counter(
+    "tradewind_exporter_clock_steps_total",
+    "Times the wall clock was set by a second or more since the poll before, by direction.",
+    ["direction"],
   );
   readonly #stateEvents = this.#counter(
     "tradewind_state_events_total",
@@ -59,6 +67,8 @@ export class ExporterMetrics implements TlsObserver, DecisionCounter, StateCount
     for (const event of ["saved", "save-failed", "read", "corrupt", "unreadable"]) {
       this.#stateEvents.inc({ event }, 0);
     }
+    for (const problem of UNUSABLE_PLANS) this.#pollErrors.inc({ problem }, 0);
+    for (const direction of ["forward", "back"]) this.#clockSteps.inc({ direction }, 0);
     this.#tlsExpiry.remove();
     const info = new Gauge({
       name: "tradewind_exporter_info",
@@ -83,7 +93,17 @@ export class ExporterMetrics implements TlsObserver, DecisionCounter, StateCount
 
   polled(result: string): void {
     this.#polls.inc({ result });
-    if (result !== "ok" && result !== "unchanged") this.#pollErrors.inc({ problem: result });
+    if (result !== "ok" && result !== "unchanged") this.planRefused(result);
+  }
+
+  /** Counts a plan that is not used, of the predictor in use or of another. */
+  planRefused(problem: string): void {
+    this.#pollErrors.inc({ problem });
+  }
+
+  /** @param ms positive: forward; 0: it was not set */
+  clockStepped(ms: number): void {
+    if (ms !== 0) this.#clockSteps.inc({ direction: ms > 0 ? "forward" : "back" });
   }
 
   stateEvent(event: string): void {

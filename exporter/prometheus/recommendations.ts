@@ -56,7 +56,7 @@ const SERVICE_GAUGES: readonly { name: string; help: string; value: ServiceValue
     },
     {
       name: "tradewind_recommendation_age_seconds",
-      help: "Time since the decision; goes on after the decision has expired.",
+      help: "Time since the decision by the exporter's monotonic clock; goes on after it has expired, absent when unknown.",
       value: ({ ageSeconds }) => ageSeconds,
       evenWhenExpired: true,
     },
@@ -154,10 +154,7 @@ const APPLICATION_GAUGES: readonly {
   },
   {
     name: "tradewind_plan_age_seconds",
-    help: "Time since the predictor made the plan in force.",
-    value: ({ predictor, servedAtMs }) =>
-      predictor.lastPlanAtMs === undefined
-        ? undefined
-        : Math.max(0, servedAtMs - predictor.lastPlanAtMs) / 1e3,
+    help: "Time since the predictor made the plan in force, by the exporter's monotonic clock.",
+    value: ({ predictor }) => predictor.lastPlanAgeSeconds,
   },
 ];

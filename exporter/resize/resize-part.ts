@@ -9,6 +9,7 @@ import type { Pod } from "@tradewind/kubernetes/objects/pod.ts";
 import type { EventRecorder } from "@tradewind/kubernetes/write/events.ts";
 import { regardingWorkload } from "../cluster/events-part.ts";
 import type { LeaderPart, Scene } from "../cluster/part.ts";
+import { FRESH_MS } from "../cluster/scene.ts";
 import type { ServiceWorkload } from "../cluster/services.ts";
 import { mainContainer } from "../sizing/main-container.ts";
 import { doubtOf } from "../sizing/settled-sizes.ts";
@@ -192,8 +193,8 @@ interface Round {
 function isTakenCareOf({ workload }: ServiceWorkload, { view }: Scene): boolean {
   if (workload.annotations[ANNOTATIONS.resize] === "off") return true;
   const vpas = view(workload.namespace)?.vpas;
-  // While it is not known what VPAs there are, there may be one for it.
-  if (vpas === undefined || !vpas.state.synced) return true;
+  // While it is not known what VPAs there are, there may be one for it. An age is infinite before the first list.
+  if (vpas === undefined || vpas.ageMs() > FRESH_MS) return true;
   return [...vpas.items.values()].some(
     ({ target, updateMode }) =>
       target?.kind === workload.kind && target.name === workload.name && updateMode !== "Off",

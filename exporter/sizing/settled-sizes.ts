@@ -49,7 +49,8 @@ export function sizeOf({ cpuCores, memoryBytes }: ServedRecommendation): Contain
 
 /** Why running pods are not to be changed for a decision; undefined when they may be. */
 export function doubtOf({ ageSeconds, confidence, guard, valid }: ServedRecommendation): string | undefined {
-  if (!valid) return `the last decision is ${Math.round(ageSeconds)} s old and expired`;
+  if (!valid && ageSeconds === undefined) return "the age of the last decision is not known";
+  if (!valid) return `the last decision is ${Math.round(ageSeconds ?? 0)} s old and expired`;
   if (confidence < MIN_CONFIDENCE) return "the deciding policy is not sure";
   return guard.some(({ step }) => step === "missing-data")
     ? "latency, load or replicas are missing"

@@ -6,32 +6,32 @@ const MAX_PLAN_BYTES = 64 * 2 ** 20;
 /** Why a plan could not be fetched; also a metric label. */
 export type FetchProblem = "connection" | "timeout" | "status" | "too-large";
 
-/** The body of a plan, or null when it is the same as last time. */
-export type FetchedPlan = Buffer | null;
+/** Whether a problem is one of reaching the predictor, and not of what it says. */
+export const isConnectionProblem = (code: string): boolean =>
+  code === "connection" || code === "timeout" || code === "status";
 
-/** Where plans come from: one predictor, or the best of several. */
-export interface PlanFetcher {
-  /** The address without credentials, for messages. */
-  readonly address: string;
-  /** @throws TradewindError with a {@link FetchProblem} as code */
-  fetch(stopping: AbortSignal): Promise<FetchedPlan>;
-  /** Forgets the last body, so that the next fetch gives it again. */
-  forgetLast(): void;
-  close(): Promise<void>;
-}
+/** The body of a plan, or null when it is the same as last time. */
+export type PlanBody = Buffer | null;
 
 /** Fetches `GET /v1/plan`, over one kept connection, never longer than the deadline. */
-export class PlanClient implements PlanFetcher {
+export class PlanClient {
   /** The predictor's base address. */
   readonly base: string;
   readonly #url: URL;
   readonly #deadlineMs: number;
+  readonly #authorization: () => string | undefined;
   readonly #agent = new Agent({ connections: 1, maxResponseSize: MAX_PLAN_BYTES });
   #entityTag: string | undefined;
   #lastBody: Buffer | undefined;
 
-  constructor(predictor: string, deadlineMs: number) {
+  /** @param authorization the header to show, asked for with each request */
+  constructor(
+    predictor: string,
+    deadlineMs: number,
+    authorization: () => string | undefined = () => undefined,
+  ) {
     this.base = predictor;
+    this.#authorization = authorization;
     this.#url = new URL("/v1/plan", predictor);
     this.#deadlineMs = deadlineMs;
   }
@@ -41,7 +41,8 @@ export class PlanClient implements PlanFetcher {
     return `${this.#url.origin}${this.#url.pathname}`;
   }
 
-  async fetch(stopping: AbortSignal): Promise<FetchedPlan> {
+  /** @throws TradewindError with a {@link FetchProblem} as code */
+  async fetch(stopping: AbortSignal): Promise<PlanBody> {
     const tag = this.#entityTag;
     const answer = await this.#get(this.#url, stopping, tag === undefined ? {} : { "if-none-match": tag });
     if (answer.status === 304 && this.#lastBody !== undefined) return null;
@@ -73,13 +74,18 @@ export class PlanClient implements PlanFetcher {
     return new TradewindError("status", `${this.address} answered ${status}`);
   }
 
+  #shown(): Record<string, string> {
+    const authorization = this.#authorization();
+    return authorization === undefined ? {} : { authorization };
+  }
+
   async #get(url: URL, stopping: AbortSignal, headers: Record<string, string>): Promise<Answer> {
     const deadline = AbortSignal.timeout(this.#deadlineMs);
     try {
       const response = await request(url, {
         dispatcher: this.#agent,
         signal: AbortSignal.any([deadline, stopping]),
-        headers: { accept: "application/json", ...headers },
+        headers: { accept: "application/json", ...this.#shown(), ...headers },
       });
       const { etag } = response.headers;
       return {

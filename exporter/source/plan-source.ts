@@ -3,9 +3,7 @@ import type { Clock } from "@tradewind/core/clock.ts";
 import { describeError, TradewindError } from "@tradewind/core/errors.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import type { Rng } from "@tradewind/core/rng.ts";
-import type { PlanFetcher } from "./plan-client.ts";
-import { readPlan } from "./read-plan.ts";
-import type { ReadPlan } from "./read-plan.ts";
+import type { FetchedPlan, PlanFetcher } from "./plan-fetcher.ts";
 
 /** While polls fail, the pause doubles up to this many times the usual one. */
 const MAX_BACKOFF = 5;
@@ -13,15 +11,18 @@ const MAX_BACKOFF = 5;
 /** What the last poll came to, and the last plan that was taken. */
 export interface PlanSourceStatus {
   readonly reachable: boolean;
+  /** Why the poll gave no new plan although one was due. */
   readonly problem?: string;
-  readonly plan?: ReadPlan["header"];
+  readonly plan?: FetchedPlan["header"];
+  /** When that plan was made, on our monotonic clock. */
+  readonly madeMs?: number;
 }
 
 /** Who wants to hear of polls. */
 export interface PlanListener {
   /** A new plan; the next poll waits until it is dealt with. */
-  onPlan(plan: ReadPlan): Promise<void>;
-  /** Every poll: `ok`, `unchanged`, or the code of the problem. */
+  onPlan(plan: FetchedPlan): Promise<void>;
+  /** Every poll: `ok`, `unchanged`, `overdue` when a newer plan should have come, or the code of the problem. */
   onPoll(result: string): void;
 }
 
@@ -35,7 +36,6 @@ export class PlanSource {
   readonly #clock: Clock;
   readonly #rng: Rng;
   readonly #log: Logger;
-  readonly #staleAfterMs: number;
   readonly #pollMs: number;
   readonly #stopping = new AbortController();
   readonly #firstPoll = Promise.withResolvers<void>();
@@ -45,7 +45,7 @@ export class PlanSource {
   constructor(
     client: PlanFetcher,
     listener: PlanListener,
-    options: { clock: Clock; rng: Rng; log: Logger; staleAfterSeconds: number; pollMs: number },
+    options: { clock: Clock; rng: Rng; log: Logger; pollMs: number },
   ) {
     this.#client = client;
     this.#listener = listener;
@@ -53,7 +53,6 @@ export class PlanSource {
     this.#rng = options.rng;
     this.#log = options.log;
     this.#pollMs = options.pollMs;
-    this.#staleAfterMs = options.staleAfterSeconds * 1e3;
     this.#status = { reachable: false, problem: `no plan from ${client.address} yet` };
   }
 
@@ -89,11 +88,10 @@ export class PlanSource {
 
   async #poll(): Promise<boolean> {
     try {
-      const body = await this.#client.fetch(this.#stopping.signal);
-      if (body !== null) await this.#take(body);
+      const plan = await this.#client.fetch(this.#stopping.signal);
+      if (plan !== null) await this.#take(plan);
       if (!this.#status.reachable) this.#log.info({ predictor: this.#client.address }, "predictor answers");
-      this.#status = { ...this.#planPart(), reachable: true };
-      this.#listener.onPoll(body === null ? "unchanged" : "ok");
+      this.#answered(plan === null ? "unchanged" : "ok");
       return true;
     } catch (error) {
       if (this.#stopping.signal.aborted) return false;
@@ -107,30 +105,26 @@ export class PlanSource {
     }
   }
 
-  #planPart(): Pick<PlanSourceStatus, "plan"> {
-    return this.#status.plan === undefined ? {} : { plan: this.#status.plan };
+  #answered(result: "ok" | "unchanged"): void {
+    const overdueMs = this.#client.overdueMs();
+    if (overdueMs === undefined) {
+      this.#status = { ...this.#planPart(), reachable: true };
+      this.#listener.onPoll(result);
+      return;
+    }
+    const problem = `${this.#client.address} answers, but its newest plan is ${Math.round(overdueMs / 1e3)} s old`;
+    if (this.#status.problem === undefined) this.#log.warn({ problem }, "a newer plan is overdue");
+    this.#status = { ...this.#planPart(), reachable: true, problem };
+    this.#listener.onPoll("overdue");
   }
 
-  async #take(body: Buffer): Promise<void> {
-    const what = `plan from ${this.#client.address}`;
-    const plan = await readPlan(body, what, () => this.#clock.monotonicMs());
-    this.#refuseOldPlans(plan.header);
+  #planPart(): Pick<PlanSourceStatus, "plan" | "madeMs"> {
+    const { madeMs, plan } = this.#status;
+    return plan === undefined || madeMs === undefined ? {} : { plan, madeMs };
+  }
+
+  async #take(plan: FetchedPlan): Promise<void> {
     await this.#listener.onPlan(plan);
-    this.#status = { ...this.#status, plan: plan.header };
-  }
-
-  /** A predictor counts its plans up; a late answer must not undo a newer one, nor an old plan look new. */
-  #refuseOldPlans({ predictorStartedAtMs, sequence, plannedAtMs }: ReadPlan["header"]): void {
-    const last = this.#status.plan;
-    if (last?.predictorStartedAtMs === predictorStartedAtMs && sequence < last.sequence) {
-      throw new TradewindError("out-of-order", `plan ${sequence} came after plan ${last.sequence}`);
-    }
-    const ageMs = this.#clock.nowMs() - plannedAtMs;
-    if (ageMs > this.#staleAfterMs) {
-      throw new TradewindError(
-        "stale",
-        `the predictor's newest plan is ${Math.round(ageMs / 1e3)} s old; see its log, or its clock`,
-      );
-    }
+    this.#status = { ...this.#status, plan: plan.header, madeMs: plan.madeMs };
   }
 }

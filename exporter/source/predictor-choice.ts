@@ -1,31 +1,30 @@
 import { AddressFollower } from "@tradewind/core/addresses.ts";
 import type { Lookup } from "@tradewind/core/addresses.ts";
-import type { Clock } from "@tradewind/core/clock.ts";
 import { describeError, TradewindError } from "@tradewind/core/errors.ts";
 import type { Logger } from "@tradewind/core/log.ts";
-import { PlanClient } from "./plan-client.ts";
-import type { FetchedPlan, PlanFetcher } from "./plan-client.ts";
+import { OnePredictor } from "./plan-fetcher.ts";
+import type { FetchedPlan, OnePredictorOptions, PlanFetcher } from "./plan-fetcher.ts";
 import { rankPredictors } from "./rank-predictors.ts";
 import type { PredictorFacts } from "./rank-predictors.ts";
-import { readPlan } from "./read-plan.ts";
+import { isConnectionProblem } from "./plan-client.ts";
 
-export interface PredictorChoiceOptions {
+export interface PredictorChoiceOptions extends OnePredictorOptions {
   /** `http://host:port` or `dns+http://name:port`; the predictor beside this exporter among them. */
   readonly targets: readonly string[];
-  readonly deadlineMs: number;
-  readonly clock: Clock;
   readonly log: Logger;
   readonly lookup?: Lookup | undefined;
   readonly resolveEveryMs?: number;
   readonly patienceMs?: number;
+  /** Hears, at each poll, of every predictor that answers and whose plan must not be used, and of one that is overdue. */
+  readonly onRefused?: (problem: string) => void;
 }
 
 interface Candidate {
-  readonly client: PlanClient;
-  facts: PredictorFacts | undefined;
+  readonly predictor: OnePredictor;
+  facts: Omit<PredictorFacts, "overdue"> | undefined;
   /** Monotonic time of its last answer. */
   answeredMs: number;
-  /** Whether it answered the last time it was asked. */
+  /** Whether it gave a usable answer the last time it was asked. */
   answers: boolean;
   problem: string | undefined;
 }
@@ -67,11 +66,15 @@ export class PredictorChoice implements PlanFetcher {
     return { answering, known: this.candidates.size, switches: this.switches };
   }
 
-  async fetch(stopping: AbortSignal): Promise<FetchedPlan> {
+  overdueMs(): number | undefined {
+    return this.candidates.get(this.chosen ?? "")?.predictor.overdueMs();
+  }
+
+  async fetch(stopping: AbortSignal): Promise<FetchedPlan | null> {
     this.started ??= this.follower.start();
     await this.started;
     this.meet(this.follower.current());
-    await Promise.all([...this.candidates.values()].map(async (each) => this.ask(each, stopping)));
+    await Promise.all([...this.candidates].map(async ([at, each]) => this.ask(at, each, stopping)));
     const nowMs = this.options.clock.monotonicMs();
     const patienceMs = this.options.patienceMs ?? PATIENCE_MS;
     let problem: Error | undefined;
@@ -87,30 +90,31 @@ export class PredictorChoice implements PlanFetcher {
         return await this.take(address, candidate, stopping);
       } catch (error) {
         problem = error instanceof Error ? error : undefined;
+        this.refused(candidate, error);
       }
     }
     throw problem ?? this.nobody();
   }
 
   forgetLast(): void {
-    for (const { client } of this.candidates.values()) client.forgetLast();
+    for (const { predictor } of this.candidates.values()) predictor.forgetLast();
   }
 
   async close(): Promise<void> {
     this.follower.stop();
-    await Promise.all([...this.candidates.values()].map(async ({ client }) => client.close()));
+    await Promise.all([...this.candidates.values()].map(async ({ predictor }) => predictor.close()));
   }
 
   private meet(addresses: readonly string[]): void {
-    for (const [address, { client }] of this.candidates) {
+    for (const [address, { predictor }] of this.candidates) {
       if (addresses.includes(address)) continue;
       this.candidates.delete(address);
-      void client.close();
+      void predictor.close();
     }
     for (const address of addresses) {
       if (this.candidates.has(address)) continue;
       this.candidates.set(address, {
-        client: new PlanClient(address, this.options.deadlineMs),
+        predictor: new OnePredictor(address, this.options),
         facts: undefined,
         answeredMs: Number.NEGATIVE_INFINITY,
         answers: false,
@@ -119,39 +123,47 @@ export class PredictorChoice implements PlanFetcher {
     }
   }
 
-  private async ask(candidate: Candidate, stopping: AbortSignal): Promise<void> {
-    const { client } = candidate;
+  private async ask(address: string, candidate: Candidate, stopping: AbortSignal): Promise<void> {
+    const { predictor } = candidate;
     try {
-      const body = await client.header(stopping);
-      const { clock } = this.options;
-      const { header } = await readPlan(body, `plan from ${client.address}`, () => clock.monotonicMs());
-      candidate.facts = {
-        address: client.base,
-        startedAtMs: header.predictorStartedAtMs,
-        plannedAtMs: header.plannedAtMs,
-        windowSeconds: header.windowSeconds,
-        complete: header.complete !== false,
-      };
+      const { complete, predictorStartedAtMs } = await predictor.header(stopping);
+      candidate.facts = { address, startedAtMs: predictorStartedAtMs, complete: complete !== false };
       candidate.answeredMs = this.options.clock.monotonicMs();
       candidate.answers = true;
       candidate.problem = undefined;
+      if (predictor.overdueMs() !== undefined) this.options.onRefused?.("overdue");
     } catch (error) {
       candidate.answers = false;
-      candidate.problem = describeError(error);
+      this.refused(candidate, error);
     }
   }
 
+  private refused(candidate: Candidate, error: unknown): void {
+    const problem = describeError(error);
+    const isNew = problem !== candidate.problem;
+    candidate.problem = problem;
+    if (!(error instanceof TradewindError) || isConnectionProblem(error.code)) return;
+    this.options.onRefused?.(error.code);
+    if (isNew) this.options.log.warn({ problem }, "the plan of this predictor is not used");
+  }
+
   private eligible(nowMs: number, patienceMs: number): PredictorFacts[] {
-    return [...this.candidates.values()].flatMap(({ answeredMs, answers, facts }) =>
-      facts !== undefined && (answers || nowMs - answeredMs <= patienceMs) ? [facts] : [],
+    return [...this.candidates.values()].flatMap(({ answeredMs, answers, facts, predictor }) =>
+      facts !== undefined && (answers || nowMs - answeredMs <= patienceMs)
+        ? [{ ...facts, overdue: predictor.overdueMs() !== undefined }]
+        : [],
     );
   }
 
-  private async take(address: string, { client }: Candidate, stopping: AbortSignal): Promise<FetchedPlan> {
+  private async take(
+    address: string,
+    { predictor }: Candidate,
+    stopping: AbortSignal,
+  ): Promise<FetchedPlan | null> {
     const isOther = this.chosen !== undefined && this.chosen !== address;
     // What this one said before somebody else was in use is not what is in force now.
-    if (this.chosen !== address) client.forgetLast();
-    const plan = await client.fetch(stopping);
+    if (this.chosen !== address) predictor.forgetLast();
+    const plan = await predictor.fetch(stopping);
     if (isOther) {
       this.switches += 1;
       this.options.log.info({ from: this.chosen, to: address }, "taking another predictor's plan");

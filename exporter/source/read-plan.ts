@@ -8,7 +8,7 @@ import { PlanSplitter } from "./split-plan.ts";
 /** A plan whose wishes are still to be read, see {@link readWish}: a bad one costs its own service a decision, not all. */
 export interface ReadPlan {
   readonly header: Omit<Plan, "wishes">;
-  /** Each is parsed when it is asked for, which may throw: a plan that is not JSON is no plan at all. */
+  /** Each is parsed whenever it is asked for, which may throw: a plan that is not JSON is no plan at all. */
   readonly wishes: Iterable<unknown>;
 }
 
@@ -37,7 +37,7 @@ export async function readPlan(body: Buffer, what: string, monotonicMs: () => nu
   if (count > MAX_WISHES) {
     throw new TradewindError("invalid-input", `${what} is not valid: ${count} wishes, at most ${MAX_WISHES}`);
   }
-  return { header, wishes: wishesOf(body, split.wishEnds, what) };
+  return { header, wishes: { [Symbol.iterator]: () => wishesOf(body, split.wishEnds, what) } };
 }
 
 function* wishesOf(body: Buffer, ends: readonly number[], what: string): Generator {

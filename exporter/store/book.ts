@@ -11,6 +11,8 @@ import { recommendationOf } from "../recommendation.ts";
  * whole record as JSON, which goes to disk and out by HTTP as it is.
  */
 export interface BookEntry {
+  /** When it was decided, on our monotonic clock; undefined when that is not known. */
+  readonly decidedMs: number | undefined;
   readonly recommendation: Recommendation;
   readonly final: Allocation;
   readonly wished: Allocation;
@@ -30,8 +32,9 @@ export interface BookLimits {
 /** Names a service; neither part can hold a line break. */
 export const bookKey = (namespace: string, service: string): string => `${namespace}\n${service}`;
 
-export function bookEntry(record: DecisionRecord): BookEntry {
+export function bookEntry(record: DecisionRecord, decidedMs: number | undefined): BookEntry {
   return {
+    decidedMs,
     recommendation: recommendationOf(record),
     final: record.final,
     wished: record.wish.allocation,

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Clock } from "@tradewind/core/clock.ts";
+import type { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import { describeError } from "@tradewind/core/errors.ts";
 import type { Logger } from "@tradewind/core/log.ts";
-import type { BookEntry } from "./book.ts";
 import type { StateFile } from "./state-file.ts";
 
 /** Counts what happened to the state file. */
@@ -33,8 +33,8 @@ export class StateKeeper {
     return this.#lastProblem;
   }
 
-  /** Decisions of the life before, or none: a bad file is set aside and the exporter goes on without it. */
-  async load(): Promise<readonly BookEntry[]> {
+  /** The decisions on disk, or none: a bad file is set aside and the exporter goes on without it. */
+  async load(): Promise<readonly DecisionRecord[]> {
     if (this.#file === undefined) return [];
     try {
       const loaded = await this.#file.load(this.#clock.nowMs());

@@ -1,12 +1,11 @@
-import { mkdir, open, readFile, rename } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { open, readFile, rename } from "node:fs/promises";
+import { join } from "node:path";
 import { z } from "zod";
 import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import { EpochMs } from "@tradewind/core/contract/quantity.ts";
 import { parseJsonWith, parseWith } from "@tradewind/core/config.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
-import { bookEntry } from "./book.ts";
-import type { BookEntry } from "./book.ts";
+import { asidePath, replaceState } from "@tradewind/core/process/state-file.ts";
 
 const STATE_SCHEMA = "tradewind.dev/exporter-state/v1";
 const STATE_FILE = "decisions.json";
@@ -23,13 +22,13 @@ const ExporterState = z.strictObject({
 /** What reading the state came to. */
 export type LoadedState =
   | { readonly kind: "absent" }
-  | { readonly kind: "read"; readonly savedAtMs: number; readonly decisions: readonly BookEntry[] }
+  | { readonly kind: "read"; readonly savedAtMs: number; readonly decisions: readonly DecisionRecord[] }
   /** The file could not be used and lies at `setAsidePath` now. */
   | { readonly kind: "corrupt"; readonly error: TradewindError; readonly setAsidePath: string };
 
 /**
- * The state file of one exporter. Every save writes a whole new file, flushes it to the disk and renames it over the
- * old one, so that at any moment the disk holds one complete state. One writer per directory.
+ * The state file of one exporter, replaced as a whole, so that at any moment the disk holds one complete state. One writer per
+ * directory.
  */
 export class StateFile {
   readonly path: string;
@@ -49,15 +48,15 @@ export class StateFile {
       if (text === undefined) return { kind: "absent" };
       const what = `state file ${this.path}`;
       const { savedAtMs, decisions } = parseJsonWith(ExporterState, text, what);
-      const entries = decisions.map((record) => bookEntry(parseWith(DecisionRecord, record, what)));
-      return { kind: "read", savedAtMs, decisions: entries };
+      const records = decisions.map((record) => parseWith(DecisionRecord, record, what));
+      return { kind: "read", savedAtMs, decisions: records };
     } catch (error) {
       if (!(error instanceof TradewindError)) {
         throw new TradewindError("state-unreadable", `cannot read ${this.path}; check owner and mode`, {
           cause: error,
         });
       }
-      const setAsidePath = `${this.path}.corrupt-${new Date(nowMs).toISOString().replaceAll(":", "")}`;
+      const setAsidePath = asidePath(this.path, nowMs);
       await rename(this.path, setAsidePath);
       return { kind: "corrupt", error, setAsidePath };
     }
@@ -68,18 +67,8 @@ export class StateFile {
    * @throws TradewindError `state-unwritable` when the disk is full or refuses; the state before is then untouched
    */
   async save(recordsJson: readonly string[], nowMs: number): Promise<void> {
-    const temporary = `${this.path}.tmp`;
     try {
-      await mkdir(dirname(this.path), { recursive: true, mode: 0o700 });
-      const file = await open(temporary, "w", 0o600);
-      try {
-        await file.writeFile(chunks(recordsJson, nowMs));
-        await file.sync();
-      } finally {
-        await file.close();
-      }
-      await rename(temporary, this.path);
-      await syncDirectory(dirname(this.path));
+      await replaceState(this.path, chunks(recordsJson, nowMs));
     } catch (error) {
       throw new TradewindError(
         "state-unwritable",
@@ -120,13 +109,4 @@ function* chunks(recordsJson: readonly string[], savedAtMs: number): Generator<s
     chunk = "";
   }
   yield `${chunk}\n]}\n`;
-}
-
-async function syncDirectory(path: string): Promise<void> {
-  const directory = await open(path, "r");
-  try {
-    await directory.sync();
-  } finally {
-    await directory.close();
-  }
 }

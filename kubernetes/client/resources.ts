@@ -6,6 +6,8 @@ export interface Resource {
   readonly plural: string;
   readonly kind: string;
   readonly namespaced: boolean;
+  /** Comes with a CustomResourceDefinition, so a cluster may lack it. Every API server has the other kinds. */
+  readonly installable?: true;
 }
 
 const core = (plural: string, kind: string, namespaced = true): Resource => ({
@@ -24,9 +26,14 @@ const named = (group: string, version: string, plural: string, kind: string): Re
   namespaced: true,
 });
 
+const custom = (group: string, version: string, plural: string, kind: string): Resource => ({
+  ...named(group, version, plural, kind),
+  installable: true,
+});
+
 /** Every kind that Tradewind reads or writes. */
 export const RESOURCES = {
-  applications: named("tradewind.dev", "v1alpha1", "applications", "Application"),
+  applications: custom("tradewind.dev", "v1alpha1", "applications", "Application"),
   customResourceDefinitions: {
     ...named("apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition"),
     namespaced: false,
@@ -41,14 +48,14 @@ export const RESOURCES = {
   pods: core("pods", "Pod"),
   replicaSets: named("apps", "v1", "replicasets", "ReplicaSet"),
   resourceQuotas: core("resourcequotas", "ResourceQuota"),
-  scaledObjects: named("keda.sh", "v1alpha1", "scaledobjects", "ScaledObject"),
+  scaledObjects: custom("keda.sh", "v1alpha1", "scaledobjects", "ScaledObject"),
   selfSubjectAccessReviews: {
     ...named("authorization.k8s.io", "v1", "selfsubjectaccessreviews", "SelfSubjectAccessReview"),
     namespaced: false,
   },
   services: core("services", "Service"),
   statefulSets: named("apps", "v1", "statefulsets", "StatefulSet"),
-  verticalPodAutoscalers: named(
+  verticalPodAutoscalers: custom(
     "autoscaling.k8s.io",
     "v1",
     "verticalpodautoscalers",

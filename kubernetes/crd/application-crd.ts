@@ -4,7 +4,7 @@ import { ApplicationStatus } from "./status.ts";
 import { structuralSchema } from "./structural-schema.ts";
 import type { Extensions, OpenApiSchema } from "./structural-schema.ts";
 
-/** Rules over several fields at once; the configuration file is held to the same (predictor/application-file.ts). */
+/** Rules over several fields at once; the configuration file is held to the same (kubernetes/application/file.ts). */
 const SPEC: Extensions = {
   validations: {
     spec: [

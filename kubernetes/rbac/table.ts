@@ -4,8 +4,11 @@ import type { Resource } from "../client/resources.ts";
 /** The Lease that the exporters' leader holds, in the namespace that Tradewind runs in. */
 export const LEASE_NAME = "tradewind-exporter";
 
-/** Pods with a service account of their own: the node agent, and the scaler (exporter with its predictor). */
-export type Account = "agent" | "scaler";
+/**
+ * Service accounts: the node agent's, the predictor's, and the scaler's, which is the exporter's. Predictor and exporter run in
+ * one pod, yet the predictor parses what strangers send, so it only reads (docs/decisions/0006-two-accounts-in-a-pod.md).
+ */
+export type Account = "agent" | "predictor" | "scaler";
 
 /** Parts that can be switched off; what a part needs is granted only with it. */
 export const BLOCKS = [
@@ -61,45 +64,58 @@ const permission = (
 const read = (account: Account, block: Block, scope: Scope, resource: Resource, why: string): Permission =>
   permission(account, block, scope, resource, { verbs: READ, why });
 
-/**
- * Every right that Tradewind asks of a cluster, once. The chart's roles are held against it by a test, and so is every call
- * that the tests see. `nodes/proxy` is never among them: it would allow to run commands in any pod.
- */
-export const PERMISSIONS: readonly Permission[] = [
-  read("agent", "podNames", "cluster", RESOURCES.pods, "names of the pods on the agent's own node"),
+/** What it takes to know which pods a service has. */
+const workloads = (account: Account): Permission[] => [
   read(
-    "scaler",
+    account,
     "workloads",
     "watched",
     RESOURCES.deployments,
     "workloads, their size and their service's name",
   ),
   read(
-    "scaler",
+    account,
     "workloads",
     "watched",
     RESOURCES.statefulSets,
     "workloads, their size and their service's name",
   ),
   read(
-    "scaler",
+    account,
     "workloads",
     "watched",
     RESOURCES.replicaSets,
     "which Deployment a pod belongs to (metadata only)",
   ),
-  read("scaler", "workloads", "watched", RESOURCES.pods, "readiness, requests, limits, container ids, nodes"),
+  read(account, "workloads", "watched", RESOURCES.pods, "readiness, requests, limits, container ids, nodes"),
   read(
-    "scaler",
+    account,
     "workloads",
     "watched",
     RESOURCES.horizontalPodAutoscalers,
     "bounds of replicas, and whether the CPU request is an HPA's scale point",
   ),
-  read("scaler", "workloads", "watched", RESOURCES.scaledObjects, "bounds of replicas, zero included"),
-  read("scaler", "workloads", "watched", RESOURCES.resourceQuotas, "how much room the namespace has left"),
-  read("scaler", "nodes", "cluster", RESOURCES.nodes, "how much room the nodes have"),
-  read("scaler", "application", "watched", RESOURCES.applications, "objective, services and bounds"),
+];
+
+/**
+ * Every right that Tradewind asks of a cluster, once. The chart's roles are held against it by a test, and so is every call
+ * that the tests see. `nodes/proxy` is never among them: it would allow to run commands in any pod.
+ */
+export const PERMISSIONS: readonly Permission[] = [
+  read("agent", "podNames", "cluster", RESOURCES.pods, "names of the pods on the agent's own node"),
+  ...workloads("predictor"),
+  read("predictor", "workloads", "watched", RESOURCES.scaledObjects, "bounds of replicas, zero included"),
+  read("predictor", "workloads", "watched", RESOURCES.resourceQuotas, "how much the namespace has left"),
+  read("predictor", "nodes", "cluster", RESOURCES.nodes, "how much the nodes have left"),
+  read("predictor", "application", "watched", RESOURCES.applications, "objective, services and bounds"),
+  ...workloads("scaler"),
+  read(
+    "scaler",
+    "application",
+    "watched",
+    RESOURCES.applications,
+    "names of services, and the status so far",
+  ),
   permission("scaler", "application", "watched", RESOURCES.applications, {
     subresource: "status",
     verbs: ["patch"],

@@ -80,7 +80,7 @@ const Bookmark = z.object({ metadata: z.object({ resourceVersion: z.string().min
 export interface ReflectorState {
   /** True once the collection was read whole; it may have aged since, see {@link Reflector.ageMs}. */
   readonly synced: boolean;
-  /** The kind is not installed in this cluster. */
+  /** The kind was not installed in this cluster when it was last asked for. */
   readonly absent: boolean;
   readonly problem: string | undefined;
 }
@@ -106,8 +106,9 @@ export class Reflector<Item> {
   private synced = false;
   private absent = false;
   private problem: string | undefined;
-  private watching = false;
-  /** Monotonic time until which the copy is known to be true while no watch is open. */
+  /** A watch is open, or the server's last answer was that the kind is not installed. */
+  private isCurrent = false;
+  /** Monotonic time until which the copy is known to be true while it is not current. */
   private trueAtMs = Number.NEGATIVE_INFINITY;
   private resourceVersion: string | undefined;
   private skippedBefore = false;
@@ -130,9 +131,12 @@ export class Reflector<Item> {
     return { synced: this.synced, absent: this.absent, problem: this.problem };
   }
 
-  /** Time since the copy was last known to be true: 0 while a watch is open, infinite before the first list. */
+  /**
+   * Time since the copy was last known to be true, in ms: 0 while a watch is open or the kind is not installed, infinite
+   * before the first list.
+   */
   ageMs(): number {
-    return this.watching || this.absent ? 0 : this.clock.monotonicMs() - this.trueAtMs;
+    return this.isCurrent ? 0 : this.clock.monotonicMs() - this.trueAtMs;
   }
 
   start(): void {
@@ -199,18 +203,19 @@ export class Reflector<Item> {
       signal: this.stopping.signal,
       ...(metadataOnly === true && { accept: METADATA }),
       onOpen: () => {
-        this.watching = true;
+        this.isTrue();
+        this.isCurrent = true;
       },
     });
     try {
       for await (const line of readLines(bytes, MAX_LINE_BYTES)) this.take(line);
     } finally {
-      if (this.watching) this.isTrue();
-      this.watching = false;
+      if (this.isCurrent) this.trueAtMs = this.clock.monotonicMs();
+      this.isCurrent = false;
     }
   }
 
-  /** The copy is what the server has, as of now. */
+  /** The copy is what the server has now. */
   private isTrue(): void {
     this.trueAtMs = this.clock.monotonicMs();
     this.synced = true;
@@ -258,8 +263,9 @@ export class Reflector<Item> {
 
   /** Decides what follows from an error. @returns how long to wait */
   private recover(error: unknown): number {
-    const end = endOf(error);
+    const end = this.endOf(error);
     this.ended(end);
+    this.isCurrent = false;
     if (end === "expired" && this.resourceVersion !== undefined && this.failures === 0) {
       this.resourceVersion = undefined;
       this.failures = 1;
@@ -270,6 +276,7 @@ export class Reflector<Item> {
       this.held = new Map();
       this.isTrue();
       this.absent = true;
+      this.isCurrent = true;
       this.resourceVersion = undefined;
       this.options.onChange?.();
       return this.timings.absentMs * (0.75 + this.rng() / 2);
@@ -296,15 +303,16 @@ export class Reflector<Item> {
     this.options.observer?.watchEnded(this.place.resource.plural, reason);
   }
 
+  /** Only a kind that has to be installed can be absent: a server without pods is not asked at the right address. */
+  private endOf(error: unknown): WatchEnd {
+    if (error instanceof TradewindError && error.code === "too-large") return "expired";
+    if (!(error instanceof ApiError)) return "failed";
+    if (error.isExpired) return "expired";
+    if (error.isMissing && this.options.resource.installable === true) return "absent";
+    return error.isForbidden ? "forbidden" : "failed";
+  }
+
   private async pause(ms: number): Promise<void> {
     await delay(ms, undefined, { signal: this.stopping.signal }).catch(() => undefined);
   }
-}
-
-function endOf(error: unknown): WatchEnd {
-  if (error instanceof TradewindError && error.code === "too-large") return "expired";
-  if (!(error instanceof ApiError)) return "failed";
-  if (error.isExpired) return "expired";
-  if (error.isMissing) return "absent";
-  return error.isForbidden ? "forbidden" : "failed";
 }

@@ -112,7 +112,7 @@ export class ClusterWatch {
       scalables: [...this.deployments.all(), ...this.statefulSets.all()],
       replicaSets: this.replicaSets.all(),
       pods: this.pods.all(),
-      horizontalPodAutoscalers: this.horizontalPodAutoscalers.all(),
+      horizontalPodAutoscalers: known(this.horizontalPodAutoscalers),
       scaledObjects: this.scaledObjects.all(),
       quotas: known(this.quotas),
       nodes: known(this.nodes),

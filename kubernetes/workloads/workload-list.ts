@@ -14,7 +14,7 @@ export interface ClusterObjects {
   readonly scalables: readonly Scalable[];
   readonly replicaSets: readonly Owned[];
   readonly pods: readonly Pod[];
-  readonly horizontalPodAutoscalers: readonly Autoscaler[];
+  readonly horizontalPodAutoscalers: readonly Autoscaler[] | undefined;
   readonly scaledObjects: readonly Autoscaler[];
   readonly quotas: readonly ResourceQuota[] | undefined;
   readonly nodes: readonly Node[] | undefined;
@@ -58,7 +58,7 @@ const targetKey = ({ namespace, target }: Autoscaler): string => `${target.kind}
 
 /** A ScaledObject goes before the HPA it made: only it knows of zero replicas. */
 function autoscalerByTarget({
-  horizontalPodAutoscalers,
+  horizontalPodAutoscalers = [],
   scaledObjects,
 }: ClusterObjects): ReadonlyMap<string, Autoscaler> {
   return new Map(

@@ -1,9 +1,9 @@
 import type { Clock } from "@tradewind/core/clock.ts";
 import { describeError } from "@tradewind/core/errors.ts";
-import { EMPTY_MEMORY, remember, syncHpa } from "./hpa.ts";
+import { EMPTY_MEMORY, proposeReplicas, remember, syncHpa } from "./hpa.ts";
 import type { ExternalMetric, HpaMemory, HpaReason } from "./hpa.ts";
-import type { Keda } from "./keda.ts";
-import type { ActuatorTimings, ScaledObject } from "./scaled-object.ts";
+import type { MetricSource } from "./metric-source.ts";
+import type { ActuatorTimings, ScalingRule } from "./scaled-object.ts";
 
 /** `/scale` of the workloads: the only thing the actuator may change. */
 export interface ScaleTarget {
@@ -19,8 +19,8 @@ export interface Actuation {
   readonly reason: HpaReason | "activated" | "deactivated";
 }
 
-export interface ActuatorOptions {
-  readonly keda: Keda;
+export interface ActuatorOptions<Rule extends ScalingRule> {
+  readonly source: MetricSource<Rule>;
   readonly target: ScaleTarget;
   readonly timings: ActuatorTimings;
   readonly clock: Clock;
@@ -29,9 +29,9 @@ export interface ActuatorOptions {
   readonly onTrouble: (service: string, trouble: string | undefined) => void;
 }
 
-export interface Actuator {
-  /** Applies a ScaledObject; from now on its service is polled and scaled. */
-  apply(object: ScaledObject): void;
+export interface Actuator<Rule extends ScalingRule> {
+  /** Applies a rule; from now on its service is polled and scaled. */
+  apply(rule: Rule): void;
   has(service: string): boolean;
   /** Resolves when the call under way has ended. */
   stop(): Promise<void>;
@@ -56,9 +56,9 @@ function loop(seconds: number, run: () => Promise<void>): () => Promise<void> {
   };
 }
 
-/** One ScaledObject at work: KEDA's polling loop and the sync of the HorizontalPodAutoscaler that KEDA makes for it. */
-function run(object: ScaledObject, options: ActuatorOptions): () => Promise<void> {
-  const { keda, target, timings, clock, onActuation, onTrouble } = options;
+/** One rule at work: KEDA's polling loop and the sync of the HorizontalPodAutoscaler that KEDA makes for it. */
+function run<Rule extends ScalingRule>(object: Rule, options: ActuatorOptions<Rule>): () => Promise<void> {
+  const { source, target, timings, clock, onActuation, onTrouble } = options;
   const { service, behavior } = object;
   let memory: HpaMemory = EMPTY_MEMORY;
   let activeAtMs = clock.monotonicMs();
@@ -78,7 +78,7 @@ function run(object: ScaledObject, options: ActuatorOptions): () => Promise<void
 
   const poll = async (): Promise<void> => {
     try {
-      const { active } = await keda.read(object);
+      const { active } = await source.read(object);
       trouble(undefined);
       if (active) {
         activeAtMs = clock.monotonicMs();
@@ -94,24 +94,20 @@ function run(object: ScaledObject, options: ActuatorOptions): () => Promise<void
   const sync = async (): Promise<void> => {
     let metrics: readonly ExternalMetric[] = [];
     try {
-      ({ metrics } = await keda.read(object));
+      ({ metrics } = await source.read(object));
       trouble(undefined);
     } catch (error) {
       trouble(describeError(error));
     }
-    const largest = metrics.reduce<ExternalMetric | undefined>(
-      (best, metric) =>
-        best === undefined || metric.usage / metric.targetAverageValue > best.usage / best.targetAverageValue
-          ? metric
-          : best,
-      undefined,
-    );
     const spec = {
       minReplicas: Math.max(1, object.minReplicaCount),
       maxReplicas: object.maxReplicaCount,
       behavior,
     };
-    const decision = syncHpa(spec, largest, target.replicas(service), memory, clock.monotonicMs());
+    const current = target.replicas(service);
+    // A reading that failed has no metric at all, and the autoscaler then has nothing to go by.
+    const proposals = metrics.map((metric) => proposeReplicas(metric, current, behavior));
+    const decision = syncHpa(spec, proposals, current, memory, clock.monotonicMs());
     memory = decision.memory;
     scale(decision.replicas, decision.reason);
   };
@@ -124,16 +120,16 @@ function run(object: ScaledObject, options: ActuatorOptions): () => Promise<void
 }
 
 /** KEDA and the HorizontalPodAutoscaler controller, acting on local processes instead of Deployments. */
-export function createActuator(options: ActuatorOptions): Actuator {
+export function createActuator<Rule extends ScalingRule>(options: ActuatorOptions<Rule>): Actuator<Rule> {
   const stops = new Map<string, () => Promise<void>>();
   return {
     has: (service) => stops.has(service),
-    apply(object) {
-      if (!stops.has(object.service)) stops.set(object.service, run(object, options));
+    apply(rule) {
+      if (!stops.has(rule.service)) stops.set(rule.service, run(rule, options));
     },
     async stop() {
       await Promise.all([...stops.values()].map(async (stop) => stop()));
-      options.keda.close();
+      options.source.close();
     },
   };
 }

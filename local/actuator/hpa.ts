@@ -25,6 +25,13 @@ export interface HpaMemory {
 
 export const EMPTY_MEMORY: HpaMemory = { proposals: [], events: [] };
 
+/** What one metric asks for. */
+export interface Proposal {
+  readonly replicas: number;
+  /** The tolerance kept the current number, where the metric alone asks for another one. */
+  readonly isHeld: boolean;
+}
+
 export type HpaReason =
   | "desired"
   | "within tolerance"
@@ -43,14 +50,40 @@ export interface HpaDecision {
   readonly memory: HpaMemory;
 }
 
+/** Whether a metric lies so near to its target that nothing moves: usage over target in [1 - down, 1 + up]. */
+export function isWithinTolerance(ratio: number, { scaleDown, scaleUp }: Behavior): boolean {
+  return ratio >= 1 - scaleDown.tolerance && ratio <= 1 + scaleUp.tolerance;
+}
+
 /**
  * Replicas that one metric asks for: `ceil(usage / target)`, or the current number while
- * `usage / (target · current)` lies within [1 - tolerance down, 1 + tolerance up].
+ * `usage / (target · current)` lies within the tolerance. Undefined when the metric could not be read or is no number.
  */
-export function proposeReplicas(metric: ExternalMetric, current: number, behavior: Behavior): number {
-  const ratio = metric.usage / (metric.targetAverageValue * current);
-  const isWithin = ratio >= 1 - behavior.scaleDown.tolerance && ratio <= 1 + behavior.scaleUp.tolerance;
-  return isWithin ? current : Math.ceil(metric.usage / metric.targetAverageValue);
+export function proposeReplicas(
+  metric: ExternalMetric | undefined,
+  current: number,
+  behavior: Behavior,
+): Proposal | undefined {
+  if (metric === undefined || !Number.isFinite(metric.usage) || !(metric.targetAverageValue > 0)) {
+    return undefined;
+  }
+  const wanted = Math.ceil(metric.usage / metric.targetAverageValue);
+  const isWithin = isWithinTolerance(metric.usage / (metric.targetAverageValue * current), behavior);
+  return isWithin ? { replicas: current, isHeld: wanted !== current } : { replicas: wanted, isHeld: false };
+}
+
+/**
+ * The largest proposal counts. Undefined when there is none, and when one is missing while the others ask for fewer
+ * replicas: what could not be read might ask for more.
+ */
+function largestProposal(
+  proposals: readonly (Proposal | undefined)[],
+  current: number,
+): Proposal | undefined {
+  const read = proposals.filter((each) => each !== undefined);
+  const [largest] = read.toSorted((a, b) => b.replicas - a.replicas);
+  const isShrinking = largest !== undefined && largest.replicas < current;
+  return read.length < proposals.length && isShrinking ? undefined : largest;
 }
 
 function within<T extends { readonly atMs: number }>(
@@ -66,11 +99,11 @@ function stabilise(
   current: number,
   proposed: number,
   behavior: Behavior,
-  memory: HpaMemory,
+  past: HpaMemory["proposals"],
   nowMs: number,
 ): { readonly replicas: number; readonly reason: HpaReason } {
   const replicasWithin = (windowSeconds: number): readonly number[] =>
-    within(memory.proposals, windowSeconds, nowMs).map(({ replicas }) => replicas);
+    within(past, windowSeconds, nowMs).map(({ replicas }) => replicas);
   const upTo = Math.min(proposed, ...replicasWithin(behavior.scaleUp.stabilizationWindowSeconds));
   const downTo = Math.max(proposed, ...replicasWithin(behavior.scaleDown.stabilizationWindowSeconds));
   const replicas = Math.max(Math.min(current, downTo), upTo);
@@ -107,12 +140,12 @@ function limit(
 
 /**
  * One sync of the HorizontalPodAutoscaler controller.
- * @param metric undefined when it could not be read: replicas stay as they are
+ * @param proposals one for each metric of its spec, undefined for one that could not be read
  * @param current `spec.replicas` of the scale target; 0 switches the autoscaler off
  */
 export function syncHpa(
   spec: HpaSpec,
-  metric: ExternalMetric | undefined,
+  proposals: readonly (Proposal | undefined)[],
   current: number,
   memory: HpaMemory,
   nowMs: number,
@@ -120,15 +153,15 @@ export function syncHpa(
   if (current === 0) return { replicas: 0, reason: "scaling disabled", memory };
   if (current > spec.maxReplicas) return { replicas: spec.maxReplicas, reason: "at maximum", memory };
   if (current < spec.minReplicas) return { replicas: spec.minReplicas, reason: "at minimum", memory };
-  if (metric === undefined || !Number.isFinite(metric.usage) || !(metric.targetAverageValue > 0)) {
-    return { replicas: current, reason: "metric failed", memory };
-  }
+  const largest = largestProposal(proposals, current);
+  if (largest === undefined) return { replicas: current, reason: "metric failed", memory };
 
   const { behavior } = spec;
-  const proposed = proposeReplicas(metric, current, behavior);
-  const stabilised = stabilise(current, proposed, behavior, memory, nowMs);
+  const { isHeld, replicas: proposed } = largest;
+  // The controller begins with the current number as if that had been proposed: a new one does not scale down at once.
+  const past = memory.proposals.length > 0 ? memory.proposals : [{ atMs: nowMs, replicas: current }];
+  const stabilised = stabilise(current, proposed, behavior, past, nowMs);
   const limited = limit(current, stabilised.replicas, spec, memory.events, nowMs);
-  const isHeld = proposed === current && Math.ceil(metric.usage / metric.targetAverageValue) !== current;
   const window = Math.max(
     behavior.scaleUp.stabilizationWindowSeconds,
     behavior.scaleDown.stabilizationWindowSeconds,
@@ -139,7 +172,7 @@ export function syncHpa(
       limited?.reason ?? (isHeld && stabilised.reason === "desired" ? "within tolerance" : stabilised.reason),
     memory: {
       ...memory,
-      proposals: [...within(memory.proposals, window, nowMs), { atMs: nowMs, replicas: proposed }],
+      proposals: [...within(past, window, nowMs), { atMs: nowMs, replicas: proposed }],
     },
   };
 }

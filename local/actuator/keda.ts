@@ -1,29 +1,19 @@
 import { describeError } from "@tradewind/core/errors.ts";
-import type { ExternalMetric } from "./hpa.ts";
+import type { MetricReading, MetricSource } from "./metric-source.ts";
 import { hpaMetricName, scalerMetricName } from "./scaled-object.ts";
 import type { ScaledObject } from "./scaled-object.ts";
 import type { ScalerClient } from "./scaler-client.ts";
 
-/** One reading of a scaler. */
-export interface ScalerReading {
-  /** One for each metric spec; the autoscaler takes the largest proposal. */
-  readonly metrics: readonly ({ readonly name: string } & ExternalMetric)[];
-  readonly active: boolean;
-}
-
-/** KEDA's operator as far as one external scaler sees it. */
-export interface Keda {
-  /** @throws when the scaler fails twice in a row, the second time with a rebuilt client */
-  read(object: ScaledObject): Promise<ScalerReading>;
+/** KEDA's operator as far as one external scaler sees it: reads throw when two in a row fail, the second with a rebuilt client. */
+export interface Keda extends MetricSource<ScaledObject> {
   /** Readings that failed for good. */
   readonly failedReads: number;
-  close(): void;
 }
 
-async function readOnce(client: ScalerClient, { ref }: ScaledObject): Promise<ScalerReading> {
+async function readOnce(client: ScalerClient, { ref }: ScaledObject): Promise<MetricReading> {
   const specs = await client.getMetricSpec(ref);
   if (specs.length === 0) throw new Error("GetMetricSpec answered no metric");
-  const metrics: ScalerReading["metrics"][number][] = [];
+  const metrics: MetricReading["metrics"][number][] = [];
   for (const { metricName, target } of specs) {
     const name = hpaMetricName(0, metricName);
     const values = await client.getMetrics(ref, scalerMetricName(name));

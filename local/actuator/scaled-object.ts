@@ -1,14 +1,18 @@
 import { Behavior } from "./behavior.ts";
 import type { ScaledObjectRef } from "./scaler-client.ts";
 
-/** The parts of a KEDA ScaledObject that matter here; one for each service. */
-export interface ScaledObject {
-  readonly ref: ScaledObjectRef;
+/** What an autoscaler is told about one service, whatever metric it follows. */
+export interface ScalingRule {
   readonly service: string;
   /** 0 lets KEDA stop the last replica while the scaler is inactive. */
   readonly minReplicaCount: number;
   readonly maxReplicaCount: number;
   readonly behavior: Behavior;
+}
+
+/** The parts of a KEDA ScaledObject with an external trigger that matter here. */
+export interface ScaledObject extends ScalingRule {
+  readonly ref: ScaledObjectRef;
 }
 
 /** Seconds between two polls, two syncs, and back to fewer replicas. */
@@ -25,8 +29,18 @@ export const DEMO_TIMINGS: ActuatorTimings = {
   scaleDownStabilizationSeconds: 20,
 };
 
-/** What the documentation recommends for Tradewind, with the demonstration's window. */
-export function recommendedBehavior({ scaleDownStabilizationSeconds }: ActuatorTimings): Behavior {
+/** The tolerance of a HorizontalPodAutoscaler that says nothing. */
+export const KUBERNETES_TOLERANCE = 0.1;
+
+/**
+ * What the documentation recommends for Tradewind, with the demonstration's window. Every policy gets the same, but for the
+ * tolerance, so that runs compare what decides and not how fast it may move.
+ * @param tolerance share by which the metric may miss its target without any move; 0 for recommendations
+ */
+export function demoBehavior(
+  { scaleDownStabilizationSeconds }: ActuatorTimings,
+  tolerance: number,
+): Behavior {
   return Behavior.parse({
     scaleUp: {
       stabilizationWindowSeconds: 0,
@@ -35,13 +49,13 @@ export function recommendedBehavior({ scaleDownStabilizationSeconds }: ActuatorT
         { type: "Percent", value: 400, periodSeconds: 15 },
         { type: "Pods", value: 4, periodSeconds: 15 },
       ],
-      tolerance: 0,
+      tolerance,
     },
     scaleDown: {
       stabilizationWindowSeconds: scaleDownStabilizationSeconds,
       selectPolicy: "Max",
       policies: [{ type: "Percent", value: 50, periodSeconds: 6 }],
-      tolerance: 0,
+      tolerance,
     },
   });
 }

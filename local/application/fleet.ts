@@ -127,6 +127,7 @@ export function createFleet(options: FleetOptions): Fleet {
     };
     const { calibration, quota, tracesUrl, compileCache, nowMs, onSpawn } = options;
     const replica = await startReplica({
+      application: options.topology.name,
       definition,
       size: group.size,
       identity,

@@ -3,6 +3,7 @@ import { Calibration } from "./work.ts";
 
 /** What a replica is told when it starts, as JSON in the environment variable `TRADEWIND_REPLICA`. */
 export const ReplicaConfig = z.strictObject({
+  application: z.string().min(1),
   service: z.string().min(1),
   podName: z.string().min(1),
   podUid: z.string().min(1),

@@ -62,6 +62,8 @@ export interface ReplicaProcess {
 }
 
 export interface ReplicaStart {
+  /** Name of the application that has the service. */
+  readonly application: string;
   readonly definition: ServiceDefinition;
   readonly size: ContainerSize;
   readonly identity: ReplicaIdentity;
@@ -79,8 +81,9 @@ export function containerIdOf(podUid: string): string {
 }
 
 function spawnReplica(start: ReplicaStart): ChildProcess {
-  const { definition, identity, calibration, tracesUrl } = start;
+  const { application, definition, identity, calibration, tracesUrl } = start;
   const config: ReplicaConfig = {
+    application,
     service: definition.name,
     podName: identity.podName,
     podUid: identity.podUid,

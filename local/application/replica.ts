@@ -14,7 +14,8 @@ import { createProcessor } from "./processor.ts";
 import { ReplicaConfig, ToReplica } from "./protocol.ts";
 import type { FromReplica } from "./protocol.ts";
 import { createService } from "./service.ts";
-import { calleesOf, HOTEL, serviceOf } from "./topology.ts";
+import { applicationOf } from "./applications.ts";
+import { calleesOf, serviceOf } from "./topology.ts";
 import { startTracing } from "./tracing.ts";
 import { createMachine, processCpuMillis } from "./work.ts";
 
@@ -24,7 +25,7 @@ const DRAIN_MILLIS = 2_500;
 const WARM_UP_MILLIS = 15;
 
 const config = parseJsonWith(ReplicaConfig, process.env["TRADEWIND_REPLICA"] ?? "", "TRADEWIND_REPLICA");
-const definition = serviceOf(HOTEL, config.service);
+const definition = serviceOf(applicationOf(config.application), config.service);
 const send = (message: FromReplica): void => {
   if (process.connected) process.send?.(message, undefined, undefined, () => undefined);
 };

@@ -51,89 +51,9 @@ export interface Topology {
   readonly entry: string;
   readonly services: readonly ServiceDefinition[];
   readonly flows: readonly Flow[];
+  /** Requests per second over a run unless `--load` gives others: name of a file in `local/load/`. */
+  readonly load: string;
 }
-
-const MEBIBYTE = 2 ** 20;
-
-/** A replica resides in 70 to 90 MiB; the smallest CPU limit still serves a few requests per second. */
-const SIZE_BOUNDS: SizeBounds = {
-  min: { cpuCores: 0.04, memoryBytes: 128 * MEBIBYTE },
-  max: { cpuCores: 0.5, memoryBytes: 512 * MEBIBYTE },
-  step: { cpuCores: 0.02, memoryBytes: 32 * MEBIBYTE },
-};
-
-const service = (
-  name: string,
-  routes: Readonly<Record<string, Route>>,
-  rest: Partial<ServiceDefinition> = {},
-): ServiceDefinition => ({
-  name,
-  size: { cpuCores: 0.12, memoryBytes: 256 * MEBIBYTE },
-  sizeBounds: SIZE_BOUNDS,
-  memoryBoundRatio: 0.2,
-  minReplicas: 1,
-  maxReplicas: 4,
-  ...rest,
-  routes,
-});
-
-/**
- * A hotel-reservation application: the call graph of the well-known benchmark of that name, with its in-memory stores
- * folded into the services. Sized so that three replicas of every busy service fit on two cores beside everything else.
- */
-export const HOTEL: Topology = {
-  name: "hotel",
-  entry: "frontend",
-  services: [
-    service("frontend", {
-      "GET /hotels": {
-        cpuMillis: 2,
-        stages: [
-          [{ service: "search", route: "GET /nearby" }],
-          [{ service: "profile", route: "GET /profiles" }],
-        ],
-      },
-      "GET /recommendations": {
-        cpuMillis: 2,
-        stages: [
-          [{ service: "recommendation", route: "GET /ranking" }],
-          [{ service: "profile", route: "GET /profiles" }],
-        ],
-      },
-      "POST /reservation": {
-        cpuMillis: 2,
-        stages: [
-          [{ service: "user", route: "POST /check" }],
-          [{ service: "reservation", route: "POST /booking" }],
-        ],
-      },
-      "POST /user": { cpuMillis: 2, stages: [[{ service: "user", route: "POST /check" }]] },
-    }),
-    service("search", {
-      "GET /nearby": {
-        cpuMillis: 3,
-        stages: [
-          [
-            { service: "geo", route: "GET /points" },
-            { service: "rate", route: "GET /rates" },
-          ],
-        ],
-      },
-    }),
-    service("geo", { "GET /points": { cpuMillis: 4, stages: [] } }),
-    service("rate", { "GET /rates": { cpuMillis: 5, stages: [] } }, { memoryBoundRatio: 0.5 }),
-    service("profile", { "GET /profiles": { cpuMillis: 4, stages: [] } }, { memoryBoundRatio: 0.5 }),
-    service("recommendation", { "GET /ranking": { cpuMillis: 5, stages: [] } }),
-    service("user", { "POST /check": { cpuMillis: 2, stages: [] } }),
-    service("reservation", { "POST /booking": { cpuMillis: 5, stages: [] } }),
-  ],
-  flows: [
-    { route: "GET /hotels", share: 0.6 },
-    { route: "GET /recommendations", share: 0.3 },
-    { route: "POST /reservation", share: 0.05 },
-    { route: "POST /user", share: 0.05 },
-  ],
-};
 
 /** Services that a service calls, without repeats. */
 export function calleesOf(definition: ServiceDefinition): readonly string[] {

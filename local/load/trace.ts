@@ -50,7 +50,7 @@ export async function readTrace(path: string): Promise<RateTrace> {
   return parseTrace(text, path);
 }
 
-/** The trace that ships with the project: a calm start, a surge to three times the rate, a busy evening, a calm end. */
-export function defaultTrace(): RateTrace {
-  return parseTrace(readFileSync(new URL("./surge.txt", import.meta.url), "utf8"), "surge.txt");
+/** A trace that ships with the project, by the name of its file in this folder. */
+export function shippedTrace(name: string): RateTrace {
+  return parseTrace(readFileSync(new URL(name, import.meta.url), "utf8"), name);
 }

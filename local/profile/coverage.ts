@@ -10,14 +10,14 @@ interface Bin {
 }
 
 const LOAD_BINS: readonly Bin[] = [
-  { name: "5-14 req/s", from: 5, to: 14 },
-  { name: "14-23 req/s", from: 14, to: 23 },
-  { name: "23-32 req/s", from: 23, to: 32.1 },
+  { name: "20-50 req/s", from: 20, to: 50 },
+  { name: "50-80 req/s", from: 50, to: 80 },
+  { name: "80-110 req/s", from: 80, to: 110.1 },
 ];
 const CPU_BINS: readonly Bin[] = [
-  { name: "0.04-0.10 cores", from: 0.04, to: 0.1 },
-  { name: "0.10-0.20 cores", from: 0.1, to: 0.2 },
-  { name: "0.20-0.50 cores", from: 0.2, to: 0.51 },
+  { name: "0.1-0.2 cores", from: 0.1, to: 0.2 },
+  { name: "0.2-0.4 cores", from: 0.2, to: 0.4 },
+  { name: "0.4-1 cores", from: 0.4, to: 1.01 },
 ];
 const INTERFERENCE_BINS: readonly Bin[] = [
   { name: "undisturbed", from: 0, to: 0.1 },

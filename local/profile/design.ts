@@ -32,7 +32,7 @@ const BLOCK = 20;
 /** Starting replicas costs time: as many configurations in a row keep theirs. */
 const SAME_REPLICAS = 4;
 const MOST_REPLICAS = 3;
-export const LOAD_RANGE = { from: 5, to: 32 } as const;
+export const LOAD_RANGE = { from: 20, to: 110 } as const;
 /**
  * Shares of the flows while profiling: rare ones more often than in daily traffic, so that every service is called often
  * enough for a percentile to mean something.

@@ -3,7 +3,7 @@ import { systemClock } from "@tradewind/core/clock.ts";
 import { seededRng } from "@tradewind/core/rng.ts";
 import { createHttpClient } from "../application/call.ts";
 import type { HttpClient } from "../application/call.ts";
-import { HOTEL } from "../application/topology.ts";
+import { HOTEL } from "../application/hotel.ts";
 import { planAnomaly } from "../interference/anomaly.ts";
 import { startNoise } from "../interference/interference.ts";
 import type { Interference } from "../interference/interference.ts";
@@ -186,6 +186,7 @@ async function sweepPlatform(
     {
       quota: options.quota,
       objective: OBJECTIVE_SECONDS,
+      application: HOTEL.name,
       policy: "static",
       ports: "free",
       logLevel: "warn",

@@ -79,7 +79,10 @@ export function createPhaseMeter(phases: readonly Phase[], objectiveSeconds: num
       phases.map(({ name, fromS, toS }) => {
         const tally = tallies.get(name) ?? newTally();
         const { latency, requests, failed, violations, seconds } = tally;
-        const p95Seconds = latency.quantileSeconds(0.95);
+        const quantileMs = (quantile: number): number | null => {
+          const atSeconds = latency.quantileSeconds(quantile);
+          return atSeconds === undefined ? null : atSeconds * 1e3;
+        };
         const perSecond = (total: number): number => (seconds > 0 ? total / seconds : 0);
         return {
           name,
@@ -87,7 +90,9 @@ export function createPhaseMeter(phases: readonly Phase[], objectiveSeconds: num
           toS,
           requests,
           failed,
-          p95Ms: p95Seconds === undefined ? null : p95Seconds * 1e3,
+          p95Ms: quantileMs(0.95),
+          p50Ms: quantileMs(0.5),
+          p99Ms: quantileMs(0.99),
           violationRatio: requests === 0 ? null : violations / requests,
           replicasMean: perSecond(tally.replicaSeconds),
           cpuCoresMean: perSecond(tally.cpuSeconds),

@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { parseJsonWith } from "@tradewind/core/config.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
+import { replaceFile } from "@tradewind/core/process/state-file.ts";
 import { Calibration } from "../application/work.ts";
-import { replaceFile } from "./replace-file.ts";
 
 /**
  * The calibration in a file, or where there is no such file a new one, which is then written there: runs that are to be

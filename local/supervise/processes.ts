@@ -86,6 +86,7 @@ function flagsOf(
       "--listen": ports.exporter,
       "--grpc-listen": ports.grpc,
       "--predictor": `http://${ports.predictor}`,
+      "--application": options.applicationPath,
       "--state": join(stateDirectory, "exporter"),
       "--stale-after": STALE_AFTER,
       "--restart-grace": RESTART_GRACE,

@@ -3,8 +3,8 @@ import { mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
+import { replaceFile } from "@tradewind/core/process/state-file.ts";
 import { killGroup } from "../interference/kill-group.ts";
-import { replaceFile } from "./replace-file.ts";
 
 /** A process that a platform started, with what tells it from a later one of the same number. */
 const KnownProcess = z.strictObject({

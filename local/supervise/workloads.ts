@@ -1,7 +1,7 @@
 import { WORKLOADS_SCHEMA } from "@tradewind/core/contract/workload.ts";
 import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
+import { replaceFile } from "@tradewind/core/process/state-file.ts";
 import type { ServiceState } from "../application/fleet.ts";
-import { replaceFile } from "./replace-file.ts";
 
 /** Namespace of everything the local platform runs. */
 export const NAMESPACE = "local";

@@ -1,5 +1,9 @@
 import type { AddressInfo } from "node:net";
+import { limitConnections } from "@tradewind/core/connection-limits.ts";
+import type { ConnectionLimits } from "@tradewind/core/connection-limits.ts";
+import { withinDescriptors } from "@tradewind/core/descriptors.ts";
 import { describeError, TradewindError } from "@tradewind/core/errors.ts";
+import type { HttpDoor } from "@tradewind/core/http-door.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import fastify from "fastify";
 import type { FastifyInstance, FastifyReply } from "fastify";
@@ -17,6 +21,8 @@ export interface ApiOptions {
   readonly registry: Registry;
   /** Why the predictor cannot be relied on now; undefined when it can. */
   readonly notReady: () => string | undefined;
+  /** Judges every request but those of probes. */
+  readonly door: HttpDoor;
   readonly log: Logger;
 }
 
@@ -32,19 +38,25 @@ const LIMITS = {
   requestTimeout: 10_000,
   connectionTimeout: 30_000,
   keepAliveTimeout: 65_000,
+  http: { maxHeaderSize: 16_384, headersTimeout: 10_000, connectionsCheckingInterval: 2_000 },
 };
 
 const HASH = /^[0-9a-f]{16}$/;
-const MAX_CONNECTIONS = 256;
+/** Each exporter keeps two connections, a Prometheus one. */
+const CONNECTIONS: ConnectionLimits = { maxConnections: 256, maxPerAddress: 64, firstRequestMs: 10_000 };
 const HEADERS = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
-/** Serves what is in memory; no request causes work for the policies. @throws TradewindError `listen` */
+/** Serves what is in memory; no request causes work for the policies. @throws TradewindError `cannot-listen` */
 export async function startApi(options: ApiOptions): Promise<Api> {
   const { listen, log } = options;
   const server = fastify({ ...LIMITS, forceCloseConnections: true, logger: false });
-  server.server.maxConnections = MAX_CONNECTIONS;
-  server.addHook("onRequest", async (_request, reply) => {
+  limitConnections(server.server, withinDescriptors(CONNECTIONS));
+  server.addHook("onRequest", async (request, reply) => {
     reply.headers(HEADERS);
+    const { authorization, host } = request.headers;
+    const refused = isProbe(request.url) ? undefined : options.door.refuse({ authorization, host });
+    if (refused === undefined) return undefined;
+    return fail(reply.headers(refused.headers), refused.status, "refused", refused.message);
   });
   server.setErrorHandler(async (error, _request, reply) => {
     const status = (error as { statusCode?: number }).statusCode ?? 500;
@@ -59,12 +71,15 @@ export async function startApi(options: ApiOptions): Promise<Api> {
   try {
     await server.listen({ host, port });
   } catch (error) {
-    throw new TradewindError("listen", `cannot listen on ${listen}; is another process there?`, {
+    throw new TradewindError("cannot-listen", `cannot listen on ${listen}; is another process there?`, {
       cause: error,
     });
   }
   return { address: addressOf(server), stop: async () => server.close() };
 }
+
+/** What probes ask says nothing that must be kept. */
+const isProbe = (url: string): boolean => url === "/healthz" || url === "/readyz";
 
 function addRoutes(server: FastifyInstance, options: ApiOptions): void {
   const { published, archive, modelText, registry, notReady } = options;

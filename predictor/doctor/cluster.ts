@@ -7,9 +7,9 @@ import { apiVersionOf, RESOURCES } from "@tradewind/kubernetes/client/resources.
 import type { Resource } from "@tradewind/kubernetes/client/resources.ts";
 import { PERMISSIONS } from "@tradewind/kubernetes/rbac/table.ts";
 import type { Permission } from "@tradewind/kubernetes/rbac/table.ts";
-import { parseApplication } from "../application-file.ts";
-import { applicationPlace } from "../sources/kubernetes/application.ts";
-import type { ApplicationPlace } from "../sources/kubernetes/application.ts";
+import { parseApplication } from "@tradewind/kubernetes/application/file.ts";
+import { applicationPlace } from "@tradewind/kubernetes/application/resource.ts";
+import type { ApplicationPlace } from "@tradewind/kubernetes/application/resource.ts";
 import { watchedNamespaces } from "../sources/kubernetes/workloads.ts";
 import type { Finding } from "../sources/source.ts";
 import type { DoctorOptions } from "./options.ts";
@@ -62,7 +62,7 @@ async function examineRights(
   const subject = `cluster ${client.server}`;
   const wanted = PERMISSIONS.filter(
     ({ account, block, verbs }) =>
-      account === "scaler" &&
+      account === "predictor" &&
       verbs.includes("watch") &&
       (block === "workloads" || block === "nodes" || (block === "application" && withApplication)),
   );

@@ -1,6 +1,6 @@
 import { describeError } from "@tradewind/core/errors.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
-import { readApplication } from "../application-file.ts";
+import { readApplication } from "@tradewind/kubernetes/application/file.ts";
 import { makeSources } from "../sources/make-sources.ts";
 import { problem } from "../sources/check.ts";
 import type { Finding } from "../sources/source.ts";

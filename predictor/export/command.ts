@@ -1,12 +1,12 @@
 import { once } from "node:events";
 import { join } from "node:path";
 import type { Writable } from "node:stream";
-import { InvalidArgumentError, Option } from "commander";
+import { Option } from "commander";
 import type { Command } from "commander";
 import type { Window } from "@tradewind/core/contract/window.ts";
-import { parseDurationSeconds } from "@tradewind/core/units.ts";
 import { HISTORY_FILE } from "../store/history-file.ts";
 import { CSV_COLUMNS, csvRow } from "./rows.ts";
+import { timeArgument } from "./time-argument.ts";
 
 const EXAMPLES = `
 Examples:
@@ -32,8 +32,8 @@ export function configure(command: Command): void {
     .description("Print the windows that the predictor has stored, oldest first, to standard output.")
     .requiredOption("--state <dir>", "the predictor's state directory; it may be running")
     .addOption(new Option("--format <format>", "csv or jsonl").choices(FORMATS).default("csv"))
-    .option("--from <time>", "begin: an ISO time, or how long ago, for example 12h or 2d", time)
-    .option("--to <time>", "end, as --from", time)
+    .option("--from <time>", "begin: an ISO time, or how long ago, for example 12h or 2d", timeArgument)
+    .option("--to <time>", "end, as --from", timeArgument)
     .option("--service <name>", "only this service")
     .option("--namespace <name>", "only this namespace")
     .addHelpText("after", EXAMPLES)
@@ -48,27 +48,21 @@ export function configure(command: Command): void {
 
 /** Writes the windows and waits for the reader where it is slow. @throws TradewindError `no-store` */
 export async function exportWindows(flags: Flags, out: Writable): Promise<number> {
-  const { openStoreForReading } = await import("../store/database.ts");
-  const { mergeByStart, withoutOverlap } = await import("../store/merge-order.ts");
-  const tables = openStoreForReading(join(flags.state, HISTORY_FILE));
-  try {
-    const query = {
-      fromMs: flags.from ?? 0,
-      toMs: flags.to ?? Number.MAX_SAFE_INTEGER,
-      service: flags.service,
-      namespace: flags.namespace,
-    };
-    const streams = tables.resolutions("windows").map((resolution) => tables.windows(resolution, query));
-    if (flags.format === "csv") await write(out, CSV_COLUMNS.join(","));
-    let count = 0;
-    for (const window of withoutOverlap(mergeByStart(streams))) {
-      await write(out, line(flags.format, window));
-      count += 1;
-    }
-    return count;
-  } finally {
-    tables.database.close();
+  const { openHistory } = await import("../store/read-history.ts");
+  using history = openHistory(join(flags.state, HISTORY_FILE));
+  const query = {
+    fromMs: flags.from ?? 0,
+    toMs: flags.to ?? Number.MAX_SAFE_INTEGER,
+    service: flags.service,
+    namespace: flags.namespace,
+  };
+  if (flags.format === "csv") await write(out, CSV_COLUMNS.join(","));
+  let count = 0;
+  for (const window of history.windows(query)) {
+    await write(out, line(flags.format, window));
+    count += 1;
   }
+  return count;
 }
 
 function line(format: Flags["format"], window: Window): string {
@@ -77,17 +71,4 @@ function line(format: Flags["format"], window: Window): string {
 
 async function write(out: Writable, text: string): Promise<void> {
   if (!out.write(`${text}\n`)) await once(out, "drain");
-}
-
-/** An ISO time or a time before now, ms since the epoch. */
-function time(text: string): number {
-  const atMs = /^\d{4}-/.test(text) ? Date.parse(text) : Number.NaN;
-  if (!Number.isNaN(atMs)) return atMs;
-  try {
-    return Date.now() - parseDurationSeconds(text) * 1_000;
-  } catch {
-    throw new InvalidArgumentError(
-      "write an ISO time such as 2026-08-01T00:00:00Z, or a duration such as 2d",
-    );
-  }
 }

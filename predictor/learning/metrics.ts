@@ -1,6 +1,7 @@
 import { Counter, Gauge, Histogram } from "prom-client";
 import type { Registry } from "prom-client";
 import type { ServiceEvidence } from "../policy/evidence.ts";
+import type { Engine } from "../training/engines.ts";
 import type { FlowStanding } from "./flow-learner.ts";
 
 const SERVICE_LABELS = ["namespace", "service"] as const;
@@ -34,6 +35,7 @@ export class LearningMetrics {
   private readonly flowRows: Gauge;
   private readonly flowAge: Gauge;
   private readonly flowResults: Counter;
+  private readonly engines: Gauge;
 
   constructor(registry: Registry) {
     const registers = [registry];
@@ -86,11 +88,22 @@ export class LearningMetrics {
       "Time since the residual in use was trained, at the end of the last window.",
       FLOW_LABELS,
     );
+    this.engines = gauge(
+      "training_engine_info",
+      "1 for the engine that models are trained with: node, wasm or cpu; absent before the first training.",
+      ["engine"],
+    );
     this.flowResults = counter(
       "end_to_end_trainings_total",
       "Trainings of residuals that ended, by what became of them.",
       ["result"],
     );
+  }
+
+  /** The engine that trains from now on. */
+  engine(engine: Engine): void {
+    this.engines.reset();
+    this.engines.set({ engine }, 1);
   }
 
   profiles(namespace: string, standings: ReadonlyMap<string, ProfileStanding>): void {

@@ -7,6 +7,7 @@ import { NO_MODELS } from "./inputs.ts";
 import type { Models, PolicyInputs, PolicyOutcome } from "./inputs.ts";
 import { statedSize } from "./observe/container-size.ts";
 import { arrivalsPerSecond, countedArrivalRatio } from "./observe/load-ahead.ts";
+import { missingTraffic } from "./observe/missing.ts";
 import { observe } from "./observe/observation.ts";
 import type { DecisionContext, Observation } from "./observe/observation.ts";
 import { judge, tellingSeverity } from "./observe/verdict.ts";
@@ -15,6 +16,7 @@ import { commit, distrustedRungs } from "./planner/commit.ts";
 import { usableResiduals } from "./planner/flow-residuals.ts";
 import { planWithProfiles } from "./planner/planning.ts";
 import { readiness } from "./planner/readiness.ts";
+import type { Readiness } from "./planner/readiness.ts";
 import { afterGap, remember } from "./remember.ts";
 import type { Course } from "./remember.ts";
 import { standingOf } from "./standing.ts";
@@ -40,9 +42,10 @@ interface RungDecision {
 export function decide(inputs: PolicyInputs, models: Models = NO_MODELS): PolicyOutcome {
   const { application, settings, surgeRatio, windowSet, nowMs } = inputs;
   const state = afterGap(inputs.state, windowSet);
-  const context: DecisionContext = { application, settings, state, windowSet, nowMs };
   const objective = flowObjective(application.objective);
   const verdict = judge(windowSet.flows, application.entry, objective, settings, state.flows);
+  const missing = missingTraffic(windowSet, verdict, application.namespace);
+  const context: DecisionContext = { application, settings, state, windowSet, missing, nowMs };
   const observations = observe(context);
   const rung = climb({ inputs, models, context, observations, verdict });
   const targets = rung.policy === "static" ? rung.targets : withSizes(observations, rung.targets);
@@ -135,7 +138,10 @@ function climbAboveFloor({ inputs, models, context, observations, verdict }: Foo
   // Who asks for the planner gets it back at once.
   const distrusted =
     choice === "plan" ? new Set<PlannerRung>() : distrustedRungs(memory, context.windowSet.endMs);
-  const ready = readiness(context, observations, verdict, { choice, profiles, models, distrusted });
+  const ready: Readiness =
+    context.missing === undefined
+      ? readiness(context, observations, verdict, { choice, profiles, models, distrusted })
+      : { reason: "no plan is made with a part of the load", profiles: new Map() };
   const residuals = usableResiduals({
     evidence: inputs.endToEnd ?? [],
     models,
@@ -181,9 +187,14 @@ function withoutRung({ recentSeverities, flowCorrections, distrust }: PlannerMem
 }
 
 /** Why the latency of users' requests is not known; undefined when it is. */
-function whyNoLatency({ application, windowSet }: DecisionContext, verdict: Verdict): string | undefined {
+function whyNoLatency(
+  { application, missing, windowSet }: DecisionContext,
+  verdict: Verdict,
+): string | undefined {
   if (verdict.flows.length > 0) return undefined;
-  if (windowSet.flows.length === 0) return "no trace of a user's request";
+  if (windowSet.flows.length === 0) {
+    return `no trace of a user's request${missing === undefined ? "" : ` came, but ${missing}`}`;
+  }
   const entries = [...new Set(windowSet.flows.map(({ entryService }) => entryService))].sort().slice(0, 5);
   return `no flow enters through '${application.entry}' (traces enter through ${entries.join(", ")})`;
 }

@@ -51,13 +51,14 @@ export function courseAfterShrinking(
 
 /**
  * A clear miss soon after a step down was caused by it, and the next step down waits twice as long; unless more requests
- * or busier nodes explain the miss, or all that something was taken from are at ease.
+ * or busier nodes explain the miss, or may do since a part of them was not seen, or all that something was taken from are at ease.
  */
 export function isRegretted(
-  { settings, state, windowSet }: DecisionContext,
+  { missing, settings, state, windowSet }: DecisionContext,
   observations: readonly Observation[],
   arrivalsPerSecond: number,
 ): boolean {
+  if (missing !== undefined) return false;
   const { shrunkAtMs, shrunkAtRequestsPerSecond, shrunkServices } = state;
   const windowMs = windowSet.endMs - windowSet.startMs;
   if (shrunkAtMs === undefined || windowSet.endMs - shrunkAtMs > settings.regretWindows * windowMs)

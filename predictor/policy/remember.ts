@@ -138,7 +138,7 @@ function memoryOf(
 ): ServiceMemory {
   const { nowMs } = context;
   const { grown } = course;
-  const { service, window, memory, queue, settling } = observation;
+  const { service, window, memory, settling } = observation;
   const platformWanted = window?.replicasWanted ?? memory?.platformWanted;
   const seen = window?.replicasWanted !== undefined || window?.replicasReady !== undefined;
   const grownNow = grown?.services.includes(service) ? grown.severity : undefined;
@@ -149,7 +149,7 @@ function memoryOf(
     seenAtMs: seen ? nowMs : (memory?.seenAtMs ?? nowMs),
     ...(platformWanted !== undefined && { platformWanted }),
     ...(window?.replicasReady !== undefined && { readyReplicas: window.replicasReady }),
-    ...queueMemory(queue),
+    ...queueMemory(observation),
     ...correctionMemory(observation, target),
     ...sizeMemory(observation, target),
     ...demandMemory(observation, isOver(context, course)),
@@ -157,7 +157,9 @@ function memoryOf(
   };
 }
 
-function queueMemory(queue: Observation["queue"]): Pick<ServiceMemory, "ownRequests" | "inFlight"> {
+/** Nothing of a queue of which only a part was seen. */
+function queueMemory({ queue, window }: Observation): Pick<ServiceMemory, "ownRequests" | "inFlight"> {
+  if (window?.missing !== undefined) return {};
   return {
     ...(queue?.ownRequests !== undefined && { ownRequests: queue.ownRequests }),
     ...(queue?.inFlight !== undefined && { inFlight: queue.inFlight }),

@@ -47,23 +47,22 @@ export function standingOf(
   verdict: Verdict,
   { arrivalRatio, calmRatio, limitsFlows, surgeRatio }: Look,
 ): Standing {
-  const { settings, state } = context;
+  const { missing, settings, state } = context;
   const severity = verdict.severity ?? 0;
   const arrivals = arrivalRatio * verdict.requestsPerSecond;
   const missed = severity > 1;
   const missedWindows = missed ? state.missedWindows + 1 : 0;
   const rise = riseOf(context, arrivals);
   const clearlyMissed = missed && (severity >= settings.clearMissRatio || missedWindows >= 2 || rise > 1);
-  const answers = verdict.worstSeverity !== undefined && verdict.errorRatio < settings.errorRatioLimit;
-  const calm = answers && (calmSeverity(verdict, limitsFlows) ?? 0) <= calmRatio;
-  const keptWindows = answers && limitsFlows && !clearlyMissed ? state.calmWindows : 0;
+  const calmWindows = calmWindowsOf(context, verdict, { calmRatio, clearlyMissed, limitsFlows });
+  const calm = calmWindows > state.calmWindows;
   const isRegret = clearlyMissed && isRegretted(context, observations, arrivals);
   const patienceDoublings = doublingsAfter(context, {
     isRegret,
     hasChanged: rise > 1 || hasFallen(context, arrivals),
   });
   return {
-    words: `${describeVerdict(verdict, settings.minimumCalls)}${describeSurge(surgeRatio)}`,
+    words: `${describeVerdict(verdict, settings.minimumCalls)}${describeSurge(surgeRatio)}${describeMissing(missing)}`,
     missed,
     clearlyMissed,
     rise,
@@ -71,15 +70,34 @@ export function standingOf(
     calm,
     patience: patienceWindows(context, patienceDoublings),
     course: {
-      calmWindows: calm ? state.calmWindows + 1 : keptWindows,
+      calmWindows,
       missedWindows,
       patienceDoublings,
-      requestsPerSecond: arrivals,
-      ...(!clearlyMissed && shrunkBefore(state)),
+      ...arrivalsToCompare(context, arrivals),
+      ...((!clearlyMissed || missing !== undefined) && shrunkBefore(state)),
       ...(state.growth && !calm && { growth: state.growth }),
       ...(state.futile && !calm && { futile: state.futile }),
     },
   };
+}
+
+/** Calm windows in a row: one more after a calm one, as many as before after one that proves nothing, none after any other. */
+function calmWindowsOf(
+  { missing, settings, state }: DecisionContext,
+  verdict: Verdict,
+  {
+    calmRatio,
+    clearlyMissed,
+    limitsFlows,
+  }: Pick<Look, "calmRatio" | "limitsFlows"> & {
+    readonly clearlyMissed: boolean;
+  },
+): number {
+  const isWhole = missing === undefined;
+  const answers = verdict.worstSeverity !== undefined && verdict.errorRatio < settings.errorRatioLimit;
+  if (!answers) return 0;
+  if (isWhole && (calmSeverity(verdict, limitsFlows) ?? 0) <= calmRatio) return state.calmWindows + 1;
+  return (limitsFlows || !isWhole) && !clearlyMissed ? state.calmWindows : 0;
 }
 
 interface Since {
@@ -111,6 +129,19 @@ function describeVerdict(verdict: Verdict, minimumCalls: number): string {
   }
   const missed = verdict.severity > 1 ? "the objective is missed" : "the objective is met";
   return `${missed} (tail at ${percent(verdict.severity)} of it)`;
+}
+
+/** Arrivals that the next window is compared with: those of the last one that was seen whole. */
+function arrivalsToCompare(
+  { missing, state }: DecisionContext,
+  arrivals: number,
+): Pick<Course, "requestsPerSecond"> {
+  if (missing === undefined) return { requestsPerSecond: arrivals };
+  return state.requestsPerSecond === undefined ? {} : { requestsPerSecond: state.requestsPerSecond };
+}
+
+function describeMissing(missing: string | undefined): string {
+  return missing === undefined ? "" : `, but ${missing}`;
 }
 
 function describeSurge(surgeRatio: number | undefined): string {

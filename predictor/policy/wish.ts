@@ -1,4 +1,5 @@
 import type { Wish } from "@tradewind/core/contract/plan.ts";
+import type { Window } from "@tradewind/core/contract/window.ts";
 import type { FlowObjective } from "../queue/objective.ts";
 import type { DecisionContext, Observation } from "./observe/observation.ts";
 import { tellingSeverity } from "./observe/verdict.ts";
@@ -46,7 +47,7 @@ export function toWish(observation: Observation, target: Target, facts: Decision
       ...(target.memoryBytes !== undefined && { memoryBytes: target.memoryBytes }),
     },
     policy: target.policy,
-    reason: target.reason.slice(0, 500),
+    reason: withWhatIsMissing(target.reason, observation).slice(0, MOST_WORDS),
     confidence: confidence(observation, target, facts),
     ...(latencyBeforeSeconds !== undefined && { latencyBeforeSeconds }),
     ...(planned?.latencyAfterSeconds !== undefined && { latencyAfterSeconds: planned.latencyAfterSeconds }),
@@ -76,11 +77,31 @@ export function toWish(observation: Observation, target: Target, facts: Decision
   };
 }
 
+const MOST_WORDS = 500;
+
 /** Latency (or the report that there was no request), load and replicas are all there. */
 function isComplete({ window, queue }: Observation): boolean {
   return (
-    queue?.complete === true && window?.requestsPerSecond !== undefined && window.replicasReady !== undefined
+    queue?.complete === true &&
+    window?.requestsPerSecond !== undefined &&
+    window.replicasReady !== undefined &&
+    window.missing === undefined
   );
+}
+
+/** The reason, and why the guard takes nothing away. */
+function withWhatIsMissing(reason: string, observation: Observation): string {
+  const { window } = observation;
+  if (isComplete(observation) || window === undefined) return reason;
+  const missing = window.missing ?? whatIsMissing(window);
+  return reason.includes(missing) ? reason : `${reason}; nothing is taken away: ${missing}`;
+}
+
+function whatIsMissing({ ownLatency, replicasReady, requestsPerSecond }: Window): string {
+  if (replicasReady === undefined) return "its replicas are not known";
+  if (requestsPerSecond === undefined)
+    return "no source told of requests, and none vouches that there were none";
+  return ownLatency === undefined ? "its own latency is not known" : "its queue is not known";
 }
 
 /** Calls at which latency is believed half. */

@@ -60,8 +60,9 @@ function meanInterference(containers: readonly ContainerWindow[]): number[] | un
   return any ? means : undefined;
 }
 
-/** What the prior needs of a window; undefined when any of it was not measured. */
+/** What the prior needs of a window; undefined when any of it was not measured, or a part of the load was not. */
 export function observationOf(window: Window, percentile: TailPercentile): Observation | undefined {
+  if (window.missing !== undefined) return undefined;
   const cpuCores = mean(window.containers.map(allocatedCpuCores));
   const cpuUsageCores = mean(window.containers.map((container) => container.cpuUsageCores));
   const load = loadPerContainer(window);

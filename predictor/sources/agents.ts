@@ -27,6 +27,8 @@ export interface AgentsOptions {
   readonly urls: readonly string[];
   readonly pollMs: number;
   readonly timeoutMs: number;
+  /** File with the token that the agents ask for. */
+  readonly tokenFile?: string | undefined;
   readonly clock: Clock;
   readonly rng: Rng;
   readonly log: Logger;
@@ -62,10 +64,10 @@ export class Agents {
       this.asked.delete(url);
       void end(agent);
     }
-    const { clock, rng, timeoutMs } = this.options;
+    const { clock, rng } = this.options;
     for (const url of urls) {
       if (this.asked.has(url)) continue;
-      const client = new EndpointClient(new URL(url).host, "agent", endpointOf(url, timeoutMs), {
+      const client = new EndpointClient(new URL(url).host, "agent", endpointOf(url, this.options), {
         clock,
         rng,
         breaker: BREAKER,
@@ -198,9 +200,10 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-function endpointOf(url: string, timeoutMs: number): EndpointOptions {
+function endpointOf(url: string, { timeoutMs, tokenFile }: AgentsOptions): EndpointOptions {
   return EndpointOptions.parse({
     url,
+    ...(tokenFile !== undefined && { bearerTokenFile: tokenFile }),
     timeoutSeconds: timeoutMs / 1e3,
     maxAttempts: 1,
     maxResponseBytes: MAX_SNAPSHOT_BYTES,

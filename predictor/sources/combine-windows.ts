@@ -7,10 +7,22 @@ export interface Gathered {
   readonly sets: readonly WindowSet[];
   /** Resources read from metrics: they fill in for services that workloads and agents do not know. */
   readonly resources: ResourceView;
-  /** A source of traces could not be read: what the spans say of this interval is a part of unknown size. */
-  readonly spansIncomplete: boolean;
-  /** A source of metrics could not be read: a service without spans may well have had requests. */
-  readonly metricsIncomplete: boolean;
+  /** Sources that could not be read: what only they would have told is missing. */
+  readonly failed: readonly FailedSource[];
+}
+
+export interface FailedSource {
+  /** As the configuration calls it. */
+  readonly name: string;
+  readonly kind: "spans" | "metrics";
+}
+
+/** What is known of the completeness of an interval's spans. */
+export interface Doubts {
+  /** What is missing of every service's spans, in words, one sentence each: what a peer received, what a standstill lost. */
+  readonly missing: readonly string[];
+  /** Services of which a source of spans told that did not fail. */
+  readonly told: ReadonlySet<string>;
 }
 
 /** One view of both; what `first` knows of a service is not mixed with the other. */
@@ -20,19 +32,18 @@ export function combineResources(first: ResourceView, second: ResourceView): Res
 }
 
 /**
- * Windows from spans and from metrics as one set. Where spans measured a service its window stays: measured goes before
- * derived. Else its traffic comes from the first metrics source that knows it. Where a source failed, no service is
- * taken to be idle because nobody spoke of it.
+ * Windows from spans and from metrics as one set. Where spans measured all requests of a service its window stays: measured
+ * goes before derived. Else its traffic comes from the first metrics source that knows it. Where that is missing, too, what
+ * was measured stays, since a measured miss is one whatever else there was, and the window says what is missing.
  */
-export function combineWindows(spans: WindowSet, gathered: Gathered): WindowSet {
-  const { sets, spansIncomplete, metricsIncomplete } = gathered;
-  const windows = new Map(spans.windows.map((window) => [key(window), window]));
+export function combineWindows(spans: WindowSet, gathered: Gathered, doubts: Doubts): WindowSet {
+  const { failed, sets } = gathered;
+  const windows = new Map(spans.windows.map((window) => [key(window), doubted(window, failed, doubts)]));
   const measured = new Set<string>();
-  for (const [name, window] of windows) {
-    if (spansIncomplete || (metricsIncomplete && !(Number(window.requestsPerSecond) > 0))) {
-      windows.set(name, withoutTraffic(window));
-    } else if (Number(window.requestsPerSecond) > 0) measured.add(name);
+  for (const [name, { missing, requestsPerSecond = 0 }] of windows) {
+    if (requestsPerSecond > 0 && missing === undefined) measured.add(name);
   }
+  const isWhole = spans.flows.every(({ entryService }) => measured.has(entryService));
   for (const window of sets.flatMap((set) => set.windows)) {
     const name = key(window);
     if (measured.has(name)) continue;
@@ -40,13 +51,42 @@ export function combineWindows(spans: WindowSet, gathered: Gathered): WindowSet 
     const place = windows.get(name);
     windows.set(name, place === undefined ? window : { ...withoutTraffic(place), ...trafficOf(window) });
   }
-  const flows = spansIncomplete ? [] : spans.flows;
+  const flowsOfMetrics = sets.find((set) => set.flows.length > 0)?.flows ?? [];
+  const isOfSpans = spans.flows.length > 0 && (isWhole || flowsOfMetrics.length === 0);
   return {
     startMs: spans.startMs,
     endMs: spans.endMs,
     windows: [...windows.values()],
-    flows: flows.length > 0 ? flows : (sets.find((set) => set.flows.length > 0)?.flows ?? []),
+    flows: isOfSpans ? spans.flows : flowsOfMetrics,
   };
+}
+
+const MOST_WORDS = 500;
+
+const MOST_PARTS = 16;
+
+/** What is missing of the traffic of any service, each part once: sources that nobody needed are not among them. */
+export function missingParts(
+  { windows }: WindowSet,
+  { failed }: Pick<Gathered, "failed">,
+  missing: readonly string[],
+): readonly string[] {
+  const needed = failed
+    .map(wordsOf)
+    .filter((words) => windows.some((window) => window.missing?.includes(words)));
+  return [...new Set([...missing, ...needed])].slice(0, MOST_PARTS);
+}
+
+function wordsOf({ name }: FailedSource): string {
+  return `the source '${name}' could not be read`;
+}
+
+/** The window of the spans, with what is missing of them. */
+function doubted(window: Window, failed: readonly FailedSource[], { missing, told }: Doubts): Window {
+  const isTold = Number(window.requestsPerSecond) > 0 && told.has(window.service);
+  const lacking = isTold ? [] : failed;
+  const words = [...missing, ...lacking.map(wordsOf)];
+  return words.length === 0 ? window : { ...window, missing: words.join("; ").slice(0, MOST_WORDS) };
 }
 
 const key = ({ service }: Window): string => service;
@@ -61,6 +101,8 @@ const TRAFFIC = [
   "inFlight",
   "ownInFlight",
   "callees",
+  "unresolvedCallsPerSecond",
+  "missing",
 ] as const satisfies readonly (keyof Window)[];
 
 function trafficOf(window: Window): Partial<Window> {

@@ -94,6 +94,11 @@ export class ContainerRates {
     this.forget(receivedAtMs);
   }
 
+  /** Forgets all readings: the clock by which they were taken was set. */
+  clear(): void {
+    this.series.clear();
+  }
+
   /** Use over [startMs, endMs) by container id without the runtime's prefix. */
   over(startMs: number, endMs: number): ReadonlyMap<string, ContainerUse> {
     const uses = new Map<string, ContainerUse>();

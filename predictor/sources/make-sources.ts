@@ -3,7 +3,7 @@ import type { ClientSettings } from "./http/client.ts";
 import { JaegerSource } from "./jaeger/jaeger-source.ts";
 import { PrometheusSource } from "./prometheus/prometheus-source.ts";
 import type { SpanSource } from "./source.ts";
-import type { SourcesConfig } from "./sources-config.ts";
+import type { AskedSources } from "./sources-config.ts";
 import { TempoSource } from "./tempo/tempo-source.ts";
 
 /** The configured sources that are asked (traces pushed to us need none). */
@@ -13,7 +13,7 @@ export interface MadeSources {
 }
 
 export function makeSources(
-  config: SourcesConfig,
+  config: AskedSources,
   application: Pick<Application, "namespace" | "entry"> | undefined,
   settings: ClientSettings = {},
 ): MadeSources {

@@ -12,6 +12,9 @@ import type { ContainerUse } from "./container-rates.ts";
 /** CPU is read every second or more: what was used so long before an interval may be counted in it. */
 const BETWEEN_READINGS_MS = 2_000;
 
+/** A start that lies this far in the future says only that our clock and the platform's differ. */
+const CLOCKS_DIFFER_MS = 5_000;
+
 /** A pod that becomes ready later than this after its start was ready before: it has long started up. */
 const LONGEST_START_MS = 300_000;
 
@@ -21,16 +24,22 @@ const LONGEST_START_MS = 300_000;
  * starts uses CPU that no request asked for (as the HorizontalPodAutoscaler does, by readiness and within five minutes of the
  * start). A declared limit counts before the one that an agent read: agents read limits seldom, and after a resize the old
  * one would be believed for half a minute. Where several workloads carry one service their pods add up.
+ * @param startMs of the interval
+ * @param nowMs by the same clock
  */
 export function resourceView(
   list: WorkloadList | undefined,
   uses: ReadonlyMap<string, ContainerUse>,
   startMs: number,
+  nowMs: number,
 ): ResourceView {
   const services = new Map<string, ServiceResources>();
-  const settledMs = startMs - BETWEEN_READINGS_MS;
+  const isSettled = (pod: WorkloadPod): boolean => {
+    const ms = startedUpAtMs(pod);
+    return ms <= startMs - BETWEEN_READINGS_MS || ms > nowMs + CLOCKS_DIFFER_MS;
+  };
   for (const workload of list?.workloads ?? []) {
-    const resources = workloadResources(workload, uses, settledMs);
+    const resources = workloadResources(workload, uses, isSettled);
     const before = services.get(workload.service);
     services.set(workload.service, before === undefined ? resources : added(before, resources));
   }
@@ -40,7 +49,7 @@ export function resourceView(
 function workloadResources(
   workload: Workload,
   uses: ReadonlyMap<string, ContainerUse>,
-  settledMs: number,
+  isSettled: (pod: WorkloadPod) => boolean,
 ): ServiceResources {
   const ready = workload.pods.filter((pod) => pod.ready);
   const starts = ready.flatMap(({ startedAtMs }) => (startedAtMs === undefined ? [] : [startedAtMs]));
@@ -51,7 +60,7 @@ function workloadResources(
     lastStartedAtMs: starts.length === 0 ? undefined : starts.reduce((a, b) => Math.max(a, b)),
     containers: ready.flatMap((pod) =>
       pod.containers.map((container) =>
-        containerWindow(pod, container, uses.get(containerKey(container.id)), settledMs),
+        containerWindow(pod, container, uses.get(containerKey(container.id)), isSettled(pod)),
       ),
     ),
   };
@@ -61,9 +70,8 @@ function containerWindow(
   pod: WorkloadPod,
   declared: WorkloadContainer,
   use: ContainerUse | undefined,
-  settledMs: number,
+  settled: boolean,
 ): ContainerWindow {
-  const settled = startedUpAtMs(pod) <= settledMs;
   const parts: { [Name in keyof ContainerWindow]: ContainerWindow[Name] | undefined } = {
     id: declared.id,
     podName: pod.name,

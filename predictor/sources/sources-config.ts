@@ -5,15 +5,17 @@ import { parseWith } from "@tradewind/core/config.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
 import { StoreOptions } from "../store/options.ts";
 import { JaegerOptions } from "./jaeger/options.ts";
+import { OtlpOptions } from "./otlp/options.ts";
 import { PrometheusOptions } from "./prometheus/options.ts";
 import { TempoOptions } from "./tempo/options.ts";
 
 /** Sections of the configuration file that say where measurements come from and where they are kept. */
-export const SourcesConfig = z
+const SourcesConfig = z
   .strictObject({
     prometheus: z.array(PrometheusOptions).max(16).default([]),
     jaeger: z.array(JaegerOptions).max(16).default([]),
     tempo: z.array(TempoOptions).max(16).default([]),
+    otlp: OtlpOptions.prefault({}),
   })
   .superRefine(({ prometheus, jaeger, tempo }, context) => {
     const names = [...prometheus, ...jaeger, ...tempo].map(({ name }) => name);
@@ -25,7 +27,9 @@ export const SourcesConfig = z
       });
     }
   });
-export type SourcesConfig = z.infer<typeof SourcesConfig>;
+type SourcesConfig = z.infer<typeof SourcesConfig>;
+/** The sources that have to be asked. */
+export type AskedSources = Omit<SourcesConfig, "otlp">;
 
 const Sections = z.object({ sources: SourcesConfig.prefault({}), store: StoreOptions.prefault({}) });
 export type Sections = z.infer<typeof Sections>;

@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync, renameSync, statSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import { backup, DatabaseSync } from "node:sqlite";
 import { TradewindError } from "@tradewind/core/errors.ts";
+import { asidePath, DIRECTORY_MODE, FILE_MODE } from "@tradewind/core/process/state-file.ts";
 import { migrate } from "./schema.ts";
 import { Tables } from "./tables.ts";
 
@@ -18,8 +19,8 @@ export interface OpenOptions {
  * @throws SQLite's errors; TradewindError `corrupt-store`, `newer-store` or `foreign-store`
  */
 export function openStoreFile(path: string, options: OpenOptions = {}): Tables {
-  mkdirSync(dirname(path), { recursive: true });
   const bytes = existsSync(path) ? statSync(path).size : 0;
+  makePrivate(path);
   const database = new DatabaseSync(path, { timeout: 2_000 });
   try {
     database.exec("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
@@ -33,6 +34,33 @@ export function openStoreFile(path: string, options: OpenOptions = {}): Tables {
     return tables;
   } catch (error) {
     database.close();
+    throw error;
+  }
+}
+
+/** The file in its directory, for the own user alone. SQLite gives its log and index (`-wal`, `-shm`) the mode of the file. */
+export function makePrivate(path: string): void {
+  mkdirSync(dirname(path), { recursive: true, mode: DIRECTORY_MODE });
+  closeSync(openSync(path, "a", FILE_MODE));
+  for (const each of [path, `${path}-wal`, `${path}-shm`]) {
+    // A file of another user that its group may write, as a volume from an earlier release has them, stays as it is.
+    if (existsSync(each) && statSync(each).uid === process.getuid?.()) chmodSync(each, FILE_MODE);
+  }
+}
+
+/** Tells one file from another of the same name; undefined while there is none. */
+export function fileIdentity(path: string): string | undefined {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found && `${found.dev}:${found.ino}`;
+}
+
+/** Writes everything of an open database to a new file, without holding up anybody. @throws SQLite's errors; the file is then gone */
+export async function copyTo(database: DatabaseSync, path: string): Promise<void> {
+  try {
+    makePrivate(path);
+    await backup(database, path);
+  } catch (error) {
+    rmSync(path, { force: true });
     throw error;
   }
 }
@@ -63,8 +91,7 @@ function quickCheck(database: DatabaseSync): void {
 
 /** Moves a damaged file out of the way, with its write-ahead log, and says where it is now. */
 export function setAside(path: string, nowMs: number): string {
-  const stamp = new Date(nowMs).toISOString().replaceAll(/[:.]/g, "-");
-  const aside = `${path}.corrupt-${stamp}`;
+  const aside = asidePath(path, nowMs);
   renameSync(path, aside);
   for (const suffix of ["-wal", "-shm"]) {
     if (existsSync(path + suffix)) renameSync(path + suffix, aside + suffix);

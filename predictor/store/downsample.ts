@@ -34,6 +34,8 @@ export function mergeWindows(windows: readonly Window[], startMs: number, endMs:
     inFlight: mean(windows, (window) => window.inFlight),
     ownInFlight: mean(windows, (window) => window.ownInFlight),
     callees: mergeCallees(windows),
+    unresolvedCallsPerSecond: mean(windows, (window) => window.unresolvedCallsPerSecond),
+    missing: latest("missing"),
     containers: mergeContainers(windows),
   });
 }

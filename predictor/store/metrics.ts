@@ -61,6 +61,11 @@ export function registerStoreMetrics(
     ({ unreadableRowsTotal }) => unreadableRowsTotal,
   );
   counter("salvages", "Damaged files set aside.", ({ salvagesTotal }) => salvagesTotal);
+  counter(
+    "file_losses",
+    "Times the file was deleted or replaced while it was open.",
+    ({ fileLossesTotal }) => fileLossesTotal,
+  );
   const progress = new Gauge({
     name: "tradewind_backfill_progress_ratio",
     help: "Share of the history asked for that has been read; absent when there is no backfill.",

@@ -125,6 +125,7 @@ function removeExpired(tables: Tables, options: StoreOptions, nowMs: number): bo
     }
     removed += tables.run("DELETE FROM decisions WHERE decided_at_ms < ?", decisionsBefore);
     removed += tables.run("DELETE FROM model_errors WHERE at_ms < ?", windowsBefore);
+    removed += tables.services.prune(SLICE_ROWS);
   });
   return removed >= SLICE_ROWS;
 }
@@ -144,23 +145,39 @@ function removeOldest(
   );
 }
 
-/** Of what is left the oldest goes first, whatever its resolution. */
+/** Share of the time kept that is given up in one step when there is too much. */
+const STEP_SHARE = 0.02;
+
+/** Of what is left the oldest goes first, whatever its resolution; but names that nothing refers to before any window. */
 function removeBeyondSize(tables: Tables, { maxBytes }: StoreOptions): boolean {
   if (tables.usedBytes() <= maxBytes) return false;
-  const oldest = tables
-    .resolutions("windows")
-    .map((resolution) => {
+  if (removeUnusedNames(tables)) return true;
+  const groups = (["windows", "flows"] as const).flatMap((table) =>
+    tables.resolutions(table).map((resolution) => ({ table, resolution })),
+  );
+  // Asked one by one, each is answered from the index.
+  const times = (which: "min" | "max"): number[] =>
+    groups.map(({ resolution, table }) => {
       const [row] = tables.all(
-        "SELECT start_ms FROM windows WHERE resolution = ? ORDER BY start_ms LIMIT 1",
+        `SELECT ${which}(start_ms) AS at FROM ${table} WHERE resolution = ?`,
         resolution,
       );
-      return { resolution, startMs: Number(row?.["start_ms"]) };
-    })
-    .sort((a, b) => a.startMs - b.startMs)[0];
-  if (oldest === undefined) return false;
+      return Number(row?.["at"]);
+    });
+  const oldest = Math.min(...times("min"));
+  const before = oldest + Math.max(1, STEP_SHARE * (Math.max(...times("max")) - oldest));
   let removed = 0;
   tables.transaction(() => {
-    removed = removeOldest(tables, "windows", oldest.resolution, Number.MAX_SAFE_INTEGER);
+    for (const { resolution, table } of groups) removed += removeOldest(tables, table, resolution, before);
   });
   return removed > 0;
+}
+
+/** Looks at one slice of the names of services. @returns whether some were removed, or others are still to be looked at */
+function removeUnusedNames(tables: Tables): boolean {
+  let removed = 0;
+  tables.transaction(() => {
+    removed = tables.services.prune(SLICE_ROWS);
+  });
+  return removed > 0 || !tables.services.areLookedThrough;
 }

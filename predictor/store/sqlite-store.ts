@@ -5,7 +5,7 @@ import { systemClock } from "@tradewind/core/clock.ts";
 import type { Clock } from "@tradewind/core/clock.ts";
 import { describeError, TradewindError } from "@tradewind/core/errors.ts";
 import type { Logger } from "@tradewind/core/log.ts";
-import { openMemory, openStoreFile, setAside } from "./database.ts";
+import { copyTo, fileIdentity, openMemory, openStoreFile, setAside } from "./database.ts";
 import { storeFailure } from "./failure.ts";
 import { mergeByStart, withoutOverlap } from "./merge-order.ts";
 import { StoreOptions } from "./options.ts";
@@ -55,6 +55,8 @@ export class SqliteStore implements WindowStore {
   private readonly pending: PendingRows;
   private readonly timer: NodeJS.Timeout;
   private tables: Tables;
+  /** Of the file that is open; undefined without one. */
+  private identity: string | undefined;
   private state: StoreState = "disk";
   private problem: { readonly what: string; readonly remedy: string } | undefined;
   private retryAtMs = 0;
@@ -65,6 +67,7 @@ export class SqliteStore implements WindowStore {
   private unreadable = 0;
   private salvages = 0;
   private salvagedRows = 0;
+  private fileLosses = 0;
 
   constructor(settings: SqliteStoreSettings) {
     this.path = settings.path;
@@ -210,6 +213,7 @@ export class SqliteStore implements WindowStore {
       unreadableRowsTotal: this.unreadable + this.tables.unreadable,
       salvagesTotal: this.salvages,
       salvagedRowsTotal: this.salvagedRows,
+      fileLossesTotal: this.fileLosses,
     };
   }
 
@@ -236,6 +240,7 @@ export class SqliteStore implements WindowStore {
 
   private async writePending(): Promise<void> {
     if (this.state === "memory" && this.path !== undefined) this.reopen();
+    if (this.path !== undefined && this.isLost(this.path) && !(await this.writeAgain(this.path))) return;
     while (this.pending.rows.length > 0 && !this.closed) {
       const slice = this.pending.rows.slice(0, SLICE_ROWS);
       try {
@@ -312,6 +317,7 @@ export class SqliteStore implements WindowStore {
     try {
       const tables = openStoreFile(this.path, { maxPages: this.maxPages });
       tables.setMeta("open", "1");
+      this.identity = fileIdentity(this.path);
       this.state = "disk";
       return tables;
     } catch (error) {
@@ -322,6 +328,7 @@ export class SqliteStore implements WindowStore {
 
   private withoutFile(error: unknown): Tables {
     this.state = "memory";
+    this.identity = undefined;
     this.retryAtMs = this.clock.monotonicMs() + RETRY_MS;
     this.report(error, "the history is kept in memory only, because its file cannot be opened");
     return openMemory();
@@ -333,6 +340,7 @@ export class SqliteStore implements WindowStore {
       const tables = openStoreFile(path, { maxPages: this.maxPages });
       const { rows, damaged } = salvageFile(aside, tables);
       tables.setMeta("open", "1");
+      this.identity = fileIdentity(path);
       this.salvages += 1;
       this.salvagedRows += rows;
       this.state = "disk";
@@ -376,6 +384,32 @@ export class SqliteStore implements WindowStore {
       tables.database.close();
       this.state = "memory";
       this.report(error, "the history gathered in memory could not be moved to its file");
+    }
+  }
+
+  /** The file was deleted while it was open, or another was put in its place. */
+  private isLost(path: string): boolean {
+    return this.identity !== undefined && fileIdentity(path) !== this.identity;
+  }
+
+  /** What a deleted file held can still be read here, so it is written again; a file in its place is taken as it is. */
+  private async writeAgain(path: string): Promise<boolean> {
+    const { tables } = this;
+    const isGone = fileIdentity(path) === undefined;
+    if (this.state === "disk") this.fileLosses += 1;
+    this.state = "failing";
+    this.report(path, isGone ? "the history's file was deleted" : "the history's file was replaced");
+    try {
+      if (isGone) await copyTo(tables.database, path);
+      this.tables = openStoreFile(path, { maxPages: this.maxPages });
+      this.tables.setMeta("open", "1");
+      this.identity = fileIdentity(path);
+      tables.database.close();
+      this.recovered();
+      return true;
+    } catch (error) {
+      this.failed(error);
+      return false;
     }
   }
 

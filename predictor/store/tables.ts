@@ -4,6 +4,7 @@ import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import { FlowWindow, Window } from "@tradewind/core/contract/window.ts";
 import { z } from "zod";
 import { pack, unpack } from "./packing.ts";
+import { ServiceIds } from "./service-ids.ts";
 import type {
   DoneChunk,
   ModelError,
@@ -24,7 +25,7 @@ export class Tables {
   /** Rows that did not match their checksum or schema. */
   unreadable = 0;
   private readonly statements = new Map<string, StatementSync>();
-  private readonly serviceIds = new Map<string, number>();
+  readonly services = new ServiceIds(this);
 
   constructor(database: DatabaseSync) {
     this.database = database;
@@ -37,7 +38,7 @@ export class Tables {
       work();
       this.database.exec("COMMIT");
     } catch (error) {
-      this.serviceIds.clear();
+      this.services.clear();
       if (this.database.isTransaction) this.database.exec("ROLLBACK");
       throw error;
     }
@@ -51,7 +52,7 @@ export class Tables {
       `${verb} INTO windows (resolution, start_ms, service_id, origin, body, checksum) VALUES (?, ?, ?, ?, ?, ?)`,
       resolutionSeconds(window),
       window.startMs,
-      this.serviceId(window.namespace, window.service),
+      this.services.idOf(window.namespace, window.service),
       origin,
       body,
       checksum,
@@ -283,17 +284,6 @@ export class Tables {
     if (parsed.success) return parsed.data;
     this.unreadable += 1;
     return undefined;
-  }
-
-  private serviceId(namespace: string, service: string): number {
-    const key = `${namespace}/${service}`;
-    const known = this.serviceIds.get(key);
-    if (known !== undefined) return known;
-    this.run("INSERT OR IGNORE INTO services (namespace, service) VALUES (?, ?)", namespace, service);
-    const [row] = this.all("SELECT id FROM services WHERE namespace = ? AND service = ?", namespace, service);
-    const id = Number(row?.["id"]);
-    this.serviceIds.set(key, id);
-    return id;
   }
 
   /** An iterating statement cannot be used twice at once, so a busy one is prepared anew. */

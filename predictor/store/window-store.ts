@@ -67,6 +67,8 @@ export interface StoreHealth {
   /** Times a corrupt file was set aside, and rows saved from them. */
   readonly salvagesTotal: number;
   readonly salvagedRowsTotal: number;
+  /** Times the open file was deleted or replaced. */
+  readonly fileLossesTotal: number;
 }
 
 /** The memory of the predictor. Writing never throws and never waits for the disk. */

@@ -1,51 +1,62 @@
 import * as tf from "@tensorflow/tfjs-core";
 // Registers the gradients of all operations, which the core alone does not.
 import "@tensorflow/tfjs-layers";
+import { describeError } from "@tradewind/core/errors.ts";
+import type { Engine, EngineChoice, StartedEngine } from "./engines.ts";
 
-/** The engine TensorFlow.js computes with. `node` is the native library, `wasm` WebAssembly, `cpu` plain JavaScript. */
-export type Backend = "node" | "wasm" | "cpu";
-
-/** tfjs-node 4.22 calls a helper that Node.js 23 removed from `node:util`. */
-async function restoreRemovedHelper(): Promise<void> {
-  const { default: util } = (await import("node:util")) as unknown as { default: Record<string, unknown> };
+/** Gives tfjs-node 4.22 back what it calls of `node:util`: `isNullOrUndefined` left with Node.js 23, `isArray` is deprecated. */
+export function restoreRemovedHelpers(util: Record<string, unknown>): void {
   util["isNullOrUndefined"] ??= (value: unknown) => value === null || value === undefined;
+  util["isArray"] ??= Array.isArray;
 }
 
-async function tryNode(): Promise<boolean> {
-  const native: string = "@tensorflow/tfjs-node";
+/** How each engine is loaded, and under which name TensorFlow.js knows it. */
+const LOADERS: Readonly<Record<Engine, { readonly name: string; readonly load: () => Promise<unknown> }>> = {
+  node: {
+    name: "tensorflow",
+    load: async () => {
+      const { default: util } = await import("node:util");
+      restoreRemovedHelpers(util);
+      // In a variable, since the package need not be installed.
+      const native: string = "@tensorflow/tfjs-node";
+      await import(native);
+    },
+  },
+  wasm: { name: "wasm", load: async () => import("@tensorflow/tfjs-backend-wasm") },
+  cpu: { name: "cpu", load: async () => import("@tensorflow/tfjs-backend-cpu") },
+};
+
+/** @returns undefined when the engine runs, else why it does not */
+async function problemOf(engine: Engine): Promise<string | undefined> {
+  const { load, name } = LOADERS[engine];
   try {
-    await restoreRemovedHelper();
-    await import(native);
-    return await tf.setBackend("tensorflow");
-  } catch {
-    return false;
+    await load();
+    return (await tf.setBackend(name)) ? undefined : `TensorFlow.js did not start its backend '${name}'`;
+  } catch (error) {
+    return describeError(error).slice(0, 500);
   }
 }
 
-async function tryWasm(): Promise<boolean> {
-  try {
-    await import("@tensorflow/tfjs-backend-wasm");
-    return await tf.setBackend("wasm");
-  } catch {
-    return false;
-  }
-}
+const ORDER: Readonly<Record<EngineChoice, readonly Engine[]>> = {
+  auto: ["wasm", "cpu"],
+  node: ["node", "wasm", "cpu"],
+  wasm: ["wasm", "cpu"],
+  cpu: ["cpu"],
+};
 
-/**
- * Starts the fastest engine that works here, in the order node, wasm, cpu.
- * @param wanted tries only this one and the plain one after it
- */
-export async function startBackend(wanted?: Backend): Promise<Backend> {
-  // Keeps the engine from advertising another one on standard error.
-  tf.env().set("IS_TEST", true);
-  const isWanted = (backend: Backend): boolean => wanted === undefined || wanted === backend;
-  let started: Backend = "cpu";
-  if (isWanted("node") && (await tryNode())) started = "node";
-  else if (isWanted("wasm") && (await tryWasm())) started = "wasm";
-  else {
-    await import("@tensorflow/tfjs-backend-cpu");
-    await tf.setBackend("cpu");
+/** Starts the engine that is asked for; where it cannot be started, WebAssembly, and then plain JavaScript. */
+export async function startEngine(choice: EngineChoice = "auto"): Promise<StartedEngine> {
+  // No advertisements on standard error. The test mode is as quiet, but notes every operation in a list that only grows.
+  tf.enableProdMode();
+  const problems: string[] = [];
+  for (const engine of ORDER[choice]) {
+    const problem = await problemOf(engine);
+    if (problem !== undefined) {
+      problems.push(`${engine}: ${problem}`);
+      continue;
+    }
+    await tf.ready();
+    return { engine, ...(problems.length > 0 && { problem: problems.join("; ") }) };
   }
-  await tf.ready();
-  return started;
+  throw new Error(`no engine of TensorFlow.js could be started: ${problems.join("; ")}`);
 }

@@ -47,7 +47,7 @@ export function endToEndRows(
 
 /**
  * The row of one flow in one window set.
- * @returns undefined where the flow has too few requests, or graph or tail say nothing
+ * @returns undefined where the flow has too few requests, a part of its spans is missing, or graph or tail say nothing
  */
 export function endToEndRow(
   set: WindowSet,
@@ -56,6 +56,10 @@ export function endToEndRow(
   percentile: number,
 ): EndToEndRow | undefined {
   if (flow.latency.count < LEAST_REQUESTS) return undefined;
+  const lacking = new Set(
+    set.windows.filter(({ missing }) => missing !== undefined).map(({ service }) => service),
+  );
+  if (flow.services.some((service) => lacking.has(service))) return undefined;
   const index = serviceIndex(services);
   const graph = compileFlow(flow, set, index);
   if (graph === undefined) return undefined;

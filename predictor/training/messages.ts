@@ -1,4 +1,4 @@
-import type { Backend } from "./backend.ts";
+import type { StartedEngine } from "./engines.ts";
 import type { EndToEndJob, EndToEndOutcome } from "./train-end-to-end.ts";
 import type { TrainingJob, TrainingOutcome } from "./train-service.ts";
 
@@ -22,8 +22,6 @@ export interface ToWorker {
   readonly task: Task;
 }
 
-export interface FromWorker {
-  readonly id: number;
-  readonly answer: Answer;
-  readonly backend: Backend;
-}
+/** First the engine, then an answer to each task. */
+export type FromWorker =
+  { readonly started: StartedEngine } | { readonly id: number; readonly answer: Answer };

@@ -1,7 +1,8 @@
-import { parentPort } from "node:worker_threads";
+import { parentPort, workerData } from "node:worker_threads";
 import { describeError } from "@tradewind/core/errors.ts";
 import { seededRng } from "@tradewind/core/rng.ts";
-import { startBackend } from "./backend.ts";
+import { startEngine } from "./backend.ts";
+import type { EngineChoice } from "./engines.ts";
 import type { Answer, FromWorker, Task, ToWorker } from "./messages.ts";
 import { trainEndToEnd } from "./train-end-to-end.ts";
 import { trainService } from "./train-service.ts";
@@ -10,10 +11,11 @@ import { trainService } from "./train-service.ts";
 const port = parentPort;
 if (port === null) throw new Error("training/worker.ts runs only as a worker thread");
 
-const backend = await startBackend();
+const started = await startEngine(workerData as EngineChoice);
+port.postMessage({ started } satisfies FromWorker, []);
 
 port.on("message", ({ id, task }: ToWorker) => {
-  port.postMessage({ id, answer: answerTo(task), backend } satisfies FromWorker, []);
+  port.postMessage({ id, answer: answerTo(task) } satisfies FromWorker, []);
 });
 
 function answerTo(task: Task): Answer {

@@ -54,6 +54,8 @@ export class ServiceAccumulator {
   readonly flows = new Map<string, FlowAccumulator>();
   requests = 0;
   errors = 0;
+  /** Calls of which no span of the called service is known. */
+  unresolvedCalls = 0;
 
   record(responseNs: number, ownNs: number, weight: number, failed: boolean): void {
     this.requests += weight;

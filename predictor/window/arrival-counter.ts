@@ -73,6 +73,11 @@ export class ArrivalCounter {
     return { spans, requests };
   }
 
+  /** Forgets all that was counted. */
+  clear(): void {
+    this.numbers.fill(-1);
+  }
+
   private count(number: number, adjustedCount: number): void {
     const at = number % this.numbers.length;
     if (this.numbers[at] !== number) {

@@ -7,7 +7,7 @@
  * - `negative-duration` end before start
  * - `too-long` longer than `maxSpanSeconds`
  * - `too-old`, `too-far-ahead` ended outside the time around now that is kept
- * - `service-limit` the span of a new service beyond `maxServices`
+ * - `service-limit` the span of a new service without a workload, beyond `maxServices`
  * - `trace-too-large` beyond `maxSpansPerTrace`
  * - `late` its trace was evaluated already
  *

@@ -19,6 +19,12 @@ export class HeadHistory {
     this.alone.set(service, (this.alone.get(service) ?? 0) / 2);
   }
 
+  /** Forgets a service whose number is given to another one. */
+  forget(service: number): void {
+    this.withCaller.delete(service);
+    this.alone.delete(service);
+  }
+
   /** Whether the callers of the service usually send their spans. False when nothing is known of it. */
   expectsCaller(service: number): boolean {
     return (this.withCaller.get(service) ?? 0) > (this.alone.get(service) ?? 0);

@@ -1,9 +1,12 @@
-/** Adjusted counts above this (sampling below 1 in 100,000) are taken for nonsense. */
+/** No span is believed to stand for more requests (sampling below 1 in 100,000). */
 export const MAX_ADJUSTED_COUNT = 100_000;
 
 /** What a window builder holds at most and how long it waits. */
 export interface WindowLimits {
-  /** Services known at once. A service without spans for `idleSeconds` makes room. */
+  /**
+   * Services known at once beside those that have a workload. One without spans for `idleSeconds` makes room; where there is
+   * none, one that nothing refers to any more.
+   */
   readonly maxServices: number;
   /** Flows (entry service and root operation) known at once; idle ones make room as services do. */
   readonly maxFlows: number;
@@ -25,6 +28,8 @@ export interface WindowLimits {
   readonly idleSeconds: number;
   /** Sampling probability (0, 1] of spans that do not carry their own (`ot=th:` in the trace state). */
   readonly assumedSamplingRatio: number;
+  /** Requests that one span may stand for before most spans of its service say as much; 1,000 is sampling at 0.1 %. */
+  readonly maxSpanWeight: number;
 }
 
 export const DEFAULT_WINDOW_LIMITS: WindowLimits = {
@@ -40,4 +45,5 @@ export const DEFAULT_WINDOW_LIMITS: WindowLimits = {
   maxAheadSeconds: 30,
   idleSeconds: 600,
   assumedSamplingRatio: 1,
+  maxSpanWeight: 1_000,
 };

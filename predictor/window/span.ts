@@ -105,6 +105,35 @@ export class SpanBatch {
     this.names[index] = record.name;
   }
 
+  /**
+   * Takes the spans [from, to) of another batch in place of its own. Their resources must be in the order of the spans, as
+   * decoders leave them.
+   */
+  takeRange(batch: SpanBatch, from: number, to: number): void {
+    this.clear(batch.epochMs);
+    const count = to - from;
+    while (this.kind.length < count) this.grow();
+    this.length = count;
+    this.traceId.set(batch.traceId.subarray(4 * from, 4 * to));
+    this.spanId.set(batch.spanId.subarray(2 * from, 2 * to));
+    this.parentId.set(batch.parentId.subarray(2 * from, 2 * to));
+    this.startNs.set(batch.startNs.subarray(from, to));
+    this.durationNs.set(batch.durationNs.subarray(from, to));
+    this.kind.set(batch.kind.subarray(from, to));
+    this.error.set(batch.error.subarray(from, to));
+    this.adjustedCount.set(batch.adjustedCount.subarray(from, to));
+    const first = batch.resource[from] ?? 0;
+    for (let index = 0; index < count; index += 1) {
+      this.resource[index] = (batch.resource[from + index] ?? 0) - first;
+      this.names[index] = batch.names[from + index];
+    }
+    const last = batch.resource[to - 1] ?? 0;
+    for (let index = first; index <= last; index += 1) {
+      const resource = batch.resources[index];
+      if (resource !== undefined) this.resources.push(resource);
+    }
+  }
+
   private resourceIndex(resource: SpanResource): number {
     const last = this.resources.length - 1;
     if (last >= 0 && this.resources[last] === resource) return last;
@@ -132,6 +161,12 @@ export function enlarged<Column extends Uint8Array | Uint32Array | Int32Array | 
 ): Column {
   into.set(column);
   return into;
+}
+
+/** Whether `count` words from `at` on, an id, are all 0. */
+export function isZero(words: Uint32Array, at: number, count: number): boolean {
+  for (let word = at; word < at + count; word += 1) if (words[word] !== 0) return false;
+  return true;
 }
 
 /** Big-endian 32-bit words of a hexadecimal id. @throws RangeError when `hex` is not 8 digits per word */

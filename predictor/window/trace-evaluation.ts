@@ -1,10 +1,11 @@
-import type { IntervalAccumulator, ServiceAccumulator } from "./accumulator.ts";
+import type { ServiceAccumulator } from "./accumulator.ts";
 import { FlowAccumulator } from "./accumulator.ts";
 import { CallSweep } from "./call-sweep.ts";
 import { countDrop } from "./drops.ts";
 import type { DropReason } from "./drops.ts";
 import { HeadHistory } from "./head-history.ts";
-import type { NameTable } from "./name-table.ts";
+import type { NameRoom } from "./name-room.ts";
+import type { PendingIntervals } from "./pending-intervals.ts";
 import { CALL, COUNTED, NONE } from "./span-arena.ts";
 import type { SpanArena } from "./span-arena.ts";
 import { LOST, ROOT, TraceTree } from "./trace-tree.ts";
@@ -15,15 +16,9 @@ const MAX_FLOW_NAME = 200;
 /** Where the requests of traces are summed up. */
 export interface EvaluationTarget {
   readonly arena: SpanArena;
-  readonly services: NameTable;
-  readonly flows: NameTable;
+  readonly names: NameRoom;
+  readonly intervals: PendingIntervals;
   readonly drops: Partial<Record<DropReason, number>>;
-  /** Undefined when the interval that holds this time (ns from the epoch of the spans) was built already. */
-  intervalAt(endNs: number): IntervalAccumulator | undefined;
-  /** The interval that holds this time, or the oldest one that was not built yet. */
-  nextIntervalAt(endNs: number): IntervalAccumulator;
-  /** A trace begins with a request of this service; `weight` as sampled. */
-  traceBegan(startNs: number, service: number, weight: number): void;
 }
 
 /** Finds the requests of traces and what they spent where, and adds them to the intervals in which they ended. */
@@ -44,7 +39,12 @@ export class TraceEvaluation {
   constructor(target: EvaluationTarget, hashSeed: number) {
     this.target = target;
     this.tree = new TraceTree(hashSeed);
-    this.nameOf = (service) => target.services.nameOf(service);
+    this.nameOf = (service) => target.names.services.nameOf(service);
+  }
+
+  /** Forgets what is known of a service whose number is given to another one. */
+  forget(service: number): void {
+    this.heads.forget(service);
   }
 
   /** Counts the requests that ended before `beforeNs`; the trace stays open, what follows is counted later. */
@@ -104,7 +104,7 @@ export class TraceEvaluation {
     arena.counted[slot] = COUNTED.request;
     const startNs = arena.startNs[slot] ?? 0;
     const durationNs = arena.durationNs[slot] ?? 0;
-    const interval = target.intervalAt(startNs + durationNs);
+    const interval = target.intervals.at(startNs + durationNs);
     if (interval === undefined) {
       countDrop(target.drops, "late-request");
       return;
@@ -127,7 +127,7 @@ export class TraceEvaluation {
     const slot = tree.slot[span] ?? 0;
     if (tree.parent[span] !== ROOT || arena.counted[slot] !== COUNTED.nothing) return;
     arena.counted[slot] = COUNTED.beginning;
-    target.traceBegan(arena.startNs[slot] ?? 0, arena.service[slot] ?? 0, arena.weight[slot] ?? 1);
+    target.intervals.traceBegan(arena.startNs[slot] ?? 0, arena.service[slot] ?? 0, arena.weight[slot] ?? 1);
   }
 
   /** After all requests of the trace, so that how their calls ran is known. */
@@ -177,6 +177,7 @@ export class TraceEvaluation {
       const call = this.swept[index] ?? 0;
       const callSlot = tree.slot[call] ?? 0;
       const callNs = arena.durationNs[callSlot] ?? 0;
+      if ((tree.firstCallee[call] ?? NONE) === NONE) caller.unresolvedCalls += weight;
       const isParallel = sweep.isParallel(index);
       if (isParallel && arena.call[callSlot] === CALL.alone) arena.call[callSlot] = CALL.beside;
       for (let span = tree.firstCallee[call] ?? NONE; span !== NONE; span = tree.nextCallee[span] ?? NONE) {
@@ -205,7 +206,7 @@ export class TraceEvaluation {
       return;
     }
     const slot = tree.slot[head] ?? 0;
-    const interval = target.nextIntervalAt((arena.startNs[slot] ?? 0) + (arena.durationNs[slot] ?? 0));
+    const interval = target.intervals.next((arena.startNs[slot] ?? 0) + (arena.durationNs[slot] ?? 0));
     this.countFlow(interval.service(arena.service[slot] ?? 0), head);
   }
 
@@ -296,7 +297,7 @@ export class TraceEvaluation {
   }
 
   private newFlow(entry: ServiceAccumulator, service: number, name: string): FlowAccumulator | undefined {
-    if (this.target.flows.intern(`${service} ${name}`, this.nowMs) < 0) return undefined;
+    if (!this.target.names.hasFlow(service, name, this.nowMs)) return undefined;
     const flow = new FlowAccumulator();
     entry.flows.set(name, flow);
     return flow;

@@ -45,8 +45,8 @@ class TraceQueue {
  */
 export class TraceTable {
   private readonly traces = new Map<number, OpenTrace>();
-  private readonly active = new TraceQueue();
-  private readonly parked = new TraceQueue();
+  private active = new TraceQueue();
+  private parked = new TraceQueue();
   private closed = new Set<number>();
   private closedBefore = new Set<number>();
   private rotatedMs = -Infinity;
@@ -121,6 +121,16 @@ export class TraceTable {
       this.rotatedMs = nowMs;
     }
     this.closed.add(trace.key);
+  }
+
+  /** Forgets every trace, open or closed. */
+  clear(): void {
+    this.traces.clear();
+    this.active = new TraceQueue();
+    this.parked = new TraceQueue();
+    this.closed = new Set();
+    this.closedBefore = new Set();
+    this.rotatedMs = -Infinity;
   }
 
   values(): IterableIterator<OpenTrace> {

@@ -1,14 +1,16 @@
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
-import { IntervalAccumulator } from "./accumulator.ts";
 import { countDrop } from "./drops.ts";
 import type { AddResult, ArrivalDrop, DropReason } from "./drops.ts";
 import { intervalAt } from "./interval.ts";
-import { DEFAULT_WINDOW_LIMITS, MAX_ADJUSTED_COUNT } from "./limits.ts";
+import { DEFAULT_WINDOW_LIMITS } from "./limits.ts";
 import type { WindowLimits } from "./limits.ts";
-import { NameTable } from "./name-table.ts";
+import { NameRoom } from "./name-room.ts";
+import { PendingIntervals } from "./pending-intervals.ts";
 import type { ResourceView } from "./resources.ts";
 import { CALL, COUNTED, NONE, SpanArena } from "./span-arena.ts";
+import { isZero } from "./span.ts";
 import type { SpanBatch } from "./span.ts";
+import { SpanWeights } from "./span-weights.ts";
 import { TraceEvaluation } from "./trace-evaluation.ts";
 import { TraceTable, traceKey } from "./trace-table.ts";
 import type { OpenTrace } from "./trace-table.ts";
@@ -21,6 +23,8 @@ export interface WindowBuilderOptions extends Partial<WindowLimits> {
   readonly namespace: string;
   /** Any 32-bit number, secret from senders: keeps them from choosing ids that collide in the hash tables. */
   readonly hashSeed?: number;
+  /** Services that are known before spans or workloads name them; asked when names run short. */
+  readonly knownServices?: () => Iterable<string>;
 }
 
 /** What a builder has done since it was made. */
@@ -30,6 +34,8 @@ export interface WindowBuilderTotals {
   /** Traces evaluated before their grace was over, for lack of room. */
   readonly tracesEvaluatedEarly: number;
   readonly drops: Readonly<Partial<Record<DropReason, number>>>;
+  /** Spans that said they stand for more requests than was believed. */
+  readonly weightsClamped: number;
   /** Held now. */
   readonly openTraces: number;
   readonly openSpans: number;
@@ -41,6 +47,8 @@ const NS_PER_MS = 1e6;
 const NS_PER_SECOND = 1e9;
 const SERVICE_NAME = /^[^\p{C}]+$/u;
 const MAX_SERVICE_NAME = 200;
+/** Quiet traces evaluated with every batch, beside two for each of its spans: many that fell quiet at once hold nobody up. */
+const CLOSED_PER_ADD = 1_000;
 /** Numbers of services of a batch: not printable, and not looked up yet. */
 const INVALID = -2;
 const UNKNOWN = -3;
@@ -52,61 +60,55 @@ export class WindowBuilder {
   private readonly windowSeconds: number;
   private readonly namespace: string;
   private readonly hashSeed: number;
-  private readonly assumedCount: number;
   private readonly idleMs: number;
   /** Intervals that may be waited for at once; more only pile up when nobody builds. */
   private readonly maxPending: number;
 
   private readonly arena = new SpanArena();
   private readonly traces: TraceTable;
-  private readonly services: NameTable;
-  private readonly flows: NameTable;
+  private readonly names: NameRoom;
   private readonly evaluation: TraceEvaluation;
-  /** By number of the interval since the epoch of the builder. */
-  private readonly pending = new Map<number, IntervalAccumulator>();
-  /** Requests by which traces began, by number of the interval and of the service. */
-  private readonly began = new Map<number, Map<number, number>>();
+  private readonly weights: SpanWeights;
+  private readonly intervals: PendingIntervals;
   private readonly drops: Partial<Record<DropReason, number>> = {};
   /** Zero of span times: the start of the interval in which the first span arrived. */
   private epochMs: number | undefined;
-  /** Intervals before this number were built. */
-  private builtBefore = -Infinity;
   private batchServices = new Int32Array(16);
   private spansAccepted = 0;
   private tracesEvaluated = 0;
   private tracesEvaluatedEarly = 0;
 
   constructor(options: WindowBuilderOptions) {
-    const { windowSeconds, namespace, hashSeed, ...limits } = options;
+    const { windowSeconds, namespace, hashSeed, knownServices, ...limits } = options;
     this.limits = { ...DEFAULT_WINDOW_LIMITS, ...limits };
     this.windowSeconds = windowSeconds;
     this.windowNs = windowSeconds * NS_PER_SECOND;
     this.namespace = namespace;
     this.hashSeed = hashSeed ?? 0;
-    this.assumedCount = 1 / this.limits.assumedSamplingRatio;
     // A number may only be given to another name when nothing that is held can still refer to it.
     const { maxTraceSeconds, maxPastSeconds, maxAheadSeconds, traceGraceSeconds } = this.limits;
     const heldSeconds = maxTraceSeconds + maxPastSeconds + maxAheadSeconds + traceGraceSeconds;
     this.idleMs = 1e3 * Math.max(this.limits.idleSeconds, heldSeconds + 2 * windowSeconds);
     this.maxPending = Math.ceil(heldSeconds / windowSeconds) + 2;
     this.traces = new TraceTable(this.limits.maxOpenTraces, 2e3 * this.limits.traceGraceSeconds);
-    this.services = new NameTable(this.limits.maxServices);
-    this.flows = new NameTable(this.limits.maxFlows);
+    this.intervals = new PendingIntervals(this.windowNs);
+    this.weights = new SpanWeights(this.limits);
+    this.names = this.nameRoom(knownServices ?? (() => []));
     this.evaluation = new TraceEvaluation(
       {
         arena: this.arena,
-        services: this.services,
-        flows: this.flows,
         drops: this.drops,
-        intervalAt: (endNs) => this.intervalAt(Math.floor(endNs / this.windowNs)),
-        nextIntervalAt: (endNs) => this.nextIntervalAt(endNs),
-        traceBegan: (startNs, service, weight) => this.traceBegan(startNs, service, weight),
+        intervals: this.intervals,
+        names: this.names,
       },
       this.hashSeed,
     );
   }
 
-  /** Takes the spans of a batch; keeps nothing of the batch itself. Never throws on what a sender may send. */
+  /**
+   * Takes the spans of a batch; keeps nothing of the batch itself, but leaves in it for how many requests each span counts.
+   * Never throws on what a sender may send.
+   */
   add(batch: SpanBatch, nowMs: number): AddResult {
     this.epochMs ??= intervalAt(nowMs, this.windowSeconds).startMs;
     const reasons: Partial<Record<ArrivalDrop, number>> = {};
@@ -117,10 +119,13 @@ export class WindowBuilder {
     for (let index = 0; index < batch.length; index += 1) {
       const refused = this.addSpan(batch, index, shiftNs, nowMs);
       if (refused === undefined) accepted += 1;
-      else countDrop(reasons, refused);
+      else {
+        countDrop(reasons, refused);
+        batch.adjustedCount[index] = 0;
+      }
     }
-    this.closeQuiet(nowMs);
-    if (this.pending.size > this.maxPending) this.forget(nowMs);
+    this.closeQuiet(nowMs, CLOSED_PER_ADD + 2 * batch.length);
+    if (this.intervals.measured.size > this.maxPending) this.forget(nowMs);
     return this.result(accepted, batch.length + batch.invalidIds - accepted, reasons);
   }
 
@@ -145,19 +150,28 @@ export class WindowBuilder {
     }
     const set = windowSet({
       interval,
-      measured: this.pending.get(number),
-      began: this.began.get(number),
+      measured: this.intervals.measured.get(number),
+      began: this.intervals.began.get(number),
       graceSeconds: this.limits.traceGraceSeconds,
-      services: this.services,
+      services: this.names.services,
       resources,
       namespace: this.namespace,
       onCalleesLeftOut: (count) => {
         countDrop(this.drops, "callee-limit", count);
       },
     });
-    this.builtBefore = Math.max(this.builtBefore, number + 1);
+    this.intervals.built(number);
+    this.names.reserveFor(resources.services.keys());
     this.forget(nowMs);
     return set;
+  }
+
+  /** Forgets all spans and begins again: the clock was set, and times before and after do not go together. */
+  restart(): void {
+    for (const { head } of this.traces.values()) this.arena.release(head);
+    this.traces.clear();
+    this.intervals.clear();
+    this.epochMs = undefined;
   }
 
   totals(): WindowBuilderTotals {
@@ -166,11 +180,22 @@ export class WindowBuilder {
       tracesEvaluated: this.tracesEvaluated,
       tracesEvaluatedEarly: this.tracesEvaluatedEarly,
       drops: { ...this.drops },
+      weightsClamped: this.weights.clamped,
       openTraces: this.traces.size,
       openSpans: this.arena.used,
-      services: this.services.size,
-      flows: this.flows.size,
+      services: this.names.services.size,
+      flows: this.names.flows.size,
     };
+  }
+
+  private nameRoom(known: () => Iterable<string>): NameRoom {
+    const { maxFlows, maxServices } = this.limits;
+    const onForgotten = (service: number): void => {
+      this.evaluation.forget(service);
+      this.weights.forget(service);
+    };
+    const { arena, intervals, traces } = this;
+    return new NameRoom({ maxServices, maxFlows, known, onForgotten }, { arena, intervals, traces });
   }
 
   private checkServices({ resources }: SpanBatch): void {
@@ -203,6 +228,7 @@ export class WindowBuilder {
     } else {
       this.traces.touch(trace, nowMs);
     }
+    this.weights.weigh(batch, index, service, nowMs);
     this.store(trace, batch, index, startNs, service);
     if (this.isExpired(trace, nowMs)) this.close(trace, nowMs);
     return undefined;
@@ -213,7 +239,7 @@ export class WindowBuilder {
     const resource = batch.resource[index] ?? 0;
     const known = this.batchServices[resource] ?? INVALID;
     if (known !== UNKNOWN) return known;
-    const service = this.services.intern(batch.resources[resource]?.service ?? "", nowMs);
+    const service = this.names.service(batch.resources[resource]?.service ?? "", nowMs);
     this.batchServices[resource] = service;
     return service;
   }
@@ -233,7 +259,6 @@ export class WindowBuilder {
     const { arena } = this;
     const slot = arena.take();
     const durationNs = batch.durationNs[index] ?? 0;
-    const adjustedCount = batch.adjustedCount[index] ?? 0;
     arena.next[slot] = trace.head;
     arena.spanHigh[slot] = batch.spanId[2 * index] ?? 0;
     arena.spanLow[slot] = batch.spanId[2 * index + 1] ?? 0;
@@ -243,8 +268,7 @@ export class WindowBuilder {
     arena.service[slot] = service;
     arena.startNs[slot] = startNs;
     arena.durationNs[slot] = durationNs;
-    arena.weight[slot] =
-      adjustedCount >= 1 && adjustedCount <= MAX_ADJUSTED_COUNT ? adjustedCount : this.assumedCount;
+    arena.weight[slot] = batch.adjustedCount[index] || 1;
     arena.kind[slot] = batch.kind[index] ?? 0;
     arena.error[slot] = batch.error[index] ?? 0;
     arena.counted[slot] = COUNTED.nothing;
@@ -255,11 +279,15 @@ export class WindowBuilder {
     trace.earliestEndNs = Math.min(trace.earliestEndNs, startNs + durationNs);
   }
 
-  /** Evaluates quiet traces. One that is still running by all signs is kept until `maxTraceSeconds`. */
-  private closeQuiet(nowMs: number): void {
+  /**
+   * Evaluates quiet traces, at most `most` of them. One that is still running by all signs is kept until
+   * `maxTraceSeconds`.
+   */
+  private closeQuiet(nowMs: number, most = Infinity): void {
     const quietBeforeMs = nowMs - 1e3 * this.limits.traceGraceSeconds;
+    let left = most;
     let trace = this.traces.quietest;
-    while (trace !== undefined && trace.lastArrivalMs <= quietBeforeMs) {
+    for (; trace !== undefined && trace.lastArrivalMs <= quietBeforeMs && left > 0; left -= 1) {
       if (!this.isExpired(trace, nowMs) && !trace.hasRoot && this.evaluation.awaitsRoot(trace, nowMs)) {
         this.traces.park(trace);
       } else {
@@ -268,7 +296,7 @@ export class WindowBuilder {
       trace = this.traces.quietest;
     }
     let parked = this.traces.longestParked;
-    while (parked !== undefined && this.isExpired(parked, nowMs)) {
+    for (; parked !== undefined && this.isExpired(parked, nowMs) && left > 0; left -= 1) {
       this.close(parked, nowMs);
       parked = this.traces.longestParked;
     }
@@ -292,42 +320,13 @@ export class WindowBuilder {
     this.tracesEvaluated += 1;
   }
 
-  private intervalAt(number: number): IntervalAccumulator | undefined {
-    return number < this.builtBefore ? undefined : this.pendingInterval(number);
-  }
-
-  private traceBegan(startNs: number, service: number, weight: number): void {
-    const number = Math.floor(startNs / this.windowNs);
-    if (number < this.builtBefore) return;
-    const began = this.began.get(number) ?? new Map<number, number>();
-    this.began.set(number, began.set(service, (began.get(service) ?? 0) + weight));
-  }
-
-  private nextIntervalAt(endNs: number): IntervalAccumulator {
-    return this.pendingInterval(Math.max(Math.floor(endNs / this.windowNs), this.builtBefore));
-  }
-
-  private pendingInterval(number: number): IntervalAccumulator {
-    let interval = this.pending.get(number);
-    if (interval === undefined) {
-      interval = new IntervalAccumulator();
-      this.pending.set(number, interval);
-    }
-    return interval;
-  }
-
   /** Lets go of intervals that were built, or that nobody will ask for any more, and of idle names. */
   private forget(nowMs: number): void {
     const { maxPastSeconds, maxTraceSeconds } = this.limits;
     const heldSeconds = maxPastSeconds + maxTraceSeconds + this.windowSeconds;
     const oldest = (nowMs - (this.epochMs ?? nowMs) - 1e3 * heldSeconds) / (1e3 * this.windowSeconds);
-    for (const intervals of [this.pending, this.began]) {
-      for (const number of intervals.keys()) {
-        if (number < this.builtBefore || number < oldest) intervals.delete(number);
-      }
-    }
-    this.services.expire(nowMs - this.idleMs);
-    this.flows.expire(nowMs - this.idleMs);
+    this.intervals.forget(oldest);
+    this.names.expire(nowMs - this.idleMs);
   }
 
   private result(
@@ -340,9 +339,4 @@ export class WindowBuilder {
       countDrop(this.drops, reason as ArrivalDrop, count);
     return { accepted, rejected, reasons };
   }
-}
-
-function isZero(words: Uint32Array, at: number, count: number): boolean {
-  for (let word = at; word < at + count; word += 1) if (words[word] !== 0) return false;
-  return true;
 }

@@ -24,7 +24,7 @@ const SECONDS_PER_NS = 1e-9;
 
 export interface WindowSetInput {
   readonly interval: Interval;
-  /** Undefined when no span of the interval arrived: then nothing is known, not even that there was no traffic. */
+  /** Undefined when no span of the interval arrived. Silence is no zero: that nothing was asked of a service somebody must vouch. */
   readonly measured: IntervalAccumulator | undefined;
   /** Requests by which traces began in the interval, by number of the service. */
   readonly began: ReadonlyMap<number, number> | undefined;
@@ -59,7 +59,6 @@ function serviceWindow(input: WindowSetInput, service: string, number: number | 
   const { startMs, endMs } = input.interval;
   const resources = input.resources.services.get(service);
   const accumulator = number === undefined ? undefined : input.measured?.services.get(number);
-  const reported = input.measured !== undefined && number !== undefined;
   const began = number === undefined ? undefined : input.began?.get(number);
   return {
     namespace: resources?.namespace ?? input.namespace,
@@ -67,9 +66,7 @@ function serviceWindow(input: WindowSetInput, service: string, number: number | 
     startMs,
     endMs,
     ...replicas(resources),
-    ...(accumulator === undefined
-      ? reported && { requestsPerSecond: 0 }
-      : traffic(input, accumulator, began)),
+    ...(accumulator !== undefined && traffic(input, accumulator, began)),
     callees: accumulator === undefined ? [] : callEdges(input, accumulator),
     containers: (resources?.containers ?? []).slice(0, MAX_CONTAINERS),
   };
@@ -102,6 +99,7 @@ function traffic(
     responseLatency,
     inFlight: requestsPerSecond * responseLatency.meanSeconds,
     ownInFlight: requestsPerSecond * ownLatency.meanSeconds,
+    unresolvedCallsPerSecond: accumulator.unresolvedCalls / seconds(input.interval),
     ...(began !== undefined &&
       isKnownInTime(input, responseLatency) && { beganPerSecond: began / seconds(input.interval) }),
   };

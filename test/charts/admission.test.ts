@@ -126,6 +126,17 @@ describe.skipIf(binaries === undefined)("a real API server, asked without conseq
       "/apis/apps/v1/namespaces/tradewind/deployments/tradewind-scaler",
     );
     expect(JSON.stringify(body)).toContain("--workloads=kubernetes:shop");
+    const secret = async () =>
+      at(
+        await server.call("GET", "/api/v1/namespaces/tradewind/secrets/tradewind-peers"),
+        "body",
+        "data",
+        "secret",
+      );
+    const made = await secret();
+    expect(made).toMatch(/^[A-Za-z0-9+/]{64}$/);
+    expect((await runHelm(...asTold, "--kubeconfig", server.kubeconfig)).ok).toBe(true);
+    expect(await secret()).toBe(made);
     const removed = await runHelm("uninstall", "tradewind", ...flags);
     expect(removed.ok, `helm: ${removed.stderr}`).toBe(true);
   });

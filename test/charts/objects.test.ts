@@ -38,6 +38,17 @@ const podOf = (object: KubernetesObject): Pod | undefined =>
 const container = (object: KubernetesObject, name: string): Container =>
   podOf(object)!.containers.find((each) => each.name === name)!;
 
+/** Whom a container runs as: its own user goes before the pod's. */
+const userOf = (pod: Pod, own: Record<string, unknown>): unknown =>
+  own["runAsUser"] ?? at(pod, "securityContext", "runAsUser");
+
+/** Where in a container the token of its service account is mounted from. */
+const tokenVolume = (object: KubernetesObject, name: string): unknown => {
+  const folder = "/var/run/secrets/kubernetes.io/serviceaccount";
+  const mount = container(object, name).volumeMounts!.find(({ mountPath }) => mountPath === folder);
+  return podOf(object)!.volumes!.find((volume) => volume.name === mount?.name);
+};
+
 describe.skipIf(helm === undefined)("what the chart renders", () => {
   beforeAll(async () => {
     await Promise.all(CASES.map(async (name) => rendered.set(name, await render(name))));
@@ -49,9 +60,12 @@ describe.skipIf(helm === undefined)("what the chart renders", () => {
     for (const pod of pods) {
       expect(pod["securityContext"]).toMatchObject({
         runAsNonRoot: true,
-        runAsUser: 65_534,
+        runAsUser: expect.any(Number) as number,
         seccompProfile: { type: "RuntimeDefault" },
       });
+      const users = pod.containers.map(({ securityContext }) => userOf(pod, securityContext));
+      expect(new Set(users).size, "users of one pod").toBe(users.length);
+      expect(users).not.toContain(65_534);
       expect(pod["hostPID"] ?? pod["hostIPC"] ?? pod["hostNetwork"] ?? false).toBe(false);
       for (const each of pod.containers) {
         expect(each.securityContext).toMatchObject({
@@ -116,6 +130,55 @@ describe.skipIf(helm === undefined)("what the chart renders", () => {
     for (const port of [...targets, ...allowed]) expect(names, `port ${port}`).toContain(port);
   });
 
+  it("has predictors prove a secret to each other, on a port that is open to nobody else", () => {
+    for (const name of ["minimal", "full"]) {
+      const kind = name === "full" ? "StatefulSet" : "Deployment";
+      const workload = find(of(name), kind, "tradewind-scaler");
+      expect(container(workload, "predictor").args).toEqual(
+        expect.arrayContaining([
+          "--peers=dns+http://tradewind-peers.tradewind.svc:9814",
+          "--peers-secret-file=/etc/tradewind/peers/secret",
+        ]),
+      );
+      const volume = podOf(workload)!.volumes!.find((each) => each.name === "peers");
+      expect(volume?.secret?.secretName).toBe("tradewind-peers");
+      const secret = at(find(of(name), "Secret", "tradewind-peers"), "data", "secret") as string;
+      expect(Buffer.from(secret, "base64").toString()).toMatch(/^[A-Za-z0-9]{48}$/);
+      const service = find(of(name), "Service", "tradewind-peers");
+      expect(at(service, "spec", "publishNotReadyAddresses") ?? false).toBe(false);
+    }
+    const rules = at(find(of("full"), "NetworkPolicy", "tradewind-scaler"), "spec", "ingress") as {
+      from: { podSelector?: { matchLabels: Record<string, string> } }[];
+      ports: { port: string }[];
+    }[];
+    const open = rules.filter(({ ports }) => ports.some(({ port }) => port === "peers"));
+    const components = open.flatMap(({ from }) =>
+      from.map(({ podSelector }) => podSelector?.matchLabels["app.kubernetes.io/component"]),
+    );
+    expect(components).toEqual(["scaler"]);
+    const clients = rules.filter(({ ports }) => ports.some(({ port }) => port === "otlp-http"));
+    expect(JSON.stringify(clients)).not.toContain('"scaler"');
+  });
+
+  it("takes the peers' secret of the operator where one is named, and makes none", async () => {
+    const objects = await render("minimal", "--set", "predictor.peers.existingSecret=mine");
+    expect(objects.some((each) => each.kind === "Secret" && each.metadata.name === "tradewind-peers")).toBe(
+      false,
+    );
+    const workload = find(objects, "Deployment", "tradewind-scaler");
+    expect(podOf(workload)!.volumes!.find(({ name }) => name === "peers")?.secret?.secretName).toBe("mine");
+  });
+
+  it("needs no secret with a single predictor", async () => {
+    const single = ["scaler.replicas=1", "scaler.podDisruptionBudget.enabled=false"];
+    const objects = await render("minimal", "--set", single.join());
+    expect(objects.some((each) => each.kind === "Secret" && each.metadata.name === "tradewind-peers")).toBe(
+      false,
+    );
+    const workload = find(objects, "Deployment", "tradewind-scaler");
+    expect(container(workload, "predictor").args.join()).not.toContain("--peers");
+  });
+
   it("never asks for nodes/proxy, Secrets, wildcards or pods/exec", () => {
     for (const name of CASES) {
       const rules = of(name).flatMap((object) => (at(object, "rules") as Rule[] | undefined) ?? []);
@@ -129,17 +192,68 @@ describe.skipIf(helm === undefined)("what the chart renders", () => {
     }
   });
 
+  it("runs agent, predictor and exporter as three users", () => {
+    const agent = podOf(find(of("minimal"), "DaemonSet", "tradewind-agent"))!;
+    const scaler = podOf(find(of("minimal"), "Deployment", "tradewind-scaler"))!;
+    const users = [agent, scaler].flatMap((pod) =>
+      pod.containers.map(({ securityContext }) => userOf(pod, securityContext)),
+    );
+    expect(users).toHaveLength(3);
+    expect(new Set(users).size).toBe(3);
+    // Both are in the group of the pod's volumes, and each sees its own part of the state alone.
+    expect(at(scaler, "securityContext", "fsGroup")).toBe(29_813);
+    const paths = scaler.containers.map(({ volumeMounts }) =>
+      at(
+        volumeMounts!.find(({ name }) => name === "state"),
+        "subPath",
+      ),
+    );
+    expect(paths).toEqual(["exporter", "predictor"]);
+  });
+
+  it("gives predictor and exporter tokens of two accounts", () => {
+    const workload = find(of("resource"), "Deployment", "tradewind-scaler");
+    expect(podOf(workload)).toMatchObject({ serviceAccountName: "tradewind-scaler" });
+    const ofExporter = JSON.stringify(tokenVolume(workload, "exporter"));
+    const ofPredictor = JSON.stringify(tokenVolume(workload, "predictor"));
+    expect(ofExporter).toContain("serviceAccountToken");
+    expect(ofExporter).not.toContain("secret");
+    expect(ofPredictor).not.toContain("serviceAccountToken");
+    expect(ofPredictor).toContain('"secret":{"name":"tradewind-predictor-token"');
+    const secret = find(of("resource"), "Secret", "tradewind-predictor-token");
+    expect(at(secret, "type")).toBe("kubernetes.io/service-account-token");
+    expect(at(secret, "metadata", "annotations", "kubernetes.io/service-account.name")).toBe(
+      find(of("resource"), "ServiceAccount", "tradewind-predictor").metadata.name,
+    );
+    expect(Object.keys(secret)).not.toContain("data");
+  });
+
+  it("makes no token Secret where predictor and exporter are given one account", async () => {
+    const objects = await render(
+      "minimal",
+      "--set",
+      "predictor.serviceAccount.create=false,predictor.serviceAccount.name=tradewind-scaler",
+    );
+    const secrets = objects.filter(({ kind }) => kind === "Secret").map(({ metadata }) => metadata.name);
+    expect(secrets).not.toContain("tradewind-predictor-token");
+    const workload = find(objects, "Deployment", "tradewind-scaler");
+    expect(JSON.stringify(tokenVolume(workload, "predictor"))).toContain("serviceAccountToken");
+    const bindings = objects.filter(({ kind }) => kind.endsWith("RoleBinding"));
+    expect(new Set(bindings.map((binding) => at(binding, "subjects", 0, "name")))).toEqual(
+      new Set(["tradewind-scaler"]),
+    );
+  });
+
   it("gives a token only to containers that talk to the Kubernetes API", () => {
     const minimal = find(of("minimal"), "Deployment", "tradewind-scaler");
-    const mounts = (name: string) => container(minimal, name).volumeMounts!.map((mount) => mount.name);
     expect(podOf(minimal)!["automountServiceAccountToken"]).toBe(false);
-    expect(mounts("exporter")).not.toContain("kubernetes-api");
-    expect(mounts("predictor")).toContain("kubernetes-api");
+    expect(tokenVolume(minimal, "exporter")).toBeUndefined();
+    expect(tokenVolume(minimal, "predictor")).toBeDefined();
     expect(podOf(find(of("minimal"), "DaemonSet", "tradewind-agent"))!["automountServiceAccountToken"]).toBe(
       false,
     );
     const vpa = find(of("resource"), "Deployment", "tradewind-scaler");
-    expect(container(vpa, "exporter").volumeMounts!.map((mount) => mount.name)).toContain("kubernetes-api");
+    expect(tokenVolume(vpa, "exporter")).toBeDefined();
   });
 
   it("keeps the exporter reachable for KEDA when the predictor beside it has crashed", () => {

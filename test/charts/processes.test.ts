@@ -5,7 +5,7 @@ import { Command } from "commander";
 import { configure as agent } from "@tradewind/agent/command.ts";
 import { configure as exporter } from "@tradewind/exporter/command.ts";
 import { ExporterOptions } from "@tradewind/exporter/options.ts";
-import { readApplication } from "@tradewind/predictor/application-file.ts";
+import { readApplication } from "@tradewind/kubernetes/application/file.ts";
 import { configure as predictor } from "@tradewind/predictor/command.ts";
 import { PredictorOptions } from "@tradewind/predictor/options.ts";
 import { readSections } from "@tradewind/predictor/sources/sources-config.ts";

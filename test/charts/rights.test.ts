@@ -51,19 +51,18 @@ const scopeOf = (kind: string, name: string): Scope =>
 describe.skipIf(helm === undefined)("the roles of the chart", () => {
   it.each<[string, string[], Account, Block[]]>([
     ["default", [], "scaler", []],
-    ["minimal", [], "scaler", ["workloads", "nodes"]],
-    ["minimal", ["rbac.nodes=false"], "scaler", ["workloads"]],
+    ["default", [], "predictor", []],
+    ["minimal", [], "scaler", []],
+    ["minimal", [], "predictor", ["workloads", "nodes"]],
+    ["minimal", ["rbac.nodes=false"], "predictor", ["workloads"]],
     ["minimal", [], "agent", []],
     ["minimal", ["agent.podNames.enabled=true"], "agent", ["podNames"]],
-    ["minimal", ["application.from=Resource"], "scaler", ["workloads", "nodes", "application", "leader"]],
-    ["minimal", ["scaler.events.enabled=true"], "scaler", ["workloads", "nodes", "events", "leader"]],
-    ["minimal", ["scaler.vpa.enabled=true"], "scaler", ["workloads", "nodes", "vpa", "leader"]],
-    [
-      "minimal",
-      ["scaler.inPlaceResize.enabled=true"],
-      "scaler",
-      ["workloads", "nodes", "inPlaceResize", "leader"],
-    ],
+    ["minimal", ["application.from=Resource"], "predictor", ["workloads", "nodes", "application"]],
+    ["minimal", ["application.from=Resource"], "scaler", ["workloads", "application", "leader"]],
+    ["minimal", ["scaler.events.enabled=true"], "predictor", ["workloads", "nodes"]],
+    ["minimal", ["scaler.events.enabled=true"], "scaler", ["workloads", "events", "leader"]],
+    ["minimal", ["scaler.vpa.enabled=true"], "scaler", ["workloads", "vpa", "leader"]],
+    ["minimal", ["scaler.inPlaceResize.enabled=true"], "scaler", ["workloads", "inPlaceResize", "leader"]],
   ])("%s with %j: allow the %s what it needs, and nothing else", async (name, set, account, blocks) => {
     const objects = await render(name, ...set.flatMap((value) => ["--set", value]));
     for (const scope of ["watched", "own", "cluster"] as const) {
@@ -77,9 +76,9 @@ describe.skipIf(helm === undefined)("the roles of the chart", () => {
   it("are one ClusterRole when all namespaces are watched", async () => {
     const objects = await render("minimal", "--set", "watchNamespaces={*}");
     const needed = (["watched", "cluster"] as const).flatMap((scope) =>
-      rulesFor("scaler", scope, ["workloads", "nodes"]),
+      rulesFor("predictor", scope, ["workloads", "nodes"]),
     );
-    expect(granted(objects, "scaler", "cluster")).toEqual(rightsOf(needed));
+    expect(granted(objects, "predictor", "cluster")).toEqual(rightsOf(needed));
     expect(objects.filter(({ kind }) => kind === "Role")).toEqual([]);
   });
 });

@@ -78,7 +78,10 @@ describe("the tradewind command", () => {
   it.each([
     { args: ["local", "--for", "soon"], names: "'soon' is not a duration" },
     { args: ["local", "--for", "1s"], names: "--for must be between" },
-    { args: ["local", "--policy", "magic"], names: "Allowed choices are auto, plan, queue, static" },
+    {
+      args: ["local", "--policy", "magic"],
+      names: "write one of auto, plan, queue, static, hpa:PERCENT, keda-rps:RATE",
+    },
     { args: ["local", "--seed", "many"], names: "seed" },
     {
       args: ["local", "--load", "/nowhere/rates.txt"],

@@ -29,6 +29,19 @@ describe("parseJsonWith", () => {
     );
   });
 
+  it("is described once, in words, without the issues as JSON", () => {
+    const problem = (): unknown => {
+      try {
+        return parseJsonWith(schema, '{"objective":{"milliseconds":-1}}', "app.json");
+      } catch (error) {
+        return error;
+      }
+    };
+    const described = describeError(problem());
+    expect(described).toMatch(/^app\.json is not valid: objective\.milliseconds: Too small/);
+    expect(described).not.toContain("[");
+  });
+
   it("says so when the text is no JSON at all", () => {
     expect(() => parseJsonWith(schema, "{", "app.json")).toThrow("app.json is not JSON");
   });

@@ -1,6 +1,9 @@
+import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
 
 const root = join(import.meta.dirname, "..", "..");
 const read = (path: string): string => readFileSync(join(root, path), "utf8");
@@ -12,6 +15,10 @@ interface Manifest {
   readonly resolved?: string;
   readonly link?: boolean;
   readonly dev?: boolean;
+}
+interface SecurityContext {
+  readonly runAsUser: number;
+  readonly runAsGroup: number;
 }
 const lock = JSON.parse(read("package-lock.json")) as { packages: Record<string, Manifest> };
 const { workspaces } = JSON.parse(read("package.json")) as Manifest;
@@ -64,8 +71,56 @@ describe("images", () => {
     const text = read(`docker/${image}.Dockerfile`);
     for (const workspace of workspaces)
       expect(text).toContain(`COPY ${workspace}/package.json ${workspace}/\n`);
-    expect(text).toContain("\nUSER 65534:65534\n");
     expect(text).not.toContain(":latest");
+  });
+
+  it("are built on the Node.js that the tests run on, named by its exact version", () => {
+    const { devDependencies } = JSON.parse(read("package.json")) as {
+      devDependencies: Record<string, string>;
+    };
+    for (const image of IMAGES) {
+      const text = read(`docker/${image}.Dockerfile`);
+      expect(text).toContain(`\nARG NODE_IMAGE=node:${devDependencies["node"]}-bookworm-slim\n`);
+      expect(text.match(/^FROM .*/gm)).toEqual(["FROM ${NODE_IMAGE} AS build", "FROM ${NODE_IMAGE}"]);
+    }
+  });
+
+  it.each(IMAGES)("%s: is not built from a bare tag where a digest is required", async (image) => {
+    const [, check = ""] = /^RUN (case .* esac)$/m.exec(read(`docker/${image}.Dockerfile`)) ?? [];
+    const build = async (REQUIRE_DIGEST: string, NODE_IMAGE: string): Promise<string> =>
+      promisify(execFile)("sh", ["-c", check], { env: { REQUIRE_DIGEST, NODE_IMAGE } }).then(
+        () => "built",
+        ({ stderr }: { stderr: string }) => stderr.trim(),
+      );
+    const tag = "node:24.21.0-bookworm-slim";
+    expect(await build("no", tag)).toBe("built");
+    expect(await build("yes", tag)).toBe(`NODE_IMAGE=${tag} has no digest`);
+    expect(await build("yes", `${tag}@sha256:${"0".repeat(64)}`)).toBe("built");
+    expect(await build("maybe", tag)).toContain("no digest");
+  });
+
+  it("run each as the user that the chart gives it, and no two as the same", () => {
+    const users = IMAGES.map((image) => {
+      const [, uid, gid] = /^USER (\d+):(\d+)$/m.exec(read(`docker/${image}.Dockerfile`)) ?? [];
+      return { image, uid: Number(uid), gid: Number(gid) };
+    });
+    const values = parse(read("charts/tradewind/values.yaml")) as Record<
+      string,
+      Record<string, SecurityContext>
+    >;
+    const given = {
+      agent: values["agent"]!["podSecurityContext"]!,
+      predictor: values["predictor"]!["securityContext"]!,
+      exporter: values["scaler"]!["podSecurityContext"]!,
+    };
+    expect(users).toEqual(
+      Object.entries(given)
+        .sort(([a], [b]) => IMAGES.indexOf(a) - IMAGES.indexOf(b))
+        .map(([image, { runAsUser: uid, runAsGroup: gid }]) => ({ image, uid, gid })),
+    );
+    expect(new Set(users.map(({ uid }) => uid)).size).toBe(IMAGES.length);
+    // 65534 is everybody's: whoever shares it may read the environment and the files of the others on a node.
+    for (const { uid } of users) expect(uid).not.toBe(65_534);
   });
 
   it("leave TensorFlow, gRPC and the Kubernetes client out of the agent's", () => {

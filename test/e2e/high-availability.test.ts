@@ -7,6 +7,7 @@ import { startExporter } from "@tradewind/exporter/exporter.ts";
 import { startPredictor } from "@tradewind/predictor/predictor.ts";
 import { RunningApplication } from "../predictor/running-application.ts";
 import { freePort } from "../free-port.ts";
+import { secretFile } from "../predictor/sources/peers/nodes.ts";
 import { waitUntil } from "../wait-until.ts";
 
 const WINDOW_SECONDS = 2;
@@ -20,21 +21,24 @@ const json = async <Body>(url: string): Promise<Body | undefined> => {
 async function pods() {
   const application = await RunningApplication.start();
   onTestFinished(async () => application.stop());
-  const [otlpA, otlpB, httpA, httpB] = [
+  const [peerA, peerB, httpA, httpB] = [
     await freePort(),
     await freePort(),
     await freePort(),
     await freePort(),
   ];
-  const peers = [otlpA, otlpB].map((port) => `http://127.0.0.1:${port}`);
-  const start = async (otlp: number | undefined, http: number | undefined): Promise<Running> => {
+  const peers = [peerA, peerB].map((port) => `http://127.0.0.1:${port}`);
+  const peersSecretFile = secretFile();
+  const start = async (peer: number, http: number): Promise<Running> => {
     const running = await startPredictor({
       config: application.config,
       workloads: application.workloads,
       agents: [application.agent.url],
       listen: `127.0.0.1:${http}`,
-      otlpListen: `127.0.0.1:${otlp}`,
+      otlpListen: "127.0.0.1:0",
       peers,
+      peersListen: `127.0.0.1:${peer}`,
+      peersSecretFile,
       windowSeconds: WINDOW_SECONDS,
       graceSeconds: 0.4,
       policy: "queue",
@@ -44,7 +48,7 @@ async function pods() {
     onTestFinished(async () => running.stop());
     return running;
   };
-  const [predictorA, predictorB] = [await start(otlpA, httpA), await start(otlpB, httpB)];
+  const [predictorA, predictorB] = [await start(peerA, httpA), await start(peerB, httpB)];
   const urls = [httpA, httpB].map((port) => `http://127.0.0.1:${port}`);
   const exporters: Running[] = [];
   for (const predictor of [urls.join(), urls.toReversed().join()]) {
@@ -60,7 +64,7 @@ async function pods() {
     onTestFinished(async () => exporter.stop());
     exporters.push(exporter);
   }
-  const otlp = peers;
+  const otlp = [predictorA, predictorB].map(({ addresses }) => addresses["otlp"]!);
   const windows = async (index: number) => json<WindowSet>(`${urls[index]}/v1/windows`);
   const plan = async (index: number) => json<Plan>(`${urls[index]}/v1/plan`);
   const served = async () =>

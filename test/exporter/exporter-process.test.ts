@@ -38,7 +38,7 @@ describe("an exporter process", () => {
     ]);
     const [read] = (await after.list()).recommendations;
     expect({ ...read, ageSeconds: 0 }).toEqual({ ...decided, ageSeconds: 0 });
-    expect(read!.ageSeconds).toBeGreaterThan(decided.ageSeconds);
+    expect(read!.ageSeconds).toBeGreaterThan(decided.ageSeconds!);
     const record = await fetch(`${after.http}/v1/decisions/${decided.decisionId}`);
     expect(await record.json()).toMatchObject({ id: decided.decisionId, final: { replicas: 5 } });
   });

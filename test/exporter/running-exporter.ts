@@ -22,6 +22,9 @@ export interface TestExporter {
   metrics(): Promise<string>;
 }
 
+/** What one decision may change is a test's concern only where it says so. */
+const ANY_CHANGE = { scaleToZero: true, growRatio: 1_000, growReplicas: 1_000, shrinkRatio: 0 };
+
 /** An exporter on free ports beside a fake predictor; both stop with the test. */
 export async function runningExporter(
   plan: Plan | undefined,
@@ -37,6 +40,7 @@ export async function runningExporter(
       logLevel: "silent",
       restartGrace: 0,
       pollMs: 50,
+      limits: ANY_CHANGE,
       ...input,
     },
     edges,

@@ -1,5 +1,16 @@
 import type { Plan, Wish } from "@tradewind/core/contract/plan.ts";
+import type { GuardLimits } from "@tradewind/core/contract/recommendation.ts";
 import { PLAN_SCHEMA } from "@tradewind/core/contract/plan.ts";
+
+/** An exporter that lets plans do as they like. */
+export const NO_LIMITS: GuardLimits = {
+  source: "settings",
+  minReplicas: 0,
+  maxReplicas: 1e9,
+  growRatio: 1e9,
+  growReplicas: 1e9,
+  shrinkRatio: 0,
+};
 
 /** A complete wish of 5 replicas for a service that runs 3. */
 export function wishOf(changes: Partial<Wish> & { service?: string } = {}): Wish {

@@ -33,11 +33,13 @@ function everything(): Registry {
   kubernetes.itemSkipped("pods");
   new ClusterMetrics(registry, () => true).partFailed("status");
   registerPeerMetrics(registry, () => ({
-    states: { new: 0, reached: 1, refused: 0, unreachable: 0, self: 1 },
+    states: { new: 0, reached: 1, refused: 0, unreachable: 0, stranger: 0, self: 1 },
     results: { sent: 5, dropped: 1, rejected: 0 },
     missedTotal: 2,
+    strangersTotal: 3,
+    replaysTotal: 1,
     queuedBytes: 100,
-    problem: "the predictor at http://10.0.0.2:4318 cannot be reached",
+    problem: "spans of the predictor at http://10.0.0.2:9814 are missing",
   }));
   return registry;
 }

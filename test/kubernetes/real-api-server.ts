@@ -30,13 +30,12 @@ export interface RealApiServer {
   readonly folder: string;
   /** Certificate that the server made for itself. */
   readonly ca: string;
-  connection(user: "admin" | "scaler"): Connection;
+  connection(user: keyof typeof TOKENS): Connection;
   stop(): Promise<void>;
 }
 
-/** Users by token: an administrator, and the scaler, who has what RBAC gives to `User tradewind-scaler`. */
-const TOKENS = { admin: "admin-token", scaler: "scaler-token" } as const;
-export const SCALER_USER = "tradewind-scaler";
+/** Users by token: an administrator, and those who have what RBAC gives to `User tradewind-…`. */
+const TOKENS = { admin: "admin-token", predictor: "predictor-token", scaler: "scaler-token" } as const;
 
 /** Starts etcd and kube-apiserver on free ports of loopback, with RBAC and no admission that needs controllers. */
 export async function startRealApiServer(assets: string): Promise<RealApiServer> {
@@ -50,7 +49,11 @@ export async function startRealApiServer(assets: string): Promise<RealApiServer>
   await writeFile(join(folder, "service-account.key"), privateKey);
   await writeFile(
     join(folder, "tokens.csv"),
-    `${TOKENS.admin},admin,admin,"system:masters"\n${TOKENS.scaler},${SCALER_USER},${SCALER_USER}\n`,
+    [
+      `${TOKENS.admin},admin,admin,"system:masters"`,
+      `${TOKENS.predictor},tradewind-predictor,tradewind-predictor`,
+      `${TOKENS.scaler},tradewind-scaler,tradewind-scaler\n`,
+    ].join("\n"),
   );
   const children: ChildProcess[] = [];
   const start = (name: string, args: readonly string[]): ChildProcess => {

@@ -13,13 +13,13 @@ import { LeaderElector } from "@tradewind/kubernetes/election/elector.ts";
 import { BLOCKS, LEASE_NAME, rulesFor } from "@tradewind/kubernetes/rbac/table.ts";
 import type { Scope } from "@tradewind/kubernetes/rbac/table.ts";
 import { ClusterWatch } from "@tradewind/kubernetes/workloads/cluster-watch.ts";
-import { parseApplication } from "@tradewind/predictor/application-file.ts";
+import { parseApplication } from "@tradewind/kubernetes/application/file.ts";
 import { runningExporter } from "../exporter/running-exporter.ts";
 import { planOf, wishOf } from "../exporter/wish.ts";
 import { waitUntil } from "../wait-until.ts";
 import { deployment, podOf, replicaSet } from "./cluster-objects.ts";
 import type { KubeObject } from "./fake-objects.ts";
-import { kubebuilderAssets, SCALER_USER, startRealApiServer } from "./real-api-server.ts";
+import { kubebuilderAssets, startRealApiServer } from "./real-api-server.ts";
 import type { RealApiServer } from "./real-api-server.ts";
 import { silentLog } from "./silent-log.ts";
 
@@ -85,17 +85,17 @@ function definition({ group, kind, plural, version }: Resource): KubeObject {
   };
 }
 
-/** Gives the scaler exactly what the table says, through real roles. */
-async function grantTable(): Promise<void> {
+/** Gives an account exactly what the table says, through real roles. */
+async function grantTable(account: "predictor" | "scaler"): Promise<void> {
   const grant = async (scope: Scope, prefix: "" | "Cluster", namespace?: string): Promise<void> => {
-    const metadata = { name: `tradewind-${scope}`, ...(namespace !== undefined && { namespace }) };
+    const metadata = { name: `tradewind-${account}-${scope}`, ...(namespace !== undefined && { namespace }) };
     const kindOf = (name: string): Resource =>
       rbac(`${prefix}${name}s`.toLowerCase(), `${prefix}${name}`, namespace !== undefined);
-    await create(kindOf("Role"), { metadata, rules: rulesFor("scaler", scope, BLOCKS) });
+    await create(kindOf("Role"), { metadata, rules: rulesFor(account, scope, BLOCKS) });
     await create(kindOf("RoleBinding"), {
       metadata,
       roleRef: { apiGroup: RBAC, kind: `${prefix}Role`, name: metadata.name },
-      subjects: [{ apiGroup: RBAC, kind: "User", name: SCALER_USER }],
+      subjects: [{ apiGroup: RBAC, kind: "User", name: `tradewind-${account}` }],
     });
   };
   await grant("watched", "", "shop");
@@ -111,7 +111,8 @@ describe.skipIf(assets === undefined)("a real API server", () => {
     const crd = parse(readFileSync(CRD_PATH, "utf8")) as KubeObject;
     await create(RESOURCES.customResourceDefinitions, crd);
     await create(RESOURCES.customResourceDefinitions, definition(RESOURCES.verticalPodAutoscalers));
-    await grantTable();
+    await grantTable("predictor");
+    await grantTable("scaler");
     const isServed = async (resource: Resource): Promise<boolean> =>
       admin.call({ resource, namespace: "shop", verb: "list" }).then(
         () => true,
@@ -128,11 +129,12 @@ describe.skipIf(assets === undefined)("a real API server", () => {
     await server?.stop();
   });
 
-  const scaler = (): ApiClient => {
-    const client = new ApiClient(server.connection("scaler"));
+  const clientOf = (user: "predictor" | "scaler"): ApiClient => {
+    const client = new ApiClient(server.connection(user));
     onTestFinished(async () => client.close());
     return client;
   };
+  const scaler = (): ApiClient => clientOf("scaler");
 
   describe("with the Application definition", () => {
     it("takes the smallest application, fills in the same defaults as the configuration file, and gives it back", async () => {
@@ -273,8 +275,8 @@ describe.skipIf(assets === undefined)("a real API server", () => {
     ).toBe(true);
   });
 
-  it("shows every change of workloads to the watch, with the table's rights", async () => {
-    const client = scaler();
+  it("shows every change of workloads to the watch, with the predictor's rights", async () => {
+    const client = clientOf("predictor");
     const watch = new ClusterWatch({
       client,
       namespaces: ["shop"],

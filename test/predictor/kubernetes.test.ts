@@ -9,7 +9,7 @@ import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
 import { rulesFor } from "@tradewind/kubernetes/rbac/table.ts";
 import { startPredictor } from "@tradewind/predictor/predictor.ts";
 import type { PredictorOptionsInput } from "@tradewind/predictor/options.ts";
-import { applicationPlace } from "@tradewind/predictor/sources/kubernetes/application.ts";
+import { applicationPlace } from "@tradewind/kubernetes/application/resource.ts";
 import { watchedNamespaces } from "@tradewind/predictor/sources/kubernetes/workloads.ts";
 import { deployment, podOf, replicaSet } from "../kubernetes/cluster-objects.ts";
 import { FakeApiServer } from "../kubernetes/fake-api-server.ts";
@@ -39,9 +39,9 @@ describe("where workloads come from", () => {
 /** A cluster with a shop of two pods, and a kubeconfig of somebody with the predictor's rights and no more. */
 async function cluster() {
   const fake = await FakeApiServer.start({ cert: pem("server.crt"), key: pem("server.key") });
-  fake.addUser("scaler", "scaler-token", [
-    { namespace: "shop", rules: rulesFor("scaler", "watched", ["workloads", "application"]) },
-    { rules: rulesFor("scaler", "cluster", ["nodes"]) },
+  fake.addUser("predictor", "predictor-token", [
+    { namespace: "shop", rules: rulesFor("predictor", "watched", ["workloads", "application"]) },
+    { rules: rulesFor("predictor", "cluster", ["nodes"]) },
   ]);
   fake.put(RESOURCES.deployments, deployment("web"));
   fake.put(RESOURCES.replicaSets, replicaSet("web-abc12", "web"));
@@ -54,7 +54,7 @@ async function cluster() {
     kubeconfig,
     JSON.stringify({
       "current-context": "here",
-      contexts: [{ name: "here", context: { cluster: "one", user: "scaler", namespace: "tradewind" } }],
+      contexts: [{ name: "here", context: { cluster: "one", user: "predictor", namespace: "tradewind" } }],
       clusters: [
         {
           name: "one",
@@ -64,7 +64,7 @@ async function cluster() {
           },
         },
       ],
-      users: [{ name: "scaler", user: { token: "scaler-token" } }],
+      users: [{ name: "predictor", user: { token: "predictor-token" } }],
     }),
   );
   return { fake, kubeconfig };
@@ -155,6 +155,28 @@ describe("a predictor in a cluster", () => {
     const { plan } = await starting;
     await waitUntil(async () => (await plan()) !== undefined);
   });
+
+  it("keeps its plan, and takes no pods for none, while the API server answers 404 for pods", async () => {
+    const { fake, kubeconfig } = await cluster();
+    fake.put(RESOURCES.applications, application());
+    const { plan, running, windows } = await predictor(kubeconfig, { policy: "auto" });
+    await waitUntil(async () => (await plan())?.wishes[0]?.allocation.replicas === 2);
+    fake.failNext(10_000, 404, { matches: ({ resource }) => resource === "pods", reason: "" });
+    fake.dropWatches();
+    const age = async () => {
+      const metrics = await (await fetch(`${running.addresses["http"]}/metrics`)).text();
+      return Number(/watch_age_seconds\{resource="pods"\} (\S+)/.exec(metrics)?.[1]);
+    };
+    // Four windows of a second; then the workloads are unknown.
+    await waitUntil(async () => (await age()) > 5);
+    const { sequence } = (await plan())!;
+    await waitUntil(async () => (await plan())!.sequence > sequence);
+    expect(await plan()).toMatchObject({
+      policy: "hold",
+      wishes: [{ service: "web", allocation: { replicas: 2 }, observed: { complete: false } }],
+    });
+    expect((await windows())?.windows).toEqual([]);
+  }, 30_000);
 
   it("plans no more for an Application that was deleted", async () => {
     const { fake, kubeconfig } = await cluster();

@@ -12,6 +12,7 @@ export class RunningApplication {
   readonly directory: string;
   readonly agent: FakeAgent;
   readonly startedAtMs = Date.now();
+  private readonly startedMs = performance.now();
   replicas = { frontend: 1, geo: 2 };
   /** CPU that each pod uses, in cores. */
   podUsageCores = 0.3;
@@ -98,7 +99,7 @@ export class RunningApplication {
 
   private snapshot(): unknown {
     const nowMs = Date.now();
-    const usageSecondsTotal = ((nowMs - this.startedAtMs) / 1e3) * this.podUsageCores;
+    const usageSecondsTotal = ((performance.now() - this.startedMs) / 1e3) * this.podUsageCores;
     return snapshot(
       this.pods().map(({ id }) => ({ id, sampledAtMs: nowMs, cpu: { usageSecondsTotal, limitCores: 0.5 } })),
       { takenAtMs: nowMs },

@@ -15,6 +15,7 @@ afterEach(async () => {
   await rm(directory, { recursive: true });
 });
 
+const NOW_MS = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
 const log = createLog("test", "silent");
 const state = (calmWindows: number): PolicyState => ({
   ...emptyState("shop", "default"),
@@ -27,16 +28,16 @@ describe("the state file", () => {
     const file = new StateFile(join(directory, "deep", "down"), log, () => undefined);
     file.write(state(4));
     await file.flush();
-    expect(await file.read("shop", "default")).toEqual(state(4));
-    expect(await file.read("other", "default")).toBeUndefined();
-    expect(await file.read("shop", "elsewhere")).toBeUndefined();
+    expect(await file.read("shop", "default", NOW_MS)).toEqual(state(4));
+    expect(await file.read("other", "default", NOW_MS)).toBeUndefined();
+    expect(await file.read("shop", "elsewhere", NOW_MS)).toBeUndefined();
   });
 
   it("keeps the newest of many writes and leaves nothing else behind", async () => {
     const file = new StateFile(directory, log, () => undefined);
     for (let index = 0; index < 50; index += 1) file.write(state(index));
     await file.flush();
-    expect((await file.read("shop", "default"))?.calmWindows).toBe(49);
+    expect((await file.read("shop", "default", NOW_MS))?.calmWindows).toBe(49);
     expect(await readdir(directory)).toEqual(["predictor-state.json"]);
   });
 
@@ -48,14 +49,16 @@ describe("the state file", () => {
     let errors = 0;
     const file = new StateFile(directory, log, () => (errors += 1));
     await writeFile(file.path, text);
-    expect(await file.read("shop", "default")).toBeUndefined();
+    expect(await file.read("shop", "default", NOW_MS)).toBeUndefined();
     expect(errors).toBe(1);
-    expect(await readFile(`${file.path}.bad`, "utf8")).toBe(text);
+    expect(await readFile(`${file.path}.corrupt-2026-01-02T03-04-05-678Z`, "utf8")).toBe(text);
   });
 
   it("is not there at the first start, which is no error", async () => {
     let errors = 0;
-    expect(await new StateFile(directory, log, () => (errors += 1)).read("shop", "default")).toBeUndefined();
+    expect(
+      await new StateFile(directory, log, () => (errors += 1)).read("shop", "default", NOW_MS),
+    ).toBeUndefined();
     expect(errors).toBe(0);
   });
 

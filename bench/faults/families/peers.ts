@@ -1,6 +1,9 @@
+import { ENVELOPE_HEADER, hashOf, seal } from "../../../predictor/sources/peers/envelope.ts";
+import { PEER_PATH } from "../../../predictor/sources/peers/link.ts";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Fault } from "../fault.ts";
 import { PODS } from "../stage/setting.ts";
+import type { Pod } from "../stage/setting.ts";
 import type { Stage } from "../stage/stage.ts";
 
 /** The name is resolved every 5 s. */
@@ -11,19 +14,26 @@ const ACQUAINTANCE_MS = 8_000;
 const GROWS_WITHIN = 9;
 const BOTH = ["127.0.0.2", "127.0.0.3"];
 
-/** A batch without spans that says it comes from a peer. */
-async function pretend(stage: Stage, to: 0 | 1, peer: string, sequence: number): Promise<string | undefined> {
-  const answer = await fetch(`${stage.address(to, "otlp")}/v1/traces`, {
-    method: "POST",
-    headers: {
-      "content-type": "application/x-protobuf",
-      "tradewind-peer": peer,
-      "tradewind-peer-sequence": String(sequence),
-    },
-    body: new Uint8Array(0),
-  }).catch(() => undefined);
-  await answer?.arrayBuffer();
-  return answer?.headers.get("tradewind-instance") ?? undefined;
+/** A batch of the other predictor, with all that it needs but its secret. */
+async function pretend(stage: Stage, to: Pod, kind: "hello" | "batch"): Promise<void> {
+  const instance = "00000000-0000-4000-8000-000000000000";
+  const body = new Uint8Array(0);
+  const envelope = seal(Buffer.from("what a stranger guesses"), {
+    kind,
+    from: instance,
+    to: instance,
+    epoch: Number.MAX_SAFE_INTEGER,
+    turn: 1,
+    sequence: Number.MAX_SAFE_INTEGER,
+    waitedMs: 0,
+    contentType: "application/x-protobuf",
+    bodyHash: hashOf(body),
+  });
+  const headers = { "content-type": "application/x-protobuf", [ENVELOPE_HEADER]: envelope };
+  for (const url of [`${stage.address(to, "peers")}${PEER_PATH}`, `${stage.address(to, "otlp")}/v1/traces`]) {
+    const answer = await fetch(url, { method: "POST", headers, body }).catch(() => undefined);
+    await answer?.arrayBuffer();
+  }
 }
 
 export const PEER_FAULTS: readonly Fault[] = [
@@ -53,16 +63,15 @@ export const PEER_FAULTS: readonly Fault[] = [
   },
   {
     name: "forged-peer",
-    summary: "a stranger claims to be the other predictor, with the largest batch number there is",
+    summary:
+      "a stranger without the secret claims to be the other predictor, with the largest numbers there are",
     quick: true,
     seconds: 11,
     growsWithin: GROWS_WITHIN,
     survives: true,
     begin: async (stage) => {
       for (const pod of PODS) {
-        const instance = await pretend(stage, pod, "stranger", 1);
-        if (instance !== undefined)
-          await pretend(stage, pod === 0 ? 1 : 0, instance, Number.MAX_SAFE_INTEGER);
+        for (const kind of ["hello", "batch"] as const) await pretend(stage, pod, kind);
       }
     },
     end: async () => undefined,

@@ -46,7 +46,7 @@ export async function writeFiles(
   directory: string,
   services: readonly Service[],
   sources = "",
-): Promise<{ config: string; workloads: string }> {
+): Promise<{ config: string; workloads: string; secret: string }> {
   await mkdir(directory, { recursive: true });
   const config = join(directory, "app.yaml");
   const specs = services.map(({ name }) => `  - { name: ${name}, maxReplicas: ${MAX_REPLICAS} }\n`).join("");
@@ -56,7 +56,9 @@ export async function writeFiles(
   );
   const workloads = join(directory, "workloads.json");
   await replaceFile(workloads, workloadsText(services));
-  return { config, workloads };
+  const secret = join(directory, "secret");
+  await writeFile(secret, "a secret that two pods share", { mode: 0o600 });
+  return { config, workloads, secret };
 }
 
 /** Replaces a file by renaming, as the writer of a workloads file does. */

@@ -32,6 +32,7 @@ export const PEER_NAME = "predictor-peers.test";
 /** Ports that every pod has on its own address. */
 export interface Ports {
   readonly otlp: number;
+  readonly peers: number;
   readonly http: number;
   readonly page: number;
   readonly grpc: number;
@@ -42,13 +43,13 @@ export interface Setting {
   readonly kind: StageKind;
   readonly directory: string;
   readonly ports: Ports;
-  readonly files: { readonly config: string; readonly workloads: string };
+  readonly files: { readonly config: string; readonly workloads: string; readonly secret: string };
   readonly agent: string;
   /** The predictor of ours, where exporters follow one. */
   readonly plans: string | undefined;
 }
 
-export const addressOf = (ports: Ports, pod: Pod, port: "otlp" | "http" | "page"): string =>
+export const addressOf = (ports: Ports, pod: Pod, port: "otlp" | "peers" | "http" | "page"): string =>
   `http://${HOSTS[pod]}:${ports[port]}`;
 
 export const stateOf = (directory: string, pod: Pod, part: Part): string =>
@@ -59,8 +60,8 @@ export function argumentsOf(setting: Setting, pod: Pod, part: Part): string[] {
 }
 
 function predictorArguments({ agent, directory, files, kind, ports }: Setting, pod: Pod): string[] {
-  const known = PODS.map((each) => addressOf(ports, each, "otlp"));
-  const peers = kind === "dns" ? [`dns+http://${PEER_NAME}:${ports.otlp}`] : known;
+  const known = PODS.map((each) => addressOf(ports, each, "peers"));
+  const peers = kind === "dns" ? [`dns+http://${PEER_NAME}:${ports.peers}`] : known;
   return Object.entries({
     "--config": files.config,
     "--workloads": files.workloads,
@@ -69,6 +70,9 @@ function predictorArguments({ agent, directory, files, kind, ports }: Setting, p
     "--otlp-listen": `${HOSTS[pod]}:${ports.otlp}`,
     "--otlp-grpc-listen": `${HOSTS[pod]}:0`,
     "--peers": peers.join(),
+    "--peers-listen": `${HOSTS[pod]}:${ports.peers}`,
+    "--peers-secret-file": files.secret,
+    "--probe-listen": `${HOSTS[pod]}:0`,
     "--window": `${WINDOW_SECONDS}s`,
     "--policy": "queue",
     "--state": stateOf(directory, pod, "predictor"),
@@ -76,7 +80,7 @@ function predictorArguments({ agent, directory, files, kind, ports }: Setting, p
   }).flat();
 }
 
-function exporterArguments({ directory, kind, plans, ports }: Setting, pod: Pod): string[] {
+function exporterArguments({ directory, files, kind, plans, ports }: Setting, pod: Pod): string[] {
   const own = addressOf(ports, pod, "http");
   const others = PODS.filter((each) => each !== pod).map((each) => addressOf(ports, each, "http"));
   const predictors = [own, ...(kind === "dns" ? [`dns+http://${PEER_NAME}:${ports.http}`] : others)];
@@ -84,6 +88,8 @@ function exporterArguments({ directory, kind, plans, ports }: Setting, pod: Pod)
     "--listen": `${HOSTS[pod]}:${ports.page}`,
     "--grpc-listen": `${HOSTS[pod]}:${ports.grpc}`,
     "--predictor": plans ?? predictors.join(),
+    "--application": files.config,
+    "--probe-listen": `${HOSTS[pod]}:0`,
     "--stale-after": `${STALE_SECONDS}s`,
     "--restart-grace": `${GRACE_SECONDS}s`,
     "--state": stateOf(directory, pod, "exporter"),
@@ -132,7 +138,7 @@ export async function whyNot(kind: StageKind): Promise<string | undefined> {
 /** Ports that are free on the addresses of both pods. */
 export async function freePorts(): Promise<Ports> {
   const found: number[] = [];
-  while (found.length < 4) {
+  while (found.length < 5) {
     const first = createServer();
     await new Promise<void>((resolve) => first.listen(0, HOSTS[0], resolve));
     const { port } = first.address() as AddressInfo;
@@ -144,6 +150,6 @@ export async function freePorts(): Promise<Ports> {
     second.close();
     if (isFree && !found.includes(port)) found.push(port);
   }
-  const [otlp = 0, http = 0, page = 0, grpc = 0] = found;
-  return { otlp, http, page, grpc };
+  const [otlp = 0, peers = 0, http = 0, page = 0, grpc = 0] = found;
+  return { otlp, peers, http, page, grpc };
 }

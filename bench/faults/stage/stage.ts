@@ -169,8 +169,8 @@ export class Stage {
     return this.setting.files.workloads;
   }
 
-  /** `http://…` of a port of a pod: `otlp`, `http` (the predictor's API) or `page` (the exporter's). */
-  address(pod: Pod, port: "otlp" | "http" | "page"): string {
+  /** `http://…` of a port of a pod: `otlp`, `peers`, `http` (the predictor's API) or `page` (the exporter's). */
+  address(pod: Pod, port: "otlp" | "peers" | "http" | "page"): string {
     return addressOf(this.setting.ports, pod, port);
   }
 

@@ -71,19 +71,36 @@ imagePullSecrets:
 {{- end }}
 {{- end }}
 
+{{- define "tradewind.predictorServiceAccount" -}}
+{{- if .Values.predictor.serviceAccount.create }}
+{{- default (printf "%s-predictor" (include "tradewind.fullname" .)) .Values.predictor.serviceAccount.name }}
+{{- else }}
+{{- default "default" .Values.predictor.serviceAccount.name }}
+{{- end }}
+{{- end }}
+
+{{/* "true" when the predictor has an account of its own. Its token comes from a Secret: a pod projects only its own account's. */}}
+{{- define "tradewind.predictorHasAccount" -}}
+{{- if and (include "tradewind.hasPredictor" .) (ne (include "tradewind.predictorServiceAccount" .) (include "tradewind.scalerServiceAccount" .)) }}true{{ end }}
+{{- end }}
+
 {{/* "true" when there is an application for the predictor. */}}
 {{- define "tradewind.hasPredictor" -}}
 {{- if or .Values.application.existing .Values.application.spec }}true{{ end }}
 {{- end }}
 
+{{/* "true" when there are several predictors, which share what they receive. */}}
+{{- define "tradewind.hasPeers" -}}
+{{- if and (include "tradewind.hasPredictor" .) (gt (int .Values.scaler.replicas) 1) }}true{{ end }}
+{{- end }}
+
+{{- define "tradewind.peersSecret" -}}
+{{- default (printf "%s-peers" (include "tradewind.fullname" .)) .Values.predictor.peers.existingSecret }}
+{{- end }}
+
 {{/* "true" when the exporter itself talks to the Kubernetes API: it writes status, events, VPAs or sizes of pods. */}}
 {{- define "tradewind.exporterUsesApi" -}}
 {{- if or .Values.scaler.events.enabled .Values.scaler.vpa.enabled .Values.scaler.inPlaceResize.enabled (and (include "tradewind.hasPredictor" .) (eq .Values.application.from "Resource")) }}true{{ end }}
-{{- end }}
-
-{{/* "true" when workloads and pods are watched. */}}
-{{- define "tradewind.watchesWorkloads" -}}
-{{- if or (include "tradewind.hasPredictor" .) .Values.scaler.vpa.enabled .Values.scaler.inPlaceResize.enabled }}true{{ end }}
 {{- end }}
 
 {{- define "tradewind.applicationNamespace" -}}
@@ -114,7 +131,7 @@ imagePullSecrets:
 {{- default (include "tradewind.fullname" .) (get .Values.application.spec "name") }}
 {{- end }}
 
-{{/* Value of the predictor's --config. */}}
+{{/* Where the application is: the predictor's --config, and the exporter's --application for the bounds that its guard keeps. */}}
 {{- define "tradewind.predictorConfig" -}}
 {{- if eq .Values.application.from "ConfigMap" -}}
 /etc/tradewind/application/app.yaml
@@ -123,6 +140,12 @@ crd:{{ contains "/" .Values.application.existing | ternary .Values.application.e
 {{- else -}}
 crd:{{ include "tradewind.applicationNamespace" . }}/{{ include "tradewind.applicationName" . }}
 {{- end }}
+{{- end }}
+
+{{/* Value of --allowed-hosts; names under svc.cluster.local are allowed anyway. */}}
+{{- define "tradewind.allowedHosts" -}}
+{{- $own := ne .Values.clusterDomain "cluster.local" | ternary (list (printf "*.svc.%s" .Values.clusterDomain)) list }}
+{{- concat $own .Values.allowedHosts | join "," }}
 {{- end }}
 
 {{- define "tradewind.tlsSecret" -}}

@@ -6,7 +6,14 @@
     - exporter
     - --listen={{ .Values.listenHost }}:9812
     - --grpc-listen={{ .Values.listenHost }}:9813
+    - --probe-listen={{ .Values.listenHost }}:9815
+    {{- with include "tradewind.allowedHosts" . }}
+    - --allowed-hosts={{ . }}
+    {{- end }}
     - --predictor=http://127.0.0.1:9811{{ if and (include "tradewind.hasPredictor" .) (gt (int .Values.scaler.replicas) 1) }},dns+http://{{ include "tradewind.fullname" . }}-predictor-peers.{{ .Release.Namespace }}.svc:9811{{ end }}
+    {{- if include "tradewind.hasPredictor" . }}
+    - --application={{ include "tradewind.predictorConfig" . }}
+    {{- end }}
     - --state=/var/lib/tradewind
     - --stale-after={{ .Values.scaler.staleAfter }}
     - --restart-grace={{ .Values.scaler.restartGrace }}
@@ -39,22 +46,25 @@
   ports:
     - { name: http, containerPort: 9812, protocol: TCP }
     - { name: grpc, containerPort: 9813, protocol: TCP }
+    - { name: probe, containerPort: 9815, protocol: TCP }
   # Ready as soon as GetMetricSpec is answered, which needs neither the predictor nor the Kubernetes API.
   startupProbe:
-    httpGet: { path: /readyz, port: http }
+    httpGet: { path: /readyz, port: probe }
     periodSeconds: 1
     timeoutSeconds: 2
     failureThreshold: 60
   readinessProbe:
-    httpGet: { path: /readyz, port: http }
+    httpGet: { path: /readyz, port: probe }
     periodSeconds: 5
     timeoutSeconds: 3
-  # KEDA sets no deadline on its calls, so one that meets an exporter that hangs waits until this ends it.
+  # KEDA sets no deadline on its calls, so every HPA of the cluster may wait for an exporter that hangs. A thread that hangs is
+  # ended by the other one within 3 s; this ends a process that was stopped as a whole, after 10 s, with no time for good-byes.
   livenessProbe:
-    httpGet: { path: /healthz, port: http }
-    periodSeconds: 5
-    timeoutSeconds: 5
+    httpGet: { path: /healthz, port: probe }
+    periodSeconds: 2
+    timeoutSeconds: 2
     failureThreshold: 4
+    terminationGracePeriodSeconds: 2
   {{- include "tradewind.preStop" . | nindent 2 }}
   securityContext:
     {{- toYaml .Values.scaler.securityContext | nindent 4 }}
@@ -62,6 +72,9 @@
     {{- toYaml .Values.scaler.resources | nindent 4 }}
   volumeMounts:
     - { name: state, mountPath: /var/lib/tradewind, subPath: exporter }
+    {{- if and (include "tradewind.hasPredictor" .) (eq .Values.application.from "ConfigMap") }}
+    - { name: application, mountPath: /etc/tradewind/application, readOnly: true }
+    {{- end }}
     {{- if .Values.scaler.tls.enabled }}
     - { name: tls, mountPath: /etc/tradewind/tls, readOnly: true }
     {{- end }}
@@ -78,6 +91,10 @@
     - predictor
     - --config={{ include "tradewind.predictorConfig" . }}
     - --listen={{ .Values.listenHost }}:9811
+    - --probe-listen={{ .Values.listenHost }}:9816
+    {{- with include "tradewind.allowedHosts" . }}
+    - --allowed-hosts={{ . }}
+    {{- end }}
     - --otlp-listen={{ .Values.listenHost }}:4318
     {{- if .Values.predictor.otlp.grpc }}
     - --otlp-grpc-listen={{ .Values.listenHost }}:4317
@@ -89,14 +106,17 @@
     {{- if .Values.agent.enabled }}
     - --agents=dns+http://{{ include "tradewind.fullname" . }}-agent.{{ .Release.Namespace }}.svc:9810
     {{- end }}
-    {{- if gt (int .Values.scaler.replicas) 1 }}
-    - --peers=dns+http://{{ include "tradewind.fullname" . }}-predictor-peers.{{ .Release.Namespace }}.svc:4318
+    {{- if include "tradewind.hasPeers" . }}
+    - --peers=dns+http://{{ include "tradewind.fullname" . }}-peers.{{ .Release.Namespace }}.svc:9814
+    - --peers-listen={{ .Values.listenHost }}:9814
+    - --peers-secret-file=/etc/tradewind/peers/secret
     {{- end }}
     - --window={{ .Values.predictor.window }}
     {{- with .Values.predictor.grace }}
     - --grace={{ . }}
     {{- end }}
     - --policy={{ .Values.predictor.policy }}
+    - --training-engine={{ .Values.predictor.trainingEngine }}
     - --state=/var/lib/tradewind
     - --log-level={{ .Values.logLevel }}
     {{- with .Values.predictor.extraArgs }}
@@ -109,13 +129,17 @@
     {{- end }}
   ports:
     - { name: predictor, containerPort: 9811, protocol: TCP }
+    - { name: predictor-probe, containerPort: 9816, protocol: TCP }
     - { name: otlp-http, containerPort: 4318, protocol: TCP }
     {{- if .Values.predictor.otlp.grpc }}
     - { name: otlp-grpc, containerPort: 4317, protocol: TCP }
     {{- end }}
+    {{- if include "tradewind.hasPeers" . }}
+    - { name: peers, containerPort: 9814, protocol: TCP }
+    {{- end }}
   # No readiness probe: without a plan the predictor is not ready, and it must not take the exporter beside it along.
   livenessProbe:
-    httpGet: { path: /healthz, port: predictor }
+    httpGet: { path: /healthz, port: predictor-probe }
     initialDelaySeconds: 30
     periodSeconds: 20
     timeoutSeconds: 10
@@ -128,13 +152,26 @@
   volumeMounts:
     - { name: state, mountPath: /var/lib/tradewind, subPath: predictor }
     - { name: tmp, mountPath: /tmp }
-    - { name: kubernetes-api, mountPath: /var/run/secrets/kubernetes.io/serviceaccount, readOnly: true }
+    - { name: {{ if include "tradewind.predictorHasAccount" . }}predictor-api{{ else }}kubernetes-api{{ end }}, mountPath: /var/run/secrets/kubernetes.io/serviceaccount, readOnly: true }
     {{- if include "tradewind.hasApplicationFiles" . }}
     - { name: application, mountPath: /etc/tradewind/application, readOnly: true }
+    {{- end }}
+    {{- if include "tradewind.hasPeers" . }}
+    - { name: peers, mountPath: /etc/tradewind/peers, readOnly: true }
     {{- end }}
     {{- with .Values.predictor.extraVolumeMounts }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
+{{- end }}
+
+{{/* What a client finds beside its token in a pod. */}}
+{{- define "tradewind.apiServerFiles" -}}
+- configMap:
+    name: kube-root-ca.crt
+    items: [{ key: ca.crt, path: ca.crt }]
+- downwardAPI:
+    items:
+      - { path: namespace, fieldRef: { apiVersion: v1, fieldPath: metadata.namespace } }
 {{- end }}
 
 {{- define "tradewind.podEnv" -}}

@@ -14,7 +14,7 @@ const KEPT_SHARE = 0.5;
 
 /**
  * Shares a fixed number of pods in proportion to the virtual queues, above each service's reactive need and within its
- * bounds. A service whose queue is not known keeps its pods, and they count. Pods move only for a reason: the pool is not
+ * bounds. A service whose queue is not known, or not all of it, keeps its pods, and they count. Pods move only for a reason: the pool is not
  * fully used or overdrawn, a reactive need is not met, or the objective is missed while all pods serve.
  * @param missed the objective is missed clearly enough to act
  */
@@ -31,8 +31,10 @@ export function shareBudget(
   if (spent === total && !short && !(missed && !settling)) {
     return { replicas: now, reason: missed ? "waits for the pods that were moved" : "keeps the shares" };
   }
-  const known = observations.filter(({ queue }) => queue?.complete === true);
-  const pinned = observations.filter(({ queue }) => queue?.complete !== true);
+  const isKnown = ({ queue, window }: Observation): boolean =>
+    queue?.complete === true && window?.missing === undefined;
+  const known = observations.filter(isKnown);
+  const pinned = observations.filter((one) => !isKnown(one));
   const left = total - pinned.reduce((sum, { service }) => sum + (now.get(service) ?? 0), 0);
   const shared = shareProportionally(claimsWithin(known, left, settings.needGrowthLimit), left);
   const replicas = new Map([...now, ...shared]);

@@ -74,8 +74,8 @@ function rest(
   verdict: Verdict,
   standing: Standing,
 ): Balancing {
-  const { words, course, patience } = standing;
-  const waiting = course.calmWindows < patience;
+  const { calm, words, course, patience } = standing;
+  const waiting = !calm || course.calmWindows < patience;
   const fewer = waiting ? new Map<string, number>() : shrinkInCalm(context, observations, verdict);
   if (fewer.size === 0) {
     const why = waiting

@@ -18,7 +18,10 @@ export function shrinkInCalm(
   let predicted = verdict.worstSeverity ?? Number.POSITIVE_INFINITY;
   const replicas = new Map<string, number>();
   const candidates = observations
-    .filter(({ queue, window }) => queue?.complete === true && window?.replicasWanted !== undefined)
+    .filter(
+      ({ queue, window }) =>
+        queue?.complete === true && window?.replicasWanted !== undefined && window.missing === undefined,
+    )
     .sort((a, b) => queuePerPod(a) - queuePerPod(b) || (a.service < b.service ? -1 : 1));
   for (const observation of candidates) {
     if (budget <= 0) break;

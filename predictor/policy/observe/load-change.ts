@@ -6,17 +6,24 @@ export const SURGE_RATIO = 1.15;
 /** Standard deviations of a Poisson count that more requests must exceed to be no chance. */
 const NO_CHANCE = 2;
 
-/** Load of the next window over that of this one, should it go on rising as it did, in [1, 2); 1 unless it rose beyond chance. */
-export function riseOf({ state, windowSet }: DecisionContext, arrivalsPerSecond: number): number {
+/**
+ * Load of the next window over that of this one, should it go on rising as it did, in [1, 2); 1 unless it rose beyond chance, and
+ * where not all of it was seen.
+ */
+export function riseOf({ missing, state, windowSet }: DecisionContext, arrivalsPerSecond: number): number {
   const before = state.requestsPerSecond;
-  if (before === undefined || !isMore(arrivalsPerSecond, before, windowSet)) return 1;
+  if (before === undefined || missing !== undefined || !isMore(arrivalsPerSecond, before, windowSet))
+    return 1;
   return 2 - before / arrivalsPerSecond;
 }
 
-/** Load has fallen beyond chance since the last window. */
-export function hasFallen({ state, windowSet }: DecisionContext, arrivalsPerSecond: number): boolean {
+/** Load has fallen beyond chance since the last window, and all of it was seen. */
+export function hasFallen(
+  { missing, state, windowSet }: DecisionContext,
+  arrivalsPerSecond: number,
+): boolean {
   const before = state.requestsPerSecond;
-  return before !== undefined && isMore(before, arrivalsPerSecond, windowSet);
+  return before !== undefined && missing === undefined && isMore(before, arrivalsPerSecond, windowSet);
 }
 
 /** One rate of a window is higher than another, noticeably and beyond chance. */

@@ -45,6 +45,8 @@ export interface DecisionContext {
   readonly settings: PolicySettings;
   readonly state: PolicyState;
   readonly windowSet: WindowSet;
+  /** See observe/missing.ts; undefined when all traffic was seen. */
+  readonly missing?: string | undefined;
   readonly nowMs: number;
 }
 
@@ -70,7 +72,9 @@ export function observe(context: DecisionContext): readonly Observation[] {
     if (baseReplicas === undefined || isForgotten(context, memory, window)) return [];
     const queue = queueOf.get(service);
     const enlarged = window !== undefined && isEnlarged(window, memory);
-    const trend = { now: queue?.ownRequests, before: memory?.ownRequests, enlarged };
+    // A queue of which a part was seen is no shorter than the whole one before.
+    const before = window?.missing === undefined ? memory?.ownRequests : undefined;
+    const trend = { now: queue?.ownRequests, before, enlarged };
     return [
       {
         service,

@@ -125,7 +125,8 @@ function knownService(
     ...(demand && { demandCores: Math.max(demand.cores, ...(before?.recentDemandCores ?? [])) }),
     resizable,
     ...(before?.correction !== undefined && { correction: before.correction }),
-    steady: !settling && !resizing && !draining && ahead === undefined,
+    steady:
+      !settling && !resizing && !draining && ahead === undefined && observation.window?.missing === undefined,
     limits: {
       ...limitsOf(context, boundedByNode(observation, largestContainer), usable, isTold),
       ...(ahead === undefined && !isChronic(memory) && whatCannotHelp(context, observation)),

@@ -58,6 +58,7 @@ function isFullyMeasured(observation: Observation): boolean {
     !resizing &&
     queue?.complete === true &&
     window?.replicasWanted !== undefined &&
+    window.missing === undefined &&
     window.requestsPerSecond !== undefined &&
     window.ownLatency !== undefined &&
     readyReplicas !== undefined &&

@@ -1,82 +1,95 @@
-import type { IncomingMessage } from "node:http";
-import { gunzipSync } from "node:zlib";
+import type { Readable } from "node:stream";
+import { promisify } from "node:util";
+import { gunzip } from "node:zlib";
 import { describeError } from "@tradewind/core/errors.ts";
+import type { Call } from "./admission.ts";
 import type { ReceiverLimits } from "./limits.ts";
-import { Refusal, malformed, overloaded, tooLarge } from "./refusal.ts";
-import { RPC_CODE } from "./responses.ts";
-
-/** Bytes that bodies in flight may hold together. */
-export class ByteBudget {
-  private taken = 0;
-  private readonly limit: number;
-
-  constructor(limit: number) {
-    this.limit = limit;
-  }
-
-  /** False, and nothing taken, when it would go over the limit. */
-  take(bytes: number): boolean {
-    if (this.taken + bytes > this.limit) return false;
-    this.taken += bytes;
-    return true;
-  }
-
-  give(bytes: number): void {
-    this.taken -= bytes;
-  }
-}
-
-type ContentEncoding = "identity" | "gzip";
+import { Refusal, malformed, tooLarge, tooSlow } from "./refusal.ts";
 
 /**
- * Receives a body and undoes its compression. What exceeds a limit is refused at once; the rest of it is read and
- * thrown away, so that the sender gets to see the answer.
- * @throws Refusal 400, 413, 415 or 503
+ * Receives a body of at most `maxBytes`; every byte is held by the call. The stream is left as it is when the body is
+ * refused: what becomes of the rest is the owner's to decide.
+ * @throws Refusal 400, 408, 413 or 503
  */
 export async function readBody(
-  request: IncomingMessage,
-  limits: ReceiverLimits,
-  budget: ByteBudget,
-): Promise<Uint8Array> {
-  const encoding = contentEncoding(request.headers["content-encoding"]);
-  const limit = encoding === "gzip" ? limits.maxCompressedBytes : limits.maxBodyBytes;
-  if (Number(request.headers["content-length"] ?? 0) > limit) throw tooLarge("the body", limit);
-  let held = 0;
-  const chunks: Uint8Array[] = [];
+  stream: Readable,
+  call: Call,
+  maxBytes: number,
+  limits: Pick<ReceiverLimits, "bodyIdleMs" | "requestTimeoutMs">,
+): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  const take = (chunk: Buffer): void => {
+    size += chunk.length;
+    if (size > maxBytes) throw bodyTooLarge("the body", maxBytes);
+    call.hold(chunk.length);
+    chunks.push(chunk);
+  };
+  await received(stream, call.signal, take, limits);
+  return Buffer.concat(chunks);
+}
+
+async function received(
+  stream: Readable,
+  signal: AbortSignal,
+  take: (chunk: Buffer) => void,
+  { bodyIdleMs, requestTimeoutMs }: Pick<ReceiverLimits, "bodyIdleMs" | "requestTimeoutMs">,
+): Promise<void> {
+  const ending = new AbortController();
+  const whole = setTimeout(
+    () => ending.abort(late(requestTimeoutMs, "the body is not whole")),
+    requestTimeoutMs,
+  );
+  const idle = setTimeout(() => ending.abort(late(bodyIdleMs, "no byte of the body came")), bodyIdleMs);
   try {
-    for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-      if (held + chunk.length > limit) throw tooLarge("the body", limit);
-      if (!budget.take(chunk.length)) throw overloaded();
-      held += chunk.length;
-      chunks.push(chunk);
-    }
-    const body = Buffer.concat(chunks);
-    return encoding === "gzip" ? inflated(body, limits.maxBodyBytes) : body;
-  } catch (error) {
-    request.resume();
-    throw error instanceof Refusal ? error : malformed("the body did not arrive whole", error);
+    await new Promise<void>((resolve, reject) => {
+      const { signal: ended } = ending;
+      const fail = (reason: unknown): void => {
+        stream.pause();
+        reject(reason instanceof Refusal ? reason : malformed("the body did not arrive whole", reason));
+      };
+      const abort = (reason: unknown): void => ending.abort(reason);
+      stream.on("data", (chunk: Buffer) => {
+        if (ended.aborted) return;
+        idle.refresh();
+        try {
+          take(chunk);
+        } catch (error) {
+          abort(error);
+        }
+      });
+      stream
+        .once("end", resolve)
+        .once("error", abort)
+        .once("close", () => abort(undefined));
+      ended.addEventListener("abort", () => fail(ended.reason), { once: true });
+      if (signal.aborted) abort(signal.reason);
+      else signal.addEventListener("abort", () => abort(signal.reason), { once: true });
+    });
   } finally {
-    budget.give(held);
+    clearTimeout(whole);
+    clearTimeout(idle);
   }
 }
 
-/** @throws Refusal 400 or 413 */
-export function inflated(body: Uint8Array, maxBytes: number): Uint8Array {
+const late = (ms: number, what: string): Refusal => tooSlow(`${what} within ${ms} ms`);
+
+const unzip = promisify(gunzip);
+
+/** Undoes gzip. @throws Refusal 400 or 413 */
+export async function inflated(body: Uint8Array, maxBytes: number): Promise<Uint8Array> {
   try {
-    // Synchronous on purpose: one body is inflated at a time, so the bound holds for all of them together.
-    return gunzipSync(body, { maxOutputLength: maxBytes });
+    return await unzip(body, { maxOutputLength: maxBytes });
   } catch (error) {
-    if (error instanceof RangeError) throw tooLarge("the decompressed body", maxBytes);
+    if (error instanceof RangeError) throw bodyTooLarge("the decompressed body", maxBytes);
     throw malformed(`the body is not whole gzip data: ${describeError(error)}`, error);
   }
 }
 
-function contentEncoding(header: string | undefined): ContentEncoding {
-  const encoding = (header ?? "identity").trim().toLowerCase();
-  if (encoding === "gzip" || encoding === "identity") return encoding;
-  throw new Refusal(
-    415,
-    RPC_CODE.invalidArgument,
-    `content encoding '${encoding.slice(0, 32)}': send gzip or none`,
-  );
+/** @throws Refusal 413 */
+export function refuseTooLarge(declaredBytes: number, maxBytes: number): void {
+  if (declaredBytes > maxBytes) throw bodyTooLarge("the body", maxBytes);
 }
+
+const bodyTooLarge = (what: string, limitBytes: number): Refusal =>
+  tooLarge(`${what} is larger than ${limitBytes} bytes; send smaller batches`);

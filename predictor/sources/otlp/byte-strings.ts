@@ -21,7 +21,8 @@ export class ByteStrings {
     const place = this.places[at];
     if (place !== undefined && equals(place.bytes, bytes, from, to)) return place.text;
     const text = this.decoder.decode(bytes.subarray(from, to));
-    this.places[at] = { bytes: bytes.slice(from, to), text };
+    // A copy: `slice` of a Buffer would be a view of the body, which others may overwrite.
+    this.places[at] = { bytes: Uint8Array.prototype.slice.call(bytes, from, to), text };
     return text;
   }
 }

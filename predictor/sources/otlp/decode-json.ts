@@ -1,113 +1,294 @@
-import { z } from "zod";
-import { parseWith } from "@tradewind/core/config.ts";
+import { isUtf8 } from "node:buffer";
 import { TradewindError } from "@tradewind/core/errors.ts";
-import { SPAN_KIND, hexWords } from "../../window/span.ts";
-import type { SpanBatch } from "../../window/span.ts";
-import { MAX_VALUE_BYTES, ResourceReader } from "./resource-attributes.ts";
-import { adjustedCount } from "./trace-state.ts";
-
-/*
- * OTLP/JSON: protobuf's JSON mapping in lowerCamelCase, except that ids are hexadecimal and enums are numbers
- * (opentelemetry-proto, docs/specification.md, "JSON Protobuf Encoding"). Unknown fields are ignored, null is absent.
- */
-const list = z.array(z.unknown()).nullish();
-const text = z.string().nullish();
-/** 64-bit integers are decimal strings; senders that write numbers are understood. */
-const nanos = z.union([z.string().regex(/^\d{1,20}$/), z.number().int().nonnegative()]).nullish();
-
-const Request = z.object({ resourceSpans: list });
-const ResourceSpans = z.object({ resource: z.object({ attributes: list }).nullish(), scopeSpans: list });
-const ScopeSpans = z.object({ spans: list });
-const Attribute = z.object({ key: z.string(), value: z.object({ stringValue: text }).nullish() });
-const Span = z.object({
-  traceId: text,
-  spanId: text,
-  parentSpanId: text,
-  traceState: text,
-  name: text,
-  kind: z.number().int().nullish(),
-  startTimeUnixNano: nanos,
-  endTimeUnixNano: nanos,
-  status: z.object({ code: z.number().int().nullish() }).nullish(),
-});
-type Span = z.infer<typeof Span>;
+import { SPAN_KIND } from "../../window/span.ts";
+import type { SpanBatch, SpanResource } from "../../window/span.ts";
+import { JsonScanner } from "./json-scanner.ts";
+import { DEFAULT_RECEIVER_LIMITS } from "./limits.ts";
+import { BYTES_PER_PAUSE, PartCount } from "./part-count.ts";
+import type { PartLimits } from "./part-count.ts";
+import { MAX_KEY_BYTES, MAX_VALUE_BYTES, ResourceReader } from "./resource-attributes.ts";
+import { adjustedCount, MAX_TRACE_STATE } from "./trace-state.ts";
 
 const STATUS_CODE_ERROR = 2;
-const NS_PER_MS = 1_000_000n;
+const NS_PER_MS = 1e6;
+const MS_DIGITS = 6;
 
-/** Reads `ExportTraceServiceRequest` in its JSON form into a batch. */
+/**
+ * Reads `ExportTraceServiceRequest` in its JSON form into a batch: protobuf's JSON mapping in lowerCamelCase, except that
+ * ids are hexadecimal and enums are numbers (opentelemetry-proto, docs/specification.md, "JSON Protobuf Encoding"). Unknown
+ * fields are passed over, null is absent. Nothing is built but the batch.
+ */
 export class JsonDecoder {
+  private readonly json: JsonScanner;
   private readonly resource = new ResourceReader();
+  private readonly count: PartCount;
+  private pauseAt = 0;
+
+  private readonly trace = new Uint32Array(4);
+  private readonly id = new Uint32Array(2);
+  private readonly parent = new Uint32Array(2);
+  private hasTrace = false;
+  private hasId = false;
+  private hasParent = true;
+  private name = "";
+  private kind = 0;
+  private error = 0;
+  private adjusted = 0;
+  private startNs = 0;
+  private endNs = 0;
+
+  constructor(limits: PartLimits = DEFAULT_RECEIVER_LIMITS) {
+    this.count = new PartCount(limits);
+    this.json = new JsonScanner(() => this.count.skipped());
+  }
+
+  /** As {@link steps}, in one go. */
+  decode(body: Uint8Array, batch: SpanBatch): void {
+    const steps = this.steps(body, batch);
+    while (steps.next().done !== true);
+  }
 
   /**
-   * Appends the spans of `body` to `batch`, whose epoch is set already. Stops at the first part that is wrong.
-   * @throws TradewindError `malformed-otlp` when the text is not such a message; the batch then holds a part of it
+   * Appends the spans of `body` to `batch`, whose epoch is set already, and yields now and then so that the caller may let
+   * others work. Stops at the first part that is wrong.
+   * @throws TradewindError `malformed-otlp` when the text is not such a message, or `too-many-spans`; the batch then holds a
+   *   part of it
    */
-  decode(body: Uint8Array, batch: SpanBatch): void {
-    let value: unknown;
+  *steps(body: Uint8Array, batch: SpanBatch): Generator<void> {
+    if (!isUtf8(body))
+      throw new TradewindError("malformed-otlp", "not an ExportTraceServiceRequest: not in UTF-8");
+    this.count.clear();
+    this.pauseAt = BYTES_PER_PAUSE;
     try {
-      value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
-      this.readRequest(value, batch);
-    } catch (error) {
-      const what = error instanceof TradewindError ? error.message : "not JSON in UTF-8";
-      throw new TradewindError("malformed-otlp", `not an ExportTraceServiceRequest: ${what}`, {
-        cause: error,
-      });
+      this.json.open(body);
+      yield* this.readRequest(batch);
+      this.json.expectEnd();
+    } finally {
+      this.json.release();
     }
   }
 
-  private readRequest(value: unknown, batch: SpanBatch): void {
-    const { resourceSpans } = parseWith(Request, value, "request");
-    for (const each of resourceSpans ?? []) {
-      const { resource, scopeSpans } = parseWith(ResourceSpans, each, "resourceSpans");
-      this.readResource(resource?.attributes ?? []);
-      const resourceIndex = batch.resources.length;
-      for (const scope of scopeSpans ?? []) {
-        for (const span of parseWith(ScopeSpans, scope, "scopeSpans").spans ?? []) {
-          this.readSpan(parseWith(Span, span, "span"), batch, resourceIndex);
-        }
+  private *readRequest(batch: SpanBatch): Generator<void> {
+    const { json } = this;
+    for (let more = json.enterObject(); more; more = json.nextMember()) {
+      if (this.key() === "resourceSpans") {
+        for (let next = json.enterList(); next; next = json.nextElement())
+          yield* this.readResourceSpans(batch);
+      } else {
+        json.skip();
       }
     }
   }
 
-  private readResource(attributes: readonly unknown[]): void {
+  /** The resource may come after its spans: they refer to an object that is filled at the end. */
+  private *readResourceSpans(batch: SpanBatch): Generator<void> {
+    const { json } = this;
+    this.count.part();
+    if (this.isPauseDue()) yield;
+    const resource: SpanResource = { service: "" };
+    const resourceIndex = batch.resources.length;
     this.resource.clear();
-    for (const each of attributes) {
-      const { key, value } = parseWith(Attribute, each, "resource attribute");
-      if (this.resource.wants(key))
-        this.resource.take(key, (value?.stringValue ?? "").slice(0, MAX_VALUE_BYTES));
+    for (let more = json.enterObject(); more; more = json.nextMember()) {
+      const key = this.key();
+      if (key === "resource") {
+        yield* this.readResource();
+      } else if (key === "scopeSpans") {
+        for (let next = json.enterList(); next; next = json.nextElement()) {
+          this.count.part();
+          if (this.isPauseDue()) yield;
+          yield* this.readScopeSpans(batch, resource, resourceIndex);
+        }
+      } else {
+        json.skip();
+      }
+    }
+    Object.assign(resource, this.resource.resource());
+  }
+
+  private *readResource(): Generator<void> {
+    const { json } = this;
+    for (let more = json.enterObject(); more; more = json.nextMember()) {
+      if (this.key() === "attributes") {
+        for (let next = json.enterList(); next; next = json.nextElement()) {
+          this.count.part();
+          if (this.isPauseDue()) yield;
+          this.readAttribute();
+        }
+      } else {
+        json.skip();
+      }
     }
   }
 
-  private readSpan(span: Span, batch: SpanBatch, resourceIndex: number): void {
-    const trace = idWords(span.traceId, 4);
-    const id = idWords(span.spanId, 2);
-    const parent = span.parentSpanId ? idWords(span.parentSpanId, 2) : [0, 0];
-    if (trace === undefined || id === undefined || parent === undefined) {
-      batch.invalidIds += 1;
-      return;
+  private readAttribute(): void {
+    const { json } = this;
+    let key = "";
+    let value = "";
+    for (let more = json.enterObject(); more; more = json.nextMember()) {
+      const field = this.key();
+      if (field === "key") key = json.readString() ? this.key() : "";
+      else if (field === "value") value = this.readStringValue();
+      else json.skip();
     }
-    if (batch.resources.length === resourceIndex) batch.resources.push(this.resource.resource());
+    if (this.resource.wants(key)) this.resource.take(key, value);
+  }
+
+  /** An `AnyValue` that is a string; empty when it is something else. */
+  private readStringValue(): string {
+    const { json } = this;
+    let value = "";
+    for (let more = json.enterObject(); more; more = json.nextMember()) {
+      if (this.key() !== "stringValue") json.skip();
+      else if (json.readString()) value = json.text(MAX_VALUE_BYTES);
+    }
+    return value;
+  }
+
+  private *readScopeSpans(batch: SpanBatch, resource: SpanResource, resourceIndex: number): Generator<void> {
+    const { json } = this;
+    for (let more = json.enterObject(); more; more = json.nextMember()) {
+      if (this.key() !== "spans") {
+        json.skip();
+        continue;
+      }
+      for (let next = json.enterList(); next; next = json.nextElement()) {
+        this.count.span();
+        if (this.isPauseDue()) yield;
+        this.readSpan(batch.epochMs);
+        if (!this.hasTrace || !this.hasId || !this.hasParent) {
+          batch.invalidIds += 1;
+          continue;
+        }
+        if (batch.resources.length === resourceIndex) batch.resources.push(resource);
+        this.append(batch, resourceIndex);
+      }
+    }
+  }
+
+  private readSpan(epochMs: number): void {
+    const { json } = this;
+    this.clearSpan(epochMs);
+    for (let more = json.enterObject(); more; more = json.nextMember()) {
+      switch (this.key()) {
+        case "traceId":
+          this.hasTrace = json.readString() && this.takeId(this.trace);
+          break;
+        case "spanId":
+          this.hasId = json.readString() && this.takeId(this.id);
+          break;
+        case "parentSpanId":
+          this.parent.fill(0);
+          this.hasParent = !json.readString() || json.to === json.from || this.takeId(this.parent);
+          break;
+        case "traceState":
+          this.adjusted = json.readString() ? adjustedCount(json.text(MAX_TRACE_STATE)) : 0;
+          break;
+        case "name":
+          this.name = json.readString() ? json.text(MAX_VALUE_BYTES) : "";
+          break;
+        case "kind":
+          this.kind = json.readInteger() ?? 0;
+          break;
+        case "startTimeUnixNano":
+          this.startNs = this.readNs(epochMs);
+          break;
+        case "endTimeUnixNano":
+          this.endNs = this.readNs(epochMs);
+          break;
+        case "status":
+          this.error = this.readStatus() === STATUS_CODE_ERROR ? 1 : 0;
+          break;
+        default:
+          json.skip();
+      }
+    }
+  }
+
+  private clearSpan(epochMs: number): void {
+    this.hasTrace = false;
+    this.hasId = false;
+    this.hasParent = true;
+    this.parent.fill(0);
+    this.name = "";
+    this.kind = 0;
+    this.error = 0;
+    this.adjusted = 0;
+    this.startNs = -epochMs * NS_PER_MS;
+    this.endNs = this.startNs;
+  }
+
+  private readStatus(): number {
+    const { json } = this;
+    let code = 0;
+    for (let more = json.enterObject(); more; more = json.nextMember()) {
+      if (this.key() === "code") code = json.readInteger() ?? 0;
+      else json.skip();
+    }
+    return code;
+  }
+
+  /** Nanoseconds since `epochMs`. Milliseconds and the rest are read apart, since neither loses digits as a number. */
+  private readNs(epochMs: number): number {
+    const { json } = this;
+    if (!json.readDigits()) return -epochMs * NS_PER_MS;
+    const { from, source, to } = json;
+    const split = Math.max(from, to - MS_DIGITS);
+    return (digits(source, from, split) - epochMs) * NS_PER_MS + digits(source, split, to);
+  }
+
+  /** Reads the hexadecimal id that the scanner holds. @returns false when it is none of that length */
+  private takeId(words: Uint32Array): boolean {
+    const { from, source, to } = this.json;
+    if (to - from !== 8 * words.length) return false;
+    for (let word = 0; word < words.length; word += 1) {
+      let value = 0;
+      for (let at = from + 8 * word; at < from + 8 * word + 8; at += 1) {
+        const digit = hexDigit(source[at] ?? 0);
+        if (digit < 0) return false;
+        value = value * 16 + digit;
+      }
+      words[word] = value;
+    }
+    return true;
+  }
+
+  private append(batch: SpanBatch, resourceIndex: number): void {
     const index = batch.reserve();
-    const startNs = BigInt(span.startTimeUnixNano ?? 0);
-    batch.traceId.set(trace, 4 * index);
-    batch.spanId.set(id, 2 * index);
-    batch.parentId.set(parent, 2 * index);
-    batch.startNs[index] = Number(startNs - BigInt(batch.epochMs) * NS_PER_MS);
-    batch.durationNs[index] = Number(BigInt(span.endTimeUnixNano ?? 0) - startNs);
-    const kind = span.kind ?? 0;
+    batch.traceId.set(this.trace, 4 * index);
+    batch.spanId.set(this.id, 2 * index);
+    batch.parentId.set(this.parent, 2 * index);
+    batch.startNs[index] = this.startNs;
+    batch.durationNs[index] = this.endNs - this.startNs;
+    const { kind } = this;
     batch.kind[index] = kind >= 0 && kind <= SPAN_KIND.consumer ? kind : SPAN_KIND.unspecified;
-    batch.error[index] = span.status?.code === STATUS_CODE_ERROR ? 1 : 0;
+    batch.error[index] = this.error;
     batch.resource[index] = resourceIndex;
-    batch.adjustedCount[index] = span.traceState ? adjustedCount(span.traceState) : 0;
-    batch.names[index] = span.name ?? "";
+    batch.adjustedCount[index] = this.adjusted;
+    batch.names[index] = this.name;
+  }
+
+  private isPauseDue(): boolean {
+    if (this.json.at < this.pauseAt) return false;
+    this.pauseAt = this.json.at + BYTES_PER_PAUSE;
+    return true;
+  }
+
+  /** The key read last; empty when it is longer than any that is known. */
+  private key(): string {
+    const { json } = this;
+    return json.to - json.from > MAX_KEY_BYTES ? "" : json.text(MAX_KEY_BYTES);
   }
 }
 
-function idWords(hex: string | null | undefined, words: number): number[] | undefined {
-  try {
-    return hexWords(hex ?? "", words);
-  } catch {
-    return undefined;
-  }
+function digits(bytes: Uint8Array, from: number, to: number): number {
+  let value = 0;
+  for (let at = from; at < to; at += 1) value = value * 10 + (bytes[at] ?? 0) - 0x30;
+  return value;
+}
+
+/** The value of a hexadecimal digit, or -1. */
+function hexDigit(byte: number): number {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
+  const lower = byte | 0x20;
+  return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
 }

@@ -1,17 +1,13 @@
-import protobuf from "protobufjs/minimal.js";
 import { TradewindError, describeError } from "@tradewind/core/errors.ts";
 import { SPAN_KIND } from "../../window/span.ts";
 import type { SpanBatch, SpanResource } from "../../window/span.ts";
 import { ByteStrings } from "./byte-strings.ts";
+import { DEFAULT_RECEIVER_LIMITS } from "./limits.ts";
+import { BYTES, FIXED64, MessageReader, tag, VARINT } from "./message-reader.ts";
+import { BYTES_PER_PAUSE, PartCount } from "./part-count.ts";
+import type { PartLimits } from "./part-count.ts";
 import { MAX_KEY_BYTES, MAX_VALUE_BYTES, ResourceReader } from "./resource-attributes.ts";
-import { adjustedCount } from "./trace-state.ts";
-
-const VARINT = 0;
-const FIXED64 = 1;
-const BYTES = 2;
-const FIXED32 = 5;
-
-const tag = (field: number, wireType: number): number => (field << 3) | wireType;
+import { adjustedCount, MAX_TRACE_STATE } from "./trace-state.ts";
 
 /** Tags of trace.proto, resource.proto and common.proto (opentelemetry-proto 1.x) that are read; others are skipped. */
 const REQUEST_RESOURCE_SPANS = tag(1, BYTES);
@@ -38,6 +34,7 @@ const TRACE_ID_BYTES = 16;
 const SPAN_ID_BYTES = 8;
 const MAX_NAME_BYTES = 804;
 const WORD = 0x1_0000_0000;
+const NOTHING = new Uint8Array(0);
 
 /**
  * Reads `ExportTraceServiceRequest` from the wire straight into a batch: only the fields that windows are made of, no
@@ -46,7 +43,9 @@ const WORD = 0x1_0000_0000;
 export class ProtobufDecoder {
   private readonly names = new ByteStrings();
   private readonly resource = new ResourceReader();
-  private reader = protobuf.Reader.create(new Uint8Array(0));
+  private readonly count: PartCount;
+  private pauseAt = 0;
+  private reader: MessageReader;
   private epochHigh = 0;
   private epochLow = 0;
 
@@ -64,74 +63,97 @@ export class ProtobufDecoder {
   private endHigh = 0;
   private endLow = 0;
 
-  /**
-   * Appends the spans of `bytes` to `batch`, whose epoch is set already.
-   * @throws TradewindError `malformed-otlp` when the bytes are not such a message; the batch then holds a part of it
-   */
+  constructor(limits: PartLimits = DEFAULT_RECEIVER_LIMITS) {
+    this.count = new PartCount(limits);
+    this.reader = new MessageReader(NOTHING, this.count);
+  }
+
+  /** As {@link steps}, in one go. */
   decode(bytes: Uint8Array, batch: SpanBatch): void {
-    // A plain Uint8Array view: the reader for Buffers reads the same but copies where this one need not.
-    this.reader = protobuf.Reader.create(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+    const steps = this.steps(bytes, batch);
+    while (steps.next().done !== true);
+  }
+
+  /**
+   * Appends the spans of `bytes` to `batch`, whose epoch is set already, and yields now and then so that the caller may let
+   * others work.
+   * @throws TradewindError `malformed-otlp` when the bytes are not such a message, or `too-many-spans`; the batch then holds
+   *   a part of it
+   */
+  *steps(bytes: Uint8Array, batch: SpanBatch): Generator<void> {
+    this.reader = new MessageReader(bytes, this.count);
     const epochNs = BigInt(batch.epochMs) * 1_000_000n;
     this.epochHigh = Number(epochNs >> 32n);
     this.epochLow = Number(epochNs & 0xffff_ffffn);
+    this.count.clear();
+    this.pauseAt = BYTES_PER_PAUSE;
     try {
-      this.readRequest(batch);
+      yield* this.readRequest(batch);
     } catch (error) {
+      if (error instanceof TradewindError) throw error;
       throw new TradewindError(
         "malformed-otlp",
         `not an ExportTraceServiceRequest: byte ${this.reader.pos} of ${bytes.length}: ${describeError(error)}`,
         { cause: error },
       );
+    } finally {
+      this.reader = new MessageReader(NOTHING, this.count);
     }
   }
 
-  private readRequest(batch: SpanBatch): void {
+  private *readRequest(batch: SpanBatch): Generator<void> {
     const { reader } = this;
     while (reader.pos < reader.len) {
+      if (this.isPauseDue()) yield;
       const field = reader.uint32();
       if (field !== REQUEST_RESOURCE_SPANS) {
-        this.skip(field);
+        reader.skipField(field);
         continue;
       }
-      const outer = this.enter();
-      this.readResourceSpans(batch);
-      this.leave(outer);
+      this.count.part();
+      const outer = reader.enter();
+      yield* this.readResourceSpans(batch);
+      reader.leave(outer);
     }
   }
 
-  private readResourceSpans(batch: SpanBatch): void {
+  private *readResourceSpans(batch: SpanBatch): Generator<void> {
     const { reader } = this;
     const resource: SpanResource = { service: "" };
     const resourceIndex = batch.resources.length;
     this.resource.clear();
     while (reader.pos < reader.len) {
+      if (this.isPauseDue()) yield;
       const field = reader.uint32();
       if (field === RESOURCE_SPANS_RESOURCE) {
-        const outer = this.enter();
-        this.readResource();
-        this.leave(outer);
+        const outer = reader.enter();
+        yield* this.readResource();
+        reader.leave(outer);
       } else if (field === RESOURCE_SPANS_SCOPE_SPANS) {
-        const outer = this.enter();
-        this.readScopeSpans(batch, resource, resourceIndex);
-        this.leave(outer);
+        this.count.part();
+        const outer = reader.enter();
+        yield* this.readScopeSpans(batch, resource, resourceIndex);
+        reader.leave(outer);
       } else {
-        this.skip(field);
+        reader.skipField(field);
       }
     }
     Object.assign(resource, this.resource.resource());
   }
 
-  private readResource(): void {
+  private *readResource(): Generator<void> {
     const { reader } = this;
     while (reader.pos < reader.len) {
+      if (this.isPauseDue()) yield;
       const field = reader.uint32();
       if (field !== RESOURCE_ATTRIBUTES) {
-        this.skip(field);
+        reader.skipField(field);
         continue;
       }
-      const outer = this.enter();
+      this.count.part();
+      const outer = reader.enter();
       this.readAttribute();
-      this.leave(outer);
+      reader.leave(outer);
     }
   }
 
@@ -142,15 +164,15 @@ export class ProtobufDecoder {
     while (reader.pos < reader.len) {
       const field = reader.uint32();
       if (field === KEY_VALUE_KEY) {
-        const end = this.endOfBytes();
+        const end = reader.endOfBytes();
         key = end - reader.pos > MAX_KEY_BYTES ? "" : this.names.text(reader.buf, reader.pos, end);
         reader.pos = end;
       } else if (field === KEY_VALUE_VALUE) {
-        const outer = this.enter();
+        const outer = reader.enter();
         value = this.readStringValue();
-        this.leave(outer);
+        reader.leave(outer);
       } else {
-        this.skip(field);
+        reader.skipField(field);
       }
     }
     if (this.resource.wants(key)) this.resource.take(key, value);
@@ -163,27 +185,29 @@ export class ProtobufDecoder {
     while (reader.pos < reader.len) {
       const field = reader.uint32();
       if (field !== ANY_VALUE_STRING) {
-        this.skip(field);
+        reader.skipField(field);
         continue;
       }
-      const end = this.endOfBytes();
+      const end = reader.endOfBytes();
       value = this.names.text(reader.buf, reader.pos, Math.min(end, reader.pos + MAX_VALUE_BYTES));
       reader.pos = end;
     }
     return value;
   }
 
-  private readScopeSpans(batch: SpanBatch, resource: SpanResource, resourceIndex: number): void {
+  private *readScopeSpans(batch: SpanBatch, resource: SpanResource, resourceIndex: number): Generator<void> {
     const { reader } = this;
     while (reader.pos < reader.len) {
+      if (this.isPauseDue()) yield;
       const field = reader.uint32();
       if (field !== SCOPE_SPANS_SPANS) {
-        this.skip(field);
+        reader.skipField(field);
         continue;
       }
-      const outer = this.enter();
+      this.count.span();
+      const outer = reader.enter();
       this.readSpan();
-      this.leave(outer);
+      reader.leave(outer);
       if (this.traceAt === 0 || this.spanAt === 0 || this.parentAt < 0) {
         batch.invalidIds += 1;
         continue;
@@ -206,7 +230,7 @@ export class ProtobufDecoder {
           this.spanAt = this.readId(SPAN_ID_BYTES);
           break;
         case SPAN_TRACE_STATE:
-          this.stateEnd = this.endOfBytes();
+          this.stateEnd = reader.endOfBytes();
           this.stateAt = reader.pos;
           reader.pos = this.stateEnd;
           break;
@@ -214,7 +238,7 @@ export class ProtobufDecoder {
           this.parentAt = this.readParentId();
           break;
         case SPAN_NAME:
-          this.nameEnd = this.endOfBytes();
+          this.nameEnd = reader.endOfBytes();
           this.nameAt = reader.pos;
           reader.pos = this.nameEnd;
           break;
@@ -233,7 +257,7 @@ export class ProtobufDecoder {
           this.error = this.readStatus() === STATUS_CODE_ERROR ? 1 : 0;
           break;
         default:
-          this.skip(field);
+          reader.skipField(field);
       }
     }
   }
@@ -256,30 +280,32 @@ export class ProtobufDecoder {
 
   private readStatus(): number {
     const { reader } = this;
-    const outer = this.enter();
+    const outer = reader.enter();
     let code = 0;
     while (reader.pos < reader.len) {
       const field = reader.uint32();
       if (field === STATUS_CODE) code = reader.uint32();
-      else this.skip(field);
+      else reader.skipField(field);
     }
-    this.leave(outer);
+    reader.leave(outer);
     return code;
   }
 
   /** Where an id begins (never 0, a tag comes before it), or 0 when its length is wrong. */
   private readId(length: number): number {
-    const end = this.endOfBytes();
-    const at = this.reader.pos;
-    this.reader.pos = end;
+    const { reader } = this;
+    const end = reader.endOfBytes();
+    const at = reader.pos;
+    reader.pos = end;
     return end - at === length ? at : 0;
   }
 
   /** Where the parent's id begins, 0 when there is none, −1 when its length is wrong. */
   private readParentId(): number {
-    const end = this.endOfBytes();
-    const at = this.reader.pos;
-    this.reader.pos = end;
+    const { reader } = this;
+    const end = reader.endOfBytes();
+    const at = reader.pos;
+    reader.pos = end;
     return end === at ? 0 : end - at === SPAN_ID_BYTES ? at : -1;
   }
 
@@ -301,53 +327,20 @@ export class ProtobufDecoder {
     batch.error[index] = this.error;
     batch.resource[index] = resourceIndex;
     batch.adjustedCount[index] =
-      this.stateEnd > this.stateAt ? adjustedCount(this.names.text(buf, this.stateAt, this.stateEnd)) : 0;
+      this.stateEnd > this.stateAt
+        ? adjustedCount(
+            this.names.text(buf, this.stateAt, Math.min(this.stateEnd, this.stateAt + MAX_TRACE_STATE)),
+          )
+        : 0;
     const mayBegin = parentAt === 0 || this.kind === SPAN_KIND.server || this.kind === SPAN_KIND.consumer;
     const nameEnd = Math.min(this.nameEnd, this.nameAt + MAX_NAME_BYTES);
     batch.names[index] = mayBegin ? this.names.text(buf, this.nameAt, nameEnd) : undefined;
   }
 
-  /** Narrows the reader to the message that begins here; returns the end of the one around it for {@link leave}. */
-  private enter(): number {
-    const outer = this.reader.len;
-    this.reader.len = this.endOfBytes();
-    return outer;
-  }
-
-  private leave(outer: number): void {
-    const { reader } = this;
-    if (reader.pos !== reader.len) throw new RangeError("a field is longer than its message");
-    reader.len = outer;
-  }
-
-  /** Reads a length and returns where what it measures ends. */
-  private endOfBytes(): number {
-    const { reader } = this;
-    const length = reader.uint32();
-    const end = reader.pos + length;
-    if (end > reader.len) throw new RangeError(`a length of ${length} exceeds its message`);
-    return end;
-  }
-
-  private skip(field: number): void {
-    const { reader } = this;
-    if (field >>> 3 === 0) throw new RangeError("field number 0");
-    switch (field & 7) {
-      case VARINT:
-        reader.skip();
-        break;
-      case FIXED64:
-        reader.skip(8);
-        break;
-      case BYTES:
-        reader.pos = this.endOfBytes();
-        break;
-      case FIXED32:
-        reader.skip(4);
-        break;
-      default:
-        throw new RangeError(`wire type ${field & 7}`);
-    }
+  private isPauseDue(): boolean {
+    if (this.reader.pos < this.pauseAt) return false;
+    this.pauseAt = this.reader.pos + BYTES_PER_PAUSE;
+    return true;
   }
 }
 

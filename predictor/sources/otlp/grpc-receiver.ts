@@ -1,157 +1,240 @@
-import {
-  ResponderBuilder,
-  Server,
-  ServerCredentials,
-  ServerInterceptingCall,
-  ServerListenerBuilder,
-  status,
-} from "@grpc/grpc-js";
+import { createSecureServer, createServer } from "node:http2";
 import type {
-  ServerInterceptor,
-  UntypedHandleCall,
-  handleUnaryCall,
-  sendUnaryData,
-  ServiceDefinition,
-} from "@grpc/grpc-js";
+  Http2SecureServer,
+  Http2Server,
+  IncomingHttpHeaders,
+  ServerHttp2Session,
+  ServerHttp2Stream,
+} from "node:http2";
+import type { AddressInfo, Socket } from "node:net";
 import { systemClock } from "@tradewind/core/clock.ts";
+import { Connections, senderAddress } from "@tradewind/core/connection-limits.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
+import { tlsSettings } from "@tradewind/core/reloading-tls.ts";
+import { Admission } from "./admission.ts";
+import type { Call } from "./admission.ts";
+import { readBody, refuseTooLarge } from "./body.ts";
 import { DEFAULT_RECEIVER_LIMITS } from "./limits.ts";
 import type { ReceiverLimits } from "./limits.ts";
 import { formatListen, parseListen } from "./listen-address.ts";
+import { forwarding } from "./receiver.ts";
 import type { OtlpReceiver, OtlpReceiverOptions } from "./receiver.ts";
-import { Refusal } from "./refusal.ts";
-import { PROTOBUF, exportResponse, rejectionMessage } from "./responses.ts";
+import { Refusal, failed, malformed } from "./refusal.ts";
+import { PROTOBUF, RPC_CODE, exportResponse, rejectionMessage, retryDetails } from "./responses.ts";
 import { SpanIntake } from "./span-intake.ts";
 
-type Bytes = Uint8Array;
-
-const asBuffer = (bytes: Bytes): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-
-/** `TraceService` of trace_service.proto. Messages stay bytes: the span intake decodes and the responses encode. */
-const TRACE_SERVICE = {
-  Export: {
-    path: "/opentelemetry.proto.collector.trace.v1.TraceService/Export",
-    requestStream: false,
-    responseStream: false,
-    requestSerialize: asBuffer,
-    requestDeserialize: (bytes: Buffer): Bytes => bytes,
-    responseSerialize: asBuffer,
-    responseDeserialize: (bytes: Buffer): Bytes => bytes,
-  },
-} satisfies ServiceDefinition<Record<"Export", UntypedHandleCall>>;
-
+const EXPORT_PATH = "/opentelemetry.proto.collector.trace.v1.TraceService/Export";
+const MAX_HEADER_BYTES = 16 * 1024;
 const IDLE_MS = 300_000;
 const STOP_GRACE_MS = 1_000;
+/** Before a message: one byte that says whether it is compressed, four for its length. */
+const PREFIX_BYTES = 5;
+const ANSWER_HEADERS = {
+  ":status": 200,
+  "content-type": "application/grpc",
+  "grpc-accept-encoding": "identity,gzip",
+};
 
-/** Starts OTLP/gRPC: `TraceService/Export`, without TLS. @throws TradewindError `listen` when the address cannot be had */
+/**
+ * Starts OTLP/gRPC: the one unary call `TraceService/Export`. It stands on HTTP/2 itself rather than on a gRPC library, which
+ * takes a message before anyone can see who sends it and how far it has come.
+ * @throws TradewindError `cannot-listen` when the address cannot be had
+ */
 export async function startOtlpGrpcReceiver(options: OtlpReceiverOptions): Promise<OtlpReceiver> {
   const limits: ReceiverLimits = { ...DEFAULT_RECEIVER_LIMITS, ...options.limits };
-  const server = new Server({
-    interceptors: [boundedCalls(limits, options)],
-    "grpc.max_receive_message_length": limits.maxMessageBytes,
-    "grpc.max_concurrent_streams": concurrentCalls(limits),
-    "grpc.max_connection_idle_ms": IDLE_MS,
-    "grpc.enable_channelz": 0,
+  const server = http2Server(limits, options);
+  const { firstRequestMs, maxConnections, maxSenderConnections } = limits;
+  const maxPerAddress = Math.min(maxConnections, maxSenderConnections);
+  const connections = new Connections({ maxConnections, maxPerAddress, firstRequestMs });
+  options.metrics?.connections("grpc", () => connections.counts);
+  server.on("connection", (socket: Socket) => connections.admit(socket));
+  const sessions = new Set<ServerHttp2Session>();
+  server.on("session", (session) => {
+    sessions.add(session);
+    session.once("close", () => sessions.delete(session));
+    session.setTimeout(IDLE_MS, () => session.close());
   });
-  server.addService(TRACE_SERVICE, { Export: exportHandler(options) });
+  answerCalls(server, connections, limits, options);
   const { host } = parseListen(options.listen);
   const port = await bind(server, options.listen);
   return {
     address: formatListen({ host, port }),
-    stop: async () => {
-      await stop(server);
-    },
+    stop: async () => stop(server, sessions, connections),
   };
 }
 
-async function bind(server: Server, listen: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.bindAsync(listen, ServerCredentials.createInsecure(), (error, port) => {
-      if (error === null) resolve(port);
-      else reject(new TradewindError("listen", `cannot listen for OTLP/gRPC on ${listen}`, { cause: error }));
-    });
-  });
+function http2Server(limits: ReceiverLimits, { tls }: OtlpReceiverOptions): Http2Server | Http2SecureServer {
+  const settings = {
+    enablePush: false,
+    maxConcurrentStreams: Math.min(limits.maxConnectionRequests, limits.maxConcurrentRequests),
+    maxHeaderListSize: MAX_HEADER_BYTES,
+  };
+  if (tls === undefined) return createServer({ settings });
+  const server = createSecureServer({ settings, ...tlsSettings(tls) });
+  tls.onChange((context) => server.setSecureContext(context));
+  return server;
 }
 
-async function stop(server: Server): Promise<void> {
+async function bind(server: Http2Server | Http2SecureServer, listen: string): Promise<number> {
+  const { host, port } = parseListen(listen);
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (cause) =>
+      reject(new TradewindError("cannot-listen", `cannot listen for OTLP/gRPC on ${listen}`, { cause })),
+    );
+    server.listen({ host, port }, resolve);
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+/** Calls in progress get a moment to end. */
+async function stop(
+  server: Http2Server | Http2SecureServer,
+  sessions: ReadonlySet<ServerHttp2Session>,
+  connections: Connections,
+): Promise<void> {
   await new Promise<void>((resolve) => {
-    const force = setTimeout(() => {
-      server.forceShutdown();
-    }, STOP_GRACE_MS);
-    server.tryShutdown(() => {
+    const force = setTimeout(() => connections.destroyAll(), STOP_GRACE_MS);
+    server.close(() => {
       clearTimeout(force);
+      connections.destroyAll();
       resolve();
     });
+    for (const session of sessions) session.close();
   });
 }
 
-function exportHandler(options: OtlpReceiverOptions): handleUnaryCall<Bytes, Bytes> {
-  const intake = new SpanIntake(options.clock ?? systemClock, options.onSpans);
-  return ({ request }, answer: sendUnaryData<Bytes>) => {
-    try {
-      const { accepted, rejected, reasons } = intake.take(request, PROTOBUF);
-      options.metrics?.bytes("grpc", request.length);
-      options.metrics?.spans(accepted, rejected);
-      options.exchange?.forward({ body: request, contentType: PROTOBUF });
-      answer(null, exportResponse(PROTOBUF, rejected, rejectionMessage(reasons)));
-    } catch (error) {
-      if (!(error instanceof Refusal)) options.onError?.(error);
-      const refusal = error instanceof Refusal ? error : undefined;
-      answer({
-        code: refusal?.rpcCode ?? status.INTERNAL,
-        details: refusal?.message ?? "the receiver failed; see its log",
-      });
-    }
+function answerCalls(
+  server: Http2Server | Http2SecureServer,
+  connections: Connections,
+  limits: ReceiverLimits,
+  options: OtlpReceiverOptions,
+): void {
+  const { clock = systemClock, onError, onSpans, metrics } = options;
+  const admission = new Admission(limits, clock);
+  const intake = new SpanIntake({ clock, onSpans, limits, admission });
+  const exporting = async (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, call: Call) => {
+    const bytes = await readMessage(stream, headers, call, limits);
+    const { accepted, rejected, reasons, ...taken } = await intake.take(
+      {
+        ...bytes,
+        maxBytes: limits.maxMessageBytes,
+        encoding: PROTOBUF,
+        forward: forwarding(options.exchange),
+      },
+      call,
+    );
+    metrics?.bytes("grpc", taken.bytes);
+    metrics?.spans(accepted, rejected);
+    return exportResponse(PROTOBUF, rejected, rejectionMessage(reasons));
   };
-}
-
-/** As many calls as may be received at once without going over the bytes that may be held. */
-function concurrentCalls(limits: ReceiverLimits): number {
-  const fitting = Math.floor(limits.maxBufferedBytes / limits.maxMessageBytes);
-  return Math.max(1, Math.min(limits.maxConcurrentRequests, fitting));
-}
-
-/** Turns calls away beyond the limit, over all connections, and ends calls whose message takes too long to arrive. */
-function boundedCalls(limits: ReceiverLimits, { metrics }: OtlpReceiverOptions): ServerInterceptor {
-  const most = concurrentCalls(limits);
-  let active = 0;
-  return (_method, call) => {
-    active += 1;
-    const refused = active > most;
-    let ended = false;
-    const end = (code: number): void => {
-      if (ended) return;
-      ended = true;
-      active -= 1;
-      clearTimeout(timer);
-      metrics?.request("grpc", String(code));
+  server.on("stream", (stream, headers) => {
+    const { remoteAddress, remotePort } = stream.session?.socket ?? {};
+    const answer = new Answer(stream, (code) => metrics?.request("grpc", String(code)));
+    connections.begin({ remoteAddress, remotePort });
+    stream.once("close", () => connections.end({ remoteAddress, remotePort }));
+    let call: Call | undefined;
+    const work = async (): Promise<void> => {
+      try {
+        refuseOtherCalls(headers);
+        options.tokens?.require(headers.authorization);
+        call = admission.admit(senderAddress(remoteAddress));
+        answer.send(await exporting(stream, headers, call));
+      } catch (error) {
+        const refusal = error instanceof Refusal ? error : failed(error);
+        if (refusal.reason === "failed") onError?.(refusal.cause);
+        if (answer.refuse(refusal)) metrics?.refused("grpc", refusal.reason);
+      } finally {
+        call?.end();
+      }
     };
-    const timer = setTimeout(() => {
-      call.sendStatus({ code: status.DEADLINE_EXCEEDED, details: "the message took too long to arrive" });
-      end(status.DEADLINE_EXCEEDED);
-    }, limits.requestTimeoutMs);
-    const listener = new ServerListenerBuilder()
-      .withOnReceiveMetadata((metadata, next) => {
-        if (!refused) {
-          next(metadata);
-          return;
-        }
-        call.sendStatus({ code: status.UNAVAILABLE, details: "too many requests at once; come back later" });
-        end(status.UNAVAILABLE);
-      })
-      .withOnCancel(() => {
-        end(status.CANCELLED);
-      })
-      .build();
-    const responder = new ResponderBuilder()
-      .withStart((next) => {
-        next(listener);
-      })
-      .withSendStatus((outcome, next) => {
-        end(outcome.code ?? status.UNKNOWN);
-        next(outcome);
-      })
-      .build();
-    return new ServerInterceptingCall(call, responder);
-  };
+    void work();
+  });
 }
+
+/** @throws Refusal UNIMPLEMENTED */
+function refuseOtherCalls(headers: IncomingHttpHeaders): void {
+  const isGrpc = /^application\/grpc($|\+proto|;)/.test(headers["content-type"] ?? "");
+  if (isGrpc && headers[":method"] === "POST" && headers[":path"] === EXPORT_PATH) return;
+  throw unimplemented(`only ${EXPORT_PATH} is served here`);
+}
+
+const unimplemented = (message: string): Refusal =>
+  new Refusal({ statusCode: 404, rpcCode: RPC_CODE.unimplemented, reason: "unsupported" }, message);
+
+/** The one message of a call, as it was sent. @throws Refusal */
+async function readMessage(
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  call: Call,
+  limits: ReceiverLimits,
+): Promise<{ readonly bytes: Uint8Array; readonly isCompressed: boolean }> {
+  const maxBytes = limits.maxMessageBytes;
+  const body = await readBody(stream, call, maxBytes + PREFIX_BYTES, limits);
+  if (body.length < PREFIX_BYTES) throw malformed("the call holds no message");
+  const length = body.readUInt32BE(1);
+  refuseTooLarge(length, maxBytes);
+  if (body.length !== PREFIX_BYTES + length) throw malformed("the call holds more or less than one message");
+  const isCompressed = body[0] === 1;
+  if (isCompressed && headers["grpc-encoding"] !== "gzip")
+    throw unimplemented("compress with gzip or not at all");
+  return { bytes: body.subarray(PREFIX_BYTES), isCompressed };
+}
+
+/** Answers one call, once. */
+class Answer {
+  private readonly stream: ServerHttp2Stream;
+  private readonly onEnd: (code: number) => void;
+  private isOver = false;
+
+  /** @param onEnd hears the status of the call: `CANCELLED` when its sender left */
+  constructor(stream: ServerHttp2Stream, onEnd: (code: number) => void) {
+    this.stream = stream;
+    this.onEnd = onEnd;
+    stream.on("error", () => undefined);
+    stream.once("close", () => this.end(RPC_CODE.cancelled));
+  }
+
+  send(message: Uint8Array): void {
+    if (!this.end(RPC_CODE.ok)) return;
+    const { stream } = this;
+    const frame = Buffer.alloc(PREFIX_BYTES + message.length);
+    frame.writeUInt32BE(message.length, 1);
+    frame.set(message, PREFIX_BYTES);
+    stream.respond(ANSWER_HEADERS, { waitForTrailers: true });
+    stream.once("wantTrailers", () => stream.sendTrailers({ "grpc-status": String(RPC_CODE.ok) }));
+    stream.end(frame);
+  }
+
+  /** @returns whether the sender was still there to hear it */
+  refuse({ message, retryAfterSeconds, rpcCode }: Refusal): boolean {
+    if (!this.end(rpcCode)) return false;
+    const details =
+      retryAfterSeconds === undefined
+        ? {}
+        : { "grpc-status-details-bin": retryDetails(rpcCode, message, retryAfterSeconds) };
+    this.stream.respond(
+      {
+        ...ANSWER_HEADERS,
+        "grpc-status": String(rpcCode),
+        "grpc-message": percentEncoded(message),
+        ...details,
+      },
+      { endStream: true },
+    );
+    // What is left of the message is not waited for.
+    this.stream.close();
+    return true;
+  }
+
+  private end(code: number): boolean {
+    if (this.isOver) return false;
+    this.isOver = true;
+    const hasLeft = this.stream.destroyed || this.stream.closed;
+    this.onEnd(hasLeft ? RPC_CODE.cancelled : code);
+    return !hasLeft;
+  }
+}
+
+/** As gRPC sends text in a header: printable ASCII but the percent sign stands for itself. */
+const percentEncoded = (text: string): string =>
+  text.toWellFormed().replace(/[^ -$&-~]/gu, (character) => encodeURIComponent(character));

@@ -1,9 +1,18 @@
-/** What a receiver tells of its work; the predictor's metrics take this role. */
+import type { ConnectionCounts } from "@tradewind/core/connection-limits.ts";
+import type { RefusalReason } from "./refusal.ts";
+
+export type Transport = "http" | "grpc";
+
+/** What a receiver reports of its work; the predictor's metrics take this role. */
 export interface ReceiverMetrics {
   /** One request answered. `code` is the HTTP status, over gRPC the number of its status. */
-  request(transport: "http" | "grpc", code: string): void;
+  request(transport: Transport, code: string): void;
+  /** One request answered with an error. */
+  refused(transport: Transport, reason: RefusalReason): void;
   /** Spans of one request after they were offered to `onSpans`. */
   spans(accepted: number, rejected: number): void;
   /** Bytes of one accepted body after decompression. */
-  bytes(transport: "http" | "grpc", count: number): void;
+  bytes(transport: Transport, count: number): void;
+  /** The receiver listens; the connections of its port can be asked for at any time. */
+  connections(transport: Transport, counts: () => ConnectionCounts): void;
 }

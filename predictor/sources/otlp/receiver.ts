@@ -1,20 +1,28 @@
+import { createServer } from "node:http";
+import type { RequestListener, Server, ServerOptions } from "node:http";
+import { createServer as createSecureServer } from "node:https";
 import { fastify } from "fastify";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { systemClock } from "@tradewind/core/clock.ts";
 import type { Clock } from "@tradewind/core/clock.ts";
+import { limitConnections, senderAddress } from "@tradewind/core/connection-limits.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
-import { forwardedMark, INSTANCE_HEADER } from "../peers/headers.ts";
-import type { BatchExchange } from "../peers/headers.ts";
-import { ByteBudget, readBody } from "./body.ts";
+import { tlsSettings } from "@tradewind/core/reloading-tls.ts";
+import type { ReloadingTls } from "@tradewind/core/reloading-tls.ts";
+import type { BatchExchange } from "../peers/exchange.ts";
+import { Admission } from "./admission.ts";
+import type { Call } from "./admission.ts";
+import { readBody, refuseTooLarge } from "./body.ts";
 import { DEFAULT_RECEIVER_LIMITS } from "./limits.ts";
 import type { ReceiverLimits } from "./limits.ts";
 import { formatListen, parseListen } from "./listen-address.ts";
 import type { ReceiverMetrics } from "./metrics.ts";
-import { Refusal, overloaded } from "./refusal.ts";
+import { Refusal, failed, malformed, unsupported } from "./refusal.ts";
 import { JSON_TYPE, PROTOBUF, RPC_CODE, exportResponse, rejectionMessage, statusBody } from "./responses.ts";
 import type { OtlpEncoding } from "./responses.ts";
+import type { SenderTokens } from "./sender-token.ts";
 import { SpanIntake } from "./span-intake.ts";
-import type { OnSpans } from "./span-intake.ts";
+import type { OfferedBody, OnSpans } from "./span-intake.ts";
 
 export interface OtlpReceiverOptions {
   /** `host:port`; port 0 takes a free one. */
@@ -25,79 +33,125 @@ export interface OtlpReceiverOptions {
   /** Told of errors that are not the sender's. */
   readonly onError?: ((error: unknown) => void) | undefined;
   readonly clock?: Clock | undefined;
+  /** Serves TLS only. */
+  readonly tls?: ReloadingTls | undefined;
+  /** Takes spans only of who shows a token. */
+  readonly tokens?: SenderTokens | undefined;
   /** Where several predictors share what each receives. */
   readonly exchange?: BatchExchange | undefined;
 }
 
 export interface OtlpReceiver {
-  /** `http://host:port` for HTTP, `host:port` for gRPC. */
+  /** `http://host:port` for HTTP, `https://…` with TLS, `host:port` for gRPC. */
   readonly address: string;
   stop(): Promise<void>;
 }
 
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Set for as long as the request is let in. */
+    call: Call | undefined;
+  }
+}
+
 const TRACES_PATH = "/v1/traces";
 const MAX_HEADER_BYTES = 16 * 1024;
+const KEEP_ALIVE_MS = 72_000;
 
-/** Starts OTLP/HTTP: `POST /v1/traces`. @throws TradewindError `listen` when the address cannot be had */
+/** Starts OTLP/HTTP: `POST /v1/traces`. @throws TradewindError `cannot-listen` when the address cannot be had */
 export async function startOtlpReceiver(options: OtlpReceiverOptions): Promise<OtlpReceiver> {
   const limits: ReceiverLimits = { ...DEFAULT_RECEIVER_LIMITS, ...options.limits };
-  const server = httpServer(limits);
-  limitConcurrency(server, limits, options.metrics);
-  answerErrors(server, limits, options);
-  receiveTraces(server, limits, options);
+  const admission = new Admission(limits, options.clock ?? systemClock);
+  const server = httpServer(limits, options);
+  admitRequests(server, admission, options);
+  answerErrors(server, options);
+  receiveTraces(server, limits, admission, options);
   const { host, port } = parseListen(options.listen);
   try {
     await server.listen({ host, port });
   } catch (error) {
-    throw new TradewindError("listen", `cannot listen for OTLP/HTTP on ${options.listen}`, { cause: error });
+    await server.close();
+    throw new TradewindError("cannot-listen", `cannot listen for OTLP/HTTP on ${options.listen}`, {
+      cause: error,
+    });
   }
   const bound = server.server.address();
   const actualPort = typeof bound === "object" && bound !== null ? bound.port : port;
   return {
-    address: `http://${formatListen({ host, port: actualPort })}`,
+    address: `${options.tls ? "https" : "http"}://${formatListen({ host, port: actualPort })}`,
     stop: async () => {
       await server.close();
     },
   };
 }
 
-function httpServer(limits: ReceiverLimits): FastifyInstance {
+function httpServer(limits: ReceiverLimits, { metrics, tls }: OtlpReceiverOptions): FastifyInstance {
+  const { firstRequestMs, maxConnections, maxSenderConnections, requestTimeoutMs } = limits;
+  const settings = {
+    maxHeaderSize: MAX_HEADER_BYTES,
+    headersTimeout: requestTimeoutMs,
+    requestTimeout: requestTimeoutMs,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    connectionsCheckingInterval: Math.min(1_000, requestTimeoutMs),
+  };
   const server = fastify({
     logger: false,
     forceCloseConnections: true,
-    http: {
-      maxHeaderSize: MAX_HEADER_BYTES,
-      headersTimeout: limits.requestTimeoutMs,
-      requestTimeout: limits.requestTimeoutMs,
-      connectionsCheckingInterval: Math.min(1_000, limits.requestTimeoutMs),
-    },
+    serverFactory: (handler) =>
+      tls === undefined ? createServer(settings, handler) : secureServer(tls, settings, handler),
   });
-  server.server.requestTimeout = limits.requestTimeoutMs;
-  server.server.maxConnections = limits.maxConnections;
+  const maxPerAddress = Math.min(maxConnections, maxSenderConnections);
+  const connections = limitConnections(server.server, { maxConnections, maxPerAddress, firstRequestMs });
+  metrics?.connections("http", () => connections.counts);
   return server;
 }
 
-function limitConcurrency(
+/** An HTTPS server has all that an HTTP server has. */
+function secureServer(tls: ReloadingTls, settings: ServerOptions, handler: RequestListener): Server {
+  const server = createSecureServer({ ...settings, ...tlsSettings(tls) }, handler);
+  tls.onChange((context) => server.setSecureContext(context));
+  return server;
+}
+
+function admitRequests(
   server: FastifyInstance,
-  limits: ReceiverLimits,
-  metrics: ReceiverMetrics | undefined,
+  admission: Admission,
+  { metrics, tokens }: OtlpReceiverOptions,
 ): void {
-  let active = 0;
-  server.addHook("onRequest", async (_request, reply) => {
-    active += 1;
+  server.decorateRequest("call", undefined);
+  server.addHook("onRequest", async (request, reply) => {
     reply.raw.once("close", () => {
-      active -= 1;
+      request.call?.end();
       metrics?.request("http", String(reply.raw.statusCode));
     });
-    if (active > limits.maxConcurrentRequests) throw overloaded();
+    refusePages(request);
+    tokens?.require(request.headers.authorization);
+    request.call = admission.admit(senderAddress(request.raw.socket.remoteAddress));
   });
 }
 
-function answerErrors(server: FastifyInstance, limits: ReceiverLimits, options: OtlpReceiverOptions): void {
+/**
+ * Browsers name the page a request comes from, senders of spans do not. Refusing them keeps a page that a person looks at
+ * from sending spans, also one that has the receiver's address under its own name (DNS rebinding).
+ * @throws Refusal 403
+ */
+function refusePages({ headers }: FastifyRequest): void {
+  if (headers.origin === undefined) return;
+  const kind = { statusCode: 403, rpcCode: RPC_CODE.permissionDenied, reason: "unsupported" } as const;
+  throw new Refusal(kind, "spans are not taken from web pages; let the page's own server send them");
+}
+
+function answerErrors(server: FastifyInstance, { metrics, onError }: OtlpReceiverOptions): void {
   server.setErrorHandler(async (error, request, reply) => {
     const refusal = asRefusal(error);
-    if (refusal.statusCode >= 500 && refusal.rpcCode === RPC_CODE.internal) options.onError?.(error);
-    if (refusal.statusCode === 503) reply.header("retry-after", String(limits.retryAfterSeconds));
+    metrics?.refused("http", refusal.reason);
+    if (refusal.reason === "failed") onError?.(refusal.cause);
+    const { retryAfterSeconds } = refusal;
+    if (retryAfterSeconds !== undefined) reply.header("retry-after", String(retryAfterSeconds));
+    if (refusal.statusCode === 401) reply.header("www-authenticate", "Bearer");
+    // What is left of the body is not waited for.
+    if (refusal.reason === "slow") reply.header("connection", "close");
+    else request.raw.resume();
     return answer(request, reply, refusal.statusCode, (encoding) =>
       statusBody(encoding, refusal.rpcCode, refusal.message),
     );
@@ -109,30 +163,54 @@ function answerErrors(server: FastifyInstance, limits: ReceiverLimits, options: 
   );
 }
 
-function receiveTraces(server: FastifyInstance, limits: ReceiverLimits, options: OtlpReceiverOptions): void {
-  const intake = new SpanIntake(options.clock ?? systemClock, options.onSpans);
-  const budget = new ByteBudget(limits.maxBufferedBytes);
+function receiveTraces(
+  server: FastifyInstance,
+  limits: ReceiverLimits,
+  admission: Admission,
+  options: OtlpReceiverOptions,
+): void {
+  const { clock = systemClock, exchange, metrics, onSpans } = options;
+  const intake = new SpanIntake({ clock, onSpans, limits, admission });
   server.removeAllContentTypeParsers();
-  server.addContentTypeParser([PROTOBUF, JSON_TYPE], async (request: FastifyRequest) =>
-    readBody(request.raw, limits, budget),
-  );
+  server.addContentTypeParser([PROTOBUF, JSON_TYPE], async (request: FastifyRequest) => {
+    const maxBytes = isCompressed(request) ? limits.maxCompressedBytes : limits.maxBodyBytes;
+    refuseTooLarge(Number(request.headers["content-length"] ?? 0), maxBytes);
+    return readBody(request.raw, callOf(request), maxBytes, limits);
+  });
   server.post(TRACES_PATH, async (request, reply) => {
-    if (!(request.body instanceof Uint8Array)) throw unsupportedType();
-    const { exchange } = options;
-    const mark = exchange && forwardedMark(request.headers);
-    const batch = { body: request.body, contentType: encodingOf(request) };
-    if (exchange !== undefined && mark !== undefined) reply.header(INSTANCE_HEADER, exchange.instance);
-    if (exchange?.received(batch, mark) === false) {
-      return answer(request, reply, 200, (encoding) => exportResponse(encoding, 0, ""));
-    }
-    const { accepted, rejected, reasons } = intake.take(request.body, encodingOf(request));
-    options.metrics?.bytes("http", request.body.length);
-    options.metrics?.spans(accepted, rejected);
-    if (mark === undefined) exchange?.forward(batch);
+    const { body: bytes } = request;
+    if (!(bytes instanceof Uint8Array)) throw unsupportedType();
+    const body = {
+      bytes,
+      isCompressed: isCompressed(request),
+      maxBytes: limits.maxBodyBytes,
+      encoding: encodingOf(request),
+      forward: forwarding(exchange),
+    };
+    const { accepted, rejected, reasons, ...taken } = await intake.take(body, callOf(request));
+    metrics?.bytes("http", taken.bytes);
+    metrics?.spans(accepted, rejected);
     return answer(request, reply, 200, (encoding) =>
       exportResponse(encoding, rejected, rejectionMessage(reasons)),
     );
   });
+}
+
+/** Passes what was accepted of a client's body on to the other predictors; undefined where there are none. */
+export function forwarding(exchange: BatchExchange | undefined): OfferedBody["forward"] {
+  return exchange && ((body) => exchange.forward({ body, contentType: PROTOBUF }));
+}
+
+function callOf({ call }: FastifyRequest): Call {
+  if (call === undefined) throw new Error("the request was not let in");
+  return call;
+}
+
+/** @throws Refusal 415 */
+function isCompressed({ headers }: FastifyRequest): boolean {
+  const encoding = (headers["content-encoding"] ?? "identity").trim().toLowerCase();
+  if (encoding === "gzip" || encoding === "identity") return encoding === "gzip";
+  throw unsupported(`content encoding '${encoding.slice(0, 32)}': send gzip or none`);
 }
 
 async function answer(
@@ -151,16 +229,14 @@ function encodingOf(request: FastifyRequest): OtlpEncoding {
   return type === PROTOBUF ? PROTOBUF : JSON_TYPE;
 }
 
-const unsupportedType = (): Refusal =>
-  new Refusal(415, RPC_CODE.invalidArgument, `send ${PROTOBUF} or ${JSON_TYPE}`);
+const unsupportedType = (): Refusal => unsupported(`send ${PROTOBUF} or ${JSON_TYPE}`);
 
 /** Errors of the HTTP library keep their status when they are the sender's; anything else is ours. */
 function asRefusal(error: unknown): Refusal {
   if (error instanceof Refusal) return error;
   const { statusCode } = error as { statusCode?: unknown };
   if (statusCode === 415) return unsupportedType();
-  if (typeof statusCode === "number" && statusCode >= 400 && statusCode < 500) {
-    return new Refusal(statusCode, RPC_CODE.invalidArgument, (error as Error).message);
-  }
-  return new Refusal(500, RPC_CODE.internal, "the receiver failed; see its log");
+  return typeof statusCode === "number" && statusCode >= 400 && statusCode < 500
+    ? malformed((error as Error).message, error)
+    : failed(error);
 }

@@ -1,27 +1,75 @@
 import { RPC_CODE } from "./responses.ts";
 
-/** A request that is answered with an error: what the sender gets to know. */
-export class Refusal extends Error {
+/** Why a request was refused, for metrics. */
+export type RefusalReason =
+  | "calls"
+  | "failed"
+  | "invalid"
+  | "malformed"
+  | "memory"
+  | "rate"
+  | "size"
+  | "slow"
+  | "token"
+  | "unsupported";
+
+/** How a request is refused: what its sender gets to know. */
+interface RefusalKind {
   readonly statusCode: number;
   readonly rpcCode: number;
+  readonly reason: RefusalReason;
+  /** Absent when the same request would be refused again. */
+  readonly retryAfterSeconds?: number | undefined;
+}
 
-  constructor(statusCode: number, rpcCode: number, message: string, options?: { cause?: unknown }) {
+/** A request that is answered with an error. */
+export class Refusal extends Error implements RefusalKind {
+  readonly statusCode: number;
+  readonly rpcCode: number;
+  readonly reason: RefusalReason;
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(kind: RefusalKind, message: string, options?: { cause?: unknown }) {
     super(message, options);
     this.name = "Refusal";
-    this.statusCode = statusCode;
-    this.rpcCode = rpcCode;
+    this.statusCode = kind.statusCode;
+    this.rpcCode = kind.rpcCode;
+    this.reason = kind.reason;
+    this.retryAfterSeconds = kind.retryAfterSeconds;
   }
 }
 
-export const tooLarge = (what: string, limitBytes: number): Refusal =>
-  new Refusal(
-    413,
-    RPC_CODE.resourceExhausted,
-    `${what} is larger than ${limitBytes} bytes; send smaller batches`,
-  );
+export const tooLarge = (message: string): Refusal =>
+  new Refusal({ statusCode: 413, rpcCode: RPC_CODE.resourceExhausted, reason: "size" }, message);
 
 export const malformed = (message: string, cause?: unknown): Refusal =>
-  new Refusal(400, RPC_CODE.invalidArgument, message, { cause });
+  new Refusal({ statusCode: 400, rpcCode: RPC_CODE.invalidArgument, reason: "malformed" }, message, {
+    cause,
+  });
 
-export const overloaded = (): Refusal =>
-  new Refusal(503, RPC_CODE.unavailable, "too many requests at once; come back after the time told");
+export const invalid = (message: string): Refusal =>
+  new Refusal({ statusCode: 400, rpcCode: RPC_CODE.invalidArgument, reason: "invalid" }, message);
+
+export const unsupported = (message: string): Refusal =>
+  new Refusal({ statusCode: 415, rpcCode: RPC_CODE.invalidArgument, reason: "unsupported" }, message);
+
+/** @param reason `calls`: too many at once; `memory`: their bodies are too large together */
+export const overloaded = (reason: "calls" | "memory", message: string, retryAfterSeconds: number): Refusal =>
+  new Refusal({ statusCode: 503, rpcCode: RPC_CODE.unavailable, reason, retryAfterSeconds }, message);
+
+export const tooFast = (message: string, retryAfterSeconds: number): Refusal =>
+  new Refusal(
+    { statusCode: 429, rpcCode: RPC_CODE.resourceExhausted, reason: "rate", retryAfterSeconds },
+    message,
+  );
+
+export const tooSlow = (message: string): Refusal =>
+  new Refusal({ statusCode: 408, rpcCode: RPC_CODE.deadlineExceeded, reason: "slow" }, message);
+
+/** The sender is not told more: the cause is for our log. */
+export const failed = (cause: unknown): Refusal =>
+  new Refusal(
+    { statusCode: 500, rpcCode: RPC_CODE.internal, reason: "failed" },
+    "the receiver failed; see its log",
+    { cause },
+  );

@@ -7,12 +7,17 @@ export type OtlpEncoding = typeof PROTOBUF | typeof JSON_TYPE;
 
 /** `google.rpc.Code` (and gRPC status) numbers in use. */
 export const RPC_CODE = {
+  ok: 0,
+  cancelled: 1,
   invalidArgument: 3,
   deadlineExceeded: 4,
   notFound: 5,
+  permissionDenied: 7,
   resourceExhausted: 8,
+  unimplemented: 12,
   internal: 13,
   unavailable: 14,
+  unauthenticated: 16,
 } as const;
 
 const MAX_MESSAGE = 500;
@@ -44,6 +49,21 @@ export function statusBody(encoding: OtlpEncoding, code: number, message: string
   const text = message.slice(0, MAX_MESSAGE);
   if (encoding === JSON_TYPE) return JSON.stringify({ code, message: text });
   return protobuf.Writer.create().uint32(8).int32(code).uint32(18).string(text).finish();
+}
+
+/**
+ * `google.rpc.Status` with a `RetryInfo` { retry_delay = 1 { seconds = 1 } }, for the trailer `grpc-status-details-bin`: with
+ * it a sender of spans tries again after RESOURCE_EXHAUSTED, without it the spans are lost (OTLP specification).
+ */
+export function retryDetails(code: number, message: string, retryAfterSeconds: number): string {
+  const writer = protobuf.Writer.create()
+    .uint32(8)
+    .int32(code)
+    .uint32(18)
+    .string(message.slice(0, MAX_MESSAGE));
+  writer.uint32(26).fork().uint32(10).string("type.googleapis.com/google.rpc.RetryInfo");
+  writer.uint32(18).fork().uint32(10).fork().uint32(8).int64(retryAfterSeconds).ldelim().ldelim().ldelim();
+  return Buffer.from(writer.finish()).toString("base64");
 }
 
 /** Why spans were rejected, for people: `too-old: 3, service-limit: 1`. */

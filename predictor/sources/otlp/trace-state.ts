@@ -1,6 +1,9 @@
 const RANDOMNESS_BITS = 56;
 const THRESHOLD_DIGITS = 14;
-const MAX_TRACE_STATE = 512;
+/** The largest number below 2^56. */
+const MAX_THRESHOLD = 2 ** RANDOMNESS_BITS - 8;
+/** Longer trace states are cut. */
+export const MAX_TRACE_STATE = 512;
 
 /**
  * How many requests a sampled span stands for, from the rejection threshold in a W3C trace state, for example
@@ -20,4 +23,11 @@ export function adjustedCount(traceState: string): number {
   const threshold = Number.parseInt(digits.padEnd(THRESHOLD_DIGITS, "0"), 16);
   // The largest threshold, 2^56 − 1, has more bits than a double and is rounded up to 2^56.
   return 1 / Math.max(2 ** -RANDOMNESS_BITS, 1 - threshold / 2 ** RANDOMNESS_BITS);
+}
+
+/** The shortest trace state whose {@link adjustedCount} is `count`, which is at least 1. */
+export function traceStateOf(count: number): string {
+  const threshold = Math.min(MAX_THRESHOLD, Math.round((1 - 1 / count) * 2 ** RANDOMNESS_BITS));
+  const digits = threshold.toString(16).padStart(THRESHOLD_DIGITS, "0").replace(/0+$/, "");
+  return `ot=th:${digits === "" ? "0" : digits}`;
 }

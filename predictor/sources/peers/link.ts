@@ -2,29 +2,40 @@ import type { Clock } from "@tradewind/core/clock.ts";
 import type { Rng } from "@tradewind/core/rng.ts";
 import { retryDelayMs } from "@tradewind/core/retry-delay.ts";
 import type { Dispatcher } from "undici";
-import { INSTANCE_HEADER, PEER_HEADER, SEQUENCE_HEADER } from "./headers.ts";
-import type { ReceivedBatch } from "./headers.ts";
+import { ENVELOPE_HEADER, hashOf, PeerAnswer, seal, unseal } from "./envelope.ts";
+import type { PeerMessage } from "./envelope.ts";
+import type { ReceivedBatch } from "./exchange.ts";
+
+/** Where predictors listen for each other. */
+export const PEER_PATH = "/v1/peer";
 
 /**
  * What the last attempt said of a peer: `new` not tried yet, `reached` it takes batches, `refused` nothing listens there,
- * `unreachable` nobody knows, `self` it is this very process.
+ * `unreachable` nobody knows, `stranger` what answers does not know the secret, `self` it is this very process.
  */
-export type LinkState = "new" | "reached" | "refused" | "unreachable" | "self";
+export type LinkState = "new" | "reached" | "refused" | "unreachable" | "stranger" | "self";
 
 export interface LinkOptions {
-  /** Base address, `http://10.0.0.7:4318`. */
+  /** Base address, `http://10.0.0.7:9814`. */
   readonly address: string;
   readonly ownInstance: string;
+  /** Names the link among all of this process; each has a higher one than those before. */
+  readonly epoch: number;
+  readonly secret: () => Uint8Array;
+  /** Batches that clients have given to this predictor. */
+  readonly total: () => number;
   readonly dispatcher: Dispatcher;
   readonly clock: Clock;
   readonly rng: Rng;
   readonly maxQueuedBytes: number;
   /** Batches older than this are of no use to a window any more. */
   readonly maxAgeMs: number;
-  /** An empty batch is sent after so long a silence, as a sign of life. */
+  /** A sign of life is sent after so long a silence. */
   readonly heartbeatMs: number;
   readonly timeoutMs: number;
   readonly onResult: (result: "sent" | "dropped" | "rejected") => void;
+  /** Another process answers at the address than the one before, which has ended. */
+  readonly onReplaced: (instance: string) => void;
 }
 
 interface QueuedBatch extends ReceivedBatch {
@@ -33,19 +44,26 @@ interface QueuedBatch extends ReceivedBatch {
 }
 
 const RETRY = { firstMs: 50, maxMs: 500 };
-const EMPTY: ReceivedBatch = { body: new Uint8Array(0), contentType: "application/x-protobuf" };
+const NOTHING: ReceivedBatch = { body: new Uint8Array(0), contentType: "" };
 
 /** Sends batches to one peer, one after the other; the oldest go overboard when it does not keep up. */
 export class PeerLink {
   readonly address: string;
   readonly sinceMs: number;
-  /** The predictor that answers there. */
+  /** The predictor that answered there last. */
   instance: string | undefined;
+  /** When it last answered, monotonic. */
+  reachedMs: number;
+  /** When connections began to be refused; undefined while they are not. */
+  refusedMs: number | undefined;
+  /** When the address left the name it came from; undefined while it is in it. */
+  leftMs: number | undefined;
   private readonly options: LinkOptions;
   private readonly ending = new AbortController();
   private readonly queue: QueuedBatch[] = [];
   private queuedBytes = 0;
-  private sequence = 0;
+  private turn = 0;
+  private isStopping = false;
   private current: LinkState = "new";
   private wake: () => void = () => undefined;
   private loop: Promise<void> = Promise.resolve();
@@ -54,6 +72,7 @@ export class PeerLink {
     this.options = options;
     this.address = options.address;
     this.sinceMs = options.clock.monotonicMs();
+    this.reachedMs = this.sinceMs;
   }
 
   get state(): LinkState {
@@ -68,21 +87,25 @@ export class PeerLink {
     this.loop = this.run();
   }
 
-  async stop(): Promise<void> {
-    this.ending.abort();
+  /** Sends what waits for so long at most, says good-bye where `saysBye`, and ends. */
+  async stop(saysBye: boolean, withinMs: number): Promise<void> {
+    const timer = setTimeout(() => this.ending.abort(), withinMs);
+    this.isStopping = true;
     this.wake();
     await this.loop;
+    if (saysBye && this.current === "reached") await this.send("bye", undefined);
+    clearTimeout(timer);
+    this.ending.abort();
   }
 
   /** Takes a batch without waiting. Nothing is kept for ourselves, nor for a peer that does not run. */
-  offer(batch: ReceivedBatch): void {
+  offer(batch: ReceivedBatch, sequence: number): void {
     if (this.current === "self") return;
-    this.sequence += 1;
     if (this.current === "refused" || batch.body.byteLength > this.options.maxQueuedBytes) {
       this.options.onResult("dropped");
       return;
     }
-    this.queue.push({ ...batch, sequence: this.sequence, queuedMs: this.options.clock.monotonicMs() });
+    this.queue.push({ ...batch, sequence, queuedMs: this.options.clock.monotonicMs() });
     this.queuedBytes += batch.body.byteLength;
     while (this.queuedBytes > this.options.maxQueuedBytes) this.dropFirst();
     this.wake();
@@ -95,19 +118,31 @@ export class PeerLink {
     this.options.onResult("dropped");
   }
 
+  private dropAll(): void {
+    while (this.queue.length > 0) this.dropFirst();
+  }
+
+  private get isOver(): boolean {
+    const { aborted } = this.ending.signal;
+    return aborted || (this.isStopping && (this.queue.length === 0 || this.current !== "reached"));
+  }
+
   private async run(): Promise<void> {
     let failures = 0;
-    while (!this.ending.signal.aborted) {
+    while (!this.isOver) {
       this.dropOld();
       const next = this.queue[0];
-      const went = await this.send(next ?? EMPTY, next?.sequence ?? this.sequence);
-      if (went && next !== undefined && this.queue[0] === next) {
+      const isGreeting = this.instance === undefined;
+      const kind = isGreeting ? "hello" : next === undefined ? "alive" : "batch";
+      const went = await this.send(kind, isGreeting ? undefined : next);
+      if (went && !isGreeting && next !== undefined && this.queue[0] === next) {
         this.queue.shift();
         this.queuedBytes -= next.body.byteLength;
       }
       failures = went ? 0 : failures + 1;
       if (failures > 0) await this.sleep(retryDelayMs(failures, undefined, RETRY, this.options.rng), false);
-      else if (this.queue.length === 0) await this.sleep(this.options.heartbeatMs, true);
+      else if (this.current === "self" || (this.queue.length === 0 && !isGreeting))
+        await this.sleep(this.options.heartbeatMs, true);
     }
   }
 
@@ -117,45 +152,79 @@ export class PeerLink {
   }
 
   /** @returns whether the peer has dealt with it, be it by refusing it for good */
-  private async send({ body, contentType }: ReceivedBatch, sequence: number): Promise<boolean> {
-    const { dispatcher, ownInstance, timeoutMs } = this.options;
-    const { origin, pathname } = new URL(this.address);
+  private async send(kind: PeerMessage["kind"], batch: QueuedBatch | undefined): Promise<boolean> {
+    const { clock, ownInstance, secret, total } = this.options;
+    this.turn += 1;
+    const { body, contentType } = batch ?? NOTHING;
+    const message: PeerMessage = {
+      kind,
+      from: ownInstance,
+      ...(kind !== "hello" && this.instance !== undefined && { to: this.instance }),
+      epoch: this.options.epoch,
+      turn: this.turn,
+      sequence: batch?.sequence ?? total(),
+      waitedMs: batch === undefined ? 0 : clock.monotonicMs() - batch.queuedMs,
+      contentType,
+      bodyHash: hashOf(body),
+    };
     try {
-      const response = await dispatcher.request({
-        origin,
-        path: `${pathname.replace(/\/$/, "")}/v1/traces`,
-        method: "POST",
-        headers: {
-          "content-type": contentType,
-          [PEER_HEADER]: ownInstance,
-          [SEQUENCE_HEADER]: String(sequence),
-        },
-        body,
-        signal: AbortSignal.any([this.ending.signal, AbortSignal.timeout(timeoutMs)]),
-      });
-      await response.body.dump();
-      const isBusy = response.statusCode === 429 || response.statusCode >= 500;
-      this.reached(response.headers[INSTANCE_HEADER]);
-      if (isBusy) return false;
-      const isSent = response.statusCode < 300;
-      if (body.byteLength > 0) this.options.onResult(isSent ? "sent" : "rejected");
-      return true;
+      const sealed = await this.ask(seal(secret(), message), body);
+      const answer = unseal(secret(), sealed, PeerAnswer);
+      if (answer?.to !== ownInstance || answer.epoch !== message.epoch || answer.turn !== message.turn) {
+        this.turnTo("stranger");
+        return false;
+      }
+      return this.reached(answer, kind);
     } catch (error) {
-      if (!this.ending.signal.aborted) this.current = isRefusal(error) ? "refused" : "unreachable";
-      if (this.current === "refused") while (this.queue.length > 0) this.dropFirst();
+      if (!this.ending.signal.aborted) this.turnTo(isRefusal(error) ? "refused" : "unreachable");
       return false;
     }
   }
 
-  private reached(instance: string | string[] | undefined): void {
-    this.instance = typeof instance === "string" ? instance : undefined;
-    this.current = this.instance === this.options.ownInstance ? "self" : "reached";
-    if (this.current === "self") while (this.queue.length > 0) this.dropFirst();
+  /** @returns the envelope of the answer, if it has one */
+  private async ask(envelope: string, body: Uint8Array): Promise<string | string[] | undefined> {
+    const { dispatcher, timeoutMs } = this.options;
+    const { origin, pathname } = new URL(this.address);
+    const response = await dispatcher.request({
+      origin,
+      path: `${pathname.replace(/\/$/, "")}${PEER_PATH}`,
+      method: "POST",
+      headers: { "content-type": "application/octet-stream", [ENVELOPE_HEADER]: envelope },
+      body,
+      signal: AbortSignal.any([this.ending.signal, AbortSignal.timeout(timeoutMs)]),
+    });
+    await response.body.dump();
+    return response.headers[ENVELOPE_HEADER];
+  }
+
+  private reached({ from, result }: PeerAnswer, kind: PeerMessage["kind"]): boolean {
+    const { onReplaced, onResult, ownInstance } = this.options;
+    if (from === ownInstance) {
+      this.turnTo("self");
+      return true;
+    }
+    if (this.instance !== undefined && this.instance !== from) onReplaced(this.instance);
+    const isOther = this.instance !== from;
+    this.instance = from;
+    this.turnTo("reached");
+    if (kind === "hello") return true;
+    // What was meant for the process before is of use to the one that runs now.
+    if (isOther || result === "busy" || result === "other") return false;
+    if (kind === "batch") onResult(result === "taken" ? "sent" : "rejected");
+    return true;
+  }
+
+  private turnTo(state: LinkState): void {
+    const nowMs = this.options.clock.monotonicMs();
+    this.current = state;
+    this.refusedMs = state === "refused" ? (this.refusedMs ?? nowMs) : undefined;
+    if (state === "reached") this.reachedMs = nowMs;
+    if (state === "refused" || state === "self") this.dropAll();
   }
 
   private async sleep(ms: number, untilWoken: boolean): Promise<void> {
     const { signal } = this.ending;
-    if (signal.aborted) return;
+    if (signal.aborted || (untilWoken && this.isStopping)) return;
     await new Promise<void>((resolve) => {
       const end = (): void => {
         clearTimeout(timer);

@@ -26,7 +26,7 @@ export function registerPeerMetrics(registry: Registry, health: () => PeersHealt
     }),
     new Gauge({
       name: "tradewind_predictor_peer_spans_missing",
-      help: "1 while spans that other predictors received may be missing here; nothing is taken away then.",
+      help: "1 while spans that other predictors receive are missing here; nothing is taken away then.",
       registers,
       collect() {
         this.set(Number(health().problem !== undefined));
@@ -50,6 +50,18 @@ export function registerPeerMetrics(registry: Registry, health: () => PeersHealt
       collect() {
         this.reset();
         this.inc(health().missedTotal);
+      },
+    }),
+    new Counter({
+      name: "tradewind_predictor_peer_refused_total",
+      help: "Requests on the peers' port that were not taken: `stranger` without a proof of the secret, `replay` seen before.",
+      labelNames: ["reason"],
+      registers,
+      collect() {
+        this.reset();
+        const { replaysTotal, strangersTotal } = health();
+        this.inc({ reason: "stranger" }, strangersTotal);
+        this.inc({ reason: "replay" }, replaysTotal);
       },
     }),
   ];

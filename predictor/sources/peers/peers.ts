@@ -5,14 +5,25 @@ import type { Lookup } from "@tradewind/core/addresses.ts";
 import type { Clock } from "@tradewind/core/clock.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import type { Rng } from "@tradewind/core/rng.ts";
-import type { BatchExchange, Forwarded, ReceivedBatch } from "./headers.ts";
+import { PeerAccounts } from "./accounts.ts";
+import type { PeerAnswer, PeerMessage } from "./envelope.ts";
+import type { BatchExchange, ReceivedBatch } from "./exchange.ts";
 import { PeerLink } from "./link.ts";
 import type { LinkState } from "./link.ts";
-import { PeerReception } from "./reception.ts";
+import { missingWords, WHY_SILENT, WHY_UNHEARD } from "./missing-words.ts";
+import type { MissingSpans } from "./missing-words.ts";
+import { startPeerReceiver } from "./receiver.ts";
+import type { PeerReceiver } from "./receiver.ts";
+import type { PeerSecret } from "./secret.ts";
 
 export interface PeersOptions {
-  /** OTLP/HTTP addresses of all predictors, this one among them or not. */
+  /** Addresses at which all predictors listen for each other, this one among them or not. */
   readonly targets: readonly string[];
+  /** `host:port` to listen on for them. */
+  readonly listen: string;
+  readonly secret: PeerSecret;
+  /** Counts the spans of a batch that a peer's client sent. Rejects when it cannot be read. */
+  readonly onBatch: (batch: ReceivedBatch) => Promise<void>;
   readonly clock: Clock;
   readonly rng: Rng;
   readonly log: Logger;
@@ -21,6 +32,8 @@ export interface PeersOptions {
   readonly maxQueuedBytes?: number;
   readonly maxAgeMs?: number;
   readonly heartbeatMs?: number;
+  /** A peer whose address has left the name, and that was not heard or reached for so long since, is gone. */
+  readonly goneAfterMs?: number;
 }
 
 const RESOLVE_MS = 5_000;
@@ -28,9 +41,14 @@ const QUEUE_BYTES = 32 * 2 ** 20;
 const MAX_AGE_MS = 10_000;
 const HEARTBEAT_MS = 1_000;
 const TIMEOUT_MS = 2_000;
-/** A peer that is silent for so many heartbeats is not heard any more. */
+const GONE_AFTER_MS = 60_000;
+/** What waits to be sent at the end may take so long. */
+const FAREWELL_MS = 1_500;
+/** An account of a peer that ends so many heartbeats before a window does covers it. */
+const TOLERATED_HEARTBEATS = 2;
+/** A peer that is silent for so many heartbeats is worth a line in the log. */
 const SILENT_HEARTBEATS = 5;
-/** Peers found in DNS beyond this are ignored: each gets every batch. */
+/** Each peer gets every batch: beyond this they are not followed, and what they receive is missing. */
 const MAX_PEERS = 8;
 
 export const PEER_RESULTS = ["sent", "dropped", "rejected"] as const;
@@ -40,6 +58,10 @@ export interface PeersHealth {
   readonly states: Readonly<Record<LinkState, number>>;
   readonly results: Readonly<Record<(typeof PEER_RESULTS)[number], number>>;
   readonly missedTotal: number;
+  /** Requests that did not prove that their sender knows the secret. */
+  readonly strangersTotal: number;
+  /** Messages that had come before: copies made on the way, or answers that came too late. */
+  readonly replaysTotal: number;
   readonly queuedBytes: number;
   /** Why spans may be missing now; undefined when they are not. */
   readonly problem: string | undefined;
@@ -47,9 +69,8 @@ export interface PeersHealth {
 
 /**
  * Shares spans among predictors behind one Service, which gives each client's batches to one of them: every batch that a
- * client sent here is forwarded once to all others, so that all see the same traffic and form the same windows. Where a
- * peer cannot be heard although it may be receiving, or batches got lost, the windows are a part of unknown size, and
- * {@link missingSince} says so.
+ * client sent here is forwarded once to all others, so that all see the same traffic and form the same windows. What each
+ * peer received is known by its own numbers; {@link missing} says what of it did not come.
  */
 export class Peers implements BatchExchange {
   /** Names this process to its peers. */
@@ -57,19 +78,24 @@ export class Peers implements BatchExchange {
   private readonly options: PeersOptions;
   private readonly dispatcher = new Agent({ connections: 2, connect: { timeout: TIMEOUT_MS } });
   private readonly follower: AddressFollower;
-  private readonly reception: PeerReception;
+  private readonly accounts = new PeerAccounts();
   private readonly links = new Map<string, PeerLink>();
   private readonly results = { sent: 0, dropped: 0, rejected: 0 };
   private readonly heartbeatMs: number;
-  /** Monotonic time of the last moment at which spans were known to be missing. */
-  private missingMs = Number.NEGATIVE_INFINITY;
+  private readonly goneAfterMs: number;
+  private receiver: PeerReceiver | undefined;
+  private listed = 0;
+  private epochs = 0;
+  private total = 0;
+  private strangers = 0;
+  private replays = 0;
   private problem: string | undefined;
   private timer: NodeJS.Timeout | undefined;
 
   constructor(options: PeersOptions) {
     this.options = options;
-    this.reception = new PeerReception(this.instance);
     this.heartbeatMs = options.heartbeatMs ?? HEARTBEAT_MS;
+    this.goneAfterMs = options.goneAfterMs ?? GONE_AFTER_MS;
     const { log, lookup, targets } = options;
     this.follower = new AddressFollower({
       targets,
@@ -78,108 +104,220 @@ export class Peers implements BatchExchange {
       lookup,
       onChange: (addresses) => this.connect(addresses),
     });
-    this.connect(this.follower.current());
-  }
-
-  /** Never rejects: peers may come later. */
-  async start(): Promise<void> {
-    await this.follower.start();
-    this.timer = setInterval(() => this.look(), this.heartbeatMs);
-    this.timer.unref();
-  }
-
-  async stop(): Promise<void> {
-    clearInterval(this.timer);
-    this.follower.stop();
-    await Promise.all([...this.links.values()].map(async (link) => link.stop()));
-    await this.dispatcher.destroy();
   }
 
   /**
-   * Told of every batch before its spans are counted.
-   * @returns whether they are to be counted: not those that a peer had sent before
+   * Listens, and looks for the peers, which may come later.
+   * @returns the address listened on
+   * @throws TradewindError `cannot-listen`
    */
-  received(batch: ReceivedBatch, mark: Forwarded | undefined): boolean {
-    if (mark !== undefined) {
-      return this.reception.note(mark, batch.body.byteLength === 0, this.options.clock.monotonicMs());
-    }
-    return true;
+  async start(): Promise<string> {
+    const { listen, secret } = this.options;
+    this.receiver = await startPeerReceiver({
+      listen,
+      instance: this.instance,
+      secret: () => secret.current,
+      onMessage: async (message, body, host) => this.heard(message, body, host),
+      onStranger: () => {
+        this.strangers += 1;
+      },
+    });
+    secret.start();
+    this.connect(this.follower.current());
+    await this.follower.start();
+    this.timer = setInterval(() => this.look(), this.heartbeatMs);
+    this.timer.unref();
+    return this.receiver.address;
   }
 
-  /** Told of every batch from a client once its spans were counted. */
+  /** Sends what waits, tells the peers that no more will come, and ends. */
+  async stop(): Promise<void> {
+    clearInterval(this.timer);
+    this.follower.stop();
+    this.options.secret.stop();
+    await Promise.all([...this.links.values()].map(async (link) => link.stop(true, FAREWELL_MS)));
+    await this.receiver?.stop();
+    await this.dispatcher.destroy();
+  }
+
   forward(batch: ReceivedBatch): void {
-    for (const link of this.links.values()) link.offer(batch);
+    this.total += 1;
+    for (const link of this.links.values()) link.offer(batch, this.total);
   }
 
-  /** Whether spans of the last `seconds` may be missing. */
-  missingWithin(seconds: number): boolean {
+  /**
+   * What is missing of the spans that ended between two monotonic times, in words; empty when everything that the peers
+   * received has come.
+   */
+  missing(fromMs: number, toMs: number): readonly string[] {
     this.look();
-    return this.options.clock.monotonicMs() - this.missingMs <= seconds * 1e3;
+    return missingWords(this.parts(fromMs, toMs), this.options.clock);
   }
 
   health(): PeersHealth {
-    const states: Record<LinkState, number> = { new: 0, reached: 0, refused: 0, unreachable: 0, self: 0 };
+    const states: Record<LinkState, number> = {
+      new: 0,
+      reached: 0,
+      refused: 0,
+      unreachable: 0,
+      stranger: 0,
+      self: 0,
+    };
     let queuedBytes = 0;
     for (const { bytes, state } of this.links.values()) {
       states[state] += 1;
       queuedBytes += bytes;
     }
-    const { missedTotal } = this.reception;
-    return { states, results: { ...this.results }, missedTotal, queuedBytes, problem: this.problem };
+    return {
+      states,
+      results: { ...this.results },
+      missedTotal: this.accounts.missedTotal,
+      strangersTotal: this.strangers,
+      replaysTotal: this.replays,
+      queuedBytes,
+      problem: this.problem,
+    };
+  }
+
+  private async heard(message: PeerMessage, body: Uint8Array, host: string): Promise<PeerAnswer["result"]> {
+    const { clock, onBatch } = this.options;
+    const { contentType, from } = message;
+    if (from === this.instance) return "taken";
+    const noted = this.accounts.note(message, host, clock.monotonicMs());
+    if (noted === "replayed") this.replays += 1;
+    if (noted !== "fresh") return "taken";
+    try {
+      await onBatch({ body, contentType });
+      return "taken";
+    } catch {
+      this.accounts.unreadable(from, clock.monotonicMs());
+      return "unreadable";
+    }
   }
 
   private connect(addresses: readonly string[]): void {
+    const nowMs = this.options.clock.monotonicMs();
+    this.listed = addresses.length;
     const wanted = addresses.slice(0, MAX_PEERS);
     for (const [address, link] of this.links) {
-      if (wanted.includes(address)) continue;
-      this.links.delete(address);
-      void link.stop();
+      link.leftMs = wanted.includes(address) ? undefined : (link.leftMs ?? nowMs);
     }
-    const { clock, maxAgeMs, maxQueuedBytes, rng } = this.options;
     for (const address of wanted) {
-      if (this.links.has(address)) continue;
-      const link = new PeerLink({
-        address,
-        ownInstance: this.instance,
-        dispatcher: this.dispatcher,
-        clock,
-        rng,
-        maxQueuedBytes: maxQueuedBytes ?? QUEUE_BYTES,
-        maxAgeMs: maxAgeMs ?? MAX_AGE_MS,
-        heartbeatMs: this.heartbeatMs,
-        timeoutMs: TIMEOUT_MS,
-        onResult: (result) => {
-          this.results[result] += 1;
-        },
-      });
-      this.links.set(address, link);
-      link.start();
+      if (!this.links.has(address)) this.open(address);
     }
   }
 
-  /** Looks whether every peer that may be receiving is heard. */
+  private open(address: string): void {
+    const { clock, maxAgeMs, maxQueuedBytes, rng, secret } = this.options;
+    this.epochs += 1;
+    const link = new PeerLink({
+      address,
+      ownInstance: this.instance,
+      epoch: this.epochs,
+      secret: () => secret.current,
+      total: () => this.total,
+      dispatcher: this.dispatcher,
+      clock,
+      rng,
+      maxQueuedBytes: maxQueuedBytes ?? QUEUE_BYTES,
+      maxAgeMs: maxAgeMs ?? MAX_AGE_MS,
+      heartbeatMs: this.heartbeatMs,
+      timeoutMs: TIMEOUT_MS,
+      onResult: (result) => {
+        this.results[result] += 1;
+      },
+      onReplaced: (instance) => this.accounts.gone(instance, clock.monotonicMs()),
+    });
+    this.links.set(address, link);
+    link.start();
+  }
+
+  /** Finds out which peers have ended, and whether one that may be receiving is not heard. */
   private look(): void {
-    const nowMs = this.options.clock.monotonicMs();
-    const problem = this.findProblem(nowMs);
-    if (problem !== undefined) this.missingMs = nowMs;
-    this.missingMs = Math.max(this.missingMs, this.reception.lastMissedMs);
+    const { clock, log } = this.options;
+    const nowMs = clock.monotonicMs();
+    this.findGone(nowMs);
+    const sinceMs = nowMs - SILENT_HEARTBEATS * this.heartbeatMs;
+    // What a peer received before it was first heard is missing after every start: that is no news.
+    const parts = this.parts(sinceMs, sinceMs).filter(({ gap }) => gap?.fromMs !== -Infinity);
+    const [problem] = missingWords(parts, clock);
     if (problem === this.problem) return;
-    if (problem !== undefined) this.options.log.warn({ problem }, "spans of other predictors may be missing");
-    else this.options.log.info("all other predictors are heard again");
+    if (problem !== undefined) log.warn({ problem }, "spans of other predictors are missing");
+    else log.info("all other predictors are heard again");
     this.problem = problem;
   }
 
-  private findProblem(nowMs: number): string | undefined {
-    const patienceMs = SILENT_HEARTBEATS * this.heartbeatMs;
-    for (const { address, instance, sinceMs, state } of this.links.values()) {
-      if (state === "self" || state === "refused" || nowMs - sinceMs < patienceMs) continue;
-      if (state !== "reached") return `the predictor at ${address} cannot be reached`;
-      if (instance === undefined) return `what answers at ${address} is no predictor of this version`;
-      const heardMs = this.reception.heardMs(instance);
-      if (heardMs === undefined || nowMs - heardMs > patienceMs) {
-        return `the predictor at ${address} takes batches but sends none; is its --peers set?`;
+  /** Peers that ended without a word: nothing listens where they were, or they left the name and are silent for long. */
+  private findGone(nowMs: number): void {
+    for (const [address, link] of this.links) {
+      const instance = this.instanceBehind(link);
+      const isSilent = instance === undefined || this.isSilent(instance, nowMs);
+      if (link.refusedMs !== undefined && instance !== undefined && isSilent) {
+        this.accounts.gone(instance, link.refusedMs);
       }
+      if (link.leftMs === undefined || link.state === "reached") continue;
+      const quietMs = nowMs - Math.max(link.leftMs, link.reachedMs);
+      const mayReceive = link.state === "unreachable" || link.state === "new" || !isSilent;
+      if (mayReceive && quietMs < this.goneAfterMs) continue;
+      this.links.delete(address);
+      void link.stop(false, 0);
     }
-    return undefined;
+    const linked = new Set([...this.links.values()].map((link) => this.instanceBehind(link)));
+    for (const instance of this.accounts.present()) {
+      const heardMs = this.accounts.heardMs(instance) ?? -Infinity;
+      if (!linked.has(instance) && nowMs - heardMs > this.goneAfterMs) this.accounts.gone(instance, nowMs);
+    }
+  }
+
+  /** The peer that answers at the address, or that sends from it where it does not answer. */
+  private instanceBehind({ address, instance }: PeerLink): string | undefined {
+    if (instance !== undefined) return instance;
+    const at = this.accounts.instanceAt(new URL(address).hostname.replace(/^\[(.*)\]$/, "$1"));
+    return [...this.links.values()].some((link) => link.instance === at) ? undefined : at;
+  }
+
+  private isSilent(instance: string, nowMs: number): boolean {
+    const heardMs = this.accounts.heardMs(instance);
+    return heardMs === undefined || nowMs - heardMs > TOLERATED_HEARTBEATS * this.heartbeatMs;
+  }
+
+  private parts(fromMs: number, toMs: number): readonly MissingSpans[] {
+    const toleranceMs = TOLERATED_HEARTBEATS * this.heartbeatMs;
+    const links = [...this.links.values()];
+    const ofHeard = this.accounts.missing(fromMs, toMs, toleranceMs).map((part): MissingSpans => {
+      const { gap, host, instance, sinceMs } = part;
+      const link = links.find((each) => this.instanceBehind(each) === instance);
+      const peer = `the predictor at ${link?.address ?? host ?? "an unknown address"}`;
+      return gap === undefined ? { peer, sinceMs, why: WHY_SILENT[link?.state ?? "new"] } : { peer, gap };
+    });
+    const ofUnheard = links
+      .filter((link) => link.sinceMs < toMs && this.isUnheard(link, toMs))
+      .map(({ address, refusedMs, sinceMs, state }): MissingSpans => {
+        const peer = `the predictor at ${address}`;
+        return { peer, sinceMs: refusedMs ?? sinceMs, why: WHY_UNHEARD[state] };
+      });
+    return [...ofHeard, ...ofUnheard, ...this.unfollowed(toMs)];
+  }
+
+  /** A predictor may be receiving there, and it was never heard. */
+  private isUnheard(link: PeerLink, toMs: number): boolean {
+    if (link.state === "self") return false;
+    const instance = this.instanceBehind(link);
+    if (instance !== undefined && this.accounts.heardMs(instance) !== undefined) return false;
+    if (link.refusedMs === undefined) return true;
+    // Where nothing listens nothing is received, unless its name goes on to list the address: then something is in between.
+    const isFixed = this.options.targets.some((target) => target.replace(/\/+$/, "") === link.address);
+    return !isFixed && link.leftMs === undefined && toMs - link.refusedMs > this.goneAfterMs;
+  }
+
+  /** Predictors to which there is no link at all. */
+  private unfollowed(toMs: number): readonly MissingSpans[] {
+    const { targets } = this.options;
+    if (this.listed === 0) {
+      return [{ peer: targets.join(", "), sinceMs: toMs, why: "no address of the name is known" }];
+    }
+    const more = this.listed - MAX_PEERS;
+    if (more <= 0) return [];
+    return [{ peer: `${more} more predictors`, sinceMs: toMs, why: `at most ${MAX_PEERS} are followed` }];
   }
 }

@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { HttpDoor } from "@tradewind/core/http-door.ts";
 import { createLog } from "@tradewind/core/log.ts";
 import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import { replay } from "@tradewind/exporter/guard/guard.ts";
@@ -10,12 +11,13 @@ import { installed } from "../../installed.ts";
 import { runningExporter } from "../running-exporter.ts";
 import { planOf, wishOf } from "../wish.ts";
 
+const AT_MOST_20 = { limits: { maxReplicas: 20, growReplicas: 100, shrinkRatio: 0 } };
 const promtool = installed("promtool");
 
 describe("the HTTP side", () => {
   it("shows every recommendation with its age, its reason and who decided", async () => {
     const wish = wishOf({ allocation: { replicas: 30 }, reason: "queue of 12 requests" });
-    const exporter = await runningExporter(planOf([wish, wishOf({ service: "rate" })]));
+    const exporter = await runningExporter(planOf([wish, wishOf({ service: "rate" })]), AT_MOST_20);
     const list = await exporter.list();
     expect(list).toMatchObject({
       application: "hotel",
@@ -35,7 +37,7 @@ describe("the HTTP side", () => {
   });
 
   it("hands out decision records that replay to what was served, and the decisions before them", async () => {
-    const exporter = await runningExporter(planOf([wishOf({ allocation: { replicas: 30 } })]));
+    const exporter = await runningExporter(planOf([wishOf({ allocation: { replicas: 30 } })]), AT_MOST_20);
     const [served] = (await exporter.list()).recommendations;
     const response = await fetch(`${exporter.http}/v1/decisions/${served!.decisionId}`);
     const record = DecisionRecord.parse(await response.json());
@@ -119,6 +121,7 @@ describe("the HTTP side", () => {
         decisionJson: none,
         historyJson: none,
         missing: () => [],
+        door: new HttpDoor({ monotonicMs: () => performance.now() }),
         isAlive: async () => false,
         metrics: none,
         log: createLog("test", "silent"),
@@ -163,7 +166,7 @@ describe("the metrics", () => {
   );
 
   it("count what each guard step changed, once a plan and not once a poll", async () => {
-    const exporter = await runningExporter(planOf([wishOf({ allocation: { replicas: 30 } })]));
+    const exporter = await runningExporter(planOf([wishOf({ allocation: { replicas: 30 } })]), AT_MOST_20);
     const seen = exporter.predictor.requests();
     await exporter.listWhen("more polls", () => exporter.predictor.requests() > seen + 3);
     expect(await exporter.metrics()).toMatch(/tradewind_guard_actions_total\{step="bounds"\} 1\n/);

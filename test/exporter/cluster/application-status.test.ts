@@ -105,7 +105,12 @@ describe("the status of an application", () => {
 
   it.each([
     ["no plan", { header: undefined }, "Ready", "False NoPlan"],
-    ["a plan of long ago", { header: header({ plannedAtMs: NOW_MS - 61_000 }) }, "Ready", "False PlanStale"],
+    [
+      "a plan of long ago",
+      { list: list({ predictor: { reachable: true, lastPlanAgeSeconds: 61 } }) },
+      "Ready",
+      "False PlanStale",
+    ],
     ["no service", { list: list({ recommendations: [] }) }, "Ready", "False NoServices"],
     [
       "an expired decision",

@@ -321,6 +321,18 @@ describe("in-place resize", () => {
     expect(fake.calls.some(({ resource }) => resource === "pods/resize")).toBe(false);
   });
 
+  it("leaves pods alone while it may not read HPAs: the request may be the scale point of one", async () => {
+    const { exporter, fake } = await cluster(["inPlaceResize"]);
+    fake.failNext(1_000, 403, { matches: ({ resource }) => resource === "horizontalpodautoscalers" });
+    await exporter(plan([wish()]));
+    await until("all other watches", () => fake.openWatches >= 5);
+    const rounds = fake.calls.length;
+    await until("some renewals of the lease", () => fake.calls.length > rounds + 5);
+    expect(fake.calls.some(({ resource }) => resource === "pods/resize")).toBe(false);
+    fake.clearFaults();
+    await until("the first pod", () => requestsOf(fake, 0)["cpu"] === "600m");
+  });
+
   it("keeps the CPU request where an HPA scales on use relative to it", async () => {
     const { exporter, fake } = await cluster(["inPlaceResize"]);
     fake.put(RESOURCES.horizontalPodAutoscalers, {
@@ -362,7 +374,8 @@ describe("the table of rights", () => {
   it("names every block, asks for each right once, and never for nodes/proxy, secrets or anything of everything", () => {
     expect(new Set(PERMISSIONS.map(({ block }) => block))).toEqual(new Set(BLOCKS));
     const lines = PERMISSIONS.map(
-      ({ apiGroup, block, resource, verbs }) => `${block} ${apiGroup}/${resource} ${verbs.join()}`,
+      ({ account, apiGroup, block, resource, verbs }) =>
+        `${account} ${block} ${apiGroup}/${resource} ${verbs.join()}`,
     );
     expect(new Set(lines).size).toBe(lines.length);
     const text = JSON.stringify(PERMISSIONS);

@@ -36,6 +36,7 @@ describe("guard", () => {
     expect(GUARD_STEPS.map(({ name }) => name)).toEqual([
       "stale-input",
       "missing-data",
+      "change-limit",
       "bounds",
       "restart-grace",
     ]);

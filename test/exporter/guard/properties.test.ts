@@ -1,10 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
+import type { GuardLimits } from "@tradewind/core/contract/recommendation.ts";
 import type { Wish } from "@tradewind/core/contract/plan.ts";
 import { decide } from "@tradewind/exporter/decide.ts";
-import type { DecisionRules, PreviousDecision } from "@tradewind/exporter/decide.ts";
-import { baselineReplicas } from "@tradewind/exporter/guard/baseline.ts";
+import type { DecisionPast, DecisionRules } from "@tradewind/exporter/decide.ts";
+import { baselineReplicas, boundsOf, previousAllocation } from "@tradewind/exporter/guard/baseline.ts";
 import { guard, replay } from "@tradewind/exporter/guard/guard.ts";
 import type { GuardContext } from "@tradewind/exporter/guard/step.ts";
 import { wishOf } from "../wish.ts";
@@ -48,6 +49,15 @@ const wish: fc.Arbitrary<Wish> = fc
   })
   .map((parts) => wishOf(parts as Partial<Wish>));
 
+const limits: fc.Arbitrary<GuardLimits> = fc.record({
+  source: fc.constant("settings" as const),
+  minReplicas: fc.nat({ max: 50 }),
+  maxReplicas: fc.nat({ max: 200 }),
+  growRatio: fc.double({ min: 1, max: 10, noNaN: true }),
+  growReplicas: fc.nat({ max: 10 }),
+  shrinkRatio: fc.double({ min: 0, max: 1, noNaN: true }),
+});
+
 const context: fc.Arbitrary<GuardContext> = fc
   .record({
     wish,
@@ -58,6 +68,7 @@ const context: fc.Arbitrary<GuardContext> = fc
     predictorStartedAtMs: optional(time),
     staleAfterSeconds: fc.integer({ min: 1, max: 1_000 }),
     restartGraceSeconds: fc.nat({ max: 1_000 }),
+    limits: optional(limits),
   })
   .map((parts) => defined(parts) as unknown as GuardContext);
 
@@ -68,7 +79,7 @@ describe("the guard, for any wish and any context,", () => {
         const { final, refusal } = guard(given);
         expect(final !== undefined || refusal.reason !== "").toBe(true);
         fc.pre(final !== undefined);
-        const { bounds } = given.wish;
+        const bounds = boundsOf(given);
         const { replicas, cpuCores = bounds.cpuMinCores, memoryBytes = bounds.memoryMinBytes } = final;
         expect(Number.isSafeInteger(replicas)).toBe(true);
         const ceiling = Math.max(bounds.minReplicas, bounds.maxReplicas);
@@ -92,8 +103,25 @@ describe("the guard, for any wish and any context,", () => {
         if (final === undefined) return;
         const running = baselineReplicas(given);
         expect(running).toBeDefined();
-        const ceiling = Math.max(given.wish.bounds.minReplicas, given.wish.bounds.maxReplicas);
+        const { maxReplicas, minReplicas } = boundsOf(given);
+        const ceiling = Math.max(minReplicas, maxReplicas);
         expect(final.replicas).toBeGreaterThanOrEqual(Math.min(running!, ceiling));
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it("goes from what runs no further than its own limits allow, unless its own bounds ask for it", () => {
+    fc.assert(
+      fc.property(context, (given) => {
+        const { final } = guard(given);
+        fc.pre(final !== undefined && given.limits !== undefined);
+        const { growRatio, growReplicas, maxReplicas, minReplicas, shrinkRatio } = given.limits;
+        const before = previousAllocation(given)?.replicas ?? baselineReplicas(given)!;
+        const most = Math.max(baselineReplicas(given)!, before * growRatio + growReplicas, minReplicas);
+        expect(final.replicas).toBeLessThanOrEqual(most);
+        const least = before <= 1 ? 0 : before * shrinkRatio;
+        expect(final.replicas).toBeGreaterThanOrEqual(Math.min(least, Math.max(minReplicas, maxReplicas)));
       }),
       { numRuns: 1_000 },
     );
@@ -121,10 +149,14 @@ describe("a decision record", () => {
     exporterStartedAtMs: time,
     staleAfterSeconds: fc.integer({ min: 1, max: 1_000 }),
     restartGraceSeconds: fc.nat({ max: 1_000 }),
+    limitsOf: limits.map((each) => () => each),
   });
-  const previous: fc.Arbitrary<PreviousDecision | undefined> = optional(
-    fc.record({ final: allocation, decidedAtMs: time }),
-  );
+  const past: fc.Arbitrary<DecisionPast> = fc
+    .record({
+      exporterStartedAtMs: time,
+      previous: optional(fc.record({ final: allocation, decidedAtMs: time })),
+    })
+    .map((parts) => defined(parts) as DecisionPast);
   const plan = fc.record({
     application: fc.constant("hotel"),
     sequence: fc.nat(),
@@ -134,7 +166,7 @@ describe("a decision record", () => {
 
   it("keeps its schema and gives the same numbers bit for bit when replayed from JSON", () => {
     fc.assert(
-      fc.property(wish, plan, previous, rules, time, (...given) => {
+      fc.property(wish, plan, past, rules, (...given) => {
         const decision = decide(...given);
         if (!("record" in decision)) return;
         const read = DecisionRecord.parse(JSON.parse(JSON.stringify(decision.record)));
@@ -143,16 +175,6 @@ describe("a decision record", () => {
         expect(actions).toStrictEqual(decision.record.actions);
       }),
       { numRuns: 500 },
-    );
-  });
-
-  it("is the same numbers for two exporters whose polls came at different moments", () => {
-    fc.assert(
-      fc.property(wish, plan, previous, rules, (given, header, before, common) => {
-        const soon = decide(given, header, before, common, header.plannedAtMs + 1);
-        const late = decide(given, header, before, common, header.plannedAtMs + 999);
-        expect(late).toEqual(soon);
-      }),
     );
   });
 });

@@ -121,7 +121,7 @@ const SCENARIOS: readonly Scenario[] = [
       const isOlder = async (): Promise<boolean> => {
         const [known] = (await first.process.list()).recommendations;
         expect(known).toMatchObject({ replicas: WANTED });
-        return known!.valid && known!.ageSeconds > 1.2;
+        return known!.valid && known!.ageSeconds! > 1.2;
       };
       await until("numbers older than any while plans came", isOlder);
       expect(on.keda.counts.failures).toBe(0);

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Worker } from "node:worker_threads";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { systemClock } from "@tradewind/core/clock.ts";
 import type { ScalerThreadOptions } from "@tradewind/exporter/keda/messages.ts";
 import { ScalerThread } from "@tradewind/exporter/keda/scaler-thread.ts";
 import type { ServedRow } from "@tradewind/exporter/keda/table.ts";
@@ -19,8 +20,12 @@ const DAY_MS = 86_400_000;
 const refOf = (service: string): Ref => ({ name: "so", namespace: "shop", metadata: { service } });
 
 function rowOf(service: string, replicas: number): ServedRow {
-  const nowMs = Date.now();
-  const decided = { application: "hotel", replicas, decidedAtMs: nowMs, validUntilMs: nowMs + DAY_MS };
+  const decided = {
+    application: "hotel",
+    replicas,
+    decidedMs: systemClock.monotonicMs(),
+    lifetimeMs: DAY_MS,
+  };
   return { namespace: "shop", service, decided };
 }
 
@@ -30,7 +35,7 @@ async function started(more: Partial<ScalerThreadOptions> = {}) {
   const made = once(process, "worker") as Promise<[Worker]>;
   const onDeath = vi.fn<(error: Error) => void>();
   const thread = await ScalerThread.start(
-    { ...options, staleAfterMs: DAY_MS, logLevel: "silent", ...more },
+    { ...options, logLevel: "silent", ...more },
     { observer: { tlsReloaded: () => undefined }, monotonicMs: () => performance.now(), onDeath },
   );
   onTestFinished(() => thread.stop());

@@ -26,11 +26,11 @@ export async function secretDirectory() {
 }
 
 /** Common name of the certificate that a new connection is shown. */
-export function servedName(address: string): Promise<string | undefined> {
+export function servedName(address: string, protocols = ["h2"]): Promise<string | undefined> {
   return new Promise((resolve, reject) => {
     const [host, port] = address.split(":");
     const socket = connect(
-      { host: host!, port: Number(port), rejectUnauthorized: false, ALPNProtocols: ["h2"] },
+      { host: host!, port: Number(port), rejectUnauthorized: false, ALPNProtocols: protocols },
       () => {
         const { subject } = socket.getPeerCertificate();
         socket.destroy();

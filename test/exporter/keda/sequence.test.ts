@@ -57,7 +57,7 @@ describe("KEDA and the HPA on top of the scaler", () => {
   });
 
   it("freeze, and never scale to the minimum, while the scaler does not know", async () => {
-    const exporter = await runningExporter(planWith(5, 1), { staleAfter: 1 });
+    const exporter = await runningExporter(planWith(5, 1), { staleAfter: 5 });
     const keda = kedaFor(exporter.running.addresses["grpc"]);
     expect((await keda.poll(ref)).value).toBe(5);
     await exporter.predictor.stop();

@@ -65,7 +65,7 @@ describe("StreamIsActive", () => {
   });
 
   it("stays silent when the predictor goes silent: what is not known has not changed", async () => {
-    const exporter = await runningExporter(plan(1, 5), { staleAfter: 1 });
+    const exporter = await runningExporter(plan(1, 5), { staleAfter: 5 });
     const { activity, end } = listen(exporter.client.stream("StreamIsActive", ref));
     await until("the state on opening", () => activity().length === 1);
     await exporter.predictor.stop();

@@ -4,8 +4,7 @@ import type { ScalerRequest } from "@tradewind/exporter/keda/codec.ts";
 import { ServedTable } from "@tradewind/exporter/keda/table.ts";
 import type { ServedRow } from "@tradewind/exporter/keda/table.ts";
 
-const STALE_AFTER_MS = 60_000;
-const decided = { application: "hotel", replicas: 5, decidedAtMs: 1_000_000, validUntilMs: 1_060_000 };
+const decided = { application: "hotel", replicas: 5, decidedMs: 1_000_000, lifetimeMs: 60_000 };
 const row: ServedRow = { namespace: "shop", service: "search", decided };
 const asking = (service = "search", namespace = "shop"): ScalerRequest => ({
   name: "so",
@@ -15,7 +14,7 @@ const asking = (service = "search", namespace = "shop"): ScalerRequest => ({
 });
 
 function tableOf(...rows: ServedRow[]): ServedTable {
-  const table = new ServedTable(STALE_AFTER_MS);
+  const table = new ServedTable();
   table.gather(rows);
   table.putInForce();
   return table;
@@ -28,15 +27,17 @@ describe("the table that KEDA is answered from", () => {
     expect(answer(asking(), table, 1_060_001)).toMatchObject({
       problem: "unavailable",
       message: expect.stringMatching(
-        /is 60 s old and no longer valid: the predictor plans without it$/,
+        /is 60 s old and was valid for 60 s: no newer plan names the service$/,
       ) as string,
     });
   });
 
-  it("serves no decision from further in the future than decisions live", () => {
-    const table = tableOf(row);
-    expect(answer(asking(), table, 940_000)).toEqual({ replicas: 5 });
-    expect(answer(asking(), table, 939_999)).toMatchObject({ problem: "unavailable" });
+  it("serves no decision whose age is not known, and says so", () => {
+    const restored: ServedRow = { ...row, decided: { ...decided, decidedMs: undefined } };
+    expect(answer(asking(), tableOf(restored), 1_000_000)).toMatchObject({
+      problem: "unavailable",
+      message: expect.stringMatching(/dated in the future, so its age is not known/) as string,
+    });
   });
 
   it("says why there is no newer decision: first the refusal, else what keeps the predictor silent", () => {

@@ -1,7 +1,10 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "@tradewind/core/clock.ts";
+import type { Clock } from "@tradewind/core/clock.ts";
 import { createLog } from "@tradewind/core/log.ts";
+import { Wish } from "@tradewind/core/contract/plan.ts";
 import type { Plan } from "@tradewind/core/contract/plan.ts";
+import type { FetchedPlan } from "@tradewind/exporter/source/plan-fetcher.ts";
 import { PredictorChoice } from "@tradewind/exporter/source/predictor-choice.ts";
 import { answering, fakePredictor } from "../fake-predictor.ts";
 import type { FakePredictor } from "../fake-predictor.ts";
@@ -25,20 +28,26 @@ const old = (replicas: number, changes: Partial<Plan> = {}): Plan =>
 const young = (replicas: number, changes: Partial<Plan> = {}): Plan =>
   planBy(replicas, { predictorStartedAtMs: NOW_MS - 3_600_000, ...changes });
 
-function choice(targets: readonly string[], patienceMs = 200): PredictorChoice {
+function choice(
+  targets: readonly string[],
+  { clock = systemClock, refused = [] }: { clock?: Clock; refused?: string[] } = {},
+): PredictorChoice {
   const made = new PredictorChoice({
     targets,
     deadlineMs: 300,
-    clock: systemClock,
+    staleAfterMs: 300_000,
+    clockToleranceMs: 10_000,
+    clock,
     log: createLog("test", "silent"),
-    patienceMs,
+    patienceMs: 200,
+    onRefused: (problem) => refused.push(problem),
   });
   onTestFinished(async () => made.close());
   return made;
 }
 
-const wanted = (body: Buffer | null): number | null =>
-  body === null ? null : ((JSON.parse(body.toString()) as Plan).wishes[0]?.allocation.replicas ?? null);
+const wanted = (plan: FetchedPlan | null): number | null =>
+  plan === null ? null : Wish.parse([...plan.wishes][0]).allocation.replicas;
 const never = new AbortController().signal;
 
 describe("the choice among predictors", () => {
@@ -64,16 +73,14 @@ describe("the choice among predictors", () => {
     expect(wanted(await both.fetch(never))).toBe(9);
   });
 
-  it("takes another at once when the oldest missed traffic or stopped planning", async () => {
+  it("takes another at once when the oldest missed traffic, and the oldest again once it sees all", async () => {
     const [a, b] = [await predictor(old(4)), await predictor(young(9))];
     const chosen = choice([a.url, b.url]);
     await chosen.fetch(never);
     a.serve(old(2, { complete: false, sequence: 2 }));
     expect(wanted(await chosen.fetch(never))).toBe(9);
-    a.serve(old(5, { sequence: 3, plannedAtMs: NOW_MS }));
+    a.serve(old(5, { sequence: 3 }));
     expect(wanted(await chosen.fetch(never))).toBe(5);
-    b.serve(young(8, { plannedAtMs: NOW_MS + 60_000, sequence: 5 }));
-    expect(wanted(await chosen.fetch(never))).toBe(8);
   });
 
   it("takes an incomplete plan where there is no other", async () => {

@@ -6,8 +6,7 @@ import type { PredictorFacts } from "@tradewind/exporter/source/rank-predictors.
 const facts = (address: string, changes: Partial<PredictorFacts> = {}): PredictorFacts => ({
   address,
   startedAtMs: 1_000,
-  plannedAtMs: 1_000_000,
-  windowSeconds: 15,
+  overdue: false,
   complete: true,
   ...changes,
 });
@@ -24,10 +23,10 @@ describe("the predictor whose plan is taken", () => {
     );
   });
 
-  it("is none that has stopped planning while another goes on, but a plan one window old is no sign of that", () => {
-    const young = facts("http://b:1", { startedAtMs: 9_000, plannedAtMs: 1_015_000 });
+  it("is none whose newest plan is overdue while another goes on planning", () => {
+    const young = facts("http://b:1", { startedAtMs: 9_000, complete: false });
     expect(best(facts("http://a:1"), young)).toBe("http://a:1");
-    expect(best(facts("http://a:1"), { ...young, plannedAtMs: 1_038_000 })).toBe("http://b:1");
+    expect(best(facts("http://a:1", { overdue: true }), young)).toBe("http://b:1");
   });
 
   it("under the same start is settled by the address that all exporters see, not the own name for itself", () => {
@@ -45,8 +44,7 @@ describe("the predictor whose plan is taken", () => {
         "http://127.0.0.1:1",
       ),
       startedAtMs: fc.integer({ min: 0, max: 3 }),
-      plannedAtMs: fc.integer({ min: 0, max: 200_000 }),
-      windowSeconds: fc.constantFrom(undefined, 15),
+      overdue: fc.boolean(),
       complete: fc.boolean(),
     });
     const several = fc.uniqueArray(predictor, {

@@ -3,16 +3,21 @@ import type { DecisionRecord } from "@tradewind/core/contract/recommendation.ts"
 import { decide } from "@tradewind/exporter/decide.ts";
 import { bookEntry, bookKey, DecisionBook } from "@tradewind/exporter/store/book.ts";
 import type { BookEntry } from "@tradewind/exporter/store/book.ts";
-import { wishOf } from "../wish.ts";
+import { NO_LIMITS, wishOf } from "../wish.ts";
 
 function entryOf(service: string, sequence: number, replicas = sequence): BookEntry {
   const plannedAtMs = 1_000_000 + sequence;
   const plan = { application: "hotel", sequence, predictorStartedAtMs: 0, plannedAtMs };
-  const rules = { exporterStartedAtMs: 0, staleAfterSeconds: 300, restartGraceSeconds: 0 };
+  const rules = {
+    exporterStartedAtMs: 0,
+    staleAfterSeconds: 300,
+    restartGraceSeconds: 0,
+    limitsOf: () => NO_LIMITS,
+  };
   const wish = wishOf({ service, allocation: { replicas } });
-  const decision = decide(wish, plan, undefined, rules, plannedAtMs);
+  const decision = decide(wish, plan, { exporterStartedAtMs: 0 }, rules);
   if ("refusal" in decision) throw new Error(decision.refusal.reason);
-  return bookEntry(decision.record);
+  return bookEntry(decision.record, sequence);
 }
 
 const replicasOf = (jsons: readonly string[]): number[] =>

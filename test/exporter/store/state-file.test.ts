@@ -4,17 +4,21 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import { decide } from "@tradewind/exporter/decide.ts";
-import { bookEntry } from "@tradewind/exporter/store/book.ts";
 import { StateFile } from "@tradewind/exporter/store/state-file.ts";
 import type { LoadedState } from "@tradewind/exporter/store/state-file.ts";
-import { wishOf } from "../wish.ts";
+import { NO_LIMITS, wishOf } from "../wish.ts";
 
 const NOW = 1_000_000;
 
 function recordOf(service: string): DecisionRecord {
   const plan = { application: "hotel", sequence: 1, predictorStartedAtMs: 0, plannedAtMs: NOW };
-  const rules = { exporterStartedAtMs: 0, staleAfterSeconds: 300, restartGraceSeconds: 0 };
-  const decision = decide(wishOf({ service }), plan, undefined, rules, NOW);
+  const rules = {
+    exporterStartedAtMs: 0,
+    staleAfterSeconds: 300,
+    restartGraceSeconds: 0,
+    limitsOf: () => NO_LIMITS,
+  };
+  const decision = decide(wishOf({ service }), plan, { exporterStartedAtMs: 0 }, rules);
   if ("refusal" in decision) throw new Error(decision.refusal.reason);
   return decision.record;
 }
@@ -42,7 +46,7 @@ describe("the state file", () => {
     expect(await new StateFile(path).load(NOW)).toEqual({
       kind: "read",
       savedAtMs: NOW,
-      decisions: records.map(bookEntry),
+      decisions: records,
     });
     expect(await readdir(path)).toEqual(["decisions.json"]);
   });
@@ -82,7 +86,7 @@ describe("the state file", () => {
     const loaded = await file.load(Date.UTC(2026, 0, 2, 3, 4, 5));
     expect(loaded).toMatchObject({
       kind: "corrupt",
-      setAsidePath: `${file.path}.corrupt-2026-01-02T030405.000Z`,
+      setAsidePath: `${file.path}.corrupt-2026-01-02T03-04-05-000Z`,
     });
     expect(corrupt(loaded).error.message).toContain(file.path);
   });
@@ -95,13 +99,14 @@ describe("the state file", () => {
     await expect(file.save(jsonOf([recordOf("rate")]), NOW + 1)).rejects.toThrow(/cannot write .*free space/);
     expect(await file.load(NOW)).toMatchObject({
       kind: "read",
-      decisions: [{ recommendation: { service: "search" } }],
+      decisions: [{ service: "search" }],
     });
-    await rm(`${file.path}.tmp`);
+    // What was written of the new state is gone, and the next write finds its place free.
+    expect(await readdir(path)).toEqual(["decisions.json"]);
     await file.save(jsonOf([recordOf("rate")]), NOW + 2);
     expect(await file.load(NOW)).toMatchObject({
       kind: "read",
-      decisions: [{ recommendation: { service: "rate" } }],
+      decisions: [{ service: "rate" }],
     });
   });
 

@@ -11,7 +11,7 @@ import { StateFile as DecisionsFile } from "@tradewind/exporter/store/state-file
 import { kubeconfigConnection } from "@tradewind/kubernetes/client/kubeconfig.ts";
 import { openSweepFile } from "@tradewind/local/profile/sweep-file.ts";
 import { parseTrace } from "@tradewind/local/load/trace.ts";
-import { readApplication } from "@tradewind/predictor/application-file.ts";
+import { readApplication } from "@tradewind/kubernetes/application/file.ts";
 import { emptyState } from "@tradewind/predictor/policy/state.ts";
 import { readSections } from "@tradewind/predictor/sources/sources-config.ts";
 import { StateFile as PolicyFile } from "@tradewind/predictor/state-file.ts";
@@ -19,7 +19,7 @@ import { openMemory } from "@tradewind/predictor/store/database.ts";
 import { pack, unpack } from "@tradewind/predictor/store/packing.ts";
 import { salvageFile } from "@tradewind/predictor/store/salvage.ts";
 import { SqliteStore } from "@tradewind/predictor/store/sqlite-store.ts";
-import { wishOf } from "../../exporter/wish.ts";
+import { NO_LIMITS, wishOf } from "../../exporter/wish.ts";
 import { silentLog } from "../../kubernetes/silent-log.ts";
 import { aSet } from "../../predictor/store/windows-of.ts";
 import { ByteMutator } from "../engine/bytes.ts";
@@ -101,8 +101,13 @@ users: [{ name: u, user: { token: t } }]
 `;
 
 const PLANNED = { application: "hotel", sequence: 1, predictorStartedAtMs: 0, plannedAtMs: 1_000_000 };
-const RULES = { exporterStartedAtMs: 0, staleAfterSeconds: 300, restartGraceSeconds: 0 };
-const DECIDED = decide(wishOf(), PLANNED, undefined, RULES, 1_000_000);
+const RULES = {
+  limitsOf: () => NO_LIMITS,
+  exporterStartedAtMs: 0,
+  staleAfterSeconds: 300,
+  restartGraceSeconds: 0,
+};
+const DECIDED = decide(wishOf(), PLANNED, { exporterStartedAtMs: 0 }, RULES);
 const DECISIONS = JSON.stringify({
   schema: "tradewind.dev/exporter-state/v1",
   savedAtMs: 1,
@@ -204,7 +209,7 @@ export const FILE_TARGETS: readonly Target[] = [
     new ByteMutator([POLICY_STATE], ["null", "{}"]),
     async (_path, directory) => {
       const file = new PolicyFile(directory, silentLog, () => undefined);
-      const state = await attemptAsync(async () => file.read("shop", "shop"), never);
+      const state = await attemptAsync(async () => file.read("shop", "shop", 0), never);
       expectNumbers(state);
     },
   ),

@@ -31,10 +31,9 @@ const SOURCE: AnswerSource = {
         ? {
             namespace,
             service,
-            decided: { application: "shop", replicas: 5, decidedAtMs: 0, validUntilMs: 1 },
+            decided: { application: "shop", replicas: 5, decidedMs: 0, lifetimeMs: 1 },
           }
         : { namespace, service, refusal: "stale-input: late" },
-  mayBeServed: () => true,
   predictorProblem: undefined,
 };
 

@@ -2,7 +2,7 @@ import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import type { Allocation, Wish } from "@tradewind/core/contract/plan.ts";
 import { decide } from "@tradewind/exporter/decide.ts";
 import { readPlan, readWish } from "@tradewind/exporter/source/read-plan.ts";
-import { planOf, wishOf } from "../../exporter/wish.ts";
+import { NO_LIMITS, planOf, wishOf } from "../../exporter/wish.ts";
 import { ByteMutator } from "../engine/bytes.ts";
 import { attempt, attemptAsync, documented, expect, expectEqual, never } from "../engine/oracle.ts";
 import type { Target } from "../engine/target.ts";
@@ -17,7 +17,14 @@ const PLAN = {
   predictorStartedAtMs: NOW_MS - 1e6,
   wishes: [WISH, { ...WISH, service: "geo" }],
 };
-const RULES = { exporterStartedAtMs: NOW_MS - 1e6, staleAfterSeconds: 300, restartGraceSeconds: 120 };
+const RULES = {
+  limitsOf: () => NO_LIMITS,
+  exporterStartedAtMs: NOW_MS - 1e6,
+  staleAfterSeconds: 300,
+  restartGraceSeconds: 120,
+};
+
+const PAST = { exporterStartedAtMs: NOW_MS - 1e6 };
 
 /** Time stands still: the scan is not cut into slices, which would only take longer. */
 const still = (): number => 0;
@@ -75,7 +82,10 @@ const wishes: Target = {
     for (const value of input as unknown[]) {
       const wish = attempt(() => readWish(value), never);
       if (wish === undefined || "rejected" in wish) continue;
-      const decision = attempt(() => decide(wish, PLAN, previous, RULES, NOW_MS), never);
+      const decision = attempt(
+        () => decide(wish, PLAN, { ...PAST, ...(previous && { previous }) }, RULES),
+        never,
+      );
       if (decision === undefined || "refusal" in decision) continue;
       previous = { final: decision.record.final, decidedAtMs: decision.record.decidedAtMs };
       expectRecord(decision.record, wish);

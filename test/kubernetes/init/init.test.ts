@@ -15,7 +15,7 @@ import { readCluster } from "@tradewind/kubernetes/init/read-cluster.ts";
 import { readManifests } from "@tradewind/kubernetes/init/read-manifests.ts";
 import { VerticalPodAutoscaler } from "@tradewind/kubernetes/objects/vpa.ts";
 import { advise } from "@tradewind/exporter/vpa/recommend.ts";
-import { parseApplication } from "@tradewind/predictor/application-file.ts";
+import { parseApplication } from "@tradewind/kubernetes/application/file.ts";
 import { cartPod } from "../../exporter/sizing/pods.ts";
 import { deployment } from "../cluster-objects.ts";
 import { FakeApiServer } from "../fake-api-server.ts";

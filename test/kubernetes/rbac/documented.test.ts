@@ -17,6 +17,6 @@ function row({ account, apiGroup, block, resource, resourceNames, scope, verbs, 
 describe("docs/kubernetes.md", () => {
   it("lists every right of the table, and no other", () => {
     for (const permission of PERMISSIONS) expect(page).toContain(row(permission));
-    expect(page.match(/^\| (agent|scaler) \| /gm)).toHaveLength(PERMISSIONS.length);
+    expect(page.match(/^\| (agent|predictor|scaler) \| /gm)).toHaveLength(PERMISSIONS.length);
   });
 });

@@ -4,7 +4,7 @@ import { ApiClient } from "@tradewind/kubernetes/client/client.ts";
 import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
 import { KubernetesMetrics } from "@tradewind/kubernetes/prometheus.ts";
 import { BLOCKS, PERMISSIONS, rulesFor } from "@tradewind/kubernetes/rbac/table.ts";
-import { ApplicationResource } from "@tradewind/predictor/sources/kubernetes/application.ts";
+import { ApplicationResource } from "@tradewind/kubernetes/application/resource.ts";
 import { KubernetesWorkloads } from "@tradewind/predictor/sources/kubernetes/workloads.ts";
 import { Registry } from "prom-client";
 import { runningExporter } from "../../exporter/running-exporter.ts";
@@ -16,14 +16,16 @@ import { silentLog } from "../silent-log.ts";
 
 const SIZES = { requests: { cpu: "200m", memory: "128Mi" } };
 
-/** Everything that a scaler pod does in a cluster, at once, with all parts switched on and the table's rights. */
+/** Everything that a scaler pod does in a cluster, at once, with all parts switched on, each process with its own rights. */
 async function everything(): Promise<{ fake: FakeApiServer; changePlan: () => void }> {
   const fake = await FakeApiServer.start();
-  fake.addUser("scaler", "scaler-token", [
-    { namespace: "tradewind", rules: rulesFor("scaler", "own", BLOCKS) },
-    { namespace: "shop", rules: rulesFor("scaler", "watched", BLOCKS) },
-    { rules: rulesFor("scaler", "cluster", BLOCKS) },
-  ]);
+  for (const account of ["predictor", "scaler"] as const) {
+    fake.addUser(account, `${account}-token`, [
+      { namespace: "tradewind", rules: rulesFor(account, "own", BLOCKS) },
+      { namespace: "shop", rules: rulesFor(account, "watched", BLOCKS) },
+      { rules: rulesFor(account, "cluster", BLOCKS) },
+    ]);
+  }
   fake.put(RESOURCES.applications, {
     metadata: { name: "hotel", namespace: "shop" },
     spec: { entry: "search", objective: { milliseconds: 200 } },
@@ -38,7 +40,7 @@ async function everything(): Promise<{ fake: FakeApiServer; changePlan: () => vo
     spec: { targetRef: { kind: "Deployment", name: "geo" }, recommenders: [{ name: "tradewind" }] },
   });
   const connection = fake.connection("scaler-token");
-  const client = new ApiClient(connection);
+  const client = new ApiClient(fake.connection("predictor-token"));
   const parts = {
     client,
     clock: systemClock,
@@ -77,15 +79,17 @@ async function everything(): Promise<{ fake: FakeApiServer; changePlan: () => vo
   return { fake, changePlan };
 }
 
-describe("the rights of the scaler", () => {
-  it("are enough for all it does, and each of them is used", async () => {
+describe("the rights of predictor and scaler", () => {
+  it("are enough for all that each does, and each of them is used", async () => {
     const { changePlan, fake } = await everything();
     const used = new Set<string>();
-    const wanted = PERMISSIONS.filter(({ account }) => account === "scaler").flatMap(
-      ({ apiGroup, resource, verbs }) => verbs.map((verb) => `${verb} ${apiGroup}/${resource}`),
+    const wanted = PERMISSIONS.filter(({ account }) => account !== "agent").flatMap(
+      ({ account, apiGroup, resource, verbs }) =>
+        verbs.map((verb) => `${account}: ${verb} ${apiGroup}/${resource}`),
     );
     const unused = (): string[] => {
-      for (const { group, resource, verb } of fake.calls) used.add(`${verb} ${group}/${resource}`);
+      for (const { group, resource, user, verb } of fake.calls)
+        used.add(`${user}: ${verb} ${group}/${resource}`);
       return wanted.filter((right) => !used.has(right));
     };
     await waitUntil(() => fake.list(RESOURCES.leases).length === 1);
@@ -93,12 +97,17 @@ describe("the rights of the scaler", () => {
     await waitUntil(
       () => {
         changePlan();
-        return unused().every((right) => right.startsWith("patch events"));
+        return unused().every((right) => right.startsWith("scaler: patch events"));
       },
       15_000,
       "every right but one is used",
     );
-    expect(unused().filter((right) => right !== "patch events.k8s.io/events")).toEqual([]);
+    expect(unused().filter((right) => right !== "scaler: patch events.k8s.io/events")).toEqual([]);
     expect(fake.refused).toEqual([]);
+  });
+
+  it("let the predictor, which parses what strangers send, change nothing", () => {
+    const verbs = PERMISSIONS.filter(({ account }) => account === "predictor").flatMap((each) => each.verbs);
+    expect(new Set(verbs)).toEqual(new Set(["list", "watch"]));
   });
 });

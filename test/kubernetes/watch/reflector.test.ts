@@ -179,6 +179,27 @@ describe("a reflector", () => {
     await waitUntil(() => setting.sizes()["a"] === 2 && setting.reflector.ageMs() === 0);
   });
 
+  it("has no problem any more once the reopened watch is open, not only when that one ends", async () => {
+    const said: string[] = [];
+    const log = Object.assign(Object.create(silentLog) as typeof silentLog, {
+      info: (_facts: object, message: string) => said.push(message),
+    });
+    const setting = await following({ log }, {}, (fake) => fake.put(PODS, thing("a", 1)));
+    await watching(setting);
+    let down = true;
+    setting.fake.fault((_call, response) => {
+      if (down) response.destroy();
+      return down;
+    });
+    setting.fake.cutConnections();
+    await waitUntil(() => setting.reflector.state.problem !== undefined);
+    down = false;
+    await watching(setting);
+    expect(setting.reflector.state.problem).toBeUndefined();
+    expect(said).toEqual(["the watch works again"]);
+    expect(setting.fake.openWatches).toBe(1);
+  });
+
   it("takes a watch that says nothing at all for dead", async () => {
     const setting = await following({}, { watchIdleMs: 300 });
     await waitUntil(() => setting.fake.calls.filter(({ verb }) => verb === "watch").length >= 2);
@@ -212,6 +233,42 @@ describe("a reflector", () => {
     setting.fake.uninstall(RESOURCES.scaledObjects);
     await waitUntil(() => setting.reflector.state.absent);
     expect(setting.reflector.items.size).toBe(0);
+  });
+
+  it("ages as an absent kind too once the server no longer answers", async () => {
+    const setting = await following({ resource: RESOURCES.scaledObjects }, {}, (fake) => {
+      fake.uninstall(RESOURCES.scaledObjects);
+    });
+    await waitUntil(() => setting.reflector.state.absent);
+    await setting.fake.stop();
+    await waitUntil(() => setting.reflector.ageMs() > 30);
+    expect(setting.reflector.state).toMatchObject({ synced: true, absent: true });
+    await waitUntil(() => setting.reflector.state.problem !== undefined);
+  });
+
+  it.each([
+    [404, "failed"],
+    [403, "forbidden"],
+  ] as const)("keeps its pods and ages when the server answers %i for them", async (status, reason) => {
+    const setting = await following({}, {}, (fake) => fake.put(PODS, thing("a", 1)));
+    await watching(setting);
+    setting.fake.failNext(1_000, status, { reason: status === 403 ? "Forbidden" : "" });
+    setting.fake.dropWatches();
+    await waitUntil(() => setting.reflector.ageMs() > 30 && setting.ends.includes(reason));
+    expect(setting.sizes()).toEqual({ a: 1 });
+    expect(setting.reflector.state).toMatchObject({ synced: true, absent: false });
+    expect(setting.reflector.state.problem).toMatch(new RegExp(`${status} to (list|watch) pods`));
+    setting.fake.clearFaults();
+    await watching(setting);
+    expect(setting.reflector.state.problem).toBeUndefined();
+  });
+
+  it("is never synced where the server has never known pods", async () => {
+    const setting = await following({}, {}, (fake) => fake.uninstall(PODS));
+    await waitUntil(() => setting.ends.length >= 2);
+    expect(setting.reflector.state).toMatchObject({ synced: false, absent: false });
+    expect(setting.reflector.state.problem).toMatch(/404 to list pods/);
+    expect(setting.reflector.ageMs()).toBe(Number.POSITIVE_INFINITY);
   });
 
   it("is never synced and names the right it lacks where it may not read", async () => {

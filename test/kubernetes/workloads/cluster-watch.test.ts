@@ -4,7 +4,7 @@ import { WorkloadList } from "@tradewind/core/contract/workload.ts";
 import { ApiClient } from "@tradewind/kubernetes/client/client.ts";
 import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
 import { ClusterWatch } from "@tradewind/kubernetes/workloads/cluster-watch.ts";
-import type { ClusterWatchOptions } from "@tradewind/kubernetes/workloads/cluster-watch.ts";
+import type { ClusterWatchOptions, WatchHealth } from "@tradewind/kubernetes/workloads/cluster-watch.ts";
 import { rulesFor } from "@tradewind/kubernetes/rbac/table.ts";
 import { waitUntil } from "../../wait-until.ts";
 import { deployment, pod, podOf, replicaSet } from "../cluster-objects.ts";
@@ -15,11 +15,11 @@ const TIMINGS = { backoff: { firstMs: 5, maxMs: 20 }, absentMs: 50 };
 
 async function cluster(options: Partial<ClusterWatchOptions> = {}) {
   const fake = await FakeApiServer.start();
-  fake.addUser("scaler", "scaler-token", [
-    { namespace: "shop", rules: rulesFor("scaler", "watched", ["workloads"]) },
-    { rules: rulesFor("scaler", "cluster", ["nodes"]) },
+  fake.addUser("predictor", "predictor-token", [
+    { namespace: "shop", rules: rulesFor("predictor", "watched", ["workloads"]) },
+    { rules: rulesFor("predictor", "cluster", ["nodes"]) },
   ]);
-  const client = new ApiClient(fake.connection("scaler-token"), { retryDelays: TIMINGS.backoff });
+  const client = new ApiClient(fake.connection("predictor-token"), { retryDelays: TIMINGS.backoff });
   const watch = new ClusterWatch({
     client,
     namespaces: ["shop"],
@@ -212,10 +212,10 @@ describe("the workloads of a cluster", () => {
   it("do without KEDA, quotas and nodes where these are not installed or not allowed", async () => {
     const { fake, watch, list } = await cluster();
     fake.uninstall(RESOURCES.scaledObjects);
-    fake.addUser("scaler", "scaler-token", [
+    fake.addUser("predictor", "predictor-token", [
       {
         namespace: "shop",
-        rules: rulesFor("scaler", "watched", ["workloads"]).filter(
+        rules: rulesFor("predictor", "watched", ["workloads"]).filter(
           ({ resources }) => resources[0] !== "resourcequotas",
         ),
       },
@@ -261,5 +261,55 @@ describe("the workloads of a cluster", () => {
     expect(watch.workloads(() => undefined, 60_000)?.workloads).toHaveLength(1);
     down = false;
     await waitUntil(() => watch.workloads(() => undefined, 50) !== undefined);
+  });
+
+  it.each([404, 403])(
+    "are unknown, and not none, once the server has answered %i for pods for a while",
+    async (status) => {
+      const { fake, watch } = await cluster();
+      fill(fake);
+      watch.start();
+      await waitUntil(() => watch.workloads(() => undefined, 0)?.workloads[0]?.pods.length === 2);
+      fake.failNext(1_000, status, { matches: ({ resource }) => resource === "pods", reason: "" });
+      fake.dropWatches();
+      const isOpen = ({ ageMs, absent, resource }: WatchHealth) =>
+        resource === "pods" || absent || ageMs === 0;
+      await waitUntil(() =>
+        fake.calls.some(({ resource, status: code }) => resource === "pods" && code === status),
+      );
+      await waitUntil(() => watch.health().every(isOpen) && !watch.isFresh(50));
+      expect(watch.workloads(() => undefined, 50)).toBeUndefined();
+      // The pods that were known stay known until they are too old.
+      expect(watch.workloads(() => undefined, 60_000)?.workloads[0]?.pods).toHaveLength(2);
+      fake.clearFaults();
+      await waitUntil(() => watch.workloads(() => undefined, 0) !== undefined);
+    },
+  );
+
+  it("are unknown where the server has no Deployments at all", async () => {
+    const { fake, watch } = await cluster();
+    fill(fake);
+    fake.uninstall(RESOURCES.deployments);
+    watch.start();
+    await waitUntil(() =>
+      watch.health().every(({ problem, synced }) => synced || problem?.includes("404 to list deployments")),
+    );
+    expect(watch.workloads(() => undefined, Number.MAX_VALUE)).toBeUndefined();
+  });
+
+  it("have no autoscalers that anybody could rely on while these may not be read", async () => {
+    const { fake, watch, list } = await cluster();
+    fake.addUser("predictor", "predictor-token", [
+      {
+        namespace: "shop",
+        rules: rulesFor("predictor", "watched", ["workloads"]).filter(
+          ({ resources }) => resources[0] !== "horizontalpodautoscalers",
+        ),
+      },
+    ]);
+    fill(fake);
+    watch.start();
+    await waitUntil(() => list() !== undefined);
+    expect(watch.objects().horizontalPodAutoscalers).toBeUndefined();
   });
 });

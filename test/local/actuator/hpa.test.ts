@@ -12,6 +12,18 @@ const behaviorWith = (tolerance: number, change: Partial<Record<keyof Behavior, 
 const EXACT = behaviorWith(0);
 const STOCK = KUBERNETES_DEFAULT_BEHAVIOR;
 const wish = (replicas: number) => ({ usage: replicas, targetAverageValue: 1 });
+const replicasFor = (metric: ReturnType<typeof wish>, current: number, behavior: Behavior) =>
+  proposeReplicas(metric, current, behavior)?.replicas;
+/** One sync on one metric. */
+function sync(
+  hpa: HpaSpec,
+  metric: ReturnType<typeof wish> | undefined,
+  current: number,
+  memory: HpaMemory,
+  nowMs: number,
+) {
+  return syncHpa(hpa, [proposeReplicas(metric, current, hpa.behavior)], current, memory, nowMs);
+}
 const spec = (behavior: Behavior, minReplicas = 1, maxReplicas = 100): HpaSpec => ({
   minReplicas,
   maxReplicas,
@@ -31,7 +43,7 @@ function replay(
   const path: number[] = [];
   for (let atS = 0; atS <= untilS; atS += periodS) {
     const value = wanted(atS);
-    const decision = syncHpa(hpa, value === undefined ? undefined : wish(value), replicas, memory, atS * 1e3);
+    const decision = sync(hpa, value === undefined ? undefined : wish(value), replicas, memory, atS * 1e3);
     memory = decision.memory;
     if (decision.replicas !== replicas) {
       memory = remember(memory, { atMs: atS * 1e3, change: decision.replicas - replicas }, hpa.behavior);
@@ -54,15 +66,15 @@ describe("proposeReplicas with the stock tolerance of 10 %", () => {
     { current: 100, stuck: Array.from({ length: 21 }, (_, index) => 90 + index).filter((n) => n !== 100) },
   ])("holds $current replicas against $stuck and no other number", ({ current, stuck }) => {
     const held = Array.from({ length: 200 }, (_, index) => index + 1).filter(
-      (wanted) => wanted !== current && proposeReplicas(wish(wanted), current, STOCK) === current,
+      (wanted) => wanted !== current && replicasFor(wish(wanted), current, STOCK) === current,
     );
     expect(held).toEqual(stuck);
   });
 
   it("frees the outermost step down when the metric is just above the next lower number", () => {
-    expect(proposeReplicas(wish(9 - 0.999), 10, STOCK)).toBe(9);
-    expect(proposeReplicas(wish(18 - 0.999), 20, STOCK)).toBe(18);
-    expect(proposeReplicas(wish(45 - 0.999), 50, STOCK)).toBe(45);
+    expect(replicasFor(wish(9 - 0.999), 10, STOCK)).toBe(9);
+    expect(replicasFor(wish(18 - 0.999), 20, STOCK)).toBe(18);
+    expect(replicasFor(wish(45 - 0.999), 50, STOCK)).toBe(45);
   });
 });
 
@@ -70,14 +82,14 @@ describe("proposeReplicas with tolerance 0", () => {
   it("is exactly the wished number, whatever runs now", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 1e5 }), fc.integer({ min: 1, max: 1e5 }), (wanted, current) => {
-        expect(proposeReplicas(wish(wanted), current, EXACT)).toBe(wanted);
+        expect(replicasFor(wish(wanted), current, EXACT)).toBe(wanted);
       }),
     );
   });
 
   it("rounds up between two numbers and divides by the target", () => {
-    expect(proposeReplicas(wish(4.001), 2, EXACT)).toBe(5);
-    expect(proposeReplicas({ usage: 900, targetAverageValue: 100 }, 2, EXACT)).toBe(9);
+    expect(replicasFor(wish(4.001), 2, EXACT)).toBe(5);
+    expect(replicasFor({ usage: 900, targetAverageValue: 100 }, 2, EXACT)).toBe(9);
   });
 });
 
@@ -127,15 +139,15 @@ describe("syncHpa", () => {
 
   it("clamps to minimum and maximum and says so", () => {
     const immediate = behaviorWith(0, { scaleDown: { stabilizationWindowSeconds: 0 } });
-    expect(syncHpa(spec(immediate, 2, 4), wish(9), 3, EMPTY_MEMORY, 0)).toMatchObject({
+    expect(sync(spec(immediate, 2, 4), wish(9), 3, EMPTY_MEMORY, 0)).toMatchObject({
       replicas: 4,
       reason: "at maximum",
     });
-    expect(syncHpa(spec(immediate, 2, 4), wish(1), 3, EMPTY_MEMORY, 0)).toMatchObject({
+    expect(sync(spec(immediate, 2, 4), wish(1), 3, EMPTY_MEMORY, 0)).toMatchObject({
       replicas: 2,
       reason: "at minimum",
     });
-    expect(syncHpa(spec(immediate, 2, 4), wish(3), 7, EMPTY_MEMORY, 0)).toMatchObject({ replicas: 4 });
+    expect(sync(spec(immediate, 2, 4), wish(3), 7, EMPTY_MEMORY, 0)).toMatchObject({ replicas: 4 });
   });
 
   it.each([
@@ -144,21 +156,38 @@ describe("syncHpa", () => {
     ["it is infinite", { usage: Number.POSITIVE_INFINITY, targetAverageValue: 1 }],
     ["its target is 0", { usage: 3, targetAverageValue: 0 }],
   ])("changes nothing when %s", (_case, metric) => {
-    expect(syncHpa(spec(EXACT), metric, 5, EMPTY_MEMORY, 0)).toMatchObject({
+    expect(sync(spec(EXACT), metric, 5, EMPTY_MEMORY, 0)).toMatchObject({
       replicas: 5,
       reason: "metric failed",
     });
   });
 
+  const asks = (replicas: number) => ({ replicas, isHeld: false });
+  it.each([
+    ["the largest of several proposals counts", [asks(3), asks(7), asks(5)], 7],
+    ["a missing metric stops a scale-down", [asks(2), undefined], 4],
+    ["a missing metric does not stop a scale-up", [undefined, asks(6)], 6],
+    ["a missing metric leaves a proposal for the current number", [asks(4), undefined], 4],
+    ["no metric at all changes nothing", [undefined, undefined], 4],
+  ])("%s", (_case, proposals, replicas) => {
+    const immediate = behaviorWith(0, { scaleDown: { stabilizationWindowSeconds: 0 } });
+    expect(syncHpa(spec(immediate), proposals, 4, EMPTY_MEMORY, 0).replicas).toBe(replicas);
+  });
+
+  it("counts the number it starts with as proposed, so that a new autoscaler waits before it scales down", () => {
+    const hpa = spec(behaviorWith(0, { scaleDown: { stabilizationWindowSeconds: 60 } }));
+    expect(replay(hpa, 6, () => 2, 75)).toEqual([6, 6, 6, 6, 2, 2]);
+  });
+
   it("is switched off at 0 replicas", () => {
-    expect(syncHpa(spec(EXACT), wish(9), 0, EMPTY_MEMORY, 0)).toMatchObject({
+    expect(sync(spec(EXACT), wish(9), 0, EMPTY_MEMORY, 0)).toMatchObject({
       replicas: 0,
       reason: "scaling disabled",
     });
   });
 
   it("says when the tolerance holds a wish back", () => {
-    expect(syncHpa(spec(STOCK), wish(11), 10, EMPTY_MEMORY, 0).reason).toBe("within tolerance");
+    expect(sync(spec(STOCK), wish(11), 10, EMPTY_MEMORY, 0).reason).toBe("within tolerance");
   });
 
   it("stays within minimum and maximum and never moves away from the wish", () => {

@@ -6,7 +6,7 @@ import { systemClock } from "@tradewind/core/clock.ts";
 import { createActuator } from "@tradewind/local/actuator/actuator.ts";
 import type { Actuation } from "@tradewind/local/actuator/actuator.ts";
 import { createKeda } from "@tradewind/local/actuator/keda.ts";
-import { DEMO_TIMINGS, recommendedBehavior } from "@tradewind/local/actuator/scaled-object.ts";
+import { DEMO_TIMINGS, demoBehavior } from "@tradewind/local/actuator/scaled-object.ts";
 import type { ScaledObject } from "@tradewind/local/actuator/scaled-object.ts";
 import { createScalerClient } from "@tradewind/local/actuator/scaler-client.ts";
 import { waitUntil } from "../../wait-until.ts";
@@ -74,7 +74,7 @@ const object: ScaledObject = {
   service: "rate",
   minReplicaCount: 1,
   maxReplicaCount: 5,
-  behavior: recommendedBehavior(DEMO_TIMINGS),
+  behavior: demoBehavior(DEMO_TIMINGS, 0),
 };
 
 function connectTo(scaler: Scaler) {
@@ -175,7 +175,7 @@ describe("the actuator", () => {
     const actuations: Actuation[] = [];
     const troubles: (string | undefined)[] = [];
     const actuator = createActuator({
-      keda,
+      source: keda,
       target: {
         replicas: (service) => replicas.get(service) ?? 0,
         scale: (service, wanted) => void replicas.set(service, wanted),

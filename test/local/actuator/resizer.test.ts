@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { RecommendationList } from "@tradewind/core/contract/recommendation.ts";
 import { createResizer } from "@tradewind/local/actuator/resizer.ts";
 import type { Resize } from "@tradewind/local/actuator/resizer.ts";
-import { HOTEL } from "@tradewind/local/application/topology.ts";
+import { HOTEL } from "@tradewind/local/application/hotel.ts";
 import type { ContainerSize } from "@tradewind/local/application/topology.ts";
 
 const MIB = 2 ** 20;
@@ -51,8 +51,8 @@ describe("createResizer", () => {
     await resizer.apply(listOf({ cpuCores: 64, memoryBytes: 1 }));
     await resizer.apply(listOf({ cpuCores: 1e-6, memoryBytes: 1e15 }));
     expect(calls).toEqual([
-      { cpuCores: 0.5, memoryBytes: 128 * MIB },
-      { cpuCores: 0.04, memoryBytes: 512 * MIB },
+      { cpuCores: 1, memoryBytes: 128 * MIB },
+      { cpuCores: 0.1, memoryBytes: 512 * MIB },
     ]);
   });
 

@@ -10,7 +10,7 @@ import { createHttpClient } from "@tradewind/local/application/call.ts";
 import type { HttpClient } from "@tradewind/local/application/call.ts";
 import { createFleet } from "@tradewind/local/application/fleet.ts";
 import type { Fleet } from "@tradewind/local/application/fleet.ts";
-import { HOTEL } from "@tradewind/local/application/topology.ts";
+import { HOTEL } from "@tradewind/local/application/hotel.ts";
 import type { Topology } from "@tradewind/local/application/topology.ts";
 import { chooseQuota } from "@tradewind/local/quota/choose.ts";
 import { workloadListOf } from "@tradewind/local/supervise/workloads.ts";

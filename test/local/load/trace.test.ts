@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { defaultTrace, parseTrace, readTrace } from "@tradewind/local/load/trace.ts";
+import { HOTEL } from "@tradewind/local/application/hotel.ts";
+import { parseTrace, readTrace, shippedTrace } from "@tradewind/local/load/trace.ts";
 
 describe("parseTrace", () => {
   it("reads one rate a line and skips comments and empty lines", () => {
@@ -28,9 +29,9 @@ describe("parseTrace", () => {
   });
 });
 
-describe("the trace that ships", () => {
+describe("the hotel's trace", () => {
   it("surges to more than three times its calm rate and comes back", () => {
-    const trace = defaultTrace();
+    const trace = shippedTrace(HOTEL.load);
     const calm = trace.slice(9, 17);
     const surge = trace.slice(20, 36);
     const end = trace.slice(-4);

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { seededRng } from "@tradewind/core/rng.ts";
-import { HOTEL } from "@tradewind/local/application/topology.ts";
+import { HOTEL } from "@tradewind/local/application/hotel.ts";
 import { demandPerRequest } from "@tradewind/local/profile/demand.ts";
 import {
   designSweep,
@@ -25,11 +25,11 @@ describe("strata", () => {
 describe("demandPerRequest", () => {
   it("adds up the calls of all flows, with 2 ms of overhead each", () => {
     const demand = demandPerRequest(HOTEL, HOTEL.flows);
-    expect(demand.get("frontend")).toBeCloseTo(0.004, 9);
-    // 60 % of requests take 4 + 2 ms in geo, 90 % as much in profile, 10 % take 2 + 2 ms in user.
-    expect(demand.get("geo")).toBeCloseTo(0.6 * 0.006, 9);
-    expect(demand.get("profile")).toBeCloseTo(0.9 * 0.006, 9);
-    expect(demand.get("user")).toBeCloseTo(0.1 * 0.004, 9);
+    expect(demand.get("frontend")).toBeCloseTo(0.0025, 9);
+    // 60 % of requests take 1.2 + 2 ms in geo, 90 % as much in profile, 10 % take 0.5 + 2 ms in user.
+    expect(demand.get("geo")).toBeCloseTo(0.6 * 0.0032, 9);
+    expect(demand.get("profile")).toBeCloseTo(0.9 * 0.0032, 9);
+    expect(demand.get("user")).toBeCloseTo(0.1 * 0.0025, 9);
   });
 });
 
@@ -53,7 +53,8 @@ describe("designSweep", () => {
         expect([1, 2, 3]).toContain(replicas);
         expect(size.cpuCores).toBeGreaterThanOrEqual(min.cpuCores);
         expect(size.cpuCores).toBeLessThanOrEqual(max.cpuCores);
-        expect((size.cpuCores / step.cpuCores) % 1).toBeCloseTo(0, 6);
+        const steps = size.cpuCores / step.cpuCores;
+        expect(steps).toBeCloseTo(Math.round(steps), 6);
         expect(size.memoryBytes % step.memoryBytes).toBe(0);
       }
     }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { SWEEP_SCHEMA, SweepRow } from "@tradewind/core/contract/sweep.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
-import { HOTEL } from "@tradewind/local/application/topology.ts";
+import { HOTEL } from "@tradewind/local/application/hotel.ts";
 import { coverageOf, describeCoverage } from "@tradewind/local/profile/coverage.ts";
 import type { ServiceState } from "@tradewind/local/application/fleet.ts";
 import { createCpuRecord } from "@tradewind/local/profile/cpu-record.ts";
@@ -23,11 +23,11 @@ afterEach(async () => rm(directory, { recursive: true, force: true }));
 
 const CONFIGURATION: Configuration = {
   id: "c1",
-  requestsPerSecond: 10,
+  requestsPerSecond: 30,
   disturbance: { resource: "cpu", intensity: 0.5 },
   services: [
     { service: "frontend", replicas: 1, size: { cpuCores: 0.2, memoryBytes: 2 ** 28 } },
-    { service: "geo", replicas: 2, size: { cpuCores: 0.06, memoryBytes: 2 ** 28 } },
+    { service: "geo", replicas: 2, size: { cpuCores: 0.15, memoryBytes: 2 ** 28 } },
   ],
 };
 
@@ -67,9 +67,9 @@ describe("rowsOf", () => {
     expect(rows[1]!.configuration).toEqual({
       id: "c1",
       replicas: 2,
-      cpuCores: 0.06,
+      cpuCores: 0.15,
       memoryBytes: 2 ** 28,
-      requestsPerSecond: 10,
+      requestsPerSecond: 30,
       interference: "cpu-0.5",
     });
     expect(rows.map(({ flows }) => flows !== undefined)).toEqual([true, false, true, false, true, false]);
@@ -165,7 +165,7 @@ describe("coverageOf", () => {
     expect(some.filled).toBe(2);
     const missingIn = (coverage: typeof some, cell: string) =>
       coverage.gaps.find((gap) => gap.cell === cell)?.services;
-    const cell = "5-14 req/s, 0.04-0.10 cores, disturbed by 0.5 or more";
+    const cell = "20-50 req/s, 0.1-0.2 cores, disturbed by 0.5 or more";
     expect(missingIn(empty, cell)).toContain("geo");
     expect(missingIn(some, cell)).not.toContain("geo");
     expect(missingIn(some, cell)).toContain("frontend");
@@ -173,8 +173,8 @@ describe("coverageOf", () => {
   });
 
   it("does not ask for what cannot be: hardly any load on many cores", () => {
-    // 30 % of at most 14 requests per second at 4 ms is under 0.017 cores: never 15 % of 0.2.
-    const gap = coverageOf([], HOTEL).gaps.find(({ cell }) => cell.startsWith("5-14 req/s, 0.20-0.50"));
+    // 30 % of at most 50 requests per second at 2.5 ms is under 0.04 cores: never 15 % of 0.4.
+    const gap = coverageOf([], HOTEL).gaps.find(({ cell }) => cell.startsWith("20-50 req/s, 0.4-1 cores"));
     expect(gap?.services ?? []).not.toContain("user");
   });
 });

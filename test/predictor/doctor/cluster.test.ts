@@ -14,7 +14,7 @@ const pem = (name: string) => readFileSync(new URL(`../../fixtures/tls/${name}`,
 
 async function cluster(grants: readonly Grant[]) {
   const fake = await FakeApiServer.start({ cert: pem("server.crt"), key: pem("server.key") });
-  fake.addUser("scaler", "scaler-token", grants);
+  fake.addUser("predictor", "predictor-token", grants);
   const folder = await mkdtemp(join(tmpdir(), "tradewind-doctor-"));
   onTestFinished(async () => rm(folder, { recursive: true, force: true }));
   const kubeconfig = join(folder, "kubeconfig");
@@ -23,9 +23,9 @@ async function cluster(grants: readonly Grant[]) {
     kubeconfig,
     JSON.stringify({
       "current-context": "here",
-      contexts: [{ name: "here", context: { cluster: "one", user: "scaler" } }],
+      contexts: [{ name: "here", context: { cluster: "one", user: "predictor" } }],
       clusters: [{ name: "one", cluster: { server: fake.url, "certificate-authority-data": ca } }],
-      users: [{ name: "scaler", user: { token: "scaler-token" } }],
+      users: [{ name: "predictor", user: { token: "predictor-token" } }],
     }),
   );
   const look = async (options: object) =>
@@ -36,8 +36,8 @@ async function cluster(grants: readonly Grant[]) {
 }
 
 const ALL: readonly Grant[] = [
-  { namespace: "shop", rules: rulesFor("scaler", "watched", ["workloads", "application"]) },
-  { rules: rulesFor("scaler", "cluster", ["nodes"]) },
+  { namespace: "shop", rules: rulesFor("predictor", "watched", ["workloads", "application"]) },
+  { rules: rulesFor("predictor", "cluster", ["nodes"]) },
 ];
 
 describe("doctor in a cluster", () => {
@@ -57,7 +57,7 @@ describe("doctor in a cluster", () => {
     const { look } = await cluster([
       {
         namespace: "shop",
-        rules: rulesFor("scaler", "watched", ["workloads"]).filter(
+        rules: rulesFor("predictor", "watched", ["workloads"]).filter(
           ({ resources }) => resources[0] !== "pods",
         ),
       },
@@ -67,7 +67,7 @@ describe("doctor in a cluster", () => {
         /^problem: may not list pods in namespace 'shop': readiness.*docs\/kubernetes\.md/,
       ),
       expect.stringMatching(/^problem: may not watch pods in namespace 'shop'/),
-      expect.stringMatching(/^warning: may not list nodes: how much room/),
+      expect.stringMatching(/^warning: may not list nodes: how much the nodes/),
       expect.stringMatching(/^warning: may not watch nodes/),
     ]);
   });

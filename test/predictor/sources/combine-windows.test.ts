@@ -1,8 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { Window, WindowSet } from "@tradewind/core/contract/window.ts";
 import { NOTHING_GATHERED } from "@tradewind/predictor/gathering.ts";
-import { combineResources, combineWindows } from "@tradewind/predictor/sources/combine-windows.ts";
-import type { Gathered } from "@tradewind/predictor/sources/combine-windows.ts";
+import {
+  combineResources,
+  combineWindows,
+  missingParts,
+} from "@tradewind/predictor/sources/combine-windows.ts";
+import type { Doubts, Gathered } from "@tradewind/predictor/sources/combine-windows.ts";
 
 const latency = (seconds: number) => ({
   count: 10,
@@ -22,8 +26,17 @@ const window = (service: string, fields: Partial<Window> = {}): Window => ({
 });
 const set = (...windows: Window[]): WindowSet => ({ startMs: 0, endMs: 15_000, windows, flows: [] });
 const gathered = (fields: Partial<Gathered>): Gathered => ({ ...NOTHING_GATHERED, ...fields });
+const told = (...services: string[]): Doubts => ({ missing: [], told: new Set(services) });
 const of = (combined: WindowSet, service: string): Window | undefined =>
   combined.windows.find((each) => each.service === service);
+const flowOf = (entryService: string, seconds: number): WindowSet["flows"][number] => ({
+  flow: "GET /",
+  entryService,
+  requestsPerSecond: 5,
+  errorRatio: 0,
+  latency: latency(seconds),
+  services: [entryService],
+});
 
 describe("combineWindows", () => {
   const fromMetrics = set(
@@ -39,43 +52,77 @@ describe("combineWindows", () => {
   it("prefers what spans measured, and fills the rest from metrics into the place that has the resources", () => {
     const spans = set(
       window("cart", { requestsPerSecond: 6.9, ownLatency: latency(0.11) }),
-      window("stock", { requestsPerSecond: 0, replicasReady: 2 }),
+      window("stock", { replicasReady: 2 }),
     );
-    const combined = combineWindows(spans, gathered({ sets: [fromMetrics] }));
+    const combined = combineWindows(spans, gathered({ sets: [fromMetrics] }), told("cart"));
     expect(of(combined, "cart")).toEqual(spans.windows[0]);
     expect(of(combined, "stock")).toEqual(window("stock", { requestsPerSecond: 3, replicasReady: 2 }));
   });
 
   it("takes the first metrics source that knows a service, and services that only metrics know", () => {
     const other = set(window("cart", { requestsPerSecond: 99 }));
-    const combined = combineWindows(set(), gathered({ sets: [fromMetrics, other] }));
+    const combined = combineWindows(set(), gathered({ sets: [fromMetrics, other] }), told());
     expect(of(combined, "cart")?.requestsPerSecond).toBe(7);
     expect(combined.windows).toHaveLength(2);
   });
 
-  it("takes no service to be idle when the metrics could not be read", () => {
-    const spans = set(
-      window("cart", { requestsPerSecond: 5 }),
-      window("stock", { requestsPerSecond: 0, replicasReady: 2 }),
-    );
-    const combined = combineWindows(spans, gathered({ metricsIncomplete: true }));
-    expect(of(combined, "cart")?.requestsPerSecond).toBe(5);
-    expect(of(combined, "stock")).toEqual(window("stock", { replicasReady: 2 }));
+  it("says of services that no spans told of that the metrics source which failed is missing, and of no others", () => {
+    const spans = set(window("cart", { requestsPerSecond: 5 }), window("stock", { replicasReady: 2 }));
+    const failed = [{ name: "main", kind: "metrics" }] as const;
+    const combined = combineWindows(spans, gathered({ failed }), told("cart"));
+    expect(of(combined, "cart")).toEqual(spans.windows[0]);
+    expect(of(combined, "stock")).toMatchObject({
+      replicasReady: 2,
+      missing: "the source 'main' could not be read",
+    });
+    expect(of(combined, "stock")?.requestsPerSecond).toBeUndefined();
   });
 
-  it("says nothing of traffic when a source of traces gave a part of unknown size", () => {
-    const spans: WindowSet = {
-      ...set(window("cart", { requestsPerSecond: 5, errorRatio: 0.1, replicasReady: 1 })),
-      flows: [],
+  it("lets the source that told decide where another source of traces failed: nothing is missing", () => {
+    const spans = { ...set(window("cart", { requestsPerSecond: 5 })), flows: [flowOf("cart", 0.4)] };
+    const failed = [{ name: "jaeger", kind: "spans" }] as const;
+    const combined = combineWindows(spans, gathered({ failed }), told("cart"));
+    expect(combined).toEqual(spans);
+    expect(missingParts(combined, { failed }, [])).toEqual([]);
+  });
+
+  it("keeps what was measured, with what is missing, when the only source of traces failed in between", () => {
+    const spans = { ...set(window("cart", { requestsPerSecond: 5 })), flows: [flowOf("cart", 0.4)] };
+    const failed = [{ name: "jaeger", kind: "spans" }] as const;
+    const combined = combineWindows(spans, gathered({ failed }), told());
+    expect(of(combined, "cart")).toMatchObject({
+      requestsPerSecond: 5,
+      missing: "the source 'jaeger' could not be read",
+    });
+    expect(combined.flows).toEqual(spans.flows);
+    expect(missingParts(combined, { failed }, [])).toEqual(["the source 'jaeger' could not be read"]);
+  });
+
+  it("keeps the spans that came, and their miss, when those of a peer are missing", () => {
+    const spans = { ...set(window("cart", { requestsPerSecond: 5 })), flows: [flowOf("cart", 0.4)] };
+    const doubts = { missing: ["spans of a peer are missing"], told: new Set(["cart"]) };
+    const combined = combineWindows(spans, NOTHING_GATHERED, doubts);
+    expect(of(combined, "cart")).toEqual({ ...spans.windows[0], missing: "spans of a peer are missing" });
+    expect(combined.flows).toEqual(spans.flows);
+    expect(missingParts(combined, NOTHING_GATHERED, doubts.missing)).toEqual(doubts.missing);
+  });
+
+  it("takes whole traffic from metrics where spans of it are missing", () => {
+    const spans = {
+      ...set(window("cart", { requestsPerSecond: 3, replicasReady: 2 })),
+      flows: [flowOf("cart", 0.4)],
     };
-    expect(combineWindows(spans, gathered({ spansIncomplete: true })).windows).toEqual([
-      window("cart", { replicasReady: 1 }),
-    ]);
+    const metrics = { ...fromMetrics, flows: [flowOf("cart", 0.2)] };
+    const doubts = { missing: ["spans of a peer are missing"], told: new Set(["cart"]) };
+    const combined = combineWindows(spans, gathered({ sets: [metrics] }), doubts);
+    expect(of(combined, "cart")).toMatchObject({ requestsPerSecond: 7, replicasReady: 2 });
+    expect(of(combined, "cart")?.missing).toBeUndefined();
+    expect(combined.flows).toEqual(metrics.flows);
   });
 
   it("changes nothing where nothing is gathered", () => {
-    const spans = set(window("cart", { requestsPerSecond: 0 }), window("stock"));
-    expect(combineWindows(spans, NOTHING_GATHERED)).toEqual(spans);
+    const spans = set(window("cart", { requestsPerSecond: 1 }), window("stock"));
+    expect(combineWindows(spans, NOTHING_GATHERED, told("cart"))).toEqual(spans);
   });
 });
 

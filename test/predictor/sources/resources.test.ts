@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { resourceView } from "@tradewind/predictor/sources/resources.ts";
 
 const START = 1_750_000_005_000;
+const NOW = START + 20_000;
 const USE = { node: "n", cpuUsageCores: 0.5, cpuThrottledRatio: 0.1, memoryWorkingSetBytes: 1e6 };
 
 const pod = (name: string, overrides: Partial<WorkloadPod> = {}): WorkloadPod => ({
@@ -33,7 +34,7 @@ const list = (...workloads: Workload[]): WorkloadList => ({
 
 describe("resources by service", () => {
   it("puts declared limits and measured use together by container", () => {
-    const view = resourceView(list(workload([pod("geo-0")])), new Map([["geo-0-id", USE]]), START);
+    const view = resourceView(list(workload([pod("geo-0")])), new Map([["geo-0-id", USE]]), START, NOW);
     expect(view.services.get("geo")).toEqual({
       namespace: "shop",
       replicasReady: 1,
@@ -55,14 +56,14 @@ describe("resources by service", () => {
 
   it("believes the declared limit over the one an agent read before the last resize", () => {
     const uses = new Map([["geo-0-id", { ...USE, cpuLimitCores: 2 }]]);
-    const view = resourceView(list(workload([pod("geo-0")])), uses, START);
+    const view = resourceView(list(workload([pod("geo-0")])), uses, START, NOW);
     expect(view.services.get("geo")?.containers[0]?.cpuLimitCores).toBe(1);
   });
 
   it("leaves out pods that are not ready, and the CPU of pods that started in the window", () => {
     const pods = [pod("geo-0"), pod("geo-1", { ready: false }), pod("geo-2", { startedAtMs: START + 5_000 })];
     const uses = new Map(pods.map(({ name }) => [`${name}-id`, USE]));
-    const resources = resourceView(list(workload(pods)), uses, START).services.get("geo");
+    const resources = resourceView(list(workload(pods)), uses, START, NOW).services.get("geo");
     expect(resources?.containers.map(({ podName, cpuUsageCores }) => [podName, cpuUsageCores])).toEqual([
       ["geo-0", 0.5],
       ["geo-2", undefined],
@@ -91,6 +92,12 @@ describe("resources by service", () => {
       counts: true,
     },
     {
+      was: "started in a future that only a wrong clock knows",
+      startedAtMs: NOW + 60_000,
+      readyAtMs: NOW + 61_000,
+      counts: true,
+    },
+    {
       was: "ready, and nobody knows when it started",
       startedAtMs: undefined,
       readyAtMs: undefined,
@@ -103,7 +110,7 @@ describe("resources by service", () => {
       ...(startedAtMs !== undefined && { startedAtMs }),
       ...(readyAtMs !== undefined && { readyAtMs }),
     };
-    const view = resourceView(list(workload([known])), new Map([["geo-0-id", USE]]), START);
+    const view = resourceView(list(workload([known])), new Map([["geo-0-id", USE]]), START, NOW);
     expect(view.services.get("geo")?.containers[0]?.cpuUsageCores).toBe(counts ? 0.5 : undefined);
   });
 
@@ -112,13 +119,13 @@ describe("resources by service", () => {
       workload([pod("geo-0")]),
       workload([pod("geo-c0"), pod("geo-c1")], { name: "geo-canary" }),
     );
-    expect(resourceView(both, new Map(), START).services.get("geo")).toMatchObject({
+    expect(resourceView(both, new Map(), START, NOW).services.get("geo")).toMatchObject({
       replicasReady: 3,
       replicasWanted: 3,
     });
   });
 
   it("knows nothing without a list", () => {
-    expect(resourceView(undefined, new Map(), START).services.size).toBe(0);
+    expect(resourceView(undefined, new Map(), START, NOW).services.size).toBe(0);
   });
 });

@@ -1,8 +1,10 @@
 import { spawn } from "node:child_process";
 import {
+  chmodSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   truncateSync,
@@ -11,7 +13,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { createLog } from "@tradewind/core/log.ts";
 import { openStoreForReading } from "@tradewind/predictor/store/database.ts";
 import { StoreOptions } from "@tradewind/predictor/store/options.ts";
@@ -39,6 +41,8 @@ afterEach(async () => {
   for (const store of open.splice(0)) await store.close();
   rmSync(directory, { recursive: true, force: true });
 });
+
+const modeOf = (file: string): number => statSync(file).mode & 0o777;
 
 async function filled(sets: number): Promise<void> {
   const store = openStore();
@@ -255,6 +259,89 @@ describe("SqliteStore", () => {
     expect([...store.windows(ALL)]).toHaveLength(6);
   });
 
+  it("is readable for its own user alone, with its log and index, and makes an older file so", async () => {
+    const umask = process.umask(0);
+    onTestFinished(() => void process.umask(umask));
+    const inside = join(directory, "state", "history.sqlite");
+    const store = openStore({ path: inside });
+    store.append(aSet(0, SERVICES));
+    await store.flush();
+    const modes = () =>
+      readdirSync(join(directory, "state")).map((name) => [name, modeOf(join(directory, "state", name))]);
+    const PRIVATE = [
+      ["history.sqlite", 0o600],
+      ["history.sqlite-shm", 0o600],
+      ["history.sqlite-wal", 0o600],
+    ];
+    expect(modes()).toEqual(PRIVATE);
+    expect(modeOf(join(directory, "state"))).toBe(0o700);
+    await store.close();
+    chmodSync(inside, 0o644);
+    openStore({ path: inside }).append(aSet(15_000, SERVICES));
+    expect(modes()).toEqual(PRIVATE);
+  });
+
+  it.each(["state", "state/history.sqlite"])(
+    "notices that %s was deleted, and writes everything again",
+    async (deleted) => {
+      const inside = join(directory, "state", "history.sqlite");
+      const store = openStore({ path: inside });
+      store.append(aSet(0, SERVICES));
+      await store.flush();
+      rmSync(join(directory, deleted), { recursive: true });
+      store.append(aSet(15_000, SERVICES));
+      await store.flush();
+      expect(store.health()).toMatchObject({
+        state: "disk",
+        fileLossesTotal: 1,
+        pendingWindows: 0,
+        problem: undefined,
+      });
+      expect([...store.windows(ALL)]).toHaveLength(6);
+      expect(modeOf(inside)).toBe(0o600);
+      const reader = openStoreForReading(inside);
+      expect([...reader.windows(15, ALL)]).toHaveLength(6);
+      reader.database.close();
+    },
+  );
+
+  it("holds new windows and says why while a deleted directory cannot be made again", async () => {
+    const state = join(directory, "state");
+    let monotonicMs = 0;
+    const clock = { nowMs: () => 0, monotonicMs: () => monotonicMs };
+    const store = openStore({ path: join(state, "history.sqlite"), clock });
+    store.append(aSet(0, SERVICES));
+    await store.flush();
+    rmSync(state, { recursive: true });
+    writeFileSync(state, "in the way");
+    store.append(aSet(15_000, SERVICES));
+    await store.flush();
+    expect(store.health()).toMatchObject({ state: "failing", fileLossesTotal: 1 });
+    expect(store.health().problem).toMatch(/history cannot be written/);
+    expect(store.health().pendingWindows).toBeGreaterThan(0);
+    expect([...store.windows(ALL)]).toHaveLength(6);
+    rmSync(state);
+    monotonicMs += 60_000;
+    await store.flush();
+    expect(store.health()).toMatchObject({ state: "disk", fileLossesTotal: 1, pendingWindows: 0 });
+    expect([...store.windows(ALL)]).toHaveLength(6);
+  });
+
+  it("takes a file that was put in its place as it is", async () => {
+    const other = openStore({ path: join(directory, "other.sqlite") });
+    other.append(aSet(0, ["other"]));
+    await other.close();
+    const store = openStore();
+    store.append(aSet(0, SERVICES));
+    await store.flush();
+    renameSync(join(directory, "other.sqlite"), path);
+    for (const suffix of ["-wal", "-shm"]) rmSync(path + suffix);
+    store.append(aSet(15_000, ["cart"]));
+    await store.flush();
+    expect(store.health()).toMatchObject({ state: "disk", fileLossesTotal: 1 });
+    expect([...store.windows(ALL)].map(({ service }) => service)).toEqual(["other", "cart"]);
+  });
+
   it("refuses a file of a newer version without touching it", () => {
     const database = new DatabaseSync(path);
     database.exec("PRAGMA user_version = 999");
@@ -316,4 +403,59 @@ describe("retention", () => {
     expect(kept.at(-1)?.startMs).toBe(149 * 15_000);
     expect(kept[0]?.startMs).toBeGreaterThan(0);
   });
+
+  it("removes the names of services with the last of their windows, and writes them again when they come back", async () => {
+    const store = openStore();
+    const names = (count: number): string[] =>
+      Array.from({ length: count }, (_, index) => `invented-${index}`);
+    store.append(aSet(0, names(6_000)));
+    store.append(aSet(50 * DAY_MS, SERVICES));
+    await store.flush();
+    await maintained(store, 95 * DAY_MS);
+    expect([...namesIn(path)].sort()).toEqual([...SERVICES].sort());
+    store.append(aSet(95 * DAY_MS, [...SERVICES, "invented-7"]));
+    await store.flush();
+    expect(namesIn(path).size).toBe(4);
+    expect([...store.windows({ ...ALL, service: "invented-7" })]).toHaveLength(1);
+    expect([...store.windows({ ...ALL, service: "stock" })]).toHaveLength(2);
+  });
+
+  it("gives up no window while names that no window refers to take the space", async () => {
+    const maxBytes = 1_048_576;
+    const store = openStore({ options: StoreOptions.parse({ maxBytes }) });
+    store.append(aSet(0, SERVICES));
+    await store.flush();
+    const invent = new DatabaseSync(path);
+    invent.exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000)
+      INSERT INTO services (namespace, service) SELECT 'shop', 'invented-' || i || '-${"x".repeat(30)}' FROM n`);
+    invent.close();
+    expect(store.health().bytes).toBeGreaterThan(maxBytes);
+    await maintained(store, 60_000);
+    expect(store.health().bytes).toBeLessThanOrEqual(maxBytes);
+    expect([...store.windows(ALL)]).toHaveLength(SERVICES.length);
+    expect(namesIn(path).size).toBe(SERVICES.length);
+  });
+
+  it("gives up the oldest flows too, before newer windows", async () => {
+    const options = StoreOptions.parse({ maxBytes: 1_048_576 });
+    const store = openStore({ options });
+    for (let index = 0; index < 100; index += 1) {
+      const { flows, ...set } = aSet(index * 15_000, ["cart"]);
+      const many = Array.from({ length: 200 }, (_, flow) => ({ ...flows[0]!, flow: `GET /${flow}` }));
+      store.append({ ...set, flows: many });
+    }
+    await store.flush();
+    expect(store.health().bytes).toBeGreaterThan(1_048_576);
+    await maintained(store, 100 * 15_000);
+    expect(store.health().bytes).toBeLessThanOrEqual(1_048_576);
+    expect([...store.windows(ALL)].at(-1)?.startMs).toBe(99 * 15_000);
+    expect([...store.flows(ALL)].at(-1)?.startMs).toBe(99 * 15_000);
+  });
 });
+
+function namesIn(file: string): Set<string> {
+  const database = new DatabaseSync(file, { readOnly: true });
+  const rows = database.prepare("SELECT service FROM services").all();
+  database.close();
+  return new Set(rows.map((row) => String(row["service"])));
+}

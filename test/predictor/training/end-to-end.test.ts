@@ -1,5 +1,3 @@
-import "@tensorflow/tfjs-backend-cpu";
-import "@tensorflow/tfjs-layers";
 import * as tf from "@tensorflow/tfjs-core";
 import { seededRng, standardNormal } from "@tradewind/core/rng.ts";
 import { AttentionResidual } from "@tradewind/predictor/endtoend/attention.ts";
@@ -8,15 +6,12 @@ import { attentionResiduals } from "@tradewind/predictor/training/attention-grap
 import { endToEndRows } from "@tradewind/predictor/training/end-to-end-rows.ts";
 import type { EndToEndRow } from "@tradewind/predictor/training/end-to-end-rows.ts";
 import { splitRows, trainEndToEnd } from "@tradewind/predictor/training/train-end-to-end.ts";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { call, flowOf } from "../endtoend/random-application.ts";
 import { randomResidual, randomTails } from "../endtoend/random-residual.ts";
+import { describeEngines } from "./engines.ts";
 
-beforeAll(async () => {
-  await tf.setBackend("cpu");
-});
-
-describe("closed form of the residual", () => {
+describeEngines("closed form of the residual", () => {
   it("equals TensorFlow's value and tf.grad within 1e-6 over random weights and own tails", () => {
     for (let seed = 0; seed < 30; seed += 1) {
       const rng = seededRng(seed);
@@ -66,7 +61,7 @@ function rowsOf(count: number, factor: (a: number, b: number) => number, seed: n
 
 const job = { flow: "GET /", percentile: 0.95, services: ["s0", "s1"], current: undefined, nowMs: 5 };
 
-describe("training a residual", () => {
+describeEngines("training a residual", () => {
   it("learns what the call graph leaves out, and frees every tensor", () => {
     const before = tf.memory().numTensors;
     const outcome = trainEndToEnd(

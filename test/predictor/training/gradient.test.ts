@@ -1,5 +1,3 @@
-import "@tensorflow/tfjs-backend-cpu";
-import "@tensorflow/tfjs-layers";
 import * as tf from "@tensorflow/tfjs-core";
 import { seededRng } from "@tradewind/core/rng.ts";
 import { INPUT_COUNT } from "@tradewind/predictor/profile/inputs.ts";
@@ -9,12 +7,9 @@ import { NetworkEvaluator } from "@tradewind/predictor/profile/network.ts";
 import { TrainedProfile } from "@tradewind/predictor/profile/trained-profile.ts";
 import { layoutOf } from "@tradewind/predictor/profile/shape.ts";
 import { buildGraph } from "@tradewind/predictor/training/graph.ts";
-import { beforeAll, describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { randomInput, randomModel } from "../profile/random-model.ts";
-
-beforeAll(async () => {
-  await tf.setBackend("cpu");
-});
+import { describeEngines } from "./engines.ts";
 
 /** The whole profile in TensorFlow operations, inputs in units of `scales` so that 32-bit floats hold them alike. */
 function profileInTensors(model: ProfileModel, scales: readonly number[]) {
@@ -53,7 +48,7 @@ function profileInTensors(model: ProfileModel, scales: readonly number[]) {
   };
 }
 
-describe("closed form", () => {
+describeEngines("closed form", () => {
   it.each([
     ["everything on", ALL_ON],
     ["no prior", { ...ALL_ON, prior: false }],

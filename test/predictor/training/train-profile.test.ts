@@ -2,18 +2,15 @@ import * as tf from "@tensorflow/tfjs-core";
 import { seededRng } from "@tradewind/core/rng.ts";
 import { ALL_ON } from "@tradewind/predictor/profile/model.ts";
 import { TrainedProfile } from "@tradewind/predictor/profile/trained-profile.ts";
-import { startBackend } from "@tradewind/predictor/training/backend.ts";
+import { startEngine } from "@tradewind/predictor/training/backend.ts";
 import { splitByTime, trainingData } from "@tradewind/predictor/training/rows.ts";
 import type { RowSets, TrainingRow } from "@tradewind/predictor/training/rows.ts";
 import { errorsOf, TRAIN_DEFAULTS, trainProfile } from "@tradewind/predictor/training/train-profile.ts";
 import { trainService } from "@tradewind/predictor/training/train-service.ts";
 import type { TrainingJob } from "@tradewind/predictor/training/train-service.ts";
 import { beforeAll, describe, expect, it } from "vitest";
+import { describeEngines } from "./engines.ts";
 import { simulatedWindows, sojournSeconds } from "./processor-sharing.ts";
-
-beforeAll(async () => {
-  await startBackend("wasm");
-});
 
 const quick = { ...TRAIN_DEFAULTS, members: 1, spareMembers: 0, batchRows: 64, maxEpochs: 60, patience: 20 };
 const windows = simulatedWindows([0.5, 1], 360, seededRng(1));
@@ -67,7 +64,7 @@ function kneeOfUnseenSizes(): TrainingRow[] {
   return unseen.filter(({ input }) => (input[2]! * input[7]!) / input[0]! > 0.7);
 }
 
-describe("training", () => {
+describeEngines("training", () => {
   it("finds the knee of sizes never seen better than a network without prior and constraint", () => {
     const knee = kneeOfUnseenSizes();
     const error = (switches: typeof ALL_ON): number =>
@@ -139,6 +136,10 @@ describe("training", () => {
 });
 
 describe("a service's training", () => {
+  beforeAll(async () => {
+    await startEngine("wasm");
+  });
+
   const job: TrainingJob = {
     namespace: "shop",
     service: "cart",

@@ -1,6 +1,9 @@
 import { ALL_ON } from "@tradewind/predictor/profile/model.ts";
+import type { Worker } from "node:worker_threads";
 import { seededRng } from "@tradewind/core/rng.ts";
+import type { StartedEngine } from "@tradewind/predictor/training/engines.ts";
 import { Trainer } from "@tradewind/predictor/training/trainer.ts";
+import type { TrainerOptions } from "@tradewind/predictor/training/trainer.ts";
 import type { TrainingJob } from "@tradewind/predictor/training/train-service.ts";
 import { afterEach, describe, expect, it } from "vitest";
 import { simulatedWindows } from "./processor-sharing.ts";
@@ -18,8 +21,8 @@ const job: TrainingJob = {
 };
 
 const trainers: Trainer[] = [];
-function trainer(timeoutMs: number): Trainer {
-  const made = new Trainer({ timeoutMs });
+function trainer(timeoutMs: number, more: Partial<TrainerOptions> = {}): Trainer {
+  const made = new Trainer({ timeoutMs, ...more });
   trainers.push(made);
   return made;
 }
@@ -29,7 +32,8 @@ afterEach(async () => {
 
 describe("trainer", () => {
   it("trains in a worker thread, leaves the event loop free and says which engine it used", async () => {
-    const made = trainer(60_000);
+    const started: StartedEngine[] = [];
+    const made = trainer(60_000, { onEngine: (each) => started.push(each) });
     let ticks = 0;
     const ticking = setInterval(() => {
       ticks += 1;
@@ -38,7 +42,14 @@ describe("trainer", () => {
     clearInterval(ticking);
     expect(["replaced", "kept"]).toContain(outcome.kind);
     expect(ticks).toBeGreaterThan(20);
-    expect(made.backend).toBe("wasm");
+    expect(started).toEqual([{ engine: "wasm" }]);
+  });
+
+  it("trains with the engine that it is asked for", async () => {
+    const started: StartedEngine[] = [];
+    const made = trainer(60_000, { engine: "cpu", onEngine: (each) => started.push(each) });
+    expect(await made.train({ ...job, windows: [] })).toMatchObject({ kind: "too-few-rows" });
+    expect(started).toEqual([{ engine: "cpu" }]);
   });
 
   it("trains residuals of flows on the same thread, one job after another", async () => {
@@ -80,6 +91,21 @@ describe("trainer", () => {
     expect(await made.train(job)).toEqual({ kind: "failed", why: "no answer within 1 ms" });
     const small = trainer(60_000);
     expect(await small.train({ ...job, windows: [] })).toMatchObject({ kind: "too-few-rows", rows: 0 });
+  });
+
+  it("ends its thread when no job is left, so that what the thread holds is returned, and trains on another one afterwards", async () => {
+    const threads: Worker[] = [];
+    const started = (thread: Worker): number => threads.push(thread);
+    process.on("worker", started);
+    const made = trainer(60_000);
+    const none = { ...job, windows: [] };
+    await Promise.all([made.train(none), made.train(none)]);
+    expect(threads).toHaveLength(1);
+    expect(await made.train(none)).toMatchObject({ kind: "too-few-rows" });
+    expect(threads).toHaveLength(2);
+    await made.stop();
+    process.off("worker", started);
+    expect(threads.map(({ threadId }) => threadId)).toEqual([-1, -1]);
   });
 
   it("gives up what is under way when it is stopped", async () => {

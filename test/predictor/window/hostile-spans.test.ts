@@ -205,8 +205,8 @@ describe("room for open traces", () => {
       const startMs = T0 + 60e3 * minute;
       builder.add(batchOf([span({ traceId: id(minute + 1, 32), startMs })]), startMs + 10);
     }
-    expect(Reflect.get(builder, "pending")).toHaveProperty(
-      "size",
+    expect(Reflect.get(builder, "intervals")).toHaveProperty(
+      "measured.size",
       expect.toSatisfy((size: number) => size < 30),
     );
   });

@@ -140,7 +140,7 @@ describe("windows", () => {
     });
   });
 
-  it("say 0 requests only of a service that reported before while others report now", () => {
+  it("say nothing of the requests of a service that sent no span, whoever else sent some", () => {
     const builder = newBuilder();
     builder.add(batchOf(requests(15)), ARRIVAL_MS);
     buildFirst(builder);
@@ -150,13 +150,40 @@ describe("windows", () => {
       second + WINDOW_MS,
     );
     const withZ = builder.build(second, second + WINDOW_MS, twoReplicas, second + WINDOW_MS + 10_000);
-    expect(serviceIn(withZ, "a")).toMatchObject({ requestsPerSecond: 0 });
+    expect(serviceIn(withZ, "a").requestsPerSecond).toBeUndefined();
     expect(serviceIn(withZ, "a").errorRatio).toBeUndefined();
     expect(serviceIn(withZ, "idle").requestsPerSecond).toBeUndefined();
+  });
 
-    const third = second + WINDOW_MS;
-    const silent = builder.build(third, third + WINDOW_MS, twoReplicas, third + WINDOW_MS + 10_000);
-    expect(serviceIn(silent, "a").requestsPerSecond).toBeUndefined();
+  it("count the calls of which no span of the called service came, apart from those that were answered", () => {
+    const call = (answered: boolean, at: number): Example => ({
+      service: "a",
+      kind: "client",
+      at,
+      for: 10,
+      children: answered ? [{ service: "b", kind: "server", at: at + 1, for: 8 }] : [],
+    });
+    const trace: Example = {
+      service: "a",
+      kind: "server",
+      at: 0,
+      for: 100,
+      children: [call(true, 10), call(false, 30), call(false, 50)],
+    };
+    const set = windowsOf(Array.from({ length: 15 }, () => traceOf(trace)).flat());
+    expect(serviceIn(set, "a").unresolvedCallsPerSecond).toBeCloseTo(2, 9);
+    expect(serviceIn(set, "a").callees[0]?.callsPerSecond).toBeCloseTo(1, 9);
+    expect(serviceIn(set, "b").unresolvedCallsPerSecond).toBe(0);
+  });
+
+  it("begin anew when the clock was set: nothing of before counts, and times of before can be built again", () => {
+    const builder = newBuilder();
+    builder.add(batchOf(requests(15)), ARRIVAL_MS);
+    buildFirst(builder);
+    builder.restart();
+    expect(builder.totals()).toMatchObject({ openSpans: 0, openTraces: 0 });
+    builder.add(batchOf(requests(30)), ARRIVAL_MS);
+    expect(serviceIn(buildFirst(builder), "a").requestsPerSecond).toBeCloseTo(2, 9);
   });
 
   it("count a sampled span for the requests it stands for", () => {

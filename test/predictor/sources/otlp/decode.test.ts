@@ -176,6 +176,8 @@ describe("protobuf of a stranger", () => {
     { what: "a length beyond the end", hex: "0affffffff0f" },
     { what: "a length longer than the message around it", hex: "0a041202ffff" },
     { what: "a length of 2^32 - 1 inside", hex: "0a06120affffffff0f" },
+    { what: "a length of 2^32, which 32 bits would take for 0", hex: "0a8080808010" },
+    { what: "a length of 2^64", hex: "0a8080808080808080800212" },
     { what: "an unended varint", hex: "0affffffffffffffffffffff" },
     { what: "field number 0", hex: "0000" },
     { what: "a group", hex: "0b".repeat(100_000) },
@@ -214,6 +216,16 @@ describe("JSON of a stranger", () => {
       text: JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans: [{ startTimeUnixNano: "soon" }] }] }] }),
     },
     { what: "deep nesting", text: "[".repeat(1_000_000) },
+    { what: "deep nesting in an attribute", text: `{"x":${"[".repeat(1_000_000)}` },
+    { what: "a second value after it", text: "{} {}" },
+    { what: "a comma before the end", text: '{"x":[1,],}' },
+    { what: "a string without an end", text: '{"x":"abc' },
+    { what: "a line break in a string", text: '{"x":"a\nb"}' },
+    {
+      what: "an escape that does not exist",
+      text: '{"resourceSpans":[{"scopeSpans":[{"spans":[{"name":"\\q"}]}]}]}',
+    },
+    { what: "a word that is no literal", text: '{"x":nil}' },
   ])("with $what is malformed", ({ text }) => {
     expect(() => decoder.decode(Buffer.from(text), emptyBatch())).toThrow(
       /not an ExportTraceServiceRequest: /,
@@ -224,6 +236,65 @@ describe("JSON of a stranger", () => {
     expect(() => decoder.decode(Buffer.from([0x22, 0xff, 0x22]), emptyBatch())).toThrow(TradewindError);
   });
 
+  it("is read however it is spaced and whichever strings it holds, past values of any kind", () => {
+    const spaces = fc.stringMatching(/^[ \n\r\t]{0,3}$/);
+    const texts = fc.oneof(fc.string({ unit: "binary" }), fc.constant('"\\\u0000/\ud83d\ude00\b'));
+    fc.assert(
+      fc.property(fc.jsonValue(), texts, spaces, fc.boolean(), (value, text, space, isEscaped) => {
+        const name = text.isWellFormed() ? text : "";
+        const span = { junk: value, ...spanInJson(), name, more: [value, { [name]: value }] };
+        const request = {
+          junk: value,
+          resourceSpans: [{ scopeSpans: [{ junk: value, spans: [span] }] }],
+          last: 0,
+        };
+        const plain = JSON.stringify(request, undefined, space);
+        const escaped = plain.replaceAll(
+          /[^\u0020-\u007e\s]/g,
+          (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
+        );
+        const batch = emptyBatch();
+        decoder.decode(Buffer.from(isEscaped ? escaped : plain), batch);
+        expect(recordsOf(batch)).toMatchObject([{ name: name.slice(0, 804), spanId: "a1a2a3a4a5a6a7a8" }]);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it("may name the resource after its spans, and null for what it does not say", () => {
+    const nothing = { parentSpanId: null, traceState: null, name: null, kind: null, status: null };
+    const resource = { attributes: [{ key: "service.name", value: { stringValue: "frontend" } }] };
+    const spans = [{ ...spanInJson(), ...nothing, startTimeUnixNano: null, endTimeUnixNano: null }];
+    const batch = emptyBatch();
+    const request = {
+      resourceSpans: [{ scopeSpans: [{ spans }], schemaUrl: "u", resource }, { resource: null }],
+    };
+    decoder.decode(Buffer.from(`\ufeff${JSON.stringify(request)}`), batch);
+    expect(recordsOf(batch)).toMatchObject([
+      {
+        startNs: -NOW_MS * 1e6,
+        durationNs: 0,
+        kind: 0,
+        error: 0,
+        name: "",
+        resource: { service: "frontend" },
+      },
+    ]);
+  });
+
+  it("keeps nanoseconds exact, whether times are strings or numbers", () => {
+    const times = (start: string, end: string): string =>
+      `{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"${"1".repeat(32)}","spanId":"${"2".repeat(16)}",` +
+      `"startTimeUnixNano":${start},"endTimeUnixNano":${end}}]}]}]}`;
+    const batch = emptyBatch();
+    decoder.decode(Buffer.from(times('"1800000000000000001"', "1800000000000000008")), batch);
+    decoder.decode(Buffer.from(times('"18446744073709551615"', '"99"')), batch);
+    expect(recordsOf(batch)).toMatchObject([
+      { startNs: 1, durationNs: 7 },
+      { startNs: 1.6646744073709552e19 },
+    ]);
+  });
+
   it("of any value gives spans or a clear error", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
@@ -231,5 +302,60 @@ describe("JSON of a stranger", () => {
         expect(["spans", "malformed-otlp"]).toContain(outcome(decoder, body, emptyBatch()));
       }),
     );
+  });
+});
+
+/** The members of a span that make it count. */
+function spanInJson(): object {
+  return { traceId: "0102030405060708090A0b0c0d0e0f10", spanId: "a1a2a3a4a5a6a7a8" };
+}
+
+const LIMITS = { maxSpans: 3, maxParts: 12, maxSkipped: 40 };
+
+describe.each<Encoding>(["protobuf", "JSON"])("a small request of many small parts in %s", (encoding) => {
+  const decoder = encoding === "protobuf" ? new ProtobufDecoder(LIMITS) : new JsonDecoder(LIMITS);
+  const bytesOf = (spans: readonly WireSpan[], resource?: Record<string, string>): Uint8Array =>
+    encoding === "protobuf"
+      ? protobufRequest(spans, resource)
+      : Buffer.from(JSON.stringify(jsonRequest(spans, resource)));
+  const groups = (count: number): Uint8Array =>
+    encoding === "protobuf"
+      ? Buffer.from("0a00".repeat(count), "hex")
+      : Buffer.from(`{"resourceSpans":[${Array.from({ length: count }, () => "{}").join(",")}]}`);
+  const many = (count: number): Record<string, string> =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, "v"]));
+
+  it.each([
+    {
+      what: "spans",
+      ok: bytesOf([aSpan(), aSpan(), aSpan()]),
+      over: bytesOf(Array.from({ length: 4 }, () => aSpan())),
+    },
+    {
+      what: "spans without ids",
+      ok: bytesOf(Array.from({ length: 3 }, () => aSpan({ traceId: "" }))),
+      over: bytesOf(Array.from({ length: 4 }, () => aSpan({ traceId: "" }))),
+    },
+    { what: "groups", ok: groups(12), over: groups(13) },
+    { what: "resource attributes", ok: bytesOf([aSpan()], many(9)), over: bytesOf([aSpan()], many(10)) },
+    {
+      what: "span attributes",
+      ok: bytesOf([aSpan({ attributes: many(2) })]),
+      over: bytesOf([aSpan({ attributes: many(41) })]),
+    },
+  ])("is refused for its number of $what", ({ ok, over }) => {
+    expect(outcome(decoder, ok, emptyBatch())).toBe("spans");
+    expect(outcome(decoder, over, emptyBatch())).toBe("too-many-spans");
+    expect(outcome(decoder, ok, emptyBatch())).toBe("spans");
+  });
+
+  it("of the largest size offers to pause often, so that others get their turn", () => {
+    const spans = Array.from({ length: 2_000 }, () => aSpan({ attributes: many(5) }));
+    const bytes = bytesOf(spans);
+    const unlimited = { maxSpans: 1e6, maxParts: 1e6, maxSkipped: 1e6 };
+    const steps = (
+      encoding === "protobuf" ? new ProtobufDecoder(unlimited) : new JsonDecoder(unlimited)
+    ).steps(bytes, emptyBatch());
+    expect([...steps].length).toBeGreaterThan(bytes.length / 20_000);
   });
 });

@@ -29,6 +29,8 @@ async function started(more: Partial<OtlpReceiverOptions> = {}) {
     },
     metrics: {
       request: (_transport, code) => codes.push(code),
+      refused: (_transport, reason) => codes.push(reason),
+      connections: () => undefined,
       spans: () => undefined,
       bytes: () => undefined,
     },
@@ -140,6 +142,41 @@ describe("OTLP/gRPC receiver", () => {
     await new Promise((resolve) => session.once("connect", resolve));
     await receiver?.stop();
     await ended;
+    session.destroy();
+  });
+
+  it("takes compressed messages and refuses those that unpack to more than its limit", async () => {
+    const { received } = await started({ limits: { maxMessageBytes: 100_000 } });
+    const gzip = { "grpc.default_compression_algorithm": 2 };
+    const insecure = credentials.createInsecure();
+    client = new (makeGenericClientConstructor({}, "test"))(receiver!.address, insecure, gzip);
+    expect(await exported(protobufRequest([aSpan({ attributes: { text: "x".repeat(10_000) } })]))).toEqual(
+      Buffer.alloc(0),
+    );
+    expect(received).toHaveLength(1);
+    expect(codeOf(await exported(Buffer.alloc(100_001)))).toBe(status.RESOURCE_EXHAUSTED);
+  });
+
+  it.each([
+    { what: "another method", head: { ":path": "/grpc.health.v1.Health/Check" }, code: "12" },
+    { what: "another content type", head: { "content-type": "application/json" }, code: "12" },
+    { what: "no message", head: {}, code: "3" },
+    { what: "half a message", head: {}, body: [0, 0, 0, 0, 9, 1], code: "3" },
+    { what: "two messages", head: {}, body: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0], code: "3" },
+    { what: "an unknown compression", head: { "grpc-encoding": "br" }, body: [1, 0, 0, 0, 0], code: "12" },
+    { what: "a message said to be huge", head: {}, body: [0, 255, 255, 255, 255], code: "8" },
+  ])("answers $what with status $code", async ({ head, body, code }) => {
+    const { address } = await started();
+    const session = connect(`http://${address}`);
+    const stream = session.request({
+      ":method": "POST",
+      ":path": PATH,
+      "content-type": "application/grpc",
+      ...head,
+    });
+    stream.end(Buffer.from(body ?? []));
+    const headers = await new Promise<Record<string, unknown>>((resolve) => stream.once("response", resolve));
+    expect([headers[":status"], headers["grpc-status"]]).toEqual([200, code]);
     session.destroy();
   });
 

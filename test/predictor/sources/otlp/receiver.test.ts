@@ -165,6 +165,14 @@ describe("OTLP/HTTP receiver", () => {
     expect(await response.json()).toEqual({ code: 3, message: expect.any(String) as string });
   });
 
+  it("refuses what a browser sends for a page, whatever name the page has for the receiver", async () => {
+    const { url, received } = await started();
+    const response = await post(url, body, { ...PROTOBUF_TYPE, origin: new URL(url).origin });
+    expect(response.status).toBe(403);
+    expect(statusOf(Buffer.from(await response.arrayBuffer())).code).toBe(7);
+    expect(received).toEqual([]);
+  });
+
   it("knows one path only", async () => {
     const { url } = await started();
     expect((await post(url.replace("traces", "logs"), "{}", JSON_TYPE)).status).toBe(404);
@@ -190,17 +198,20 @@ describe("OTLP/HTTP receiver", () => {
     const told: unknown[][] = [];
     const metrics: ReceiverMetrics = {
       request: (...values) => told.push(["request", ...values]),
+      refused: (...values) => told.push(["refused", ...values]),
+      connections: () => undefined,
       spans: (...values) => told.push(["spans", ...values]),
       bytes: (...values) => told.push(["bytes", ...values]),
     };
     const { url } = await started({ metrics });
     await post(url, body, PROTOBUF_TYPE);
     await post(url, "{", JSON_TYPE);
-    await expect.poll(() => told).toHaveLength(4);
+    await expect.poll(() => told).toHaveLength(5);
     expect(told).toEqual([
       ["bytes", "http", body.length],
       ["spans", 1, 0],
       ["request", "http", "200"],
+      ["refused", "http", "malformed"],
       ["request", "http", "400"],
     ]);
   });

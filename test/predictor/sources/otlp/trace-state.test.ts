@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { adjustedCount } from "../../../../predictor/sources/otlp/trace-state.ts";
+import { adjustedCount, traceStateOf } from "../../../../predictor/sources/otlp/trace-state.ts";
 
 /** Thresholds and probabilities from OpenTelemetry's "TraceState: Probability Sampling": T = (1 - p) 2^56. */
 describe("adjusted count of a trace state", () => {
@@ -21,3 +21,11 @@ describe("adjusted count of a trace state", () => {
     expect(adjustedCount(traceState)).toBeCloseTo(count, 6);
   });
 });
+
+it.each([1, 2, 3, 4, 10, 100, 1_000, 99_999.5, 1e12, 1e30])(
+  "a count of %d survives its way through a trace state",
+  (count) => {
+    const expected = Math.min(count, 2 ** 53);
+    expect(Math.abs(adjustedCount(traceStateOf(count)) / expected - 1)).toBeLessThan(1e-4);
+  },
+);

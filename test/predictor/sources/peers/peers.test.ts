@@ -1,162 +1,144 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { systemClock } from "@tradewind/core/clock.ts";
-import { createLog } from "@tradewind/core/log.ts";
-import { startOtlpReceiver } from "@tradewind/predictor/sources/otlp/receiver.ts";
-import type { OtlpReceiver } from "@tradewind/predictor/sources/otlp/receiver.ts";
-import { Peers } from "@tradewind/predictor/sources/peers/peers.ts";
-import type { PeersOptions } from "@tradewind/predictor/sources/peers/peers.ts";
 import { waitUntil } from "../../../wait-until.ts";
+import { node, pair, send } from "./nodes.ts";
 
-interface Node {
-  readonly peers: Peers;
-  readonly receiver: OtlpReceiver;
-  /** Names of the spans counted, in order. */
-  readonly spans: string[];
-  stop(): Promise<void>;
-}
-
-/** A predictor's receiving side on its own loopback address, so that several can have one port. */
-async function node(listen: string, options: Partial<PeersOptions>): Promise<Node> {
-  const spans: string[] = [];
-  const peers = new Peers({
-    targets: [],
-    clock: systemClock,
-    rng: () => 0.5,
-    log: createLog("test", "silent"),
-    heartbeatMs: 40,
-    resolveEveryMs: 20,
-    ...options,
+/** A process that takes connections and never answers, as one that was stopped. */
+async function hangingServer(): Promise<string> {
+  const server = createServer(() => undefined);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.4", resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
   });
-  const receiver = await startOtlpReceiver({
-    listen,
-    exchange: peers,
-    onSpans: (batch) => {
-      for (let index = 0; index < batch.length; index += 1) spans.push(batch.names[index] ?? "");
-      return { accepted: batch.length, rejected: 0, reasons: {} };
-    },
-  });
-  await peers.start();
-  const stop = async (): Promise<void> => {
-    await peers.stop();
-    await receiver.stop();
-  };
-  onTestFinished(stop);
-  return { peers, receiver, spans, stop };
-}
-
-/** Free ports of two addresses, taken by receivers that are started before their peers know each other. */
-async function pair(options: Partial<PeersOptions> = {}): Promise<readonly [Node, Node]> {
-  const found: string[] = [];
-  const lookup = async () => Promise.resolve(found);
-  const first = await node("127.0.0.2:0", { targets: [], ...options });
-  const port = new URL(first.receiver.address).port;
-  await first.stop();
-  const targets = [`dns+http://predictors:${port}`];
-  const a = await node(`127.0.0.2:${port}`, { targets, lookup, ...options });
-  const b = await node(`127.0.0.3:${port}`, { targets, lookup, ...options });
-  found.push("127.0.0.2", "127.0.0.3");
-  const met = ({ peers }: Node): boolean => {
-    const { states } = peers.health();
-    return states.reached === 1 && states.self === 1;
-  };
-  await waitUntil(() => met(a) && met(b));
-  return [a, b];
-}
-
-let sent = 0;
-async function send(to: Node, name: string, type = "application/json"): Promise<void> {
-  sent += 1;
-  const span = {
-    traceId: sent.toString(16).padStart(32, "a"),
-    spanId: sent.toString(16).padStart(16, "b"),
-    name,
-    kind: 2,
-    startTimeUnixNano: "1700000000000000000",
-    endTimeUnixNano: "1700000000100000000",
-  };
-  const resource = { attributes: [{ key: "service.name", value: { stringValue: "web" } }] };
-  const body = JSON.stringify({ resourceSpans: [{ resource, scopeSpans: [{ spans: [span] }] }] });
-  const response = await fetch(`${to.receiver.address}/v1/traces`, {
-    method: "POST",
-    headers: { "content-type": type },
-    body,
-  });
-  expect(response.status).toBe(200);
+  return `http://127.0.0.4:${(server.address() as AddressInfo).port}`;
 }
 
 describe("two predictors behind one Service", () => {
   it("both count every client's spans, each exactly once, whichever of them received it", async () => {
-    const [a, b] = await pair();
+    const { a, b, metMs } = await pair();
     for (let index = 0; index < 20; index += 1) await send(index % 2 === 0 ? a : b, `span-${index}`);
     await waitUntil(() => a.spans.length >= 20 && b.spans.length >= 20);
     expect([...a.spans].sort()).toEqual([...b.spans].sort());
     expect(new Set(a.spans).size).toBe(20);
     expect(a.spans).toHaveLength(20);
     expect(a.peers.health().results).toEqual({ sent: 10, dropped: 0, rejected: 0 });
-    expect(a.peers.missingWithin(0.001)).toBe(false);
+    await Promise.all([a.whole(metMs), b.whole(metMs)]);
   });
 
-  it("miss nothing and say so once they have met, and go on alone when the other has stopped", async () => {
-    const [a, b] = await pair();
-    await waitUntil(() => a.peers.health().problem === undefined && b.peers.health().problem === undefined);
-    await b.stop();
-    await waitUntil(() => a.peers.health().states.refused === 1);
-    await send(a, "alone");
-    expect(a.spans).toContain("alone");
-    await waitUntil(() => !a.peers.missingWithin(0.05));
-    expect(a.peers.health().problem).toBeUndefined();
+  it("a peer that leaves DNS and comes back loses no span on either side, and nothing is said to be missing", async () => {
+    const { a, b, metMs, namesOfA, namesOfB } = await pair();
+    for (let index = 0; index < 10; index += 1) await send(a, `before-${index}`);
+    await waitUntil(() => b.spans.length === 10);
+    namesOfA.found = ["127.0.0.2"];
+    namesOfB.found = ["127.0.0.2"];
+    await waitUntil(() => a.peers.health().problem === undefined && b.peers.health().states.self === 1);
+    for (let index = 0; index < 10; index += 1) await send(index % 2 === 0 ? a : b, `away-${index}`);
+    await waitUntil(() => b.spans.length === 20 && a.spans.length === 20);
+    await Promise.all([a.whole(metMs), b.whole(metMs)]);
+    namesOfA.found = ["127.0.0.2", "127.0.0.3"];
+    namesOfB.found = ["127.0.0.2", "127.0.0.3"];
+    for (let index = 0; index < 10; index += 1) await send(index % 2 === 0 ? a : b, `back-${index}`);
+    await waitUntil(() => b.spans.length === 30 && a.spans.length === 30);
+    await Promise.all([a.whole(metMs), b.whole(metMs)]);
+    expect(a.peers.health().missedTotal + b.peers.health().missedTotal).toBe(0);
   });
 
-  it("know that spans are missing while a peer cannot be reached, though it may be receiving", async () => {
-    const silent = createServer(() => undefined);
-    await new Promise<void>((resolve) => silent.listen(0, "127.0.0.4", resolve));
-    onTestFinished(() => {
-      silent.closeAllConnections();
-      silent.close();
+  it("a peer that left DNS and is silent is missing by name until it is gone for long, and then no more", async () => {
+    const hanging = await hangingServer();
+    const { hostname, port } = new URL(hanging);
+    const found = [hostname, "127.0.0.2"];
+    const a = await node(`127.0.0.2:${port}`, {
+      targets: [`dns+http://predictors:${port}`],
+      lookup: async () => Promise.resolve([...found]),
     });
-    const { port } = silent.address() as AddressInfo;
-    const a = await node("127.0.0.2:0", { targets: [`http://127.0.0.4:${port}`] });
-    await waitUntil(() => a.peers.missingWithin(0.05));
-    expect(a.peers.health().problem).toMatch(/127\.0\.0\.4.*cannot be reached/);
+    await waitUntil(() => a.missing().length > 0);
+    found.shift();
+    await waitUntil(() => a.peers.health().states.self === 1);
+    expect(a.missing().join()).toContain(`the predictor at ${hanging}`);
+    await waitUntil(() => a.missing().length === 0, 10_000, "the peer counts as gone");
+    expect(a.peers.health().states.unreachable).toBe(0);
   });
 
-  it("know that spans are missing while a peer takes batches and sends none", async () => {
-    const deaf = await node("127.0.0.3:0", { targets: [] });
-    const a = await node("127.0.0.2:0", { targets: [deaf.receiver.address] });
-    await waitUntil(() => a.peers.missingWithin(0.05));
-    expect(a.peers.health().problem).toMatch(/sends none; is its --peers set/);
-  });
-
-  it("notice at the next sign of life that batches were dropped on the way", async () => {
-    const [a, b] = await pair({ maxQueuedBytes: 100 });
+  it("a link that was cut for a while says which batches did not come, though its numbers go on", async () => {
+    const { a, b, metMs } = await pair({ maxQueuedBytes: 100 });
     await send(a, "too large for the queue");
     await waitUntil(() => b.peers.health().missedTotal === 1);
-    expect(b.peers.missingWithin(5)).toBe(true);
+    expect(b.missing(metMs).join()).toMatch(
+      /127\.0\.0\.2:\d+ received from .* are missing: 1 batches were lost/,
+    );
     expect(b.spans).toEqual([]);
     expect(a.peers.health().results.dropped).toBe(1);
   });
 
-  it("hold a bounded number of bytes for a peer that hangs, the newest", async () => {
-    const hanging = createServer(() => undefined);
-    await new Promise<void>((resolve) => hanging.listen(0, "127.0.0.4", resolve));
-    onTestFinished(() => {
-      hanging.closeAllConnections();
-      hanging.close();
+  it("a peer that stops says good-bye after it has sent what it had: nothing is missing at any time", async () => {
+    const { a, b, metMs } = await pair();
+    await send(b, "last");
+    await b.stop();
+    expect(a.spans).toContain("last");
+    await waitUntil(() => a.peers.health().states.refused === 1);
+    await send(a, "alone");
+    expect(a.spans).toContain("alone");
+    await a.whole(metMs);
+    expect(a.peers.health()).toMatchObject({ problem: undefined, missedTotal: 0 });
+  });
+
+  it("a peer that was restarted under its address is a new one, and all its spans count", async () => {
+    const { a, b, namesOfB, port, targets } = await pair();
+    for (let index = 0; index < 10; index += 1) await send(b, `first-life-${index}`);
+    await b.stop();
+    const again = await node(`127.0.0.3:${port}`, { targets, lookup: namesOfB.lookup });
+    for (let index = 0; index < 3; index += 1) await send(again, `second-life-${index}`);
+    await waitUntil(() => a.spans.filter((name) => name.startsWith("second-life")).length === 3);
+    await waitUntil(() => a.missing().length === 0 && again.missing().length === 0);
+    expect(a.peers.health().missedTotal).toBe(0);
+  });
+
+  it("know that spans are missing while a peer cannot be reached, though it may be receiving", async () => {
+    const hanging = await hangingServer();
+    const a = await node("127.0.0.2:0", { targets: [hanging] });
+    await waitUntil(() => a.peers.health().problem !== undefined);
+    expect(a.missing().join()).toContain(`spans that the predictor at ${hanging} received since`);
+    await waitUntil(() => /cannot be reached/.test(a.missing().join()));
+  });
+
+  it("know that spans are missing while a peer takes batches and sends none", async () => {
+    const deaf = await node("127.0.0.3:0", { targets: ["http://127.0.0.3:1"] });
+    const a = await node("127.0.0.2:0", { targets: [deaf.address] });
+    await waitUntil(() => /sends nothing; are its --peers set\?/.test(a.peers.health().problem ?? ""));
+  });
+
+  it("know that spans are missing while no address of their name was ever found", async () => {
+    const lookup = async (): Promise<never> => Promise.reject(new Error("ENOTFOUND"));
+    const a = await node("127.0.0.2:0", { targets: ["dns+http://predictors:9814"], lookup });
+    expect(a.missing().join()).toContain("dns+http://predictors:9814");
+  });
+
+  it("know that spans are missing where a name goes on to list an address that refuses connections", async () => {
+    const { port } = new URL((await node("127.0.0.5:0", { targets: ["http://127.0.0.5:1"] })).address);
+    const lookup = async () => Promise.resolve(["127.0.0.2", "127.0.0.6"]);
+    const a = await node(`127.0.0.2:${port}`, { targets: [`dns+http://predictors:${port}`], lookup });
+    await waitUntil(() => {
+      const { refused, self } = a.peers.health().states;
+      return refused === 1 && self === 1;
     });
-    const { port } = hanging.address() as AddressInfo;
-    const a = await node("127.0.0.2:0", { targets: [`http://127.0.0.4:${port}`], maxQueuedBytes: 2_000 });
+    expect(a.missing()).toEqual([]);
+    await waitUntil(() => /connections are refused although/.test(a.missing().join()));
+  });
+
+  it("hold a bounded number of bytes for a peer that hangs, the newest", async () => {
+    const a = await node("127.0.0.2:0", { targets: [await hangingServer()], maxQueuedBytes: 700 });
     for (let index = 0; index < 30; index += 1) await send(a, `span-${index}`);
     const { queuedBytes, results } = a.peers.health();
     expect(queuedBytes).toBeGreaterThan(0);
-    expect(queuedBytes).toBeLessThanOrEqual(2_000);
+    expect(queuedBytes).toBeLessThanOrEqual(700);
     expect(results.dropped).toBeGreaterThan(20);
     expect(a.spans).toHaveLength(30);
   });
 
   it("do not send on what was sent to them by a peer, nor a batch that is garbage", async () => {
-    const [a, b] = await pair();
+    const { a, b } = await pair();
     const response = await fetch(`${a.receiver.address}/v1/traces`, {
       method: "POST",
       headers: { "content-type": "application/json" },
@@ -166,6 +148,7 @@ describe("two predictors behind one Service", () => {
     await send(a, "once");
     await waitUntil(() => b.spans.includes("once"));
     expect(b.peers.health().results.sent).toBe(0);
+    await waitUntil(() => a.peers.health().results.sent === 1);
     expect(a.peers.health().results).toEqual({ sent: 1, dropped: 0, rejected: 0 });
   });
 });

@@ -1,0 +1,34 @@
+/** Makes the runs of the course that it is sent, one after the other, in a thread of its own. */
+import { parentPort } from "node:worker_threads";
+import { describeError } from "@tradewind/core/errors.ts";
+import { CONTENDERS } from "@tradewind/simulator/contenders/contenders.ts";
+import { run } from "@tradewind/simulator/contenders/run.ts";
+import { COURSE } from "@tradewind/simulator/course/course.ts";
+import { obstacleOf } from "@tradewind/simulator/course/plant.ts";
+import { startEngine } from "@tradewind/predictor/training/backend.ts";
+import type { FromWorker, Job } from "./jobs.ts";
+import type { Run } from "./report.ts";
+
+const port = parentPort;
+if (port === null) throw new Error("course-worker.ts runs only as a worker thread");
+
+let backend: Promise<unknown> | undefined;
+
+async function runJob(job: Job): Promise<Run> {
+  const model = COURSE.find(({ name }) => name === job.plant);
+  const contender = CONTENDERS.find(({ name }) => name === job.policy);
+  if (model === undefined) throw new Error(`there is no plant '${job.plant}'`);
+  if (contender === undefined) throw new Error(`there is no policy '${job.policy}'`);
+  if (contender.name.endsWith("-trained")) await (backend ??= startEngine());
+  const { actuators, parameters, seed } = job;
+  const startedMs = performance.now();
+  const result = await run({ obstacle: obstacleOf(model), contender, actuators, parameters, seed });
+  return { ...job, result, seconds: (performance.now() - startedMs) / 1e3 };
+}
+
+port.on("message", (job: Job) => {
+  void runJob(job).then(
+    (done) => port.postMessage({ run: done } satisfies FromWorker),
+    (error: unknown) => port.postMessage({ problem: describeError(error) } satisfies FromWorker),
+  );
+});

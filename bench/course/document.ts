@@ -1,0 +1,89 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { COURSE } from "@tradewind/simulator/course/course.ts";
+import type { Actuators } from "@tradewind/simulator/contenders/contender.ts";
+import type { PlantReport, PolicyReport } from "./report.ts";
+import type { Estimate } from "./statistics.ts";
+
+const marks = (actuators: Actuators): readonly [string, string] => [
+  `<!-- course ${actuators}: begin -->`,
+  `<!-- course ${actuators}: end -->`,
+];
+
+/** Mean with half of its interval. */
+function withInterval({ high, low, mean }: Estimate, scale: number, digits: number): string {
+  const text = (scale * mean).toFixed(digits);
+  return Number.isFinite(high) ? `${text} ± ${((scale * (high - low)) / 2).toFixed(digits)}` : text;
+}
+
+function levelsOf({ levels }: PolicyReport): string {
+  if (levels === undefined) return "";
+  return Object.entries(levels)
+    .toSorted(([, a], [, b]) => b - a)
+    .map(([level, share]) => `${level} ${Math.round(100 * share)} %`)
+    .join(", ");
+}
+
+const HEADER = [
+  "policy",
+  "requests over, %",
+  "minutes over, %",
+  "cost, 1/h",
+  "cores",
+  "GB",
+  "starts",
+  "stops",
+  "failed",
+  "levels",
+];
+
+function rowOf(policy: PolicyReport): string {
+  const cells = [
+    `${policy.isOnFront ? "**" : ""}${policy.name}${policy.isOnFront ? "**" : ""}`,
+    withInterval(policy.requestsOver, 100, 2),
+    withInterval(policy.minutesOver, 100, 1),
+    withInterval(policy.costPerHour, 1, 3),
+    withInterval(policy.cores, 1, 1),
+    withInterval(policy.gigabytes, 1, 1),
+    policy.starts.mean.toFixed(1),
+    policy.stops.mean.toFixed(1),
+    policy.failed.mean.toFixed(0),
+    levelsOf(policy),
+  ];
+  return `| ${cells.join(" | ")} |`;
+}
+
+function section({ name, policies }: PlantReport): string {
+  const about = COURSE.find((each) => each.name === name)?.about ?? "";
+  const sorted = policies.toSorted((a, b) => a.costPerHour.mean - b.costPerHour.mean);
+  return [
+    `### ${name}`,
+    "",
+    about,
+    "",
+    `| ${HEADER.join(" | ")} |`,
+    `| ${HEADER.map((_, at) => (at === 0 || at === HEADER.length - 1 ? "---" : "--:")).join(" | ")} |`,
+    ...sorted.map(rowOf),
+    "",
+  ].join("\n");
+}
+
+/** The tables of all plants as Markdown, cheapest policy first. */
+export function tables(plants: readonly PlantReport[], seeds: readonly number[]): string {
+  const said = `Simulated, ${seeds.length} seeds (${seeds[0]} to ${seeds.at(-1)}); means with 95 % intervals; **bold**: on the Pareto front of requests over and cost.`;
+  return [said, "", ...plants.map(section)].join("\n");
+}
+
+/** Puts the tables in the place that the document has for them. @throws Error when it has none */
+export function writeCourse(
+  path: string,
+  plants: readonly PlantReport[],
+  seeds: readonly number[],
+  actuators: Actuators,
+): void {
+  const text = readFileSync(path, "utf8");
+  const [begin, end] = marks(actuators);
+  const [from, to] = [text.indexOf(begin), text.indexOf(end)];
+  if (from < 0 || to < from) throw new Error(`${path} has no '${begin}' followed by '${end}'`);
+  const between = `${begin}\n\n${tables(plants, seeds)}\n`;
+  writeFileSync(path, text.slice(0, from) + between + text.slice(to));
+}

@@ -1,0 +1,187 @@
+/**
+ * `npm run -s bench -- course --json`: Tradewind and its rivals on the obstacle course of the simulator, in pairs of equal seeds.
+ * All figures are simulated.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { CONTENDERS } from "@tradewind/simulator/contenders/contenders.ts";
+import { ACTUATORS } from "@tradewind/simulator/contenders/contender.ts";
+import type { Actuators, Contender } from "@tradewind/simulator/contenders/contender.ts";
+import { COURSE } from "@tradewind/simulator/course/course.ts";
+import type { ObstacleModel } from "@tradewind/simulator/course/obstacle.ts";
+import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
+import { writeCourse } from "./document.ts";
+import { runJobs } from "./jobs.ts";
+import type { Job } from "./jobs.ts";
+import { reportOf } from "./report.ts";
+import type { Run } from "./report.ts";
+import {
+  chooseBest,
+  GRID_SIZE,
+  isTunedOn,
+  parametersFor,
+  readTuned,
+  SCORE,
+  TUNED_PATH,
+  tuningJobs,
+} from "./tuning.ts";
+import type { TunedFile } from "./tuning.ts";
+
+const SEEDS = 20;
+const QUICK_PLANTS = new Set(["steady", "flash-crowd"]);
+const QUICK_POLICIES = new Set(["tradewind-auto", "hpa-cpu", "static"]);
+/** Seeds of reports and of tunings never meet. */
+const REPORT_SEEDS = 10_000;
+const TUNING_SEEDS = 1;
+const TUNING_RUNS = 2;
+/** Left out unless asked for by name: its trainings take minutes a run. */
+const ON_REQUEST = new Set(["tradewind-auto-trained"]);
+
+const OPTIONS = {
+  plants: { type: "string" },
+  policies: { type: "string" },
+  seeds: { type: "string" },
+  "first-seed": { type: "string" },
+  actuators: { type: "string" },
+  workers: { type: "string" },
+  tune: { type: "boolean" },
+  merge: { type: "string" },
+  write: { type: "string" },
+} as const;
+
+interface Choice {
+  readonly plants: readonly ObstacleModel[];
+  readonly policies: readonly Contender[];
+  readonly actuators: Actuators;
+  readonly seeds: number;
+  readonly firstSeed: number;
+  readonly workers?: number;
+}
+
+/** @throws Error for a name that there is not */
+function named<Item extends { readonly name: string }>(
+  items: readonly Item[],
+  list: string | undefined,
+  usual: readonly Item[],
+): readonly Item[] {
+  if (list === undefined) return usual;
+  return list.split(",").map((name) => {
+    const found = items.find((item) => item.name === name.trim());
+    if (found !== undefined) return found;
+    throw new Error(`there is no '${name}'; there are: ${items.map((item) => item.name).join(", ")}`);
+  });
+}
+
+function wholeNumber(text: string | undefined, usual: number): number {
+  const value = text === undefined ? usual : Number(text);
+  if (!Number.isSafeInteger(value) || value < 1) throw new Error(`'${text}' is not a whole number from 1`);
+  return value;
+}
+
+function choiceOf({ quick, seed, values }: BenchmarkOptions): Choice {
+  const text = (name: keyof typeof OPTIONS): string | undefined =>
+    typeof values[name] === "string" ? values[name] : undefined;
+  const actuators = ACTUATORS.find((each) => each === (text("actuators") ?? "replicas"));
+  if (actuators === undefined) throw new Error(`--actuators takes one of ${ACTUATORS.join(", ")}`);
+  const usualPlants = quick ? COURSE.filter(({ name }) => QUICK_PLANTS.has(name)) : COURSE;
+  const usualPolicies = CONTENDERS.filter(({ name }) =>
+    quick ? QUICK_POLICIES.has(name) : !ON_REQUEST.has(name),
+  );
+  const policies = named(CONTENDERS, text("policies"), usualPolicies);
+  const workers = text("workers");
+  return {
+    plants: named(COURSE, text("plants"), usualPlants),
+    policies: policies.filter((policy) => policy.supports(actuators)),
+    actuators,
+    seeds: wholeNumber(text("seeds"), quick ? 1 : SEEDS),
+    firstSeed: wholeNumber(text("first-seed"), REPORT_SEEDS + 1_000 * (seed - 1)),
+    ...(workers !== undefined && { workers: wholeNumber(workers, 1) }),
+  };
+}
+
+async function measure(options: BenchmarkOptions): Promise<readonly Run[]> {
+  const { actuators, firstSeed, plants, policies, seeds, workers } = choiceOf(options);
+  const tuned = readTuned();
+  // Seeds outermost, so that a run that is cut short has all policies on the same seeds.
+  const jobs = Array.from({ length: seeds }, (_, at) => firstSeed + at).flatMap((seed) =>
+    plants.flatMap(({ family, name }) =>
+      policies.map((policy): Job => ({
+        plant: name,
+        policy: policy.name,
+        actuators,
+        parameters: parametersFor(policy, family, actuators, tuned),
+        seed,
+      })),
+    ),
+  );
+  const { progress } = options;
+  return runJobs(jobs, { progress, what: "course", ...(workers !== undefined && { workers }) });
+}
+
+/** Tries every rival's grid on seeds that no report uses, and writes down what was best. */
+async function tune(options: BenchmarkOptions): Promise<Record<string, unknown>> {
+  const { actuators, plants, policies, workers } = choiceOf(options);
+  const rivals = policies.filter(({ grid }) => grid.length > 0);
+  const tunedOn = plants.filter(isTunedOn);
+  const seeds = Array.from({ length: options.quick ? 1 : TUNING_RUNS }, (_, at) => TUNING_SEEDS + at);
+  const common = { progress: options.progress, ...(workers !== undefined && { workers }) };
+  const reference = CONTENDERS.find(({ name }) => name === "hpa-cpu");
+  const referenceRuns = await runJobs(
+    tunedOn.flatMap(({ name }) =>
+      seeds.map((seed) => ({
+        plant: name,
+        policy: "hpa-cpu",
+        actuators,
+        parameters: reference?.defaults ?? {},
+        seed,
+      })),
+    ),
+    { ...common, what: "reference" },
+  );
+  const costs = new Map(
+    [...Map.groupBy(referenceRuns, ({ plant }) => plant)].map(([plant, runs]) => [
+      plant,
+      runs.reduce((sum, { result }) => sum + result.costPerHour, 0) / runs.length,
+    ]),
+  );
+  const runs = await runJobs(tuningJobs(rivals, tunedOn, seeds, actuators), { ...common, what: "tuning" });
+  const families = new Map(plants.map(({ family, name }) => [name, family]));
+  const chosen = chooseBest(runs, families, costs);
+  const isNew = ({ actuators: of, family, policy }: TunedFile["chosen"][number]): boolean =>
+    chosen.some((each) => each.actuators === of && each.family === family && each.policy === policy);
+  const file: TunedFile = {
+    seeds,
+    runsPerRival: GRID_SIZE * seeds.length,
+    score: SCORE,
+    chosen: [...readTuned().chosen.filter((each) => !isNew(each)), ...chosen],
+  };
+  writeFileSync(TUNED_PATH, `${JSON.stringify(file, null, 2)}\n`);
+  return { tuned: TUNED_PATH, ...file };
+}
+
+/** Parts of one course that several machines made, by the `runs` in their JSON. */
+function readParts(paths: string): readonly Run[] {
+  return paths.split(",").flatMap((path) => {
+    const { runs } = JSON.parse(readFileSync(path, "utf8")) as { readonly runs?: readonly Run[] };
+    if (runs === undefined) throw new Error(`${path} is no report of the course: it has no 'runs'`);
+    return runs;
+  });
+}
+
+async function run(options: BenchmarkOptions): Promise<Record<string, unknown>> {
+  if (options.values["tune"] === true) return tune(options);
+  const { merge, write } = options.values;
+  const runs = typeof merge === "string" ? readParts(merge) : await measure(options);
+  const plants = reportOf(runs);
+  const seeds = [...new Set(runs.map(({ seed }) => seed))].toSorted((a, b) => a - b);
+  const actuators = [...new Set(runs.map((each) => each.actuators))];
+  if (actuators.length !== 1)
+    throw new Error(`runs with different actuators are not compared: ${actuators.join(" and ")}`);
+  if (typeof write === "string") writeCourse(write, plants, seeds, actuators[0] ?? "replicas");
+  return { simulated: true, plants, seeds, actuators: actuators[0], runs };
+}
+
+export const benchmark: Benchmark = {
+  summary: "Tradewind and its rivals on the simulated obstacle course, in pairs of equal seeds",
+  options: OPTIONS,
+  run,
+};

@@ -1,0 +1,97 @@
+import { spawn } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { parseJsonWith } from "@tradewind/core/config.ts";
+import { RunReport } from "@tradewind/core/contract/run-report.ts";
+import { HISTORY_FILE } from "@tradewind/predictor/store/history-file.ts";
+import { openHistory } from "@tradewind/predictor/store/read-history.ts";
+import type { MeasuredCost } from "./local-plant.ts";
+
+const CLI = join(dirname(dirname(import.meta.dirname)), "cli", "main.ts");
+
+/** Latencies and throughput of all requests of a run. */
+export interface Figures {
+  readonly p50Ms: number;
+  readonly p95Ms: number;
+  readonly p99Ms: number;
+  /** Requests answered per second. */
+  readonly throughput: number;
+}
+
+export interface RealRun {
+  readonly figures: Figures;
+  readonly requestsOver: number;
+  /** Cores that the replicas were limited to, mean over the run. */
+  readonly cores: number;
+  /** CPU seconds a request by service, where windows had both. */
+  readonly cost: MeasuredCost;
+}
+
+export interface RealSetting {
+  readonly application: string;
+  readonly policy: string;
+  readonly seconds: number;
+  readonly seed: number;
+  /** Requests per second all the time; absent: the application's own trace. */
+  readonly requestsPerSecond?: number;
+}
+
+/** Runs the local platform once. @param scratch keeps what the runs share: a request is the same work in all of them */
+export async function realRun(setting: RealSetting, scratch: string, name: string): Promise<RealRun> {
+  const { application, policy, requestsPerSecond, seconds, seed } = setting;
+  const [report, state] = [join(scratch, `${name}.json`), join(scratch, name)];
+  const args = ["local", "--for", `${seconds}s`, "--policy", policy, "--application", application];
+  args.push("--seed", String(seed), "--json", report, "--state", state, "--ports", "free");
+  args.push("--interference", "none", "--calibration", join(scratch, "work.json"));
+  if (requestsPerSecond !== undefined) {
+    const load = join(scratch, `${name}.load`);
+    writeFileSync(load, `${requestsPerSecond}\n`);
+    args.push("--load", load);
+  }
+  const child = spawn(process.execPath, [CLI, ...args], { stdio: ["ignore", "ignore", "pipe"] });
+  let errors = "";
+  child.stderr.on("data", (data: Buffer) => {
+    errors = (errors + data.toString("utf8")).slice(-2_000);
+  });
+  const code = await new Promise<number | null>((resolve) => child.once("exit", resolve));
+  if (code !== 0)
+    throw new Error(`a run of ${application} with ${policy} ended with code ${code}: ${errors}`);
+  const run = parseJsonWith(RunReport, readFileSync(report, "utf8"), report);
+  return { ...summed(run), cost: costOf(join(state, "predictor", HISTORY_FILE)) };
+}
+
+/** The phases together but for the first, in which everything starts; percentiles as the mean weighted by requests. */
+function summed({ durationS, phases }: RunReport): Omit<RealRun, "cost"> {
+  const counted = phases.filter(({ name }) => name !== "warmup");
+  const requests = counted.reduce((sum, phase) => sum + phase.requests, 0);
+  const failed = counted.reduce((sum, phase) => sum + phase.failed, 0);
+  const seconds = counted.reduce((sum, { fromS, toS }) => sum + Math.min(toS, durationS) - fromS, 0);
+  const mean = (value: (phase: (typeof counted)[number]) => number | null | undefined): number =>
+    counted.reduce((sum, phase) => sum + ((value(phase) ?? 0) * phase.requests) / requests, 0);
+  const overTime = (value: (phase: (typeof counted)[number]) => number | undefined): number =>
+    counted.reduce((sum, phase) => sum + ((value(phase) ?? 0) * (phase.toS - phase.fromS)) / seconds, 0);
+  return {
+    figures: {
+      p50Ms: mean(({ p50Ms }) => p50Ms),
+      p95Ms: mean(({ p95Ms }) => p95Ms),
+      p99Ms: mean(({ p99Ms }) => p99Ms),
+      throughput: (requests - failed) / seconds,
+    },
+    requestsOver: mean(({ violationRatio }) => violationRatio),
+    cores: overTime(({ allocatedCpuCoresMean }) => allocatedCpuCoresMean),
+  };
+}
+
+/** CPU used over requests served, by service, from the windows that the predictor stored. */
+function costOf(path: string): MeasuredCost {
+  using history = openHistory(path);
+  const used = new Map<string, { cpu: number; requests: number }>();
+  for (const window of history.windows({ fromMs: 0, toMs: Number.MAX_SAFE_INTEGER })) {
+    const { containers, requestsPerSecond, service } = window;
+    const cpu = containers.reduce((sum, { cpuUsageCores }) => sum + (cpuUsageCores ?? Number.NaN), 0);
+    if (requestsPerSecond === undefined || !(requestsPerSecond > 0) || !(cpu > 0)) continue;
+    const before = used.get(service) ?? { cpu: 0, requests: 0 };
+    used.set(service, { cpu: before.cpu + cpu, requests: before.requests + requestsPerSecond });
+  }
+  return new Map([...used].map(([service, { cpu, requests }]) => [service, cpu / requests]));
+}

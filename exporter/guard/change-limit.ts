@@ -1,0 +1,50 @@
+import type { Allocation } from "@tradewind/core/contract/plan.ts";
+import type { GuardLimits } from "@tradewind/core/contract/recommendation.ts";
+import { allocationOf, previousAllocation, sameAllocation } from "./baseline.ts";
+import type { GuardStep } from "./step.ts";
+
+/**
+ * Limits how far one decision goes from the one before, so that a single wrong plan does little. Without a decision before,
+ * from what runs. Growth always reaches what runs; zero is reached from one only. Container sizes change by the same ratios.
+ */
+export const changeLimit: GuardStep = {
+  name: "change-limit",
+  apply: (allocation, context) => {
+    const { limits } = context;
+    if (limits === undefined) return null;
+    const { replicasReady, replicasWanted } = context.wish.observed;
+    const running = replicasWanted ?? replicasReady;
+    const previous = previousAllocation(context);
+    const from = previous?.replicas ?? running;
+    if (from === undefined) {
+      return {
+        allocation: null,
+        reason: "the running replicas are not known, so it is not known how far the wish is from them",
+      };
+    }
+    const highest = Math.max(Math.floor(limits.growRatio * from) + limits.growReplicas, running ?? 0);
+    const lowest = from <= 1 ? 0 : Math.ceil(limits.shrinkRatio * from);
+    const limited = allocationOf(
+      Math.max(Math.min(allocation.replicas, highest), lowest),
+      near(allocation.cpuCores, previous?.cpuCores, limits),
+      near(allocation.memoryBytes, previous?.memoryBytes, limits),
+    );
+    if (sameAllocation(allocation, limited)) return null;
+    return { allocation: limited, reason: reason(allocation, limited.replicas, from) };
+  },
+};
+
+function near(
+  wished: number | undefined,
+  before: number | undefined,
+  { growRatio, shrinkRatio }: GuardLimits,
+): number | undefined {
+  if (wished === undefined || before === undefined) return wished;
+  return Math.max(Math.min(wished, before * growRatio), before * shrinkRatio);
+}
+
+function reason(wished: Allocation, replicas: number, from: number): string {
+  if (replicas < wished.replicas) return `one decision goes from ${from} to at most ${replicas} replicas`;
+  if (replicas > wished.replicas) return `one decision goes from ${from} to at least ${replicas} replicas`;
+  return "one decision changes the size of a container by so much only";
+}

@@ -1,0 +1,62 @@
+import { readFile } from "node:fs/promises";
+import { parseWith } from "@tradewind/core/config.ts";
+import { Application } from "@tradewind/core/contract/application.ts";
+import { TradewindError } from "@tradewind/core/errors.ts";
+import { parse } from "yaml";
+
+/** Sections of the configuration file beside the application's own fields. */
+const SECTION_NAMES = ["sources", "store"] as const;
+
+/**
+ * Reads an application's configuration, YAML or JSON.
+ * @throws TradewindError `config` that names the file and what is wrong in it
+ */
+export async function readApplication(path: string): Promise<Application> {
+  let value: unknown;
+  try {
+    value = parse(await readFile(path, "utf8"), { maxAliasCount: 100 });
+  } catch (error) {
+    throw new TradewindError("config", `the configuration ${path} cannot be read as YAML or JSON`, {
+      cause: error,
+    });
+  }
+  return parseApplication(withoutSections(value), `the configuration ${path}`);
+}
+
+/** @throws TradewindError `config` or `invalid-input` that begins with `what` */
+export function parseApplication(value: unknown, what: string): Application {
+  const application = parseWith(Application, value, what);
+  const problem = whatIsWrong(application);
+  if (problem !== undefined) throw new TradewindError("config", `${what}: ${problem}`);
+  return application;
+}
+
+/** The sections that others read are no part of the application. */
+function withoutSections(value: unknown): unknown {
+  if (value === null || typeof value !== "object" || Array.isArray(value)) return value;
+  const others = new Set<string>(SECTION_NAMES);
+  return Object.fromEntries(Object.entries(value).filter(([name]) => !others.has(name)));
+}
+
+/** What the schema of a single field cannot tell; undefined when all is well. */
+function whatIsWrong({ services, budget }: Application): string | undefined {
+  const seen = new Set<string>();
+  for (const { name, minReplicas, maxReplicas, cpu, memory } of services) {
+    if (seen.has(name)) return `service '${name}' is listed twice`;
+    if (cpu.minCores > cpu.maxCores) {
+      return `service '${name}' has cpu.minCores ${cpu.minCores} above cpu.maxCores ${cpu.maxCores}`;
+    }
+    if (memory.minBytes > memory.maxBytes) {
+      return `service '${name}' has memory.minBytes ${memory.minBytes} above memory.maxBytes ${memory.maxBytes}`;
+    }
+    if (minReplicas > maxReplicas) {
+      return `service '${name}' has minReplicas ${minReplicas} above maxReplicas ${maxReplicas}`;
+    }
+    seen.add(name);
+  }
+  const least = services.reduce((sum, { minReplicas }) => sum + minReplicas, 0);
+  if (budget.pods !== undefined && budget.pods < least) {
+    return `budget.pods is ${budget.pods}, but the services' minReplicas need ${least}`;
+  }
+  return undefined;
+}

@@ -1,0 +1,127 @@
+import { z } from "zod";
+import type { Clock } from "@tradewind/core/clock.ts";
+import type { Application } from "@tradewind/core/contract/application.ts";
+import { describeError, TradewindError } from "@tradewind/core/errors.ts";
+import type { Logger } from "@tradewind/core/log.ts";
+import type { ApiClient } from "../client/client.ts";
+import { RESOURCES } from "../client/resources.ts";
+import { Reflector } from "../watch/reflector.ts";
+import type { WatchObserver } from "../watch/reflector.ts";
+import { parseApplication } from "./file.ts";
+
+export interface ApplicationPlace {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+const PLACE = /^crd:(?<namespace>[a-z0-9][-a-z0-9]{0,62})\/(?<name>[a-z0-9][-a-z0-9.]{0,252})$/;
+
+/**
+ * Reads `crd:namespace/name`. Undefined when it is a file.
+ * @throws TradewindError `invalid-input` when it begins like a resource and is none
+ */
+export function applicationPlace(config: string): ApplicationPlace | undefined {
+  if (!config.startsWith("crd:")) return undefined;
+  const groups = PLACE.exec(config)?.groups;
+  if (groups === undefined) {
+    throw new TradewindError("invalid-input", `'${config.slice(0, 200)}' is not crd:namespace/name`);
+  }
+  return { namespace: groups["namespace"] ?? "", name: groups["name"] ?? "" };
+}
+
+const Resource = z.object({
+  metadata: z.object({ name: z.string(), namespace: z.string() }),
+  spec: z.record(z.string(), z.unknown()),
+});
+
+export interface ApplicationResourceOptions extends ApplicationPlace {
+  readonly client: ApiClient;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly observer?: WatchObserver;
+}
+
+/**
+ * Follows one Application resource. A state that is not valid is logged and passed over: the last valid one stays. Once the
+ * resource is deleted there is no application, and nothing is planned for it.
+ */
+export class ApplicationResource {
+  private readonly options: ApplicationResourceOptions;
+  private readonly reflector: Reflector<z.infer<typeof Resource>>;
+  private application: Application | undefined;
+  private lastSpec = "";
+  private announce: () => void = () => undefined;
+
+  constructor(options: ApplicationResourceOptions) {
+    this.options = options;
+    const { client, clock, log, name, namespace, observer } = options;
+    this.reflector = new Reflector({
+      client,
+      resource: RESOURCES.applications,
+      namespace,
+      fieldSelector: `metadata.name=${name}`,
+      schema: Resource,
+      clock,
+      log,
+      observer,
+      onChange: () => this.take(),
+    });
+  }
+
+  start(): void {
+    this.reflector.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.reflector.stop();
+  }
+
+  current(): Application | undefined {
+    return this.application;
+  }
+
+  /** Why there is no application (yet). */
+  whyNot(): string {
+    const { name, namespace } = this.options;
+    const { problem, synced } = this.reflector.state;
+    if (problem !== undefined) return problem;
+    return synced
+      ? `there is no valid Application '${name}' in namespace '${namespace}'; kubectl get applications -n ${namespace}`
+      : "the Kubernetes API has not answered yet";
+  }
+
+  /** Resolves with the first valid state. */
+  async first(): Promise<Application> {
+    return new Promise((resolve) => {
+      this.announce = () => {
+        if (this.application !== undefined) resolve(this.application);
+      };
+      this.announce();
+    });
+  }
+
+  private take(): void {
+    const { log, name, namespace } = this.options;
+    const [resource] = this.reflector.items.values();
+    const spec = JSON.stringify(resource?.spec ?? null);
+    if (spec === this.lastSpec) return;
+    this.lastSpec = spec;
+    if (resource === undefined) {
+      if (this.application !== undefined) log.warn({ name, namespace }, "the Application was deleted");
+      this.application = undefined;
+      return;
+    }
+    try {
+      const what = `the Application '${name}' in namespace '${namespace}'`;
+      const changed = this.application !== undefined;
+      this.application = parseApplication({ ...resource.spec, name, namespace }, what);
+      if (changed) log.info({ name, namespace }, "the Application changed");
+      this.announce();
+    } catch (error) {
+      log.error(
+        { problem: describeError(error) },
+        "the Application is not valid; keeping its last valid state",
+      );
+    }
+  }
+}

@@ -1,0 +1,91 @@
+import type { Clock } from "@tradewind/core/clock.ts";
+import { FairPlaces } from "@tradewind/core/fair-places.ts";
+import type { ReceiverLimits } from "./limits.ts";
+import { overloaded, tooFast } from "./refusal.ts";
+import type { Refusal } from "./refusal.ts";
+import { SenderRates } from "./sender-rates.ts";
+
+/** A request that was let in. */
+export interface Call {
+  readonly sender: string;
+  /** Aborted, with the refusal as its reason, when the call must make way for another one. */
+  readonly signal: AbortSignal;
+  /** Holds more bytes of its body. @throws Refusal 503 */
+  hold(bytes: number): void;
+  /** Gives back everything. Safe to call twice. */
+  end(): void;
+}
+
+/**
+ * Lets requests in, so that no sender takes what others need: places for calls, memory for bodies, and spans and bytes per
+ * second. A sender is a remote address. A call of which no byte of the body has come makes way for others.
+ */
+export class Admission {
+  readonly rates: SenderRates;
+  private readonly limits: ReceiverLimits;
+  private readonly clock: Clock;
+  private readonly places: FairPlaces;
+  private readonly heldBySender = new Map<string, number>();
+  private heldBytes = 0;
+
+  constructor(limits: ReceiverLimits, clock: Clock) {
+    this.limits = limits;
+    this.clock = clock;
+    this.rates = new SenderRates(limits);
+    this.places = new FairPlaces({
+      maxPlaces: limits.maxConcurrentRequests,
+      maxPerSender: Math.min(limits.maxConcurrentRequests, limits.maxSenderRequests),
+    });
+  }
+
+  /** @throws Refusal 429 or 503 */
+  admit(sender: string): Call {
+    this.refuseTooFast(sender);
+    const ending = new AbortController();
+    const place = this.places.take(sender, () => ending.abort(this.tooManyCalls()));
+    if (place === undefined) throw this.tooManyCalls();
+    let held = 0;
+    return {
+      sender,
+      signal: ending.signal,
+      hold: (bytes) => {
+        place.busy();
+        if (!this.takeBytes(sender, bytes)) throw this.tooManyBytes();
+        held += bytes;
+      },
+      end: () => {
+        place.free();
+        this.takeBytes(sender, -held);
+        held = 0;
+      },
+    };
+  }
+
+  /** @throws Refusal 429 when the sender is ahead of its rates */
+  refuseTooFast(sender: string): void {
+    const seconds = this.rates.waitSeconds(sender, this.clock.monotonicMs());
+    if (seconds === undefined) return;
+    const { maxSenderBytesPerSecond, maxSenderSpansPerSecond } = this.limits;
+    const most = `${maxSenderSpansPerSecond} spans or ${maxSenderBytesPerSecond} bytes per second`;
+    throw tooFast(`more than ${most} from ${sender}; come back after ${seconds} s`, seconds);
+  }
+
+  private takeBytes(sender: string, bytes: number): boolean {
+    const { maxBufferedBytes, maxSenderBufferedBytes } = this.limits;
+    const own = (this.heldBySender.get(sender) ?? 0) + bytes;
+    if (bytes > 0 && (this.heldBytes + bytes > maxBufferedBytes || own > maxSenderBufferedBytes))
+      return false;
+    this.heldBytes += bytes;
+    if (own > 0) this.heldBySender.set(sender, own);
+    else this.heldBySender.delete(sender);
+    return true;
+  }
+
+  private tooManyCalls(): Refusal {
+    return overloaded("calls", "too many requests at once", this.limits.retryAfterSeconds);
+  }
+
+  private tooManyBytes(): Refusal {
+    return overloaded("memory", "too many bytes at once", this.limits.retryAfterSeconds);
+  }
+}

@@ -1,0 +1,155 @@
+import { createServer } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { TradewindError } from "@tradewind/core/errors.ts";
+import { formatListen, parseListen } from "../otlp/listen-address.ts";
+import { ENVELOPE_HEADER, hashOf, PeerMessage, seal, unseal } from "./envelope.ts";
+import type { PeerAnswer } from "./envelope.ts";
+import { PEER_PATH } from "./link.ts";
+
+export interface PeerReceiverOptions {
+  /** `host:port`; port 0 takes a free one. */
+  readonly listen: string;
+  readonly instance: string;
+  readonly secret: () => Uint8Array;
+  /** Called with every message of a peer that is meant for this process, once its body has come whole. */
+  readonly onMessage: (message: PeerMessage, body: Uint8Array, host: string) => Promise<PeerAnswer["result"]>;
+  /** Called for every request that does not prove that its sender knows the secret. */
+  readonly onStranger: () => void;
+}
+
+export interface PeerReceiver {
+  /** `http://host:port` */
+  readonly address: string;
+  stop(): Promise<void>;
+}
+
+/** A decompressed body of the OTLP receivers is no larger. */
+const MAX_BODY_BYTES = 16 * 2 ** 20;
+/** Bodies received at once; each peer sends one after the other. */
+const MAX_BODIES = 16;
+/** Connections that have not proved anything; of more the oldest is closed. */
+const MAX_STRANGERS = 32;
+const MAX_CONNECTIONS = 128;
+const MAX_HEADER_BYTES = 8_192;
+const HEADERS_TIMEOUT_MS = 5_000;
+const REQUEST_TIMEOUT_MS = 10_000;
+const STATUS: Readonly<Record<PeerAnswer["result"], number>> = {
+  taken: 200,
+  unreadable: 400,
+  other: 409,
+  busy: 503,
+};
+
+/**
+ * Listens for peers: `POST /v1/peer`. A request without a valid envelope changes nothing, its body is not read, and its answer
+ * says nothing about this process.
+ * @throws TradewindError `cannot-listen`
+ */
+export async function startPeerReceiver(options: PeerReceiverOptions): Promise<PeerReceiver> {
+  const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES });
+  server.headersTimeout = HEADERS_TIMEOUT_MS;
+  server.requestTimeout = REQUEST_TIMEOUT_MS;
+  server.maxConnections = MAX_CONNECTIONS;
+  const proved = watchStrangers(server);
+  const bodies = { active: 0 };
+  server.on("request", (request, response) => {
+    receive(request, response, { ...options, bodies, proved }).catch(() => request.socket.destroy());
+  });
+  const { host, port } = parseListen(options.listen);
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (error) =>
+      reject(
+        new TradewindError("cannot-listen", `cannot listen for peers on ${options.listen}`, { cause: error }),
+      ),
+    );
+    server.listen({ host, port }, resolve);
+  });
+  const { port: actualPort } = server.address() as AddressInfo;
+  return {
+    address: `http://${formatListen({ host, port: actualPort })}`,
+    stop: async () => {
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve());
+      });
+    },
+  };
+}
+
+/** Keeps the number of connections small that have proved nothing. @returns what to call with one that has */
+function watchStrangers(server: Server): (socket: Socket) => void {
+  const strangers = new Set<Socket>();
+  server.on("connection", (socket) => {
+    strangers.add(socket);
+    socket.once("close", () => strangers.delete(socket));
+    const [oldest] = strangers;
+    if (strangers.size > MAX_STRANGERS) oldest?.destroy();
+  });
+  return (socket) => strangers.delete(socket);
+}
+
+interface Reception extends PeerReceiverOptions {
+  readonly bodies: { active: number };
+  readonly proved: (socket: Socket) => void;
+}
+
+async function receive(
+  request: IncomingMessage,
+  response: ServerResponse,
+  reception: Reception,
+): Promise<void> {
+  const { bodies, instance, onMessage, onStranger, proved, secret } = reception;
+  const isCall = request.method === "POST" && request.url === PEER_PATH;
+  const message = isCall ? unseal(secret(), request.headers[ENVELOPE_HEADER], PeerMessage) : undefined;
+  if (message === undefined) {
+    onStranger();
+    refuse(response, isCall ? 401 : 404);
+    return;
+  }
+  proved(request.socket);
+  const answer = (result: PeerAnswer["result"]): void => {
+    const { epoch, from: to, turn } = message;
+    const envelope = seal(secret(), { kind: "answer", from: instance, to, epoch, turn, result });
+    response.writeHead(STATUS[result], { [ENVELOPE_HEADER]: envelope, "content-length": 0 }).end();
+  };
+  if (bodies.active >= MAX_BODIES) {
+    request.resume();
+    answer("busy");
+    return;
+  }
+  bodies.active += 1;
+  const body = await readBody(request).finally(() => {
+    bodies.active -= 1;
+  });
+  if (body === undefined || hashOf(body) !== message.bodyHash) {
+    onStranger();
+    refuse(response, 401);
+  } else if (message.kind === "hello" || message.to !== instance) {
+    answer(message.kind === "hello" ? "taken" : "other");
+  } else {
+    answer(await onMessage(message, body, hostOf(request.socket)));
+  }
+}
+
+/** An answer that tells nothing, on a connection that is then closed. */
+function refuse(response: ServerResponse, status: number): void {
+  response.writeHead(status, { connection: "close", "content-length": 0 }).end();
+}
+
+/** Undefined when it is larger than a peer's may be. */
+async function readBody(request: IncomingMessage): Promise<Uint8Array | undefined> {
+  const chunks: Buffer[] = [];
+  let held = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    held += chunk.length;
+    if (held > MAX_BODY_BYTES) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** An IPv4 address as such, also on a socket of both families. */
+function hostOf({ remoteAddress = "" }: Socket): string {
+  return remoteAddress.replace(/^::ffff:/, "");
+}

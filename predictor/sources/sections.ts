@@ -1,2 +1,0 @@
-/** Sections of the configuration file beside the application's own fields. */
-export const SECTION_NAMES = ["sources", "store"] as const;

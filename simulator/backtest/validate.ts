@@ -1,0 +1,113 @@
+import type { WindowSet } from "@tradewind/core/contract/window.ts";
+import { median, quantile } from "@tradewind/predictor/profile/order-statistics.ts";
+import type { FittedHistory } from "./fitted.ts";
+import { flowOf, routeSeconds } from "./route-model.ts";
+import type { RouteModel } from "./route-model.ts";
+import { rowAt } from "./service-model.ts";
+
+/** Predicted and measured p95 of one route in one interval. */
+export interface PredictedInterval {
+  readonly endMs: number;
+  readonly predictedSeconds: number;
+  readonly measuredSeconds: number;
+}
+
+/** Mean and median of |predicted − measured| / measured. */
+export interface Errors {
+  readonly intervals: number;
+  readonly meanRatio: number;
+  readonly medianRatio: number;
+}
+
+/** How well one route is predicted on intervals that no model saw. */
+export interface RouteValidation {
+  readonly route: string;
+  readonly all: Errors;
+  /** Intervals with a p95 of at least twice the calm median: where a wrong prediction costs. */
+  readonly knee: Errors;
+  /** Median of the fitted part, the same for every interval: what a model has to beat. */
+  readonly constant: Errors;
+  /** The interval before: what is known without any model. */
+  readonly persistence: Errors;
+  /** Median of predicted over measured, less 1: above 0 predicts too slow. */
+  readonly bias: number;
+  /** Share of later intervals inside the 90 % interval that the end of the fitted part gave. */
+  readonly coverage: number;
+  /** Standard deviation of ln measured − ln predicted on that end, less nothing: what replays draw their noise from. */
+  readonly logError: number;
+  readonly series: readonly PredictedInterval[];
+}
+
+/** Share of the fitted part, at its end, that calibrates intervals. */
+const CALIBRATION_RATIO = 0.2;
+const KNEE = 2;
+
+/** Self times of all services at an interval as they really were sized and loaded, by service number. */
+function predictedTails({ index, services }: FittedHistory, endMs: number): Float64Array {
+  return Float64Array.from(index.names, (name) => {
+    const model = services.get(name);
+    const row = model && rowAt(model.rows, endMs);
+    return model === undefined || row === undefined ? 0 : model.profile.evaluate(row.input);
+  });
+}
+
+function predict(fitted: FittedHistory, route: RouteModel, sets: readonly WindowSet[]): PredictedInterval[] {
+  return sets.flatMap((set) => {
+    const latency = flowOf(set, route.route)?.latency;
+    if (latency === undefined || !(latency.p95Seconds > 0)) return [];
+    const predictedSeconds = routeSeconds(route, predictedTails(fitted, set.endMs));
+    return [{ endMs: set.endMs, predictedSeconds, measuredSeconds: latency.p95Seconds }];
+  });
+}
+
+function errorsOf(
+  intervals: readonly PredictedInterval[],
+  predictor: (each: PredictedInterval, place: number) => number,
+): Errors {
+  const ratios = intervals.map((each, place) => Math.abs(predictor(each, place) / each.measuredSeconds - 1));
+  const count = ratios.length;
+  return {
+    intervals: count,
+    meanRatio: count === 0 ? Number.NaN : ratios.reduce((sum, ratio) => sum + ratio, 0) / count,
+    medianRatio: count === 0 ? Number.NaN : median(ratios),
+  };
+}
+
+/** Predicts the later part as it ran, and compares with what was measured. */
+export function validate(
+  fitted: FittedHistory,
+  fit: readonly WindowSet[],
+  later: readonly WindowSet[],
+): RouteValidation[] {
+  return fitted.routes.map((route) => {
+    const seen = predict(fitted, route, fit);
+    const calibration = seen.slice(Math.floor(seen.length * (1 - CALIBRATION_RATIO)));
+    const logErrors = calibration.map((each) => Math.log(each.measuredSeconds / each.predictedSeconds));
+    const [low, high] = [0.05, 0.95].map((ratio) => quantile(logErrors, ratio));
+    const series = predict(fitted, route, later);
+    const calm = median(seen.map(({ measuredSeconds }) => measuredSeconds));
+    const knee = series.filter(({ measuredSeconds }) => measuredSeconds >= KNEE * calm);
+    const inside = series.filter(({ measuredSeconds, predictedSeconds }) => {
+      const error = Math.log(measuredSeconds / predictedSeconds);
+      return error >= (low ?? 0) && error <= (high ?? 0);
+    });
+    const predicted = ({ predictedSeconds }: PredictedInterval): number => predictedSeconds;
+    return {
+      route: route.route,
+      all: errorsOf(series, predicted),
+      knee: errorsOf(knee, predicted),
+      constant: errorsOf(series, () => calm),
+      persistence: errorsOf(series, (_, place) => series[place - 1]?.measuredSeconds ?? calm),
+      bias: median(series.map((each) => each.predictedSeconds / each.measuredSeconds)) - 1,
+      coverage: series.length === 0 ? Number.NaN : inside.length / series.length,
+      logError: deviation(logErrors),
+      series,
+    };
+  });
+}
+
+function deviation(values: readonly number[]): number {
+  if (values.length < 2) return 0;
+  const mean = values.reduce((sum, each) => sum + each, 0) / values.length;
+  return Math.sqrt(values.reduce((sum, each) => sum + (each - mean) ** 2, 0) / (values.length - 1));
+}

@@ -1,0 +1,57 @@
+import { Machine } from "../engine/machine.ts";
+import type { Host } from "../engine/server.ts";
+import { combined, NOTHING } from "./ledger.ts";
+import type { Holding } from "./ledger.ts";
+
+/** Requests add up with rounding errors. */
+const EPSILON = 1e-9;
+
+/** A machine of the cluster. */
+export class ClusterNode implements Host {
+  readonly index: number;
+  readonly name: string;
+  readonly machine: Machine;
+  readonly cores: number;
+  readonly memoryBytes: number;
+  demandFactor = 1;
+  /** It does not answer any more, and never will. */
+  lost = false;
+  /** Since when it carries no pod. */
+  emptySinceMs: number;
+  private held: Holding = NOTHING;
+
+  constructor(index: number, cores: number, memoryBytes: number, nowMs: number) {
+    this.index = index;
+    this.name = `node-${index}`;
+    this.machine = new Machine(cores);
+    this.cores = cores;
+    this.memoryBytes = memoryBytes;
+    this.emptySinceMs = nowMs;
+  }
+
+  get isEmpty(): boolean {
+    return this.held.pods === 0;
+  }
+
+  /** Whether it could take `added` if `removed` were not there. */
+  fits(added: Holding, removed: Holding = NOTHING): boolean {
+    const then = combined(combined(this.held, removed, -1), added, 1);
+    return (
+      !this.lost &&
+      then.requestCores <= this.cores + EPSILON &&
+      then.requestBytes <= this.memoryBytes + EPSILON
+    );
+  }
+
+  change(removed: Holding, added: Holding, nowMs: number): void {
+    this.held = combined(combined(this.held, removed, -1), added, 1);
+    if (this.isEmpty) this.emptySinceMs = nowMs;
+  }
+
+  /** Mean share of CPU and memory that would be left: the scheduler's `LeastAllocated` score. */
+  scoreWith(added: Holding): number {
+    const cores = (this.cores - this.held.requestCores - added.requestCores) / this.cores;
+    const memory = (this.memoryBytes - this.held.requestBytes - added.requestBytes) / this.memoryBytes;
+    return (cores + memory) / 2;
+  }
+}

@@ -1,0 +1,77 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { Application } from "@tradewind/core/contract/application.ts";
+import type { WindowSet } from "@tradewind/core/contract/window.ts";
+import { TradewindError } from "@tradewind/core/errors.ts";
+import type { Logger } from "@tradewind/core/log.ts";
+import { Backfill } from "@tradewind/predictor/backfill/backfill.ts";
+import { makeSources } from "@tradewind/predictor/sources/make-sources.ts";
+import { readSections } from "@tradewind/predictor/sources/sources-config.ts";
+import { HISTORY_FILE } from "@tradewind/predictor/store/history-file.ts";
+import { openHistory } from "@tradewind/predictor/store/read-history.ts";
+import { SqliteStore } from "@tradewind/predictor/store/sqlite-store.ts";
+import { historyOf } from "../backtest/history.ts";
+
+export interface RecordingQuery {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/**
+ * Windows that a predictor has stored.
+ * @param state the predictor's state directory, or one that holds it as `predictor`
+ * @throws TradewindError `no-store`
+ */
+export function readStored(state: string, { fromMs, toMs }: RecordingQuery): WindowSet[] {
+  const below = join(state, "predictor", HISTORY_FILE);
+  using history = openHistory(existsSync(below) ? below : join(state, HISTORY_FILE));
+  return historyOf(history.windows({ fromMs, toMs }), history.flows({ fromMs, toMs }));
+}
+
+/**
+ * Windows that the predictor would make of what the first Prometheus-compatible server of a configuration has kept.
+ * @param onProgress share of the time that has been read, [0, 1]
+ * @throws TradewindError `config` when the file names no such server, `backfill-failed` when it refuses
+ */
+export async function readPrometheus(
+  path: string,
+  application: Application,
+  { fromMs, toMs }: RecordingQuery,
+  edges: { readonly log: Logger; readonly onProgress: (doneRatio: number) => void },
+): Promise<WindowSet[]> {
+  const { sources, store: options } = await readSections(path);
+  const [source] = makeSources(sources, application).prometheus;
+  if (source === undefined) {
+    throw new TradewindError(
+      "config",
+      `${path} names no Prometheus-compatible server under sources.prometheus`,
+    );
+  }
+  const days = Math.max(0.01, (toMs - fromMs) / 86_400_000);
+  source.options.backfill.days = days;
+  const store = new SqliteStore({
+    path: undefined,
+    options: { ...options, rawDays: days, fiveMinuteDays: days },
+    log: edges.log,
+  });
+  try {
+    const backfill = new Backfill({
+      source,
+      store,
+      windowSeconds: 60,
+      rawDays: days,
+      log: edges.log,
+      onProgress: ({ doneRatio }) => edges.onProgress(doneRatio),
+    });
+    const { problem, state } = await backfill.run(toMs);
+    if (state !== "done") {
+      throw new TradewindError(
+        "backfill-failed",
+        `${source.name}: ${problem ?? `reading ended as '${state}'`}`,
+      );
+    }
+    return historyOf(store.windows({ fromMs, toMs }), store.flows({ fromMs, toMs }));
+  } finally {
+    await store.close();
+  }
+}

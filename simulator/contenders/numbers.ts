@@ -1,0 +1,137 @@
+import { serviceSpecs } from "@tradewind/core/contract/application.ts";
+import type { ServiceSpec } from "@tradewind/core/contract/application.ts";
+import type { Allocation } from "@tradewind/core/contract/plan.ts";
+import type { LatencySummary, WindowSet } from "@tradewind/core/contract/window.ts";
+import { steer } from "@tradewind/exporter/vpa/steer.ts";
+import { within } from "../control/control-path.ts";
+import type { PodView, World } from "../world.ts";
+import { bounded, numberTrigger, scaledObject } from "./contender.ts";
+import type { Brain, Setting } from "./contender.ts";
+
+/** What a contender knows of one service after a window. Absent: not measured. */
+export interface ServiceFacts {
+  readonly service: string;
+  readonly spec: ServiceSpec;
+  /** `spec.replicas` */
+  readonly replicas: number;
+  readonly readyPods: number;
+  /** CPU that a main container may use: its limit, else its request. */
+  readonly podCores: number;
+  readonly podBytes: number;
+  readonly requestsPerSecond?: number;
+  /** Span time less the time of calls. */
+  readonly selfTime?: LatencySummary;
+  /** CPU used by the main containers of all ready pods, and the mean of one. */
+  readonly usedCores?: number;
+  readonly utilisation?: number;
+  readonly memoryBytes?: number;
+  /** Mean share of CFS periods with throttling. */
+  readonly throttledRatio?: number;
+  /** CPU seconds of one request. */
+  readonly cpuSecondsPerRequest?: number;
+}
+
+const mean = (values: readonly number[]): number | undefined =>
+  values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0) / values.length;
+const finite = (values: readonly (number | undefined)[]): number[] =>
+  values.filter((value): value is number => value !== undefined && Number.isFinite(value));
+
+type Measured = Pick<ServiceFacts, "usedCores" | "utilisation" | "memoryBytes" | "cpuSecondsPerRequest">;
+
+/** What `kubectl top` says of the main containers of ready pods. */
+function measuredUse(ready: readonly PodView[], podCores: number, rate: number | undefined): Measured {
+  const used = mean(finite(ready.map(({ cpuUsageCores }) => cpuUsageCores)));
+  const memory = finite(ready.map(({ memoryWorkingSetBytes }) => memoryWorkingSetBytes));
+  const usedCores = used === undefined ? undefined : used * ready.length;
+  return {
+    ...(used !== undefined && { utilisation: used / podCores }),
+    ...(usedCores !== undefined && { usedCores }),
+    ...(memory.length > 0 && { memoryBytes: Math.max(...memory) }),
+    ...(usedCores !== undefined && rate !== undefined && rate > 0
+      ? { cpuSecondsPerRequest: usedCores / rate }
+      : {}),
+  };
+}
+
+/** Facts from `kubectl top` and the traces' window. Values that are no number count as absent. */
+export function factsOf(
+  world: World,
+  windowSet: WindowSet,
+  specOf: (service: string) => ServiceSpec,
+): ServiceFacts[] {
+  return world.services.map((service) => {
+    const pods = world.pods(service);
+    const ready = pods.filter(({ phase }) => phase === "ready");
+    const newest = pods.at(-1);
+    const podCores = newest?.cpuLimitCores ?? newest?.cpuRequestCores ?? 1;
+    const window = windowSet.windows.find((each) => each.service === service);
+    const throttled = (window?.containers ?? []).map(({ cpuThrottledRatio }) => cpuThrottledRatio);
+    const throttledRatio = mean(finite(throttled));
+    const [rate] = finite([window?.requestsPerSecond]);
+    const selfTime = window?.ownLatency;
+    return {
+      service,
+      spec: specOf(service),
+      replicas: world.replicas(service),
+      readyPods: ready.length,
+      podCores,
+      podBytes: newest?.memoryLimitBytes ?? newest?.memoryRequestBytes ?? 0,
+      ...(rate !== undefined && { requestsPerSecond: rate }),
+      ...(selfTime && Number.isFinite(selfTime.p95Seconds) && { selfTime }),
+      ...(throttledRatio !== undefined && { throttledRatio }),
+      ...measuredUse(ready, podCores, rate),
+    };
+  });
+}
+
+/** The slowest route at the objective's percentile, over its objective; undefined without traces of users' requests. */
+export function sloRatio({ plant }: Setting, { flows }: WindowSet): number | undefined {
+  const { entry, objective } = plant.application;
+  const tails = finite(
+    flows.filter(({ entryService }) => entryService === entry).map(({ latency }) => latency.p95Seconds),
+  );
+  return tails.length === 0 ? undefined : (1e3 * Math.max(...tails)) / objective.milliseconds;
+}
+
+/** A contender that comes to a size of every service after each window. Sizes not named stay as they are. */
+export type Decide = (
+  facts: readonly ServiceFacts[],
+  windowSet: WindowSet,
+  nowMs: number,
+) => ReadonlyMap<string, Partial<Allocation>>;
+
+/**
+ * A controller whose numbers reach the application on the same way as ours: replicas as the answer of an external scaler with
+ * the documented behaviour, sizes through a VPA.
+ */
+export function numbersBrain(setting: Setting, decide: Decide, level?: () => string): Brain {
+  const { plant, processDown, world } = setting;
+  const specOf = serviceSpecs(plant.application);
+  const decided = new Map<string, Partial<Allocation>>();
+  const targets = new Map<string, { cpuCores?: number; memoryBytes?: number }>();
+  return {
+    scaledObject: (service) =>
+      scaledObject(setting, service, [numberTrigger(() => decided.get(service)?.replicas)]),
+    onWindow({ nowMs, windowSet }) {
+      if (within(processDown, plant.startMs, nowMs)) return;
+      const facts = factsOf(world, windowSet, specOf);
+      for (const [service, { replicas, ...sizes }] of decide(facts, windowSet, nowMs)) {
+        const number = replicas === undefined ? undefined : bounded(replicas, specOf(service));
+        const before = decided.get(service);
+        decided.set(service, { ...before, ...sizes, ...(number !== undefined && { replicas: number }) });
+      }
+    },
+    advice(service) {
+      const { cpuCores, memoryBytes } = decided.get(service) ?? {};
+      const before = targets.get(service) ?? {};
+      const cpu = cpuCores === undefined ? undefined : steer(cpuCores, before.cpuCores, [], true);
+      const memory = memoryBytes === undefined ? undefined : steer(memoryBytes, before.memoryBytes, [], true);
+      targets.set(service, {
+        ...(cpu && { cpuCores: cpu.target }),
+        ...(memory && { memoryBytes: memory.target }),
+      });
+      return { ...(cpu && { cpuCores: cpu }), ...(memory && { memoryBytes: memory }) };
+    },
+    ...(level && { level }),
+  };
+}

@@ -1,0 +1,102 @@
+import type { PolicyChoice } from "@tradewind/predictor/policy/inputs.ts";
+import { SLOTS_PER_LOOK } from "@tradewind/predictor/surge-watch.ts";
+import { SLOTS_PER_WINDOW } from "@tradewind/predictor/window/surge.ts";
+import { within } from "../../control/control-path.ts";
+import { graceSeconds, numberTrigger, scaledObject } from "../contender.ts";
+import type { Brain, Contender, Setting } from "../contender.ts";
+import { ArrivalsSeen } from "./arrivals-seen.ts";
+import { measured } from "./measured.ts";
+import { PredictorAtWork } from "./predictor-at-work.ts";
+import { ScalerAtWork } from "./scaler-at-work.ts";
+
+function start(setting: Setting, choice: PolicyChoice, isTraining: boolean): Brain {
+  const { actuators, plant, processDown, seed, truth, world } = setting;
+  const application = {
+    ...plant.application,
+    mode: "act",
+    resize: actuators === "replicas" ? "off" : "limits",
+  } as const;
+  const windowMs = plant.windowSeconds * 1e3;
+  const { sampledRatio, spanDelaySeconds } = truth.telemetry;
+  const { entry, routes } = truth.application;
+  const arrivals = new ArrivalsSeen({
+    routes: routes.filter(({ service }) => service === entry).map(({ name }) => name),
+    slotMs: windowMs / SLOTS_PER_WINDOW,
+    sampledRatio,
+    spanDelayMs: 1e3 * spanDelaySeconds,
+    seed,
+  });
+  const predictor = new PredictorAtWork({
+    application,
+    choice,
+    windowSeconds: plant.windowSeconds,
+    graceMs: graceSeconds(plant.windowSeconds) * 1e3,
+    startedAtMs: plant.startMs,
+    workloads: () => world.workloads(),
+    isTraining,
+    arrivals,
+  });
+  const scaler = new ScalerAtWork(application, plant.startMs);
+  let level = "hold";
+  let taken = -1;
+  let surges = 0;
+  const isDown = (nowMs: number): boolean => within(processDown, plant.startMs, nowMs);
+  /** The exporter asks every second; that second is left out. */
+  const takePlan = async (nowMs: number): Promise<boolean> => {
+    const { newest } = predictor;
+    if (newest === undefined || newest.plan.sequence === taken) return false;
+    taken = newest.plan.sequence;
+    level = newest.plan.policy;
+    await scaler.takePlan(newest.text, nowMs);
+    return true;
+  };
+  let slots = 0;
+  return {
+    scaledObject: (service) =>
+      scaledObject(setting, service, [numberTrigger((nowMs) => scaler.replicas(service, nowMs))]),
+    async onWindow({ nowMs, windowSet }) {
+      if (isDown(nowMs)) return;
+      await predictor.close(measured(windowSet), nowMs);
+      await takePlan(nowMs);
+    },
+    betweenWindows: {
+      everyMs: arrivals.slotMs,
+      async run(nowMs) {
+        arrivals.observe(world, within(plant.faults.traceOutages, plant.startMs, nowMs));
+        slots += 1;
+        if (slots % SLOTS_PER_LOOK !== 0 || isDown(nowMs)) return;
+        predictor.look(nowMs);
+        if (await takePlan(nowMs)) surges += 1;
+      },
+    },
+    advice: (service, nowMs) => scaler.advice(service, world.pods(service), nowMs),
+    level: () => level,
+    notes: () => ({ trainings: predictor.trainings, surges }),
+  };
+}
+
+const ours = (name: string, choice: PolicyChoice, about: string, isTraining = false): Contender => ({
+  name,
+  about,
+  defaults: {},
+  grid: [],
+  supports: () => true,
+  start: (setting) => start(setting, choice, isTraining),
+});
+
+/** Tradewind itself: its predictor's decision and learning and its exporter's guard, as shipped, with default settings. */
+export const OURS: readonly Contender[] = [
+  ours("tradewind-auto", "auto", "Tradewind, policy auto (the default); profiles stay with their prior."),
+  ours(
+    "tradewind-plan",
+    "plan",
+    "Tradewind, policy plan: the planner as soon as anything is known; profiles stay with their prior.",
+  ),
+  ours("tradewind-queue", "queue", "Tradewind, policy queue: the ladder up to queue balancing."),
+  ours(
+    "tradewind-auto-trained",
+    "auto",
+    "Tradewind, policy auto, with its trainings: slower, and only in runs long enough for them.",
+    true,
+  ),
+];

@@ -1,0 +1,106 @@
+import { serviceSpecs } from "@tradewind/core/contract/application.ts";
+import type { Application } from "@tradewind/core/contract/application.ts";
+import { recommendationList } from "@tradewind/exporter/api/list.ts";
+import { mayBeServed } from "@tradewind/exporter/keda/table.ts";
+import type { ServedRow } from "@tradewind/exporter/keda/table.ts";
+import { limitsBy } from "@tradewind/exporter/limits/limits.ts";
+import { ExporterOptions } from "@tradewind/exporter/options.ts";
+import { Recommender } from "@tradewind/exporter/recommender.ts";
+import type { RecommenderRules } from "@tradewind/exporter/recommender.ts";
+import { doubtOf, SettledSizes } from "@tradewind/exporter/sizing/settled-sizes.ts";
+import { readPlan } from "@tradewind/exporter/source/read-plan.ts";
+import { DecisionBook } from "@tradewind/exporter/store/book.ts";
+import { StateKeeper } from "@tradewind/exporter/store/keeper.ts";
+import { steer } from "@tradewind/exporter/vpa/steer.ts";
+import type { PodView } from "../../world.ts";
+import type { Advice, Bounds } from "../../control/vpa/recommender.ts";
+
+type KeeperOptions = ConstructorParameters<typeof StateKeeper>[1];
+
+/**
+ * The exporter from a plan's JSON to what it answers KEDA and VPAs: its own reading of plans, guard, book of decisions and
+ * settling of sizes, with the options it has by default and no disk.
+ */
+export class ScalerAtWork {
+  /** Simulated time, on both of its hands. */
+  private readonly clock = { nowMs: () => this.nowMs, monotonicMs: () => this.nowMs };
+  private readonly recommender: Recommender;
+  private readonly sizes = new SettledSizes();
+  private readonly specOf: ReturnType<typeof serviceSpecs>;
+  private readonly targets = new Map<string, { cpuCores?: number; memoryBytes?: number }>();
+  private rows = new Map<string, ServedRow>();
+  private nowMs: number;
+
+  constructor(application: Application, startedAtMs: number) {
+    const { clockTolerance, limits, restartGrace, staleAfter } = ExporterOptions.parse({});
+    this.nowMs = startedAtMs;
+    this.specOf = serviceSpecs(application);
+    const rules: RecommenderRules = {
+      limitsOf: limitsBy(limits, () => application),
+      exporterStartedAtMs: startedAtMs,
+      clockToleranceMs: 1e3 * clockTolerance,
+      staleAfterSeconds: staleAfter,
+      restartGraceSeconds: restartGrace,
+    };
+    const { clock } = this;
+    const log = {} as unknown as KeeperOptions["log"];
+    this.recommender = new Recommender(new DecisionBook(), rules, {
+      keeper: new StateKeeper(undefined, { clock, log, counter: { stateEvent: () => undefined } }),
+      clock,
+      counter: {
+        guardAction: () => undefined,
+        guardRefusal: () => undefined,
+        wishRejected: () => undefined,
+      },
+      serve: (rows) => {
+        this.rows = new Map([...rows].map((row) => [row.service, row]));
+        return Promise.resolve();
+      },
+    });
+  }
+
+  /** Reads a plan, decides on it and puts the decisions in force. */
+  async takePlan(planText: string, nowMs: number): Promise<void> {
+    this.nowMs = nowMs;
+    const plan = await readPlan(Buffer.from(planText, "utf8"), "the plan", () => 0);
+    await this.recommender.takePlan({ ...plan, madeMs: nowMs });
+    this.sizes.record(recommendationList(this.recommender, { reachable: true }, this.clock), nowMs);
+  }
+
+  /** What KEDA is answered; undefined for UNAVAILABLE. */
+  replicas(service: string, nowMs: number): number | undefined {
+    const decided = this.rows.get(service)?.decided;
+    if (decided === undefined) return undefined;
+    return mayBeServed(decided, nowMs) ? decided.replicas : undefined;
+  }
+
+  /** What the service's VPA says, as its recommender `tradewind` writes it for an application in mode `act`. */
+  advice(service: string, pods: readonly PodView[], nowMs: number): Advice | undefined {
+    this.nowMs = nowMs;
+    const { recommendations } = recommendationList(this.recommender, { reachable: true }, this.clock);
+    const served = recommendations.find((each) => each.service === service);
+    if (served === undefined) return undefined;
+    const running = pods.filter(({ phase }) => phase === "ready" || phase === "starting");
+    const sizes = running.map(({ cpuRequestCores, memoryRequestBytes }) => ({
+      cpuCores: cpuRequestCores,
+      memoryBytes: memoryRequestBytes,
+    }));
+    const settled = this.sizes.settled(served, sizes, nowMs);
+    const act = doubtOf(served) === undefined;
+    const before = this.targets.get(service) ?? {};
+    const { cpu, memory } = this.specOf(service);
+    const most = { cpuCores: cpu.maxCores, memoryBytes: memory.maxBytes };
+    const bounds = (resource: "cpuCores" | "memoryBytes"): Bounds | undefined => {
+      const wished = settled[resource];
+      if (wished === undefined) return undefined;
+      const requests = sizes.map((size) => size[resource]);
+      return steer(Math.min(wished, most[resource]), before[resource], requests, act);
+    };
+    const [cpuCores, memoryBytes] = [bounds("cpuCores"), bounds("memoryBytes")];
+    this.targets.set(service, {
+      ...(cpuCores && { cpuCores: cpuCores.target }),
+      ...(memoryBytes && { memoryBytes: memoryBytes.target }),
+    });
+    return { ...(cpuCores && { cpuCores }), ...(memoryBytes && { memoryBytes }) };
+  }
+}

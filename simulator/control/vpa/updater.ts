@@ -1,0 +1,54 @@
+import type { ServiceSpec } from "@tradewind/core/contract/application.ts";
+import { capped } from "@tradewind/exporter/vpa/steer.ts";
+import type { PodView, Size } from "../../world.ts";
+import type { Advice } from "./recommender.ts";
+
+/** `--updater-interval` */
+export const UPDATER_SECONDS = 60;
+/** From the updater's patch until the kubelet has set the cgroup. */
+export const RESIZE_SECONDS = 3;
+/** Pods of this age are also changed for a smaller difference: `--pod-update-threshold` and its lifetime. */
+const OLD_MS = 12 * 3_600_000;
+const OLD_DIFFERENCE = 0.1;
+
+const RESOURCES = ["cpuCores", "memoryBytes"] as const;
+type Resource = (typeof RESOURCES)[number];
+
+const requestOf = (pod: PodView, resource: Resource): number =>
+  resource === "cpuCores" ? pod.cpuRequestCores : pod.memoryRequestBytes;
+
+/** The advice inside what the VPA's policy allows, here the bounds of the service. */
+export function allowed(advice: Advice, { cpu, memory }: Pick<ServiceSpec, "cpu" | "memory">): Advice {
+  const least = { cpuCores: cpu.minCores, memoryBytes: memory.minBytes };
+  const most = { cpuCores: cpu.maxCores, memoryBytes: memory.maxBytes };
+  const { cpuCores, memoryBytes } = advice;
+  return {
+    ...(cpuCores && { cpuCores: capped(cpuCores, "cpuCores", least, most) }),
+    ...(memoryBytes && { memoryBytes: capped(memoryBytes, "memoryBytes", least, most) }),
+  };
+}
+
+/**
+ * One round of the VPA's updater for one service, mode InPlaceOrRecreate: the targets, as soon as a pod requests less than a
+ * lower bound or more than an upper one, or is older than 12 h and 10 % off in all.
+ * @returns undefined when no pod is to be changed
+ */
+export function update(pods: readonly PodView[], advice: Advice, nowMs: number): Size | undefined {
+  const running = pods.filter(({ phase }) => phase === "ready" || phase === "starting");
+  const due = running.some((pod) => {
+    let difference = 0;
+    for (const resource of RESOURCES) {
+      const bounds = advice[resource];
+      const request = requestOf(pod, resource);
+      if (bounds === undefined) continue;
+      if (request < bounds.lowerBound || request > bounds.upperBound) return true;
+      difference += Math.abs(request - bounds.target) / Math.max(request, Number.MIN_VALUE);
+    }
+    return nowMs - pod.createdAtMs > OLD_MS && difference >= OLD_DIFFERENCE;
+  });
+  if (!due) return undefined;
+  return {
+    ...(advice.cpuCores && { cpuCores: advice.cpuCores.target }),
+    ...(advice.memoryBytes && { memoryBytes: advice.memoryBytes.target }),
+  };
+}

@@ -1,0 +1,23 @@
+import { steady } from "../load.ts";
+import { obstacle } from "../obstacle.ts";
+import { MEBIBYTE, shop } from "../shop.ts";
+
+export const MEMORY_LEAK = obstacle({
+  name: "memory-leak",
+  about:
+    "Stock keeps 16 KiB of every request for good, and is killed when it reaches its limit after some minutes.",
+  load: steady(),
+  application: shop((each) =>
+    each.name === "stock"
+      ? {
+          ...each,
+          memory: {
+            baseBytes: 120 * MEBIBYTE,
+            perRequestBytes: 128 * 1_024,
+            leakBytesPerRequest: 16 * 1_024,
+          },
+        }
+      : each,
+  ),
+  family: "memory-leak",
+});

@@ -1,0 +1,27 @@
+import { steady, surge } from "../load.ts";
+import { obstacle } from "../obstacle.ts";
+import { call, cpu, shop, to, work } from "../shop.ts";
+
+const patient = { timeoutMs: 250, retries: 2, backoffMs: 20 };
+
+export const RETRY_STORM = obstacle({
+  name: "retry-storm",
+  about:
+    "Callers give up after 250 ms and try twice more while the callee goes on: a short surge feeds itself.",
+  load: surge(steady(), 2, { from: 480, until: 570 }),
+  application: shop(
+    (each) =>
+      each.name === "search"
+        ? {
+            ...each,
+            operations: { serve: [cpu(work(7)), call(to("price", patient), to("stock", patient))] },
+          }
+        : each,
+    {
+      routes: [
+        { name: "GET /", service: "front", operation: "serve", share: 1, timeoutMs: 1_000, retries: 1 },
+      ],
+    },
+  ),
+  family: "retry-storm",
+});

@@ -1,0 +1,25 @@
+import { lognormal } from "../../model/distribution.ts";
+import { steady } from "../load.ts";
+import { obstacle } from "../obstacle.ts";
+import { call, cpu, shop, to, wait, work } from "../shop.ts";
+
+export const SLOW_DATABASE = obstacle({
+  name: "slow-database",
+  about:
+    "A database that every request waits for answers four times slower for twenty minutes: more CPU does not help.",
+  load: steady(),
+  application: shop((each) =>
+    each.name === "search"
+      ? {
+          ...each,
+          operations: {
+            serve: [cpu(work(7)), wait("database", lognormal(22, 0.6)), call(to("price"), to("stock"))],
+          },
+        }
+      : each,
+  ),
+  incidents: [
+    { kind: "slow-dependency", atSeconds: 420, untilSeconds: 1_620, dependency: "database", factor: 4 },
+  ],
+  seconds: 1_920,
+});

@@ -1,0 +1,12 @@
+import { steady, surge } from "../load.ts";
+import { obstacle } from "../obstacle.ts";
+import { shop } from "../shop.ts";
+
+export const WARM_UP = obstacle({
+  name: "warm-up",
+  about:
+    "New processes use four times the CPU for their first 90 s (just-in-time compilation), and a surge makes new ones necessary.",
+  load: surge(steady(40), 2.5, { from: 480, until: 900, ramp: 60 }),
+  application: shop((each) => ({ ...each, warmUp: { factor: 4, seconds: 90, shape: "step" } })),
+  family: "warm-up",
+});

@@ -1,0 +1,88 @@
+import type { ApplicationModel } from "./application-model.ts";
+import type { Distribution } from "./distribution.ts";
+
+/** Requests per second of all routes together, at a time in seconds from the start of the run. */
+export type Load = (atSeconds: number) => number;
+
+/** Adds a node when pods wait for one, and removes nodes that carry none. */
+export interface NodeAutoscalerModel {
+  readonly maxNodes: number;
+  /** From the moment that a pod finds no node until a new node takes pods. */
+  readonly startSeconds: number;
+  /** A node without pods is removed after this time. */
+  readonly idleSeconds: number;
+}
+
+/** The machines, and how the cluster treats pods. */
+export interface ClusterModel {
+  readonly nodes: number;
+  /** Allocatable of each node. */
+  readonly nodeCores: number;
+  readonly nodeMemoryBytes: number;
+  readonly nodeAutoscaler?: NodeAutoscalerModel;
+  /** From the moment that a node takes a pod until it is ready, ms. */
+  readonly podStartMs: Distribution;
+  /** A pod that is taken down is killed after this time. Default 30. */
+  readonly drainSeconds?: number;
+  /** Pods of a lost node are replaced after this time; until then calls to them fail. Default 40. */
+  readonly nodeLossSeconds?: number;
+  /** Pause before a container that was killed starts again: the first of a series that doubles. Default 10. */
+  readonly crashBackoffSeconds?: number;
+}
+
+/** Something that happens at a given time of the run. Intervals end before `untilSeconds`. */
+export type Incident =
+  /** Other tenants slow down everything on some nodes: CPU demands are multiplied by `factor`. */
+  | {
+      readonly kind: "interference";
+      readonly atSeconds: number;
+      readonly untilSeconds: number;
+      /** Numbers of the nodes; default all. */
+      readonly nodes?: readonly number[];
+      readonly factor: number;
+      /** What an agent on the node reports, [0, 1]. */
+      readonly cpu: number;
+      readonly memoryBandwidth: number;
+    }
+  /** What lies outside answers later: the times of a dependency are multiplied by `factor`. */
+  | {
+      readonly kind: "slow-dependency";
+      readonly atSeconds: number;
+      readonly untilSeconds: number;
+      readonly dependency: string;
+      readonly factor: number;
+    }
+  | { readonly kind: "node-loss"; readonly atSeconds: number; readonly node: number }
+  /** A rolling update to a version whose CPU demands are multiplied by `demandFactor` (of the first version's). */
+  | {
+      readonly kind: "deploy";
+      readonly atSeconds: number;
+      readonly service: string;
+      readonly demandFactor: number;
+    };
+
+/** How spans and metrics reach the windows. */
+export interface TelemetryModel {
+  /** Share of the traces that are kept, decided at their first span; 0: no spans at all. */
+  readonly sampledRatio: number;
+  /** From the end of a span until the collector has it (the batch processor's delay and the way). */
+  readonly spanDelaySeconds: number;
+  /** Whether spans say by which ratio they were sampled (`ot=th:`). Default true. */
+  readonly statesRatio?: boolean;
+  /** Interval of metrics-server, seconds. Default 15. */
+  readonly scrapeSeconds?: number;
+  /** From the end of a scrape until its values are shown. Default 0. */
+  readonly metricDelaySeconds?: number;
+}
+
+/** Everything that one run needs beside a seed. */
+export interface PlantModel {
+  readonly application: ApplicationModel;
+  readonly load: Load;
+  readonly seconds: number;
+  /** Start of the run, ms since the Unix epoch; a multiple of a minute. */
+  readonly startMs: number;
+  readonly cluster: ClusterModel;
+  readonly telemetry: TelemetryModel;
+  readonly incidents?: readonly Incident[];
+}

@@ -1,0 +1,229 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { Application } from "@tradewind/core/contract/application.ts";
+import type { Wish } from "@tradewind/core/contract/plan.ts";
+import type { GuardLimits } from "@tradewind/core/contract/recommendation.ts";
+import { guard } from "@tradewind/exporter/guard/guard.ts";
+import type { GuardContext } from "@tradewind/exporter/guard/step.ts";
+import { limitsBy } from "@tradewind/exporter/limits/limits.ts";
+import { ExporterOptions } from "@tradewind/exporter/options.ts";
+import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
+import { FakeApiServer } from "../../kubernetes/fake-api-server.ts";
+import { failure } from "../keda/wire-client.ts";
+import { runningExporter } from "../running-exporter.ts";
+import type { TestExporter } from "../running-exporter.ts";
+import { planOf, wishOf } from "../wish.ts";
+
+const SETTINGS = ExporterOptions.parse({}).limits;
+const { scaleToZero: _, ...CHANGE } = SETTINGS;
+const LIMITS: GuardLimits = { source: "settings", minReplicas: 1, ...CHANGE };
+const ref = { name: "so", namespace: "shop", metadata: { service: "search" } };
+/** Bounds that a wrong predictor would bring along. */
+const ANYTHING = { ...wishOf().bounds, minReplicas: 0, maxReplicas: 1e9 };
+
+const anything = (changes: Partial<Wish>): Wish => wishOf({ bounds: ANYTHING, ...changes });
+const running = (replicas: number): Wish["observed"] => ({
+  replicasReady: replicas,
+  replicasWanted: replicas,
+  complete: true,
+});
+
+function decided(from: number, to: number, changes: Partial<GuardContext> = {}) {
+  return guard({
+    wish: anything({ allocation: { replicas: to }, observed: running(from) }),
+    decidedAtMs: 1_000_000,
+    previous: { replicas: from },
+    previousDecidedAtMs: 985_000,
+    exporterStartedAtMs: 0,
+    staleAfterSeconds: 300,
+    restartGraceSeconds: 0,
+    limits: LIMITS,
+    ...changes,
+  });
+}
+
+describe("one decision", () => {
+  it.each([
+    { from: 5, to: 0, replicas: 3 },
+    { from: 5, to: 1, replicas: 3 },
+    { from: 64, to: 1, replicas: 32 },
+    { from: 2, to: 1, replicas: 1 },
+    { from: 1, to: 0, replicas: 1 },
+    { from: 5, to: 1e9, replicas: 19 },
+    { from: 0, to: 1e9, replicas: 4 },
+    { from: 900, to: 1e9, replicas: 1_000 },
+    { from: 4, to: 7, replicas: 7 },
+  ])("from $from replicas, asked for $to by a plan that allows anything, ends at $replicas", (row) => {
+    expect(decided(row.from, row.to).final?.replicas).toBe(row.replicas);
+  });
+
+  it("goes to zero only where the exporter's own configuration allows it, and only from one", () => {
+    const limits = { ...LIMITS, minReplicas: 0 };
+    expect(decided(5, 0, { limits }).final?.replicas).toBe(3);
+    expect(decided(1, 0, { limits }).final?.replicas).toBe(0);
+  });
+
+  it("reaches what runs although the last decision was far lower, and grows no further from there", () => {
+    const previous = { replicas: 2 };
+    const wish = anything({ allocation: { replicas: 60 }, observed: running(20) });
+    expect(decided(20, 60, { previous, wish }).final?.replicas).toBe(20);
+  });
+
+  it("is led nowhere by a plan that claims a million replicas run", () => {
+    const wish = anything({ allocation: { replicas: 1 }, observed: running(1_000_000) });
+    expect(decided(5, 1, { previous: { replicas: 5 }, wish }).final?.replicas).toBe(3);
+  });
+
+  it("changes the size of a container at most threefold or by half", () => {
+    const previous = { replicas: 3, cpuCores: 1, memoryBytes: 400e6 };
+    const wish = anything({ allocation: { replicas: 3, cpuCores: 4, memoryBytes: 64e6 } });
+    const { actions, final } = decided(3, 3, { previous, wish });
+    expect(final).toEqual({ replicas: 3, cpuCores: 3, memoryBytes: 200e6 });
+    expect(actions?.map(({ step }) => step)).toEqual(["change-limit"]);
+  });
+
+  it("is refused where nobody knows how many replicas run", () => {
+    const wish = anything({ allocation: { replicas: 9 }, observed: { complete: true } });
+    const { previous: _, ...context } = { ...decidedContext(wish) };
+    expect(guard(context).refusal?.step).toBe("change-limit");
+  });
+
+  it("by a record of 0.1.0, which has no limits of its own, is replayed by the bounds of its wish", () => {
+    const { limits: _, ...context } = decidedContext(
+      anything({ allocation: { replicas: 0 }, observed: running(5) }),
+    );
+    expect(guard(context).final).toEqual({ replicas: 0 });
+  });
+});
+
+function decidedContext(wish: Wish): GuardContext {
+  return {
+    wish,
+    decidedAtMs: 1_000_000,
+    exporterStartedAtMs: 0,
+    staleAfterSeconds: 300,
+    restartGraceSeconds: 0,
+    limits: LIMITS,
+  };
+}
+
+describe("the limits of a service", () => {
+  const application = Application.parse({
+    name: "hotel",
+    namespace: "shop",
+    entry: "search",
+    objective: { milliseconds: 200 },
+    services: [{ name: "search", minReplicas: 0, maxReplicas: 12, cpu: { maxCores: 2 } }],
+  });
+  const plan = { application: "hotel", sequence: 1, predictorStartedAtMs: 0, plannedAtMs: 0 };
+  const limitsOf = limitsBy(SETTINGS, () => application);
+
+  it("are those of the application's configuration, which has defaults for services that it does not list", () => {
+    expect(limitsOf(plan, wishOf())).toMatchObject({
+      source: "application",
+      minReplicas: 0,
+      maxReplicas: 12,
+      container: { cpuMaxCores: 2 },
+    });
+    expect(limitsOf(plan, wishOf({ service: "rate" }))).toMatchObject({ minReplicas: 1, maxReplicas: 100 });
+  });
+
+  it.each([
+    ["a plan of another application", { ...plan, application: "bank" }, {}],
+    ["a service of another namespace", plan, { namespace: "bank" }],
+  ] as const)("are those of the settings for %s", (_what, header, changes) => {
+    expect(limitsOf(header, wishOf(changes))).toEqual(LIMITS);
+  });
+});
+
+describe("an exporter that gets a plan with bounds of its own", () => {
+  const replicasAfter = async (exporter: TestExporter, allocation: Wish["allocation"], sequence: number) => {
+    exporter.predictor.serve(planOf([anything({ allocation, observed: running(5) })], { sequence }));
+    const { recommendations } = await exporter.listWhen(
+      "the decision",
+      (list) => list.recommendations[0]?.wished.replicas === allocation.replicas,
+    );
+    expect(await exporter.client.metrics(ref, "m")).toMatchObject([{ int: recommendations[0]!.replicas }]);
+    return recommendations[0]!.replicas;
+  };
+  const five = planOf([anything({ allocation: { replicas: 5 }, observed: running(5) })]);
+
+  it("serves neither zero, nor one of five, nor a billion in one step", async () => {
+    const exporter = await runningExporter(five, { limits: {} });
+    expect(await replicasAfter(exporter, { replicas: 0 }, 2)).toBe(3);
+    expect(await exporter.client.isActive(ref)).toBe(true);
+    expect(await replicasAfter(exporter, { replicas: 1 }, 3)).toBe(2);
+    expect(await replicasAfter(exporter, { replicas: 1e9 }, 4)).toBe(10);
+    expect(await exporter.metrics()).toContain('tradewind_guard_actions_total{step="change-limit"} 3');
+  });
+
+  it("keeps the bounds of the file that it was given, and says so when it cannot read the file", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "tradewind-limits-"));
+    onTestFinished(() => rm(directory, { recursive: true }));
+    const application = join(directory, "app.yaml");
+    await writeFile(
+      application,
+      "{name: hotel, namespace: shop, entry: search, objective: {milliseconds: 200}, sources: {otlp: {}}, services: [{name: search, minReplicas: 4, maxReplicas: 6}]}",
+    );
+    const exporter = await runningExporter(five, { application, limits: {} });
+    expect(await replicasAfter(exporter, { replicas: 1 }, 2)).toBe(4);
+    expect(await replicasAfter(exporter, { replicas: 1e9 }, 3)).toBe(6);
+
+    const without = await runningExporter(five, {
+      application: join(directory, "absent.yaml"),
+      limits: {},
+    });
+    expect(await replicasAfter(without, { replicas: 1 }, 2)).toBe(3);
+    const { missing } = (await (await fetch(`${without.http}/readyz`)).json()) as { missing: string[] };
+    expect(missing.join()).toMatch(/the guard knows no bounds of services: .*absent.yaml cannot be read/);
+  });
+
+  it("keeps the bounds of the Application in the cluster, as they are now", async () => {
+    const fake = await FakeApiServer.start();
+    const resource = (maxReplicas: number) => ({
+      metadata: { name: "hotel", namespace: "shop" },
+      spec: {
+        entry: "search",
+        objective: { milliseconds: 200 },
+        services: [{ name: "search", minReplicas: 0, maxReplicas }],
+      },
+    });
+    fake.put(RESOURCES.applications, resource(6));
+    const exporter = await runningExporter(
+      five,
+      { application: "crd:shop/hotel", limits: {} },
+      { cluster: { connection: fake.connection() } },
+    );
+    let sequence = 1;
+    const reaches = async (replicas: number): Promise<void> => {
+      await exporter.listWhen(`${replicas} replicas`, ({ recommendations }) => {
+        sequence += 1;
+        const wish = anything({ allocation: { replicas: 1e9 }, observed: running(5) });
+        exporter.predictor.serve(planOf([wish], { sequence }));
+        return recommendations[0]?.replicas === replicas;
+      });
+    };
+    await reaches(6);
+    fake.put(RESOURCES.applications, resource(9));
+    await reaches(9);
+  });
+
+  it("tells KEDA that nothing need run only where its own settings allow it", async () => {
+    const one = anything({ allocation: { replicas: 0 }, observed: running(1) });
+    const kept = await runningExporter(planOf([one]), { limits: {} });
+    expect(await kept.client.isActive(ref)).toBe(true);
+    const allowed = await runningExporter(planOf([one]), { limits: { scaleToZero: true } });
+    expect(await allowed.client.isActive(ref)).toBe(false);
+  });
+
+  it("serves nothing for a service of which nobody knows how many replicas run", async () => {
+    const exporter = await runningExporter(undefined, { limits: {} });
+    exporter.predictor.serve(planOf([anything({ observed: { complete: true } })]));
+    await exporter.listWhen("the plan", ({ predictor }) => predictor.lastPlanAtMs !== undefined);
+    expect((await failure(exporter.client.metrics(ref, "m"))).details).toMatch(
+      /no decision .* yet: change-limit: the running replicas are not known/,
+    );
+  });
+});

@@ -1,0 +1,59 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describeError } from "@tradewind/core/errors.ts";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { readApplication } from "@tradewind/kubernetes/application/file.ts";
+
+let directory: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "tradewind-config-"));
+});
+afterEach(async () => {
+  await rm(directory, { recursive: true });
+});
+
+async function read(text: string): Promise<unknown> {
+  const path = join(directory, "app.yaml");
+  await writeFile(path, text);
+  return readApplication(path).catch((error: unknown) => describeError(error).replaceAll(directory, ""));
+}
+
+describe("the configuration", () => {
+  it("needs no more than entry and objective, in YAML or JSON", async () => {
+    const yaml = await read("entry: frontend\nobjective:\n  milliseconds: 250\n");
+    expect(yaml).toMatchObject({
+      name: "default",
+      entry: "frontend",
+      objective: { percentile: 0.95, milliseconds: 250 },
+    });
+    expect(await read('{"entry": "frontend", "objective": {"milliseconds": 250}}')).toEqual(yaml);
+  });
+
+  it.each([
+    ["entry: f\nobjective: {milliseconds: 9}\nreplicas: 3", 'Unrecognized key: "replicas"'],
+    ["entry: f\nobjective: {milliseconds: 9, percentil: 0.9}", 'objective: Unrecognized key: "percentil"'],
+    ["entry: f\nobjective: {milliseconds: -1}", "objective.milliseconds: "],
+    ["objective: {milliseconds: 9}", "entry: "],
+    ["entry: [", "cannot be read as YAML or JSON"],
+    [
+      "entry: f\nobjective: {milliseconds: 9}\nservices: [{name: a}, {name: a}]",
+      "service 'a' is listed twice",
+    ],
+    [
+      "entry: f\nobjective: {milliseconds: 9}\nservices: [{name: a, minReplicas: 5, maxReplicas: 2}]",
+      "service 'a' has minReplicas 5 above maxReplicas 2",
+    ],
+    [
+      "entry: f\nobjective: {milliseconds: 9}\nbudget: {pods: 2}\nservices: [{name: a, minReplicas: 3}]",
+      "budget.pods is 2, but the services' minReplicas need 3",
+    ],
+  ])("that is wrong is refused in words: %j", async (text, words) => {
+    expect(await read(text)).toContain(words);
+    expect(await read(text)).toContain("app.yaml");
+  });
+
+  it("that is missing is named", async () => {
+    await expect(readApplication("/nowhere/app.yaml")).rejects.toThrow("/nowhere/app.yaml");
+  });
+});

@@ -1,0 +1,32 @@
+import { describe, expect, it } from "vitest";
+import { parsePolicy } from "@tradewind/local/policy.ts";
+import { LocalOptions } from "@tradewind/local/options.ts";
+
+describe("parsePolicy", () => {
+  it("reads Tradewind's policies, an HPA on CPU in percent and KEDA on requests per second", () => {
+    expect(parsePolicy("auto")).toEqual({ kind: "tradewind", policy: "auto" });
+    expect(parsePolicy("hpa:60")).toEqual({ kind: "hpa", cpuRatio: 0.6 });
+    expect(parsePolicy("keda-rps:12.5")).toEqual({ kind: "keda-rps", requestsPerSecond: 12.5 });
+  });
+
+  it.each(["", "hpa", "hpa:0", "hpa:101", "hpa:-5", "keda-rps:0", "keda-rps:x", "planner", "auto:1"])(
+    "refuses '%s' and lists the forms",
+    (text) => {
+      expect(() => parsePolicy(text)).toThrow(
+        "write one of auto, plan, queue, static, hpa:PERCENT, keda-rps:RATE",
+      );
+    },
+  );
+});
+
+describe("the options of a local run", () => {
+  it("name the policies when --policy is not understood", () => {
+    const result = LocalOptions.safeParse({ policy: "hpa" });
+    expect(result.error?.issues[0]?.message).toContain("'hpa' is no policy");
+  });
+
+  it("refuse an application that does not exist", () => {
+    expect(LocalOptions.safeParse({ application: "bank" }).success).toBe(false);
+    expect(LocalOptions.parse({ application: "shop" }).application).toBe("shop");
+  });
+});

@@ -1,0 +1,110 @@
+import { describe, expect, it } from "vitest";
+import type { Brain } from "@tradewind/simulator/contenders/contender.ts";
+import { CONTENDERS } from "@tradewind/simulator/contenders/contenders.ts";
+import { run } from "@tradewind/simulator/contenders/run.ts";
+import { COURSE } from "@tradewind/simulator/course/course.ts";
+import type { ObstacleModel } from "@tradewind/simulator/course/obstacle.ts";
+import { obstacleOf } from "@tradewind/simulator/course/plant.ts";
+import type { Span, World } from "@tradewind/simulator/world.ts";
+
+interface Moment {
+  readonly atSeconds: number;
+  readonly replicas: readonly number[];
+  /** What the contender's scaler answers; undefined for UNAVAILABLE. */
+  readonly answers: readonly (number | undefined)[];
+}
+
+/** Load falls to a fifth after three minutes: whoever sees that takes pods away from then on. */
+const STEADY = COURSE.find(({ name }) => name === "steady")!;
+const obstacle: ObstacleModel = {
+  ...STEADY,
+  warmUpSeconds: 0,
+  model: {
+    ...STEADY.model,
+    application: {
+      ...STEADY.model.application,
+      services: STEADY.model.application.services.map((service) => ({ ...service, replicas: 3 })),
+    },
+    load: (at) => (at < 180 ? 100 : 20),
+  },
+};
+
+/** What a policy said and what ran, window by window, until the given stretch ends. */
+async function moments(
+  change: Partial<ObstacleModel>,
+  policy: string,
+  { endSeconds }: Span,
+): Promise<Moment[]> {
+  const model = { ...obstacle.model, seconds: endSeconds + 15 };
+  const seen: Moment[] = [];
+  await run({
+    obstacle: obstacleOf({ ...obstacle, ...change, model }),
+    contender: CONTENDERS.find(({ name }) => name === policy)!,
+    actuators: "replicas",
+    seed: 21,
+    onWindow: (world: World, brain: Brain) => {
+      seen.push({
+        atSeconds: (world.nowMs - obstacle.model.startMs) / 1e3,
+        replicas: world.services.map((service) => world.replicas(service)),
+        answers: world.services.map((service) => {
+          const [trigger] = brain.scaledObject(service)?.triggers ?? [];
+          return trigger?.kind === "external" ? trigger.read(world.nowMs) : undefined;
+        }),
+      });
+    },
+  });
+  return seen;
+}
+
+/** Windows that lie in a stretch as a whole: the first decision on one comes a window and its grace after the beginning. */
+const inside = (all: readonly Moment[], { endSeconds, startSeconds }: Span) =>
+  all.filter(({ atSeconds }) => atSeconds > startSeconds + 20 && atSeconds <= endSeconds);
+
+const SILENT = { startSeconds: 200, endSeconds: 345 };
+
+/** Pods that the answers of one window are below those of the window before, all services together. */
+const takenAway = (all: readonly Moment[]): number =>
+  all.slice(1).reduce(
+    (sum, { answers }, at) =>
+      sum +
+      answers.reduce<number>((pods, answer, service) => {
+        const before = all[at]!.answers[service] ?? 0;
+        return pods + Math.max(0, before - (answer ?? before));
+      }, 0),
+    0,
+  );
+
+describe.each(["tradewind-auto", "tradewind-plan", "tradewind-queue"])("%s", (policy) => {
+  it("takes pods away while all is seen", async () => {
+    const seen = inside(await moments({}, policy, SILENT), SILENT);
+    expect(takenAway(seen)).toBeGreaterThan(2);
+  });
+
+  it.each([
+    ["no metrics and no traces", { metricOutages: [SILENT], traceOutages: [SILENT] }],
+    ["metrics that are no number", { nanWindows: [SILENT] }],
+  ])("takes nothing away with %s", async (_case, faults) => {
+    const silent = inside(await moments({ faults }, policy, SILENT), SILENT);
+    expect(silent.length).toBeGreaterThan(5);
+    expect(takenAway(silent)).toBe(0);
+  });
+
+  it("keeps what runs while the scaler is gone", async () => {
+    const all = await moments({ faults: { scalerDown: [SILENT] } }, policy, SILENT);
+    const gone = inside(all, SILENT);
+    expect(gone.length).toBeGreaterThan(5);
+    for (const { replicas } of gone) expect(replicas).toEqual(gone[0]!.replicas);
+  });
+});
+
+describe("tradewind-queue without its predictor", () => {
+  it("goes on with its last answers for five minutes, then has none", async () => {
+    const down = { startSeconds: 150, endSeconds: 510 };
+    const alone = inside(await moments({ processDown: [down] }, "tradewind-queue", down), down);
+    const [first] = alone;
+    for (const { answers, atSeconds } of alone) {
+      expect(answers).toEqual(atSeconds < 435 ? first!.answers : answers.map(() => undefined));
+    }
+    expect(alone.at(-1)!.atSeconds).toBeGreaterThan(450);
+  });
+});
