@@ -1,4 +1,5 @@
-import type { Stage, StageKind } from "./stage/stage.ts";
+import type { StageKind } from "./stage/setting.ts";
+import type { Stage } from "./stage/stage.ts";
 
 /** Something that goes wrong, and what users may expect meanwhile. */
 export interface Fault {
@@ -16,12 +17,15 @@ export interface Fault {
    * served within so many seconds.
    */
   readonly growsWithin?: number;
+  /** Numbers down to this share of what is needed are no break of a promise; default 1. */
+  readonly leastShare?: number;
   /** Only the numbers of these services are judged, where others may rightly fall. */
   readonly judged?: readonly string[];
   /** What the fault itself brings about. */
   readonly allows?: {
     readonly unavailableSeconds?: number;
     readonly storedLost?: boolean;
+    readonly livenessFailures?: boolean;
   };
   /** No process may end, since nobody ends one. */
   readonly survives?: boolean;

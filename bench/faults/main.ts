@@ -3,8 +3,9 @@ import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
 import type { Fault, FaultRow, SkippedRow } from "./fault.ts";
 import { FAULTS } from "./list.ts";
 import { play } from "./run.ts";
-import { Stage, whyNot } from "./stage/stage.ts";
-import type { StageKind } from "./stage/stage.ts";
+import { whyNot } from "./stage/setting.ts";
+import type { StageKind } from "./stage/setting.ts";
+import { Stage } from "./stage/stage.ts";
 
 /** About how long a fault takes with its recovery, for the time that is left. */
 const SECONDS_EACH = 16;
@@ -21,13 +22,9 @@ export const benchmark: Benchmark = {
 };
 
 async function run({ progress, quick, values }: BenchmarkOptions): Promise<Record<string, unknown>> {
-  const { only } = values;
+  const only = typeof values["only"] === "string" ? values["only"] : undefined;
   const startedMs = performance.now();
-  const chosen = FAULTS.filter((fault) =>
-    only === undefined ? !quick || fault.quick === true : fault.name === only,
-  );
-  if (chosen.length === 0)
-    throw new Error(`there is no fault '${String(only)}': ${FAULTS.map(({ name }) => name).join(", ")}`);
+  const chosen = chosenBy(only, quick);
   const rows: (FaultRow | SkippedRow)[] = [];
   for (const [kind, faults] of Map.groupBy(chosen, ({ stage }) => stage ?? "plain")) {
     const why = await whyNot(kind);
@@ -48,6 +45,19 @@ async function run({ progress, quick, values }: BenchmarkOptions): Promise<Recor
     scaleDowns: played.reduce((sum, { scaleDowns }) => sum + scaleDowns, 0),
     seconds: Math.round((performance.now() - startedMs) / 1e3),
   };
+}
+
+/** @param only names, separated by commas */
+function chosenBy(only: string | undefined, quick: boolean): readonly Fault[] {
+  if (only === undefined) return FAULTS.filter((fault) => !quick || fault.quick === true);
+  const names = only.split(",");
+  const strangers = names.filter((name) => !FAULTS.some((fault) => fault.name === name));
+  if (strangers.length > 0) {
+    throw new Error(
+      `there is no fault ${strangers.join()}; there are ${FAULTS.map(({ name }) => name).join(", ")}`,
+    );
+  }
+  return FAULTS.filter(({ name }) => names.includes(name));
 }
 
 /** Plays faults on one stage after the other: a new one where the last fault left it in disorder. */

@@ -53,9 +53,10 @@ export async function play(fault: Fault, stage: Stage): Promise<FaultRow> {
     mostReplicas: MAX_REPLICAS,
     ...(demand !== undefined && { growth: { fromMs: growthFromMs, toMs: healedMs, above } }),
   });
+  const { firstMissing, firstWrong, ...counts } = verdict;
   const figures = {
     name: fault.name,
-    ...verdict,
+    ...counts,
     storedLost: lost(before, stage.stored()),
     recoveredSeconds: recovered ? round((toMs - healedMs) / 1e3) : null,
     rssBytesMax: stage.vitals.rssBytesMax,
@@ -64,7 +65,10 @@ export async function play(fault: Fault, stage: Stage): Promise<FaultRow> {
   };
   return {
     ...figures,
-    broken: [...brokenBy(fault, figures), ...endings.filter(() => fault.survives === true)],
+    broken: [
+      ...brokenBy(fault, { ...figures, firstMissing, firstWrong }),
+      ...endings.filter(() => fault.survives === true),
+    ],
   };
 }
 
@@ -100,9 +104,9 @@ const sumOf = (served: ReadonlyMap<string, number>): number =>
   [...served.values()].reduce((sum, each) => sum + each, 0);
 const round = (value: number): number => Math.round(value * 10) / 10;
 
-function neededOf({ judged }: Fault, { services }: Stage): ReadonlyMap<string, number> {
+function neededOf({ judged, leastShare = 1 }: Fault, { services }: Stage): ReadonlyMap<string, number> {
   const all = services.filter(({ name }) => judged === undefined || judged.includes(name));
-  return new Map(all.map(({ name, replicas }) => [name, replicas]));
+  return new Map(all.map(({ name, replicas }) => [name, Math.ceil(leastShare * replicas)]));
 }
 
 const lost = (before: readonly Stored[], after: readonly Stored[]): number =>
@@ -117,17 +121,17 @@ function refused(before: Stage["load"]["exports"], after: Stage["load"]["exports
 function brokenBy(fault: Fault, row: Verdict & Omit<FaultRow, "broken">): string[] {
   const { allows = {}, takesExports = false } = fault;
   const checks: readonly (readonly [boolean, string])[] = [
-    [row.wrongNumbers > 0, `${row.wrongNumbers} wrong numbers`],
+    [row.wrongNumbers > 0, `${row.wrongNumbers} wrong numbers, first ${row.firstWrong ?? ""}`],
     [row.scaleDowns > 0, `${row.scaleDowns} scale-downs`],
     [row.storedLost > 0 && allows.storedLost !== true, `${row.storedLost} stored rows lost`],
     [
       row.unavailableSeconds > (allows.unavailableSeconds ?? SPARE_SECONDS),
-      `no number for ${row.unavailableSeconds} s`,
+      `no number for ${row.unavailableSeconds} s, first ${row.firstMissing ?? ""}`,
     ],
     [row.recoveredSeconds === null, `not as before within ${RECOVERY_MS / 1e3} s`],
     [row.rssBytesMax > MAX_RSS_BYTES, `${Math.round(row.rssBytesMax / 2 ** 20)} MiB resident`],
     [
-      row.livenessFailures >= FATAL_LIVENESS_FAILURES,
+      row.livenessFailures >= FATAL_LIVENESS_FAILURES && allows.livenessFailures !== true,
       `${row.livenessFailures} failures of liveness in a row`,
     ],
     [

@@ -1,5 +1,5 @@
 import type { Fault } from "../fault.ts";
-import type { Pod } from "../stage/stage.ts";
+import type { Pod } from "../stage/setting.ts";
 
 const GROWS_WITHIN = 9;
 

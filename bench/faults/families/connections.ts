@@ -1,6 +1,6 @@
 import { frame, headerBlock, PREFACE } from "../../scaler/caller.ts";
 import type { Fault } from "../fault.ts";
-import { PODS } from "../stage/stage.ts";
+import { PODS } from "../stage/setting.ts";
 import type { Stage } from "../stage/stage.ts";
 import { hostPort, Stranger } from "../stage/stranger.ts";
 
@@ -38,7 +38,11 @@ function held(
     survives: true,
     takesExports: true,
     ...more,
-    begin: async (stage) => hold(stage, stranger),
+    begin: async (stage) => {
+      await hold(stage, stranger);
+      // Clients come and go; those that are connected already would not notice.
+      await stage.load.reconnect();
+    },
     end: async ({ load }) => {
       stranger.leave();
       load.useGrpc(undefined);

@@ -5,18 +5,28 @@ const SECONDS = 6;
 type Changes = (wish: Wish) => object;
 
 /** The predictor says something else for a while; what it then says again is right. */
-function said(name: string, summary: string, change: Changes, more: Partial<Fault> = {}): Fault {
+function said(
+  name: string,
+  summary: string,
+  change: Changes,
+  more: Partial<Fault> & { readonly once?: boolean } = {},
+): Fault {
+  const { once = false, ...others } = more;
   return {
     name,
     summary,
     stage: "fake-plans",
     seconds: SECONDS,
     survives: true,
-    ...more,
+    ...others,
     begin: async ({ plans }) => {
-      if (plans !== undefined)
-        plans.say = (plan) =>
-          text({ ...plan, wishes: plan.wishes.map((wish) => ({ ...wish, ...change(wish) })) });
+      if (plans === undefined) return;
+      let said: number | undefined;
+      plans.say = (plan) => {
+        said ??= plan.sequence;
+        if (once && plan.sequence !== said) return text(plan);
+        return text({ ...plan, wishes: plan.wishes.map((wish) => ({ ...wish, ...change(wish) })) });
+      };
     },
     end: async ({ plans }) => {
       if (plans !== undefined) plans.say = text;
@@ -32,13 +42,14 @@ const replicas =
 export const PLAN_FAULTS: readonly Fault[] = [
   said(
     "plan-of-zero",
-    "a plan wishes no replicas, within bounds that it brings itself",
+    "one plan asks for 0 replicas, within bounds that it brings itself",
     replicas(0, { minReplicas: 0 }),
-    { quick: true },
+    // The guard cannot know that a plan is wrong; it leaves half of what runs.
+    { quick: true, once: true, leastShare: 0.5 },
   ),
   said(
     "plan-of-a-billion",
-    "a plan wishes 10^9 replicas, within bounds that it brings itself",
+    "a plan asks for 10^9 replicas, within bounds that it brings itself",
     replicas(1e9, { maxReplicas: 1e9 }),
   ),
   said(
@@ -50,7 +61,7 @@ export const PLAN_FAULTS: readonly Fault[] = [
   ),
   said(
     "plan-of-a-later-version",
-    "every wish has a field that this version does not know, and asks for one replica more",
+    "every entry of a plan has a field that this version does not know, and one replica more",
     (wish) => ({
       allocation: { ...wish.allocation, replicas: wish.allocation.replicas + 1 },
       sayings: { of: "a later version" },

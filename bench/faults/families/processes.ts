@@ -1,10 +1,14 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { Fault } from "../fault.ts";
-import { PODS } from "../stage/stage.ts";
-import type { Part, Pod, Stage } from "../stage/stage.ts";
+import { PODS } from "../stage/setting.ts";
+import type { Part, Pod } from "../stage/setting.ts";
+import type { Stage } from "../stage/stage.ts";
 
 const SECONDS = 8;
 /** One more replica within so many windows of 2 s: two that miss, a plan and a poll. */
 const GROWS_WITHIN = 9;
+/** The other predictor has then closed windows in which it doubted. */
+const UNTIL_NOTICED_MS = 6_000;
 
 /** kill -9, and started again later, as a kubelet does. */
 function killed(
@@ -65,17 +69,21 @@ export const PROCESS_FAULTS: readonly Fault[] = [
     [0, "exporter"],
   ]),
   frozen("predictor-hangs", "SIGSTOP of the older predictor", 0, "predictor"),
-  frozen("exporter-hangs", "SIGSTOP of one exporter", 0, "exporter", { allows: { unavailableSeconds: 1 } }),
-  frozen(
-    "peer-hangs",
-    "SIGSTOP of the younger predictor while users wait 2.5 times the objective",
-    1,
-    "predictor",
-    {
-      seconds: 12,
-      growsWithin: GROWS_WITHIN,
+  frozen("exporter-hangs", "SIGSTOP of one exporter", 0, "exporter", { allows: { livenessFailures: true } }),
+  {
+    ...frozen(
+      "peer-hangs",
+      "SIGSTOP of the younger predictor; then users wait 2.5 times the objective",
+      1,
+      "predictor",
+    ),
+    seconds: 11,
+    growsWithin: GROWS_WITHIN,
+    begin: async (stage) => {
+      stage.process(1, "predictor").signal("SIGSTOP");
+      await delay(UNTIL_NOTICED_MS);
     },
-  ),
+  },
   {
     name: "agent-gone",
     summary: "the node's agent answers 503",

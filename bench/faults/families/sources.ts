@@ -1,19 +1,23 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { Fault } from "../fault.ts";
 import { replaceFile, workloadsText } from "../stage/application.ts";
 
 const SECONDS = 8;
 const GROWS_WITHIN = 9;
+const UNTIL_NOTICED_MS = 5_000;
 
 export const SOURCE_FAULTS: readonly Fault[] = [
   {
     name: "optional-source-down",
-    summary: "a Jaeger beside OTLP does not answer, while users wait 2.5 times the objective",
+    summary: "a Jaeger beside OTLP does not answer; then users wait 2.5 times the objective",
     stage: "jaeger",
-    seconds: 14,
-    growsWithin: GROWS_WITHIN + 2,
+    seconds: 12,
+    // A window is read when the source's grace is over.
+    growsWithin: GROWS_WITHIN + 1,
     survives: true,
     begin: async ({ jaeger }) => {
       if (jaeger !== undefined) jaeger.isDown = true;
+      await delay(UNTIL_NOTICED_MS);
     },
     end: async ({ jaeger }) => {
       if (jaeger !== undefined) jaeger.isDown = false;

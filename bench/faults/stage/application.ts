@@ -27,6 +27,12 @@ export const SERVICES: readonly Service[] = [
   { name: "cart", replicas: 2, demandCores: 0.9, ownMs: 10 },
 ];
 
+/** The same application where geo has replicas that only latency asks for. */
+export const SPARE_SERVICES: readonly Service[] = [
+  ...SERVICES.filter(({ name }) => name !== "geo"),
+  { name: "geo", replicas: 8, demandCores: 3.1, ownMs: 45 },
+];
+
 export interface Service {
   readonly name: string;
   readonly replicas: number;
@@ -35,12 +41,12 @@ export interface Service {
   readonly ownMs: number;
 }
 
-/** Writes what a predictor is told of the application. @returns the paths of the configuration and of the workloads */
+/** Writes the application's configuration and its workloads for a predictor. @returns the paths of the configuration and of the workloads */
 export async function writeFiles(
   directory: string,
   services: readonly Service[],
   sources = "",
-): Promise<{ config: string; workloads: string }> {
+): Promise<{ config: string; workloads: string; secret: string }> {
   await mkdir(directory, { recursive: true });
   const config = join(directory, "app.yaml");
   const specs = services.map(({ name }) => `  - { name: ${name}, maxReplicas: ${MAX_REPLICAS} }\n`).join("");
@@ -50,7 +56,9 @@ export async function writeFiles(
   );
   const workloads = join(directory, "workloads.json");
   await replaceFile(workloads, workloadsText(services));
-  return { config, workloads };
+  const secret = join(directory, "secret");
+  await writeFile(secret, "a secret that two pods share", { mode: 0o600 });
+  return { config, workloads, secret };
 }
 
 /** Replaces a file by renaming, as the writer of a workloads file does. */

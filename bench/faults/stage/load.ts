@@ -27,7 +27,7 @@ export class Load {
   readonly exports = { sent: 0, refused: 0 };
   private readonly receivers: readonly string[];
   private readonly avoidUntilMs = new Map<string, number>();
-  private readonly dispatcher = new Agent({ connections: 4, headersTimeout: SEND_MS, bodyTimeout: SEND_MS });
+  private dispatcher = newDispatcher();
   /** By the index of the receiver, where spans go by gRPC. */
   private grpc: readonly Client[] = [];
   private readonly sending = new Set<Promise<void>>();
@@ -41,6 +41,13 @@ export class Load {
 
   start(): void {
     this.running = this.run();
+  }
+
+  /** Lets go of all connections and makes new ones. */
+  async reconnect(): Promise<void> {
+    const before = this.dispatcher;
+    this.dispatcher = newDispatcher();
+    await before.destroy();
   }
 
   /** Sends by OTLP/gRPC from now on, to these `host:port`; by HTTP when there are none. */
@@ -111,6 +118,9 @@ export class Load {
   }
 }
 
+const newDispatcher = (): Agent =>
+  new Agent({ connections: 4, connectTimeout: SEND_MS, headersTimeout: SEND_MS, bodyTimeout: SEND_MS });
+
 /** One Export; whether it was answered OK. */
 async function call(client: Client, body: Uint8Array): Promise<boolean> {
   const asIs = (bytes: Buffer): Buffer => bytes;
@@ -127,9 +137,7 @@ const id = (bytes: number): string => randomBytes(bytes).toString("hex");
 /** One export of each service: its spans of requests that end now. frontend calls search, which calls geo, then cart. */
 function exportsOf(traces: number, slowness: number, silent: ReadonlySet<string>): Uint8Array[] {
   const spans = new Map<string, WireSpan[]>(SERVICES.map(({ name }) => [name, []]));
-  const own = new Map(
-    SERVICES.map(({ name, ownMs }) => [name as string, name === "geo" ? ownMs * slowness : ownMs]),
-  );
+  const own = new Map(SERVICES.map(({ name, ownMs }) => [name, name === "geo" ? ownMs * slowness : ownMs]));
   const nowMs = Date.now();
   for (let index = 0; index < traces; index += 1) {
     const traceId = id(16);

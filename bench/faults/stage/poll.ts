@@ -6,8 +6,8 @@ export interface Poll {
   readonly service: string;
   /** The value as KEDA takes it: the float when above zero, else the int; absent when the call failed. */
   readonly value?: number;
-  /** gRPC status of a failed call. */
-  readonly code?: number;
+  /** Status and message of a failed call. */
+  readonly problem?: string;
   readonly latencyMs: number;
 }
 

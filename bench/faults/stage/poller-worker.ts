@@ -1,7 +1,7 @@
 /** Asks each exporter GetMetrics for one service after the other, on a thread that does nothing else. */
 import { parentPort, workerData } from "node:worker_threads";
 import { setTimeout as delay } from "node:timers/promises";
-import { credentials } from "@grpc/grpc-js";
+import { credentials, status } from "@grpc/grpc-js";
 import type { ServiceError } from "@grpc/grpc-js";
 import { WireClient } from "../../../test/exporter/keda/wire-client.ts";
 import { nowOnClock } from "./poll.ts";
@@ -13,7 +13,9 @@ const REPORT_MS = 100;
 const MOST_OPEN = 64;
 
 let polls: Poll[] = [];
-let stopping = false;
+const stopping = new AbortController();
+
+const problemOf = ({ code, details }: ServiceError): string => `${status[code]}: ${details.slice(0, 160)}`;
 
 async function ask(client: WireClient, exporter: number, service: string): Promise<void> {
   const startedMs = nowOnClock();
@@ -25,7 +27,7 @@ async function ask(client: WireClient, exporter: number, service: string): Promi
     .then(([metric]) => ({
       value: metric === undefined ? Number.NaN : metric.float > 0 ? metric.float : metric.int,
     }))
-    .catch((error: unknown) => ({ code: (error as ServiceError).code }));
+    .catch((error: unknown) => ({ problem: problemOf(error as ServiceError) }));
   const endedMs = nowOnClock();
   polls.push({ atMs: (startedMs + endedMs) / 2, exporter, service, latencyMs: endedMs - startedMs, ...said });
 }
@@ -38,7 +40,7 @@ async function follow(address: string, exporter: number): Promise<void> {
   };
   const client = new WireClient(address, credentials.createInsecure(), options, deadlineMs);
   let open = 0;
-  for (let turn = 0; !stopping; turn += 1) {
+  for (let turn = 0; !stopping.signal.aborted; turn += 1) {
     const service = services[turn % services.length] ?? "";
     if (open < MOST_OPEN) {
       open += 1;
@@ -56,7 +58,7 @@ const reporting = setInterval(() => {
   polls = [];
 }, REPORT_MS);
 parentPort?.once("message", () => {
-  stopping = true;
+  stopping.abort();
 });
 await Promise.all(exporters.map(async (address, exporter) => follow(address, exporter)));
 clearInterval(reporting);

@@ -40,17 +40,21 @@ export class RealProcess {
   ): Promise<RealProcess> {
     const [program, ...before] = [...wrapper, process.execPath];
     const child = spawn(program, [...before, PROGRAM, command, ...args], {
-      stdio: ["ignore", "pipe", "pipe"],
+      // It ends with the one that started it, see cli/main.ts.
+      stdio: ["ignore", "pipe", "pipe", "ipc"],
       env: { ...process.env, NODE_ENV: "production", ...env },
     });
+    const { stderr, stdout } = child;
+    if (stderr === null || stdout === null) throw new Error(`${command} has no output`);
+    child.channel?.unref();
     const tail: string[] = [];
-    createInterface(child.stderr).on("line", (line) => {
+    createInterface(stderr).on("line", (line) => {
       if (tail.push(line) > TAIL_LINES) tail.shift();
     });
     const ready = Promise.withResolvers<Record<string, string>>();
     const fail = (why: string): void =>
       ready.reject(new Error(`${command} ${why}: ${tail.join("\n") || "it said nothing"}`));
-    createInterface(child.stdout).on("line", (line) => {
+    createInterface(stdout).on("line", (line) => {
       const parsed = parseReadyLine(line);
       if (parsed !== undefined) ready.resolve(parsed.addresses);
     });

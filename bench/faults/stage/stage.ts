@@ -1,131 +1,99 @@
 import { execFile } from "node:child_process";
-import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
-import { z } from "zod";
-import { MAX_REPLICAS, NAMESPACE, NodeOfPods, SERVICES, writeFiles } from "./application.ts";
+import { MAX_REPLICAS, NAMESPACE, NodeOfPods, SERVICES, SPARE_SERVICES, writeFiles } from "./application.ts";
 import type { Service } from "./application.ts";
 import { EmptyJaeger } from "./jaeger.ts";
 import { Load, REQUESTS_PER_SECOND } from "./load.ts";
 import { FakePredictor } from "./plans.ts";
 import { nowOnClock } from "./poll.ts";
 import { Poller } from "./poller.ts";
+import { headersOf, haveNewPlans, ratesOf } from "./predictors.ts";
 import { RealProcess } from "./process.ts";
+import {
+  addressOf,
+  argumentsOf,
+  clockFile,
+  environmentOf,
+  freePorts,
+  GRACE_SECONDS,
+  HOSTS,
+  hostsFile,
+  PEER_NAME,
+  PODS,
+  stateOf,
+  wrapperOf,
+} from "./setting.ts";
+import type { Part, Pod, Setting, StageKind } from "./setting.ts";
 import { readStored } from "./stored.ts";
 import type { Stored } from "./stored.ts";
-import type { ProcessOptions } from "./process.ts";
 import { Vitals } from "./vitals.ts";
 
 const run = promisify(execFile);
 
-/**
- * How the processes are set up. `plain`: two pods that know each other by address. The others add one thing: peers found by
- * `dns`, `clocks` that can be moved, a `jaeger` source that is not there, state on a `small-disk`, `spare` replicas that
- * latency asks for and CPU does not, and exporters that follow a predictor of ours (`fake-plans`).
- */
-export type StageKind = "plain" | "dns" | "clocks" | "jaeger" | "small-disk" | "spare" | "fake-plans";
-
-const WINDOW_SECONDS = 2;
-const STALE_SECONDS = 20;
-const GRACE_SECONDS = 4;
 const POLL_EVERY_MS = 50;
 const POLL_DEADLINE_MS = 1_000;
 const STEADY_MS = 60_000;
-const FAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1";
-const HOSTS = ["127.0.0.2", "127.0.0.3"] as const;
-const PEER_NAME = "predictor-peers.test";
+const LATEST_MS = 1_500;
 /** Chance, and spans that come late for a window, may hide the rest. */
 const SEEN_SHARE = 0.75;
-/** Replicas of geo that only latency asks for, and its slowness that asks for them. */
-const SPARE = { replicas: 8, slowness: 1.35 };
-/** Bytes of a disk that the stores of both pods nearly fill. */
-const DISK = "6m";
+/** Makes users wait long enough that no replica may go, and not so long that one is added. */
+const SPARE_SLOWNESS = 1.35;
+/** What the stores of both pods come to in a few minutes, and little more. */
+const SMALL_DISK = "6m";
 
-/** The two halves of a pod. */
-export type Part = "predictor" | "exporter";
-export type Pod = 0 | 1;
-export const PODS: readonly Pod[] = [0, 1];
-
-interface Ports {
-  readonly otlp: number;
-  readonly http: number;
-  readonly page: number;
-  readonly grpc: number;
+/** What a stage is made of besides processes. */
+interface Props {
+  readonly setting: Setting;
+  readonly services: readonly Service[];
+  readonly node: NodeOfPods;
+  readonly plans: FakePredictor | undefined;
+  readonly jaeger: EmptyJaeger | undefined;
 }
-
-const Header = z.looseObject({
-  sequence: z.number(),
-  predictorStartedAtMs: z.number(),
-  complete: z.boolean().optional(),
-});
-
-const Windows = z.looseObject({
-  windows: z.array(z.looseObject({ service: z.string(), requestsPerSecond: z.number().optional() })),
-});
 
 /** Two pods of Tradewind under load, and the client that KEDA is. */
 export class Stage {
-  readonly kind: StageKind;
-  readonly directory: string;
   readonly services: readonly Service[];
-  readonly load: Load;
   readonly node: NodeOfPods;
-  readonly vitals: Vitals;
   /** Only where exporters follow it. */
   readonly plans: FakePredictor | undefined;
   /** Only where predictors ask it. */
   readonly jaeger: EmptyJaeger | undefined;
-  poller!: Poller;
-  private readonly ports: Ports;
+  readonly load: Load;
+  readonly vitals: Vitals;
+  readonly poller: Poller;
+  private readonly setting: Setting;
   private readonly processes = new Map<string, RealProcess>();
   private readonly undo: AsyncDisposableStack;
-  private files!: { config: string; workloads: string };
 
-  private constructor(
-    kind: StageKind,
-    directory: string,
-    parts: Pick<Stage, "jaeger" | "node" | "plans" | "services"> & { ports: Ports },
-    undo: AsyncDisposableStack,
-  ) {
-    this.kind = kind;
-    this.directory = directory;
-    this.services = parts.services;
-    this.node = parts.node;
-    this.plans = parts.plans;
-    this.jaeger = parts.jaeger;
-    this.ports = parts.ports;
+  private constructor({ jaeger, node, plans, services, setting }: Props, undo: AsyncDisposableStack) {
+    this.services = services;
+    this.node = node;
+    this.plans = plans;
+    this.jaeger = jaeger;
+    this.setting = setting;
     this.undo = undo;
     this.load = new Load(PODS.map((pod) => this.address(pod, "otlp")));
     this.vitals = new Vitals(() => [...this.processes.values()]);
+    undo.defer(() => this.vitals.stop());
+    this.poller = new Poller({
+      exporters: PODS.map((pod) => this.grpc(pod)),
+      namespace: NAMESPACE,
+      services: services.map(({ name }) => name),
+      everyMs: POLL_EVERY_MS,
+      deadlineMs: POLL_DEADLINE_MS,
+    });
+    undo.defer(async () => this.poller.stop());
   }
 
   /** Starts everything and waits until both exporters serve the right numbers. */
   static async start(kind: StageKind): Promise<Stage> {
     const undo = new AsyncDisposableStack();
     try {
-      const directory = await mkdtemp(join(tmpdir(), "tradewind-faults-"));
-      undo.defer(async () => rm(directory, { recursive: true, force: true }));
-      const services = SERVICES.map((each) =>
-        kind === "spare" && each.name === "geo" ? { ...each, replicas: SPARE.replicas } : each,
-      );
-      const node = await NodeOfPods.start(services);
-      undo.defer(async () => node.stop());
-      const plans = kind === "fake-plans" ? await FakePredictor.start(services) : undefined;
-      if (plans !== undefined) undo.defer(async () => plans.stop());
-      const jaeger = kind === "jaeger" ? await EmptyJaeger.start() : undefined;
-      if (jaeger !== undefined) undo.defer(async () => jaeger.stop());
-      const [otlp = 0, http = 0, page = 0, grpc = 0] = await freePorts(4);
-      const stage = new Stage(
-        kind,
-        directory,
-        { jaeger, node, plans, services, ports: { otlp, http, page, grpc } },
-        undo,
-      );
+      const stage = new Stage(await propsOf(kind, undo), undo);
       await stage.raise();
       return stage;
     } catch (error) {
@@ -139,9 +107,6 @@ export class Stage {
   }
 
   private async raise(): Promise<void> {
-    this.undo.defer(() => this.vitals.stop());
-    this.files = await writeFiles(this.directory, this.services, this.sources());
-    await this.prepareDisk();
     await this.setHosts(HOSTS);
     for (const pod of PODS) await this.setClock(pod, 0);
     this.undo.defer(async () => {
@@ -150,22 +115,15 @@ export class Stage {
     if (this.plans === undefined) {
       // The first is the older one, whose plan counts.
       for (const pod of PODS) await this.start(pod, "predictor");
-      if (this.kind === "spare") this.load.slowness = SPARE.slowness;
+      if (this.setting.kind === "spare") this.load.slowness = SPARE_SLOWNESS;
       this.load.start();
       this.undo.defer(async () => this.load.stop());
     }
     await Promise.all(PODS.map(async (pod) => this.start(pod, "exporter")));
-    this.poller = new Poller({
-      exporters: PODS.map((pod) => this.grpc(pod)),
-      namespace: NAMESPACE,
-      services: this.services.map(({ name }) => name),
-      everyMs: POLL_EVERY_MS,
-      deadlineMs: POLL_DEADLINE_MS,
-    });
-    this.undo.defer(async () => this.poller.stop());
     if (!(await this.becomesSteady(STEADY_MS, nowOnClock()))) {
+      const { kind } = this.setting;
       throw new Error(
-        `the stage '${this.kind}' did not come to rest within ${STEADY_MS / 1e3} s: ${await this.describe()}`,
+        `the stage '${kind}' did not come to rest in ${STEADY_MS} ms: ${await this.describe()}`,
       );
     }
     // What is taken away in a fault is then not held back by the start.
@@ -173,11 +131,10 @@ export class Stage {
   }
 
   /** Starts one half of a pod, or starts it again where it was. */
-  async start(pod: Pod, part: Part, options: ProcessOptions = {}): Promise<void> {
-    const args = part === "predictor" ? this.predictorArguments(pod) : this.exporterArguments(pod);
-    const env = { ...this.clockEnvironment(pod), ...options.env };
-    const wrapper = [...this.hostsWrapper(), ...(options.wrapper ?? [])];
-    this.processes.set(`${part}/${pod}`, await RealProcess.start(part, args, { env, wrapper }));
+  async start(pod: Pod, part: Part): Promise<void> {
+    const options = { env: environmentOf(this.setting, pod), wrapper: wrapperOf(this.setting) };
+    const args = argumentsOf(this.setting, pod, part);
+    this.processes.set(`${part}/${pod}`, await RealProcess.start(part, args, options));
   }
 
   process(pod: Pod, part: Part): RealProcess {
@@ -186,7 +143,7 @@ export class Stage {
     return found;
   }
 
-  /** The processes that have ended though nobody ended them. */
+  /** The processes that are not running. */
   dead(): readonly RealProcess[] {
     return [...this.processes.values()].filter(({ isAlive }) => !isAlive);
   }
@@ -201,27 +158,28 @@ export class Stage {
   }
 
   stateOf(pod: Pod, part: Part): string {
-    return join(this.directory, "state", `${part}-${pod}`);
+    return stateOf(this.setting.directory, pod, part);
   }
 
   get stateRoot(): string {
-    return join(this.directory, "state");
+    return join(this.setting.directory, "state");
   }
 
   get workloads(): string {
-    return this.files.workloads;
+    return this.setting.files.workloads;
   }
 
-  /** `http://…` of a port of a pod: `otlp`, `http` (the predictor's API) or `page` (the exporter's). */
-  address(pod: Pod, port: "otlp" | "http" | "page"): string {
-    return `http://${HOSTS[pod]}:${this.ports[port]}`;
+  /** `http://…` of a port of a pod: `otlp`, `peers`, `http` (the predictor's API) or `page` (the exporter's). */
+  address(pod: Pod, port: "otlp" | "peers" | "http" | "page"): string {
+    return addressOf(this.setting.ports, pod, port);
   }
 
   /** `host:port` of the exporter's port for KEDA. */
   grpc(pod: Pod): string {
-    return `${HOSTS[pod]}:${this.ports.grpc}`;
+    return `${HOSTS[pod]}:${this.setting.ports.grpc}`;
   }
 
+  /** `host:port` of the predictor's port for OTLP over gRPC. */
   otlpGrpc(pod: Pod): string {
     return this.process(pod, "predictor").addresses["grpc"] ?? "";
   }
@@ -229,84 +187,31 @@ export class Stage {
   /** What the name of the predictors stands for from now on, in the eyes of the processes alone. */
   async setHosts(addresses: readonly string[]): Promise<void> {
     const lines = addresses.map((address) => `${address} ${PEER_NAME}\n`).join("");
-    await writeFile(join(this.directory, "hosts"), `127.0.0.1 localhost\n${lines}`);
+    await writeFile(hostsFile(this.setting.directory), `127.0.0.1 localhost\n${lines}`);
   }
 
   /** Moves the wall clock of a pod by so many seconds from the true one. */
   async setClock(pod: Pod, seconds: number): Promise<void> {
-    await writeFile(join(this.directory, `clock-${pod}`), `${seconds < 0 ? "" : "+"}${seconds}\n`);
+    await writeFile(clockFile(this.setting.directory, pod), `${seconds < 0 ? "" : "+"}${seconds}\n`);
   }
 
-  /** Waits until both exporters serve at least the right numbers, from complete plans made after `sinceMs`. */
+  /** Waits until both exporters serve the right numbers, from complete plans of all traffic, made after this began. */
   async becomesSteady(withinMs: number, sinceMs: number): Promise<boolean> {
-    const before = await this.headers();
+    const predictors = this.predictors();
+    const before = await headersOf(predictors);
     const endMs = performance.now() + withinMs;
     while (performance.now() < endMs) {
       await delay(100);
-      if (this.servesRight(sinceMs) && (await this.plansAnew(before)) && (await this.seesAll())) return true;
+      if (!this.servesRight(sinceMs) || !haveNewPlans(before, await headersOf(predictors))) continue;
+      if (await this.seesAll()) return true;
     }
     return false;
-  }
-
-  /** Whether the newest answer of each exporter about each service is a number in its bounds, not below the right one. */
-  private servesRight(sinceMs: number): boolean {
-    const nowMs = nowOnClock();
-    const latest = this.poller.latest(nowMs, Math.min(1_000, nowMs - sinceMs));
-    return PODS.every((pod) =>
-      this.services.every(({ name, replicas }) => {
-        const value = latest.get(`${pod}/${name}`);
-        return value !== undefined && value >= replicas && value <= MAX_REPLICAS;
-      }),
-    );
-  }
-
-  private async plansAnew(before: readonly (z.infer<typeof Header> | undefined)[]): Promise<boolean> {
-    if (this.plans !== undefined) return true;
-    const now = await this.headers();
-    return now.every((header, pod) => {
-      const old = before[pod];
-      const isNew =
-        old?.sequence !== header?.sequence || old?.predictorStartedAtMs !== header?.predictorStartedAtMs;
-      return header !== undefined && header.complete !== false && isNew;
-    });
-  }
-
-  /** Whether both predictors count all requests that users make, and not only those whose spans came to them first. */
-  private async seesAll(): Promise<boolean> {
-    if (this.plans !== undefined || !this.load.isOn) return true;
-    const rates = await Promise.all(
-      PODS.map(async (pod) => {
-        const set = await this.ask(pod, "/v1/windows", Windows);
-        return set?.windows.find(({ service }) => service === "frontend")?.requestsPerSecond ?? 0;
-      }),
-    );
-    return rates.every((rate) => rate >= SEEN_SHARE * REQUESTS_PER_SECOND);
-  }
-
-  private async ask<Schema extends z.ZodType>(
-    pod: Pod,
-    path: string,
-    schema: Schema,
-  ): Promise<z.output<Schema> | undefined> {
-    try {
-      const answer = await fetch(`${this.address(pod, "http")}${path}`, {
-        signal: AbortSignal.timeout(1_000),
-      });
-      return schema.parse(await answer.json());
-    } catch {
-      return undefined;
-    }
-  }
-
-  private async headers(): Promise<(z.infer<typeof Header> | undefined)[]> {
-    if (this.plans !== undefined) return [];
-    return Promise.all(PODS.map(async (pod) => this.ask(pod, "/v1/plan/header", Header)));
   }
 
   /** The largest number that either exporter serves of each service now. */
   served(): ReadonlyMap<string, number> {
     const largest = new Map<string, number>();
-    for (const [key, value = 0] of this.poller.latest(nowOnClock(), 1_500)) {
+    for (const [key, value = 0] of this.poller.latest(nowOnClock(), LATEST_MS)) {
       const service = key.slice(key.indexOf("/") + 1);
       largest.set(service, Math.max(largest.get(service) ?? 0, value));
     }
@@ -320,113 +225,58 @@ export class Stage {
 
   /** What is so now, for an error message. */
   async describe(): Promise<string> {
-    const latest = this.poller.latest(nowOnClock(), 2_000);
+    const served = Object.fromEntries(this.poller.latest(nowOnClock(), LATEST_MS));
     const endings = this.dead().map(({ ending }) => ending);
-    return JSON.stringify({
-      served: Object.fromEntries(latest),
-      headers: await this.headers(),
-      endings,
-    }).slice(0, 3_000);
+    return JSON.stringify({ served, headers: await headersOf(this.predictors()), endings }).slice(0, 3_000);
   }
 
-  private sources(): string {
-    if (this.jaeger === undefined) return "";
-    return `sources:\n  jaeger: [{ url: "${this.jaeger.url}", timeoutSeconds: 1, graceSeconds: 1 }]\n`;
+  /** Addresses of the predictors that run here. */
+  private predictors(): string[] {
+    return this.plans === undefined ? PODS.map((pod) => this.address(pod, "http")) : [];
   }
 
-  private predictorArguments(pod: Pod): string[] {
-    const { config, workloads } = this.files;
-    const port = (role: "otlp" | "http"): string => `${HOSTS[pod]}:${this.ports[role]}`;
-    const peers =
-      this.kind === "dns"
-        ? [`dns+http://${PEER_NAME}:${this.ports.otlp}`]
-        : PODS.map((each) => this.address(each, "otlp"));
-    return [
-      ...["--config", config, "--workloads", workloads, "--agents", this.node.url],
-      ...["--listen", port("http"), "--otlp-listen", port("otlp"), "--otlp-grpc-listen", `${HOSTS[pod]}:0`],
-      ...["--peers", peers.join(), "--window", `${WINDOW_SECONDS}s`, "--policy", "queue"],
-      ...["--state", this.stateOf(pod, "predictor"), "--log-level", "warn"],
-    ];
-  }
-
-  private exporterArguments(pod: Pod): string[] {
-    const others =
-      this.kind === "dns"
-        ? [`dns+http://${PEER_NAME}:${this.ports.http}`]
-        : PODS.map((each) => this.address(each, "http"));
-    const predictors = this.plans === undefined ? [this.address(pod, "http"), ...others] : [this.plans.url];
-    return [
-      ...["--listen", `${HOSTS[pod]}:${this.ports.page}`, "--grpc-listen", this.grpc(pod)],
-      ...["--predictor", [...new Set(predictors)].join(), "--stale-after", `${STALE_SECONDS}s`],
-      ...[
-        "--restart-grace",
-        `${GRACE_SECONDS}s`,
-        "--state",
-        this.stateOf(pod, "exporter"),
-        "--log-level",
-        "warn",
-      ],
-    ];
-  }
-
-  private clockEnvironment(pod: Pod): Record<string, string> {
-    if (this.kind !== "clocks") return {};
-    return {
-      LD_PRELOAD: FAKETIME,
-      FAKETIME_TIMESTAMP_FILE: join(this.directory, `clock-${pod}`),
-      FAKETIME_CACHE_DURATION: "1",
-      FAKETIME_DONT_FAKE_MONOTONIC: "1",
-    };
-  }
-
-  /** A mount namespace of its own, in which another file is `/etc/hosts`. */
-  private hostsWrapper(): string[] {
-    if (this.kind !== "dns") return [];
-    const bind = `mount --bind '${join(this.directory, "hosts")}' /etc/hosts && exec "$@"`;
-    return ["unshare", "--mount", "sh", "-c", bind, "sh"];
-  }
-
-  private async prepareDisk(): Promise<void> {
-    const root = this.stateRoot;
-    await mkdir(root, { recursive: true });
-    if (this.kind !== "small-disk") return;
-    await run("mount", ["-t", "tmpfs", "-o", `size=${DISK}`, "tmpfs", root]);
-    this.undo.defer(async () => {
-      await run("umount", ["--lazy", root]);
-    });
-  }
-}
-
-/** Why a stage of this kind cannot be had here; undefined when it can. */
-export async function whyNot(kind: StageKind): Promise<string | undefined> {
-  const isRoot = process.getuid?.() === 0;
-  if ((kind === "dns" || kind === "small-disk") && !isRoot) return "needs root, to mount";
-  if (kind === "dns") {
-    const works = await run("unshare", ["--mount", "true"]).then(
-      () => true,
-      () => false,
+  /** Whether the newest answer of each exporter about each service is a number in its bounds, not below the right one. */
+  private servesRight(sinceMs: number): boolean {
+    const nowMs = nowOnClock();
+    const latest = this.poller.latest(nowMs, Math.min(LATEST_MS, nowMs - sinceMs));
+    return PODS.every((pod) =>
+      this.services.every(({ name, replicas }) => {
+        const value = latest.get(`${pod}/${name}`);
+        return value !== undefined && value >= replicas && value <= MAX_REPLICAS;
+      }),
     );
-    return works ? undefined : "needs mount namespaces (unshare --mount)";
   }
-  if (kind !== "clocks" || existsSync(FAKETIME)) return undefined;
-  if (isRoot) await run("apt-get", ["install", "--yes", "faketime"]).catch(() => undefined);
-  return existsSync(FAKETIME) ? undefined : "needs libfaketime: apt-get install faketime";
+
+  /** Whether both predictors count all requests that users make, and not only those whose spans came to them first. */
+  private async seesAll(): Promise<boolean> {
+    if (!this.load.isOn) return true;
+    const rates = await ratesOf(this.predictors(), "frontend");
+    return rates.every((rate) => rate >= SEEN_SHARE * REQUESTS_PER_SECOND);
+  }
 }
 
-/** Ports that are free on the addresses of both pods. */
-async function freePorts(count: number): Promise<number[]> {
-  const found: number[] = [];
-  while (found.length < count) {
-    const first = createServer();
-    await new Promise<void>((resolve) => first.listen(0, HOSTS[0], resolve));
-    const { port } = first.address() as AddressInfo;
-    const second = createServer();
-    const isFree = await new Promise<boolean>((resolve) => {
-      second.once("error", () => resolve(false)).listen(port, HOSTS[1], () => resolve(true));
-    });
-    first.close();
-    second.close();
-    if (isFree && !found.includes(port)) found.push(port);
-  }
-  return found;
+async function propsOf(kind: StageKind, undo: AsyncDisposableStack): Promise<Props> {
+  const directory = await mkdtemp(join(tmpdir(), "tradewind-faults-"));
+  undo.defer(async () => rm(directory, { recursive: true, force: true }));
+  await prepareDisk(join(directory, "state"), kind, undo);
+  const services = kind === "spare" ? SPARE_SERVICES : SERVICES;
+  const node = await NodeOfPods.start(services);
+  undo.defer(async () => node.stop());
+  const plans = kind === "fake-plans" ? await FakePredictor.start(services) : undefined;
+  undo.defer(async () => plans?.stop());
+  const jaeger = kind === "jaeger" ? await EmptyJaeger.start() : undefined;
+  undo.defer(async () => jaeger?.stop());
+  const sources = `sources:\n  jaeger: [{ url: "${jaeger?.url ?? ""}", timeoutSeconds: 1, graceSeconds: 1 }]\n`;
+  const files = await writeFiles(directory, services, jaeger === undefined ? "" : sources);
+  const setting = { kind, directory, files, ports: await freePorts(), agent: node.url, plans: plans?.url };
+  return { jaeger, node, plans, services, setting };
+}
+
+async function prepareDisk(root: string, kind: StageKind, undo: AsyncDisposableStack): Promise<void> {
+  await mkdir(root, { recursive: true });
+  if (kind !== "small-disk") return;
+  await run("mount", ["-t", "tmpfs", "-o", `size=${SMALL_DISK}`, "tmpfs", root]);
+  undo.defer(async () => {
+    await run("umount", ["--lazy", root]);
+  });
 }

@@ -24,7 +24,7 @@ export class Vitals {
     ];
   }
 
-  /** Begins to measure anew. */
+  /** Forgets what was measured so far. */
   reset(): void {
     this.rssBytesMax = 0;
     this.livenessFailuresMax = 0;
@@ -49,8 +49,8 @@ export class Vitals {
 
   private async feelPulse(each: RealProcess): Promise<void> {
     this.asking.add(each);
-    const { health = each.addresses["http"] } = each.addresses;
-    const isWell = await fetch(`${health ?? ""}/healthz`, {
+    const address = each.addresses["probe"] ?? each.addresses["http"] ?? "";
+    const isWell = await fetch(`${address}/healthz`, {
       headers: { connection: "close" },
       signal: AbortSignal.timeout(LIVENESS_MS),
     })

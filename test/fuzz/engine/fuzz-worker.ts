@@ -1,4 +1,4 @@
-/** Runs the slices it is ordered, one after the other, until it is told to stop; see campaign.ts. */
+/** Runs the slices it is ordered, one after the other, until a stop; see campaign.ts. */
 import { parentPort, workerData } from "node:worker_threads";
 import { describeError } from "@tradewind/core/errors.ts";
 import { TARGETS } from "../targets/list.ts";

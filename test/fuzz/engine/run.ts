@@ -19,7 +19,7 @@ export interface Slice {
   readonly count: number;
   /** On the clock of `performance.now`: no further case is begun after it. */
   readonly endMs?: number;
-  /** Told of each case before it runs, for whoever watches from outside. */
+  /** Called before each case, for whoever watches from outside. */
   readonly onCase?: (number: number) => void;
 }
 

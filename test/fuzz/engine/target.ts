@@ -5,7 +5,7 @@ import type { Rng } from "@tradewind/core/rng.ts";
  * value as `JSON.parse` gives it.
  */
 export interface Target {
-  /** `room/what`, for `--target` and the report. */
+  /** `folder/what`, for `--target` and the report. */
   readonly name: string;
   /** `parser`: pure and fast; `slow`: a file, or many parsers in a row; `port`: a connection to a real process. */
   readonly kind: "parser" | "slow" | "port";

@@ -14,7 +14,6 @@ import { WindowSet } from "@tradewind/core/contract/window.ts";
 import { WorkloadList, WORKLOADS_SCHEMA } from "@tradewind/core/contract/workload.ts";
 import { parseWith } from "@tradewind/core/config.ts";
 import { canonicalJson } from "@tradewind/core/hash.ts";
-import { limitsBy } from "@tradewind/exporter/limits/limits.ts";
 import { decide } from "@tradewind/exporter/decide.ts";
 import { parseApplication } from "@tradewind/kubernetes/application/file.ts";
 import { emptyState, PolicyState } from "@tradewind/predictor/policy/state.ts";
@@ -22,8 +21,7 @@ import { replay } from "@tradewind/predictor/policy/replay.ts";
 import { PredictorOptions } from "@tradewind/predictor/options.ts";
 import { ExporterOptions } from "@tradewind/exporter/options.ts";
 import { AgentOptions } from "@tradewind/agent/options.ts";
-import { SourcesConfig } from "@tradewind/predictor/sources/sources-config.ts";
-import { planOf, wishOf } from "../../exporter/wish.ts";
+import { NO_LIMITS, planOf, wishOf } from "../../exporter/wish.ts";
 import { flow, inputs, window, windowSet } from "../../predictor/measurements.ts";
 import { snapshot } from "../../predictor/sources/snapshots.ts";
 import { attempt, documented, expect, expectEqual, expectNumbers } from "../engine/oracle.ts";
@@ -100,12 +98,12 @@ const STEPPED = {
 };
 
 const RULES = {
-  limitsOf: limitsBy(ExporterOptions.parse({}).limits, () => undefined),
+  limitsOf: () => NO_LIMITS,
   exporterStartedAtMs: NOW_MS - 1e6,
   staleAfterSeconds: 300,
   restartGraceSeconds: 120,
 };
-const DECIDED = decide(WISH, PLAN, { exporterStartedAtMs: RULES.exporterStartedAtMs }, RULES);
+const DECIDED = decide(WISH, PLAN, { exporterStartedAtMs: NOW_MS - 1e6 }, RULES);
 const RECORD = "record" in DECIDED ? DECIDED.record : undefined;
 
 const APPLICATION = {
@@ -323,13 +321,6 @@ export const CONTRACT_TARGETS: readonly Target[] = [
   contract("recommendations", RecommendationList, [SERVED]),
   contract("run-report", RunReport, [REPORT]),
   contract("snapshot", Snapshot, [SNAPSHOT]),
-  contract("sources", SourcesConfig, [
-    {
-      prometheus: [{ url: "http://p:9090", namespaces: ["shop"] }],
-      jaeger: [{ url: "http://j:16686", services: ["a"] }],
-      tempo: [{ url: "https://t:3200", query: "{}" }],
-    },
-  ]),
   contract("sweep", SweepRow, [
     {
       schema: SWEEP_SCHEMA,

@@ -6,8 +6,6 @@ import { WorkloadsFile } from "@tradewind/agent/names/workloads-file.ts";
 import { Window } from "@tradewind/core/contract/window.ts";
 import { WORKLOADS_SCHEMA } from "@tradewind/core/contract/workload.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
-import { limitsBy } from "@tradewind/exporter/limits/limits.ts";
-import { ExporterOptions } from "@tradewind/exporter/options.ts";
 import { decide } from "@tradewind/exporter/decide.ts";
 import { StateFile as DecisionsFile } from "@tradewind/exporter/store/state-file.ts";
 import { kubeconfigConnection } from "@tradewind/kubernetes/client/kubeconfig.ts";
@@ -21,7 +19,7 @@ import { openMemory } from "@tradewind/predictor/store/database.ts";
 import { pack, unpack } from "@tradewind/predictor/store/packing.ts";
 import { salvageFile } from "@tradewind/predictor/store/salvage.ts";
 import { SqliteStore } from "@tradewind/predictor/store/sqlite-store.ts";
-import { wishOf } from "../../exporter/wish.ts";
+import { NO_LIMITS, wishOf } from "../../exporter/wish.ts";
 import { silentLog } from "../../kubernetes/silent-log.ts";
 import { aSet } from "../../predictor/store/windows-of.ts";
 import { ByteMutator } from "../engine/bytes.ts";
@@ -104,7 +102,7 @@ users: [{ name: u, user: { token: t } }]
 
 const PLANNED = { application: "hotel", sequence: 1, predictorStartedAtMs: 0, plannedAtMs: 1_000_000 };
 const RULES = {
-  limitsOf: limitsBy(ExporterOptions.parse({}).limits, () => undefined),
+  limitsOf: () => NO_LIMITS,
   exporterStartedAtMs: 0,
   staleAfterSeconds: 300,
   restartGraceSeconds: 0,
@@ -211,7 +209,7 @@ export const FILE_TARGETS: readonly Target[] = [
     new ByteMutator([POLICY_STATE], ["null", "{}"]),
     async (_path, directory) => {
       const file = new PolicyFile(directory, silentLog, () => undefined);
-      const state = await attemptAsync(async () => file.read("shop", "shop", 1_000_000), never);
+      const state = await attemptAsync(async () => file.read("shop", "shop", 0), never);
       expectNumbers(state);
     },
   ),

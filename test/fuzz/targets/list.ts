@@ -6,6 +6,7 @@ import { KUBERNETES_TARGETS } from "./kubernetes.ts";
 import { FILE_TARGETS } from "./files.ts";
 import { MODEL_TARGETS } from "./models.ts";
 import { OTLP_TARGETS } from "./otlp.ts";
+import { PEER_TARGETS } from "./peers.ts";
 import { PLAN_TARGETS } from "./plan.ts";
 import { TEXT_TARGETS } from "./texts.ts";
 import { PORT_TARGETS } from "./ports.ts";
@@ -21,6 +22,7 @@ export const TARGETS: readonly Target[] = [
   ...FILE_TARGETS,
   ...MODEL_TARGETS,
   ...OTLP_TARGETS,
+  ...PEER_TARGETS,
   ...PLAN_TARGETS,
   ...TEXT_TARGETS,
   ...PORT_TARGETS,

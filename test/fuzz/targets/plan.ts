@@ -1,10 +1,8 @@
 import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
-import type { Allocation } from "@tradewind/core/contract/plan.ts";
+import type { Allocation, Wish } from "@tradewind/core/contract/plan.ts";
 import { decide } from "@tradewind/exporter/decide.ts";
-import { limitsBy } from "@tradewind/exporter/limits/limits.ts";
-import { ExporterOptions } from "@tradewind/exporter/options.ts";
 import { readPlan, readWish } from "@tradewind/exporter/source/read-plan.ts";
-import { planOf, wishOf } from "../../exporter/wish.ts";
+import { NO_LIMITS, planOf, wishOf } from "../../exporter/wish.ts";
 import { ByteMutator } from "../engine/bytes.ts";
 import { attempt, attemptAsync, documented, expect, expectEqual, never } from "../engine/oracle.ts";
 import type { Target } from "../engine/target.ts";
@@ -19,13 +17,14 @@ const PLAN = {
   predictorStartedAtMs: NOW_MS - 1e6,
   wishes: [WISH, { ...WISH, service: "geo" }],
 };
-const limitsOf = limitsBy(ExporterOptions.parse({}).limits, () => undefined);
 const RULES = {
-  limitsOf,
+  limitsOf: () => NO_LIMITS,
   exporterStartedAtMs: NOW_MS - 1e6,
   staleAfterSeconds: 300,
   restartGraceSeconds: 120,
 };
+
+const PAST = { exporterStartedAtMs: NOW_MS - 1e6 };
 
 /** Time stands still: the scan is not cut into slices, which would only take longer. */
 const still = (): number => 0;
@@ -70,7 +69,7 @@ const splitting = bytesTarget("plan/split", texts, async (bytes) => {
 
 const isAllocation = ({ replicas }: Allocation): boolean => Number.isSafeInteger(replicas) && replicas >= 0;
 
-/** A wish of any form: left out, refused, or decided within the exporter's own bounds. */
+/** One entry of a plan, in any form: left out, refused, or decided within the bounds that it carries. */
 const wishes: Target = {
   name: "plan/wishes",
   kind: "parser",
@@ -83,23 +82,26 @@ const wishes: Target = {
     for (const value of input as unknown[]) {
       const wish = attempt(() => readWish(value), never);
       if (wish === undefined || "rejected" in wish) continue;
-      const past = { exporterStartedAtMs: RULES.exporterStartedAtMs, ...(previous && { previous }) };
-      const decision = attempt(() => decide(wish, PLAN, past, RULES), never);
+      const decision = attempt(
+        () => decide(wish, PLAN, { ...PAST, ...(previous && { previous }) }, RULES),
+        never,
+      );
       if (decision === undefined || "refusal" in decision) continue;
       previous = { final: decision.record.final, decidedAtMs: decision.record.decidedAtMs };
-      expectRecord(decision.record);
+      expectRecord(decision.record, wish);
     }
   },
 };
 const WISHES = new ValueMutator([WISH]);
 
-function expectRecord(record: DecisionRecord): void {
+function expectRecord(record: DecisionRecord, { bounds, service }: Wish): void {
   const parsed = DecisionRecord.safeParse(record);
   expect(parsed.success, "contract", () => `the record is not valid: ${parsed.error?.message ?? ""}`);
-  const { service } = record;
   const { replicas } = record.final;
   expect(isAllocation(record.final), "number", () => `${service} gets ${replicas} replicas`);
-  const { maxReplicas, minReplicas } = limitsOf(PLAN, WISH);
+  const { maxReplicas, minReplicas } = bounds;
+  // Bounds that contradict each other leave no right number.
+  if (minReplicas > maxReplicas) return;
   const grace = record.actions.some(({ step }) => step === "restart-grace" || step === "missing-data");
   const isWithin = replicas >= Math.min(minReplicas, maxReplicas) && (replicas <= maxReplicas || grace);
   expect(isWithin, "bounds", () => `${service} gets ${replicas} of ${minReplicas} to ${maxReplicas}`);

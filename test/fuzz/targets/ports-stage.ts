@@ -97,7 +97,7 @@ export class PortsStage {
       const ref = { name: "so", namespace: "shop", metadata: { service: "search" } };
       const [metric] = await this.client.metrics(ref, "m");
       if (metric?.int !== REPLICAS || metric.float !== REPLICAS) {
-        throw new Broken("number", `KEDA is told ${metric?.int ?? "nothing"} and not ${REPLICAS}`);
+        throw new Broken("number", `KEDA gets ${metric?.int ?? "nothing"} and not ${REPLICAS}`);
       }
     });
   }
