@@ -87,7 +87,7 @@ class Search {
   }
 
   private trial(size: Size, load: number): { readonly over: number; readonly usedCores: readonly number[] } {
-    const { application, telemetry, ...rest } = this.truth;
+    const { application, cluster, telemetry, ...rest } = this.truth;
     const services = this.services.map((service, at) => ({
       ...service,
       replicas: Math.max(1, size[at] ?? 1),
@@ -97,6 +97,8 @@ class Search {
         ...rest,
         application: { ...application, services },
         telemetry: { ...telemetry, sampledRatio: 0 },
+        // Room for every trial; a size that does not fit the plant's own nodes stays pending there.
+        cluster: { ...cluster, nodes: 100 },
         incidents: [],
         load: () => load,
         seconds: TRIAL.seconds,

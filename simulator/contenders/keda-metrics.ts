@@ -1,5 +1,7 @@
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
+import { within } from "../control/control-path.ts";
 import type { ExternalTrigger } from "../control/triggers.ts";
+import type { World } from "../world.ts";
 import { combinations, numberOf, scaledObject } from "./contender.ts";
 import type { Brain, Contender, Parameters, Setting } from "./contender.ts";
 import { stockBehavior } from "./hpa.ts";
@@ -32,16 +34,44 @@ class Series {
 const mean = (values: readonly number[]): number | undefined =>
   values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0) / values.length;
 
+/** Whether users asked for anything in the last window, as the ingress in front of the application counts it. */
+class Ingress {
+  isBusy = true;
+  private requests = 0;
+
+  observe(world: World): void {
+    const now = world.account().routes.reduce((sum, { requests }) => sum + requests, 0);
+    this.isBusy = now > this.requests;
+    this.requests = now;
+  }
+}
+
 function metricBrain(
   setting: Setting,
   parameters: Parameters,
-  triggerOf: (series: Series, service: string) => ExternalTrigger,
+  triggerOf: (series: Series, service: string) => Omit<ExternalTrigger, "kind" | "isFromScaler" | "isActive">,
 ): Brain {
   const series = new Series(20);
+  const ingress = new Ingress();
   const behavior = stockBehavior(numberOf(parameters, "scaleDownSeconds"));
+  // A service without a replica has no metrics of its own: whether it is needed is asked of the ingress.
+  const isActive = (): boolean => ingress.isBusy;
   return {
-    scaledObject: (service) => scaledObject(setting, service, [triggerOf(series, service)], behavior),
-    onWindow: ({ windowSet }) => series.add(windowSet),
+    scaledObject: (service) => {
+      const trigger = {
+        ...triggerOf(series, service),
+        kind: "external",
+        isFromScaler: false,
+        isActive,
+      } as const;
+      return scaledObject(setting, service, [trigger], behavior);
+    },
+    onWindow: ({ nowMs, windowSet }) => {
+      const { plant, world } = setting;
+      ingress.observe(world);
+      // The application's own counters do not end with its traces; the series just has no new points here.
+      if (!within(plant.faults.traceOutages, plant.startMs, nowMs)) series.add(windowSet);
+    },
   };
 }
 
@@ -57,16 +87,12 @@ export const KEDA_REQUESTS: Contender = {
       const read = (nowMs: number): number | undefined =>
         mean(
           series.last(60, nowMs).flatMap(({ windows }) => {
-            const rate = windows.find((window) => window.service === service)?.requestsPerSecond;
-            return rate === undefined ? [] : [rate];
+            // A counter that nobody raises has the rate 0; the windows say nothing without any span.
+            return [windows.find((window) => window.service === service)?.requestsPerSecond ?? 0];
           }),
         );
-      const isActive = (nowMs: number): boolean | undefined => {
-        const rate = read(nowMs);
-        return rate === undefined ? undefined : rate > 0;
-      };
       const target = numberOf(parameters, "requestsPerReplica");
-      return { kind: "external", metricType: "AverageValue", target, isFromScaler: false, read, isActive };
+      return { metricType: "AverageValue", target, read };
     }),
 };
 
@@ -89,7 +115,6 @@ export const KEDA_LATENCY: Contender = {
           }),
         );
       const target = (numberOf(parameters, "thresholdShare") * objective.milliseconds) / 1e3;
-      const isActive = (nowMs: number): boolean | undefined => read(nowMs) !== undefined;
-      return { kind: "external", metricType: "Value", target, isFromScaler: false, read, isActive };
+      return { metricType: "Value", target, read };
     }),
 };

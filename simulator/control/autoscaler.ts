@@ -50,6 +50,8 @@ export class Autoscaler {
 
   poll(nowMs: number): void {
     const { object } = this;
+    // Without an external trigger it is an HPA that nobody polls for: never under one replica.
+    if (object.triggers.every(({ kind }) => kind === "cpu")) return;
     const current = this.world.replicas(this.service);
     const isDown = this.isScalerDown(nowMs);
     const active = object.triggers.flatMap((trigger) => {

@@ -12,6 +12,7 @@ import { NOISY_NEIGHBOUR } from "./obstacles/noisy-neighbour.ts";
 import { NOT_A_NUMBER } from "./obstacles/not-a-number.ts";
 import { OFF_PATH_WORKER } from "./obstacles/off-path-worker.ts";
 import { ONE_THREAD } from "./obstacles/one-thread.ts";
+import { OTHER_APPLICATIONS } from "./obstacles/other-applications.ts";
 import { POD_STARTS } from "./obstacles/pod-start.ts";
 import { RETRY_STORM } from "./obstacles/retry-storm.ts";
 import { ROLLING_DEPLOY } from "./obstacles/rolling-deploy.ts";
@@ -33,6 +34,7 @@ export const COURSE: readonly ObstacleModel[] = [
   STEADY,
   WAVE,
   WHOLE_CORES,
+  ...OTHER_APPLICATIONS,
   FLASH_CROWD,
   DIURNAL_WEEK,
   ...TIGHT_OBJECTIVES,

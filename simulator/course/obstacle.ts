@@ -27,6 +27,9 @@ export interface ObstacleModel {
   readonly family: string;
 }
 
+/** Requests per second of the shop in most obstacles. */
+export const USUAL_LOAD = 60;
+
 export interface ObstacleInput {
   readonly name: string;
   readonly about: string;

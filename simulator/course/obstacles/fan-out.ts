@@ -1,4 +1,4 @@
-import { wave } from "../load.ts";
+import { wave } from "../../model/load.ts";
 import { obstacle } from "../obstacle.ts";
 import { call, cpu, shop, to, work } from "../shop.ts";
 
@@ -6,7 +6,7 @@ export const FAN_OUT = obstacle({
   name: "fan-out",
   about:
     "Search asks the price of ten offers at once, one short call for each: in parallel, not one after the other.",
-  load: wave(60, 40, 600),
+  load: wave(20, 100, 600),
   application: shop((each) => {
     if (each.name === "search") {
       const prices = to("price", { count: { kind: "fixed", count: 10 } });

@@ -1,4 +1,4 @@
-import { steady } from "../load.ts";
+import { steady } from "../../model/load.ts";
 import { obstacle } from "../obstacle.ts";
 import { cpu, shop, work } from "../shop.ts";
 

@@ -1,9 +1,9 @@
-import { steady, surge } from "../load.ts";
+import { flashCrowd } from "../../model/load.ts";
 import { obstacle } from "../obstacle.ts";
 
 export const FLASH_CROWD = obstacle({
   name: "flash-crowd",
   about:
     "Five times the load within ten seconds, for four minutes: pods come too late, what is added must go again.",
-  load: surge(steady(30), 5, { from: 480, until: 720 }),
+  load: flashCrowd({ base: 30, peak: 150, startSeconds: 480, riseSeconds: 10, holdSeconds: 220 }),
 });

@@ -1,4 +1,4 @@
-import { wave } from "../load.ts";
+import { wave } from "../../model/load.ts";
 import { obstacle } from "../obstacle.ts";
 import { cpu, shop, work } from "../shop.ts";
 
@@ -6,7 +6,7 @@ export const HEAVY_REQUESTS = obstacle({
   name: "heavy-requests",
   about:
     "Profile needs half a CPU second for a request that one thread works on: quota beyond one core is of no use to it.",
-  load: wave(8, 4, 600),
+  load: wave(4, 12, 600),
   application: shop((each) =>
     each.name === "profile"
       ? {

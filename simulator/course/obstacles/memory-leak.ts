@@ -1,12 +1,12 @@
-import { steady } from "../load.ts";
-import { obstacle } from "../obstacle.ts";
+import { steady } from "../../model/load.ts";
+import { obstacle, USUAL_LOAD } from "../obstacle.ts";
 import { MEBIBYTE, shop } from "../shop.ts";
 
 export const MEMORY_LEAK = obstacle({
   name: "memory-leak",
   about:
     "Stock keeps 16 KiB of every request for good, and is killed when it reaches its limit after some minutes.",
-  load: steady(),
+  load: steady(USUAL_LOAD),
   application: shop((each) =>
     each.name === "stock"
       ? {

@@ -1,10 +1,10 @@
-import { steady } from "../load.ts";
-import { obstacle } from "../obstacle.ts";
+import { steady } from "../../model/load.ts";
+import { obstacle, USUAL_LOAD } from "../obstacle.ts";
 
 export const NOISY_NEIGHBOUR = obstacle({
   name: "noisy-neighbour",
   about: "Other tenants slow down everything on half of the nodes by 60 % for five minutes.",
-  load: steady(),
+  load: steady(USUAL_LOAD),
   cluster: { nodes: 4 },
   incidents: [
     {

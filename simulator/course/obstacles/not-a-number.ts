@@ -1,9 +1,9 @@
-import { wave } from "../load.ts";
+import { wave } from "../../model/load.ts";
 import { obstacle } from "../obstacle.ts";
 
 export const NOT_A_NUMBER = obstacle({
   name: "not-a-number",
   about: "Metrics say NaN for four minutes: silence and doubt must not remove anything.",
-  load: wave(60, 40, 600),
+  load: wave(20, 100, 600),
   faults: { nanWindows: [{ startSeconds: 540, endSeconds: 780 }] },
 });

@@ -1,5 +1,5 @@
-import { steady } from "../load.ts";
-import { obstacle } from "../obstacle.ts";
+import { steady } from "../../model/load.ts";
+import { obstacle, USUAL_LOAD } from "../obstacle.ts";
 import { cpu, service, shop, to, work } from "../shop.ts";
 
 const SHOP = shop((each) =>
@@ -21,7 +21,7 @@ export const OFF_PATH_WORKER = obstacle({
   name: "off-path-worker",
   about:
     "A worker behind a queue that no user waits for runs eight pods at four percent of their CPU: money lies there.",
-  load: steady(),
+  load: steady(USUAL_LOAD),
   application: { ...SHOP, services: [...SHOP.services, MAILER] },
   family: "off-path-worker",
 });

@@ -1,11 +1,11 @@
-import { wave } from "../load.ts";
+import { wave } from "../../model/load.ts";
 import { obstacle } from "../obstacle.ts";
 
 const starts = (seconds: number) =>
   obstacle({
     name: `pod-start-${seconds}`,
     about: `The wave, with pods that take about ${seconds} s to start.`,
-    load: wave(60, 40, 600),
+    load: wave(20, 100, 600),
     cluster: { podStartMs: { kind: "uniform", low: 900 * seconds, high: 1_100 * seconds } },
   });
 

@@ -1,5 +1,5 @@
-import { steady, surge } from "../load.ts";
-import { obstacle } from "../obstacle.ts";
+import { flashCrowd } from "../../model/load.ts";
+import { obstacle, USUAL_LOAD } from "../obstacle.ts";
 import { call, cpu, shop, to, work } from "../shop.ts";
 
 const patient = { timeoutMs: 250, retries: 2, backoffMs: 20 };
@@ -8,7 +8,13 @@ export const RETRY_STORM = obstacle({
   name: "retry-storm",
   about:
     "Callers give up after 250 ms and try twice more while the callee goes on: a short surge feeds itself.",
-  load: surge(steady(), 2, { from: 480, until: 570 }),
+  load: flashCrowd({
+    base: USUAL_LOAD,
+    peak: 2 * USUAL_LOAD,
+    startSeconds: 480,
+    riseSeconds: 10,
+    holdSeconds: 70,
+  }),
   application: shop(
     (each) =>
       each.name === "search"

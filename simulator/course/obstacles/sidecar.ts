@@ -1,5 +1,5 @@
 import { fixed } from "../../model/distribution.ts";
-import { wave } from "../load.ts";
+import { wave } from "../../model/load.ts";
 import { obstacle } from "../obstacle.ts";
 import { MEBIBYTE, shop } from "../shop.ts";
 
@@ -7,7 +7,7 @@ export const SIDECAR = obstacle({
   name: "sidecar",
   about:
     "A mesh proxy in every pod with a limit four times the application's, mostly idle: means over containers hide a starved one.",
-  load: wave(60, 30, 600),
+  load: wave(30, 90, 600),
   application: shop((each) => ({
     ...each,
     sidecar: {

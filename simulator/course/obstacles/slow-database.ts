@@ -1,13 +1,13 @@
 import { lognormal } from "../../model/distribution.ts";
-import { steady } from "../load.ts";
-import { obstacle } from "../obstacle.ts";
+import { steady } from "../../model/load.ts";
+import { obstacle, USUAL_LOAD } from "../obstacle.ts";
 import { call, cpu, shop, to, wait, work } from "../shop.ts";
 
 export const SLOW_DATABASE = obstacle({
   name: "slow-database",
   about:
     "A database that every request waits for answers four times slower for twenty minutes: more CPU does not help.",
-  load: steady(),
+  load: steady(USUAL_LOAD),
   application: shop((each) =>
     each.name === "search"
       ? {

@@ -1,6 +1,6 @@
 import { fixed } from "../../model/distribution.ts";
-import { steady } from "../load.ts";
-import { obstacle } from "../obstacle.ts";
+import { steady } from "../../model/load.ts";
+import { obstacle, USUAL_LOAD } from "../obstacle.ts";
 import { cpu, shop, wait, work } from "../shop.ts";
 
 const SHOP = shop((each) =>
@@ -16,7 +16,7 @@ export const SLOW_ENDPOINT = obstacle({
   name: "slow-endpoint",
   about:
     "Three requests of a hundred ask for an export that waits 3 s for a warehouse: no pod makes it faster.",
-  load: steady(),
+  load: steady(USUAL_LOAD),
   application: {
     ...SHOP,
     routes: [

@@ -1,4 +1,4 @@
-import { wave } from "../load.ts";
+import { wave } from "../../model/load.ts";
 import { obstacle } from "../obstacle.ts";
 import { ONE_THREAD_SHOP } from "./one-thread.ts";
 
@@ -6,7 +6,7 @@ export const SLOW_HPA = obstacle({
   name: "slow-hpa",
   about:
     "Every HPA holds a higher number for 300 s, and a service is full at half of its CPU: whoever looks back less hunts.",
-  load: wave(75, 15, 900),
+  load: wave(60, 90, 900),
   application: ONE_THREAD_SHOP,
   objectiveMs: 300,
   forcedScaleDownSeconds: 300,

@@ -1,5 +1,5 @@
-import { steady } from "../load.ts";
-import { obstacle } from "../obstacle.ts";
+import { steady } from "../../model/load.ts";
+import { obstacle, USUAL_LOAD } from "../obstacle.ts";
 
 /** p95 of the shop with four times the pods it starts with, ms; a test holds it to what is simulated. */
 export const FLOOR_MS = 55;
@@ -9,7 +9,7 @@ const tight = (percent: number, expectation: string) =>
   obstacle({
     name: `tight-${percent}`,
     about: `An objective of which the application without any load takes ${percent} %: ${expectation}`,
-    load: steady(),
+    load: steady(USUAL_LOAD),
     objectiveMs: Math.round((100 * FLOOR_MS) / percent),
     family: `tight-${percent}`,
   });

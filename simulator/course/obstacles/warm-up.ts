@@ -1,4 +1,4 @@
-import { steady, surge } from "../load.ts";
+import { flashCrowd } from "../../model/load.ts";
 import { obstacle } from "../obstacle.ts";
 import { shop } from "../shop.ts";
 
@@ -6,7 +6,7 @@ export const WARM_UP = obstacle({
   name: "warm-up",
   about:
     "New processes use four times the CPU for their first 90 s (just-in-time compilation), and a surge makes new ones necessary.",
-  load: surge(steady(40), 2.5, { from: 480, until: 900, ramp: 60 }),
+  load: flashCrowd({ base: 40, peak: 100, startSeconds: 480, riseSeconds: 60, holdSeconds: 300 }),
   application: shop((each) => ({ ...each, warmUp: { factor: 4, seconds: 90, shape: "step" } })),
   family: "warm-up",
 });

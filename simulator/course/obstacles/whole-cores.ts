@@ -1,5 +1,5 @@
 import type { ServiceModel } from "../../model/application-model.ts";
-import { wave } from "../load.ts";
+import { wave } from "../../model/load.ts";
 import { obstacle } from "../obstacle.ts";
 import { shop } from "../shop.ts";
 
@@ -11,7 +11,7 @@ const wholeCore = (each: ServiceModel): ServiceModel => ({
 export const WHOLE_CORES = obstacle({
   name: "whole-cores",
   about: "The wave at twice the load on containers of one core instead of half a one; slower to simulate.",
-  load: wave(130, 70, 600),
+  load: wave(60, 200, 600),
   application: shop(wholeCore),
   seconds: 900,
   family: "whole-cores",

@@ -124,6 +124,12 @@ describe("the HPA on CPU use", () => {
 });
 
 describe("scale to zero", () => {
+  it("never happens to an HPA on CPU alone, which no trigger could start again", async () => {
+    const world = new ScriptedWorld(2, 0, () => 0);
+    const onCpu = object([{ kind: "cpu", targetPercent: 60 }], { minReplicaCount: 0 });
+    expect(numbers(await run({ world, object: onCpu }, 900))).toEqual([1]);
+  });
+
   it("stops the last replica a cooldown after the traffic and starts one at the poll that sees it again", async () => {
     const world = new ScriptedWorld(1, 0, () => 0);
     const traffic = external((at) => (at < 100 || at >= 1_000 ? 1 : 0));
