@@ -147,7 +147,8 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
     return result;
   };
   const { address: peersAddress, peers } = await joinPeers(setting, onSpans);
-  const receivers = await startReceivers({ ...setting, onSpans, exchange: peers });
+  const section = setting.sections.sources.otlp;
+  const receivers = await startReceivers({ ...setting, section, onSpans, exchange: peers });
   const published = new Published(clock);
   const archive = new InputsArchive(ARCHIVED_INPUTS, ARCHIVED_BYTES);
   const learningMetrics = new LearningMetrics(metrics.registry);
@@ -327,12 +328,14 @@ function makeBuilder(
   workloads: WorkloadSource | undefined,
 ): WindowBuilder {
   const { windowSeconds, graceSeconds } = options;
+  const { assumedSamplingRatio, maxSpanWeight } = sections.sources.otlp;
   const pulled = sections.sources.jaeger.length + sections.sources.tempo.length > 0;
   const builder = new WindowBuilder({
     windowSeconds,
     namespace: application.namespace,
     traceGraceSeconds: graceSeconds,
-    ...sections.sources.otlp,
+    assumedSamplingRatio,
+    maxSpanWeight,
     ...(pulled ? { maxPastSeconds: PAST_SECONDS + windowSeconds + graceSeconds } : {}),
     hashSeed: Math.floor(Math.random() * 2 ** 32),
     knownServices: () => knownServices(surroundings.current(), workloads?.current()),

@@ -5,6 +5,7 @@ import type { TlsFiles, TlsObserver } from "@tradewind/core/reloading-tls.ts";
 import type { BatchExchange } from "../peers/exchange.ts";
 import { startOtlpGrpcReceiver } from "./grpc-receiver.ts";
 import type { ReceiverMetrics } from "./metrics.ts";
+import type { OtlpOptions } from "./options.ts";
 import { startOtlpReceiver } from "./receiver.ts";
 import { SenderTokens } from "./sender-token.ts";
 import type { OnSpans } from "./span-intake.ts";
@@ -19,6 +20,7 @@ export interface ReceiversOptions {
 
 export interface ReceiversParts {
   readonly options: ReceiversOptions;
+  readonly section: OtlpOptions;
   readonly onSpans: OnSpans;
   readonly exchange: BatchExchange | undefined;
   readonly metrics: ReceiverMetrics & TlsObserver;
@@ -36,7 +38,7 @@ const REREAD_MS = 10_000;
  * @throws TradewindError `cannot-listen`, `tls-material` or `otlp-token`
  */
 export async function startReceivers(parts: ReceiversParts): Promise<Record<string, string>> {
-  const { ends, exchange, log, metrics, onSpans, options } = parts;
+  const { ends, exchange, log, metrics, onSpans, options, section } = parts;
   const { otlpGrpcListen, otlpListen, otlpTls, otlpTokenFile } = options;
   const reread = { everyMs: REREAD_MS, log };
   const tls = otlpTls && (await ReloadingTls.open(otlpTls, { ...reread, observer: metrics }));
@@ -45,7 +47,9 @@ export async function startReceivers(parts: ReceiversParts): Promise<Record<stri
   ends.push(() => tokens?.stop());
   const onError = (error: unknown): void =>
     log.error({ problem: describeError(error) }, "spans could not be taken");
-  const common = { onSpans, metrics, exchange, onError, tls, tokens };
+  const { maxSenderBytesPerSecond, maxSenderSpansPerSecond } = section;
+  const limits = { maxSenderBytesPerSecond, maxSenderSpansPerSecond };
+  const common = { onSpans, limits, metrics, exchange, onError, tls, tokens };
   const http = await startOtlpReceiver({ listen: otlpListen, ...common });
   ends.push(async () => http.stop());
   if (otlpGrpcListen === undefined) return { otlp: http.address };
