@@ -10,7 +10,48 @@ export function parseWith<Schema extends z.ZodType>(
   value: unknown,
   what: string,
 ): z.output<Schema> {
-  const parsed = schema.safeParse(value);
+  return dataOf(schema.safeParse(value), what);
+}
+
+/**
+ * Parses what another release may have written: fields that the schema does not know are left out, everything else must fit.
+ * Schemas stay strict, so that what we write ourselves is checked against them to the last field.
+ */
+export function safeRead<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+): z.ZodSafeParseResult<z.output<Schema>> {
+  let parsed = schema.safeParse(value);
+  let known = value;
+  // Further unknown fields show only once those above them are gone, in few schemas and never deeper than this.
+  for (let round = 0; round < MAX_ROUNDS && !parsed.success; round += 1) {
+    const unknown = parsed.error.issues.filter((issue) => issue.code === "unrecognized_keys");
+    if (unknown.length === 0) break;
+    if (round === 0) known = structuredClone(value);
+    for (const { keys, path } of unknown) removeKeys(known, path, keys);
+    parsed = schema.safeParse(known);
+  }
+  return parsed;
+}
+
+/** As {@link safeRead}. @throws TradewindError `invalid-input` that names `what` and every offending path */
+export function readWith<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  what: string,
+): z.output<Schema> {
+  return dataOf(safeRead(schema, value), what);
+}
+
+const MAX_ROUNDS = 4;
+
+function removeKeys(root: unknown, path: readonly PropertyKey[], keys: readonly string[]): void {
+  let at: unknown = root;
+  for (const part of path) at = (at as Record<PropertyKey, unknown> | undefined)?.[part];
+  for (const key of keys) delete (at as Record<string, unknown>)[key];
+}
+
+function dataOf<Data>(parsed: z.ZodSafeParseResult<Data>, what: string): Data {
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues
     .slice(0, 5)
@@ -29,11 +70,22 @@ export function parseJsonWith<Schema extends z.ZodType>(
   text: string,
   what: string,
 ): z.output<Schema> {
-  let value: unknown;
+  return parseWith(schema, fromJson(text, what), what);
+}
+
+/** Parses JSON text and then the value, see {@link readWith}. */
+export function readJsonWith<Schema extends z.ZodType>(
+  schema: Schema,
+  text: string,
+  what: string,
+): z.output<Schema> {
+  return readWith(schema, fromJson(text, what), what);
+}
+
+function fromJson(text: string, what: string): unknown {
   try {
-    value = JSON.parse(text);
+    return JSON.parse(text);
   } catch (error) {
     throw new TradewindError("invalid-json", `${what} is not JSON`, { cause: error });
   }
-  return parseWith(schema, value, what);
 }

@@ -1,6 +1,6 @@
 import { readFile, rename } from "node:fs/promises";
 import { join } from "node:path";
-import { parseJsonWith } from "@tradewind/core/config.ts";
+import { readJsonWith } from "@tradewind/core/config.ts";
 import { describeError } from "@tradewind/core/errors.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import { asidePath, replaceState } from "@tradewind/core/process/state-file.ts";
@@ -29,7 +29,7 @@ export class StateFile {
    */
   async read(application: string, namespace: string, nowMs: number): Promise<PolicyState | undefined> {
     try {
-      const state = parseJsonWith(PolicyState, await readFile(this.path, "utf8"), `the state ${this.path}`);
+      const state = readJsonWith(PolicyState, await readFile(this.path, "utf8"), `the state ${this.path}`);
       if (state.application === application && state.namespace === namespace) return state;
       this.log.warn(
         { path: this.path, application: state.application },

@@ -1,5 +1,14 @@
 import { z } from "zod";
-import { ContentHash, Count, EpochMs, NonNegative, ObjectName, Ratio, ServiceName } from "./quantity.ts";
+import {
+  ContentHash,
+  Count,
+  EpochMs,
+  NonNegative,
+  ObjectName,
+  orAbsent,
+  Ratio,
+  ServiceName,
+} from "./quantity.ts";
 
 /** The rungs of the ladder, from least to most evidence; `students` act when the predictor is silent. */
 export const POLICIES = [
@@ -11,8 +20,10 @@ export const POLICIES = [
   "planner",
   "students",
 ] as const;
-export const PolicyName = z.enum(POLICIES);
-export type PolicyName = z.infer<typeof PolicyName>;
+/** What this release writes. */
+export type PolicyName = (typeof POLICIES)[number];
+/** What is read: another release may know further names, which are shown and change nothing. */
+export const PolicyLabel = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/);
 
 /** A size of a service: how many replicas, and what each container gets. Absent parts are left as they are. */
 export const Allocation = z.strictObject({
@@ -26,7 +37,7 @@ export type Allocation = z.infer<typeof Allocation>;
 export const PLAN_RESOURCES = ["cpu", "memory", "replicas"] as const;
 
 /** One step of a plan for one service: what is changed, why, what that buys and what it costs. */
-export const WishStep = z.strictObject({
+export const WishStep = z.object({
   /** Place among the steps of the whole plan, from 1. */
   order: z.number().int().positive(),
   resource: z.enum(PLAN_RESOURCES),
@@ -65,7 +76,7 @@ export const Wish = z.strictObject({
   namespace: ObjectName,
   service: ServiceName,
   allocation: Allocation,
-  policy: PolicyName,
+  policy: PolicyLabel,
   /** Plain words: why this and not something else. */
   reason: z.string().max(500),
   confidence: Ratio,
@@ -73,7 +84,7 @@ export const Wish = z.strictObject({
   latencyBeforeSeconds: NonNegative.optional(),
   latencyAfterSeconds: NonNegative.optional(),
   /** The steps that led to the allocation, where a planner chose it. */
-  steps: z.array(WishStep).max(MAX_WISH_STEPS).optional(),
+  steps: orAbsent(z.array(WishStep).max(MAX_WISH_STEPS)),
   /** Numbers the policy used, by name: what a replay must come to again. */
   evidence: z.record(z.string().max(64), z.number()),
   inputs: z.strictObject({
@@ -114,8 +125,8 @@ export const Plan = z.strictObject({
   /** What of the traffic was not seen, in words; absent when nothing is known to be missing. */
   missing: z.array(z.string().max(500)).max(16).optional(),
   /** What the application allows to be done with the plan. */
-  mode: z.enum(APPLICATION_MODES).optional(),
-  policy: PolicyName,
+  mode: orAbsent(z.enum(APPLICATION_MODES)),
+  policy: PolicyLabel,
   /** Why this rung of the ladder decides. */
   policyReason: z.string().max(500),
   objective: z.strictObject({ percentile: Ratio, seconds: z.number().positive() }),

@@ -23,3 +23,6 @@ export const ServiceName = z
 
 /** First 16 hex digits of a SHA-256, see core/hash.ts. */
 export const ContentHash = z.string().regex(/^[0-9a-f]{16}$/);
+
+/** A part whose form another release may have changed, and without which all the rest still counts. */
+export const orAbsent = <Schema extends z.ZodType>(schema: Schema) => schema.optional().catch(undefined);

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Allocation, Bounds, PolicyName, Wish } from "./plan.ts";
+import { Allocation, Bounds, PolicyLabel, Wish } from "./plan.ts";
 import { Count, EpochMs, NonNegative, ObjectName, Ratio, ServiceName } from "./quantity.ts";
 
 /** One guard step that changed the allocation, or refused to. */
@@ -14,7 +14,7 @@ export type GuardAction = z.infer<typeof GuardAction>;
 /** What an exporter allows by its own configuration, whatever a plan says. */
 export const GuardLimits = z.strictObject({
   /** `application`: its configuration says so; `settings`: the exporter's defaults for services that it does not know. */
-  source: z.enum(["application", "settings"]),
+  source: z.string().min(1).max(32),
   minReplicas: Count,
   maxReplicas: Count,
   /** Absent where only the plan tells how large a container may be. */
@@ -60,7 +60,7 @@ export const Recommendation = z.strictObject({
   replicas: Count,
   cpuCores: z.number().positive().optional(),
   memoryBytes: z.number().positive().optional(),
-  policy: PolicyName,
+  policy: PolicyLabel,
   confidence: Ratio,
   latencyBeforeSeconds: NonNegative.optional(),
   latencyAfterSeconds: NonNegative.optional(),
@@ -105,7 +105,7 @@ export const RecommendationList = z.strictObject({
     lastPlanAtMs: EpochMs.optional(),
     /** Time since the plan in force was made, by the exporter's monotonic clock. */
     lastPlanAgeSeconds: NonNegative.optional(),
-    policy: PolicyName.optional(),
+    policy: PolicyLabel.optional(),
     policyReason: z.string().max(500).optional(),
   }),
   application: ObjectName.optional(),

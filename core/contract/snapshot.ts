@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Interference } from "./interference.ts";
-import { Count, EpochMs, NonNegative } from "./quantity.ts";
+import { Count, EpochMs, NonNegative, orAbsent } from "./quantity.ts";
 
 /**
  * The integral of each interference component over time, in seconds since the agent knows the object: its increase over
@@ -22,7 +22,12 @@ export const Inventory = z.strictObject({
   cpuCores: z.number().positive().optional(),
   memoryBytes: NonNegative.optional(),
   disks: z
-    .array(z.strictObject({ name: z.string().max(64), kind: z.enum(["nvme", "ssd", "hdd", "unknown"]) }))
+    .array(
+      z.strictObject({
+        name: z.string().max(64),
+        kind: z.enum(["nvme", "ssd", "hdd", "unknown"]).catch("unknown"),
+      }),
+    )
     .max(256)
     .optional(),
   networkInterfaces: z
@@ -59,7 +64,7 @@ export const ContainerSample = z.strictObject({
   podName: z.string().max(253).optional(),
   namespace: z.string().max(253).optional(),
   containerName: z.string().max(253).optional(),
-  qosClass: z.enum(["Guaranteed", "Burstable", "BestEffort"]).optional(),
+  qosClass: orAbsent(z.enum(["Guaranteed", "Burstable", "BestEffort"])),
   sampledAtMs: EpochMs,
   ageSeconds: NonNegative,
   cpu: z.strictObject({

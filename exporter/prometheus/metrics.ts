@@ -64,7 +64,7 @@ export class ExporterMetrics implements TlsObserver, DecisionCounter, StateCount
       this.#guardActions.inc({ step: name }, 0);
       this.#guardRefusals.inc({ step: name }, 0);
     }
-    for (const event of ["saved", "save-failed", "read", "corrupt", "unreadable"]) {
+    for (const event of ["saved", "save-failed", "read", "record-rejected", "corrupt", "unreadable"]) {
       this.#stateEvents.inc({ event }, 0);
     }
     for (const problem of UNUSABLE_PLANS) this.#pollErrors.inc({ problem }, 0);

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Plan, Wish } from "@tradewind/core/contract/plan.ts";
-import { parseJsonWith } from "@tradewind/core/config.ts";
+import { parseJsonWith, readJsonWith, safeRead } from "@tradewind/core/config.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
 import { forEachInSlices } from "./slices.ts";
 import { PlanSplitter } from "./split-plan.ts";
@@ -31,7 +31,7 @@ export async function readPlan(body: Buffer, what: string, monotonicMs: () => nu
   const splitter = new PlanSplitter(body);
   await forEachInSlices(splitter.steps(), () => undefined, monotonicMs);
   const split = splitter.result();
-  const { wishes, ...header } = parseJsonWith(Envelope, split?.headerText ?? body.toString("utf8"), what);
+  const { wishes, ...header } = readJsonWith(Envelope, split?.headerText ?? body.toString("utf8"), what);
   if (split === undefined) return { header, wishes };
   const count = split.wishEnds.length / 2;
   if (count > MAX_WISHES) {
@@ -48,7 +48,7 @@ function* wishesOf(body: Buffer, ends: readonly number[], what: string): Generat
 
 /** Reads one wish of a plan. */
 export function readWish(value: unknown): Wish | { readonly rejected: RejectedWish } {
-  const parsed = Wish.safeParse(value);
+  const parsed = safeRead(Wish, value);
   if (parsed.success) return parsed.data;
   const named = Named.safeParse(value);
   const [issue] = parsed.error.issues;

@@ -3,11 +3,11 @@ import type { Clock } from "@tradewind/core/clock.ts";
 import type { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import { describeError } from "@tradewind/core/errors.ts";
 import type { Logger } from "@tradewind/core/log.ts";
-import type { StateFile } from "./state-file.ts";
+import type { RejectedRecords, StateFile } from "./state-file.ts";
 
 /** Counts what happened to the state file. */
 export interface StateCounter {
-  stateEvent(event: "saved" | "save-failed" | "read" | "corrupt" | "unreadable"): void;
+  stateEvent(event: "saved" | "save-failed" | "read" | "record-rejected" | "corrupt" | "unreadable"): void;
 }
 
 /** Keeps decisions on disk without ever holding anything up for long: one write at a time, the newest state next. */
@@ -49,11 +49,17 @@ export class StateKeeper {
         return [];
       }
       this.#counter.stateEvent("read");
+      if (loaded.rejected !== undefined) this.#rejected(loaded.rejected);
       return loaded.decisions;
     } catch (error) {
       this.#fail("unreadable", error);
       return [];
     }
+  }
+
+  #rejected({ count, firstReason: problem, setAsidePath }: RejectedRecords): void {
+    for (let index = 0; index < count; index += 1) this.#counter.stateEvent("record-rejected");
+    this.#log.error({ count, problem, setAsidePath }, "decisions set aside, going on with the others");
   }
 
   /**

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { z } from "zod";
 import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import { EpochMs } from "@tradewind/core/contract/quantity.ts";
-import { parseJsonWith, parseWith } from "@tradewind/core/config.ts";
-import { TradewindError } from "@tradewind/core/errors.ts";
+import { readJsonWith, readWith } from "@tradewind/core/config.ts";
+import { describeError, TradewindError } from "@tradewind/core/errors.ts";
 import { asidePath, replaceState } from "@tradewind/core/process/state-file.ts";
 
 const STATE_SCHEMA = "tradewind.dev/exporter-state/v1";
@@ -19,10 +19,22 @@ const ExporterState = z.strictObject({
   decisions: z.array(z.unknown()).max(20_000),
 });
 
+/** Records that could not be read, each with its reason; they lie at `setAsidePath` now, if it could be written. */
+export interface RejectedRecords {
+  readonly count: number;
+  readonly firstReason: string;
+  readonly setAsidePath: string;
+}
+
 /** What reading the state came to. */
 export type LoadedState =
   | { readonly kind: "absent" }
-  | { readonly kind: "read"; readonly savedAtMs: number; readonly decisions: readonly DecisionRecord[] }
+  | {
+      readonly kind: "read";
+      readonly savedAtMs: number;
+      readonly decisions: readonly DecisionRecord[];
+      readonly rejected?: RejectedRecords;
+    }
   /** The file could not be used and lies at `setAsidePath` now. */
   | { readonly kind: "corrupt"; readonly error: TradewindError; readonly setAsidePath: string };
 
@@ -38,8 +50,9 @@ export class StateFile {
   }
 
   /**
-   * Reads the state back. A file that is truncated, not ours or of another version is renamed to
-   * `decisions.json.corrupt-<time>` and reported, never deleted.
+   * Reads the state back. A file that is truncated or not ours is renamed to `decisions.json.corrupt-<time>` and reported,
+   * never deleted. A single record that cannot be read costs its own service the decision: it is written to
+   * `decisions.json.rejected.corrupt-<time>`, and the others count.
    * @throws TradewindError `state-unreadable` when the disk itself refuses
    */
   async load(nowMs: number): Promise<LoadedState> {
@@ -47,9 +60,8 @@ export class StateFile {
       const text = await this.#read();
       if (text === undefined) return { kind: "absent" };
       const what = `state file ${this.path}`;
-      const { savedAtMs, decisions } = parseJsonWith(ExporterState, text, what);
-      const records = decisions.map((record) => parseWith(DecisionRecord, record, what));
-      return { kind: "read", savedAtMs, decisions: records };
+      const { savedAtMs, decisions } = readJsonWith(ExporterState, text, what);
+      return { kind: "read", savedAtMs, ...(await this.#sorted(decisions, nowMs)) };
     } catch (error) {
       if (!(error instanceof TradewindError)) {
         throw new TradewindError("state-unreadable", `cannot read ${this.path}; check owner and mode`, {
@@ -76,6 +88,27 @@ export class StateFile {
         { cause: error },
       );
     }
+  }
+
+  async #sorted(
+    values: readonly unknown[],
+    nowMs: number,
+  ): Promise<{ decisions: DecisionRecord[]; rejected?: RejectedRecords }> {
+    const decisions: DecisionRecord[] = [];
+    const rejected: { reason: string; record: unknown }[] = [];
+    for (const [index, record] of values.entries()) {
+      try {
+        decisions.push(readWith(DecisionRecord, record, `decision ${index}`));
+      } catch (error) {
+        rejected.push({ reason: describeError(error).slice(0, 1_000), record });
+      }
+    }
+    const [first] = rejected;
+    if (first === undefined) return { decisions };
+    const setAsidePath = asidePath(`${this.path}.rejected`, nowMs);
+    // On a full disk the decisions that can be read matter more.
+    await replaceState(setAsidePath, JSON.stringify(rejected)).catch(() => undefined);
+    return { decisions, rejected: { count: rejected.length, firstReason: first.reason, setAsidePath } };
   }
 
   async #read(): Promise<string | undefined> {

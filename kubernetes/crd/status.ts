@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { PolicyName } from "@tradewind/core/contract/plan.ts";
+import { PolicyLabel } from "@tradewind/core/contract/plan.ts";
 import { Count, ObjectName, Ratio, ServiceName } from "@tradewind/core/contract/quantity.ts";
 
 /** Most services that a status lists: beyond some thousand an object outgrows etcd's 1.5 MB. */
@@ -38,7 +38,7 @@ export const ServiceStatus = z.strictObject({
   replicas: Count.describe("Replicas recommended."),
   cpu: Text.optional().describe("CPU recommended for each container, a quantity."),
   memory: Text.optional().describe("Memory recommended for each container, a quantity."),
-  policy: PolicyName,
+  policy: PolicyLabel,
   confidence: Ratio.describe("How sure the policy is, rounded."),
   currentMilliseconds: Millis.optional().describe("p95 of the flows through this service, before."),
   predictedMilliseconds: Millis.optional().describe("The same once the recommendation is in place."),
@@ -56,7 +56,7 @@ export const ApplicationStatus = z.strictObject({
   conditions: z.array(Condition).max(CONDITION_TYPES.length),
   measuredMilliseconds: Millis.optional().describe("The objective's percentile as last measured."),
   predictedMilliseconds: Millis.optional().describe("The slowest flow once everything is in place."),
-  policy: PolicyName.optional(),
+  policy: PolicyLabel.optional(),
   policyReason: z.string().max(500).optional(),
   replicasReady: Count.optional().describe("Ready replicas of all services together."),
   replicasRecommended: Count.optional(),

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { parseWith } from "@tradewind/core/config.ts";
+import { readWith } from "@tradewind/core/config.ts";
 import type { ServiceState } from "../application/fleet.ts";
 import { createCpuRecord } from "./cpu-record.ts";
 import type { CpuRecord } from "./cpu-record.ts";
@@ -25,7 +25,7 @@ export function collectWindows(predictor: string, states: () => readonly Service
   const look = async (): Promise<void> => {
     const response = await fetch(`${predictor}/v1/windows`, { signal: AbortSignal.timeout(TIMEOUT_MILLIS) });
     if (!response.ok) return;
-    const set = parseWith(WindowSet, await response.json(), "the windows of the predictor");
+    const set = readWith(WindowSet, await response.json(), "the windows of the predictor");
     if (set.endMs === sets.at(-1)?.endMs) return;
     sets.push(set);
     if (sets.length > MOST_KEPT) sets.shift();

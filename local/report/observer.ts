@@ -1,4 +1,4 @@
-import { parseWith } from "@tradewind/core/config.ts";
+import { readWith } from "@tradewind/core/config.ts";
 import { RecommendationList } from "@tradewind/core/contract/recommendation.ts";
 import { Snapshot } from "@tradewind/core/contract/snapshot.ts";
 import { WindowSet } from "@tradewind/core/contract/window.ts";
@@ -43,7 +43,7 @@ async function getText(url: string): Promise<string> {
 }
 
 async function getJson<Schema extends z.ZodType>(url: string, schema: Schema): Promise<z.output<Schema>> {
-  return parseWith(schema, JSON.parse(await getText(url)), url);
+  return readWith(schema, JSON.parse(await getText(url)), url);
 }
 
 export function createObserver(addresses: ObservedAddresses): Observer {

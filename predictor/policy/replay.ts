@@ -1,4 +1,4 @@
-import { parseWith } from "@tradewind/core/config.ts";
+import { readWith } from "@tradewind/core/config.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
 import { NO_MODELS, PolicyInputs } from "./inputs.ts";
 import type { Models, PolicyOutcome } from "./inputs.ts";
@@ -10,7 +10,7 @@ import { decide } from "./ladder.ts";
  * @throws TradewindError `invalid-input` when `recorded` is not a record of inputs, `missing-model` when a model is gone
  */
 export function replay(recorded: unknown, models: Models = NO_MODELS): PolicyOutcome {
-  const inputs = parseWith(PolicyInputs, recorded, "the recorded inputs");
+  const inputs = readWith(PolicyInputs, recorded, "the recorded inputs");
   for (const { service, trained } of inputs.profiles ?? []) {
     if (trained !== undefined) mustBeThere(models.profile(trained.hash), trained.hash, service);
   }

@@ -1,5 +1,5 @@
 import { createParser } from "eventsource-parser";
-import { parseJsonWith } from "@tradewind/core/config.ts";
+import { readJsonWith } from "@tradewind/core/config.ts";
 import { InterferenceEvent } from "@tradewind/core/contract/event.ts";
 import type { EndpointClient } from "./http/client.ts";
 
@@ -27,7 +27,7 @@ export async function readAgentEvents(
     onEvent: ({ event, data }) => {
       if (event !== "interference" || problem !== undefined) return;
       try {
-        onEvent(parseJsonWith(InterferenceEvent, data, "an event of the agent"));
+        onEvent(readJsonWith(InterferenceEvent, data, "an event of the agent"));
       } catch (error) {
         problem = error;
       }

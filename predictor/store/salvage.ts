@@ -1,5 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import type { SQLInputValue } from "node:sqlite";
+import { safeRead } from "@tradewind/core/config.ts";
 import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import { FlowWindow, Window } from "@tradewind/core/contract/window.ts";
 import { z } from "zod";
@@ -31,7 +32,7 @@ const TABLES: readonly Salvaged[] = [
     table: "windows",
     key: ["resolution", "start_ms", "service_id"],
     put: (row, into) => {
-      const window = Window.safeParse(unpack(row["body"], row["checksum"]));
+      const window = safeRead(Window, unpack(row["body"], row["checksum"]));
       if (window.success) into.putWindow(window.data, row["origin"] === "live" ? "live" : "backfill");
       return window.success;
     },
@@ -40,7 +41,7 @@ const TABLES: readonly Salvaged[] = [
     table: "flows",
     key: ["resolution", "start_ms", "flow"],
     put: (row, into) => {
-      const flow = FlowWindow.safeParse(unpack(row["body"], row["checksum"]));
+      const flow = safeRead(FlowWindow, unpack(row["body"], row["checksum"]));
       const startMs = Number(row["start_ms"]);
       if (flow.success) into.putFlow(flow.data, startMs, startMs + Number(row["resolution"]) * 1_000);
       return flow.success;
@@ -50,7 +51,7 @@ const TABLES: readonly Salvaged[] = [
     table: "decisions",
     key: ["decided_at_ms", "id"],
     put: (row, into) => {
-      const record = DecisionRecord.safeParse(unpack(row["body"], row["checksum"]));
+      const record = safeRead(DecisionRecord, unpack(row["body"], row["checksum"]));
       if (record.success) into.putDecision(record.data);
       return record.success;
     },

@@ -1,5 +1,6 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { crc32 } from "node:zlib";
+import { safeRead } from "@tradewind/core/config.ts";
 import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import { FlowWindow, Window } from "@tradewind/core/contract/window.ts";
 import { z } from "zod";
@@ -280,7 +281,7 @@ export class Tables {
   }
 
   private parse<Schema extends z.ZodType>(schema: Schema, row: Row): z.output<Schema> | undefined {
-    const parsed = schema.safeParse(unpack(row["body"], row["checksum"]));
+    const parsed = safeRead(schema, unpack(row["body"], row["checksum"]));
     if (parsed.success) return parsed.data;
     this.unreadable += 1;
     return undefined;

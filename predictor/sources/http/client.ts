@@ -11,7 +11,7 @@ import {
 import type { IRetryBackoffContext } from "cockatiel";
 import { Agent, request } from "undici";
 import type { Dispatcher } from "undici";
-import { parseJsonWith } from "@tradewind/core/config.ts";
+import { readJsonWith } from "@tradewind/core/config.ts";
 import { systemClock } from "@tradewind/core/clock.ts";
 import type { Clock } from "@tradewind/core/clock.ts";
 import { DEFAULT_RETRY_DELAYS, parseRetryAfterMs, retryDelayMs } from "@tradewind/core/retry-delay.ts";
@@ -128,7 +128,7 @@ export class EndpointClient {
   async json<Schema extends z.ZodType>(call: Call, schema: Schema): Promise<z.output<Schema>> {
     const { body } = await this.call(call);
     try {
-      return parseJsonWith(schema, body.toString("utf8"), `the answer of ${this.where()}`);
+      return readJsonWith(schema, body.toString("utf8"), `the answer of ${this.where()}`);
     } catch (error) {
       throw this.badReply(error);
     }
