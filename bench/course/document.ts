@@ -87,7 +87,7 @@ function summaryRow(name: string, plants: readonly PlantReport[]): string {
   const cells = [
     name,
     `${met} of ${pairs.length}`,
-    `${(100 * worst).toFixed(1)}`,
+    (100 * worst).toFixed(1),
     Number.isFinite(ratio) ? ratio.toFixed(2) : "",
     name === BOUND ? "" : `${fronts}`,
   ];
