@@ -21,9 +21,10 @@ async function runJob(job: Job): Promise<Run> {
   if (contender === undefined) throw new Error(`there is no policy '${job.policy}'`);
   if (contender.name.endsWith("-trained")) await (backend ??= startEngine());
   const { actuators, parameters, seed } = job;
-  const startedMs = performance.now();
+  const before = process.threadCpuUsage();
   const result = await run({ obstacle: obstacleOf(model), contender, actuators, parameters, seed });
-  return { ...job, result, seconds: (performance.now() - startedMs) / 1e3 };
+  const { system, user } = process.threadCpuUsage(before);
+  return { ...job, result, cpuSeconds: (user + system) / 1e6 };
 }
 
 port.on("message", (job: Job) => {

@@ -67,10 +67,49 @@ function section({ name, policies }: PlantReport): string {
   ].join("\n");
 }
 
+const OBJECTIVE_SHARE = 0.05;
+const BOUND = "clairvoyant";
+
+/** How a policy did over all plants. */
+function summaryRow(name: string, plants: readonly PlantReport[]): string {
+  const pairs = plants.flatMap(({ policies }) => {
+    const own = policies.find((each) => each.name === name);
+    const bound = policies.find((each) => each.name === BOUND);
+    return own === undefined ? [] : [{ own, bound }];
+  });
+  const met = pairs.filter(({ own }) => own.requestsOver.mean <= OBJECTIVE_SHARE).length;
+  const fronts = pairs.filter(({ own }) => own.isOnFront).length;
+  const logs = pairs.flatMap(({ bound, own }) =>
+    bound === undefined ? [] : [Math.log(own.costPerHour.mean / bound.costPerHour.mean)],
+  );
+  const ratio = Math.exp(logs.reduce((sum, each) => sum + each, 0) / logs.length);
+  const worst = pairs.reduce((most, { own }) => Math.max(most, own.requestsOver.mean), 0);
+  const cells = [
+    name,
+    `${met} of ${pairs.length}`,
+    (100 * worst).toFixed(1),
+    Number.isFinite(ratio) ? ratio.toFixed(2) : "",
+    name === BOUND ? "" : `${fronts}`,
+  ];
+  return `| ${cells.join(" | ")} |`;
+}
+
+function summary(plants: readonly PlantReport[]): string {
+  const names = [...new Set(plants.flatMap(({ policies }) => policies.map(({ name }) => name)))];
+  return [
+    "### All plants",
+    "",
+    "| policy | plants with at most 5 % over | worst plant, % over | cost to clairvoyant's, geometric mean | on the front |",
+    "| --- | --: | --: | --: | --: |",
+    ...names.map((name) => summaryRow(name, plants)),
+    "",
+  ].join("\n");
+}
+
 /** The tables of all plants as Markdown, cheapest policy first. */
 export function tables(plants: readonly PlantReport[], seeds: readonly number[]): string {
   const said = `Simulated, ${seeds.length} seeds (${seeds[0]} to ${seeds.at(-1)}); means with 95 % intervals; **bold**: on the Pareto front of requests over and cost.`;
-  return [said, "", ...plants.map(section)].join("\n");
+  return [said, "", summary(plants), ...plants.map(section)].join("\n");
 }
 
 /** Puts the tables in the place that the document has for them. @throws Error when it has none */

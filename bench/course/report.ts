@@ -11,8 +11,8 @@ export interface Run {
   readonly parameters: Parameters;
   readonly seed: number;
   readonly result: RunResult;
-  /** Time that it took on this machine, s. */
-  readonly seconds: number;
+  /** Time of one CPU of this machine that it took. */
+  readonly cpuSeconds: number;
 }
 
 /** Figures of a run that are reported as mean and interval. */

@@ -38,7 +38,11 @@ export const scoreOf = (result: RunResult, referenceCost: number): number =>
   result.costPerHour / referenceCost + result.requestsOver / 0.05;
 
 /** Families that are tuned on their ordinary days alone: nobody tunes for an incident before it happens. */
-const ORDINARY: Readonly<Record<string, readonly string[]>> = { shop: ["steady", "wave"] };
+const ORDINARY: Readonly<Record<string, readonly string[]>> = {
+  shop: ["wave"],
+  tight: ["tight-90"],
+  "one-thread": ["one-thread"],
+};
 
 export const isTunedOn = ({ family, name }: { readonly name: string; readonly family: string }): boolean =>
   ORDINARY[family]?.includes(name) ?? true;

@@ -4,6 +4,7 @@ import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import type { Behavior } from "@tradewind/local/actuator/behavior.ts";
 import type { ExternalTrigger, ScaledObject, Trigger } from "../control/triggers.ts";
 import type { Advice } from "../control/vpa/recommender.ts";
+import type { UpdateMode } from "../control/vpa/updater.ts";
 import type { PlantModel } from "../model/plant-model.ts";
 import type { Plant, Span, World } from "../world.ts";
 
@@ -49,6 +50,8 @@ export interface Brain {
   readonly betweenWindows?: { readonly everyMs: number; run(nowMs: number): void | Promise<void> };
   /** Content of the service's VPA; called at every round of its updater, only where sizes may move. */
   advice?(service: string, nowMs: number): Advice | undefined;
+  /** How its VPAs change running pods; default in place. */
+  readonly updateMode?: UpdateMode;
   /** Which level of its own decided the last window, for the report. */
   level?(): string;
   /** What the run has to say of itself, for example trainings made. */

@@ -10,9 +10,6 @@ export function stockBehavior(scaleDownSeconds: number): Behavior {
   return { scaleUp, scaleDown: { ...scaleDown, stabilizationWindowSeconds: scaleDownSeconds } };
 }
 
-/** Eight HPAs that people write: four targets, the default window and a short one. */
-const GRID = combinations({ targetPercent: [40, 50, 60, 80], scaleDownSeconds: [300, 120] });
-
 function cpuBrain(setting: Setting, parameters: Parameters): Brain {
   const behavior = stockBehavior(numberOf(parameters, "scaleDownSeconds"));
   const targetPercent = numberOf(parameters, "targetPercent");
@@ -26,7 +23,7 @@ export const HPA_CPU: Contender = {
   name: "hpa-cpu",
   about: "HorizontalPodAutoscaler on CPU utilisation, Kubernetes' policies and tolerance.",
   defaults: { targetPercent: 60, scaleDownSeconds: 300 },
-  grid: GRID,
+  grid: combinations({ targetPercent: [40, 50, 60, 80], scaleDownSeconds: [300, 120] }),
   supports: () => true,
   start: cpuBrain,
 };
@@ -35,13 +32,18 @@ export const HPA_CPU: Contender = {
 export const HPA_VPA: Contender = {
   name: "hpa-vpa",
   about: "HorizontalPodAutoscaler on CPU utilisation and the stock VerticalPodAutoscaler on memory.",
-  defaults: { targetPercent: 60, scaleDownSeconds: 300 },
-  grid: GRID,
+  defaults: { targetPercent: 60, scaleDownSeconds: 300, update: "in-place" },
+  grid: combinations({
+    targetPercent: [40, 50, 60, 80],
+    scaleDownSeconds: [300],
+    update: ["in-place", "recreate"],
+  }),
   supports: (actuators) => actuators === "replicas+cpu+memory",
   start: (setting, parameters) => {
     const recommenders = new Map(setting.world.services.map((name) => [name, new StockRecommender()]));
     return {
       ...cpuBrain(setting, parameters),
+      updateMode: parameters["update"] === "recreate" ? "recreate" : "in-place",
       advice: (service, nowMs) => {
         const pods = setting.world.pods(service);
         const recommender = recommenders.get(service);

@@ -144,6 +144,7 @@ export async function run({
     schedule,
     seed: derived(seed, CONTROL_SEED),
     scaledObjectOf: (service) => brain.scaledObject(service),
+    updateMode: brain.updateMode,
     adviceOf:
       actuators === "replicas" || brain.advice === undefined
         ? undefined

@@ -6,6 +6,7 @@ import type { Schedule } from "./schedule.ts";
 import type { ScaledObject } from "./triggers.ts";
 import type { Advice } from "./vpa/recommender.ts";
 import { allowed, RESIZE_SECONDS, update, UPDATER_SECONDS } from "./vpa/updater.ts";
+import type { UpdateMode } from "./vpa/updater.ts";
 
 /** What acts on the application besides its own Deployments. */
 export interface ControlPathOptions {
@@ -18,6 +19,8 @@ export interface ControlPathOptions {
   readonly scaledObjectOf: (service: string) => ScaledObject | undefined;
   /** Content of the service's VPA; absent where sizes stay as they are. */
   readonly adviceOf?: ((service: string, nowMs: number) => Advice | undefined) | undefined;
+  /** Default in place. */
+  readonly updateMode?: UpdateMode | undefined;
 }
 
 export const within = (spans: readonly Span[], startMs: number, nowMs: number): boolean => {
@@ -49,17 +52,14 @@ export function startControlPath(options: ControlPathOptions): void {
   }
 }
 
-function startUpdater(
-  { adviceOf, plant, schedule, world }: ControlPathOptions,
-  service: string,
-  phase: number,
-) {
+function startUpdater(options: ControlPathOptions, service: string, phase: number): void {
+  const { adviceOf, plant, schedule, updateMode = "in-place", world } = options;
   const spec = serviceSpecs(plant.application)(service);
   const periodMs = UPDATER_SECONDS * 1e3;
   schedule.every(periodMs, plant.startMs + Math.ceil(phase * periodMs), (nowMs) => {
     const advice = adviceOf?.(service, nowMs);
-    const size = advice && update(world.pods(service), allowed(advice, spec), nowMs);
+    const size = advice && update(world.pods(service), allowed(advice, spec), updateMode, nowMs);
     if (size === undefined) return;
-    schedule.once(nowMs + RESIZE_SECONDS * 1e3, () => world.resize(service, size, "in-place"));
+    schedule.once(nowMs + RESIZE_SECONDS * 1e3, () => world.resize(service, size, updateMode));
   });
 }

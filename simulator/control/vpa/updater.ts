@@ -28,13 +28,24 @@ export function allowed(advice: Advice, { cpu, memory }: Pick<ServiceSpec, "cpu"
   };
 }
 
+/** `InPlaceOrRecreate`, where every resize in place succeeds, or `Recreate`, which evicts pods. */
+export type UpdateMode = "in-place" | "recreate";
+/** `--min-replicas`: pods of a service with fewer are not evicted. */
+const LEAST_EVICTED = 2;
+
 /**
- * One round of the VPA's updater for one service, mode InPlaceOrRecreate: the targets, as soon as a pod requests less than a
- * lower bound or more than an upper one, or is older than 12 h and 10 % off in all.
+ * One round of the VPA's updater for one service: the targets, as soon as a pod requests less than a lower bound or more than an
+ * upper one, or is older than 12 h and 10 % off in all.
  * @returns undefined when no pod is to be changed
  */
-export function update(pods: readonly PodView[], advice: Advice, nowMs: number): Size | undefined {
+export function update(
+  pods: readonly PodView[],
+  advice: Advice,
+  mode: UpdateMode,
+  nowMs: number,
+): Size | undefined {
   const running = pods.filter(({ phase }) => phase === "ready" || phase === "starting");
+  if (mode === "recreate" && running.length < LEAST_EVICTED) return undefined;
   const due = running.some((pod) => {
     let difference = 0;
     for (const resource of RESOURCES) {

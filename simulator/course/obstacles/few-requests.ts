@@ -28,5 +28,4 @@ export const FEW_REQUESTS = obstacle({
   },
   internalRoutes: TICKED.map((service) => `tick ${service}`),
   seconds: 1_800,
-  family: "few-requests",
 });

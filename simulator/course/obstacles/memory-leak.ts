@@ -19,5 +19,4 @@ export const MEMORY_LEAK = obstacle({
         }
       : each,
   ),
-  family: "memory-leak",
 });

@@ -23,5 +23,4 @@ export const OFF_PATH_WORKER = obstacle({
     "A worker behind a queue that no user waits for runs eight pods at four percent of their CPU: money lies there.",
   load: steady(USUAL_LOAD),
   application: { ...SHOP, services: [...SHOP.services, MAILER] },
-  family: "off-path-worker",
 });

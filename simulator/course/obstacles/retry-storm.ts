@@ -29,5 +29,4 @@ export const RETRY_STORM = obstacle({
       ],
     },
   ),
-  family: "retry-storm",
 });

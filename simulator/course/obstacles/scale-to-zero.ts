@@ -11,5 +11,4 @@ export const SCALE_TO_ZERO = obstacle({
   load,
   minReplicas: 0,
   seconds: 1_800,
-  family: "scale-to-zero",
 });

@@ -25,5 +25,4 @@ export const SLOW_ENDPOINT = obstacle({
       { name: "GET /export", service: "front", operation: "export", share: 0.03, objectiveMs: 5_000 },
     ],
   },
-  family: "slow-endpoint",
 });

@@ -11,7 +11,7 @@ const tight = (percent: number, expectation: string) =>
     about: `An objective of which the application without any load takes ${percent} %: ${expectation}`,
     load: steady(USUAL_LOAD),
     objectiveMs: Math.round((100 * FLOOR_MS) / percent),
-    family: `tight-${percent}`,
+    family: "tight",
   });
 
 export const TIGHT_OBJECTIVES = [

@@ -24,7 +24,7 @@ const run = (policy: string, seed: number, change: Partial<Run["result"]> = {}, 
   actuators: "replicas",
   parameters: {},
   seed,
-  seconds: 1,
+  cpuSeconds: 1,
   result: { ...RESULT, ...change },
 });
 

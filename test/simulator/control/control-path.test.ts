@@ -5,6 +5,7 @@ import { Schedule } from "@tradewind/simulator/control/schedule.ts";
 import type { ExternalTrigger, ScaledObject, Trigger } from "@tradewind/simulator/control/triggers.ts";
 import { quantity } from "@tradewind/simulator/control/triggers.ts";
 import type { Advice } from "@tradewind/simulator/control/vpa/recommender.ts";
+import type { UpdateMode } from "@tradewind/simulator/control/vpa/updater.ts";
 import { NO_FAULTS } from "@tradewind/simulator/world.ts";
 import type { Plant } from "@tradewind/simulator/world.ts";
 import { scriptedPlant, ScriptedWorld, START_MS } from "./scripted-world.ts";
@@ -39,9 +40,10 @@ interface Setting {
   readonly object?: ScaledObject;
   readonly plant?: Partial<Plant>;
   readonly advice?: (nowMs: number) => Advice | undefined;
+  readonly updateMode?: UpdateMode;
 }
 
-async function run({ advice, object: scaled, plant, world }: Setting, seconds: number) {
+async function run({ advice, object: scaled, plant, updateMode, world }: Setting, seconds: number) {
   const schedule = new Schedule();
   startControlPath({
     world,
@@ -50,6 +52,7 @@ async function run({ advice, object: scaled, plant, world }: Setting, seconds: n
     seed: 1,
     scaledObjectOf: () => scaled,
     adviceOf: advice && ((_service, nowMs) => advice(nowMs)),
+    updateMode,
   });
   while (schedule.nextMs <= START_MS + seconds * 1e3) {
     world.advanceTo(schedule.nextMs);
@@ -152,6 +155,15 @@ describe("the VPA's updater", () => {
     expect(world.resizes).toHaveLength(1);
     expect(world.resizes[0]).toMatchObject({ size: { cpuCores: 2 } });
     expect(world.resizes[0]!.atSeconds).toBeLessThanOrEqual(63);
+  });
+
+  it("evicts no pod of a service with a single replica, and those of a larger one", async () => {
+    const [one, two] = [new ScriptedWorld(1, 0, () => 0), new ScriptedWorld(2, 0, () => 0)];
+    const advice = () => ({ cpuCores: bounds(2) });
+    await run({ world: one, advice, updateMode: "recreate" }, 300);
+    await run({ world: two, advice, updateMode: "recreate" }, 300);
+    expect(one.resizes).toEqual([]);
+    expect(two.resizes).toMatchObject([{ size: { cpuCores: 2 }, how: "recreate" }]);
   });
 
   it("leaves requests inside the bounds alone", async () => {

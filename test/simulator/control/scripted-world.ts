@@ -13,7 +13,7 @@ interface ScriptedPod {
 export class ScriptedWorld implements World {
   readonly services = ["web"];
   nowMs = START_MS;
-  readonly resizes: { readonly atSeconds: number; readonly size: Size }[] = [];
+  readonly resizes: { readonly atSeconds: number; readonly size: Size; readonly how: string }[] = [];
   readonly changes: { readonly atSeconds: number; readonly replicas: number }[] = [];
   private wanted: number;
   private existing: ScriptedPod[] = [];
@@ -70,10 +70,10 @@ export class ScriptedWorld implements World {
     return this.wanted;
   }
 
-  resize(_service: string, size: Size): void {
+  resize(_service: string, size: Size, how: string): void {
     this.cpuRequestCores = size.cpuCores ?? this.cpuRequestCores;
     this.memoryRequestBytes = size.memoryBytes ?? this.memoryRequestBytes;
-    this.resizes.push({ atSeconds: this.atSeconds, size });
+    this.resizes.push({ atSeconds: this.atSeconds, size, how });
   }
 
   workloads(): never {
