@@ -110,7 +110,7 @@ describe("tradewind local", () => {
     { timeout: 120_000 },
     async () => {
       const report = join(directory, "run.json");
-      const load = await loadFile([28]);
+      const load = await loadFile([90]);
       const run = tradewindLocal("--for", "15s", "--policy", "queue", "--load", load, "--json", report);
       const platformPid = run.child.pid!;
       await waitUntil(() => run.output().includes("quota "), 60_000, "the platform says that it is up");
@@ -132,7 +132,7 @@ describe("tradewind local", () => {
         "recovery",
       ]);
       const requests = figures.phases.reduce((sum, phase) => sum + phase.requests, 0);
-      expect(requests).toBeGreaterThan(28 * 15 * 0.75);
+      expect(requests).toBeGreaterThan(90 * 15 * 0.75);
       expect(figures.spans).toBeGreaterThan(requests);
       expect(figures.windows).toBeGreaterThanOrEqual(8);
       expect(figures.recommendations).toBeGreaterThanOrEqual(8);

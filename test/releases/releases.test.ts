@@ -151,7 +151,9 @@ describe("what cannot be read", () => {
 
   it("as a whole plan makes the exporter take the next predictor's, and is fetched once a plan", async () => {
     const unreadable = planOf([wishOf({ allocation: { replicas: 3 } })], { predictorStartedAtMs: 1 });
-    const wishes = unreadable.wishes.map(({ allocation: _, ...wish }) => ({ ...wish, sizes: [1, 2, 3] }));
+    const wishes = unreadable.wishes.map((wish) =>
+      Object.assign({}, wish, { allocation: undefined, sizes: [1, 2, 3] }),
+    );
     const later = await fakePredictor();
     onTestFinished(async () => later.stop());
     let bodies = 0;
