@@ -30,7 +30,7 @@ const REQUEST_TIMEOUT_MS = 10_000;
 /** The predictors, a Prometheus and a person. */
 const CONNECTIONS: ConnectionLimits = {
   maxConnections: 64,
-  maxPerAddress: 16,
+  maxPerAddress: 24,
   firstRequestMs: REQUEST_TIMEOUT_MS,
 };
 const LARGEST_HEADER_BYTES = 16 * 1024;

@@ -3,6 +3,7 @@ import { hostname } from "node:os";
 import { join, resolve } from "node:path";
 import { systemClock } from "@tradewind/core/clock.ts";
 import { describeError } from "@tradewind/core/errors.ts";
+import { replaceFile } from "@tradewind/core/process/state-file.ts";
 import { applicationOf } from "./application/applications.ts";
 import { createBalancer } from "./application/balance.ts";
 import type { Balancer } from "./application/balance.ts";
@@ -161,7 +162,7 @@ async function assemble(
   });
   teardown.add("processes", async () => processes.stop());
   signal.throwIfAborted();
-  await writeFile(join(stateDirectory, "addresses.json"), `${JSON.stringify(processes.addresses)}\n`);
+  await replaceFile(join(stateDirectory, "addresses.json"), `${JSON.stringify(processes.addresses)}\n`);
 
   const entryBalancer = createBalancer();
   const fleet = createFleet({

@@ -14,12 +14,12 @@ export const ObjectName = z
   .max(253)
   .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/, "must be lower-case letters, digits, '-' and '.'");
 
-/** A service as traces name it: any printable text, bounded. */
+/** A service as traces name it: any printable text that is more than blanks, bounded. */
 export const ServiceName = z
   .string()
   .min(1)
   .max(200)
-  .regex(/^[^\p{C}]+$/u, "must be printable");
+  .regex(/^[^\p{C}]*[^\p{C}\s][^\p{C}]*$/u, "must be printable, and more than blanks");
 
 /** First 16 hex digits of a SHA-256, see core/hash.ts. */
 export const ContentHash = z.string().regex(/^[0-9a-f]{16}$/);

@@ -25,13 +25,14 @@ export function answer(request: ScalerRequest, source: AnswerSource, monotonicMs
   if (service === undefined) {
     return invalid("trigger metadata lacks 'service': set it to the service's name in traces (service.name)");
   }
-  const row = source.find(request.namespace, service);
+  // A name in traces may begin or end with a blank; one in metadata usually has it by mistake.
+  const row = source.find(request.namespace, service) ?? source.find(request.namespace, service.trim());
   const name = (): string => `service '${quotable(service)}' in namespace '${quotable(request.namespace)}'`;
   const decided = row?.decided;
   if (decided === undefined)
     return unavailable(`no decision for ${name()} yet: ${unknownBecause(row?.refusal, source)}`);
 
-  const application = metadataValue(request, "application", "applicationFromEnv");
+  const application = metadataValue(request, "application", "applicationFromEnv")?.trim();
   if (application !== undefined && application !== decided.application) {
     return unavailable(
       `${name()} belongs to application '${decided.application}', not '${quotable(application)}': correct the trigger metadata`,
@@ -61,10 +62,11 @@ function unknownBecause(refusal: string | undefined, source: AnswerSource): stri
   );
 }
 
+/** The first of these values that is more than blanks. */
 function metadataValue({ metadata }: ScalerRequest, ...keys: readonly KnownKey[]): string | undefined {
   for (const key of keys) {
-    const value = metadata.get(key)?.trim();
-    if (value !== undefined && value !== "") return value;
+    const value = metadata.get(key);
+    if (value !== undefined && value.trim() !== "") return value;
   }
   return undefined;
 }

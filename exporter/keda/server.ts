@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
 import { logVerbosity, Server, ServerCredentials, setLogVerbosity } from "@grpc/grpc-js";
 import { listenLimited } from "@tradewind/core/connection-limits.ts";
 import type { ConnectionCounts, LimitedPort } from "@tradewind/core/connection-limits.ts";
@@ -32,6 +33,8 @@ export interface ScalerLimits {
 }
 
 const SHUTDOWN_MS = 2_000;
+/** While it stops, whether the last connection has ended is looked up so often. */
+const LOOK_MS = 10;
 /** HTTP/2 begins with 24 bytes and a frame of settings of 9 or more; a TLS greeting is longer. */
 const LEAST_GREETING_BYTES = 33;
 
@@ -84,16 +87,12 @@ export async function serveScaler(
     stop: async () => {
       port.close();
       surroundings.streams.endAll();
-      await new Promise<void>((resolve) => {
-        const force = setTimeout(() => {
-          server.forceShutdown();
-          port.connections.destroyAll();
-        }, SHUTDOWN_MS);
-        server.tryShutdown(() => {
-          clearTimeout(force);
-          resolve();
-        });
-      });
+      // A connection that was handed on is none of the server's own: it would not wait for its last answers.
+      http2.drain(SHUTDOWN_MS);
+      const giveUpMs = edges.monotonicMs() + SHUTDOWN_MS;
+      while (port.connections.counts.held > 0 && edges.monotonicMs() < giveUpMs) await delay(LOOK_MS);
+      server.forceShutdown();
+      port.connections.destroyAll();
     },
   };
 }

@@ -3,7 +3,7 @@
  *
  * Refused on arrival:
  * - `invalid-id` trace or span id of zero or of the wrong length
- * - `invalid-service` no `service.name`, or one that is not printable text of at most 200 characters
+ * - `invalid-service` no `service.name`, or one that is not printable text of at most 200 characters, or blank
  * - `negative-duration` end before start
  * - `too-long` longer than `maxSpanSeconds`
  * - `too-old`, `too-far-ahead` ended outside the time around now that is kept

@@ -45,7 +45,7 @@ export interface WindowBuilderTotals {
 
 const NS_PER_MS = 1e6;
 const NS_PER_SECOND = 1e9;
-const SERVICE_NAME = /^[^\p{C}]+$/u;
+const SERVICE_NAME = /^[^\p{C}]*[^\p{C}\s][^\p{C}]*$/u;
 const MAX_SERVICE_NAME = 200;
 /** Quiet traces evaluated with every batch, beside two for each of its spans: many that fell quiet at once hold nobody up. */
 const CLOSED_PER_ADD = 1_000;

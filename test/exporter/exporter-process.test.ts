@@ -54,7 +54,8 @@ describe("an exporter process", () => {
       const current = await after.list();
       return current.recommendations[0]?.wished.replicas === 1 ? current : undefined;
     });
-    expect(list.recommendations[0]).toMatchObject({ replicas: 5, guard: [{ step: "restart-grace" }] });
+    expect(list.recommendations[0]).toMatchObject({ replicas: 5 });
+    expect(list.recommendations[0]!.guard.map(({ step }) => step)).toContain("restart-grace");
   });
 
   it("starts without a state that was cut short, keeps the remains, and says so in its metrics", async () => {

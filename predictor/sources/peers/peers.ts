@@ -76,7 +76,11 @@ export class Peers implements BatchExchange {
   /** Names this process to its peers. */
   readonly instance = randomUUID();
   private readonly options: PeersOptions;
-  private readonly dispatcher = new Agent({ connections: 2, connect: { timeout: TIMEOUT_MS } });
+  private readonly dispatcher = new Agent({
+    allowH2: false,
+    connections: 2,
+    connect: { timeout: TIMEOUT_MS },
+  });
   private readonly follower: AddressFollower;
   private readonly accounts = new PeerAccounts();
   private readonly links = new Map<string, PeerLink>();

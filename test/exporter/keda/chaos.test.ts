@@ -155,7 +155,7 @@ const SCENARIOS: readonly Scenario[] = [
     mayFail: false,
     deadlineMs: 30_000,
     play: async (on) => {
-      const replicas = Array.from({ length: 5_000 }, (_, index) => 4 + (index % 16));
+      const replicas = Array.from({ length: 5_000 }, (_, index) => 4 + (index % 10));
       const wishes = replicas.map((each, index) =>
         wishOf({ service: `service-${index}`, allocation: { replicas: each } }),
       );

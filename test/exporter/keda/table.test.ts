@@ -62,6 +62,22 @@ describe("the table that KEDA is answered from", () => {
     expect(table.find("shop", "rate")).toBeUndefined();
   });
 
+  it.each([
+    ["search ", "search "],
+    ["\u00a0search", "\u00a0search"],
+    [" search\n", "search"],
+    ["search\u00a0", "search"],
+  ])("finds the service asked for as %j under its name %j", (asked, name) => {
+    const table = tableOf({ ...row, service: name }, { ...row, service: "rate" });
+    expect(answer(asking(asked), table, 1_000_000)).toEqual({ replicas: 5 });
+  });
+
+  it("takes a name of nothing but blanks for none", () => {
+    for (const blank of ["", " ", "\u00a0\t"]) {
+      expect(answer(asking(blank), tableOf(row), 1_000_000)).toMatchObject({ problem: "invalid-argument" });
+    }
+  });
+
   it.each(["__proto__", "constructor"])("knows no '%s' that nobody put there", (name) => {
     expect(tableOf(row).find(name, name)).toBeUndefined();
     expect(tableOf(row).find("shop", name)).toBeUndefined();

@@ -24,6 +24,7 @@ describe("spans refused on arrival", () => {
     { reason: "invalid-id", bad: span({ spanId: id(0) }) },
     { reason: "invalid-service", bad: span({ resource: { service: "" } }) },
     { reason: "invalid-service", bad: span({ resource: { service: "a\u0000b" } }) },
+    { reason: "invalid-service", bad: span({ resource: { service: " \u00a0" } }) },
     { reason: "invalid-service", bad: span({ resource: { service: "s".repeat(201) } }) },
     { reason: "negative-duration", bad: span({ durationMs: -1 }) },
     { reason: "negative-duration", bad: span({ durationMs: NaN }) },
