@@ -105,7 +105,9 @@ function missingSlots(polls: readonly Poll[], heard: Heard): string[] {
       const asked = here.filter((poll) => poll.service === service);
       const [first] = asked;
       if (first === undefined || asked.some(({ value }) => value !== undefined)) continue;
-      missing.push(said(first, heard, first.problem ?? "no number"));
+      const problems = new Map(asked.map(({ exporter, problem = "" }) => [exporter, problem.slice(0, 90)]));
+      const all = [...problems].map(([exporter, problem]) => `${exporter} says ${problem}`).join(", ");
+      missing.push(said(first, heard, all));
       break;
     }
   }

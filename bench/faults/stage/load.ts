@@ -47,7 +47,7 @@ export class Load {
   async reconnect(): Promise<void> {
     const before = this.dispatcher;
     this.dispatcher = newDispatcher();
-    await before.destroy();
+    await before.close();
   }
 
   /** Sends by OTLP/gRPC from now on, to these `host:port`; by HTTP when there are none. */
