@@ -23,7 +23,8 @@ const MAX_REFUSED = 0.05;
 /** Plays one fault on a stage at rest, and what comes after it. */
 export async function play(fault: Fault, stage: Stage): Promise<FaultRow> {
   const before = stage.stored();
-  const above = sumOf(stage.served());
+  // What a plan of ours made of the numbers before may not be over yet.
+  const above = sumOf(stage.plans === undefined ? stage.served() : neededOf(fault, stage));
   const exportsBefore = { ...stage.load.exports };
   stage.vitals.reset();
   const fromMs = nowOnClock();
