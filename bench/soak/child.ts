@@ -74,7 +74,7 @@ export class Child {
       if (stream !== null) createInterface({ input: stream }).on("line", (line) => this.noteLine(line));
     }
     const ready = once(child.stdout ?? child, "data");
-    const ended = once(child, "exit").then(() => {
+    const ended = once(child, "close").then(() => {
       throw new Error(`${name} ended before it was ready: ${[...this.errors.keys()].join("; ")}`);
     });
     await Promise.race([ready, ended]);

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { choosePort } from "@tradewind/local/supervise/ports.ts";
@@ -19,6 +20,8 @@ const AWAY_SECONDS = 60;
 /** The others are killed once, one after the other, before the time that the trends are about. */
 const KILL_SHARE = 0.03;
 const REVIVE_MS = 1_000;
+/** What the predictors prove to each other that they know. */
+const SECRET_FILE = "peers-secret";
 
 export interface InstallationOptions {
   readonly folder: string;
@@ -36,6 +39,8 @@ export interface InstallationOptions {
 interface Pair {
   readonly predictor: string;
   readonly otlp: string;
+  /** Where the other predictor sends. */
+  readonly peers: string;
   readonly exporter: string;
   readonly keda: string;
 }
@@ -68,9 +73,11 @@ export class SoakInstallation {
     const pair = async (): Promise<Pair> => ({
       predictor: await address(),
       otlp: await address(),
+      peers: await address(),
       exporter: await address(),
       keda: await address(),
     });
+    writeFileSync(join(options.folder, SECRET_FILE), randomBytes(32).toString("hex"), { mode: 0o600 });
     return new SoakInstallation(options, await address(), [await pair(), await pair()]);
   }
 
@@ -161,7 +168,9 @@ export class SoakInstallation {
       listen: pair.predictor,
       "otlp-listen": pair.otlp,
       agents: `http://${agent}`,
-      peers: urls("otlp"),
+      peers: urls("peers"),
+      "peers-listen": pair.peers,
+      "peers-secret-file": join(folder, SECRET_FILE),
       window: `${(1e3 * WINDOW_SECONDS) / speed}ms`,
       state: this.stateOf(`predictor-${letter}`),
     };
@@ -169,6 +178,7 @@ export class SoakInstallation {
       listen: pair.exporter,
       "grpc-listen": pair.keda,
       predictor: urls("predictor"),
+      application: join(folder, APPLICATION_FILE),
       "stale-after": `${STALE_SECONDS / speed}s`,
       "restart-grace": `${RESTART_GRACE_SECONDS / speed}s`,
       state: this.stateOf(`exporter-${letter}`),
