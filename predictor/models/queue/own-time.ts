@@ -1,0 +1,143 @@
+import { CFS_PERIOD_SECONDS, emptyAnswer, MEAN, P50, responseRatio } from "./queue-curve.ts";
+import type { QueueAnswer, QueuePlace, Statistic } from "./queue-curve.ts";
+
+/** Places of the parameters; all are logarithms. */
+export const DEMAND = 0;
+/** CPU of a container without requests, cores. */
+export const HOUSEKEEPING = 1;
+/** Standard deviation of the demand over its mean. */
+export const VARIATION = 2;
+/** Cores that the program can use at once. */
+export const PARALLELISM = 3;
+/** Self time that takes no CPU, seconds. */
+export const BASE = 4;
+/** Standard deviation of that time over its mean. */
+export const BASE_SPREAD = 5;
+export const PARAMETER_COUNT = 6;
+
+/** A statistic of the self time, and its derivatives. */
+export interface TimeAnswer {
+  seconds: number;
+  byCores: number;
+  byLoad: number;
+  /** d ln seconds / d parameter. */
+  readonly byParameter: Float64Array;
+}
+
+export const emptyTimeAnswer = (): TimeAnswer => ({
+  seconds: 0,
+  byCores: 0,
+  byLoad: 0,
+  byParameter: new Float64Array(PARAMETER_COUNT),
+});
+
+/** Size and load of one container, and the window over which it is measured. */
+export interface TimePlace {
+  /** CPU limit; undefined: none. */
+  cpuCores: number | undefined;
+  /** Requests per second to one container. */
+  loadPerContainer: number;
+  windowSeconds: number;
+}
+
+/** Quantiles of the standard normal distribution at 0.5, 0.95 and 0.99. */
+const NORMAL_QUANTILES = [0, 0, 1.6448536269514722, 2.3263478740408408] as const;
+
+const place: QueuePlace = {
+  utilisation: 0,
+  quotaShare: 1,
+  periodDemands: 1,
+  parallelism: 1,
+  variation: 1,
+  windowDemands: 0,
+};
+const mean: QueueAnswer = emptyAnswer();
+const percentile: QueueAnswer = emptyAnswer();
+
+/** CPU a container can use at once: its limit or what the program can use, whichever is less. */
+export const capacityOf = (parameters: ArrayLike<number>, cpuCores: number | undefined): number =>
+  Math.min(cpuCores ?? Infinity, Math.exp(parameters[PARALLELISM] ?? 0));
+
+/**
+ * A statistic of the self time: the response of the container's CPU to the demand, plus a log-normal time off the CPU that is
+ * independent of it. Means add; distances of a percentile from the mean add as squares, exact for normal times and within
+ * 6 % for what comes up here (docs/models.md). Written into `out`; nothing is allocated.
+ */
+export function timeAt(
+  parameters: ArrayLike<number>,
+  at: TimePlace,
+  statistic: Statistic,
+  out: TimeAnswer,
+): void {
+  const demand = Math.exp(parameters[DEMAND] ?? 0);
+  const base = Math.exp(parameters[BASE] ?? 0);
+  setPlace(parameters, at, demand);
+  responseRatio(place, MEAN, mean);
+  const response = demand * mean.ratio;
+  if (statistic === MEAN) {
+    blend(mean, response, percentile, 0);
+    out.seconds = response + base;
+    differentiate(parameters, at, response, out);
+    out.byParameter[BASE] = base / out.seconds;
+    out.byParameter[BASE_SPREAD] = 0;
+    return;
+  }
+  responseRatio(place, statistic, percentile);
+  const sign = statistic === P50 ? -1 : 1;
+  const reached = demand * percentile.ratio;
+  const spread = Math.exp(parameters[BASE_SPREAD] ?? 0);
+  const logSpread = Math.sqrt(Math.log1p(spread * spread));
+  const z = NORMAL_QUANTILES[statistic];
+  const baseReached = base * Math.exp(z * logSpread - (logSpread * logSpread) / 2);
+  const off = Math.max(0, sign * (reached - response));
+  const baseOff = Math.max(0, sign * (baseReached - base));
+  const both = Math.hypot(off, baseOff);
+  const share = both > 0 ? off / both : 0;
+  const baseShare = both > 0 ? baseOff / both : 0;
+  blend(mean, response * (1 - share), percentile, reached * share);
+  out.seconds = response + base + sign * both;
+  differentiate(parameters, at, response + share * (reached - response), out);
+  const bySpread = (z - logSpread) * ((spread * spread) / ((1 + spread * spread) * logSpread));
+  out.byParameter[BASE] = (base + baseShare * (baseReached - base)) / out.seconds;
+  out.byParameter[BASE_SPREAD] = (baseShare * baseReached * bySpread) / out.seconds;
+}
+
+function setPlace(parameters: ArrayLike<number>, at: TimePlace, demand: number): void {
+  const parallelism = Math.exp(parameters[PARALLELISM] ?? 0);
+  const used = Math.exp(parameters[HOUSEKEEPING] ?? 0) + Math.max(0, at.loadPerContainer) * demand;
+  const cores = at.cpuCores ?? Infinity;
+  place.utilisation = used / Math.min(cores, parallelism);
+  place.quotaShare = cores / parallelism;
+  place.periodDemands = CFS_PERIOD_SECONDS / demand;
+  place.parallelism = parallelism;
+  place.variation = Math.exp(parameters[VARIATION] ?? 0);
+  place.windowDemands = at.windowSeconds / demand;
+}
+
+const blended: QueueAnswer = emptyAnswer();
+
+/** Derivatives of two statistics, each times the seconds that it contributes, into {@link blended}. */
+function blend(first: QueueAnswer, a: number, second: QueueAnswer, b: number): void {
+  blended.byUtilisation = a * first.byUtilisation + b * second.byUtilisation;
+  blended.byQuotaShare = a * first.byQuotaShare + b * second.byQuotaShare;
+  blended.byPeriodDemands = a * first.byPeriodDemands + b * second.byPeriodDemands;
+  blended.byParallelism = a * first.byParallelism + b * second.byParallelism;
+  blended.byVariation = a * first.byVariation + b * second.byVariation;
+}
+
+/** Chain rule from {@link blended} to load, cores and the parameters of the CPU part, which contributes `seconds`. */
+function differentiate(parameters: ArrayLike<number>, at: TimePlace, seconds: number, out: TimeAnswer): void {
+  const demand = Math.exp(parameters[DEMAND] ?? 0);
+  const capacity = capacityOf(parameters, at.cpuCores);
+  const isQuota = place.quotaShare < 1;
+  const byUse = blended.byUtilisation / capacity;
+  const byCapacity = blended.byUtilisation * place.utilisation;
+  out.byLoad = byUse * demand;
+  out.byCores = isQuota ? (blended.byQuotaShare - byCapacity) / capacity : 0;
+  const by = out.byParameter;
+  by[DEMAND] =
+    (seconds + out.byLoad * Math.max(0, at.loadPerContainer) - blended.byPeriodDemands) / out.seconds;
+  by[HOUSEKEEPING] = (byUse * Math.exp(parameters[HOUSEKEEPING] ?? 0)) / out.seconds;
+  by[VARIATION] = blended.byVariation / out.seconds;
+  by[PARALLELISM] = (blended.byParallelism - (isQuota ? blended.byQuotaShare : byCapacity)) / out.seconds;
+}
