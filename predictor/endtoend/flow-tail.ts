@@ -94,6 +94,11 @@ export class FlowTail {
     }
   }
 
+  /** Own tail of a service, seconds; 0 outside the flow. */
+  ownTailOf(service: number): number {
+    return this.#ownTail[this.graph.nodeOf[service] ?? -1] ?? 0;
+  }
+
   /** Tail if a service's own tail were `ownTailSeconds`, everything else as it is. */
   tailIf(service: number, ownTailSeconds: number): number {
     const node = this.graph.nodeOf[service] ?? -1;

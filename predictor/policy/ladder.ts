@@ -1,6 +1,8 @@
 import type { PolicyName } from "@tradewind/core/contract/plan.ts";
 import { contentHash } from "@tradewind/core/hash.ts";
 import { flowObjective } from "../queue/objective.ts";
+import { decideByCost } from "../decide/decide-by-cost.ts";
+import type { CostMemory } from "../decide/state.ts";
 import { balanceQueues } from "./balance/queue-balancing.ts";
 import { hold, keepPlatform, reactiveFloor } from "./floor.ts";
 import { NO_MODELS } from "./inputs.ts";
@@ -31,6 +33,7 @@ interface RungDecision {
   readonly targets: Targets;
   readonly course: Course;
   readonly planner?: PlannerMemory;
+  readonly cost?: CostMemory;
 }
 
 /**
@@ -59,6 +62,7 @@ export function decide(inputs: PolicyInputs, models: Models = NO_MODELS): Policy
     state: {
       ...remember(context, observations, targets, rung.course),
       ...(rung.planner && { planner: rung.planner }),
+      ...((rung.cost ?? state.cost) && { cost: rung.cost ?? state.cost }),
     },
     queues: observations.flatMap(({ queue }) => (queue === undefined ? [] : [queue])),
     plan: {
@@ -109,6 +113,7 @@ function climb(footing: Footing): RungDecision {
     return { policy: "static", reason, targets: keepPlatform(observations), course: unchanged, ...kept };
   }
   const latencyGap = whyNoLatency(context, verdict);
+  if (latencyGap === undefined && inputs.choice === "cost") return byCost(footing, unchanged);
   if (latencyGap === undefined) return climbAboveFloor(footing);
   if (observations.some(({ need }) => need !== undefined)) {
     const reason = `${latencyGap}, but CPU use is known`;
@@ -119,6 +124,23 @@ function climb(footing: Footing): RungDecision {
     observations.length === 0 ? `no service has a workload in '${context.application.namespace}'` : "";
   const reason = [latencyGap, nothing || "no CPU use is known either"].join("; ");
   return { policy: "hold", reason, targets: hold(observations, "no data"), course: unchanged, ...kept };
+}
+
+function byCost({ inputs, context, observations, verdict }: Footing, unchanged: Course): RungDecision {
+  const { allNodes, largestContainer, settings, state, surgeRatio } = inputs;
+  const { memory, reason, targets } = decideByCost({
+    context,
+    observations,
+    verdict,
+    settings: settings.cost,
+    memory: state.cost,
+    surgeRatio,
+    allNodes,
+    largestContainer,
+  });
+  if (targets !== undefined) return { policy: "planner-prior", reason, targets, course: unchanged, cost: memory };
+  const balancing = balanceQueues(context, observations, verdict);
+  return { policy: "queue", ...balancing, reason: `${balancing.reason}; ${reason}`, cost: memory };
 }
 
 /** The rungs that know the latency of users' requests: queue balancing and the planner's. */

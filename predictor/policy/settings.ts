@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { PUBLISHED_WEIGHTS } from "../queue/estimate.ts";
+import { CostSettings } from "../decide/settings.ts";
 import { PlannerSettings } from "./planner/planner-settings.ts";
 
 /** Constants of the policies. They are part of a decision's inputs, so that a replay uses the same. */
@@ -54,6 +55,7 @@ export const PolicySettings = z.strictObject({
   /** A state older than this many windows no longer tells what the platform was asked for. */
   staleStateWindows: z.number().int().min(1).default(4),
   planner: PlannerSettings.prefault({}),
+  cost: CostSettings.prefault({}),
   /** A service that nobody has reported for so long is forgotten. */
   forgetServiceSeconds: z.number().positive().default(3_600),
 });

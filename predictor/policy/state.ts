@@ -8,6 +8,7 @@ import {
 } from "@tradewind/core/contract/quantity.ts";
 import { LatencySummary } from "@tradewind/core/contract/window.ts";
 import { z } from "zod";
+import { CostMemory } from "../decide/state.ts";
 
 /** What the policies remember of one service. */
 export const ServiceMemory = z.strictObject({
@@ -114,6 +115,7 @@ export const PolicyState = z.strictObject({
   /** Set when growth for latency showed no effect. */
   futile: z.strictObject({ untilMs: EpochMs, severity: NonNegative, times: Count }).optional(),
   planner: PlannerMemory.optional(),
+  cost: CostMemory.optional(),
   flows: z.array(FlowMemory).max(1_000).optional(),
   services: z.array(ServiceMemory).max(10_000),
 });

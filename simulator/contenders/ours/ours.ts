@@ -92,6 +92,7 @@ export const OURS: readonly Contender[] = [
     "plan",
     "Tradewind, policy plan: the planner as soon as anything is known; profiles stay with their prior.",
   ),
+  ours("tradewind-cost", "cost", "Tradewind, sizes by one cost."),
   ours("tradewind-queue", "queue", "Tradewind, policy queue: the ladder up to queue balancing."),
   ours(
     "tradewind-auto-trained",

@@ -1,0 +1,253 @@
+import type { FlowGraph } from "../endtoend/call-graph.ts";
+import { FlowTail } from "../endtoend/flow-tail.ts";
+import type { OwnTime } from "../models/queue/tracked-profile.ts";
+import { costPerHour } from "../plan/plan-service.ts";
+import type { Prices, Size } from "../plan/plan-service.ts";
+import { shareOver } from "./route-cost.ts";
+
+/** Own time of one service at a size and a load of each container; written into `out`. */
+export type OwnTimes = (size: Size, loadPerContainer: number, out: OwnTime) => void;
+
+/** One service as the decision sees it. */
+export interface ServiceToSize {
+  readonly name: string;
+  /** Load of the whole service in the last window, requests per second. */
+  readonly requestsPerSecond: number;
+  /** What it has been asked to be: changes from here have a price of their own. */
+  readonly base: Size;
+  readonly floor: Size;
+  readonly ceiling: Size;
+  /** Steps of a container's CPU, cores; 0 where it cannot be changed. */
+  readonly stepCpuCores: number;
+  /** Absent where it has no model: then its own time stays as measured. */
+  readonly own?: OwnTimes;
+  readonly measured: { readonly meanSeconds: number; readonly tailSeconds: number };
+}
+
+/** One route as the decision sees it. */
+export interface RouteToHold {
+  readonly graph: FlowGraph;
+  /** Share of all requests, [0, 1], times the route's weight. */
+  readonly share: number;
+  readonly objectiveSeconds: number;
+  /** What is measured beyond what the services take, seconds, and the factor where they take less than composed. */
+  readonly excessSeconds: number;
+  readonly factor: number;
+  /** Standard deviation of ln(latency) of its requests. */
+  readonly spread: number;
+  /** Standard deviation of ln(measured over composed of what its services took). */
+  readonly sigma: number;
+}
+
+/** A load that may come, over that of the last window, and its probability. */
+export interface LoadPoint {
+  readonly factor: number;
+  readonly weight: number;
+}
+
+/** Three points that have the mean, variance and first five moments of a normal ln(load) (Gauss and Hermite). */
+export function loadPoints(ratio: number, sigma: number): readonly LoadPoint[] {
+  const step = Math.sqrt(3) * sigma;
+  return [
+    { factor: ratio, weight: 2 / 3 },
+    { factor: ratio * Math.exp(step), weight: 1 / 6 },
+    { factor: ratio * Math.exp(-step), weight: 1 / 6 },
+  ];
+}
+
+export interface CostOptions {
+  readonly prices: Prices;
+  /** Price per hour of using up the error budget of all routes once. */
+  readonly missPerHour: number;
+  /** Share of requests that may be over the objective. */
+  readonly budget: number;
+  /** Standard normal quantile of the objective's percentile. */
+  readonly quantile: number;
+  readonly loads: readonly LoadPoint[];
+  /** Share of a container's price per hour that adding or removing one costs. */
+  readonly changeRatio: number;
+}
+
+const emptyOwnTime = (): OwnTime => ({
+  meanSeconds: 0,
+  tailSeconds: 0,
+  sigma: 0,
+  tailByCores: 0,
+  tailByLoad: 0,
+});
+
+/** What the sizes of an application cost an hour: their price, what is missed of the objective, and what changes to them cost. */
+export class ApplicationCost {
+  readonly services: readonly ServiceToSize[];
+  private readonly routes: readonly RouteToHold[];
+  private readonly options: CostOptions;
+  private readonly sizes: Size[];
+  /** By load point, then route. */
+  private readonly tails: readonly (readonly FlowTail[])[];
+  private readonly routesOf: readonly (readonly number[])[];
+  /** Standard deviation of ln(own tail) of each service, and of each route. */
+  private readonly ownSigma: Float64Array;
+  private readonly routeSigma: Float64Array;
+  private readonly over: Float64Array;
+  private readonly gradient: Float64Array;
+  private readonly out = emptyOwnTime();
+
+  constructor(services: readonly ServiceToSize[], routes: readonly RouteToHold[], options: CostOptions) {
+    this.services = services;
+    this.routes = routes;
+    this.options = options;
+    this.sizes = services.map(({ base }) => base);
+    this.ownSigma = new Float64Array(services.length);
+    this.routeSigma = new Float64Array(routes.length);
+    this.gradient = new Float64Array(services.length);
+    this.over = new Float64Array(routes.length);
+    const routesOf: number[][] = services.map(() => []);
+    for (const [route, { graph }] of routes.entries())
+      for (const service of graph.serviceOf) routesOf[service]?.push(route);
+    this.routesOf = routesOf;
+    this.tails = options.loads.map(({ factor }) => this.tailsAt(factor));
+    for (const [route] of routes.entries()) this.refresh(route);
+  }
+
+  sizeOf(service: number): Size {
+    const size = this.sizes[service];
+    if (size === undefined) throw new RangeError(`there is no service ${service}`);
+    return size;
+  }
+
+  set(service: number, size: Size): void {
+    this.sizes[service] = size;
+    this.evaluateOwn(service, size);
+    for (const route of this.routesOf[service] ?? []) this.refresh(route);
+  }
+
+  /** Price per hour, with what is missed and what changes cost. */
+  total(): number {
+    const { missPerHour } = this.options;
+    let cost = 0;
+    for (const [service, size] of this.sizes.entries()) cost += this.priceOf(service, size);
+    for (let route = 0; route < this.over.length; route += 1)
+      cost += missPerHour * this.missOf(route);
+    return cost;
+  }
+
+  /** Price per hour of the sizes alone. */
+  bill(): number {
+    return this.sizes.reduce((sum, size) => sum + costPerHour(size, this.options.prices), 0);
+  }
+
+  /** How much {@link total} would change if the service had this size. */
+  trial(service: number, size: Size): number {
+    const before = this.sizeOf(service);
+    const routes = this.routesOf[service] ?? [];
+    let change = this.priceOf(service, size) - this.priceOf(service, before);
+    if (routes.length === 0) return change;
+    let missed = 0;
+    for (const route of routes) missed -= this.missOf(route);
+    this.evaluateOwn(service, size);
+    for (const route of routes) missed += this.weighted(route, this.shareOverOf(route));
+    this.evaluateOwn(service, before);
+    change += this.options.missPerHour * missed;
+    return change;
+  }
+
+  /** Expected share of the route's requests that are over its objective. */
+  overOf(route: number): number {
+    return this.over[route] ?? 0;
+  }
+
+  /** Predicted percentile of the route at the median load, seconds. */
+  tailOf(route: number, load = 0): number {
+    const { excessSeconds = 0, factor = 1 } = this.routes[route] ?? {};
+    return factor * (this.tails[load]?.[route]?.tailSeconds ?? 0) + excessSeconds;
+  }
+
+  sigmaOf(route: number): number {
+    return this.routeSigma[route] ?? 0;
+  }
+
+  private priceOf(service: number, size: Size): number {
+    const { changeRatio, prices } = this.options;
+    const base = this.services[service]?.base ?? size;
+    const added = Math.max(0, costPerHour(size, prices) - costPerHour(base, prices));
+    const removed = Math.max(0, costPerHour(base, prices) - costPerHour(size, prices));
+    return costPerHour(size, prices) + changeRatio * (added + removed);
+  }
+
+  private missOf(route: number): number {
+    return this.weighted(route, this.overOf(route));
+  }
+
+  private weighted(route: number, over: number): number {
+    return ((this.routes[route]?.share ?? 0) * over) / this.options.budget;
+  }
+
+  private refresh(route: number): void {
+    const { sigma = 0 } = this.routes[route] ?? {};
+    this.routeSigma[route] = Math.hypot(sigma, this.composedSigma(route));
+    this.over[route] = this.shareOverOf(route);
+  }
+
+  private shareOverOf(route: number): number {
+    const { objectiveSeconds = 1, spread = 1 } = this.routes[route] ?? {};
+    const { loads, quantile } = this.options;
+    const sigma = this.sigmaOf(route);
+    let over = 0;
+    for (let load = 0; load < loads.length; load += 1) {
+      const { weight = 0 } = loads[load] ?? {};
+      over += weight * shareOver(this.tailOf(route, load), objectiveSeconds, quantile, spread, sigma);
+    }
+    return over;
+  }
+
+  /** What the services' uncertainty makes of the route's, to first order. */
+  private composedSigma(route: number): number {
+    const flow = this.tails[0]?.[route];
+    const services = this.routes[route]?.graph.serviceOf ?? [];
+    const tail = this.tailOf(route);
+    if (flow === undefined || !(tail > 0)) return 0;
+    for (const service of services) this.gradient[service] = 0;
+    flow.addGradient(1, this.gradient);
+    let square = 0;
+    for (const service of services) {
+      const own = flow.ownTailOf(service);
+      square += (((this.gradient[service] ?? 0) * own * (this.ownSigma[service] ?? 0)) / tail) ** 2;
+    }
+    return Math.sqrt(square);
+  }
+
+  private tailsAt(factor: number): FlowTail[] {
+    const own = new Float64Array(this.services.length);
+    const meanOverTail = new Float64Array(this.services.length);
+    for (const [at, service] of this.services.entries()) {
+      this.ownAt(service, this.sizeOf(at), factor);
+      own[at] = this.out.tailSeconds;
+      meanOverTail[at] = this.out.tailSeconds > 0 ? Math.min(1, this.out.meanSeconds / this.out.tailSeconds) : 1;
+      this.ownSigma[at] = this.out.sigma;
+    }
+    return this.routes.map(({ graph }) => new FlowTail(graph, own, meanOverTail));
+  }
+
+  private evaluateOwn(at: number, size: Size): void {
+    const service = this.services[at];
+    if (service === undefined) return;
+    const { loads } = this.options;
+    for (let load = loads.length - 1; load >= 0; load -= 1) {
+      this.ownAt(service, size, loads[load]?.factor ?? 1);
+      for (const route of this.routesOf[at] ?? [])
+        this.tails[load]?.[route]?.setOwnTail(at, this.out.tailSeconds);
+    }
+    this.ownSigma[at] = this.out.sigma;
+  }
+
+  private ownAt({ measured, own, requestsPerSecond }: ServiceToSize, size: Size, factor: number): void {
+    const { out } = this;
+    if (own === undefined) {
+      out.meanSeconds = measured.meanSeconds;
+      out.tailSeconds = measured.tailSeconds;
+      out.sigma = 0;
+      return;
+    }
+    own(size, (factor * requestsPerSecond) / Math.max(1, size.replicas), out);
+  }
+}

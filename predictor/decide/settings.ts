@@ -1,0 +1,26 @@
+import { z } from "zod";
+
+/** Everything that the decision by cost is set by. Each has its ablation in docs/decide.md. */
+export const CostSettings = z.strictObject({
+  /** What using up the error budget once is worth, over the price of the least sizes that carry the load. */
+  worth: z.number().positive().default(1),
+  /** Most that it may come to while the budget is overdrawn. */
+  mostWorth: z.number().positive().default(3),
+  /** Share of the overdraft of one window by which the worth rises. */
+  worthGain: z.number().min(0).default(0.1),
+  /** Until it has been measured: time from a decision to pods that serve, seconds. */
+  startSeconds: z.number().positive().default(75),
+  /** For how long a decision stands before the platform undoes it, seconds: the stabilization window of an HPA. */
+  standSeconds: z.number().positive().default(300),
+  /** CPU demand over capacity that no size goes beyond. */
+  mostUtilisation: z.number().gt(0).lt(1).default(0.85),
+  /** Utilisation of the roomy sizes that the second search starts from. */
+  roomyUtilisation: z.number().gt(0).lt(1).default(0.4),
+  /** A decision asks for at most this many times what runs. */
+  mostGrowth: z.number().min(1).default(3),
+  /** A container counts as young for this time, seconds. */
+  youngSeconds: z.number().min(0).default(120),
+  /** Memory kept over the highest use seen. */
+  memoryRatio: z.number().min(1).default(1.3),
+});
+export type CostSettings = z.infer<typeof CostSettings>;

@@ -1,0 +1,47 @@
+import { EpochMs, NonNegative, ServiceName } from "@tradewind/core/contract/quantity.ts";
+import { z } from "zod";
+import { ProfileState } from "../models/queue/tracked-profile.ts";
+import { emptyOutlook, OutlookState } from "./outlook.ts";
+
+/** What lies outside the services of a route, as steady windows have shown it. */
+export const RouteMemory = z.strictObject({
+  route: z.string().max(200),
+  /** Measured less composed tail, seconds, and measured over composed, of steady windows, oldest first. */
+  excessSeconds: z.array(z.number()).max(64),
+  excessRatios: z.array(z.number().positive()).max(64),
+  /** Steady windows seen. */
+  windows: NonNegative,
+  /** Standard deviation of ln(latency) of its requests. */
+  spread: NonNegative,
+  /** Discounted mean of the squares of ln(measured / predicted tail) of steady windows, less chance. */
+  square: NonNegative,
+});
+export type RouteMemory = z.infer<typeof RouteMemory>;
+
+export const ServiceModelMemory = z.strictObject({
+  service: ServiceName,
+  profile: ProfileState,
+  /** Highest memory use seen, bytes, forgotten by half in a day. */
+  memoryPeakBytes: NonNegative.optional(),
+  /** Windows measured. */
+  windows: NonNegative,
+  readyReplicas: NonNegative.optional(),
+  requestsPerSecond: NonNegative.optional(),
+  cpuCores: NonNegative.optional(),
+});
+export type ServiceModelMemory = z.infer<typeof ServiceModelMemory>;
+
+/** What the decision by cost carries from one window to the next. */
+export const CostMemory = z.strictObject({
+  windowEndMs: EpochMs.optional(),
+  /** Worth of holding the objective, see `decide/settings.ts`. */
+  worth: NonNegative,
+  outlook: OutlookState,
+  routes: z.array(RouteMemory).max(1_000),
+  services: z.array(ServiceModelMemory).max(10_000),
+});
+export type CostMemory = z.infer<typeof CostMemory>;
+
+export function emptyMemory(worth: number): CostMemory {
+  return { worth, outlook: emptyOutlook(), routes: [], services: [] };
+}
