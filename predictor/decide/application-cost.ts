@@ -3,6 +3,7 @@ import { FlowTail } from "../endtoend/flow-tail.ts";
 import type { OwnTime } from "../models/queue/tracked-profile.ts";
 import { costPerHour } from "../plan/plan-service.ts";
 import type { Prices, Size } from "../plan/plan-service.ts";
+import type { LoadOutlook } from "./outlook.ts";
 import { shareOver } from "./route-cost.ts";
 
 /** Own time of one service at a size and a load of each container; written into `out`. */
@@ -46,11 +47,11 @@ export interface LoadPoint {
 }
 
 /** Three points that have the mean, variance and first five moments of a normal ln(load) (Gauss and Hermite). */
-export function loadPoints(ratio: number, sigma: number): readonly LoadPoint[] {
+export function loadPoints({ mostRatio, ratio, sigma }: LoadOutlook): readonly LoadPoint[] {
   const step = Math.sqrt(3) * sigma;
   return [
     { factor: ratio, weight: 2 / 3 },
-    { factor: ratio * Math.exp(step), weight: 1 / 6 },
+    { factor: Math.min(mostRatio, ratio * Math.exp(step)), weight: 1 / 6 },
     { factor: ratio * Math.exp(-step), weight: 1 / 6 },
   ];
 }

@@ -136,7 +136,7 @@ function size(request: CostRequest & { readonly memory: CostMemory }, facts: Kno
     missPerHour: facts.worth * least,
     budget: 1 - percentile,
     quantile: normalQuantile(percentile),
-    loads: loadPoints(facts.outlook.ratio, facts.outlook.sigma),
+    loads: loadPoints(facts.outlook),
     changeRatio: settings.startSeconds / settings.standSeconds,
   };
   const roomy = services.map((each, at) => roomySize(each, routed[at], settings, facts));
@@ -226,7 +226,8 @@ function roomySize(
   facts: Known,
 ): Size {
   if (one === undefined) return base;
-  const cores = demandCores(one, facts) * Math.exp(facts.outlook.sigma) / settings.roomyUtilisation;
+  const { mostRatio, ratio, sigma } = facts.outlook;
+  const cores = (demandCores(one, facts) * Math.min(mostRatio / ratio, Math.exp(sigma))) / settings.roomyUtilisation;
   const replicas = Math.min(ceiling.replicas, Math.max(base.replicas, 1 + Math.ceil(cores / Math.max(base.cpuCores, 1e-6))));
   return { ...base, replicas };
 }

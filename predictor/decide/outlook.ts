@@ -10,6 +10,9 @@ const ERROR_SHARE = 0.08;
 /** Until forecasts have been judged they count as off by so much, as ln. */
 const UNJUDGED_ERROR = 0.1;
 
+/** Load that has not been seen for so long counts half. */
+const PEAK_HALF_LIFE_MS = 3_600_000;
+
 export const FORECASTS = ["last", "mean", "line"] as const;
 export type Forecast = (typeof FORECASTS)[number];
 
@@ -18,14 +21,16 @@ export const OutlookState = z.strictObject({
   points: z
     .array(z.strictObject({ endMs: EpochMs, perSecond: NonNegative, count: NonNegative }))
     .max(MOST_POINTS),
-  /** Discounted mean of the squares of ln(load / forecast a horizon before), by kind of forecast. */
-  squares: z.record(z.enum(FORECASTS), NonNegative),
+  /** Highest load seen, forgotten by half in {@link PEAK_HALF_LIFE_MS}. */
+  peakPerSecond: NonNegative.default(0),
+  /** Discounted means of the squares of ln(load / forecast a horizon before), and of those of too low forecasts, by kind. */
+  errors: z.record(z.enum(FORECASTS), z.strictObject({ all: NonNegative, under: NonNegative })),
 });
 export type OutlookState = z.infer<typeof OutlookState>;
 
 export function emptyOutlook(): OutlookState {
-  const square = UNJUDGED_ERROR ** 2;
-  return { points: [], squares: { last: square, mean: square, line: square } };
+  const error = { all: UNJUDGED_ERROR ** 2, under: UNJUDGED_ERROR ** 2 / 2 };
+  return { points: [], peakPerSecond: 0, errors: { last: error, mean: error, line: error } };
 }
 
 /** Load at the horizon as a log-normal time would have it: over that of the last window. */
@@ -34,6 +39,8 @@ export interface LoadOutlook {
   readonly ratio: number;
   /** Standard deviation of ln(load at the horizon). */
   readonly sigma: number;
+  /** Highest load that is reckoned with, over the load measured in the last window: what was seen of late, or the median. */
+  readonly mostRatio: number;
   /** The forecast that was nearest of late. */
   readonly forecast: Forecast;
 }
@@ -58,8 +65,13 @@ function forecastOf(kind: Forecast, points: Points, afterMs: number): number {
   return Math.max(0.1 * last.perSecond, mean + slope * (last.endMs + afterMs - meanMs));
 }
 
+/** What a forecast serves: the highest load from now to the horizon, so that load to fall counts as what it is now. */
+const served = (kind: Forecast, points: Points, horizonMs: number): number =>
+  Math.max(forecastOf(kind, points, 0), forecastOf(kind, points, horizonMs));
+
 /**
- * Takes up the load of one more window, and judges by it the forecasts that were made a horizon before.
+ * Takes up the load of one more window, and judges by it the forecasts that were made a horizon before: by the highest load
+ * from then to now, less what chance makes of the count.
  * @param horizonMs from the end of a window until what is decided on it serves
  */
 export function observeLoad(
@@ -68,20 +80,24 @@ export function observeLoad(
   windowMs: number,
   horizonMs: number,
 ): OutlookState {
-  const { squares } = state;
+  const points = [...state.points, point].slice(-MOST_POINTS);
   const steps = Math.max(1, Math.round(horizonMs / windowMs));
-  const before = state.points.slice(0, Math.max(0, state.points.length - steps + 1));
-  const made = before.at(-1);
-  const isJudged = before.length >= FITTED_POINTS && made !== undefined && point.perSecond > 0;
-  const judged = (kind: Forecast): number => {
-    const forecast = isJudged ? forecastOf(kind, before, point.endMs - made.endMs) : 0;
-    if (!(forecast > 0)) return squares[kind];
-    return (1 - ERROR_SHARE) * squares[kind] + ERROR_SHARE * Math.log(point.perSecond / forecast) ** 2;
+  const known = points.slice(0, -steps);
+  const peakPerSecond = Math.max(point.perSecond, state.peakPerSecond * 0.5 ** (windowMs / PEAK_HALF_LIFE_MS));
+  if (known.length < FITTED_POINTS) return { ...state, points, peakPerSecond };
+  const since = points.slice(-steps - 1);
+  const highest = since.reduce((most, each) => (each.perSecond > most.perSecond ? each : most), point);
+  if (!(highest.perSecond > 0)) return { ...state, points, peakPerSecond };
+  const chance = 1 / Math.max(1, highest.count);
+  const judge = (kind: Forecast, { all, under }: OutlookState["errors"][Forecast]) => {
+    const error = Math.log(highest.perSecond / served(kind, known, horizonMs));
+    if (!Number.isFinite(error)) return { all, under };
+    const square = Math.max(0, error ** 2 - chance);
+    const mix = (before: number, now: number): number => before + ERROR_SHARE * (now - before);
+    return { all: mix(all, square), under: mix(under, error > 0 ? square : 0) };
   };
-  return {
-    points: [...state.points, point].slice(-MOST_POINTS),
-    squares: { last: judged("last"), mean: judged("mean"), line: judged("line") },
-  };
+  const { last, line, mean } = state.errors;
+  return { points, peakPerSecond, errors: { last: judge("last", last), mean: judge("mean", mean), line: judge("line", line) } };
 }
 
 /**
@@ -89,11 +105,12 @@ export function observeLoad(
  * a forecast adds and never removes.
  * @param surgeRatio load counted since the window over that in it; 1 where none was
  */
-export function outlookOf({ points, squares }: OutlookState, horizonMs: number, surgeRatio: number): LoadOutlook {
-  const forecast = FORECASTS.reduce((best, kind) => (squares[kind] < squares[best] ? kind : best));
+export function outlookOf({ errors, peakPerSecond, points }: OutlookState, horizonMs: number, surgeRatio: number): LoadOutlook {
+  const forecast = FORECASTS.reduce((best, kind) => (errors[kind].all < errors[best].all ? kind : best));
   const last = points.at(-1);
-  if (last === undefined || !(last.perSecond > 0)) return { ratio: surgeRatio, sigma: UNJUDGED_ERROR, forecast };
-  const ahead = Math.max(forecastOf(forecast, points, 0), forecastOf(forecast, points, horizonMs));
-  const ratio = Math.max(surgeRatio, ahead / last.perSecond);
-  return { ratio, sigma: Math.sqrt(squares[forecast]), forecast };
+  const sigma = Math.sqrt(2 * errors[forecast].under);
+  if (last === undefined || !(last.perSecond > 0))
+    return { ratio: surgeRatio, sigma, mostRatio: Number.POSITIVE_INFINITY, forecast };
+  const ratio = Math.max(surgeRatio, served(forecast, points, horizonMs) / last.perSecond);
+  return { ratio, sigma, mostRatio: Math.max(ratio, peakPerSecond / last.perSecond), forecast };
 }
