@@ -68,7 +68,7 @@ const MOST_STEPS = 2_000;
 export function decideByCost(request: CostRequest): CostDecision {
   const { context, observations, settings, verdict } = request;
   const { application, missing, windowSet } = context;
-  const before = request.memory ?? emptyMemory(settings.worth);
+  const before = request.memory ?? emptyMemory(settings.worth, settings.startSeconds);
   const percentile = application.objective.percentile;
   const isComplete = missing === undefined;
   const learnt = learn(before, { windowSet, observations, verdict, percentile, isComplete, settings });
@@ -92,7 +92,7 @@ export function decideByCost(request: CostRequest): CostDecision {
     const reason = `${waiting.length} of ${onRoute.size} services on users' routes have no calibrated model yet`;
     return { memory, targets: undefined, reason };
   }
-  const outlook = outlookOf(memory.outlook, 1e3 * settings.startSeconds, request.surgeRatio ?? 1);
+  const outlook = outlookOf(memory.outlook, 1e3 * memory.startSeconds, request.surgeRatio ?? 1);
   return size({ ...request, memory }, { onRoute, outlook, models, worth });
 }
 
@@ -137,7 +137,7 @@ function size(request: CostRequest & { readonly memory: CostMemory }, facts: Kno
     budget: 1 - percentile,
     quantile: normalQuantile(percentile),
     loads: loadPoints(facts.outlook),
-    changeRatio: settings.startSeconds / settings.standSeconds,
+    changeRatio: memory.startSeconds / settings.standSeconds,
   };
   const roomy = services.map((each, at) => roomySize(each, routed[at], settings, facts));
   const limits = {
@@ -154,7 +154,26 @@ function size(request: CostRequest & { readonly memory: CostMemory }, facts: Kno
   const targets: Targets = new Map(
     observations.map((one) => [one.service, targetOf(one, planned.get(one.service), worst, request, facts)]),
   );
-  return { memory, targets, reason: why };
+  return { memory: { ...memory, services: withRises(memory.services, observations, targets, windowSet.endMs) }, targets, reason: why };
+}
+
+/** Notes for which services more replicas were decided on than serve. */
+function withRises(
+  services: readonly ServiceModelMemory[],
+  observations: readonly Observation[],
+  targets: Targets,
+  nowMs: number,
+): ServiceModelMemory[] {
+  const byName = new Map(observations.map((each) => [each.service, each]));
+  return services.map((each) => {
+    const replicas = targets.get(each.service)?.replicas ?? 0;
+    const { baseReplicas = replicas, readyReplicas } = byName.get(each.service) ?? {};
+    const { rising, ...rest } = each;
+    if (replicas <= baseReplicas || readyReplicas === undefined) {
+      return rising === undefined || replicas < rising.replicas ? rest : each;
+    }
+    return rising === undefined ? { ...rest, rising: { sinceMs: nowMs, replicas } } : each;
+  });
 }
 
 function demandCores(one: Observation, facts: Known): number {

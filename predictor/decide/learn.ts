@@ -48,14 +48,16 @@ export function learn(memory: CostMemory, lesson: Lesson): CostMemory {
   const before = isGap ? { ...memory.outlook, points: [] } : memory.outlook;
   const outlook =
     isComplete && perSecond > 0
-      ? observeLoad(before, { endMs: windowSet.endMs, perSecond, count }, windowMs, 1e3 * settings.startSeconds)
+      ? observeLoad(before, { endMs: windowSet.endMs, perSecond, count }, windowMs, 1e3 * memory.startSeconds)
       : before;
+  const services = servicesAfter(memory, lesson);
   return {
     windowEndMs: windowSet.endMs,
     worth: memory.worth,
+    startSeconds: startSecondsAfter(memory, services, lesson),
     outlook,
     routes: isComplete ? routesAfter(memory, lesson) : memory.routes,
-    services: servicesAfter(memory, lesson),
+    services,
   };
 }
 
@@ -82,9 +84,34 @@ function serviceAfter(had: ServiceModelMemory, window: Window, lesson: Lesson): 
     service: had.service,
     profile: observation === undefined ? had.profile : track(had.profile, observation),
     windows: had.windows + 1,
+    ...(had.rising !== undefined &&
+      (window.replicasReady ?? 0) < had.rising.replicas && { rising: had.rising }),
     ...(Math.max(peak, forgotten) > 0 && { memoryPeakBytes: Math.max(peak, forgotten) }),
   };
 }
+
+/** Share of the newest start in what is learnt of how long starts take. */
+const START_SHARE = 0.2;
+
+/** A start that is over counts with its length; one that takes longer than any before says so at once. */
+function startSecondsAfter(
+  { services: before, startSeconds }: CostMemory,
+  after: readonly ServiceModelMemory[],
+  { windowSet }: Lesson,
+): number {
+  const still = new Set(after.flatMap(({ rising, service }) => (rising === undefined ? [] : [service])));
+  let seconds = startSeconds;
+  for (const { rising, service } of before) {
+    if (rising === undefined) continue;
+    const elapsed = (windowSet.endMs - rising.sinceMs) / 1e3;
+    if (still.has(service)) seconds = Math.max(seconds, Math.min(elapsed, MOST_START_SECONDS));
+    else seconds += START_SHARE * (Math.min(elapsed, MOST_START_SECONDS) - seconds);
+  }
+  return seconds;
+}
+
+/** A start that takes longer than this is none: the cluster is full. */
+const MOST_START_SECONDS = 600;
 
 function profileObservation(window: Window, settings: CostSettings): ProfileObservation | undefined {
   const { containers, ownLatency, replicasReady = containers.length, requestsPerSecond } = window;

@@ -25,9 +25,8 @@ export const ServiceModelMemory = z.strictObject({
   memoryPeakBytes: NonNegative.optional(),
   /** Windows measured. */
   windows: NonNegative,
-  readyReplicas: NonNegative.optional(),
-  requestsPerSecond: NonNegative.optional(),
-  cpuCores: NonNegative.optional(),
+  /** More replicas that were decided on and do not all serve yet. */
+  rising: z.strictObject({ sinceMs: EpochMs, replicas: NonNegative }).optional(),
 });
 export type ServiceModelMemory = z.infer<typeof ServiceModelMemory>;
 
@@ -37,11 +36,13 @@ export const CostMemory = z.strictObject({
   /** Worth of holding the objective, see `decide/settings.ts`. */
   worth: NonNegative,
   outlook: OutlookState,
+  /** Time from a decision for more replicas until they serve, as measured, seconds. */
+  startSeconds: NonNegative,
   routes: z.array(RouteMemory).max(1_000),
   services: z.array(ServiceModelMemory).max(10_000),
 });
 export type CostMemory = z.infer<typeof CostMemory>;
 
-export function emptyMemory(worth: number): CostMemory {
-  return { worth, outlook: emptyOutlook(), routes: [], services: [] };
+export function emptyMemory(worth: number, startSeconds: number): CostMemory {
+  return { worth, startSeconds, outlook: emptyOutlook(), routes: [], services: [] };
 }
