@@ -1,55 +1,87 @@
+import { normalCdf, normalDensity } from "../../endtoend/normal.ts";
+
 /** Mean and covariance (row by row) of a normal estimate; changed in place. */
 export interface Estimate {
   readonly mean: Float64Array;
   readonly covariance: Float64Array;
 }
 
+/** What is expected of a measurement, see {@link takeIn}. */
+export interface Expectation {
+  value: number;
+  /** Variance that the uncertainty of the estimate gives it. */
+  variance: number;
+  /** Covariance of the estimate with it. */
+  readonly with: Float64Array;
+}
+
+export const emptyExpectation = (size: number): Expectation => ({
+  value: 0,
+  variance: 0,
+  with: new Float64Array(size),
+});
+
+/** Keeps what is certain from dividing by zero. */
+const LEAST_VARIANCE = 1e-12;
+
 /** Beyond this many standard deviations an innovation counts less, as in Huber's M-estimator (95 % as good if all is normal). */
 const HUBER = 1.345;
 
-/** gᵀ P g: variance that the estimate's uncertainty gives a quantity with gradient g. */
-export function varianceAlong(covariance: ArrayLike<number>, gradient: ArrayLike<number>): number {
+/** What is expected of a quantity that is `value` at the mean of the estimate and has this gradient there. */
+export function expect(
+  covariance: ArrayLike<number>,
+  value: number,
+  gradient: ArrayLike<number>,
+  out: Expectation,
+): void {
   const size = gradient.length;
-  let sum = 0;
+  let variance = 0;
   for (let i = 0; i < size; i += 1) {
     let row = 0;
-    for (let j = 0; j < size; j += 1) row += (covariance[i * size + j] ?? 0) * (gradient[j] ?? 0);
-    sum += row * (gradient[i] ?? 0);
+    for (let j = 0; j < size; j += 1) row += (covariance[i * size + j] as number) * (gradient[j] as number);
+    out.with[i] = row;
+    variance += row * (gradient[i] as number);
   }
-  return Math.max(0, sum);
+  out.value = value;
+  out.variance = Math.max(LEAST_VARIANCE, variance);
 }
 
 /**
  * Takes in one measured number (Kalman, 1960). An innovation beyond Huber's bound is taken for one with more noise, so that
  * it moves the estimate no more than one at the bound.
- * @param innovation measured less expected
- * @param gradient of the expected by the state
  * @param noise variance of the measurement, > 0
+ * @returns ln of how likely the measurement was, by Huber's distribution and up to a constant
  */
-export function takeIn(
-  estimate: Estimate,
-  innovation: number,
-  gradient: ArrayLike<number>,
-  noise: number,
-): void {
-  const { covariance, mean } = estimate;
+export function takeIn(estimate: Estimate, measured: number, expected: Expectation, noise: number): number {
+  const innovation = measured - expected.value;
+  const total = expected.variance + noise;
+  const distance = Math.abs(innovation) / Math.sqrt(total);
+  const weight = distance > HUBER ? HUBER / distance : 1;
+  correct(estimate, expected.with, (weight / total) * innovation, weight / total);
+  const loss = distance > HUBER ? HUBER * (distance - HUBER / 2) : (distance * distance) / 2;
+  return -loss - Math.log(total) / 2;
+}
+
+/**
+ * Takes in that a quantity is at least `least`: its normal distribution is cut off there, and mean and variance are those of
+ * what is left.
+ */
+export function takeInBound(estimate: Estimate, least: number, expected: Expectation): void {
+  const deviation = Math.sqrt(expected.variance);
+  const from = Math.min(6, (least - expected.value) / deviation);
+  if (from < -4) return;
+  const hazard = normalDensity(from) / (1 - normalCdf(from));
+  const lost = Math.min(0.99, hazard * (hazard - from));
+  correct(estimate, expected.with, hazard / deviation, lost / expected.variance);
+}
+
+function correct({ covariance, mean }: Estimate, along: Float64Array, step: number, lost: number): void {
   const size = mean.length;
-  const along = new Float64Array(size);
-  let explained = 0;
   for (let i = 0; i < size; i += 1) {
-    let row = 0;
-    for (let j = 0; j < size; j += 1) row += (covariance[i * size + j] ?? 0) * (gradient[j] ?? 0);
-    along[i] = row;
-    explained += row * (gradient[i] ?? 0);
-  }
-  const spread = Math.sqrt(explained + noise);
-  const weight = Math.min(1, (HUBER * spread) / Math.max(Math.abs(innovation), 1e-12));
-  const gain = weight / (spread * spread);
-  for (let i = 0; i < size; i += 1) {
-    const alongI = along[i] ?? 0;
-    mean[i] = (mean[i] ?? 0) + gain * alongI * innovation;
+    mean[i] = (mean[i] as number) + step * (along[i] as number);
     for (let j = 0; j < size; j += 1) {
-      covariance[i * size + j] = (covariance[i * size + j] ?? 0) - gain * alongI * (along[j] ?? 0);
+      const at = i * size + j;
+      covariance[at] = (covariance[at] as number) - lost * (along[i] as number) * (along[j] as number);
     }
   }
 }

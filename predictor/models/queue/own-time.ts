@@ -1,4 +1,4 @@
-import { CFS_PERIOD_SECONDS, emptyAnswer, MEAN, P50, responseRatio } from "./queue-curve.ts";
+import { CFS_PERIOD_SECONDS, chanceOfTail, emptyAnswer, MEAN, P50, responseRatio } from "./queue-curve.ts";
 import type { QueueAnswer, QueuePlace, Statistic } from "./queue-curve.ts";
 
 /** Places of the parameters; all are logarithms. */
@@ -7,27 +7,38 @@ export const DEMAND = 0;
 export const HOUSEKEEPING = 1;
 /** Standard deviation of the demand over its mean. */
 export const VARIATION = 2;
-/** Cores that the program can use at once. */
-export const PARALLELISM = 3;
 /** Self time that takes no CPU, seconds. */
-export const BASE = 4;
+export const BASE = 3;
 /** Standard deviation of that time over its mean. */
-export const BASE_SPREAD = 5;
-export const PARAMETER_COUNT = 6;
+export const BASE_SPREAD = 4;
+export const PARAMETER_COUNT = 5;
+
+/** How a program uses cores. */
+export interface Program {
+  /** Cores that it can use at once, > 0. */
+  readonly parallelism: number;
+  /** One thread that takes one request after the other; else requests share the cores. */
+  readonly isInOrder: boolean;
+}
 
 /** A statistic of the self time, and its derivatives. */
 export interface TimeAnswer {
   seconds: number;
+  meanSeconds: number;
   byCores: number;
   byLoad: number;
+  /** Share of it that is the response of the CPU. */
+  cpuShare: number;
   /** d ln seconds / d parameter. */
   readonly byParameter: Float64Array;
 }
 
 export const emptyTimeAnswer = (): TimeAnswer => ({
   seconds: 0,
+  meanSeconds: 0,
   byCores: 0,
   byLoad: 0,
+  cpuShare: 0,
   byParameter: new Float64Array(PARAMETER_COUNT),
 });
 
@@ -43,7 +54,13 @@ export interface TimePlace {
 /** Quantiles of the standard normal distribution at 0.5, 0.95 and 0.99. */
 const NORMAL_QUANTILES = [0, 0, 1.6448536269514722, 2.3263478740408408] as const;
 
+/** Chance of each statistic of the response over that of its p95: median over the grid, see docs/models.md. */
+const CPU_CHANCE = [0.6, 0.8, 1, 1.9] as const;
+/** Variance of ln of each statistic of n log-normal times, times n over the variance of their logarithms: p(1 - p)/density². */
+const BASE_CHANCE = [1.2, 1.57, 4.47, 13.9] as const;
+
 const place: QueuePlace = {
+  isInOrder: false,
   utilisation: 0,
   quotaShare: 1,
   periodDemands: 1,
@@ -55,8 +72,8 @@ const mean: QueueAnswer = emptyAnswer();
 const percentile: QueueAnswer = emptyAnswer();
 
 /** CPU a container can use at once: its limit or what the program can use, whichever is less. */
-export const capacityOf = (parameters: ArrayLike<number>, cpuCores: number | undefined): number =>
-  Math.min(cpuCores ?? Infinity, Math.exp(parameters[PARALLELISM] ?? 0));
+export const capacityOf = ({ parallelism }: Program, cpuCores: number | undefined): number =>
+  Math.min(cpuCores ?? Infinity, parallelism);
 
 /**
  * A statistic of the self time: the response of the container's CPU to the demand, plus a log-normal time off the CPU that is
@@ -65,18 +82,20 @@ export const capacityOf = (parameters: ArrayLike<number>, cpuCores: number | und
  */
 export function timeAt(
   parameters: ArrayLike<number>,
+  program: Program,
   at: TimePlace,
   statistic: Statistic,
   out: TimeAnswer,
 ): void {
   const demand = Math.exp(parameters[DEMAND] ?? 0);
   const base = Math.exp(parameters[BASE] ?? 0);
-  setPlace(parameters, at, demand);
+  setPlace(parameters, program, at, demand);
   responseRatio(place, MEAN, mean);
   const response = demand * mean.ratio;
+  out.meanSeconds = response + base;
   if (statistic === MEAN) {
     blend(mean, response, percentile, 0);
-    out.seconds = response + base;
+    out.seconds = out.meanSeconds;
     differentiate(parameters, at, response, out);
     out.byParameter[BASE] = base / out.seconds;
     out.byParameter[BASE_SPREAD] = 0;
@@ -95,21 +114,39 @@ export function timeAt(
   const share = both > 0 ? off / both : 0;
   const baseShare = both > 0 ? baseOff / both : 0;
   blend(mean, response * (1 - share), percentile, reached * share);
-  out.seconds = response + base + sign * both;
+  out.seconds = out.meanSeconds + sign * both;
   differentiate(parameters, at, response + share * (reached - response), out);
   const bySpread = (z - logSpread) * ((spread * spread) / ((1 + spread * spread) * logSpread));
   out.byParameter[BASE] = (base + baseShare * (baseReached - base)) / out.seconds;
   out.byParameter[BASE_SPREAD] = (baseShare * baseReached * bySpread) / out.seconds;
 }
 
-function setPlace(parameters: ArrayLike<number>, at: TimePlace, demand: number): void {
-  const parallelism = Math.exp(parameters[PARALLELISM] ?? 0);
+/**
+ * Variance of ln of a statistic among windows of so many calls: of the CPU's part by simulation, of the other part that of
+ * independent log-normal times. `cpuShare` is as {@link timeAt} answers it for this statistic.
+ */
+export function chanceAt(
+  parameters: ArrayLike<number>,
+  program: Program,
+  at: TimePlace,
+  statistic: Statistic,
+  { calls, cpuShare }: { readonly calls: number; readonly cpuShare: number },
+): number {
+  setPlace(parameters, program, at, Math.exp(parameters[DEMAND] ?? 0));
+  const spread = Math.log1p(Math.exp(2 * (parameters[BASE_SPREAD] ?? 0)));
+  const cpu = cpuShare * cpuShare * CPU_CHANCE[statistic] * chanceOfTail(place);
+  return (cpu + (1 - cpuShare) ** 2 * BASE_CHANCE[statistic] * spread) / calls;
+}
+
+function setPlace(parameters: ArrayLike<number>, program: Program, at: TimePlace, demand: number): void {
+  const { isInOrder, parallelism } = program;
   const used = Math.exp(parameters[HOUSEKEEPING] ?? 0) + Math.max(0, at.loadPerContainer) * demand;
   const cores = at.cpuCores ?? Infinity;
   place.utilisation = used / Math.min(cores, parallelism);
   place.quotaShare = cores / parallelism;
   place.periodDemands = CFS_PERIOD_SECONDS / demand;
   place.parallelism = parallelism;
+  place.isInOrder = isInOrder;
   place.variation = Math.exp(parameters[VARIATION] ?? 0);
   place.windowDemands = at.windowSeconds / demand;
 }
@@ -121,14 +158,13 @@ function blend(first: QueueAnswer, a: number, second: QueueAnswer, b: number): v
   blended.byUtilisation = a * first.byUtilisation + b * second.byUtilisation;
   blended.byQuotaShare = a * first.byQuotaShare + b * second.byQuotaShare;
   blended.byPeriodDemands = a * first.byPeriodDemands + b * second.byPeriodDemands;
-  blended.byParallelism = a * first.byParallelism + b * second.byParallelism;
   blended.byVariation = a * first.byVariation + b * second.byVariation;
 }
 
 /** Chain rule from {@link blended} to load, cores and the parameters of the CPU part, which contributes `seconds`. */
 function differentiate(parameters: ArrayLike<number>, at: TimePlace, seconds: number, out: TimeAnswer): void {
   const demand = Math.exp(parameters[DEMAND] ?? 0);
-  const capacity = capacityOf(parameters, at.cpuCores);
+  const capacity = Math.min(at.cpuCores ?? Infinity, place.parallelism);
   const isQuota = place.quotaShare < 1;
   const byUse = blended.byUtilisation / capacity;
   const byCapacity = blended.byUtilisation * place.utilisation;
@@ -139,5 +175,4 @@ function differentiate(parameters: ArrayLike<number>, at: TimePlace, seconds: nu
     (seconds + out.byLoad * Math.max(0, at.loadPerContainer) - blended.byPeriodDemands) / out.seconds;
   by[HOUSEKEEPING] = (byUse * Math.exp(parameters[HOUSEKEEPING] ?? 0)) / out.seconds;
   by[VARIATION] = blended.byVariation / out.seconds;
-  by[PARALLELISM] = (blended.byParallelism - (isQuota ? blended.byQuotaShare : byCapacity)) / out.seconds;
 }

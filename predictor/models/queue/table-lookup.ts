@@ -1,0 +1,105 @@
+import { STATISTIC_COUNT } from "./table-grid.ts";
+
+/** Coordinates of the grid, axis by axis, and where a point lies between them. */
+export class TableLookup {
+  /** Interpolated number, and its derivatives by the coordinates. */
+  value = 0;
+  readonly slopes: Float64Array;
+  readonly #table: Float64Array;
+  readonly #axes: readonly Float64Array[];
+  /** Numbers from one step of an axis to the next, and from the first corner of a cell to each of them. */
+  readonly #strides: Int32Array;
+  readonly #offsets: Int32Array;
+  readonly #cells: Int32Array;
+  readonly #shares: Float64Array;
+  readonly #widths: Float64Array;
+  readonly #isOutside: Float64Array;
+  readonly #corners: Float64Array;
+  readonly #differences: Float64Array;
+
+  /** @param axes ascending coordinates of the grid, at least two each, in which the table is interpolated linearly */
+  constructor(table: Float64Array, axes: readonly Float64Array[]) {
+    const count = axes.length;
+    this.#table = table;
+    this.#axes = axes;
+    this.#strides = new Int32Array(count);
+    let stride = STATISTIC_COUNT;
+    for (let axis = count - 1; axis >= 0; axis -= 1) {
+      this.#strides[axis] = stride;
+      stride *= axes[axis]?.length ?? 1;
+    }
+    // The first half of the corners is the lower end of the first axis, and so on.
+    this.#offsets = Int32Array.from({ length: 2 ** count }, (_, corner) =>
+      this.#strides.reduce((sum, each, axis) => sum + ((corner >> (count - 1 - axis)) & 1) * each, 0),
+    );
+    this.slopes = new Float64Array(count);
+    this.#cells = new Int32Array(count);
+    this.#shares = new Float64Array(count);
+    this.#widths = new Float64Array(count);
+    this.#isOutside = new Float64Array(count);
+    this.#corners = new Float64Array(2 ** count);
+    this.#differences = new Float64Array(count * 2 ** count);
+  }
+
+  /** Moves the point along one axis. Beyond the last point the table is flat, below the first straight down to `least`. */
+  place(axis: number, coordinate: number, least: number): void {
+    const points = this.#axes[axis] as Float64Array;
+    const last = points.length - 1;
+    let cell = 0;
+    while (cell < last - 1 && coordinate > (points[cell + 1] as number)) cell += 1;
+    const from = points[cell] as number;
+    const width = (points[cell + 1] as number) - from;
+    const bounded = Math.max(least, Math.min(coordinate, points[last] as number));
+    this.#isOutside[axis] = bounded === coordinate ? 0 : 1;
+    this.#shares[axis] = (bounded - from) / width;
+    this.#widths[axis] = width;
+    this.#cells[axis] = cell;
+  }
+
+  /** Multilinear interpolation of one statistic at the point, with its derivatives. */
+  read(statistic: number): void {
+    this.#gather(statistic);
+    const corners = this.#corners;
+    const differences = this.#differences;
+    const axes = this.#axes.length;
+    const all = corners.length;
+    let count = all;
+    for (let axis = 0; axis < axes; axis += 1) {
+      const share = this.#shares[axis] as number;
+      count /= 2;
+      for (let done = 0; done < axis; done += 1) {
+        const base = done * all;
+        for (let i = 0; i < count; i += 1) {
+          const low = differences[base + i] as number;
+          differences[base + i] = low + share * ((differences[base + i + count] as number) - low);
+        }
+      }
+      const base = axis * all;
+      for (let i = 0; i < count; i += 1) {
+        const low = corners[i] as number;
+        const difference = (corners[i + count] as number) - low;
+        differences[base + i] = difference;
+        corners[i] = low + share * difference;
+      }
+    }
+    this.value = corners[0] as number;
+    for (let axis = 0; axis < axes; axis += 1) {
+      const slope = (differences[axis * all] as number) / (this.#widths[axis] as number);
+      this.slopes[axis] = this.#isOutside[axis] === 1 ? 0 : slope;
+    }
+  }
+
+  #gather(statistic: number): void {
+    const cells = this.#cells;
+    const strides = this.#strides;
+    const offsets = this.#offsets;
+    const corners = this.#corners;
+    let first = statistic;
+    for (let axis = 0; axis < cells.length; axis += 1) {
+      first += (cells[axis] as number) * (strides[axis] as number);
+    }
+    for (let corner = 0; corner < corners.length; corner += 1) {
+      corners[corner] = this.#table[first + (offsets[corner] as number)] as number;
+    }
+  }
+}
