@@ -7,6 +7,7 @@ import type { Size } from "../plan/plan-service.ts";
 import { costPerHour } from "../plan/plan-service.ts";
 import type { DecisionContext, Observation } from "../policy/observe/observation.ts";
 import type { Verdict } from "../policy/observe/verdict.ts";
+import { countedArrivalRatio, loadAhead } from "../policy/observe/load-ahead.ts";
 import { bounded, percent, pods } from "../policy/target.ts";
 import type { Target, Targets } from "../policy/target.ts";
 import { statedSize } from "../policy/observe/container-size.ts";
@@ -71,7 +72,10 @@ export function decideByCost(request: CostRequest): CostDecision {
   const before = request.memory ?? emptyMemory(settings.worth, settings.startSeconds);
   const percentile = application.objective.percentile;
   const isComplete = missing === undefined;
-  const learnt = learn(before, { windowSet, observations, verdict, percentile, isComplete, settings });
+  const entry = observations.find(({ service }) => service === application.entry);
+  const counted = countedArrivalRatio(entry, verdict.requestsPerSecond);
+  const arrivalsPerSecond = verdict.requestsPerSecond * (counted ?? 1);
+  const learnt = learn(before, { windowSet, observations, verdict, arrivalsPerSecond, percentile, isComplete, settings });
   const objectiveSeconds = application.objective.milliseconds / 1e3;
   const overdraft = measuredShareOver(verdict, objectiveSeconds) / (1 - percentile) - 1;
   const worth = Math.min(
@@ -92,11 +96,21 @@ export function decideByCost(request: CostRequest): CostDecision {
     const reason = `${waiting.length} of ${onRoute.size} services on users' routes have no calibrated model yet`;
     return { memory, targets: undefined, reason };
   }
-  const outlook = outlookOf(memory.outlook, 1e3 * memory.startSeconds, request.surgeRatio ?? 1);
-  return size({ ...request, memory }, { onRoute, outlook, models, worth });
+  const outlook = outlookOf(memory.outlook, {
+    horizonMs: 1e3 * memory.startSeconds,
+    holdMs: 1e3 * settings.standSeconds,
+    surgeRatio: request.surgeRatio ?? 1,
+  });
+  const loads = loadAhead(observations, {
+    mostGrowth: settings.mostGrowth,
+    counted: counted === undefined ? undefined : { service: application.entry, ratio: counted },
+  });
+  return size({ ...request, memory }, { loads, onRoute, outlook, models, worth });
 }
 
 interface Known {
+  /** Requests per second that arrive at each service, where that is more than it answered. */
+  readonly loads: ReadonlyMap<string, number>;
   readonly onRoute: ReadonlySet<string>;
   readonly outlook: LoadOutlook;
   readonly models: ReadonlyMap<string, ServiceModelMemory>;
@@ -176,10 +190,13 @@ function withRises(
   });
 }
 
+const loadOf = ({ service, window }: Observation, { loads }: Known): number =>
+  loads.get(service) ?? window?.requestsPerSecond ?? 0;
+
 function demandCores(one: Observation, facts: Known): number {
   const { cpuSecondsPerRequest = 0, housekeepingCores = 0 } =
     demandOf(facts.models.get(one.service)?.profile ?? NOTHING) ?? {};
-  const rate = (one.window?.requestsPerSecond ?? 0) * facts.outlook.ratio;
+  const rate = loadOf(one, facts) * facts.outlook.ratio;
   return rate * cpuSecondsPerRequest + housekeepingCores * Math.max(1, one.baseReplicas);
 }
 
@@ -199,7 +216,7 @@ function serviceToSize(
     tailSeconds: ownLatency?.p95Seconds ?? (ownLatency?.meanSeconds ?? 0) / EXPONENTIAL_MEAN_OVER_TAIL,
   };
   if (model === undefined || container === undefined || !isCalibrated(model.profile)) {
-    return { name: service, requestsPerSecond: window?.requestsPerSecond ?? 0, base, floor: base, ceiling: base, stepCpuCores: 0, measured };
+    return { name: service, requestsPerSecond: loadOf(one, facts), base, floor: base, ceiling: base, stepCpuCores: 0, measured };
   }
   const isFixed = missing !== undefined || window?.replicasReady === undefined || window.requestsPerSecond === undefined;
   const least = demandCores(one, facts) / settings.mostUtilisation;
@@ -219,7 +236,7 @@ function serviceToSize(
   const profile = model.profile;
   return {
     name: service,
-    requestsPerSecond: window?.requestsPerSecond ?? 0,
+    requestsPerSecond: loadOf(one, facts),
     base,
     floor: {
       replicas: bounded(one, isFixed ? Math.max(base.replicas, floorReplicas) : floorReplicas),

@@ -17,6 +17,8 @@ export interface Lesson {
   readonly windowSet: WindowSet;
   readonly observations: readonly Observation[];
   readonly verdict: Verdict;
+  /** Requests that arrived at the application, by when they began where that was counted. */
+  readonly arrivalsPerSecond: number;
   readonly percentile: number;
   /** A part of the traffic was not seen: then only the sizes are taken up. */
   readonly isComplete: boolean;
@@ -43,7 +45,7 @@ export function learn(memory: CostMemory, lesson: Lesson): CostMemory {
   const { isComplete, settings, verdict, windowSet } = lesson;
   const windowMs = windowSet.endMs - windowSet.startMs;
   const isGap = windowSet.startMs - (memory.windowEndMs ?? windowSet.startMs) > windowMs / 2;
-  const perSecond = verdict.requestsPerSecond;
+  const perSecond = lesson.arrivalsPerSecond;
   const count = verdict.flows.reduce((sum, { flow }) => sum + flow.latency.count, 0);
   const before = isGap ? { ...memory.outlook, points: [] } : memory.outlook;
   const outlook =

@@ -6,7 +6,7 @@ const MOST_POINTS = 32;
 /** Points that a level or a line is fitted to: 90 s of windows of 15 s. */
 const FITTED_POINTS = 6;
 /** Weight of the newest error of a forecast in the mean of their squares. */
-const ERROR_SHARE = 0.08;
+const ERROR_SHARE = 0.02;
 /** Until forecasts have been judged they count as off by so much, as ln. */
 const UNJUDGED_ERROR = 0.1;
 
@@ -65,6 +65,33 @@ function forecastOf(kind: Forecast, points: Points, afterMs: number): number {
   return Math.max(0.1 * last.perSecond, mean + slope * (last.endMs + afterMs - meanMs));
 }
 
+export interface OutlookRequest {
+  readonly horizonMs: number;
+  /** Load seen within this time may be back before capacity that was removed is. */
+  readonly holdMs: number;
+  /** Load counted since the window over that in it; 1 where none was. */
+  readonly surgeRatio: number;
+}
+
+/** Requests that a level is the mean of: its standard error is a tenth. */
+const LEVEL_COUNT = 100;
+
+/** Highest level of the points within a time of the last: each the mean of the points up to it that count as many requests. */
+function heldOf(points: Points, holdMs: number): number {
+  const lastMs = points.at(-1)?.endMs ?? 0;
+  let held = 0;
+  for (let at = points.length - 1; at >= 0 && (points[at]?.endMs ?? 0) > lastMs - holdMs; at -= 1) {
+    let [count, sum, taken] = [0, 0, 0];
+    for (let from = at; from >= 0 && (taken < 2 || count < LEVEL_COUNT); from -= 1) {
+      count += points[from]?.count ?? 0;
+      sum += points[from]?.perSecond ?? 0;
+      taken += 1;
+    }
+    held = Math.max(held, sum / taken);
+  }
+  return held;
+}
+
 /** What a forecast serves: the highest load from now to the horizon, so that load to fall counts as what it is now. */
 const served = (kind: Forecast, points: Points, horizonMs: number): number =>
   Math.max(forecastOf(kind, points, 0), forecastOf(kind, points, horizonMs));
@@ -101,16 +128,19 @@ export function observeLoad(
 }
 
 /**
- * Load to be ready for, from the forecast that was nearest of late. Load that is forecast to fall counts as what it is now:
- * a forecast adds and never removes.
- * @param surgeRatio load counted since the window over that in it; 1 where none was
+ * Load to be ready for: from the forecast that was nearest of late, and no less than was seen a moment ago. Load that is
+ * forecast to fall counts as what it is now: a forecast adds and never removes.
  */
-export function outlookOf({ errors, peakPerSecond, points }: OutlookState, horizonMs: number, surgeRatio: number): LoadOutlook {
+export function outlookOf(
+  { errors, peakPerSecond, points }: OutlookState,
+  { holdMs, horizonMs, surgeRatio }: OutlookRequest,
+): LoadOutlook {
   const forecast = FORECASTS.reduce((best, kind) => (errors[kind].all < errors[best].all ? kind : best));
   const last = points.at(-1);
   const sigma = Math.sqrt(2 * errors[forecast].under);
   if (last === undefined || !(last.perSecond > 0))
     return { ratio: surgeRatio, sigma, mostRatio: Number.POSITIVE_INFINITY, forecast };
-  const ratio = Math.max(surgeRatio, served(forecast, points, horizonMs) / last.perSecond);
+  const ahead = Math.max(served(forecast, points, horizonMs), heldOf(points, holdMs));
+  const ratio = Math.max(surgeRatio, ahead / last.perSecond);
   return { ratio, sigma, mostRatio: Math.max(ratio, peakPerSecond / last.perSecond), forecast };
 }
