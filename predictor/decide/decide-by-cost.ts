@@ -60,6 +60,9 @@ function measuredShareOver(verdict: Verdict, objectiveSeconds: number): number {
 
 const NOTHING = emptyProfile();
 
+/** Replicas that a decision may ask for beyond the factor of growth, as the scaler's guard allows. */
+const GROWTH_PODS = 4;
+
 const MOST_STEPS = 2_000;
 
 /**
@@ -159,6 +162,13 @@ function size(request: CostRequest & { readonly memory: CostMemory }, facts: Kno
     ...(request.allNodes && { cpuCores: request.allNodes.cpuCores }),
   };
   const cost = cheapest(() => new ApplicationCost(services, routes, options), roomy, limits, MOST_STEPS);
+  if (process.env["DBG"]) for (const [at, each] of services.entries()) {
+    const one = routed[at]!; const d = demandOf(facts.models.get(each.name)!.profile);
+    const out = { meanSeconds: 0, tailSeconds: 0, sigma: 0, tailByCores: 0, tailByLoad: 0 };
+    each.own?.(cost.sizeOf(at), facts.outlook.ratio*each.requestsPerSecond / cost.sizeOf(at).replicas, out);
+    const use = one.window!.containers.reduce((x, c) => x + (c.cpuUsageCores ?? 0), 0);
+    console.log("   ", each.name, "n", one.readyReplicas, "base", one.baseReplicas, "->", cost.sizeOf(at).replicas, "c", each.base.cpuCores, "floor", each.floor.replicas, "rps", each.requestsPerSecond.toFixed(1), "use", use.toFixed(2), "use/rps ms", (1e3*use/each.requestsPerSecond).toFixed(2), "s ms", (1e3*(d?.cpuSecondsPerRequest??0)).toFixed(2), "hk", d?.housekeepingCores.toFixed(3), "par", d?.parallelism.toFixed(2), "own p95 ms", (1e3*(one.window!.ownLatency?.p95Seconds??0)).toFixed(1), "pred", (1e3*out.tailSeconds).toFixed(1), "sig", out.sigma.toFixed(2));
+  }
   const planned = new Map(services.map(({ name }, at) => [name, cost.sizeOf(at)]));
   const worst = verdict.flows.map((_, route) => cost.tailOf(route)).reduce((a, b) => Math.max(a, b), 0);
   const over = routes.map((route, at) => route.share * cost.overOf(at)).reduce((a, b) => a + b, 0);
@@ -226,7 +236,7 @@ function serviceToSize(
       ? Math.min(base.cpuCores, roundedUp(spec.cpu.minCores, spec.cpu.stepCores))
       : base.cpuCores;
   const ready = readyReplicas ?? one.baseReplicas;
-  const most = Math.max(one.baseReplicas, ready + 1, Math.ceil(settings.mostGrowth * Math.max(1, ready)));
+  const most = Math.max(one.baseReplicas, Math.ceil(settings.mostGrowth * ready) + GROWTH_PODS);
   const needed = Math.ceil(least / Math.max(base.cpuCores, 1e-6) - 1e-6);
   const floorReplicas = Math.min(most, Math.max(1, spec.minReplicas, resizable.cpu ? 1 : needed));
   const mostCores = resizable.cpu

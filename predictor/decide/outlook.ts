@@ -21,6 +21,8 @@ export const OutlookState = z.strictObject({
   points: z
     .array(z.strictObject({ endMs: EpochMs, perSecond: NonNegative, count: NonNegative }))
     .max(MOST_POINTS),
+  /** Times that forecasts have been judged. */
+  judged: NonNegative,
   /** Highest load seen, forgotten by half in {@link PEAK_HALF_LIFE_MS}. */
   peakPerSecond: NonNegative.default(0),
   /** Discounted means of the squares of ln(load / forecast a horizon before), and of those of too low forecasts, by kind. */
@@ -30,7 +32,7 @@ export type OutlookState = z.infer<typeof OutlookState>;
 
 export function emptyOutlook(): OutlookState {
   const error = { all: UNJUDGED_ERROR ** 2, under: UNJUDGED_ERROR ** 2 / 2 };
-  return { points: [], peakPerSecond: 0, errors: { last: error, mean: error, line: error } };
+  return { points: [], judged: 0, peakPerSecond: 0, errors: { last: error, mean: error, line: error } };
 }
 
 /** Load at the horizon as a log-normal time would have it: over that of the last window. */
@@ -124,15 +126,15 @@ export function observeLoad(
     return { all: mix(all, square), under: mix(under, error > 0 ? square : 0) };
   };
   const { last, line, mean } = state.errors;
-  return { points, peakPerSecond, errors: { last: judge("last", last), mean: judge("mean", mean), line: judge("line", line) } };
+  return { points, judged: state.judged + 1, peakPerSecond, errors: { last: judge("last", last), mean: judge("mean", mean), line: judge("line", line) } };
 }
 
 /**
- * Load to be ready for: from the forecast that was nearest of late, and no less than was seen a moment ago. Load that is
+ * Load to be ready for: from the forecast that was nearest of late (the highest of all until they have been judged), and no less than was seen a moment ago. Load that is
  * forecast to fall counts as what it is now: a forecast adds and never removes.
  */
 export function outlookOf(
-  { errors, peakPerSecond, points }: OutlookState,
+  { errors, judged, peakPerSecond, points }: OutlookState,
   { holdMs, horizonMs, surgeRatio }: OutlookRequest,
 ): LoadOutlook {
   const forecast = FORECASTS.reduce((best, kind) => (errors[kind].all < errors[best].all ? kind : best));
@@ -140,7 +142,8 @@ export function outlookOf(
   const sigma = Math.sqrt(2 * errors[forecast].under);
   if (last === undefined || !(last.perSecond > 0))
     return { ratio: surgeRatio, sigma, mostRatio: Number.POSITIVE_INFINITY, forecast };
-  const ahead = Math.max(served(forecast, points, horizonMs), heldOf(points, holdMs));
+  const believed = judged < FITTED_POINTS ? FORECASTS : [forecast];
+  const ahead = Math.max(heldOf(points, holdMs), ...believed.map((kind) => served(kind, points, horizonMs)));
   const ratio = Math.max(surgeRatio, ahead / last.perSecond);
   return { ratio, sigma, mostRatio: Math.max(ratio, peakPerSecond / last.perSecond), forecast };
 }
