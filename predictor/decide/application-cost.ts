@@ -157,6 +157,11 @@ export class ApplicationCost {
     return this.over[route] ?? 0;
   }
 
+  /** Every route is expected to stay within its error budget. */
+  isMet(): boolean {
+    return this.over.every((share) => share <= this.options.budget);
+  }
+
   /** Predicted percentile of the route at the median load, seconds. */
   tailOf(route: number, load = 0): number {
     const { excessSeconds = 0, factor = 1 } = this.routes[route] ?? {};

@@ -73,8 +73,9 @@ function isWithin(totals: Totals, from: Size, to: Size, limits: TotalLimits): bo
 }
 
 /**
- * The cheapest sizes that steps find from where the application is, and from where every service has room: where two
- * services hold up the same requests one step more for either helps nobody, and only the way down finds what both need.
+ * The cheapest sizes that steps find from where the application is and, where those are not expected to hold the objective,
+ * from where every service has room: if two services hold up the same requests one step more for either helps nobody, and
+ * only the way down finds what both need.
  * @param roomy a size of each service with room
  */
 export function cheapest(
@@ -85,6 +86,7 @@ export function cheapest(
 ): ApplicationCost {
   const near = make();
   descend(near, limits, mostSteps);
+  if (near.isMet()) return near;
   const far = make();
   for (const [service, size] of roomy.entries()) far.set(service, size);
   descend(far, limits, mostSteps);
