@@ -9,6 +9,8 @@ export const WorkloadContainer = z.strictObject({
   sidecar: z.literal(true).optional(),
   /** When it started last, ms since the Unix epoch. */
   startedAtMs: EpochMs.optional(),
+  /** When it was last killed for lack of memory, ms since the Unix epoch. */
+  oomKilledAtMs: EpochMs.optional(),
   /** Process id on the node, where the platform runs bare processes. */
   pid: z.number().int().positive().optional(),
   cpuRequestCores: NonNegative.optional(),

@@ -74,11 +74,13 @@ function serviceWindow(input: WindowSetInput, service: string, number: number | 
 
 function replicas(resources: ServiceResources | undefined): Partial<Window> {
   if (resources === undefined) return {};
-  const { replicasReady, replicasWanted, lastStartedAtMs } = resources;
+  const { lastStartedAtMs, newestRevisionShare, replicasReady, replicasWanted, revision } = resources;
   return {
     ...(replicasReady === undefined ? {} : { replicasReady }),
     ...(replicasWanted === undefined ? {} : { replicasWanted }),
     ...(lastStartedAtMs === undefined ? {} : { lastStartedAtMs }),
+    ...(revision === undefined ? {} : { revision }),
+    ...(newestRevisionShare === undefined ? {} : { newestRevisionShare }),
   };
 }
 
