@@ -141,7 +141,7 @@ export class Deciding {
     const nowMs = clock.nowMs();
     const doubts = [...missing, ...this.untimely.lookAt(builder.totals())];
     const running = workloads();
-    const own = resourceView(running, rates.over(startMs, endMs), startMs, nowMs);
+    const own = resourceView(running, rates.over(startMs, endMs), { startMs, endMs }, nowMs);
     const resources = combineResources(own, gathered.resources);
     const built = builder.build(startMs, endMs, resources, nowMs);
     const failed = gathered.failed.filter(({ kind }) => kind === "spans").map(({ name }) => name);

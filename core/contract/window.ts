@@ -15,6 +15,12 @@ export type LatencySummary = z.infer<typeof LatencySummary>;
 /** One container of a service over the window. Absent means not measured, never 0. */
 export const ContainerWindow = z.strictObject({
   id: z.string().min(1).max(128),
+  /** Name within its pod. */
+  name: z.string().min(1).max(253).optional(),
+  /** On every container of a pod but the main one, whose size a decision sets. See `mainContainers`. */
+  sidecar: z.literal(true).optional(),
+  /** When it started last: a restart of the container counts, ms since the Unix epoch. */
+  startedAtMs: EpochMs.optional(),
   podName: z.string().max(253).optional(),
   node: z.string().max(253).optional(),
   cpuRequestCores: NonNegative.optional(),
@@ -25,6 +31,11 @@ export const ContainerWindow = z.strictObject({
   memoryRequestBytes: NonNegative.optional(),
   memoryLimitBytes: z.number().positive().optional(),
   memoryWorkingSetBytes: NonNegative.optional(),
+  /**
+   * Kills for lack of memory that were noticed in the window; 0 says that there were none. A kill that made the pod unready
+   * is noticed in the window in which it is ready again.
+   */
+  oomKills: Count.optional(),
   interference: Interference.optional(),
 });
 export type ContainerWindow = z.infer<typeof ContainerWindow>;
@@ -43,6 +54,14 @@ export const CallEdge = z.strictObject({
 });
 export type CallEdge = z.infer<typeof CallEdge>;
 
+/** Own latency of one pod. */
+export const PodLatency = z.strictObject({
+  /** As its spans name it: name of the pod, else its uid or the instance id of the process. */
+  podName: z.string().min(1).max(253),
+  latency: LatencySummary,
+});
+export type PodLatency = z.infer<typeof PodLatency>;
+
 /** The unit of learning and deciding: one service over one interval. */
 export const Window = z.strictObject({
   namespace: ObjectName,
@@ -53,6 +72,10 @@ export const Window = z.strictObject({
   replicasWanted: Count.optional(),
   /** Start of the youngest ready replica: restart grace counts from here. */
   lastStartedAtMs: EpochMs.optional(),
+  /** Name of the newest program: hash of the pod template. Other pods may still run an older one. Absent when not known. */
+  revision: z.string().min(1).max(253).optional(),
+  /** Share of the ready pods that run `revision`: below 1 during a rolling update. Absent without ready pods. */
+  newestRevisionShare: Ratio.optional(),
   /** Requests per second to the whole service. Absent when no source reported any, 0 only when one vouches that there were none. */
   requestsPerSecond: NonNegative.optional(),
   /**
@@ -65,6 +88,11 @@ export const Window = z.strictObject({
   ownLatency: LatencySummary.optional(),
   /** True when own latency was derived through the call graph rather than measured on spans. */
   ownLatencyDerived: z.boolean().optional(),
+  /**
+   * Own latency of the pod with the largest own p95 among those with 20 calls or more; `ownLatency` is that of all pods.
+   * Absent when spans do not name their pods or no pod had so many calls.
+   */
+  worstPodOwnLatency: PodLatency.optional(),
   responseLatency: LatencySummary.optional(),
   /** Requests in the service at once, Little's law: rate times mean response. */
   inFlight: NonNegative.optional(),
@@ -93,6 +121,33 @@ export const FlowCall = z.strictObject({
 });
 export type FlowCall = z.infer<typeof FlowCall>;
 
+/** Calls to one callee within one stage. */
+export const StageCall = z.strictObject({
+  callee: ServiceName,
+  /** Mean number of calls to this callee in one such stage: 5 for a fan-out to five. */
+  calls: z.number().positive(),
+});
+export type StageCall = z.infer<typeof StageCall>;
+
+/**
+ * A stage: calls of one caller, each of which overlapped another of them. Stages of a caller follow each other. Stages with
+ * the same set of callees are one kind, and each kind is listed once, so that a mean over many traces stays exact: the sum
+ * of `perRequest * calls` over the stages with one callee is the `callsPerRequest` of that pair, less the calls of stages
+ * that were too many to list.
+ */
+export const FlowStage = z.strictObject({
+  caller: ServiceName,
+  /** Mean number of stages of this kind per request of the flow that reaches the caller. */
+  perRequest: z.number().positive(),
+  /**
+   * Mean of the longest run of calls of the stage that followed each other: 1 when all of them overlapped, more where a
+   * call waited for another one within the stage, as in a pool of workers.
+   */
+  steps: z.number().min(1),
+  calls: z.array(StageCall).min(1).max(64),
+});
+export type FlowStage = z.infer<typeof FlowStage>;
+
 /** One flow (entry operation of the application) over the window, end to end. */
 export const FlowWindow = z.strictObject({
   /** Name of the root span, for example `GET /hotels`. */
@@ -105,6 +160,8 @@ export const FlowWindow = z.strictObject({
   services: z.array(ServiceName).max(5_000),
   /** Calls made on behalf of this flow. Absent when the source cannot tell flows apart. */
   calls: z.array(FlowCall).max(20_000).optional(),
+  /** How each caller's calls are arranged in time. Absent when the source cannot tell. */
+  stages: z.array(FlowStage).max(20_000).optional(),
 });
 export type FlowWindow = z.infer<typeof FlowWindow>;
 

@@ -5,6 +5,12 @@ import { Count, EpochMs, NonNegative, ObjectName, ServiceName } from "./quantity
 export const WorkloadContainer = z.strictObject({
   id: z.string().min(1).max(128),
   name: z.string().min(1).max(253),
+  /** On every container of the pod but the main one, whose size a decision sets. */
+  sidecar: z.literal(true).optional(),
+  /** When it started last, ms since the Unix epoch. */
+  startedAtMs: EpochMs.optional(),
+  /** When it was last killed for lack of memory, ms since the Unix epoch. */
+  oomKilledAtMs: EpochMs.optional(),
   /** Process id on the node, where the platform runs bare processes. */
   pid: z.number().int().positive().optional(),
   cpuRequestCores: NonNegative.optional(),
@@ -24,6 +30,8 @@ export const WorkloadPod = z.strictObject({
   createdAtMs: EpochMs.optional(),
   /** When it became ready; less `createdAtMs` this is how long a replica takes to help. */
   readyAtMs: EpochMs.optional(),
+  /** The program it runs: hash of its pod template. */
+  revision: z.string().min(1).max(253).optional(),
   containers: z.array(WorkloadContainer).max(64),
 });
 export type WorkloadPod = z.infer<typeof WorkloadPod>;
@@ -42,6 +50,8 @@ export const Workload = z.strictObject({
   maxReplicas: Count.optional(),
   /** Pods that no node has taken yet: more replicas would wait like them. */
   podsUnscheduled: Count.optional(),
+  /** The newest program, in terms of the pods' `revision`. */
+  revision: z.string().min(1).max(253).optional(),
   pods: z.array(WorkloadPod).max(5_000),
 });
 export type Workload = z.infer<typeof Workload>;

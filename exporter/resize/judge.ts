@@ -1,5 +1,5 @@
 import type { Pod, PodContainer } from "@tradewind/kubernetes/objects/pod.ts";
-import { mainContainer } from "../sizing/main-container.ts";
+import { mainContainer } from "@tradewind/kubernetes/workloads/main-container.ts";
 import { keepingClass } from "../sizing/quality-of-service.ts";
 import { SIZED } from "../sizing/size-history.ts";
 import type { ContainerSize, Sized } from "../sizing/size-history.ts";

@@ -11,7 +11,7 @@ import { regardingWorkload } from "../cluster/events-part.ts";
 import type { LeaderPart, Scene } from "../cluster/part.ts";
 import { FRESH_MS } from "../cluster/scene.ts";
 import type { ServiceWorkload } from "../cluster/services.ts";
-import { mainContainer } from "../sizing/main-container.ts";
+import { mainContainer } from "@tradewind/kubernetes/workloads/main-container.ts";
 import { doubtOf } from "../sizing/settled-sizes.ts";
 import type { SettledSizes } from "../sizing/settled-sizes.ts";
 import type { ContainerSize } from "../sizing/size-history.ts";

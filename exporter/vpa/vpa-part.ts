@@ -5,7 +5,7 @@ import type { ApiClient } from "@tradewind/kubernetes/client/client.ts";
 import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
 import type { VerticalPodAutoscaler } from "@tradewind/kubernetes/objects/vpa.ts";
 import type { LeaderPart, Scene } from "../cluster/part.ts";
-import { mainContainer } from "../sizing/main-container.ts";
+import { mainContainer } from "@tradewind/kubernetes/workloads/main-container.ts";
 import { doubtOf, sizeOf } from "../sizing/settled-sizes.ts";
 import type { SettledSizes } from "../sizing/settled-sizes.ts";
 import { advise } from "./recommend.ts";

@@ -43,14 +43,23 @@ export const Identity = z.object({
   uid: z.string().min(1),
 });
 
+const REVISION_NUMBER = "deployment.kubernetes.io/revision";
+const TEMPLATE_HASH = "pod-template-hash";
+
 /** `PartialObjectMetadata` of a ReplicaSet: it is only a step from a pod to its Deployment. */
 export const Owned = z
-  .object({ metadata: Identity.extend({ ownerReferences: Controller }) })
-  .transform(({ metadata: { name, namespace, uid, ownerReferences } }) => ({
+  .object({
+    metadata: Identity.extend({ annotations: StringMap, labels: StringMap, ownerReferences: Controller }),
+  })
+  .transform(({ metadata: { annotations, labels, name, namespace, uid, ownerReferences } }) => ({
     name,
     namespace,
     uid,
     owner: ownerReferences,
+    /** Rises with each update of the Deployment, and when it is rolled back to this ReplicaSet; NaN when not stated. */
+    revisionNumber: Number(annotations[REVISION_NUMBER] ?? Number.NaN),
+    /** As its pods carry it. */
+    revision: labels[TEMPLATE_HASH],
   }));
 export type Owned = z.infer<typeof Owned>;
 

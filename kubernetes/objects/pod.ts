@@ -18,13 +18,18 @@ const ContainerSpec = z.object({
   restartPolicy: z.string().nullish(),
 });
 
+const Terminated = z.object({ reason: z.string().nullish(), finishedAt: Timestamp }).nullish();
+
 const ContainerStatus = z.object({
   name: z.string(),
   containerID: z.string().nullish(),
   ready: z.boolean().nullish(),
   allocatedResources: Resources.nullish(),
   resources: ResourceLists,
-  state: z.object({ running: z.object({ startedAt: Timestamp }).nullish() }).nullish(),
+  state: z
+    .object({ running: z.object({ startedAt: Timestamp }).nullish(), terminated: Terminated })
+    .nullish(),
+  lastState: z.object({ terminated: Terminated }).nullish(),
 });
 
 const Condition = z.object({
@@ -48,6 +53,8 @@ export interface PodContainer {
   readonly id: string | undefined;
   readonly isSidecar: boolean;
   readonly startedAtMs: number | undefined;
+  /** When the kernel last killed it for lack of memory; absent when it last ended in another way, or never. */
+  readonly oomKilledAtMs: number | undefined;
   readonly requests: Resources;
   readonly limits: Resources;
   /** As the kubelet has applied them; the wanted ones until it says. Differ while a resize is pending. */
@@ -79,11 +86,16 @@ export interface Pod {
   readonly readyAtMs: number | undefined;
   readonly defaultContainer: string | undefined;
   readonly owner: Owner | undefined;
+  /** Hash of the pod template it was made from; absent where no controller states one. */
+  readonly revision: string | undefined;
   readonly containers: readonly PodContainer[];
   readonly resizes: readonly ResizeCondition[];
 }
 
+const OOM_KILLED = "OOMKilled";
 const DEFAULT_CONTAINER = "kubectl.kubernetes.io/default-container";
+/** Labels by which controllers mark the pods of one template: of Deployments, then of StatefulSets. */
+const REVISION_LABELS = ["pod-template-hash", "controller-revision-hash"];
 const RESIZE_CONDITIONS = new Set(["PodResizePending", "PodResizeInProgress"]);
 
 /** A pod, reduced to what is used of it: about a kilobyte for each container. */
@@ -91,6 +103,7 @@ export const Pod = z
   .object({
     metadata: Identity.extend({
       annotations: StringMap,
+      labels: StringMap,
       creationTimestamp: Timestamp,
       deletionTimestamp: Timestamp,
       ownerReferences: Controller,
@@ -131,6 +144,7 @@ export const Pod = z
       readyAtMs: isReady ? ready.lastTransitionTime : undefined,
       defaultContainer: metadata.annotations[DEFAULT_CONTAINER],
       owner: metadata.ownerReferences,
+      revision: REVISION_LABELS.map((name) => metadata.labels[name]).find((value) => value),
       containers: [
         ...spec.containers.map((each) => container(each, statuses.get(each.name), false)),
         ...sidecars.map((each) => container(each, statuses.get(each.name), true)),
@@ -157,6 +171,9 @@ function container(
     id: id === "" ? undefined : id,
     isSidecar,
     startedAtMs: status?.state?.running?.startedAt,
+    oomKilledAtMs: [status?.state?.terminated, status?.lastState?.terminated].find(
+      (ended) => ended?.reason === OOM_KILLED,
+    )?.finishedAt,
     requests: spec.resources.requests,
     limits: spec.resources.limits,
     limitsInForce: inForce(spec.resources.limits, status?.resources.limits),

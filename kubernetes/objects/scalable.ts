@@ -46,6 +46,8 @@ export interface Scalable {
   readonly containers: readonly TemplateContainer[];
   readonly replicasWanted: number;
   readonly replicasReady: number;
+  /** Revision of a StatefulSet's newest template, as its pods carry it. Those of a Deployment are its ReplicaSets'. */
+  readonly updateRevision: string | undefined;
 }
 
 const MEANINGFUL = /^(tradewind\.dev|resource\.opentelemetry\.io)\//;
@@ -58,7 +60,9 @@ export const scalable = (kind: "Deployment" | "StatefulSet") =>
     .object({
       metadata: Identity.extend({ labels: StringMap, annotations: StringMap }),
       spec: z.object({ replicas: z.number().int().min(0).nullish(), template: Template }),
-      status: z.object({ readyReplicas: z.number().int().min(0).nullish() }).nullish(),
+      status: z
+        .object({ readyReplicas: z.number().int().min(0).nullish(), updateRevision: z.string().nullish() })
+        .nullish(),
     })
     .transform(({ metadata, spec, status }): Scalable => ({
       kind,
@@ -74,4 +78,5 @@ export const scalable = (kind: "Deployment" | "StatefulSet") =>
       containers: spec.template.spec.containers,
       replicasWanted: spec.replicas ?? 1,
       replicasReady: status?.readyReplicas ?? 0,
+      updateRevision: status?.updateRevision ?? undefined,
     }));

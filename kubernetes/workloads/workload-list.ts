@@ -5,7 +5,9 @@ import type { Node, ResourceQuota } from "../objects/capacity.ts";
 import type { Owned } from "../objects/metadata.ts";
 import type { Pod, PodContainer } from "../objects/pod.ts";
 import type { Scalable } from "../objects/scalable.ts";
+import { mainContainer } from "./main-container.ts";
 import { podsByWorkload } from "./ownership.ts";
+import { newestRevisions } from "./revisions.ts";
 import { serviceNames } from "./service-name.ts";
 import type { ConfiguredName } from "./service-name.ts";
 
@@ -34,12 +36,18 @@ export function workloadList(
   const names = serviceNames(scalables, configured);
   const pods = podsByWorkload(objects.pods, objects.replicaSets, scalables);
   const autoscalers = autoscalerByTarget(objects);
+  const revisions = newestRevisions(scalables, objects.replicaSets);
   const workloads = scalables
     .map((each) => ({ each, place: `${each.namespace}/${each.kind}/${each.name}` }))
     .sort((a, b) => (a.place < b.place ? -1 : 1))
     .slice(0, MAX_WORKLOADS)
     .map(({ each }) =>
-      workload(each, names.get(each.uid)?.service ?? each.name, pods.get(each.uid) ?? [], autoscalers),
+      workload(each, {
+        service: names.get(each.uid)?.service ?? each.name,
+        pods: pods.get(each.uid) ?? [],
+        autoscaler: autoscalers.get(`${each.kind}/${each.namespace}/${each.name}`),
+        revision: revisions.get(each.uid),
+      }),
     );
   return {
     schema: WORKLOADS_SCHEMA,
@@ -66,13 +74,17 @@ function autoscalerByTarget({
   );
 }
 
+interface WorkloadFacts {
+  readonly service: string;
+  readonly pods: readonly Pod[];
+  readonly autoscaler: Autoscaler | undefined;
+  readonly revision: string | undefined;
+}
+
 function workload(
   { kind, namespace, name, replicasReady, replicasWanted }: Scalable,
-  service: string,
-  pods: readonly Pod[],
-  autoscalers: ReadonlyMap<string, Autoscaler>,
+  { autoscaler, pods, revision, service }: WorkloadFacts,
 ): Workload {
-  const autoscaler = autoscalers.get(`${kind}/${namespace}/${name}`);
   const scheduled = pods.filter(({ node }) => node !== undefined);
   return {
     namespace,
@@ -86,11 +98,13 @@ function workload(
       maxReplicas: autoscaler.maxReplicas,
     }),
     podsUnscheduled: pods.length - scheduled.length,
-    pods: scheduled.slice(0, MAX_PODS).map((pod) => workloadPod(pod)),
+    ...(revision !== undefined && { revision }),
+    pods: scheduled.slice(0, MAX_PODS).map((pod) => workloadPod(pod, name)),
   };
 }
 
-function workloadPod(pod: Pod): WorkloadPod {
+function workloadPod(pod: Pod, workloadName: string): WorkloadPod {
+  const main = mainContainer(pod, workloadName);
   const started = pod.containers.flatMap(({ isSidecar, startedAtMs }) =>
     isSidecar || startedAtMs === undefined ? [] : [startedAtMs],
   );
@@ -102,18 +116,27 @@ function workloadPod(pod: Pod): WorkloadPod {
     ...(started.length > 0 && { startedAtMs: Math.max(...started) }),
     ...(pod.createdAtMs !== undefined && { createdAtMs: pod.createdAtMs }),
     ...(pod.readyAtMs !== undefined && { readyAtMs: pod.readyAtMs }),
-    containers: pod.containers.slice(0, MAX_CONTAINERS).flatMap((each) => workloadContainer(each)),
+    ...(pod.revision !== undefined && { revision: pod.revision }),
+    containers: pod.containers
+      .slice(0, MAX_CONTAINERS)
+      .flatMap((each) => workloadContainer(each, each !== main)),
   };
 }
 
 /** A container that does not run yet has no id, and nothing is known of it. */
-function workloadContainer({ id, name, limitsInForce, requests }: PodContainer): WorkloadPod["containers"] {
+function workloadContainer(
+  { id, name, limitsInForce, oomKilledAtMs, requests, startedAtMs }: PodContainer,
+  isSidecar: boolean,
+): WorkloadPod["containers"] {
   if (id === undefined) return [];
   const { cpuCores, memoryBytes } = limitsInForce;
   return [
     {
       id,
       name,
+      ...(isSidecar && { sidecar: true as const }),
+      ...(startedAtMs !== undefined && { startedAtMs }),
+      ...(oomKilledAtMs !== undefined && { oomKilledAtMs }),
       ...(requests.cpuCores !== undefined && { cpuRequestCores: requests.cpuCores }),
       ...(requests.memoryBytes !== undefined && { memoryRequestBytes: requests.memoryBytes }),
       // A limit of zero is no limit.

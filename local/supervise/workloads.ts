@@ -29,6 +29,7 @@ export function workloadListOf(states: readonly ServiceState[], node: string, no
           {
             id: identity.containerId,
             name: definition.name,
+            startedAtMs,
             pid,
             cpuRequestCores: limits.cpuCores,
             cpuLimitCores: limits.cpuCores,

@@ -1,4 +1,5 @@
 import type { Window } from "@tradewind/core/contract/window.ts";
+import { mainContainers } from "@tradewind/core/main-containers.ts";
 import { learntCorrection, shownBy } from "../plan/correction.ts";
 import type { RecentErrors, ServiceEvidence } from "../policy/evidence.ts";
 import { trackInterval } from "../profile/interval.ts";
@@ -64,7 +65,9 @@ export class ServiceRecord {
   private readonly persistenceErrors: number[] = [];
   private prior: PriorProfile | undefined;
   private trained: Trained | undefined;
-  private containers = new Map<string, number>();
+  private containers: ReadonlySet<string> = new Set();
+  /** The program that all ready pods ran last; empty where it is only known that it was another one. */
+  private revision: string | undefined;
   private replacedMs: number | undefined;
   private rowsSinceReplaced = 0;
 
@@ -80,7 +83,7 @@ export class ServiceRecord {
 
   observe(window: Window): void {
     this.lastSeenMs = window.endMs;
-    this.noteContainers(window);
+    this.noteDeploy(window);
     keep(this.memoryPeaks, memoryPeak(window), STATE_WINDOWS);
     const observation = observationOf(window, OWN_PERCENTILE);
     if (observation === undefined || !(observation.latencySeconds > 0)) return;
@@ -185,14 +188,32 @@ export class ServiceRecord {
     );
   }
 
-  /** A service none of whose containers was there before has been deployed anew, as far as one can tell from outside. */
-  private noteContainers({ containers, startMs }: Window): void {
-    if (containers.length === 0) return;
-    const known = this.containers;
-    this.containers = new Map(containers.map(({ id }) => [id, known.get(id) ?? startMs]));
-    if (known.size === 0 || containers.some(({ id }) => known.has(id))) return;
+  /**
+   * A rolling update is a deploy once all ready pods run the new revision. Where revisions are not known, a service is
+   * deployed when none of its containers ran in the window before.
+   */
+  private noteDeploy(window: Window): void {
+    const isReplaced = this.noteContainers(window);
+    const { newestRevisionShare, revision, startMs } = window;
+    const isKnown = revision !== undefined && newestRevisionShare !== undefined;
+    if (isKnown && newestRevisionShare < 1) {
+      this.revision ??= "";
+      return;
+    }
+    const before = this.revision;
+    if (isKnown) this.revision = revision;
+    const isDeployed = isKnown && before !== undefined ? revision !== before : isReplaced;
+    if (!isDeployed) return;
     this.replacedMs = startMs;
     this.rowsSinceReplaced = 0;
+  }
+
+  /** @returns whether there are containers, and none of them ran in the window before */
+  private noteContainers({ containers }: Window): boolean {
+    if (containers.length === 0) return false;
+    const known = this.containers;
+    this.containers = new Set(containers.map(({ id }) => id));
+    return known.size > 0 && !containers.some(({ id }) => known.has(id));
   }
 }
 
@@ -200,7 +221,8 @@ export class ServiceRecord {
 const SATURATED = { use: 0.9, throttledRatio: 0.4 };
 
 /** In a saturated window a queue builds up or is worked off, so its tail belongs to no size and load: no profile can tell. */
-function isSaturated({ containers }: Window): boolean {
+function isSaturated(window: Window): boolean {
+  const containers = mainContainers(window);
   let used = 0;
   let allocated = 0;
   let throttled = 0;
@@ -248,7 +270,8 @@ function mean(values: readonly number[]): number {
 }
 
 /** NaN where a container was not measured: it then counts as unknown until it has left the windows kept. */
-function memoryPeak({ containers }: Window): number {
+function memoryPeak(window: Window): number {
+  const containers = mainContainers(window);
   if (containers.length === 0) return Number.NaN;
   return containers.reduce(
     (most, { memoryWorkingSetBytes = Number.NaN }) => Math.max(most, memoryWorkingSetBytes),

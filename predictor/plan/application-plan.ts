@@ -1,6 +1,7 @@
 import type { Application, ServiceSpec } from "@tradewind/core/contract/application.ts";
 import { serviceSpecs } from "@tradewind/core/contract/application.ts";
 import type { FlowWindow, Window, WindowSet } from "@tradewind/core/contract/window.ts";
+import { mainContainers } from "@tradewind/core/main-containers.ts";
 import type { AttentionModel } from "../endtoend/attention-model.ts";
 import type { ServiceIndex } from "../endtoend/call-graph.ts";
 import { compileFlow, serviceIndex } from "../endtoend/call-graph.ts";
@@ -242,8 +243,9 @@ function modelOf(window: Window, known: KnownService | undefined): CorrectedMode
   };
 }
 
-/** Mean size of the containers; undefined when no CPU is allocated. Memory is 0 where none is. */
-export function containerSize({ containers }: Pick<Window, "containers">): ContainerSize | undefined {
+/** Mean size of the main containers; undefined when no CPU is allocated. Memory is 0 where none is. */
+export function containerSize(window: Pick<Window, "containers">): ContainerSize | undefined {
+  const containers = mainContainers(window);
   const cpu = containers.map(allocatedCpuCores).filter((cores) => cores !== undefined);
   const memory = containers.map(allocatedMemoryBytes).filter((bytes) => bytes !== undefined);
   if (cpu.length === 0) return undefined;

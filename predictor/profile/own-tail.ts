@@ -1,5 +1,6 @@
 import { INTERFERENCE_COMPONENTS } from "@tradewind/core/contract/interference.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
+import { mainContainers } from "@tradewind/core/main-containers.ts";
 import { CPU_CORES, INPUT_COUNT, INTERFERENCE, LOAD_PER_CONTAINER, MEMORY_BYTES } from "./inputs.ts";
 import { confidence } from "./latency-profile.ts";
 import type { LatencyProfile } from "./latency-profile.ts";
@@ -37,7 +38,8 @@ export class WorstContainer {
    */
   constructor(profile: LatencyProfile, window: Window, state: ServiceState | undefined) {
     this.#profile = profile;
-    const containers = window.containers.length === 0 ? [undefined] : window.containers;
+    const known = mainContainers(window);
+    const containers = known.length === 0 ? [undefined] : known;
     const inputs = distinct(
       containers.map((container) => {
         const input = new Float64Array(INPUT_COUNT);

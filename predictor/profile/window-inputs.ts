@@ -1,5 +1,6 @@
 import { INTERFERENCE_COMPONENTS } from "@tradewind/core/contract/interference.ts";
 import type { ContainerWindow, Window } from "@tradewind/core/contract/window.ts";
+import { mainContainers } from "@tradewind/core/main-containers.ts";
 import {
   BASE_SECONDS,
   CPU_CORES,
@@ -33,12 +34,9 @@ function mean(values: readonly (number | undefined)[]): number | undefined {
 }
 
 /** Requests per second to one container (ρ = Φ/n); undefined when either is unknown or no replica is ready. */
-export function loadPerContainer({
-  requestsPerSecond,
-  replicasReady,
-  containers,
-}: Window): number | undefined {
-  const replicas = replicasReady ?? containers.length;
+export function loadPerContainer(window: Window): number | undefined {
+  const { replicasReady, requestsPerSecond } = window;
+  const replicas = replicasReady ?? mainContainers(window).length;
   return requestsPerSecond === undefined || replicas === 0 ? undefined : requestsPerSecond / replicas;
 }
 
@@ -63,8 +61,9 @@ function meanInterference(containers: readonly ContainerWindow[]): number[] | un
 /** What the prior needs of a window; undefined when any of it was not measured, or a part of the load was not. */
 export function observationOf(window: Window, percentile: TailPercentile): Observation | undefined {
   if (window.missing !== undefined) return undefined;
-  const cpuCores = mean(window.containers.map(allocatedCpuCores));
-  const cpuUsageCores = mean(window.containers.map((container) => container.cpuUsageCores));
+  const containers = mainContainers(window);
+  const cpuCores = mean(containers.map(allocatedCpuCores));
+  const cpuUsageCores = mean(containers.map((container) => container.cpuUsageCores));
   const load = loadPerContainer(window);
   const latencySeconds = ownTailSeconds(window, percentile);
   if (
@@ -75,7 +74,7 @@ export function observationOf(window: Window, percentile: TailPercentile): Obser
   ) {
     return undefined;
   }
-  const interference = meanInterference(window.containers);
+  const interference = meanInterference(containers);
   return {
     atMs: window.endMs,
     cpuCores,
@@ -112,7 +111,7 @@ export function writeInputs(
 export function worstContainer(window: Window): ContainerWindow | undefined {
   let worst: ContainerWindow | undefined;
   let most = -1;
-  for (const container of window.containers) {
+  for (const container of mainContainers(window)) {
     const { interference } = container;
     const sum =
       interference === undefined

@@ -97,6 +97,7 @@ const TRAFFIC = [
   "errorRatio",
   "ownLatency",
   "ownLatencyDerived",
+  "worstPodOwnLatency",
   "responseLatency",
   "inFlight",
   "ownInFlight",

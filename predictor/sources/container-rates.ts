@@ -11,6 +11,8 @@ export interface ContainerUse {
   readonly cpuThrottledRatio?: number;
   readonly memoryLimitBytes?: number;
   readonly memoryWorkingSetBytes?: number;
+  /** Kills for lack of memory that were read within the interval. */
+  readonly oomKills?: number;
   readonly interference?: Interference;
 }
 
@@ -172,6 +174,7 @@ export class ContainerRates {
       series.nodeCores,
     );
     const cpuThrottledRatio = throttledRatio(series.points, startMs, endMs);
+    const oomKills = oomKillsWithin(series.points, startMs, endMs);
     return {
       node: series.node,
       interference: interferenceOver(series, startMs, endMs),
@@ -180,6 +183,7 @@ export class ContainerRates {
       ...(cpuThrottledRatio !== undefined && { cpuThrottledRatio }),
       ...(memory.limitBytes !== undefined && { memoryLimitBytes: memory.limitBytes }),
       ...(memory.workingSetBytes !== undefined && { memoryWorkingSetBytes: memory.workingSetBytes }),
+      ...(oomKills !== undefined && { oomKills }),
     };
   }
 
@@ -283,6 +287,19 @@ function readingAt(readings: readonly Reading[], atMs: number): Reading | undefi
   if (before === undefined || after === undefined) return undefined;
   const share = (atMs - before.atMs) / (after.atMs - before.atMs);
   return { atMs, value: before.value + (after.value - before.value) * share };
+}
+
+/**
+ * Rise of the counter between the last reading before the interval and the last one in it: each kill counts in exactly one
+ * window. 0 when nothing was read meanwhile; undefined where the counter is not known from before.
+ */
+function oomKillsWithin(points: readonly Point[], startMs: number, endMs: number): number | undefined {
+  const killsBefore = (atMs: number): number | undefined =>
+    points.findLast((point) => point.atMs < atMs && point.sample.memory.oomKillsTotal !== undefined)?.sample
+      .memory.oomKillsTotal;
+  const from = killsBefore(startMs);
+  const to = killsBefore(endMs);
+  return from === undefined || to === undefined ? undefined : Math.max(0, to - from);
 }
 
 /** Means over the interval; where the agent gave no integrals, the mean of what it found each time it read the container. */

@@ -5,6 +5,7 @@ import type {
   WorkloadList,
   WorkloadPod,
 } from "@tradewind/core/contract/workload.ts";
+import type { Interval } from "../window/interval.ts";
 import type { ResourceView, ServiceResources } from "../window/resources.ts";
 import { containerKey } from "./container-rates.ts";
 import type { ContainerUse } from "./container-rates.ts";
@@ -24,33 +25,34 @@ const LONGEST_START_MS = 300_000;
  * starts uses CPU that no request asked for (as the HorizontalPodAutoscaler does, by readiness and within five minutes of the
  * start). A declared limit counts before the one that an agent read: agents read limits seldom, and after a resize the old
  * one would be believed for half a minute. Where several workloads carry one service their pods add up.
- * @param startMs of the interval
  * @param nowMs by the same clock
  */
 export function resourceView(
   list: WorkloadList | undefined,
   uses: ReadonlyMap<string, ContainerUse>,
-  startMs: number,
+  interval: Interval,
   nowMs: number,
 ): ResourceView {
   const services = new Map<string, ServiceResources>();
   const isSettled = (pod: WorkloadPod): boolean => {
     const ms = startedUpAtMs(pod);
-    return ms <= startMs - BETWEEN_READINGS_MS || ms > nowMs + CLOCKS_DIFFER_MS;
+    return ms <= interval.startMs - BETWEEN_READINGS_MS || ms > nowMs + CLOCKS_DIFFER_MS;
   };
   for (const workload of list?.workloads ?? []) {
-    const resources = workloadResources(workload, uses, isSettled);
+    const resources = workloadResources(workload, { uses, isSettled, interval });
     const before = services.get(workload.service);
     services.set(workload.service, before === undefined ? resources : added(before, resources));
   }
   return { services };
 }
 
-function workloadResources(
-  workload: Workload,
-  uses: ReadonlyMap<string, ContainerUse>,
-  isSettled: (pod: WorkloadPod) => boolean,
-): ServiceResources {
+interface Reading {
+  readonly uses: ReadonlyMap<string, ContainerUse>;
+  readonly isSettled: (pod: WorkloadPod) => boolean;
+  readonly interval: Interval;
+}
+
+function workloadResources(workload: Workload, reading: Reading): ServiceResources {
   const ready = workload.pods.filter((pod) => pod.ready);
   const starts = ready.flatMap(({ startedAtMs }) => (startedAtMs === undefined ? [] : [startedAtMs]));
   return {
@@ -58,22 +60,36 @@ function workloadResources(
     replicasReady: workload.replicasReady,
     replicasWanted: workload.replicasWanted,
     lastStartedAtMs: starts.length === 0 ? undefined : starts.reduce((a, b) => Math.max(a, b)),
+    ...revisionOf(workload, ready),
     containers: ready.flatMap((pod) =>
-      pod.containers.map((container) =>
-        containerWindow(pod, container, uses.get(containerKey(container.id)), isSettled(pod)),
-      ),
+      pod.containers.map((container) => containerWindow(pod, container, reading)),
     ),
   };
+}
+
+/** Nothing where the platform does not say which program every ready pod runs. */
+function revisionOf(
+  { revision }: Workload,
+  ready: readonly WorkloadPod[],
+): Pick<ServiceResources, "revision" | "newestRevisionShare"> {
+  if (revision === undefined || ready.some((pod) => pod.revision === undefined)) return {};
+  if (ready.length === 0) return { revision };
+  const newest = ready.filter((pod) => pod.revision === revision).length;
+  return { revision, newestRevisionShare: newest / ready.length };
 }
 
 function containerWindow(
   pod: WorkloadPod,
   declared: WorkloadContainer,
-  use: ContainerUse | undefined,
-  settled: boolean,
+  { uses, isSettled, interval }: Reading,
 ): ContainerWindow {
+  const use = uses.get(containerKey(declared.id));
+  const settled = isSettled(pod);
   const parts: { [Name in keyof ContainerWindow]: ContainerWindow[Name] | undefined } = {
     id: declared.id,
+    name: declared.name,
+    sidecar: declared.sidecar,
+    startedAtMs: declared.startedAtMs,
     podName: pod.name,
     node: pod.node,
     cpuRequestCores: declared.cpuRequestCores,
@@ -83,10 +99,27 @@ function containerWindow(
     memoryRequestBytes: declared.memoryRequestBytes,
     memoryLimitBytes: declared.memoryLimitBytes ?? use?.memoryLimitBytes,
     memoryWorkingSetBytes: use?.memoryWorkingSetBytes,
+    oomKills: oomKills(pod, declared, use, interval),
     interference: use?.interference,
   };
   const known = Object.entries(parts).filter(([, value]) => value !== undefined);
   return Object.fromEntries(known) as ContainerWindow;
+}
+
+/**
+ * An agent counts kills of a container that lives on; one whose main process was killed starts as a new container, and its
+ * pod is not ready meanwhile: that kill is noticed when the pod is ready again.
+ */
+function oomKills(
+  { readyAtMs = 0 }: WorkloadPod,
+  { oomKilledAtMs }: WorkloadContainer,
+  use: ContainerUse | undefined,
+  { startMs, endMs }: Interval,
+): number | undefined {
+  if (oomKilledAtMs === undefined) return use?.oomKills;
+  const noticedMs = Math.max(oomKilledAtMs, readyAtMs);
+  const isNoticed = noticedMs >= startMs && noticedMs < endMs;
+  return Math.max(use?.oomKills ?? 0, isNoticed ? 1 : 0);
 }
 
 /** When its start was over: once it was ready, or when it began where that is not known. */
@@ -104,6 +137,22 @@ function added(one: ServiceResources, other: ServiceResources): ServiceResources
     replicasReady: (one.replicasReady ?? 0) + (other.replicasReady ?? 0),
     replicasWanted: (one.replicasWanted ?? 0) + (other.replicasWanted ?? 0),
     lastStartedAtMs: starts.length === 0 ? undefined : Math.max(...starts),
+    ...bothRevisions(one, other),
     containers: [...one.containers, ...other.containers],
+  };
+}
+
+const MOST_REVISION = 253;
+
+/** Either workload's update is one of the service; the share is that of the one that is further behind. */
+function bothRevisions(
+  one: ServiceResources,
+  other: ServiceResources,
+): Pick<ServiceResources, "revision" | "newestRevisionShare"> {
+  if (one.revision === undefined || other.revision === undefined) return {};
+  const shares = [one.newestRevisionShare, other.newestRevisionShare].filter((share) => share !== undefined);
+  return {
+    revision: `${one.revision}+${other.revision}`.slice(0, MOST_REVISION),
+    newestRevisionShare: shares.length === 0 ? undefined : Math.min(...shares),
   };
 }

@@ -25,6 +25,8 @@ export function mergeWindows(windows: readonly Window[], startMs: number, endMs:
     replicasReady: latest("replicasReady"),
     replicasWanted: latest("replicasWanted"),
     lastStartedAtMs: latest("lastStartedAtMs"),
+    revision: latest("revision"),
+    newestRevisionShare: latest("newestRevisionShare"),
     requestsPerSecond,
     beganPerSecond: mean(windows, (window) => window.beganPerSecond),
     errorRatio,
@@ -94,6 +96,7 @@ function mergeContainers(windows: readonly Window[]): ContainerWindow[] {
         cpuUsageCores: mean(members, (member) => member.cpuUsageCores),
         cpuThrottledRatio: mean(members, (member) => member.cpuThrottledRatio),
         memoryWorkingSetBytes: mean(members, (member) => member.memoryWorkingSetBytes),
+        oomKills: sum(members.map((member) => member.oomKills)),
         interference,
       }),
     ];
@@ -122,4 +125,10 @@ function mean<Item>(items: readonly Item[], value: (item: Item) => number | unde
 
 function withoutAbsent<Type>(fields: { [Key in keyof Type]: Type[Key] | undefined }): Type {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Type;
+}
+
+/** Undefined when none is known. */
+function sum(counts: readonly (number | undefined)[]): number | undefined {
+  const known = counts.filter((count) => count !== undefined);
+  return known.length === 0 ? undefined : known.reduce((total, count) => total + count, 0);
 }

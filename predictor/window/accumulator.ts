@@ -1,3 +1,4 @@
+import { FlowStages } from "./flow-stages.ts";
 import { LatencySketch } from "./latency-sketch.ts";
 
 /** Calls of one service to another, summed up. Counts are weighted by sampling. */
@@ -29,6 +30,7 @@ export class FlowAccumulator {
   readonly latency = new LatencySketch();
   /** By caller and callee together. */
   readonly calls = new Map<number, FlowEdgeAccumulator>();
+  readonly stages = new FlowStages();
   readonly services = new Set<number>();
   requests = 0;
   errors = 0;
@@ -44,10 +46,15 @@ export class FlowAccumulator {
   }
 }
 
+/** Pods of one service whose latency is told apart in one interval. */
+const MOST_PODS = 200;
+
 /** Requests of one service in one interval. `requests` and `errors` are weighted by sampling. */
 export class ServiceAccumulator {
   readonly own = new LatencySketch();
   readonly response = new LatencySketch();
+  /** Own latency by number of the pod. */
+  readonly pods = new Map<number, LatencySketch>();
   /** By number of the called service. */
   readonly callees = new Map<number, EdgeAccumulator>();
   /** Flows that enter here, by root operation. */
@@ -62,6 +69,16 @@ export class ServiceAccumulator {
     if (failed) this.errors += weight;
     this.response.add(responseNs);
     this.own.add(ownNs);
+  }
+
+  /** Own latency of a pod; undefined where the service has as many pods as are told apart, without it. */
+  pod(pod: number): LatencySketch | undefined {
+    let sketch = this.pods.get(pod);
+    if (sketch === undefined && this.pods.size < MOST_PODS) {
+      sketch = new LatencySketch();
+      this.pods.set(pod, sketch);
+    }
+    return sketch;
   }
 
   callee(service: number): EdgeAccumulator {

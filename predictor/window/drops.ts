@@ -18,6 +18,7 @@
  * - `lost-root` the first span of a trace did not come within `maxTraceSeconds`: its flow is unknown, its services count
  * - `late-request` a request of a window that was built already
  * - `flow-limit` the request of a new flow beyond `maxFlows`: its services count, the flow does not
+ * - `pod-limit` own latency of a pod beyond the 200 of a service that are told apart: its service counts, the pod does not
  * - `callee-limit` a called service beyond the 1,000 that a window lists
  */
 export const ARRIVAL_DROPS = [
@@ -38,6 +39,7 @@ export const EVALUATION_DROPS = [
   "lost-root",
   "late-request",
   "flow-limit",
+  "pod-limit",
   "callee-limit",
 ] as const;
 export const DROP_REASONS = [...ARRIVAL_DROPS, ...EVALUATION_DROPS] as const;

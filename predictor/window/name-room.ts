@@ -20,6 +20,9 @@ export interface NameRoomOptions {
   readonly onForgotten: (service: number) => void;
 }
 
+/** Pods of all services. */
+const MOST_PODS = 20_000;
+
 /** When a table is full, it is looked through at most so often. ms */
 const LOOK_MS = 1_000;
 
@@ -31,6 +34,8 @@ const LOOK_MS = 1_000;
 export class NameRoom {
   readonly services: NameTable;
   readonly flows: NameTable;
+  /** What spans name their pods by; one beyond the limit is not told apart until others were idle for long. */
+  readonly pods = new NameTable(MOST_PODS);
   private readonly options: NameRoomOptions;
   private readonly holders: NameHolders;
   private withWorkload: ReadonlySet<string> = new Set();
@@ -77,6 +82,7 @@ export class NameRoom {
   expire(beforeMs: number): void {
     for (const service of this.services.expire(beforeMs)) this.options.onForgotten(service);
     this.flows.expire(beforeMs);
+    this.pods.expire(beforeMs);
   }
 
   private reserve(): void {

@@ -7,6 +7,9 @@ export interface ServiceResources {
   readonly replicasWanted?: number | undefined;
   /** Start of the youngest ready replica, ms since the Unix epoch. */
   readonly lastStartedAtMs?: number | undefined;
+  /** Newest program and the share of ready pods that run it. */
+  readonly revision?: string | undefined;
+  readonly newestRevisionShare?: number | undefined;
   /** Limits, use, throttling and interference, already formed for the interval; what was not measured is absent. */
   readonly containers: readonly ContainerWindow[];
 }

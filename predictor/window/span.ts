@@ -13,7 +13,7 @@ export type SpanKind = (typeof SPAN_KIND)[keyof typeof SPAN_KIND];
 export interface SpanResource {
   /** `service.name`; empty when the sender did not say. */
   service: string;
-  /** `k8s.pod.uid`, else `k8s.pod.name`, else `service.instance.id`. */
+  /** `k8s.pod.name`, else `k8s.pod.uid`, else `service.instance.id`. */
   instance?: string | undefined;
 }
 
@@ -155,7 +155,7 @@ export class SpanBatch {
 }
 
 /** A copy of `column` at the start of the larger `into`. */
-export function enlarged<Column extends Uint8Array | Uint32Array | Int32Array | Float64Array>(
+export function enlarged<Column extends Uint8Array | Uint16Array | Uint32Array | Int32Array | Float64Array>(
   column: Column,
   into: Column,
 ): Column {

@@ -2,11 +2,12 @@ import type { ServiceAccumulator } from "./accumulator.ts";
 import { FlowAccumulator } from "./accumulator.ts";
 import { CallSweep } from "./call-sweep.ts";
 import { countDrop } from "./drops.ts";
+import { StagedCalls } from "./flow-stages.ts";
 import type { DropReason } from "./drops.ts";
 import { HeadHistory } from "./head-history.ts";
 import type { NameRoom } from "./name-room.ts";
 import type { PendingIntervals } from "./pending-intervals.ts";
-import { CALL, COUNTED, NONE } from "./span-arena.ts";
+import { CALL, COUNTED, NO_POD, NO_STAGE, NONE } from "./span-arena.ts";
 import type { SpanArena } from "./span-arena.ts";
 import { LOST, ROOT, TraceTree } from "./trace-tree.ts";
 import type { OpenTrace } from "./trace-table.ts";
@@ -25,6 +26,7 @@ export interface EvaluationTarget {
 export class TraceEvaluation {
   private readonly tree: TraceTree;
   private readonly sweep = new CallSweep();
+  private readonly staged = new StagedCalls();
   private readonly heads = new HeadHistory();
   private swept: Int32Array = new Int32Array(64);
   /** Requests of a flow still to be walked through. */
@@ -114,10 +116,18 @@ export class TraceEvaluation {
     const coveredNs = this.sweepCalls(span, startNs, startNs + durationNs);
     const ownNs = Math.min(durationNs, Math.max(0, durationNs - coveredNs));
     service.record(durationNs, ownNs, weight, arena.error[slot] === 1);
+    this.countPod(service, arena.pod[slot] ?? NO_POD, ownNs);
     this.countCalls(service, weight);
     if (tree.parent[span] !== ROOT) return;
     this.roots.push(span);
     this.rootServices.push(service);
+  }
+
+  private countPod(service: ServiceAccumulator, pod: number, ownNs: number): void {
+    if (pod === NO_POD) return;
+    const sketch = service.pod(pod);
+    if (sketch === undefined) countDrop(this.target.drops, "pod-limit");
+    else sketch.add(ownNs);
   }
 
   /** Once for each request by which the trace begins, ended or not. */
@@ -180,6 +190,9 @@ export class TraceEvaluation {
       if ((tree.firstCallee[call] ?? NONE) === NONE) caller.unresolvedCalls += weight;
       const isParallel = sweep.isParallel(index);
       if (isParallel && arena.call[callSlot] === CALL.alone) arena.call[callSlot] = CALL.beside;
+      const stage = sweep.stageOf(index);
+      arena.stage[callSlot] = stage;
+      arena.steps[callSlot] = sweep.stepsOf(stage);
       for (let span = tree.firstCallee[call] ?? NONE; span !== NONE; span = tree.nextCallee[span] ?? NONE) {
         const slot = tree.slot[span] ?? 0;
         const edge = caller.callee(arena.service[slot] ?? 0);
@@ -274,25 +287,33 @@ export class TraceEvaluation {
 
   /** The calls made for a flow, from its first request on, as far as somebody waited for them. */
   private countFlowCalls(flow: FlowAccumulator, root: number, weight: number): void {
-    const { walk } = this;
+    const { staged, walk } = this;
     const { firstCall, nextCall, firstCallee, nextCallee, slot } = this.tree;
-    const { call: kinds, service } = this.target.arena;
+    const { call: kinds, service, stage, steps } = this.target.arena;
     walk[0] = root;
     for (let left = 1; left > 0;) {
       left -= 1;
       const request = walk[left] ?? 0;
       const caller = service[slot[request] ?? 0] ?? 0;
       for (let call = firstCall[request] ?? NONE; call !== NONE; call = nextCall[call] ?? NONE) {
-        const kind = kinds[slot[call] ?? 0];
+        const callSlot = slot[call] ?? 0;
+        const kind = kinds[callSlot];
         if (kind === CALL.unawaited) continue;
+        let isFirst = true;
         for (let span = firstCallee[call] ?? NONE; span !== NONE; span = nextCallee[span] ?? NONE) {
-          const edge = flow.call(caller, service[slot[span] ?? 0] ?? 0);
+          const callee = service[slot[span] ?? 0] ?? 0;
+          const number = stage[callSlot] ?? NO_STAGE;
+          if (isFirst && number !== NO_STAGE) staged.add(callee, number, steps[callSlot] ?? 1);
+          else staged.addApart(callee);
+          isFirst = false;
+          const edge = flow.call(caller, callee);
           edge.calls += weight;
           if (kind === CALL.beside) edge.parallelCalls += weight;
           walk[left] = span;
           left += 1;
         }
       }
+      staged.flush(flow.stages, caller, weight);
     }
   }
 

@@ -7,7 +7,7 @@ import type { WindowLimits } from "./limits.ts";
 import { NameRoom } from "./name-room.ts";
 import { PendingIntervals } from "./pending-intervals.ts";
 import type { ResourceView } from "./resources.ts";
-import { CALL, COUNTED, NONE, SpanArena } from "./span-arena.ts";
+import { CALL, COUNTED, NO_POD, NO_STAGE, NONE, SpanArena } from "./span-arena.ts";
 import { isZero } from "./span.ts";
 import type { SpanBatch } from "./span.ts";
 import { SpanWeights } from "./span-weights.ts";
@@ -47,6 +47,7 @@ const NS_PER_MS = 1e6;
 const NS_PER_SECOND = 1e9;
 const SERVICE_NAME = /^[^\p{C}]*[^\p{C}\s][^\p{C}]*$/u;
 const MAX_SERVICE_NAME = 200;
+const MAX_POD_NAME = 253;
 /** Quiet traces evaluated with every batch, beside two for each of its spans: many that fell quiet at once hold nobody up. */
 const CLOSED_PER_ADD = 1_000;
 /** Numbers of services of a batch: not printable, and not looked up yet. */
@@ -74,6 +75,7 @@ export class WindowBuilder {
   /** Zero of span times: the start of the interval in which the first span arrived. */
   private epochMs: number | undefined;
   private batchServices = new Int32Array(16);
+  private batchPods = new Uint32Array(16);
   private spansAccepted = 0;
   private tracesEvaluated = 0;
   private tracesEvaluatedEarly = 0;
@@ -154,6 +156,7 @@ export class WindowBuilder {
       began: this.intervals.began.get(number),
       graceSeconds: this.limits.traceGraceSeconds,
       services: this.names.services,
+      pods: this.names.pods,
       resources,
       namespace: this.namespace,
       onCalleesLeftOut: (count) => {
@@ -201,6 +204,7 @@ export class WindowBuilder {
   private checkServices({ resources }: SpanBatch): void {
     if (resources.length > this.batchServices.length) {
       this.batchServices = new Int32Array(2 * resources.length);
+      this.batchPods = new Uint32Array(2 * resources.length);
     }
     resources.forEach(({ service }, index) => {
       const valid = service.length <= MAX_SERVICE_NAME && SERVICE_NAME.test(service);
@@ -241,7 +245,14 @@ export class WindowBuilder {
     if (known !== UNKNOWN) return known;
     const service = this.names.service(batch.resources[resource]?.service ?? "", nowMs);
     this.batchServices[resource] = service;
+    this.batchPods[resource] = this.podOf(batch.resources[resource]?.instance, nowMs);
     return service;
+  }
+
+  private podOf(instance: string | undefined, nowMs: number): number {
+    if (instance === undefined || instance === "" || instance.length > MAX_POD_NAME) return NO_POD;
+    const pod = this.names.pods.intern(instance, nowMs);
+    return pod === NONE ? NO_POD : pod;
   }
 
   private refusal(batch: SpanBatch, index: number, startNs: number, nowMs: number): ArrivalDrop | undefined {
@@ -266,6 +277,7 @@ export class WindowBuilder {
     arena.parentLow[slot] = batch.parentId[2 * index + 1] ?? 0;
     if (isZero(batch.parentId, 2 * index, 2)) trace.hasRoot = true;
     arena.service[slot] = service;
+    arena.pod[slot] = this.batchPods[batch.resource[index] ?? 0] ?? NO_POD;
     arena.startNs[slot] = startNs;
     arena.durationNs[slot] = durationNs;
     arena.weight[slot] = batch.adjustedCount[index] || 1;
@@ -273,6 +285,7 @@ export class WindowBuilder {
     arena.error[slot] = batch.error[index] ?? 0;
     arena.counted[slot] = COUNTED.nothing;
     arena.call[slot] = CALL.alone;
+    arena.stage[slot] = NO_STAGE;
     arena.names[slot] = batch.names[index];
     trace.head = slot;
     trace.spans += 1;

@@ -1,8 +1,10 @@
 import type {
   CallEdge,
   FlowCall,
+  FlowStage,
   FlowWindow,
   LatencySummary,
+  PodLatency,
   Window,
   WindowSet,
 } from "@tradewind/core/contract/window.ts";
@@ -19,7 +21,10 @@ import type { ResourceView, ServiceResources } from "./resources.ts";
 const MAX_CALLEES = 1_000;
 const MAX_FLOW_SERVICES = 5_000;
 const MAX_FLOW_CALLS = 20_000;
+const MAX_FLOW_STAGES = 20_000;
 const MAX_CONTAINERS = 5_000;
+/** A pod with fewer calls has a p95 of its own making. */
+const TELLING_CALLS = 20;
 const SECONDS_PER_NS = 1e-9;
 
 export interface WindowSetInput {
@@ -31,6 +36,7 @@ export interface WindowSetInput {
   /** Time after the interval in which requests could still end to be known. */
   readonly graceSeconds: number;
   readonly services: NameTable;
+  readonly pods: NameTable;
   readonly resources: ResourceView;
   /** Namespace of services that the resource view does not know. */
   readonly namespace: string;
@@ -74,11 +80,13 @@ function serviceWindow(input: WindowSetInput, service: string, number: number | 
 
 function replicas(resources: ServiceResources | undefined): Partial<Window> {
   if (resources === undefined) return {};
-  const { replicasReady, replicasWanted, lastStartedAtMs } = resources;
+  const { lastStartedAtMs, newestRevisionShare, replicasReady, replicasWanted, revision } = resources;
   return {
     ...(replicasReady === undefined ? {} : { replicasReady }),
     ...(replicasWanted === undefined ? {} : { replicasWanted }),
     ...(lastStartedAtMs === undefined ? {} : { lastStartedAtMs }),
+    ...(revision === undefined ? {} : { revision }),
+    ...(newestRevisionShare === undefined ? {} : { newestRevisionShare }),
   };
 }
 
@@ -96,6 +104,7 @@ function traffic(
     requestsPerSecond,
     errorRatio: Math.min(1, accumulator.errors / accumulator.requests),
     ownLatency,
+    ...worstPod(input.pods, accumulator),
     responseLatency,
     inFlight: requestsPerSecond * responseLatency.meanSeconds,
     ownInFlight: requestsPerSecond * ownLatency.meanSeconds,
@@ -103,6 +112,24 @@ function traffic(
     ...(began !== undefined &&
       isKnownInTime(input, responseLatency) && { beganPerSecond: began / seconds(input.interval) }),
   };
+}
+
+/** The pod with the largest own p95; the first by name of equal ones. */
+function worstPod(
+  names: NameTable,
+  { pods }: ServiceAccumulator,
+): Pick<Window, "worstPodOwnLatency"> | undefined {
+  let worst: PodLatency | undefined;
+  for (const [pod, sketch] of pods) {
+    if (sketch.count < TELLING_CALLS) continue;
+    const latency = sketch.summary();
+    if (latency === undefined) continue;
+    const ahead = latency.p95Seconds - (worst?.latency.p95Seconds ?? -1);
+    if (ahead < 0) continue;
+    const podName = names.nameOf(pod);
+    if (ahead > 0 || worst === undefined || podName < worst.podName) worst = { podName, latency };
+  }
+  return worst && { worstPodOwnLatency: worst };
 }
 
 /** Share of an interval whose last requests may be unknown before the others tell nothing of how many began. */
@@ -163,7 +190,47 @@ function flowWindow(
     latency,
     services: services.slice(0, MAX_FLOW_SERVICES).map((service) => input.services.nameOf(service)),
     calls: flowCalls(input, accumulator, entry, places),
+    stages: flowStages(input, accumulator, entry, places),
   };
+}
+
+/** Ordered by caller, then callees; the most frequent ones where there are too many. */
+function flowStages(
+  { services }: WindowSetInput,
+  accumulator: FlowAccumulator,
+  entry: number,
+  places: readonly number[],
+): FlowStage[] {
+  const requests = requestsReached(accumulator, entry);
+  const inPlace = inOrder(places);
+  const kinds = [...accumulator.stages.kinds].sort((a, b) => b.stages - a.stages).slice(0, MAX_FLOW_STAGES);
+  return kinds
+    .map(({ callees, caller, calls, stages, steps }) => {
+      const each = callees.map((callee, index) => ({ callee, calls: (calls[index] ?? 0) / stages }));
+      each.sort((a, b) => inPlace(a.callee, b.callee));
+      return { caller, each, perRequest: stages / (requests.get(caller) ?? stages), steps: steps / stages };
+    })
+    .sort((a, b) => inPlace(a.caller, b.caller) || byCallees(a.each, b.each, inPlace))
+    .map(({ caller, each, perRequest, steps }) => ({
+      caller: services.nameOf(caller),
+      perRequest,
+      steps: Math.max(1, steps),
+      calls: each.map(({ callee, calls }) => ({ callee: services.nameOf(callee), calls })),
+    }));
+}
+
+function byCallees(
+  a: readonly { readonly callee: number }[],
+  b: readonly { readonly callee: number }[],
+  inPlace: (a: number, b: number) => number,
+): number {
+  for (const [index, { callee }] of a.entries()) {
+    const other = b[index];
+    if (other === undefined) return 1;
+    const order = inPlace(callee, other.callee);
+    if (order !== 0) return order;
+  }
+  return a.length - b.length;
 }
 
 /** Ordered by caller, then callee. */

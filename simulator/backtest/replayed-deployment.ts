@@ -1,6 +1,7 @@
 import { serviceSpecs } from "@tradewind/core/contract/application.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
+import { mainContainers } from "@tradewind/core/main-containers.ts";
 import { median } from "@tradewind/predictor/profile/order-statistics.ts";
 import { allocatedCpuCores } from "@tradewind/predictor/profile/window-inputs.ts";
 import { Ledger, NOTHING } from "../cluster/ledger.ts";
@@ -40,7 +41,7 @@ export class ReplayedDeployment {
     this.startMs = startMs;
     this.podStartMs = podStartMs;
     const { cpu, memory, minReplicas } = serviceSpecs(application)(service);
-    const containers = windows.flatMap((window) => window.containers);
+    const containers = windows.flatMap((window) => mainContainers(window));
     const typical = (values: readonly (number | undefined)[], otherwise: number): number => {
       const known = values.filter((each) => each !== undefined && each > 0) as number[];
       return known.length === 0 ? otherwise : median(known);

@@ -103,6 +103,7 @@ export class Cluster {
     const nowMs = this.engine.nowMs;
     this.ledger(pod).oomKills += 1;
     pod.oomKills += 1;
+    pod.oomKilledMs = nowMs;
     if (pod.phase === "draining") {
       this.gone(pod);
       return;

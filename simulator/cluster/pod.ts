@@ -31,6 +31,8 @@ export class Pod {
   readyMs: number | undefined;
   server: Server | undefined;
   oomKills = 0;
+  /** The last one. */
+  oomKilledMs: number | undefined;
   /** When its container started last after a kill. */
   restartedMs = -Infinity;
   /** Kills in a series with little time between them. */

@@ -60,12 +60,13 @@ function workload(
     minReplicas,
     maxReplicas,
     podsUnscheduled: deployment.pods.length - scheduled.length,
+    revision: revision(deployment),
     pods: scheduled.map((pod) => workloadPod(pod, startMs)),
   };
 }
 
 function workloadPod(pod: Pod, epochMs: number): WorkloadPod {
-  const { createdMs, model, name, node, phase, readyMs, scheduledMs, size } = pod;
+  const { createdMs, model, name, node, oomKilledMs, phase, readyMs, scheduledMs, size } = pod;
   const { sidecar } = model;
   return {
     uid: name,
@@ -75,12 +76,21 @@ function workloadPod(pod: Pod, epochMs: number): WorkloadPod {
     ...(scheduledMs !== undefined && { startedAtMs: epochMs + scheduledMs }),
     createdAtMs: epochMs + createdMs,
     ...(readyMs !== undefined && { readyAtMs: epochMs + readyMs }),
+    revision: revision(pod),
     containers: [
-      container(mainId(pod), model.name, size),
-      ...(sidecar === undefined ? [] : [container(sidecarId(pod), sidecar.name, sidecar)]),
+      {
+        ...container(mainId(pod), model.name, size),
+        ...(oomKilledMs !== undefined && { oomKilledAtMs: epochMs + oomKilledMs }),
+      },
+      ...(sidecar === undefined
+        ? []
+        : [{ ...container(sidecarId(pod), sidecar.name, sidecar), sidecar: true as const }]),
     ],
   };
 }
+
+/** Stands for the hash of the pod template. */
+const revision = ({ generation }: Pick<Pod, "generation">): string => `v${generation}`;
 
 function container(id: string, name: string, size: ContainerModel): WorkloadContainer {
   const { cpuLimitCores, cpuRequestCores, memoryLimitBytes, memoryRequestBytes } = size;

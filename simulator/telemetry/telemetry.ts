@@ -73,7 +73,7 @@ export class Telemetry {
     const { faults, now, startMs: epochMs } = this.parts;
     const uses = this.metrics.uses(startMs - epochMs, endMs - epochMs);
     const nowMs = epochMs + now();
-    const view = resourceView(workloads, uses, startMs, nowMs);
+    const view = resourceView(workloads, uses, { startMs, endMs }, nowMs);
     const set = this.builder.build(startMs, endMs, view, nowMs);
     const isBad = faults.nanWindows.some(
       ({ endSeconds, startSeconds }) =>

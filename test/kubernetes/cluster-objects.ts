@@ -12,6 +12,9 @@ export interface PodFacts {
   readonly qosClass?: string;
   readonly annotations?: Record<string, string>;
   readonly sidecar?: string;
+  /** `pod-template-hash` or `controller-revision-hash`. */
+  readonly labels?: Record<string, string>;
+  readonly oomKilledAt?: string;
   readonly resizePolicy?: readonly { resourceName: string; restartPolicy: string }[];
 }
 
@@ -47,10 +50,15 @@ export function deployment(
   };
 }
 
-export function replicaSet(name: string, deploymentName: string): KubeObject {
+/** @param revision number of the Deployment's revision; the hash of the template is the end of the name */
+export function replicaSet(name: string, deploymentName: string, revision?: number): KubeObject {
   return {
     metadata: {
       name,
+      ...(revision !== undefined && {
+        annotations: { "deployment.kubernetes.io/revision": String(revision) },
+        labels: { "pod-template-hash": name.slice(name.lastIndexOf("-") + 1) },
+      }),
       namespace: "shop",
       uid: `replicaset-${name}`,
       ownerReferences: [
@@ -76,6 +84,10 @@ export function pod(name: string, facts: PodFacts = {}): KubeObject {
     ready,
     containerID: `containerd://${name}-${container}`,
     state: { running: { startedAt } },
+    ...(facts.oomKilledAt !== undefined &&
+      container === "main" && {
+        lastState: { terminated: { reason: "OOMKilled", exitCode: 137, finishedAt: facts.oomKilledAt } },
+      }),
     allocatedResources: facts.requests,
     resources,
   });
@@ -86,6 +98,7 @@ export function pod(name: string, facts: PodFacts = {}): KubeObject {
       uid: `pod-${name}`,
       creationTimestamp: "2026-01-02T03:04:00Z",
       ...(annotations !== undefined && { annotations }),
+      ...(facts.labels !== undefined && { labels: facts.labels }),
       ...(owner !== undefined && {
         ownerReferences: [{ apiVersion: "apps/v1", controller: true, ...owner }],
       }),

@@ -1,3 +1,4 @@
+import { mainContainers } from "@tradewind/core/main-containers.ts";
 import type { ContainerSize } from "../../plan/application-plan.ts";
 import type { PolicySettings } from "../settings.ts";
 import type { Observation } from "./observation.ts";
@@ -33,7 +34,7 @@ export function hasAmpleCpu({ utilisation, demand }: Observation): boolean {
 
 /** Known to be under its target utilisation while others take the CPU of the nodes that all of its containers run on. */
 function lacksNodeCpu({ utilisation, window }: Observation, settings: PolicySettings): boolean {
-  const containers = window?.containers ?? [];
+  const containers = window === undefined ? [] : mainContainers(window);
   if (utilisation === undefined || utilisation >= settings.targetUtilisation || containers.length === 0) {
     return false;
   }

@@ -1,5 +1,6 @@
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
+import { mainContainers } from "@tradewind/core/main-containers.ts";
 import { containerSize } from "../../plan/application-plan.ts";
 import type { ContainerSize } from "../../plan/application-plan.ts";
 import { roundedUp } from "../../plan/plan-service.ts";
@@ -59,7 +60,7 @@ function resizableIn(
   { resize = "off" }: Application,
   window: Window | undefined,
 ): ContainerFacts["resizable"] {
-  const containers = window?.containers ?? [];
+  const containers = window === undefined ? [] : mainContainers(window);
   if (resize === "off" || containers.length === 0) return { cpu: false, memory: false };
   if (resize === "limits") return { cpu: true, memory: true };
   return {

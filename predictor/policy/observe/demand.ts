@@ -1,4 +1,5 @@
-import type { ContainerWindow, Window } from "@tradewind/core/contract/window.ts";
+import type { Window } from "@tradewind/core/contract/window.ts";
+import { mainContainers } from "@tradewind/core/main-containers.ts";
 
 /** CPU that a service asks for and what one replica can give, both in cores. */
 export interface CpuDemand {
@@ -66,7 +67,7 @@ export function cpuDemand(
   targetUtilisation: number,
   drainSeconds: number,
 ): CpuDemand | undefined {
-  const pods = [...podUses(window.containers).values()];
+  const pods = [...podUses(window).values()];
   if (pods.length === 0) return undefined;
   const usageCores = pods.reduce((sum, pod) => sum + pod.usageCores, 0);
   const throttledRatio = pods.reduce((sum, pod) => sum + pod.throttledRatio, 0) / pods.length;
@@ -109,10 +110,10 @@ function coresByTrend(
   return Math.max(0.5 * usageCores, usageCores + (secondsPerRequest * (now - before)) / seconds);
 }
 
-/** Sums the containers of each pod; a container without use or without both limit and request is left out. */
-function podUses(containers: readonly ContainerWindow[]): ReadonlyMap<string, PodUse> {
+/** The main container of each pod; one without use or without both limit and request is left out. */
+function podUses(window: Window): ReadonlyMap<string, PodUse> {
   const pods = new Map<string, PodUse>();
-  for (const container of containers) {
+  for (const container of mainContainers(window)) {
     const { cpuUsageCores } = container;
     const capacityCores = container.cpuLimitCores ?? container.cpuRequestCores;
     if (cpuUsageCores === undefined || capacityCores === undefined || capacityCores <= 0) continue;

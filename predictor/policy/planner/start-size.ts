@@ -1,3 +1,4 @@
+import { mainContainers } from "@tradewind/core/main-containers.ts";
 import type { ContainerSize } from "../../plan/application-plan.ts";
 import { roundedUp } from "../../plan/plan-service.ts";
 import type { DecisionContext, Observation } from "../observe/observation.ts";
@@ -82,7 +83,9 @@ function neededMemoryBytes(
 ): number {
   const used = Math.max(
     peakBytes ?? 0,
-    ...(window?.containers ?? []).map((container) => container.memoryWorkingSetBytes ?? 0),
+    ...(window === undefined ? [] : mainContainers(window)).map(
+      (container) => container.memoryWorkingSetBytes ?? 0,
+    ),
   );
   if (!resizable.memory || memoryBytes === 0 || used <= planner.memoryFullRatio * memoryBytes) {
     return memoryBytes;

@@ -1,7 +1,7 @@
 import type { SpanResource } from "../../window/span.ts";
 
-/** The resource attributes that are read, longest-lived identity of the process first. All others are skipped. */
-const INSTANCE_KEYS = ["k8s.pod.uid", "k8s.pod.name", "service.instance.id"];
+/** The resource attributes that are read, the pod's name first, as workloads and agents call it. All others are skipped. */
+const INSTANCE_KEYS = ["k8s.pod.name", "k8s.pod.uid", "service.instance.id"];
 const SERVICE_KEY = "service.name";
 /** Longer attribute keys cannot be one of ours. */
 export const MAX_KEY_BYTES = 24;

@@ -182,12 +182,18 @@ function containersByWorkload(
   index: number,
 ): Map<string, ContainerWindow[]> {
   const ids = containerIds(columns, index);
+  const sidecars = sidecarsAmong([...ids.keys()], columns, owners);
   const byWorkload = new Map<string, ContainerWindow[]>();
   for (const [key, id] of ids) {
     const pod = key.slice(0, key.lastIndexOf("/"));
     const owner = owners.get(pod);
     if (owner === undefined) continue;
-    const container = containerWindow({ key, pod, id, owner }, lookUp, nodes, index);
+    const container = containerWindow(
+      { key, pod, id, owner, isSidecar: sidecars.has(key) },
+      lookUp,
+      nodes,
+      index,
+    );
     if (container === undefined) continue;
     const workload = workloadKey(owner);
     const list = byWorkload.get(workload) ?? [];
@@ -222,10 +228,36 @@ interface Located {
   readonly pod: string;
   readonly id: string;
   readonly owner: PodOwner;
+  readonly isSidecar: boolean;
+}
+
+/**
+ * Beside a container called like the workload all others of the pod are sidecars, else those that started as init containers.
+ * Metrics do not state which of several containers kubectl takes by default, so otherwise all count.
+ */
+function sidecarsAmong(
+  keys: readonly string[],
+  columns: Columns,
+  owners: ReadonlyMap<string, PodOwner>,
+): ReadonlySet<string> {
+  const present = new Set(keys);
+  const listed = new Set<string>();
+  const listedPods = new Set<string>();
+  for (const { labels } of columns.get("containerInfo") ?? []) {
+    listed.add(`${podKey(labels)}/${labels["container"] ?? ""}`);
+    listedPods.add(podKey(labels));
+  }
+  const isSidecar = (key: string): boolean => {
+    const pod = key.slice(0, key.lastIndexOf("/"));
+    const named = `${pod}/${owners.get(pod)?.name ?? ""}`;
+    if (present.has(named)) return key !== named;
+    return listedPods.has(pod) && !listed.has(key);
+  };
+  return new Set(keys.filter(isSidecar));
 }
 
 function containerWindow(
-  { key, pod, id, owner }: Located,
+  { key, pod, id, owner, isSidecar }: Located,
   lookUp: Lookup,
   nodes: NodeColumns,
   index: number,
@@ -243,6 +275,8 @@ function containerWindow(
   const parsed = ContainerWindow.safeParse(
     withoutAbsent({
       id,
+      name: key.slice(key.lastIndexOf("/") + 1),
+      sidecar: isSidecar ? true : undefined,
       podName: pod.slice(pod.indexOf("/") + 1),
       node: owner.node,
       cpuUsageCores,

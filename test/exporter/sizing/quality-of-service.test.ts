@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { mainContainer } from "@tradewind/exporter/sizing/main-container.ts";
+import { mainContainer } from "@tradewind/kubernetes/workloads/main-container.ts";
 import { keepingClass } from "@tradewind/exporter/sizing/quality-of-service.ts";
 import { cartPod } from "./pods.ts";
 

@@ -84,11 +84,18 @@ describe("the workloads of a cluster", () => {
               {
                 id: "containerd://cart-abc12-0-main",
                 name: "main",
+                startedAtMs: Date.parse("2026-01-02T03:05:00Z"),
                 cpuRequestCores: 0.25,
                 memoryRequestBytes: 128 * 2 ** 20,
                 memoryLimitBytes: 256 * 2 ** 20,
               },
-              { id: "containerd://cart-abc12-0-proxy", name: "proxy", cpuRequestCores: 0.01 },
+              {
+                id: "containerd://cart-abc12-0-proxy",
+                name: "proxy",
+                sidecar: true,
+                startedAtMs: Date.parse("2026-01-02T03:05:00Z"),
+                cpuRequestCores: 0.01,
+              },
             ],
           },
           expect.objectContaining({ name: "cart-abc12-1", ready: false }),
@@ -165,6 +172,31 @@ describe("the workloads of a cluster", () => {
       { name: "node-1", schedulable: true, cpuCores: 3.92, memoryBytes: 15 * 2 ** 30, pods: 110 },
       { name: "node-2", schedulable: false },
     ]);
+  });
+
+  it("say which program each pod runs and which is the newest, after a rollback too", async () => {
+    const { fake, watch, list } = await cluster();
+    fake.put(RESOURCES.deployments, deployment("cart"));
+    fake.put(RESOURCES.replicaSets, replicaSet("cart-abc12", "cart", 1));
+    fake.put(RESOURCES.replicaSets, replicaSet("cart-def34", "cart", 2));
+    fake.put(RESOURCES.pods, podOf("cart", 0, { labels: { "pod-template-hash": "abc12" } }));
+    const killed = { labels: { "controller-revision-hash": "db-1" }, oomKilledAt: "2026-01-02T03:09:00Z" };
+    const owner = { kind: "StatefulSet", name: "db", uid: "statefulset-db" };
+    fake.put(RESOURCES.pods, pod("db-0", { ...killed, owner }));
+    const database = deployment("db", { uid: "statefulset-db", status: { updateRevision: "db-2" } });
+    fake.put(RESOURCES.statefulSets, database);
+    watch.start();
+    await waitUntil(() => list()?.workloads.length === 2);
+    expect(WorkloadList.parse(list()).workloads).toMatchObject([
+      { name: "cart", revision: "def34", pods: [{ revision: "abc12" }] },
+      {
+        name: "db",
+        revision: "db-2",
+        pods: [{ revision: "db-1", containers: [{ oomKilledAtMs: Date.parse("2026-01-02T03:09:00Z") }] }],
+      },
+    ]);
+    fake.put(RESOURCES.replicaSets, replicaSet("cart-abc12", "cart", 3));
+    await waitUntil(() => list()?.workloads[0]?.revision === "abc12");
   });
 
   it("follow every change", async () => {

@@ -33,6 +33,37 @@ function recordOf(count: number, overrides: Partial<ModelledService> = {}): Serv
 }
 
 describe("the record of a service", () => {
+  it("takes six pods that are replaced one a window for a deploy once all run the new program", () => {
+    const record = new ServiceRecord();
+    const rolled = (index: number, fresh: number): Window => ({
+      ...at(index, { replicas: 6 }),
+      revision: fresh > 0 ? "new" : "old",
+      newestRevisionShare: fresh === 0 ? 1 : fresh / 6,
+      containers: Array.from({ length: 6 }, (_, pod) => ({ id: `${pod < fresh ? "new" : "old"}-${pod}` })),
+    });
+    const deploys = [0, 0, 1, 2, 3, 4, 5, 6, 6].map((fresh, index) => {
+      record.observe(rolled(index, fresh));
+      return record.trainingEvidence(0).lastDeployMs;
+    });
+    const completed = START_MS + 7 * WINDOW_MS;
+    expect(deploys).toEqual([...Array<undefined>(7).fill(undefined), completed, completed]);
+  });
+
+  it("takes a restart of its only pod for no deploy where the program is known to be the same", () => {
+    const record = new ServiceRecord();
+    const one = (index: number, id: string, known: Partial<Window>): Window => ({
+      ...at(index),
+      ...known,
+      containers: [{ id }],
+    });
+    const same = { revision: "same", newestRevisionShare: 1 };
+    record.observe(one(0, "a", same));
+    record.observe(one(1, "b", same));
+    expect(record.trainingEvidence(0).lastDeployMs).toBeUndefined();
+    record.observe(one(2, "c", {}));
+    expect(record.trainingEvidence(0).lastDeployMs).toBe(START_MS + 2 * WINDOW_MS);
+  });
+
   it("has a prior from the third window on", () => {
     expect(recordOf(2).evidence("cart")).toBeUndefined();
     expect(recordOf(3).evidence("cart")?.prior?.state.cpuSecondsPerRequest).toBeCloseTo(0.02, 9);

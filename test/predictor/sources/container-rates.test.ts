@@ -118,6 +118,31 @@ describe("use of a container over a window", () => {
     expect(drops).toEqual(["implausible"]);
   });
 
+  it("counts each kill for lack of memory in the one window in which it was read", () => {
+    const { rates: known } = rates();
+    const kills: (number | undefined)[] = [];
+    for (const [seconds, oomKillsTotal] of [
+      [-1, 3],
+      [6, 3],
+      [14, 5],
+      [21, 5],
+      [29, 6],
+      [44, 6],
+    ] as const) {
+      known.record("a", snapshot([at(seconds, {}, { oomKillsTotal })]), T + seconds * 1e3);
+      const startMs = T + 15e3 * Math.floor(seconds / 15);
+      if (seconds % 15 === 14) kills.push(known.over(startMs, startMs + 15e3).get("c1")?.oomKills);
+    }
+    expect(kills).toEqual([2, 1, 0]);
+  });
+
+  it("knows of no kills where the counter was not read before the window", () => {
+    const { rates: known } = rates();
+    known.record("a", snapshot([at(3, {}, { oomKillsTotal: 3 })]), T + 3e3);
+    known.record("a", snapshot([at(13, {}, { oomKillsTotal: 3 })]), T + 13e3);
+    expect(known.over(T, T + 15e3).get("c1")).not.toHaveProperty("oomKills");
+  });
+
   it("is not confused by an agent that repeats its last sample", () => {
     const { rates: sut } = rates();
     for (let seconds = 0; seconds < 15; seconds += 1) {

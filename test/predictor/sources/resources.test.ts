@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { resourceView } from "@tradewind/predictor/sources/resources.ts";
 
 const START = 1_750_000_005_000;
+const INTERVAL = { startMs: START, endMs: START + 15_000 };
 const NOW = START + 20_000;
 const USE = { node: "n", cpuUsageCores: 0.5, cpuThrottledRatio: 0.1, memoryWorkingSetBytes: 1e6 };
 
@@ -33,8 +34,48 @@ const list = (...workloads: Workload[]): WorkloadList => ({
 });
 
 describe("resources by service", () => {
+  it("name containers, mark sidecars and say when each started", () => {
+    const containers = [
+      { id: "a", name: "main", startedAtMs: START - 5_000 },
+      { id: "b", name: "istio-proxy", sidecar: true as const },
+    ];
+    const view = resourceView(list(workload([pod("geo-0", { containers })])), new Map(), INTERVAL, NOW);
+    expect(view.services.get("geo")?.containers).toEqual([
+      { id: "a", name: "main", startedAtMs: START - 5_000, podName: "geo-0", node: "n" },
+      { id: "b", name: "istio-proxy", sidecar: true, podName: "geo-0", node: "n" },
+    ]);
+  });
+
+  it("state the share of ready pods that run the newest program, and nothing where a pod does not say", () => {
+    const running = (...revisions: (string | undefined)[]) => {
+      const pods = revisions.map((revision, index) => pod(`geo-${index}`, revision ? { revision } : {}));
+      const unready = pod("geo-9", { ready: false, revision: "old" });
+      const view = resourceView(
+        list(workload([...pods, unready], { revision: "new" })),
+        new Map(),
+        INTERVAL,
+        NOW,
+      );
+      const { newestRevisionShare, revision } = view.services.get("geo")!;
+      return { newestRevisionShare, revision };
+    };
+    expect(running("old", "old", "new", "old")).toEqual({ revision: "new", newestRevisionShare: 0.25 });
+    expect(running("new", undefined)).toEqual({});
+    expect(running()).toEqual({ revision: "new" });
+  });
+
+  it("count a kill that restarted the container in the window in which the pod is ready again, and in no other", () => {
+    const containers = [{ id: "a", name: "main", oomKilledAtMs: START - 4_000 }];
+    const killed = list(workload([pod("geo-0", { containers, readyAtMs: START + 9_000 })]));
+    const killsFrom = (startMs: number): number | undefined =>
+      resourceView(killed, new Map(), { startMs, endMs: startMs + 15_000 }, startMs + 20_000).services.get(
+        "geo",
+      )?.containers[0]?.oomKills;
+    expect([-15_000, 0, 15_000].map((ms) => killsFrom(START + ms))).toEqual([0, 1, 0]);
+  });
+
   it("puts declared limits and measured use together by container", () => {
-    const view = resourceView(list(workload([pod("geo-0")])), new Map([["geo-0-id", USE]]), START, NOW);
+    const view = resourceView(list(workload([pod("geo-0")])), new Map([["geo-0-id", USE]]), INTERVAL, NOW);
     expect(view.services.get("geo")).toEqual({
       namespace: "shop",
       replicasReady: 1,
@@ -43,6 +84,7 @@ describe("resources by service", () => {
       containers: [
         {
           id: "docker://geo-0-id",
+          name: "main",
           podName: "geo-0",
           node: "n",
           cpuLimitCores: 1,
@@ -56,14 +98,14 @@ describe("resources by service", () => {
 
   it("believes the declared limit over the one an agent read before the last resize", () => {
     const uses = new Map([["geo-0-id", { ...USE, cpuLimitCores: 2 }]]);
-    const view = resourceView(list(workload([pod("geo-0")])), uses, START, NOW);
+    const view = resourceView(list(workload([pod("geo-0")])), uses, INTERVAL, NOW);
     expect(view.services.get("geo")?.containers[0]?.cpuLimitCores).toBe(1);
   });
 
   it("leaves out pods that are not ready, and the CPU of pods that started in the window", () => {
     const pods = [pod("geo-0"), pod("geo-1", { ready: false }), pod("geo-2", { startedAtMs: START + 5_000 })];
     const uses = new Map(pods.map(({ name }) => [`${name}-id`, USE]));
-    const resources = resourceView(list(workload(pods)), uses, START, NOW).services.get("geo");
+    const resources = resourceView(list(workload(pods)), uses, INTERVAL, NOW).services.get("geo");
     expect(resources?.containers.map(({ podName, cpuUsageCores }) => [podName, cpuUsageCores])).toEqual([
       ["geo-0", 0.5],
       ["geo-2", undefined],
@@ -110,7 +152,7 @@ describe("resources by service", () => {
       ...(startedAtMs !== undefined && { startedAtMs }),
       ...(readyAtMs !== undefined && { readyAtMs }),
     };
-    const view = resourceView(list(workload([known])), new Map([["geo-0-id", USE]]), START, NOW);
+    const view = resourceView(list(workload([known])), new Map([["geo-0-id", USE]]), INTERVAL, NOW);
     expect(view.services.get("geo")?.containers[0]?.cpuUsageCores).toBe(counts ? 0.5 : undefined);
   });
 
@@ -119,13 +161,13 @@ describe("resources by service", () => {
       workload([pod("geo-0")]),
       workload([pod("geo-c0"), pod("geo-c1")], { name: "geo-canary" }),
     );
-    expect(resourceView(both, new Map(), START, NOW).services.get("geo")).toMatchObject({
+    expect(resourceView(both, new Map(), INTERVAL, NOW).services.get("geo")).toMatchObject({
       replicasReady: 3,
       replicasWanted: 3,
     });
   });
 
   it("knows nothing without a list", () => {
-    expect(resourceView(undefined, new Map(), START, NOW).services.size).toBe(0);
+    expect(resourceView(undefined, new Map(), INTERVAL, NOW).services.size).toBe(0);
   });
 });

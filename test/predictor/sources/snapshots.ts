@@ -8,6 +8,7 @@ export interface ContainerFacts {
   readonly sampledAtMs: number;
   readonly ageSeconds?: number;
   readonly cpu?: Partial<ContainerSample["cpu"]>;
+  readonly oomKillsTotal?: number;
   readonly cpuInterference?: number;
   /** Integral of the CPU interference. */
   readonly interferenceSeconds?: number;
@@ -38,6 +39,7 @@ function container({
   sampledAtMs,
   ageSeconds = 0,
   cpu = {},
+  oomKillsTotal,
   cpuInterference,
   interferenceSeconds,
 }: ContainerFacts): ContainerSample {
@@ -46,7 +48,7 @@ function container({
     sampledAtMs,
     ageSeconds,
     cpu,
-    memory: { workingSetBytes: 50e6 },
+    memory: { workingSetBytes: 50e6, ...(oomKillsTotal !== undefined && { oomKillsTotal }) },
     interference: {
       cpu: cpuInterference === undefined ? UNSUPPORTED : { supported: true, value: cpuInterference },
       memoryCapacity: UNSUPPORTED,

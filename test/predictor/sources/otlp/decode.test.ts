@@ -66,7 +66,7 @@ describe.each<Encoding>(["protobuf", "JSON"])("OTLP traces in %s", (encoding) =>
   it.each([
     { has: ["service.instance.id"], instance: "i" },
     { has: ["service.instance.id", "k8s.pod.name"], instance: "n" },
-    { has: ["k8s.pod.uid", "service.instance.id", "k8s.pod.name"], instance: "u" },
+    { has: ["k8s.pod.uid", "service.instance.id", "k8s.pod.name"], instance: "n" },
   ])("name the process by $has", ({ has, instance }) => {
     const values: Record<string, string> = {
       "service.instance.id": "i",

@@ -1,0 +1,90 @@
+import { mainContainers } from "@tradewind/core/main-containers.ts";
+import type { Window } from "@tradewind/core/contract/window.ts";
+import { containerSize } from "@tradewind/predictor/plan/application-plan.ts";
+import { cpuDemand } from "@tradewind/predictor/policy/observe/demand.ts";
+import { WorstContainer } from "@tradewind/predictor/profile/own-tail.ts";
+import { inputsOf, observationOf, worstContainer } from "@tradewind/predictor/profile/window-inputs.ts";
+import { CPU_CORES, INPUT_COUNT, LOAD_PER_CONTAINER } from "@tradewind/predictor/profile/inputs.ts";
+import { describe, expect, it } from "vitest";
+import { START_MS, WINDOW_MS } from "../../measurements.ts";
+
+const interference = (cpu: number) => ({
+  cpu: { supported: true, value: cpu },
+  memoryCapacity: { supported: false },
+  memoryBandwidth: { supported: false },
+  network: { supported: false },
+});
+
+/** Two pods: an application at 96 % of half a core, beside a proxy with a limit of two cores that uses 0.1. */
+const WINDOW: Window = {
+  namespace: "shop",
+  service: "cart",
+  startMs: START_MS,
+  endMs: START_MS + WINDOW_MS,
+  requestsPerSecond: 40,
+  ownLatency: { count: 600, meanSeconds: 0.02, p50Seconds: 0.02, p95Seconds: 0.05, p99Seconds: 0.08 },
+  callees: [],
+  containers: [0, 1].flatMap((pod) => [
+    {
+      id: `app-${pod}`,
+      podName: `cart-${pod}`,
+      cpuLimitCores: 0.5,
+      cpuUsageCores: 0.48,
+      cpuThrottledRatio: 0.7,
+      memoryLimitBytes: 512e6,
+    },
+    {
+      id: `proxy-${pod}`,
+      sidecar: true as const,
+      podName: `cart-${pod}`,
+      cpuLimitCores: 2,
+      cpuUsageCores: 0.1,
+      memoryLimitBytes: 1e9,
+      interference: interference(0.9),
+    },
+  ]),
+};
+
+describe("a sidecar beside the application", () => {
+  it("hides nothing of how full the application is: 96 % of half a core, throttled in 70 % of the periods", () => {
+    const demand = cpuDemand(WINDOW, {}, 0.65, 30)!;
+    expect(demand).toMatchObject({ podCapacityCores: 0.5, podsMeasured: 2, throttledRatio: 0.7 });
+    expect(demand.secondsPerRequest).toBeCloseTo(0.96 / 40, 12);
+    // Use counts 1 + 0.7·0.8 times: at 96 % four fifths of the way from 80 % of the quota to all of it.
+    expect(demand.cores / 0.5).toBeCloseTo(2 * 0.96 * (1 + 0.7 * 0.8), 9);
+  });
+
+  it("has no part in the size that a plan starts from", () => {
+    expect(containerSize(WINDOW)).toEqual({ cpuCores: 0.5, memoryBytes: 512e6 });
+  });
+
+  it("has no part in what a profile sees: cores, use and load of one pod, nor does it stand for the worst container", () => {
+    expect(observationOf(WINDOW, 0.95)).toMatchObject({
+      cpuCores: 0.5,
+      cpuUsageCores: 0.48,
+      loadPerContainer: 20,
+    });
+    expect(worstContainer(WINDOW)?.id).toBe("app-0");
+    const inputs = inputsOf(WINDOW, undefined);
+    expect([inputs[CPU_CORES], inputs[LOAD_PER_CONTAINER]]).toEqual([0.5, 20]);
+  });
+
+  it("gives the worst container none of its interference", () => {
+    const seen: number[] = [];
+    const profile = {
+      isMonotone: false,
+      verdict: {},
+      evaluate: (input: Float64Array) => {
+        seen.push(...input.slice(INPUT_COUNT - 4));
+        return 1;
+      },
+    };
+    new WorstContainer(profile as never, WINDOW, undefined).ownTailSeconds(0.5, 512e6, 20);
+    expect(seen).not.toContain(0.9);
+  });
+
+  it("counts as a container of its own in windows that say nothing of sidecars", () => {
+    const containers = WINDOW.containers.map(({ id, podName }) => ({ id, podName: podName! }));
+    expect(mainContainers({ containers })).toBe(containers);
+  });
+});
