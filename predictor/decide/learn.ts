@@ -1,3 +1,4 @@
+import { mainContainers } from "@tradewind/core/main-containers.ts";
 import type { Window, WindowSet } from "@tradewind/core/contract/window.ts";
 import { compileFlow, serviceIndex } from "../endtoend/call-graph.ts";
 import { FlowTail } from "../endtoend/flow-tail.ts";
@@ -78,17 +79,32 @@ function servicesAfter(memory: CostMemory, lesson: Lesson): ServiceModelMemory[]
   });
 }
 
+/** Share of the ready pods from which on a new revision is what is measured. */
+const DEPLOYED_SHARE = 0.5;
+/** A container that was killed for memory used at least its limit, and as much more as VPA adds. */
+const AFTER_KILL = 1.2;
+
 function serviceAfter(had: ServiceModelMemory, window: Window, lesson: Lesson): ServiceModelMemory {
-  const observation = profileObservation(window, lesson.settings);
-  const peak = Math.max(0, ...known(window.containers.map((each) => each.memoryWorkingSetBytes)));
+  const containers = mainContainers(window);
+  const isDeployed = (window.newestRevisionShare ?? 1) >= DEPLOYED_SHARE && window.revision !== undefined;
+  const revision = isDeployed ? window.revision : had.revision;
+  const isAfterDeploy = had.revision !== undefined && revision !== had.revision;
+  const observation = profileObservation(window, isAfterDeploy, lesson.settings);
+  const used = containers.map(({ memoryWorkingSetBytes = 0, oomKills = 0, ...each }) =>
+    oomKills > 0
+      ? Math.max(memoryWorkingSetBytes, AFTER_KILL * (each.memoryLimitBytes ?? 0))
+      : memoryWorkingSetBytes,
+  );
   const forgotten = (had.memoryPeakBytes ?? 0) * 0.5 ** ((window.endMs - window.startMs) / DAY_MS);
+  const memoryPeakBytes = Math.max(forgotten, ...used);
+  const isRising = had.rising !== undefined && (window.replicasReady ?? 0) < had.rising.replicas;
   return {
     service: had.service,
     profile: observation === undefined ? had.profile : track(had.profile, observation),
     windows: had.windows + 1,
-    ...(had.rising !== undefined &&
-      (window.replicasReady ?? 0) < had.rising.replicas && { rising: had.rising }),
-    ...(Math.max(peak, forgotten) > 0 && { memoryPeakBytes: Math.max(peak, forgotten) }),
+    ...(revision !== undefined && { revision }),
+    ...(isRising && { rising: had.rising }),
+    ...(memoryPeakBytes > 0 && { memoryPeakBytes }),
   };
 }
 
@@ -115,17 +131,21 @@ function startSecondsAfter(
 /** A start that takes longer than this is none: the cluster is full. */
 const MOST_START_SECONDS = 600;
 
-function profileObservation(window: Window, settings: CostSettings): ProfileObservation | undefined {
-  const { containers, ownLatency, replicasReady = containers.length, requestsPerSecond } = window;
+function profileObservation(
+  window: Window,
+  isAfterDeploy: boolean,
+  settings: CostSettings,
+): ProfileObservation | undefined {
+  const containers = mainContainers(window);
+  const { endMs, ownLatency, replicasReady = containers.length, requestsPerSecond, startMs } = window;
   if (replicasReady === 0) return undefined;
   const usage = mean(known(containers.map((each) => each.cpuUsageCores)));
   const throttled = mean(known(containers.map((each) => each.cpuThrottledRatio)));
-  const startedMs = window.lastStartedAtMs ?? Number.NEGATIVE_INFINITY;
-  const isYoung = window.endMs - startedMs < 1e3 * settings.youngSeconds;
   return {
-    atMs: window.endMs,
-    windowSeconds: (window.endMs - window.startMs) / 1e3,
+    atMs: endMs,
+    windowSeconds: (endMs - startMs) / 1e3,
     cpuCores: mean(known(containers.map((each) => allocatedCpuCores(each)))),
+    isAfterDeploy,
     ...(usage !== undefined && { cpuUsageCores: usage }),
     ...(requestsPerSecond !== undefined && { loadPerContainer: requestsPerSecond / replicasReady }),
     ...(ownLatency && {
@@ -136,8 +156,17 @@ function profileObservation(window: Window, settings: CostSettings): ProfileObse
       p99Seconds: ownLatency.p99Seconds,
     }),
     ...(throttled !== undefined && { throttledRatio: throttled }),
-    youngShare: isYoung ? 1 / replicasReady : 0,
+    youngShare: youngShare(window, replicasReady, 1e3 * settings.youngSeconds),
   };
+}
+
+/** Share of the containers that started so recently that they may still warm up. */
+function youngShare(window: Window, replicasReady: number, youngMs: number): number {
+  const isYoung = (startedMs: number | undefined): boolean =>
+    startedMs !== undefined && window.endMs - startedMs < youngMs;
+  const containers = mainContainers(window).filter(({ startedAtMs }) => startedAtMs !== undefined);
+  if (containers.length === 0) return isYoung(window.lastStartedAtMs) ? 1 / replicasReady : 0;
+  return containers.filter(({ startedAtMs }) => isYoung(startedAtMs)).length / containers.length;
 }
 
 /** Nothing starts, drains or changes its size on the way of the route. */

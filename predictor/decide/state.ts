@@ -23,6 +23,8 @@ export const ServiceModelMemory = z.strictObject({
   profile: ProfileState,
   /** Highest memory use seen, bytes, forgotten by half in a day. */
   memoryPeakBytes: NonNegative.optional(),
+  /** The program that was measured. */
+  revision: z.string().max(253).optional(),
   /** Windows measured. */
   windows: NonNegative,
   /** More replicas that were decided on and do not all serve yet. */
