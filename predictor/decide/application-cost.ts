@@ -4,7 +4,7 @@ import type { OwnTime } from "../models/queue/tracked-profile.ts";
 import { costPerHour } from "../plan/plan-service.ts";
 import type { Prices, Size } from "../plan/plan-service.ts";
 import type { LoadOutlook } from "./outlook.ts";
-import { shareOver } from "./route-cost.ts";
+import { expectedLoss, shareOver } from "./route-cost.ts";
 
 /** Own time of one service at a size and a load of each container; written into `out`. */
 export type OwnTimes = (size: Size, loadPerContainer: number, out: OwnTime) => void;
@@ -89,7 +89,8 @@ export class ApplicationCost {
   /** Standard deviation of ln(own tail) of each service, and of each route. */
   private readonly ownSigma: Float64Array;
   private readonly routeSigma: Float64Array;
-  private readonly over: Float64Array;
+  /** Expected loss of a request of each route. */
+  private readonly loss: Float64Array;
   private readonly gradient: Float64Array;
   private readonly out = emptyOwnTime();
 
@@ -101,7 +102,7 @@ export class ApplicationCost {
     this.ownSigma = new Float64Array(services.length);
     this.routeSigma = new Float64Array(routes.length);
     this.gradient = new Float64Array(services.length);
-    this.over = new Float64Array(routes.length);
+    this.loss = new Float64Array(routes.length);
     const routesOf: number[][] = services.map(() => []);
     for (const [route, { graph }] of routes.entries())
       for (const service of graph.serviceOf) routesOf[service]?.push(route);
@@ -127,7 +128,7 @@ export class ApplicationCost {
     const { missPerHour } = this.options;
     let cost = 0;
     for (const [service, size] of this.sizes.entries()) cost += this.priceOf(service, size);
-    for (let route = 0; route < this.over.length; route += 1)
+    for (let route = 0; route < this.loss.length; route += 1)
       cost += missPerHour * this.missOf(route);
     return cost;
   }
@@ -146,7 +147,7 @@ export class ApplicationCost {
     let missed = 0;
     for (const route of routes) missed -= this.missOf(route);
     this.evaluateOwn(service, size);
-    for (const route of routes) missed += this.weighted(route, this.shareOverOf(route));
+    for (const route of routes) missed += this.weighted(route, this.lossOf(route));
     this.evaluateOwn(service, before);
     change += this.options.missPerHour * missed;
     return change;
@@ -154,12 +155,12 @@ export class ApplicationCost {
 
   /** Expected share of the route's requests that are over its objective. */
   overOf(route: number): number {
-    return this.over[route] ?? 0;
+    return this.expected(route, shareOver);
   }
 
   /** Every route is expected to stay within its error budget. */
   isMet(): boolean {
-    return this.over.every((share) => share <= this.options.budget);
+    return this.routes.every((_, route) => this.overOf(route) <= this.options.budget);
   }
 
   /** Predicted percentile of the route at the median load, seconds. */
@@ -181,29 +182,35 @@ export class ApplicationCost {
   }
 
   private missOf(route: number): number {
-    return this.weighted(route, this.overOf(route));
+    return this.weighted(route, this.loss[route] ?? 0);
   }
 
-  private weighted(route: number, over: number): number {
-    return ((this.routes[route]?.share ?? 0) * over) / this.options.budget;
+  private weighted(route: number, loss: number): number {
+    return ((this.routes[route]?.share ?? 0) * loss) / this.options.budget;
   }
 
   private refresh(route: number): void {
     const { sigma = 0 } = this.routes[route] ?? {};
     this.routeSigma[route] = Math.hypot(sigma, this.composedSigma(route));
-    this.over[route] = this.shareOverOf(route);
+    this.loss[route] = this.lossOf(route);
   }
 
-  private shareOverOf(route: number): number {
+  private lossOf(route: number): number {
+    return this.expected(route, expectedLoss);
+  }
+
+  /** Mean over the loads that may come. */
+  private expected(route: number, of: typeof shareOver): number {
     const { objectiveSeconds = 1, spread = 1 } = this.routes[route] ?? {};
     const { loads, quantile } = this.options;
     const sigma = this.sigmaOf(route);
-    let over = 0;
+    let sum = 0;
     for (let load = 0; load < loads.length; load += 1) {
       const { weight = 0 } = loads[load] ?? {};
-      over += weight * shareOver(this.tailOf(route, load), objectiveSeconds, quantile, spread, sigma);
+      const tailSeconds = this.tailOf(route, load);
+      sum += weight * of({ tailSeconds, quantile, spread, sigma }, objectiveSeconds);
     }
-    return over;
+    return sum;
   }
 
   /** What the services' uncertainty makes of the route's, to first order. */

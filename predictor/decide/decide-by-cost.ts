@@ -1,5 +1,6 @@
 import type { Application } from "@tradewind/core/contract/application.ts";
 import { compileFlow, serviceIndex } from "../endtoend/call-graph.ts";
+import type { FlowGraph } from "../endtoend/call-graph.ts";
 import { EXPONENTIAL_MEAN_OVER_TAIL } from "../endtoend/flow-tail.ts";
 import { demandOf, emptyProfile, isCalibrated, predictOwnTime } from "../models/queue/tracked-profile.ts";
 import { roundedUp } from "../plan/plan-service.ts";
@@ -41,18 +42,16 @@ export interface CostDecision {
   readonly reason: string;
 }
 
-/** Share of requests over the objective that a summary's percentiles say, log-linear between them. */
-function measuredShareOver(verdict: Verdict, objectiveSeconds: number): number {
+/** Share of requests over the objective that the percentiles measured say, log-normal between them. */
+function measuredShareOver({ flows }: Verdict, objectiveSeconds: number): number {
   let [over, requests] = [0, 0];
-  for (const { flow } of verdict.flows) {
+  for (const { flow } of flows) {
     const { p50Seconds, p95Seconds, p99Seconds } = flow.latency;
-    const spread = Math.max(0.1, Math.log(p95Seconds / p50Seconds) / 1.6448536269514722);
-    const far = Math.max(0.1, Math.log(p99Seconds / p50Seconds) / 2.3263478740408408);
-    const share =
-      objectiveSeconds > p95Seconds
-        ? shareOver(p99Seconds, objectiveSeconds, 2.3263478740408408, far, 0)
-        : shareOver(p95Seconds, objectiveSeconds, 1.6448536269514722, spread, 0);
-    over += share * flow.requestsPerSecond;
+    const isFar = objectiveSeconds > p95Seconds;
+    const tailSeconds = isFar ? p99Seconds : p95Seconds;
+    const quantile = normalQuantile(isFar ? 0.99 : 0.95);
+    const spread = Math.max(0.1, Math.log(tailSeconds / p50Seconds) / quantile);
+    over += flow.requestsPerSecond * shareOver({ tailSeconds, quantile, spread, sigma: 0 }, objectiveSeconds);
     requests += flow.requestsPerSecond;
   }
   return requests > 0 ? over / requests : 0;
@@ -104,11 +103,41 @@ export function decideByCost(request: CostRequest): CostDecision {
     holdMs: 1e3 * settings.standSeconds,
     surgeRatio: request.surgeRatio ?? 1,
   });
-  const loads = loadAhead(observations, {
-    mostGrowth: settings.mostGrowth,
-    counted: counted === undefined ? undefined : { service: application.entry, ratio: counted },
-  });
+  const loads = counted === undefined ? loadAhead(observations, settings) : arrivals(request, counted);
   return size({ ...request, memory }, { loads, onRoute, outlook, models, worth });
+}
+
+/**
+ * Requests per second that arrive at each service: those it answered, and of those that entered the application beyond what
+ * it answered as many as a request makes calls of it.
+ */
+function arrivals({ context, observations, verdict }: CostRequest, counted: number): ReadonlyMap<string, number> {
+  const names = observations.map(({ service }) => service);
+  const index = serviceIndex(names);
+  const loads = observations.map(({ window }) => window?.requestsPerSecond ?? 0);
+  for (const { flow } of verdict.flows) {
+    const graph = compileFlow(flow, context.windowSet, index);
+    if (graph === undefined) continue;
+    const more = (counted - 1) * flow.requestsPerSecond;
+    for (const [node, visits] of visitsOf(graph).entries()) {
+      const service = graph.serviceOf[node] ?? 0;
+      loads[service] = Math.max(0, (loads[service] ?? 0) + more * visits);
+    }
+  }
+  return new Map(names.map((name, at) => [name, loads[at] ?? 0]));
+}
+
+/** Calls of each node's service that one request of the flow makes. */
+function visitsOf({ callee, calleeStart, callsPerRequest, serviceOf }: FlowGraph): Float64Array {
+  const visits = new Float64Array(serviceOf.length);
+  visits[visits.length - 1] = 1;
+  for (let node = visits.length - 1; node >= 0; node -= 1) {
+    for (let at = calleeStart[node] ?? 0; at < (calleeStart[node + 1] ?? 0); at += 1) {
+      const to = callee[at] ?? 0;
+      visits[to] = (visits[to] ?? 0) + (visits[node] ?? 0) * (callsPerRequest[at] ?? 0);
+    }
+  }
+  return visits;
 }
 
 interface Known {

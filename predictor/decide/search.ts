@@ -72,6 +72,34 @@ function isWithin(totals: Totals, from: Size, to: Size, limits: TotalLimits): bo
   );
 }
 
+/** What the application is asked to be now, raised to the least that the service needs. */
+const withFloor = ({ base, floor }: ServiceToSize): Size => ({
+  replicas: Math.max(base.replicas, floor.replicas),
+  cpuCores: Math.max(base.cpuCores, floor.cpuCores),
+  memoryBytes: base.memoryBytes,
+});
+
+/** Takes back what costs least until the sizes are within the limits. @returns false where they cannot be */
+function fit(cost: ApplicationCost, limits: TotalLimits): boolean {
+  for (;;) {
+    const { cpuCores, pods } = totalsOf(cost);
+    if (pods <= (limits.pods ?? Infinity) && cpuCores <= (limits.cpuCores ?? Infinity) * (1 + SLACK)) return true;
+    let best: { readonly service: number; readonly size: Size } | undefined;
+    let least = Number.POSITIVE_INFINITY;
+    for (const [service, each] of cost.services.entries()) {
+      const { cpuCores: cores, replicas } = cost.sizeOf(service);
+      if (replicas <= each.floor.replicas) continue;
+      const size = { ...cost.sizeOf(service), replicas: replicas - 1 };
+      const change = cost.trial(service, size) / cores;
+      if (change >= least) continue;
+      least = change;
+      best = { service, size };
+    }
+    if (best === undefined) return false;
+    cost.set(best.service, best.size);
+  }
+}
+
 /**
  * The cheapest sizes that steps find from where the application is and, where those are not expected to hold the objective,
  * from where every service has room: if two services hold up the same requests one step more for either helps nobody, and
@@ -85,14 +113,13 @@ export function cheapest(
   mostSteps: number,
 ): ApplicationCost {
   const near = make();
+  for (const [service, each] of near.services.entries()) near.set(service, withFloor(each));
+  fit(near, limits);
   descend(near, limits, mostSteps);
   if (near.isMet()) return near;
   const far = make();
   for (const [service, size] of roomy.entries()) far.set(service, size);
+  if (!fit(far, limits)) return near;
   descend(far, limits, mostSteps);
-  const totals = totalsOf(far);
-  const fits =
-    totals.pods <= (limits.pods ?? Number.POSITIVE_INFINITY) &&
-    totals.cpuCores <= (limits.cpuCores ?? Number.POSITIVE_INFINITY);
-  return fits && far.total() < near.total() - SLACK ? far : near;
+  return far.total() < near.total() - SLACK ? far : near;
 }
