@@ -8,7 +8,7 @@ import type { Size } from "../plan/plan-service.ts";
 import { costPerHour } from "../plan/plan-service.ts";
 import type { DecisionContext, Observation } from "../policy/observe/observation.ts";
 import type { Verdict } from "../policy/observe/verdict.ts";
-import { countedArrivalRatio, loadAhead } from "../policy/observe/load-ahead.ts";
+import { countedArrivalRatio } from "../policy/observe/load-ahead.ts";
 import { bounded, percent, pods } from "../policy/target.ts";
 import type { Target, Targets } from "../policy/target.ts";
 import { statedSize } from "../policy/observe/container-size.ts";
@@ -76,7 +76,7 @@ export function decideByCost(request: CostRequest): CostDecision {
   const isComplete = missing === undefined;
   const entry = observations.find(({ service }) => service === application.entry);
   const counted = countedArrivalRatio(entry, verdict.requestsPerSecond);
-  const arrivalsPerSecond = verdict.requestsPerSecond * (counted ?? 1);
+  const { arrivalsPerSecond, loads } = arrivals(request, counted ?? 1);
   const learnt = learn(before, { windowSet, observations, verdict, arrivalsPerSecond, percentile, isComplete, settings });
   const objectiveSeconds = application.objective.milliseconds / 1e3;
   const overdraft = measuredShareOver(verdict, objectiveSeconds) / (1 - percentile) - 1;
@@ -98,33 +98,62 @@ export function decideByCost(request: CostRequest): CostDecision {
     const reason = `${waiting.length} of ${onRoute.size} services on users' routes have no calibrated model yet`;
     return { memory, targets: undefined, reason };
   }
+  const hidden = observations
+    .filter(({ service }) => onRoute.has(service))
+    .reduce((most, one) => Math.max(most, hiddenFactor(one, memory)), 1);
   const outlook = outlookOf(memory.outlook, {
     horizonMs: 1e3 * memory.startSeconds,
     holdMs: 1e3 * settings.standSeconds,
-    surgeRatio: request.surgeRatio ?? 1,
+    surgeRatio: Math.max(request.surgeRatio ?? 1, hidden),
   });
-  const loads = counted === undefined ? loadAhead(observations, settings) : arrivals(request, counted);
   return size({ ...request, memory }, { loads, onRoute, outlook, models, worth });
 }
 
+/** A container that uses this share of what it can is full: what it would have used with more is not known. */
+const FULL_SHARE = 0.95;
+
 /**
- * Requests per second that arrive at each service: those it answered, and of those that entered the application beyond what
- * it answered as many as a request makes calls of it.
+ * Load that a full service hides, as a factor: a container throttled in all of its periods may have been asked for twice what
+ * it did, and callers that were turned away leave no trace. 1 for a service with room.
  */
-function arrivals({ context, observations, verdict }: CostRequest, counted: number): ReadonlyMap<string, number> {
+function hiddenFactor({ demand, service }: Observation, memory: CostMemory): number {
+  if (demand === undefined) return 1;
+  const profile = memory.services.find((each) => each.service === service)?.profile;
+  const parallelism = (profile && demandOf(profile)?.parallelism) ?? Infinity;
+  const isThrottled = demand.podCapacityCores <= parallelism;
+  const used = demand.usageCores / demand.podsMeasured / Math.min(demand.podCapacityCores, parallelism);
+  if (!(used >= FULL_SHARE)) return 1;
+  return isThrottled ? 1 + demand.throttledRatio : 2;
+}
+
+interface Arrivals {
+  /** Requests that arrive at the application. */
+  readonly arrivalsPerSecond: number;
+  /** Requests that arrive at each service. */
+  readonly loads: ReadonlyMap<string, number>;
+}
+
+/**
+ * What arrives: what was answered, and of the requests that entered the application beyond that as many as each makes calls
+ * of a service.
+ * @param counted requests that began over those that were answered
+ */
+function arrivals({ context, observations, verdict }: CostRequest, counted: number): Arrivals {
   const names = observations.map(({ service }) => service);
   const index = serviceIndex(names);
   const loads = observations.map(({ window }) => window?.requestsPerSecond ?? 0);
+  let arrivalsPerSecond = 0;
   for (const { flow } of verdict.flows) {
     const graph = compileFlow(flow, context.windowSet, index);
-    if (graph === undefined) continue;
     const more = (counted - 1) * flow.requestsPerSecond;
+    arrivalsPerSecond += flow.requestsPerSecond + more;
+    if (graph === undefined) continue;
     for (const [node, visits] of visitsOf(graph).entries()) {
       const service = graph.serviceOf[node] ?? 0;
       loads[service] = Math.max(0, (loads[service] ?? 0) + more * visits);
     }
   }
-  return new Map(names.map((name, at) => [name, loads[at] ?? 0]));
+  return { arrivalsPerSecond, loads: new Map(names.map((name, at) => [name, loads[at] ?? 0])) };
 }
 
 /** Calls of each node's service that one request of the flow makes. */

@@ -7,6 +7,8 @@ export interface CpuDemand {
   readonly cores: number;
   /** The same of those that arrive: what is still asked for once nothing waits. */
   readonly arrivingCores: number;
+  /** What the pods measured used, cores. */
+  readonly usageCores: number;
   /** Capacity of one pod: limit, or request where there is no limit. */
   readonly podCapacityCores: number;
   readonly podsMeasured: number;
@@ -81,6 +83,7 @@ export function cpuDemand(
   return {
     cores: arrivingCores + (backlog * (secondsPerRequest ?? 0)) / drainSeconds,
     arrivingCores,
+    usageCores,
     podCapacityCores: pods.reduce((sum, pod) => sum + pod.capacityCores, 0) / pods.length,
     podsMeasured: pods.length,
     throttledRatio,

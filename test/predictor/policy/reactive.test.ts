@@ -8,6 +8,7 @@ import { window } from "../measurements.ts";
 const demandOf = (cores: number, podsMeasured: number): CpuDemand => ({
   cores,
   arrivingCores: cores,
+  usageCores: cores,
   podCapacityCores: 1,
   podsMeasured,
   throttledRatio: 0,
