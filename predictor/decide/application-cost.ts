@@ -128,8 +128,7 @@ export class ApplicationCost {
     const { missPerHour } = this.options;
     let cost = 0;
     for (const [service, size] of this.sizes.entries()) cost += this.priceOf(service, size);
-    for (let route = 0; route < this.loss.length; route += 1)
-      cost += missPerHour * this.missOf(route);
+    for (let route = 0; route < this.loss.length; route += 1) cost += missPerHour * this.missOf(route);
     return cost;
   }
 
@@ -167,6 +166,27 @@ export class ApplicationCost {
   tailOf(route: number, load = 0): number {
     const { excessSeconds = 0, factor = 1 } = this.routes[route] ?? {};
     return factor * (this.tails[load]?.[route]?.tailSeconds ?? 0) + excessSeconds;
+  }
+
+  /** Predicted percentile of the slowest route through a service at the median load, seconds; undefined off every route. */
+  slowestTailThrough(service: number): number | undefined {
+    const tails = (this.routesOf[service] ?? []).map((route) => this.tailOf(route));
+    return tails.length === 0 ? undefined : tails.reduce((most, tail) => Math.max(most, tail));
+  }
+
+  /** The same of the slowest route of all. */
+  worstTailSeconds(): number {
+    return this.routes.reduce((most, _, route) => Math.max(most, this.tailOf(route)), 0);
+  }
+
+  /** Expected share of all requests that are over their objective. */
+  expectedOver(): number {
+    return this.routes.reduce((sum, { share }, route) => sum + share * this.overOf(route), 0);
+  }
+
+  /** Standard deviation of ln(own tail) of a service at its size. */
+  ownSigmaOf(service: number): number {
+    return this.ownSigma[service] ?? 0;
   }
 
   sigmaOf(route: number): number {
@@ -235,7 +255,8 @@ export class ApplicationCost {
     for (const [at, service] of this.services.entries()) {
       this.ownAt(service, this.sizeOf(at), factor);
       own[at] = this.out.tailSeconds;
-      meanOverTail[at] = this.out.tailSeconds > 0 ? Math.min(1, this.out.meanSeconds / this.out.tailSeconds) : 1;
+      meanOverTail[at] =
+        this.out.tailSeconds > 0 ? Math.min(1, this.out.meanSeconds / this.out.tailSeconds) : 1;
       this.ownSigma[at] = this.out.sigma;
     }
     return this.routes.map(({ graph }) => new FlowTail(graph, own, meanOverTail));

@@ -1,9 +1,10 @@
 import { NonNegative, EpochMs } from "@tradewind/core/contract/quantity.ts";
 import { z } from "zod";
 
-/** Points that are kept: enough for a line, and for forecasts made a horizon ago to be judged by what came. */
-const MOST_POINTS = 32;
-/** Points that a level or a line is fitted to: 90 s of windows of 15 s. */
+/** Points that are kept: enough for forecasts made a horizon ago to be judged by what came, in windows of a second. */
+const MOST_POINTS = 400;
+/** Time that a level or a line is fitted to, and least points. */
+const FITTED_MS = 90_000;
 const FITTED_POINTS = 6;
 /** Weight of the newest error of a forecast in the mean of their squares. */
 const ERROR_SHARE = 0.02;
@@ -51,9 +52,10 @@ type Points = OutlookState["points"];
 
 /** Requests per second a time after the last point; at least a tenth of the last point, so that a logarithm is finite. */
 function forecastOf(kind: Forecast, points: Points, afterMs: number): number {
-  const fitted = points.slice(-FITTED_POINTS);
-  const last = fitted.at(-1);
+  const last = points.at(-1);
   if (last === undefined) return 0;
+  const recent = points.filter(({ endMs }) => endMs > last.endMs - FITTED_MS);
+  const fitted = recent.length < FITTED_POINTS ? points.slice(-FITTED_POINTS) : recent;
   if (kind === "last") return last.perSecond;
   const mean = fitted.reduce((sum, { perSecond }) => sum + perSecond, 0) / fitted.length;
   if (kind === "mean" || fitted.length < 3) return mean;
@@ -112,7 +114,10 @@ export function observeLoad(
   const points = [...state.points, point].slice(-MOST_POINTS);
   const steps = Math.max(1, Math.round(horizonMs / windowMs));
   const known = points.slice(0, -steps);
-  const peakPerSecond = Math.max(point.perSecond, state.peakPerSecond * 0.5 ** (windowMs / PEAK_HALF_LIFE_MS));
+  const peakPerSecond = Math.max(
+    point.perSecond,
+    state.peakPerSecond * 0.5 ** (windowMs / PEAK_HALF_LIFE_MS),
+  );
   if (known.length < FITTED_POINTS) return { ...state, points, peakPerSecond };
   const since = points.slice(-steps - 1);
   const highest = since.reduce((most, each) => (each.perSecond > most.perSecond ? each : most), point);
@@ -126,7 +131,12 @@ export function observeLoad(
     return { all: mix(all, square), under: mix(under, error > 0 ? square : 0) };
   };
   const { last, line, mean } = state.errors;
-  return { points, judged: state.judged + 1, peakPerSecond, errors: { last: judge("last", last), mean: judge("mean", mean), line: judge("line", line) } };
+  return {
+    points,
+    judged: state.judged + 1,
+    peakPerSecond,
+    errors: { last: judge("last", last), mean: judge("mean", mean), line: judge("line", line) },
+  };
 }
 
 /**

@@ -1,13 +1,9 @@
 import { z } from "zod";
 
-/** Everything that the decision by cost is set by. Each has its ablation in docs/decide.md. */
+/** What the decision by cost is set by; docs/decide.md has an ablation of each. */
 export const CostSettings = z.strictObject({
   /** What using up the error budget once is worth, over the price of the least sizes that carry the load. */
   worth: z.number().positive().default(1),
-  /** Most that it may come to while the budget is overdrawn. */
-  mostWorth: z.number().positive().default(3),
-  /** Share of the overdraft of one window by which the worth rises. */
-  worthGain: z.number().min(0).default(0.1),
   /** Until it has been measured: time from a decision to pods that serve, seconds. */
   startSeconds: z.number().positive().default(75),
   /** For how long a decision stands before the platform undoes it, seconds: the stabilization window of an HPA. */

@@ -35,8 +35,6 @@ export type ServiceModelMemory = z.infer<typeof ServiceModelMemory>;
 /** What the decision by cost carries from one window to the next. */
 export const CostMemory = z.strictObject({
   windowEndMs: EpochMs.optional(),
-  /** Worth of holding the objective, see `decide/settings.ts`. */
-  worth: NonNegative,
   outlook: OutlookState,
   /** Time from a decision for more replicas until they serve, as measured, seconds. */
   startSeconds: NonNegative,
@@ -45,6 +43,21 @@ export const CostMemory = z.strictObject({
 });
 export type CostMemory = z.infer<typeof CostMemory>;
 
-export function emptyMemory(worth: number, startSeconds: number): CostMemory {
-  return { worth, startSeconds, outlook: emptyOutlook(), routes: [], services: [] };
+export function emptyMemory(startSeconds: number): CostMemory {
+  return { startSeconds, outlook: emptyOutlook(), routes: [], services: [] };
+}
+
+/** The memory after the wall clock was set, with all its times moved. */
+export function shiftMemory(memory: CostMemory, at: (ms: number) => number): CostMemory {
+  const { outlook, services, windowEndMs } = memory;
+  return {
+    ...memory,
+    ...(windowEndMs !== undefined && { windowEndMs: at(windowEndMs) }),
+    outlook: { ...outlook, points: outlook.points.map((point) => ({ ...point, endMs: at(point.endMs) })) },
+    services: services.map(({ profile, rising, ...rest }) => ({
+      ...rest,
+      profile: { ...profile, ...(profile.atMs !== undefined && { atMs: at(profile.atMs) }) },
+      ...(rising && { rising: { ...rising, sinceMs: at(rising.sinceMs) } }),
+    })),
+  };
 }

@@ -11,10 +11,10 @@ import { PolicySettings } from "./settings.ts";
 import { PolicyState } from "./state.ts";
 
 /**
- * What an operator may choose: the ladder, the planner as soon as anything is known of the profiles, the ladder up to
+ * What an operator may choose: the cheapest sizes by one cost, the planner's rules over the same profiles, the ladder up to
  * queue balancing, or no change.
  */
-export const POLICY_CHOICES = ["auto", "plan", "cost", "queue", "static"] as const;
+export const POLICY_CHOICES = ["auto", "plan", "queue", "static"] as const;
 export const PolicyChoice = z.enum(POLICY_CHOICES);
 export type PolicyChoice = z.infer<typeof PolicyChoice>;
 

@@ -113,7 +113,7 @@ function climb(footing: Footing): RungDecision {
     return { policy: "static", reason, targets: keepPlatform(observations), course: unchanged, ...kept };
   }
   const latencyGap = whyNoLatency(context, verdict);
-  if (latencyGap === undefined && inputs.choice === "cost") return byCost(footing, unchanged);
+  if (latencyGap === undefined && inputs.choice === "auto") return byCost(footing, unchanged);
   if (latencyGap === undefined) return climbAboveFloor(footing);
   if (observations.some(({ need }) => need !== undefined)) {
     const reason = `${latencyGap}, but CPU use is known`;
@@ -138,7 +138,8 @@ function byCost({ inputs, context, observations, verdict }: Footing, unchanged: 
     allNodes,
     largestContainer,
   });
-  if (targets !== undefined) return { policy: "planner-prior", reason, targets, course: unchanged, cost: memory };
+  if (targets !== undefined)
+    return { policy: "planner-prior", reason, targets, course: unchanged, cost: memory };
   const balancing = balanceQueues(context, observations, verdict);
   return { policy: "queue", ...balancing, reason: `${balancing.reason}; ${reason}`, cost: memory };
 }

@@ -1,3 +1,4 @@
+import { shiftMemory } from "../decide/state.ts";
 import type { PolicyState } from "./state.ts";
 
 /**
@@ -5,7 +6,7 @@ import type { PolicyState } from "./state.ts";
  * from a time goes on to count as before, and nothing waits for a time that has moved away. No time gets under 0.
  */
 export function shiftState(state: PolicyState, stepMs: number): PolicyState {
-  const { flows, futile, planner, services, shrunkAtMs, windowEndMs } = state;
+  const { cost, flows, futile, planner, services, shrunkAtMs, windowEndMs } = state;
   const at = (ms: number): number => Math.max(0, ms + stepMs);
   return {
     ...state,
@@ -15,6 +16,7 @@ export function shiftState(state: PolicyState, stepMs: number): PolicyState {
     ...(planner?.distrust && {
       planner: { ...planner, distrust: { ...planner.distrust, untilMs: at(planner.distrust.untilMs) } },
     }),
+    ...(cost && { cost: shiftMemory(cost, at) }),
     ...(flows && {
       flows: flows.map(({ flow, latencies }) => ({
         flow,

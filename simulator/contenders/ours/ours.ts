@@ -86,13 +86,16 @@ const ours = (name: string, choice: PolicyChoice, about: string, isTraining = fa
 
 /** Tradewind itself: its predictor's decision and learning and its exporter's guard, as shipped, with default settings. */
 export const OURS: readonly Contender[] = [
-  ours("tradewind-auto", "auto", "Tradewind, policy auto (the default); profiles stay with their prior."),
+  ours(
+    "tradewind-auto",
+    "auto",
+    "Tradewind, policy auto (the default): the cheapest sizes by one cost, over queueing models that its windows calibrate.",
+  ),
   ours(
     "tradewind-plan",
     "plan",
-    "Tradewind, policy plan: the planner as soon as anything is known; profiles stay with their prior.",
+    "Tradewind, policy plan: the planner's rules as soon as anything is known; profiles stay with their prior.",
   ),
-  ours("tradewind-cost", "cost", "Tradewind, sizes by one cost."),
   ours("tradewind-queue", "queue", "Tradewind, policy queue: the ladder up to queue balancing."),
   ours(
     "tradewind-auto-trained",

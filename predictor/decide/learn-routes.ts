@@ -1,0 +1,121 @@
+import type { LatencySummary } from "@tradewind/core/contract/window.ts";
+import { compileFlow, serviceIndex } from "../endtoend/call-graph.ts";
+import type { ServiceIndex } from "../endtoend/call-graph.ts";
+import { FlowTail } from "../endtoend/flow-tail.ts";
+import type { Observation } from "../policy/observe/observation.ts";
+import { chanceOfTail, median } from "../profile/order-statistics.ts";
+import { flowTailSeconds } from "../queue/objective.ts";
+import type { Lesson } from "./learn.ts";
+import type { CostMemory, RouteMemory } from "./state.ts";
+
+/** Calls from which on a tail tells anything. */
+const TELLING_CALLS = 20;
+/** Excesses of this many windows are kept; after the first few those of one window in {@link EVERY}. */
+const MOST_EXCESSES = 64;
+const EVERY = 4;
+const FIRST_EXCESSES = 8;
+/** Weight of a window in what is learnt of a route's spread and error. */
+const ROUTE_SHARE = 0.1;
+/** Until it has been seen a composed tail counts as off by so much, as ln, and requests as spread so widely. */
+export const UNSEEN_ERROR = 0.3;
+export const UNSEEN_SPREAD = 0.6;
+/** Standard normal quantile at 95 %. */
+const P95_QUANTILE = 1.644_853_626_951_472_2;
+const LEAST_SPREAD = 0.1;
+const MOST_ROUTES = 1_000;
+
+/** Nothing starts, drains or changes its size on the way of the route. */
+function isSteady(services: readonly string[], observations: ReadonlyMap<string, Observation>): boolean {
+  return services.every((service) => {
+    const one = observations.get(service);
+    return one === undefined || !(one.settling || one.draining || one.resizing);
+  });
+}
+
+/** What the windows say of each route after one more. */
+export function routesAfter(memory: Pick<CostMemory, "routes">, lesson: Lesson): RouteMemory[] {
+  const { observations, verdict } = lesson;
+  const before = new Map(memory.routes.map((each) => [each.route, each]));
+  const byName = new Map(observations.map((each) => [each.service, each]));
+  const own = measuredOwn(observations);
+  const seen = new Set(verdict.flows.map(({ flow }) => flow.flow));
+  const learnt = verdict.flows.map(({ flow }): RouteMemory => {
+    const had = before.get(flow.flow) ?? emptyRoute(flow.flow);
+    if (flow.latency.count < TELLING_CALLS || !isSteady(flow.services, byName)) return had;
+    const graph = compileFlow(flow, lesson.windowSet, own.index);
+    const composed = graph === undefined ? 0 : new FlowTail(graph, own.tail, own.meanOverTail).tailSeconds;
+    const measured = flowTailSeconds(flow.latency, lesson.percentile);
+    return composed > 0 && measured > 0 ? routeAfter(had, flow.latency, composed, measured) : had;
+  });
+  return [...learnt, ...memory.routes.filter(({ route }) => !seen.has(route))].slice(0, MOST_ROUTES);
+}
+
+const emptyRoute = (route: string): RouteMemory => ({
+  route,
+  excessSeconds: [],
+  excessRatios: [],
+  windows: 0,
+  spread: 0,
+  square: UNSEEN_ERROR ** 2,
+});
+
+interface MeasuredOwn {
+  readonly index: ServiceIndex;
+  readonly tail: Float64Array;
+  readonly meanOverTail: Float64Array;
+}
+
+function measuredOwn(observations: readonly Observation[]): MeasuredOwn {
+  const windows = observations.flatMap(({ window }) => (window === undefined ? [] : [window]));
+  return {
+    index: serviceIndex(windows.map(({ service }) => service)),
+    tail: Float64Array.from(windows, ({ ownLatency }) => ownLatency?.p95Seconds ?? 0),
+    meanOverTail: Float64Array.from(windows, ({ ownLatency }) =>
+      ownLatency !== undefined && ownLatency.p95Seconds > 0
+        ? Math.min(1, ownLatency.meanSeconds / ownLatency.p95Seconds)
+        : 1,
+    ),
+  };
+}
+
+/**
+ * @param composed tail of the route from what its services took, seconds
+ * @param measured tail of the route, seconds
+ */
+function routeAfter(
+  had: RouteMemory,
+  { count, p50Seconds, p95Seconds }: LatencySummary,
+  composed: number,
+  measured: number,
+): RouteMemory {
+  const spread = Math.max(LEAST_SPREAD, Math.log(p95Seconds / Math.max(p50Seconds, 1e-9)) / P95_QUANTILE);
+  const isKept = had.windows < FIRST_EXCESSES || had.windows % EVERY === 0;
+  const kept = (values: readonly number[], value: number): number[] =>
+    isKept ? [...values, value].slice(-MOST_EXCESSES) : [...values];
+  const { excessSeconds, factor } = excessOf(had);
+  const error = Math.log(measured / (factor * composed + excessSeconds)) ** 2 - chanceOfTail(count) ** 2;
+  return {
+    route: had.route,
+    windows: had.windows + 1,
+    excessSeconds: kept(had.excessSeconds, measured - composed),
+    excessRatios: kept(had.excessRatios, measured / composed),
+    spread: had.spread === 0 ? spread : had.spread + ROUTE_SHARE * (spread - had.spread),
+    square: Math.max(0, had.square + ROUTE_SHARE * (error - had.square)),
+  };
+}
+
+/** What a route takes beyond its services: seconds on top, or a factor below 1 where it takes less than composed. */
+export interface Excess {
+  readonly excessSeconds: number;
+  readonly factor: number;
+}
+
+/**
+ * The median of steady windows of up to an hour: what is slow for a while outside of the services is no reason to size them
+ * otherwise, and what is always there is none either.
+ */
+export function excessOf(route: RouteMemory | undefined): Excess {
+  const { excessRatios = [], excessSeconds = [] } = route ?? {};
+  if (excessSeconds.length === 0) return { excessSeconds: 0, factor: 1 };
+  return { excessSeconds: Math.max(0, median(excessSeconds)), factor: Math.min(1, median(excessRatios)) };
+}

@@ -1,0 +1,93 @@
+import { mainContainers } from "@tradewind/core/main-containers.ts";
+import type { Window } from "@tradewind/core/contract/window.ts";
+import { emptyProfile, track } from "../models/queue/tracked-profile.ts";
+import type { ProfileObservation } from "../models/queue/tracked-profile.ts";
+import { allocatedCpuCores } from "../profile/window-inputs.ts";
+import type { Lesson } from "./learn.ts";
+import type { CostSettings } from "./settings.ts";
+import type { CostMemory, ServiceModelMemory } from "./state.ts";
+
+const DAY_MS = 86_400_000;
+
+const mean = (values: readonly number[]): number | undefined =>
+  values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0) / values.length;
+const known = (values: readonly (number | undefined)[]): number[] =>
+  values.filter((value) => value !== undefined);
+
+/** What the windows say of each service after one more. */
+export function servicesAfter(memory: Pick<CostMemory, "services">, lesson: Lesson): ServiceModelMemory[] {
+  const before = new Map(memory.services.map((each) => [each.service, each]));
+  return lesson.observations.map((observation) => {
+    const { service, window } = observation;
+    const had = before.get(service) ?? { service, profile: emptyProfile(), windows: 0 };
+    if (window === undefined || window.missing !== undefined) return had;
+    return serviceAfter(had, window, lesson);
+  });
+}
+
+/** Share of the ready pods from which on a new revision is what is measured. */
+const DEPLOYED_SHARE = 0.5;
+/** A container that was killed for memory used at least its limit, and as much more as VPA adds. */
+const AFTER_KILL = 1.2;
+
+function serviceAfter(had: ServiceModelMemory, window: Window, lesson: Lesson): ServiceModelMemory {
+  const containers = mainContainers(window);
+  const isDeployed = (window.newestRevisionShare ?? 1) >= DEPLOYED_SHARE && window.revision !== undefined;
+  const revision = isDeployed ? window.revision : had.revision;
+  const isAfterDeploy = had.revision !== undefined && revision !== had.revision;
+  const observation = profileObservation(window, isAfterDeploy, lesson.settings);
+  const used = containers.map(({ memoryWorkingSetBytes = 0, oomKills = 0, ...each }) =>
+    oomKills > 0
+      ? Math.max(memoryWorkingSetBytes, AFTER_KILL * (each.memoryLimitBytes ?? 0))
+      : memoryWorkingSetBytes,
+  );
+  const forgotten = (had.memoryPeakBytes ?? 0) * 0.5 ** ((window.endMs - window.startMs) / DAY_MS);
+  const memoryPeakBytes = Math.max(forgotten, ...used);
+  const isRising = had.rising !== undefined && (window.replicasReady ?? 0) < had.rising.replicas;
+  return {
+    service: had.service,
+    profile: observation === undefined ? had.profile : track(had.profile, observation),
+    windows: had.windows + 1,
+    ...(revision !== undefined && { revision }),
+    ...(isRising && { rising: had.rising }),
+    ...(memoryPeakBytes > 0 && { memoryPeakBytes }),
+  };
+}
+
+function profileObservation(
+  window: Window,
+  isAfterDeploy: boolean,
+  settings: CostSettings,
+): ProfileObservation | undefined {
+  const containers = mainContainers(window);
+  const { endMs, ownLatency, replicasReady = containers.length, requestsPerSecond, startMs } = window;
+  if (replicasReady === 0) return undefined;
+  const usage = mean(known(containers.map((each) => each.cpuUsageCores)));
+  const throttled = mean(known(containers.map((each) => each.cpuThrottledRatio)));
+  return {
+    atMs: endMs,
+    windowSeconds: (endMs - startMs) / 1e3,
+    cpuCores: mean(known(containers.map((each) => allocatedCpuCores(each)))),
+    isAfterDeploy,
+    ...(usage !== undefined && { cpuUsageCores: usage }),
+    ...(requestsPerSecond !== undefined && { loadPerContainer: requestsPerSecond / replicasReady }),
+    ...(ownLatency && {
+      calls: ownLatency.count,
+      meanSeconds: ownLatency.meanSeconds,
+      p50Seconds: ownLatency.p50Seconds,
+      p95Seconds: ownLatency.p95Seconds,
+      p99Seconds: ownLatency.p99Seconds,
+    }),
+    ...(throttled !== undefined && { throttledRatio: throttled }),
+    youngShare: youngShare(window, replicasReady, 1e3 * settings.youngSeconds),
+  };
+}
+
+/** Share of the containers that started so recently that they may still warm up. */
+function youngShare(window: Window, replicasReady: number, youngMs: number): number {
+  const isYoung = (startedMs: number | undefined): boolean =>
+    startedMs !== undefined && window.endMs - startedMs < youngMs;
+  const containers = mainContainers(window).filter(({ startedAtMs }) => startedAtMs !== undefined);
+  if (containers.length === 0) return isYoung(window.lastStartedAtMs) ? 1 / replicasReady : 0;
+  return containers.filter(({ startedAtMs }) => isYoung(startedAtMs)).length / containers.length;
+}

@@ -1,0 +1,40 @@
+import type { DecisionContext, Observation } from "../policy/observe/observation.ts";
+import type { Verdict } from "../policy/observe/verdict.ts";
+import type { Targets } from "../policy/target.ts";
+import type { LoadOutlook } from "./outlook.ts";
+import type { CostSettings } from "./settings.ts";
+import type { CostMemory, ServiceModelMemory } from "./state.ts";
+
+/** One window, and what was known before it. */
+export interface CostRequest {
+  readonly context: DecisionContext;
+  readonly observations: readonly Observation[];
+  readonly verdict: Verdict;
+  readonly settings: CostSettings;
+  /** Absent before the first window. */
+  readonly memory: CostMemory | undefined;
+  /** See `PolicyInputs`. */
+  readonly surgeRatio: number | undefined;
+  /** What the largest node has room for; absent where the nodes are not known. */
+  readonly largestContainer?: { readonly cpuCores: number } | undefined;
+  /** What all nodes have together. */
+  readonly allNodes?: { readonly cpuCores: number } | undefined;
+}
+
+/** What a window has taught. */
+export interface Known {
+  readonly models: ReadonlyMap<string, ServiceModelMemory>;
+  readonly memory: CostMemory;
+  /** Requests per second that arrive at each service. */
+  readonly loads: ReadonlyMap<string, number>;
+  readonly outlook: LoadOutlook;
+  /** Services that requests of users pass. */
+  readonly onRoute: ReadonlySet<string>;
+}
+
+export interface CostDecision {
+  readonly memory: CostMemory;
+  /** Undefined while a service on a route has no calibrated model: then another level decides. */
+  readonly targets: Targets | undefined;
+  readonly reason: string;
+}

@@ -1,0 +1,118 @@
+import type { Application } from "@tradewind/core/contract/application.ts";
+import { mainContainers } from "@tradewind/core/main-containers.ts";
+import { EXPONENTIAL_MEAN_OVER_TAIL } from "../endtoend/flow-tail.ts";
+import { demandOf, isCalibrated, predictOwnTime } from "../models/queue/tracked-profile.ts";
+import { roundedUp } from "../plan/plan-service.ts";
+import type { Size } from "../plan/plan-service.ts";
+import type { Observation } from "../policy/observe/observation.ts";
+import { bounded } from "../policy/target.ts";
+import type { OwnTimes, ServiceToSize } from "./application-cost.ts";
+import type { CostRequest, Known } from "./request.ts";
+
+/** Replicas that a decision may ask for beyond the factor of growth, as the scaler's guard allows. */
+const GROWTH_PODS = 4;
+
+/** Tolerates the rounding of sums: 3.0000000001 replicas are 3. */
+const ROUNDING = 1e-6;
+
+/** A service as the search sees it: what it may be made, and how long its own time is then. */
+export function serviceToSize(one: Observation, request: CostRequest, known: Known): ServiceToSize {
+  const { container = { cpuCores: 0, memoryBytes: 0 }, service, window } = one;
+  const { meanSeconds = 0, p95Seconds } = window?.ownLatency ?? {};
+  const base: Size = { replicas: one.baseReplicas, ...container };
+  const common = {
+    name: service,
+    requestsPerSecond: loadOf(one, known),
+    base,
+    measured: { meanSeconds, tailSeconds: p95Seconds ?? meanSeconds / EXPONENTIAL_MEAN_OVER_TAIL },
+  };
+  const own = one.container === undefined ? undefined : ownTimesOf(one, request.context.application, known);
+  if (own === undefined) return { ...common, floor: base, ceiling: base, stepCpuCores: 0 };
+  const stepCpuCores = one.resizable.cpu ? one.spec.cpu.stepCores : 0;
+  return { ...common, ...bounds(one, base, request, known), stepCpuCores, own };
+}
+
+const loadOf = ({ service, window }: Observation, { loads }: Known): number =>
+  loads.get(service) ?? window?.requestsPerSecond ?? 0;
+
+function ownTimesOf(one: Observation, application: Application, { models }: Known): OwnTimes | undefined {
+  const profile = models.get(one.service)?.profile;
+  if (profile === undefined || one.window === undefined || !isCalibrated(profile)) return undefined;
+  const percentile = percentileOf(application);
+  const isLimited = mainContainers(one.window).every(({ cpuLimitCores }) => cpuLimitCores !== undefined);
+  return ({ cpuCores }, loadPerContainer, out) =>
+    predictOwnTime(
+      profile,
+      { cpuCores: isLimited ? cpuCores : undefined, loadPerContainer },
+      percentile,
+      out,
+    );
+}
+
+/** The nearest of the percentiles that windows carry. */
+const percentileOf = ({ objective: { percentile } }: Application): 0.5 | 0.95 | 0.99 =>
+  percentile > 0.97 ? 0.99 : percentile > 0.725 ? 0.95 : 0.5;
+
+/** CPU that the load to come asks for, cores. */
+function demandCores(one: Observation, known: Known): number {
+  const profile = known.models.get(one.service)?.profile;
+  const { cpuSecondsPerRequest = 0, housekeepingCores = 0 } = (profile && demandOf(profile)) ?? {};
+  return (
+    loadOf(one, known) * known.outlook.ratio * cpuSecondsPerRequest +
+    housekeepingCores * Math.max(1, one.baseReplicas)
+  );
+}
+
+/** Nothing is taken from a service of whose load or replicas a part is not known. */
+const isDoubtful = ({ window }: Observation, { context }: CostRequest): boolean =>
+  context.missing !== undefined ||
+  window?.replicasReady === undefined ||
+  window.requestsPerSecond === undefined;
+
+function bounds(
+  one: Observation,
+  base: Size,
+  request: CostRequest,
+  known: Known,
+): Pick<ServiceToSize, "floor" | "ceiling"> {
+  const { readyReplicas = base.replicas, resizable, spec } = one;
+  const { largestContainer, settings } = request;
+  const { memoryBytes } = base;
+  const isHeld = isDoubtful(one, request);
+  const most = Math.max(base.replicas, Math.ceil(settings.mostGrowth * readyReplicas) + GROWTH_PODS);
+  const needed = demandCores(one, known) / settings.mostUtilisation / Math.max(base.cpuCores, ROUNDING);
+  const least = resizable.cpu ? 1 : Math.min(most, Math.ceil(needed - ROUNDING));
+  const running = one.runningContainer?.cpuCores ?? base.cpuCores;
+  const mostCores = Math.min(
+    spec.cpu.maxCores,
+    settings.mostGrowth * running,
+    largestContainer?.cpuCores ?? Number.POSITIVE_INFINITY,
+  );
+  const leastCores = Math.min(base.cpuCores, roundedUp(spec.cpu.minCores, spec.cpu.stepCores));
+  return {
+    floor: {
+      replicas: bounded(one, isHeld ? Math.max(base.replicas, least) : least),
+      cpuCores: resizable.cpu && !isHeld ? leastCores : base.cpuCores,
+      memoryBytes,
+    },
+    ceiling: {
+      replicas: bounded(one, most),
+      cpuCores: resizable.cpu ? Math.max(base.cpuCores, mostCores) : base.cpuCores,
+      memoryBytes,
+    },
+  };
+}
+
+/** The service with room for the load to come, within what it may be made. */
+export function roomySize(
+  one: Observation,
+  service: ServiceToSize,
+  request: CostRequest,
+  known: Known,
+): Size {
+  const { base, ceiling } = service;
+  const { mostRatio, ratio, sigma } = known.outlook;
+  const cores = demandCores(one, known) * Math.min(mostRatio / ratio, Math.exp(sigma));
+  const needed = cores / request.settings.roomyUtilisation / Math.max(base.cpuCores, ROUNDING);
+  return { ...base, replicas: Math.min(ceiling.replicas, Math.max(base.replicas, Math.ceil(needed) + 1)) };
+}

@@ -1,0 +1,45 @@
+import type { Observation } from "../policy/observe/observation.ts";
+import type { Targets } from "../policy/target.ts";
+import type { CostMemory, ServiceModelMemory } from "./state.ts";
+
+/** Share of the newest start in what is learnt of how long starts take. */
+const START_SHARE = 0.2;
+
+/** A start that is over counts with its length; one that takes longer than any before says so at once. */
+export function startSecondsAfter(
+  { services: before, startSeconds }: Pick<CostMemory, "services" | "startSeconds">,
+  after: readonly ServiceModelMemory[],
+  endMs: number,
+): number {
+  const still = new Set(after.flatMap(({ rising, service }) => (rising === undefined ? [] : [service])));
+  let seconds = startSeconds;
+  for (const { rising, service } of before) {
+    if (rising === undefined) continue;
+    const elapsed = (endMs - rising.sinceMs) / 1e3;
+    if (still.has(service)) seconds = Math.max(seconds, Math.min(elapsed, MOST_START_SECONDS));
+    else seconds += START_SHARE * (Math.min(elapsed, MOST_START_SECONDS) - seconds);
+  }
+  return seconds;
+}
+
+/** A start that takes longer than this is none: the cluster is full. */
+const MOST_START_SECONDS = 600;
+
+/** Notes the services for which more replicas have been decided on than serve. */
+export function withRises(
+  services: readonly ServiceModelMemory[],
+  observations: readonly Observation[],
+  targets: Targets,
+  endMs: number,
+): ServiceModelMemory[] {
+  const byName = new Map(observations.map((each) => [each.service, each]));
+  return services.map((each) => {
+    const { rising, ...rest } = each;
+    const replicas = targets.get(each.service)?.replicas ?? 0;
+    const { baseReplicas = replicas, readyReplicas } = byName.get(each.service) ?? {};
+    if (replicas > baseReplicas && readyReplicas !== undefined) {
+      return rising === undefined ? { ...rest, rising: { sinceMs: endMs, replicas } } : each;
+    }
+    return rising === undefined || replicas < rising.replicas ? rest : each;
+  });
+}

@@ -1,0 +1,143 @@
+import { contentHash } from "@tradewind/core/hash.ts";
+import type { WishStep } from "@tradewind/core/contract/plan.ts";
+import { MAX_WISH_STEPS } from "@tradewind/core/contract/plan.ts";
+import type { Size } from "../plan/plan-service.ts";
+import { costPerHour } from "../plan/plan-service.ts";
+import { statedSize } from "../policy/observe/container-size.ts";
+import type { Observation } from "../policy/observe/observation.ts";
+import { bounded, percent, pods } from "../policy/target.ts";
+import type { Target, Targets } from "../policy/target.ts";
+import type { ApplicationCost } from "./application-cost.ts";
+import type { CostRequest, Known } from "./request.ts";
+
+/** Windows of which the highest memory use is believed. */
+const MEMORY_WINDOWS = 20;
+
+/** What a decision comes to for each service. */
+export function targetsOf(request: CostRequest, known: Known, cost: ApplicationCost): Targets {
+  const changes = changesOf(cost, request);
+  const numberOf = new Map(cost.services.map(({ name }, at) => [name, at]));
+  return new Map(
+    request.observations.map((one): [string, Target] => {
+      const at = numberOf.get(one.service);
+      const target =
+        at === undefined
+          ? offRouteTarget(one)
+          : plannedTarget(one, request, known, { cost, at, steps: changes.get(one.service) ?? [] });
+      return [one.service, target];
+    }),
+  );
+}
+
+/** Off every user's route: as many replicas as its own CPU demand takes, once all of it is known and nothing is on its way. */
+function offRouteTarget(one: Observation): Target {
+  const { baseReplicas, draining, need = 0, settling, shrinkNeed = baseReplicas, window } = one;
+  const isKnown = window?.missing === undefined && window?.requestsPerSecond !== undefined;
+  const enough = isKnown && !settling && !draining ? Math.min(baseReplicas, shrinkNeed) : baseReplicas;
+  const replicas = bounded(one, Math.max(need, enough));
+  return {
+    replicas,
+    policy: "reactive",
+    reason: `no user's request passes it; its CPU demand takes ${pods(replicas)}`,
+  };
+}
+
+interface Planned {
+  readonly cost: ApplicationCost;
+  readonly at: number;
+  readonly steps: readonly WishStep[];
+}
+
+function plannedTarget(
+  one: Observation,
+  request: CostRequest,
+  known: Known,
+  { at, cost, steps }: Planned,
+): Target {
+  const { replicas: planned, cpuCores } = cost.sizeOf(at);
+  const replicas = bounded(one, planned);
+  const stated = statedSize(one, { cpuCores, memoryBytes: memoryOf(one, request, known) });
+  const profile = known.models.get(one.service)?.profile;
+  const tail = cost.slowestTailThrough(at);
+  return {
+    replicas,
+    ...stated,
+    policy: "planner-prior",
+    reason: reasonOf(one, replicas, stated.cpuCores),
+    planned: {
+      steps,
+      confidence: 1 / (1 + cost.ownSigmaOf(at) ** 2),
+      modelHash: contentHash(profile ?? null),
+      ...(tail !== undefined && { latencyAfterSeconds: tail }),
+    },
+  };
+}
+
+function reasonOf({ baseReplicas, container }: Observation, replicas: number, cpuCores?: number): string {
+  const changes = [
+    replicas === baseReplicas ? "" : `${pods(baseReplicas)} → ${replicas}`,
+    cpuCores === undefined || container === undefined || cpuCores === container.cpuCores
+      ? ""
+      : `${container.cpuCores.toFixed(2)} → ${cpuCores.toFixed(2)} cores each`,
+  ].filter((change) => change !== "");
+  return changes.length === 0
+    ? `no change is cheaper: keeps ${pods(replicas)}`
+    : `cheapest: ${changes.join(", ")}`;
+}
+
+/** The last change of each service by itself: what it buys and costs while all others are as decided. */
+function changesOf(cost: ApplicationCost, { context }: CostRequest): ReadonlyMap<string, WishStep[]> {
+  const { prices } = context.application;
+  const after = cost.worstTailSeconds();
+  const steps = new Map<string, WishStep[]>();
+  let order = 0;
+  for (const [at, { base, name }] of cost.services.entries()) {
+    const size = cost.sizeOf(at);
+    const made = (["replicas", "cpu"] as const).flatMap((resource) => {
+      const [from, to] =
+        resource === "replicas" ? [base.replicas, size.replicas] : [base.cpuCores, size.cpuCores];
+      if (from === to) return [];
+      const without: Size =
+        resource === "replicas" ? { ...size, replicas: from } : { ...size, cpuCores: from };
+      cost.set(at, without);
+      const before = cost.worstTailSeconds();
+      cost.set(at, size);
+      order += 1;
+      const step: WishStep = {
+        order,
+        resource,
+        direction: to > from ? "up" : "down",
+        from,
+        to,
+        why: to > from ? "expected misses cost more than it does" : "expected misses cost less than it saves",
+        tailBeforeSeconds: before,
+        tailAfterSeconds: after,
+        costPerHour: costPerHour(size, prices) - costPerHour(without, prices),
+      };
+      return [step];
+    });
+    if (made.length > 0) steps.set(name, made.slice(0, MAX_WISH_STEPS));
+  }
+  return steps;
+}
+
+/** Memory of a container: what it used at most, and room above it; only more until enough windows were seen. */
+function memoryOf(
+  { container, resizable, service, spec }: Observation,
+  request: CostRequest,
+  known: Known,
+): number {
+  const now = container?.memoryBytes ?? 0;
+  const { memoryPeakBytes, windows = 0 } = known.models.get(service) ?? {};
+  if (memoryPeakBytes === undefined || !resizable.memory || now === 0) return now;
+  const needed = Math.max(spec.memory.minBytes, request.settings.memoryRatio * memoryPeakBytes);
+  const isDoubtful = request.context.missing !== undefined;
+  return windows < MEMORY_WINDOWS || isDoubtful ? Math.max(now, needed) : needed;
+}
+
+/** What the decision as a whole expects, for people. */
+export function expectation(cost: ApplicationCost, { outlook }: Known): string {
+  const { forecast, ratio, sigma } = outlook;
+  const load = `${ratio.toFixed(2)} times the load (± ${percent(sigma)}, forecast '${forecast}')`;
+  return `expects ${percent(cost.expectedOver())} of the requests over the objective at ${load}`;
+}
