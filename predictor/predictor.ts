@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { AddressFollower } from "@tradewind/core/addresses.ts";
 import { systemClock } from "@tradewind/core/clock.ts";
 import type { Clock } from "@tradewind/core/clock.ts";
@@ -186,14 +187,14 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
     },
     onClose: (window) => {
       const missing = [...(peers?.missing(window.fromMs, window.toMs) ?? []), ...missingHere(window)];
-      if (gathering === undefined) deciding.close(window, NOTHING_GATHERED, missing);
-      else {
-        if (window.repeated) missing.push("the wall clock was set back: sources tell of two times at once");
-        closing.add(async () => {
-          const gathered = await gathering.gather(window);
-          if (windows.isCurrent(window)) deciding.close(window, gathered, missing);
-        });
-      }
+      if (gathering !== undefined && window.repeated)
+        missing.push("the wall clock was set back: sources tell of two times at once");
+      closing.add(async () => {
+        const gathered = (await gathering?.gather(window)) ?? NOTHING_GATHERED;
+        // Requests and other traffic are served between two steps.
+        for (const _ of builder.prepare(window.endMs, () => clock.nowMs())) await nextTurn();
+        if (windows.isCurrent(window)) deciding.close(window, gathered, missing);
+      });
     },
   });
   const api = await openApi(setting, published, archive, (hash) => learning?.modelText(hash));
