@@ -5,6 +5,7 @@ import { createLog } from "@tradewind/core/log.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import { serveProbes } from "@tradewind/core/probe-server.ts";
 import type { ProbeServer } from "@tradewind/core/probe-server.ts";
+import type { ReloadingTls } from "@tradewind/core/reloading-tls.ts";
 import { seededRng } from "@tradewind/core/rng.ts";
 import type { Rng } from "@tradewind/core/rng.ts";
 import type { Running } from "@tradewind/core/running.ts";
@@ -12,6 +13,7 @@ import { HttpSide } from "./http.ts";
 import { startLoop } from "./loop.ts";
 import type { AgentOptions } from "./options.ts";
 import { NodeAgent } from "./node-agent.ts";
+import type { SelfMetrics } from "./self.ts";
 
 /** What the agent needs from outside besides its options; tests put their own in. */
 export interface AgentSurroundings {
@@ -28,7 +30,7 @@ const HARDWARE_AFTER_MS = 2_000;
 
 /**
  * Starts the agent: finds the containers, samples, serves.
- * @throws TradewindError `cannot-listen`
+ * @throws TradewindError `cannot-listen`, `token-unusable` or `tls-material`
  */
 export async function startAgent(
   options: AgentOptions,
@@ -40,11 +42,14 @@ export async function startAgent(
   const collectGarbage = surroundings.collectGarbage ?? (() => undefined);
   const node = new NodeAgent(options, { clock, log, rng, collectGarbage });
   const { allowedHosts, httpTokenFile: tokenFile } = options;
-  const door = new HttpDoor({ allowedHosts, tokenFile, monotonicMs: () => clock.monotonicMs() });
-  const http = new HttpSide(node, door);
+  let http: HttpSide;
   let address: string;
   let probes: ProbeServer | undefined;
+  let tls: ReloadingTls | undefined;
   try {
+    const door = new HttpDoor({ allowedHosts, tokenFile, monotonicMs: () => clock.monotonicMs(), log });
+    tls = await openTls(options.httpTls, log, node.self);
+    http = new HttpSide(node, door, tls);
     if (options.probeListen !== undefined) {
       probes = await serveProbes(listenOf(options.probeListen), {
         dead: () => undefined,
@@ -54,6 +59,7 @@ export async function startAgent(
     address = await http.listen(listenOf(options.listen));
   } catch (error) {
     await probes?.stop();
+    tls?.stop();
     node.close();
     throw error;
   }
@@ -72,11 +78,23 @@ export async function startAgent(
         clearTimeout(hardware);
         node.close();
         await http.close();
+        tls?.stop();
         await probes?.stop();
       })();
       await stopping;
     },
   };
+}
+
+/** The module is loaded only where it is needed: the agent counts its megabytes. */
+async function openTls(
+  files: AgentOptions["httpTls"],
+  log: Logger,
+  self: SelfMetrics,
+): Promise<ReloadingTls | undefined> {
+  if (files === undefined) return undefined;
+  const { ReloadingTls } = await import("@tradewind/core/reloading-tls.ts");
+  return ReloadingTls.open(files, { everyMs: files.refreshMs, log, observer: self });
 }
 
 /** Host and port of `host:port`; an IPv6 host comes in brackets. */

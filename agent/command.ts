@@ -22,6 +22,8 @@ interface Flags {
   readonly probeListen?: string;
   readonly allowedHosts: string[];
   readonly httpTokenFile?: string;
+  readonly httpTlsCert?: string;
+  readonly httpTlsKey?: string;
   readonly node: string;
   readonly "path.procfs": string;
   readonly "path.sysfs": string;
@@ -39,11 +41,13 @@ interface Flags {
 }
 
 function optionsOf(flags: Flags): AgentOptions {
+  const { httpTlsCert: cert, httpTlsKey: key } = flags;
   return {
     listen: flags.listen,
     probeListen: flags.probeListen,
     allowedHosts: flags.allowedHosts,
     httpTokenFile: flags.httpTokenFile,
+    httpTls: cert === undefined || key === undefined ? undefined : { cert, key },
     node: flags.node,
     procfs: flags["path.procfs"],
     sysfs: flags["path.sysfs"],
@@ -121,6 +125,8 @@ export function configure(command: Command): void {
       [],
     )
     .option("--http-token-file <file>", "token that requests to --listen must show")
+    .option("--http-tls-cert <file>", "certificate of --listen, PEM; with it that port speaks TLS only")
+    .option("--http-tls-key <file>", "its key, PEM")
     .option("--node <name>", "name of this node, as workload sources spell it", nodeName, hostname())
     .option("--path.procfs <dir>", "the node's proc file system", folder, DEFAULTS.procfs)
     .option("--path.sysfs <dir>", "the node's sys file system", folder, DEFAULTS.sysfs)
@@ -163,7 +169,12 @@ export function configure(command: Command): void {
       new Option("--log-level <level>", "how much to log").choices(LOG_LEVELS).default(DEFAULTS.logLevel),
     )
     .addHelpText("after", EXAMPLES)
-    .action(async (flags: Flags) => run(optionsOf(flags)));
+    .action(async (flags: Flags) => {
+      if ((flags.httpTlsCert === undefined) !== (flags.httpTlsKey === undefined)) {
+        command.error("error: give --http-tls-cert and --http-tls-key together");
+      }
+      return run(optionsOf(flags));
+    });
 }
 
 async function run(options: AgentOptions): Promise<void> {

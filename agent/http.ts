@@ -1,15 +1,10 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { limitConnections } from "@tradewind/core/connection-limits.ts";
 import type { ConnectionLimits } from "@tradewind/core/connection-limits.ts";
-import { withinDescriptors } from "@tradewind/core/descriptors.ts";
-import { TradewindError } from "@tradewind/core/errors.ts";
 import type { HttpDoor } from "@tradewind/core/http-door.ts";
+import { closeHttp, createHttpServer, listenHttp } from "@tradewind/core/http-server.ts";
+import type { ReloadingTls } from "@tradewind/core/reloading-tls.ts";
 import type { TextFormat } from "./expose/format.ts";
 import { CONTENT_TYPES, negotiate } from "./expose/format.ts";
-
-// `import … from "node:http"` evaluates every lazy export of the module, WebSocket's undici among them: 13 MB resident.
-const { createServer } = process.getBuiltinModule("node:http");
 
 /** What the HTTP side serves; it never reads the kernel itself. */
 export interface Exposed {
@@ -26,14 +21,8 @@ export interface HttpOptions {
   readonly port: number;
 }
 
-const REQUEST_TIMEOUT_MS = 10_000;
 /** The predictors, a Prometheus and a person. */
-const CONNECTIONS: ConnectionLimits = {
-  maxConnections: 64,
-  maxPerAddress: 24,
-  firstRequestMs: REQUEST_TIMEOUT_MS,
-};
-const LARGEST_HEADER_BYTES = 16 * 1024;
+const CONNECTIONS: ConnectionLimits = { maxConnections: 64, maxPerAddress: 24, firstRequestMs: 10_000 };
 
 /** Serves `/metrics`, `/v1/snapshot`, `/v1/events`, `/healthz` and `/readyz`. Only GET and HEAD; bodies are refused. */
 export class HttpSide {
@@ -41,53 +30,26 @@ export class HttpSide {
   readonly #exposed: Exposed;
   readonly #door: HttpDoor;
 
-  constructor(exposed: Exposed, door: HttpDoor) {
+  /** @param tls serves TLS only */
+  constructor(exposed: Exposed, door: HttpDoor, tls: ReloadingTls | undefined) {
     this.#exposed = exposed;
     this.#door = door;
-    this.#server = createServer(
-      {
-        maxHeaderSize: LARGEST_HEADER_BYTES,
-        requestTimeout: REQUEST_TIMEOUT_MS,
-        headersTimeout: REQUEST_TIMEOUT_MS,
-        keepAliveTimeout: 75_000,
-        connectionsCheckingInterval: 5_000,
-      },
-      (request, response) => {
-        this.#answer(request, response).catch(() => response.destroy());
-      },
-    );
-    limitConnections(this.#server, withinDescriptors(CONNECTIONS));
-    this.#server.on("clientError", (_error, socket) => {
+    const { server } = createHttpServer({ limits: CONNECTIONS, tls }, (request, response) => {
+      this.#answer(request, response).catch(() => response.destroy());
+    });
+    this.#server = server;
+    server.on("clientError", (_error, socket) => {
       if (socket.writable) socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
     });
   }
 
   /** @returns the address it listens on @throws TradewindError `cannot-listen` */
-  async listen({ host, port }: HttpOptions): Promise<string> {
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once("error", (cause) => {
-        reject(
-          new TradewindError(
-            "cannot-listen",
-            `cannot listen on ${host}:${port}; choose another with --listen`,
-            {
-              cause,
-            },
-          ),
-        );
-      });
-      this.#server.listen(port, host, () => resolve());
-    });
-    const address = this.#server.address() as AddressInfo;
-    const shown = address.family === "IPv6" ? `[${address.address}]` : address.address;
-    return `http://${shown}:${address.port}`;
+  async listen(listen: HttpOptions): Promise<string> {
+    return listenHttp(this.#server, listen, "choose another with --listen");
   }
 
   async close(): Promise<void> {
-    await new Promise<void>((resolve) => {
-      this.#server.close(() => resolve());
-      this.#server.closeAllConnections();
-    });
+    await closeHttp(this.#server);
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -63,7 +63,7 @@ export class NodeAgent implements Exposed, Cycle {
   readonly #names: NameSources;
   readonly #hardware = hardwareTables();
   #inventory: Inventory | undefined;
-  readonly #self = new SelfMetrics();
+  readonly self = new SelfMetrics();
   readonly #cycles = new Histogram(
     "tradewind_agent_cycle_duration_seconds",
     "Duration of a sampling cycle: reading everything that is due and working out interference.",
@@ -205,8 +205,9 @@ export class NodeAgent implements Exposed, Cycle {
         this.#registry.podTable,
         this.#registry.metrics.table,
         ...this.#hardware,
-        this.#self.table,
-        this.#self.buildTable,
+        this.self.table,
+        this.self.buildTable,
+        ...this.self.tlsTables,
         this.#cycles,
       ],
       format,
@@ -269,7 +270,7 @@ export class NodeAgent implements Exposed, Cycle {
     this.#disturbance.refresh(this.#registry.containers(), this.#surroundings.clock.monotonicMs() / 1e3);
     const cpu = process.cpuUsage();
     const plan = this.#schedule.totals();
-    this.#self.set({
+    this.self.set({
       startSeconds: this.#startedAtMs / 1e3,
       cpuSeconds: (cpu.user + cpu.system) / 1e6,
       residentBytes: process.memoryUsage.rss(),

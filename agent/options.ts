@@ -18,6 +18,14 @@ export const AgentOptions = z.strictObject({
   allowedHosts: z.array(z.string().min(1)).default([]),
   /** Token that requests must show; absent: none. */
   httpTokenFile: z.string().min(1).optional(),
+  /** Certificate and key of `listen`, PEM files; absent: no TLS. */
+  httpTls: z
+    .strictObject({
+      cert: z.string().min(1),
+      key: z.string().min(1),
+      refreshMs: z.number().min(10).optional(),
+    })
+    .optional(),
   /** This node's name, as workload sources spell it. */
   node: z
     .string()

@@ -1,3 +1,5 @@
+import type { TlsObserver } from "@tradewind/core/reloading-tls.ts";
+import { TLS_EXPIRY, TLS_RELOADS } from "@tradewind/core/tls-series.ts";
 import { VERSION } from "@tradewind/core/version.ts";
 import { Table } from "./expose/table.ts";
 
@@ -46,7 +48,7 @@ type SelfColumn = keyof typeof DEFINITIONS;
 const NAMES = Object.keys(DEFINITIONS) as SelfColumn[];
 
 /** What the agent tells of itself. */
-export class SelfMetrics {
+export class SelfMetrics implements TlsObserver {
   readonly table = new Table(NAMES.map((name) => DEFINITIONS[name]));
   readonly buildTable = new Table([
     {
@@ -55,10 +57,22 @@ export class SelfMetrics {
       kind: "gauge",
     },
   ]);
+  /** Without rows while the agent speaks no TLS. */
+  readonly tlsTables = [
+    new Table([{ ...TLS_RELOADS, kind: "counter" }]),
+    new Table([{ ...TLS_EXPIRY, kind: "gauge" }]),
+  ] as const;
   readonly #values = this.table.row("").values;
 
   constructor() {
     this.buildTable.row("", { version: VERSION, nodeversion: process.version }).values[0] = 1;
+  }
+
+  tlsReloaded(result: "changed" | "failed", expiresAtMs: number | undefined): void {
+    const [reloads, expiry] = this.tlsTables;
+    const { values } = reloads.row(result, { port: "http", result });
+    values[0] = (values[0] || 0) + 1;
+    if (expiresAtMs !== undefined) expiry.row("", { port: "http" }).values[0] = expiresAtMs / 1e3;
   }
 
   set(values: Readonly<Partial<Record<SelfColumn, number>>>): void {

@@ -46,6 +46,7 @@ export class AddressFollower {
   private timer: NodeJS.Timeout | undefined;
   private stopped = false;
   private last: readonly string[] = [];
+  private names: ReadonlyMap<string, string | undefined> = new Map();
 
   constructor(options: AddressFollowerOptions) {
     this.options = options;
@@ -56,6 +57,11 @@ export class AddressFollower {
   /** Base addresses without a trailing slash, in the order of the targets and sorted within a name. */
   current(): readonly string[] {
     return this.last;
+  }
+
+  /** The name that an address was resolved from: a certificate names it, not the address. Undefined where none was. */
+  nameOf(address: string): string | undefined {
+    return this.names.get(address);
   }
 
   /** True while the last look-up of some name failed. */
@@ -109,12 +115,13 @@ export class AddressFollower {
   }
 
   private collect(): readonly string[] {
-    const all = this.options.targets.flatMap((target) => {
-      if (!target.startsWith(PREFIX)) return [target.replace(/\/+$/, "")];
+    const all = this.options.targets.flatMap((target): [string, string | undefined][] => {
+      if (!target.startsWith(PREFIX)) return [[target.replace(/\/+$/, ""), undefined]];
       const url = new URL(target.slice(PREFIX.length));
-      return (this.resolved.get(target) ?? []).map((address) => withHost(url, address));
+      return (this.resolved.get(target) ?? []).map((address) => [withHost(url, address), url.hostname]);
     });
-    return [...new Set(all)].slice(0, MAX_ADDRESSES);
+    this.names = new Map(all.slice(0, MAX_ADDRESSES));
+    return [...this.names.keys()];
   }
 }
 

@@ -19,8 +19,8 @@ export const systemClock: Clock = {
 const LEAST_STEP_MS = 1_000;
 
 /**
- * Wall time that passes as monotonic time does. It follows the wall clock's drift, and its steps one at a time, each told by
- * {@link look}, which wants to be called about every second: within that a step can be told from drift and slewing.
+ * Wall time that passes as monotonic time does. It follows the wall clock's drift, and its steps one at a time. {@link look}
+ * returns each step. Call it about every second: over longer times drift and slewing look like a step.
  */
 export class SteppedClock {
   private readonly clock: Clock;
@@ -28,7 +28,7 @@ export class SteppedClock {
   private offsetMs: number;
   private steppedMs = Number.NEGATIVE_INFINITY;
 
-  /** @param leastGapMs a further step is followed so long after the one before at the earliest */
+  /** @param leastGapMs least time between two steps that are followed; 0: every step is followed at once */
   constructor(clock: Clock, leastGapMs: number) {
     this.clock = clock;
     this.leastGapMs = leastGapMs;

@@ -21,10 +21,7 @@ function freeDescriptors(): number | undefined {
  * nor refuse one, and everything else in the process fails with it.
  */
 export function withinDescriptors(limits: ConnectionLimits, free = freeDescriptors()): ConnectionLimits {
-  if (free === undefined) return limits;
-  const maxConnections = Math.max(
-    LEAST_CONNECTIONS,
-    Math.min(limits.maxConnections, Math.floor(free * SHARE)),
-  );
+  const maxConnections = Math.max(LEAST_CONNECTIONS, Math.floor((free ?? Infinity) * SHARE));
+  if (maxConnections >= limits.maxConnections) return limits;
   return { ...limits, maxConnections, maxPerAddress: Math.min(limits.maxPerAddress, maxConnections - 1) };
 }

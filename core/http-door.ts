@@ -1,14 +1,15 @@
-import { createHash, timingSafeEqual } from "node:crypto";
 import { isIP } from "node:net";
-import { TokenFile } from "./token-file.ts";
+import type { Logger } from "./log.ts";
+import { bearerToken, TokenFile } from "./token-file.ts";
 
 /** Who may ask a port that speaks HTTP. */
 export interface DoorOptions {
   /** Host names besides {@link ALWAYS_ALLOWED}: `host`, or `*.domain` for all names under a domain. */
   readonly allowedHosts?: readonly string[];
-  /** File with a token that every request must show; it is read again when it changes. */
+  /** File with tokens, one of which every request must show; it is read again when it changes. */
   readonly tokenFile?: string | undefined;
   readonly monotonicMs: () => number;
+  readonly log: Logger;
 }
 
 /** The part of a request that is judged. */
@@ -36,10 +37,10 @@ export class HttpDoor {
   readonly #allowed: readonly string[];
   readonly #token: TokenFile | undefined;
 
-  /** @throws TradewindError `token-unreadable` when the token's file cannot be read or is empty */
-  constructor({ allowedHosts = [], monotonicMs, tokenFile }: DoorOptions) {
+  /** @throws TradewindError `token-unusable` when the token's file cannot be read or is empty */
+  constructor({ allowedHosts = [], log, monotonicMs, tokenFile }: DoorOptions) {
     this.#allowed = [...ALWAYS_ALLOWED, ...allowedHosts].map((each) => each.toLowerCase());
-    this.#token = tokenFile === undefined ? undefined : new TokenFile(tokenFile, monotonicMs);
+    this.#token = tokenFile === undefined ? undefined : new TokenFile(tokenFile, { monotonicMs, log });
   }
 
   /** @returns how the request is turned away; undefined when it may be answered */
@@ -48,8 +49,7 @@ export class HttpDoor {
       const message = `this port is not asked for by the name '${host.slice(0, 100)}'; add it to --allowed-hosts if it is yours`;
       return { status: 421, message, headers: {} };
     }
-    if (this.#token === undefined || isSame(this.#token.current(), shownToken(authorization)))
-      return undefined;
+    if (this.#token === undefined || this.#token.accepts(shownToken(authorization))) return undefined;
     return {
       status: 401,
       message: "this port asks for a token: Authorization: Bearer TOKEN",
@@ -66,18 +66,10 @@ export class HttpDoor {
   }
 }
 
-/** Compares in a time that does not tell how much of the token was right. */
-function isSame(token: string, shown: string | undefined): boolean {
-  return shown !== undefined && timingSafeEqual(digestOf(token), digestOf(shown));
-}
-
-const digestOf = (token: string): Buffer => createHash("sha256").update(token).digest();
-
 function shownToken(authorization: string | undefined): string | undefined {
-  const [, scheme = "", value = ""] = /^(\w+) +(\S+)$/.exec(authorization ?? "") ?? [];
-  if (scheme.toLowerCase() === "bearer") return value;
-  if (scheme.toLowerCase() !== "basic") return undefined;
-  return Buffer.from(value, "base64")
+  const password = /^Basic +(\S+)$/i.exec(authorization ?? "")?.[1];
+  if (password === undefined) return bearerToken(authorization);
+  return Buffer.from(password, "base64")
     .toString("utf8")
     .replace(/^[^:]*:/, "");
 }

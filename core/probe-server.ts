@@ -1,13 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { isIPv6 } from "node:net";
-import { limitConnections } from "./connection-limits.ts";
 import type { ConnectionCounts, ConnectionLimits } from "./connection-limits.ts";
-import { withinDescriptors } from "./descriptors.ts";
-import { TradewindError } from "./errors.ts";
-
-// `import … from "node:http"` evaluates every lazy export of the module, WebSocket's undici among them: 13 MB resident.
-const { createServer } = process.getBuiltinModule("node:http");
+import { closeHttp, createHttpServer, listenHttp } from "./http-server.ts";
 
 /** What a kubelet may ask of a process. */
 export interface Probes {
@@ -37,35 +30,12 @@ export async function serveProbes(
   listen: { readonly host: string; readonly port: number },
   probes: Probes,
 ): Promise<ProbeServer> {
-  const server = createServer(
-    {
-      keepAlive: false,
-      maxHeaderSize: 4_096,
-      headersTimeout: REQUEST_MS,
-      requestTimeout: REQUEST_MS,
-      connectionsCheckingInterval: 500,
-    },
+  const { connections, server } = createHttpServer(
+    { limits: LIMITS, requestMs: REQUEST_MS },
     (request, response) => void answer(request, response, probes),
   );
-  const connections = limitConnections(server, withinDescriptors(LIMITS));
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", (cause) => {
-      const where = `${listen.host}:${listen.port}`;
-      reject(new TradewindError("cannot-listen", `cannot listen for probes on ${where}`, { cause }));
-    });
-    server.listen(listen.port, listen.host, () => resolve());
-  });
-  const { address, port } = server.address() as AddressInfo;
-  return {
-    address: `http://${isIPv6(address) ? `[${address}]` : address}:${port}`,
-    counts: () => connections.counts,
-    stop: async () => {
-      await new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      });
-    },
-  };
+  const address = await listenHttp(server, listen, "choose another with --probe-listen");
+  return { address, counts: () => connections.counts, stop: async () => closeHttp(server) };
 }
 
 async function answer(request: IncomingMessage, response: ServerResponse, probes: Probes): Promise<void> {

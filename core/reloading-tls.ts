@@ -24,7 +24,8 @@ export interface TlsContext {
 }
 
 export interface ReloadingTlsOptions {
-  readonly everyMs: number;
+  /** Time between two reads; default: 10 s. ms */
+  readonly everyMs?: number | undefined;
   readonly log: Logger;
   readonly observer?: TlsObserver | undefined;
 }
@@ -34,6 +35,8 @@ interface Material {
   readonly expiresAtMs: number;
 }
 
+/** A renewed Secret is mounted within a minute or two. */
+const REREAD_MS = 10_000;
 /** Who has not shaken hands by then is cut off. */
 const HANDSHAKE_MS = 10_000;
 
@@ -60,7 +63,7 @@ export class ReloadingTls {
     this.#material = material;
     this.#options = options;
     options.observer?.tlsReloaded("changed", material.expiresAtMs);
-    this.#timer = setInterval(() => void this.#reload(), options.everyMs).unref();
+    this.#timer = setInterval(() => void this.#reload(), options.everyMs ?? REREAD_MS).unref();
   }
 
   get context(): TlsContext {
@@ -70,6 +73,18 @@ export class ReloadingTls {
   /** Whether clients must show a certificate of the authority. */
   get checksClients(): boolean {
     return this.#files.clientCa !== undefined;
+  }
+
+  /** The settings with which a TLS server is created; {@link onChange} has those that replace them. */
+  get serverSettings() {
+    const { checksClients, context } = this;
+    return {
+      ...context,
+      requestCert: checksClients,
+      rejectUnauthorized: checksClients,
+      minVersion: "TLSv1.2",
+      handshakeTimeout: HANDSHAKE_MS,
+    } as const;
   }
 
   /** @param listener is given every new certificate, for new connections */
@@ -104,17 +119,6 @@ export class ReloadingTls {
   }
 }
 
-/** The settings with which a TLS server is created. */
-export function tlsSettings({ checksClients, context }: ReloadingTls) {
-  return {
-    ...context,
-    requestCert: checksClients,
-    rejectUnauthorized: checksClients,
-    minVersion: "TLSv1.2",
-    handshakeTimeout: HANDSHAKE_MS,
-  } as const;
-}
-
 async function readMaterial(files: TlsFiles): Promise<Material> {
   try {
     const [cert, key, ca] = await Promise.all([
@@ -125,7 +129,7 @@ async function readMaterial(files: TlsFiles): Promise<Material> {
     const leaf = new X509Certificate(cert);
     if (!leaf.checkPrivateKey(createPrivateKey(key)))
       throw new Error("the key does not belong to the certificate");
-    if (ca !== undefined) requireCertificate(ca);
+    if (ca !== undefined) requireAuthority(ca);
     const context = { cert, key, ...(ca && { ca }) };
     createSecureContext(context);
     return { context, expiresAtMs: Date.parse(leaf.validTo) };
@@ -137,9 +141,13 @@ async function readMaterial(files: TlsFiles): Promise<Material> {
   }
 }
 
-/** OpenSSL takes a file without any certificate for an empty list of authorities; that would lock every client out. */
-function requireCertificate(pem: Buffer): X509Certificate {
-  return new X509Certificate(pem);
+/**
+ * OpenSSL takes a file without any certificate for an empty list of authorities; that would lock everybody out.
+ * @returns the same PEM @throws Error when it holds no certificate
+ */
+export function requireAuthority(pem: Buffer): Buffer {
+  void new X509Certificate(pem);
+  return pem;
 }
 
 function isSame(a: TlsContext, b: TlsContext): boolean {

@@ -1,45 +1,63 @@
-import { readFileSync } from "node:fs";
-import { TradewindError } from "./errors.ts";
+import { createHash, timingSafeEqual } from "node:crypto";
+import { RereadFile } from "./reread-file.ts";
+import type { RereadOptions } from "./reread-file.ts";
 
-/** A renewed Secret counts within seconds. */
-const REREAD_MS = 5_000;
+export interface TokenFileOptions extends RereadOptions {
+  /** Characters that each token must have at least; default: 1. */
+  readonly leastLength?: number;
+}
 
-/** A token in a file, without the line's end. It is read again now and then, since a mounted Secret changes under its reader. */
+/** One line of the file. */
+interface Token {
+  readonly text: string;
+  readonly digest: Buffer;
+}
+
+/**
+ * Tokens in a file, one in each line. Those who ask for a token accept each of them, those who show one show the first: while a
+ * token is renewed the file holds the old one and then the new one.
+ */
 export class TokenFile {
-  readonly #path: string;
-  readonly #monotonicMs: () => number;
-  #token: string;
-  #readMs: number;
+  readonly #file: RereadFile<readonly [Token, ...Token[]]>;
 
-  /** @throws TradewindError `token-unreadable` when the file cannot be read or is empty */
-  constructor(path: string, monotonicMs: () => number) {
-    this.#path = path;
-    this.#monotonicMs = monotonicMs;
-    this.#token = read(path);
-    this.#readMs = monotonicMs();
+  /** @throws TradewindError `token-unusable` when the file cannot be read, holds no token or one that is too short */
+  constructor(path: string, { leastLength = 1, ...options }: TokenFileOptions) {
+    const parse = (bytes: Buffer) => tokensIn(bytes, leastLength);
+    this.#file = new RereadFile(path, { what: "token file", code: "token-unusable", parse }, options);
   }
 
-  /** The token as read last; while the file cannot be read the one before counts. */
+  /** The token to show. */
   current(): string {
-    const nowMs = this.#monotonicMs();
-    if (nowMs - this.#readMs < REREAD_MS) return this.#token;
-    this.#readMs = nowMs;
-    try {
-      this.#token = read(this.#path);
-    } catch {
-      // Half-written: the next look finds it whole.
-    }
-    return this.#token;
+    return this.#file.current()[0].text;
+  }
+
+  /**
+   * Whether this is one of the tokens. Every one is compared in full, whichever it is: the time taken says nothing of how much of
+   * one was right.
+   */
+  accepts(shown: string | undefined): boolean {
+    const digest = digestOf(shown ?? "");
+    let isRight = false;
+    for (const token of this.#file.current()) isRight = timingSafeEqual(token.digest, digest) || isRight;
+    return isRight;
   }
 }
 
-function read(path: string): string {
-  let text: string;
-  try {
-    text = readFileSync(path, "utf8").trim();
-  } catch (error) {
-    throw new TradewindError("token-unreadable", `cannot read the token file ${path}`, { cause: error });
-  }
-  if (text === "") throw new TradewindError("token-unreadable", `the token file ${path} is empty`);
-  return text;
+/** The token in a header `authorization: Bearer TOKEN`. */
+export function bearerToken(authorization: string | undefined): string | undefined {
+  return /^Bearer +(\S+)$/i.exec(authorization ?? "")?.[1];
 }
+
+/** What is wrong with a token is said without the token. */
+function tokensIn(bytes: Buffer, leastLength: number): readonly [Token, ...Token[]] {
+  const lines = bytes.toString("utf8").split("\n");
+  const tokens = lines.map((line) => line.trim()).filter((line) => line !== "");
+  if (tokens.some((token) => token.length < leastLength || /\s/.test(token))) {
+    throw new Error(`a token must be at least ${leastLength} characters long and without spaces`);
+  }
+  const [first, ...others] = tokens.map((text) => ({ text, digest: digestOf(text) }));
+  if (first === undefined) throw new Error("it holds no token");
+  return [first, ...others];
+}
+
+const digestOf = (token: string): Buffer => createHash("sha256").update(token).digest();

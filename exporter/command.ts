@@ -11,8 +11,12 @@ interface Flags {
   probeListen?: string;
   allowedHosts: string;
   httpTokenFile?: string;
+  httpTlsCert?: string;
+  httpTlsKey?: string;
   predictor: string;
   predictorTokenFile?: string;
+  predictorCaFile?: string;
+  predictorServerName?: string;
   state?: string;
   staleAfter: string;
   restartGrace: string;
@@ -56,12 +60,22 @@ export function configure(command: Command): void {
       "",
     )
     .option("--http-token-file <file>", "token that requests to the HTTP port must show")
+    .option("--http-tls-cert <file>", "certificate of the HTTP port, PEM; with it that port speaks TLS only")
+    .option("--http-tls-key <file>", "its key, PEM")
     .option(
       "--predictor <urls>",
       "where plans come from; of several the one that has run longest counts; dns+http://name:port for all of a name",
       "http://127.0.0.1:9811",
     )
     .option("--predictor-token-file <file>", "token that the predictors ask for")
+    .option(
+      "--predictor-ca-file <file>",
+      "authority of the predictors' certificates, PEM (default: public ones)",
+    )
+    .option(
+      "--predictor-server-name <name>",
+      "name in the predictors' certificates (default: the one that --predictor gives)",
+    )
     .option("--state <directory>", "keep decisions here across restarts")
     .option("--stale-after <duration>", "how long a decision may be served after its measurements", "5m")
     .option("--restart-grace <duration>", "take nothing away this long after a start", "120s")
@@ -98,11 +112,16 @@ export function configure(command: Command): void {
 
 function inputOf(flags: Flags): ExporterInput {
   const { "tls.cert": cert, "tls.key": key, "tls.clientCa": clientCa, ...others } = flags;
-  const { events, inPlaceResize, kubeconfig, status, vpa, ...more } = others;
+  const { httpTlsCert, httpTlsKey, events, inPlaceResize, kubeconfig, status, vpa, ...more } = others;
   const { maxGrowth: growRatio, maxReplicas, minShare: shrinkRatio, scaleToZero, ...plain } = more;
-  const rest = { ...plain, limits: { maxReplicas, scaleToZero, growRatio, shrinkRatio } };
   const { POD_NAME: identity, POD_NAMESPACE: namespace } = process.env;
-  const cluster = { events, inPlaceResize, kubeconfig, status, vpa, identity, namespace };
-  if (cert === undefined && key === undefined && clientCa === undefined) return { ...rest, cluster };
-  return { ...rest, cluster, tls: { cert: cert ?? "", key: key ?? "", clientCa } };
+  const hasTls = cert !== undefined || key !== undefined || clientCa !== undefined;
+  const hasHttpTls = httpTlsCert !== undefined || httpTlsKey !== undefined;
+  return {
+    ...plain,
+    limits: { maxReplicas, scaleToZero, growRatio, shrinkRatio },
+    cluster: { events, inPlaceResize, kubeconfig, status, vpa, identity, namespace },
+    ...(hasTls && { tls: { cert: cert ?? "", key: key ?? "", clientCa } }),
+    ...(hasHttpTls && { httpTls: { cert: httpTlsCert ?? "", key: httpTlsKey ?? "" } }),
+  };
 }

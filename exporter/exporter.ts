@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Lookup } from "@tradewind/core/addresses.ts";
-import { systemClock } from "@tradewind/core/clock.ts";
+import { SteppedClock, systemClock } from "@tradewind/core/clock.ts";
 import type { Clock } from "@tradewind/core/clock.ts";
 import { parseWith } from "@tradewind/core/config.ts";
 import { describeError } from "@tradewind/core/errors.ts";
@@ -11,8 +11,8 @@ import { createLog } from "@tradewind/core/log.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import { serveProbes } from "@tradewind/core/probe-server.ts";
 import type { ProbeServer } from "@tradewind/core/probe-server.ts";
+import { ReloadingTls } from "@tradewind/core/reloading-tls.ts";
 import { seededRng } from "@tradewind/core/rng.ts";
-import { TokenFile } from "@tradewind/core/token-file.ts";
 import type { Running } from "@tradewind/core/running.ts";
 import { recommendationHeader, recommendationList, servedNow } from "./api/list.ts";
 import { serveApi } from "./api/server.ts";
@@ -21,21 +21,19 @@ import { startCluster } from "./cluster/cluster.ts";
 import type { ClusterEdges } from "./cluster/cluster.ts";
 import { limitsBy } from "./limits/limits.ts";
 import { followApplication } from "./limits/own-application.ts";
+import type { OwnApplication } from "./limits/own-application.ts";
 import { ScalerThread } from "./keda/scaler-thread.ts";
 import { newBeats } from "./keda/watchdog.ts";
 import type { ScalerThreadOptions } from "./keda/messages.ts";
 import { ExporterOptions } from "./options.ts";
 import type { ExporterInput } from "./options.ts";
-import { ClockSteps } from "./prometheus/clock-steps.ts";
 import { registerConnections } from "./prometheus/connections.ts";
 import { ExporterMetrics } from "./prometheus/metrics.ts";
 import { registerProcess } from "./prometheus/process.ts";
 import { registerApplication, serviceSeries } from "./prometheus/recommendations.ts";
 import { Recommender } from "./recommender.ts";
-import { OnePredictor } from "./source/plan-fetcher.ts";
-import type { PlanFetcher } from "./source/plan-fetcher.ts";
+import { makeFetcher } from "./source/make-fetcher.ts";
 import { PlanSource } from "./source/plan-source.ts";
-import { PredictorChoice } from "./source/predictor-choice.ts";
 import { DecisionBook } from "./store/book.ts";
 import { StateKeeper } from "./store/keeper.ts";
 import { StateFile } from "./store/state-file.ts";
@@ -55,6 +53,25 @@ export interface ExporterEdges {
   readonly log?: Logger;
 }
 
+/** What every part is made with. */
+interface Setting {
+  readonly options: ExporterOptions;
+  readonly edges: ExporterEdges;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: ExporterMetrics;
+  /** Stops what has been started, the last first. */
+  readonly undo: AsyncDisposableStack;
+}
+
+/** What decides, and what it is decided by. */
+interface Deciding {
+  readonly keeper: StateKeeper;
+  readonly application: OwnApplication;
+  readonly recommender: Recommender;
+  readonly plans: PlanSource;
+}
+
 /**
  * Starts an exporter: reads back its last decisions, serves KEDA and HTTP from memory, and polls the predictor beside.
  * Addresses: `http` (URL) and `grpc` (`host:port`).
@@ -62,160 +79,152 @@ export interface ExporterEdges {
  */
 export async function startExporter(input: ExporterInput, edges: ExporterEdges = {}): Promise<Running> {
   const options = parseWith(ExporterOptions, input, "exporter options");
-  const clock = edges.clock ?? systemClock;
-  const log = edges.log ?? createLog("exporter", options.logLevel);
-  const metrics = new ExporterMetrics();
-  const undo = new AsyncDisposableStack();
+  const setting: Setting = {
+    options,
+    edges,
+    clock: edges.clock ?? systemClock,
+    log: edges.log ?? createLog("exporter", options.logLevel),
+    metrics: new ExporterMetrics(),
+    undo: new AsyncDisposableStack(),
+  };
   try {
-    const scaler = await ScalerThread.start(threadOptions(options), {
-      observer: metrics,
-      monotonicMs: () => clock.monotonicMs(),
-      onDeath: (error) => endWith(error, log),
-    });
-    undo.defer(() => scaler.stop());
-    const keeper = new StateKeeper(options.state === undefined ? undefined : new StateFile(options.state), {
-      clock,
-      log,
-      counter: metrics,
-    });
-    undo.defer(() => keeper.flush());
-    const application = await followApplication({
-      from: options.application,
-      kubeconfig: options.cluster.kubeconfig,
-      connection: edges.cluster?.connection,
-      clock,
-      log,
-    });
-    undo.defer(() => application.stop());
-    const recommender = new Recommender(
-      new DecisionBook(),
-      {
-        limitsOf: limitsBy(options.limits, () => application.current()),
-        exporterStartedAtMs: clock.nowMs(),
-        staleAfterSeconds: options.staleAfter,
-        restartGraceSeconds: options.restartGrace,
-        clockToleranceMs: options.clockTolerance * 1e3,
-      },
-      { keeper, clock, counter: metrics, serve: (rows) => scaler.serve(rows) },
-    );
-    const restored = await recommender.restore();
-    const clockSteps = new ClockSteps(clock);
-    const plans: PlanSource = new PlanSource(
-      planFetcher(options, {
-        clock,
-        log,
-        lookup: edges.lookup,
-        onRefused: (code) => metrics.planRefused(code),
-      }),
-      {
-        onPlan: (plan) => recommender.takePlan(plan),
-        onPoll: (result) => {
-          metrics.polled(result);
-          metrics.clockStepped(clockSteps.look());
-          scaler.setPredictorProblem(plans.status.problem);
-        },
-      },
-      {
-        clock,
-        log,
-        rng: seededRng(randomInt(2 ** 31)),
-        pollMs: options.pollMs,
-      },
-    );
-    scaler.setPredictorProblem(plans.status.problem);
-    const list = () => recommendationList(recommender, plans.status, clock);
-    registerApplication(metrics.registry, () => recommendationHeader(plans.status, clock));
-    undo.defer(registerProcess(metrics.registry, () => metrics.scaler));
-
-    const door = new HttpDoor({
-      allowedHosts: options.allowedHosts,
-      tokenFile: options.httpTokenFile,
-      monotonicMs: () => clock.monotonicMs(),
-    });
-    const api = await serveApi(options.listen, {
-      list,
-      decisionJson: (id) => recommender.book.json(id),
-      historyJson: (namespace, service) => recommender.book.historyJson(namespace, service),
-      missing: () => missing(plans, keeper, recommender, application.problem()),
-      isAlive: () => scaler.isResponsive(),
-      door,
-      metrics: async function* () {
-        metrics.scaler = await scaler.report();
-        yield await metrics.registry.metrics();
-        yield* serviceSeries(servedNow(recommender, clock.monotonicMs()), () => clock.monotonicMs());
-      },
-      log,
-    });
-    undo.defer(() => api.stop());
-    const probes = await startProbes(options.probeListen, scaler, api);
-    undo.defer(() => probes?.stop());
-    registerConnections(metrics.registry, {
-      grpc: () => metrics.scaler.connections,
-      http: () => api.connections(),
-      probe: () => probes?.counts(),
-    });
-    const firstPoll = plans.start();
-    undo.defer(() => plans.stop());
-    // Before the polling is, which waits for the plan in hand, which waits for a thread that may be stuck.
-    undo.defer(() => scaler.stop());
-    if (restored === 0) {
-      await Promise.race([firstPoll, delay(FIRST_PLAN_PATIENCE_MS, undefined, { ref: false })]);
-    }
-    const grpc = await scaler.listen();
-    if (options.tls === undefined && !LOOPBACK.test(options.grpcListen.host)) {
-      log.warn({ grpc }, "the scaler port is open to the network without TLS; see docs/keda.md");
-    }
-    const cluster = await startCluster(options.cluster, {
-      clock,
-      log,
-      rng: seededRng(randomInt(2 ** 31)),
-      registry: metrics.registry,
-      list,
-      header: () => plans.status.plan,
-      ...edges.cluster,
-    });
-    undo.defer(() => cluster?.stop());
-    undo.defer(() => api.drain());
-    log.info({ restored, http: api.address, grpc }, "exporter started");
-
+    const addresses = await startParts(setting);
     let stopping: Promise<void> | undefined;
-    return {
-      addresses: { http: api.address, grpc, ...(probes && { probe: probes.address }) },
-      stop: () => (stopping ??= undo.disposeAsync()),
-    };
+    return { addresses, stop: () => (stopping ??= setting.undo.disposeAsync()) };
   } catch (error) {
-    await undo.disposeAsync();
+    await setting.undo.disposeAsync();
     throw error;
   }
 }
 
-interface PlanEdges {
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly lookup: Lookup | undefined;
-  readonly onRefused: (problem: string) => void;
-}
-
-/** One predictor is asked as it is; several are compared. */
-function planFetcher(options: ExporterOptions, edges: PlanEdges): PlanFetcher {
-  const { clockTolerance, predictor, predictorDeadline, predictorTokenFile, staleAfter } = options;
-  const limits = {
-    clock: edges.clock,
-    deadlineMs: predictorDeadline * 1e3,
-    staleAfterMs: staleAfter * 1e3,
-    clockToleranceMs: clockTolerance * 1e3,
-    ...(predictorTokenFile !== undefined && { authorization: bearer(predictorTokenFile, edges.clock) }),
-  };
-  const [only, ...others] = predictor;
-  if (only !== undefined && others.length === 0 && !only.startsWith("dns+")) {
-    return new OnePredictor(only, limits);
+/** @returns the addresses listened on, by role */
+async function startParts(setting: Setting): Promise<Record<string, string>> {
+  const { clock, edges, log, metrics, options, undo } = setting;
+  const scaler = await ScalerThread.start(threadOptions(options), {
+    observer: metrics.tls("grpc"),
+    monotonicMs: () => clock.monotonicMs(),
+    onDeath: (error) => endWith(error, log),
+  });
+  undo.defer(() => scaler.stop());
+  const deciding = await prepareDecisions(setting, scaler);
+  const { plans, recommender } = deciding;
+  const restored = await recommender.restore();
+  const { api, probes } = await openPorts(setting, scaler, deciding);
+  const firstPoll = plans.start();
+  undo.defer(() => plans.stop());
+  // Before the polling is, which waits for the plan in hand, which waits for a thread that may be stuck.
+  undo.defer(() => scaler.stop());
+  if (restored === 0) {
+    await Promise.race([firstPoll, delay(FIRST_PLAN_PATIENCE_MS, undefined, { ref: false })]);
   }
-  return new PredictorChoice({ targets: predictor, ...limits, ...edges });
+  const grpc = await scaler.listen();
+  if (options.tls === undefined && !LOOPBACK.test(options.grpcListen.host)) {
+    log.warn({ grpc }, "the scaler port is open to the network without TLS; see docs/keda.md");
+  }
+  const cluster = await startCluster(options.cluster, {
+    clock,
+    log,
+    rng: seededRng(randomInt(2 ** 31)),
+    registry: metrics.registry,
+    list: () => recommendationList(recommender, plans.status, clock),
+    header: () => plans.status.plan,
+    ...edges.cluster,
+  });
+  undo.defer(() => cluster?.stop());
+  undo.defer(() => api.drain());
+  log.info({ restored, http: api.address, grpc }, "exporter started");
+  return { http: api.address, grpc, ...(probes && { probe: probes.address }) };
 }
 
-function bearer(path: string, clock: Clock): () => string {
-  const token = new TokenFile(path, () => clock.monotonicMs());
-  return () => `Bearer ${token.current()}`;
+async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise<Deciding> {
+  const { clock, edges, log, metrics, options, undo } = setting;
+  const file = options.state === undefined ? undefined : new StateFile(options.state);
+  const keeper = new StateKeeper(file, { clock, log, counter: metrics });
+  undo.defer(() => keeper.flush());
+  const application = await followApplication({
+    from: options.application,
+    kubeconfig: options.cluster.kubeconfig,
+    connection: edges.cluster?.connection,
+    clock,
+    log,
+  });
+  undo.defer(() => application.stop());
+  const recommender = new Recommender(
+    new DecisionBook(),
+    {
+      limitsOf: limitsBy(options.limits, () => application.current()),
+      exporterStartedAtMs: clock.nowMs(),
+      staleAfterSeconds: options.staleAfter,
+      restartGraceSeconds: options.restartGrace,
+      clockToleranceMs: options.clockTolerance * 1e3,
+    },
+    { keeper, clock, counter: metrics, serve: (rows) => scaler.serve(rows) },
+  );
+  return { keeper, application, recommender, plans: planSource(setting, scaler, recommender) };
+}
+
+function planSource(
+  { clock, edges, log, metrics, options }: Setting,
+  scaler: ScalerThread,
+  recommender: Recommender,
+): PlanSource {
+  const onRefused = (code: string): void => metrics.planRefused(code);
+  const fetcher = makeFetcher(options, { clock, log, lookup: edges.lookup, onRefused });
+  const wallClock = new SteppedClock(clock, 0);
+  const plans: PlanSource = new PlanSource(
+    fetcher,
+    {
+      onPlan: (plan) => recommender.takePlan(plan),
+      onPoll: (result) => {
+        metrics.polled(result);
+        metrics.clockStepped(wallClock.look());
+        scaler.setPredictorProblem(plans.status.problem);
+      },
+    },
+    { clock, log, rng: seededRng(randomInt(2 ** 31)), pollMs: options.pollMs },
+  );
+  scaler.setPredictorProblem(plans.status.problem);
+  return plans;
+}
+
+/** The ports for people, Prometheus and the kubelet. */
+async function openPorts(
+  { clock, log, metrics, options, undo }: Setting,
+  scaler: ScalerThread,
+  deciding: Deciding,
+): Promise<{ api: ApiServer; probes: ProbeServer | undefined }> {
+  const { plans, recommender } = deciding;
+  const monotonicMs = (): number => clock.monotonicMs();
+  registerApplication(metrics.registry, () => recommendationHeader(plans.status, clock));
+  undo.defer(registerProcess(metrics.registry, () => metrics.scaler));
+  const { allowedHosts, httpTls, httpTokenFile: tokenFile } = options;
+  const observer = metrics.tls("http");
+  const tls = httpTls && (await ReloadingTls.open(httpTls, { everyMs: httpTls.refreshMs, log, observer }));
+  undo.defer(() => tls?.stop());
+  const api = await serveApi(options.listen, {
+    list: () => recommendationList(recommender, plans.status, clock),
+    decisionJson: (id) => recommender.book.json(id),
+    historyJson: (namespace, service) => recommender.book.historyJson(namespace, service),
+    missing: () => missing(deciding),
+    isAlive: () => scaler.isResponsive(),
+    door: new HttpDoor({ allowedHosts, tokenFile, monotonicMs, log }),
+    tls,
+    metrics: async function* () {
+      metrics.scaler = await scaler.report();
+      yield await metrics.registry.metrics();
+      yield* serviceSeries(servedNow(recommender, monotonicMs()), monotonicMs);
+    },
+    log,
+  });
+  undo.defer(() => api.stop());
+  const probes = await startProbes(options.probeListen, scaler, api);
+  undo.defer(() => probes?.stop());
+  registerConnections(metrics.registry, {
+    grpc: () => metrics.scaler.connections,
+    http: () => api.connections(),
+    probe: () => probes?.counts(),
+  });
+  return { api, probes };
 }
 
 function threadOptions(options: ExporterOptions): ScalerThreadOptions {
@@ -255,17 +264,15 @@ function endWith(error: TradewindError, log: Logger): void {
 }
 
 /** What a person should know who wonders why there are no numbers. */
-function missing(
-  plans: PlanSource,
-  keeper: StateKeeper,
-  { book }: Recommender,
-  withoutBounds: string | undefined,
-): string[] {
+function missing({ application, keeper, plans, recommender }: Deciding): string[] {
   const { problem } = plans.status;
+  const withoutBounds = application.problem();
   return [
     ...(withoutBounds === undefined ? [] : [`the guard knows no bounds of services: ${withoutBounds}`]),
     ...(problem === undefined ? [] : [problem]),
     ...(keeper.problem === undefined ? [] : [`state is kept in memory only: ${keeper.problem}`]),
-    ...(book.size > 0 ? [] : ["no decision yet: GetMetrics answers UNAVAILABLE, GetMetricSpec works"]),
+    ...(recommender.book.size > 0
+      ? []
+      : ["no decision yet: GetMetrics answers UNAVAILABLE, GetMetricSpec works"]),
   ];
 }

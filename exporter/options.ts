@@ -26,13 +26,11 @@ const Duration = z.union([z.number().min(0), z.string()]).transform((value, cont
   }
 });
 
-const Tls = z.strictObject({
-  cert: z.string().min(1, "missing; give --tls.cert and --tls.key together"),
-  key: z.string().min(1, "missing; give --tls.cert and --tls.key together"),
-  /** Clients must then show a certificate of this authority. */
-  clientCa: z.string().min(1).optional(),
-  refreshMs: z.number().min(10).default(10_000),
-});
+/** PEM files of a port. @param flags how they are called on the command line */
+const tlsFiles = (flags: string) => {
+  const File = z.string().min(1, `missing; give ${flags}cert and ${flags}key together`);
+  return z.strictObject({ cert: File, key: File, refreshMs: z.number().min(10).default(10_000) });
+};
 
 /** One address, or several separated by commas: `http://host:port`, or `dns+http://name:port` for all of a name. */
 const Targets = z.string().transform((text, context) => {
@@ -83,9 +81,15 @@ export const ExporterOptions = z.strictObject({
   allowedHosts: Names.default([]),
   /** Token that requests to the page and the API must show; absent: none. */
   httpTokenFile: z.string().min(1).optional(),
+  /** Certificate and key of the page and the API; absent: no TLS. */
+  httpTls: tlsFiles("--http-tls-").optional(),
   predictor: Targets.prefault("http://127.0.0.1:9811"),
   /** Token that the predictors ask for; absent: none. */
   predictorTokenFile: z.string().min(1).optional(),
+  /** Authority of the predictors' certificates, PEM; absent: those that Node.js knows. */
+  predictorCaFile: z.string().min(1).optional(),
+  /** Name in the predictors' certificates; absent: the name or address that `predictor` gives. */
+  predictorServerName: z.string().min(1).max(253).optional(),
   /** Directory for the decisions in force; without it they live in memory only. */
   state: z.string().min(1).optional(),
   /**
@@ -129,7 +133,10 @@ export const ExporterOptions = z.strictObject({
       .max(600)
       .refine((seconds) => seconds === 0 || seconds >= 1, "must be 0 or at least 1s"),
   ).prefault(0),
-  tls: Tls.optional(),
+  /** Of the gRPC port. With `clientCa` clients must show a certificate of that authority. */
+  tls: tlsFiles("--tls.")
+    .extend({ clientCa: z.string().min(1).optional() })
+    .optional(),
   cluster: ClusterOptions.prefault({}),
   logLevel: z.enum(LOG_LEVELS).default("info"),
   /** Longest wait for one answer of the predictor. */

@@ -38,6 +38,8 @@ export function configure(command: Command): void {
       [],
     )
     .option("--http-token-file <file>", "token that requests to --listen must show")
+    .option("--http-tls-cert <file>", "certificate of --listen, PEM; with it that port speaks TLS only")
+    .option("--http-tls-key <file>", "its key, PEM")
     .option("--otlp-listen <host:port>", "address of POST /v1/traces (OTLP)", "127.0.0.1:4318")
     .option("--otlp-grpc-listen <host:port>", "address for OTLP over gRPC, usually port 4317 (default: off)")
     .option(
@@ -53,6 +55,7 @@ export function configure(command: Command): void {
       [],
     )
     .option("--agents-token-file <file>", "token that the agents ask for")
+    .option("--agents-ca-file <file>", "authority of the agents' certificates, PEM (default: public ones)")
     .option(
       "--peers <urls>",
       "addresses at which all predictors behind one Service listen for each other, to share spans",
@@ -98,7 +101,10 @@ interface Flags {
   readonly probeListen?: string;
   readonly allowedHosts: readonly string[];
   readonly httpTokenFile?: string;
+  readonly httpTlsCert?: string;
+  readonly httpTlsKey?: string;
   readonly agentsTokenFile?: string;
+  readonly agentsCaFile?: string;
   readonly otlpListen: string;
   readonly otlpGrpcListen?: string;
   readonly otlpTokenFile?: string;
@@ -136,20 +142,27 @@ function optionsOf({
   agents,
   allowedHosts,
   peers,
+  httpTlsCert,
+  httpTlsKey,
   otlpTlsCert,
   otlpTlsKey,
   ...flags
 }: Flags): PredictorOptionsInput {
-  const hasTls = otlpTlsCert !== undefined || otlpTlsKey !== undefined;
   return {
     ...flags,
     allowedHosts: [...allowedHosts],
-    ...(hasTls && { otlpTls: { cert: otlpTlsCert ?? "", key: otlpTlsKey ?? "" } }),
+    httpTls: tlsFiles(httpTlsCert, httpTlsKey),
+    otlpTls: tlsFiles(otlpTlsCert, otlpTlsKey),
     agents: [...agents],
     peers: [...peers],
     windowSeconds: window,
     ...(grace !== undefined && { graceSeconds: grace }),
   };
+}
+
+/** One without the other is refused by the options. */
+function tlsFiles(cert: string | undefined, key: string | undefined): PredictorOptionsInput["httpTls"] {
+  return cert === undefined && key === undefined ? undefined : { cert: cert ?? "", key: key ?? "" };
 }
 
 function urlList(text: string): string[] {

@@ -1,9 +1,9 @@
 import type { ConnectionCounts } from "@tradewind/core/connection-limits.ts";
-import type { TlsObserver } from "@tradewind/core/reloading-tls.ts";
 import type { Plan } from "@tradewind/core/contract/plan.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
 import type { Clock } from "@tradewind/core/clock.ts";
 import { registerProcessSeries } from "@tradewind/core/process-series.ts";
+import { registerTlsSeries } from "@tradewind/core/tls-series.ts";
 import { VERSION } from "@tradewind/core/version.ts";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { PolicyChoice } from "./policy/inputs.ts";
@@ -20,8 +20,10 @@ const FAST_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25
  * The predictor's own metrics. Values are set when things happen; what is collected at a scrape is read from memory only.
  * Labels are bounded: services are those that have a workload.
  */
-export class PredictorMetrics implements ReceiverMetrics, TlsObserver {
+export class PredictorMetrics implements ReceiverMetrics {
   readonly registry = new Registry();
+  /** The observer of a port's certificates. */
+  readonly tls = registerTlsSeries(this.registry, { Counter, Gauge });
   /** By the monotonic clock. */
   private plannedMs: number | undefined;
   private windowEndedMs: number | undefined;
@@ -202,10 +204,6 @@ export class PredictorMetrics implements ReceiverMetrics, TlsObserver {
 
   refused(transport: Transport, reason: RefusalReason): void {
     this.receiverRefusals.inc({ transport, reason });
-  }
-
-  tlsReloaded(...reloaded: Parameters<TlsObserver["tlsReloaded"]>): void {
-    this.receiverConnections.tlsReloaded(...reloaded);
   }
 
   connections(transport: Transport, counts: () => ConnectionCounts): void {

@@ -18,6 +18,12 @@ const Target = z.string().superRefine((text, context) => {
   if (problem !== undefined) context.addIssue(problem);
 });
 
+/** @param flags how they are called on the command line */
+const tlsFiles = (flags: string) => {
+  const File = z.string().min(1, `missing; give ${flags}-cert and ${flags}-key together`);
+  return z.strictObject({ cert: File, key: File, refreshMs: z.number().min(10).optional() });
+};
+
 export const PredictorOptions = z.strictObject({
   config: z
     .string()
@@ -32,13 +38,17 @@ export const PredictorOptions = z.strictObject({
   allowedHosts: z.array(z.string().min(1)).default([]),
   /** Token that requests to `listen` must show; absent: none. */
   httpTokenFile: z.string().min(1).optional(),
+  /** Certificate and key for `listen`, PEM files; absent: no TLS. */
+  httpTls: tlsFiles("--http-tls").optional(),
   /** Token that the agents ask for; absent: none. */
   agentsTokenFile: z.string().min(1).optional(),
+  /** Authority of the agents' certificates, PEM; absent: those that Node.js knows. */
+  agentsCaFile: z.string().min(1).optional(),
   otlpListen: ListenAddress.default("127.0.0.1:4318"),
   /** Where to take OTLP over gRPC too; absent: nowhere. */
   otlpGrpcListen: ListenAddress.optional(),
   /** Certificate and key for both OTLP ports, PEM files; absent: no TLS. */
-  otlpTls: z.strictObject({ cert: z.string().min(1), key: z.string().min(1) }).optional(),
+  otlpTls: tlsFiles("--otlp-tls").optional(),
   otlpTokenFile: z.string().min(1).optional().describe("File with the tokens that senders of spans show."),
   /** `http://host:port`, or `dns+http://name:port` for every address of a name. */
   agents: z.array(Target).max(5_000).default([]),

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { AddressFollower } from "@tradewind/core/addresses.ts";
 import { systemClock } from "@tradewind/core/clock.ts";
 import type { Clock } from "@tradewind/core/clock.ts";
@@ -9,6 +10,7 @@ import { createLog } from "@tradewind/core/log.ts";
 import { serveProbes } from "@tradewind/core/probe-server.ts";
 import type { ProbeServer } from "@tradewind/core/probe-server.ts";
 import type { Logger } from "@tradewind/core/log.ts";
+import { ReloadingTls } from "@tradewind/core/reloading-tls.ts";
 import type { Running } from "@tradewind/core/running.ts";
 import { startApi } from "./api/server.ts";
 import type { Api } from "./api/server.ts";
@@ -69,6 +71,8 @@ interface Setting {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: PredictorMetrics;
+  /** Of the port `listen`. */
+  readonly tls: ReloadingTls | undefined;
   /** Why nobody can rely on this predictor yet, or any more. */
   readonly readiness: { notReady: () => string | undefined };
   /** Called in reverse order to stop what has been started. */
@@ -93,14 +97,15 @@ export async function startPredictor(input: PredictorOptionsInput): Promise<Runn
   };
   try {
     const probes = await startProbes(given.probeListen, edges);
+    const tls = await openTls(given.httpTls, edges);
     const isResource = given.config.startsWith("crd:");
     const sections = await readSections(given.sources ?? (isResource ? undefined : given.config));
-    const surroundings = await openSurroundings({ options: given, ...edges });
+    const surroundings = await openSurroundings({ options: given, tls, ...edges });
     const { application } = surroundings;
     const spanGraceSeconds = given.graceSeconds ?? Math.min(GRACE_SECONDS, given.windowSeconds / 3);
     const graceSeconds = Gathering.graceSeconds(sections.sources, spanGraceSeconds);
     const options = { ...given, graceSeconds };
-    const addresses = await startParts({ ...edges, options, application, surroundings, sections });
+    const addresses = await startParts({ ...edges, tls, options, application, surroundings, sections });
     return { addresses: { ...addresses, ...(probes && { probe: probes.address }) }, stop };
   } catch (error) {
     await stop();
@@ -119,6 +124,20 @@ async function startProbes(
   });
   ends.push(async () => probes.stop());
   return probes;
+}
+
+async function openTls(
+  files: PredictorOptions["httpTls"],
+  { ends, log, metrics }: Pick<Setting, "ends" | "log" | "metrics">,
+): Promise<ReloadingTls | undefined> {
+  if (files === undefined) return undefined;
+  const tls = await ReloadingTls.open(files, {
+    everyMs: files.refreshMs,
+    log,
+    observer: metrics.tls("http"),
+  });
+  ends.push(() => tls.stop());
+  return tls;
 }
 
 /** @returns the addresses listened on, by role */
@@ -186,14 +205,14 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
     },
     onClose: (window) => {
       const missing = [...(peers?.missing(window.fromMs, window.toMs) ?? []), ...missingHere(window)];
-      if (gathering === undefined) deciding.close(window, NOTHING_GATHERED, missing);
-      else {
-        if (window.repeated) missing.push("the wall clock was set back: sources tell of two times at once");
-        closing.add(async () => {
-          const gathered = await gathering.gather(window);
-          if (windows.isCurrent(window)) deciding.close(window, gathered, missing);
-        });
-      }
+      if (gathering !== undefined && window.repeated)
+        missing.push("the wall clock was set back: sources tell of two times at once");
+      closing.add(async () => {
+        const gathered = (await gathering?.gather(window)) ?? NOTHING_GATHERED;
+        // Requests and other traffic are served between two steps.
+        for (const _ of builder.prepare(window.endMs, () => clock.nowMs())) await nextTurn();
+        if (windows.isCurrent(window)) deciding.close(window, gathered, missing);
+      });
     },
   });
   const api = await openApi(setting, published, archive, (hash) => learning?.modelText(hash));
@@ -260,6 +279,8 @@ function followAgents(
     pollMs: options.agentPollMs,
     timeoutMs: options.agentTimeoutMs,
     tokenFile: options.agentsTokenFile,
+    caFile: options.agentsCaFile,
+    nameOf: (url) => follower.nameOf(url),
     clock,
     rng: Math.random,
     log,
@@ -355,7 +376,7 @@ function* knownServices(
 }
 
 async function openApi(
-  { clock, ends, log, metrics, options, readiness }: Setting,
+  { clock, ends, log, metrics, options, readiness, tls }: Setting,
   published: Published,
   archive: InputsArchive,
   modelText: (hash: string) => string | undefined,
@@ -370,8 +391,8 @@ async function openApi(
   readiness.notReady = notReady;
   const { registry } = metrics;
   const { allowedHosts, httpTokenFile: tokenFile, listen } = options;
-  const door = new HttpDoor({ allowedHosts, tokenFile, monotonicMs: () => clock.monotonicMs() });
-  const api = await startApi({ listen, published, archive, modelText, registry, notReady, door, log });
+  const door = new HttpDoor({ allowedHosts, tokenFile, monotonicMs: () => clock.monotonicMs(), log });
+  const api = await startApi({ listen, tls, published, archive, modelText, registry, notReady, door, log });
   ends.push(async () => api.stop());
   return api;
 }

@@ -1,6 +1,7 @@
 import type { Clock } from "@tradewind/core/clock.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { Logger } from "@tradewind/core/log.ts";
+import type { ReloadingTls } from "@tradewind/core/reloading-tls.ts";
 import { readApplication } from "@tradewind/kubernetes/application/file.ts";
 import type { PredictorMetrics } from "./metrics.ts";
 import type { PredictorOptions } from "./options.ts";
@@ -20,6 +21,8 @@ export interface SurroundingsParts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: PredictorMetrics;
+  /** Of the port `listen`. */
+  readonly tls: ReloadingTls | undefined;
   /** Called in reverse order to stop what has been started. */
   readonly ends: (() => Promise<void> | void)[];
 }
@@ -38,7 +41,7 @@ export interface Surroundings {
  * until then only `/healthz` and the reason are served.
  */
 export async function openSurroundings(parts: SurroundingsParts): Promise<Surroundings> {
-  const { clock, ends, log, metrics, options } = parts;
+  const { clock, ends, log, metrics, options, tls } = parts;
   const place = applicationPlace(options.config);
   const needsCluster = place !== undefined || /^kubernetes(:|$)/.test(options.workloads ?? "");
   const cluster = needsCluster
@@ -58,7 +61,8 @@ export async function openSurroundings(parts: SurroundingsParts): Promise<Surrou
   });
   ends.push(async () => resource.stop());
   resource.start();
-  const application = await whileWaiting(options.listen, () => resource.whyNot(), resource.first());
+  const { listen } = options;
+  const application = await whileWaiting({ listen, tls }, () => resource.whyNot(), resource.first());
   return { application, current: () => resource.current(), cluster };
 }
 

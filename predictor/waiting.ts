@@ -1,6 +1,8 @@
-import { createServer } from "node:http";
-import { TradewindError } from "@tradewind/core/errors.ts";
+import { closeHttp, createHttpServer, listenHttp } from "@tradewind/core/http-server.ts";
+import type { ReloadingTls } from "@tradewind/core/reloading-tls.ts";
 import { parseListen } from "./sources/otlp/listen-address.ts";
+
+const LIMITS = { maxConnections: 64, maxPerAddress: 32, firstRequestMs: 10_000 };
 
 /**
  * Waits for something outside of the process, which meanwhile says on its own address that it lives (`/healthz`) and what it
@@ -8,11 +10,11 @@ import { parseListen } from "./sources/otlp/listen-address.ts";
  * @throws TradewindError `cannot-listen`
  */
 export async function whileWaiting<Result>(
-  listen: string,
+  { listen, tls }: { readonly listen: string; readonly tls: ReloadingTls | undefined },
   whyNot: () => string,
   result: Promise<Result>,
 ): Promise<Result> {
-  const server = createServer((request, response) => {
+  const { server } = createHttpServer({ limits: LIMITS, tls }, (request, response) => {
     const isHealth = request.url === "/healthz";
     response.writeHead(isHealth ? 200 : 503, {
       "content-type": "application/json",
@@ -22,25 +24,10 @@ export async function whileWaiting<Result>(
     const message = `waiting: ${whyNot()}`.slice(0, 500);
     response.end(JSON.stringify(isHealth ? { ok: true } : { error: { code: "not-ready", message } }));
   });
-  server.requestTimeout = 10_000;
-  server.maxConnections = 64;
-  const { host, port } = parseListen(listen);
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", (error) =>
-      reject(
-        new TradewindError("cannot-listen", `cannot listen on ${listen}; is another process there?`, {
-          cause: error,
-        }),
-      ),
-    );
-    server.listen({ host, port }, resolve);
-  });
+  await listenHttp(server, parseListen(listen), "is another process there?");
   try {
     return await result;
   } finally {
-    server.closeAllConnections();
-    await new Promise<void>((resolve) => {
-      server.close(() => resolve());
-    });
+    await closeHttp(server);
   }
 }

@@ -56,6 +56,9 @@ const pod = {
   podLabels: textMap,
   serviceAccount,
 };
+/** Names of Secrets; empty: none. */
+const security = { tlsSecret: text, tokenSecret: text };
+const http = object(security);
 const monitor = object({
   enabled: flag,
   interval: duration,
@@ -109,6 +112,7 @@ export function valuesSchema(): Schema {
         enabled: flag,
         hostNetwork: flag,
         podNames: object({ enabled: flag }),
+        http,
         costBudget: { type: ["number", "string"], pattern: "^$", minimum: 0.00001, maximum: 1 },
         linkSpeeds: { type: "object", additionalProperties: { type: "number", minimum: 1 } },
         memoryBandwidth: { type: ["number", "string"], pattern: "^$", minimum: 1 },
@@ -123,7 +127,8 @@ export function valuesSchema(): Schema {
         grace: optionalDuration,
         policy: choice("auto", "queue", "static"),
         trainingEngine: choice("auto", "node", "wasm", "cpu"),
-        otlp: object({ grpc: flag }),
+        http,
+        otlp: object({ grpc: flag, ...security }),
         peers: object({ existingSecret: text }),
         extraVolumes: { type: "array", items: { type: "object", required: ["name"] } },
         extraVolumeMounts: { type: "array", items: { type: "object", required: ["name", "mountPath"] } },
@@ -131,6 +136,7 @@ export function valuesSchema(): Schema {
       }),
       scaler: object({
         replicas: count(1, 20),
+        http,
         staleAfter: duration,
         restartGrace: duration,
         service: object({

@@ -1,12 +1,13 @@
 import { Readable } from "node:stream";
 import fastify from "fastify";
 import type { FastifyInstance, FastifyReply } from "fastify";
-import { limitConnections } from "@tradewind/core/connection-limits.ts";
 import type { ConnectionCounts, ConnectionLimits } from "@tradewind/core/connection-limits.ts";
-import { withinDescriptors } from "@tradewind/core/descriptors.ts";
-import { describeError, TradewindError } from "@tradewind/core/errors.ts";
+import { describeError } from "@tradewind/core/errors.ts";
 import type { HttpDoor } from "@tradewind/core/http-door.ts";
+import { addressOf, cannotListen, createHttpServer } from "@tradewind/core/http-server.ts";
+import type { HttpServer } from "@tradewind/core/http-server.ts";
 import type { Logger } from "@tradewind/core/log.ts";
+import type { ReloadingTls } from "@tradewind/core/reloading-tls.ts";
 import type { RecommendationList } from "@tradewind/core/contract/recommendation.ts";
 import { loadPage } from "../web/page.ts";
 
@@ -23,13 +24,15 @@ export interface ApiSurroundings {
   readonly metrics: () => AsyncIterable<string>;
   /** Judges every request but those of probes. */
   readonly door: HttpDoor;
+  /** Serves TLS only. */
+  readonly tls: ReloadingTls | undefined;
   readonly log: Logger;
 }
 
 /** A listening HTTP API. */
 export interface ApiServer {
   readonly address: string;
-  connections(): ConnectionCounts;
+  connections(): ConnectionCounts | undefined;
   /** From now on `/readyz` says 503, so that nobody new is sent here. */
   drain(): void;
   isDraining(): boolean;
@@ -38,6 +41,8 @@ export interface ApiServer {
 
 /** A browser opens six, a Prometheus one; a proxy before the page holds some hundred, all from its own address. */
 const CONNECTIONS: ConnectionLimits = { maxConnections: 512, maxPerAddress: 128, firstRequestMs: 10_000 };
+const IDLE_MS = 10_000;
+const MAX_BODY_BYTES = 1_024;
 const SECURITY_HEADERS = {
   "cache-control": "no-store",
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
@@ -56,53 +61,51 @@ export async function serveApi(
   surroundings: ApiSurroundings,
 ): Promise<ApiServer> {
   let draining = false;
+  let made: HttpServer | undefined;
   const server = fastify({
-    bodyLimit: 1_024,
-    connectionTimeout: 10_000,
-    requestTimeout: 10_000,
-    keepAliveTimeout: 60_000,
+    bodyLimit: MAX_BODY_BYTES,
     routerOptions: { maxParamLength: 256 },
-    http: { maxHeaderSize: 16_384, headersTimeout: 10_000, connectionsCheckingInterval: 2_000 },
     forceCloseConnections: true,
+    serverFactory: (handler) => {
+      const one = createHttpServer({ limits: CONNECTIONS, idleMs: IDLE_MS, tls: surroundings.tls }, handler);
+      made ??= one;
+      return one.server;
+    },
     frameworkErrors: (error, _request, reply) => {
       reply.headers(SECURITY_HEADERS);
       void problem(reply, error.statusCode ?? 400, "bad-request", [error.message]);
     },
   });
-  const connections = limitConnections(server.server, withinDescriptors(CONNECTIONS));
-  server.addHook("onRequest", async (request, reply) => {
-    reply.headers(SECURITY_HEADERS);
-    const { authorization, host } = request.headers;
-    const refused = isProbe(request.url) ? undefined : surroundings.door.refuse({ authorization, host });
-    if (refused === undefined) return undefined;
-    return problem(reply.headers(refused.headers), refused.status, "refused", [refused.message]);
-  });
+  answerKnocks(server, surroundings.door);
   setErrors(server, surroundings.log);
   setHealth(server, surroundings, () => draining);
   setData(server, surroundings);
   setPage(server);
   try {
-    const address = await server.listen({ host: listen.host, port: listen.port });
-    return {
-      address,
-      connections: () => connections.counts,
-      drain: () => {
-        draining = true;
-      },
-      isDraining: () => draining,
-      stop: () => server.close(),
-    };
+    await server.listen(listen);
   } catch (error) {
     await server.close();
-    const where = `${listen.host}:${listen.port}`;
-    throw new TradewindError(
-      "cannot-listen",
-      `cannot listen on http://${where}; is another exporter running?`,
-      {
-        cause: error,
-      },
-    );
+    throw cannotListen(listen, "is another exporter running?", error);
   }
+  return {
+    address: addressOf(server.server),
+    connections: () => made?.connections.counts,
+    drain: () => {
+      draining = true;
+    },
+    isDraining: () => draining,
+    stop: () => server.close(),
+  };
+}
+
+function answerKnocks(server: FastifyInstance, door: HttpDoor): void {
+  server.addHook("onRequest", async (request, reply) => {
+    reply.headers(SECURITY_HEADERS);
+    const { authorization, host } = request.headers;
+    const refused = isProbe(request.url) ? undefined : door.refuse({ authorization, host });
+    if (refused === undefined) return undefined;
+    return problem(reply.headers(refused.headers), refused.status, "refused", [refused.message]);
+  });
 }
 
 /** What probes ask says nothing that must be kept. */

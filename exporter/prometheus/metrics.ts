@@ -1,6 +1,6 @@
 import { Counter, Gauge, Registry } from "prom-client";
 import { VERSION } from "@tradewind/core/version.ts";
-import type { TlsObserver } from "@tradewind/core/reloading-tls.ts";
+import { registerTlsSeries } from "@tradewind/core/tls-series.ts";
 import { NOTHING_YET } from "../keda/messages.ts";
 import type { ScalerReport } from "../keda/messages.ts";
 import type { DecisionCounter } from "../recommender.ts";
@@ -12,7 +12,7 @@ import { callDurations } from "./call-durations.ts";
 const UNUSABLE_PLANS = ["future", "out-of-order", "overdue", "stale", "unreadable"];
 
 /** What the exporter counts about itself. Every label takes few, known values. */
-export class ExporterMetrics implements TlsObserver, DecisionCounter, StateCounter {
+export class ExporterMetrics implements DecisionCounter, StateCounter {
   readonly registry = new Registry();
   /** What the thread that answers KEDA said last. */
   scaler: ScalerReport = NOTHING_YET;
@@ -49,14 +49,8 @@ export class ExporterMetrics implements TlsObserver, DecisionCounter, StateCount
     "Reads and writes of the state file by outcome.",
     ["event"],
   );
-  readonly #tlsReloads = this.#counter("tradewind_tls_reloads_total", "Certificates taken up or refused.", [
-    "result",
-  ]);
-  readonly #tlsExpiry = new Gauge({
-    name: "tradewind_tls_certificate_expiry_timestamp_seconds",
-    help: "When the certificate of the gRPC port expires, seconds since the epoch; absent without TLS.",
-    registers: [this.registry],
-  });
+  /** The observer of a port's certificates. */
+  readonly tls = registerTlsSeries(this.registry, { Counter, Gauge });
 
   constructor() {
     this.registry.registerMetric(callDurations(() => this.scaler.calls));
@@ -69,7 +63,6 @@ export class ExporterMetrics implements TlsObserver, DecisionCounter, StateCount
     }
     for (const problem of UNUSABLE_PLANS) this.#pollErrors.inc({ problem }, 0);
     for (const direction of ["forward", "back"]) this.#clockSteps.inc({ direction }, 0);
-    this.#tlsExpiry.remove();
     const info = new Gauge({
       name: "tradewind_exporter_info",
       help: "Always 1; the version is in the label.",
@@ -108,11 +101,6 @@ export class ExporterMetrics implements TlsObserver, DecisionCounter, StateCount
 
   stateEvent(event: string): void {
     this.#stateEvents.inc({ event });
-  }
-
-  tlsReloaded(result: string, expiresAtMs: number | undefined): void {
-    this.#tlsReloads.inc({ result });
-    if (expiresAtMs !== undefined) this.#tlsExpiry.set(expiresAtMs / 1e3);
   }
 
   #counter<Label extends string>(

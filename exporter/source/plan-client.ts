@@ -1,7 +1,10 @@
-import { Agent, request } from "undici";
+import { Agent, buildConnector, request } from "undici";
 import { TradewindError } from "@tradewind/core/errors.ts";
+import { byCauseCode, TLS_PROBLEMS } from "@tradewind/core/tls-problem.ts";
 
 const MAX_PLAN_BYTES = 64 * 2 ** 20;
+const TLS_REMEDY =
+  "see --predictor-ca-file and --predictor-server-name; http:// is for predictors without --http-tls-cert";
 
 /** Why a plan could not be fetched; also a metric label. */
 export type FetchProblem = "connection" | "timeout" | "status" | "too-large";
@@ -13,32 +16,36 @@ export const isConnectionProblem = (code: string): boolean =>
 /** The body of a plan, or null when it is the same as last time. */
 export type PlanBody = Buffer | null;
 
+/** How a predictor is called, and what it is shown. */
+export interface PlanClientOptions {
+  readonly deadlineMs: number;
+  /** The header `Authorization`, asked for with each request. */
+  readonly authorization?: (() => string | undefined) | undefined;
+  /** PEM of the authority of its certificate, asked for with each connection; default: those that Node.js knows. */
+  readonly authority?: (() => Buffer) | undefined;
+  /** Name in its certificate; default: the host of its address. */
+  readonly serverName?: string | undefined;
+}
+
 /** Fetches `GET /v1/plan`, over one kept connection, never longer than the deadline. */
 export class PlanClient {
   /** The predictor's base address. */
   readonly base: string;
   readonly #url: URL;
-  readonly #deadlineMs: number;
-  readonly #authorization: () => string | undefined;
-  readonly #agent = new Agent({
-    connections: 1,
-    maxResponseSize: MAX_PLAN_BYTES,
-    // See kubernetes/client/client.ts: Node's HTTP/2 can hang for ever when calls are cancelled.
-    allowH2: false,
-  });
+  readonly #options: PlanClientOptions;
+  readonly #agent: Agent;
   #entityTag: string | undefined;
   #lastBody: Buffer | undefined;
 
-  /** @param authorization the header to show, asked for with each request */
-  constructor(
-    predictor: string,
-    deadlineMs: number,
-    authorization: () => string | undefined = () => undefined,
-  ) {
+  constructor(predictor: string, options: PlanClientOptions) {
     this.base = predictor;
-    this.#authorization = authorization;
+    this.#options = options;
     this.#url = new URL("/v1/plan", predictor);
-    this.#deadlineMs = deadlineMs;
+    this.#agent = new Agent({
+      connections: 1,
+      maxResponseSize: MAX_PLAN_BYTES,
+      connect: connectorOf(options),
+    });
   }
 
   /** The address without credentials, for messages. */
@@ -76,16 +83,17 @@ export class PlanClient {
   }
 
   #refused(status: number): TradewindError {
-    return new TradewindError("status", `${this.address} answered ${status}`);
+    const remedy = status === 401 ? "; give --predictor-token-file a token that it takes" : "";
+    return new TradewindError("status", `${this.address} answered ${status}${remedy}`);
   }
 
   #shown(): Record<string, string> {
-    const authorization = this.#authorization();
+    const authorization = this.#options.authorization?.();
     return authorization === undefined ? {} : { authorization };
   }
 
   async #get(url: URL, stopping: AbortSignal, headers: Record<string, string>): Promise<Answer> {
-    const deadline = AbortSignal.timeout(this.#deadlineMs);
+    const deadline = AbortSignal.timeout(this.#options.deadlineMs);
     try {
       const response = await request(url, {
         dispatcher: this.#agent,
@@ -99,7 +107,9 @@ export class PlanClient {
         entityTag: typeof etag === "string" ? etag : undefined,
       };
     } catch (error) {
-      throw new TradewindError(problemOf(error, deadline), `no plan from ${this.address}`, { cause: error });
+      const problem = byCauseCode(error, TLS_PROBLEMS);
+      const message = `no plan from ${this.address}${problem === undefined ? "" : `: ${problem}; ${TLS_REMEDY}`}`;
+      throw new TradewindError(problemOf(error, deadline), message, { cause: error });
     }
   }
 }
@@ -108,6 +118,19 @@ interface Answer {
   readonly status: number;
   readonly body: Buffer;
   readonly entityTag: string | undefined;
+}
+
+/** New connections check the certificate by the authority of now, which may have been renewed. */
+function connectorOf({ authority, serverName }: PlanClientOptions): buildConnector.connector {
+  return (target, callback) => {
+    const connect = buildConnector({
+      // See kubernetes/client/client.ts: Node's HTTP/2 can hang for ever when calls are cancelled.
+      allowH2: false,
+      ...(authority !== undefined && { ca: authority() }),
+      ...(serverName !== undefined && { servername: serverName }),
+    });
+    connect(target, callback);
+  };
 }
 
 function problemOf(error: unknown, deadline: AbortSignal): FetchProblem {

@@ -3,6 +3,7 @@ import { TradewindError } from "@tradewind/core/errors.ts";
 import { PlanAge } from "./plan-age.ts";
 import type { PlanAgeOptions } from "./plan-age.ts";
 import { PlanClient } from "./plan-client.ts";
+import type { PlanClientOptions } from "./plan-client.ts";
 import { readPlan, readWish } from "./read-plan.ts";
 import type { ReadPlan } from "./read-plan.ts";
 
@@ -27,11 +28,7 @@ export interface PlanFetcher {
   close(): Promise<void>;
 }
 
-export interface OnePredictorOptions extends PlanAgeOptions {
-  readonly deadlineMs: number;
-  /** The `Authorization` header that predictors ask for. */
-  readonly authorization?: (() => string | undefined) | undefined;
-}
+export interface OnePredictorOptions extends PlanAgeOptions, PlanClientOptions {}
 
 /** Wishes looked at to tell whether a plan can be read at all. */
 const MAX_TRIED_WISHES = 100;
@@ -45,7 +42,7 @@ export class OnePredictor implements PlanFetcher {
   #unreadable: { readonly tag: string; readonly error: TradewindError } | undefined;
 
   constructor(predictor: string, options: OnePredictorOptions) {
-    this.#client = new PlanClient(predictor, options.deadlineMs, options.authorization);
+    this.#client = new PlanClient(predictor, options);
     this.#age = new PlanAge(options);
     this.#clock = options.clock;
   }

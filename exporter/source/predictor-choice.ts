@@ -113,8 +113,9 @@ export class PredictorChoice implements PlanFetcher {
     }
     for (const address of addresses) {
       if (this.candidates.has(address)) continue;
+      const serverName = this.options.serverName ?? this.follower.nameOf(address);
       this.candidates.set(address, {
-        predictor: new OnePredictor(address, this.options),
+        predictor: new OnePredictor(address, { ...this.options, serverName }),
         facts: undefined,
         answeredMs: Number.NEGATIVE_INFINITY,
         answers: false,

@@ -1,16 +1,15 @@
-import type { AddressInfo } from "node:net";
-import { limitConnections } from "@tradewind/core/connection-limits.ts";
 import type { ConnectionLimits } from "@tradewind/core/connection-limits.ts";
-import { withinDescriptors } from "@tradewind/core/descriptors.ts";
-import { describeError, TradewindError } from "@tradewind/core/errors.ts";
+import { describeError } from "@tradewind/core/errors.ts";
 import type { HttpDoor } from "@tradewind/core/http-door.ts";
+import { addressOf, cannotListen, createHttpServer } from "@tradewind/core/http-server.ts";
 import type { Logger } from "@tradewind/core/log.ts";
+import type { ReloadingTls } from "@tradewind/core/reloading-tls.ts";
 import fastify from "fastify";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Registry } from "prom-client";
 import type { InputsArchive } from "../inputs-archive.ts";
 import type { Published } from "../published.ts";
-import { formatListen, parseListen } from "../sources/otlp/listen-address.ts";
+import { parseListen } from "../sources/otlp/listen-address.ts";
 
 export interface ApiOptions {
   readonly listen: string;
@@ -23,23 +22,20 @@ export interface ApiOptions {
   readonly notReady: () => string | undefined;
   /** Judges every request but those of probes. */
   readonly door: HttpDoor;
+  /** Serves TLS only. */
+  readonly tls: ReloadingTls | undefined;
   readonly log: Logger;
 }
 
 export interface Api {
-  /** `http://host:port`. */
+  /** `http://host:port`, `https://…` with TLS. */
   readonly address: string;
   stop(): Promise<void>;
 }
 
 /** Everything is asked by GET without a body. */
-const LIMITS = {
-  bodyLimit: 1_024,
-  requestTimeout: 10_000,
-  connectionTimeout: 30_000,
-  keepAliveTimeout: 65_000,
-  http: { maxHeaderSize: 16_384, headersTimeout: 10_000, connectionsCheckingInterval: 2_000 },
-};
+const MAX_BODY_BYTES = 1_024;
+const IDLE_MS = 30_000;
 
 const HASH = /^[0-9a-f]{16}$/;
 /** Each exporter keeps two connections, a Prometheus one. */
@@ -48,9 +44,14 @@ const HEADERS = { "cache-control": "no-store", "x-content-type-options": "nosnif
 
 /** Serves what is in memory; no request causes work for the policies. @throws TradewindError `cannot-listen` */
 export async function startApi(options: ApiOptions): Promise<Api> {
-  const { listen, log } = options;
-  const server = fastify({ ...LIMITS, forceCloseConnections: true, logger: false });
-  limitConnections(server.server, withinDescriptors(CONNECTIONS));
+  const { log, tls } = options;
+  const server = fastify({
+    bodyLimit: MAX_BODY_BYTES,
+    forceCloseConnections: true,
+    logger: false,
+    serverFactory: (handler) =>
+      createHttpServer({ limits: CONNECTIONS, idleMs: IDLE_MS, tls }, handler).server,
+  });
   server.addHook("onRequest", async (request, reply) => {
     reply.headers(HEADERS);
     const { authorization, host } = request.headers;
@@ -67,15 +68,13 @@ export async function startApi(options: ApiOptions): Promise<Api> {
     fail(reply, 404, "not-found", "there is nothing here"),
   );
   addRoutes(server, options);
-  const { host, port } = parseListen(listen);
+  const listen = parseListen(options.listen);
   try {
-    await server.listen({ host, port });
+    await server.listen(listen);
   } catch (error) {
-    throw new TradewindError("cannot-listen", `cannot listen on ${listen}; is another process there?`, {
-      cause: error,
-    });
+    throw cannotListen(listen, "is another process there?", error);
   }
-  return { address: addressOf(server), stop: async () => server.close() };
+  return { address: addressOf(server.server), stop: async () => server.close() };
 }
 
 /** What probes ask says nothing that must be kept. */
@@ -123,9 +122,4 @@ function sendText(reply: FastifyReply, text: string | undefined, whyNot: string)
 
 function fail(reply: FastifyReply, status: number, code: string, message: string): FastifyReply {
   return reply.code(status).send({ error: { code, message: message.slice(0, 500) } });
-}
-
-function addressOf(server: FastifyInstance): string {
-  const { address, port } = server.server.address() as AddressInfo;
-  return `http://${formatListen({ host: address, port })}`;
 }

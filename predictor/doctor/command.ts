@@ -18,6 +18,8 @@ export function configure(command: Command): void {
     .option("--agents <urls>", "addresses of the node agents, separated by commas", urlList, [])
     .option("--predictor <url>", "address of the predictor, for example http://127.0.0.1:9811")
     .option("--exporter <url>", "address of the exporter, for example http://127.0.0.1:9812")
+    .option("--token-file <file>", "token that agents, predictor and exporter ask for")
+    .option("--ca-file <file>", "authority of their certificates, PEM")
     .option(
       "--workloads <source>",
       "kubernetes[:namespace,…]: whether the cluster can be read, as the predictor would",

@@ -17,9 +17,9 @@ export async function examine(options: DoctorOptions, nowMs: number): Promise<Fi
   const looks: Promise<Finding[]>[] = [
     ...(file === undefined ? [] : [examineConfig(file, timeoutSeconds, nowMs)]),
     ...(usesCluster(options) ? [examineCluster(options)] : []),
-    ...agents.map(async (url) => checkAgent(url, timeoutSeconds, nowMs)),
-    ...(predictor === undefined ? [] : [checkPredictor(predictor, timeoutSeconds, nowMs)]),
-    ...(exporter === undefined ? [] : [checkExporter(exporter, timeoutSeconds)]),
+    ...agents.map(async (url) => checkAgent(url, options, nowMs)),
+    ...(predictor === undefined ? [] : [checkPredictor(predictor, options, nowMs)]),
+    ...(exporter === undefined ? [] : [checkExporter(exporter, options)]),
     ...(state === undefined ? [] : [Promise.resolve(checkState(state, nowMs))]),
   ];
   const findings = (await Promise.all(looks)).flat();

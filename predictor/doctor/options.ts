@@ -9,6 +9,10 @@ export const DoctorOptions = z.strictObject({
     .default([]),
   predictor: z.url({ protocol: /^https?$/ }).optional(),
   exporter: z.url({ protocol: /^https?$/ }).optional(),
+  /** Shown to agents, predictor and exporter. */
+  tokenFile: z.string().min(1).optional(),
+  /** Authority of the certificates of agents, predictor and exporter, PEM. */
+  caFile: z.string().min(1).optional(),
   state: z.string().min(1).optional(),
   /** As the predictor's option: only `kubernetes[:namespace,…]` is looked at here. */
   workloads: z.string().min(1).optional(),

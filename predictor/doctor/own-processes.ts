@@ -9,18 +9,38 @@ import type { Finding } from "../sources/source.ts";
 /** Older than this a snapshot or plan says little about now. */
 const FRESH_SECONDS = 60;
 
+/** How our own processes are asked. */
+export interface Access {
+  readonly timeoutSeconds: number;
+  /** File with a token that they take. */
+  readonly tokenFile?: string | undefined;
+  /** File with the authority of their certificates. */
+  readonly caFile?: string | undefined;
+}
+
+const REMEDIES = {
+  tls: "give --ca-file the authority of its certificate, and a URL with a name that is in it; http:// without --http-tls-cert",
+  refused: "give --token-file a token that it takes",
+};
+
 const Recommendations = z.looseObject({ recommendations: z.array(z.unknown()).optional() });
 
 /** Asks one of our own processes something; hands its answer to `look`. */
 async function asked<Schema extends z.ZodType>(
   subject: string,
   url: string,
-  timeoutSeconds: number,
+  { caFile, timeoutSeconds, tokenFile }: Access,
   question: { readonly path: string; readonly schema: Schema; readonly remedy: string },
   look: (answer: z.output<Schema>) => Finding[],
 ): Promise<Finding[]> {
-  const options = EndpointOptions.parse({ url, timeoutSeconds, maxAttempts: 1 });
-  const client = new EndpointClient(subject, "tradewind", options);
+  const options = EndpointOptions.parse({
+    url,
+    timeoutSeconds,
+    maxAttempts: 1,
+    ...(tokenFile !== undefined && { bearerTokenFile: tokenFile }),
+    ...(caFile !== undefined && { tls: { caFile } }),
+  });
+  const client = new EndpointClient(subject, "tradewind", options, { remedies: REMEDIES });
   try {
     const answer = await client.json({ path: question.path }, question.schema);
     return [...look(answer), ...clockFinding(subject, client.health)];
@@ -33,52 +53,45 @@ async function asked<Schema extends z.ZodType>(
   }
 }
 
-export async function checkAgent(url: string, timeoutSeconds: number, nowMs: number): Promise<Finding[]> {
+export async function checkAgent(url: string, access: Access, nowMs: number): Promise<Finding[]> {
   const subject = `agent ${url}`;
   const remedy = "start `tradewind agent` on that node, or correct --agents";
-  return asked(
-    subject,
-    url,
-    timeoutSeconds,
-    { path: "v1/snapshot", schema: Snapshot, remedy },
-    (snapshot) => {
-      const ageSeconds = (nowMs - snapshot.takenAtMs) / 1_000;
-      const containers = snapshot.containers.length;
-      if (Math.abs(ageSeconds) > FRESH_SECONDS) {
-        const what =
-          ageSeconds > 0 ? `${ageSeconds.toFixed(0)} s old` : `${(-ageSeconds).toFixed(0)} s in the future`;
-        return [
-          {
-            subject,
-            level: "problem",
-            message: `the snapshot of node ${snapshot.node} is ${what}`,
-            remedy: "check the clocks of both machines, and whether the agent is short of CPU",
-          },
-        ];
-      }
-      const ok: Finding = {
-        subject,
-        level: "ok",
-        message: `node ${snapshot.node}, ${containers} containers`,
-      };
-      if (containers > 0) return [ok];
+  return asked(subject, url, access, { path: "v1/snapshot", schema: Snapshot, remedy }, (snapshot) => {
+    const ageSeconds = (nowMs - snapshot.takenAtMs) / 1_000;
+    const containers = snapshot.containers.length;
+    if (Math.abs(ageSeconds) > FRESH_SECONDS) {
+      const what =
+        ageSeconds > 0 ? `${ageSeconds.toFixed(0)} s old` : `${(-ageSeconds).toFixed(0)} s in the future`;
       return [
         {
           subject,
-          level: "warning",
-          message: `node ${snapshot.node} shows no containers`,
-          remedy:
-            "set --cgroup-root to where the pods' cgroups are, and check the agent's rights to read them",
+          level: "problem",
+          message: `the snapshot of node ${snapshot.node} is ${what}`,
+          remedy: "check the clocks of both machines, and whether the agent is short of CPU",
         },
       ];
-    },
-  );
+    }
+    const ok: Finding = {
+      subject,
+      level: "ok",
+      message: `node ${snapshot.node}, ${containers} containers`,
+    };
+    if (containers > 0) return [ok];
+    return [
+      {
+        subject,
+        level: "warning",
+        message: `node ${snapshot.node} shows no containers`,
+        remedy: "set --cgroup-root to where the pods' cgroups are, and check the agent's rights to read them",
+      },
+    ];
+  });
 }
 
-export async function checkPredictor(url: string, timeoutSeconds: number, nowMs: number): Promise<Finding[]> {
+export async function checkPredictor(url: string, access: Access, nowMs: number): Promise<Finding[]> {
   const subject = `predictor ${url}`;
   const remedy = "start `tradewind predictor`, or correct --predictor";
-  return asked(subject, url, timeoutSeconds, { path: "v1/plan", schema: Plan, remedy }, (plan) => {
+  return asked(subject, url, access, { path: "v1/plan", schema: Plan, remedy }, (plan) => {
     const ageSeconds = (nowMs - plan.plannedAtMs) / 1_000;
     if (ageSeconds > FRESH_SECONDS) {
       return [
@@ -109,7 +122,7 @@ export async function checkPredictor(url: string, timeoutSeconds: number, nowMs:
   });
 }
 
-export async function checkExporter(url: string, timeoutSeconds: number): Promise<Finding[]> {
+export async function checkExporter(url: string, access: Access): Promise<Finding[]> {
   const subject = `exporter ${url}`;
   const remedy = "start `tradewind exporter`, or correct --exporter";
   const question = {
@@ -117,7 +130,7 @@ export async function checkExporter(url: string, timeoutSeconds: number): Promis
     schema: z.union([Recommendations, z.array(z.unknown())]),
     remedy,
   };
-  return asked(subject, url, timeoutSeconds, question, (answer) => {
+  return asked(subject, url, access, question, (answer) => {
     const list = Array.isArray(answer) ? answer : (answer.recommendations ?? []);
     if (list.length > 0) return [{ subject, level: "ok", message: `${list.length} recommendations` }];
     return [

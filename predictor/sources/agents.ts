@@ -8,6 +8,7 @@ import type { Rng } from "@tradewind/core/rng.ts";
 import { readAgentEvents } from "./agent-events.ts";
 import { EndpointClient } from "./http/client.ts";
 import { EndpointOptions } from "./http/endpoint.ts";
+import { EndpointError } from "./http/error.ts";
 import type { EndpointHealth } from "./http/health.ts";
 
 /** A snapshot with 20,000 containers has about 15 MB. */
@@ -20,6 +21,11 @@ const EVENT_DELAYS = { firstMs: 500, maxMs: 30_000 };
 const GOOD_SUBSCRIPTION_MS = 60_000;
 /** An agent is asked at most so often, however much moves. */
 const MIN_POLL_MS = 250;
+/** What a person does here about a problem that sources have, too. */
+const REMEDIES = {
+  tls: "give --agents-ca-file the authority of the agents' certificates; agents without --http-tls-cert are asked by http://",
+  refused: "give --agents-token-file a token that the agents take",
+};
 const BREAKER = { failures: 5, openMs: 5_000 };
 
 export interface AgentsOptions {
@@ -29,6 +35,10 @@ export interface AgentsOptions {
   readonly timeoutMs: number;
   /** File with the token that the agents ask for. */
   readonly tokenFile?: string | undefined;
+  /** File with the authority of the agents' certificates. */
+  readonly caFile?: string | undefined;
+  /** The name in the certificate of the agent at an address; undefined: its host. */
+  readonly nameOf?: (url: string) => string | undefined;
   readonly clock: Clock;
   readonly rng: Rng;
   readonly log: Logger;
@@ -71,6 +81,7 @@ export class Agents {
         clock,
         rng,
         breaker: BREAKER,
+        remedies: REMEDIES,
       });
       const agent: AskedAgent = {
         client,
@@ -137,8 +148,10 @@ export class Agents {
       } catch (error) {
         if (signal.aborted) return;
         failures += 1;
-        if (failures === 1)
-          log.warn({ agent: url, problem: describeError(error) }, "the agent gives no snapshot");
+        if (failures === 1) {
+          const remedy = error instanceof EndpointError ? error.remedy : undefined;
+          log.warn({ agent: url, problem: describeError(error), remedy }, "the agent gives no snapshot");
+        }
       }
       const tookMs = this.options.clock.monotonicMs() - startedMs;
       const waitMs =
@@ -200,10 +213,12 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-function endpointOf(url: string, { timeoutMs, tokenFile }: AgentsOptions): EndpointOptions {
+function endpointOf(url: string, { caFile, nameOf, timeoutMs, tokenFile }: AgentsOptions): EndpointOptions {
+  const serverName = nameOf?.(url);
   return EndpointOptions.parse({
     url,
     ...(tokenFile !== undefined && { bearerTokenFile: tokenFile }),
+    tls: { ...(caFile !== undefined && { caFile }), ...(serverName !== undefined && { serverName }) },
     timeoutSeconds: timeoutMs / 1e3,
     maxAttempts: 1,
     maxResponseBytes: MAX_SNAPSHOT_BYTES,

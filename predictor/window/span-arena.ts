@@ -1,4 +1,5 @@
 import { enlarged } from "./span.ts";
+import type { SpanBatch } from "./span.ts";
 
 const INITIAL_CAPACITY = 4_096;
 
@@ -16,6 +17,18 @@ export const NO_POD = 0xffff_ffff;
 
 /** What has been counted of a request: nothing, that it began, or all of it. */
 export const COUNTED = { nothing: 0, beginning: 1, request: 2 } as const;
+
+/** What is known of a span besides what its batch says. */
+interface PutSpan {
+  /** From the builder's epoch. */
+  readonly startNs: number;
+  /** Number of its service. */
+  readonly service: number;
+  /** Slot of the span of its trace that was put in before, or `NONE`. */
+  readonly next: number;
+  /** Number of the pod that sent it, `NO_POD` where it is not known. */
+  readonly pod: number;
+}
 
 /**
  * Memory for the spans of open traces: one typed array per field, slots linked into one list per trace and given back
@@ -48,8 +61,29 @@ export class SpanArena {
   private freeHead = NONE;
   private highWater = 0;
 
-  /** A slot whose fields the caller fills. */
-  take(): number {
+  /** Takes in a span of a batch. @returns its slot */
+  put(batch: SpanBatch, index: number, { next, pod, service, startNs }: PutSpan): number {
+    const slot = this.take();
+    this.next[slot] = next;
+    this.spanHigh[slot] = batch.spanId[2 * index] ?? 0;
+    this.spanLow[slot] = batch.spanId[2 * index + 1] ?? 0;
+    this.parentHigh[slot] = batch.parentId[2 * index] ?? 0;
+    this.parentLow[slot] = batch.parentId[2 * index + 1] ?? 0;
+    this.service[slot] = service;
+    this.startNs[slot] = startNs;
+    this.durationNs[slot] = batch.durationNs[index] ?? 0;
+    this.weight[slot] = batch.adjustedCount[index] || 1;
+    this.kind[slot] = batch.kind[index] ?? 0;
+    this.error[slot] = batch.error[index] ?? 0;
+    this.counted[slot] = COUNTED.nothing;
+    this.call[slot] = CALL.alone;
+    this.stage[slot] = NO_STAGE;
+    this.pod[slot] = pod;
+    this.names[slot] = batch.names[index];
+    return slot;
+  }
+
+  private take(): number {
     this.used += 1;
     if (this.freeHead !== NONE) {
       const slot = this.freeHead;

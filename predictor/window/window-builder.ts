@@ -1,4 +1,5 @@
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
+import { BatchServices, INVALID } from "./batch-services.ts";
 import { countDrop } from "./drops.ts";
 import type { AddResult, ArrivalDrop, DropReason } from "./drops.ts";
 import { intervalAt } from "./interval.ts";
@@ -7,7 +8,7 @@ import type { WindowLimits } from "./limits.ts";
 import { NameRoom } from "./name-room.ts";
 import { PendingIntervals } from "./pending-intervals.ts";
 import type { ResourceView } from "./resources.ts";
-import { CALL, COUNTED, NO_POD, NO_STAGE, NONE, SpanArena } from "./span-arena.ts";
+import { NONE, SpanArena } from "./span-arena.ts";
 import { isZero } from "./span.ts";
 import type { SpanBatch } from "./span.ts";
 import { SpanWeights } from "./span-weights.ts";
@@ -45,14 +46,10 @@ export interface WindowBuilderTotals {
 
 const NS_PER_MS = 1e6;
 const NS_PER_SECOND = 1e9;
-const SERVICE_NAME = /^[^\p{C}]*[^\p{C}\s][^\p{C}]*$/u;
-const MAX_SERVICE_NAME = 200;
-const MAX_POD_NAME = 253;
 /** Quiet traces evaluated with every batch, beside two for each of its spans: many that fell quiet at once hold nobody up. */
 const CLOSED_PER_ADD = 1_000;
-/** Numbers of services of a batch: not printable, and not looked up yet. */
-const INVALID = -2;
-const UNKNOWN = -3;
+/** Traces looked at in one step of {@link WindowBuilder.prepare}: some milliseconds. */
+const TRACES_PER_STEP = 2_000;
 
 /** Turns spans into windows: assembles traces, computes own time and the call graph, sums both up per interval. */
 export class WindowBuilder {
@@ -68,14 +65,13 @@ export class WindowBuilder {
   private readonly arena = new SpanArena();
   private readonly traces: TraceTable;
   private readonly names: NameRoom;
+  private readonly batchServices: BatchServices;
   private readonly evaluation: TraceEvaluation;
   private readonly weights: SpanWeights;
   private readonly intervals: PendingIntervals;
   private readonly drops: Partial<Record<DropReason, number>> = {};
   /** Zero of span times: the start of the interval in which the first span arrived. */
   private epochMs: number | undefined;
-  private batchServices = new Int32Array(16);
-  private batchPods = new Uint32Array(16);
   private spansAccepted = 0;
   private tracesEvaluated = 0;
   private tracesEvaluatedEarly = 0;
@@ -96,6 +92,7 @@ export class WindowBuilder {
     this.intervals = new PendingIntervals(this.windowNs);
     this.weights = new SpanWeights(this.limits);
     this.names = this.nameRoom(knownServices ?? (() => []));
+    this.batchServices = new BatchServices(this.names);
     this.evaluation = new TraceEvaluation(
       {
         arena: this.arena,
@@ -115,7 +112,7 @@ export class WindowBuilder {
     this.epochMs ??= intervalAt(nowMs, this.windowSeconds).startMs;
     const reasons: Partial<Record<ArrivalDrop, number>> = {};
     if (batch.invalidIds > 0) countDrop(reasons, "invalid-id", batch.invalidIds);
-    this.checkServices(batch);
+    this.batchServices.begin(batch);
     const shiftNs = (batch.epochMs - this.epochMs) * NS_PER_MS;
     let accepted = 0;
     for (let index = 0; index < batch.length; index += 1) {
@@ -129,6 +126,29 @@ export class WindowBuilder {
     this.closeQuiet(nowMs, CLOSED_PER_ADD + 2 * batch.length);
     if (this.intervals.measured.size > this.maxPending) this.forget(nowMs);
     return this.result(accepted, batch.length + batch.invalidIds - accepted, reasons);
+  }
+
+  /**
+   * Does most of the work of {@link build} beforehand, in steps of some milliseconds between which spans may be added. Spans
+   * that come after a step are counted by `build`, as those that come after a window is built are counted by the next.
+   * @param endMs end of the interval that is built next
+   */
+  *prepare(endMs: number, nowMs: () => number): Generator<void> {
+    const { epochMs } = this;
+    if (epochMs === undefined) return;
+    while (!this.closeQuiet(nowMs(), TRACES_PER_STEP)) yield;
+    const endNs = (endMs - epochMs) * NS_PER_MS;
+    let left = TRACES_PER_STEP;
+    for (const trace of this.traces.values()) {
+      if (left === 0) {
+        yield;
+        // The clock was set meanwhile: there is no such interval any more.
+        if (this.epochMs !== epochMs) return;
+        left = TRACES_PER_STEP;
+      }
+      left -= 1;
+      if (trace.earliestEndNs < endNs) this.evaluation.countEnded(trace, endNs, nowMs());
+    }
   }
 
   /**
@@ -201,23 +221,12 @@ export class WindowBuilder {
     return new NameRoom({ maxServices, maxFlows, known, onForgotten }, { arena, intervals, traces });
   }
 
-  private checkServices({ resources }: SpanBatch): void {
-    if (resources.length > this.batchServices.length) {
-      this.batchServices = new Int32Array(2 * resources.length);
-      this.batchPods = new Uint32Array(2 * resources.length);
-    }
-    resources.forEach(({ service }, index) => {
-      const valid = service.length <= MAX_SERVICE_NAME && SERVICE_NAME.test(service);
-      this.batchServices[index] = valid ? UNKNOWN : INVALID;
-    });
-  }
-
   /** @returns why the span was refused, if it was */
   private addSpan(batch: SpanBatch, index: number, shiftNs: number, nowMs: number): ArrivalDrop | undefined {
     const startNs = (batch.startNs[index] ?? 0) + shiftNs;
     const refused = this.refusal(batch, index, startNs, nowMs);
     if (refused !== undefined) return refused;
-    const service = this.serviceOf(batch, index, nowMs);
+    const service = this.batchServices.of(batch, index, nowMs);
     if (service === INVALID) return "invalid-service";
     if (service === NONE) return "service-limit";
     if (this.arena.used >= this.limits.maxOpenSpans) this.closeEarly(nowMs);
@@ -233,26 +242,17 @@ export class WindowBuilder {
       this.traces.touch(trace, nowMs);
     }
     this.weights.weigh(batch, index, service, nowMs);
-    this.store(trace, batch, index, startNs, service);
+    if (isZero(batch.parentId, 2 * index, 2)) trace.hasRoot = true;
+    trace.head = this.arena.put(batch, index, {
+      startNs,
+      service,
+      pod: this.batchServices.podOf(batch, index),
+      next: trace.head,
+    });
+    trace.spans += 1;
+    trace.earliestEndNs = Math.min(trace.earliestEndNs, startNs + (batch.durationNs[index] ?? 0));
     if (this.isExpired(trace, nowMs)) this.close(trace, nowMs);
     return undefined;
-  }
-
-  /** Number of the span's service, looked up once per resource of a batch. */
-  private serviceOf(batch: SpanBatch, index: number, nowMs: number): number {
-    const resource = batch.resource[index] ?? 0;
-    const known = this.batchServices[resource] ?? INVALID;
-    if (known !== UNKNOWN) return known;
-    const service = this.names.service(batch.resources[resource]?.service ?? "", nowMs);
-    this.batchServices[resource] = service;
-    this.batchPods[resource] = this.podOf(batch.resources[resource]?.instance, nowMs);
-    return service;
-  }
-
-  private podOf(instance: string | undefined, nowMs: number): number {
-    if (instance === undefined || instance === "" || instance.length > MAX_POD_NAME) return NO_POD;
-    const pod = this.names.pods.intern(instance, nowMs);
-    return pod === NONE ? NO_POD : pod;
   }
 
   private refusal(batch: SpanBatch, index: number, startNs: number, nowMs: number): ArrivalDrop | undefined {
@@ -266,37 +266,12 @@ export class WindowBuilder {
     return aheadSeconds > limits.maxAheadSeconds ? "too-far-ahead" : undefined;
   }
 
-  private store(trace: OpenTrace, batch: SpanBatch, index: number, startNs: number, service: number): void {
-    const { arena } = this;
-    const slot = arena.take();
-    const durationNs = batch.durationNs[index] ?? 0;
-    arena.next[slot] = trace.head;
-    arena.spanHigh[slot] = batch.spanId[2 * index] ?? 0;
-    arena.spanLow[slot] = batch.spanId[2 * index + 1] ?? 0;
-    arena.parentHigh[slot] = batch.parentId[2 * index] ?? 0;
-    arena.parentLow[slot] = batch.parentId[2 * index + 1] ?? 0;
-    if (isZero(batch.parentId, 2 * index, 2)) trace.hasRoot = true;
-    arena.service[slot] = service;
-    arena.pod[slot] = this.batchPods[batch.resource[index] ?? 0] ?? NO_POD;
-    arena.startNs[slot] = startNs;
-    arena.durationNs[slot] = durationNs;
-    arena.weight[slot] = batch.adjustedCount[index] || 1;
-    arena.kind[slot] = batch.kind[index] ?? 0;
-    arena.error[slot] = batch.error[index] ?? 0;
-    arena.counted[slot] = COUNTED.nothing;
-    arena.call[slot] = CALL.alone;
-    arena.stage[slot] = NO_STAGE;
-    arena.names[slot] = batch.names[index];
-    trace.head = slot;
-    trace.spans += 1;
-    trace.earliestEndNs = Math.min(trace.earliestEndNs, startNs + durationNs);
-  }
-
   /**
    * Evaluates quiet traces, at most `most` of them. One that is still running by all signs is kept until
    * `maxTraceSeconds`.
+   * @returns whether those were all
    */
-  private closeQuiet(nowMs: number, most = Infinity): void {
+  private closeQuiet(nowMs: number, most = Infinity): boolean {
     const quietBeforeMs = nowMs - 1e3 * this.limits.traceGraceSeconds;
     let left = most;
     let trace = this.traces.quietest;
@@ -313,6 +288,7 @@ export class WindowBuilder {
       this.close(parked, nowMs);
       parked = this.traces.longestParked;
     }
+    return left > 0;
   }
 
   private isExpired(trace: OpenTrace, nowMs: number): boolean {

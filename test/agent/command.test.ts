@@ -73,6 +73,7 @@ describe("tradewind agent", () => {
     [["--link-speed", "eth0=fast"], "must be a number"],
     [["--event-tolerance", "7"], "from 0.01 to 1"],
     [["--log-level", "loud"], "Allowed choices"],
+    [["--http-tls-cert", "tls.crt"], "give --http-tls-cert and --http-tls-key together"],
     [["--unknown"], "unknown option"],
   ])("%j is refused with what to write", async (args, message) => {
     const { code, err } = await start(args).end;

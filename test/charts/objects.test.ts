@@ -8,7 +8,7 @@ const of = (name: string): KubernetesObject[] => rendered.get(name)!;
 interface Container {
   readonly name: string;
   readonly image: string;
-  readonly args: readonly string[];
+  readonly args?: readonly string[];
   readonly securityContext: Record<string, unknown>;
   readonly ports?: readonly { name: string }[];
   readonly readinessProbe?: unknown;
@@ -27,6 +27,9 @@ interface Pod {
     name: string;
     hostPath?: { path: string };
     secret?: { secretName: string };
+    projected?: {
+      sources: readonly { secret?: { name: string; items: readonly { key: string; path: string }[] } }[];
+    };
   }[];
   readonly [field: string]: unknown;
 }
@@ -176,7 +179,75 @@ describe.skipIf(helm === undefined)("what the chart renders", () => {
       false,
     );
     const workload = find(objects, "Deployment", "tradewind-scaler");
-    expect(container(workload, "predictor").args.join()).not.toContain("--peers");
+    expect(container(workload, "predictor").args!.join()).not.toContain("--peers");
+  });
+
+  it.each(CASES)("%s: every file that a flag names is mounted into its container", (name) => {
+    for (const object of of(name)) {
+      const pod = podOf(object);
+      for (const { args = [], volumeMounts = [] } of pod?.containers ?? []) {
+        const files = args.flatMap((arg) => /^--[a-z.-]+=(\/etc\/tradewind\/\S+)$/.exec(arg)?.[1] ?? []);
+        for (const file of files) {
+          const mount = volumeMounts.find(({ mountPath }) => file.startsWith(`${mountPath}/`));
+          const volume = pod?.volumes?.find((each) => each.name === mount?.name);
+          const path = file.slice((mount?.mountPath.length ?? 0) + 1);
+          const sources = volume?.projected?.sources ?? [];
+          const paths = sources.flatMap(({ secret }) => (secret?.items ?? []).map((item) => item.path));
+          const isWhole = volume?.projected === undefined && volume !== undefined;
+          expect(isWhole || paths.includes(path), `${object.kind} ${object.metadata.name}: ${file}`).toBe(
+            true,
+          );
+        }
+      }
+    }
+  });
+
+  it("gives each process the keys of its own ports, and of others no more than it needs to ask them", () => {
+    const secrets = (object: KubernetesObject, volume: string): string[] => {
+      const projected = podOf(object)!.volumes!.find(({ name }) => name === volume)?.projected;
+      return (projected?.sources ?? []).flatMap(({ secret }) =>
+        (secret?.items ?? []).map(({ key }) => `${secret?.name}/${key}`),
+      );
+    };
+    const scaler = find(of("secured"), "Deployment", "tradewind-scaler");
+    const own = (name: string): string[] => [
+      `${name}-tls/tls.crt`,
+      `${name}-tls/tls.key`,
+      `${name}-token/token`,
+    ];
+    const shown = (name: string): string[] => [`${name}-tls/ca.crt`, `${name}-token/token`];
+    expect(secrets(find(of("secured"), "DaemonSet", "tradewind-agent"), "agent-security")).toEqual(
+      own("agent"),
+    );
+    expect(secrets(scaler, "exporter-security")).toEqual([...own("page"), ...shown("predictor")]);
+    expect(secrets(scaler, "predictor-security")).toEqual([
+      ...own("predictor"),
+      ...own("otlp"),
+      ...shown("agent"),
+    ]);
+    for (const [name, others] of [
+      ["exporter", "predictor-security"],
+      ["predictor", "exporter-security"],
+    ] as const) {
+      const mounted = container(scaler, name).volumeMounts!.map((mount) => mount.name);
+      expect(mounted).not.toContain(others);
+    }
+  });
+
+  it("scrapes ports that speak TLS by the name of a Service that leads to them", () => {
+    const monitors = of("secured").filter(({ kind }) => kind === "ServiceMonitor");
+    const endpoints = monitors.map((monitor) => at(monitor, "spec", "endpoints", 0));
+    expect(endpoints.map((endpoint) => at(endpoint, "tlsConfig", "serverName"))).toEqual([
+      "tradewind-http.tradewind.svc",
+      "tradewind-predictor-peers.tradewind.svc",
+      "tradewind-agent.tradewind.svc",
+    ]);
+    for (const endpoint of endpoints) {
+      const [service] = (at(endpoint, "tlsConfig", "serverName") as string).split(".");
+      expect(find(of("secured"), "Service", service!)).toBeDefined();
+      expect(at(endpoint, "scheme")).toBe("https");
+      expect(at(endpoint, "authorization", "credentials", "key")).toBe("token");
+    }
   });
 
   it("never asks for nodes/proxy, Secrets, wildcards or pods/exec", () => {

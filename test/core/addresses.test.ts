@@ -48,6 +48,16 @@ describe("an address follower", () => {
     ]);
   });
 
+  it("knows the name that an address was resolved from, and none of a plain address", async () => {
+    const follower = following({
+      targets: ["https://10.0.0.9:1", "dns+https://agents.tradewind.svc:9810"],
+      lookup: async () => Promise.resolve(["10.0.0.2"]),
+    });
+    await follower.start();
+    expect(follower.nameOf("https://10.0.0.2:9810")).toBe("agents.tradewind.svc");
+    expect(follower.nameOf("https://10.0.0.9:1")).toBeUndefined();
+  });
+
   it("resolves again and tells only changes", async () => {
     let pods = ["10.0.0.1"];
     const told: (readonly string[])[] = [];

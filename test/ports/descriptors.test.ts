@@ -25,6 +25,12 @@ describe("the connections of a port", () => {
   ])("are at most $maxConnections where $free files may be opened", ({ free, ...expected }) => {
     expect(withinDescriptors(LIMITS, free)).toEqual({ ...LIMITS, ...expected });
   });
+
+  it("stay as few as they were meant to be", () => {
+    const few = { ...LIMITS, maxConnections: 2, maxPerAddress: 2 };
+    expect(withinDescriptors(few, 0)).toEqual(few);
+    expect(withinDescriptors(few, 1_000_000)).toEqual(few);
+  });
 });
 
 describe.skipIf(process.platform !== "linux")("an exporter that may open 64 files", () => {

@@ -3,73 +3,12 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { startAgent } from "@tradewind/agent/agent.ts";
-import { AgentOptions } from "@tradewind/agent/options.ts";
-import type { Running } from "@tradewind/core/running.ts";
 import { startExporter } from "@tradewind/exporter/exporter.ts";
-import { startPredictor } from "@tradewind/predictor/predictor.ts";
 import { fakePredictor } from "../exporter/fake-predictor.ts";
 import { until } from "../exporter/until.ts";
 import { planOf, wishOf } from "../exporter/wish.ts";
-import { RunningApplication } from "../predictor/running-application.ts";
 import { ask, idleConnections } from "./idle.ts";
-
-interface Door {
-  readonly httpTokenFile?: string;
-  readonly allowedHosts?: string[];
-}
-interface Process {
-  readonly start: (door: Door) => Promise<Running>;
-  /** What a client wants of it. */
-  readonly path: string;
-  /** Connections that it once took before it refused all others. */
-  readonly connections: number;
-}
-
-const ANY = "127.0.0.1:0";
-const LISTEN = { listen: ANY, probeListen: ANY };
-
-/** Each process as it runs, with its ports. */
-const PROCESSES: Record<string, Process> = {
-  agent: {
-    start: async (door) =>
-      startAgent(AgentOptions.parse({ ...LISTEN, ...door, inventory: false, logLevel: "silent" })),
-    path: "/v1/snapshot",
-    connections: 64,
-  },
-  predictor: {
-    start: async (door) => {
-      const application = await RunningApplication.start();
-      onTestFinished(async () => application.stop());
-      const { config } = application;
-      return startPredictor({ ...LISTEN, ...door, otlpListen: ANY, config, logLevel: "silent" });
-    },
-    path: "/metrics",
-    connections: 256,
-  },
-  exporter: {
-    start: async (door) => {
-      const predictor = await fakePredictor(planOf([wishOf()]));
-      onTestFinished(async () => predictor.stop());
-      return startExporter({
-        ...LISTEN,
-        ...door,
-        grpcListen: ANY,
-        predictor: predictor.url,
-        logLevel: "silent",
-      });
-    },
-    path: "/",
-    connections: 512,
-  },
-};
-
-async function started({ start }: Process, door: Door = {}): Promise<{ http: string; probe: string }> {
-  const running = await start(door);
-  onTestFinished(async () => running.stop());
-  const { http, probe } = running.addresses;
-  return { http: http!, probe: probe! };
-}
+import { ANY, LISTEN, PROCESSES, started } from "./processes.ts";
 
 const statusOf = async (asked: ReturnType<typeof ask>): Promise<number> => (await asked).status;
 
@@ -144,7 +83,7 @@ describe.each(Object.entries(PROCESSES))("the %s", (_name, process) => {
 it("an exporter whose token file is missing does not start", async () => {
   await expect(
     startExporter({ ...LISTEN, grpcListen: ANY, httpTokenFile: "/nowhere", logLevel: "silent" }),
-  ).rejects.toThrow(/cannot read the token file \/nowhere/);
+  ).rejects.toThrow(/cannot use the token file \/nowhere/);
 });
 
 it("an exporter shows its predictor the token that it asks for", async () => {

@@ -71,6 +71,13 @@ describe("tradewind predictor", () => {
     expect(err()).toContain("/nowhere.yaml");
   });
 
+  it.each(["http", "otlp"])("refuses --%s-tls-key without a certificate, naming both flags", async (port) => {
+    const { child, err } = run("--config", "x", `--${port}-tls-key`, "tls.key");
+    await waitUntil(() => child.exitCode !== null);
+    expect(child.exitCode).toBe(1);
+    expect(err()).toContain(`give --${port}-tls-cert and --${port}-tls-key together`);
+  });
+
   it("explains a wrong flag", async () => {
     const { child, err } = run("--config", "x", "--window", "soon");
     await waitUntil(() => child.exitCode !== null);

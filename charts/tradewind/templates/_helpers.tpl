@@ -164,6 +164,75 @@ crd:{{ include "tradewind.applicationNamespace" . }}/{{ include "tradewind.appli
 {{- printf "%s-scaler.%s.svc.%s" (include "tradewind.fullname" .) .Release.Namespace .Values.clusterDomain }}
 {{- end }}
 
+{{/*
+One volume of the Secrets that a container needs for its ports, and of those that it shows to others. Takes a dict: name, mode,
+and files, a list of dicts: secret, folder, keys. Nothing without files.
+*/}}
+{{- define "tradewind.securityVolume" -}}
+{{- if .files }}
+- name: {{ .name }}
+  projected:
+    defaultMode: {{ .mode }}
+    sources:
+      {{- range .files }}
+      {{- $folder := .folder }}
+      - secret:
+          name: {{ .secret }}
+          items:
+            {{- range .keys }}
+            - { key: {{ . }}, path: {{ $folder }}/{{ . }} }
+            {{- end }}
+      {{- end }}
+{{- end }}
+{{- end }}
+
+{{/*
+JSON of the files of a container, for the volume above. Takes two dicts of values with `tlsSecret` and `tokenSecret`, by folder: own,
+those of the container's ports, and called, those of the ports that it calls.
+*/}}
+{{- define "tradewind.securityFiles" -}}
+{{- $files := list }}
+{{- range $folder, $security := .own }}
+{{- with $security.tlsSecret }}{{ $files = append $files (dict "secret" . "folder" $folder "keys" (list "tls.crt" "tls.key")) }}{{ end }}
+{{- with $security.tokenSecret }}{{ $files = append $files (dict "secret" . "folder" $folder "keys" (list "token")) }}{{ end }}
+{{- end }}
+{{- range $folder, $security := .called }}
+{{- with $security.tlsSecret }}{{ $files = append $files (dict "secret" . "folder" $folder "keys" (list "ca.crt")) }}{{ end }}
+{{- with $security.tokenSecret }}{{ $files = append $files (dict "secret" . "folder" $folder "keys" (list "token")) }}{{ end }}
+{{- end }}
+{{- toJson $files }}
+{{- end }}
+
+{{- define "tradewind.agentFiles" -}}
+{{- include "tradewind.securityFiles" (dict "own" (dict "http" .Values.agent.http) "called" dict) }}
+{{- end }}
+
+{{- define "tradewind.predictorFiles" -}}
+{{- $own := dict "http" .Values.predictor.http "otlp" .Values.predictor.otlp }}
+{{- include "tradewind.securityFiles" (dict "own" $own "called" (.Values.agent.enabled | ternary (dict "agents" .Values.agent.http) dict)) }}
+{{- end }}
+
+{{- define "tradewind.exporterFiles" -}}
+{{- $called := include "tradewind.hasPredictor" . | empty | ternary dict (dict "predictor" .Values.predictor.http) }}
+{{- include "tradewind.securityFiles" (dict "own" (dict "http" .Values.scaler.http) "called" $called) }}
+{{- end }}
+
+{{/* Flags of a port. Takes a dict: flag, its prefix, folder and security. */}}
+{{- define "tradewind.portFlags" -}}
+{{- if .security.tlsSecret }}
+- --{{ .flag }}-tls-cert=/etc/tradewind/security/{{ .flag }}/tls.crt
+- --{{ .flag }}-tls-key=/etc/tradewind/security/{{ .flag }}/tls.key
+{{- end }}
+{{- if .security.tokenSecret }}
+- --{{ .flag }}-token-file=/etc/tradewind/security/{{ .flag }}/token
+{{- end }}
+{{- end }}
+
+{{/* `http`, or `https` where a port speaks TLS. */}}
+{{- define "tradewind.scheme" -}}
+{{- .tlsSecret | empty | ternary "http" "https" }}
+{{- end }}
+
 {{/* What cannot be meant, beyond what values.schema.json can say. */}}
 {{- define "tradewind.check" -}}
 {{- $tls := .Values.scaler.tls }}

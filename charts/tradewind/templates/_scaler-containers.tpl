@@ -10,7 +10,20 @@
     {{- with include "tradewind.allowedHosts" . }}
     - --allowed-hosts={{ . }}
     {{- end }}
-    - --predictor=http://127.0.0.1:9811{{ if and (include "tradewind.hasPredictor" .) (gt (int .Values.scaler.replicas) 1) }},dns+http://{{ include "tradewind.fullname" . }}-predictor-peers.{{ .Release.Namespace }}.svc:9811{{ end }}
+    {{- with include "tradewind.portFlags" (dict "flag" "http" "security" .Values.scaler.http) }}
+    {{- . | trim | nindent 4 }}
+    {{- end }}
+    {{- $predictor := include "tradewind.hasPredictor" . | empty | ternary dict .Values.predictor.http }}
+    {{- $scheme := include "tradewind.scheme" $predictor }}
+    {{- $peers := printf "%s-predictor-peers.%s.svc" (include "tradewind.fullname" .) .Release.Namespace }}
+    - --predictor={{ $scheme }}://127.0.0.1:9811{{ if and (include "tradewind.hasPredictor" .) (gt (int .Values.scaler.replicas) 1) }},dns+{{ $scheme }}://{{ $peers }}:9811{{ end }}
+    {{- if $predictor.tlsSecret }}
+    - --predictor-ca-file=/etc/tradewind/security/predictor/ca.crt
+    - --predictor-server-name={{ $peers }}
+    {{- end }}
+    {{- if $predictor.tokenSecret }}
+    - --predictor-token-file=/etc/tradewind/security/predictor/token
+    {{- end }}
     {{- if include "tradewind.hasPredictor" . }}
     - --application={{ include "tradewind.predictorConfig" . }}
     {{- end }}
@@ -78,6 +91,9 @@
     {{- if .Values.scaler.tls.enabled }}
     - { name: tls, mountPath: /etc/tradewind/tls, readOnly: true }
     {{- end }}
+    {{- if fromJsonArray (include "tradewind.exporterFiles" .) }}
+    - { name: exporter-security, mountPath: /etc/tradewind/security, readOnly: true }
+    {{- end }}
     {{- if include "tradewind.exporterUsesApi" . }}
     - { name: kubernetes-api, mountPath: /var/run/secrets/kubernetes.io/serviceaccount, readOnly: true }
     {{- end }}
@@ -95,16 +111,28 @@
     {{- with include "tradewind.allowedHosts" . }}
     - --allowed-hosts={{ . }}
     {{- end }}
+    {{- with include "tradewind.portFlags" (dict "flag" "http" "security" .Values.predictor.http) }}
+    {{- . | trim | nindent 4 }}
+    {{- end }}
     - --otlp-listen={{ .Values.listenHost }}:4318
     {{- if .Values.predictor.otlp.grpc }}
     - --otlp-grpc-listen={{ .Values.listenHost }}:4317
+    {{- end }}
+    {{- with include "tradewind.portFlags" (dict "flag" "otlp" "security" .Values.predictor.otlp) }}
+    {{- . | trim | nindent 4 }}
     {{- end }}
     {{- if include "tradewind.hasSourcesFile" . }}
     - --sources=/etc/tradewind/application/sources.yaml
     {{- end }}
     - --workloads=kubernetes:{{ include "tradewind.watched" . }}
     {{- if .Values.agent.enabled }}
-    - --agents=dns+http://{{ include "tradewind.fullname" . }}-agent.{{ .Release.Namespace }}.svc:9810
+    - --agents=dns+{{ include "tradewind.scheme" .Values.agent.http }}://{{ include "tradewind.fullname" . }}-agent.{{ .Release.Namespace }}.svc:9810
+    {{- if .Values.agent.http.tlsSecret }}
+    - --agents-ca-file=/etc/tradewind/security/agents/ca.crt
+    {{- end }}
+    {{- if .Values.agent.http.tokenSecret }}
+    - --agents-token-file=/etc/tradewind/security/agents/token
+    {{- end }}
     {{- end }}
     {{- if include "tradewind.hasPeers" . }}
     - --peers=dns+http://{{ include "tradewind.fullname" . }}-peers.{{ .Release.Namespace }}.svc:9814
@@ -158,6 +186,9 @@
     {{- end }}
     {{- if include "tradewind.hasPeers" . }}
     - { name: peers, mountPath: /etc/tradewind/peers, readOnly: true }
+    {{- end }}
+    {{- if fromJsonArray (include "tradewind.predictorFiles" .) }}
+    - { name: predictor-security, mountPath: /etc/tradewind/security, readOnly: true }
     {{- end }}
     {{- with .Values.predictor.extraVolumeMounts }}
     {{- toYaml . | nindent 4 }}

@@ -25,6 +25,7 @@ import type { Credentials } from "./credentials.ts";
 import { connectionError, statusError } from "./diagnosis.ts";
 import type { EndpointOptions } from "./endpoint.ts";
 import { countsAgainstServer, EndpointError, isRetryable } from "./error.ts";
+import type { EndpointFailure } from "./error.ts";
 import { EndpointHealth } from "./health.ts";
 
 export interface ClientSettings {
@@ -32,6 +33,8 @@ export interface ClientSettings {
   readonly rng?: Rng;
   readonly retryDelays?: RetryDelays;
   readonly breaker?: BreakerSettings;
+  /** What a person can do about a failure here, where it is not what a source's configuration would have. */
+  readonly remedies?: Readonly<Partial<Record<EndpointFailure, string>>>;
 }
 
 export interface BreakerSettings {
@@ -73,6 +76,7 @@ export class EndpointClient {
   private readonly options: EndpointOptions;
   private readonly clock: Clock;
   private readonly credentials: CredentialFiles;
+  private readonly remedies: NonNullable<ClientSettings["remedies"]>;
   private readonly retrying;
   private readonly breaking;
   /** Until when the server asked not to be called, on the monotonic clock. */
@@ -84,6 +88,7 @@ export class EndpointClient {
     this.options = options;
     this.clock = settings.clock ?? systemClock;
     this.credentials = new CredentialFiles(options);
+    this.remedies = settings.remedies ?? {};
     this.health = new EndpointHealth(name, kind, options.url);
     const { failures, openMs } = settings.breaker ?? DEFAULT_BREAKER;
     this.breaking = circuitBreaker(handleWhen(countsAgainstServer), {
@@ -156,7 +161,7 @@ export class EndpointClient {
         : statusError(this.where(), statusCode, undefined, undefined);
     } catch (error) {
       if (signal.aborted) throw new TradewindError("cancelled", "the call was cancelled");
-      throw error instanceof EndpointError ? error : connectionError(this.where(), error);
+      throw this.problemOf(error);
     }
   }
 
@@ -226,7 +231,7 @@ export class EndpointClient {
     } catch (error) {
       if (deadline.aborted) throw this.timeout(error);
       if (signal.aborted) throw error;
-      throw connectionError(this.where(), error);
+      throw this.problemOf(error);
     }
   }
 
@@ -301,7 +306,13 @@ export class EndpointClient {
       );
     }
     if (deadline.aborted) return this.timeout(error);
-    return connectionError(this.where(), error);
+    return this.problemOf(error);
+  }
+
+  private problemOf(error: unknown): EndpointError {
+    const problem = connectionError(this.where(), error);
+    const remedy = this.remedies[problem.failure];
+    return remedy === undefined ? problem : problem.withRemedy(remedy);
   }
 
   private timeout(cause: unknown): EndpointError {

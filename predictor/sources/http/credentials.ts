@@ -52,7 +52,8 @@ export class CredentialFiles {
   private async authorization(): Promise<string | undefined> {
     const { basicAuth, bearerTokenFile } = this.options;
     if (bearerTokenFile !== undefined) {
-      const token = (await this.file(bearerTokenFile))?.toString("utf8").trim();
+      // Of several, as core/token-file.ts has them, the first.
+      const token = (await this.file(bearerTokenFile))?.toString("utf8").trim().split(/\s/, 1)[0];
       return token === undefined ? undefined : `Bearer ${token}`;
     }
     if (basicAuth === undefined) return undefined;

@@ -1,3 +1,4 @@
+import { byCauseCode, TLS_PROBLEMS } from "@tradewind/core/tls-problem.ts";
 import { EndpointError } from "./error.ts";
 import type { EndpointFailure } from "./error.ts";
 
@@ -6,6 +7,14 @@ interface Finding {
   readonly happened: string;
   readonly remedy: string;
 }
+
+const NEEDS_AUTHORITY = "set tls.caFile to the authority's certificate";
+
+const tls = (code: keyof typeof TLS_PROBLEMS, remedy: string): Finding => ({
+  failure: "tls",
+  happened: TLS_PROBLEMS[code],
+  remedy,
+});
 
 const BY_CODE: Readonly<Record<string, Finding>> = {
   ECONNREFUSED: {
@@ -58,67 +67,33 @@ const BY_CODE: Readonly<Record<string, Finding>> = {
     happened: "the answer stopped half-way",
     remedy: "check the server's load, or raise timeoutSeconds",
   },
-  DEPTH_ZERO_SELF_SIGNED_CERT: {
-    failure: "tls",
-    happened: "the server's certificate is self-signed",
-    remedy: "set tls.caFile to that certificate",
-  },
-  SELF_SIGNED_CERT_IN_CHAIN: {
-    failure: "tls",
-    happened: "the server's certificate comes from an unknown authority",
-    remedy: "set tls.caFile to the authority's certificate",
-  },
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: {
-    failure: "tls",
-    happened: "the server's certificate comes from an unknown authority",
-    remedy: "set tls.caFile to the authority's certificate",
-  },
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: {
-    failure: "tls",
-    happened: "the server's certificate comes from an unknown authority",
-    remedy: "set tls.caFile to the authority's certificate",
-  },
-  CERT_HAS_EXPIRED: {
-    failure: "tls",
-    happened: "the server's certificate has expired",
-    remedy: "renew it, or check this machine's clock",
-  },
-  ERR_TLS_CERT_ALTNAME_INVALID: {
-    failure: "tls",
-    happened: "the server's certificate is for another name",
-    remedy: "correct the host name or set tls.serverName",
-  },
-  EPROTO: {
-    failure: "tls",
-    happened: "the TLS handshake failed",
-    remedy: "check whether the server speaks https at this port, and whether it wants a client certificate",
-  },
-  ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: {
-    failure: "tls",
-    happened: "the server wants a client certificate",
-    remedy: "set tls.certFile and tls.keyFile",
-  },
-  ERR_SSL_WRONG_VERSION_NUMBER: {
-    failure: "tls",
-    happened: "the server does not speak TLS at this port",
-    remedy: "write http:// instead of https://, or correct the port",
-  },
+  DEPTH_ZERO_SELF_SIGNED_CERT: tls("DEPTH_ZERO_SELF_SIGNED_CERT", "set tls.caFile to that certificate"),
+  SELF_SIGNED_CERT_IN_CHAIN: tls("SELF_SIGNED_CERT_IN_CHAIN", NEEDS_AUTHORITY),
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: tls("UNABLE_TO_VERIFY_LEAF_SIGNATURE", NEEDS_AUTHORITY),
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: tls("UNABLE_TO_GET_ISSUER_CERT_LOCALLY", NEEDS_AUTHORITY),
+  CERT_HAS_EXPIRED: tls("CERT_HAS_EXPIRED", "renew it, or check this machine's clock"),
+  ERR_TLS_CERT_ALTNAME_INVALID: tls(
+    "ERR_TLS_CERT_ALTNAME_INVALID",
+    "correct the host name or set tls.serverName",
+  ),
+  EPROTO: tls(
+    "EPROTO",
+    "check whether the server speaks https at this port, and whether it wants a client certificate",
+  ),
+  ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: tls(
+    "ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED",
+    "set tls.certFile and tls.keyFile",
+  ),
+  ERR_SSL_WRONG_VERSION_NUMBER: tls(
+    "ERR_SSL_WRONG_VERSION_NUMBER",
+    "write http:// instead of https://, or correct the port",
+  ),
 };
-
-function codeOf(error: unknown): string | undefined {
-  for (let current = error, depth = 0; current instanceof Error && depth < 6; depth += 1) {
-    const code = (current as { code?: unknown }).code;
-    if (typeof code === "string" && code in BY_CODE) return code;
-    const inner = current instanceof AggregateError ? (current.errors[0] as unknown) : undefined;
-    current = inner ?? current.cause;
-  }
-  return undefined;
-}
 
 /** A failed connection or a broken answer, in plain words. `where` is the endpoint's name and address. */
 export function connectionError(where: string, error: unknown): EndpointError {
   if (error instanceof EndpointError) return error;
-  const finding = BY_CODE[codeOf(error) ?? ""];
+  const finding = byCauseCode(error, BY_CODE);
   if (finding !== undefined) {
     return new EndpointError(finding.failure, `${where}: ${finding.happened}`, finding.remedy, {
       cause: error,

@@ -39,6 +39,16 @@ export class EndpointError extends TradewindError {
     this.status = options.status;
     this.retryAfterMs = options.retryAfterMs;
   }
+
+  /** The same error with another remedy. */
+  withRemedy(remedy: string): EndpointError {
+    const { cause, failure, message, retryAfterMs, status } = this;
+    return new EndpointError(failure, message, remedy, {
+      cause,
+      ...(status !== undefined && { status }),
+      ...(retryAfterMs !== undefined && { retryAfterMs }),
+    });
+  }
 }
 
 /** Failures that another attempt may cure: the call was never answered, or the server asked for patience. */

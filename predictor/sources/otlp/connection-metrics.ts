@@ -1,14 +1,11 @@
 import type { ConnectionCounts } from "@tradewind/core/connection-limits.ts";
-import type { TlsObserver } from "@tradewind/core/reloading-tls.ts";
 import { Counter, Gauge } from "prom-client";
 import type { Registry } from "prom-client";
 import type { Transport } from "./metrics.ts";
 
-/** What the receivers' limits on connections and their certificates do; the limits count, and are read at each scrape. */
-export class ConnectionMetrics implements TlsObserver {
+/** What the receivers' limits on connections do; the limits count, and are read at each scrape. */
+export class ConnectionMetrics {
   private readonly ports = new Map<Transport, () => ConnectionCounts>();
-  private readonly reloads: Counter;
-  private readonly expiry: Gauge;
 
   constructor(registry: Registry) {
     const { ports } = this;
@@ -39,23 +36,6 @@ export class ConnectionMetrics implements TlsObserver {
     });
     held.reset();
     closed.reset();
-    this.reloads = new Counter({
-      name: "tradewind_predictor_otlp_tls_reloads_total",
-      help: "Reads of changed certificate files of the OTLP ports.",
-      labelNames: ["result"],
-      registers,
-    });
-    this.expiry = new Gauge({
-      name: "tradewind_predictor_otlp_tls_certificate_expiry_timestamp_seconds",
-      help: "When the certificate of the OTLP ports expires, seconds since the epoch; absent without TLS.",
-      registers,
-    });
-    this.expiry.remove();
-  }
-
-  tlsReloaded(result: "changed" | "failed", expiresAtMs: number | undefined): void {
-    this.reloads.inc({ result });
-    if (expiresAtMs !== undefined) this.expiry.set(expiresAtMs / 1e3);
   }
 
   follow(transport: Transport, counts: () => ConnectionCounts): void {

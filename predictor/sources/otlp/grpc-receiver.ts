@@ -9,8 +9,8 @@ import type {
 import type { AddressInfo, Socket } from "node:net";
 import { systemClock } from "@tradewind/core/clock.ts";
 import { Connections, senderAddress } from "@tradewind/core/connection-limits.ts";
+import { withinDescriptors } from "@tradewind/core/descriptors.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
-import { tlsSettings } from "@tradewind/core/reloading-tls.ts";
 import { Admission } from "./admission.ts";
 import type { Call } from "./admission.ts";
 import { readBody, refuseTooLarge } from "./body.ts";
@@ -19,7 +19,7 @@ import type { ReceiverLimits } from "./limits.ts";
 import { formatListen, parseListen } from "./listen-address.ts";
 import { forwarding } from "./receiver.ts";
 import type { OtlpReceiver, OtlpReceiverOptions } from "./receiver.ts";
-import { Refusal, failed, malformed } from "./refusal.ts";
+import { Refusal, failed, malformed, requireToken } from "./refusal.ts";
 import { PROTOBUF, RPC_CODE, exportResponse, rejectionMessage, retryDetails } from "./responses.ts";
 import { SpanIntake } from "./span-intake.ts";
 
@@ -45,7 +45,7 @@ export async function startOtlpGrpcReceiver(options: OtlpReceiverOptions): Promi
   const server = http2Server(limits, options);
   const { firstRequestMs, maxConnections, maxSenderConnections } = limits;
   const maxPerAddress = Math.min(maxConnections, maxSenderConnections);
-  const connections = new Connections({ maxConnections, maxPerAddress, firstRequestMs });
+  const connections = new Connections(withinDescriptors({ maxConnections, maxPerAddress, firstRequestMs }));
   options.metrics?.connections("grpc", () => connections.counts);
   server.on("connection", (socket: Socket) => connections.admit(socket));
   const sessions = new Set<ServerHttp2Session>();
@@ -70,7 +70,7 @@ function http2Server(limits: ReceiverLimits, { tls }: OtlpReceiverOptions): Http
     maxHeaderListSize: MAX_HEADER_BYTES,
   };
   if (tls === undefined) return createServer({ settings });
-  const server = createSecureServer({ settings, ...tlsSettings(tls) });
+  const server = createSecureServer({ settings, ...tls.serverSettings });
   tls.onChange((context) => server.setSecureContext(context));
   return server;
 }
@@ -136,7 +136,7 @@ function answerCalls(
     const work = async (): Promise<void> => {
       try {
         refuseOtherCalls(headers);
-        options.tokens?.require(headers.authorization);
+        requireToken(options.tokens, headers.authorization);
         call = admission.admit(senderAddress(remoteAddress));
         answer.send(await exporting(stream, headers, call));
       } catch (error) {

@@ -1,26 +1,22 @@
-import { createServer } from "node:http";
-import type { RequestListener, Server, ServerOptions } from "node:http";
-import { createServer as createSecureServer } from "node:https";
 import { fastify } from "fastify";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { systemClock } from "@tradewind/core/clock.ts";
 import type { Clock } from "@tradewind/core/clock.ts";
-import { limitConnections, senderAddress } from "@tradewind/core/connection-limits.ts";
-import { TradewindError } from "@tradewind/core/errors.ts";
-import { tlsSettings } from "@tradewind/core/reloading-tls.ts";
+import { senderAddress } from "@tradewind/core/connection-limits.ts";
+import { addressOf, cannotListen, createHttpServer } from "@tradewind/core/http-server.ts";
 import type { ReloadingTls } from "@tradewind/core/reloading-tls.ts";
+import type { TokenFile } from "@tradewind/core/token-file.ts";
 import type { BatchExchange } from "../peers/exchange.ts";
 import { Admission } from "./admission.ts";
 import type { Call } from "./admission.ts";
 import { readBody, refuseTooLarge } from "./body.ts";
 import { DEFAULT_RECEIVER_LIMITS } from "./limits.ts";
 import type { ReceiverLimits } from "./limits.ts";
-import { formatListen, parseListen } from "./listen-address.ts";
+import { parseListen } from "./listen-address.ts";
 import type { ReceiverMetrics } from "./metrics.ts";
-import { Refusal, failed, malformed, unsupported } from "./refusal.ts";
+import { Refusal, failed, malformed, requireToken, unsupported } from "./refusal.ts";
 import { JSON_TYPE, PROTOBUF, RPC_CODE, exportResponse, rejectionMessage, statusBody } from "./responses.ts";
 import type { OtlpEncoding } from "./responses.ts";
-import type { SenderTokens } from "./sender-token.ts";
 import { SpanIntake } from "./span-intake.ts";
 import type { OfferedBody, OnSpans } from "./span-intake.ts";
 
@@ -36,7 +32,7 @@ export interface OtlpReceiverOptions {
   /** Serves TLS only. */
   readonly tls?: ReloadingTls | undefined;
   /** Takes spans only of who shows a token. */
-  readonly tokens?: SenderTokens | undefined;
+  readonly tokens?: TokenFile | undefined;
   /** Where several predictors share what each receives. */
   readonly exchange?: BatchExchange | undefined;
 }
@@ -55,8 +51,6 @@ declare module "fastify" {
 }
 
 const TRACES_PATH = "/v1/traces";
-const MAX_HEADER_BYTES = 16 * 1024;
-const KEEP_ALIVE_MS = 72_000;
 
 /** Starts OTLP/HTTP: `POST /v1/traces`. @throws TradewindError `cannot-listen` when the address cannot be had */
 export async function startOtlpReceiver(options: OtlpReceiverOptions): Promise<OtlpReceiver> {
@@ -66,51 +60,29 @@ export async function startOtlpReceiver(options: OtlpReceiverOptions): Promise<O
   admitRequests(server, admission, options);
   answerErrors(server, options);
   receiveTraces(server, limits, admission, options);
-  const { host, port } = parseListen(options.listen);
+  const listen = parseListen(options.listen);
   try {
-    await server.listen({ host, port });
+    await server.listen(listen);
   } catch (error) {
     await server.close();
-    throw new TradewindError("cannot-listen", `cannot listen for OTLP/HTTP on ${options.listen}`, {
-      cause: error,
-    });
+    throw cannotListen(listen, "choose another with --otlp-listen", error);
   }
-  const bound = server.server.address();
-  const actualPort = typeof bound === "object" && bound !== null ? bound.port : port;
-  return {
-    address: `${options.tls ? "https" : "http"}://${formatListen({ host, port: actualPort })}`,
-    stop: async () => {
-      await server.close();
-    },
-  };
+  return { address: addressOf(server.server), stop: async () => server.close() };
 }
 
 function httpServer(limits: ReceiverLimits, { metrics, tls }: OtlpReceiverOptions): FastifyInstance {
-  const { firstRequestMs, maxConnections, maxSenderConnections, requestTimeoutMs } = limits;
-  const settings = {
-    maxHeaderSize: MAX_HEADER_BYTES,
-    headersTimeout: requestTimeoutMs,
-    requestTimeout: requestTimeoutMs,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    connectionsCheckingInterval: Math.min(1_000, requestTimeoutMs),
-  };
-  const server = fastify({
+  const { firstRequestMs, maxConnections, maxSenderConnections, requestTimeoutMs: requestMs } = limits;
+  const maxPerAddress = Math.min(maxConnections, maxSenderConnections);
+  const limited = { limits: { maxConnections, maxPerAddress, firstRequestMs }, requestMs, tls };
+  return fastify({
     logger: false,
     forceCloseConnections: true,
-    serverFactory: (handler) =>
-      tls === undefined ? createServer(settings, handler) : secureServer(tls, settings, handler),
+    serverFactory: (handler) => {
+      const { connections, server } = createHttpServer(limited, handler);
+      metrics?.connections("http", () => connections.counts);
+      return server;
+    },
   });
-  const maxPerAddress = Math.min(maxConnections, maxSenderConnections);
-  const connections = limitConnections(server.server, { maxConnections, maxPerAddress, firstRequestMs });
-  metrics?.connections("http", () => connections.counts);
-  return server;
-}
-
-/** An HTTPS server has all that an HTTP server has. */
-function secureServer(tls: ReloadingTls, settings: ServerOptions, handler: RequestListener): Server {
-  const server = createSecureServer({ ...settings, ...tlsSettings(tls) }, handler);
-  tls.onChange((context) => server.setSecureContext(context));
-  return server;
 }
 
 function admitRequests(
@@ -125,7 +97,7 @@ function admitRequests(
       metrics?.request("http", String(reply.raw.statusCode));
     });
     refusePages(request);
-    tokens?.require(request.headers.authorization);
+    requireToken(tokens, request.headers.authorization);
     request.call = admission.admit(senderAddress(request.raw.socket.remoteAddress));
   });
 }

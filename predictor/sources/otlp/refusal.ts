@@ -1,3 +1,5 @@
+import { bearerToken } from "@tradewind/core/token-file.ts";
+import type { TokenFile } from "@tradewind/core/token-file.ts";
 import { RPC_CODE } from "./responses.ts";
 
 /** Why a request was refused, for metrics. */
@@ -37,6 +39,15 @@ export class Refusal extends Error implements RefusalKind {
     this.reason = kind.reason;
     this.retryAfterSeconds = kind.retryAfterSeconds;
   }
+}
+
+/** Looks at the header `authorization` of a request where senders need a token. @throws Refusal 401, UNAUTHENTICATED */
+export function requireToken(tokens: TokenFile | undefined, authorization: string | undefined): void {
+  if (tokens === undefined || tokens.accepts(bearerToken(authorization))) return;
+  throw new Refusal(
+    { statusCode: 401, rpcCode: RPC_CODE.unauthenticated, reason: "token" },
+    "this receiver takes spans with a token only: authorization: Bearer TOKEN",
+  );
 }
 
 export const tooLarge = (message: string): Refusal =>

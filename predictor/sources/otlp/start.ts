@@ -1,13 +1,14 @@
+import type { Clock } from "@tradewind/core/clock.ts";
 import { describeError } from "@tradewind/core/errors.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import { ReloadingTls } from "@tradewind/core/reloading-tls.ts";
 import type { TlsFiles, TlsObserver } from "@tradewind/core/reloading-tls.ts";
+import { TokenFile } from "@tradewind/core/token-file.ts";
 import type { BatchExchange } from "../peers/exchange.ts";
 import { startOtlpGrpcReceiver } from "./grpc-receiver.ts";
 import type { ReceiverMetrics } from "./metrics.ts";
 import type { OtlpOptions } from "./options.ts";
 import { startOtlpReceiver } from "./receiver.ts";
-import { SenderTokens } from "./sender-token.ts";
 import type { OnSpans } from "./span-intake.ts";
 
 export interface ReceiversOptions {
@@ -23,28 +24,28 @@ export interface ReceiversParts {
   readonly section: OtlpOptions;
   readonly onSpans: OnSpans;
   readonly exchange: BatchExchange | undefined;
-  readonly metrics: ReceiverMetrics & TlsObserver;
+  readonly metrics: ReceiverMetrics & { readonly tls: (port: string) => TlsObserver };
+  readonly clock: Clock;
   readonly log: Logger;
   /** Called in reverse order to stop what has been started. */
   readonly ends: (() => Promise<void> | void)[];
 }
 
-/** How often certificates and tokens are read again: a renewed Secret is mounted within a minute or two. */
-const REREAD_MS = 10_000;
+/** So many random characters are beyond guessing. */
+const LEAST_TOKEN = 16;
 
 /**
  * Starts the receivers of spans.
  * @returns their addresses by role
- * @throws TradewindError `cannot-listen`, `tls-material` or `otlp-token`
+ * @throws TradewindError `cannot-listen`, `tls-material` or `token-unusable`
  */
 export async function startReceivers(parts: ReceiversParts): Promise<Record<string, string>> {
-  const { ends, exchange, log, metrics, onSpans, options, section } = parts;
+  const { clock, ends, exchange, log, metrics, onSpans, options, section } = parts;
   const { otlpGrpcListen, otlpListen, otlpTls, otlpTokenFile } = options;
-  const reread = { everyMs: REREAD_MS, log };
-  const tls = otlpTls && (await ReloadingTls.open(otlpTls, { ...reread, observer: metrics }));
+  const tls = otlpTls && (await ReloadingTls.open(otlpTls, { log, observer: metrics.tls("otlp") }));
   ends.push(() => tls?.stop());
-  const tokens = otlpTokenFile === undefined ? undefined : await SenderTokens.open(otlpTokenFile, reread);
-  ends.push(() => tokens?.stop());
+  const reread = { leastLength: LEAST_TOKEN, monotonicMs: () => clock.monotonicMs(), log };
+  const tokens = otlpTokenFile === undefined ? undefined : new TokenFile(otlpTokenFile, reread);
   const onError = (error: unknown): void =>
     log.error({ problem: describeError(error) }, "spans could not be taken");
   const { maxSenderBytesPerSecond, maxSenderSpansPerSecond } = section;

@@ -121,7 +121,8 @@ describe("the HTTP side", () => {
         decisionJson: none,
         historyJson: none,
         missing: () => [],
-        door: new HttpDoor({ monotonicMs: () => performance.now() }),
+        door: new HttpDoor({ monotonicMs: () => performance.now(), log: createLog("test", "silent") }),
+        tls: undefined,
         isAlive: async () => false,
         metrics: none,
         log: createLog("test", "silent"),
@@ -141,7 +142,9 @@ describe("the HTTP side", () => {
     const taken = { http: new URL(exporter.http).host, grpc: exporter.running.addresses["grpc"]! };
     const start = (listen: string, grpcListen: string) =>
       startExporter({ listen, grpcListen, logLevel: "silent" });
-    await expect(start(taken.http, "127.0.0.1:0")).rejects.toThrow(`cannot listen on http://${taken.http}`);
+    await expect(start(taken.http, "127.0.0.1:0")).rejects.toThrow(
+      `cannot listen on ${taken.http}; is another exporter running?`,
+    );
     await expect(start("127.0.0.1:0", taken.grpc)).rejects.toThrow(`cannot listen for KEDA on ${taken.grpc}`);
     await expect(start("9812", "127.0.0.1:0")).rejects.toThrow("'9812' is not host:port");
   });

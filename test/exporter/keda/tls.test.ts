@@ -59,7 +59,7 @@ describe("TLS on the scaler port", () => {
       return (await servedName(address)) === "tradewind scaler renewed";
     });
     expect(await (await clientOf(address, "client")).metrics(ref, "m")).toMatchObject([{ int: 5 }]);
-    expect(await exporter.metrics()).toMatch(/tradewind_tls_reloads_total\{result="changed"\} 2/);
+    expect(await exporter.metrics()).toMatch(/tradewind_tls_reloads_total\{port="grpc",result="changed"\} 2/);
   });
 
   it("keeps the certificate in use while the files are half-written, mismatched or gone", async () => {
@@ -67,7 +67,9 @@ describe("TLS on the scaler port", () => {
     const exporter = await runningExporter(planOf([wishOf()]), { tls: { ...paths, refreshMs: 20 } });
     const address = exporter.running.addresses["grpc"]!;
     const failures = async (): Promise<number> =>
-      Number(/tls_reloads_total\{result="failed"\} (\d+)/.exec(await exporter.metrics())?.[1] ?? 0);
+      Number(
+        /tls_reloads_total\{port="grpc",result="failed"\} (\d+)/.exec(await exporter.metrics())?.[1] ?? 0,
+      );
     const spoil: (() => Promise<void>)[] = [
       () => writeFile(paths.cert, "-----BEGIN CERTIFICATE-----\nMIIB"),
       () => copyFile(fixture("renewed.crt"), paths.cert),

@@ -163,8 +163,8 @@ describe("SqliteStore", () => {
     for (let index = 10; index < 300; index += 1) store.append(aSet(index * 15_000, SERVICES));
     await store.flush();
     expect(store.health().state).toBe("disk-full");
-    const inside = store as unknown as { tables: { database: DatabaseSync } };
-    inside.tables.database.exec("PRAGMA max_page_count = 1000000");
+    const inside = store as unknown as { file: { tables: { database: DatabaseSync } } };
+    inside.file.tables.database.exec("PRAGMA max_page_count = 1000000");
     await store.flush();
     expect(store.health()).toMatchObject({ state: "disk", pendingWindows: 0, problem: undefined });
   });

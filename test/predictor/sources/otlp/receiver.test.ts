@@ -221,7 +221,7 @@ describe("OTLP/HTTP receiver", () => {
     const listen = new URL(url).host;
     const onSpans = () => ({ accepted: 0, rejected: 0, reasons: {} });
     await expect(startOtlpReceiver({ listen, onSpans })).rejects.toThrow(
-      `cannot listen for OTLP/HTTP on ${listen}`,
+      `cannot listen on ${listen}; choose another with --otlp-listen`,
     );
     await expect(startOtlpReceiver({ listen: "4318", onSpans })).rejects.toThrow("'4318' is not host:port");
   });

@@ -1,0 +1,96 @@
+import type { RequestListener, Server } from "node:http";
+import { isIPv6 } from "node:net";
+import type { AddressInfo } from "node:net";
+import { limitConnections } from "./connection-limits.ts";
+import type { ConnectionLimits, Connections } from "./connection-limits.ts";
+import { withinDescriptors } from "./descriptors.ts";
+import { TradewindError } from "./errors.ts";
+import type { ReloadingTls } from "./reloading-tls.ts";
+
+// `import … from "node:http"` evaluates every lazy export of the module, WebSocket's undici among them: 13 MB resident.
+const { createServer } = process.getBuiltinModule("node:http");
+
+export interface HttpServerOptions {
+  readonly limits: ConnectionLimits;
+  /** Speaks TLS only, with these certificates. */
+  readonly tls?: ReloadingTls | undefined;
+  /** From the first byte of a request to its last; default: 10 s. ms */
+  readonly requestMs?: number;
+  /** Longest silence in the middle of a request or of its answer; default: none, as event streams need it. ms */
+  readonly idleMs?: number;
+}
+
+/** An HTTP/1 server that does not listen yet. */
+export interface HttpServer {
+  /** A TLS server has all that this type promises. */
+  readonly server: Server;
+  readonly connections: Connections;
+}
+
+const REQUEST_MS = 10_000;
+/** Longer than clients and proxies keep a connection that they may use again: they end it first. */
+const KEEP_ALIVE_MS = 75_000;
+const LONGEST_CHECK_MS = 2_000;
+const MAX_HEADER_BYTES = 16 * 1024;
+
+/** Every port of Tradewind that speaks HTTP/1 is made here: deadlines, limits of connections, and TLS where it is asked for. */
+export function createHttpServer(options: HttpServerOptions, handler: RequestListener): HttpServer {
+  const { idleMs = 0, limits, requestMs = REQUEST_MS, tls } = options;
+  const settings = {
+    maxHeaderSize: MAX_HEADER_BYTES,
+    headersTimeout: requestMs,
+    requestTimeout: requestMs,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    connectionsCheckingInterval: Math.min(LONGEST_CHECK_MS, requestMs / 4),
+  };
+  let server: Server;
+  if (tls === undefined) server = createServer(settings, handler);
+  else {
+    const https = process.getBuiltinModule("node:https");
+    const secure = https.createServer({ ...settings, ...tls.serverSettings }, handler);
+    // Before Node's own listener, which would have an answer written to a connection that cannot carry one.
+    secure.prependListener("tlsClientError", (_error, socket) => socket.destroy());
+    tls.onChange((context) => secure.setSecureContext(context));
+    server = secure;
+  }
+  server.setTimeout(idleMs);
+  return { server, connections: limitConnections(server, withinDescriptors(limits)) };
+}
+
+/** @returns the address it listens on @throws TradewindError `cannot-listen`; `hint` says what to do */
+export async function listenHttp(
+  server: Server,
+  { host, port }: { readonly host: string; readonly port: number },
+  hint: string,
+): Promise<string> {
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (cause) => reject(cannotListen({ host, port }, hint, cause)));
+    server.listen(port, host, () => resolve());
+  });
+  return addressOf(server);
+}
+
+/** @param hint what to do, or what is usually wrong */
+export function cannotListen(
+  { host, port }: { readonly host: string; readonly port: number },
+  hint: string,
+  cause: unknown,
+): TradewindError {
+  return new TradewindError("cannot-listen", `cannot listen on ${hostPort(host, port)}; ${hint}`, { cause });
+}
+
+/** `http://host:port`, `https://…` with TLS, of a server that listens. */
+export function addressOf(server: Server): string {
+  const { address, port } = server.address() as AddressInfo;
+  return `${"setSecureContext" in server ? "https" : "http"}://${hostPort(address, port)}`;
+}
+
+/** Stops listening and ends every connection. */
+export async function closeHttp(server: Server): Promise<void> {
+  await new Promise<void>((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}
+
+const hostPort = (host: string, port: number): string => `${isIPv6(host) ? `[${host}]` : host}:${port}`;

@@ -1,0 +1,56 @@
+import type { Lookup } from "@tradewind/core/addresses.ts";
+import type { Clock } from "@tradewind/core/clock.ts";
+import type { Logger } from "@tradewind/core/log.ts";
+import { requireAuthority } from "@tradewind/core/reloading-tls.ts";
+import { RereadFile } from "@tradewind/core/reread-file.ts";
+import { TokenFile } from "@tradewind/core/token-file.ts";
+import type { ExporterOptions } from "../options.ts";
+import { OnePredictor } from "./plan-fetcher.ts";
+import type { PlanFetcher } from "./plan-fetcher.ts";
+import { PredictorChoice } from "./predictor-choice.ts";
+
+interface FetcherEdges {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly lookup: Lookup | undefined;
+  /** As {@link PredictorChoice} hears it. */
+  readonly onRefused: (problem: string) => void;
+}
+
+/**
+ * One predictor is asked as it is; several are compared.
+ * @throws TradewindError `token-unusable` or `authority-unusable` when a file that predictors are reached with cannot be used
+ */
+export function makeFetcher(options: ExporterOptions, edges: FetcherEdges): PlanFetcher {
+  const { clockTolerance, predictor, predictorDeadline, predictorServerName, staleAfter } = options;
+  const limits = {
+    clock: edges.clock,
+    deadlineMs: predictorDeadline * 1e3,
+    staleAfterMs: staleAfter * 1e3,
+    clockToleranceMs: clockTolerance * 1e3,
+    serverName: predictorServerName,
+    authorization: bearer(options.predictorTokenFile, edges),
+    authority: authority(options.predictorCaFile, edges),
+  };
+  const [only, ...others] = predictor;
+  if (only !== undefined && others.length === 0 && !only.startsWith("dns+")) {
+    return new OnePredictor(only, limits);
+  }
+  return new PredictorChoice({ targets: predictor, ...limits, ...edges });
+}
+
+function bearer(path: string | undefined, { clock, log }: FetcherEdges): (() => string) | undefined {
+  if (path === undefined) return undefined;
+  const token = new TokenFile(path, { monotonicMs: () => clock.monotonicMs(), log });
+  return () => `Bearer ${token.current()}`;
+}
+
+function authority(path: string | undefined, { clock, log }: FetcherEdges): (() => Buffer) | undefined {
+  if (path === undefined) return undefined;
+  const file = new RereadFile(
+    path,
+    { what: "file of the predictors' authority", code: "authority-unusable", parse: requireAuthority },
+    { monotonicMs: () => clock.monotonicMs(), log },
+  );
+  return () => file.current();
+}
