@@ -61,7 +61,7 @@ function learnt(request: CostRequest): Known {
     settings,
   });
   const models = new Map(memory.services.map((each) => [each.service, each]));
-  const onRoute = new Set(verdict.flows.flatMap(({ flow }) => [flow.entryService, ...flow.services]));
+  const onRoute = new Set(verdict.flows.flatMap(({ flow }) => flow.services.concat(flow.entryService)));
   const hidden = observations.map((one) =>
     onRoute.has(one.service) ? hiddenLoad(one, models.get(one.service)) : 1,
   );

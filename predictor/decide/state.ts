@@ -53,11 +53,16 @@ export function shiftMemory(memory: CostMemory, at: (ms: number) => number): Cos
   return {
     ...memory,
     ...(windowEndMs !== undefined && { windowEndMs: at(windowEndMs) }),
-    outlook: { ...outlook, points: outlook.points.map((point) => ({ ...point, endMs: at(point.endMs) })) },
-    services: services.map(({ profile, rising, ...rest }) => ({
-      ...rest,
-      profile: { ...profile, ...(profile.atMs !== undefined && { atMs: at(profile.atMs) }) },
-      ...(rising && { rising: { ...rising, sinceMs: at(rising.sinceMs) } }),
-    })),
+    outlook: {
+      ...outlook,
+      points: outlook.points.map(({ count, endMs, perSecond }) => ({ count, perSecond, endMs: at(endMs) })),
+    },
+    services: services.map((each) => {
+      const { profile, rising } = each;
+      return Object.assign({}, each, {
+        profile: profile.atMs === undefined ? profile : { ...profile, atMs: at(profile.atMs) },
+        ...(rising && { rising: { sinceMs: at(rising.sinceMs), replicas: rising.replicas } }),
+      });
+    }),
   };
 }
