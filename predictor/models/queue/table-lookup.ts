@@ -1,5 +1,3 @@
-import { STATISTIC_COUNT } from "./table-grid.ts";
-
 /** Coordinates of the grid, axis by axis, and where a point lies between them. */
 export class TableLookup {
   /** Interpolated number, and its derivatives by the coordinates. */
@@ -17,13 +15,16 @@ export class TableLookup {
   readonly #corners: Float64Array;
   readonly #differences: Float64Array;
 
-  /** @param axes ascending coordinates of the grid, at least two each, in which the table is interpolated linearly */
-  constructor(table: Float64Array, axes: readonly Float64Array[]) {
+  /**
+   * @param axes ascending coordinates of the grid, at least two each, in which the table is interpolated linearly
+   * @param width numbers of a place
+   */
+  constructor(table: Float64Array, axes: readonly Float64Array[], width: number) {
     const count = axes.length;
     this.#table = table;
     this.#axes = axes;
     this.#strides = new Int32Array(count);
-    let stride = STATISTIC_COUNT;
+    let stride = width;
     for (let axis = count - 1; axis >= 0; axis -= 1) {
       this.#strides[axis] = stride;
       stride *= axes[axis]?.length ?? 1;

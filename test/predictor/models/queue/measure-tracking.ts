@@ -30,7 +30,7 @@ function randomTruth(rng: Rng): Truth {
     cores,
     threads,
     nodeCores: 16,
-    demandMs: between(rng, 2, 40),
+    demandMs: between(rng, 4, 60),
     cv: between(rng, 0.3, 2),
     housekeepingCores: between(rng, 0.002, 0.02),
     ...(rng() < 0.6 && { baseMs: between(rng, 1, 40), baseCv: between(rng, 0.2, 1.5) }),
@@ -118,7 +118,7 @@ const services = Number(process.argv[2] ?? 40);
 const isLoud = process.argv[3] === "loud";
 for (let service = 1; service <= services; service += 1) {
   const truth = randomTruth(rng);
-  const simulated = new SimulatedService(truth, 2, service);
+  const simulated = new SimulatedService(truth, 1, service);
   const there = places(truth, 500 + service);
   let state = emptyProfile();
   const windows: ProfileObservation[] = [];
