@@ -71,8 +71,6 @@ const STALL_AXES = [
   logs(VARIATIONS),
   logs(PARALLELISMS),
 ];
-const LEAST_PERIOD = Math.log(PERIOD_DEMANDS[0]);
-const LEAST_VARIATION = Math.log(VARIATIONS[0]);
 
 /** Tables of one way to serve requests: response without a quota, and the factor that a quota puts on it. */
 interface Tables {
@@ -94,15 +92,16 @@ export const LAST_UTILISATION = UTILISATIONS[UTILISATIONS.length - 1] ?? 0;
 const ROOM = 1 - LAST_UTILISATION;
 /** Below this quota share it counts how large the quota is, not how many cores use it up: the curve is read at fewer cores. */
 const LEAST_SHARE = 0.1;
-/** Logarithm of the least share that the table is extended to, a thousandth of a core for one thread. */
-const LEAST_LOG_SHARE = Math.log(0.001);
+/** Below the first quota share the response is as one over it, down to a thirtieth (a millicore for one thread). */
+const FIRST_LOG_SHARE = Math.log(QUOTA_SHARES[0]);
+const MOST_LOG_BELOW = Math.log(30);
 /** The tables end here: above, the cores that the quota leaves unused say nothing. */
 const MOST_PARALLELISM = PARALLELISMS[PARALLELISMS.length - 1] ?? 1;
 /** How much of a window has passed when a request of each statistic arrives, where the queue grows all the time. */
 const PASSED = [0.5, 0.5, 0.95, 0.99] as const;
 
 /** Where the curve is read: utilisation of the cores while they run, and what a change of the quota changes. */
-const point = { busy: 0, share: 1, isFewerCores: false, hasQuota: false };
+const point = { busy: 0, share: 1, isFewerCores: false, hasQuota: false, logBelow: 0, byShare: 0 };
 /** A part of the answer: its logarithm, and the slopes of that. */
 const free = { log: 0, byBusy: 0 };
 const stall = { log: 0, byUtilisation: 0, scale: 1 };
@@ -163,17 +162,20 @@ function setPoint(place: QueuePlace): Tables {
   point.share = share;
   point.hasQuota = share < 1;
   point.busy = Math.max(0, utilisation) * share;
+  const below = Math.max(0, FIRST_LOG_SHARE - Math.log(share));
+  point.logBelow = Math.min(below, MOST_LOG_BELOW);
+  point.byShare = below > 0 && below < MOST_LOG_BELOW ? -1 : 0;
   const logVariation = Math.log(variation);
   const logCores = Math.log(cores);
-  tables.free.place(0, -Math.log(1 - Math.min(LAST_UTILISATION, point.busy)), 0);
-  tables.free.place(1, logVariation, LEAST_VARIATION);
-  tables.stall.place(0, -Math.log(1 - Math.min(LAST_UTILISATION, Math.max(0, utilisation))), 0);
-  tables.stall.place(1, Math.log(share), LEAST_LOG_SHARE);
-  tables.stall.place(2, Math.log(periodDemands * Math.min(1, parallelism)), LEAST_PERIOD);
-  tables.stall.place(3, logVariation, LEAST_VARIATION);
+  tables.free.place(0, -Math.log(1 - Math.min(LAST_UTILISATION, point.busy)));
+  tables.free.place(1, logVariation);
+  tables.stall.place(0, -Math.log(1 - Math.min(LAST_UTILISATION, Math.max(0, utilisation))));
+  tables.stall.place(1, Math.log(share));
+  tables.stall.place(2, Math.log(periodDemands * Math.min(1, parallelism)));
+  tables.stall.place(3, logVariation);
   if (tables.hasParallelism) {
-    tables.free.place(2, logCores, 0);
-    tables.stall.place(4, logCores, 0);
+    tables.free.place(2, logCores);
+    tables.stall.place(4, logCores);
   }
   return tables;
 }
@@ -196,7 +198,7 @@ function readStall(lookup: TableLookup, statistic: Statistic, utilisation: numbe
   }
   lookup.read(statistic);
   const over = Math.max(0, utilisation - LAST_UTILISATION);
-  const last = Math.exp(lookup.value);
+  const last = Math.exp(lookup.value + point.logBelow);
   const factor = last + ((last - 1) * over) / ROOM;
   stall.log = Math.log(factor);
   stall.scale = (last * (1 + over / ROOM)) / factor;

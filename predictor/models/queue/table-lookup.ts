@@ -42,15 +42,15 @@ export class TableLookup {
     this.#differences = new Float64Array(count * 2 ** count);
   }
 
-  /** Moves the point along one axis. Beyond the last point the table is flat, below the first straight down to `least`. */
-  place(axis: number, coordinate: number, least: number): void {
+  /** Moves the point along one axis; beyond its ends the table is flat. */
+  place(axis: number, coordinate: number): void {
     const points = this.#axes[axis] as Float64Array;
     const last = points.length - 1;
     let cell = 0;
     while (cell < last - 1 && coordinate > (points[cell + 1] as number)) cell += 1;
     const from = points[cell] as number;
     const width = (points[cell + 1] as number) - from;
-    const bounded = Math.max(least, Math.min(coordinate, points[last] as number));
+    const bounded = Math.max(from, Math.min(coordinate, points[last] as number));
     this.#isOutside[axis] = bounded === coordinate ? 0 : 1;
     this.#shares[axis] = (bounded - from) / width;
     this.#widths[axis] = width;

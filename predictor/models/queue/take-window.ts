@@ -66,7 +66,7 @@ export interface Evidence {
   readonly observation: ProfileObservation;
   /** Variance of ln latency from what disturbed the window. */
   readonly disturbance: number;
-  /** Squared error of p50, p95 and p99 beyond chance; what was not measured keeps the residual. */
+  /** Squared error of p50, p95 and p99 less what chance explains (may be < 0); not measured: the residual as it was. */
   readonly excess: [number, number, number];
   /** Greatest distance from what was expected, standard deviations, with its sign. */
   surprise: number;
@@ -195,7 +195,7 @@ function takeLatency(estimate: Estimate, program: Program, evidence: Evidence): 
       ofQueue + chanceAt(estimate.mean, program, at, statistic, { calls, cpuShare: answer.cpuShare });
     if (statistic !== MEAN) {
       const beyond = (Math.log(seconds) - expected.value) ** 2 - chance - expected.variance;
-      excess[kind] = Math.min(Math.max(0, beyond), 9 * (residual + chance));
+      excess[kind] = Math.min(beyond, 9 * (residual + chance));
     }
     const noise = evidence.disturbance + chance + residual;
     likelihood += takeMeasured(estimate, Math.log(seconds), noise, evidence);

@@ -33,6 +33,8 @@ const STEADY = 0.01;
 const LEAST_WINDOWS = 3;
 /** So many standard deviations from what was expected, three windows in a row: the service has changed. */
 const SURPRISE = 3;
+/** Standard deviation of ln of the curve's own error, see docs/models.md: steady windows show it where they are, not elsewhere. */
+const CURVE_ERROR = 0.1;
 /** No program is ever less likely than this: a deploy can change it. */
 const LEAST_WEIGHT = 0.001;
 /** Programs less likely than this are left out of a prediction. */
@@ -72,7 +74,9 @@ export function track(state: ProfileState, observation: ProfileObservation): Pro
     means: taken.map(({ estimate }) => Array.from(estimate.mean)),
     covariances: taken.map(({ estimate }) => Array.from(estimate.covariance)),
     residuals: state.residuals.map((residual, i) =>
-      isSteady ? residual + RESIDUAL_WEIGHT * (average(({ excess }) => excess[i] ?? 0) - residual) : residual,
+      isSteady
+        ? Math.max(0, residual + RESIDUAL_WEIGHT * (average(({ excess }) => excess[i] ?? 0) - residual))
+        : residual,
     ),
     cpuWindows: state.cpuWindows + (isCpuSeen(observation) ? 1 : 0),
     latencyWindows: state.latencyWindows + (isLatencySeen(observation) ? 1 : 0),
@@ -147,7 +151,8 @@ export function predictOwnTime(
     total += weight;
     meanSeconds += weight * answer.meanSeconds;
     log += weight * expected.value;
-    square += weight * (expected.value ** 2 + expected.variance);
+    const ofCurve = (CURVE_ERROR * answer.cpuShare) ** 2;
+    square += weight * (expected.value ** 2 + expected.variance + ofCurve);
     byCores += (weight * answer.byCores) / answer.seconds;
     byLoad += (weight * answer.byLoad) / answer.seconds;
   }
