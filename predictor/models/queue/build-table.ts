@@ -3,16 +3,18 @@ import { drawQueue, responseAlone, simulateQueue } from "./simulate-queue.ts";
 import type { QueueDraws, SimulatedQueue } from "./simulate-queue.ts";
 import {
   CHANCE,
+  freeSizes,
   PERIOD_DEMANDS,
   QUOTA_SHARES,
-  sizesOf,
+  STALL_COUNT,
+  stallSizes,
   STATISTIC_COUNT,
   UTILISATIONS,
   VARIATIONS,
 } from "./table-grid.ts";
 
-/** Requests of a run below utilisation 0.5, up to 0.75 and above: a fuller container forgets more slowly. */
-const REQUESTS = [30_000, 60_000, 120_000] as const;
+/** Requests of a run below utilisation 0.4, up to 0.7 and above: a fuller container forgets more slowly. */
+const REQUESTS = [20_000, 40_000, 80_000] as const;
 /** Share of a run at its start that is not counted: it begins empty. */
 const WARM_UP = 0.05;
 /** Requests of a batch, as in a window of 15 s at 40 requests per second. */
@@ -20,71 +22,158 @@ const BATCH = 600;
 /** Quota of a period under which a smaller one changes nothing but the number of events: requests take many periods. */
 const LEAST_QUOTA = 0.1;
 /** Utilisation from which runs are corrected by the exact mean without a quota. */
-const CORRECTED_FROM = 0.5;
+const CORRECTED_FROM = 0.45;
 
-/** A table in the making. */
+/** Numbers by place, `width` for each, in the order of the axes' sizes. */
 interface Table {
-  readonly parallelisms: readonly number[];
-  readonly isInOrder: boolean;
   readonly sizes: readonly number[];
+  readonly width: number;
   readonly numbers: Float64Array;
 }
 
+/** How requests are served in a table. */
+interface Kind {
+  readonly parallelisms: readonly number[];
+  /** One thread a core that takes one request after the other; else requests share the cores. */
+  readonly isInOrder: boolean;
+  readonly requests: readonly number[];
+}
+
 /**
- * A table: ln of the response time over the mean demand at every place of the grid, by simulation of Poisson arrivals and
- * log-normal demands under a CFS quota. All places have the same random numbers. Above half load what a queue adds is
- * multiplied by exact over simulated without a quota. Then it is made monotone: up in utilisation, down in quota share and
- * in parallelism.
- * @param isInOrder one thread a core that takes one request after the other; else requests share the cores
+ * Two tables by simulation of Poisson arrivals and log-normal demands: ln of the response time over the mean demand without
+ * a quota, and ln of the factor that a quota puts on it at the same load. All places have the same random numbers. Above
+ * half load what a queue adds is multiplied by exact over simulated without a quota. Then they are made monotone: both up in
+ * utilisation and down in parallelism, the factor down in quota share.
  */
-export function buildTable(
+export function buildTables(
   parallelisms: readonly number[],
   isInOrder: boolean,
   requests: readonly number[] = REQUESTS,
-): Float64Array {
-  const sizes = sizesOf(parallelisms);
-  const numbers = new Float64Array(STATISTIC_COUNT * sizes.reduce((product, size) => product * size, 1));
-  const table = { parallelisms, isInOrder, sizes, numbers };
-  VARIATIONS.forEach((variation, v) => {
-    const draws = requests.map((count) => drawQueue(seededRng(1), count, variation));
-    parallelisms.forEach((_, m) => {
-      UTILISATIONS.forEach((utilisation, u) => {
-        const drawn = draws[utilisation < 0.5 ? 0 : utilisation < 0.75 ? 1 : 2];
-        if (drawn !== undefined) fillRow(table, [u, m, v], drawn);
-      });
-    });
+): { free: Float64Array; stall: Float64Array } {
+  const kind: Kind = { parallelisms, isInOrder, requests };
+  const free = tableOf(freeSizes(parallelisms), STATISTIC_COUNT);
+  const stall = tableOf(stallSizes(parallelisms), STALL_COUNT);
+  const factors = tableOf(free.sizes, 1);
+  everywhere(kind, (at, draws) => {
+    fillFree(free, factors, at, kind, draws);
   });
-  for (let statistic = 0; statistic < STATISTIC_COUNT; statistic += 1) monotone(table, statistic);
-  return numbers;
+  for (let statistic = 0; statistic < STATISTIC_COUNT; statistic += 1) {
+    monotone(free, statistic, [
+      [0, 1],
+      [2, -1],
+    ]);
+  }
+  everywhere(kind, (at, draws) => {
+    fillStall(stall, at, { ...kind, free, factor: factors.numbers[placeOf(free.sizes, at)] ?? 1 }, draws);
+  });
+  for (let statistic = 0; statistic < STATISTIC_COUNT; statistic += 1) {
+    monotone(stall, statistic, [
+      [0, 1],
+      [1, -1],
+      [4, -1],
+    ]);
+  }
+  return { free: free.numbers, stall: stall.numbers };
 }
 
-/** All quota shares and periods of one utilisation, parallelism and variation; utilisation 0 comes first. */
-function fillRow(table: Table, [u, m, v]: readonly [number, number, number], draws: QueueDraws): void {
-  const { isInOrder, numbers, parallelisms, sizes } = table;
+const tableOf = (sizes: readonly number[], width: number): Table => ({
+  sizes,
+  width,
+  numbers: new Float64Array(width * sizes.reduce((product, size) => product * size, 1)),
+});
+
+/** Visits utilisations (0 first), variations and parallelisms with the random numbers of a run there. */
+function everywhere(
+  { parallelisms, requests }: Kind,
+  each: (at: readonly [u: number, v: number, m: number], draws: QueueDraws) => void,
+): void {
+  VARIATIONS.forEach((variation, v) => {
+    const drawn = requests.map((count) => drawQueue(seededRng(1), count, variation));
+    UTILISATIONS.forEach((utilisation, u) => {
+      const draws = drawn[utilisation < 0.4 ? 0 : utilisation < 0.7 ? 1 : 2];
+      if (draws !== undefined) parallelisms.forEach((_, m) => each([u, v, m], draws));
+    });
+  });
+}
+
+/** Response without a quota, and exact over simulated of what the queue adds. */
+function fillFree(
+  free: Table,
+  factors: Table,
+  at: readonly [number, number, number],
+  { isInOrder, parallelisms }: Kind,
+  draws: QueueDraws,
+): void {
+  const [u, v, m] = at;
   const utilisation = UTILISATIONS[u] ?? 0;
   const parallelism = parallelisms[m] ?? 1;
-  const free = statisticsOf({ utilisation, parallelism, quotaShare: 1, periodDemands: 1, isInOrder }, draws);
-  const wait = (free[0] ?? 1) - 1;
+  const found = statisticsOf({ utilisation, parallelism, quotaShare: 1, periodDemands: 1, isInOrder }, draws);
+  const wait = (found[0] ?? 1) - 1;
   const exact = isInOrder
     ? meanInOrder(utilisation, VARIATIONS[v] ?? 1)
     : meanWithoutQuota(utilisation, parallelism);
   const factor = utilisation >= CORRECTED_FROM && wait > 0.01 ? (exact - 1) / wait : 1;
+  factors.numbers[placeOf(factors.sizes, at)] = factor;
+  const place = placeOf(free.sizes, at) * free.width;
+  const empty = placeOf(free.sizes, [0, v, m]) * free.width;
+  for (let statistic = 0; statistic < STATISTIC_COUNT; statistic += 1) {
+    const here = found[statistic] ?? 0;
+    const alone = u === 0 ? here : Math.exp(free.numbers[empty + statistic] ?? 0);
+    free.numbers[place + statistic] = Math.log(alone + (here - alone) * factor);
+  }
+}
+
+/** Factor of the quota at all quota shares and periods of one utilisation, variation and parallelism. */
+function fillStall(
+  stall: Table,
+  [u, v, m]: readonly [number, number, number],
+  { factor, free, isInOrder, parallelisms }: Kind & { readonly free: Table; readonly factor: number },
+  draws: QueueDraws,
+): void {
+  const utilisation = UTILISATIONS[u] ?? 0;
+  const parallelism = parallelisms[m] ?? 1;
   QUOTA_SHARES.forEach((quotaShare, q) => {
     PERIOD_DEMANDS.forEach((period, p) => {
-      // Under a tenth of the cores in use the quota is all that counts, and the curve is read at fewer cores.
-      const isRead = quotaShare >= 0.1 || m === 0;
-      const periodDemands = Math.max(period, LEAST_QUOTA / (quotaShare * parallelism));
-      const model = { utilisation, parallelism, quotaShare, periodDemands, isInOrder };
-      const found = quotaShare === 1 ? free : isRead ? statisticsOf(model, draws) : undefined;
-      for (let statistic = 0; statistic < STATISTIC_COUNT; statistic += 1) {
-        const least = Math.exp(numbers[placeOf(sizes, [0, q, p, v, m]) * STATISTIC_COUNT + statistic] ?? 0);
-        const here = found?.[statistic] ?? 0;
-        const value = u === 0 || statistic === CHANCE ? here : least + (here - least) * factor;
-        numbers[placeOf(sizes, [u, q, p, v, m]) * STATISTIC_COUNT + statistic] =
-          found === undefined ? NaN : Math.log(value);
+      const place = placeOf(stall.sizes, [u, q, p, v, m]) * stall.width;
+      // Under a tenth of the cores in use the quota is all that counts, and the curve is read at one core or more; without a
+      // quota the period is nothing.
+      const like = quotaShare < 0.1 ? [u, q, p, v, 0] : quotaShare === 1 ? [u, q, 0, v, m] : [u, q, p, v, m];
+      const same = placeOf(stall.sizes, like) * stall.width;
+      if (same !== place) {
+        stall.numbers.copyWithin(place, same, same + STALL_COUNT);
+        return;
       }
+      const periodDemands = Math.max(period, LEAST_QUOTA / (quotaShare * parallelism));
+      const found = statisticsOf({ utilisation, parallelism, quotaShare, periodDemands, isInOrder }, draws);
+      const empty = placeOf(stall.sizes, [0, q, p, v, m]) * stall.width;
+      for (let statistic = 0; statistic < STATISTIC_COUNT; statistic += 1) {
+        const here = found[statistic] ?? 0;
+        const unloaded = Math.exp(
+          freeAt(free, 0, [v, m], statistic) + (stall.numbers[empty + statistic] ?? 0),
+        );
+        const value = u === 0 ? here : unloaded + (here - unloaded) * factor;
+        const without = freeAt(free, utilisation * quotaShare, [v, m], statistic);
+        stall.numbers[place + statistic] = quotaShare === 1 ? 0 : Math.max(0, Math.log(value) - without);
+      }
+      stall.numbers[place + CHANCE] = Math.log(found[CHANCE] ?? 1);
     });
   });
+}
+
+/** The response without a quota between the utilisations of the grid, as it is read. */
+function freeAt(
+  { numbers, sizes, width }: Table,
+  utilisation: number,
+  [v, m]: readonly [number, number],
+  statistic: number,
+): number {
+  let cell = 0;
+  while (cell < UTILISATIONS.length - 2 && utilisation > (UTILISATIONS[cell + 1] ?? 1)) cell += 1;
+  const [from, to] = [UTILISATIONS[cell] ?? 0, UTILISATIONS[cell + 1] ?? 1];
+  const share = Math.log((1 - from) / (1 - utilisation)) / Math.log((1 - from) / (1 - to));
+  const low = numbers[placeOf(sizes, [cell, v, m]) * width + statistic] ?? 0;
+  const high = numbers[placeOf(sizes, [cell + 1, v, m]) * width + statistic] ?? 0;
+  return low + share * (high - low);
 }
 
 /** Mean response of one thread without a quota that takes requests in order (Pollaczek and Khinchine). */
@@ -113,7 +202,7 @@ export function statisticsOf(model: SimulatedQueue, draws: QueueDraws): Float64A
       ? draws.demands.map((demand) => responseAlone(demand, phases(), model))
       : simulateQueue(model, draws);
   const counted = all.subarray(Math.floor(WARM_UP * all.length));
-  const out = new Float64Array(STATISTIC_COUNT);
+  const out = new Float64Array(STALL_COUNT);
   out[0] = counted.reduce((sum, each) => sum + each, 0) / counted.length;
   out[CHANCE] = chanceOf(counted);
   const sorted = Float64Array.from(counted).sort();
@@ -134,42 +223,39 @@ function chanceOf(responses: Float64Array): number {
   return Math.max(1, BATCH * variance);
 }
 
-/** Half-way between the least monotone table above the numbers and the greatest below them; places never read get a neighbour's. */
-function monotone({ numbers, sizes }: Table, statistic: number): void {
-  const above = numbers.filter((_, i) => i % STATISTIC_COUNT === statistic);
-  visit(sizes, (at, place) => {
-    if (Number.isNaN(above[place])) above[place] = above[placeOf(sizes, at.with(4, 0))] ?? 0;
-  });
+/** An axis, and whether the numbers rise (1) or fall (-1) along it. */
+type Direction = readonly [axis: number, sign: 1 | -1];
+
+/** Half-way between the least monotone table above the numbers and the greatest below them. */
+function monotone(
+  { numbers, sizes, width }: Table,
+  statistic: number,
+  directions: readonly Direction[],
+): void {
+  const above = numbers.filter((_, i) => i % width === statistic);
   const below = above.slice();
-  if (statistic !== CHANCE) {
-    for (const [axis, direction] of [
-      [0, 1],
-      [1, -1],
-      [4, -1],
-    ] as const) {
-      sweep(above, sizes, axis, direction);
-      sweep(below, sizes, axis, -direction);
-    }
+  for (const [axis, sign] of directions) {
+    sweep(above, sizes, [axis, sign], Math.max);
+    sweep(below, sizes, [axis, sign === 1 ? -1 : 1], Math.min);
   }
   above.forEach((value, place) => {
-    numbers[place * STATISTIC_COUNT + statistic] = (value + (below[place] ?? 0)) / 2;
+    numbers[place * width + statistic] = (value + (below[place] ?? 0)) / 2;
   });
 }
 
-/**
- * Along one axis every value becomes no less than the one before it (`direction` against the order of values: no more).
- * @param direction +1 from the first point, values rise; −1 from the last
- */
-function sweep(values: Float64Array, sizes: readonly number[], axis: number, direction: number): void {
-  const rises = axis === 0 ? direction > 0 : direction < 0;
+/** Along one axis, from its first point (1) or its last (-1), every value becomes the worse of itself and the one before. */
+function sweep(
+  values: Float64Array,
+  sizes: readonly number[],
+  [axis, direction]: Direction,
+  worse: (a: number, b: number) => number,
+): void {
   const size = sizes[axis] ?? 1;
   for (let step = 1; step < size; step += 1) {
     const here = direction > 0 ? step : size - 1 - step;
     visit(sizes, (at, place) => {
       if (at[axis] !== here) return;
-      const before = values[placeOf(sizes, at.with(axis, here - direction))] ?? 0;
-      const value = values[place] ?? 0;
-      values[place] = rises ? Math.max(value, before) : Math.min(value, before);
+      values[place] = worse(values[place] ?? 0, values[placeOf(sizes, at.with(axis, here - direction))] ?? 0);
     });
   }
 }

@@ -54,8 +54,8 @@ export interface TimePlace {
 /** Quantiles of the standard normal distribution at 0.5, 0.95 and 0.99. */
 const NORMAL_QUANTILES = [0, 0, 1.6448536269514722, 2.3263478740408408] as const;
 
-/** Chance of each statistic of the response over that of its p95: median over the grid, see docs/models.md. */
-const CPU_CHANCE = [0.6, 0.8, 1, 1.9] as const;
+/** Chance of each statistic of the response over that of its p95: medians over 44 simulated queues, see docs/models.md. */
+const CPU_CHANCE = [0.7, 0.5, 1, 1.5] as const;
 /** Variance of ln of each statistic of n log-normal times, times n over the variance of their logarithms: p(1 - p)/density². */
 const BASE_CHANCE = [1.2, 1.57, 4.47, 13.9] as const;
 
@@ -156,8 +156,9 @@ const blended: QueueAnswer = emptyAnswer();
 /** Derivatives of two statistics, each times the seconds that it contributes, into {@link blended}. */
 function blend(first: QueueAnswer, a: number, second: QueueAnswer, b: number): void {
   blended.byUtilisation = a * first.byUtilisation + b * second.byUtilisation;
-  blended.byQuotaShare = a * first.byQuotaShare + b * second.byQuotaShare;
+  blended.byQuota = a * first.byQuota + b * second.byQuota;
   blended.byPeriodDemands = a * first.byPeriodDemands + b * second.byPeriodDemands;
+  blended.byWindowDemands = a * first.byWindowDemands + b * second.byWindowDemands;
   blended.byVariation = a * first.byVariation + b * second.byVariation;
 }
 
@@ -165,14 +166,17 @@ function blend(first: QueueAnswer, a: number, second: QueueAnswer, b: number): v
 function differentiate(parameters: ArrayLike<number>, at: TimePlace, seconds: number, out: TimeAnswer): void {
   const demand = Math.exp(parameters[DEMAND] ?? 0);
   const capacity = Math.min(at.cpuCores ?? Infinity, place.parallelism);
-  const isQuota = place.quotaShare < 1;
   const byUse = blended.byUtilisation / capacity;
-  const byCapacity = blended.byUtilisation * place.utilisation;
+  out.cpuShare = seconds / out.seconds;
   out.byLoad = byUse * demand;
-  out.byCores = isQuota ? (blended.byQuotaShare - byCapacity) / capacity : 0;
+  out.byCores = place.quotaShare < 1 ? blended.byQuota / capacity : 0;
   const by = out.byParameter;
   by[DEMAND] =
-    (seconds + out.byLoad * Math.max(0, at.loadPerContainer) - blended.byPeriodDemands) / out.seconds;
+    (seconds +
+      out.byLoad * Math.max(0, at.loadPerContainer) -
+      blended.byPeriodDemands -
+      blended.byWindowDemands) /
+    out.seconds;
   by[HOUSEKEEPING] = (byUse * Math.exp(parameters[HOUSEKEEPING] ?? 0)) / out.seconds;
   by[VARIATION] = blended.byVariation / out.seconds;
 }

@@ -6,6 +6,8 @@ import {
   PARALLELISMS,
   PERIOD_DEMANDS,
   QUOTA_SHARES,
+  STALL_COUNT,
+  STATISTIC_COUNT,
   UTILISATIONS,
   VARIATIONS,
 } from "./table-grid.ts";
@@ -41,112 +43,177 @@ export interface QueuePlace {
 /** Response time over the mean demand, and derivatives of its logarithm. */
 export interface QueueAnswer {
   ratio: number;
-  /** By utilisation, >= 0. The others are by the logarithm of the input. */
+  /** By utilisation at the same quota, that is by load, >= 0. */
   byUtilisation: number;
-  byQuotaShare: number;
+  /** By ln of the quota at the same load, <= 0. The others are by the logarithm of the input, too. */
+  byQuota: number;
   byPeriodDemands: number;
   byVariation: number;
+  byWindowDemands: number;
 }
 
 export const emptyAnswer = (): QueueAnswer => ({
   ratio: 0,
   byUtilisation: 0,
-  byQuotaShare: 0,
+  byQuota: 0,
   byPeriodDemands: 0,
   byVariation: 0,
+  byWindowDemands: 0,
 });
 
-const UTILISATION = 0;
-const QUOTA_SHARE = 1;
-const PERIOD = 2;
-const VARIATION = 3;
-const PARALLELISM = 4;
-
 const logs = (values: readonly number[]): Float64Array => Float64Array.from(values, Math.log);
-const AXES = [
-  Float64Array.from(UTILISATIONS, (utilisation) => -Math.log(1 - utilisation)),
+const UTILISATION_AXIS = Float64Array.from(UTILISATIONS, (utilisation) => -Math.log(1 - utilisation));
+const FREE_AXES = [UTILISATION_AXIS, logs(VARIATIONS), logs(PARALLELISMS)];
+const STALL_AXES = [
+  UTILISATION_AXIS,
   logs(QUOTA_SHARES),
   logs(PERIOD_DEMANDS),
   logs(VARIATIONS),
   logs(PARALLELISMS),
 ];
-const FIRST = AXES.map((points) => points[0] ?? 0);
-const shared = new TableLookup(decode(SHARED), AXES);
-const inOrder = new TableLookup(decode(IN_ORDER), AXES.slice(0, PARALLELISM));
 
-/** The table ends here; beyond it the curve goes on along its tangent. */
+/** Tables of one way to serve requests: response without a quota, and the factor that a quota puts on it. */
+interface Tables {
+  readonly free: TableLookup;
+  readonly stall: TableLookup;
+  readonly hasParallelism: boolean;
+}
+
+const tablesOf = ({ free, stall }: { free: string; stall: string }, hasParallelism: boolean): Tables => ({
+  free: new TableLookup(decode(free), FREE_AXES.slice(0, hasParallelism ? 3 : 2), STATISTIC_COUNT),
+  stall: new TableLookup(decode(stall), STALL_AXES.slice(0, hasParallelism ? 5 : 4), STALL_COUNT),
+  hasParallelism,
+});
+const shared = tablesOf(SHARED, true);
+const inOrder = tablesOf(IN_ORDER, false);
+
+/** The tables end here. Beyond it the curve goes on straight, as steep as 1 / (1 - utilisation) is here. */
 export const LAST_UTILISATION = UTILISATIONS[UTILISATIONS.length - 1] ?? 0;
+const ROOM = 1 - LAST_UTILISATION;
 /** Below this quota share it counts how large the quota is, not how many cores use it up: the curve is read at fewer cores. */
 const LEAST_SHARE = 0.1;
-/** Logarithm of the least share that the table is extended to, a thousandth of a core for one thread. */
-const LEAST_LOG_SHARE = Math.log(0.001);
+/** Below the first quota share the response is as one over it, down to a thirtieth (a millicore for one thread). */
+const FIRST_LOG_SHARE = Math.log(QUOTA_SHARES[0]);
+const MOST_LOG_BELOW = Math.log(30);
+/** The tables end here: above, the cores that the quota leaves unused say nothing. */
+const MOST_PARALLELISM = PARALLELISMS[PARALLELISMS.length - 1] ?? 1;
 /** How much of a window has passed when a request of each statistic arrives, where the queue grows all the time. */
 const PASSED = [0.5, 0.5, 0.95, 0.99] as const;
 
-/** Axis of the table that a change of the quota moves along. */
-let quotaAxis = QUOTA_SHARE;
+/** Where the curve is read: utilisation of the cores while they run, and what a change of the quota changes. */
+const point = { busy: 0, share: 1, isFewerCores: false, hasQuota: false, logBelow: 0, byShare: 0 };
+/** A part of the answer: its logarithm, and the slopes of that. */
+const free = { log: 0, byBusy: 0 };
+const stall = { log: 0, byUtilisation: 0, scale: 1 };
 
 /**
- * Response time of a request (mean or percentile) at one container, over the mean demand; written into `out`. Finite and > 0
- * for finite input, not falling in utilisation, convex in it beyond 0.97: along the tangent up to 1, then at least as steep
- * as the queue grows over the window. Allocates nothing.
+ * Response time of a request (mean or percentile) at one container, over the mean demand; written into `out`. It is the
+ * response without a quota at this load, times what the quota adds. Finite and > 0 for finite input, not falling with load,
+ * not rising with the quota at the same load. Beyond utilisation 1 what a queue grows in the window is added. Allocates
+ * nothing.
  */
 export function responseRatio(place: QueuePlace, statistic: Statistic, out: QueueAnswer): void {
-  const lookup = setPoint(place);
-  lookup.read(statistic);
-  const { slopes } = lookup;
-  const { parallelism, quotaShare, utilisation } = place;
-  out.ratio = Math.exp(lookup.value) / Math.min(1, parallelism);
-  out.byUtilisation =
-    (slopes[UTILISATION] as number) / (1 - Math.min(Math.max(0, utilisation), LAST_UTILISATION));
-  out.byPeriodDemands = slopes[PERIOD] as number;
-  out.byVariation = slopes[VARIATION] as number;
-  out.byQuotaShare = quotaShare < 1 ? (slopes[quotaAxis] as number) : 0;
-  if (utilisation > LAST_UTILISATION) goOn(place, statistic, out);
+  const tables = setPoint(place);
+  const utilisation = Math.max(0, place.utilisation);
+  readFree(tables.free, statistic);
+  readStall(tables.stall, statistic, utilisation);
+  const { scale } = stall;
+  const freeSlopes = tables.free.slopes;
+  const stallSlopes = tables.stall.slopes;
+  const byCores = tables.hasParallelism ? (freeSlopes[2] as number) + scale * (stallSlopes[4] as number) : 0;
+  out.ratio = Math.exp(free.log + stall.log) / Math.min(1, place.parallelism);
+  out.byUtilisation = free.byBusy * point.share + stall.byUtilisation;
+  out.byPeriodDemands = scale * (stallSlopes[2] as number);
+  out.byVariation = (freeSlopes[1] as number) + scale * (stallSlopes[3] as number);
+  out.byWindowDemands = 0;
+  out.byQuota = 0;
+  if (point.hasQuota) {
+    const along = point.isFewerCores
+      ? byCores - free.byBusy * point.busy
+      : scale * (stallSlopes[1] as number);
+    out.byQuota = along - stall.byUtilisation * utilisation;
+  }
+  if (utilisation > 1) addGrowth(place, (PASSED[statistic] as number) * place.windowDemands, out);
 }
 
 /**
- * Variance of ln p95 among windows, times the requests of a window: 4 to 10 at low load, hundreds near saturation, where
+ * Variance of ln p95 among windows, times the requests of a window: 3 to 10 at low load, hundreds near saturation, where
  * requests of one window have met the same queue.
  */
 export function chanceOfTail(place: QueuePlace): number {
-  const lookup = setPoint(place);
-  lookup.read(CHANCE);
-  return Math.exp(lookup.value);
+  const tables = setPoint(place);
+  tables.stall.read(CHANCE);
+  return Math.exp(tables.stall.value);
 }
 
 /** A program that uses less than one core is one slower core: the same in units of a longer demand. */
-function setPoint(place: QueuePlace): TableLookup {
+function setPoint(place: QueuePlace): Tables {
   const { isInOrder, parallelism, periodDemands, quotaShare, utilisation, variation } = place;
-  const lookup = isInOrder ? inOrder : shared;
-  let cores = Math.max(1, parallelism);
-  let share = Math.min(1, quotaShare);
-  quotaAxis = QUOTA_SHARE;
-  if (share < LEAST_SHARE && parallelism > 1) {
+  const tables = isInOrder ? inOrder : shared;
+  let cores = Math.min(MOST_PARALLELISM, Math.max(1, parallelism));
+  let share = Math.min(1, quotaShare * Math.max(1, parallelism / MOST_PARALLELISM));
+  point.isFewerCores = false;
+  if (share < LEAST_SHARE && cores > 1) {
     const quotaCores = share * cores;
     cores = Math.max(1, quotaCores / LEAST_SHARE);
     share = quotaCores / cores;
-    if (cores > 1) quotaAxis = PARALLELISM;
+    point.isFewerCores = cores > 1;
   }
-  const used = Math.min(LAST_UTILISATION, Math.max(0, utilisation));
-  lookup.place(UTILISATION, -Math.log(1 - used), 0);
-  lookup.place(QUOTA_SHARE, Math.log(share), LEAST_LOG_SHARE);
-  lookup.place(PERIOD, Math.log(periodDemands * Math.min(1, parallelism)), FIRST[PERIOD] as number);
-  lookup.place(VARIATION, Math.log(variation), FIRST[VARIATION] as number);
-  if (!isInOrder) lookup.place(PARALLELISM, Math.log(cores), 0);
-  return lookup;
+  point.share = share;
+  point.hasQuota = share < 1;
+  point.busy = Math.max(0, utilisation) * share;
+  const below = Math.max(0, FIRST_LOG_SHARE - Math.log(share));
+  point.logBelow = Math.min(below, MOST_LOG_BELOW);
+  point.byShare = below > 0 && below < MOST_LOG_BELOW ? -1 : 0;
+  const logVariation = Math.log(variation);
+  const logCores = Math.log(cores);
+  tables.free.place(0, -Math.log(1 - Math.min(LAST_UTILISATION, point.busy)));
+  tables.free.place(1, logVariation);
+  tables.stall.place(0, -Math.log(1 - Math.min(LAST_UTILISATION, Math.max(0, utilisation))));
+  tables.stall.place(1, Math.log(share));
+  tables.stall.place(2, Math.log(periodDemands * Math.min(1, parallelism)));
+  tables.stall.place(3, logVariation);
+  if (tables.hasParallelism) {
+    tables.free.place(2, logCores);
+    tables.stall.place(4, logCores);
+  }
+  return tables;
 }
 
-/** Beyond the table. What depends on the window alone does not depend on the other inputs. */
-function goOn({ utilisation, windowDemands }: QueuePlace, statistic: Statistic, out: QueueAnswer): void {
-  const tangent = out.ratio * out.byUtilisation;
-  const along = out.ratio + tangent * (Math.min(1, utilisation) - LAST_UTILISATION);
-  const slope = utilisation > 1 ? Math.max(tangent, (PASSED[statistic] as number) * windowDemands) : tangent;
-  const total = along + slope * Math.max(0, utilisation - 1);
-  const share = along / total;
+function readFree(lookup: TableLookup, statistic: Statistic): void {
+  lookup.read(statistic);
+  const over = Math.max(0, point.busy - LAST_UTILISATION);
+  free.log = lookup.value + Math.log1p(over / ROOM);
+  free.byBusy = over > 0 ? 1 / (ROOM + over) : (lookup.slopes[0] as number) / (1 - point.busy);
+}
+
+/** Beyond the table the part above 1 grows: without a quota the factor stays 1. */
+function readStall(lookup: TableLookup, statistic: Statistic, utilisation: number): void {
+  if (!point.hasQuota) {
+    lookup.slopes.fill(0);
+    stall.log = 0;
+    stall.scale = 1;
+    stall.byUtilisation = 0;
+    return;
+  }
+  lookup.read(statistic);
+  const over = Math.max(0, utilisation - LAST_UTILISATION);
+  const last = Math.exp(lookup.value + point.logBelow);
+  const factor = last + ((last - 1) * over) / ROOM;
+  stall.log = Math.log(factor);
+  stall.scale = (last * (1 + over / ROOM)) / factor;
+  stall.byUtilisation =
+    over > 0 ? (last - 1) / ROOM / factor : (lookup.slopes[0] as number) / (1 - utilisation);
+}
+
+/** A queue that grows all through the window; it depends on utilisation and window alone. */
+function addGrowth({ quotaShare, utilisation }: QueuePlace, growth: number, out: QueueAnswer): void {
+  const total = out.ratio + growth * (utilisation - 1);
+  const share = out.ratio / total;
   out.ratio = total;
-  out.byUtilisation = slope / total;
-  out.byQuotaShare *= share;
+  out.byUtilisation = share * out.byUtilisation + growth / total;
+  out.byQuota = share * out.byQuota - (quotaShare < 1 ? (growth * utilisation) / total : 0);
   out.byPeriodDemands *= share;
   out.byVariation *= share;
+  out.byWindowDemands = 1 - share;
 }

@@ -1,17 +1,25 @@
 /** Axes of the table of response times, each in ascending order. What lies between is interpolated, see queue-curve.ts. */
-export const UTILISATIONS = [0, 0.15, 0.3, 0.45, 0.6, 0.7, 0.8, 0.87, 0.92, 0.97] as const;
-export const QUOTA_SHARES = [0.03, 0.1, 0.25, 0.5, 0.75, 0.9, 1] as const;
-export const PERIOD_DEMANDS = [0.1, 0.3, 1, 2.5, 6, 15, 40, 100, 300, 1000, 3000] as const;
+export const UTILISATIONS = [0, 0.2, 0.35, 0.5, 0.6, 0.68, 0.76, 0.84, 0.91, 0.97] as const;
+export const QUOTA_SHARES = [0.03, 0.1, 0.2, 0.35, 0.55, 0.8, 0.95, 1] as const;
+export const PERIOD_DEMANDS = [0.5, 2, 4, 8, 16, 32, 64, 128, 400, 2000] as const;
 export const PARALLELISMS = [1, 2, 4, 8, 16] as const;
 export const VARIATIONS = [0.3, 0.7, 1.2, 2] as const;
 
-/** Numbers of one place: ln of mean, p50, p95 and p99 over the mean demand, and ln of the chance of p95, see {@link CHANCE}. */
-export const STATISTIC_COUNT = 5;
-/** Place of the variance of ln p95 among windows, times their requests, as a logarithm. */
+/** Numbers of a place: ln of mean, p50, p95 and p99; under a quota also ln of the variance of ln p95 among windows, times requests. */
+export const STATISTIC_COUNT = 4;
+export const STALL_COUNT = 5;
+/** Place of that variance. */
 export const CHANCE = 4;
 
-/** Axes of a table in their order; the table of one thread that takes requests in order has one parallelism. */
-export const sizesOf = (parallelisms: readonly number[]): readonly number[] => [
+/** Axes of the table without a quota; that of one thread in order has one parallelism. */
+export const freeSizes = (parallelisms: readonly number[]): readonly number[] => [
+  UTILISATIONS.length,
+  VARIATIONS.length,
+  parallelisms.length,
+];
+
+/** Axes of the table of what a quota adds. */
+export const stallSizes = (parallelisms: readonly number[]): readonly number[] => [
   UTILISATIONS.length,
   QUOTA_SHARES.length,
   PERIOD_DEMANDS.length,

@@ -1,5 +1,3 @@
-import { STATISTIC_COUNT } from "./table-grid.ts";
-
 /** Coordinates of the grid, axis by axis, and where a point lies between them. */
 export class TableLookup {
   /** Interpolated number, and its derivatives by the coordinates. */
@@ -17,13 +15,16 @@ export class TableLookup {
   readonly #corners: Float64Array;
   readonly #differences: Float64Array;
 
-  /** @param axes ascending coordinates of the grid, at least two each, in which the table is interpolated linearly */
-  constructor(table: Float64Array, axes: readonly Float64Array[]) {
+  /**
+   * @param axes ascending coordinates of the grid, at least two each, in which the table is interpolated linearly
+   * @param width numbers of a place
+   */
+  constructor(table: Float64Array, axes: readonly Float64Array[], width: number) {
     const count = axes.length;
     this.#table = table;
     this.#axes = axes;
     this.#strides = new Int32Array(count);
-    let stride = STATISTIC_COUNT;
+    let stride = width;
     for (let axis = count - 1; axis >= 0; axis -= 1) {
       this.#strides[axis] = stride;
       stride *= axes[axis]?.length ?? 1;
@@ -41,15 +42,15 @@ export class TableLookup {
     this.#differences = new Float64Array(count * 2 ** count);
   }
 
-  /** Moves the point along one axis. Beyond the last point the table is flat, below the first straight down to `least`. */
-  place(axis: number, coordinate: number, least: number): void {
+  /** Moves the point along one axis; beyond its ends the table is flat. */
+  place(axis: number, coordinate: number): void {
     const points = this.#axes[axis] as Float64Array;
     const last = points.length - 1;
     let cell = 0;
     while (cell < last - 1 && coordinate > (points[cell + 1] as number)) cell += 1;
     const from = points[cell] as number;
     const width = (points[cell + 1] as number) - from;
-    const bounded = Math.max(least, Math.min(coordinate, points[last] as number));
+    const bounded = Math.max(from, Math.min(coordinate, points[last] as number));
     this.#isOutside[axis] = bounded === coordinate ? 0 : 1;
     this.#shares[axis] = (bounded - from) / width;
     this.#widths[axis] = width;

@@ -1,6 +1,6 @@
 /**
  * Error of p95 at loads and sizes that were not seen, after 10, 40 and 200 windows of simulated containers, for
- * docs/models.md: `node test/predictor/models/queue/measure-tracking.ts [services]`.
+ * docs/models.md: `node test/predictor/models/queue/measure-tracking.ts [services] [seed] [loud]`.
  */
 import { seededRng } from "@tradewind/core/rng.ts";
 import type { Rng } from "@tradewind/core/rng.ts";
@@ -30,7 +30,7 @@ function randomTruth(rng: Rng): Truth {
     cores,
     threads,
     nodeCores: 16,
-    demandMs: between(rng, 2, 40),
+    demandMs: between(rng, 4, 60),
     cv: between(rng, 0.3, 2),
     housekeepingCores: between(rng, 0.002, 0.02),
     ...(rng() < 0.6 && { baseMs: between(rng, 1, 40), baseCv: between(rng, 0.2, 1.5) }),
@@ -112,14 +112,15 @@ function judge(
   };
 }
 
-const rng = seededRng(11);
+const seed = Number(process.argv[3] ?? 12);
+const rng = seededRng(seed);
 const rows: Row[] = [];
 const services = Number(process.argv[2] ?? 40);
-const isLoud = process.argv[3] === "loud";
+const isLoud = process.argv[4] === "loud";
 for (let service = 1; service <= services; service += 1) {
   const truth = randomTruth(rng);
-  const simulated = new SimulatedService(truth, 2, service);
-  const there = places(truth, 500 + service);
+  const simulated = new SimulatedService(truth, 1, 100 * seed + service);
+  const there = places(truth, 500 * seed + service);
   let state = emptyProfile();
   const windows: ProfileObservation[] = [];
   let used = 0.3;

@@ -66,10 +66,14 @@ export class SimulatedContainer {
     this.processor.resize({ requestCores: 1, limitCores: cores, periodMs: 100 }, this.nowMs);
   }
 
-  /** Self times, ms, of requests that end within so many seconds at this load, and the CPU used, core seconds. */
-  run(requestsPerSecond: number, seconds: number): { latencies: number[]; used: number } {
+  /** Self times, ms, of requests that end within so many seconds at this load, and the CPU used, core seconds; periods as in `cpu.stat`. */
+  run(
+    requestsPerSecond: number,
+    seconds: number,
+  ): { latencies: number[]; used: number; periods: number; throttled: number } {
     const { events, calls, processor, rng, truth } = this;
     const endMs = this.nowMs + 1e3 * seconds;
+    const { periods, throttledPeriods } = processor;
     const usedBefore = processor.usedUntil(this.nowMs);
     const latencies: number[] = [];
     const gapMs = 1e3 / requestsPerSecond;
@@ -100,7 +104,12 @@ export class SimulatedContainer {
     events.remove(ARRIVAL);
     events.remove(BACKGROUND);
     this.nowMs = endMs;
-    return { latencies, used: (processor.usedUntil(endMs) - usedBefore) / 1e3 };
+    return {
+      latencies,
+      used: (processor.usedUntil(endMs) - usedBefore) / 1e3,
+      periods: processor.periods - periods,
+      throttled: processor.throttledPeriods - throttledPeriods,
+    };
   }
 }
 
@@ -135,6 +144,8 @@ export class SimulatedService {
     const parts = this.containers.map((each) => each.run(loadPerContainer, windowSeconds));
     const latencies = parts.flatMap((part) => part.latencies);
     this.atMs += 1e3 * windowSeconds;
+    const periods = parts.reduce((sum, part) => sum + part.periods, 0);
+    const throttled = parts.reduce((sum, part) => sum + part.throttled, 0);
     return {
       atMs: this.atMs,
       windowSeconds,
@@ -142,6 +153,7 @@ export class SimulatedService {
       cpuUsageCores: mean(parts.map(({ used }) => used)) / windowSeconds,
       loadPerContainer: latencies.length / windowSeconds / parts.length,
       calls: latencies.length,
+      throttledRatio: throttled / Math.max(1, periods),
       ...(latencies.length > 0 && {
         meanSeconds: mean(latencies) / 1e3,
         p50Seconds: quantileOf(latencies, 0.5) / 1e3,

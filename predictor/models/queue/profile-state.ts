@@ -1,0 +1,79 @@
+import { z } from "zod";
+import { PARAMETER_COUNT } from "./own-time.ts";
+import type { Program } from "./own-time.ts";
+import type { Estimate } from "./kalman.ts";
+
+/**
+ * Programs that are thought possible. Where latency bends and how much CPU is used at most says which it is; their
+ * weights are learnt, the other parameters are tracked for each of them.
+ */
+export const PROGRAMS: readonly Program[] = [
+  { parallelism: 1, isInOrder: true },
+  { parallelism: 1, isInOrder: false },
+  { parallelism: 4, isInOrder: false },
+  { parallelism: 16, isInOrder: false },
+];
+/** What the filter knows of one service: plain numbers, about 3 kB as JSON. */
+export const ProfileState = z.strictObject({
+  /** Windows taken in. */
+  windows: z.int().nonnegative(),
+  /** End of the last one, ms since the Unix epoch; absent before the first. */
+  atMs: z.number().optional(),
+  /** Chance of each of the programs, see PROGRAMS; they add up to 1. */
+  weights: z.array(z.number().min(0).max(1)).length(PROGRAMS.length),
+  /** Logarithms of the parameters under each program, in the order of own-time.ts. */
+  means: z.array(z.array(z.number()).length(PARAMETER_COUNT)).length(PROGRAMS.length),
+  /** Their covariances, row by row. */
+  covariances: z.array(z.array(z.number()).length(PARAMETER_COUNT ** 2)).length(PROGRAMS.length),
+  /** Variance of ln latency that chance does not explain, for p50, p95 and p99. */
+  residuals: z.array(z.number().nonnegative()).length(3),
+  /** Windows that said something of CPU per request, and of latency. */
+  cpuWindows: z.int().nonnegative(),
+  latencyWindows: z.int().nonnegative(),
+  /** Windows in a row that were far above (> 0) or below (< 0) what was expected. */
+  surprises: z.int(),
+  /** Load and CPU limit of the last window: a window in which they changed says less. */
+  lastLoad: z.number().optional(),
+  lastCores: z.number().optional(),
+});
+export type ProfileState = z.infer<typeof ProfileState>;
+
+/** Before any window: median and standard deviation of the logarithm of each parameter. */
+export const PRIOR: readonly (readonly [median: number, spread: number])[] = [
+  [0.005, 2],
+  [0.003, 1.5],
+  [0.7, 0.5],
+  [0.005, 2],
+  [0.7, 0.5],
+];
+const BOUNDS: readonly (readonly [least: number, most: number])[] = [
+  [1e-6, 100],
+  [1e-5, 8],
+  [0.1, 3],
+  [1e-5, 100],
+  [0.05, 3],
+];
+/** Standard deviation of ln latency that the model is taken to miss before windows have shown how much. */
+const FIRST_RESIDUAL = 0.15;
+
+export function emptyProfile(): ProfileState {
+  const covariance = Array.from({ length: PARAMETER_COUNT ** 2 }, () => 0);
+  for (const [i, [, spread]] of PRIOR.entries()) covariance[i * PARAMETER_COUNT + i] = spread ** 2;
+  return {
+    windows: 0,
+    weights: PROGRAMS.map(() => 1 / PROGRAMS.length),
+    means: PROGRAMS.map(() => PRIOR.map(([median]) => Math.log(median))),
+    covariances: PROGRAMS.map(() => Array.from(covariance)),
+    residuals: [FIRST_RESIDUAL ** 2, FIRST_RESIDUAL ** 2, FIRST_RESIDUAL ** 2],
+    cpuWindows: 0,
+    latencyWindows: 0,
+    surprises: 0,
+  };
+}
+
+/** Keeps the parameters to what containers and requests can be. */
+export function bound({ mean }: Estimate): void {
+  for (const [i, [least, most]] of BOUNDS.entries()) {
+    mean[i] = Math.min(Math.log(most), Math.max(Math.log(least), mean[i] as number));
+  }
+}

@@ -1,0 +1,204 @@
+import { emptyExpectation, expect, takeIn, takeInBound } from "./kalman.ts";
+import type { Estimate } from "./kalman.ts";
+import {
+  BASE,
+  capacityOf,
+  chanceAt,
+  DEMAND,
+  emptyTimeAnswer,
+  HOUSEKEEPING,
+  PARAMETER_COUNT,
+  timeAt,
+  VARIATION,
+} from "./own-time.ts";
+import type { Program, TimePlace } from "./own-time.ts";
+import { bound } from "./profile-state.ts";
+import type { ProfileState } from "./profile-state.ts";
+import { MEAN, P50, P95, P99 } from "./queue-curve.ts";
+import type { Statistic } from "./queue-curve.ts";
+
+/** One window of one service; means over the main containers. Anything but the first two may be absent. */
+export interface ProfileObservation {
+  /** End of the window, ms since the Unix epoch. */
+  readonly atMs: number;
+  readonly windowSeconds: number;
+  /** CPU limit; undefined: none. */
+  readonly cpuCores: number | undefined;
+  readonly cpuUsageCores?: number | undefined;
+  /** Requests per second to one container. */
+  readonly loadPerContainer?: number | undefined;
+  /** Requests whose self time was measured, of all containers. */
+  readonly calls?: number | undefined;
+  readonly meanSeconds?: number | undefined;
+  readonly p50Seconds?: number | undefined;
+  readonly p95Seconds?: number | undefined;
+  readonly p99Seconds?: number | undefined;
+  /** Share of the CFS periods that were throttled, [0, 1]. */
+  readonly throttledRatio?: number | undefined;
+  /** Share of the containers that started so recently that they may still warm up, [0, 1]. */
+  readonly youngShare?: number | undefined;
+  /** Interference from other tenants on the nodes, 0 none to 1 saturated. */
+  readonly interference?: number | undefined;
+  /** First window after a deploy of the service: what was learnt counts less from here. */
+  readonly isAfterDeploy?: boolean | undefined;
+}
+
+/** At this share of the capacity CPU use is a bound of the demand, no longer the demand. */
+const SATURATED = 0.9;
+/** Standard deviation of ln CPU use in a window apart from the chance of the requests' demands: scrapes are not at its ends. */
+const USE_NOISE = 0.03;
+/** Standard deviation of ln of what is measured when all containers are young (warm-up costs two to four times the CPU)... */
+const YOUNG_NOISE = 1;
+/** ... and under full interference (cpu-inflation measures up to 1.5 times the CPU a request). */
+const INTERFERENCE_NOISE = 0.4;
+/** Standard deviation of ln latency of a saturated window: it may have begun with any queue that windows before it left. */
+const SATURATED_NOISE = 3;
+/** Share of throttled periods that makes a program that needs no more cores than its limit e times less likely. */
+const THROTTLED_SCALE = 0.1;
+/** Requests from which a percentile is measured at all: one beyond it is expected. */
+const LEAST_CALLS = [1, 2, 20, 100] as const;
+/** The statistics of one window say together about half of what as many independent ones would. */
+const SHARED_CHANCE = 0.5;
+
+/** What one window says under one kind of program. */
+export interface Evidence {
+  readonly state: ProfileState;
+  readonly observation: ProfileObservation;
+  /** Variance of ln latency from what disturbed the window. */
+  readonly disturbance: number;
+  /** Squared error of p50, p95 and p99 less what chance explains (may be < 0); not measured: the residual as it was. */
+  readonly excess: [number, number, number];
+  /** Greatest distance from what was expected, standard deviations, with its sign. */
+  surprise: number;
+}
+
+/**
+ * Takes a window into the estimate of one kind of program.
+ * @returns ln of how likely the window was
+ */
+export function takeWindow(estimate: Estimate, program: Program, evidence: Evidence): number {
+  const ofCpu = takeCpu(estimate, program, evidence);
+  bound(estimate);
+  const ofLatency = takeLatency(estimate, program, evidence);
+  bound(estimate);
+  return ofCpu + SHARED_CHANCE * ofLatency + throttling(program, evidence.observation);
+}
+
+/** Variance of ln of what is measured, from young containers and other tenants. */
+function disturbanceOf({ interference, youngShare }: ProfileObservation): number {
+  return YOUNG_NOISE ** 2 * (youngShare ?? 0) + (INTERFERENCE_NOISE * (interference ?? 0)) ** 2;
+}
+
+/** Variance of ln latency in a window in which load per container or size changed: parts of it were at either. */
+function changeOf({ lastCores, lastLoad }: ProfileState, observation: ProfileObservation): number {
+  const change = (now: number | undefined, before: number | undefined): number =>
+    now === undefined || before === undefined || now <= 0 || before <= 0
+      ? 0
+      : (Math.log(now) - Math.log(before)) ** 2;
+  return (change(observation.loadPerContainer, lastLoad) + change(observation.cpuCores, lastCores)) / 4;
+}
+
+/** Variance of ln latency from all that disturbed a window. */
+export const disturbance = (state: ProfileState, observation: ProfileObservation): number =>
+  disturbanceOf(observation) + changeOf(state, observation);
+
+export const isCpuSeen = ({ cpuUsageCores, loadPerContainer }: ProfileObservation): boolean =>
+  loadPerContainer !== undefined && cpuUsageCores !== undefined && cpuUsageCores > 0;
+
+export const isLatencySeen = ({ calls, loadPerContainer, ...times }: ProfileObservation): boolean =>
+  loadPerContainer !== undefined &&
+  calls !== undefined &&
+  calls > 0 &&
+  [times.meanSeconds, times.p50Seconds, times.p95Seconds, times.p99Seconds].some(
+    (seconds) => seconds !== undefined && seconds > 0,
+  );
+
+const gradient = new Float64Array(PARAMETER_COUNT);
+const expected = emptyExpectation(PARAMETER_COUNT);
+
+/**
+ * Utilisation law: CPU use = housekeeping + load times demand, and no program uses more cores than it can.
+ * @returns ln of the likelihood
+ */
+function takeCpu(estimate: Estimate, program: Program, evidence: Evidence): number {
+  const { observation, state } = evidence;
+  const { cpuCores, cpuUsageCores, loadPerContainer, windowSeconds } = observation;
+  if (cpuUsageCores === undefined || loadPerContainer === undefined || !(cpuUsageCores > 0)) return 0;
+  const { covariance, mean } = estimate;
+  if (state.cpuWindows === 0 && loadPerContainer > 0) {
+    mean[DEMAND] = Math.log(cpuUsageCores / loadPerContainer);
+    bound(estimate);
+  }
+  const housekeeping = Math.exp(mean[HOUSEKEEPING] as number);
+  const work = Math.max(0, loadPerContainer) * Math.exp(mean[DEMAND] as number);
+  gradient.fill(0);
+  gradient[DEMAND] = work / (housekeeping + work);
+  gradient[HOUSEKEEPING] = housekeeping / (housekeeping + work);
+  expect(covariance, Math.log(housekeeping + work), gradient, expected);
+  const used = Math.log(cpuUsageCores);
+  const over = Math.max(0, used - Math.log(program.parallelism)) / USE_NOISE;
+  const requests = Math.max(1, loadPerContainer * windowSeconds);
+  const chance = (gradient[DEMAND] ** 2 * (1 + Math.exp(2 * (mean[VARIATION] as number)))) / requests;
+  const noise = disturbanceOf(observation) + USE_NOISE ** 2 + chance;
+  if (cpuUsageCores < SATURATED * capacityOf(program, cpuCores)) {
+    return takeMeasured(estimate, used, noise, evidence);
+  }
+  takeInBound(estimate, used, expected, noise);
+  return -(over * over) / 2 - Math.log(noise) / 2;
+}
+
+/** Takes in what is {@link expected}. */
+function takeMeasured(estimate: Estimate, measured: number, noise: number, evidence: Evidence): number {
+  const distance = (measured - expected.value) / Math.sqrt(expected.variance + noise);
+  if (Math.abs(distance) > Math.abs(evidence.surprise)) evidence.surprise = distance;
+  return takeIn(estimate, measured, expected, noise);
+}
+
+/** A program that cannot use more cores than its limit is hardly ever throttled (a collector's threads may be). */
+const throttling = (program: Program, { cpuCores, throttledRatio }: ProfileObservation): number =>
+  cpuCores !== undefined && program.parallelism <= cpuCores ? -(throttledRatio ?? 0) / THROTTLED_SCALE : 0;
+
+const answer = emptyTimeAnswer();
+const at: TimePlace = { cpuCores: 0, loadPerContainer: 0, windowSeconds: 0 };
+
+/** @returns ln of the likelihood of the latencies */
+function takeLatency(estimate: Estimate, program: Program, evidence: Evidence): number {
+  const { excess, observation, state } = evidence;
+  const { calls, loadPerContainer } = observation;
+  if (calls === undefined || loadPerContainer === undefined || !(calls > 0)) return 0;
+  at.cpuCores = observation.cpuCores;
+  at.loadPerContainer = loadPerContainer;
+  at.windowSeconds = observation.windowSeconds;
+  const measured: readonly (readonly [Statistic, number | undefined])[] = [
+    [P50, observation.p50Seconds],
+    [MEAN, observation.meanSeconds],
+    [P95, observation.p95Seconds],
+    [P99, observation.p99Seconds],
+  ];
+  const isSaturated = (observation.cpuUsageCores ?? 0) >= SATURATED * capacityOf(program, at.cpuCores);
+  const ofQueue = isSaturated ? SATURATED_NOISE ** 2 : 0;
+  let likelihood = 0;
+  let isFirst = state.latencyWindows === 0;
+  for (const [statistic, seconds] of measured) {
+    if (seconds === undefined || !(seconds > 0) || calls < LEAST_CALLS[statistic]) continue;
+    if (isFirst) {
+      const demand = Math.exp(estimate.mean[DEMAND] as number);
+      estimate.mean[BASE] = Math.log(Math.max(0.2 * seconds, seconds - demand));
+      bound(estimate);
+      isFirst = false;
+    }
+    timeAt(estimate.mean, program, at, statistic, answer);
+    expect(estimate.covariance, Math.log(answer.seconds), answer.byParameter, expected);
+    const kind = statistic === MEAN ? 0 : statistic - P50;
+    const residual = state.residuals[kind] as number;
+    const chance =
+      ofQueue + chanceAt(estimate.mean, program, at, statistic, { calls, cpuShare: answer.cpuShare });
+    if (statistic !== MEAN) {
+      const beyond = (Math.log(seconds) - expected.value) ** 2 - chance - expected.variance;
+      excess[kind] = Math.min(beyond, 9 * (residual + chance));
+    }
+    const noise = evidence.disturbance + chance + residual;
+    likelihood += takeMeasured(estimate, Math.log(seconds), noise, evidence);
+  }
+  return likelihood;
+}

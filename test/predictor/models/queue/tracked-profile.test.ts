@@ -1,0 +1,317 @@
+import fc from "fast-check";
+import {
+  demandOf,
+  emptyProfile,
+  isCalibrated,
+  predictOwnTime,
+  ProfileState,
+  track,
+} from "@tradewind/predictor/models/queue/tracked-profile.ts";
+import type { OwnTime, ProfileObservation } from "@tradewind/predictor/models/queue/tracked-profile.ts";
+import { describe, expect, it } from "vitest";
+import { quantileOf, SimulatedContainer, SimulatedService } from "./simulated-container.ts";
+import type { Truth } from "./simulated-container.ts";
+
+function predict(
+  state: ProfileState,
+  cpuCores: number | undefined,
+  loadPerContainer: number,
+  percentile: 0.5 | 0.95 | 0.99 = 0.95,
+): OwnTime {
+  const out: OwnTime = { meanSeconds: 0, tailSeconds: 0, sigma: 0, tailByCores: 0, tailByLoad: 0 };
+  predictOwnTime(state, { cpuCores, loadPerContainer }, percentile, out);
+  return out;
+}
+
+const ONE_CORE: Truth = {
+  cores: 1,
+  threads: 8,
+  demandMs: 8,
+  cv: 0.7,
+  housekeepingCores: 0.02,
+  baseMs: 5,
+  baseCv: 0.5,
+};
+
+/** Windows of 15 s at loads that go up and down between the two. */
+function windowsOf(truth: Truth, low: number, high: number, count = 40): ProfileObservation[] {
+  const service = new SimulatedService(truth, 2, 3);
+  return Array.from({ length: count }, (_, i) =>
+    service.window(low + (high - low) * (0.5 - 0.5 * Math.cos(i / 3))),
+  );
+}
+
+const tracked = (windows: readonly ProfileObservation[]): ProfileState =>
+  windows.reduce(track, emptyProfile());
+
+/** p95 of the simulator's processor, seconds. */
+function truthAt(truth: Truth, cores: number, load: number): number {
+  const container = new SimulatedContainer({ ...truth, cores }, 77);
+  return quantileOf(container.run(load, 20_000 / load).latencies, 0.95) / 1e3;
+}
+
+describe("tracked profile", () => {
+  it("is not believed before three windows with CPU use and three with latency", () => {
+    const windows = windowsOf(ONE_CORE, 20, 50, 4);
+    expect(isCalibrated(emptyProfile())).toBe(false);
+    expect(isCalibrated(tracked(windows.slice(0, 2)))).toBe(false);
+    expect(isCalibrated(tracked(windows.slice(0, 3)))).toBe(true);
+    const withoutUse = windows.map((each) => ({ ...each, cpuUsageCores: undefined }));
+    expect(isCalibrated(tracked(withoutUse))).toBe(false);
+    expect(demandOf(tracked(withoutUse))).toBeUndefined();
+  });
+
+  it("is plain bounded data: the same after JSON, and the state before is left as it was", () => {
+    const windows = windowsOf(ONE_CORE, 20, 50, 12);
+    const state = tracked(windows.slice(0, 11));
+    const text = JSON.stringify(state);
+    expect(text.length).toBeLessThan(6_000);
+    const read = ProfileState.parse(JSON.parse(text));
+    const last = windows[11] as ProfileObservation;
+    expect(track(read, last)).toEqual(track(state, last));
+    expect(JSON.stringify(state)).toBe(text);
+  });
+
+  it("learns what a request and an idle container cost", () => {
+    const found = demandOf(tracked(windowsOf(ONE_CORE, 5, 60)));
+    expect(found?.cpuSecondsPerRequest).toBeGreaterThan(0.0075);
+    expect(found?.cpuSecondsPerRequest).toBeLessThan(0.0085);
+    expect(found?.housekeepingCores).toBeGreaterThan(0.01);
+    expect(found?.housekeepingCores).toBeLessThan(0.04);
+  });
+
+  it("tells housekeeping from demand at 5 requests per second", () => {
+    const truth = { ...ONE_CORE, demandMs: 4, housekeepingCores: 0.03 };
+    const found = demandOf(tracked(windowsOf(truth, 1, 9, 100)));
+    expect(Math.abs(Math.log((found?.cpuSecondsPerRequest ?? 0) / 0.004))).toBeLessThan(
+      Math.max(0.2, 2 * (found?.sigma ?? 0)),
+    );
+    expect(found?.cpuSecondsPerRequest).toBeLessThan(0.006);
+  });
+
+  it.each<[string, Truth, number, number, readonly [cores: number, load: number]]>([
+    ["a higher load", ONE_CORE, 20, 55, [1, 90]],
+    ["half the size", ONE_CORE, 20, 40, [0.5, 40]],
+    [
+      "a higher load of one thread under a limit of 2 cores",
+      { cores: 2, threads: 1, demandMs: 8, cv: 0.7 },
+      20,
+      65,
+      [2, 95],
+    ],
+    [
+      "a higher load without a limit",
+      { ...ONE_CORE, cores: Infinity, nodeCores: 4 },
+      100,
+      250,
+      [Infinity, 400],
+    ],
+    ["half a CPU second a request", { cores: 2, threads: 8, demandMs: 500, cv: 0.5 }, 0.5, 2, [2, 3]],
+  ])("predicts p95 within 40 %% at what was not seen: %s", (_, truth, low, high, [cores, load]) => {
+    const state = tracked(windowsOf(truth, low, high, 80));
+    const found = predict(state, Number.isFinite(cores) ? cores : undefined, load);
+    expect(Math.abs(found.tailSeconds / truthAt(truth, cores, load) - 1)).toBeLessThan(0.4);
+  });
+
+  it("learns that one thread uses one core of a limit of two", () => {
+    const truth = { cores: 2, threads: 1, demandMs: 8, cv: 0.7 };
+    expect(demandOf(tracked(windowsOf(truth, 20, 95, 60)))?.parallelism).toBeLessThan(1.2);
+    expect(demandOf(tracked(windowsOf({ ...truth, threads: 16 }, 20, 180, 60)))?.parallelism).toBeGreaterThan(
+      2,
+    );
+  });
+
+  it("expects no queue where requests only wait", () => {
+    const truth: Truth = {
+      cores: 0.2,
+      threads: 64,
+      demandMs: 0.05,
+      cv: 0.5,
+      housekeepingCores: 0.01,
+      baseMs: 40,
+      baseCv: 0.8,
+    };
+    const state = tracked(windowsOf(truth, 20, 60));
+    const [calm, busy] = [predict(state, 0.2, 30).tailSeconds, predict(state, 0.2, 120).tailSeconds];
+    expect(busy / calm).toBeLessThan(1.15);
+    expect(predict(state, 0.1, 30).tailSeconds / calm).toBeLessThan(1.15);
+  });
+
+  it("takes an idle service: its CPU is housekeeping, and nothing is said of latency", () => {
+    const idle = Array.from({ length: 20 }, (_, i) => ({
+      atMs: 15_000 * i,
+      windowSeconds: 15,
+      cpuCores: 1,
+      cpuUsageCores: 0.02,
+      loadPerContainer: 0,
+      calls: 0,
+    }));
+    const state = tracked(idle);
+    expect(isCalibrated(state)).toBe(false);
+    expect(demandOf(state)?.housekeepingCores).toBeCloseTo(0.02, 2);
+    expect(Number.isFinite(predict(state, 1, 0).tailSeconds)).toBe(true);
+  });
+
+  it("is moved by one disturbed window of ten by less than a tenth of what it was disturbed by", () => {
+    const windows = windowsOf(ONE_CORE, 20, 50, 30);
+    const disturbed = windows.map((each, i) =>
+      i % 10 === 9
+        ? {
+            ...each,
+            meanSeconds: 5 * (each.meanSeconds ?? 0),
+            p50Seconds: 5 * (each.p50Seconds ?? 0),
+            p95Seconds: 5 * (each.p95Seconds ?? 0),
+            p99Seconds: 5 * (each.p99Seconds ?? 0),
+          }
+        : each,
+    );
+    const ratio =
+      predict(tracked(disturbed), 1, 50).tailSeconds / predict(tracked(windows), 1, 50).tailSeconds;
+    expect(Math.abs(Math.log(ratio))).toBeLessThan(0.1 * Math.log(5) * 1.5);
+  });
+
+  it("learns little from young containers", () => {
+    const windows = windowsOf(ONE_CORE, 20, 50, 20);
+    const before = tracked(windows);
+    const cold: ProfileObservation = {
+      ...(windows[19] as ProfileObservation),
+      atMs: 400_000,
+      cpuUsageCores: 0.9 * 0.95,
+      p95Seconds: 0.3,
+    };
+    const move = (youngShare: number): number =>
+      Math.abs(
+        Math.log(
+          predict(track(before, { ...cold, youngShare }), 1, 40).tailSeconds /
+            predict(before, 1, 40).tailSeconds,
+        ),
+      );
+    expect(move(1)).toBeLessThan(0.3 * move(0) + 1e-3);
+  });
+
+  it("keeps the demand through saturated windows, in which CPU use stands at the limit", () => {
+    const service = new SimulatedService(ONE_CORE, 1, 9);
+    const calm = Array.from({ length: 30 }, (_, i) => service.window(30 + (i % 5) * 8));
+    const full = Array.from({ length: 10 }, () => service.window(160));
+    const before = demandOf(tracked(calm))?.cpuSecondsPerRequest ?? 0;
+    const after = demandOf(tracked([...calm, ...full]))?.cpuSecondsPerRequest ?? 0;
+    expect(after / before).toBeGreaterThan(0.9);
+    expect(after / before).toBeLessThan(1.1);
+  });
+
+  it("follows a deploy that doubles the demand within ten windows", () => {
+    const before = windowsOf(ONE_CORE, 20, 40, 60);
+    const state = tracked(before);
+    const service = new SimulatedService({ ...ONE_CORE, demandMs: 16 }, 2, 4);
+    const after = Array.from({ length: 10 }, (_, i) => ({
+      ...service.window(20 + (i % 4) * 6),
+      atMs: 900_000 + 15_000 * (i + 1),
+      isAfterDeploy: i === 0,
+    }));
+    expect(
+      demandOf(after.reduce((now, each) => track(now, each), state))?.cpuSecondsPerRequest,
+    ).toBeGreaterThan(0.0145);
+  });
+
+  it("follows a change that nobody announced", () => {
+    const state = tracked(windowsOf(ONE_CORE, 20, 40, 60));
+    const service = new SimulatedService({ ...ONE_CORE, demandMs: 16 }, 2, 4);
+    const after = Array.from({ length: 12 }, (_, i) => ({
+      ...service.window(20 + (i % 4) * 6),
+      atMs: 900_000 + 15_000 * (i + 1),
+    }));
+    expect(
+      demandOf(after.reduce((now, each) => track(now, each), state))?.cpuSecondsPerRequest,
+    ).toBeGreaterThan(0.014);
+  });
+
+  it("is less sure the farther a size and load are from what was seen", () => {
+    const state = tracked(windowsOf(ONE_CORE, 20, 30, 20));
+    const sigmas = [30, 60, 90, 105].map((load) => predict(state, 1, load).sigma);
+    for (const [i, sigma] of sigmas.entries())
+      expect(sigma).toBeGreaterThanOrEqual((sigmas[i - 1] ?? 0) * 0.98);
+    expect(sigmas[3]).toBeGreaterThan(1.5 * (sigmas[0] ?? 0));
+  });
+
+  it("needs no latency percentile in particular and no CPU use", () => {
+    const windows = windowsOf(ONE_CORE, 20, 50, 30);
+    const only95 = windows.map(({ meanSeconds: _m, p50Seconds: _5, p99Seconds: _9, ...rest }) => rest);
+    const seen = truthAt(ONE_CORE, 1, 40);
+    expect(Math.abs(predict(tracked(only95), 1, 40).tailSeconds / seen - 1)).toBeLessThan(0.25);
+    const withoutCpu = windows.map((each) => ({ ...each, cpuUsageCores: undefined }));
+    expect(Math.abs(predict(tracked(withoutCpu), 1, 40).tailSeconds / seen - 1)).toBeLessThan(0.25);
+  });
+});
+
+const anyWindow = fc.record({
+  cpuCores: fc.option(fc.double({ min: 0.05, max: 8, noNaN: true }), { nil: undefined }),
+  cpuUsageCores: fc.option(fc.double({ min: 0, max: 10, noNaN: true }), { nil: undefined }),
+  loadPerContainer: fc.option(fc.double({ min: 0, max: 1_000, noNaN: true }), { nil: undefined }),
+  calls: fc.option(fc.nat(10_000), { nil: undefined }),
+  p50Seconds: fc.option(fc.double({ min: 0, max: 10, noNaN: true }), { nil: undefined }),
+  p95Seconds: fc.option(fc.double({ min: 0, max: 100, noNaN: true }), { nil: undefined }),
+  meanSeconds: fc.option(fc.double({ min: 0, max: 50, noNaN: true }), { nil: undefined }),
+  youngShare: fc.option(fc.double({ min: 0, max: 1, noNaN: true }), { nil: undefined }),
+});
+const anyState = fc
+  .array(anyWindow, { maxLength: 12 })
+  .map((windows) => tracked(windows.map((each, i) => ({ ...each, atMs: 15_000 * i, windowSeconds: 15 }))));
+const anyCores = fc.option(fc.double({ min: 0.02, max: 32, noNaN: true }), { nil: undefined });
+const anyLoad = fc.double({ min: 0, max: 2_000, noNaN: true });
+const anyPercentile = fc.constantFrom<0.5 | 0.95 | 0.99>(0.5, 0.95, 0.99);
+
+describe("tracked profile, whatever the windows", () => {
+  it("answers finite numbers whose derivatives have the right sign", () => {
+    fc.assert(
+      fc.property(anyState, anyCores, anyLoad, anyPercentile, (state, cores, load, percentile) => {
+        expect(ProfileState.safeParse(state).success).toBe(true);
+        const found = predict(state, cores, load, percentile);
+        expect(Object.values(found).every(Number.isFinite)).toBe(true);
+        expect(found.tailSeconds).toBeGreaterThan(0);
+        expect(found.sigma).toBeGreaterThan(0);
+        expect(found.tailByCores).toBeLessThanOrEqual(0);
+        expect(found.tailByLoad).toBeGreaterThanOrEqual(0);
+      }),
+    );
+  });
+
+  it("falls with cores and rises with load", () => {
+    fc.assert(
+      fc.property(
+        anyState,
+        anyCores,
+        anyLoad,
+        fc.double({ min: 1.01, max: 4, noNaN: true }),
+        (state, cores, load, factor) => {
+          const here = predict(state, cores, load).tailSeconds * (1 + 1e-9);
+          const larger = cores === undefined ? undefined : cores * factor;
+          expect(predict(state, larger, load).tailSeconds).toBeLessThanOrEqual(here);
+          expect(predict(state, cores, load / factor).tailSeconds).toBeLessThanOrEqual(here);
+        },
+      ),
+    );
+  });
+
+  it("has derivatives equal to differences", () => {
+    fc.assert(
+      fc.property(
+        anyState,
+        fc.double({ min: 0.05, max: 8, noNaN: true }),
+        fc.double({ min: 1, max: 500, noNaN: true }),
+        (state, cores, load) => {
+          const found = predict(state, cores, load);
+          const gap = (slope: number, sides: readonly number[]): number =>
+            Math.min(...sides.map((side) => Math.abs(slope - side) / (Math.abs(side) + found.tailSeconds)));
+          const byLoad = [1e-4, -1e-4].map(
+            (step) => (predict(state, cores, load + step).tailSeconds - found.tailSeconds) / step,
+          );
+          const byCores = [1e-6, -1e-6].map(
+            (step) => (predict(state, cores + step, load).tailSeconds - found.tailSeconds) / step,
+          );
+          expect(gap(found.tailByLoad, byLoad)).toBeLessThan(0.01);
+          expect(gap(found.tailByCores, byCores)).toBeLessThan(0.01);
+        },
+      ),
+    );
+  });
+});
