@@ -77,8 +77,8 @@ export const capacityOf = ({ parallelism }: Program, cpuCores: number | undefine
 
 /**
  * A statistic of the self time: the response of the container's CPU to the demand, plus a log-normal time off the CPU that is
- * independent of it. Means add; distances of a percentile from the mean add as squares, exact for normal times and within
- * 6 % for what comes up here (docs/models.md). Written into `out`; nothing is allocated.
+ * independent of it. Means add; distances of a percentile from the mean add as squares, exact for normal times and off
+ * by 1 to 3 % in the mean for what comes up here (docs/models.md). Written into `out`; nothing is allocated.
  */
 export function timeAt(
   parameters: ArrayLike<number>,

@@ -127,10 +127,10 @@ export function responseRatio(place: QueuePlace, statistic: Statistic, out: Queu
   out.byVariation = (freeSlopes[1] as number) + scale * (stallSlopes[3] as number);
   out.byWindowDemands = 0;
   out.byQuota = 0;
-  if (point.hasQuota) {
-    const along = point.isFewerCores
-      ? byCores - free.byBusy * point.busy
-      : scale * (stallSlopes[1] as number);
+  if (place.quotaShare < 1) {
+    let along = scale * (point.logBelow > 0 ? point.byShare : (stallSlopes[1] as number));
+    if (point.isFewerCores) along = byCores - free.byBusy * point.busy;
+    else if (!point.hasQuota) along = -free.byBusy * point.busy;
     out.byQuota = along - stall.byUtilisation * utilisation;
   }
   if (utilisation > 1) addGrowth(place, (PASSED[statistic] as number) * place.windowDemands, out);
@@ -164,7 +164,7 @@ function setPoint(place: QueuePlace): Tables {
   point.busy = Math.max(0, utilisation) * share;
   const below = Math.max(0, FIRST_LOG_SHARE - Math.log(share));
   point.logBelow = Math.min(below, MOST_LOG_BELOW);
-  point.byShare = below > 0 && below < MOST_LOG_BELOW ? -1 : 0;
+  point.byShare = below < MOST_LOG_BELOW ? -1 : 0;
   const logVariation = Math.log(variation);
   const logCores = Math.log(cores);
   tables.free.place(0, -Math.log(1 - Math.min(LAST_UTILISATION, point.busy)));

@@ -92,9 +92,7 @@ function disturbanceOf({ interference, youngShare }: ProfileObservation): number
 /** Variance of ln latency in a window in which load per container or size changed: parts of it were at either. */
 function changeOf({ lastCores, lastLoad }: ProfileState, observation: ProfileObservation): number {
   const change = (now: number | undefined, before: number | undefined): number =>
-    now === undefined || before === undefined || now <= 0 || before <= 0
-      ? 0
-      : (Math.log(now) - Math.log(before)) ** 2;
+    isPositive(now) && isPositive(before) ? (Math.log(now) - Math.log(before)) ** 2 : 0;
   return (change(observation.loadPerContainer, lastLoad) + change(observation.cpuCores, lastCores)) / 4;
 }
 
@@ -102,16 +100,21 @@ function changeOf({ lastCores, lastLoad }: ProfileState, observation: ProfileObs
 export const disturbance = (state: ProfileState, observation: ProfileObservation): number =>
   disturbanceOf(observation) + changeOf(state, observation);
 
+/** A number that can be measured: above 0 and finite. */
+export const isPositive = (value: number | undefined): value is number =>
+  value !== undefined && value > 0 && value < Infinity;
+
+/** 0 is a load, too. */
+const isLoad = (value: number | undefined): value is number =>
+  value !== undefined && value >= 0 && value < Infinity;
+
 export const isCpuSeen = ({ cpuUsageCores, loadPerContainer }: ProfileObservation): boolean =>
-  loadPerContainer !== undefined && cpuUsageCores !== undefined && cpuUsageCores > 0;
+  isLoad(loadPerContainer) && isPositive(cpuUsageCores);
 
 export const isLatencySeen = ({ calls, loadPerContainer, ...times }: ProfileObservation): boolean =>
-  loadPerContainer !== undefined &&
-  calls !== undefined &&
-  calls > 0 &&
-  [times.meanSeconds, times.p50Seconds, times.p95Seconds, times.p99Seconds].some(
-    (seconds) => seconds !== undefined && seconds > 0,
-  );
+  isLoad(loadPerContainer) &&
+  isPositive(calls) &&
+  [times.meanSeconds, times.p50Seconds, times.p95Seconds, times.p99Seconds].some(isPositive);
 
 const gradient = new Float64Array(PARAMETER_COUNT);
 const expected = emptyExpectation(PARAMETER_COUNT);
@@ -123,7 +126,7 @@ const expected = emptyExpectation(PARAMETER_COUNT);
 function takeCpu(estimate: Estimate, program: Program, evidence: Evidence): number {
   const { observation, state } = evidence;
   const { cpuCores, cpuUsageCores, loadPerContainer, windowSeconds } = observation;
-  if (cpuUsageCores === undefined || loadPerContainer === undefined || !(cpuUsageCores > 0)) return 0;
+  if (!isLoad(loadPerContainer) || !isPositive(cpuUsageCores)) return 0;
   const { covariance, mean } = estimate;
   if (state.cpuWindows === 0 && loadPerContainer > 0) {
     mean[DEMAND] = Math.log(cpuUsageCores / loadPerContainer);
@@ -165,7 +168,7 @@ const at: TimePlace = { cpuCores: 0, loadPerContainer: 0, windowSeconds: 0 };
 function takeLatency(estimate: Estimate, program: Program, evidence: Evidence): number {
   const { excess, observation, state } = evidence;
   const { calls, loadPerContainer } = observation;
-  if (calls === undefined || loadPerContainer === undefined || !(calls > 0)) return 0;
+  if (!isLoad(loadPerContainer) || !isPositive(calls)) return 0;
   at.cpuCores = observation.cpuCores;
   at.loadPerContainer = loadPerContainer;
   at.windowSeconds = observation.windowSeconds;
@@ -180,7 +183,7 @@ function takeLatency(estimate: Estimate, program: Program, evidence: Evidence): 
   let likelihood = 0;
   let isFirst = state.latencyWindows === 0;
   for (const [statistic, seconds] of measured) {
-    if (seconds === undefined || !(seconds > 0) || calls < LEAST_CALLS[statistic]) continue;
+    if (!isPositive(seconds) || calls < LEAST_CALLS[statistic]) continue;
     if (isFirst) {
       const demand = Math.exp(estimate.mean[DEMAND] as number);
       estimate.mean[BASE] = Math.log(Math.max(0.2 * seconds, seconds - demand));

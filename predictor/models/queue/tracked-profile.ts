@@ -4,7 +4,7 @@ import { DEMAND, emptyTimeAnswer, HOUSEKEEPING, PARAMETER_COUNT, timeAt } from "
 import type { Program, TimePlace } from "./own-time.ts";
 import { emptyProfile, PRIOR, ProfileState, PROGRAMS } from "./profile-state.ts";
 import { P50, P95, P99 } from "./queue-curve.ts";
-import { disturbance, isCpuSeen, isLatencySeen, takeWindow } from "./take-window.ts";
+import { disturbance, isCpuSeen, isLatencySeen, isPositive, takeWindow } from "./take-window.ts";
 import type { Evidence, ProfileObservation } from "./take-window.ts";
 
 export { emptyProfile, ProfileState };
@@ -81,8 +81,8 @@ export function track(state: ProfileState, observation: ProfileObservation): Pro
     cpuWindows: state.cpuWindows + (isCpuSeen(observation) ? 1 : 0),
     latencyWindows: state.latencyWindows + (isLatencySeen(observation) ? 1 : 0),
     surprises: isChanged ? 0 : surprisesAfter(state.surprises, likeliest?.evidence.surprise ?? 0, isSteady),
-    ...(observation.loadPerContainer !== undefined && { lastLoad: observation.loadPerContainer }),
-    ...(observation.cpuCores !== undefined && { lastCores: observation.cpuCores }),
+    ...(isPositive(observation.loadPerContainer) && { lastLoad: observation.loadPerContainer }),
+    ...(isPositive(observation.cpuCores) && { lastCores: observation.cpuCores }),
   };
 }
 

@@ -243,14 +243,20 @@ describe("tracked profile", () => {
   });
 });
 
+/** A number in the range, none, or what a broken source would send. */
+const anyNumber = (max: number): fc.Arbitrary<number | undefined> =>
+  fc.oneof(
+    { weight: 9, arbitrary: fc.double({ min: 0, max, noNaN: true }) },
+    { weight: 1, arbitrary: fc.constantFrom(undefined, 0, Number.NaN, Infinity) },
+  );
 const anyWindow = fc.record({
   cpuCores: fc.option(fc.double({ min: 0.05, max: 8, noNaN: true }), { nil: undefined }),
-  cpuUsageCores: fc.option(fc.double({ min: 0, max: 10, noNaN: true }), { nil: undefined }),
-  loadPerContainer: fc.option(fc.double({ min: 0, max: 1_000, noNaN: true }), { nil: undefined }),
-  calls: fc.option(fc.nat(10_000), { nil: undefined }),
-  p50Seconds: fc.option(fc.double({ min: 0, max: 10, noNaN: true }), { nil: undefined }),
-  p95Seconds: fc.option(fc.double({ min: 0, max: 100, noNaN: true }), { nil: undefined }),
-  meanSeconds: fc.option(fc.double({ min: 0, max: 50, noNaN: true }), { nil: undefined }),
+  cpuUsageCores: anyNumber(10),
+  loadPerContainer: anyNumber(1_000),
+  calls: anyNumber(10_000),
+  p50Seconds: anyNumber(10),
+  p95Seconds: anyNumber(100),
+  meanSeconds: anyNumber(50),
   youngShare: fc.option(fc.double({ min: 0, max: 1, noNaN: true }), { nil: undefined }),
 });
 const anyState = fc
