@@ -36,7 +36,7 @@ const SURPRISE = 3;
 /** Standard deviation of ln of the curve's own error, see docs/models.md: steady windows show it where they are, not elsewhere. */
 const CURVE_ERROR = 0.1;
 /** No program is ever less likely than this: a deploy can change it. */
-const LEAST_WEIGHT = 0.001;
+const LEAST_WEIGHT = 0.03;
 /** Programs less likely than this are left out of a prediction. */
 const COUNTED_WEIGHT = 0.01;
 
