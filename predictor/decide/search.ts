@@ -79,8 +79,19 @@ const withFloor = ({ base, floor }: ServiceToSize): Size => ({
   memoryBytes: base.memoryBytes,
 });
 
-/** Takes back what costs least until the sizes are within the limits. @returns false where they cannot be */
-function fit(cost: ApplicationCost, limits: TotalLimits): boolean {
+/**
+ * Takes back what costs least until the sizes are within the limits: to each service's floor, and under it where the floors
+ * together are more than there is, so that what there is goes where it is worth most.
+ * @returns false where they cannot be
+ */
+const fit = (cost: ApplicationCost, limits: TotalLimits): boolean =>
+  shrinkInto(cost, limits, (service) => service.floor.replicas) || shrinkInto(cost, limits, () => 1);
+
+function shrinkInto(
+  cost: ApplicationCost,
+  limits: TotalLimits,
+  leastOf: (service: ServiceToSize) => number,
+): boolean {
   for (;;) {
     const { cpuCores, pods } = totalsOf(cost);
     if (pods <= (limits.pods ?? Infinity) && cpuCores <= (limits.cpuCores ?? Infinity) * (1 + SLACK))
@@ -89,7 +100,7 @@ function fit(cost: ApplicationCost, limits: TotalLimits): boolean {
     let least = Number.POSITIVE_INFINITY;
     for (const [service, each] of cost.services.entries()) {
       const { cpuCores: cores, replicas } = cost.sizeOf(service);
-      if (replicas <= each.floor.replicas) continue;
+      if (replicas <= leastOf(each)) continue;
       const size = { ...cost.sizeOf(service), replicas: replicas - 1 };
       const change = cost.trial(service, size) / cores;
       if (change >= least) continue;
