@@ -10,10 +10,11 @@ import type { Estimate } from "./kalman.ts";
 export const PROGRAMS: readonly Program[] = [
   { parallelism: 1, isInOrder: true },
   { parallelism: 1, isInOrder: false },
+  { parallelism: 2, isInOrder: false },
   { parallelism: 4, isInOrder: false },
   { parallelism: 16, isInOrder: false },
 ];
-/** What the filter knows of one service: plain numbers, about 3 kB as JSON. */
+/** What the filter knows of one service: plain numbers, 3.5 kB as JSON. */
 export const ProfileState = z.strictObject({
   /** Windows taken in. */
   windows: z.int().nonnegative(),
