@@ -17,6 +17,8 @@ export interface PlantParts {
   readonly objective: { readonly milliseconds: number; readonly percentile?: number };
   /** Replicas that a controller may set for each service. Default 1 to 50. */
   readonly replicas?: { readonly min: number; readonly max: number };
+  /** Pods that the application may have in all; default no limit. */
+  readonly budgetPods?: number;
   /** What a controller may change of containers; default nothing. */
   readonly resize?: Application["resize"];
   /** Default 0. */
@@ -48,6 +50,7 @@ export function plantOf(parts: PlantParts): Plant {
 }
 
 function applicationOf({
+  budgetPods,
   model,
   objective,
   replicas = { min: 1, max: 50 },
@@ -58,6 +61,7 @@ function applicationOf({
     name,
     entry,
     objective,
+    ...(budgetPods !== undefined && { budget: { pods: budgetPods } }),
     ...(resize !== undefined && { resize }),
     services: services.map((service) => ({
       name: service.name,

@@ -61,6 +61,8 @@ export interface LatencyView {
   quantileSeconds(quantile: number): number;
   /** The latencies that are in this view and not in an earlier one of the same route. */
   since(earlier: LatencyView): LatencyView;
+  /** The latencies of both views, for example of two routes. */
+  with(other: LatencyView): LatencyView;
 }
 
 /** The requests of one route that ended within one minute. */

@@ -4,8 +4,10 @@ import { describeError } from "@tradewind/core/errors.ts";
 import { CONTENDERS } from "@tradewind/simulator/contenders/contenders.ts";
 import { run } from "@tradewind/simulator/contenders/run.ts";
 import { COURSE } from "@tradewind/simulator/course/course.ts";
+import { PAPER_PLANTS } from "@tradewind/simulator/course/papers/papers.ts";
 import { obstacleOf } from "@tradewind/simulator/course/plant.ts";
 import { startEngine } from "@tradewind/predictor/training/backend.ts";
+import { RunWatch } from "./details.ts";
 import type { FromWorker, Job } from "./jobs.ts";
 import type { Run } from "./report.ts";
 
@@ -15,16 +17,28 @@ if (port === null) throw new Error("course-worker.ts runs only as a worker threa
 let backend: Promise<unknown> | undefined;
 
 async function runJob(job: Job): Promise<Run> {
-  const model = COURSE.find(({ name }) => name === job.plant);
+  const model = [...COURSE, ...PAPER_PLANTS].find(({ name }) => name === job.plant);
   const contender = CONTENDERS.find(({ name }) => name === job.policy);
   if (model === undefined) throw new Error(`there is no plant '${job.plant}'`);
   if (contender === undefined) throw new Error(`there is no policy '${job.policy}'`);
   if (contender.name.endsWith("-trained")) await (backend ??= startEngine());
   const { actuators, parameters, seed } = job;
+  const obstacle = obstacleOf(model);
+  const { startMs, warmUpSeconds } = obstacle.plant;
+  const watch = job.isDetailed === true ? new RunWatch(model.internalRoutes) : undefined;
   const before = process.threadCpuUsage();
-  const result = await run({ obstacle: obstacleOf(model), contender, actuators, parameters, seed });
+  const result = await run({
+    obstacle,
+    contender,
+    actuators,
+    parameters,
+    seed,
+    onWindow: (world) => watch?.window(world, world.nowMs >= startMs + 1e3 * warmUpSeconds),
+    onEnd: (from, to) => watch?.end(from, to),
+  });
   const { system, user } = process.threadCpuUsage(before);
-  return { ...job, result, cpuSeconds: (user + system) / 1e6 };
+  const details = watch?.details;
+  return { ...job, result, ...(details && { details }), cpuSeconds: (user + system) / 1e6 };
 }
 
 port.on("message", (job: Job) => {

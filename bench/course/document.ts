@@ -10,7 +10,7 @@ const marks = (actuators: Actuators): readonly [string, string] => [
 ];
 
 /** Mean with half of its interval. */
-function withInterval({ high, low, mean }: Estimate, scale: number, digits: number): string {
+export function withInterval({ high, low, mean }: Estimate, scale: number, digits: number): string {
   const text = (scale * mean).toFixed(digits);
   return Number.isFinite(high) ? `${text} ± ${((scale * (high - low)) / 2).toFixed(digits)}` : text;
 }
@@ -112,6 +112,14 @@ export function tables(plants: readonly PlantReport[], seeds: readonly number[])
   return [said, "", summary(plants), ...plants.map(section)].join("\n");
 }
 
+/** Puts a text between two marks of a document, in place of what is there. @throws Error when it has no such marks */
+export function writeBetween(path: string, [begin, end]: readonly [string, string], content: string): void {
+  const text = readFileSync(path, "utf8");
+  const [from, to] = [text.indexOf(begin), text.indexOf(end)];
+  if (from < 0 || to < from) throw new Error(`${path} has no '${begin}' followed by '${end}'`);
+  writeFileSync(path, `${text.slice(0, from)}${begin}\n\n${content}\n${text.slice(to)}`);
+}
+
 /** Puts the tables in the place that the document has for them. @throws Error when it has none */
 export function writeCourse(
   path: string,
@@ -119,10 +127,5 @@ export function writeCourse(
   seeds: readonly number[],
   actuators: Actuators,
 ): void {
-  const text = readFileSync(path, "utf8");
-  const [begin, end] = marks(actuators);
-  const [from, to] = [text.indexOf(begin), text.indexOf(end)];
-  if (from < 0 || to < from) throw new Error(`${path} has no '${begin}' followed by '${end}'`);
-  const between = `${begin}\n\n${tables(plants, seeds)}\n`;
-  writeFileSync(path, text.slice(0, from) + between + text.slice(to));
+  writeBetween(path, marks(actuators), tables(plants, seeds));
 }

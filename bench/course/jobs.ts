@@ -10,6 +10,8 @@ export interface Job {
   readonly actuators: Actuators;
   readonly parameters: Parameters;
   readonly seed: number;
+  /** Whether the run is to have {@link Run.details}. */
+  readonly isDetailed?: boolean;
 }
 
 export type FromWorker =

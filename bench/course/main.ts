@@ -30,7 +30,7 @@ const SEEDS = 20;
 const QUICK_PLANTS = new Set(["steady", "flash-crowd"]);
 const QUICK_POLICIES = new Set(["tradewind-auto", "hpa-cpu", "static"]);
 /** Seeds of reports and of tunings never meet. */
-const REPORT_SEEDS = 10_000;
+export const REPORT_SEEDS = 10_000;
 const TUNING_SEEDS = 1;
 const TUNING_RUNS = 1;
 /** Left out unless asked for by name: its trainings take minutes a run. */
@@ -58,7 +58,7 @@ interface Choice {
 }
 
 /** @throws Error for a name that there is not */
-function named<Item extends { readonly name: string }>(
+export function named<Item extends { readonly name: string }>(
   items: readonly Item[],
   list: string | undefined,
   usual: readonly Item[],
@@ -71,7 +71,7 @@ function named<Item extends { readonly name: string }>(
   });
 }
 
-function wholeNumber(text: string | undefined, usual: number): number {
+export function wholeNumber(text: string | undefined, usual: number): number {
   const value = text === undefined ? usual : Number(text);
   if (!Number.isSafeInteger(value) || value < 1) throw new Error(`'${text}' is not a whole number from 1`);
   return value;

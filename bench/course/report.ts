@@ -1,5 +1,6 @@
 import type { RunResult } from "@tradewind/simulator/contenders/run.ts";
 import type { Actuators, Parameters } from "@tradewind/simulator/contenders/contender.ts";
+import type { RunDetails } from "./details.ts";
 import { estimate, isOnFront } from "./statistics.ts";
 import type { Estimate } from "./statistics.ts";
 
@@ -11,6 +12,8 @@ export interface Run {
   readonly parameters: Parameters;
   readonly seed: number;
   readonly result: RunResult;
+  /** Only where the job asks for them. */
+  readonly details?: RunDetails;
   /** Time of one CPU of this machine that it took. */
   readonly cpuSeconds: number;
 }

@@ -1,18 +1,21 @@
 import { seededRng } from "@tradewind/core/rng.ts";
+import { RESOURCES } from "@tradewind/predictor/plan/plan-service.ts";
+import type { Resource } from "@tradewind/predictor/plan/plan-service.ts";
 import { startEngine } from "@tradewind/predictor/training/backend.ts";
 import { Trainer } from "@tradewind/predictor/training/trainer.ts";
 import type { Benchmark } from "../benchmark.ts";
 import { randomScenario } from "./application.ts";
 import { learnProfiles, learnResidual, simulatedSweep } from "./learn.ts";
-import type { Learnt, Pick, PickState } from "./picks.ts";
-import { highestLatencyPick, pickState, plannedPick } from "./picks.ts";
+import type { Choice, Learnt, PickState } from "./picks.ts";
+import { calmDay, highestLatencyPick, pickState, plannedPick, untrainedPick } from "./picks.ts";
+import { highestOwnTail, mostMemoryStarved, mostUtilised } from "./rules.ts";
 
 /** Services of each application. */
 const SIZES = [6, 7, 6, 7, 6];
 const STATES_PER_APPLICATION = 66;
-/** Ten hours of windows of 15 s: with half of them profiles price memory too coarsely, and picks are lost to that. */
+/** Ten hours of windows of 15 s. */
 const SWEEP_WINDOWS = 2_400;
-const TRUTH_SAMPLES = 20_000;
+const TRUTH_SAMPLES = 10_000;
 
 const QUICK = {
   sizes: [4],
@@ -28,51 +31,76 @@ const FIRST_SEED = 100_000;
 const TIE = 0.99;
 const TOP = 5;
 
-const RANKINGS: Record<string, (state: PickState) => Pick | undefined> = {
+const RANKINGS: Record<string, (state: PickState) => Choice | undefined> = {
   chain: (state) => plannedPick(state, "chain"),
   grad: (state) => plannedPick(state, "own"),
+  prior: untrainedPick,
   highestLatency: highestLatencyPick,
+  mostMemoryStarved,
+  hpa: mostUtilised,
+  highestOwnTail,
 };
 
-interface Tally {
-  optimal: number;
-  top5: number;
-  optimalOrTied: number;
-  readonly regrets: number[];
+/** How one ranking chose in one state. */
+interface Outcome {
+  /** Resource of the best step. */
+  readonly best: Resource | undefined;
+  /** Resource of the chosen step. */
+  readonly chosen: Resource | undefined;
+  /** Place of the chosen step among all, from 0; negative where none was chosen. */
+  readonly place: number;
+  /** Share of the best step's gain per cost that the chosen one falls short of. */
+  readonly loss: number;
 }
 
-function count(tally: Tally, { steps }: PickState, pick: Pick | undefined): void {
+function outcomeOf({ steps }: PickState, choice: Choice | undefined): Outcome {
   const place = steps.findIndex(
-    ({ service, resource }) => service === pick?.service && resource === pick.resource,
+    ({ service, resource }) => service === choice?.service && resource === choice.resource,
   );
   const best = steps[0]?.gainPerCost ?? 0;
-  const got = steps[place]?.gainPerCost ?? 0;
-  if (place === 0) tally.optimal += 1;
-  if (place >= 0 && place < TOP) tally.top5 += 1;
-  if (place >= 0 && got >= TIE * best) tally.optimalOrTied += 1;
-  tally.regrets.push(Math.max(0, 1 - got / best));
-}
-
-function tallyOf(tallies: Map<string, Tally>, name: string): Tally {
-  const tally = tallies.get(name) ?? { optimal: 0, top5: 0, optimalOrTied: 0, regrets: [] };
-  tallies.set(name, tally);
-  return tally;
+  return {
+    best: steps[0]?.resource,
+    chosen: choice?.resource,
+    place,
+    loss: Math.max(0, 1 - (steps[place]?.gainPerCost ?? 0) / best),
+  };
 }
 
 const share = (part: number, whole: number): number => Math.round((1_000 * part) / Math.max(1, whole)) / 10;
 
-function summary({ optimal, top5, optimalOrTied, regrets }: Tally): Record<string, number> {
-  const sorted = [...regrets].sort((a, b) => a - b);
-  const at = (ratio: number): number => sorted[Math.floor(ratio * (sorted.length - 1))] ?? 0;
-  const mean = sorted.reduce((sum, regret) => sum + regret, 0) / Math.max(1, sorted.length);
-  const inPercent = (regret: number): number => Math.round(1_000 * regret) / 10;
+function summary(outcomes: readonly Outcome[]): Record<string, number> {
+  const count = (is: (outcome: Outcome) => boolean): number =>
+    share(outcomes.filter(is).length, outcomes.length);
+  const losses = outcomes.map(({ loss }) => loss).sort((a, b) => a - b);
+  const mean = losses.reduce((sum, loss) => sum + loss, 0) / Math.max(1, losses.length);
+  const inPercent = (loss: number): number => Math.round(1_000 * loss) / 10;
   return {
-    optimal: share(optimal, sorted.length),
-    top5: share(top5, sorted.length),
-    optimalOrTied: share(optimalOrTied, sorted.length),
+    states: outcomes.length,
+    optimal: count(({ place }) => place === 0),
+    top5: count(({ place }) => place >= 0 && place < TOP),
+    optimalOrTied: count(({ loss, place }) => place >= 0 && 1 - loss >= TIE),
     meanRegretPercent: inPercent(mean),
-    p95RegretPercent: inPercent(at(0.95)),
+    p95RegretPercent: inPercent(losses[Math.floor(0.95 * (losses.length - 1))] ?? 0),
   };
+}
+
+/** Shares of the states by resource, percent. */
+const sharesOf = (resources: readonly (Resource | undefined)[]): Record<string, number> =>
+  Object.fromEntries(
+    RESOURCES.map((resource) => [
+      resource,
+      share(resources.filter((each) => each === resource).length, resources.length),
+    ]),
+  );
+
+/** All states, and those apart in which the best step is of each resource. */
+function reportOf(outcomes: readonly Outcome[]): Record<string, unknown> {
+  const byBest = RESOURCES.map((resource) => [
+    resource,
+    summary(outcomes.filter(({ best }) => best === resource)),
+  ]);
+  const chosen = sharesOf(outcomes.map((outcome) => outcome.chosen));
+  return { ...summary(outcomes), chosen, byBest: Object.fromEntries(byBest) as Record<string, unknown> };
 }
 
 const isTie = ({ steps: [best, next] }: PickState): boolean =>
@@ -89,15 +117,17 @@ async function learn(
   const sweep = simulatedSweep(scenario, quick ? QUICK.windows : SWEEP_WINDOWS, seededRng(seed + 1));
   const models = await learnProfiles(scenario, sweep, trainers, quick ? QUICK.settings : {});
   const residual = learnResidual(scenario, sweep, seed);
-  return { scenario, models, residuals: residual === undefined ? [] : [residual] };
+  const residuals = residual === undefined ? [] : [residual];
+  return { scenario, models, residuals, ...calmDay(scenario, seededRng(seed + 3)) };
 }
 
 export const benchmark: Benchmark = {
-  summary: "how often the first step of a plan is the best of all single steps, on simulated applications",
+  summary:
+    "how often the first step of a plan is the best of all single steps, on simulated applications (10 min of CPU)",
   async run({ seed, quick, progress }) {
     const { engine: backend } = await startEngine();
     const trainers = [0, 1].map(() => new Trainer({ timeoutMs: 1_200_000 }));
-    const tallies = new Map<string, Tally>();
+    const outcomes = new Map<string, Outcome[]>(Object.keys(RANKINGS).map((name) => [name, []]));
     const sizes = quick ? QUICK.sizes : SIZES;
     const perApplication = quick ? QUICK.states : STATES_PER_APPLICATION;
     const startedMs = performance.now();
@@ -114,7 +144,7 @@ export const benchmark: Benchmark = {
         states += drawn.length;
         ties += drawn.filter(isTie).length;
         for (const [name, pick] of Object.entries(RANKINGS)) {
-          for (const state of drawn) count(tallyOf(tallies, name), state, pick(state));
+          outcomes.get(name)?.push(...drawn.map((state) => outcomeOf(state, pick(state))));
         }
         const seconds = (performance.now() - startedMs) / 1e3;
         const left = (seconds / (at + 1)) * (sizes.length - at - 1);
@@ -131,7 +161,8 @@ export const benchmark: Benchmark = {
       sweepWindows: quick ? QUICK.windows : SWEEP_WINDOWS,
       residualsInUse: residuals,
       nearTies: ties,
-      rankings: Object.fromEntries([...tallies].map(([name, tally]) => [name, summary(tally)])),
+      bestSteps: sharesOf((outcomes.get("chain") ?? []).map(({ best }) => best)),
+      rankings: Object.fromEntries([...outcomes].map(([name, all]) => [name, reportOf(all)])),
     };
   },
 };

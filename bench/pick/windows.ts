@@ -7,22 +7,23 @@ import type {
 } from "@tradewind/core/contract/window.ts";
 import type { Rng } from "@tradewind/core/rng.ts";
 import { standardNormal } from "@tradewind/core/rng.ts";
+import { MOST_TRACED } from "./application.ts";
 import type { Scenario } from "./application.ts";
 import { quantiles } from "./order.ts";
-import { meanOwnSeconds, workSeconds } from "./truth.ts";
-import type { TrueService, TrueState } from "./truth.ts";
+import { ownTimes, workSeconds } from "./truth.ts";
+import type { OwnTimes, TrueService, TrueState } from "./truth.ts";
 
 const WINDOW_MS = 15_000;
 const NAMESPACE = "default";
 export const FLOW = "GET /";
 
-/** What no model can explain: how far own time, CPU use and interference are off from one window to the next. */
-const OWN_NOISE = 0.03;
+/** What no model can explain: how far work, CPU use and interference are off from one window to the next. */
+const WORK_NOISE = 0.03;
 const CPU_NOISE = 0.03;
 const INTERFERENCE_NOISE = 0.02;
 
-/** Requests traced in one window. */
-const MOST_TRACED = 2_000;
+/** Most of its limit that a container holds: what needs more reads pages again and collects garbage. */
+const MOST_RESIDENT = 0.98;
 
 const noisy = (value: number, spread: number, rng: Rng): number =>
   value * Math.exp(spread * standardNormal(rng));
@@ -34,9 +35,15 @@ function summary(times: Float64Array): LatencySummary | undefined {
   return { count: times.length, meanSeconds, p50Seconds, p95Seconds, p99Seconds };
 }
 
-function containerOf(service: TrueService, state: TrueState, number: number, rng: Rng): ContainerWindow {
+function containerOf(
+  service: TrueService,
+  state: TrueState,
+  { number, throttledRatio, weather }: { number: number; throttledRatio: number; weather: number },
+  rng: Rng,
+): ContainerWindow {
   const load = state.requestsPerSecond / state.replicas;
-  const used = Math.min(state.cpuCores, load * workSeconds(service, state));
+  const used = load * weather * workSeconds(service, state);
+  const most = Math.min(state.cpuCores, service.threads);
   const seen = (value: number): { supported: true; value: number } => ({
     supported: true,
     value: Math.min(1, Math.max(0, value + INTERFERENCE_NOISE * standardNormal(rng))),
@@ -44,15 +51,58 @@ function containerOf(service: TrueService, state: TrueState, number: number, rng
   return {
     id: `${service.name}-${number}`,
     cpuLimitCores: state.cpuCores,
-    cpuUsageCores: Math.min(state.cpuCores, noisy(used, CPU_NOISE, rng)),
+    cpuUsageCores: Math.min(most, noisy(used, CPU_NOISE, rng)),
+    cpuThrottledRatio: throttledRatio,
     memoryLimitBytes: state.memoryBytes,
-    memoryWorkingSetBytes: Math.min(0.95 * state.memoryBytes, 0.8 * service.memoryNeedBytes),
+    memoryWorkingSetBytes: Math.min(MOST_RESIDENT * state.memoryBytes, service.memoryNeedBytes),
     interference: {
       cpu: seen(state.cpuInterference),
       memoryCapacity: { supported: false },
       memoryBandwidth: seen(state.bandwidthInterference),
       network: { supported: false },
     },
+  };
+}
+
+/** Own times of the requests that tracing keeps of one service, and how often its containers were throttled. */
+function tracedOf(service: TrueService, state: TrueState, weather: number, rng: Rng): OwnTimes {
+  const count = Math.min(MOST_TRACED, Math.round((state.requestsPerSecond * WINDOW_MS) / 1e3));
+  return ownTimes(service, state, { count, key: Math.trunc(rng() * 2 ** 31), weather });
+}
+
+/** End-to-end times of requests that find each service as its own traced requests did. */
+function endToEnd(traced: readonly OwnTimes[], { traced: graph }: Scenario, rng: Rng): Float64Array {
+  const count = traced[0]?.seconds.length ?? 0;
+  const own = traced.map(({ seconds }) =>
+    Float64Array.from({ length: count }, () => seconds[Math.floor(rng() * seconds.length)] ?? 0),
+  );
+  return graph.respond(own)[0] ?? new Float64Array();
+}
+
+/** One service as a window sees it. */
+interface Seen {
+  readonly service: TrueService;
+  readonly state: TrueState;
+  readonly weather: number;
+  readonly times: OwnTimes;
+}
+
+function windowOf({ service, state, times, weather }: Seen, startMs: number, rng: Rng): Window {
+  const ownLatency = summary(times.seconds.slice());
+  const throttledRatio = times.throttledPeriods / Math.max(1, times.periods);
+  return {
+    namespace: NAMESPACE,
+    service: service.name,
+    startMs,
+    endMs: startMs + WINDOW_MS,
+    replicasReady: state.replicas,
+    replicasWanted: state.replicas,
+    requestsPerSecond: noisy(state.requestsPerSecond, 0.01, rng),
+    ...(ownLatency && { ownLatency }),
+    callees: [],
+    containers: Array.from({ length: state.replicas }, (_, number) =>
+      containerOf(service, state, { number, throttledRatio, weather }, rng),
+    ),
   };
 }
 
@@ -63,47 +113,30 @@ export function simulatedWindow(
   startMs: number,
   rng: Rng,
 ): WindowSet {
-  const { traffic } = scenario;
-  const weathered = states.map(() => Math.exp(OWN_NOISE * standardNormal(rng)));
-  const responses = traffic.respond(states, weathered);
-  const traced = (rate: number): Int32Array => {
-    const count = Math.min(MOST_TRACED, Math.round((rate * WINDOW_MS) / 1e3));
-    return Int32Array.from({ length: count }, () => Math.floor(rng() * traffic.samples));
-  };
-  const windows = traffic.services.map((service, i): Window => {
-    const state = states[i];
+  const { services } = scenario.truth;
+  const weathers = states.map(() => Math.exp(WORK_NOISE * standardNormal(rng)));
+  const seen = services.map((service, i): Seen => {
+    const [state, weather = 1] = [states[i], weathers[i]];
     if (state === undefined) throw new RangeError(`no state of ${service.name}`);
-    const mean = meanOwnSeconds(service, state) * (weathered[i] ?? 1);
-    const factors = traffic.factorsOf(i);
-    const own = Float64Array.from(
-      traced(state.requestsPerSecond),
-      (request) => mean * (factors[request] ?? 0),
-    );
-    const ownLatency = summary(own);
-    return {
-      namespace: NAMESPACE,
-      service: service.name,
-      startMs,
-      endMs: startMs + WINDOW_MS,
-      replicasReady: state.replicas,
-      replicasWanted: state.replicas,
-      requestsPerSecond: noisy(state.requestsPerSecond, 0.01, rng),
-      ...(ownLatency && { ownLatency }),
-      callees: [],
-      containers: Array.from({ length: state.replicas }, (_, n) => containerOf(service, state, n, rng)),
-    };
+    return { service, state, weather, times: tracedOf(service, state, weather, rng) };
   });
-  const rate = states[0]?.requestsPerSecond ?? 0;
-  const latency = summary(Float64Array.from(traced(rate), (request) => responses[request] ?? 0));
+  const latency = summary(
+    endToEnd(
+      seen.map(({ times }) => times),
+      scenario,
+      rng,
+    ),
+  );
+  const windows = seen.map((each) => windowOf(each, startMs, rng));
   if (latency === undefined) throw new RangeError("a window without a request");
   const flow: FlowWindow = {
     flow: FLOW,
-    entryService: traffic.services[0]?.name ?? "",
-    requestsPerSecond: rate,
+    entryService: services[0]?.name ?? "",
+    requestsPerSecond: states[0]?.requestsPerSecond ?? 0,
     errorRatio: 0,
     latency,
-    services: traffic.services.map(({ name }) => name),
-    calls: [...traffic.calls],
+    services: services.map(({ name }) => name),
+    calls: [...scenario.traced.calls],
   };
   return { startMs, endMs: startMs + WINDOW_MS, windows, flows: [flow] };
 }
@@ -140,7 +173,7 @@ export function calmStates(scenario: Scenario, rng: Rng): TrueState[] {
  * in CPU.
  */
 export function disturbedStates(scenario: Scenario, rng: Rng): TrueState[] {
-  const surge = 1 + 0.7 * rng();
+  const surge = 1 + 0.6 * rng();
   const hit = new Set(
     Array.from({ length: 1 + Math.floor(3 * rng()) }, () => Math.floor(rng() * scenario.calm.length)),
   );
@@ -148,12 +181,12 @@ export function disturbedStates(scenario: Scenario, rng: Rng): TrueState[] {
     const state = { ...calm, requestsPerSecond: calm.requestsPerSecond * surge };
     if (!hit.has(i)) return state;
     const kind = rng();
-    if (kind < 0.35) return { ...state, cpuInterference: 0.3 + 0.5 * rng() };
-    if (kind < 0.6) return { ...state, bandwidthInterference: 0.3 + 0.5 * rng() };
+    if (kind < 0.35) return { ...state, cpuInterference: 0.3 + 0.3 * rng() };
+    if (kind < 0.6) return { ...state, bandwidthInterference: 0.3 + 0.3 * rng() };
     if (kind < 0.8) {
       return {
         ...state,
-        memoryBytes: Math.max(100e6, Math.round((state.memoryBytes * (0.4 + 0.3 * rng())) / 50e6) * 50e6),
+        memoryBytes: Math.max(100e6, Math.round((state.memoryBytes * (0.5 + 0.3 * rng())) / 50e6) * 50e6),
       };
     }
     return { ...state, cpuCores: Math.max(0.1, Math.round(10 * state.cpuCores * (0.55 + 0.3 * rng())) / 10) };

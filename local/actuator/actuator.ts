@@ -1,8 +1,9 @@
 import type { Clock } from "@tradewind/core/clock.ts";
 import { describeError } from "@tradewind/core/errors.ts";
 import { EMPTY_MEMORY, proposeReplicas, remember, syncHpa } from "./hpa.ts";
-import type { ExternalMetric, HpaMemory, HpaReason } from "./hpa.ts";
-import type { MetricSource } from "./metric-source.ts";
+import type { HpaMemory, HpaReason, Proposal } from "./hpa.ts";
+import type { MetricReading, MetricSource } from "./metric-source.ts";
+import { proposeByUtilisation } from "./resource-metric.ts";
 import type { ActuatorTimings, ScalingRule } from "./scaled-object.ts";
 
 /** `/scale` of the workloads: the only thing the actuator may change. */
@@ -56,6 +57,16 @@ function loop(seconds: number, run: () => Promise<void>): () => Promise<void> {
   };
 }
 
+function proposalOf(
+  metric: MetricReading["metrics"][number],
+  current: number,
+  behavior: ScalingRule["behavior"],
+): Proposal | undefined {
+  return "pods" in metric
+    ? proposeByUtilisation(metric.pods, { ...metric, behavior }, current, metric.readAtMs)
+    : proposeReplicas(metric, current, behavior);
+}
+
 /** One rule at work: KEDA's polling loop and the sync of the HorizontalPodAutoscaler that KEDA makes for it. */
 function run<Rule extends ScalingRule>(object: Rule, options: ActuatorOptions<Rule>): () => Promise<void> {
   const { source, target, timings, clock, onActuation, onTrouble } = options;
@@ -92,7 +103,7 @@ function run<Rule extends ScalingRule>(object: Rule, options: ActuatorOptions<Ru
   };
 
   const sync = async (): Promise<void> => {
-    let metrics: readonly ExternalMetric[] = [];
+    let metrics: MetricReading["metrics"] = [];
     try {
       ({ metrics } = await source.read(object));
       trouble(undefined);
@@ -106,7 +117,7 @@ function run<Rule extends ScalingRule>(object: Rule, options: ActuatorOptions<Ru
     };
     const current = target.replicas(service);
     // A reading that failed has no metric at all, and the autoscaler then has nothing to go by.
-    const proposals = metrics.map((metric) => proposeReplicas(metric, current, behavior));
+    const proposals = metrics.map((metric) => proposalOf(metric, current, behavior));
     const decision = syncHpa(spec, proposals, current, memory, clock.monotonicMs());
     memory = decision.memory;
     scale(decision.replicas, decision.reason);

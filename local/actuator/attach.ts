@@ -71,7 +71,12 @@ function attachHpa(options: AttachOptions, cpuRatio: number): AttachedActuator {
   const meter = createCpuMeter(DEMO_TIMINGS.syncPeriodSeconds);
   const actuator = actuatorOf(
     options,
-    cpuSource(() => fleet.states(), meter, cpuRatio),
+    cpuSource(
+      () => fleet.states(),
+      meter,
+      cpuRatio,
+      () => systemClock.nowMs(),
+    ),
   );
   return {
     follow() {

@@ -1,24 +1,23 @@
-import { z } from "zod";
-
 /** One scaling policy of an HPA: at most so many pods, or so many percent, within `periodSeconds`. */
-const ScalingPolicy = z.strictObject({
-  type: z.enum(["Pods", "Percent"]),
-  value: z.number().int().positive(),
-  periodSeconds: z.number().int().min(1).max(1_800),
-});
+interface ScalingPolicy {
+  readonly type: "Pods" | "Percent";
+  readonly value: number;
+  readonly periodSeconds: number;
+}
 
-const ScalingRules = z.strictObject({
-  stabilizationWindowSeconds: z.number().int().min(0).max(3_600),
-  selectPolicy: z.enum(["Max", "Min", "Disabled"]),
-  policies: z.array(ScalingPolicy).min(1),
+export interface ScalingRules {
+  readonly stabilizationWindowSeconds: number;
+  readonly selectPolicy: "Max" | "Min" | "Disabled";
+  readonly policies: readonly ScalingPolicy[];
   /** Share by which the metric may miss its target without any move. */
-  tolerance: z.number().min(0),
-});
-export type ScalingRules = z.infer<typeof ScalingRules>;
+  readonly tolerance: number;
+}
 
 /** `spec.behavior` of a HorizontalPodAutoscaler, autoscaling/v2. */
-export const Behavior = z.strictObject({ scaleUp: ScalingRules, scaleDown: ScalingRules });
-export type Behavior = z.infer<typeof Behavior>;
+export interface Behavior {
+  readonly scaleUp: ScalingRules;
+  readonly scaleDown: ScalingRules;
+}
 
 /** What Kubernetes uses when a HorizontalPodAutoscaler says nothing. */
 export const KUBERNETES_DEFAULT_BEHAVIOR: Behavior = {
@@ -37,6 +36,19 @@ export const KUBERNETES_DEFAULT_BEHAVIOR: Behavior = {
     policies: [{ type: "Percent", value: 100, periodSeconds: 15 }],
     tolerance: 0.1,
   },
+};
+
+/** What docs/keda.md tells users to write for a scaler that answers with a number of replicas: up at once, down after 120 s. */
+export const DOCUMENTED_BEHAVIOR: Behavior = {
+  scaleUp: {
+    ...KUBERNETES_DEFAULT_BEHAVIOR.scaleUp,
+    policies: [
+      { type: "Percent", value: 400, periodSeconds: 15 },
+      { type: "Pods", value: 4, periodSeconds: 15 },
+    ],
+    tolerance: 0,
+  },
+  scaleDown: { ...KUBERNETES_DEFAULT_BEHAVIOR.scaleDown, stabilizationWindowSeconds: 120, tolerance: 0 },
 };
 
 /** A change of the replica count that was carried out. */

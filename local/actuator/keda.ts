@@ -1,4 +1,5 @@
 import { describeError } from "@tradewind/core/errors.ts";
+import type { ExternalMetric } from "./hpa.ts";
 import type { MetricReading, MetricSource } from "./metric-source.ts";
 import { hpaMetricName, scalerMetricName } from "./scaled-object.ts";
 import type { ScaledObject } from "./scaled-object.ts";
@@ -6,14 +7,15 @@ import type { ScalerClient } from "./scaler-client.ts";
 
 /** KEDA's operator as far as one external scaler sees it: reads throw when two in a row fail, the second with a rebuilt client. */
 export interface Keda extends MetricSource<ScaledObject> {
+  read(object: ScaledObject): Promise<MetricReading<ExternalMetric>>;
   /** Readings that failed for good. */
   readonly failedReads: number;
 }
 
-async function readOnce(client: ScalerClient, { ref }: ScaledObject): Promise<MetricReading> {
+async function readOnce(client: ScalerClient, { ref }: ScaledObject): Promise<MetricReading<ExternalMetric>> {
   const specs = await client.getMetricSpec(ref);
   if (specs.length === 0) throw new Error("GetMetricSpec answered no metric");
-  const metrics: MetricReading["metrics"][number][] = [];
+  const metrics: MetricReading<ExternalMetric>["metrics"][number][] = [];
   for (const { metricName, target } of specs) {
     const name = hpaMetricName(0, metricName);
     const values = await client.getMetrics(ref, scalerMetricName(name));

@@ -1,10 +1,11 @@
 import type { ExternalMetric } from "./hpa.ts";
+import type { ResourceMetric } from "./resource-metric.ts";
 import type { ScalingRule } from "./scaled-object.ts";
 
 /** One reading of what an autoscaler scales by. */
-export interface MetricReading {
+export interface MetricReading<Metric = ExternalMetric | ResourceMetric> {
   /** One for each metric; the autoscaler takes the largest proposal. */
-  readonly metrics: readonly ({ readonly name: string } & ExternalMetric)[];
+  readonly metrics: readonly ({ readonly name: string } & Metric)[];
   /** KEDA's activity: false lets it stop the last replica where the object allows none. */
   readonly active: boolean;
 }

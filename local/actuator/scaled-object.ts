@@ -1,4 +1,5 @@
-import { Behavior } from "./behavior.ts";
+import { DOCUMENTED_BEHAVIOR } from "./behavior.ts";
+import type { Behavior } from "./behavior.ts";
 import type { ScaledObjectRef } from "./scaler-client.ts";
 
 /** What an autoscaler is told about one service, whatever metric it follows. */
@@ -41,23 +42,16 @@ export function demoBehavior(
   { scaleDownStabilizationSeconds }: ActuatorTimings,
   tolerance: number,
 ): Behavior {
-  return Behavior.parse({
-    scaleUp: {
-      stabilizationWindowSeconds: 0,
-      selectPolicy: "Max",
-      policies: [
-        { type: "Percent", value: 400, periodSeconds: 15 },
-        { type: "Pods", value: 4, periodSeconds: 15 },
-      ],
-      tolerance,
-    },
+  const { scaleDown, scaleUp } = DOCUMENTED_BEHAVIOR;
+  return {
+    scaleUp: { ...scaleUp, tolerance },
     scaleDown: {
+      ...scaleDown,
       stabilizationWindowSeconds: scaleDownStabilizationSeconds,
-      selectPolicy: "Max",
       policies: [{ type: "Percent", value: 50, periodSeconds: 6 }],
       tolerance,
     },
-  });
+  };
 }
 
 /** Name that KEDA gives an external metric in the HPA: `s` with the number of its trigger, a dash, the scaler's name. */

@@ -1,6 +1,7 @@
 import type { ServiceSpec } from "@tradewind/core/contract/application.ts";
 import { serviceSpecs } from "@tradewind/core/contract/application.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
+import { DOCUMENTED_BEHAVIOR } from "@tradewind/local/actuator/behavior.ts";
 import type { Behavior } from "@tradewind/local/actuator/behavior.ts";
 import type { ExternalTrigger, ScaledObject, Trigger } from "../control/triggers.ts";
 import type { Advice } from "../control/vpa/recommender.ts";
@@ -73,25 +74,6 @@ export interface Contender {
   supports(actuators: Actuators): boolean;
   start(setting: Setting, parameters: Parameters): Brain;
 }
-
-/** The behaviour that docs/keda.md tells users to write: exact numbers, up at once, down after 120 s. */
-export const DOCUMENTED_BEHAVIOR: Behavior = {
-  scaleUp: {
-    stabilizationWindowSeconds: 0,
-    selectPolicy: "Max",
-    policies: [
-      { type: "Percent", value: 400, periodSeconds: 15 },
-      { type: "Pods", value: 4, periodSeconds: 15 },
-    ],
-    tolerance: 0,
-  },
-  scaleDown: {
-    stabilizationWindowSeconds: 120,
-    selectPolicy: "Max",
-    policies: [{ type: "Percent", value: 100, periodSeconds: 15 }],
-    tolerance: 0,
-  },
-};
 
 /** Bounds, polling and behaviour of one service; only the triggers and the window differ between contenders. */
 export function scaledObject(

@@ -27,6 +27,8 @@ export interface RunOptions {
   readonly seed: number;
   /** Called after every window, for tests and pictures. */
   readonly onWindow?: (world: World, brain: Brain) => void;
+  /** Called at the end with the accounts that the result is the difference of. */
+  readonly onEnd?: (from: Account, to: Account) => void;
 }
 
 /** What one contender did on one plant with one seed, warm-up left out. All of it is simulated. */
@@ -103,6 +105,7 @@ export async function run({
   actuators,
   contender,
   obstacle,
+  onEnd,
   onWindow,
   parameters = contender.defaults,
   seed,
@@ -160,6 +163,7 @@ export async function run({
   };
   const from = await advance(startMs + warmUpSeconds * 1e3);
   const to = await advance(startMs + seconds * 1e3);
+  onEnd?.(from, to);
   const notes = brain.notes?.();
   return { ...resultOf(from, to, obstacle), ...sharesOf(levels), ...(notes && { notes }) };
 }

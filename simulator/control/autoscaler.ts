@@ -3,7 +3,7 @@ import type { HpaMemory } from "@tradewind/local/actuator/hpa.ts";
 import type { PodView, World } from "../world.ts";
 import { poll } from "./activation.ts";
 import type { ActivationMemory } from "./activation.ts";
-import type { MeasuredPod } from "./resource-metric.ts";
+import type { MeasuredPod } from "@tradewind/local/actuator/resource-metric.ts";
 import { proposalOf } from "./triggers.ts";
 import type { ScaledObject } from "./triggers.ts";
 

@@ -1,8 +1,8 @@
 import { proposeReplicas } from "@tradewind/local/actuator/hpa.ts";
 import type { Proposal } from "@tradewind/local/actuator/hpa.ts";
 import type { Behavior } from "@tradewind/local/actuator/behavior.ts";
-import { proposeByUtilisation, proposeByValue } from "./resource-metric.ts";
-import type { MeasuredPod } from "./resource-metric.ts";
+import { proposeByUtilisation, proposeByValue } from "@tradewind/local/actuator/resource-metric.ts";
+import type { MeasuredPod } from "@tradewind/local/actuator/resource-metric.ts";
 
 /** Trigger `cpu` of a ScaledObject, or a Resource metric of an HPA: use over request, percent. */
 export interface CpuTrigger {

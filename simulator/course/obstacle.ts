@@ -12,6 +12,8 @@ export interface ObstacleModel {
   readonly model: PlantModel;
   readonly objectiveMs: number;
   readonly minReplicas: number;
+  /** Pods that the application may have in all; absent: as many as fit. */
+  readonly budgetPods?: number;
   readonly warmUpSeconds: number;
   readonly faults: Partial<ControlFaults>;
   /** Every HPA is forced to this scale-down window, s. */
@@ -41,6 +43,7 @@ export interface ObstacleInput {
   readonly seconds?: number;
   readonly objectiveMs?: number;
   readonly minReplicas?: number;
+  readonly budgetPods?: number;
   readonly faults?: Partial<ControlFaults>;
   readonly forcedScaleDownSeconds?: number;
   readonly processDown?: readonly Span[];
@@ -69,6 +72,7 @@ export function obstacle(input: ObstacleInput): ObstacleModel {
       telemetry: { ...TELEMETRY, ...input.telemetry },
       ...(input.incidents && { incidents: input.incidents }),
     },
+    ...(input.budgetPods !== undefined && { budgetPods: input.budgetPods }),
     ...(input.forcedScaleDownSeconds !== undefined && {
       forcedScaleDownSeconds: input.forcedScaleDownSeconds,
     }),

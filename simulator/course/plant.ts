@@ -6,13 +6,14 @@ const MOST_REPLICAS = 60;
 
 /** The obstacle as it is run: a plant that makes a simulated world for each seed. */
 export function obstacleOf(obstacle: ObstacleModel): Obstacle {
-  const { forcedScaleDownSeconds, model, processDown } = obstacle;
+  const { budgetPods, forcedScaleDownSeconds, model, processDown } = obstacle;
   return {
     plant: plantOf({
       name: obstacle.name,
       about: obstacle.about,
       model,
       objective: { milliseconds: obstacle.objectiveMs },
+      ...(budgetPods !== undefined && { budgetPods }),
       replicas: { min: obstacle.minReplicas, max: MOST_REPLICAS },
       warmUpSeconds: obstacle.warmUpSeconds,
       faults: obstacle.faults,

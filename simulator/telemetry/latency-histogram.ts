@@ -57,19 +57,27 @@ export class LatencyHistogram implements LatencyView {
   }
 
   since(earlier: LatencyView): LatencyHistogram {
-    const rest = this.copy();
-    if (!(earlier instanceof LatencyHistogram)) return rest;
-    rest.count -= earlier.count;
-    rest.sumMs -= earlier.sumMs;
-    for (const [at, value] of earlier.buckets.entries()) {
-      rest.buckets[at] = (rest.buckets[at] ?? 0) - value;
-    }
-    return rest;
+    return this.combined(earlier, -1);
+  }
+
+  with(other: LatencyView): LatencyHistogram {
+    return this.combined(other, 1);
   }
 
   clear(): void {
     this.count = 0;
     this.sumMs = 0;
     this.buckets.fill(0);
+  }
+
+  private combined(other: LatencyView, sign: 1 | -1): LatencyHistogram {
+    const result = this.copy();
+    if (!(other instanceof LatencyHistogram)) return result;
+    result.count += sign * other.count;
+    result.sumMs += sign * other.sumMs;
+    for (const [at, value] of other.buckets.entries()) {
+      result.buckets[at] = (result.buckets[at] ?? 0) + sign * value;
+    }
+    return result;
   }
 }

@@ -1,26 +1,30 @@
 import { seededRng } from "@tradewind/core/rng.ts";
+import { exponential, fixed } from "@tradewind/simulator/model/distribution.ts";
 import { describe, expect, it } from "vitest";
 import { randomScenario } from "../../bench/pick/application.ts";
+import { Composition } from "../../bench/pick/composition.ts";
 import { bandMean, quantiles } from "../../bench/pick/order.ts";
-import { meanOwnSeconds, TrueApplication } from "../../bench/pick/truth.ts";
+import type { PickState } from "../../bench/pick/picks.ts";
+import { highestOwnTail, mostMemoryStarved, mostUtilised } from "../../bench/pick/rules.ts";
+import { memoryFactor, ownTimes, workSeconds } from "../../bench/pick/truth.ts";
 import type { TrueService, TrueState } from "../../bench/pick/truth.ts";
 import { simulatedWindow } from "../../bench/pick/windows.ts";
 
-const service = (name: string, parts: Partial<TrueService> = {}): TrueService => ({
-  name,
-  cpuSecondsPerRequest: 0.01,
+const service = (parts: Partial<TrueService> = {}): TrueService => ({
+  name: "a",
+  demand: exponential(10),
+  threads: 1,
   outsideSeconds: 0,
   memoryNeedBytes: 100e6,
   cpuSensitivity: 1,
   bandwidthSensitivity: 1,
-  logSpread: 0.5,
   ...parts,
 });
 const state = (parts: Partial<TrueState> = {}): TrueState => ({
   replicas: 2,
-  cpuCores: 0.5,
-  memoryBytes: 1e12,
-  requestsPerSecond: 50,
+  cpuCores: 10,
+  memoryBytes: 1e9,
+  requestsPerSecond: 100,
   cpuInterference: 0,
   bandwidthInterference: 0,
   ...parts,
@@ -31,44 +35,81 @@ const call = (caller: string, callee: string, callsPerRequest = 1, parallelRatio
   callsPerRequest,
   parallelRatio,
 });
+const mean = (values: Float64Array): number => values.reduce((sum, each) => sum + each, 0) / values.length;
+const p95 = (values: Float64Array): number => quantiles(values.slice(), [0.95])[0]!;
 
 describe("truth of a simulated service", () => {
-  it("shares the processor, is slowed down by interference, and needs its memory", () => {
-    // 25 requests a second of 10 ms on half a core: half used, 20 ms of work at half a core, twice that.
-    expect(meanOwnSeconds(service("a"), state())).toBeCloseTo(0.04, 9);
-    expect(meanOwnSeconds(service("a"), state({ memoryBytes: 100e6 }))).toBeCloseTo(0.08, 9);
-    expect(meanOwnSeconds(service("a", { outsideSeconds: 1 }), state())).toBeCloseTo(1.04, 9);
-    // Full CPU interference doubles the work: saturated, on the tangent: 20 + 0.05 · 400 = 40 times 40 ms.
-    expect(meanOwnSeconds(service("a"), state({ cpuInterference: 1 }))).toBeCloseTo(1.6, 9);
+  it("is an M/M/1 queue with one thread and more CPU than it can use", () => {
+    // 50 requests a second of 10 ms to each of two: mean 10 / (1 - 0.5), p95 of an exponential.
+    const { seconds, throttledPeriods } = ownTimes(service(), state(), { count: 150_000, key: 1 });
+    expect(Math.abs(mean(seconds) / 0.02 - 1)).toBeLessThan(0.02);
+    expect(Math.abs(p95(seconds) / (0.02 * Math.log(20)) - 1)).toBeLessThan(0.03);
+    expect(throttledPeriods).toBe(0);
+  });
+
+  it("stalls where its quota is used up, though its threads have nothing to wait for", () => {
+    const of = (cpuCores: number) =>
+      ownTimes(service({ threads: 16 }), state({ cpuCores }), { count: 30_000, key: 2 });
+    const [wide, narrow] = [of(10), of(0.7)];
+    expect(wide.throttledPeriods).toBe(0);
+    expect(narrow.throttledPeriods / narrow.periods).toBeGreaterThan(0.1);
+    expect(p95(narrow.seconds)).toBeGreaterThan(1.5 * p95(wide.seconds));
+  });
+
+  it("gathers a backlog for as long as a window lasts where it gets more than it can do", () => {
+    const { seconds } = ownTimes(service(), state({ requestsPerSecond: 400 }), { count: 9_000, key: 3 });
+    // Twice what it can do: after 20 s it is 20 s behind.
+    expect(Math.abs(mean(seconds) / 12.5 - 1)).toBeLessThan(0.1);
+  });
+
+  it("waits outside for what no resource shortens", () => {
+    const { seconds } = ownTimes(
+      service({ demand: fixed(1), threads: 100, outsideSeconds: 0.05 }),
+      state({ requestsPerSecond: 1 }),
+      { count: 50_000, key: 4 },
+    );
+    expect(Math.abs(mean(seconds) / 0.051 - 1)).toBeLessThan(0.02);
+  });
+
+  it("feels memory only where it needs more than 85 % of its limit", () => {
+    expect(memoryFactor(service(), state({ memoryBytes: 118e6 }))).toBe(1);
+    expect(memoryFactor(service(), state({ memoryBytes: 100e6 }))).toBeCloseTo(1.6, 9);
+    expect(memoryFactor(service({ memoryNeedBytes: 140e6 }), state({ memoryBytes: 100e6 }))).toBeCloseTo(
+      3.2,
+      9,
+    );
+  });
+
+  it("works more under interference", () => {
+    expect(workSeconds(service(), state())).toBeCloseTo(0.01, 9);
+    expect(workSeconds(service(), state({ cpuInterference: 1, bandwidthInterference: 1 }))).toBeCloseTo(
+      0.04,
+      9,
+    );
   });
 });
 
-describe("truth of a simulated application", () => {
-  it("has the tail of a lognormal time where there is one service", () => {
-    const one = new TrueApplication([service("a")], [], 200_000, seededRng(1));
-    const expected = 0.04 * Math.exp(1.6449 * 0.5 - 0.125);
-    expect(Math.abs(one.tailSeconds([state()]) / expected - 1)).toBeLessThan(0.01);
-  });
+describe("end-to-end times of a simulated application", () => {
+  const tail = (calls: ReturnType<typeof call>[]): number => {
+    const own = [0, 1, 2, 3].map(() => new Float64Array(1_000).fill(0.04));
+    const composition = new Composition(["a", "b", "c", "d"], calls, 1_000, seededRng(2));
+    return bandMean(composition.respond(own)[0]!, 0.94, 0.96);
+  };
 
   it("adds what follows, takes the longest of what runs beside, and tosses a coin for a half call", () => {
-    const still = (name: string): TrueService => service(name, { logSpread: 0 });
-    const names = ["a", "b", "c", "d"];
-    const tail = (calls: ReturnType<typeof call>[]): number =>
-      new TrueApplication(names.map(still), calls, 1_000, seededRng(2)).tailSeconds(names.map(() => state()));
     expect(tail([call("a", "b"), call("b", "c", 2)])).toBeCloseTo(0.16, 9);
     expect(tail([call("a", "b", 1, 1), call("a", "c", 1, 1), call("a", "d", 2, 1)])).toBeCloseTo(0.12, 9);
     expect(tail([call("a", "b", 0.5)])).toBeCloseTo(0.08, 9);
   });
 
   it("comes to the same by changing one service as from scratch", () => {
-    const { truth, calm } = randomScenario("x", 8, 2_000, seededRng(3));
-    truth.tailSeconds(calm);
-    for (const [at] of calm.entries()) {
-      const changed = calm.map((each, i) => (i === at ? { ...each, replicas: each.replicas + 1 } : each));
-      truth.respond(calm);
-      const byChange = truth.tailIf(at, changed);
-      expect(byChange).toBeCloseTo(truth.tailSeconds(changed), 12);
-      expect(byChange).toBeLessThanOrEqual(truth.tailSeconds(calm));
+    const { calm, truth } = randomScenario("x", 8, 2_000, seededRng(3));
+    const answered = truth.answer(calm);
+    for (const [at, before] of calm.entries()) {
+      const less = { ...before, cpuCores: 0.8 * before.cpuCores, memoryBytes: 0.5 * before.memoryBytes };
+      const changed = calm.map((each, i) => (i === at ? less : each));
+      expect(truth.tailIf(answered, at, less)).toBeCloseTo(truth.answer(changed).tailSeconds, 12);
+      expect(truth.tailIf(answered, at, less)).toBeGreaterThan(answered.tailSeconds);
     }
   });
 
@@ -82,6 +123,27 @@ describe("truth of a simulated application", () => {
       expect(containers).toHaveLength(scenario.calm[i]!.replicas);
       expect(containers[0]!.cpuUsageCores).toBeLessThanOrEqual(containers[0]!.cpuLimitCores!);
     }
+  });
+});
+
+describe("rules of one line that plans are measured against", () => {
+  const window = (p95Seconds: number, cpuUsageCores: number, memoryWorkingSetBytes: number, count = 1) => ({
+    ownLatency: { p95Seconds },
+    replicasReady: count,
+    containers: Array.from({ length: count }, () => ({
+      cpuUsageCores,
+      cpuLimitCores: 1,
+      memoryWorkingSetBytes,
+      memoryLimitBytes: 100,
+    })),
+  });
+  const windows = [window(0.2, 0.9, 50), window(0.1, 0.3, 90), window(0.5, 0.6, 60, 8)];
+  const seen = { windowSet: { windows } } as unknown as PickState;
+
+  it("give memory by tail, fullness and replicas, and a replica by use or by tail", () => {
+    expect(mostMemoryStarved(seen)).toEqual({ service: 1, resource: "memory" });
+    expect(mostUtilised(seen)).toEqual({ service: 0, resource: "replicas" });
+    expect(highestOwnTail(seen)).toEqual({ service: 2, resource: "replicas" });
   });
 });
 

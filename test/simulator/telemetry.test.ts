@@ -1,6 +1,7 @@
 import { WindowSet } from "@tradewind/core/contract/window.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
 import { describe, expect, it } from "vitest";
+import { LatencyHistogram } from "@tradewind/simulator/telemetry/latency-histogram.ts";
 import { fixed, lognormal } from "../../simulator/model/distribution.ts";
 import type { StepModel } from "../../simulator/model/application-model.ts";
 import type { World } from "../../simulator/world.ts";
@@ -276,6 +277,18 @@ describe("windows of a simulated application", () => {
 });
 
 describe("account", () => {
+  it("has the latencies of two routes together, and the rest when one is taken off again", () => {
+    const [quick, slow] = [new LatencyHistogram(), new LatencyHistogram()];
+    for (let at = 0; at < 90; at += 1) quick.add(10);
+    for (let at = 0; at < 10; at += 1) slow.add(1_000);
+    const both = quick.with(slow);
+    expect(both).toMatchObject({ count: 100, meanSeconds: 0.109 });
+    expect(both.quantileSeconds(0.9)).toBeCloseTo(0.01, 3);
+    expect(both.quantileSeconds(0.91)).toBeCloseTo(1, 2);
+    expect(both.since(quick).quantileSeconds(0.01)).toBeCloseTo(1, 2);
+    expect(quick.count).toBe(90);
+  });
+
   it("judges minutes by the objective's percentile, a failed request as slower than any", () => {
     const model = application(service("door", [outside(80, true)], { queueLimit: 12 }));
     const world = worldOf(model, { model: { load: (second) => (second < 60 ? 40 : 160) } });

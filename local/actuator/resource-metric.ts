@@ -1,6 +1,6 @@
-import { isWithinTolerance } from "@tradewind/local/actuator/hpa.ts";
-import type { Proposal } from "@tradewind/local/actuator/hpa.ts";
-import type { Behavior } from "@tradewind/local/actuator/behavior.ts";
+import { isWithinTolerance } from "./hpa.ts";
+import type { Proposal } from "./hpa.ts";
+import type { Behavior } from "./behavior.ts";
 
 /** A pod as the HorizontalPodAutoscaler controller sees it: its conditions and its sample of the resource. */
 export interface MeasuredPod {
@@ -70,6 +70,16 @@ function usageRatio(
   const used = samples.reduce((sum, sample) => sum + sample.used, 0);
   const requested = samples.reduce((sum, sample) => sum + sample.requested, 0);
   return requested > 0 ? Math.trunc((100 * used) / requested + 1e-9) / targetPercent : undefined;
+}
+
+/** A Resource metric with a Utilization target, as one sync reads it. */
+export interface ResourceMetric {
+  readonly pods: readonly MeasuredPod[];
+  /** `averageUtilization`: use over request, percent. */
+  readonly targetPercent: number;
+  readonly rules: ReadinessRules;
+  /** Of the clock of the pods' times. */
+  readonly readAtMs: number;
 }
 
 export interface UtilisationTarget {

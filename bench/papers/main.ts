@@ -1,0 +1,98 @@
+/**
+ * `npm run -s bench -- papers --json`: tables of published papers, restated with the policies and applications that the
+ * simulator has. All figures are simulated; docs/papers.md says what differs from each paper.
+ */
+import { CONTENDERS } from "@tradewind/simulator/contenders/contenders.ts";
+import { PAPER_PLANTS } from "@tradewind/simulator/course/papers/papers.ts";
+import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
+import { writeBetween } from "../course/document.ts";
+import { runJobs } from "../course/jobs.ts";
+import type { Job } from "../course/jobs.ts";
+import { named, REPORT_SEEDS, wholeNumber } from "../course/main.ts";
+import { parametersFor } from "../course/tuning.ts";
+import { markdownOf, plantsOf, rowsOf } from "./paper.ts";
+import type { DetailedRun, Entrant, Paper } from "./paper.ts";
+import { PAPERS } from "./papers.ts";
+
+const SEEDS = 2;
+const QUICK_PAPERS = new Set(["infrallm"]);
+
+const OPTIONS = {
+  papers: { type: "string" },
+  seeds: { type: "string" },
+  "first-seed": { type: "string" },
+  workers: { type: "string" },
+  write: { type: "string" },
+} as const;
+
+/** As the paper has it, else as the policy has it by default: no rival is tuned here. */
+function parametersOf(
+  { parameters, policy }: Entrant,
+  plant: string,
+  { actuators }: Paper,
+): Job["parameters"] {
+  const contender = CONTENDERS.find(({ name }) => name === policy);
+  if (contender === undefined) throw new Error(`there is no policy '${policy}'`);
+  const family = PAPER_PLANTS.find(({ name }) => name === plant)?.family ?? "";
+  return parameters ?? parametersFor(contender, family, actuators, undefined);
+}
+
+function jobsOf(paper: Paper, seed: number): Job[] {
+  return plantsOf(paper).flatMap((plant) =>
+    paper.entrants.map((entrant) => ({
+      plant,
+      policy: entrant.policy,
+      actuators: paper.actuators,
+      parameters: parametersOf(entrant, plant, paper),
+      seed,
+      isDetailed: true,
+    })),
+  );
+}
+
+const isDetailed = (run: { readonly details?: unknown }): run is DetailedRun => run.details !== undefined;
+
+async function run({ progress, quick, seed, values }: BenchmarkOptions): Promise<Record<string, unknown>> {
+  const text = (name: keyof typeof OPTIONS): string | undefined =>
+    typeof values[name] === "string" ? values[name] : undefined;
+  const usual = quick ? PAPERS.filter(({ name }) => QUICK_PAPERS.has(name)) : PAPERS;
+  const papers = named(PAPERS, text("papers"), usual);
+  const count = wholeNumber(text("seeds"), quick ? 1 : SEEDS);
+  const first = wholeNumber(text("first-seed"), REPORT_SEEDS + 1_000 * (seed - 1));
+  const seeds = Array.from({ length: count }, (_, at) => first + at);
+  const workers = text("workers");
+  const write = text("write");
+  const results = [];
+  let cpuSeconds = 0;
+  for (const paper of papers) {
+    const runs = await runJobs(
+      seeds.flatMap((each) => jobsOf(paper, each)),
+      { progress, what: paper.name, ...(workers !== undefined && { workers: wholeNumber(workers, 1) }) },
+    );
+    cpuSeconds += runs.reduce((sum, each) => sum + each.cpuSeconds, 0);
+    const detailed = runs.filter(isDetailed);
+    const tables = paper.tables.map((table) => ({ table, rows: rowsOf(paper, table, detailed) }));
+    if (write !== undefined) {
+      const said = `Simulated, ${seeds.length} seeds (${seeds[0]} to ${seeds.at(-1)}); means with 95 % intervals.`;
+      const content = [said, "", ...tables.map(({ rows, table }) => markdownOf(table, rows))].join("\n");
+      writeBetween(
+        write,
+        [`<!-- papers ${paper.name}: begin -->`, `<!-- papers ${paper.name}: end -->`],
+        content,
+      );
+    }
+    results.push({
+      name: paper.name,
+      actuators: paper.actuators,
+      tables: tables.map(({ rows, table: { plants, title } }) => ({ title, plants, rows })),
+      runs,
+    });
+  }
+  return { simulated: true, seeds, papers: results, cpuSeconds };
+}
+
+export const benchmark: Benchmark = {
+  summary: "tables of published papers, restated in the simulator; what differs is in docs/papers.md",
+  options: OPTIONS,
+  run,
+};

@@ -1,0 +1,90 @@
+import type { Actuators, Parameters } from "@tradewind/simulator/contenders/contender.ts";
+import { withInterval } from "../course/document.ts";
+import type { RunDetails } from "../course/details.ts";
+import type { Run } from "../course/report.ts";
+import { estimate } from "../course/statistics.ts";
+import type { Estimate } from "../course/statistics.ts";
+
+/** One of the paper's systems, as the simulator has it. */
+export interface Entrant {
+  readonly policy: string;
+  /** What it is called in the table, with its counterpart in the paper. */
+  readonly label: string;
+  /** Default: the policy's own defaults. */
+  readonly parameters?: Parameters;
+}
+
+/** A figure of every run, and how it is written. */
+export interface Column {
+  readonly title: string;
+  /** Name in the JSON. */
+  readonly key: string;
+  readonly of: (run: DetailedRun) => number;
+  readonly scale: number;
+  readonly digits: number;
+  /** Runs of these plants alone; default those of the table. */
+  readonly plants?: readonly string[];
+}
+
+export type DetailedRun = Run & { readonly details: RunDetails };
+
+/** One table: rows are entrants, runs those of one plant, or of several together. */
+export interface TableModel {
+  readonly title: string;
+  readonly plants: readonly string[];
+  readonly columns: readonly Column[];
+}
+
+/** Experiments of one paper that can be restated. */
+export interface Paper {
+  readonly name: string;
+  readonly actuators: Actuators;
+  readonly entrants: readonly Entrant[];
+  readonly tables: readonly TableModel[];
+}
+
+export const plantsOf = ({ tables }: Paper): readonly string[] => [
+  ...new Set(tables.flatMap(({ plants }) => plants)),
+];
+
+/** The figures of one entrant in one table, by key of the column. */
+export interface Row {
+  readonly policy: string;
+  readonly label: string;
+  readonly figures: Readonly<Record<string, Estimate>>;
+}
+
+/** Means over the plants of the table, seed by seed, and their interval over the seeds. */
+export function rowsOf(paper: Paper, table: TableModel, runs: readonly DetailedRun[]): Row[] {
+  return paper.entrants.flatMap(({ label, policy }) => {
+    const own = runs.filter((run) => run.policy === policy && table.plants.includes(run.plant));
+    if (own.length === 0) return [];
+    const figures = table.columns.map(({ key, of, plants }) => {
+      const counted = own.filter(({ plant }) => plants?.includes(plant) !== false);
+      const bySeed = [...Map.groupBy(counted, ({ seed }) => seed).values()].map(
+        (each) => each.reduce((sum, run) => sum + of(run), 0) / each.length,
+      );
+      return [key, estimate(bySeed)] as const;
+    });
+    return [{ policy, label, figures: Object.fromEntries(figures) }];
+  });
+}
+
+export function markdownOf(table: TableModel, rows: readonly Row[]): string {
+  const cells = ({ figures, label }: Row): string[] => [
+    label,
+    ...table.columns.map(({ digits, key, scale }) => {
+      const figure = figures[key];
+      return figure === undefined ? "" : withInterval(figure, scale, digits);
+    }),
+  ];
+  const line = (parts: readonly string[]): string => `| ${parts.join(" | ")} |`;
+  return [
+    `**${table.title}**`,
+    "",
+    line(["", ...table.columns.map(({ title }) => title)]),
+    line(["---", ...table.columns.map(() => "--:")]),
+    ...rows.map((row) => line(cells(row))),
+    "",
+  ].join("\n");
+}

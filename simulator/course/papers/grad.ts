@@ -1,0 +1,96 @@
+import { hotelReservation } from "../../applications/hotel-reservation.ts";
+import { socialNetwork } from "../../applications/social-network.ts";
+import type { ApplicationModel } from "../../model/application-model.ts";
+import { replicasFor } from "../../model/demand.ts";
+import type { Incident } from "../../model/plant-model.ts";
+import { steady } from "../../model/load.ts";
+import { obstacle } from "../obstacle.ts";
+import type { ObstacleModel } from "../obstacle.ts";
+
+/** The six rows of Grad's table of resources, by the names they have there. */
+export const GRAD_SETTINGS = [
+  "low-load",
+  "high-load",
+  "low-sla",
+  "high-sla",
+  "low-interference",
+  "high-interference",
+] as const;
+export type GradSetting = (typeof GRAD_SETTINGS)[number];
+
+/** The usual objective is about 1.7 times the p95 without load. */
+const APPLICATIONS = {
+  "hotel-reservation": { make: hotelReservation, objectiveMs: 100 },
+  "social-network": { make: socialNetwork, objectiveMs: 60 },
+} as const;
+
+const SECONDS = 900;
+/** Pods at the start, by the share of their CPU that the load uses. */
+const START_UTILISATION = 0.5;
+const USUAL = { requestsPerSecond: 120, objectiveFactor: 1, interference: 0 };
+/** What a setting is special in; "low" of the SLA is the strict one, as in the paper. */
+const SPECIAL: Readonly<Record<GradSetting, Partial<typeof USUAL>>> = {
+  "low-load": { requestsPerSecond: 50 },
+  "high-load": { requestsPerSecond: 300 },
+  "low-sla": { objectiveFactor: 0.75 },
+  "high-sla": { objectiveFactor: 2 },
+  "low-interference": { interference: 0.2 },
+  "high-interference": { interference: 0.7 },
+};
+/** Work is dearer by this share at full interference. */
+const SENSITIVITY = 0.8;
+/** Half of the nodes have other tenants. */
+const DISTURBED_NODES = [0, 2, 4, 6, 8, 10];
+
+/** An application's own objective of a route is for the objective of most plants. */
+const PLANTS_OBJECTIVE_MS = 150;
+
+/** Routes with an objective of their own keep its ratio to that of the others. */
+function withObjective(application: ApplicationModel, objectiveMs: number): ApplicationModel {
+  const factor = objectiveMs / PLANTS_OBJECTIVE_MS;
+  const scale = (route: ApplicationModel["routes"][number]): ApplicationModel["routes"][number] =>
+    route.objectiveMs === undefined ? route : { ...route, objectiveMs: factor * route.objectiveMs };
+  return { ...application, routes: application.routes.map(scale) };
+}
+
+function disturbance(interference: number): Incident[] {
+  if (interference === 0) return [];
+  return [
+    {
+      kind: "interference",
+      atSeconds: 0,
+      untilSeconds: SECONDS,
+      nodes: DISTURBED_NODES,
+      factor: 1 + SENSITIVITY * interference,
+      cpu: interference,
+      memoryBandwidth: interference / 2,
+    },
+  ];
+}
+
+export const gradPlantName = (application: string, setting: GradSetting): string =>
+  `grad-${application}-${setting}`;
+
+function plantOf(name: keyof typeof APPLICATIONS, setting: GradSetting): ObstacleModel {
+  const { interference, objectiveFactor, requestsPerSecond } = { ...USUAL, ...SPECIAL[setting] };
+  const { make, objectiveMs: usualMs } = APPLICATIONS[name];
+  const objectiveMs = objectiveFactor * usualMs;
+  const application = make(replicasFor(make(), requestsPerSecond, START_UTILISATION));
+  return obstacle({
+    name: gradPlantName(name, setting),
+    about: `${name} under a steady load, setting ${setting} of Grad's table of resources.`,
+    application: withObjective(application, objectiveMs),
+    load: steady(requestsPerSecond),
+    seconds: SECONDS,
+    objectiveMs,
+    incidents: disturbance(interference),
+    family: `grad-${name}`,
+  });
+}
+
+export const GRAD_APPLICATIONS = Object.keys(APPLICATIONS) as readonly (keyof typeof APPLICATIONS)[];
+
+/** Grad (table I and Fig. 14), on the applications of DeathStarBench that the simulator has with it. */
+export const GRAD_PLANTS: readonly ObstacleModel[] = GRAD_APPLICATIONS.flatMap((name) =>
+  GRAD_SETTINGS.map((setting) => plantOf(name, setting)),
+);
