@@ -17,6 +17,7 @@ function loop(overrides: Partial<SimulationOptions> = {}): readonly SimulatedWin
     windowSeconds: 5,
     podStartSeconds: 8,
     seed: 1,
+    choice: "queue",
     ...overrides,
   });
 }

@@ -29,11 +29,11 @@ function twoServices(backend: Partial<ServiceFacts>, tailSeconds: number, startM
   );
 }
 
-/** Decides on one window after the other, carrying the state. */
+/** Decides by queues on one window after the other, carrying the state. */
 function run(sets: readonly WindowSet[], overrides: Partial<PolicyInputs> = {}): PolicyOutcome[] {
   let { state } = inputs(sets[0]!, overrides);
   return sets.map((set) => {
-    const outcome = decide(inputs(set, { ...overrides, state }));
+    const outcome = decide(inputs(set, { choice: "queue", ...overrides, state }));
     ({ state } = outcome);
     return outcome;
   });
@@ -206,7 +206,7 @@ describe("a missed objective", () => {
         0.5,
         START_MS + index * WINDOW_MS,
       );
-      const outcome = decide(inputs(set, { state }));
+      const outcome = decide(inputs(set, { choice: "queue", state }));
       ({ state } = outcome);
       count = replicas(outcome)["backend"]!;
       wishes.push(count);
@@ -302,7 +302,7 @@ describe("calm", () => {
       calmWindows: 2,
       services: [{ service: "backend", replicas: 10, platformWanted: 4, seenAtMs: START_MS }],
     });
-    expect(replicas(decide(inputs(calmRun(1)[0]!, { state })))["backend"]).toBe(4);
+    expect(replicas(decide(inputs(calmRun(1)[0]!, { choice: "queue", state })))["backend"]).toBe(4);
   });
 });
 

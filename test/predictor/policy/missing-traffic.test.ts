@@ -92,7 +92,7 @@ describe("calm that was measured on a part of the traffic", () => {
   it("is not compared with the load before or after it: a peer that comes back is no surge", () => {
     const whole = { backend: { rate: 40 }, tailSeconds: 0.18 };
     const half = { backend: { rate: 20 }, tailSeconds: 0.18, missing: BOTH };
-    const outcomes = run([...times(3, whole), ...times(3, half), ...times(2, whole)]);
+    const outcomes = run([...times(3, whole), ...times(3, half), ...times(2, whole)], { choice: "queue" });
     expect(outcomes.map(({ state }) => state.requestsPerSecond)).toEqual(Array(8).fill(40));
     expect(new Set(outcomes.map(backendOf))).toEqual(new Set([4]));
     expect(outcomes[5]!.state.services.map(({ ownRequests }) => ownRequests)).toEqual([undefined, undefined]);

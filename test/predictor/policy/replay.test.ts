@@ -39,7 +39,7 @@ describe("a replay", () => {
       ({ state } = outcome);
     }
     expect(
-      SURGE.some(({ outcome }) => outcome.plan.wishes.some(({ reason }) => reason.includes("more"))),
+      SURGE.some(({ outcome }) => outcome.plan.wishes.some(({ reason }) => reason.includes("cheapest"))),
     ).toBe(true);
   });
 
