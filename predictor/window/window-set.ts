@@ -4,7 +4,6 @@ import type {
   FlowStage,
   FlowWindow,
   LatencySummary,
-  PodLatency,
   Window,
   WindowSet,
 } from "@tradewind/core/contract/window.ts";
@@ -14,6 +13,7 @@ import type {
   IntervalAccumulator,
   ServiceAccumulator,
 } from "./accumulator.ts";
+import type { LatencySketch } from "./latency-sketch.ts";
 import type { Interval } from "./interval.ts";
 import type { NameTable } from "./name-table.ts";
 import type { ResourceView, ServiceResources } from "./resources.ts";
@@ -119,17 +119,19 @@ function worstPod(
   names: NameTable,
   { pods }: ServiceAccumulator,
 ): Pick<Window, "worstPodOwnLatency"> | undefined {
-  let worst: PodLatency | undefined;
+  let worst: { readonly podName: string; readonly sketch: LatencySketch } | undefined;
+  let mostNs = 0;
   for (const [pod, sketch] of pods) {
-    if (sketch.count < TELLING_CALLS) continue;
-    const latency = sketch.summary();
-    if (latency === undefined) continue;
-    const ahead = latency.p95Seconds - (worst?.latency.p95Seconds ?? -1);
-    if (ahead < 0) continue;
+    if (sketch.count < TELLING_CALLS || sketch.greatestNs < mostNs) continue;
+    const tailNs = sketch.quantileNs(0.95);
+    if (tailNs < mostNs) continue;
     const podName = names.nameOf(pod);
-    if (ahead > 0 || worst === undefined || podName < worst.podName) worst = { podName, latency };
+    if (worst !== undefined && tailNs === mostNs && worst.podName < podName) continue;
+    worst = { podName, sketch };
+    mostNs = tailNs;
   }
-  return worst && { worstPodOwnLatency: worst };
+  const latency = worst?.sketch.summary();
+  return worst && latency && { worstPodOwnLatency: { podName: worst.podName, latency } };
 }
 
 /** Share of an interval whose last requests may be unknown before the others tell nothing of how many began. */

@@ -48,9 +48,19 @@ describe("stages of the calls of a flow", () => {
     ]);
   });
 
-  it("hold two steps where a call waited for another one beside a longer third", () => {
-    const chained = request(call("c", 10, 60), call("a", 12, 20), call("b", 34, 20));
-    expect(stagesOf(chained)).toEqual([stage({ a: 1, b: 1, c: 1 }, 1, 2)]);
+  it("hold two steps where the call that ends last waited for another one, and one where it did not", () => {
+    const chained = (ms: number): Example => request(call("c", 10, ms), call("a", 12, 20), call("b", 34, 20));
+    expect(stagesOf(chained(30))).toEqual([stage({ a: 1, b: 1, c: 1 }, 1, 2)]);
+    expect(stagesOf(chained(60))).toEqual([stage({ a: 1, b: 1, c: 1 }, 1, 1)]);
+  });
+
+  it("end with calls of no duration at the same time", () => {
+    const instant = [call("a", 10, 2), call("b", 11, 0), call("c", 11, 0)].map((each) => ({
+      ...each,
+      children: [],
+    }));
+    const seen = request(call("d", 10, 20), ...instant);
+    expect(stagesOf(seen)).toEqual([stage({ d: 1 })]);
   });
 
   it("hold three steps where a pool of two workers makes six calls", () => {
