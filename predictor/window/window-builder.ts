@@ -75,7 +75,7 @@ export class WindowBuilder {
   /** Zero of span times: the start of the interval in which the first span arrived. */
   private epochMs: number | undefined;
   private batchServices = new Int32Array(16);
-  private batchPods = new Uint32Array(16);
+  private batchPods = new Int32Array(16);
   private spansAccepted = 0;
   private tracesEvaluated = 0;
   private tracesEvaluatedEarly = 0;
@@ -204,7 +204,7 @@ export class WindowBuilder {
   private checkServices({ resources }: SpanBatch): void {
     if (resources.length > this.batchServices.length) {
       this.batchServices = new Int32Array(2 * resources.length);
-      this.batchPods = new Uint32Array(2 * resources.length);
+      this.batchPods = new Int32Array(2 * resources.length);
     }
     resources.forEach(({ service }, index) => {
       const valid = service.length <= MAX_SERVICE_NAME && SERVICE_NAME.test(service);

@@ -95,12 +95,20 @@ describe("stages of the calls of a flow", () => {
     expect(stagesOf(request(retried, call("b", 210, 20)))).toEqual([stage({ a: 1 }, 2)]);
   });
 
-  it("account for every call, and keep to 64 kinds of one caller", () => {
-    const roots = Array.from({ length: 100 }, (_, index) =>
-      request(call("base", 10, 20), call(`leaf-${index}`, 12, 20)),
-    );
+  it("account for every call, and list the 8 most frequent of 64 kinds of one caller", () => {
+    const kind = (index: number): Example => request(call("base", 10, 20), call(`leaf-${index}`, 12, 20));
+    const roots = [...Array.from({ length: 100 }, (_, index) => kind(index)), kind(30), kind(30)];
     const flow = flowIn(windowsOf(roots.flatMap((root) => traceOf(root))), "GET /");
-    expect(flow.stages).toHaveLength(64);
-    expect(flow.stages?.reduce((sum, { perRequest }) => sum + perRequest, 0)).toBeCloseTo(0.64, 9);
+    expect(flow.stages).toHaveLength(8);
+    expect(flow.stages?.reduce((sum, { perRequest }) => sum + perRequest, 0)).toBeCloseTo(10 / 102, 9);
+    expect(flow.calls?.find(({ callee }) => callee === "base")?.callsPerRequest).toBe(1);
+  });
+
+  it("are found among thirty calls of one request", () => {
+    const calls = Array.from({ length: 30 }, (_, index) => call(`leaf-${index % 3}`, 10 + index, 40));
+    expect(stagesOf(request(...calls, call("last", 100, 10)))).toEqual([
+      stage({ last: 1 }),
+      stage({ "leaf-0": 10, "leaf-1": 10, "leaf-2": 10 }),
+    ]);
   });
 });
