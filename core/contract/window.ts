@@ -140,8 +140,8 @@ export const FlowStage = z.strictObject({
   /** Mean number of stages of this kind per request of the flow that reaches the caller. */
   perRequest: z.number().positive(),
   /**
-   * Mean of the longest run of calls of the stage that followed each other: 1 when all of them overlapped, more where a
-   * call waited for another one within the stage, as in a pool of workers.
+   * Mean number of calls of the stage that followed each other up to the one that ended last: 1 when that one waited for no
+   * other, more where it did, as in a pool of workers.
    */
   steps: z.number().min(1),
   calls: z.array(StageCall).min(1).max(64),

@@ -1,4 +1,6 @@
 import type { FlowWindow, WindowSet } from "@tradewind/core/contract/window.ts";
+import { listedStages, stagesOf } from "./stages.ts";
+import type { Call, Stage } from "./stages.ts";
 
 /** The services of an application, by number. */
 export interface ServiceIndex {
@@ -11,8 +13,9 @@ export function serviceIndex(names: readonly string[]): ServiceIndex {
 }
 
 /**
- * The calls of one flow, as compressed rows: the calls of node `i` are `calleeStart[i]` up to `calleeStart[i + 1]`.
- * Nodes are numbered so that every callee comes before its callers; the entry is the last node.
+ * The calls of one flow, as compressed rows: the stages of node `i` are `stageStart[i]` up to `stageStart[i + 1]`, the callees
+ * of stage `s` are `calleeStart[s]` up to `calleeStart[s + 1]`. Nodes are numbered so that every callee comes before its
+ * callers; the entry is the last node.
  */
 export interface FlowGraph {
   readonly flow: string;
@@ -20,22 +23,90 @@ export interface FlowGraph {
   readonly serviceOf: Int32Array;
   /** Node of each service, -1 where the service takes no part. */
   readonly nodeOf: Int32Array;
+  /** Mean number of times that each node is reached per request of the flow. */
+  readonly visits: Float64Array;
+  readonly stageStart: Int32Array;
+  /** Mean number of such stages per request that reaches the caller. */
+  readonly perRequest: Float64Array;
+  /** Calls of the stage that follow each other, at least 1. */
+  readonly steps: Float64Array;
+  /** Variance of how often the stage takes place: p·(1 − p) where it does so with chance p. */
+  readonly toss: Float64Array;
   readonly calleeStart: Int32Array;
   readonly callee: Int32Array;
-  /** Mean calls per request that reaches the caller. */
-  readonly callsPerRequest: Float64Array;
-  /** 1 where the call runs beside the node's other parallel calls, 0 where it comes one after another. */
-  readonly parallel: Uint8Array;
+  /** Mean calls to the callee in one such stage. */
+  readonly calls: Float64Array;
+  /** 1 where every request that reaches the caller calls this callee. */
+  readonly isSure: Uint8Array;
   readonly callerStart: Int32Array;
   readonly caller: Int32Array;
   /** Calls left out because they close a cycle. */
   readonly droppedCalls: number;
 }
 
-interface Call {
-  readonly callee: number;
-  readonly callsPerRequest: number;
-  readonly parallel: boolean;
+/**
+ * Compiles the calls of one flow for evaluation.
+ * @returns undefined when the entry service is not in the index
+ */
+export function compileFlow(flow: FlowWindow, set: WindowSet, index: ServiceIndex): FlowGraph | undefined {
+  const entry = index.numberOf.get(flow.entryService);
+  if (entry === undefined) return undefined;
+  const calls = flowCalls(flow, set, index);
+  const { order, kept, dropped } = topologicalOrder(entry, calls);
+  const nodeOf = new Int32Array(index.names.length).fill(-1);
+  for (const [node, service] of order.entries()) nodeOf[service] = node;
+
+  const listed = listedStages(flow, index);
+  const stages = order.map((service) => stagesOf(kept.get(service) ?? [], listed.get(service) ?? []));
+  const callers: number[][] = order.map(() => []);
+  for (const [node, service] of order.entries()) {
+    for (const { callee } of kept.get(service) ?? []) callers[nodeOf[callee] ?? 0]?.push(node);
+  }
+  return {
+    flow: flow.flow,
+    serviceOf: Int32Array.from(order),
+    nodeOf,
+    visits: visitsOf(stages, nodeOf),
+    ...stageRows(stages, nodeOf),
+    callerStart: rowStarts(callers),
+    caller: Int32Array.from(callers.flat()),
+    droppedCalls: dropped,
+  };
+}
+
+function stageRows(
+  stages: readonly (readonly Stage[])[],
+  nodeOf: Int32Array,
+): Pick<
+  FlowGraph,
+  "stageStart" | "perRequest" | "steps" | "toss" | "calleeStart" | "callee" | "calls" | "isSure"
+> {
+  const all = stages.flat();
+  const members = all.flatMap((stage) => stage.members);
+  return {
+    stageStart: rowStarts(stages),
+    perRequest: Float64Array.from(all, ({ perRequest }) => perRequest),
+    steps: Float64Array.from(all, ({ steps }) => steps),
+    toss: Float64Array.from(all, ({ toss }) => toss),
+    calleeStart: rowStarts(all.map((stage) => stage.members)),
+    callee: Int32Array.from(members, ({ callee }) => nodeOf[callee] ?? -1),
+    calls: Float64Array.from(members, ({ calls }) => calls),
+    isSure: Uint8Array.from(members, ({ isSure }) => (isSure ? 1 : 0)),
+  };
+}
+
+function visitsOf(stages: readonly (readonly Stage[])[], nodeOf: Int32Array): Float64Array {
+  const visits = new Float64Array(stages.length);
+  if (visits.length > 0) visits[visits.length - 1] = 1;
+  for (let node = visits.length - 1; node >= 0; node -= 1) {
+    for (const { members, perRequest } of stages[node] ?? []) {
+      for (const { callee, calls } of members) {
+        const at = nodeOf[callee] ?? 0;
+        visits[at] = (visits[at] ?? 0) + (visits[node] ?? 0) * perRequest * calls;
+      }
+    }
+  }
+  return visits;
 }
 
 /** A call counts as parallel when most of its instances overlapped another call of the same parent. */
@@ -106,43 +177,9 @@ function topologicalOrder(
   return { order, kept, dropped };
 }
 
-function compressedRows(
-  count: number,
-  rows: readonly (readonly number[])[],
-): { start: Int32Array; entries: Int32Array } {
-  const start = new Int32Array(count + 1);
-  for (let row = 0; row < count; row += 1) start[row + 1] = (start[row] ?? 0) + (rows[row]?.length ?? 0);
-  return { start, entries: Int32Array.from(rows.flat()) };
-}
-
-/**
- * Compiles the calls of one flow for evaluation.
- * @returns undefined when the entry service is not in the index
- */
-export function compileFlow(flow: FlowWindow, set: WindowSet, index: ServiceIndex): FlowGraph | undefined {
-  const entry = index.numberOf.get(flow.entryService);
-  if (entry === undefined) return undefined;
-  const { order, kept, dropped } = topologicalOrder(entry, flowCalls(flow, set, index));
-  const nodeOf = new Int32Array(index.names.length).fill(-1);
-  for (const [node, service] of order.entries()) nodeOf[service] = node;
-
-  const rows = order.map((service) => kept.get(service) ?? []);
-  const callees = rows.map((row) => row.map(({ callee }) => nodeOf[callee] ?? -1));
-  const callers: number[][] = order.map(() => []);
-  for (const [node, row] of callees.entries()) for (const callee of row) callers[callee]?.push(node);
-
-  const down = compressedRows(order.length, callees);
-  const up = compressedRows(order.length, callers);
-  return {
-    flow: flow.flow,
-    serviceOf: Int32Array.from(order),
-    nodeOf,
-    calleeStart: down.start,
-    callee: down.entries,
-    callsPerRequest: Float64Array.from(rows.flatMap((row) => row.map((call) => call.callsPerRequest))),
-    parallel: Uint8Array.from(rows.flatMap((row) => row.map((call) => (call.parallel ? 1 : 0)))),
-    callerStart: up.start,
-    caller: up.entries,
-    droppedCalls: dropped,
-  };
+/** Where each row begins among the entries of all rows, and at last where they end. */
+function rowStarts(rows: readonly (readonly unknown[])[]): Int32Array {
+  const start = new Int32Array(rows.length + 1);
+  for (const [row, entries] of rows.entries()) start[row + 1] = (start[row] ?? 0) + entries.length;
+  return start;
 }

@@ -1,27 +1,61 @@
-/** Standard normal quantile at 95 %. */
-const TAIL_QUANTILE = 1.644_853_626_951_472_2;
+/** The percentile that tails are. */
+export const TAIL_SHARE = 0.95;
 
-/** Smallest mean over tail of a log-normal time, e^(−z²/2): one with a longer tail has a smaller mean than that, and more tail. */
-const LEAST_MEAN_OVER_TAIL = Math.exp(-(TAIL_QUANTILE ** 2) / 2);
+/** Its standard normal quantile. */
+export const TAIL_QUANTILE = 1.644_853_626_951_472_2;
 
 /** Floor of a variance, s²: keeps the derivative of its root finite. */
 const MIN_VARIANCE = 1e-18;
 
-/** Mean and standard deviation of a time over its tail. */
+/** Share of calls that are far longer than the tail, where the mean says that there are such: half of the most there can be. */
+export const SPIKE_SHARE = 0.025;
+
+/** Largest mean over tail that is told apart: a service whose calls are nearly all free has a tail of nearly nothing. */
+const MOST_MEAN_OVER_TAIL = 1e3;
+/** Smallest one. */
+const LEAST_MEAN_OVER_TAIL = 1e-3;
+
+/** Mean over tail of an exponentially distributed time: 1 / ln 20. Stands in until a service has been measured. */
+export const EXPONENTIAL_MEAN_OVER_TAIL = 1 / Math.log(20);
+
+/** Mean over tail (95 %) of a time as measured; that of an exponential one where nothing was, or the tail is 0. */
+export function meanOverTail(
+  latency: { readonly meanSeconds: number; readonly p95Seconds: number } | undefined,
+): number {
+  if (latency === undefined || !(latency.p95Seconds > 0)) return EXPONENTIAL_MEAN_OVER_TAIL;
+  return Math.min(
+    MOST_MEAN_OVER_TAIL,
+    Math.max(LEAST_MEAN_OVER_TAIL, latency.meanSeconds / latency.p95Seconds),
+  );
+}
+
+/** Moments of a time over its tail. */
 export interface MomentsOverTail {
+  /** Mean and standard deviation of what the tail shows. */
   readonly mean: number;
   readonly deviation: number;
+  /** Mean and standard deviation of what rare spikes add, which the tail does not show; mostly 0. */
+  readonly spikeMean: number;
+  readonly spikeDeviation: number;
 }
 
 /**
- * Moments of a log-normal time of which mean over tail (95 %) are known.
- * @param meanOverTail taken to lie between 0.259, below which no log-normal time is, and 1, where it is certain
+ * Moments of a time of which mean over tail (95 %) is known. The mean is kept in any case.
+ *
+ * - From 0.3 to 1 the time is log-normal.
+ * - A smaller mean with so long a tail is that of two kinds of calls, short ones and long ones, as with a cache: the deviation is
+ *   that of a time which is 0 or the tail, the largest of any time that does not exceed its tail. At 0.3 both are alike.
+ * - A mean above the tail shows spikes too rare for it: {@link SPIKE_SHARE} of the calls, which make up the rest of the mean.
  */
-export function momentsOverTail(meanOverTail: number): MomentsOverTail {
-  const mean = Math.min(1, Math.max(LEAST_MEAN_OVER_TAIL, meanOverTail));
-  const root = Math.sqrt(Math.max(0, TAIL_QUANTILE ** 2 + 2 * Math.log(mean)));
-  const logDeviation = TAIL_QUANTILE - root;
-  return { mean, deviation: mean * Math.sqrt(Math.expm1(logDeviation ** 2)) };
+export function momentsOverTail(share: number): MomentsOverTail {
+  const mean = Math.min(1, Math.max(0, share));
+  const spikeMean = Math.max(0, share - 1);
+  return {
+    mean,
+    deviation: Math.sqrt(Math.min(varianceOf(mean, 1), mean * (1 - mean))),
+    spikeMean,
+    spikeDeviation: spikeMean * Math.sqrt((1 - SPIKE_SHARE) / SPIKE_SHARE),
+  };
 }
 
 /** A tail, and how fast it grows with the moments that it was worked out from. */
@@ -31,12 +65,26 @@ export interface Tail {
   byVariance: number;
 }
 
+export const emptyTail = (): Tail => ({ seconds: 0, byMean: 0, byVariance: 0 });
+
+/** Variance of the log-normal time with this mean and quantile; 0 for a quantile below the mean. */
+export function varianceOf(mean: number, seconds: number, quantile = TAIL_QUANTILE): number {
+  if (!(seconds > mean)) return 0;
+  const root = Math.sqrt(Math.max(0, quantile ** 2 - 2 * Math.log(seconds / mean)));
+  return mean * mean * Math.expm1((quantile - root) ** 2);
+}
+
 /**
  * Tail (95 %) of the log-normal time with this mean and variance, written into `out`. It stands for a sum of log-normal times
  * (L. F. Fenton, The sum of log-normal probability distributions in scatter transmission systems, 1960). Rises with both
  * moments: a variance so large that the tail would fall with it counts as the largest under which it does not.
  */
 export function tailOfMoments(mean: number, variance: number, out: Tail): void {
+  quantileOfMoments(mean, variance, TAIL_QUANTILE, out);
+}
+
+/** The same for any quantile above 0, given as that of the standard normal distribution. */
+export function quantileOfMoments(mean: number, variance: number, quantile: number, out: Tail): void {
   if (!(mean > 0)) {
     out.seconds = 0;
     out.byMean = 1;
@@ -46,10 +94,10 @@ export function tailOfMoments(mean: number, variance: number, out: Tail): void {
   const square = mean * mean;
   const spread = Math.max(variance, MIN_VARIANCE);
   const logVariance = Math.log1p(spread / square);
-  const isWide = logVariance > TAIL_QUANTILE ** 2;
-  const logDeviation = isWide ? TAIL_QUANTILE : Math.sqrt(logVariance);
-  const seconds = mean * Math.exp(logDeviation * (TAIL_QUANTILE - logDeviation / 2));
-  const byLogVariance = isWide ? 0 : (seconds * (TAIL_QUANTILE / logDeviation - 1)) / 2;
+  const isWide = logVariance > quantile ** 2;
+  const logDeviation = isWide ? quantile : Math.sqrt(logVariance);
+  const seconds = mean * Math.exp(logDeviation * (quantile - logDeviation / 2));
+  const byLogVariance = isWide ? 0 : (seconds * (quantile / logDeviation - 1)) / 2;
   out.seconds = seconds;
   out.byMean = seconds / mean - (2 * byLogVariance * spread) / (mean * (square + spread));
   out.byVariance = byLogVariance / (square + spread);
@@ -81,14 +129,4 @@ export function logMomentsOf(mean: number, variance: number, out: LogMoments): v
   out.varianceByVariance = 1 / square;
   out.meanByMean = 1 / mean - out.varianceByMean / 2;
   out.meanByVariance = -out.varianceByVariance / 2;
-}
-
-/** Mean of the log-normal time whose logarithm has this mean and variance. */
-export function meanOfLog(logMean: number, logVariance: number): number {
-  return Math.exp(logMean + logVariance / 2);
-}
-
-/** Variance of it. */
-export function varianceOfLog(logMean: number, logVariance: number): number {
-  return Math.expm1(logVariance) * Math.exp(2 * logMean + logVariance);
 }

@@ -7,7 +7,7 @@ import type { ServiceIndex } from "../endtoend/call-graph.ts";
 import { compileFlow, serviceIndex } from "../endtoend/call-graph.ts";
 import { bindResidual, FlowPredictor } from "../endtoend/flow-predictor.ts";
 import type { FlowResidual } from "../endtoend/flow-predictor.ts";
-import { EXPONENTIAL_MEAN_OVER_TAIL } from "../endtoend/flow-tail.ts";
+import { meanOverTail } from "../endtoend/lognormal.ts";
 import type { LatencyProfile } from "../profile/latency-profile.ts";
 import { WorstContainer } from "../profile/own-tail.ts";
 import { presentState } from "../profile/present-state.ts";
@@ -278,7 +278,7 @@ function planService(
     quantum: { cpuCores: spec.cpu.stepCores, memoryBytes: spec.memory.stepBytes },
     ...(corrected && { model: corrected.model }),
     measuredOwnTailSeconds: window.ownLatency?.p95Seconds ?? 0,
-    meanOverTail: meanOverTail(window),
+    meanOverTail: meanOverTail(window.ownLatency),
     maxStepsBack: request.mayTakeBack ? stepsBackOf(corrected, known, settings) : 0,
   };
 }
@@ -290,11 +290,6 @@ function startOf(window: Window, known: KnownService | undefined): Size {
 
 function leastCoresOf(known: KnownService | undefined, settings: PlanSettings): number {
   return Math.max((known?.demandCores ?? 0) / settings.targetUtilisation, known?.limits?.leastCpuCores ?? 0);
-}
-
-function meanOverTail({ ownLatency }: Window): number {
-  if (ownLatency === undefined || ownLatency.p95Seconds <= 0) return EXPONENTIAL_MEAN_OVER_TAIL;
-  return Math.min(1, Math.max(0.05, ownLatency.meanSeconds / ownLatency.p95Seconds));
 }
 
 function stepsBackOf(

@@ -1,6 +1,7 @@
 import type { FlowWindow, WindowSet } from "@tradewind/core/contract/window.ts";
 import { compileFlow, serviceIndex } from "../endtoend/call-graph.ts";
-import { EXPONENTIAL_MEAN_OVER_TAIL, FlowTail } from "../endtoend/flow-tail.ts";
+import { FlowTail } from "../endtoend/flow-tail.ts";
+import { EXPONENTIAL_MEAN_OVER_TAIL, meanOverTail } from "../endtoend/lognormal.ts";
 import { flowTailSeconds } from "../queue/objective.ts";
 
 /** One row to learn an end-to-end residual from. */
@@ -69,7 +70,7 @@ export function endToEndRow(
     const number = index.numberOf.get(service);
     if (number === undefined || ownLatency === undefined || !(ownLatency.p95Seconds > 0)) continue;
     ownTails[number] = ownLatency.p95Seconds;
-    shares[number] = Math.min(1, ownLatency.meanSeconds / ownLatency.p95Seconds);
+    shares[number] = meanOverTail(ownLatency);
   }
   const known = Float64Array.from(ownTails, (seconds) => (Number.isNaN(seconds) ? 0 : seconds));
   const priorSeconds = new FlowTail(graph, known, shares).tailSeconds;

@@ -1,4 +1,4 @@
-import { FlowStages } from "./flow-stages.ts";
+import { FlowEdge, FlowStages } from "./flow-stages.ts";
 import { LatencySketch } from "./latency-sketch.ts";
 
 /** Calls of one service to another, summed up. Counts are weighted by sampling. */
@@ -10,36 +10,23 @@ export class EdgeAccumulator {
   transitNs = 0;
 }
 
-/** Calls of one service to another on behalf of one flow that somebody waited for, weighted by the flow's sampling. */
-export class FlowEdgeAccumulator {
-  readonly caller: number;
-  readonly callee: number;
-  calls = 0;
-  parallelCalls = 0;
-
-  constructor(caller: number, callee: number) {
-    this.caller = caller;
-    this.callee = callee;
-  }
-}
-
 /** More than there are numbers of services. */
 const SERVICE_NUMBERS = 2 ** 20;
 
 export class FlowAccumulator {
   readonly latency = new LatencySketch();
   /** By caller and callee together. */
-  readonly calls = new Map<number, FlowEdgeAccumulator>();
+  readonly calls = new Map<number, FlowEdge>();
   readonly stages = new FlowStages();
   readonly services = new Set<number>();
   requests = 0;
   errors = 0;
 
-  call(caller: number, callee: number): FlowEdgeAccumulator {
+  call(caller: number, callee: number): FlowEdge {
     const key = caller * SERVICE_NUMBERS + callee;
     let edge = this.calls.get(key);
     if (edge === undefined) {
-      edge = new FlowEdgeAccumulator(caller, callee);
+      edge = new FlowEdge(caller, callee, this.calls.size);
       this.calls.set(key, edge);
     }
     return edge;

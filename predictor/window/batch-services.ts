@@ -14,7 +14,7 @@ export const INVALID = -2;
 export class BatchServices {
   private readonly names: NameRoom;
   private numbers = new Int32Array(16);
-  private pods = new Uint32Array(16);
+  private pods = new Int32Array(16);
 
   constructor(names: NameRoom) {
     this.names = names;
@@ -24,7 +24,7 @@ export class BatchServices {
   begin({ resources }: SpanBatch): void {
     if (resources.length > this.numbers.length) {
       this.numbers = new Int32Array(2 * resources.length);
-      this.pods = new Uint32Array(2 * resources.length);
+      this.pods = new Int32Array(2 * resources.length);
     }
     resources.forEach(({ service }, index) => {
       const valid = service.length <= MAX_SERVICE_NAME && SERVICE_NAME.test(service);

@@ -39,31 +39,25 @@ export class CallSweep {
     let covered = 0;
     let coveredUntil = from;
     let latestEnd = -Infinity;
-    let latest = 0;
+    let latestRank = 0;
     let stage = -1;
-    let earliestEnd = -Infinity;
+    let first = 0;
     for (let rank = 0; rank < this.length; rank += 1) {
       const index = this.order[rank] ?? 0;
       const start = this.start[index] ?? 0;
       const end = this.end[index] ?? 0;
       if (start < latestEnd) {
         this.parallel[index] = 1;
-        this.parallel[latest] = 1;
+        this.parallel[this.order[latestRank] ?? 0] = 1;
       } else {
+        if (stage >= 0) this.steps[stage] = this.stepsUpTo(latestRank, first);
         stage += 1;
-        this.steps[stage] = 0;
-        earliestEnd = start;
+        first = rank;
       }
       this.stage[index] = stage;
-      if (start >= earliestEnd) {
-        this.steps[stage] = (this.steps[stage] ?? 0) + 1;
-        earliestEnd = end;
-      } else if (end < earliestEnd) {
-        earliestEnd = end;
-      }
       if (end > latestEnd) {
         latestEnd = end;
-        latest = index;
+        latestRank = rank;
       }
       const begin = Math.max(start, coveredUntil);
       const stop = Math.min(end, to);
@@ -72,7 +66,27 @@ export class CallSweep {
         coveredUntil = stop;
       }
     }
+    if (stage >= 0) this.steps[stage] = this.stepsUpTo(latestRank, first);
     return covered;
+  }
+
+  /** Calls that followed each other up to the one at this rank: back to the one that ended last before it began, and so on. */
+  private stepsUpTo(last: number, first: number): number {
+    let steps = 1;
+    for (let rank = last; rank > first; steps += 1) {
+      const start = this.start[this.order[rank] ?? 0] ?? 0;
+      let latestEnd = -Infinity;
+      let before = -1;
+      for (let earlier = rank - 1; earlier >= first; earlier -= 1) {
+        const end = this.end[this.order[earlier] ?? 0] ?? 0;
+        if (end > start || end <= latestEnd) continue;
+        latestEnd = end;
+        before = earlier;
+      }
+      if (before === -1) break;
+      rank = before;
+    }
+    return steps;
   }
 
   /** Whether the call overlapped another call; after {@link sweep}. Calls that only touch do not overlap. */
@@ -85,7 +99,7 @@ export class CallSweep {
     return this.stage[index] ?? 0;
   }
 
-  /** The longest run of calls of a stage that followed each other: 1 when all of them overlapped. */
+  /** Calls of a stage that followed each other up to the one that ended last: 1 when that one waited for no other. */
   stepsOf(stage: number): number {
     return this.steps[stage] ?? 1;
   }

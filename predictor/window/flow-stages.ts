@@ -1,67 +1,95 @@
 import { enlarged } from "./span.ts";
 
-/** More than there are numbers of services. */
-const SERVICE_NUMBERS = 2 ** 20;
-
-/** Kinds of stages of one caller that are told apart; further ones are not listed. */
+/** Kinds of stages of one caller that are told apart; further ones are not counted. */
 const MOST_KINDS_OF_CALLER = 64;
 
-/** Different callees of a kind; stages with more are not listed. */
+/** Different callees of a kind; stages with more are not counted. */
 const MOST_CALLEES = 64;
+
+/** More than there are pairs of caller and callee in a flow that one trace can hold. */
+const EDGE_NUMBERS = 2 ** 24;
+
+/** Calls of one service to another on behalf of one flow that somebody waited for, weighted by the flow's sampling. */
+export class FlowEdge {
+  readonly caller: number;
+  readonly callee: number;
+  /** Number of the pair within the flow. */
+  readonly number: number;
+  calls = 0;
+  parallelCalls = 0;
+  /** Stages in which this is the callee of the lowest number. */
+  readonly stages = new StageBranch();
+
+  constructor(caller: number, callee: number, number: number) {
+    this.caller = caller;
+    this.callee = callee;
+    this.number = number;
+  }
+}
+
+/** A set of callees on the way to larger ones: a tree with one branch for each callee, by rising number. */
+class StageBranch {
+  kind: StageKind | undefined;
+  next: Map<number, StageBranch> | undefined;
+}
 
 /** Stages of one caller with the same set of callees, summed up, weighted by the flow's sampling. */
 export class StageKind {
-  readonly caller: number;
-  /** Numbers of services, rising. */
-  readonly callees: readonly number[];
-  /** Calls to each of them. */
+  readonly edges: readonly FlowEdge[];
+  /** Calls to each callee. */
   readonly calls: Float64Array;
   stages = 0;
   steps = 0;
 
-  constructor(caller: number, callees: readonly number[]) {
-    this.caller = caller;
-    this.callees = callees;
-    this.calls = new Float64Array(callees.length);
+  constructor(edges: readonly FlowEdge[]) {
+    this.edges = edges;
+    this.calls = new Float64Array(edges.length);
+  }
+
+  get caller(): number {
+    return this.edges[0]?.caller ?? 0;
   }
 }
 
-/** The kinds of stages of one flow, found by caller and set of callees in a tree: one branch for each callee, in order. */
+/** The kinds of stages of one flow. */
 export class FlowStages {
   readonly kinds: StageKind[] = [];
-  private readonly branches = new Map<number, number>();
-  /** By number of a place in the tree. */
-  private readonly kindAt: (StageKind | undefined)[] = [undefined];
   private readonly kindsOfCaller = new Map<number, number>();
 
   /** @returns undefined where it would be one kind too many */
-  kind(caller: number, callees: Float64Array, count: number): StageKind | undefined {
-    let place = this.branches.get(caller) ?? 0;
-    for (let index = 0; index < count && place !== 0; index += 1) {
-      place = this.branches.get(place * SERVICE_NUMBERS + (callees[index] ?? 0)) ?? 0;
+  kind(edges: readonly FlowEdge[], count: number): StageKind | undefined {
+    let branch: StageBranch | undefined = edges[0]?.stages;
+    for (let index = 1; index < count && branch !== undefined; index += 1) {
+      branch = branch.next?.get(edges[index]?.number ?? 0);
     }
-    return (place === 0 ? undefined : this.kindAt[place]) ?? this.newKind(caller, callees, count);
+    return branch?.kind ?? this.newKind(edges, count);
   }
 
-  private newKind(caller: number, callees: Float64Array, count: number): StageKind | undefined {
-    const known = this.kindsOfCaller.get(caller) ?? 0;
-    if (known >= MOST_KINDS_OF_CALLER || count > MOST_CALLEES) return undefined;
-    this.kindsOfCaller.set(caller, known + 1);
-    const kind = new StageKind(caller, [...callees.subarray(0, count)]);
-    let place = this.branch(caller);
-    for (const callee of kind.callees) place = this.branch(place * SERVICE_NUMBERS + callee);
-    this.kindAt[place] = kind;
+  /** A stage of one call, as most are. */
+  countAlone(edge: FlowEdge, weight: number): void {
+    const kind = edge.stages.kind ?? this.newKind([edge], 1);
+    if (kind === undefined) return;
+    kind.stages += weight;
+    kind.steps += weight;
+    kind.calls[0] = (kind.calls[0] ?? 0) + weight;
+  }
+
+  private newKind(edges: readonly FlowEdge[], count: number): StageKind | undefined {
+    const [first] = edges;
+    const known = first === undefined ? MOST_KINDS_OF_CALLER : (this.kindsOfCaller.get(first.caller) ?? 0);
+    if (first === undefined || known >= MOST_KINDS_OF_CALLER || count > MOST_CALLEES) return undefined;
+    this.kindsOfCaller.set(first.caller, known + 1);
+    const kind = new StageKind(edges.slice(0, count));
+    let branch = first.stages;
+    for (const { number } of kind.edges.slice(1)) {
+      branch.next ??= new Map();
+      const next = branch.next.get(number) ?? new StageBranch();
+      branch.next.set(number, next);
+      branch = next;
+    }
+    branch.kind = kind;
     this.kinds.push(kind);
     return kind;
-  }
-
-  private branch(key: number): number {
-    let place = this.branches.get(key);
-    if (place === undefined) {
-      place = this.kindAt.push(undefined) - 1;
-      this.branches.set(key, place);
-    }
-    return place;
   }
 }
 
@@ -69,42 +97,51 @@ export class FlowStages {
 export class StagedCalls {
   private length = 0;
   private apart = 0;
-  /** Stage and callee of each call as one number, so that sorting brings stages together. */
+  /** Stage and pair of each call as one number, so that sorting brings stages together. */
   private keys = new Float64Array(64);
+  private edges: FlowEdge[] = [];
   /** By number of the stage. */
   private steps = new Uint16Array(64);
-  private readonly callees = new Float64Array(MOST_CALLEES + 1);
+  /** Of the stage that is counted. */
+  private readonly callees: FlowEdge[] = [];
   private readonly calls = new Float64Array(MOST_CALLEES + 1);
 
   /** @param steps of the stage; stages are numbered from 0 */
-  add(callee: number, stage: number, steps: number): void {
-    this.push(2 * stage, callee);
+  add(edge: FlowEdge, stage: number, steps: number): void {
+    this.push(2 * stage, edge);
     if (stage >= this.steps.length) this.steps = enlarged(this.steps, new Uint16Array(2 * stage));
     this.steps[stage] = steps;
   }
 
   /** A call that is a stage by itself: one more behind the same CLIENT span, as of a client that tried again. */
-  addApart(callee: number): void {
-    this.push(2 * this.apart + 1, callee);
+  addApart(edge: FlowEdge): void {
+    this.push(2 * this.apart + 1, edge);
     this.apart += 1;
   }
 
   /** Counts the stages of the request, and begins the next request. */
-  flush(stages: FlowStages, caller: number, weight: number): void {
-    const { keys, length } = this;
-    if (length > 1) sort(keys, length);
+  flush(stages: FlowStages, weight: number): void {
+    const { edges, keys, length } = this;
+    const only = edges[0];
+    if (length === 1 && only !== undefined) {
+      this.length = 0;
+      this.apart = 0;
+      stages.countAlone(only, weight);
+      return;
+    }
+    this.sort();
     this.length = 0;
     this.apart = 0;
     for (let from = 0; from < length;) {
-      const stage = Math.floor((keys[from] ?? 0) / SERVICE_NUMBERS);
+      const stage = Math.floor((keys[from] ?? 0) / EDGE_NUMBERS);
+      const behind = (stage + 1) * EDGE_NUMBERS;
       let to = from + 1;
-      while (to < length && Math.floor((keys[to] ?? 0) / SERVICE_NUMBERS) === stage) to += 1;
-      const steps = stage % 2 === 0 ? (this.steps[stage / 2] ?? 1) : 1;
+      while (to < length && (keys[to] ?? 0) < behind) to += 1;
       const callees = this.gather(from, to);
-      const kind = stages.kind(caller, this.callees, callees);
+      const kind = stages.kind(this.callees, callees);
       if (kind !== undefined) {
         kind.stages += weight;
-        kind.steps += weight * steps;
+        kind.steps += weight * (stage % 2 === 0 ? (this.steps[stage / 2] ?? 1) : 1);
         for (let index = 0; index < callees; index += 1) {
           kind.calls[index] = (kind.calls[index] ?? 0) + weight * (this.calls[index] ?? 0);
         }
@@ -117,11 +154,12 @@ export class StagedCalls {
   private gather(from: number, to: number): number {
     let count = 0;
     for (let at = from; at < to; at += 1) {
-      const callee = (this.keys[at] ?? 0) % SERVICE_NUMBERS;
-      if (count > 0 && this.callees[count - 1] === callee) {
+      const edge = this.edges[at];
+      if (edge === undefined) continue;
+      if (count > 0 && this.callees[count - 1] === edge) {
         this.calls[count - 1] = (this.calls[count - 1] ?? 0) + 1;
       } else if (count <= MOST_CALLEES) {
-        this.callees[count] = callee;
+        this.callees[count] = edge;
         this.calls[count] = 1;
         count += 1;
       }
@@ -129,27 +167,47 @@ export class StagedCalls {
     return count;
   }
 
-  private push(stage: number, callee: number): void {
+  private push(stage: number, edge: FlowEdge): void {
     if (this.length === this.keys.length) {
       this.keys = enlarged(this.keys, new Float64Array(2 * this.length));
     }
-    this.keys[this.length] = stage * SERVICE_NUMBERS + callee;
+    this.keys[this.length] = stage * EDGE_NUMBERS + edge.number;
+    this.edges[this.length] = edge;
     this.length += 1;
   }
+
+  /** Most requests make few calls, so each is inserted at its place; a long list is sorted as a whole. */
+  private sort(): void {
+    const { edges, keys, length } = this;
+    if (length > FEW) {
+      this.sortMany();
+      return;
+    }
+    for (let index = 1; index < length; index += 1) {
+      const key = keys[index] ?? 0;
+      const edge = edges[index];
+      if (edge === undefined) continue;
+      let at = index;
+      for (; at > 0 && (keys[at - 1] ?? 0) > key; at -= 1) {
+        keys[at] = keys[at - 1] ?? 0;
+        edges[at] = edges[at - 1] ?? edge;
+      }
+      keys[at] = key;
+      edges[at] = edge;
+    }
+  }
+
+  private sortMany(): void {
+    const byNumber = new Map<number, FlowEdge>();
+    for (let index = 0; index < this.length; index += 1) {
+      const edge = this.edges[index];
+      if (edge !== undefined) byNumber.set(edge.number, edge);
+    }
+    this.keys.subarray(0, this.length).sort();
+    this.edges = Array.from(this.keys.subarray(0, this.length), (key) =>
+      byNumber.get(key % EDGE_NUMBERS),
+    ).filter((edge) => edge !== undefined);
+  }
 }
 
-/** Most requests make few calls: then inserting each at its place is the fastest. */
 const FEW = 24;
-
-function sort(keys: Float64Array, length: number): void {
-  if (length > FEW) {
-    keys.subarray(0, length).sort();
-    return;
-  }
-  for (let index = 1; index < length; index += 1) {
-    const key = keys[index] ?? 0;
-    let at = index;
-    for (; at > 0 && (keys[at - 1] ?? 0) > key; at -= 1) keys[at] = keys[at - 1] ?? 0;
-    keys[at] = key;
-  }
-}

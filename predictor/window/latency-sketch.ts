@@ -54,6 +54,11 @@ export class LatencySketch {
     return this.maxNs;
   }
 
+  /** No quantile is larger. */
+  get greatestNs(): number {
+    return this.maxNs;
+  }
+
   get meanNs(): number {
     return this.count === 0 ? 0 : this.sumNs / this.count;
   }

@@ -10,10 +10,13 @@ export const NONE = -1;
 export const CALL = { alone: 0, beside: 1, unawaited: 2 } as const;
 
 /** The number of no stage: the request that made the call was not counted. */
-export const NO_STAGE = 0xffff;
+export const NO_STAGE = -1;
+
+/** More than a request can have stages. */
+export const STEPS = 2 ** 14;
 
 /** The number of no pod. */
-export const NO_POD = 0xffff_ffff;
+export const NO_POD = -1;
 
 /** What has been counted of a request: nothing, that it began, or all of it. */
 export const COUNTED = { nothing: 0, beginning: 1, request: 2 } as const;
@@ -52,11 +55,10 @@ export class SpanArena {
   counted = new Uint8Array(INITIAL_CAPACITY);
   /** One of `CALL`, on spans that are calls, once the request that made them was counted. */
   call = new Uint8Array(INITIAL_CAPACITY);
-  /** Of such a call: its stage among the calls of the request, or `NO_STAGE`, and the steps of that stage. */
-  stage = new Uint16Array(INITIAL_CAPACITY);
-  steps = new Uint16Array(INITIAL_CAPACITY);
+  /** Of such a call: its stage among the calls of the request, plus `STEPS` times the steps of that stage; or `NO_STAGE`. */
+  stage = new Int32Array(INITIAL_CAPACITY);
   /** Number of the pod that sent the span, `NO_POD` where it is not known. */
-  pod = new Uint32Array(INITIAL_CAPACITY);
+  pod = new Int32Array(INITIAL_CAPACITY);
   readonly names: (string | undefined)[] = [];
   private freeHead = NONE;
   private highWater = 0;
@@ -123,8 +125,7 @@ export class SpanArena {
     this.error = enlarged(this.error, new Uint8Array(capacity));
     this.counted = enlarged(this.counted, new Uint8Array(capacity));
     this.call = enlarged(this.call, new Uint8Array(capacity));
-    this.stage = enlarged(this.stage, new Uint16Array(capacity));
-    this.steps = enlarged(this.steps, new Uint16Array(capacity));
-    this.pod = enlarged(this.pod, new Uint32Array(capacity));
+    this.stage = enlarged(this.stage, new Int32Array(capacity));
+    this.pod = enlarged(this.pod, new Int32Array(capacity));
   }
 }

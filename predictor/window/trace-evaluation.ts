@@ -7,7 +7,7 @@ import type { DropReason } from "./drops.ts";
 import { HeadHistory } from "./head-history.ts";
 import type { NameRoom } from "./name-room.ts";
 import type { PendingIntervals } from "./pending-intervals.ts";
-import { CALL, COUNTED, NO_POD, NO_STAGE, NONE } from "./span-arena.ts";
+import { CALL, COUNTED, NO_POD, NO_STAGE, NONE, STEPS } from "./span-arena.ts";
 import type { SpanArena } from "./span-arena.ts";
 import { LOST, ROOT, TraceTree } from "./trace-tree.ts";
 import type { OpenTrace } from "./trace-table.ts";
@@ -191,8 +191,7 @@ export class TraceEvaluation {
       const isParallel = sweep.isParallel(index);
       if (isParallel && arena.call[callSlot] === CALL.alone) arena.call[callSlot] = CALL.beside;
       const stage = sweep.stageOf(index);
-      arena.stage[callSlot] = stage;
-      arena.steps[callSlot] = sweep.stepsOf(stage);
+      arena.stage[callSlot] = stage + STEPS * sweep.stepsOf(stage);
       for (let span = tree.firstCallee[call] ?? NONE; span !== NONE; span = tree.nextCallee[span] ?? NONE) {
         const slot = tree.slot[span] ?? 0;
         const edge = caller.callee(arena.service[slot] ?? 0);
@@ -289,7 +288,7 @@ export class TraceEvaluation {
   private countFlowCalls(flow: FlowAccumulator, root: number, weight: number): void {
     const { staged, walk } = this;
     const { firstCall, nextCall, firstCallee, nextCallee, slot } = this.tree;
-    const { call: kinds, service, stage, steps } = this.target.arena;
+    const { call: kinds, service, stage } = this.target.arena;
     walk[0] = root;
     for (let left = 1; left > 0;) {
       left -= 1;
@@ -303,17 +302,18 @@ export class TraceEvaluation {
         for (let span = firstCallee[call] ?? NONE; span !== NONE; span = nextCallee[span] ?? NONE) {
           const callee = service[slot[span] ?? 0] ?? 0;
           const number = stage[callSlot] ?? NO_STAGE;
-          if (isFirst && number !== NO_STAGE) staged.add(callee, number, steps[callSlot] ?? 1);
-          else staged.addApart(callee);
-          isFirst = false;
           const edge = flow.call(caller, callee);
+          if (isFirst && number !== NO_STAGE)
+            staged.add(edge, number & (STEPS - 1), Math.trunc(number / STEPS));
+          else staged.addApart(edge);
+          isFirst = false;
           edge.calls += weight;
           if (kind === CALL.beside) edge.parallelCalls += weight;
           walk[left] = span;
           left += 1;
         }
       }
-      staged.flush(flow.stages, caller, weight);
+      staged.flush(flow.stages, weight);
     }
   }
 

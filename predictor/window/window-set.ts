@@ -4,7 +4,6 @@ import type {
   FlowStage,
   FlowWindow,
   LatencySummary,
-  PodLatency,
   Window,
   WindowSet,
 } from "@tradewind/core/contract/window.ts";
@@ -14,6 +13,8 @@ import type {
   IntervalAccumulator,
   ServiceAccumulator,
 } from "./accumulator.ts";
+import type { StageKind } from "./flow-stages.ts";
+import type { LatencySketch } from "./latency-sketch.ts";
 import type { Interval } from "./interval.ts";
 import type { NameTable } from "./name-table.ts";
 import type { ResourceView, ServiceResources } from "./resources.ts";
@@ -22,6 +23,7 @@ const MAX_CALLEES = 1_000;
 const MAX_FLOW_SERVICES = 5_000;
 const MAX_FLOW_CALLS = 20_000;
 const MAX_FLOW_STAGES = 20_000;
+const MAX_STAGES_OF_CALLER = 8;
 const MAX_CONTAINERS = 5_000;
 /** A pod with fewer calls has a p95 of its own making. */
 const TELLING_CALLS = 20;
@@ -119,17 +121,19 @@ function worstPod(
   names: NameTable,
   { pods }: ServiceAccumulator,
 ): Pick<Window, "worstPodOwnLatency"> | undefined {
-  let worst: PodLatency | undefined;
+  let worst: { readonly podName: string; readonly sketch: LatencySketch } | undefined;
+  let mostNs = 0;
   for (const [pod, sketch] of pods) {
-    if (sketch.count < TELLING_CALLS) continue;
-    const latency = sketch.summary();
-    if (latency === undefined) continue;
-    const ahead = latency.p95Seconds - (worst?.latency.p95Seconds ?? -1);
-    if (ahead < 0) continue;
+    if (sketch.count < TELLING_CALLS || sketch.greatestNs < mostNs) continue;
+    const tailNs = sketch.quantileNs(0.95);
+    if (tailNs < mostNs) continue;
     const podName = names.nameOf(pod);
-    if (ahead > 0 || worst === undefined || podName < worst.podName) worst = { podName, latency };
+    if (worst !== undefined && tailNs === mostNs && worst.podName < podName) continue;
+    worst = { podName, sketch };
+    mostNs = tailNs;
   }
-  return worst && { worstPodOwnLatency: worst };
+  const latency = worst?.sketch.summary();
+  return worst && latency && { worstPodOwnLatency: { podName: worst.podName, latency } };
 }
 
 /** Share of an interval whose last requests may be unknown before the others tell nothing of how many began. */
@@ -182,6 +186,7 @@ function flowWindow(
   const latency = accumulator.latency.summary();
   if (latency === undefined) return undefined;
   const services = [...accumulator.services].sort(inOrder(places));
+  const requests = requestsReached(accumulator, entry);
   return {
     flow,
     entryService: input.services.nameOf(entry),
@@ -189,24 +194,22 @@ function flowWindow(
     errorRatio: Math.min(1, accumulator.errors / accumulator.requests),
     latency,
     services: services.slice(0, MAX_FLOW_SERVICES).map((service) => input.services.nameOf(service)),
-    calls: flowCalls(input, accumulator, entry, places),
-    stages: flowStages(input, accumulator, entry, places),
+    calls: flowCalls(input, accumulator, requests, places),
+    stages: flowStages(input, accumulator, requests, places),
   };
 }
 
-/** Ordered by caller, then callees; the most frequent ones where there are too many. */
+/** Ordered by caller, then callees; the most frequent ones of each caller. */
 function flowStages(
   { services }: WindowSetInput,
   accumulator: FlowAccumulator,
-  entry: number,
+  requests: ReadonlyMap<number, number>,
   places: readonly number[],
 ): FlowStage[] {
-  const requests = requestsReached(accumulator, entry);
   const inPlace = inOrder(places);
-  const kinds = [...accumulator.stages.kinds].sort((a, b) => b.stages - a.stages).slice(0, MAX_FLOW_STAGES);
-  return kinds
-    .map(({ callees, caller, calls, stages, steps }) => {
-      const each = callees.map((callee, index) => ({ callee, calls: (calls[index] ?? 0) / stages }));
+  return mostFrequent(accumulator.stages.kinds)
+    .map(({ caller, calls, edges, stages, steps }) => {
+      const each = edges.map(({ callee }, index) => ({ callee, calls: (calls[index] ?? 0) / stages }));
       each.sort((a, b) => inPlace(a.callee, b.callee));
       return { caller, each, perRequest: stages / (requests.get(caller) ?? stages), steps: steps / stages };
     })
@@ -217,6 +220,17 @@ function flowStages(
       steps: Math.max(1, steps),
       calls: each.map(({ callee, calls }) => ({ callee: services.nameOf(callee), calls })),
     }));
+}
+
+function mostFrequent(kinds: readonly StageKind[]): StageKind[] {
+  const listed = new Map<number, number>();
+  const isListed = ({ caller }: StageKind): boolean => {
+    const count = (listed.get(caller) ?? 0) + 1;
+    listed.set(caller, count);
+    return count <= MAX_STAGES_OF_CALLER;
+  };
+  const sorted = [...kinds].sort((a, b) => b.stages - a.stages);
+  return sorted.filter((kind) => isListed(kind)).slice(0, MAX_FLOW_STAGES);
 }
 
 function byCallees(
@@ -237,10 +251,9 @@ function byCallees(
 function flowCalls(
   { services, onCalleesLeftOut }: WindowSetInput,
   accumulator: FlowAccumulator,
-  entry: number,
+  requests: ReadonlyMap<number, number>,
   places: readonly number[],
 ): FlowCall[] {
-  const requests = requestsReached(accumulator, entry);
   const place = (service: number): number => places[service] ?? 0;
   let edges = [...accumulator.calls.values()];
   if (edges.length > MAX_FLOW_CALLS) {

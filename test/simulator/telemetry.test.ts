@@ -57,6 +57,19 @@ describe("windows of a simulated application", () => {
     }
   });
 
+  it("say how the door's calls are arranged, and which program all pods run", () => {
+    const [, set] = windowsOf(calmWorld(), 2);
+    const stage = (...callees: string[]) => ({
+      caller: "door",
+      perRequest: 1,
+      steps: 1,
+      calls: callees.map((callee) => ({ callee, calls: 1 })),
+    });
+    expect(set?.flows[0]?.stages).toEqual([stage("last"), stage("left", "right")]);
+    expect(windowOf(set, "left")).toMatchObject({ revision: "v0", newestRevisionShare: 1 });
+    expect(windowOf(set, "left").containers.map(({ name }) => name)).toEqual(["left", "left"]);
+  });
+
   it("count the requests that ended in them", () => {
     const world = calmWorld();
     const requests: number[] = [0];

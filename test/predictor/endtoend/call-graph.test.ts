@@ -59,8 +59,11 @@ describe("compileFlow", () => {
     };
     const graph = compileFlow(flow, set, index)!;
     expect([...graph.serviceOf]).toEqual([2, 1, 0]);
-    expect([...graph.callsPerRequest]).toEqual([1, 1.5]);
-    expect([...graph.parallel]).toEqual([1, 0]);
+    // Callees first: s1 calls s2 beside others, once; s0 calls s1 one and a half times, one call after the other.
+    expect([...graph.perRequest]).toEqual([1, 1.5]);
+    expect([...graph.calls]).toEqual([1, 1]);
+    expect([...graph.toss]).toEqual([0, 0.25]);
+    expect([...graph.visits]).toEqual([1.5, 1.5, 1]);
   });
 
   it("compiles a chain of 20,000 services without recursion", () => {

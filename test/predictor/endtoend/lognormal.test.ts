@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { momentsOverTail, tailOfMoments } from "@tradewind/predictor/endtoend/lognormal.ts";
+import { meanOverTail, momentsOverTail, tailOfMoments } from "@tradewind/predictor/endtoend/lognormal.ts";
 import type { Tail } from "@tradewind/predictor/endtoend/lognormal.ts";
 
 function tailOf(mean: number, variance: number): Tail {
@@ -18,18 +18,36 @@ describe("a log-normal time", () => {
     expect(moments.deviation).toBeCloseTo(mean * Math.sqrt(Math.exp(0.25) - 1), 6);
   });
 
-  it("has no spread where its mean is its tail, and no more than a log-normal time can have", () => {
-    expect(momentsOverTail(1)).toEqual({ mean: 1, deviation: 0 });
-    expect(momentsOverTail(1.5)).toEqual({ mean: 1, deviation: 0 });
-    const widest = momentsOverTail(0.01);
-    expect(widest).toEqual(momentsOverTail(0));
-    expect(1 / widest.mean).toBeCloseTo(3.868, 3);
+  it("has no spread where its mean is its tail", () => {
+    expect(momentsOverTail(1)).toEqual({ mean: 1, deviation: 0, spikeMean: 0, spikeDeviation: 0 });
+  });
+
+  it("keeps a mean above the tail as that of spikes on one call in forty", () => {
+    // Of 40 calls one takes 20 more: mean 0.5, variance 39/40 · 1/40 · 20² = 9.75.
+    const { deviation, mean, spikeDeviation, spikeMean } = momentsOverTail(1.5);
+    expect([mean, deviation, spikeMean]).toEqual([1, 0, 0.5]);
+    expect(spikeDeviation).toBeCloseTo(Math.sqrt(9.75), 12);
+  });
+
+  it("keeps a mean far below the tail, with the spread of a time that is 0 or the tail", () => {
+    const { deviation, mean } = momentsOverTail(0.1);
+    expect(mean).toBe(0.1);
+    expect(deviation).toBeCloseTo(Math.sqrt(0.1 * 0.9), 12);
+    // At 0.3 it is hardly another one than that of a log-normal time.
+    expect(Math.abs(momentsOverTail(0.305).deviation - momentsOverTail(0.295).deviation)).toBeLessThan(0.01);
+  });
+
+  it("has the measured mean over tail between bounds, and that of an exponential time where nothing was measured", () => {
+    expect(meanOverTail({ meanSeconds: 0.02, p95Seconds: 0.05 })).toBeCloseTo(0.4, 12);
+    expect(meanOverTail({ meanSeconds: 1, p95Seconds: 1e-9 })).toBe(1_000);
+    expect(meanOverTail(undefined)).toBe(meanOverTail({ meanSeconds: 0, p95Seconds: 0 }));
+    expect(meanOverTail(undefined)).toBeCloseTo(1 / Math.log(20), 12);
   });
 
   it("gives back the tail from its moments", () => {
     fc.assert(
       fc.property(
-        fc.double({ min: 0.26, max: 0.999, noNaN: true }),
+        fc.double({ min: 0.31, max: 0.999, noNaN: true }),
         fc.double({ min: 1e-4, max: 1e3, noNaN: true }),
         (share, seconds) => {
           const { deviation, mean } = momentsOverTail(share);

@@ -48,9 +48,19 @@ describe("stages of the calls of a flow", () => {
     ]);
   });
 
-  it("hold two steps where a call waited for another one beside a longer third", () => {
-    const chained = request(call("c", 10, 60), call("a", 12, 20), call("b", 34, 20));
-    expect(stagesOf(chained)).toEqual([stage({ a: 1, b: 1, c: 1 }, 1, 2)]);
+  it("hold two steps where the call that ends last waited for another one, and one where it did not", () => {
+    const chained = (ms: number): Example => request(call("c", 10, ms), call("a", 12, 20), call("b", 34, 20));
+    expect(stagesOf(chained(30))).toEqual([stage({ a: 1, b: 1, c: 1 }, 1, 2)]);
+    expect(stagesOf(chained(60))).toEqual([stage({ a: 1, b: 1, c: 1 }, 1, 1)]);
+  });
+
+  it("end with calls of no duration at the same time", () => {
+    const instant = [call("a", 10, 2), call("b", 11, 0), call("c", 11, 0)].map((each) => ({
+      ...each,
+      children: [],
+    }));
+    const seen = request(call("d", 10, 20), ...instant);
+    expect(stagesOf(seen)).toEqual([stage({ d: 1 })]);
   });
 
   it("hold three steps where a pool of two workers makes six calls", () => {
@@ -85,12 +95,20 @@ describe("stages of the calls of a flow", () => {
     expect(stagesOf(request(retried, call("b", 210, 20)))).toEqual([stage({ a: 1 }, 2)]);
   });
 
-  it("account for every call, and keep to 64 kinds of one caller", () => {
-    const roots = Array.from({ length: 100 }, (_, index) =>
-      request(call("base", 10, 20), call(`leaf-${index}`, 12, 20)),
-    );
+  it("account for every call, and list the 8 most frequent of 64 kinds of one caller", () => {
+    const kind = (index: number): Example => request(call("base", 10, 20), call(`leaf-${index}`, 12, 20));
+    const roots = [...Array.from({ length: 100 }, (_, index) => kind(index)), kind(30), kind(30)];
     const flow = flowIn(windowsOf(roots.flatMap((root) => traceOf(root))), "GET /");
-    expect(flow.stages).toHaveLength(64);
-    expect(flow.stages?.reduce((sum, { perRequest }) => sum + perRequest, 0)).toBeCloseTo(0.64, 9);
+    expect(flow.stages).toHaveLength(8);
+    expect(flow.stages?.reduce((sum, { perRequest }) => sum + perRequest, 0)).toBeCloseTo(10 / 102, 9);
+    expect(flow.calls?.find(({ callee }) => callee === "base")?.callsPerRequest).toBe(1);
+  });
+
+  it("are found among thirty calls of one request", () => {
+    const calls = Array.from({ length: 30 }, (_, index) => call(`leaf-${index % 3}`, 10 + index, 40));
+    expect(stagesOf(request(...calls, call("last", 100, 10)))).toEqual([
+      stage({ last: 1 }),
+      stage({ "leaf-0": 10, "leaf-1": 10, "leaf-2": 10 }),
+    ]);
   });
 });

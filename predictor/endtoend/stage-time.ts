@@ -1,0 +1,307 @@
+import type { FlowGraph } from "./call-graph.ts";
+import { emptyLargest, largestOfEqual, largestOfTwo } from "./largest.ts";
+import type { LargestOfEqual } from "./largest.ts";
+import { emptyLogMoments, emptyTail, logMomentsOf, quantileOfMoments, varianceOf } from "./lognormal.ts";
+
+/** Moments of one of several times that run side by side, and how they follow from those of the callee. */
+interface Lane {
+  mean: number;
+  variance: number;
+  meanByMean: number;
+  meanByVariance: number;
+  varianceByMean: number;
+  varianceByVariance: number;
+}
+
+/**
+ * Standard normal quantile (99 %) at which the longer of two times is no shorter than either. A call that becomes longer without
+ * being the longest fills up what is low: the mean rises, the variance falls, and the upper end stays, which two moments cannot
+ * say. Of 4,000 random graphs in which each own tail is scaled by 0.01 to 100, the tail falls by over 1 % where one
+ * rises in 23 with 99 %, in 65 with 95 %, and in 309 without.
+ */
+const UPPER_QUANTILE = 2.326_347_874_040_841;
+
+const emptyLane = (): Lane => ({
+  mean: 0,
+  variance: 0,
+  meanByMean: 0,
+  meanByVariance: 0,
+  varianceByMean: 0,
+  varianceByVariance: 0,
+});
+
+/**
+ * Mean and variance of the time of a stage from those of its callees: the longest of its calls, all log-normal. Calls to one
+ * callee are alike and count as the largest of so many; different callees are put together pair by pair, each time exact in
+ * mean and variance. Where calls follow each other within the stage (`steps` over 1) it is known how many and not which:
+ * then every lane is a row of `steps` calls of the mean kind, and the stage is the longest lane; between 1 and 2 steps the two
+ * are mixed in proportion.
+ */
+export class StageTime {
+  mean = 0;
+  variance = 0;
+  readonly #graph: FlowGraph;
+  readonly #callMean: Float64Array;
+  readonly #callVariance: Float64Array;
+  readonly #chainMean: Float64Array;
+  readonly #chainVariance: Float64Array;
+  /** By callee of a stage, and behind these by stage: the largest of so many lanes. */
+  readonly #equal: LargestOfEqual[] = [];
+  readonly #lane = emptyLane();
+  readonly #before = emptyLogMoments();
+  readonly #next = emptyLogMoments();
+  readonly #largest = emptyLargest();
+  readonly #upper = emptyTail();
+  readonly #upperBefore = emptyTail();
+  readonly #upperLane = emptyTail();
+  readonly #toBefore = new Float64Array(2);
+  readonly #toLane = new Float64Array(2);
+
+  /** @param callMean mean time of each node, seconds, as of when a stage is evaluated; `callVariance` likewise */
+  constructor(graph: FlowGraph, callMean: Float64Array, callVariance: Float64Array) {
+    this.#graph = graph;
+    this.#callMean = callMean;
+    this.#callVariance = callVariance;
+    const widest = graph.calleeStart.reduce(
+      (most, end, stage) => Math.max(most, end - (graph.calleeStart[stage - 1] ?? 0)),
+      0,
+    );
+    this.#chainMean = new Float64Array(widest);
+    this.#chainVariance = new Float64Array(widest);
+  }
+
+  evaluate(stage: number): void {
+    const { calls, callee, calleeStart } = this.#graph;
+    const start = calleeStart[stage] ?? 0;
+    const end = calleeStart[stage + 1] ?? 0;
+    if (end - start === 1 && calls[start] === 1) {
+      const node = callee[start] ?? 0;
+      this.mean = this.#callMean[node] ?? 0;
+      this.variance = this.#callVariance[node] ?? 0;
+      return;
+    }
+    const inRows = this.#shareInRows(stage);
+    this.mean = 0;
+    this.variance = 0;
+    if (inRows < 1) this.#longestCall(start, end);
+    if (inRows === 0) return;
+    this.#row(stage, this.#lane);
+    this.mean += inRows * (this.#lane.mean - this.mean);
+    this.variance += inRows * (this.#lane.variance - this.variance);
+  }
+
+  /** Adds what a change of the stage's moments owes to those of its callees to the adjoints of these. */
+  spread(
+    stage: number,
+    meanAdjoint: number,
+    varianceAdjoint: number,
+    ofMean: Float64Array,
+    ofVariance: Float64Array,
+  ): void {
+    const { calls, callee, calleeStart } = this.#graph;
+    const start = calleeStart[stage] ?? 0;
+    const end = calleeStart[stage + 1] ?? 0;
+    if (end - start === 1 && calls[start] === 1) {
+      add(ofMean, callee[start], meanAdjoint);
+      add(ofVariance, callee[start], varianceAdjoint);
+      return;
+    }
+    const inRows = this.#shareInRows(stage);
+    if (inRows < 1) {
+      const rest = 1 - inRows;
+      this.#longestCall(start, end);
+      this.#spreadToCalls(start, end, [rest * meanAdjoint, rest * varianceAdjoint], ofMean, ofVariance);
+    }
+    if (inRows > 0) {
+      const adjoints = [inRows * meanAdjoint, inRows * varianceAdjoint] as const;
+      this.#spreadToRow(stage, adjoints, ofMean, ofVariance);
+    }
+  }
+
+  #shareInRows(stage: number): number {
+    return Math.min(1, (this.#graph.steps[stage] ?? 1) - 1);
+  }
+
+  /** The longest of all calls; keeps the moments of the longest up to each callee. */
+  #longestCall(start: number, end: number): void {
+    let mean = 0;
+    let variance = 0;
+    for (let at = start; at < end; at += 1) {
+      const lane = this.#lane;
+      this.#callsTo(at, lane);
+      if (mean > 0 && lane.mean > 0) {
+        this.#longer(mean, variance, lane);
+        mean = this.#largest.mean;
+        variance = this.#largest.variance;
+      } else if (lane.mean > 0) {
+        mean = lane.mean;
+        variance = lane.variance;
+      }
+      this.#chainMean[at - start] = mean;
+      this.#chainVariance[at - start] = variance;
+    }
+    this.mean = mean;
+    this.variance = variance;
+  }
+
+  /** @returns whether the variance is the one that keeps the upper end of the time before, or of the lane; undefined for neither */
+  #longer(mean: number, variance: number, lane: Lane): "before" | "lane" | undefined {
+    const { mean: laneMean, variance: laneVariance } = lane;
+    const largest = this.#largest;
+    logMomentsOf(mean, variance, this.#before);
+    logMomentsOf(laneMean, laneVariance, this.#next);
+    largestOfTwo(this.#before, this.#next, largest);
+    quantileOfMoments(mean, variance, UPPER_QUANTILE, this.#upperBefore);
+    quantileOfMoments(laneMean, laneVariance, UPPER_QUANTILE, this.#upperLane);
+    quantileOfMoments(largest.mean, largest.variance, UPPER_QUANTILE, this.#upper);
+    const isLane = this.#upperLane.seconds > this.#upperBefore.seconds;
+    const least = isLane ? this.#upperLane.seconds : this.#upperBefore.seconds;
+    if (!(this.#upper.seconds < least)) return undefined;
+    largest.variance = varianceOf(largest.mean, least, UPPER_QUANTILE);
+    quantileOfMoments(largest.mean, largest.variance, UPPER_QUANTILE, this.#upper);
+    return isLane ? "lane" : "before";
+  }
+
+  #spreadToCalls(
+    start: number,
+    end: number,
+    adjoints: readonly [number, number],
+    ofMean: Float64Array,
+    ofVariance: Float64Array,
+  ): void {
+    let [mean, variance] = adjoints;
+    for (let at = end - 1; at >= start; at -= 1) {
+      const lane = this.#lane;
+      this.#callsTo(at, lane);
+      if (!(lane.mean > 0)) continue;
+      const before = at === start ? 0 : (this.#chainMean[at - start - 1] ?? 0);
+      const isFirst = !(before > 0);
+      this.#toLane[0] = mean;
+      this.#toLane[1] = variance;
+      if (!isFirst) {
+        this.#split(before, this.#chainVariance[at - start - 1] ?? 0, [mean, variance]);
+        [mean = 0, variance = 0] = this.#toBefore;
+      }
+      const [laneMean = 0, laneVariance = 0] = this.#toLane;
+      const node = this.#graph.callee[at];
+      add(ofMean, node, laneMean * lane.meanByMean + laneVariance * lane.varianceByMean);
+      add(ofVariance, node, laneMean * lane.meanByVariance + laneVariance * lane.varianceByVariance);
+      if (isFirst) return;
+    }
+  }
+
+  /** Splits the adjoints of the longer of two times, the one before and the lane, into those of either. */
+  #split(before: number, varianceBefore: number, [ofMean, ofVariance]: readonly [number, number]): void {
+    const kept = this.#longer(before, varianceBefore, this.#lane);
+    const a = this.#before;
+    const b = this.#next;
+    const largest = this.#largest;
+    // Where the upper end is kept, the variance follows from it and the mean.
+    const toUpper = kept === undefined ? 0 : ofVariance / this.#upper.byVariance;
+    const mean = ofMean - toUpper * this.#upper.byMean;
+    const variance = kept === undefined ? ofVariance : 0;
+    const byLogMeanA = mean * largest.meanByLogMeanA + variance * largest.varianceByLogMeanA;
+    const byLogVarianceA = mean * largest.meanByLogVarianceA + variance * largest.varianceByLogVarianceA;
+    const byLogMeanB = mean * largest.meanByLogMeanB + variance * largest.varianceByLogMeanB;
+    const byLogVarianceB = mean * largest.meanByLogVarianceB + variance * largest.varianceByLogVarianceB;
+    const toBefore = kept === "before" ? toUpper : 0;
+    const toLane = kept === "lane" ? toUpper : 0;
+    this.#toBefore[0] =
+      byLogMeanA * a.meanByMean + byLogVarianceA * a.varianceByMean + toBefore * this.#upperBefore.byMean;
+    this.#toBefore[1] =
+      byLogMeanA * a.meanByVariance +
+      byLogVarianceA * a.varianceByVariance +
+      toBefore * this.#upperBefore.byVariance;
+    this.#toLane[0] =
+      byLogMeanB * b.meanByMean + byLogVarianceB * b.varianceByMean + toLane * this.#upperLane.byMean;
+    this.#toLane[1] =
+      byLogMeanB * b.meanByVariance +
+      byLogVarianceB * b.varianceByVariance +
+      toLane * this.#upperLane.byVariance;
+  }
+
+  /** All calls to one callee: the longest of them, or with a chance of less than 1 of a call that of the toss. */
+  #callsTo(at: number, out: Lane): void {
+    const node = this.#graph.callee[at] ?? 0;
+    const calls = this.#graph.calls[at] ?? 1;
+    const mean = this.#callMean[node] ?? 0;
+    const variance = this.#callVariance[node] ?? 0;
+    if (calls > 1) {
+      this.#longestOf(at, calls, mean, variance, out);
+      return;
+    }
+    out.mean = calls * mean;
+    out.variance = calls * variance + calls * (1 - calls) * mean * mean;
+    out.meanByMean = calls;
+    out.meanByVariance = 0;
+    out.varianceByMean = 2 * calls * (1 - calls) * mean;
+    out.varianceByVariance = calls;
+  }
+
+  /** Lanes of `steps` calls each; slopes are by the moments of one lane. */
+  #row(stage: number, out: Lane): void {
+    const { callee, calleeStart, calls, steps } = this.#graph;
+    const length = steps[stage] ?? 1;
+    let all = 0;
+    let mean = 0;
+    let variance = 0;
+    for (let at = calleeStart[stage] ?? 0; at < (calleeStart[stage + 1] ?? 0); at += 1) {
+      const count = calls[at] ?? 0;
+      all += count;
+      mean += count * (this.#callMean[callee[at] ?? 0] ?? 0);
+      variance += count * (this.#callVariance[callee[at] ?? 0] ?? 0);
+    }
+    const share = Math.min(1, length / all);
+    this.#longestOf(callee.length + stage, Math.max(1, 1 / share), share * mean, share * variance, out);
+  }
+
+  #spreadToRow(
+    stage: number,
+    [mean, variance]: readonly [number, number],
+    ofMean: Float64Array,
+    ofVariance: Float64Array,
+  ): void {
+    const { callee, calleeStart, calls, steps } = this.#graph;
+    const lane = this.#lane;
+    this.#row(stage, lane);
+    const start = calleeStart[stage] ?? 0;
+    const end = calleeStart[stage + 1] ?? 0;
+    let all = 0;
+    for (let at = start; at < end; at += 1) all += calls[at] ?? 0;
+    const share = Math.min(1, (steps[stage] ?? 1) / all);
+    const byMean = share * (mean * lane.meanByMean + variance * lane.varianceByMean);
+    const byVariance = share * (mean * lane.meanByVariance + variance * lane.varianceByVariance);
+    for (let at = start; at < end; at += 1) {
+      add(ofMean, callee[at], (calls[at] ?? 0) * byMean);
+      add(ofVariance, callee[at], (calls[at] ?? 0) * byVariance);
+    }
+  }
+
+  /** The longest of `count` independent times of one kind, `count` at least 1. */
+  #longestOf(place: number, count: number, mean: number, variance: number, out: Lane): void {
+    const { above, deviation } = mean > 0 ? this.#equalAt(place, count, mean, variance) : NOTHING;
+    const spread = Math.sqrt(variance);
+    out.mean = mean + above * spread;
+    out.variance = deviation * deviation * variance;
+    out.meanByMean = 1;
+    out.meanByVariance = spread > 0 ? above / (2 * spread) : 0;
+    out.varianceByMean = 0;
+    out.varianceByVariance = deviation * deviation;
+  }
+
+  /** By the shape that the times had first: a longer callee then never makes the stage shorter. */
+  #equalAt(place: number, count: number, mean: number, variance: number): LargestOfEqual {
+    let equal = this.#equal[place];
+    if (equal === undefined) {
+      equal = largestOfEqual(count, Math.sqrt(Math.log1p(variance / (mean * mean))));
+      this.#equal[place] = equal;
+    }
+    return equal;
+  }
+}
+
+const NOTHING: LargestOfEqual = { above: 0, deviation: 1 };
+
+function add(adjoints: Float64Array, node: number | undefined, amount: number): void {
+  if (node !== undefined) adjoints[node] = (adjoints[node] ?? 0) + amount;
+}
