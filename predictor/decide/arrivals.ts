@@ -1,5 +1,4 @@
 import { compileFlow, serviceIndex } from "../endtoend/call-graph.ts";
-import type { FlowGraph } from "../endtoend/call-graph.ts";
 import { demandOf } from "../models/queue/tracked-profile.ts";
 import type { Observation } from "../policy/observe/observation.ts";
 import type { CostRequest } from "./request.ts";
@@ -30,25 +29,12 @@ export function arrivals(
     perSecond += counted * flow.requestsPerSecond;
     if (graph === undefined) continue;
     const more = (counted - 1) * flow.requestsPerSecond;
-    for (const [node, visits] of visitsOf(graph).entries()) {
+    for (const [node, visits] of graph.visits.entries()) {
       const service = graph.serviceOf[node] ?? 0;
       loads[service] = Math.max(0, (loads[service] ?? 0) + more * visits);
     }
   }
   return { perSecond, loads: new Map(names.map((name, at) => [name, loads[at] ?? 0])) };
-}
-
-/** Calls of each node's service that one request of the flow makes. */
-function visitsOf({ callee, calleeStart, callsPerRequest, serviceOf }: FlowGraph): Float64Array {
-  const visits = new Float64Array(serviceOf.length);
-  visits[visits.length - 1] = 1;
-  for (let node = visits.length - 1; node >= 0; node -= 1) {
-    for (let at = calleeStart[node] ?? 0; at < (calleeStart[node + 1] ?? 0); at += 1) {
-      const to = callee[at] ?? 0;
-      visits[to] = (visits[to] ?? 0) + (visits[node] ?? 0) * (callsPerRequest[at] ?? 0);
-    }
-  }
-  return visits;
 }
 
 /** A container that uses this share of what it can is full: what it would have used beyond that is not known. */

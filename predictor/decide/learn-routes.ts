@@ -1,6 +1,7 @@
 import type { LatencySummary } from "@tradewind/core/contract/window.ts";
 import { compileFlow, serviceIndex } from "../endtoend/call-graph.ts";
 import type { ServiceIndex } from "../endtoend/call-graph.ts";
+import { meanOverTail } from "../endtoend/lognormal.ts";
 import { FlowTail } from "../endtoend/flow-tail.ts";
 import type { Observation } from "../policy/observe/observation.ts";
 import { chanceOfTail, median } from "../profile/order-statistics.ts";
@@ -70,11 +71,7 @@ function measuredOwn(observations: readonly Observation[]): MeasuredOwn {
   return {
     index: serviceIndex(windows.map(({ service }) => service)),
     tail: Float64Array.from(windows, ({ ownLatency }) => ownLatency?.p95Seconds ?? 0),
-    meanOverTail: Float64Array.from(windows, ({ ownLatency }) =>
-      ownLatency !== undefined && ownLatency.p95Seconds > 0
-        ? Math.min(1, ownLatency.meanSeconds / ownLatency.p95Seconds)
-        : 1,
-    ),
+    meanOverTail: Float64Array.from(windows, ({ ownLatency }) => meanOverTail(ownLatency)),
   };
 }
 

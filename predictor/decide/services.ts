@@ -1,6 +1,6 @@
 import type { Application } from "@tradewind/core/contract/application.ts";
 import { mainContainers } from "@tradewind/core/main-containers.ts";
-import { EXPONENTIAL_MEAN_OVER_TAIL } from "../endtoend/flow-tail.ts";
+import { EXPONENTIAL_MEAN_OVER_TAIL } from "../endtoend/lognormal.ts";
 import { demandOf, isCalibrated, predictOwnTime } from "../models/queue/tracked-profile.ts";
 import { roundedUp } from "../plan/plan-service.ts";
 import type { Size } from "../plan/plan-service.ts";
