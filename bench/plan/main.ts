@@ -1,5 +1,5 @@
 import { Application } from "@tradewind/core/contract/application.ts";
-import type { ContainerWindow, Window, WindowSet } from "@tradewind/core/contract/window.ts";
+import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import type { Rng } from "@tradewind/core/rng.ts";
 import { seededRng, standardNormal } from "@tradewind/core/rng.ts";
 import { planApplication, PLAN_DEFAULTS } from "../../predictor/plan/application-plan.ts";
@@ -8,18 +8,18 @@ import type { KnownService } from "../../predictor/plan/application-plan.ts";
 import { INPUT_COUNT, NETWORK_DIRECTIONS, NETWORK_INPUT_COUNT } from "../../predictor/profile/inputs.ts";
 import { ALL_ON } from "../../predictor/profile/model.ts";
 import type { ProfileModel } from "../../predictor/profile/model.ts";
-import { stretch } from "../../predictor/profile/prior.ts";
 import { layoutOf, parameterSigns } from "../../predictor/profile/shape.ts";
 import { TrainedProfile } from "../../predictor/profile/trained-profile.ts";
 import type { Benchmark } from "../benchmark.ts";
 import { syntheticApplication } from "./application.ts";
+import { measureDecisions } from "./decide.ts";
+import { percentile } from "./percentile.ts";
+import { CPU_CORES, REPLICAS, windowOf } from "./window.ts";
 
 const SIZES = [40, 1_000, 2_500];
 const WARM_UP_RUNS = 20;
 const HIDDEN = [16, 16, 8];
 const MEMBERS = 3;
-const REPLICAS = 4;
-const CPU_CORES = 0.5;
 
 /** A model of the shape and size that training gives, with random numbers of the right signs and a small residual. */
 function randomModel(service: string, cpuSecondsPerRequest: number, rng: Rng): ProfileModel {
@@ -108,47 +108,6 @@ function makeCase(count: number, rng: Rng): Case {
   return at(surged, calm * ROOM * 1e3);
 }
 
-function windowOf(service: string, cpuSecondsPerRequest: number, utilisation: number, rng: Rng): Window {
-  const ownTail = 3 * cpuSecondsPerRequest * stretch(utilisation);
-  return {
-    namespace: "default",
-    service,
-    startMs: 0,
-    endMs: 15_000,
-    replicasReady: REPLICAS,
-    replicasWanted: REPLICAS,
-    requestsPerSecond: (utilisation * CPU_CORES * REPLICAS) / cpuSecondsPerRequest,
-    ownLatency: {
-      count: 1_000,
-      meanSeconds: ownTail / 3,
-      p50Seconds: ownTail / 4,
-      p95Seconds: ownTail,
-      p99Seconds: 1.5 * ownTail,
-    },
-    callees: [],
-    containers: Array.from({ length: REPLICAS }, (_, replica) =>
-      container(service, replica, utilisation, rng),
-    ),
-  };
-}
-
-function container(service: string, replica: number, utilisation: number, rng: Rng): ContainerWindow {
-  const component = { supported: true, value: Math.round(rng() * 3) / 10 };
-  return {
-    id: `${service}-${replica}`,
-    cpuLimitCores: CPU_CORES,
-    cpuUsageCores: Math.min(1, utilisation) * CPU_CORES,
-    memoryLimitBytes: 512e6,
-    memoryWorkingSetBytes: 200e6,
-    interference: {
-      cpu: component,
-      memoryCapacity: component,
-      memoryBandwidth: component,
-      network: component,
-    },
-  };
-}
-
 /** One whole Prepare, as the predictor does it at the end of a window. @returns the steps it took */
 function planOnce({ application, windowSet, known }: Case): Prepared {
   return planApplication({
@@ -159,9 +118,6 @@ function planOnce({ application, windowSet, known }: Case): Prepared {
     mayTakeBack: true,
   });
 }
-
-const percentile = (sorted: readonly number[], share: number): number =>
-  sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
 
 export const benchmark: Benchmark = {
   summary: "time of a whole plan, from windows to sizes, for 40, 1,000 and 2,500 services on one core",
@@ -201,7 +157,8 @@ function measure(seed: number, quick: boolean, progress: (text: string) => void)
     small === undefined || large === undefined
       ? Number.NaN
       : Math.log(large.p50Ms / small.p50Ms) / Math.log(large.services / small.services);
-  return { sizes, gradientUs: gradientMicros(seededRng(seed)), scalingExponent };
+  const decide = measureDecisions(SIZES, { seed, quick, progress });
+  return { sizes, gradientUs: gradientMicros(seededRng(seed)), scalingExponent, decide };
 }
 
 /** Value and gradient of one trained profile, microseconds. */

@@ -1,13 +1,11 @@
 import type { FlowGraph } from "../endtoend/call-graph.ts";
 import { FlowTail } from "../endtoend/flow-tail.ts";
-import type { OwnTime } from "../models/queue/tracked-profile.ts";
 import { costPerHour } from "../plan/plan-service.ts";
 import type { Prices, Size } from "../plan/plan-service.ts";
 import type { LoadOutlook } from "./outlook.ts";
-import { expectedLoss, shareOver } from "./route-cost.ts";
-
-/** Own time of one service at a size and a load of each container; written into `out`. */
-export type OwnTimes = (size: Size, loadPerContainer: number, out: OwnTime) => void;
+import { OwnTails } from "./own-tails.ts";
+import type { OwnTimes, SizedTails } from "./own-tails.ts";
+import { expectedLoss, lossByTail, shareOver } from "./route-cost.ts";
 
 /** One service as the decision sees it. */
 export interface ServiceToSize {
@@ -69,14 +67,6 @@ export interface CostOptions {
   readonly changeRatio: number;
 }
 
-const emptyOwnTime = (): OwnTime => ({
-  meanSeconds: 0,
-  tailSeconds: 0,
-  sigma: 0,
-  tailByCores: 0,
-  tailByLoad: 0,
-});
-
 /** What the sizes of an application cost an hour: their price, what is missed of the objective, and what changes to them cost. */
 export class ApplicationCost {
   readonly services: readonly ServiceToSize[];
@@ -92,9 +82,18 @@ export class ApplicationCost {
   /** Expected loss of a request of each route. */
   private readonly loss: Float64Array;
   private readonly gradient: Float64Array;
-  private readonly out = emptyOwnTime();
+  /** Routes of which a service has changed its size since they were worked out. */
+  private readonly stale: Uint8Array;
+  private readonly owns: OwnTails;
 
-  constructor(services: readonly ServiceToSize[], routes: readonly RouteToHold[], options: CostOptions) {
+  /** @param owns self times of these services at these loads; more than one cost may share them */
+  constructor(
+    services: readonly ServiceToSize[],
+    routes: readonly RouteToHold[],
+    options: CostOptions,
+    owns = new OwnTails(services, options.loads),
+  ) {
+    this.owns = owns;
     this.services = services;
     this.routes = routes;
     this.options = options;
@@ -107,8 +106,8 @@ export class ApplicationCost {
     for (const [route, { graph }] of routes.entries())
       for (const service of graph.serviceOf) routesOf[service]?.push(route);
     this.routesOf = routesOf;
-    this.tails = options.loads.map(({ factor }) => this.tailsAt(factor));
-    for (const [route] of routes.entries()) this.refresh(route);
+    this.stale = new Uint8Array(routes.length).fill(1);
+    this.tails = options.loads.map((_, load) => this.tailsAt(load));
   }
 
   sizeOf(service: number): Size {
@@ -118,9 +117,13 @@ export class ApplicationCost {
   }
 
   set(service: number, size: Size): void {
+    const before = this.sizeOf(service);
     this.sizes[service] = size;
-    this.evaluateOwn(service, size);
-    for (const route of this.routesOf[service] ?? []) this.refresh(route);
+    if (before.replicas === size.replicas && before.cpuCores === size.cpuCores) return;
+    const own = this.owns.at(service, size);
+    this.put(service, own);
+    this.ownSigma[service] = own.sigma;
+    for (const route of this.routesOf[service] ?? []) this.stale[route] = 1;
   }
 
   /** Price per hour, with what is missed and what changes cost. */
@@ -145,9 +148,9 @@ export class ApplicationCost {
     if (routes.length === 0) return change;
     let missed = 0;
     for (const route of routes) missed -= this.missOf(route);
-    this.evaluateOwn(service, size);
+    this.put(service, this.owns.at(service, size));
     for (const route of routes) missed += this.weighted(route, this.lossOf(route));
-    this.evaluateOwn(service, before);
+    this.put(service, this.owns.at(service, before));
     change += this.options.missPerHour * missed;
     return change;
   }
@@ -160,6 +163,11 @@ export class ApplicationCost {
   /** Every route is expected to stay within its error budget. */
   isMet(): boolean {
     return this.routes.every((_, route) => this.overOf(route) <= this.options.budget);
+  }
+
+  /** The same of the routes through a service. */
+  isMetThrough(service: number): boolean {
+    return this.routesThrough(service).every((route) => this.overOf(route) <= this.options.budget);
   }
 
   /** Predicted percentile of the route at the median load, seconds. */
@@ -190,10 +198,67 @@ export class ApplicationCost {
   }
 
   sigmaOf(route: number): number {
+    this.refresh(route);
     return this.routeSigma[route] ?? 0;
   }
 
-  private priceOf(service: number, size: Size): number {
+  /** Numbers of the routes through a service. */
+  routesThrough(service: number): readonly number[] {
+    return this.routesOf[service] ?? [];
+  }
+
+  get routeCount(): number {
+    return this.routes.length;
+  }
+
+  /** Numbers of the services of a route. */
+  servicesOf(route: number): Int32Array {
+    return this.routes[route]?.graph.serviceOf ?? new Int32Array();
+  }
+
+  get loadCount(): number {
+    return this.options.loads.length;
+  }
+
+  /** Self times of a service at a size. */
+  ownAt(service: number, size: Size): SizedTails {
+    return this.owns.at(service, size);
+  }
+
+  /** Requests per second to each of its containers at a size. */
+  loadOf(service: number, { replicas }: Size, load: number): number {
+    const { requestsPerSecond = 0 } = this.services[service] ?? {};
+    return ((this.options.loads[load]?.factor ?? 1) * requestsPerSecond) / Math.max(1, replicas);
+  }
+
+  /** The same if they have been worked out before. */
+  knownOwnAt(service: number, size: Size): SizedTails | undefined {
+    return this.owns.find(service, size);
+  }
+
+  /** What is missed of one route's objective costs per hour. */
+  missPerHourOf(route: number): number {
+    return this.options.missPerHour * this.missOf(route);
+  }
+
+  /** Adds `d total / d self-time tail` of each service by way of one route at one load point to `out`, by service number. */
+  addSlopes(route: number, load: number, out: Float64Array): void {
+    const { factor = 1, objectiveSeconds = 1, spread = 1 } = this.routes[route] ?? {};
+    const { loads, missPerHour, quantile } = this.options;
+    const sigma = this.sigmaOf(route);
+    const tailSeconds = this.tailOf(route, load);
+    const byTail = lossByTail({ tailSeconds, quantile, spread, sigma }, objectiveSeconds);
+    const weight = missPerHour * this.weighted(route, (loads[load]?.weight ?? 0) * byTail * factor);
+    if (weight > 0) this.tails[load]?.[route]?.addGradient(weight, out);
+  }
+
+  /** Adds `d predicted percentile / d self-time tail` of each service of a route at the median load to `out`. */
+  addTailSlopes(route: number, out: Float64Array): void {
+    this.tails[0]?.[route]?.addGradient(this.routes[route]?.factor ?? 1, out);
+  }
+
+  /** Price per hour of a size and of the change to it. */
+  priceOf(service: number, size: Size): number {
     const { changeRatio, prices } = this.options;
     const base = this.services[service]?.base ?? size;
     const added = Math.max(0, costPerHour(size, prices) - costPerHour(base, prices));
@@ -202,6 +267,7 @@ export class ApplicationCost {
   }
 
   private missOf(route: number): number {
+    this.refresh(route);
     return this.weighted(route, this.loss[route] ?? 0);
   }
 
@@ -210,6 +276,8 @@ export class ApplicationCost {
   }
 
   private refresh(route: number): void {
+    if (this.stale[route] === 0) return;
+    this.stale[route] = 0;
     const { sigma = 0 } = this.routes[route] ?? {};
     this.routeSigma[route] = Math.hypot(sigma, this.composedSigma(route));
     this.loss[route] = this.lossOf(route);
@@ -249,39 +317,24 @@ export class ApplicationCost {
     return Math.sqrt(square);
   }
 
-  private tailsAt(factor: number): FlowTail[] {
+  private tailsAt(load: number): FlowTail[] {
     const own = new Float64Array(this.services.length);
     const meanOverTail = new Float64Array(this.services.length);
-    for (const [at, service] of this.services.entries()) {
-      this.ownAt(service, this.sizeOf(at), factor);
-      own[at] = this.out.tailSeconds;
-      meanOverTail[at] =
-        this.out.tailSeconds > 0 ? Math.min(1, this.out.meanSeconds / this.out.tailSeconds) : 1;
-      this.ownSigma[at] = this.out.sigma;
+    for (const at of this.services.keys()) {
+      const sized = this.owns.at(at, this.sizeOf(at));
+      own[at] = sized.tailSeconds[load] ?? 0;
+      meanOverTail[at] = sized.meanOverTail[load] ?? 1;
+      this.ownSigma[at] = sized.sigma;
     }
     return this.routes.map(({ graph }) => new FlowTail(graph, own, meanOverTail));
   }
 
-  private evaluateOwn(at: number, size: Size): void {
-    const service = this.services[at];
-    if (service === undefined) return;
-    const { loads } = this.options;
-    for (let load = loads.length - 1; load >= 0; load -= 1) {
-      this.ownAt(service, size, loads[load]?.factor ?? 1);
-      for (const route of this.routesOf[at] ?? [])
-        this.tails[load]?.[route]?.setOwnTail(at, this.out.tailSeconds);
+  /** Composes the routes through a service with these self times. */
+  private put(service: number, { tailSeconds }: SizedTails): void {
+    const routes = this.routesOf[service] ?? [];
+    for (let load = 0; load < tailSeconds.length; load += 1) {
+      const tails = this.tails[load] ?? [];
+      for (const route of routes) tails[route]?.setOwnTail(service, tailSeconds[load] ?? 0);
     }
-    this.ownSigma[at] = this.out.sigma;
-  }
-
-  private ownAt({ measured, own, requestsPerSecond }: ServiceToSize, size: Size, factor: number): void {
-    const { out } = this;
-    if (own === undefined) {
-      out.meanSeconds = measured.meanSeconds;
-      out.tailSeconds = measured.tailSeconds;
-      out.sigma = 0;
-      return;
-    }
-    own(size, (factor * requestsPerSecond) / Math.max(1, size.replicas), out);
   }
 }

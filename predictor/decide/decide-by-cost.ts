@@ -10,6 +10,7 @@ import { arrivals, hiddenLoad } from "./arrivals.ts";
 import { learn } from "./learn.ts";
 import { excessOf, UNSEEN_ERROR, UNSEEN_SPREAD } from "./learn-routes.ts";
 import { outlookOf } from "./outlook.ts";
+import { OwnTails } from "./own-tails.ts";
 import type { CostDecision, CostRequest, Known } from "./request.ts";
 import { normalQuantile } from "./route-cost.ts";
 import { cheapest } from "./search.ts";
@@ -106,7 +107,8 @@ function cheapestOf(request: CostRequest, known: Known): ApplicationCost {
     ...(budget.pods !== undefined && { pods: budget.pods }),
     ...(allNodes && { cpuCores: allNodes.cpuCores }),
   };
-  return cheapest(() => new ApplicationCost(services, routes, options), roomy, limits, MOST_STEPS);
+  const owns = new OwnTails(services, options.loads);
+  return cheapest(() => new ApplicationCost(services, routes, options, owns), roomy, limits, MOST_STEPS);
 }
 
 function routesToHold(

@@ -47,3 +47,11 @@ export function expectedLoss(latency: PredictedLatency, objectiveSeconds: number
   const over = normalCdf(at);
   return over + mean * over + deviation * normalDensity(at);
 }
+
+/** d {@link expectedLoss} / d tail, per second. */
+export function lossByTail(latency: PredictedLatency, objectiveSeconds: number): number {
+  if (!(latency.tailSeconds > 0)) return 0;
+  const { deviation, mean } = lateness(latency, objectiveSeconds);
+  const at = mean / deviation;
+  return (normalCdf(at) + normalDensity(at) / deviation) / latency.tailSeconds;
+}

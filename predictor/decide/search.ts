@@ -1,75 +1,47 @@
 import type { Size } from "../plan/plan-service.ts";
 import type { ApplicationCost, ServiceToSize } from "./application-cost.ts";
+import { descendTogether, LARGE } from "./descend-together.ts";
+import { SLACK, Totals } from "./limits.ts";
+import type { TotalLimits } from "./limits.ts";
+import { StepRanking, STEPS } from "./step-ranking.ts";
 
-/** Rounding slack of sums of steps. */
-const SLACK = 1e-9;
-
-/** Limits of the application as a whole; absent means none. */
-export interface TotalLimits {
-  readonly pods?: number;
-  readonly cpuCores?: number;
-}
-
-/** The sizes one step away. */
-function* steps({ ceiling, floor, stepCpuCores }: ServiceToSize, size: Size): Generator<Size> {
-  const { cpuCores, replicas } = size;
-  if (replicas > floor.replicas) yield { ...size, replicas: replicas - 1 };
-  if (replicas < ceiling.replicas) yield { ...size, replicas: replicas + 1 };
-  if (stepCpuCores <= 0) return;
-  const less = Math.max(floor.cpuCores, cpuCores - stepCpuCores);
-  const more = Math.min(ceiling.cpuCores, cpuCores + stepCpuCores);
-  if (less < cpuCores - SLACK) yield { ...size, cpuCores: less };
-  if (more > cpuCores + SLACK) yield { ...size, cpuCores: more };
-}
+/** Steps that are evaluated exactly before the best of them is taken. */
+const FINALISTS = 8;
 
 /**
- * Takes the step that lowers the cost most until none does. A step that asks for more than the limits leave is not taken.
- * @returns steps taken
+ * Takes the step that lowers the cost most until none does. Steps are ranked by their estimates, and of the best ones each is
+ * evaluated exactly. A step that asks for more than the limits leave is not taken.
  */
-export function descend(cost: ApplicationCost, limits: TotalLimits, mostSteps: number): number {
-  const { services } = cost;
-  for (let taken = 0; taken < mostSteps; taken += 1) {
-    let best: { readonly service: number; readonly size: Size } | undefined;
-    let least = -SLACK * Math.max(1, cost.bill());
-    const totals = totalsOf(cost);
-    for (const [service, each] of services.entries()) {
-      const from = cost.sizeOf(service);
-      for (const size of steps(each, from)) {
-        if (!isWithin(totals, from, size, limits)) continue;
-        const change = cost.trial(service, size);
-        if (change >= least) continue;
-        least = change;
-        best = { service, size };
-      }
-    }
-    if (best === undefined) return taken;
-    cost.set(best.service, best.size);
+export function descend(cost: ApplicationCost, limits: TotalLimits, mostSteps: number): void {
+  const ranking = new StepRanking(cost);
+  const totals = new Totals(cost, limits);
+  let left = mostSteps;
+  if (cost.services.length >= LARGE) left -= descendTogether(cost, ranking, totals, mostSteps);
+  for (; left > 0; left -= 1) {
+    const step = bestStep(cost, ranking, totals);
+    const size = ranking.sizeOf(step);
+    if (size === undefined) return;
+    const service = Math.floor(step / STEPS);
+    totals.change(cost.sizeOf(service), size);
+    ranking.set(service, size);
+    ranking.update();
   }
-  return mostSteps;
 }
 
-interface Totals {
-  pods: number;
-  cpuCores: number;
-}
-
-function totalsOf(cost: ApplicationCost): Totals {
-  const totals = { pods: 0, cpuCores: 0 };
-  for (const service of cost.services.keys()) {
-    const { cpuCores, replicas } = cost.sizeOf(service);
-    totals.pods += replicas;
-    totals.cpuCores += replicas * cpuCores;
+/** @returns its number; -1 where no step lowers the cost */
+function bestStep(cost: ApplicationCost, ranking: StepRanking, totals: Totals): number {
+  let least = -SLACK * Math.max(1, cost.bill());
+  let best = ranking.bestTried(least, totals);
+  if (best >= 0) least = ranking.trial(best);
+  for (let tried = 0; tried < FINALISTS || best < 0; tried += 1) {
+    const step = ranking.next(least, totals);
+    if (step < 0) break;
+    const change = ranking.trial(step);
+    if (change >= least) continue;
+    least = change;
+    best = step;
   }
-  return totals;
-}
-
-function isWithin(totals: Totals, from: Size, to: Size, limits: TotalLimits): boolean {
-  const grows = (total: number, before: number, after: number, most: number | undefined): boolean =>
-    most === undefined || after <= before || total - before + after <= most * (1 + SLACK);
-  return (
-    grows(totals.pods, from.replicas, to.replicas, limits.pods) &&
-    grows(totals.cpuCores, from.replicas * from.cpuCores, to.replicas * to.cpuCores, limits.cpuCores)
-  );
+  return best;
 }
 
 /** What the application is asked to be now, raised to the least that the service needs. */
@@ -80,7 +52,7 @@ const withFloor = ({ base, floor }: ServiceToSize): Size => ({
 });
 
 /**
- * Takes back what costs least until the sizes are within the limits: to each service's floor, and under it where the floors
+ * Scales in where it costs least until the sizes are within the limits: to each service's floor, and under it where the floors
  * together are more than there is, so that what there is goes where it is worth most.
  * @returns false where they cannot be
  */
@@ -92,10 +64,8 @@ function shrinkInto(
   limits: TotalLimits,
   leastOf: (service: ServiceToSize) => number,
 ): boolean {
-  for (;;) {
-    const { cpuCores, pods } = totalsOf(cost);
-    if (pods <= (limits.pods ?? Infinity) && cpuCores <= (limits.cpuCores ?? Infinity) * (1 + SLACK))
-      return true;
+  const totals = new Totals(cost, limits);
+  while (!totals.isKept) {
     let best: { readonly service: number; readonly size: Size } | undefined;
     let least = Number.POSITIVE_INFINITY;
     for (const [service, each] of cost.services.entries()) {
@@ -108,15 +78,17 @@ function shrinkInto(
       best = { service, size };
     }
     if (best === undefined) return false;
+    totals.change(cost.sizeOf(best.service), best.size);
     cost.set(best.service, best.size);
   }
+  return true;
 }
 
 /**
  * The cheapest sizes that steps find from where the application is and, where those are not expected to hold the objective,
- * from where every service has room: if two services hold up the same requests one step more for either helps nobody, and
- * only the way down finds what both need.
- * @param roomy a size of each service with room
+ * from where every service has headroom: if two services hold up the same requests one step more for either helps nobody, and
+ * only the way down finds what both need. In a large application only the services of routes that miss start with headroom.
+ * @param roomy a size of each service with headroom
  */
 export function cheapest(
   make: () => ApplicationCost,
@@ -130,7 +102,9 @@ export function cheapest(
   descend(near, limits, mostSteps);
   if (near.isMet()) return near;
   const far = make();
-  for (const [service, size] of roomy.entries()) far.set(service, size);
+  const isLarge = near.services.length >= LARGE;
+  for (const [service, size] of roomy.entries())
+    far.set(service, isLarge && near.isMetThrough(service) ? near.sizeOf(service) : size);
   if (!fit(far, limits)) return near;
   descend(far, limits, mostSteps);
   return far.total() < near.total() - SLACK ? far : near;

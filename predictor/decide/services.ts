@@ -6,7 +6,8 @@ import { roundedUp } from "../plan/plan-service.ts";
 import type { Size } from "../plan/plan-service.ts";
 import type { Observation } from "../policy/observe/observation.ts";
 import { bounded } from "../policy/target.ts";
-import type { OwnTimes, ServiceToSize } from "./application-cost.ts";
+import type { ServiceToSize } from "./application-cost.ts";
+import type { OwnTimes } from "./own-tails.ts";
 import type { CostRequest, Known } from "./request.ts";
 
 /** Replicas that a decision may ask for beyond the factor of growth, as the scaler's guard allows. */

@@ -1,0 +1,155 @@
+import { Application } from "@tradewind/core/contract/application.ts";
+import type { FlowWindow, Window, WindowSet } from "@tradewind/core/contract/window.ts";
+import type { Rng } from "@tradewind/core/rng.ts";
+import { seededRng } from "@tradewind/core/rng.ts";
+import { decideByCost } from "../../predictor/decide/decide-by-cost.ts";
+import { learn } from "../../predictor/decide/learn.ts";
+import type { CostRequest } from "../../predictor/decide/request.ts";
+import { CostSettings } from "../../predictor/decide/settings.ts";
+import { emptyMemory } from "../../predictor/decide/state.ts";
+import type { CostMemory } from "../../predictor/decide/state.ts";
+import { compileFlow, serviceIndex } from "../../predictor/endtoend/call-graph.ts";
+import { FlowTail } from "../../predictor/endtoend/flow-tail.ts";
+import { observe } from "../../predictor/policy/observe/observation.ts";
+import type { DecisionContext } from "../../predictor/policy/observe/observation.ts";
+import { judge } from "../../predictor/policy/observe/verdict.ts";
+import { PolicySettings } from "../../predictor/policy/settings.ts";
+import { emptyState } from "../../predictor/policy/state.ts";
+import { flowObjective } from "../../predictor/queue/objective.ts";
+import type { BenchmarkOptions } from "../benchmark.ts";
+import { syntheticApplication } from "./application.ts";
+import { percentile } from "./percentile.ts";
+import { windowOf } from "./window.ts";
+
+/** Windows that the models learn from before the one that is decided on: a profile counts as calibrated after three. */
+const LEARNING_WINDOWS = 6;
+const WINDOW_MS = 15_000;
+/** Share of the services that a surge brings to or over their capacity, and the objective over the latency before it. */
+const SURGED_SHARE = 0.08;
+const OBJECTIVE_ROOM = 1.15;
+const settings = CostSettings.parse({});
+const policy = PolicySettings.parse({});
+
+/** Times of one whole decision by cost, and how much of it the search was. */
+export function measureDecisions(
+  sizes: readonly number[],
+  { progress, quick, seed }: Pick<BenchmarkOptions, "progress" | "quick" | "seed">,
+): Record<string, unknown>[] {
+  return sizes.map((services) => {
+    const rng = seededRng(seed + services);
+    const cases = Array.from({ length: quick ? 2 : 8 }, () => makeRequest(services, rng));
+    const runs = quick ? 10 : services <= 40 ? 2_000 : 200;
+    progress(`${services} services: ${runs} decisions by cost`);
+    const wall: number[] = [];
+    const cpu: number[] = [];
+    let changed = 0;
+    const warmUp = quick ? 2 : 16;
+    for (let run = -warmUp; run < runs; run += 1) {
+      const request = cases[(run + warmUp) % cases.length];
+      if (request === undefined) continue;
+      const used = process.threadCpuUsage();
+      const start = performance.now();
+      const { targets } = decideByCost(request);
+      const took = performance.now() - start;
+      const { system, user } = process.threadCpuUsage(used);
+      if (run < 0) continue;
+      wall.push(took);
+      cpu.push((user + system) / 1e3);
+      for (const { planned } of targets?.values() ?? []) changed += (planned?.steps.length ?? 0) > 0 ? 1 : 0;
+    }
+    wall.sort((a, b) => a - b);
+    cpu.sort((a, b) => a - b);
+    return {
+      services,
+      p50Ms: percentile(wall, 0.5),
+      p99Ms: percentile(wall, 0.99),
+      cpuP50Ms: percentile(cpu, 0.5),
+      cpuP99Ms: percentile(cpu, 0.99),
+      n: wall.length,
+      changedServices: changed / wall.length,
+    };
+  });
+}
+
+/**
+ * A window to decide on, with the memory of those before it: calm ones with changing load, then a surge that brings a part
+ * of the services to or over their capacity.
+ */
+function makeRequest(count: number, rng: Rng): CostRequest {
+  const { flows, services } = syntheticApplication(count, rng);
+  const calm = services.map(() => 0.2 + 0.5 * rng());
+  const surged = calm.map((each) => (rng() < SURGED_SHARE ? 0.85 + 0.25 * rng() : each));
+  const costs = services.map(() => 0.001 + 0.009 * rng());
+  const setAt = (number: number, utilisations: readonly number[]): WindowSet => {
+    const startMs = number * WINDOW_MS;
+    const endMs = startMs + WINDOW_MS;
+    const windows = services.map((service, at) => ({
+      ...windowOf(service, costs[at] ?? 0.001, utilisations[at] ?? 0, rng),
+      startMs,
+      endMs,
+    }));
+    return { startMs, endMs, windows, flows: measuredFlows(flows, windows) };
+  };
+  const before = Array.from({ length: LEARNING_WINDOWS }, (_, number) =>
+    setAt(
+      number,
+      calm.map((each) => each * (0.7 + 0.4 * rng())),
+    ),
+  );
+  const slowest = setAt(0, calm).flows.reduce((most, { latency }) => Math.max(most, latency.p95Seconds), 0);
+  const application = Application.parse({
+    entry: services[0],
+    objective: { milliseconds: 1e3 * OBJECTIVE_ROOM * slowest },
+    resize: "limits",
+  });
+  let memory: CostMemory | undefined;
+  for (const set of before) memory = learnt(requestOf(application, set, memory));
+  return requestOf(application, setAt(LEARNING_WINDOWS, surged), memory);
+}
+
+/** The flows with the latency that their services' self times come to. */
+function measuredFlows(flows: readonly FlowWindow[], windows: Window[]): FlowWindow[] {
+  const index = serviceIndex(windows.map(({ service }) => service));
+  const own = Float64Array.from(windows, ({ ownLatency }) => ownLatency?.p95Seconds ?? 0);
+  const meanOverTail = new Float64Array(windows.length).fill(1 / 3);
+  const set = { startMs: 0, endMs: WINDOW_MS, windows, flows: [] };
+  return flows.map((flow) => {
+    const graph = compileFlow(flow, set, index);
+    if (graph === undefined) return flow;
+    const tail = new FlowTail(graph, own, meanOverTail);
+    const p95Seconds = tail.tailSeconds;
+    const latency = {
+      count: 500,
+      meanSeconds: tail.meanSeconds,
+      p50Seconds: 0.9 * tail.meanSeconds,
+      p95Seconds,
+      p99Seconds: 1.3 * p95Seconds,
+    };
+    return { ...flow, latency };
+  });
+}
+
+function requestOf(application: Application, windowSet: WindowSet, memory?: CostMemory): CostRequest {
+  const state = emptyState(application.name, application.namespace);
+  const context: DecisionContext = {
+    application,
+    settings: policy,
+    state,
+    windowSet,
+    nowMs: windowSet.endMs,
+  };
+  const verdict = judge(windowSet.flows, application.entry, flowObjective(application.objective), policy);
+  return { context, observations: observe(context), verdict, settings, memory, surgeRatio: undefined };
+}
+
+function learnt({ context, memory, observations, verdict }: CostRequest): CostMemory {
+  return learn(memory ?? emptyMemory(settings.startSeconds), {
+    windowSet: context.windowSet,
+    observations,
+    verdict,
+    arrivalsPerSecond: verdict.requestsPerSecond,
+    percentile: context.application.objective.percentile,
+    isComplete: true,
+    settings,
+  });
+}

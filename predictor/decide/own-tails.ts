@@ -1,0 +1,81 @@
+import type { OwnTime } from "../models/queue/tracked-profile.ts";
+import type { Size } from "../plan/plan-service.ts";
+import type { LoadPoint, ServiceToSize } from "./application-cost.ts";
+
+/** Self time of one service at a size and a load of each container, requests per second; written into `out`. */
+export type OwnTimes = (size: Size, loadPerContainer: number, out: OwnTime) => void;
+
+/** Self time of one service at one size. The arrays are by load point. */
+export interface SizedTails {
+  readonly replicas: number;
+  readonly cpuCores: number;
+  readonly tailSeconds: Float64Array;
+  /** In (0, 1]. */
+  readonly meanOverTail: Float64Array;
+  /** d tail / d CPU limit of a container, seconds per core. */
+  readonly tailByCores: Float64Array;
+  /** d tail / d requests per second to a container. */
+  readonly tailByLoad: Float64Array;
+  /** Standard deviation of ln tail at the first load point. */
+  sigma: number;
+}
+
+/** Self times of the services of an application, each worked out once for each size. */
+export class OwnTails {
+  private readonly services: readonly ServiceToSize[];
+  private readonly loads: readonly LoadPoint[];
+  /** By service. A search comes to a few dozen sizes: looking at one after another is faster than a key for each. */
+  private readonly known: readonly SizedTails[][];
+  private readonly out: OwnTime = { meanSeconds: 0, tailSeconds: 0, sigma: 0, tailByCores: 0, tailByLoad: 0 };
+
+  constructor(services: readonly ServiceToSize[], loads: readonly LoadPoint[]) {
+    this.services = services;
+    this.loads = loads;
+    this.known = services.map(() => []);
+  }
+
+  at(service: number, size: Size): SizedTails {
+    const found = this.find(service, size);
+    if (found !== undefined) return found;
+    const count = this.loads.length;
+    const sized: SizedTails = {
+      replicas: size.replicas,
+      cpuCores: size.cpuCores,
+      tailSeconds: new Float64Array(count),
+      meanOverTail: new Float64Array(count),
+      tailByCores: new Float64Array(count),
+      tailByLoad: new Float64Array(count),
+      sigma: 0,
+    };
+    for (let load = count - 1; load >= 0; load -= 1) this.evaluate(service, size, load, sized);
+    this.known[service]?.push(sized);
+    return sized;
+  }
+
+  /** What {@link at} has worked out for this size, if it has. */
+  find(service: number, { cpuCores, replicas }: Size): SizedTails | undefined {
+    const known = this.known[service] ?? [];
+    for (let at = known.length - 1; at >= 0; at -= 1) {
+      const each = known[at];
+      if (each?.replicas === replicas && each.cpuCores === cpuCores) return each;
+    }
+    return undefined;
+  }
+
+  private evaluate(at: number, size: Size, load: number, sized: SizedTails): void {
+    const service = this.services[at];
+    if (service === undefined) return;
+    const { out } = this;
+    if (service.own === undefined) {
+      Object.assign(out, service.measured, { sigma: 0, tailByCores: 0, tailByLoad: 0 });
+    } else {
+      const { factor = 1 } = this.loads[load] ?? {};
+      service.own(size, (factor * service.requestsPerSecond) / Math.max(1, size.replicas), out);
+    }
+    sized.tailSeconds[load] = out.tailSeconds;
+    sized.meanOverTail[load] = out.tailSeconds > 0 ? Math.min(1, out.meanSeconds / out.tailSeconds) : 1;
+    sized.tailByCores[load] = out.tailByCores;
+    sized.tailByLoad[load] = out.tailByLoad;
+    sized.sigma = out.sigma;
+  }
+}
