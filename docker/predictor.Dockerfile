@@ -33,7 +33,11 @@ LABEL org.opencontainers.image.title="tradewind-predictor" \
       org.opencontainers.image.description="Predictor of Tradewind: traces to windows to a plan." \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.base.name="${NODE_IMAGE}"
-ENV NODE_ENV=production
+# The settings of the C library that the two-hour soak was measured with: freed memory goes back to the node.
+ENV NODE_ENV=production \
+    MALLOC_ARENA_MAX=2 \
+    MALLOC_MMAP_THRESHOLD_=131072 \
+    MALLOC_TRIM_THRESHOLD_=131072
 WORKDIR /app
 COPY LICENSE NOTICE ./
 COPY --from=build /src/dist/package.json /src/dist/package-lock.json ./

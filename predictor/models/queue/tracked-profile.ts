@@ -36,9 +36,12 @@ const SURPRISE = 3;
 /** Standard deviation of ln of the curve's own error, see docs/models.md: steady windows show it where they are, not elsewhere. */
 const CURVE_ERROR = 0.1;
 /** No program is ever less likely than this: a deploy can change it. */
-const LEAST_WEIGHT = 0.03;
-/** Programs less likely than this are left out of a prediction. */
-const COUNTED_WEIGHT = 0.01;
+const LEAST_WEIGHT = 0.001;
+/**
+ * In `sigma` every program counts as at least so likely: windows at low load cannot rule out a program that a higher load
+ * would fill. Without it 6.5 % of requests are over the objective on the course's slow-hpa, with it 0.4 % (one seed, simulated).
+ */
+const LEAST_DOUBT = 0.03;
 
 /** Takes in one window. Windows must come in order of time; one that says nothing changes only the counts. */
 export function track(state: ProfileState, observation: ProfileObservation): ProfileState {
@@ -137,33 +140,28 @@ export function predictOwnTime(
   at.loadPerContainer = place.loadPerContainer;
   at.windowSeconds = HORIZON_SECONDS;
   const statistic = STATISTICS[percentile];
-  let total = 0;
-  let meanSeconds = 0;
-  let log = 0;
-  let square = 0;
-  let byCores = 0;
-  let byLoad = 0;
+  let [meanSeconds, log, byCores, byLoad] = [0, 0, 0, 0];
+  let [doubt, doubtLog, doubtSquare] = [0, 0, 0];
   for (let i = 0; i < PROGRAMS.length; i += 1) {
     const weight = state.weights[i] as number;
-    if (weight < COUNTED_WEIGHT) continue;
     timeAt(state.means[i] as number[], PROGRAMS[i] as Program, at, statistic, answer);
     expect(state.covariances[i] as number[], Math.log(answer.seconds), answer.byParameter, expected);
-    total += weight;
     meanSeconds += weight * answer.meanSeconds;
     log += weight * expected.value;
-    const ofCurve = (CURVE_ERROR * answer.cpuShare) ** 2;
-    square += weight * (expected.value ** 2 + expected.variance + ofCurve);
     byCores += (weight * answer.byCores) / answer.seconds;
     byLoad += (weight * answer.byLoad) / answer.seconds;
+    const doubted = Math.max(LEAST_DOUBT, weight);
+    const ofCurve = (CURVE_ERROR * answer.cpuShare) ** 2;
+    doubt += doubted;
+    doubtLog += doubted * expected.value;
+    doubtSquare += doubted * (expected.value ** 2 + expected.variance + ofCurve);
   }
-  const value = log / total;
-  out.meanSeconds = meanSeconds / total;
-  out.tailSeconds = Math.exp(value);
-  out.tailByCores = (out.tailSeconds * byCores) / total;
-  out.tailByLoad = (out.tailSeconds * byLoad) / total;
-  out.sigma = Math.sqrt(
-    Math.max(0, square / total - value * value) + (state.residuals[statistic - P50] as number),
-  );
+  const about = doubtSquare - 2 * log * doubtLog + doubt * log * log;
+  out.meanSeconds = meanSeconds;
+  out.tailSeconds = Math.exp(log);
+  out.tailByCores = out.tailSeconds * byCores;
+  out.tailByLoad = out.tailSeconds * byLoad;
+  out.sigma = Math.sqrt(Math.max(0, about / doubt) + (state.residuals[statistic - P50] as number));
 }
 
 /** What a request and a container without requests cost, and the cores that the program can use; undefined before any CPU use was seen. */
