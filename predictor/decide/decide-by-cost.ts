@@ -1,3 +1,4 @@
+import type { Window } from "@tradewind/core/contract/window.ts";
 import { compileFlow, serviceIndex } from "../endtoend/call-graph.ts";
 import type { ServiceIndex } from "../endtoend/call-graph.ts";
 import { isCalibrated } from "../models/queue/tracked-profile.ts";
@@ -14,7 +15,7 @@ import { OwnTails } from "./own-tails.ts";
 import type { CostDecision, CostRequest, Known } from "./request.ts";
 import { normalQuantile } from "./route-cost.ts";
 import { cheapest } from "./search.ts";
-import { roomySize, serviceToSize } from "./services.ts";
+import { passedService, roomySize, serviceToSize } from "./services.ts";
 import { withRises } from "./starts.ts";
 import { emptyMemory } from "./state.ts";
 import { expectation, targetsOf } from "./targets.ts";
@@ -53,7 +54,7 @@ function learnt(request: CostRequest): Known {
   const counted = countedArrivalRatio(entry, verdict.requestsPerSecond);
   const { loads, perSecond } = arrivals(request, counted ?? 1);
   const memory = learn(request.memory ?? emptyMemory(settings.startSeconds), {
-    windowSet,
+    windowSet: { ...windowSet, windows: ownWindows(request) },
     observations,
     verdict,
     arrivalsPerSecond: perSecond,
@@ -74,6 +75,9 @@ function learnt(request: CostRequest): Known {
   return { models, memory, loads, outlook, onRoute };
 }
 
+const ownWindows = ({ context: { application, windowSet } }: CostRequest): Window[] =>
+  windowSet.windows.filter(({ namespace }) => namespace === application.namespace);
+
 /** It has a calibrated model, or nothing of it could be changed: no containers are known of it, or none serves. */
 function isModelled({ container, service, window }: Observation, { models }: Known): boolean {
   if (container === undefined || !((window?.replicasReady ?? 0) > 0)) return true;
@@ -88,7 +92,12 @@ function cheapestOf(request: CostRequest, known: Known): ApplicationCost {
   const { budget, objective, prices } = context.application;
   const { memory, onRoute, outlook } = known;
   const routed = observations.filter(({ service }) => onRoute.has(service));
-  const services = routed.map((one) => serviceToSize(one, request, known));
+  const sized = new Set(routed.map(({ service }) => service));
+  const passed = ownWindows(request).filter(({ service }) => onRoute.has(service) && !sized.has(service));
+  const services = [
+    ...routed.map((one) => serviceToSize(one, request, known)),
+    ...passed.map((window) => passedService(window, request)),
+  ];
   const routes = routesToHold(request, known, serviceIndex(services.map(({ name }) => name)));
   const least = services.reduce((sum, { floor }) => sum + costPerHour(floor, prices), 0);
   const options: CostOptions = {
@@ -103,8 +112,13 @@ function cheapestOf(request: CostRequest, known: Known): ApplicationCost {
     const service = services[at];
     return service === undefined ? [] : [roomySize(one, service, request, known)];
   });
+  // Services off every route take their pods of the budget first: nothing here says what they could do without.
+  const elsewhere = observations.reduce(
+    (sum, { baseReplicas, service }) => sum + (sized.has(service) ? 0 : baseReplicas),
+    0,
+  );
   const limits = {
-    ...(budget.pods !== undefined && { pods: budget.pods }),
+    ...(budget.pods !== undefined && { pods: Math.max(0, budget.pods - elsewhere) }),
     ...(allNodes && { cpuCores: allNodes.cpuCores }),
   };
   const owns = new OwnTails(services, options.loads);

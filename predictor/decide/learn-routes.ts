@@ -1,12 +1,12 @@
 import type { LatencySummary } from "@tradewind/core/contract/window.ts";
 import { compileFlow, serviceIndex } from "../endtoend/call-graph.ts";
 import type { ServiceIndex } from "../endtoend/call-graph.ts";
-import { meanOverTail } from "../endtoend/lognormal.ts";
 import { FlowTail } from "../endtoend/flow-tail.ts";
 import type { Observation } from "../policy/observe/observation.ts";
 import { chanceOfTail, median } from "../profile/order-statistics.ts";
 import { flowTailSeconds } from "../queue/objective.ts";
 import type { Lesson } from "./learn.ts";
+import { ownTailSeconds } from "./percentile.ts";
 import type { CostMemory, RouteMemory } from "./state.ts";
 
 /** Calls from which on a tail tells anything. */
@@ -38,7 +38,7 @@ export function routesAfter(memory: Pick<CostMemory, "routes">, lesson: Lesson):
   const { observations, verdict } = lesson;
   const before = new Map(memory.routes.map((each) => [each.route, each]));
   const byName = new Map(observations.map((each) => [each.service, each]));
-  const own = measuredOwn(observations);
+  const own = measuredOwn(lesson);
   const seen = new Set(verdict.flows.map(({ flow }) => flow.flow));
   const learnt = verdict.flows.map(({ flow }): RouteMemory => {
     const had = before.get(flow.flow) ?? emptyRoute(flow.flow);
@@ -66,12 +66,16 @@ interface MeasuredOwn {
   readonly meanOverTail: Float64Array;
 }
 
-function measuredOwn(observations: readonly Observation[]): MeasuredOwn {
-  const windows = observations.flatMap(({ window }) => (window === undefined ? [] : [window]));
+/** Of all services of the window: some on the way have no workload. At the percentile that the models predict. */
+function measuredOwn({ percentile, windowSet: { windows } }: Lesson): MeasuredOwn {
+  const tail = Float64Array.from(windows, ({ ownLatency }) => ownTailSeconds(ownLatency, percentile) ?? 0);
   return {
     index: serviceIndex(windows.map(({ service }) => service)),
-    tail: Float64Array.from(windows, ({ ownLatency }) => ownLatency?.p95Seconds ?? 0),
-    meanOverTail: Float64Array.from(windows, ({ ownLatency }) => meanOverTail(ownLatency)),
+    tail,
+    meanOverTail: Float64Array.from(windows, ({ ownLatency }, at) => {
+      const seconds = tail[at] ?? 0;
+      return ownLatency !== undefined && seconds > 0 ? Math.min(1, ownLatency.meanSeconds / seconds) : 1;
+    }),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { Application } from "@tradewind/core/contract/application.ts";
+import type { Window } from "@tradewind/core/contract/window.ts";
 import { mainContainers } from "@tradewind/core/main-containers.ts";
-import { EXPONENTIAL_MEAN_OVER_TAIL } from "../endtoend/lognormal.ts";
 import { demandOf, isCalibrated, predictOwnTime } from "../models/queue/tracked-profile.ts";
 import { roundedUp } from "../plan/plan-service.ts";
 import type { Size } from "../plan/plan-service.ts";
@@ -8,6 +8,7 @@ import type { Observation } from "../policy/observe/observation.ts";
 import { bounded } from "../policy/target.ts";
 import type { ServiceToSize } from "./application-cost.ts";
 import type { OwnTimes } from "./own-tails.ts";
+import { modelPercentile, ownTailSeconds } from "./percentile.ts";
 import type { CostRequest, Known } from "./request.ts";
 
 /** Replicas that a decision may ask for beyond the factor of growth, as the scaler's guard allows. */
@@ -19,18 +20,40 @@ const ROUNDING = 1e-6;
 /** A service as the search sees it: what it may be made, and how long its own time is then. */
 export function serviceToSize(one: Observation, request: CostRequest, known: Known): ServiceToSize {
   const { container = { cpuCores: 0, memoryBytes: 0 }, service, window } = one;
-  const { meanSeconds = 0, p95Seconds } = window?.ownLatency ?? {};
   const base: Size = { replicas: one.baseReplicas, ...container };
   const common = {
     name: service,
     requestsPerSecond: loadOf(one, known),
     base,
-    measured: { meanSeconds, tailSeconds: p95Seconds ?? meanSeconds / EXPONENTIAL_MEAN_OVER_TAIL },
+    measured: measuredOwn(window, request),
   };
   const own = one.container === undefined ? undefined : ownTimesOf(one, request.context.application, known);
   if (own === undefined) return { ...common, floor: base, ceiling: base, stepCpuCores: 0 };
   const stepCpuCores = one.resizable.cpu ? one.spec.cpu.stepCores : 0;
   return { ...common, ...bounds(one, base, request, known), stepCpuCores, own };
+}
+
+function measuredOwn(window: Window | undefined, { context }: CostRequest): ServiceToSize["measured"] {
+  const { percentile } = context.application.objective;
+  const tailSeconds = ownTailSeconds(window?.ownLatency, percentile) ?? 0;
+  return { meanSeconds: window?.ownLatency?.meanSeconds ?? 0, tailSeconds };
+}
+
+/**
+ * A service that requests pass and that has no workload, or one elsewhere: it takes its time, and what it calls is reached
+ * through it. Its size is nobody's to change here.
+ */
+export function passedService(window: Window, request: CostRequest): ServiceToSize {
+  const none: Size = { replicas: 0, cpuCores: 0, memoryBytes: 0 };
+  return {
+    name: window.service,
+    requestsPerSecond: window.requestsPerSecond ?? 0,
+    base: none,
+    floor: none,
+    ceiling: none,
+    stepCpuCores: 0,
+    measured: measuredOwn(window, request),
+  };
 }
 
 const loadOf = ({ service, window }: Observation, { loads }: Known): number =>
@@ -39,7 +62,7 @@ const loadOf = ({ service, window }: Observation, { loads }: Known): number =>
 function ownTimesOf(one: Observation, application: Application, { models }: Known): OwnTimes | undefined {
   const profile = models.get(one.service)?.profile;
   if (profile === undefined || one.window === undefined || !isCalibrated(profile)) return undefined;
-  const percentile = percentileOf(application);
+  const percentile = modelPercentile(application.objective.percentile);
   const isLimited = mainContainers(one.window).every(({ cpuLimitCores }) => cpuLimitCores !== undefined);
   return ({ cpuCores }, loadPerContainer, out) =>
     predictOwnTime(
@@ -49,10 +72,6 @@ function ownTimesOf(one: Observation, application: Application, { models }: Know
       out,
     );
 }
-
-/** The nearest of the percentiles that windows carry. */
-const percentileOf = ({ objective: { percentile } }: Application): 0.5 | 0.95 | 0.99 =>
-  percentile > 0.97 ? 0.99 : percentile > 0.725 ? 0.95 : 0.5;
 
 /** CPU that the load to come asks for, cores. */
 function demandCores(one: Observation, known: Known): number {
@@ -111,9 +130,10 @@ export function roomySize(
   request: CostRequest,
   known: Known,
 ): Size {
-  const { base, ceiling } = service;
+  const { base, ceiling, floor } = service;
   const { mostRatio, ratio, sigma } = known.outlook;
   const cores = demandCores(one, known) * Math.min(mostRatio / ratio, Math.exp(sigma));
   const needed = cores / request.settings.roomyUtilisation / Math.max(base.cpuCores, ROUNDING);
-  return { ...base, replicas: Math.min(ceiling.replicas, Math.max(base.replicas, Math.ceil(needed) + 1)) };
+  const replicas = Math.max(base.replicas, floor.replicas, Math.ceil(needed) + 1);
+  return { ...base, replicas: Math.min(ceiling.replicas, replicas) };
 }

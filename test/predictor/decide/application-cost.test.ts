@@ -1,0 +1,135 @@
+import { ApplicationCost, loadPoints } from "@tradewind/predictor/decide/application-cost.ts";
+import { seededRng } from "@tradewind/core/rng.ts";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { chain, options, queueing, route, service, size } from "./priced.ts";
+
+const fixed = (tailSeconds: number) =>
+  service("only", { own: (_, __, out) => Object.assign(out, { tailSeconds, meanSeconds: 0.1, sigma: 0 }) });
+
+describe("the cost of an application's sizes", () => {
+  it("is the price of the containers and what is missed: 2 and 3.6268 for a route at its objective", () => {
+    const cost = chain([fixed(0.2)]);
+    // Loss 0.05 + (−1.6449 · 0.5) · 0.05 + 0.5 · φ(1.6449) = 0.060447; times 3 over a budget of 0.05.
+    expect(cost.bill()).toBe(2);
+    expect(cost.total()).toBeCloseTo(2 + 3.6268, 3);
+    expect(cost.overOf(0)).toBeCloseTo(0.05, 6);
+    expect(cost.expectedOver()).toBeCloseTo(0.05, 6);
+  });
+
+  it("counts memory at its own price", () => {
+    const memoryBytes = 4e9;
+    const cost = chain([{ ...fixed(1e-9), base: { ...size(3), memoryBytes } }], {
+      prices: { cpuCoreHour: 1, memoryGigabyteHour: 0.25 },
+    });
+    expect(cost.bill()).toBeCloseTo(3 * (1 + 1), 9);
+  });
+
+  it("prices what is added and what is removed alike, by the share of its price that a change costs", () => {
+    const cost = chain([fixed(1e-9)], { changeRatio: 0.25 });
+    expect(cost.trial(0, size(4))).toBeCloseTo(2 + 0.25 * 2, 6);
+    expect(cost.trial(0, size(1))).toBeCloseTo(-1 + 0.25 * 1, 6);
+  });
+
+  it("weighs a route by its share of the requests", () => {
+    const missed = (share: number): number => chain([fixed(0.2)], {}, { share }).total() - 2;
+    expect(missed(0.25)).toBeCloseTo(missed(1) / 4, 9);
+  });
+
+  it("adds what lies outside the services to the route's tail, after the factor", () => {
+    const cost = chain([fixed(0.1)], {}, { factor: 0.8, excessSeconds: 0.05 });
+    expect(cost.tailOf(0)).toBeCloseTo(0.8 * 0.1 + 0.05, 6);
+    expect(cost.worstTailSeconds()).toBeCloseTo(0.13, 6);
+    expect(cost.slowestTailThrough(0)).toBeCloseTo(0.13, 6);
+  });
+
+  it("adds the uncertainty of the service and of the route as variances: 0.3 and 0.4 make 0.5", () => {
+    const cost = chain([service("only", { own: queueing(0.03, 0.02, 0.4) })], {}, { sigma: 0.3 });
+    expect(cost.ownSigmaOf(0)).toBe(0.4);
+    expect(cost.sigmaOf(0)).toBeCloseTo(0.5, 9);
+  });
+
+  it("counts the uncertainty of each service by its part of the route's tail", () => {
+    const sure = service("sure", { own: queueing(0.06, 0.001) });
+    const unsure = service("unsure", { own: queueing(0.01, 0.001, 0.4) });
+    const sigma = chain([sure, unsure]).sigmaOf(0);
+    expect(sigma).toBeGreaterThan(0);
+    expect(sigma).toBeLessThan(0.2);
+  });
+
+  it("keeps a service without a model at the own time that was measured, whatever its size", () => {
+    const { own: _, ...unknown } = service("unknown");
+    const cost = chain([unknown]);
+    const before = cost.tailOf(0);
+    cost.set(0, size(6));
+    expect(cost.tailOf(0)).toBe(before);
+  });
+
+  it("has no latency through a service that is on no route", () => {
+    const cost = new ApplicationCost([service("a"), service("b")], [route(["a", "b"], [])], options());
+    expect(cost.slowestTailThrough(1)).toBeUndefined();
+    expect(cost.trial(1, size(3))).toBe(1);
+  });
+
+  it("a trial says by how much setting the size changes the total, and changes nothing itself", () => {
+    const sizes = fc.tuple(fc.integer({ min: 1, max: 8 }), fc.double({ min: 0.2, max: 2, noNaN: true }));
+    const moves = fc.array(fc.tuple(fc.integer({ min: 0, max: 3 }), sizes), { minLength: 1, maxLength: 12 });
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 1e6 }), moves, (seed, list) => {
+        const cost = twoRoutes(seed);
+        for (const [at, [replicas, cpuCores]] of list) {
+          const before = cost.total();
+          const change = cost.trial(at, size(replicas, cpuCores));
+          expect(cost.total()).toBe(before);
+          cost.set(at, size(replicas, cpuCores));
+          expect(Math.abs(cost.total() - before - change)).toBeLessThan(1e-9 * (1 + before + cost.total()));
+        }
+      }),
+    );
+  });
+
+  it("depends on the sizes and not on the steps that led to them", () => {
+    const [straight, around] = [twoRoutes(5), twoRoutes(5)];
+    straight.set(1, size(4, 1.4));
+    around.set(1, size(8, 0.2));
+    around.set(0, size(1, 1));
+    around.set(1, size(4, 1.4));
+    around.set(0, straight.sizeOf(0));
+    expect(around.total()).toBeCloseTo(straight.total(), 9);
+  });
+});
+
+/** Four services on two routes at three loads, of which the routes' own predictions are uncertain. */
+function twoRoutes(seed: number): ApplicationCost {
+  const random = seededRng(seed);
+  const services = ["a", "b", "c", "d"].map((name) =>
+    service(name, { own: queueing(0.02 + 0.1 * random(), 0.005 + 0.02 * random()) }),
+  );
+  const names = services.map(({ name }) => name);
+  const through = [
+    ["a", "b", 1],
+    ["b", "c", 2],
+  ] as const;
+  const routes = [
+    route(names, through, { share: 0.7 }),
+    route(names, [["a", "d", 1]], { share: 0.3, sigma: 0.2 }),
+  ];
+  const loads = loadPoints({ ratio: 1.2, sigma: 0.2, mostRatio: 2, forecast: "line" });
+  return new ApplicationCost(services, routes, options({ loads, changeRatio: 0.25 }));
+}
+
+describe("the loads that may come", () => {
+  it("have the mean and variance of a normal logarithm of load", () => {
+    const points = loadPoints({ ratio: 1.5, sigma: 0.2, mostRatio: Infinity, forecast: "last" });
+    const mean = points.reduce((sum, { factor, weight }) => sum + weight * Math.log(factor), 0);
+    const square = points.reduce((sum, { factor, weight }) => sum + weight * Math.log(factor) ** 2, 0);
+    expect(points.reduce((sum, { weight }) => sum + weight, 0)).toBeCloseTo(1, 12);
+    expect(mean).toBeCloseTo(Math.log(1.5), 9);
+    expect(square - mean ** 2).toBeCloseTo(0.04, 9);
+  });
+
+  it("do not exceed the highest load that is reckoned with", () => {
+    const points = loadPoints({ ratio: 1.5, sigma: 0.5, mostRatio: 1.6, forecast: "last" });
+    expect(Math.max(...points.map(({ factor }) => factor))).toBe(1.6);
+  });
+});

@@ -1,0 +1,72 @@
+import { arrivals, hiddenLoad } from "@tradewind/predictor/decide/arrivals.ts";
+import type { ServiceModelMemory } from "@tradewind/predictor/decide/state.ts";
+import { emptyProfile } from "@tradewind/predictor/models/queue/tracked-profile.ts";
+import type { Observation } from "@tradewind/predictor/policy/observe/observation.ts";
+import { describe, expect, it } from "vitest";
+import { window, windowSet } from "../measurements.ts";
+import type { ServiceFacts } from "../measurements.ts";
+import { flowOf, seen } from "./given.ts";
+
+const SERVICES = [
+  { service: "frontend", replicas: 1, rate: 20, ownSeconds: 0.01 },
+  { service: "backend", replicas: 1, rate: 40, ownSeconds: 0.01 },
+  { service: "store", replicas: 1, rate: 20, ownSeconds: 0.01 },
+  { service: "batch", replicas: 1, rate: 3, ownSeconds: 0.01 },
+];
+const SHOP = windowSet(
+  SERVICES.map((each) => window(each)),
+  [
+    flowOf([
+      ["frontend", "backend", 2],
+      ["backend", "store", 0.5],
+    ]),
+  ],
+);
+
+describe("what arrives at each service", () => {
+  it("is what it answered where as many requests began as ended", () => {
+    const { loads, perSecond } = arrivals(seen(SHOP), 1);
+    expect(perSecond).toBe(20);
+    expect(Object.fromEntries(loads)).toEqual({ frontend: 20, backend: 40, store: 20, batch: 3 });
+  });
+
+  it("grows by the calls that each request makes of it while a queue builds up at the entry", () => {
+    const { loads, perSecond } = arrivals(seen(SHOP), 1.5);
+    expect(perSecond).toBe(30);
+    expect(Object.fromEntries(loads)).toEqual({ frontend: 30, backend: 60, store: 30, batch: 3 });
+  });
+
+  it("is less than what it answered while a queue is worked off, and never negative", () => {
+    expect(Object.fromEntries(arrivals(seen(SHOP), 0.75).loads)).toMatchObject({ frontend: 15, backend: 30 });
+    const idle = windowSet([window({ service: "frontend", replicas: 1, rate: 1 })], SHOP.flows);
+    expect(arrivals(seen(idle), 0.75).loads.get("frontend")).toBe(0);
+  });
+});
+
+describe("the load that a full service hides", () => {
+  const busy = (facts: Partial<ServiceFacts>, cores = 1): Observation => {
+    const made = window({ service: "backend", replicas: 2, rate: 20, ownSeconds: 0.1, ...facts });
+    const containers = made.containers.map((each) => Object.assign({}, each, { cpuLimitCores: cores }));
+    return seen(windowSet([{ ...made, containers }])).observations[0]!;
+  };
+
+  it("is up to as much again, by the share of periods in which it was throttled", () => {
+    expect(hiddenLoad(busy({ podUsageCores: 1, throttled: 0.8 }), undefined)).toBeCloseTo(1.8, 9);
+  });
+
+  it("is none for a service with CPU left, though it was throttled", () => {
+    expect(hiddenLoad(busy({ podUsageCores: 0.9, throttled: 0.8 }), undefined)).toBe(1);
+  });
+
+  it("is none where no CPU use was measured", () => {
+    expect(hiddenLoad(busy({}), undefined)).toBe(1);
+  });
+
+  it("is as much again for a program of one thread that fills its core of four", () => {
+    const profile = { ...emptyProfile(), weights: [0.998, 0.0005, 0.0005, 0.0005, 0.0005], cpuWindows: 3 };
+    const model: ServiceModelMemory = { service: "backend", profile, windows: 3 };
+    const one = busy({ podUsageCores: 1, throttled: 0 }, 4);
+    expect(hiddenLoad(one, undefined)).toBe(1);
+    expect(hiddenLoad(one, model)).toBe(2);
+  });
+});

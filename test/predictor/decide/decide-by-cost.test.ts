@@ -1,0 +1,191 @@
+import type { Wish } from "@tradewind/core/contract/plan.ts";
+import type { WindowSet } from "@tradewind/core/contract/window.ts";
+import { decide } from "@tradewind/predictor/policy/ladder.ts";
+import type { PolicyInputs, PolicyOutcome } from "@tradewind/predictor/policy/inputs.ts";
+import { describe, expect, it } from "vitest";
+import { application, inputs, START_MS, window, WINDOW_MS } from "../measurements.ts";
+import { chained, RESIZABLE } from "../policy/planner/planned.ts";
+import type { ModelledService } from "../policy/planner/planned.ts";
+
+const made = (service: string, overrides: Partial<ModelledService> = {}): ModelledService => ({
+  service,
+  replicas: 4,
+  cores: 1,
+  cpuSecondsPerRequest: 0.02,
+  baseSeconds: 0.03,
+  requestsPerSecond: 40,
+  ...overrides,
+});
+const FRONTEND = made("frontend", { replicas: 1, cpuSecondsPerRequest: 0.005, baseSeconds: 0.01 });
+const SHOP = [FRONTEND, made("backend")];
+
+type Change = (set: WindowSet, at: number) => WindowSet;
+const unchanged: Change = (set) => set;
+
+/** Decisions on so many windows of these services; what is decided does not run, so all windows are alike. */
+function course(
+  count: number,
+  services: readonly ModelledService[] = SHOP,
+  change: Change = unchanged,
+  overrides: Partial<PolicyInputs> = {},
+): PolicyOutcome[] {
+  let state: PolicyInputs["state"] | undefined;
+  return Array.from({ length: count }, (_, at) => {
+    const set = change(chained(services, START_MS + at * WINDOW_MS), at);
+    const outcome = decide(inputs(set, { ...overrides, ...(state && { state }) }));
+    ({ state } = outcome);
+    return outcome;
+  });
+}
+
+const wishOf = ({ plan }: PolicyOutcome, service: string): Wish =>
+  plan.wishes.find((one) => one.service === service)!;
+const replicasOf = (outcome: PolicyOutcome, service = "backend"): number =>
+  wishOf(outcome, service).allocation.replicas;
+const last = (outcomes: readonly PolicyOutcome[]): PolicyOutcome => outcomes.at(-1)!;
+
+describe("policy auto before its models are calibrated", () => {
+  it("leaves the decision to queue balancing and names the services without a model", () => {
+    const [first, second] = course(2);
+    for (const { plan } of [first!, second!]) {
+      expect(plan.policy).toBe("queue");
+      expect(plan.policyReason).toContain("backend, frontend");
+    }
+  });
+
+  it("decides from the third window with load, CPU use and latency on", () => {
+    expect(course(3).map(({ plan }) => plan.policy)).toEqual(["queue", "queue", "planner-prior"]);
+  });
+
+  it("keeps leaving the decision to queue balancing while no CPU use is known of a service on the route", () => {
+    const silent: Change = (set) => ({
+      ...set,
+      windows: set.windows.map((each) => ({
+        ...each,
+        containers: each.containers.map(({ cpuUsageCores: _, ...rest }) => rest),
+      })),
+    });
+    expect(new Set(course(6, SHOP, silent).map(({ plan }) => plan.policy))).toEqual(new Set(["queue"]));
+  });
+});
+
+describe("policy auto with calibrated models", () => {
+  it("shrinks an idle service, and says from what to what", () => {
+    const outcome = last(course(40, [FRONTEND, made("backend", { replicas: 8, requestsPerSecond: 10 })]));
+    expect(replicasOf(outcome)).toBeLessThan(8);
+    expect(replicasOf(outcome)).toBeGreaterThanOrEqual(1);
+    expect(wishOf(outcome, "backend")).toMatchObject({ policy: "planner-prior" });
+  });
+
+  it("grows a service whose load has risen", () => {
+    const calm = course(20);
+    const { state } = last(calm);
+    const surge = chained(
+      [
+        made("frontend", { ...FRONTEND, requestsPerSecond: 160 }),
+        made("backend", { requestsPerSecond: 160 }),
+      ],
+      START_MS + 20 * WINDOW_MS,
+    );
+    const flows = surge.flows.map((each) => ({ ...each, requestsPerSecond: 80 }));
+    const grown = decide(inputs({ ...surge, flows }, { state }));
+    expect(replicasOf(grown)).toBeGreaterThan(Math.max(replicasOf(last(calm)), 3));
+  });
+
+  it("grows for requests that have begun faster since the window", () => {
+    const { state } = last(course(20));
+    const set = chained(SHOP, START_MS + 20 * WINDOW_MS);
+    const calm = decide(inputs(set, { state }));
+    const surge = decide(inputs(set, { state, surgeRatio: 3 }));
+    expect(replicasOf(surge)).toBeGreaterThan(replicasOf(calm));
+  });
+
+  it("holds or adds, and removes nothing, while a part of the traffic is missing", () => {
+    const idle = [FRONTEND, made("backend", { replicas: 8, requestsPerSecond: 10 })];
+    const lost: Change = (set, at) =>
+      at < 3
+        ? set
+        : { ...set, windows: set.windows.map((each) => ({ ...each, missing: "spans were lost" })) };
+    const outcomes = course(20, idle, lost);
+    const before = replicasOf(outcomes[2]!);
+    for (const outcome of outcomes.slice(3)) {
+      expect(outcome.plan.policy).toBe("planner-prior");
+      expect(replicasOf(outcome)).toBeGreaterThanOrEqual(before);
+    }
+    expect(replicasOf(last(course(20, idle)))).toBeLessThan(before + 1);
+  });
+
+  it("sizes a service that no user's request passes by its own CPU", () => {
+    const batch =
+      (podUsageCores: number): Change =>
+      (set) => ({
+        ...set,
+        windows: [
+          ...set.windows,
+          window({ service: "batch", replicas: 4, rate: 5, ownSeconds: 0.05, podUsageCores }, set.startMs),
+        ],
+      });
+    const idle = wishOf(last(course(6, SHOP, batch(0.1))), "batch");
+    expect(idle).toMatchObject({ policy: "reactive", allocation: { replicas: 1 } });
+    const busy = wishOf(last(course(6, SHOP, batch(0.95))), "batch");
+    expect(busy.allocation.replicas).toBeGreaterThan(4);
+  });
+
+  it("does not run away where the objective cannot be met: pods are bounded by what they still gain", () => {
+    const unreachable = application({ objective: { milliseconds: 1, windowSeconds: 45 } });
+    const outcomes = course(40, SHOP, unchanged, { application: unreachable });
+    expect(last(outcomes).plan.policy).toBe("planner-prior");
+    // No decision goes beyond three times what serves and four: 16 for four that serve.
+    expect(Math.max(...outcomes.map((one) => replicasOf(one)))).toBeLessThanOrEqual(16);
+    expect(last(outcomes).plan.policyReason).toMatch(/^expects \d+ % of the requests over the objective/);
+  });
+
+  it("keeps to a budget of pods, of which services off every route take theirs first", () => {
+    const side: Change = (set) => ({
+      ...set,
+      windows: [
+        ...set.windows,
+        window({ service: "batch", replicas: 3, rate: 5, podUsageCores: 0.6 }, set.startMs),
+      ],
+    });
+    const limited = application({ budget: { pods: 6 }, objective: { milliseconds: 30, windowSeconds: 45 } });
+    const { plan } = last(course(10, SHOP, side, { application: limited }));
+    expect(plan.policy).toBe("planner-prior");
+    const routed = plan.wishes.filter(({ service }) => service !== "batch");
+    expect(routed.reduce((sum, { allocation }) => sum + allocation.replicas, 0)).toBeLessThanOrEqual(3);
+  });
+
+  it("never asks for fewer replicas than a service's minimum", () => {
+    const app = application({ services: [{ name: "backend", minReplicas: 3 }] });
+    const idle = [FRONTEND, made("backend", { replicas: 3, requestsPerSecond: 2 })];
+    expect(replicasOf(last(course(20, idle, unchanged, { application: app })))).toBe(3);
+  });
+
+  it("sizes a service behind one without a workload by the latency that its requests see", () => {
+    const three = [FRONTEND, made("gateway", { cpuSecondsPerRequest: 0.001 }), made("backend")];
+    const hidden: Change = (set) => ({
+      ...set,
+      windows: set.windows.map((each) => {
+        if (each.service !== "gateway") return each;
+        const { replicasReady: _, replicasWanted: __, ...rest } = each;
+        return { ...rest, containers: [] };
+      }),
+    });
+    const seen = last(course(40, three, hidden));
+    expect(seen.plan.policy).toBe("planner-prior");
+    expect(seen.plan.wishes.map(({ service }) => service)).toEqual(["backend", "frontend"]);
+    expect(replicasOf(seen)).toBe(replicasOf(last(course(40, three))));
+  });
+
+  it("states container sizes only where the platform can change them", () => {
+    const fixed = last(course(20));
+    const resizable = last(course(20, SHOP, unchanged, { application: RESIZABLE }));
+    expect(fixed.plan.wishes.some(({ allocation }) => allocation.cpuCores !== undefined)).toBe(false);
+    expect(resizable.plan.wishes.some(({ allocation }) => allocation.cpuCores !== undefined)).toBe(true);
+  });
+
+  it("decides the same from the same inputs, bit for bit", () => {
+    const [one, other] = [course(20), course(20)];
+    expect(JSON.stringify(one)).toBe(JSON.stringify(other));
+  });
+});

@@ -1,0 +1,67 @@
+import type { FlowWindow, WindowSet } from "@tradewind/core/contract/window.ts";
+import type { Lesson } from "@tradewind/predictor/decide/learn.ts";
+import { CostSettings } from "@tradewind/predictor/decide/settings.ts";
+import { compileFlow, serviceIndex } from "@tradewind/predictor/endtoend/call-graph.ts";
+import type { FlowGraph } from "@tradewind/predictor/endtoend/call-graph.ts";
+import { observe } from "@tradewind/predictor/policy/observe/observation.ts";
+import type { DecisionContext, Observation } from "@tradewind/predictor/policy/observe/observation.ts";
+import { judge } from "@tradewind/predictor/policy/observe/verdict.ts";
+import type { Verdict } from "@tradewind/predictor/policy/observe/verdict.ts";
+import { flowObjective } from "@tradewind/predictor/queue/objective.ts";
+import { flow, inputs, windowSet } from "../measurements.ts";
+
+export const SETTINGS = CostSettings.parse({});
+
+export type CallsOf = readonly (readonly [caller: string, callee: string, callsPerRequest: number])[];
+
+/** A flow through these calls, one after the other; its first caller is the entry. */
+export function flowOf(calls: CallsOf, tailSeconds = 0.1, overrides: Partial<FlowWindow> = {}): FlowWindow {
+  return flow([...new Set(calls.flatMap(([caller, callee]) => [caller, callee]))], tailSeconds, {
+    calls: calls.map(([caller, callee, callsPerRequest]) => ({
+      caller,
+      callee,
+      callsPerRequest,
+      parallelRatio: 0,
+    })),
+    ...overrides,
+  });
+}
+
+/** The call graph of a flow that enters at the first of these services. */
+export function graphOf(names: readonly string[], calls: CallsOf): FlowGraph {
+  const graph = compileFlow(
+    flowOf(calls, 0.1, { entryService: names[0]! }),
+    windowSet([]),
+    serviceIndex(names),
+  );
+  if (graph === undefined) throw new Error("the flow has no entry");
+  return graph;
+}
+
+export interface Seen {
+  readonly context: DecisionContext;
+  readonly observations: readonly Observation[];
+  readonly verdict: Verdict;
+}
+
+/** What a window shows of an application of which nothing was known before. */
+export function seen(set: WindowSet): Seen {
+  const { application, nowMs, settings, state } = inputs(set);
+  const context: DecisionContext = { application, settings, state, windowSet: set, nowMs };
+  const verdict = judge(set.flows, application.entry, flowObjective(application.objective), settings);
+  return { context, observations: observe(context), verdict };
+}
+
+export function lessonOf(set: WindowSet, overrides: Partial<Lesson> = {}): Lesson {
+  const { observations, verdict } = seen(set);
+  return {
+    windowSet: set,
+    observations,
+    verdict,
+    arrivalsPerSecond: verdict.requestsPerSecond,
+    percentile: 0.95,
+    isComplete: true,
+    settings: SETTINGS,
+    ...overrides,
+  };
+}

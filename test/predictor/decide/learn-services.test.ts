@@ -1,0 +1,142 @@
+import type { Window } from "@tradewind/core/contract/window.ts";
+import { servicesAfter } from "@tradewind/predictor/decide/learn-services.ts";
+import { startSecondsAfter, withRises } from "@tradewind/predictor/decide/starts.ts";
+import type { ServiceModelMemory } from "@tradewind/predictor/decide/state.ts";
+import { demandOf, emptyProfile, isCalibrated } from "@tradewind/predictor/models/queue/tracked-profile.ts";
+import type { Targets } from "@tradewind/predictor/policy/target.ts";
+import { describe, expect, it } from "vitest";
+import { START_MS, window, WINDOW_MS, windowSet } from "../measurements.ts";
+import { lessonOf, seen } from "./given.ts";
+
+const FACTS = { service: "backend", replicas: 2, rate: 20, ownSeconds: 0.05, podUsageCores: 0.5 };
+
+/** What is known of the backend after these windows, one after the other. */
+function after(windows: readonly Partial<Window>[], before: readonly ServiceModelMemory[] = []) {
+  let services = before;
+  for (const [at, part] of windows.entries()) {
+    const made = Object.assign(window(FACTS, START_MS + at * WINDOW_MS), part);
+    services = servicesAfter({ services: [...services] }, lessonOf(windowSet([made])));
+  }
+  const [backend] = services;
+  if (backend === undefined) throw new Error("nothing is known of the backend");
+  return backend;
+}
+
+const same = (count: number, part: Partial<Window> = {}): Partial<Window>[] =>
+  Array.from({ length: count }, () => part);
+
+/** CPU of a container at this load, cores. */
+function coresAt(load: number, { profile }: ServiceModelMemory): number {
+  const { cpuSecondsPerRequest = 0, housekeepingCores = 0 } = demandOf(profile) ?? {};
+  return load * cpuSecondsPerRequest + housekeepingCores;
+}
+
+describe("what windows teach of a service", () => {
+  it("is enough to be believed after three windows with load, CPU use and latency", () => {
+    expect(isCalibrated(after(same(2)).profile)).toBe(false);
+    expect(isCalibrated(after(same(3)).profile)).toBe(true);
+  });
+
+  it("is the CPU that 10 requests per second to a container take together with its housekeeping: 0.5 cores", () => {
+    expect(coresAt(10, after(same(30)))).toBeCloseTo(0.5, 1);
+  });
+
+  it("is not learnt from a window of which a part of the traffic is missing", () => {
+    const before = after(same(3));
+    expect(after(same(1, { missing: "spans were lost" }), [before])).toEqual(before);
+  });
+
+  it("is less certain after a deploy, when most pods run the new revision, and not before", () => {
+    const known = after(same(10, { revision: "r1" }));
+    const sigma = ({ profile }: ServiceModelMemory): number => demandOf(profile)?.sigma ?? 0;
+    const rolling = after([{ revision: "r2", newestRevisionShare: 0.4 }], [known]);
+    const deployed = after([{ revision: "r2", newestRevisionShare: 0.6 }], [known]);
+    expect(rolling.revision).toBe("r1");
+    expect(deployed.revision).toBe("r2");
+    expect(sigma(deployed)).toBeGreaterThan(1.5 * sigma(rolling));
+    expect(sigma(after([{ revision: "r1" }], [known]))).toBeCloseTo(sigma(rolling), 6);
+  });
+
+  it("is no deploy where the first revision becomes known", () => {
+    const sigma = ({ profile }: ServiceModelMemory): number => demandOf(profile)?.sigma ?? 0;
+    const known = after(same(10));
+    expect(sigma(after([{ revision: "r1" }], [known]))).toBeCloseTo(sigma(after([{}], [known])), 9);
+  });
+
+  it("counts windows in which all containers are young much less", () => {
+    const slow = { requestsPerSecond: 20, lastStartedAtMs: START_MS };
+    const containers = (podUsageCores: number, startedAtMs?: number) =>
+      window({ ...FACTS, podUsageCores }).containers.map((each) =>
+        Object.assign({}, each, startedAtMs === undefined ? {} : { startedAtMs }),
+      );
+    const known = after(same(10));
+    const young = after([{ ...slow, containers: containers(0.85, START_MS - 30_000) }], [known]);
+    const old = after([{ ...slow, containers: containers(0.85, START_MS - 3_600_000) }], [known]);
+    const [before, afterYoung, afterOld] = [known, young, old].map((each) => coresAt(10, each)) as [
+      number,
+      number,
+      number,
+    ];
+    expect(afterOld).toBeGreaterThan(before + 0.01);
+    expect(afterYoung - before).toBeLessThan(0.2 * (afterOld - before));
+  });
+});
+
+describe("the memory that a container used at most", () => {
+  const used = (bytes: number, more: object = {}): Partial<Window> => ({
+    containers: window(FACTS).containers.map((each) =>
+      Object.assign({}, each, { memoryWorkingSetBytes: bytes, memoryLimitBytes: 300e6 }, more),
+    ),
+  });
+
+  it("is remembered when less is used later, and fades by half in a day", () => {
+    const peak = after([used(200e6), used(100e6)]).memoryPeakBytes;
+    expect(peak).toBeCloseTo(200e6 * 0.5 ** (15 / 86_400), 0);
+  });
+
+  it("counts as 1.2 times the limit after a kill for memory", () => {
+    expect(after([used(100e6, { oomKills: 1 })]).memoryPeakBytes).toBeCloseTo(360e6, 0);
+  });
+
+  it("is not known where it was not measured", () => {
+    expect(after([{}]).memoryPeakBytes).toBeUndefined();
+  });
+});
+
+describe("the time that pods take to start", () => {
+  const model = (rising?: ServiceModelMemory["rising"]): ServiceModelMemory => ({
+    service: "backend",
+    profile: emptyProfile(),
+    windows: 1,
+    ...(rising && { rising }),
+  });
+  const rising = { sinceMs: START_MS, replicas: 4 };
+
+  it("begins to count with the decision for more replicas than were wanted", () => {
+    const { observations } = seen(windowSet([window(FACTS)]));
+    const targets = (replicas: number): Targets =>
+      new Map([["backend", { replicas, policy: "planner-prior", reason: "" }]]);
+    expect(withRises([model()], observations, targets(4), START_MS)[0]?.rising).toEqual(rising);
+    expect(withRises([model()], observations, targets(2), START_MS)[0]?.rising).toBeUndefined();
+    const later = START_MS + WINDOW_MS;
+    expect(withRises([model(rising)], observations, targets(5), later)[0]?.rising).toEqual(rising);
+    expect(withRises([model(rising)], observations, targets(2), later)[0]?.rising).toBeUndefined();
+  });
+
+  it("ends once as many serve as were decided on", () => {
+    expect(after([{ replicasReady: 3 }], [model(rising)]).rising).toEqual(rising);
+    expect(after([{ replicasReady: 4 }], [model(rising)]).rising).toBeUndefined();
+  });
+
+  it("moves by a fifth of the difference with each start that is over", () => {
+    const memory = { services: [model(rising)], startSeconds: 75 };
+    expect(startSecondsAfter(memory, [model()], START_MS + 25_000)).toBeCloseTo(65, 9);
+  });
+
+  it("is no less than a start has taken that is not over yet, up to ten minutes", () => {
+    const memory = { services: [model(rising)], startSeconds: 75 };
+    expect(startSecondsAfter(memory, [model(rising)], START_MS + 30_000)).toBe(75);
+    expect(startSecondsAfter(memory, [model(rising)], START_MS + 120_000)).toBe(120);
+    expect(startSecondsAfter(memory, [model(rising)], START_MS + 9_000_000)).toBe(600);
+  });
+});

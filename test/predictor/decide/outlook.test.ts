@@ -1,0 +1,99 @@
+import { emptyOutlook, observeLoad, outlookOf } from "@tradewind/predictor/decide/outlook.ts";
+import type { LoadOutlook, OutlookState } from "@tradewind/predictor/decide/outlook.ts";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { START_MS } from "../measurements.ts";
+
+const HORIZON_MS = 75_000;
+const HOLD_MS = 300_000;
+
+/** After these loads, one a window; each window counts `rate · seconds · counted` requests. */
+function after(loads: readonly number[], windowSeconds = 15, counted = 1): OutlookState {
+  let state = emptyOutlook();
+  for (const [at, perSecond] of loads.entries()) {
+    const endMs = START_MS + 1e3 * windowSeconds * (at + 1);
+    const point = { endMs, perSecond, count: Math.round(perSecond * windowSeconds * counted) };
+    state = observeLoad(state, point, 1e3 * windowSeconds, HORIZON_MS);
+  }
+  return state;
+}
+
+const outlook = (state: OutlookState, surgeRatio = 1): LoadOutlook =>
+  outlookOf(state, { horizonMs: HORIZON_MS, holdMs: HOLD_MS, surgeRatio });
+const times = (count: number, load: number): number[] => Array.from({ length: count }, () => load);
+
+describe("the load outlook", () => {
+  it("expects no more than what arrives when the load has been steady, and becomes certain of it", () => {
+    const early = outlook(after(times(10, 40)));
+    const late = outlook(after(times(100, 40)));
+    expect(late.ratio).toBeCloseTo(1, 9);
+    expect(late.mostRatio).toBeCloseTo(1, 9);
+    expect(late.sigma).toBeLessThan(0.05);
+    expect(late.sigma).toBeLessThan(early.sigma);
+  });
+
+  it("extends a line of rising load by the time that pods take to start", () => {
+    // 0.1 requests per second more each second: 110 now, 117.5 in 75 s.
+    const rising = outlook(after(Array.from({ length: 61 }, (_, at) => 20 + 1.5 * at)));
+    expect(rising.forecast).toBe("line");
+    expect(rising.ratio).toBeCloseTo(117.5 / 110, 6);
+  });
+
+  it("believes the highest forecast until forecasts have been judged", () => {
+    const rising = outlook(after(Array.from({ length: 6 }, (_, at) => 20 + 1.5 * at)));
+    expect(rising.ratio).toBeCloseTo(35 / 27.5, 6);
+  });
+
+  it("keeps the top of a wave after its turn for the time a decision stands, and no longer", () => {
+    const up = Array.from({ length: 30 }, (_, at) => 20 + 2 * at);
+    const down = Array.from({ length: 15 }, (_, at) => 78 - 2 * (at + 1));
+    const turned = outlook(after([...up, ...down]));
+    // The highest two windows in a row: 78 and 76.
+    expect(turned.ratio * 48).toBeCloseTo(77, 6);
+    const gone = outlook(after([...up, ...down, ...times(25, 48)]));
+    expect(gone.ratio).toBeLessThan(1.05);
+  });
+
+  it.each([1, 15])("holds a level that lasted a minute for five minutes, in windows of %s s", (seconds) => {
+    const minute = 60 / seconds;
+    const burst = [...times(5 * minute, 40), ...times(minute, 80)];
+    expect(outlook(after([...burst, ...times(3 * minute, 40)], seconds)).ratio).toBeCloseTo(2, 6);
+    expect(outlook(after([...burst, ...times(6 * minute, 40)], seconds)).ratio).toBeLessThan(1.01);
+  });
+
+  it("does not hold a level that so few requests made that chance explains it", () => {
+    const loads = [...times(60, 0.2), 0.6, 0.2];
+    expect(outlook(after(loads)).ratio).toBeLessThan(1.1);
+    expect(outlook(after(loads, 15, 100)).ratio).toBeCloseTo(2, 6);
+  });
+
+  it("expects at least what requests have begun at since the window", () => {
+    expect(outlook(after(times(40, 40)), 2.5).ratio).toBe(2.5);
+    expect(outlook(emptyOutlook(), 2.5).ratio).toBe(2.5);
+  });
+
+  it("reckons with the highest load of the last hours, of which half is forgotten in one", () => {
+    const peak = after([...times(10, 120), ...times(240, 40)]);
+    expect(outlook(peak).ratio).toBeLessThan(1.01);
+    expect(outlook(peak).mostRatio).toBeCloseTo(1.5, 2);
+  });
+
+  it("is never below the load of now and always finite, whatever the loads and counts", () => {
+    const load = fc.oneof(
+      fc.double({ min: 1e-6, max: 1e6, noNaN: true }),
+      fc.constantFrom(1e-9, 1e9, 0.1, 1000),
+    );
+    fc.assert(
+      fc.property(
+        fc.array(load, { minLength: 1, maxLength: 80 }),
+        fc.constantFrom(1, 15),
+        (loads, seconds) => {
+          const { mostRatio, ratio, sigma } = outlook(after(loads, seconds));
+          expect(ratio).toBeGreaterThanOrEqual(1);
+          expect(mostRatio).toBeGreaterThanOrEqual(ratio);
+          for (const each of [ratio, sigma, mostRatio]) expect(each).toSatisfy(Number.isFinite);
+        },
+      ),
+    );
+  });
+});
