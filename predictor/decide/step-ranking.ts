@@ -7,6 +7,8 @@ import { Slopes } from "./slopes.ts";
 
 /** Steps from one size: one replica fewer or more, one CPU step less or more. */
 export const STEPS = 4;
+/** Place of one replica fewer. */
+export const FEWER = 0;
 
 /** The sizes one step away, by place; undefined where a bound is in the way. */
 function stepsFrom(service: ServiceToSize, size: Size): (Size | undefined)[] {
