@@ -32,8 +32,6 @@ function stepsFrom(service: ServiceToSize, size: Size): (Size | undefined)[] {
  * A step's number is {@link STEPS} times the service's, plus its place.
  */
 export class StepRanking {
-  /** Exact evaluations of steps. */
-  trials = 0;
   /** Estimated change of the cost by step, per hour; Infinity where there is no such step. */
   readonly estimates: Float64Array;
   private readonly cost: ApplicationCost;
@@ -93,7 +91,6 @@ export class StepRanking {
     if (!Number.isNaN(known)) return known;
     const size = this.sizes[step];
     if (size === undefined) return Infinity;
-    this.trials += 1;
     const change = this.cost.trial(Math.floor(step / STEPS), size);
     this.exact[step] = change;
     return change;
