@@ -3,7 +3,7 @@ import type { ApplicationCost, ServiceToSize } from "./application-cost.ts";
 import { descendTogether, LARGE } from "./descend-together.ts";
 import { SLACK, Totals } from "./limits.ts";
 import type { TotalLimits } from "./limits.ts";
-import { StepRanking, STEPS } from "./step-ranking.ts";
+import { FEWER, StepRanking, STEPS } from "./step-ranking.ts";
 
 /** Steps that are evaluated exactly before the best of them is taken. */
 const FINALISTS = 8;
@@ -19,12 +19,8 @@ export function descend(cost: ApplicationCost, limits: TotalLimits, mostSteps: n
   if (cost.services.length >= LARGE) left -= descendTogether(cost, ranking, totals, mostSteps);
   for (; left > 0; left -= 1) {
     const step = bestStep(cost, ranking, totals);
-    const size = ranking.sizeOf(step);
-    if (size === undefined) return;
-    const service = Math.floor(step / STEPS);
-    totals.change(cost.sizeOf(service), size);
-    ranking.set(service, size);
-    ranking.update();
+    if (step < 0) return;
+    take(step, cost, ranking, totals);
   }
 }
 
@@ -57,22 +53,39 @@ const withFloor = ({ base, floor }: ServiceToSize): Size => ({
  * @returns false where they cannot be
  */
 const fit = (cost: ApplicationCost, limits: TotalLimits): boolean =>
-  shrinkInto(cost, limits, (service) => service.floor.replicas) || shrinkInto(cost, limits, () => 1);
+  fitAboveFloors(cost, limits) || fitUnderFloors(cost, limits);
 
-function shrinkInto(
-  cost: ApplicationCost,
-  limits: TotalLimits,
-  leastOf: (service: ServiceToSize) => number,
-): boolean {
+function fitAboveFloors(cost: ApplicationCost, limits: TotalLimits): boolean {
+  const totals = new Totals(cost, limits);
+  if (totals.isKept) return true;
+  const ranking = new StepRanking(cost);
+  while (!totals.isKept) {
+    let best = -1;
+    let least = Number.POSITIVE_INFINITY;
+    for (const service of cost.services.keys()) {
+      const step = STEPS * service + FEWER;
+      if (ranking.sizeOf(step) === undefined) continue;
+      const change = ranking.trial(step) / cost.sizeOf(service).cpuCores;
+      if (change >= least) continue;
+      least = change;
+      best = step;
+    }
+    if (best < 0) return false;
+    take(best, cost, ranking, totals);
+  }
+  return true;
+}
+
+function fitUnderFloors(cost: ApplicationCost, limits: TotalLimits): boolean {
   const totals = new Totals(cost, limits);
   while (!totals.isKept) {
     let best: { readonly service: number; readonly size: Size } | undefined;
     let least = Number.POSITIVE_INFINITY;
-    for (const [service, each] of cost.services.entries()) {
-      const { cpuCores: cores, replicas } = cost.sizeOf(service);
-      if (replicas <= leastOf(each)) continue;
+    for (const service of cost.services.keys()) {
+      const { cpuCores, replicas } = cost.sizeOf(service);
+      if (replicas <= 1) continue;
       const size = { ...cost.sizeOf(service), replicas: replicas - 1 };
-      const change = cost.trial(service, size) / cores;
+      const change = cost.trial(service, size) / cpuCores;
       if (change >= least) continue;
       least = change;
       best = { service, size };
@@ -82,6 +95,15 @@ function shrinkInto(
     cost.set(best.service, best.size);
   }
   return true;
+}
+
+function take(step: number, cost: ApplicationCost, ranking: StepRanking, totals: Totals): void {
+  const service = Math.floor(step / STEPS);
+  const size = ranking.sizeOf(step);
+  if (size === undefined) return;
+  totals.change(cost.sizeOf(service), size);
+  ranking.set(service, size);
+  ranking.update();
 }
 
 /**

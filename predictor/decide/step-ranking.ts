@@ -7,6 +7,8 @@ import { Slopes } from "./slopes.ts";
 
 /** Steps from one size: one replica fewer or more, one CPU step less or more. */
 export const STEPS = 4;
+/** Place of one replica fewer. */
+export const FEWER = 0;
 
 /** The sizes one step away, by place; undefined where a bound is in the way. */
 function stepsFrom(service: ServiceToSize, size: Size): (Size | undefined)[] {
@@ -30,8 +32,6 @@ function stepsFrom(service: ServiceToSize, size: Size): (Size | undefined)[] {
  * A step's number is {@link STEPS} times the service's, plus its place.
  */
 export class StepRanking {
-  /** Exact evaluations of steps. */
-  trials = 0;
   /** Estimated change of the cost by step, per hour; Infinity where there is no such step. */
   readonly estimates: Float64Array;
   private readonly cost: ApplicationCost;
@@ -91,7 +91,6 @@ export class StepRanking {
     if (!Number.isNaN(known)) return known;
     const size = this.sizes[step];
     if (size === undefined) return Infinity;
-    this.trials += 1;
     const change = this.cost.trial(Math.floor(step / STEPS), size);
     this.exact[step] = change;
     return change;

@@ -1,6 +1,7 @@
 import { contentHash } from "@tradewind/core/hash.ts";
 import type { WishStep } from "@tradewind/core/contract/plan.ts";
 import { MAX_WISH_STEPS } from "@tradewind/core/contract/plan.ts";
+import type { ProfileState } from "../models/queue/tracked-profile.ts";
 import type { Size } from "../plan/plan-service.ts";
 import { costPerHour } from "../plan/plan-service.ts";
 import { statedSize } from "../policy/observe/container-size.ts";
@@ -67,11 +68,15 @@ function plannedTarget(
     planned: {
       steps,
       confidence: 1 / (1 + cost.ownSigmaOf(at) ** 2),
-      modelHash: contentHash(profile ?? null),
+      modelHash: modelHash(profile),
       ...(tail !== undefined && { latencyAfterSeconds: tail }),
     },
   };
 }
+
+/** Names what a profile has learnt by when and what: its text as a whole takes five times as long to hash. */
+const modelHash = (profile: ProfileState | undefined): string =>
+  contentHash(profile === undefined ? null : [profile.atMs ?? null, profile.windows, profile.means]);
 
 function reasonOf({ baseReplicas, container }: Observation, replicas: number, cpuCores?: number): string {
   const changes = [
