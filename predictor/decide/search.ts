@@ -83,8 +83,8 @@ const withFloor = ({ base, floor }: ServiceToSize): Size => ({
 function fit(cost: ApplicationCost, limits: TotalLimits): boolean {
   for (;;) {
     const { cpuCores, pods } = totalsOf(cost);
-    if (pods <= (limits.pods ?? Infinity) && cpuCores <= (limits.cpuCores ?? Infinity) * (1 + SLACK))
-      return true;
+    const isOver = pods > (limits.pods ?? Infinity) || cpuCores > (limits.cpuCores ?? Infinity) * (1 + SLACK);
+    if (!isOver) return true;
     let best: { readonly service: number; readonly size: Size } | undefined;
     let least = Number.POSITIVE_INFINITY;
     for (const [service, each] of cost.services.entries()) {

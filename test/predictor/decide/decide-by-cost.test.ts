@@ -2,6 +2,7 @@ import type { Wish } from "@tradewind/core/contract/plan.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import { decide } from "@tradewind/predictor/policy/ladder.ts";
 import type { PolicyInputs, PolicyOutcome } from "@tradewind/predictor/policy/inputs.ts";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { application, inputs, START_MS, window, WINDOW_MS } from "../measurements.ts";
 import { chained, RESIZABLE } from "../policy/planner/planned.ts";
@@ -187,5 +188,53 @@ describe("policy auto with calibrated models", () => {
   it("decides the same from the same inputs, bit for bit", () => {
     const [one, other] = [course(20), course(20)];
     expect(JSON.stringify(one)).toBe(JSON.stringify(other));
+  });
+
+  it("gives finite sizes within bounds for hostile and absent numbers", () => {
+    const number = fc.oneof(
+      fc.constantFrom(0, 1e-12, 1e-6, 1, 1e6, 1e12),
+      fc.double({ min: 0, max: 1e9, noNaN: true }),
+    );
+    const part = fc.record(
+      {
+        requestsPerSecond: number,
+        beganPerSecond: number,
+        inFlight: number,
+        replicasReady: fc.integer({ min: 0, max: 1_000 }),
+        ownLatency: fc.record({
+          count: fc.integer({ min: 0, max: 1e6 }),
+          meanSeconds: number,
+          p50Seconds: number,
+          p95Seconds: number,
+          p99Seconds: number,
+        }),
+      },
+      { requiredKeys: [] },
+    );
+    const { state } = last(course(4));
+    fc.assert(
+      fc.property(part, part, number, number, (first, second, usage, tail) => {
+        const set = chained(SHOP, START_MS + 4 * WINDOW_MS);
+        const windows = set.windows.map((each, at) => ({
+          ...each,
+          containers: each.containers.map((one) => ({ ...one, cpuUsageCores: usage })),
+          ...(at === 0 ? first : second),
+        }));
+        const flows = set.flows.map((each) => ({
+          ...each,
+          latency: { ...each.latency, p95Seconds: tail },
+        }));
+        const outcome = decide(inputs({ ...set, windows, flows }, { state }));
+        for (const { allocation, confidence } of outcome.plan.wishes) {
+          expect(allocation.replicas).toSatisfy(Number.isInteger);
+          expect(allocation.replicas).toBeGreaterThanOrEqual(1);
+          expect(allocation.replicas).toBeLessThanOrEqual(100);
+          expect(confidence).toSatisfy(Number.isFinite);
+        }
+        const after = JSON.parse(JSON.stringify(outcome.state.cost ?? null)) as unknown;
+        expect(after).toEqual(outcome.state.cost ?? null);
+      }),
+      { numRuns: 60 },
+    );
   });
 });
