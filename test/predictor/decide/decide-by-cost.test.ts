@@ -63,7 +63,7 @@ describe("policy auto before its models are calibrated", () => {
       ...set,
       windows: set.windows.map((each) => ({
         ...each,
-        containers: each.containers.map(({ cpuUsageCores: _, ...rest }) => rest),
+        containers: each.containers.map(({ id, podName, cpuLimitCores }) => ({ id, podName, cpuLimitCores })),
       })),
     });
     expect(new Set(course(6, SHOP, silent).map(({ plan }) => plan.policy))).toEqual(new Set(["queue"]));
