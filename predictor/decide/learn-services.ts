@@ -1,7 +1,7 @@
 import { mainContainers } from "@tradewind/core/main-containers.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
 import { emptyProfile, track } from "../models/queue/tracked-profile.ts";
-import type { ProfileObservation } from "../models/queue/tracked-profile.ts";
+import type { ProfileObservation, ProfileState } from "../models/queue/tracked-profile.ts";
 import { allocatedCpuCores } from "../profile/window-inputs.ts";
 import type { Lesson } from "./learn.ts";
 import type { CostSettings } from "./settings.ts";
@@ -46,12 +46,19 @@ function serviceAfter(had: ServiceModelMemory, window: Window, lesson: Lesson): 
   const isRising = had.rising !== undefined && (window.replicasReady ?? 0) < had.rising.replicas;
   return {
     service: had.service,
-    profile: observation === undefined ? had.profile : track(had.profile, observation),
+    profile: observation === undefined ? had.profile : tracked(had.profile, observation),
     windows: had.windows + 1,
     ...(revision !== undefined && { revision }),
     ...(isRising && { rising: had.rising }),
     ...(memoryPeakBytes > 0 && { memoryPeakBytes }),
   };
+}
+
+/** The profile after a window; without it where its numbers are so far off that the filter overflows. */
+function tracked(before: ProfileState, observation: ProfileObservation): ProfileState {
+  const after = track(before, observation);
+  const numbers = [...after.means, ...after.covariances, after.weights, after.residuals].flat();
+  return numbers.every((each) => Number.isFinite(each)) ? after : before;
 }
 
 function profileObservation(

@@ -2,6 +2,7 @@ import type { Wish } from "@tradewind/core/contract/plan.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import { decide } from "@tradewind/predictor/policy/ladder.ts";
 import type { PolicyInputs, PolicyOutcome } from "@tradewind/predictor/policy/inputs.ts";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { application, inputs, START_MS, window, WINDOW_MS } from "../measurements.ts";
 import { chained, RESIZABLE } from "../policy/planner/planned.ts";
@@ -18,6 +19,8 @@ const made = (service: string, overrides: Partial<ModelledService> = {}): Modell
 });
 const FRONTEND = made("frontend", { replicas: 1, cpuSecondsPerRequest: 0.005, baseSeconds: 0.01 });
 const SHOP = [FRONTEND, made("backend")];
+
+const BUSY = [FRONTEND, made("backend", { requestsPerSecond: 160 })];
 
 type Change = (set: WindowSet, at: number) => WindowSet;
 const unchanged: Change = (set) => set;
@@ -62,7 +65,7 @@ describe("policy auto before its models are calibrated", () => {
       ...set,
       windows: set.windows.map((each) => ({
         ...each,
-        containers: each.containers.map(({ cpuUsageCores: _, ...rest }) => rest),
+        containers: each.containers.map(({ id, podName, cpuLimitCores }) => ({ id, podName, cpuLimitCores })),
       })),
     });
     expect(new Set(course(6, SHOP, silent).map(({ plan }) => plan.policy))).toEqual(new Set(["queue"]));
@@ -148,11 +151,11 @@ describe("policy auto with calibrated models", () => {
         window({ service: "batch", replicas: 3, rate: 5, podUsageCores: 0.6 }, set.startMs),
       ],
     });
-    const limited = application({ budget: { pods: 6 }, objective: { milliseconds: 30, windowSeconds: 45 } });
-    const { plan } = last(course(10, SHOP, side, { application: limited }));
+    const limited = application({ budget: { pods: 8 }, objective: { milliseconds: 100, windowSeconds: 45 } });
+    const { plan } = last(course(10, BUSY, side, { application: limited }));
     expect(plan.policy).toBe("planner-prior");
     const routed = plan.wishes.filter(({ service }) => service !== "batch");
-    expect(routed.reduce((sum, { allocation }) => sum + allocation.replicas, 0)).toBeLessThanOrEqual(3);
+    expect(routed.reduce((sum, { allocation }) => sum + allocation.replicas, 0)).toBe(5);
   });
 
   it("never asks for fewer replicas than a service's minimum", () => {
@@ -162,7 +165,7 @@ describe("policy auto with calibrated models", () => {
   });
 
   it("sizes a service behind one without a workload by the latency that its requests see", () => {
-    const three = [FRONTEND, made("gateway", { cpuSecondsPerRequest: 0.001 }), made("backend")];
+    const three = [FRONTEND, made("gateway", { cpuSecondsPerRequest: 0.001 }), BUSY[1]!];
     const hidden: Change = (set) => ({
       ...set,
       windows: set.windows.map((each) => {
@@ -187,5 +190,53 @@ describe("policy auto with calibrated models", () => {
   it("decides the same from the same inputs, bit for bit", () => {
     const [one, other] = [course(20), course(20)];
     expect(JSON.stringify(one)).toBe(JSON.stringify(other));
+  });
+
+  it("gives finite sizes within bounds for hostile and absent numbers", () => {
+    const number = fc.oneof(
+      fc.constantFrom(0, 1e-12, 1e-6, 1, 1e6, 1e12),
+      fc.double({ min: 0, max: 1e9, noNaN: true }),
+    );
+    const part = fc.record(
+      {
+        requestsPerSecond: number,
+        beganPerSecond: number,
+        inFlight: number,
+        replicasReady: fc.integer({ min: 0, max: 1_000 }),
+        ownLatency: fc.record({
+          count: fc.integer({ min: 0, max: 1e6 }),
+          meanSeconds: number,
+          p50Seconds: number,
+          p95Seconds: number,
+          p99Seconds: number,
+        }),
+      },
+      { requiredKeys: [] },
+    );
+    const { state } = last(course(4));
+    fc.assert(
+      fc.property(part, part, number, number, (first, second, usage, tail) => {
+        const set = chained(SHOP, START_MS + 4 * WINDOW_MS);
+        const windows = set.windows.map((each, at) => ({
+          ...each,
+          containers: each.containers.map((one) => ({ ...one, cpuUsageCores: usage })),
+          ...(at === 0 ? first : second),
+        }));
+        const flows = set.flows.map((each) => ({
+          ...each,
+          latency: { ...each.latency, p95Seconds: tail },
+        }));
+        const outcome = decide(inputs({ ...set, windows, flows }, { state }));
+        for (const { allocation, confidence } of outcome.plan.wishes) {
+          expect(allocation.replicas).toSatisfy(Number.isInteger);
+          expect(allocation.replicas).toBeGreaterThanOrEqual(1);
+          expect(allocation.replicas).toBeLessThanOrEqual(100);
+          expect(confidence).toSatisfy(Number.isFinite);
+        }
+        const after = JSON.parse(JSON.stringify(outcome.state.cost ?? null)) as unknown;
+        expect(after).toEqual(outcome.state.cost ?? null);
+      }),
+      { numRuns: 60 },
+    );
   });
 });
