@@ -118,9 +118,9 @@ describe("the search for the cheapest sizes", () => {
     expect(cores).toBeGreaterThan(4);
   });
 
-  it("stays above the least sizes even where the limits leave less", () => {
+  it("shares out what the limits leave where that is less than the least sizes", () => {
     const services = ["a", "b"].map((name) => service(name, { base: size(4), floor: size(3) }));
-    expect(replicasOf(found(services, { pods: 4 }))).toEqual([3, 3]);
+    expect(replicasOf(found(services, { pods: 4 }))).toEqual([2, 2]);
   });
 
   it("never goes below a floor or above a ceiling", () => {

@@ -177,7 +177,8 @@ describe("policy auto with calibrated models", () => {
     const seen = last(course(40, three, hidden));
     expect(seen.plan.policy).toBe("planner-prior");
     expect(seen.plan.wishes.map(({ service }) => service)).toEqual(["backend", "frontend"]);
-    expect(replicasOf(seen)).toBe(replicasOf(last(course(40, three))));
+    expect(seen.plan.wishes.map(({ policy }) => policy)).toEqual(["planner-prior", "planner-prior"]);
+    expect(Math.abs(replicasOf(seen) - replicasOf(last(course(40, three))))).toBeLessThanOrEqual(1);
   });
 
   it("states container sizes only where the platform can change them", () => {

@@ -17,8 +17,12 @@ export const size = (replicas: number, cpuCores = 1): Size => ({ replicas, cpuCo
 export const queueing =
   (baseSeconds: number, cpuSeconds: number, sigma = 0): OwnTimes =>
   ({ cpuCores }, loadPerContainer, out) => {
-    const full = (loadPerContainer * cpuSeconds) / Math.max(0.01, cpuCores);
+    const cores = Math.max(0.01, cpuCores);
+    const full = (loadPerContainer * cpuSeconds) / cores;
+    const slope = baseSeconds * (full < 0.9 ? 1 / (1 - full) ** 2 : 100);
     out.tailSeconds = baseSeconds * (full < 0.9 ? 1 / (1 - full) : 10 + 100 * (full - 0.9));
+    out.tailByLoad = (slope * cpuSeconds) / cores;
+    out.tailByCores = (-slope * full) / cores;
     out.meanSeconds = out.tailSeconds / 3;
     out.sigma = sigma;
   };
@@ -28,6 +32,8 @@ export const cliff =
   (mostLoadPerContainer: number): OwnTimes =>
   (_, loadPerContainer, out) => {
     out.tailSeconds = loadPerContainer > mostLoadPerContainer ? 10 : 0.02;
+    out.tailByLoad = 0;
+    out.tailByCores = 0;
     out.meanSeconds = out.tailSeconds / 3;
     out.sigma = 0;
   };
