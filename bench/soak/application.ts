@@ -5,7 +5,7 @@ import type { Rng } from "@tradewind/core/rng.ts";
 
 export const ENTRY = "frontend";
 export const POD_CORES = 0.5;
-export const MOST_REPLICAS = 8;
+const MOST_REPLICAS = 8;
 const MEMORY_BYTES = 256e6;
 const NODE = "node-1";
 

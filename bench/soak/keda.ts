@@ -1,6 +1,9 @@
 import { createScalerClient } from "@tradewind/local/actuator/scaler-client.ts";
 import type { ScalerClient } from "@tradewind/local/actuator/scaler-client.ts";
-import { MOST_REPLICAS } from "./application.ts";
+import { ServiceSpec } from "@tradewind/core/contract/application.ts";
+
+/** The application says nothing of a service's bounds, so those are the defaults. */
+const MOST_REPLICAS = ServiceSpec.parse({ name: "any" }).maxReplicas;
 
 const METRIC = "recommended-replicas";
 /** Wrong answers that are written down word for word. */
