@@ -23,7 +23,7 @@ function share(
   return shares.reduce((sum, each) => sum + each, 0) / Math.max(1, shares.length);
 }
 
-/** Memory for the service with the largest own tail times (working set over limit) cubed, a replica's share of it. */
+/** Memory for the service with the largest self-time p95 × (working set / limit)³ ÷ replicas. */
 export const mostMemoryStarved = (state: PickState): Choice =>
   highest(state, "memory", (window) => {
     const full = share(window, (each) => [each.memoryWorkingSetBytes, allocatedMemoryBytes(each)]);
@@ -36,5 +36,5 @@ export const mostUtilised = (state: PickState): Choice =>
     share(window, (each) => [each.cpuUsageCores, allocatedCpuCores(each)]),
   );
 
-/** A replica for the service with the highest own tail. */
+/** A replica for the service with the highest self-time p95. */
 export const highestOwnTail = (state: PickState): Choice => highest(state, "replicas", tailSeconds);

@@ -252,11 +252,6 @@ export class ApplicationCost {
     if (weight > 0) this.tails[load]?.[route]?.addGradient(weight, out);
   }
 
-  /** Adds `d predicted percentile / d self-time tail` of each service of a route at the median load to `out`. */
-  addTailSlopes(route: number, out: Float64Array): void {
-    this.tails[0]?.[route]?.addGradient(this.routes[route]?.factor ?? 1, out);
-  }
-
   /** Price per hour of a size and of the change to it. */
   priceOf(service: number, size: Size): number {
     const { changeRatio, prices } = this.options;

@@ -1,6 +1,7 @@
 import type { LatencySummary } from "@tradewind/core/contract/window.ts";
 import { compileFlow, serviceIndex } from "../endtoend/call-graph.ts";
 import type { ServiceIndex } from "../endtoend/call-graph.ts";
+import { TAIL_QUANTILE } from "../endtoend/lognormal.ts";
 import { FlowTail } from "../endtoend/flow-tail.ts";
 import type { Observation } from "../policy/observe/observation.ts";
 import { chanceOfTail, median } from "../profile/order-statistics.ts";
@@ -20,8 +21,6 @@ const ROUTE_SHARE = 0.1;
 /** Until it has been seen a composed tail counts as off by so much, as ln, and requests as spread so widely. */
 export const UNSEEN_ERROR = 0.3;
 export const UNSEEN_SPREAD = 0.6;
-/** Standard normal quantile at 95 %. */
-const P95_QUANTILE = 1.644_853_626_951_472_2;
 const LEAST_SPREAD = 0.1;
 const MOST_ROUTES = 1_000;
 
@@ -89,7 +88,7 @@ function routeAfter(
   composed: number,
   measured: number,
 ): RouteMemory {
-  const spread = Math.max(LEAST_SPREAD, Math.log(p95Seconds / Math.max(p50Seconds, 1e-9)) / P95_QUANTILE);
+  const spread = Math.max(LEAST_SPREAD, Math.log(p95Seconds / Math.max(p50Seconds, 1e-9)) / TAIL_QUANTILE);
   const isKept = had.windows < FIRST_EXCESSES || had.windows % EVERY === 0;
   const kept = (values: readonly number[], value: number): number[] =>
     isKept ? [...values, value].slice(-MOST_EXCESSES) : [...values];

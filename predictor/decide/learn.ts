@@ -30,7 +30,6 @@ export function learn(memory: CostMemory, lesson: Lesson): CostMemory {
   const isSeen = isComplete && arrivalsPerSecond > 0;
   const services = servicesAfter(memory, lesson);
   return {
-    windowEndMs: endMs,
     startSeconds: startSecondsAfter(memory, services, endMs),
     outlook: isSeen
       ? observeLoad(memory.outlook, point, endMs - startMs, 1e3 * memory.startSeconds)

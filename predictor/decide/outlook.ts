@@ -140,8 +140,8 @@ export function observeLoad(
 }
 
 /**
- * Load to be ready for: from the forecast that was nearest of late (the highest of all until they have been judged), and no less than was seen a moment ago. Load that is
- * forecast to fall counts as what it is now: a forecast adds and never removes.
+ * Load to be ready for: from the forecast that was nearest of late (the highest of all until they have been judged), and no
+ * less than was seen a moment ago. Load that is forecast to fall counts as what it is now: a forecast adds and never removes.
  */
 export function outlookOf(
   { errors, judged, peakPerSecond, points }: OutlookState,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** What the decision by cost is set by; docs/decide.md has an ablation of each. */
+/** What the decision by cost is set by; docs/decide.md lists them with the ablations that were made. */
 export const CostSettings = z.strictObject({
   /** What using up the error budget once is worth, over the price of the least sizes that carry the load. */
   worth: z.number().positive().default(1),

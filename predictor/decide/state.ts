@@ -34,7 +34,6 @@ export type ServiceModelMemory = z.infer<typeof ServiceModelMemory>;
 
 /** What the decision by cost carries from one window to the next. */
 export const CostMemory = z.strictObject({
-  windowEndMs: EpochMs.optional(),
   outlook: OutlookState,
   /** Time from a decision for more replicas until they serve, as measured, seconds. */
   startSeconds: NonNegative,
@@ -49,10 +48,9 @@ export function emptyMemory(startSeconds: number): CostMemory {
 
 /** The memory after the wall clock was set, with all its times moved. */
 export function shiftMemory(memory: CostMemory, at: (ms: number) => number): CostMemory {
-  const { outlook, services, windowEndMs } = memory;
+  const { outlook, services } = memory;
   return {
     ...memory,
-    ...(windowEndMs !== undefined && { windowEndMs: at(windowEndMs) }),
     outlook: {
       ...outlook,
       points: outlook.points.map(({ count, endMs, perSecond }) => ({ count, perSecond, endMs: at(endMs) })),

@@ -1,6 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { InvalidArgumentError } from "commander";
 import type { Command } from "commander";
+import { systemClock } from "@tradewind/core/clock.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
 import { createLog } from "@tradewind/core/log.ts";
 import { parseDurationSeconds } from "@tradewind/core/units.ts";
@@ -69,7 +70,7 @@ async function run(flags: Flags): Promise<void> {
   const contenders = chosen(flags.policies);
   const application = await readApplication(flags.application);
   const progress = createProgress(process.stderr, process.env);
-  const query = { fromMs: flags.from ?? 0, toMs: flags.to ?? Date.now() };
+  const query = { fromMs: flags.from ?? 0, toMs: flags.to ?? systemClock.nowMs() };
   const beganMs = performance.now();
   const show = (what: string, doneRatio: number): void => {
     const elapsed = (performance.now() - beganMs) / 1e3;
