@@ -23,6 +23,11 @@ export const UNSEEN_ERROR = 0.3;
 export const UNSEEN_SPREAD = 0.6;
 const LEAST_SPREAD = 0.1;
 const MOST_ROUTES = 1_000;
+/** Tails outside of these seconds are no measurements: ratios of them would leave the range of numbers. */
+const LEAST_SECONDS = 1e-9;
+const MOST_SECONDS = 1e9;
+
+const isMeasurement = (seconds: number): boolean => seconds >= LEAST_SECONDS && seconds <= MOST_SECONDS;
 
 /** Nothing starts, drains or changes its size on the way of the route. */
 function isSteady(services: readonly string[], observations: ReadonlyMap<string, Observation>): boolean {
@@ -45,7 +50,9 @@ export function routesAfter(memory: Pick<CostMemory, "routes">, lesson: Lesson):
     const graph = compileFlow(flow, lesson.windowSet, own.index);
     const composed = graph === undefined ? 0 : new FlowTail(graph, own.tail, own.meanOverTail).tailSeconds;
     const measured = flowTailSeconds(flow.latency, lesson.percentile);
-    return composed > 0 && measured > 0 ? routeAfter(had, flow.latency, composed, measured) : had;
+    return isMeasurement(composed) && isMeasurement(measured)
+      ? routeAfter(had, flow.latency, composed, measured)
+      : had;
   });
   return [...learnt, ...memory.routes.filter(({ route }) => !seen.has(route))].slice(0, MOST_ROUTES);
 }
@@ -88,7 +95,7 @@ function routeAfter(
   composed: number,
   measured: number,
 ): RouteMemory {
-  const spread = Math.max(LEAST_SPREAD, Math.log(p95Seconds / Math.max(p50Seconds, 1e-9)) / TAIL_QUANTILE);
+  const spread = Math.max(LEAST_SPREAD, Math.log(p95Seconds / Math.max(p50Seconds, LEAST_SECONDS)) / TAIL_QUANTILE);
   const isKept = had.windows < FIRST_EXCESSES || had.windows % EVERY === 0;
   const kept = (values: readonly number[], value: number): number[] =>
     isKept ? [...values, value].slice(-MOST_EXCESSES) : [...values];

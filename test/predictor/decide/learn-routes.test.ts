@@ -53,6 +53,13 @@ describe("what lies outside the services of a route", () => {
     expect([excessSeconds.length, excessRatios.length, windows]).toEqual([64, 64, 400]);
   });
 
+  it("is not learnt from tails whose ratio would leave the range of numbers", () => {
+    for (const seconds of [Number.MIN_VALUE, 1e-12, 1e12, Number.MAX_VALUE]) {
+      const latency = { ...measured(1).flows[0]!.latency, p95Seconds: seconds };
+      expect(after([measured(1, { latency })]).windows).toBe(0);
+    }
+  });
+
   it("is not learnt from fewer than 20 calls, nor while pods start on the way", () => {
     const latency = { ...measured(1.5).flows[0]!.latency, count: 19 };
     expect(after([measured(1.5, { latency })]).windows).toBe(0);
