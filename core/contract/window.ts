@@ -19,7 +19,7 @@ export const ContainerWindow = z.strictObject({
   name: z.string().min(1).max(253).optional(),
   /** On every container of a pod but the main one, whose size a decision sets. See `mainContainers`. */
   sidecar: z.literal(true).optional(),
-  /** When it started last: a restart of the container counts, ms since the Unix epoch. */
+  /** When its last start was over, or began where readiness is not known: a restart counts. ms since the Unix epoch. */
   startedAtMs: EpochMs.optional(),
   podName: z.string().max(253).optional(),
   node: z.string().max(253).optional(),

@@ -83,11 +83,12 @@ function demandCores(one: Observation, known: Known): number {
   );
 }
 
-/** Nothing is taken from a service of whose load or replicas a part is not known. */
-const isDoubtful = ({ window }: Observation, { context }: CostRequest): boolean =>
+/** Nothing is taken from a service of whose load or replicas a part is not known, nor while a route through it misses. */
+const isDoubtful = ({ service, window }: Observation, { context, verdict }: CostRequest): boolean =>
   context.missing !== undefined ||
   window?.replicasReady === undefined ||
-  window.requestsPerSecond === undefined;
+  window.requestsPerSecond === undefined ||
+  verdict.flows.some(({ flow, severity }) => severity > 1 && flow.services.includes(service));
 
 function bounds(
   one: Observation,
@@ -111,7 +112,7 @@ function bounds(
   const leastCores = Math.min(base.cpuCores, roundedUp(spec.cpu.minCores, spec.cpu.stepCores));
   return {
     floor: {
-      replicas: bounded(one, isHeld ? Math.max(base.replicas, least) : least),
+      replicas: bounded(one, isHeld ? Math.max(base.replicas, readyReplicas, least) : least),
       cpuCores: resizable.cpu && !isHeld ? leastCores : base.cpuCores,
       memoryBytes,
     },

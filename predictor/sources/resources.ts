@@ -89,7 +89,7 @@ function containerWindow(
     id: declared.id,
     name: declared.name,
     sidecar: declared.sidecar,
-    startedAtMs: declared.startedAtMs,
+    startedAtMs: declared.startedAtMs === undefined ? undefined : startedUpAtMs({ ...pod, ...declared }),
     podName: pod.name,
     node: pod.node,
     cpuRequestCores: declared.cpuRequestCores,
@@ -123,7 +123,7 @@ function oomKills(
 }
 
 /** When its start was over: once it was ready, or when it began where that is not known. */
-function startedUpAtMs({ startedAtMs, readyAtMs }: WorkloadPod): number {
+function startedUpAtMs({ startedAtMs, readyAtMs }: Pick<WorkloadPod, "startedAtMs" | "readyAtMs">): number {
   const began = startedAtMs ?? Number.NEGATIVE_INFINITY;
   return readyAtMs !== undefined && readyAtMs - began <= LONGEST_START_MS
     ? Math.max(began, readyAtMs)

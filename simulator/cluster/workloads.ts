@@ -80,6 +80,9 @@ function workloadPod(pod: Pod, epochMs: number): WorkloadPod {
     containers: [
       {
         ...container(mainId(pod), model.name, size),
+        ...(scheduledMs !== undefined && {
+          startedAtMs: epochMs + Math.max(scheduledMs, oomKilledMs ?? -Infinity),
+        }),
         ...(oomKilledMs !== undefined && { oomKilledAtMs: epochMs + oomKilledMs }),
       },
       ...(sidecar === undefined

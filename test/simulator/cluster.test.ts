@@ -299,6 +299,10 @@ describe("cluster", () => {
       maxReplicas: 50,
     });
     expect(list.workloads[0]?.pods.map(({ ready }) => ready)).toEqual([true, true, false]);
+    for (const { containers, startedAtMs } of list.workloads[0]?.pods ?? []) {
+      expect(startedAtMs).toBeDefined();
+      expect(containers.map((each) => each.startedAtMs)).toEqual([startedAtMs]);
+    }
     expect(list.nodes).toHaveLength(4);
   });
 

@@ -33,6 +33,8 @@ export const ProfileState = z.strictObject({
   latencyWindows: z.int().nonnegative(),
   /** Windows in a row that were far above (> 0) or below (< 0) what was expected. */
   surprises: z.int(),
+  /** Load of each container at which the last windows were about the same, and how many they were. */
+  place: z.strictObject({ load: z.number().positive(), windows: z.int().nonnegative() }).optional(),
   /** Load and CPU limit of the last window: a window in which they changed says less. */
   lastLoad: z.number().optional(),
   lastCores: z.number().optional(),

@@ -142,7 +142,7 @@ function takeCpu(estimate: Estimate, program: Program, evidence: Evidence): numb
   const over = Math.max(0, used - Math.log(program.parallelism)) / USE_NOISE;
   const requests = Math.max(1, loadPerContainer * windowSeconds);
   const chance = (gradient[DEMAND] ** 2 * (1 + Math.exp(2 * (mean[VARIATION] as number)))) / requests;
-  const noise = disturbanceOf(observation) + USE_NOISE ** 2 + chance;
+  const noise = evidence.disturbance + USE_NOISE ** 2 + chance;
   if (cpuUsageCores < SATURATED * capacityOf(program, cpuCores)) {
     return takeMeasured(estimate, used, noise, evidence);
   }

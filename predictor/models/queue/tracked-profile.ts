@@ -37,11 +37,6 @@ const SURPRISE = 3;
 const CURVE_ERROR = 0.1;
 /** No program is ever less likely than this: a deploy can change it. */
 const LEAST_WEIGHT = 0.001;
-/**
- * In `sigma` every program counts as at least so likely: windows at low load cannot rule out a program that a higher load
- * would fill. Without it 6.5 % of requests are over the objective on the course's slow-hpa, with it 0.4 % (one seed, simulated).
- */
-const LEAST_DOUBT = 0.03;
 
 /** Takes in one window. Windows must come in order of time; one that says nothing changes only the counts. */
 export function track(state: ProfileState, observation: ProfileObservation): ProfileState {
@@ -66,13 +61,14 @@ export function track(state: ProfileState, observation: ProfileObservation): Pro
   });
   const average = (value: (each: Evidence) => number): number =>
     taken.reduce((sum, { evidence }, i) => sum + (state.weights[i] ?? 0) * value(evidence), 0);
+  const place = placeAfter(state, observation, isChanged);
   const likeliest = taken[state.weights.indexOf(Math.max(...state.weights))];
   return {
     windows: state.windows + 1,
     atMs: observation.atMs,
     weights: weighed(
       state.weights,
-      taken.map(({ likelihood }) => likelihood),
+      taken.map(({ likelihood }) => likelihood / Math.max(1, place?.windows ?? 1)),
     ),
     means: taken.map(({ estimate }) => Array.from(estimate.mean)),
     covariances: taken.map(({ estimate }) => Array.from(estimate.covariance)),
@@ -84,9 +80,31 @@ export function track(state: ProfileState, observation: ProfileObservation): Pro
     cpuWindows: state.cpuWindows + (isCpuSeen(observation) ? 1 : 0),
     latencyWindows: state.latencyWindows + (isLatencySeen(observation) ? 1 : 0),
     surprises: isChanged ? 0 : surprisesAfter(state.surprises, likeliest?.evidence.surprise ?? 0, isSteady),
+    ...(place && { place }),
     ...(isPositive(observation.loadPerContainer) && { lastLoad: observation.loadPerContainer }),
     ...(isPositive(observation.cpuCores) && { lastCores: observation.cpuCores }),
   };
+}
+
+/** Loads within this distance, as ln, are one place. */
+const PLACE_WIDTH = 0.25;
+
+/**
+ * The curves are off by as much in every window at the same load: the second such window says half as much of which program it
+ * is as the first, the third a third. Otherwise hours at one load would rule out the right program for its curve's error.
+ */
+function placeAfter(
+  { lastCores, place }: ProfileState,
+  { cpuCores, loadPerContainer }: ProfileObservation,
+  isChanged: boolean,
+): ProfileState["place"] {
+  if (!isPositive(loadPerContainer)) return place;
+  const isHere =
+    place !== undefined &&
+    !isChanged &&
+    Math.abs(Math.log(loadPerContainer / place.load)) < PLACE_WIDTH &&
+    (lastCores === undefined || lastCores === cpuCores);
+  return isHere ? { ...place, windows: place.windows + 1 } : { load: loadPerContainer, windows: 1 };
 }
 
 function surprisesAfter(before: number, distance: number, isSteady: boolean): number {
@@ -104,9 +122,7 @@ function weighed(weights: readonly number[], likelihoods: readonly number[]): nu
   const most = Math.max(...likelihoods);
   const raised = weights.map((weight, i) => weight * Math.exp((likelihoods[i] ?? 0) - most));
   const sum = raised.reduce((total, each) => total + each, 0);
-  const floored = raised.map((each) => Math.max(LEAST_WEIGHT, each / sum));
-  const total = floored.reduce((all, each) => all + each, 0);
-  return floored.map((each) => each / total);
+  return raised.map((each) => LEAST_WEIGHT + (1 - raised.length * LEAST_WEIGHT) * (each / sum));
 }
 
 /** What was learnt fades with time, more at a change, never beyond what is known of a service without any window. */
@@ -128,7 +144,8 @@ const HORIZON_SECONDS = 60;
 
 /**
  * Self time at any size and load, written into `out`; allocates nothing. Meaningful once {@link isCalibrated}; finite and > 0
- * always. `sigma` grows with the distance from the sizes and loads seen.
+ * always. `tailSeconds` is the mean over the programs thought possible: one that is unlikely and would be overloaded counts with
+ * the time it would take. `sigma` grows with the distance from the sizes and loads seen.
  */
 export function predictOwnTime(
   state: ProfileState,
@@ -140,28 +157,29 @@ export function predictOwnTime(
   at.loadPerContainer = place.loadPerContainer;
   at.windowSeconds = HORIZON_SECONDS;
   const statistic = STATISTICS[percentile];
-  let [meanSeconds, log, byCores, byLoad] = [0, 0, 0, 0];
-  let [doubt, doubtLog, doubtSquare] = [0, 0, 0];
+  let [meanSeconds, rootTail, byCores, byLoad] = [0, 0, 0, 0];
+  let [mean, square] = [0, 0];
   for (let i = 0; i < PROGRAMS.length; i += 1) {
     const weight = state.weights[i] as number;
     timeAt(state.means[i] as number[], PROGRAMS[i] as Program, at, statistic, answer);
     expect(state.covariances[i] as number[], Math.log(answer.seconds), answer.byParameter, expected);
     meanSeconds += weight * answer.meanSeconds;
-    log += weight * expected.value;
-    byCores += (weight * answer.byCores) / answer.seconds;
-    byLoad += (weight * answer.byLoad) / answer.seconds;
-    const doubted = Math.max(LEAST_DOUBT, weight);
+    const seen = Math.max(0, weight - LEAST_WEIGHT) / (1 - PROGRAMS.length * LEAST_WEIGHT);
+    const root = Math.sqrt(answer.seconds);
+    rootTail += seen * root;
+    byCores += (seen * answer.byCores) / root;
+    byLoad += (seen * answer.byLoad) / root;
     const ofCurve = (CURVE_ERROR * answer.cpuShare) ** 2;
-    doubt += doubted;
-    doubtLog += doubted * expected.value;
-    doubtSquare += doubted * (expected.value ** 2 + expected.variance + ofCurve);
+    mean += weight * expected.value;
+    square += weight * (expected.value ** 2 + expected.variance + ofCurve);
   }
-  const about = doubtSquare - 2 * log * doubtLog + doubt * log * log;
+  const log = 2 * Math.log(rootTail);
+  const variance = square - 2 * log * mean + log * log;
   out.meanSeconds = meanSeconds;
-  out.tailSeconds = Math.exp(log);
-  out.tailByCores = out.tailSeconds * byCores;
-  out.tailByLoad = out.tailSeconds * byLoad;
-  out.sigma = Math.sqrt(Math.max(0, about / doubt) + (state.residuals[statistic - P50] as number));
+  out.tailSeconds = rootTail * rootTail;
+  out.tailByCores = rootTail * byCores;
+  out.tailByLoad = rootTail * byLoad;
+  out.sigma = Math.sqrt(Math.max(0, variance) + (state.residuals[statistic - P50] as number));
 }
 
 /** What a request and a container without requests cost, and the cores that the program can use; undefined before any CPU use was seen. */

@@ -143,6 +143,21 @@ describe("policy auto with calibrated models", () => {
     expect(last(outcomes).plan.policyReason).toMatch(/^expects \d+ % of the requests over the objective/);
   });
 
+  it("makes no service smaller while a route through it misses its objective, whatever its models expect", () => {
+    const idle = [FRONTEND, made("backend", { replicas: 8, requestsPerSecond: 10 })];
+    const late: Change = (set, at) => ({
+      ...set,
+      flows: set.flows.map((each) => ({
+        ...each,
+        latency: at < 10 ? each.latency : { ...each.latency, p50Seconds: 5, p95Seconds: 9, p99Seconds: 10 },
+      })),
+    });
+    const outcomes = course(12, idle, late);
+    const asked = replicasOf(outcomes[9]!);
+    expect(asked).toBeLessThan(8);
+    for (const outcome of outcomes.slice(10)) expect(replicasOf(outcome)).toBeGreaterThanOrEqual(8);
+  });
+
   it("keeps to a budget of pods, of which services off every route take theirs first", () => {
     const side: Change = (set) => ({
       ...set,

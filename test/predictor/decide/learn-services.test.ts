@@ -64,14 +64,14 @@ describe("what windows teach of a service", () => {
   });
 
   it("counts windows in which all containers are young much less", () => {
-    const slow = { requestsPerSecond: 20, lastStartedAtMs: START_MS };
+    const slow = { lastStartedAtMs: START_MS };
     const containers = (podUsageCores: number, startedAtMs?: number) =>
       window({ ...FACTS, podUsageCores }).containers.map((each) =>
         Object.assign({}, each, startedAtMs === undefined ? {} : { startedAtMs }),
       );
     const known = after(same(10));
-    const young = after([{ ...slow, containers: containers(0.85, START_MS - 30_000) }], [known]);
-    const old = after([{ ...slow, containers: containers(0.85, START_MS - 3_600_000) }], [known]);
+    const young = after(same(3, { ...slow, containers: containers(0.85, START_MS - 30_000) }), [known]);
+    const old = after(same(3, { ...slow, containers: containers(0.85, START_MS - 3_600_000) }), [known]);
     const [before, afterYoung, afterOld] = [known, young, old].map((each) => coresAt(10, each)) as [
       number,
       number,

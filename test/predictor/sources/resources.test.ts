@@ -46,6 +46,20 @@ describe("resources by service", () => {
     ]);
   });
 
+  it("say when the start of a container was over, where readiness is known and nearer to it than five minutes", () => {
+    const containers = [{ id: "a", name: "main", startedAtMs: START - 90_000 }];
+    const startOf = (readyAtMs: number): number | undefined =>
+      resourceView(
+        list(workload([pod("geo-0", { containers, readyAtMs })])),
+        new Map(),
+        INTERVAL,
+        NOW,
+      ).services.get("geo")?.containers[0]?.startedAtMs;
+    expect(startOf(START - 40_000)).toBe(START - 40_000);
+    expect(startOf(START - 100_000)).toBe(START - 90_000);
+    expect(startOf(START + 400_000)).toBe(START - 90_000);
+  });
+
   it("state the share of ready pods that run the newest program, and nothing where a pod does not say", () => {
     const running = (...revisions: (string | undefined)[]) => {
       const pods = revisions.map((revision, index) => pod(`geo-${index}`, revision ? { revision } : {}));

@@ -113,6 +113,14 @@ describe("tracked profile", () => {
     expect(Math.abs(found.tailSeconds / truthAt(truth, cores, load) - 1)).toBeLessThan(0.4);
   });
 
+  it("does not rule out, in hours at one load, a program that a higher load would fill", () => {
+    const state = tracked(windowsOf({ cores: 2, threads: 1, demandMs: 14, cv: 0.7 }, 38, 44, 400));
+    const [inOrder = 0, shared = 0] = state.weights;
+    expect(inOrder + shared).toBeGreaterThan(0.02);
+    expect(predict(state, 2, 41).tailSeconds).toBeLessThan(0.2);
+    expect(predict(state, 2, 90).tailSeconds).toBeGreaterThan(0.3);
+  });
+
   it("learns that one thread uses one core of a limit of two", () => {
     const truth = { cores: 2, threads: 1, demandMs: 8, cv: 0.7 };
     expect(demandOf(tracked(windowsOf(truth, 20, 95, 60)))?.parallelism).toBeLessThan(1.2);
