@@ -95,7 +95,10 @@ function routeAfter(
   composed: number,
   measured: number,
 ): RouteMemory {
-  const spread = Math.max(LEAST_SPREAD, Math.log(p95Seconds / Math.max(p50Seconds, LEAST_SECONDS)) / TAIL_QUANTILE);
+  const spread = Math.max(
+    LEAST_SPREAD,
+    Math.log(p95Seconds / Math.max(p50Seconds, LEAST_SECONDS)) / TAIL_QUANTILE,
+  );
   const isKept = had.windows < FIRST_EXCESSES || had.windows % EVERY === 0;
   const kept = (values: readonly number[], value: number): number[] =>
     isKept ? [...values, value].slice(-MOST_EXCESSES) : [...values];
