@@ -21,8 +21,8 @@ Examples:
       Watch an application of eight services stay inside its objective, until Ctrl-C.
   tradewind local --for 150s --policy queue --seed 7 --calibration work.json --json run.json
       A measured run that ends by itself; the same seed sends the same requests.
-  tradewind local --for 150s --policy plan --seed 7 --calibration work.json --json plan.json
-      The same load and the same work, planned from latency profiles: CPU and memory of running replicas move too.
+  tradewind local --for 150s --policy auto --seed 7 --calibration work.json --json auto.json
+      The same load and the same work, at the cheapest sizes: CPU and memory of running replicas move too.
   tradewind local --for 150s --policy static --seed 7 --calibration work.json --json static.json
       The same without any scaling, to compare with.
   tradewind local --for 150s --policy hpa:60 --seed 7 --calibration work.json --json hpa.json
@@ -114,7 +114,7 @@ export function configure(command: Command): void {
     )
     .option(
       "--policy <policy>",
-      `what decides, one of ${POLICY_FORMS}: the ladder, the planner, queue balancing, nobody, an HPA on CPU (percent), KEDA on requests/s of a replica`,
+      `what decides, one of ${POLICY_FORMS}: the cheapest sizes, queue balancing, nobody, an HPA on CPU (percent), KEDA on requests/s of a replica`,
       "auto",
     )
     .option("--seed <number>", "the same seed sends the same requests", "7")

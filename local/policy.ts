@@ -1,30 +1,28 @@
+import { POLICY_CHOICES, removedChoice } from "@tradewind/core/contract/policy-choice.ts";
+import type { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
 import { describeError, TradewindError } from "@tradewind/core/errors.ts";
 import { z } from "zod";
-
-/** What Tradewind's predictor is asked for. */
-const TRADEWIND_POLICIES = ["auto", "plan", "queue", "static"] as const;
-type TradewindPolicy = (typeof TRADEWIND_POLICIES)[number];
 
 /**
  * What decides in a run: one of Tradewind's policies, a HorizontalPodAutoscaler on CPU, or KEDA on requests per second.
  * The last two are what people have without Tradewind; then its processes watch and decide nothing.
  */
 export type Policy =
-  | { readonly kind: "tradewind"; readonly policy: TradewindPolicy }
+  | { readonly kind: "tradewind"; readonly policy: PolicyChoice }
   /** Target of mean CPU use over what each replica requests, 0 to 1. */
   | { readonly kind: "hpa"; readonly cpuRatio: number }
   /** Target of requests per second for each replica. */
   | { readonly kind: "keda-rps"; readonly requestsPerSecond: number };
 
 /** How the policies are written, for `--help` and messages. */
-export const POLICY_FORMS = [...TRADEWIND_POLICIES, "hpa:PERCENT", "keda-rps:RATE"].join(", ");
+export const POLICY_FORMS = [...POLICY_CHOICES, "hpa:PERCENT", "keda-rps:RATE"].join(", ");
 
 /**
  * Reads `auto`, `hpa:60` (percent of the requested CPU) or `keda-rps:20` (requests per second and replica).
  * @throws TradewindError `invalid-policy` that lists the forms
  */
 export function parsePolicy(text: string): Policy {
-  const policy = TRADEWIND_POLICIES.find((each) => each === text);
+  const policy = POLICY_CHOICES.find((each) => each === text);
   if (policy !== undefined) return { kind: "tradewind", policy };
   const [, kind, number] = /^(hpa|keda-rps):(\d{1,6}(?:\.\d{1,3})?)$/.exec(text) ?? [];
   const value = Number(number);
@@ -32,7 +30,8 @@ export function parsePolicy(text: string): Policy {
   if (kind === "keda-rps" && value > 0) return { kind, requestsPerSecond: value };
   throw new TradewindError(
     "invalid-policy",
-    `'${text.slice(0, 40)}' is no policy; write one of ${POLICY_FORMS} (for example hpa:60 or keda-rps:20)`,
+    removedChoice(text) ??
+      `'${text.slice(0, 40)}' is no policy; write one of ${POLICY_FORMS} (for example hpa:60 or keda-rps:20)`,
   );
 }
 

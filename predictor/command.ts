@@ -1,3 +1,4 @@
+import { POLICY_CHOICES, PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
 import { describeError } from "@tradewind/core/errors.ts";
 import { LOG_LEVELS } from "@tradewind/core/log.ts";
 import { serve } from "@tradewind/core/serve.ts";
@@ -5,7 +6,6 @@ import { parseDurationSeconds } from "@tradewind/core/units.ts";
 import { InvalidArgumentError, Option } from "commander";
 import type { Command } from "commander";
 import type { PredictorOptionsInput } from "./options.ts";
-import { POLICY_CHOICES } from "./policy/inputs.ts";
 import { ENGINE_CHOICES } from "./training/engines.ts";
 import type { EngineChoice } from "./training/engines.ts";
 
@@ -79,8 +79,9 @@ export function configure(command: Command): void {
       duration,
     )
     .addOption(
-      new Option("--policy <policy>", "auto climbs as the data allows, plan plans as soon as it can")
+      new Option("--policy <policy>", "auto: cheapest sizes; queue: queue balancing; static: no change")
         .choices(POLICY_CHOICES)
+        .argParser(policyChoice)
         .default("auto"),
     )
     .addOption(
@@ -119,7 +120,7 @@ interface Flags {
   readonly kubeconfig?: string;
   readonly window: number;
   readonly grace?: number;
-  readonly policy: (typeof POLICY_CHOICES)[number];
+  readonly policy: PolicyChoice;
   readonly trainingEngine: EngineChoice;
   readonly state?: string;
   readonly logLevel: (typeof LOG_LEVELS)[number];
@@ -170,6 +171,12 @@ function urlList(text: string): string[] {
     .split(",")
     .map((url) => url.trim())
     .filter((url) => url !== "");
+}
+
+function policyChoice(text: string): PolicyChoice {
+  const { data, error } = PolicyChoice.safeParse(text);
+  if (data === undefined) throw new InvalidArgumentError(error?.issues[0]?.message ?? "");
+  return data;
 }
 
 function duration(text: string): number {

@@ -1,6 +1,7 @@
 import type { Clock } from "@tradewind/core/clock.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { Plan, Wish } from "@tradewind/core/contract/plan.ts";
+import type { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
 import { contentHash } from "@tradewind/core/hash.ts";
@@ -12,7 +13,7 @@ import type { InputsArchive } from "./inputs-archive.ts";
 import type { PredictorMetrics } from "./metrics.ts";
 import type { NodeRoom } from "./node-room.ts";
 import { INPUTS_SCHEMA } from "./policy/inputs.ts";
-import type { PolicyChoice, PolicyInputs, PolicyOutcome } from "./policy/inputs.ts";
+import type { PolicyInputs, PolicyOutcome } from "./policy/inputs.ts";
 import { decide } from "./policy/ladder.ts";
 import type { PolicySettings } from "./policy/settings.ts";
 import { shiftState } from "./policy/shift-state.ts";

@@ -6,7 +6,7 @@ import { registerProcessSeries } from "@tradewind/core/process-series.ts";
 import { registerTlsSeries } from "@tradewind/core/tls-series.ts";
 import { VERSION } from "@tradewind/core/version.ts";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
-import type { PolicyChoice } from "./policy/inputs.ts";
+import type { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
 import type { ServiceQueue } from "./queue/estimate.ts";
 import { ConnectionMetrics } from "./sources/otlp/connection-metrics.ts";
 import type { ReceiverMetrics, Transport } from "./sources/otlp/metrics.ts";

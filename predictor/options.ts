@@ -1,7 +1,7 @@
 import { targetProblem } from "@tradewind/core/addresses.ts";
 import { LOG_LEVELS } from "@tradewind/core/log.ts";
 import { z } from "zod";
-import { PolicyChoice } from "./policy/inputs.ts";
+import { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
 import { PolicySettings } from "./policy/settings.ts";
 import { ENGINE_CHOICES } from "./training/engines.ts";
 

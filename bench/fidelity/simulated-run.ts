@@ -35,7 +35,7 @@ const POLICIES: Readonly<Record<string, { readonly contender: Contender; readonl
       parameters: { requestsPerReplica: 40, scaleDownSeconds: SCALE_DOWN_SECONDS },
     },
     ...Object.fromEntries(
-      ["queue", "plan", "auto"].flatMap((choice) => {
+      ["queue", "auto"].flatMap((choice) => {
         const contender = OURS.find(({ name }) => name === `tradewind-${choice}`);
         return contender === undefined ? [] : [[choice, { contender, parameters: {} }]];
       }),
@@ -103,7 +103,7 @@ export async function simulatedPolicy(
   const { cores, requestsOver } = await run({
     obstacle: { ...plantFor(setting, cost), forcedScaleDownSeconds: SCALE_DOWN_SECONDS },
     ...policy,
-    actuators: setting.policy === "plan" || setting.policy === "auto" ? "replicas+cpu+memory" : "replicas",
+    actuators: setting.policy === "auto" ? "replicas+cpu+memory" : "replicas",
     seed: setting.seed,
   });
   return { requestsOver, cores };

@@ -1,13 +1,13 @@
 import { seededRng } from "@tradewind/core/rng.ts";
-import { RESOURCES } from "@tradewind/predictor/plan/plan-service.ts";
-import type { Resource } from "@tradewind/predictor/plan/plan-service.ts";
 import { startEngine } from "@tradewind/predictor/training/backend.ts";
 import { Trainer } from "@tradewind/predictor/training/trainer.ts";
 import type { Benchmark } from "../benchmark.ts";
 import { randomScenario } from "./application.ts";
 import { learnProfiles, learnResidual, simulatedSweep } from "./learn.ts";
-import type { Choice, Learnt, PickState } from "./picks.ts";
-import { calmDay, highestLatencyPick, pickState, plannedPick, untrainedPick } from "./picks.ts";
+import { RESOURCES } from "./models.ts";
+import type { Choice, Resource } from "./models.ts";
+import type { Learnt, PickState } from "./picks.ts";
+import { calmDay, chainPick, highestLatencyPick, ownPick, pickState, untrainedPick } from "./picks.ts";
 import { highestOwnTail, mostMemoryStarved, mostUtilised } from "./rules.ts";
 
 /** Services of each application. */
@@ -32,8 +32,8 @@ const TIE = 0.99;
 const TOP = 5;
 
 const RANKINGS: Record<string, (state: PickState) => Choice | undefined> = {
-  chain: (state) => plannedPick(state, "chain"),
-  grad: (state) => plannedPick(state, "own"),
+  chain: chainPick,
+  grad: ownPick,
   prior: untrainedPick,
   highestLatency: highestLatencyPick,
   mostMemoryStarved,
@@ -123,7 +123,7 @@ async function learn(
 
 export const benchmark: Benchmark = {
   summary:
-    "how often the first step of a plan is the best of all single steps, on simulated applications (10 min of CPU)",
+    "how often the best step by the models is the best of all single steps, on simulated applications (10 min of CPU)",
   async run({ seed, quick, progress }) {
     const { engine: backend } = await startEngine();
     const trainers = [0, 1].map(() => new Trainer({ timeoutMs: 1_200_000 }));

@@ -2,26 +2,17 @@ import { Application } from "@tradewind/core/contract/application.ts";
 import type { Window, WindowSet } from "@tradewind/core/contract/window.ts";
 import type { Rng } from "@tradewind/core/rng.ts";
 import type { AttentionModel } from "@tradewind/predictor/endtoend/attention-model.ts";
-import type { ApplicationPlan, KnownService } from "@tradewind/predictor/plan/application-plan.ts";
-import { PLAN_DEFAULTS, planApplication } from "@tradewind/predictor/plan/application-plan.ts";
-import { costPerHour, RESOURCES, stepped } from "@tradewind/predictor/plan/plan-service.ts";
-import type { PlanService, Resource, Size } from "@tradewind/predictor/plan/plan-service.ts";
-import type { Ranking } from "@tradewind/predictor/plan/prepare.ts";
+import { costPerHour } from "@tradewind/predictor/decide/size.ts";
 import type { ProfileModel } from "@tradewind/predictor/profile/model.ts";
 import { priorProfile } from "@tradewind/predictor/profile/prior-profile.ts";
 import { estimateState } from "@tradewind/predictor/profile/service-state.ts";
 import { TrainedProfile } from "@tradewind/predictor/profile/trained-profile.ts";
 import { observationOf } from "@tradewind/predictor/profile/window-inputs.ts";
 import type { Scenario } from "./application.ts";
+import { predictedSteps, RESOURCES, sizeOf, stepUp } from "./models.ts";
+import type { Choice, Known, PredictedStep, Seen } from "./models.ts";
 import type { Answered } from "./true-application.ts";
-import type { TrueState } from "./truth.ts";
 import { calmStates, disturbedStates, simulatedWindow } from "./windows.ts";
-
-/** One step up of one service. */
-export interface Choice {
-  readonly service: number;
-  readonly resource: Resource;
-}
 
 /** A step with what it truly buys. */
 export interface TrueStep extends Choice {
@@ -30,17 +21,10 @@ export interface TrueStep extends Choice {
 }
 
 /** A state in which the objective is missed: what is seen of it, and what every step up truly buys, best first. */
-export interface PickState {
-  readonly scenario: Scenario;
-  readonly states: readonly TrueState[];
-  readonly windowSet: WindowSet;
-  readonly known: ReadonlyMap<string, KnownService>;
-  readonly residuals: readonly AttentionModel[];
+export interface PickState extends Seen {
   /** What is known without any training. */
-  readonly untrained: ReadonlyMap<string, KnownService>;
-  readonly application: Application;
+  readonly untrained: ReadonlyMap<string, Known>;
   readonly steps: readonly TrueStep[];
-  readonly services: readonly PlanService[];
 }
 
 /** Windows before the disturbance, which the services' states are estimated from. */
@@ -51,26 +35,18 @@ const CALM_WINDOWS = 200;
 /** A state counts as missed when the tail is this many times the calm one. */
 const MISSED_FROM = 1.3;
 
-/** The objective lies under what any one step reaches, so that no gain is cut off at it. */
-const OBJECTIVE_SHARE = 0.6;
-
 const STEP_BOUNDS = { cpu: { maxCores: 8 }, memory: { maxBytes: 8e9 }, maxReplicas: 20 };
 
-function applicationOf({ truth }: Scenario, tailSeconds: number): Application {
+function applicationOf({ truth }: Scenario): Application {
   return Application.parse({
     entry: truth.services[0]?.name ?? "",
-    objective: { milliseconds: tailSeconds * 1e3 },
+    objective: { milliseconds: 1 },
     services: truth.services.map(({ name }) => ({ name, ...STEP_BOUNDS })),
   });
 }
 
 /** What is known of a service at the end of the windows before the disturbance, by its trained profile or by the prior alone. */
-function knownService(
-  model: ProfileModel,
-  before: readonly WindowSet[],
-  baseReplicas: number,
-  isTrained: boolean,
-): KnownService {
+function knownService(model: ProfileModel, before: readonly WindowSet[], isTrained: boolean): Known {
   const windows = before.flatMap(({ windows: all }) => {
     const window: Window | undefined = all.find(({ service }) => service === model.service);
     const observation = window && observationOf(window, 0.95);
@@ -80,33 +56,30 @@ function knownService(
   const state = isTrained
     ? estimateState(windows, model.priorWeight, model.inflation)
     : estimateState(windows, 1);
-  return { ...(profile && { profile }), ...(state && { state }), baseReplicas };
+  return { profile, state };
 }
 
+/** What every step up truly buys, best first. */
 function trueSteps(
   { truth }: Scenario,
   answered: Answered,
-  services: readonly PlanService[],
+  { windows }: WindowSet,
   application: Application,
-): { steps: TrueStep[]; leastSeconds: number } {
+): TrueStep[] {
   const { states, tailSeconds } = answered;
-  const steps: TrueStep[] = [];
-  let leastSeconds = tailSeconds;
-  for (const [service, plan] of services.entries()) {
-    const state = states[service];
-    if (state === undefined) throw new RangeError(`no state of ${plan.name}`);
-    for (const resource of RESOURCES) {
-      const to = stepped(plan, plan.size, resource, "up");
-      if (to === undefined) continue;
-      const after = truth.tailIf(answered, service, { ...state, ...to });
-      const cost = costPerHour(to, application.prices) - costPerHour(plan.size, application.prices);
-      leastSeconds = Math.min(leastSeconds, after);
-      const gainSeconds = tailSeconds - after;
-      steps.push({ service, resource, gainSeconds, gainPerCost: gainSeconds / cost });
-    }
-  }
-  steps.sort((a, b) => b.gainPerCost - a.gainPerCost);
-  return { steps, leastSeconds };
+  const steps = windows.flatMap((window, service) =>
+    RESOURCES.flatMap((resource): TrueStep[] => {
+      const state = states[service];
+      if (state === undefined) throw new RangeError(`no state of ${window.service}`);
+      const size = sizeOf(window);
+      const to = stepUp(application, window.service, size, resource);
+      if (to === undefined) return [];
+      const gainSeconds = tailSeconds - truth.tailIf(answered, service, { ...state, ...to });
+      const cost = costPerHour(to, application.prices) - costPerHour(size, application.prices);
+      return [{ service, resource, gainSeconds, gainPerCost: gainSeconds / cost }];
+    }),
+  );
+  return steps.sort((a, b) => b.gainPerCost - a.gainPerCost);
 }
 
 /** An application and what was learnt of it. */
@@ -142,74 +115,41 @@ export function pickState(learnt: Learnt, rng: Rng): PickState {
   const first = Math.floor(rng() * (CALM_WINDOWS - WINDOWS_BEFORE + 1));
   const before = calmWindows.slice(first, first + WINDOWS_BEFORE);
   const windowSet = simulatedWindow(scenario, states, (first + WINDOWS_BEFORE) * 15_000, rng);
-  const knownBy = (isTrained: boolean): Map<string, KnownService> =>
-    new Map(
-      models.map((model, i) => [
-        model.service,
-        knownService(model, before, states[i]?.replicas ?? 1, isTrained),
-      ]),
-    );
-  const [known, untrained] = [knownBy(true), knownBy(false)];
-  const application = applicationOf(scenario, 1e-6);
-  const seen = {
-    scenario,
-    states,
-    windowSet,
-    known,
-    residuals,
-    untrained,
-    application,
-    steps: [],
-    services: [],
-  };
-  const { services } = planOneStep(seen, "chain");
-  const { leastSeconds, steps } = trueSteps(scenario, answered, services, application);
-  const bounded = applicationOf(scenario, OBJECTIVE_SHARE * leastSeconds);
-  return { ...seen, application: bounded, steps, services };
-}
-
-function planOneStep(state: PickState, ranking: Ranking): ApplicationPlan {
-  const { application, windowSet, known, residuals } = state;
-  return planApplication({
-    application,
-    windowSet,
-    known,
-    residuals,
-    settings: { ...PLAN_DEFAULTS, ranking, maxSteps: 1 },
-    mayTakeBack: false,
-  });
-}
-
-/** The first step of the plan by the prior, before anything is trained. */
-export const untrainedPick = (state: PickState): Choice | undefined =>
-  plannedPick({ ...state, known: state.untrained, residuals: [] }, "chain");
-
-/** The first step of the plan. */
-export function plannedPick(state: PickState, ranking: Ranking): Choice | undefined {
-  const [first] = planOneStep(state, ranking).steps;
-  if (first === undefined) return undefined;
+  const knownBy = (isTrained: boolean): Map<string, Known> =>
+    new Map(models.map((model) => [model.service, knownService(model, before, isTrained)]));
+  const application = applicationOf(scenario);
   return {
-    service: state.services.findIndex(({ name }) => name === first.service),
-    resource: first.resource,
+    application,
+    windowSet,
+    known: knownBy(true),
+    untrained: knownBy(false),
+    residuals,
+    steps: trueSteps(scenario, answered, windowSet, application),
   };
 }
 
-/** The service with the highest measured own tail, and the resource that its profile says brings that down most per cost. */
-export function highestLatencyPick({ services, application }: PickState): Choice | undefined {
-  const highest = services
-    .map((plan, service) => ({ plan, service }))
-    .sort((a, b) => b.plan.measuredOwnTailSeconds - a.plan.measuredOwnTailSeconds)[0];
-  if (highest === undefined) return undefined;
-  const { plan, service } = highest;
-  const tail = ({ replicas, cpuCores, memoryBytes }: Size): number =>
-    plan.model?.ownTailSeconds(cpuCores, memoryBytes, plan.requestsPerSecond / replicas) ?? 0;
-  let best: (Choice & { score: number }) | undefined;
-  for (const resource of RESOURCES) {
-    const to = stepped(plan, plan.size, resource, "up");
-    if (to === undefined) continue;
-    const cost = costPerHour(to, application.prices) - costPerHour(plan.size, application.prices);
-    const score = (tail(plan.size) - tail(to)) / cost;
-    if (best === undefined || score > best.score) best = { service, resource, score };
-  }
-  return best;
+/** The step with the highest score; undefined where none gains anything. */
+function best(steps: readonly PredictedStep[], scoreOf: (step: PredictedStep) => number): Choice | undefined {
+  const useful = steps.filter(({ gainSeconds }) => gainSeconds > 0);
+  return useful.sort((a, b) => scoreOf(b) - scoreOf(a))[0];
+}
+
+/** The step that takes most off the route's predicted p95 for its price. */
+export const chainPick = (state: Seen): Choice | undefined =>
+  best(predictedSteps(state), ({ costPerHour: price, gainSeconds }) => gainSeconds / price);
+
+/** The step that takes most off its own service's predicted p95 for its price. */
+export const ownPick = (state: Seen): Choice | undefined =>
+  best(predictedSteps(state), ({ costPerHour: price, ownGainSeconds }) => ownGainSeconds / price);
+
+/** As {@link chainPick}, by the prior, before anything is trained. */
+export const untrainedPick = (state: PickState): Choice | undefined =>
+  chainPick({ ...state, known: state.untrained, residuals: [] });
+
+/** The service with the highest measured self-time p95, and the resource that its profile says brings that down most per cost. */
+export function highestLatencyPick(state: Seen): Choice | undefined {
+  const tails = state.windowSet.windows.map(({ ownLatency }) => ownLatency?.p95Seconds ?? 0);
+  const highest = tails.indexOf(Math.max(...tails));
+  const steps = predictedSteps(state).filter(({ service }) => service === highest);
+  return steps.sort((a, b) => b.ownGainSeconds / b.costPerHour - a.ownGainSeconds / a.costPerHour)[0];
 }

@@ -1,7 +1,7 @@
 import type { Window } from "@tradewind/core/contract/window.ts";
 import { allocatedCpuCores, allocatedMemoryBytes } from "@tradewind/predictor/profile/window-inputs.ts";
-import type { Resource } from "@tradewind/predictor/plan/plan-service.ts";
-import type { Choice, PickState } from "./picks.ts";
+import type { Choice, Resource } from "./models.ts";
+import type { PickState } from "./picks.ts";
 
 /** The service with the highest score, and always the same resource. */
 function highest({ windowSet }: PickState, resource: Resource, scoreOf: (window: Window) => number): Choice {

@@ -30,11 +30,24 @@ const OBJECTIVE_ROOM = 1.15;
 const settings = CostSettings.parse({});
 const policy = PolicySettings.parse({});
 
-/** Times of one whole decision by cost, and how much of it the search was. */
+/** Times of decisions on an application of one size, wall clock and CPU of the thread, and what they changed on average. */
+export interface DecisionTimes {
+  readonly services: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly cpuP50Ms: number;
+  readonly cpuP99Ms: number;
+  readonly n: number;
+  /** Changes of a resource of a service. */
+  readonly steps: number;
+  readonly changedServices: number;
+}
+
+/** Times of whole decisions of policy `auto`. */
 export function measureDecisions(
   sizes: readonly number[],
   { progress, quick, seed }: Pick<BenchmarkOptions, "progress" | "quick" | "seed">,
-): Record<string, unknown>[] {
+): DecisionTimes[] {
   return sizes.map((services) => {
     const rng = seededRng(seed + services);
     const cases = Array.from({ length: quick ? 2 : 8 }, () => makeRequest(services, rng));
@@ -43,6 +56,7 @@ export function measureDecisions(
     const wall: number[] = [];
     const cpu: number[] = [];
     let changed = 0;
+    let steps = 0;
     const warmUp = quick ? 2 : 16;
     for (let run = -warmUp; run < runs; run += 1) {
       const request = cases[(run + warmUp) % cases.length];
@@ -55,7 +69,11 @@ export function measureDecisions(
       if (run < 0) continue;
       wall.push(took);
       cpu.push((user + system) / 1e3);
-      for (const { planned } of targets?.values() ?? []) changed += (planned?.steps.length ?? 0) > 0 ? 1 : 0;
+      for (const { planned } of targets?.values() ?? []) {
+        const count = planned?.steps.length ?? 0;
+        steps += count;
+        changed += count > 0 ? 1 : 0;
+      }
     }
     wall.sort((a, b) => a - b);
     cpu.sort((a, b) => a - b);
@@ -66,6 +84,7 @@ export function measureDecisions(
       cpuP50Ms: percentile(cpu, 0.5),
       cpuP99Ms: percentile(cpu, 0.99),
       n: wall.length,
+      steps: steps / wall.length,
       changedServices: changed / wall.length,
     };
   });

@@ -1,23 +1,15 @@
-import { Application } from "@tradewind/core/contract/application.ts";
-import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import type { Rng } from "@tradewind/core/rng.ts";
 import { seededRng, standardNormal } from "@tradewind/core/rng.ts";
-import { planApplication, PLAN_DEFAULTS } from "../../predictor/plan/application-plan.ts";
-import type { Prepared } from "../../predictor/plan/prepare.ts";
-import type { KnownService } from "../../predictor/plan/application-plan.ts";
 import { INPUT_COUNT, NETWORK_DIRECTIONS, NETWORK_INPUT_COUNT } from "../../predictor/profile/inputs.ts";
 import { ALL_ON } from "../../predictor/profile/model.ts";
 import type { ProfileModel } from "../../predictor/profile/model.ts";
 import { layoutOf, parameterSigns } from "../../predictor/profile/shape.ts";
 import { TrainedProfile } from "../../predictor/profile/trained-profile.ts";
-import type { Benchmark } from "../benchmark.ts";
-import { syntheticApplication } from "./application.ts";
+import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
 import { measureDecisions } from "./decide.ts";
 import { percentile } from "./percentile.ts";
-import { CPU_CORES, REPLICAS, windowOf } from "./window.ts";
 
 const SIZES = [40, 1_000, 2_500];
-const WARM_UP_RUNS = 20;
 const HIDDEN = [16, 16, 8];
 const MEMBERS = 3;
 
@@ -63,102 +55,22 @@ function randomModel(service: string, cpuSecondsPerRequest: number, rng: Rng): P
   };
 }
 
-interface Case {
-  readonly application: Application;
-  readonly windowSet: WindowSet;
-  readonly known: ReadonlyMap<string, KnownService>;
-}
-
-/** Share of the services that a surge brings to or over their capacity. */
-const SURGED_SHARE = 0.08;
-
-/** The objective leaves this much room over the tail before the surge. */
-const ROOM = 1.15;
-
-/**
- * An application whose objective was met until a surge brought a part of its services to or over their capacity. Its plan
- * has to find and cure them all.
- */
-function makeCase(count: number, rng: Rng): Case {
-  const { services, flows } = syntheticApplication(count, rng);
-  const loads = services.map(() => 0.2 + 0.5 * rng());
-  const surged = loads.map((utilisation) => (rng() < SURGED_SHARE ? 0.85 + 0.25 * rng() : utilisation));
-  const costs = services.map(() => 0.001 + 0.009 * rng());
-  const profiles = services.map(
-    (service, at) => new TrainedProfile(randomModel(service, costs[at] ?? 0.001, rng)),
-  );
-  const at = (utilisations: readonly number[], milliseconds: number): Case => {
-    const known = new Map<string, KnownService>();
-    const windows = services.map((service, number) => {
-      const profile = profiles[number];
-      const cpuSecondsPerRequest = costs[number] ?? 0.001;
-      const utilisation = utilisations[number] ?? 0;
-      known.set(service, {
-        ...(profile && { profile }),
-        state: { cpuSecondsPerRequest, baseSeconds: 3 * cpuSecondsPerRequest },
-        baseReplicas: REPLICAS,
-        demandCores: Math.min(1, utilisation) * CPU_CORES * REPLICAS,
-      });
-      return windowOf(service, cpuSecondsPerRequest, utilisation, rng);
-    });
-    const application = Application.parse({ entry: services[0], objective: { milliseconds } });
-    return { application, windowSet: { startMs: 0, endMs: 15_000, windows, flows: [...flows] }, known };
-  };
-  const calm = planOnce(at(loads, 1e9)).tailBeforeSeconds;
-  return at(surged, calm * ROOM * 1e3);
-}
-
-/** One whole Prepare, as the predictor does it at the end of a window. @returns the steps it took */
-function planOnce({ application, windowSet, known }: Case): Prepared {
-  return planApplication({
-    application,
-    windowSet,
-    known,
-    settings: PLAN_DEFAULTS,
-    mayTakeBack: true,
-  });
-}
-
 export const benchmark: Benchmark = {
-  summary: "time of a whole plan, from windows to sizes, for 40, 1,000 and 2,500 services on one core",
-  run({ seed, quick, progress }) {
-    return Promise.resolve(measure(seed, quick, progress));
+  summary: "time of a whole decision, from a window to sizes, for 40, 1,000 and 2,500 services on one core",
+  run(options) {
+    return Promise.resolve(measure(options));
   },
 };
 
-function measure(seed: number, quick: boolean, progress: (text: string) => void): Record<string, unknown> {
-  const sizes = SIZES.map((services) => {
-    const rng = seededRng(seed + services);
-    const cases = Array.from({ length: quick ? 2 : 8 }, () => makeCase(services, rng));
-    const runs = quick ? 20 : services <= 40 ? 2_000 : 300;
-    progress(`${services} services: ${runs} plans`);
-    const times: number[] = [];
-    let steps = 0;
-    for (let run = -WARM_UP_RUNS; run < runs; run += 1) {
-      const each = cases[(run + WARM_UP_RUNS) % cases.length];
-      if (each === undefined) continue;
-      const start = performance.now();
-      const taken = planOnce(each).steps.length;
-      if (run < 0) continue;
-      times.push(performance.now() - start);
-      steps += taken;
-    }
-    times.sort((a, b) => a - b);
-    return {
-      services,
-      p50Ms: percentile(times, 0.5),
-      p99Ms: percentile(times, 0.99),
-      n: times.length,
-      steps: steps / times.length,
-    };
-  });
+function measure(options: BenchmarkOptions): Record<string, unknown> {
+  const sizes = measureDecisions(SIZES, options);
   const [small, , large] = sizes;
   const scalingExponent =
     small === undefined || large === undefined
       ? Number.NaN
       : Math.log(large.p50Ms / small.p50Ms) / Math.log(large.services / small.services);
-  const decide = measureDecisions(SIZES, { seed, quick, progress });
-  return { sizes, gradientUs: gradientMicros(seededRng(seed)), scalingExponent, decide };
+  // `decide` is what reports called these decisions while there was another planner.
+  return { sizes, gradientUs: gradientMicros(seededRng(options.seed)), scalingExponent, decide: sizes };
 }
 
 /** Value and gradient of one trained profile, microseconds. */

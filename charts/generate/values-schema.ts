@@ -1,3 +1,4 @@
+import { POLICY_CHOICES } from "@tradewind/core/contract/policy-choice.ts";
 import { Application } from "@tradewind/core/contract/application.ts";
 import { z } from "zod";
 
@@ -125,7 +126,7 @@ export function valuesSchema(): Schema {
         serviceAccount,
         window: duration,
         grace: optionalDuration,
-        policy: choice("auto", "queue", "static"),
+        policy: choice(...POLICY_CHOICES),
         trainingEngine: choice("auto", "node", "wasm", "cpu"),
         http,
         otlp: object({ grpc: flag, ...security }),

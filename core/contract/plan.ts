@@ -10,7 +10,7 @@ import {
   ServiceName,
 } from "./quantity.ts";
 
-/** The rungs of the ladder, from least to most evidence; `students` act when the predictor is silent. */
+/** The levels of the ladder, from least to most evidence; `students` act when the predictor is silent. */
 export const POLICIES = [
   "hold",
   "static",
@@ -83,7 +83,7 @@ export const Wish = z.strictObject({
   /** p95 of the application's flows through this service, now and as predicted after the move. */
   latencyBeforeSeconds: NonNegative.optional(),
   latencyAfterSeconds: NonNegative.optional(),
-  /** The steps that led to the allocation, where a planner chose it. */
+  /** The steps that led to the allocation, where models chose it. */
   steps: orAbsent(z.array(WishStep).max(MAX_WISH_STEPS)),
   /** Numbers the policy used, by name: what a replay must come to again. */
   evidence: z.record(z.string().max(64), z.number()),
@@ -127,7 +127,7 @@ export const Plan = z.strictObject({
   /** What the application allows to be done with the plan. */
   mode: orAbsent(z.enum(APPLICATION_MODES)),
   policy: PolicyLabel,
-  /** Why this rung of the ladder decides. */
+  /** Why this level of the ladder decides. */
   policyReason: z.string().max(500),
   objective: z.strictObject({ percentile: Ratio, seconds: z.number().positive() }),
   /** Measured percentile of the worst flow; absent without traffic. */

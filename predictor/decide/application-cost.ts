@@ -1,7 +1,7 @@
 import type { FlowGraph } from "../endtoend/call-graph.ts";
 import { FlowTail } from "../endtoend/flow-tail.ts";
-import { costPerHour } from "../plan/plan-service.ts";
-import type { Prices, Size } from "../plan/plan-service.ts";
+import { costPerHour } from "./size.ts";
+import type { Prices, Size } from "./size.ts";
 import type { LoadOutlook } from "./outlook.ts";
 import { OwnTails } from "./own-tails.ts";
 import type { OwnTimes, SizedTails } from "./own-tails.ts";

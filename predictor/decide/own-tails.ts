@@ -1,5 +1,5 @@
 import type { OwnTime } from "../models/queue/tracked-profile.ts";
-import type { Size } from "../plan/plan-service.ts";
+import type { Size } from "./size.ts";
 import type { LoadPoint, ServiceToSize } from "./application-cost.ts";
 
 /** Self time of one service at a size and a load of each container, requests per second; written into `out`. */

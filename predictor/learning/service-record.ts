@@ -1,6 +1,6 @@
 import type { Window } from "@tradewind/core/contract/window.ts";
 import { mainContainers } from "@tradewind/core/main-containers.ts";
-import { learntCorrection, shownBy } from "../plan/correction.ts";
+import { learntCorrection, shownBy } from "./correction.ts";
 import type { RecentErrors, ServiceEvidence } from "../policy/evidence.ts";
 import { trackInterval } from "../profile/interval.ts";
 import type { IntervalScale } from "../profile/model.ts";
@@ -249,7 +249,7 @@ function judgement(
   };
 }
 
-/** The correction a plan would learn, see plan/correction.ts. */
+/** The correction a plan would learn, see correction.ts. */
 function corrected(before: number | undefined, ratio: number): number | undefined {
   const shown = shownBy(ratio);
   return shown === undefined ? before : learntCorrection(before, shown);

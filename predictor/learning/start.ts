@@ -1,7 +1,7 @@
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { Clock } from "@tradewind/core/clock.ts";
 import type { Logger } from "@tradewind/core/log.ts";
-import type { PolicyChoice } from "../policy/inputs.ts";
+import type { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
 import type { WindowStore } from "../store/window-store.ts";
 import type { EngineChoice, StartedEngine } from "../training/engines.ts";
 import { Trainer } from "../training/trainer.ts";
@@ -25,7 +25,7 @@ export interface LearningParts {
 
 /** Begins to learn latency profiles and flows where a policy asks for them. */
 export function startLearning({ choice, engine, ...parts }: LearningParts): Learning | undefined {
-  if (choice !== "auto" && choice !== "plan") return undefined;
+  if (choice !== "auto") return undefined;
   const trainer = new Trainer({ timeoutMs: TRAINING_TIMEOUT_MS, engine, onEngine: announceEngine(parts) });
   const learning = new Learning({ ...parts, trainer });
   learning.recall();

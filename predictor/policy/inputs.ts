@@ -1,5 +1,6 @@
 import { Application } from "@tradewind/core/contract/application.ts";
 import type { Plan } from "@tradewind/core/contract/plan.ts";
+import { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
 import { EpochMs } from "@tradewind/core/contract/quantity.ts";
 import { WindowSet } from "@tradewind/core/contract/window.ts";
 import { z } from "zod";
@@ -10,20 +11,15 @@ import { FlowEvidence, ServiceEvidence } from "./evidence.ts";
 import { PolicySettings } from "./settings.ts";
 import { PolicyState } from "./state.ts";
 
-/**
- * What an operator may choose: the cheapest sizes by one cost, the planner's rules over the same profiles, the ladder up to
- * queue balancing, or no change.
- */
-export const POLICY_CHOICES = ["auto", "plan", "queue", "static"] as const;
-export const PolicyChoice = z.enum(POLICY_CHOICES);
-export type PolicyChoice = z.infer<typeof PolicyChoice>;
+/** Records of releases that had policy `plan` are decided on again by `auto`, which took its place. */
+const RecordedChoice = z.preprocess((choice) => (choice === "plan" ? "auto" : choice), PolicyChoice);
 
 export const INPUTS_SCHEMA = "tradewind.dev/policy-inputs/v1";
 
 /** Everything one decision depends on: equal inputs give equal decisions, bit for bit. */
 export const PolicyInputs = z.strictObject({
   schema: z.literal(INPUTS_SCHEMA),
-  choice: PolicyChoice,
+  choice: RecordedChoice,
   application: Application,
   settings: PolicySettings,
   state: PolicyState,

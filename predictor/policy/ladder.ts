@@ -8,21 +8,13 @@ import { hold, keepPlatform, reactiveFloor } from "./floor.ts";
 import { NO_MODELS } from "./inputs.ts";
 import type { Models, PolicyInputs, PolicyOutcome } from "./inputs.ts";
 import { statedSize } from "./observe/container-size.ts";
-import { arrivalsPerSecond, countedArrivalRatio } from "./observe/load-ahead.ts";
 import { missingTraffic } from "./observe/missing.ts";
 import { observe } from "./observe/observation.ts";
 import type { DecisionContext, Observation } from "./observe/observation.ts";
-import { judge, tellingSeverity } from "./observe/verdict.ts";
+import { judge } from "./observe/verdict.ts";
 import type { Verdict } from "./observe/verdict.ts";
-import { commit, distrustedRungs } from "./planner/commit.ts";
-import { usableResiduals } from "./planner/flow-residuals.ts";
-import { planWithProfiles } from "./planner/planning.ts";
-import { readiness } from "./planner/readiness.ts";
-import type { Readiness } from "./planner/readiness.ts";
 import { afterGap, remember } from "./remember.ts";
 import type { Course } from "./remember.ts";
-import { standingOf } from "./standing.ts";
-import type { PlannerMemory, PlannerRung } from "./state.ts";
 import type { Target, Targets } from "./target.ts";
 import { flowFacts, toWish } from "./wish.ts";
 
@@ -32,14 +24,13 @@ interface RungDecision {
   readonly reason: string;
   readonly targets: Targets;
   readonly course: Course;
-  readonly planner?: PlannerMemory;
   readonly cost?: CostMemory;
 }
 
 /**
  * One decision: from the state before and what was measured to the state after and a wish for each service. Pure: equal
- * inputs give equal outcomes. The rung that decides is the highest one whose evidence is there: hold, reactive floor,
- * queue balancing, planner with priors, planner with trained profiles.
+ * inputs give equal outcomes. The level that decides is the highest one whose evidence is there: hold, reactive floor,
+ * queue balancing, sizes by one cost.
  * @param models gives back the models that the evidence names
  */
 export function decide(inputs: PolicyInputs, models: Models = NO_MODELS): PolicyOutcome {
@@ -61,7 +52,6 @@ export function decide(inputs: PolicyInputs, models: Models = NO_MODELS): Policy
   return {
     state: {
       ...remember(context, observations, targets, rung.course),
-      ...(rung.planner && { planner: rung.planner }),
       ...((rung.cost ?? state.cost) && { cost: rung.cost ?? state.cost }),
     },
     queues: observations.flatMap(({ queue }) => (queue === undefined ? [] : [queue])),
@@ -99,7 +89,7 @@ interface Footing {
 
 function climb(footing: Footing): RungDecision {
   const { context, inputs, observations, verdict } = footing;
-  const { growth, futile, patienceDoublings, planner } = context.state;
+  const { growth, futile, patienceDoublings } = context.state;
   const unchanged: Course = {
     calmWindows: 0,
     missedWindows: 0,
@@ -107,23 +97,22 @@ function climb(footing: Footing): RungDecision {
     ...(growth && { growth }),
     ...(futile && { futile }),
   };
-  const kept = planner === undefined ? {} : { planner: withoutRung(planner) };
   if (inputs.choice === "static") {
     const reason = "the operator chose the static policy";
-    return { policy: "static", reason, targets: keepPlatform(observations), course: unchanged, ...kept };
+    return { policy: "static", reason, targets: keepPlatform(observations), course: unchanged };
   }
   const latencyGap = whyNoLatency(context, verdict);
   if (latencyGap === undefined && inputs.choice === "auto") return byCost(footing, unchanged);
-  if (latencyGap === undefined) return climbAboveFloor(footing);
+  if (latencyGap === undefined) return { policy: "queue", ...balanceQueues(context, observations, verdict) };
   if (observations.some(({ need }) => need !== undefined)) {
     const reason = `${latencyGap}, but CPU use is known`;
     const targets = reactiveFloor(observations);
-    return { policy: "reactive", reason, targets, course: unchanged, ...kept };
+    return { policy: "reactive", reason, targets, course: unchanged };
   }
   const nothing =
     observations.length === 0 ? `no service has a workload in '${context.application.namespace}'` : "";
   const reason = [latencyGap, nothing || "no CPU use is known either"].join("; ");
-  return { policy: "hold", reason, targets: hold(observations, "no data"), course: unchanged, ...kept };
+  return { policy: "hold", reason, targets: hold(observations, "no data"), course: unchanged };
 }
 
 function byCost({ inputs, context, observations, verdict }: Footing, unchanged: Course): RungDecision {
@@ -142,71 +131,6 @@ function byCost({ inputs, context, observations, verdict }: Footing, unchanged: 
     return { policy: "planner-prior", reason, targets, course: unchanged, cost: memory };
   const balancing = balanceQueues(context, observations, verdict);
   return { policy: "queue", ...balancing, reason: `${balancing.reason}; ${reason}`, cost: memory };
-}
-
-/** The rungs that know the latency of users' requests: queue balancing and the planner's. */
-function climbAboveFloor({ inputs, models, context, observations, verdict }: Footing): RungDecision {
-  const { choice, profiles = [] } = inputs;
-  const entry = observations.find(({ service }) => service === context.application.entry);
-  const counted = countedArrivalRatio(entry, verdict.requestsPerSecond);
-  const { surgeRatio } = inputs;
-  const countedRatio = surgeRatio === undefined ? counted : surgeRatio * (counted ?? 1);
-  const standing = standingOf(context, observations, verdict, {
-    arrivalRatio: countedRatio ?? arrivalRatio(entry),
-    surgeRatio,
-    calmRatio: context.settings.planner.calmRatio,
-    limitsFlows: true,
-  });
-  const memory = commit(context, observations, standing, tellingSeverity(verdict));
-  // Who asks for the planner gets it back at once.
-  const distrusted =
-    choice === "plan" ? new Set<PlannerRung>() : distrustedRungs(memory, context.windowSet.endMs);
-  const ready: Readiness =
-    context.missing === undefined
-      ? readiness(context, observations, verdict, { choice, profiles, models, distrusted })
-      : { reason: "no plan is made with a part of the load", profiles: new Map() };
-  const residuals = usableResiduals({
-    evidence: inputs.endToEnd ?? [],
-    models,
-    percentile: context.application.objective.percentile,
-    errorWindows: context.settings.planner.errorWindows,
-  });
-  const { allNodes, largestContainer } = inputs;
-  const preparation = {
-    context,
-    observations,
-    verdict,
-    standing,
-    countedRatio,
-    ready,
-    memory,
-    residuals,
-    largestContainer,
-    allNodes,
-  };
-  const planned = ready.rung && planWithProfiles(preparation);
-  if (ready.rung !== undefined && planned !== undefined) {
-    return { policy: ready.rung, ...planned, planner: { ...planned.planner, rung: ready.rung } };
-  }
-  const balancing = balanceQueues(context, observations, verdict);
-  const why =
-    ready.rung === undefined ? ready.reason : "what was planned does not fit into the budget of pods";
-  const reason = [balancing.reason, why].filter((part) => part !== "").join("; ");
-  return { policy: "queue", ...balancing, reason, planner: { ...memory, missedInSpite: 0 } };
-}
-
-function arrivalRatio(entry: Observation | undefined): number {
-  const answered = entry?.window?.requestsPerSecond ?? 0;
-  return entry !== undefined && answered > 0 ? arrivalsPerSecond(entry) / answered : 1;
-}
-
-function withoutRung({ recentSeverities, flowCorrections, distrust }: PlannerMemory): PlannerMemory {
-  return {
-    recentSeverities,
-    missedInSpite: 0,
-    ...(flowCorrections && { flowCorrections }),
-    ...(distrust && { distrust }),
-  };
 }
 
 /** Why the latency of users' requests is not known; undefined when it is. */

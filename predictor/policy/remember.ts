@@ -1,5 +1,4 @@
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
-import { learntCorrection } from "../plan/correction.ts";
 import type { DecisionContext, Observation } from "./observe/observation.ts";
 import { ownFlows } from "./observe/verdict.ts";
 import type { GrowthCheckpoint, PolicyState, ServiceMemory } from "./state.ts";
@@ -32,10 +31,9 @@ const GAP_SHARE = 0.5;
 export function afterGap(state: PolicyState, { startMs, endMs }: WindowSet): PolicyState {
   if (state.windowEndMs === undefined || startMs - state.windowEndMs < GAP_SHARE * (endMs - startMs))
     return state;
-  const { flows: _flows, planner, ...rest } = state;
+  const { flows: _flows, ...rest } = state;
   return {
     ...rest,
-    ...(planner && { planner: { ...planner, recentSeverities: [] } }),
     calmWindows: 0,
     missedWindows: 0,
     services: state.services.map(({ service, replicas, platformWanted, seenAtMs }) => ({
@@ -150,46 +148,15 @@ function memoryOf(
     ...(platformWanted !== undefined && { platformWanted }),
     ...(window?.replicasReady !== undefined && { readyReplicas: window.replicasReady }),
     ...queueMemory(observation),
-    ...correctionMemory(observation, target),
     ...sizeMemory(observation, target),
-    ...demandMemory(observation, isOver(context, course)),
     ...(grownAtSeverity !== undefined && { grownAtSeverity }),
   };
 }
 
 /** Nothing of a queue of which only a part was seen. */
-function queueMemory({ queue, window }: Observation): Pick<ServiceMemory, "ownRequests" | "inFlight"> {
-  if (window?.missing !== undefined) return {};
-  return {
-    ...(queue?.ownRequests !== undefined && { ownRequests: queue.ownRequests }),
-    ...(queue?.inFlight !== undefined && { inFlight: queue.inFlight }),
-  };
-}
-
-/** Windows of which the demand is kept, the present one aside. */
-const DEMAND_WINDOWS = 4;
-
-/** Load under this share of that of the window before tells that the demand of then is over. */
-const OVER_RATIO = 0.6;
-
-function isOver({ state }: DecisionContext, { requestsPerSecond }: Course): boolean {
-  return (requestsPerSecond ?? Number.POSITIVE_INFINITY) < OVER_RATIO * (state.requestsPerSecond ?? 0);
-}
-
-function demandMemory(
-  { demand, memory }: Observation,
-  over: boolean,
-): Pick<ServiceMemory, "recentDemandCores"> {
-  const before = over ? [] : (memory?.recentDemandCores ?? []);
-  const recentDemandCores =
-    demand === undefined ? before : [...before, demand.arrivingCores].slice(-DEMAND_WINDOWS);
-  return recentDemandCores.length === 0 ? {} : { recentDemandCores };
-}
-
-function correctionMemory({ memory }: Observation, { planned }: Target): Pick<ServiceMemory, "correction"> {
-  const shown = planned?.correction;
-  const correction = shown === undefined ? memory?.correction : learntCorrection(memory?.correction, shown);
-  return correction === undefined ? {} : { correction };
+function queueMemory({ queue, window }: Observation): Pick<ServiceMemory, "ownRequests"> {
+  const ownRequests = window?.missing === undefined ? queue?.ownRequests : undefined;
+  return ownRequests === undefined ? {} : { ownRequests };
 }
 
 type SizeMemory = Pick<

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { PUBLISHED_WEIGHTS } from "../queue/estimate.ts";
 import { CostSettings } from "../decide/settings.ts";
-import { PlannerSettings } from "./planner/planner-settings.ts";
 
 /** Constants of the policies. They are part of a decision's inputs, so that a replay uses the same. */
 export const PolicySettings = z.strictObject({
@@ -54,7 +53,6 @@ export const PolicySettings = z.strictObject({
   futileDoublings: z.number().int().min(0).default(4),
   /** A state older than this many windows no longer tells what the platform was asked for. */
   staleStateWindows: z.number().int().min(1).default(4),
-  planner: PlannerSettings.prefault({}),
   cost: CostSettings.prefault({}),
   /** A service that nobody has reported for so long is forgotten. */
   forgetServiceSeconds: z.number().positive().default(3_600),

@@ -6,16 +6,13 @@ import type { PolicyState } from "./state.ts";
  * from a time goes on to count as before, and nothing waits for a time that has moved away. No time gets under 0.
  */
 export function shiftState(state: PolicyState, stepMs: number): PolicyState {
-  const { cost, flows, futile, planner, services, shrunkAtMs, windowEndMs } = state;
+  const { cost, flows, futile, services, shrunkAtMs, windowEndMs } = state;
   const at = (ms: number): number => Math.max(0, ms + stepMs);
   return {
     ...state,
     ...(windowEndMs !== undefined && { windowEndMs: at(windowEndMs) }),
     ...(shrunkAtMs !== undefined && { shrunkAtMs: at(shrunkAtMs) }),
     ...(futile && { futile: { ...futile, untilMs: at(futile.untilMs) } }),
-    ...(planner?.distrust && {
-      planner: { ...planner, distrust: { ...planner.distrust, untilMs: at(planner.distrust.untilMs) } },
-    }),
     ...(cost && { cost: shiftMemory(cost, at) }),
     ...(flows && {
       flows: flows.map(({ flow, latencies }) => ({

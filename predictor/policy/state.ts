@@ -1,11 +1,4 @@
-import {
-  ContentHash,
-  Count,
-  EpochMs,
-  NonNegative,
-  ObjectName,
-  ServiceName,
-} from "@tradewind/core/contract/quantity.ts";
+import { Count, EpochMs, NonNegative, ObjectName, ServiceName } from "@tradewind/core/contract/quantity.ts";
 import { LatencySummary } from "@tradewind/core/contract/window.ts";
 import { z } from "zod";
 import { CostMemory } from "../decide/state.ts";
@@ -22,17 +15,11 @@ export const ServiceMemory = z.strictObject({
   readyReplicas: Count.optional(),
   /** Requests waiting for or served in the service in the last window. */
   ownRequests: NonNegative.optional(),
-  /** Requests in the service at once, callees included, in the last window. */
-  inFlight: NonNegative.optional(),
-  /** Measured over predicted own tail, as learnt in steady windows. */
-  correction: z.number().positive().optional(),
   /** Size of a container last wished, and what ran when that was wished; absent where no size was ever wished. */
   cpuCores: z.number().positive().optional(),
   memoryBytes: z.number().positive().optional(),
   platformCpuCores: z.number().positive().optional(),
   platformMemoryBytes: z.number().positive().optional(),
-  /** CPU demand of what arrived in the last windows, cores, oldest first. */
-  recentDemandCores: z.array(NonNegative).max(16).optional(),
   /** Tail over objective when pods were last added for latency; absent once they have served a whole window. */
   grownAtSeverity: NonNegative.optional(),
 });
@@ -47,37 +34,6 @@ export const GrowthCheckpoint = z.strictObject({
   podsAdded: Count,
 });
 export type GrowthCheckpoint = z.infer<typeof GrowthCheckpoint>;
-
-/** The planner's rungs, from less to more evidence. */
-export const PLANNER_RUNGS = ["planner-prior", "planner"] as const;
-export const PlannerRung = z.enum(PLANNER_RUNGS);
-export type PlannerRung = z.infer<typeof PlannerRung>;
-
-/** What the planner's rungs remember: whether what they decided held. */
-export const PlannerMemory = z.strictObject({
-  /** The rung that made the last plan; absent when another one did. */
-  rung: PlannerRung.optional(),
-  /** The last plan was made to end a miss. */
-  cures: z.boolean().optional(),
-  /** Windows in a row that missed the objective although a plan that was to end the miss had been carried out. */
-  missedInSpite: Count,
-  /** Tail over objective of the slowest flow that tells, in the last windows without a gap, oldest first. */
-  recentSeverities: z.array(NonNegative).max(64),
-  /** Measured over predicted tail of each flow, as learnt in steady windows, with this residual or with none. */
-  flowCorrections: z
-    .array(
-      z.strictObject({
-        flow: z.string().max(200),
-        correction: z.number().positive(),
-        modelHash: ContentHash.optional(),
-      }),
-    )
-    .max(1_000)
-    .optional(),
-  /** The rung that is not believed until then; the prior's takes the trained profiles' with it. */
-  distrust: z.strictObject({ rung: PlannerRung, untilMs: EpochMs, times: Count }).optional(),
-});
-export type PlannerMemory = z.infer<typeof PlannerMemory>;
 
 /** Latencies of a flow of few calls in the last windows, newest first: one window alone does not tell its tail. */
 export const FlowMemory = z.strictObject({
@@ -114,7 +70,6 @@ export const PolicyState = z.strictObject({
   growth: GrowthCheckpoint.optional(),
   /** Set when growth for latency showed no effect. */
   futile: z.strictObject({ untilMs: EpochMs, severity: NonNegative, times: Count }).optional(),
-  planner: PlannerMemory.optional(),
   cost: CostMemory.optional(),
   flows: z.array(FlowMemory).max(1_000).optional(),
   services: z.array(ServiceMemory).max(10_000),

@@ -1,7 +1,7 @@
 import type { PolicyName, WishStep } from "@tradewind/core/contract/plan.ts";
 import type { Observation } from "./observe/observation.ts";
 
-/** What one rung of the ladder would run for one service, and why. */
+/** What one level of the ladder would run for one service, and why. */
 export interface Target {
   readonly replicas: number;
   readonly policy: PolicyName;
@@ -9,7 +9,7 @@ export interface Target {
   /** Size of each container; absent parts are left as they are. */
   readonly cpuCores?: number;
   readonly memoryBytes?: number;
-  /** What a planner knows beside. */
+  /** What a decision by models knows beside. */
   readonly planned?: PlannedTarget;
 }
 
@@ -21,8 +21,6 @@ export interface PlannedTarget {
   readonly confidence: number;
   /** Names the profile that was used: its model's content, or that of the prior. */
   readonly modelHash: string;
-  /** Measured over predicted own tail, where the window was steady. */
-  readonly correction?: number;
 }
 
 /** Targets by service. */

@@ -24,6 +24,7 @@ describe.skipIf(helm === undefined)("values that cannot be meant", () => {
     ["scaler.replicas=0", "at '/scaler/replicas': minimum: got 0, want 1"],
     ["scaler.staleAfter=soon", "at '/scaler/staleAfter'"],
     ["predictor.policy=best", "value must be one of 'auto', 'queue', 'static'"],
+    ["predictor.policy=plan", "value must be one of 'auto', 'queue', 'static'"],
     ["predictor.nodeSelector.disk=ssd", "at '/predictor': additional properties 'nodeSelector' not allowed"],
     ["logLevel=verbose", "at '/logLevel': value must be one of"],
     ["agent.image.digest=latest", "at '/agent/image/digest'"],

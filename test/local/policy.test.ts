@@ -12,11 +12,15 @@ describe("parsePolicy", () => {
   it.each(["", "hpa", "hpa:0", "hpa:101", "hpa:-5", "keda-rps:0", "keda-rps:x", "planner", "auto:1"])(
     "refuses '%s' and lists the forms",
     (text) => {
-      expect(() => parsePolicy(text)).toThrow(
-        "write one of auto, plan, queue, static, hpa:PERCENT, keda-rps:RATE",
-      );
+      expect(() => parsePolicy(text)).toThrow("write one of auto, queue, static, hpa:PERCENT, keda-rps:RATE");
     },
   );
+});
+
+describe("a policy of earlier releases", () => {
+  it("is refused with the name of the one that took its place", () => {
+    expect(() => parsePolicy("plan")).toThrow("policy 'plan' was removed; use 'auto'");
+  });
 });
 
 describe("the options of a local run", () => {

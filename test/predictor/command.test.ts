@@ -84,4 +84,14 @@ describe("tradewind predictor", () => {
     expect(child.exitCode).toBe(2);
     expect(err()).toContain("'soon' is not a duration");
   });
+
+  it.each([
+    ["plan", "policy 'plan' was removed; use 'auto'"],
+    ["best", 'expected one of "auto"|"queue"|"static"'],
+  ])("refuses policy '%s' and names those there are", async (policy, message) => {
+    const { child, err } = run("--config", "x", "--policy", policy);
+    await waitUntil(() => child.exitCode !== null);
+    expect(child.exitCode).toBe(2);
+    expect(err()).toContain(message);
+  });
 });

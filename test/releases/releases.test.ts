@@ -47,11 +47,27 @@ const CONTRACTS: readonly (readonly [string, z.ZodType])[] = [
   ["predictor-state.json", PolicyState],
 ];
 
+const without = (document: object, ...keys: string[]): object =>
+  Object.fromEntries(Object.entries(document).filter(([key]) => !keys.includes(key)));
+
+/** A document of 0.1.0 without what its planner remembered and was set by: later releases have no planner. */
+function withoutPlanner(document: object): object {
+  const { services, settings, state, ...rest } = document as Record<string, object | undefined>;
+  return {
+    ...without(rest, "planner"),
+    ...(settings && { settings: without(settings, "planner") }),
+    ...(state && { state: withoutPlanner(state) }),
+    ...(services && {
+      services: (services as object[]).map((each) => without(each, "inFlight", "recentDemandCores")),
+    }),
+  };
+}
+
 describe("what release 0.1.0 wrote", () => {
   it.each(CONTRACTS)("%s is read whole", async (name, schema) => {
     const document = await read(name);
     // Settings that are younger than the document have their defaults.
-    expect(safeRead(schema, document).data).toMatchObject(document as object);
+    expect(safeRead(schema, document).data).toMatchObject(withoutPlanner(document as object));
   });
 
   it("as decisions of an exporter is served on, and replays to the same numbers bit for bit", async () => {
@@ -106,7 +122,7 @@ describe("what a later release writes", () => {
     const before = (await read("predictor-state.json")) as PolicyState;
     await writeFile(join(state, "predictor-state.json"), JSON.stringify(nextRelease(before)));
     const file = new PredictorStateFile(state, log, () => undefined);
-    expect(await file.read(before.application, before.namespace, 0)).toEqual(before);
+    expect(await file.read(before.application, before.namespace, 0)).toEqual(withoutPlanner(before));
   });
 
   it("as history is read after a rollback", async () => {

@@ -1,5 +1,5 @@
 import { shareProportionally } from "../../queue/share.ts";
-import { isIdle } from "../observe/bottleneck.ts";
+import { isIdle } from "./idle.ts";
 import type { DecisionContext, Observation } from "../observe/observation.ts";
 import type { Verdict } from "../observe/verdict.ts";
 import type { GrowthCheckpoint, PolicyState } from "../state.ts";

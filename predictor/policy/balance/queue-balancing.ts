@@ -1,10 +1,10 @@
 import { floorTarget } from "../floor.ts";
 import type { DecisionContext, Observation } from "../observe/observation.ts";
 import type { Verdict } from "../observe/verdict.ts";
-import { courseAfterShrinking } from "../regret.ts";
+import { courseAfterShrinking } from "./regret.ts";
 import type { Course } from "../remember.ts";
-import { standingOf } from "../standing.ts";
-import type { Standing } from "../standing.ts";
+import { standingOf } from "./standing.ts";
+import type { Standing } from "./standing.ts";
 import { pods } from "../target.ts";
 import type { Target, Targets } from "../target.ts";
 import { shareBudget } from "./budget.ts";
@@ -27,11 +27,7 @@ export function balanceQueues(
   verdict: Verdict,
 ): Balancing {
   const { application } = context;
-  const standing = standingOf(context, observations, verdict, {
-    arrivalRatio: 1,
-    calmRatio: context.settings.calmRatio,
-    limitsFlows: false,
-  });
+  const standing = standingOf(context, observations, verdict);
   const { words, course } = standing;
   if (application.budget.pods !== undefined) {
     const sharing = shareBudget(context, observations, application.budget.pods, standing.clearlyMissed);

@@ -1,9 +1,8 @@
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
 import { mainContainers } from "@tradewind/core/main-containers.ts";
-import { containerSize } from "../../plan/application-plan.ts";
-import type { ContainerSize } from "../../plan/application-plan.ts";
-import { roundedUp } from "../../plan/plan-service.ts";
+import { containerSize, roundedUp } from "../../decide/size.ts";
+import type { ContainerSize } from "../../decide/size.ts";
 import type { ServiceMemory } from "../state.ts";
 import type { Observation } from "./observation.ts";
 
@@ -19,12 +18,6 @@ export interface ContainerFacts {
    * resident may keep the platform from ever lowering a limit.
    */
   readonly resizing: boolean;
-}
-
-/** More CPU has been wished than ran: what was measured is from before that. */
-export function isEnlarging({ container, runningContainer }: ContainerFacts): boolean {
-  if (container === undefined || runningContainer === undefined) return false;
-  return container.cpuCores > runningContainer.cpuCores * (1 + SAME_SIZE_RATIO);
 }
 
 /** Sizes that differ by less than this share are the same. */

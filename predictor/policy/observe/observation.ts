@@ -1,7 +1,7 @@
 import { serviceSpecs } from "@tradewind/core/contract/application.ts";
 import type { Application, ServiceSpec } from "@tradewind/core/contract/application.ts";
 import type { Window, WindowSet } from "@tradewind/core/contract/window.ts";
-import { containerSize } from "../../plan/application-plan.ts";
+import { containerSize } from "../../decide/size.ts";
 import { estimateQueues } from "../../queue/estimate.ts";
 import type { ServiceQueue } from "../../queue/estimate.ts";
 import { flowObjective } from "../../queue/objective.ts";
@@ -35,8 +35,6 @@ export interface Observation extends ContainerFacts {
   readonly settling: boolean;
   /** Its queue is being worked off: what runs takes more than what comes. */
   readonly draining: boolean;
-  /** Its containers were larger in this window than in the one before. */
-  readonly enlarged: boolean;
 }
 
 /** Inputs that stay the same while one decision is made. */
@@ -82,7 +80,6 @@ export function observe(context: DecisionContext): readonly Observation[] {
         baseReplicas,
         settling: isSettling(baseReplicas, memory, window),
         draining: isDraining(trend),
-        enlarged,
         ...containerFacts(application, window, memory, isStale(context)),
         ...(window && { window, ...cpuFacts(window, trend, settings) }),
         ...(memory && { memory }),

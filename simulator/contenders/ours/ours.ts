@@ -1,4 +1,4 @@
-import type { PolicyChoice } from "@tradewind/predictor/policy/inputs.ts";
+import type { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
 import { SLOTS_PER_LOOK } from "@tradewind/predictor/surge-watch.ts";
 import { SLOTS_PER_WINDOW } from "@tradewind/predictor/window/surge.ts";
 import { within } from "../../control/control-path.ts";
@@ -90,11 +90,6 @@ export const OURS: readonly Contender[] = [
     "tradewind-auto",
     "auto",
     "Tradewind, policy auto (the default): the cheapest sizes by one cost, over queueing models that its windows calibrate.",
-  ),
-  ours(
-    "tradewind-plan",
-    "plan",
-    "Tradewind, policy plan: the planner's rules as soon as anything is known; profiles stay with their prior.",
   ),
   ours("tradewind-queue", "queue", "Tradewind, policy queue: the ladder up to queue balancing."),
   ours(

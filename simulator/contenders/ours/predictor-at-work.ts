@@ -9,7 +9,7 @@ import { Learning } from "@tradewind/predictor/learning/learning.ts";
 import type { LearningOptions } from "@tradewind/predictor/learning/learning.ts";
 import type { ModelTrainer } from "@tradewind/predictor/learning/model-trainer.ts";
 import { NodeRoom } from "@tradewind/predictor/node-room.ts";
-import type { PolicyChoice } from "@tradewind/predictor/policy/inputs.ts";
+import type { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
 import { PolicySettings } from "@tradewind/predictor/policy/settings.ts";
 import { emptyState } from "@tradewind/predictor/policy/state.ts";
 import { NOTHING_GATHERED } from "@tradewind/predictor/gathering.ts";

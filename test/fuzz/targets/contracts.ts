@@ -342,11 +342,6 @@ function memory(): object {
     shrunkServices: ["geo"],
     growth: { severity: 1, requestsPerSecond: 1, congestedReplicas: 1, podsAdded: 1 },
     futile: { untilMs: 1, severity: 1, times: 1 },
-    planner: {
-      missedInSpite: 0,
-      recentSeverities: [0.5],
-      flowCorrections: [{ flow: "GET /", correction: 1.2 }],
-    },
-    services: [{ service: "geo", replicas: 3, seenAtMs: 1, recentDemandCores: [0.1, 0.2], cpuCores: 0.4 }],
+    services: [{ service: "geo", replicas: 3, seenAtMs: 1, ownRequests: 0.1, cpuCores: 0.4 }],
   };
 }

@@ -5,8 +5,8 @@ import type { PolicyInputs, PolicyOutcome } from "@tradewind/predictor/policy/in
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { application, inputs, START_MS, window, WINDOW_MS } from "../measurements.ts";
-import { chained, RESIZABLE } from "../policy/planner/planned.ts";
-import type { ModelledService } from "../policy/planner/planned.ts";
+import { chained, RESIZABLE } from "../policy/modelled.ts";
+import type { ModelledService } from "../policy/modelled.ts";
 
 const made = (service: string, overrides: Partial<ModelledService> = {}): ModelledService => ({
   service,
@@ -101,6 +101,16 @@ describe("policy auto with calibrated models", () => {
     const calm = decide(inputs(set, { state }));
     const surge = decide(inputs(set, { state, surgeRatio: 3 }));
     expect(replicasOf(surge)).toBeGreaterThan(replicasOf(calm));
+  });
+
+  it("tells decisions on the same window for different surges apart by their hashes", () => {
+    const { state } = last(course(4));
+    const set = chained(SHOP, START_MS + 4 * WINDOW_MS);
+    const hashes = [undefined, 2, 3].map((surgeRatio) => {
+      const outcome = decide(inputs(set, { state, ...(surgeRatio !== undefined && { surgeRatio }) }));
+      return wishOf(outcome, "backend").inputs.windowHash;
+    });
+    expect(new Set(hashes).size).toBe(3);
   });
 
   it("holds or adds, and removes nothing, while a part of the traffic is missing", () => {

@@ -9,8 +9,8 @@ import type {
 } from "../../../predictor/decide/application-cost.ts";
 import { loadPoints } from "../../../predictor/decide/application-cost.ts";
 import { compileFlow, serviceIndex } from "../../../predictor/endtoend/call-graph.ts";
-import { costPerHour } from "../../../predictor/plan/plan-service.ts";
-import type { Size } from "../../../predictor/plan/plan-service.ts";
+import { costPerHour } from "../../../predictor/decide/size.ts";
+import type { Size } from "../../../predictor/decide/size.ts";
 
 const PRICES = { cpuCoreHour: 0.03, memoryGigabyteHour: 0.004 };
 

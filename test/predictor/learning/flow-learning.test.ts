@@ -23,7 +23,7 @@ import { Registry } from "prom-client";
 import { afterEach, describe, expect, it } from "vitest";
 import { randomResidual } from "../endtoend/random-residual.ts";
 import { application, flow, START_MS, WINDOW_MS } from "../measurements.ts";
-import { chained } from "../policy/planner/planned.ts";
+import { chained } from "../policy/modelled.ts";
 
 const LOG = createLog("test", "silent");
 const NAME = "end-to-end/default/GET /";

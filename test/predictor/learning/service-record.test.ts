@@ -5,8 +5,8 @@ import { ServiceEvidence } from "@tradewind/predictor/policy/evidence.ts";
 import { TrainedProfile } from "@tradewind/predictor/profile/trained-profile.ts";
 import { describe, expect, it } from "vitest";
 import { randomModel } from "../profile/random-model.ts";
-import { modelledWindow } from "../policy/planner/planned.ts";
-import type { ModelledService } from "../policy/planner/planned.ts";
+import { modelledWindow } from "../policy/modelled.ts";
+import type { ModelledService } from "../policy/modelled.ts";
 import { START_MS, WINDOW_MS } from "../measurements.ts";
 
 const CART: ModelledService = {

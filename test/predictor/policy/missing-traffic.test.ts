@@ -50,7 +50,7 @@ const wishOf = ({ plan }: PolicyOutcome, service: string): Wish =>
 const backendOf = (outcome: PolicyOutcome): number => wishOf(outcome, "backend").allocation.replicas;
 
 describe("a miss of the objective that was measured on a part of the traffic", () => {
-  it.each(["auto", "queue", "plan"] as const)(
+  it.each(["auto", "queue"] as const)(
     "is a miss: growth goes on under %s, and says what is missing",
     (choice) => {
       const backend = { replicas: 2, podUsageCores: 0.6, ownSeconds: 0.2 };

@@ -1,17 +1,9 @@
 import { contentHash } from "@tradewind/core/hash.ts";
-import { seededRng } from "@tradewind/core/rng.ts";
 import { describe, expect, it } from "vitest";
 import { decide } from "@tradewind/predictor/policy/ladder.ts";
-import { readAttention, writeAttention } from "@tradewind/predictor/endtoend/attention-file.ts";
-import type { AttentionModel } from "@tradewind/predictor/endtoend/attention-model.ts";
-import { NO_MODELS } from "@tradewind/predictor/policy/inputs.ts";
-import type { Models, PolicyInputs } from "@tradewind/predictor/policy/inputs.ts";
+import type { PolicyInputs } from "@tradewind/predictor/policy/inputs.ts";
 import { replay } from "@tradewind/predictor/policy/replay.ts";
-import { TrainedProfile } from "@tradewind/predictor/profile/trained-profile.ts";
-import { randomResidual } from "../endtoend/random-residual.ts";
-import { inputs, START_MS } from "../measurements.ts";
-import { randomModel } from "../profile/random-model.ts";
-import { chained, modelledEvidence, RESIZABLE } from "./planner/planned.ts";
+import { inputs } from "../measurements.ts";
 import { shop, SHOP, simulate } from "./simulated-application.ts";
 
 const SURGE = simulate({
@@ -71,62 +63,38 @@ describe("a replay", () => {
   });
 });
 
-describe("a replay of a plan with trained profiles", () => {
-  const model = new TrainedProfile(randomModel(seededRng(11)));
-  const hash = "00000000000000aa";
-  const services = ["frontend", "backend"].map((service) => ({
-    service,
-    replicas: 2,
-    cores: 1,
-    cpuSecondsPerRequest: 0.02,
-    baseSeconds: 0.02,
-    requestsPerSecond: 40,
-  }));
-  const profiles = services.map((each) =>
-    modelledEvidence(each, {
-      trained: {
-        hash,
-        version: 1,
-        state: { cpuSecondsPerRequest: 0.02, baseSeconds: 0.02 },
-        interval: { low: -0.4, high: 0.3 },
-        trainingRatio: 0.1,
-      },
-    }),
-  );
-  const taken = inputs(chained(services, START_MS, 4), { choice: "plan", application: RESIZABLE, profiles });
-
-  it("is the same bit for bit, even when the profile's interval has moved since", () => {
-    const outcome = decide(taken, { ...NO_MODELS, profile: () => model });
-    expect(outcome.plan.policy).toBe("planner");
-    model.interval = { low: -3, high: 5 };
-    const again = replay(JSON.parse(JSON.stringify(taken)), {
-      ...NO_MODELS,
-      profile: (name) => (name === hash ? model : undefined),
-    });
-    expect(JSON.stringify(again)).toBe(JSON.stringify(outcome));
+describe("a replay of a decision of another release", () => {
+  it("decides by auto what policy plan decided, which is gone", () => {
+    const { inputs: taken, outcome } = SURGE[10]!;
+    const planner = {
+      missedInSpite: 1,
+      recentSeverities: [1.2],
+      distrust: { rung: "planner", untilMs: 1, times: 1 },
+    };
+    const settings = { ...taken.settings, planner: { aimRatio: 0.85 } };
+    const recorded = { ...taken, choice: "plan", settings, state: { ...taken.state, planner } };
+    expect(replay(JSON.parse(JSON.stringify(recorded)))).toEqual(outcome);
   });
+});
 
-  it("is the same with learnt residuals, after their models went through their files", () => {
-    const name = "00000000000000bb";
-    const learnt = { ...randomResidual(2, seededRng(4)), services: ["frontend", "backend"] };
-    const models: Models = { ...NO_MODELS, profile: () => model, endToEnd: () => learnt };
-    const withResidual = { ...taken, endToEnd: [{ flow: "GET /", hash: name, version: 1 }] };
-    const outcome = decide(withResidual, models);
-    expect(JSON.stringify(outcome.plan.wishes)).not.toBe(JSON.stringify(decide(taken, models).plan.wishes));
-    const read = readAttention(writeAttention(learnt)) as AttentionModel;
-    const again = replay(JSON.parse(JSON.stringify(withResidual)), {
-      profile: () => model,
-      endToEnd: (asked) => (asked === name ? read : undefined),
-    });
-    expect(JSON.stringify(again)).toBe(JSON.stringify(outcome));
-    expect(() =>
-      replay(JSON.parse(JSON.stringify(withResidual)), { ...models, endToEnd: () => undefined }),
-    ).toThrow(/model 00000000000000bb of 'GET \/' is not there/);
-  });
+describe("a replay of a decision that names models", () => {
+  const evidence = {
+    trained: {
+      hash: "00000000000000aa",
+      version: 1,
+      state: { cpuSecondsPerRequest: 0.02, baseSeconds: 0.02 },
+      interval: { low: -0.4, high: 0.3 },
+      trainingRatio: 0.1,
+    },
+  };
+  const profiles = [{ service: "frontend", ...evidence }];
+  const endToEnd = [{ flow: "GET /", hash: "00000000000000bb", version: 1 }];
 
-  it("says which model is gone rather than deciding without it", () => {
-    expect(() => replay(JSON.parse(JSON.stringify(taken)))).toThrow(
-      /model 00000000000000aa of 'frontend' is not there/,
-    );
+  it.each([
+    { named: { profiles }, message: "model 00000000000000aa of 'frontend' is not there" },
+    { named: { endToEnd }, message: "model 00000000000000bb of 'GET /' is not there" },
+  ])("is refused where $message", ({ message, named }) => {
+    const taken = inputs(SURGE[0]!.windowSet, { application: shop(), ...named });
+    expect(() => replay(JSON.parse(JSON.stringify(taken)))).toThrow(message);
   });
 });

@@ -8,11 +8,6 @@ const state: PolicyState = {
   windowEndMs: 1_000_000,
   shrunkAtMs: 990_000,
   futile: { untilMs: 1_100_000, severity: 2, times: 1 },
-  planner: {
-    missedInSpite: 0,
-    recentSeverities: [],
-    distrust: { rung: "planner", untilMs: 1_200_000, times: 1 },
-  },
   flows: [{ flow: "GET /", latencies: [{ ...latency, endMs: 985_000 }] }],
   services: [{ service: "cart", replicas: 2, seenAtMs: 999_000 }],
 };
@@ -30,7 +25,7 @@ describe("the policies' state after the wall clock was set", () => {
     expect(new Map(timesOf(shifted))).toEqual(
       new Map(timesOf(state).map(([path, ms]) => [path, ms + stepMs])),
     );
-    expect(timesOf(state)).toHaveLength(6);
+    expect(timesOf(state)).toHaveLength(5);
   });
 
   it("has no time before the epoch, and nothing that was absent", () => {

@@ -1,17 +1,11 @@
 import { Application } from "@tradewind/core/contract/application.ts";
+import type { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
 import type { Window, WindowSet } from "@tradewind/core/contract/window.ts";
 import { seededRng, standardNormal } from "@tradewind/core/rng.ts";
 import type { Rng } from "@tradewind/core/rng.ts";
-import { ServiceRecord } from "@tradewind/predictor/learning/service-record.ts";
-import { INPUTS_SCHEMA, NO_MODELS } from "@tradewind/predictor/policy/inputs.ts";
-import type {
-  Models,
-  PolicyChoice,
-  PolicyInputs,
-  PolicyOutcome,
-} from "@tradewind/predictor/policy/inputs.ts";
+import { INPUTS_SCHEMA } from "@tradewind/predictor/policy/inputs.ts";
+import type { PolicyInputs, PolicyOutcome } from "@tradewind/predictor/policy/inputs.ts";
 import { decide } from "@tradewind/predictor/policy/ladder.ts";
-import type { ServiceEvidence } from "@tradewind/predictor/policy/evidence.ts";
 import { PolicySettings } from "@tradewind/predictor/policy/settings.ts";
 import { emptyState } from "@tradewind/predictor/policy/state.ts";
 import type { PolicyState } from "@tradewind/predictor/policy/state.ts";
@@ -49,11 +43,6 @@ export interface SimulationOptions {
   /** The platform never runs more pods of a service. */
   readonly platformLimit?: number;
   readonly noise?: number;
-  /** Memory of each container, and how much of it is in use; none is allocated without. */
-  readonly memory?: { readonly limitBytes: number; readonly usedBytes: number };
-  /** How much a CPU quota that is small for one request slows it down beyond queueing; none by default. */
-  readonly quotaDrag?: number;
-  readonly models?: Models;
 }
 
 export interface SimulatedWindow {
@@ -65,16 +54,11 @@ export interface SimulatedWindow {
   readonly replicas: ReadonlyMap<string, number>;
   /** What the decision was made from. */
   readonly inputs: PolicyInputs;
-  /** Allocated over the window, all pods together. */
-  readonly cpuCoreSeconds: number;
-  readonly gigabyteSeconds: number;
 }
 
 interface ServiceState {
   readonly spec: ModelService;
-  readonly record: ServiceRecord;
   cores: number;
-  memoryBytes: number;
   ready: number;
   wanted: number;
   starting: number[];
@@ -104,8 +88,6 @@ class Simulation {
   private state: PolicyState;
   private tails: { seconds: number; weight: number }[] = [];
   private wishes: { atSeconds: number; replicas: ReadonlyMap<string, number> }[] = [];
-  private cpuCoreSeconds = 0;
-  private gigabyteSeconds = 0;
 
   constructor(options: SimulationOptions) {
     this.options = options;
@@ -113,9 +95,7 @@ class Simulation {
     this.state = emptyState(options.application.name, options.application.namespace);
     this.services = options.services.map((spec) => ({
       spec,
-      record: new ServiceRecord(),
       cores: spec.podCores,
-      memoryBytes: options.memory?.limitBytes ?? 0,
       ready: 1,
       wanted: 1,
       starting: [],
@@ -151,11 +131,7 @@ class Simulation {
       service.backlog = offered - done;
       for (const callee of service.spec.calls) arrivals.set(callee, (arrivals.get(callee) ?? 0) + done);
       const utilisation = Math.min(0.95, done / (capacity * TICK_SECONDS));
-      const drag = 1 + (this.options.quotaDrag ?? 0) * (cpuSeconds / (0.1 * service.cores));
-      const serving = (drag * cpuSeconds) / (1 - utilisation);
-      const pods = service.ready + service.starting.length;
-      this.cpuCoreSeconds += pods * service.cores * TICK_SECONDS;
-      this.gigabyteSeconds += (pods * service.memoryBytes * TICK_SECONDS) / 1e9;
+      const serving = cpuSeconds / (1 - utilisation);
       const waiting = service.backlog / capacity;
       tailSeconds += 2 * serving + waiting;
       const { window } = service;
@@ -182,32 +158,19 @@ class Simulation {
       settings: PolicySettings.parse({}),
       state: this.state,
       windowSet,
-      ...(choice === "plan" && { profiles: this.evidence(windowSet) }),
       nowMs: EPOCH_MS + endSeconds * 1e3 + 1e3 * Math.min(5, windowSeconds / 3),
     };
-    const outcome = decide(inputs, this.options.models ?? NO_MODELS);
+    const outcome = decide(inputs);
     this.state = outcome.state;
     this.act(endSeconds, outcome);
     this.tails = [];
     for (const service of this.services) service.window = emptyWindow();
     const severity = (tailSeconds * 1e3) / application.objective.milliseconds;
-    const { cpuCoreSeconds, gigabyteSeconds } = this;
-    this.cpuCoreSeconds = 0;
-    this.gigabyteSeconds = 0;
-    return { endSeconds, windowSet, outcome, severity, replicas, inputs, cpuCoreSeconds, gigabyteSeconds };
-  }
-
-  private evidence(windowSet: WindowSet): ServiceEvidence[] {
-    return this.services.flatMap(({ record, spec }, index) => {
-      const window = windowSet.windows[index];
-      if (window !== undefined) record.observe(window);
-      const evidence = record.evidence(spec.name);
-      return evidence === undefined ? [] : [evidence];
-    });
+    return { endSeconds, windowSet, outcome, severity, replicas, inputs };
   }
 
   private measure(endSeconds: number, tailSeconds: number): WindowSet {
-    const { application, conditions, memory, windowSeconds } = this.options;
+    const { application, conditions, windowSeconds } = this.options;
     const {
       timeoutSeconds = Infinity,
       agentsSilent = false,
@@ -244,8 +207,6 @@ class Simulation {
           id: `${spec.name}-${pod}`,
           podName: `${spec.name}-${pod}`,
           cpuLimitCores: service.cores,
-          ...(memory && { memoryLimitBytes: service.memoryBytes }),
-          ...(memory && !agentsSilent && { memoryWorkingSetBytes: memory.usedBytes }),
           ...(!agentsSilent && {
             cpuUsageCores: (window.usage / windowSeconds / ready) * this.noise(),
             cpuThrottledRatio: Math.min(1, window.throttled / window.ticks),
@@ -300,7 +261,6 @@ class Simulation {
       service.wanted = wanted;
       const allocation = plan.wishes.find((one) => one.service === service.spec.name)?.allocation;
       service.cores = allocation?.cpuCores ?? service.cores;
-      service.memoryBytes = allocation?.memoryBytes ?? service.memoryBytes;
     }
   }
 

@@ -41,8 +41,8 @@ function ours(
 
 describe("Tradewind in the simulator", () => {
   it("decides once more between two windows when a surge begins, and not while load is steady", async () => {
-    expect((await ours("tradewind-plan", {})).notes).toMatchObject({ surges: 0 });
-    const crowd = await ours("tradewind-plan", { load: (at) => (at < 170 ? 20 : 120) });
+    expect((await ours("tradewind-auto", {})).notes).toMatchObject({ surges: 0 });
+    const crowd = await ours("tradewind-auto", { load: (at) => (at < 170 ? 20 : 120) });
     expect(crowd.notes!["surges"]).toBeGreaterThan(0);
   });
 
@@ -50,7 +50,7 @@ describe("Tradewind in the simulator", () => {
     const sizes = async (actuators: Actuators) => {
       const seen = new Set<string>();
       await ours(
-        "tradewind-plan",
+        "tradewind-auto",
         { load: (at) => (at < 150 ? 30 : 140), seconds: 300 },
         actuators,
         (world) => {

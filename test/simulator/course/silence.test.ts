@@ -74,7 +74,7 @@ const takenAway = (all: readonly Moment[]): number =>
     0,
   );
 
-describe.each(["tradewind-auto", "tradewind-plan", "tradewind-queue"])("%s", (policy) => {
+describe.each(["tradewind-auto", "tradewind-queue"])("%s", (policy) => {
   it("takes pods away while all is seen", async () => {
     const seen = inside(await moments({}, policy, SILENT), SILENT);
     expect(takenAway(seen)).toBeGreaterThan(2);

@@ -1,6 +1,6 @@
 import { mainContainers } from "@tradewind/core/main-containers.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
-import { containerSize } from "@tradewind/predictor/plan/application-plan.ts";
+import { containerSize } from "@tradewind/predictor/decide/size.ts";
 import { cpuDemand } from "@tradewind/predictor/policy/observe/demand.ts";
 import { WorstContainer } from "@tradewind/predictor/profile/own-tail.ts";
 import { inputsOf, observationOf, worstContainer } from "@tradewind/predictor/profile/window-inputs.ts";
@@ -54,7 +54,7 @@ describe("a sidecar beside the application", () => {
     expect(demand.cores / 0.5).toBeCloseTo(2 * 0.96 * (1 + 0.7 * 0.8), 9);
   });
 
-  it("has no part in the size that a plan starts from", () => {
+  it("has no part in the size that a decision starts from", () => {
     expect(containerSize(WINDOW)).toEqual({ cpuCores: 0.5, memoryBytes: 512e6 });
   });
 

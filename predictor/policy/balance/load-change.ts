@@ -1,4 +1,4 @@
-import type { DecisionContext } from "./observation.ts";
+import type { DecisionContext } from "../observe/observation.ts";
 
 /** More requests than before by this factor explain a miss. */
 export const SURGE_RATIO = 1.15;
@@ -6,15 +6,10 @@ export const SURGE_RATIO = 1.15;
 /** Standard deviations of a Poisson count that more requests must exceed to be no chance. */
 const NO_CHANCE = 2;
 
-/**
- * Load of the next window over that of this one, should it go on rising as it did, in [1, 2); 1 unless it rose beyond chance, and
- * where not all of it was seen.
- */
-export function riseOf({ missing, state, windowSet }: DecisionContext, arrivalsPerSecond: number): number {
+/** Load has risen beyond chance since the last window, and all of it was seen. */
+export function hasRisen({ missing, state, windowSet }: DecisionContext, arrivalsPerSecond: number): boolean {
   const before = state.requestsPerSecond;
-  if (before === undefined || missing !== undefined || !isMore(arrivalsPerSecond, before, windowSet))
-    return 1;
-  return 2 - before / arrivalsPerSecond;
+  return before !== undefined && missing === undefined && isMore(arrivalsPerSecond, before, windowSet);
 }
 
 /** Load has fallen beyond chance since the last window, and all of it was seen. */

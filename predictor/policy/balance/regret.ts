@@ -1,13 +1,16 @@
-import { weightedMean } from "../window/weighted-mean.ts";
-import { SURGE_RATIO } from "./observe/load-change.ts";
-import type { DecisionContext, Observation } from "./observe/observation.ts";
-import type { Course } from "./remember.ts";
-import type { PolicySettings } from "./settings.ts";
+import { weightedMean } from "../../window/weighted-mean.ts";
+import { SURGE_RATIO } from "./load-change.ts";
+import type { DecisionContext, Observation } from "../observe/observation.ts";
+import type { Course } from "../remember.ts";
+import type { PolicySettings } from "../settings.ts";
 import type { Standing } from "./standing.ts";
-import type { PolicyState } from "./state.ts";
+import type { PolicyState } from "../state.ts";
 
 /** Rise of CPU interference, in [0, 1], that explains a miss. */
 const BUSIER = 0.2;
+
+/** Throttled share of periods up to which a service is at ease. */
+const AT_EASE_THROTTLED_RATIO = 0.2;
 
 type Shrunk = Pick<
   Course,
@@ -89,7 +92,7 @@ function isAtEase(
   if (demand === undefined || utilisation === undefined || ownRequests === undefined) return false;
   return (
     utilisation < settings.shrinkUtilisation &&
-    demand.throttledRatio <= settings.planner.throttledRatioLimit &&
+    demand.throttledRatio <= AT_EASE_THROTTLED_RATIO &&
     ownRequests < settings.idleOwnRequests * Math.max(1, readyReplicas ?? 1)
   );
 }

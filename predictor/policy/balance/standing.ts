@@ -1,10 +1,9 @@
-import { hasFallen, riseOf } from "./observe/load-change.ts";
-import type { DecisionContext, Observation } from "./observe/observation.ts";
-import { tellingSeverity } from "./observe/verdict.ts";
-import type { Verdict } from "./observe/verdict.ts";
+import type { DecisionContext, Observation } from "../observe/observation.ts";
+import type { Verdict } from "../observe/verdict.ts";
+import type { Course } from "../remember.ts";
+import { percent } from "../target.ts";
+import { hasFallen, hasRisen } from "./load-change.ts";
 import { isRegretted, shrunkBefore } from "./regret.ts";
-import type { Course } from "./remember.ts";
-import { percent } from "./target.ts";
 
 /** How the application stands to its objective, and what that makes of calm, misses and patience. */
 export interface Standing {
@@ -15,58 +14,35 @@ export interface Standing {
   /** Missed so clearly, or so often in a row, that growth need not wait. */
   readonly clearlyMissed: boolean;
   readonly calm: boolean;
-  /** Load of the next window over that of this one, should it go on rising as it did, in [1, 2); 1 unless it rose beyond chance. */
-  readonly rise: number;
-  /** Load since the window over that in it, where the window is decided on once more to give what that takes, and nothing else. */
-  readonly surgeRatio: number | undefined;
-  /** Calm windows before something may be taken back. */
+  /** Calm windows before pods may be taken away. */
   readonly patience: number;
   /** The course if the decision changes nothing. */
   readonly course: Course;
-}
-
-/** How a rung looks at a window. */
-export interface Look {
-  /** Requests that arrive over those that were answered. */
-  readonly arrivalRatio: number;
-  /** See {@link Standing}. */
-  readonly surgeRatio?: number | undefined;
-  /** Tail over objective up to which a window is calm. */
-  readonly calmRatio: number;
-  /**
-   * True where each flow has a limit of its own when something is taken back. Then calm is a matter of the flows with enough
-   * calls to tell, and a window that is neither calm nor a clear miss does not end the calm before it, though it does not
-   * add to it.
-   */
-  readonly limitsFlows: boolean;
 }
 
 export function standingOf(
   context: DecisionContext,
   observations: readonly Observation[],
   verdict: Verdict,
-  { arrivalRatio, calmRatio, limitsFlows, surgeRatio }: Look,
 ): Standing {
   const { missing, settings, state } = context;
   const severity = verdict.severity ?? 0;
-  const arrivals = arrivalRatio * verdict.requestsPerSecond;
+  const arrivals = verdict.requestsPerSecond;
   const missed = severity > 1;
   const missedWindows = missed ? state.missedWindows + 1 : 0;
-  const rise = riseOf(context, arrivals);
-  const clearlyMissed = missed && (severity >= settings.clearMissRatio || missedWindows >= 2 || rise > 1);
-  const calmWindows = calmWindowsOf(context, verdict, { calmRatio, clearlyMissed, limitsFlows });
+  const isRising = hasRisen(context, arrivals);
+  const clearlyMissed = missed && (severity >= settings.clearMissRatio || missedWindows >= 2 || isRising);
+  const calmWindows = calmWindowsOf(context, verdict, clearlyMissed);
   const calm = calmWindows > state.calmWindows;
   const isRegret = clearlyMissed && isRegretted(context, observations, arrivals);
   const patienceDoublings = doublingsAfter(context, {
     isRegret,
-    hasChanged: rise > 1 || hasFallen(context, arrivals),
+    hasChanged: isRising || hasFallen(context, arrivals),
   });
   return {
-    words: `${describeVerdict(verdict, settings.minimumCalls)}${describeSurge(surgeRatio)}${describeMissing(missing)}`,
+    words: `${describeVerdict(verdict, settings.minimumCalls)}${describeMissing(missing)}`,
     missed,
     clearlyMissed,
-    rise,
-    surgeRatio,
     calm,
     patience: patienceWindows(context, patienceDoublings),
     course: {
@@ -81,23 +57,17 @@ export function standingOf(
   };
 }
 
-/** Calm windows in a row: one more after a calm one, as many as before after one that proves nothing, none after any other. */
+/** Calm windows in a row: one more after a calm one, as many as before after one of which a part is missing, none after any other. */
 function calmWindowsOf(
   { missing, settings, state }: DecisionContext,
   verdict: Verdict,
-  {
-    calmRatio,
-    clearlyMissed,
-    limitsFlows,
-  }: Pick<Look, "calmRatio" | "limitsFlows"> & {
-    readonly clearlyMissed: boolean;
-  },
+  clearlyMissed: boolean,
 ): number {
   const isWhole = missing === undefined;
   const answers = verdict.worstSeverity !== undefined && verdict.errorRatio < settings.errorRatioLimit;
   if (!answers) return 0;
-  if (isWhole && (calmSeverity(verdict, limitsFlows) ?? 0) <= calmRatio) return state.calmWindows + 1;
-  return (limitsFlows || !isWhole) && !clearlyMissed ? state.calmWindows : 0;
+  if (isWhole && (verdict.worstSeverity ?? 0) <= settings.calmRatio) return state.calmWindows + 1;
+  return !isWhole && !clearlyMissed ? state.calmWindows : 0;
 }
 
 interface Since {
@@ -110,10 +80,6 @@ interface Since {
 function doublingsAfter({ settings, state }: DecisionContext, { isRegret, hasChanged }: Since): number {
   if (isRegret) return Math.min(state.patienceDoublings + 1, settings.patienceDoublings);
   return hasChanged ? 0 : state.patienceDoublings;
-}
-
-function calmSeverity(verdict: Verdict, limitsFlows: boolean): number | undefined {
-  return limitsFlows ? tellingSeverity(verdict) : verdict.worstSeverity;
 }
 
 /** Calm windows that a first step down waits for: at least the interval over which the objective is judged. */
@@ -142,10 +108,4 @@ function arrivalsToCompare(
 
 function describeMissing(missing: string | undefined): string {
   return missing === undefined ? "" : `, but ${missing}`;
-}
-
-function describeSurge(surgeRatio: number | undefined): string {
-  return surgeRatio === undefined
-    ? ""
-    : `, and requests have begun ${surgeRatio.toFixed(1)} times as fast since`;
 }

@@ -5,20 +5,19 @@ import type { DecisionContext } from "@tradewind/predictor/policy/observe/observ
 import { observe } from "@tradewind/predictor/policy/observe/observation.ts";
 import { remember } from "@tradewind/predictor/policy/remember.ts";
 import { PolicySettings } from "@tradewind/predictor/policy/settings.ts";
-import { standingOf } from "@tradewind/predictor/policy/standing.ts";
-import type { Standing } from "@tradewind/predictor/policy/standing.ts";
+import { standingOf } from "@tradewind/predictor/policy/balance/standing.ts";
+import type { Standing } from "@tradewind/predictor/policy/balance/standing.ts";
 import { emptyState } from "@tradewind/predictor/policy/state.ts";
 import type { FlowMemory, PolicyState } from "@tradewind/predictor/policy/state.ts";
 import { judge } from "@tradewind/predictor/policy/observe/verdict.ts";
 import type { Targets } from "@tradewind/predictor/policy/target.ts";
 import type { Verdict } from "@tradewind/predictor/policy/observe/verdict.ts";
-import { application, flow, START_MS, WINDOW_MS, window, windowSet } from "../measurements.ts";
+import { application, flow, START_MS, WINDOW_MS, window, windowSet } from "../../measurements.ts";
 
 const SETTINGS = PolicySettings.parse({});
 const END_MS = START_MS + WINDOW_MS;
 const OBJECTIVE = flowObjective(application().objective);
 const SERVICES = ["frontend", "backend"];
-const LOOK = { arrivalRatio: 1, calmRatio: SETTINGS.calmRatio, limitsFlows: false };
 
 interface Situation {
   readonly tailSeconds: number;
@@ -57,7 +56,7 @@ const judged = (flows: readonly FlowWindow[], earlier?: readonly FlowMemory[]): 
 
 function standing(situation: Situation): Standing {
   const context = contextOf(situation);
-  return standingOf(context, observe(context), judged(context.windowSet.flows), LOOK);
+  return standingOf(context, observe(context), judged(context.windowSet.flows));
 }
 
 const shrunk = (overrides: Partial<PolicyState> = {}): Partial<PolicyState> => ({
@@ -109,7 +108,7 @@ describe("a miss after a step down", () => {
     for (const container of context.windowSet.windows.flatMap(({ containers }) => containers)) {
       container.interference = { cpu: { supported: true, value: now, source: "psi" }, ...rest };
     }
-    const { course } = standingOf(context, observe(context), judged(context.windowSet.flows), LOOK);
+    const { course } = standingOf(context, observe(context), judged(context.windowSet.flows));
     expect(course.patienceDoublings).toBe(doubled);
   });
 
@@ -162,70 +161,23 @@ describe("a slight miss", () => {
 });
 
 describe("calm", () => {
-  const calmWindows = (
-    tailSeconds: number,
-    limitsFlows: boolean,
-    rare: readonly FlowWindow[] = [],
-  ): number => {
+  const calmWindows = (tailSeconds: number, rare: readonly FlowWindow[] = []): number => {
     const context = contextOf({ tailSeconds, state: { calmWindows: 2 } });
     const verdict = judged([...context.windowSet.flows, ...rare]);
-    return standingOf(context, observe(context), verdict, { ...LOOK, limitsFlows }).course.calmWindows;
+    return standingOf(context, observe(context), verdict).course.calmWindows;
   };
 
-  it.each([
-    { tailSeconds: 0.1, counted: 3, why: "goes on while every flow is well within the objective of 200 ms" },
-    { tailSeconds: 0.19, counted: 2, why: "waits while one is close to it" },
-    { tailSeconds: 0.21, counted: 2, why: "waits with a slight miss, which nothing grows for either" },
-    { tailSeconds: 0.25, counted: 0, why: "ends with a clear miss" },
-  ])("$why", ({ tailSeconds, counted }) => {
-    expect(calmWindows(tailSeconds, true)).toBe(counted);
+  it("goes on while every flow is well within the objective of 200 ms", () => {
+    expect(calmWindows(0.1)).toBe(3);
   });
 
-  it("ends with a tail close to the objective for a rung that asks for calm windows in a row", () => {
-    expect(calmWindows(0.19, false)).toBe(0);
+  it("ends with a tail close to the objective", () => {
+    expect(calmWindows(0.19)).toBe(0);
   });
 
-  it("ends with a flow of too few calls to tell that is slow, except where each flow has a limit of its own", () => {
+  it("ends with a flow of too few calls to tell that is slow", () => {
     const latency = { count: 4, meanSeconds: 0.3, p50Seconds: 0.25, p95Seconds: 0.5, p99Seconds: 0.5 };
-    const rare = [flow(SERVICES, 0.5, { flow: "POST /", latency })];
-    expect(calmWindows(0.1, true, rare)).toBe(3);
-    expect(calmWindows(0.1, false, rare)).toBe(0);
-  });
-});
-
-describe("load that rises", () => {
-  const rise = (requestsPerSecond: number, before: number): number =>
-    standing({ tailSeconds: 0.1, requestsPerSecond, state: { requestsPerSecond: before } }).rise;
-
-  it("is expected to rise by as much again", () => {
-    // From 20 to 30, and so to 40.
-    expect(rise(30, 20)).toBeCloseTo(40 / 30, 9);
-  });
-
-  it("is not expected to go on for what may be chance, nor when it falls", () => {
-    expect(rise(2.4, 2)).toBe(1);
-    expect(rise(22, 20)).toBe(1);
-    expect(rise(10, 20)).toBe(1);
-  });
-});
-
-describe("the demand that is remembered", () => {
-  const remembered = (before: number): readonly number[] | undefined => {
-    const memory = { service: "backend", replicas: 2, seenAtMs: START_MS, recentDemandCores: [3, 4, 5, 6] };
-    const context = contextOf({ tailSeconds: 0.1, state: { requestsPerSecond: before, services: [memory] } });
-    const target = { replicas: 2, policy: "queue", reason: "" } as const;
-    const course = { calmWindows: 0, missedWindows: 0, patienceDoublings: 0, requestsPerSecond: 20 };
-    const state = remember(context, observe(context), new Map([["backend", target]]), course);
-    return state.services.find(({ service }) => service === "backend")?.recentDemandCores;
-  };
-
-  it("is that of four windows", () => {
-    // Two pods use 0.2 cores each.
-    expect(remembered(33)).toEqual([4, 5, 6, 0.4]);
-  });
-
-  it("is that of this window alone when load has collapsed", () => {
-    expect(remembered(34)).toEqual([0.4]);
+    expect(calmWindows(0.1, [flow(SERVICES, 0.5, { flow: "POST /", latency })])).toBe(0);
   });
 });
 

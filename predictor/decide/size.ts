@@ -1,0 +1,46 @@
+import type { Window } from "@tradewind/core/contract/window.ts";
+import { mainContainers } from "@tradewind/core/main-containers.ts";
+import { allocatedCpuCores, allocatedMemoryBytes } from "../profile/window-inputs.ts";
+
+export interface ContainerSize {
+  readonly cpuCores: number;
+  /** 0 where none is allocated. */
+  readonly memoryBytes: number;
+}
+
+/** What each container of a service gets, and how many there are. */
+export interface Size extends ContainerSize {
+  readonly replicas: number;
+}
+
+/** Prices in any one currency: what makes CPU, memory and replicas exchangeable. */
+export interface Prices {
+  readonly cpuCoreHour: number;
+  readonly memoryGigabyteHour: number;
+}
+
+/** Price of a service of this size for an hour. */
+export function costPerHour(size: Size, prices: Prices): number {
+  const container = size.cpuCores * prices.cpuCoreHour + (size.memoryBytes / 1e9) * prices.memoryGigabyteHour;
+  return size.replicas * container;
+}
+
+/** Rounding slack, so that ten steps of 0.1 core are 1 core. */
+const ROUNDING = 1e-9;
+
+/** The smallest multiple of `step` that is not under `value`. */
+export function roundedUp(value: number, step: number): number {
+  return Math.ceil(value / step - ROUNDING) * step;
+}
+
+/** Mean size of the main containers; undefined when no CPU is allocated. Memory is 0 where none is. */
+export function containerSize(window: Pick<Window, "containers">): ContainerSize | undefined {
+  const containers = mainContainers(window);
+  const cpu = containers.map(allocatedCpuCores).filter((cores) => cores !== undefined);
+  const memory = containers.map(allocatedMemoryBytes).filter((bytes) => bytes !== undefined);
+  if (cpu.length === 0) return undefined;
+  return { cpuCores: mean(cpu), memoryBytes: memory.length === 0 ? 0 : mean(memory) };
+}
+
+const mean = (values: readonly number[]): number =>
+  values.reduce((sum, value) => sum + value, 0) / values.length;
