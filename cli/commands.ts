@@ -69,6 +69,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => import("@tradewind/predictor/doctor/command.ts"),
   },
   {
+    name: "sensitivities",
+    summary: "asks a predictor what more CPU or a replica of each service is worth now",
+    group: LOOK,
+    load: async () => import("@tradewind/predictor/sensitivities/command.ts"),
+  },
+  {
     name: "backtest",
     summary: "replays policies on what was recorded, after saying how far its models are off",
     group: BEGIN,

@@ -19,6 +19,7 @@ import type { PolicySettings } from "./policy/settings.ts";
 import { shiftState } from "./policy/shift-state.ts";
 import type { PolicyState } from "./policy/state.ts";
 import type { Published } from "./published.ts";
+import type { LastSensitivities } from "./sensitivities/last-sensitivities.ts";
 import type { ContainerRates } from "./sources/container-rates.ts";
 import { combineResources, combineWindows, missingParts } from "./sources/combine-windows.ts";
 import type { Gathered } from "./sources/combine-windows.ts";
@@ -42,6 +43,8 @@ export interface DecidingOptions {
   /** How large a container may be; absent where nothing is known of the nodes. */
   readonly nodes?: NodeRoom;
   readonly published: Published;
+  /** Told every decision that is published; absent where nobody asks what one more unit is worth. */
+  readonly sensitivities?: LastSensitivities;
   readonly archive: InputsArchive;
   readonly metrics: PredictorMetrics;
   readonly clock: Clock;
@@ -184,6 +187,7 @@ export class Deciding {
       ...(missing.length > 0 && { missing: [...missing] }),
       mode: application.mode,
     });
+    this.parts.sensitivities?.adopt(plan, outcome.sensitivities);
     this.state = outcome.state;
     this.parts.onState(outcome.state);
     this.parts.archive.add(plan.wishes[0]?.inputs.windowHash ?? contentHash(windowSet), inputs);

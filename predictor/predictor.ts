@@ -13,7 +13,7 @@ import type { Logger } from "@tradewind/core/log.ts";
 import { ReloadingTls } from "@tradewind/core/reloading-tls.ts";
 import type { Running } from "@tradewind/core/running.ts";
 import { startApi } from "./api/server.ts";
-import type { Api } from "./api/server.ts";
+import type { Api, ApiOptions } from "./api/server.ts";
 import { Deciding } from "./deciding.ts";
 import { Gathering, NOTHING_GATHERED } from "./gathering.ts";
 import { History } from "./history.ts";
@@ -33,6 +33,8 @@ import { Agents } from "./sources/agents.ts";
 import { ContainerRates } from "./sources/container-rates.ts";
 import type { EndpointHealth } from "./sources/http/health.ts";
 import { registerEndpointMetrics } from "./sources/http/metrics.ts";
+import { LastSensitivities } from "./sensitivities/last-sensitivities.ts";
+import { registerSensitivityMetrics } from "./sensitivities/metrics.ts";
 import { parseListen } from "./sources/otlp/listen-address.ts";
 import { startReceivers } from "./sources/otlp/start.ts";
 import { readSections } from "./sources/sources-config.ts";
@@ -170,6 +172,8 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
   const receivers = await startReceivers({ ...setting, section, onSpans, exchange: peers });
   const published = new Published(clock);
   const archive = new InputsArchive(ARCHIVED_INPUTS, ARCHIVED_BYTES);
+  const sensitivities = new LastSensitivities(() => clock.monotonicMs());
+  registerSensitivityMetrics(metrics.registry, { last: sensitivities, log });
   const learningMetrics = new LearningMetrics(metrics.registry);
   const learning = learnProfiles(setting, history, learningMetrics);
   const deciding = new Deciding({
@@ -182,6 +186,7 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
     workloads: () => workloads?.current(),
     nodes,
     published,
+    sensitivities,
     archive,
     metrics,
     clock,
@@ -215,7 +220,8 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
       });
     },
   });
-  const api = await openApi(setting, published, archive, (hash) => learning?.modelText(hash));
+  const modelText = (hash: string): string | undefined => learning?.modelText(hash);
+  const api = await openApi(setting, { published, archive, sensitivities, modelText });
   const surges = new SurgeWatch({
     arrivals,
     lastWindow: () => deciding.lastWindow,
@@ -377,12 +383,10 @@ function* knownServices(
 
 async function openApi(
   { clock, ends, log, metrics, options, readiness, tls }: Setting,
-  published: Published,
-  archive: InputsArchive,
-  modelText: (hash: string) => string | undefined,
+  served: Pick<ApiOptions, "archive" | "modelText" | "published" | "sensitivities">,
 ): Promise<Api> {
   const notReady = (): string | undefined => {
-    const ageSeconds = published.ageSeconds();
+    const ageSeconds = served.published.ageSeconds();
     if (ageSeconds === undefined) return "no window has closed since the start";
     return ageSeconds > READY_WINDOWS * options.windowSeconds + options.graceSeconds
       ? `the last plan is ${ageSeconds.toFixed(0)} s old`
@@ -392,7 +396,7 @@ async function openApi(
   const { registry } = metrics;
   const { allowedHosts, httpTokenFile: tokenFile, listen } = options;
   const door = new HttpDoor({ allowedHosts, tokenFile, monotonicMs: () => clock.monotonicMs(), log });
-  const api = await startApi({ listen, tls, published, archive, modelText, registry, notReady, door, log });
+  const api = await startApi({ listen, tls, registry, notReady, door, log, ...served });
   ends.push(async () => api.stop());
   return api;
 }

@@ -2,6 +2,7 @@ import type { ConnectionLimits } from "@tradewind/core/connection-limits.ts";
 import { describeError } from "@tradewind/core/errors.ts";
 import type { HttpDoor } from "@tradewind/core/http-door.ts";
 import { addressOf, cannotListen, createHttpServer } from "@tradewind/core/http-server.ts";
+import { ServiceName } from "@tradewind/core/contract/quantity.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import type { ReloadingTls } from "@tradewind/core/reloading-tls.ts";
 import fastify from "fastify";
@@ -9,12 +10,14 @@ import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Registry } from "prom-client";
 import type { InputsArchive } from "../inputs-archive.ts";
 import type { Published } from "../published.ts";
+import type { LastSensitivities } from "../sensitivities/last-sensitivities.ts";
 import { parseListen } from "../sources/otlp/listen-address.ts";
 
 export interface ApiOptions {
   readonly listen: string;
   readonly published: Published;
   readonly archive: InputsArchive;
+  readonly sensitivities: LastSensitivities;
   /** The file of a trained model by its hash; undefined when it is not kept. */
   readonly modelText: (hash: string) => string | undefined;
   readonly registry: Registry;
@@ -37,12 +40,14 @@ export interface Api {
 const MAX_BODY_BYTES = 1_024;
 const IDLE_MS = 30_000;
 
+const NO_PLAN_YET = "no window has closed since the start; ask again";
+
 const HASH = /^[0-9a-f]{16}$/;
 /** Each exporter keeps two connections, a Prometheus one. */
 const CONNECTIONS: ConnectionLimits = { maxConnections: 256, maxPerAddress: 64, firstRequestMs: 10_000 };
 const HEADERS = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
-/** Serves what is in memory; no request causes work for the policies. @throws TradewindError `cannot-listen` */
+/** Serves what is in memory; no request causes work for the policies, and one for each decision makes the sensitivities. @throws TradewindError `cannot-listen` */
 export async function startApi(options: ApiOptions): Promise<Api> {
   const { log, tls } = options;
   const server = fastify({
@@ -81,18 +86,19 @@ export async function startApi(options: ApiOptions): Promise<Api> {
 const isProbe = (url: string): boolean => url === "/healthz" || url === "/readyz";
 
 function addRoutes(server: FastifyInstance, options: ApiOptions): void {
-  const { published, archive, modelText, registry, notReady } = options;
+  const { published, archive, modelText, registry, notReady, sensitivities } = options;
   server.get("/v1/plan", async (request, reply) => {
     const tag = published.planTag();
     if (tag !== undefined) reply.header("etag", tag);
     if (tag !== undefined && request.headers["if-none-match"] === tag) return reply.code(304).send();
-    return sendText(reply, published.planText(), "no window has closed since the start; ask again");
+    return sendText(reply, published.planText(), NO_PLAN_YET);
   });
   server.get("/v1/plan/header", async (_request, reply) =>
-    sendText(reply, published.headerText(), "no window has closed since the start; ask again"),
+    sendText(reply, published.headerText(), NO_PLAN_YET),
   );
-  server.get("/v1/windows", async (_request, reply) =>
-    sendText(reply, published.windowsText(), "no window has closed since the start; ask again"),
+  server.get("/v1/windows", async (_request, reply) => sendText(reply, published.windowsText(), NO_PLAN_YET));
+  server.get("/v1/sensitivities", async (request, reply) =>
+    sendSensitivities(reply, sensitivities, (request.query as { readonly service?: unknown }).service),
   );
   server.get("/v1/inputs", async (_request, reply) => reply.send({ hashes: archive.hashes() }));
   server.get<{ Params: { hash: string } }>("/v1/inputs/:hash", async ({ params }, reply) => {
@@ -113,6 +119,22 @@ function addRoutes(server: FastifyInstance, options: ApiOptions): void {
     const why = notReady();
     return why === undefined ? reply.send({ ok: true }) : fail(reply, 503, "not-ready", why);
   });
+}
+
+/** @param asked `?service=` as it came: once, several times or not at all */
+async function sendSensitivities(
+  reply: FastifyReply,
+  sensitivities: LastSensitivities,
+  asked: unknown,
+): Promise<FastifyReply> {
+  const { data: service, success } = ServiceName.optional().safeParse(asked);
+  if (!success) return fail(reply, 400, "bad-request", "?service= takes the name of one service");
+  const list = await sensitivities.list();
+  if (list === undefined) return fail(reply, 503, "no-plan-yet", NO_PLAN_YET);
+  if (service === undefined) return reply.send(list);
+  const services = list.services.filter((each) => each.service === service);
+  if (services.length > 0 || list.unavailable !== undefined) return reply.send({ ...list, services });
+  return fail(reply, 404, "not-found", `'${service}' is on no user's route, or has no calibrated model yet`);
 }
 
 function sendText(reply: FastifyReply, text: string | undefined, whyNot: string): FastifyReply {

@@ -4,7 +4,7 @@ import { costPerHour } from "./size.ts";
 import type { Prices, Size } from "./size.ts";
 import type { LoadOutlook } from "./outlook.ts";
 import { OwnTails } from "./own-tails.ts";
-import type { OwnTimes, SizedTails } from "./own-tails.ts";
+import type { OwnChange, OwnTimes, SizedTails } from "./own-tails.ts";
 import { expectedLoss, lossByTail, shareOver } from "./route-cost.ts";
 
 /** One service as the decision sees it. */
@@ -20,6 +20,8 @@ export interface ServiceToSize {
   readonly stepCpuCores: number;
   /** Absent where it has no model: then its own time stays as measured. */
   readonly own?: OwnTimes;
+  /** How sure a change of its own time is; absent where no profile says it. */
+  readonly ownChange?: OwnChange;
   readonly measured: { readonly meanSeconds: number; readonly tailSeconds: number };
 }
 
@@ -223,6 +225,28 @@ export class ApplicationCost {
   /** Self times of a service at a size. */
   ownAt(service: number, size: Size): SizedTails {
     return this.owns.at(service, size);
+  }
+
+  routeOf(route: number): RouteToHold {
+    const each = this.routes[route];
+    if (each === undefined) throw new RangeError(`there is no route ${route}`);
+    return each;
+  }
+
+  /** {@link tailOf} at the median load if a service's self-time tail were another, all else as it is. */
+  tailIf(route: number, service: number, ownTailSeconds: number): number {
+    const { excessSeconds, factor } = this.routeOf(route);
+    return factor * (this.tails[0]?.[route]?.tailIf(service, ownTailSeconds) ?? 0) + excessSeconds;
+  }
+
+  /** Adds `d {@link tailOf} / d self-time tail` of each service of a route at the median load to `out`, by service number. */
+  addTailSlopes(route: number, out: Float64Array): void {
+    this.tails[0]?.[route]?.addGradient(this.routeOf(route).factor, out);
+  }
+
+  /** Forgets self times of all sizes but the present ones and those of one replica more. */
+  forgetOtherSizes(): void {
+    for (const [service, size] of this.sizes.entries()) this.owns.keep(service, size);
   }
 
   /** Requests per second to each of its containers at a size. */

@@ -15,6 +15,7 @@ import { OwnTails } from "./own-tails.ts";
 import type { CostDecision, CostRequest, Known } from "./request.ts";
 import { normalQuantile } from "./route-cost.ts";
 import { cheapest } from "./search.ts";
+import { Sensitivities } from "./sensitivities.ts";
 import { passedService, roomySize, serviceToSize } from "./services.ts";
 import { withRises } from "./starts.ts";
 import { emptyMemory } from "./state.ts";
@@ -43,7 +44,10 @@ export function decideByCost(request: CostRequest): CostDecision {
   const cost = cheapestOf(request, known);
   const targets = targetsOf(request, known, cost);
   const services = withRises(memory.services, request.observations, targets, request.context.windowSet.endMs);
-  return { memory: { ...memory, services }, targets, reason: expectation(cost, known) };
+  const reason = expectation(cost, known);
+  cost.forgetOtherSizes();
+  const sensitivities = new Sensitivities(cost, request.context.application.prices);
+  return { memory: { ...memory, services }, targets, reason, sensitivities };
 }
 
 /** What is known after this window. */

@@ -1,9 +1,13 @@
+import type { ChangeInterval, ContainerPlace } from "../models/queue/change-interval.ts";
 import type { OwnTime } from "../models/queue/tracked-profile.ts";
 import type { Size } from "./size.ts";
 import type { LoadPoint, ServiceToSize } from "./application-cost.ts";
 
 /** Self time of one service at a size and a load of each container, requests per second; written into `out`. */
 export type OwnTimes = (size: Size, loadPerContainer: number, out: OwnTime) => void;
+
+/** How sure the change of a service's self-time tail is from one size and load of a container to another. */
+export type OwnChange = (from: ContainerPlace, to: ContainerPlace) => ChangeInterval;
 
 /** Self time of one service at one size. The arrays are by load point. */
 export interface SizedTails {
@@ -25,7 +29,7 @@ export class OwnTails {
   private readonly services: readonly ServiceToSize[];
   private readonly loads: readonly LoadPoint[];
   /** By service. A search comes to a few dozen sizes: looking at one after another is faster than a key for each. */
-  private readonly known: readonly SizedTails[][];
+  private readonly known: SizedTails[][];
   private readonly out: OwnTime = { meanSeconds: 0, tailSeconds: 0, sigma: 0, tailByCores: 0, tailByLoad: 0 };
 
   constructor(services: readonly ServiceToSize[], loads: readonly LoadPoint[]) {
@@ -60,6 +64,12 @@ export class OwnTails {
       if (each?.replicas === replicas && each.cpuCores === cpuCores) return each;
     }
     return undefined;
+  }
+
+  /** Forgets all sizes of a service but this one and that of one replica more. */
+  keep(service: number, size: Size): void {
+    const kept = [this.find(service, size), this.find(service, { ...size, replicas: size.replicas + 1 })];
+    this.known[service] = kept.filter((each) => each !== undefined);
   }
 
   private evaluate(at: number, size: Size, load: number, sized: SizedTails): void {

@@ -2,6 +2,7 @@ import type { DecisionContext, Observation } from "../policy/observe/observation
 import type { Verdict } from "../policy/observe/verdict.ts";
 import type { Targets } from "../policy/target.ts";
 import type { LoadOutlook } from "./outlook.ts";
+import type { Sensitivities } from "./sensitivities.ts";
 import type { CostSettings } from "./settings.ts";
 import type { CostMemory, ServiceModelMemory } from "./state.ts";
 
@@ -36,5 +37,7 @@ export interface CostDecision {
   readonly memory: CostMemory;
   /** Undefined while a service on a route has no calibrated model: then another level decides. */
   readonly targets: Targets | undefined;
+  /** What one more unit of each service is worth; absent like the targets. */
+  readonly sensitivities?: Sensitivities;
   readonly reason: string;
 }

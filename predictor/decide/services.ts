@@ -1,13 +1,15 @@
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
 import { mainContainers } from "@tradewind/core/main-containers.ts";
+import { changeInterval } from "../models/queue/change-interval.ts";
+import type { ContainerPlace } from "../models/queue/change-interval.ts";
 import { demandOf, isCalibrated, predictOwnTime } from "../models/queue/tracked-profile.ts";
 import { roundedUp } from "./size.ts";
 import type { Size } from "./size.ts";
 import type { Observation } from "../policy/observe/observation.ts";
 import { bounded } from "../policy/target.ts";
 import type { ServiceToSize } from "./application-cost.ts";
-import type { OwnTimes } from "./own-tails.ts";
+import type { OwnChange, OwnTimes } from "./own-tails.ts";
 import { modelPercentile, ownTailSeconds } from "./percentile.ts";
 import type { CostRequest, Known } from "./request.ts";
 
@@ -30,7 +32,14 @@ export function serviceToSize(one: Observation, request: CostRequest, known: Kno
   const own = one.container === undefined ? undefined : ownTimesOf(one, request.context.application, known);
   if (own === undefined) return { ...common, floor: base, ceiling: base, stepCpuCores: 0 };
   const stepCpuCores = one.resizable.cpu ? one.spec.cpu.stepCores : 0;
-  return { ...common, ...bounds(one, base, request, known), stepCpuCores, own };
+  const ownChange = ownChangeOf(one, request.context.application, known);
+  return {
+    ...common,
+    ...bounds(one, base, request, known),
+    stepCpuCores,
+    own,
+    ...(ownChange && { ownChange }),
+  };
 }
 
 function measuredOwn(window: Window | undefined, { context }: CostRequest): ServiceToSize["measured"] {
@@ -63,7 +72,7 @@ function ownTimesOf(one: Observation, application: Application, { models }: Know
   const profile = models.get(one.service)?.profile;
   if (profile === undefined || one.window === undefined || !isCalibrated(profile)) return undefined;
   const percentile = modelPercentile(application.objective.percentile);
-  const isLimited = mainContainers(one.window).every(({ cpuLimitCores }) => cpuLimitCores !== undefined);
+  const isLimited = hasLimits(one.window);
   return ({ cpuCores }, loadPerContainer, out) =>
     predictOwnTime(
       profile,
@@ -72,6 +81,19 @@ function ownTimesOf(one: Observation, application: Application, { models }: Know
       out,
     );
 }
+
+function ownChangeOf(one: Observation, application: Application, { models }: Known): OwnChange | undefined {
+  const profile = models.get(one.service)?.profile;
+  if (profile === undefined || one.window === undefined) return undefined;
+  const percentile = modelPercentile(application.objective.percentile);
+  const isLimited = hasLimits(one.window);
+  const placed = (place: ContainerPlace): ContainerPlace =>
+    isLimited ? place : { ...place, cpuCores: undefined };
+  return (from, to) => changeInterval(profile, placed(from), placed(to), percentile);
+}
+
+const hasLimits = (window: Window): boolean =>
+  mainContainers(window).every(({ cpuLimitCores }) => cpuLimitCores !== undefined);
 
 /** CPU that the load to come asks for, cores. */
 function demandCores(one: Observation, known: Known): number {

@@ -4,6 +4,7 @@ import { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
 import { EpochMs } from "@tradewind/core/contract/quantity.ts";
 import { WindowSet } from "@tradewind/core/contract/window.ts";
 import { z } from "zod";
+import type { Sensitivities } from "../decide/sensitivities.ts";
 import type { AttentionModel } from "../endtoend/attention-model.ts";
 import type { TrainedProfile } from "../profile/trained-profile.ts";
 import type { ServiceQueue } from "../queue/estimate.ts";
@@ -59,4 +60,6 @@ export interface PolicyOutcome {
   readonly state: PolicyState;
   readonly plan: DecidedPlan;
   readonly queues: readonly ServiceQueue[];
+  /** What one more unit of each service is worth; absent where no live models decided. */
+  readonly sensitivities?: Sensitivities;
 }

@@ -2,6 +2,7 @@ import type { PolicyName } from "@tradewind/core/contract/plan.ts";
 import { contentHash } from "@tradewind/core/hash.ts";
 import { flowObjective } from "../queue/objective.ts";
 import { decideByCost } from "../decide/decide-by-cost.ts";
+import type { Sensitivities } from "../decide/sensitivities.ts";
 import type { CostMemory } from "../decide/state.ts";
 import { balanceQueues } from "./balance/queue-balancing.ts";
 import { hold, keepPlatform, reactiveFloor } from "./floor.ts";
@@ -25,6 +26,7 @@ interface RungDecision {
   readonly targets: Targets;
   readonly course: Course;
   readonly cost?: CostMemory;
+  readonly sensitivities?: Sensitivities | undefined;
 }
 
 /**
@@ -55,6 +57,7 @@ export function decide(inputs: PolicyInputs, models: Models = NO_MODELS): Policy
       ...((rung.cost ?? state.cost) && { cost: rung.cost ?? state.cost }),
     },
     queues: observations.flatMap(({ queue }) => (queue === undefined ? [] : [queue])),
+    ...(rung.sensitivities && { sensitivities: rung.sensitivities }),
     plan: {
       application: application.name,
       namespace: application.namespace,
@@ -117,7 +120,7 @@ function climb(footing: Footing): RungDecision {
 
 function byCost({ inputs, context, observations, verdict }: Footing, unchanged: Course): RungDecision {
   const { allNodes, largestContainer, settings, state, surgeRatio } = inputs;
-  const { memory, reason, targets } = decideByCost({
+  const { memory, reason, sensitivities, targets } = decideByCost({
     context,
     observations,
     verdict,
@@ -128,7 +131,7 @@ function byCost({ inputs, context, observations, verdict }: Footing, unchanged: 
     largestContainer,
   });
   if (targets !== undefined)
-    return { policy: "planner-prior", reason, targets, course: unchanged, cost: memory };
+    return { policy: "planner-prior", reason, targets, course: unchanged, cost: memory, sensitivities };
   const balancing = balanceQueues(context, observations, verdict);
   return { policy: "queue", ...balancing, reason: `${balancing.reason}; ${reason}`, cost: memory };
 }

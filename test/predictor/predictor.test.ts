@@ -307,7 +307,7 @@ describe("starting a predictor", () => {
   it("says that it is not ready, and has no plan, until a whole window has closed", async () => {
     const application = await RunningApplication.start();
     const running = await startPredictor(options(application, { windowSeconds: 3_600 }));
-    for (const path of ["/v1/plan", "/v1/windows"]) {
+    for (const path of ["/v1/plan", "/v1/windows", "/v1/sensitivities"]) {
       const early = await get(running, path);
       expect(early.status).toBe(503);
       expect(await early.json()).toMatchObject({ error: { code: "no-plan-yet" } });

@@ -138,9 +138,9 @@ function drift({ covariance }: Estimate, hours: number, isChanged: boolean): voi
 const answer = emptyTimeAnswer();
 const expected = emptyExpectation(PARAMETER_COUNT);
 const at: TimePlace = { cpuCores: 0, loadPerContainer: 0, windowSeconds: 0 };
-const STATISTICS = { 0.5: P50, 0.95: P95, 0.99: P99 } as const;
+export const STATISTICS = { 0.5: P50, 0.95: P95, 0.99: P99 } as const;
 /** How long a queue of an over-full container can grow before somebody acts: four windows of 15 s. */
-const HORIZON_SECONDS = 60;
+export const HORIZON_SECONDS = 60;
 
 /**
  * Self time at any size and load, written into `out`; allocates nothing. Meaningful once {@link isCalibrated}; finite and > 0

@@ -238,6 +238,7 @@ export const PORT_TARGETS: readonly Target[] = [
       "/v1/plan",
       "/v1/plan/header",
       "/v1/windows",
+      "/v1/sensitivities",
       "/v1/inputs",
       "/v1/inputs/0123456789abcdef",
       "/metrics",

@@ -1,0 +1,138 @@
+import type { Command } from "commander";
+import { parseWith } from "@tradewind/core/config.ts";
+import { SensitivityList } from "@tradewind/core/contract/sensitivities.ts";
+import type { ServiceSensitivity, UnitWorth } from "@tradewind/core/contract/sensitivities.ts";
+import { TradewindError } from "@tradewind/core/errors.ts";
+import { z } from "zod";
+import { EndpointClient } from "../sources/http/client.ts";
+import { EndpointOptions } from "../sources/http/endpoint.ts";
+import { EndpointError } from "../sources/http/error.ts";
+
+const EXAMPLES = `
+Examples:
+  $ tradewind sensitivities
+  $ tradewind sensitivities --predictor http://127.0.0.1:9811 --service cart
+  $ tradewind sensitivities --json | jq '.services[] | {service, perCore}'
+
+How to read it:
+  cart: 3 x 0.50 cores, p95 180 ms on GET /cart
+    10 % more CPU     -12.0 ms (-16.0 to -8.5)   costs 0.0047/h   saves 0.0180/h
+  10 % more CPU for cart (0.15 cores, shared by its three containers) takes 12 ms off the predicted p95 of the slowest
+  route through it; 8.5 to 16 ms with 90 % probability. It costs 0.0047 an hour and saves 0.0180 of what missed
+  objectives are expected to cost. --json and the metrics have the slope for a whole core, here -80 ms: a whole core
+  gains less than its slope says. Services that gain most come first.
+
+Exit codes: 0 shown, 1 no answer, 2 not understood.`;
+
+/** A slope is shown for this share of a service's CPU: for a whole core it says nothing where containers are small. */
+const SHARE = 0.1;
+
+const REMEDIES = {
+  unreachable: "start `tradewind predictor`, or correct --predictor",
+  refused: "give --token-file a token that it takes",
+  tls: "give --ca-file the authority of its certificate, and a URL with a name that is in it",
+};
+
+/** With these the predictor says why there is nothing to show. */
+const NOTHING_TO_SHOW = [404, 503];
+const Answer = z.union([SensitivityList, z.object({ error: z.object({ message: z.string() }) })]);
+
+interface Flags {
+  readonly predictor: string;
+  readonly service?: string;
+  readonly tokenFile?: string;
+  readonly caFile?: string;
+  readonly timeout: number;
+  readonly json: boolean;
+}
+
+/** Adds description, options and action to its command. */
+export function configure(command: Command): void {
+  command
+    .description("Show what more CPU and one more replica of each service are worth right now.")
+    .option("--predictor <url>", "address of the predictor", "http://127.0.0.1:9811")
+    .option("--service <name>", "only this service")
+    .option("--token-file <file>", "token that the predictor asks for")
+    .option("--ca-file <file>", "authority of its certificate, PEM")
+    .option("--timeout <seconds>", "how long it may take", Number, 5)
+    .option("--json", "print the answer of /v1/sensitivities instead of text", false)
+    .addHelpText("after", EXAMPLES)
+    .action(async (flags: Flags) => {
+      const list = await ask(flags);
+      process.stdout.write(flags.json ? `${JSON.stringify(list)}\n` : inWords(list));
+    });
+}
+
+async function ask({ caFile, predictor, service, timeout, tokenFile }: Flags): Promise<SensitivityList> {
+  const options = parseWith(
+    EndpointOptions,
+    {
+      url: predictor,
+      timeoutSeconds: timeout,
+      maxAttempts: 1,
+      ...(tokenFile !== undefined && { bearerTokenFile: tokenFile }),
+      ...(caFile !== undefined && { tls: { caFile } }),
+    },
+    "the options",
+  );
+  const client = new EndpointClient(`predictor ${predictor}`, "tradewind", options, { remedies: REMEDIES });
+  try {
+    const query = service === undefined ? {} : { service };
+    const call = { path: "v1/sensitivities", query, acceptStatuses: NOTHING_TO_SHOW };
+    const answer = await client.json(call, Answer);
+    if (!("error" in answer)) return answer;
+    throw new TradewindError("no-sensitivities", `the predictor at ${predictor}: ${answer.error.message}`);
+  } catch (error) {
+    if (!(error instanceof EndpointError)) throw error;
+    const { cause, code, message, remedy } = error;
+    throw new TradewindError(code, `${message}; ${remedy}`, { cause });
+  } finally {
+    await client.close();
+  }
+}
+
+/** Two lines for each service, those that gain most first. */
+export function inWords(list: SensitivityList): string {
+  const { decidedAtMs, objective, policy, services, unavailable } = list;
+  const percentile = `p${Number((100 * objective.percentile).toFixed(3))}`;
+  const decided = new Date(decidedAtMs).toISOString();
+  const head = `Decision of ${decided} by ${policy}; objective: ${percentile} ${ms(objective.seconds)} ms.`;
+  if (unavailable !== undefined) return `${head}\n${unavailable}\n`;
+  if (services.length === 0) return `${head}\nNo service on a user's route has a calibrated model.\n`;
+  const blocks = [...services]
+    .sort((a, b) => net(a) - net(b))
+    .map((each) =>
+      [
+        `${each.service}: ${each.replicas} x ${each.cpuCores.toFixed(2)} cores, ${percentile} ${ms(each.latencySeconds)} ms on ${each.slowestRoute}`,
+        `  10 % more CPU     ${unitInWords(each.perCore, SHARE * each.replicas * each.cpuCores)}`,
+        `  one more replica  ${unitInWords(each.perReplica)}`,
+      ].join("\n"),
+    );
+  const { costPerHour, reason } = services[0]?.perGibibyte ?? { costPerHour: 0, reason: "" };
+  const memory = `One more gibibyte, of any service: 0 ms, costs ${costPerHour.toFixed(4)}/h; ${reason}.`;
+  return `${[head, ...blocks, memory].join("\n\n")}\n`;
+}
+
+/** What the better unit of a service changes of all costs for an hour. */
+const net = ({ cpuCores, perCore, perReplica, replicas }: ServiceSensitivity): number =>
+  Math.min(
+    SHARE * replicas * cpuCores * (perCore.costPerHour + perCore.missCostPerHour),
+    perReplica.costPerHour + perReplica.missCostPerHour,
+  );
+
+function unitInWords(unit: UnitWorth, units = 1): string {
+  const [seconds, low, high] = [unit.seconds, unit.lowSeconds, unit.highSeconds].map((each) =>
+    ms(units * each),
+  );
+  const costs = (units * unit.costPerHour).toFixed(4);
+  const saves = Math.abs(units * unit.missCostPerHour).toFixed(4);
+  return `${`${seconds} ms (${low} to ${high})`.padEnd(28)} costs ${costs}/h   saves ${saves}/h`;
+}
+
+/** Milliseconds: three digits, none after the point from 100 on. */
+function ms(seconds: number): string {
+  const value = 1e3 * seconds;
+  const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
+  const text = value.toFixed(digits);
+  return Number(text) === 0 ? "0" : text;
+}
