@@ -2,6 +2,7 @@ import type { FlowGraph } from "../endtoend/call-graph.ts";
 import { FlowTail } from "../endtoend/flow-tail.ts";
 import { costPerHour } from "./size.ts";
 import type { Prices, Size } from "./size.ts";
+import type { OwnTime } from "../models/queue/tracked-profile.ts";
 import type { LoadOutlook } from "./outlook.ts";
 import { OwnTails } from "./own-tails.ts";
 import type { OwnChange, OwnTimes, SizedTails } from "./own-tails.ts";
@@ -18,6 +19,8 @@ export interface ServiceToSize {
   readonly ceiling: Size;
   /** Steps of a container's CPU, cores; 0 where it cannot be changed. */
   readonly stepCpuCores: number;
+  /** CPU a request of a container that has just started over that of others; absent: not known. */
+  readonly warmUpFactor?: number | undefined;
   /** Absent where it has no model: then its own time stays as measured. */
   readonly own?: OwnTimes;
   /** How sure a change of its own time is; absent where no profile says it. */
@@ -67,7 +70,12 @@ export interface CostOptions {
   readonly loads: readonly LoadPoint[];
   /** Share of a container's price per hour that adding or removing one costs. */
   readonly changeRatio: number;
+  /** Share of the time for which a decision stands in which what it adds warms up. */
+  readonly warmUpRatio: number;
 }
+
+/** A smaller factor costs nothing worth reckoning with. */
+const LEAST_WARM_UP = 1.2;
 
 /** What the sizes of an application cost an hour: their price, what is missed of the objective, and what changes to them cost. */
 export class ApplicationCost {
@@ -87,6 +95,13 @@ export class ApplicationCost {
   /** Routes of which a service has changed its size since they were worked out. */
   private readonly stale: Uint8Array;
   private readonly owns: OwnTails;
+  private readonly young: OwnTime = {
+    meanSeconds: 0,
+    tailSeconds: 0,
+    sigma: 0,
+    tailByCores: 0,
+    tailByLoad: 0,
+  };
 
   /** @param owns self times of these services at these loads; more than one cost may share them */
   constructor(
@@ -282,7 +297,27 @@ export class ApplicationCost {
     const base = this.services[service]?.base ?? size;
     const added = Math.max(0, costPerHour(size, prices) - costPerHour(base, prices));
     const removed = Math.max(0, costPerHour(base, prices) - costPerHour(size, prices));
-    return costPerHour(size, prices) + changeRatio * (added + removed);
+    return costPerHour(size, prices) + changeRatio * (added + removed) + this.warmUpOf(service, size, base);
+  }
+
+  /** What requests to containers that warm up miss, per hour: each added one gets its share of them at once. */
+  private warmUpOf(service: number, { cpuCores, replicas }: Size, base: Size): number {
+    const { own, warmUpFactor = 1 } = this.services[service] ?? {};
+    const added = replicas - base.replicas;
+    if (own === undefined || added <= 0 || warmUpFactor < LEAST_WARM_UP) return 0;
+    const { missPerHour, quantile, warmUpRatio } = this.options;
+    const size = { ...base, cpuCores, replicas };
+    own(size, warmUpFactor * this.loadOf(service, size, 0), this.young);
+    const tailSeconds = warmUpFactor * this.young.tailSeconds;
+    let missed = 0;
+    for (const route of this.routesOf[service] ?? []) {
+      const { objectiveSeconds = 1, spread = 1 } = this.routes[route] ?? {};
+      missed += this.weighted(
+        route,
+        expectedLoss({ tailSeconds, quantile, spread, sigma: 0 }, objectiveSeconds),
+      );
+    }
+    return missPerHour * warmUpRatio * (added / replicas) * missed;
   }
 
   private missOf(route: number): number {

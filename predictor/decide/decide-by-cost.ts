@@ -5,6 +5,7 @@ import { isCalibrated } from "../models/queue/tracked-profile.ts";
 import { costPerHour } from "./size.ts";
 import { countedArrivalRatio } from "./counted-arrivals.ts";
 import type { Observation } from "../policy/observe/observation.ts";
+import { median } from "../profile/order-statistics.ts";
 import { ApplicationCost, loadPoints } from "./application-cost.ts";
 import type { CostOptions, RouteToHold } from "./application-cost.ts";
 import { arrivals, hiddenLoad } from "./arrivals.ts";
@@ -76,7 +77,9 @@ function learnt(request: CostRequest): Known {
     holdMs: 1e3 * settings.standSeconds,
     surgeRatio: hidden.reduce((most, each) => Math.max(most, each), request.surgeRatio ?? 1),
   });
-  return { models, memory, loads, outlook, onRoute };
+  const warmUps = memory.services.flatMap(({ warmUpFactor }) => warmUpFactor ?? []);
+  const warmUpFactor = warmUps.length === 0 ? undefined : median(warmUps);
+  return { models, memory, loads, outlook, onRoute, warmUpFactor };
 }
 
 const ownWindows = ({ context: { application, windowSet } }: CostRequest): Window[] =>
@@ -111,6 +114,7 @@ function cheapestOf(request: CostRequest, known: Known): ApplicationCost {
     quantile: normalQuantile(objective.percentile),
     loads: loadPoints(outlook),
     changeRatio: memory.startSeconds / settings.standSeconds,
+    warmUpRatio: Math.min(1, settings.youngSeconds / settings.standSeconds),
   };
   const roomy = routed.flatMap((one, at) => {
     const service = services[at];

@@ -6,6 +6,7 @@ import { allocatedCpuCores } from "../profile/window-inputs.ts";
 import type { Lesson } from "./learn.ts";
 import type { CostSettings } from "./settings.ts";
 import type { CostMemory, ServiceModelMemory } from "./state.ts";
+import { warmUpAfter } from "./warm-up.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -43,12 +44,14 @@ function serviceAfter(had: ServiceModelMemory, window: Window, lesson: Lesson): 
   );
   const forgotten = (had.memoryPeakBytes ?? 0) * 0.5 ** ((window.endMs - window.startMs) / DAY_MS);
   const memoryPeakBytes = Math.max(forgotten, ...used);
+  const warmUpFactor = warmUpAfter(had.warmUpFactor, window, 1e3 * lesson.settings.youngSeconds);
   const isRising = had.rising !== undefined && (window.replicasReady ?? 0) < had.rising.replicas;
   return {
     service: had.service,
     profile: observation === undefined ? had.profile : tracked(had.profile, observation),
     windows: had.windows + 1,
     ...(revision !== undefined && { revision }),
+    ...(warmUpFactor !== undefined && { warmUpFactor }),
     ...(isRising && { rising: had.rising }),
     ...(memoryPeakBytes > 0 && { memoryPeakBytes }),
   };

@@ -29,6 +29,8 @@ export interface Known {
   /** Requests per second that arrive at each service. */
   readonly loads: ReadonlyMap<string, number>;
   readonly outlook: LoadOutlook;
+  /** Median of the warm-up factors of the services of which one is known: what is expected of the others. */
+  readonly warmUpFactor: number | undefined;
   /** Services that requests of users pass. */
   readonly onRoute: ReadonlySet<string>;
 }

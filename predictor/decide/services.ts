@@ -37,6 +37,7 @@ export function serviceToSize(one: Observation, request: CostRequest, known: Kno
     ...common,
     ...bounds(one, base, request, known),
     stepCpuCores,
+    warmUpFactor: known.models.get(service)?.warmUpFactor ?? known.warmUpFactor,
     own,
     ...(ownChange && { ownChange }),
   };

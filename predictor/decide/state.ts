@@ -27,6 +27,8 @@ export const ServiceModelMemory = z.strictObject({
   revision: z.string().max(253).optional(),
   /** Windows measured. */
   windows: NonNegative,
+  /** CPU a request of a young container over that of one which is not, >= 1. */
+  warmUpFactor: z.number().min(1).optional(),
   /** More replicas that were decided on and do not all serve yet. */
   rising: z.strictObject({ sinceMs: EpochMs, replicas: NonNegative }).optional(),
 });

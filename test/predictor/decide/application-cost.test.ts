@@ -31,6 +31,20 @@ describe("the cost of an application's sizes", () => {
     expect(cost.trial(0, size(1))).toBeCloseTo(-1 + 0.25 * 1, 6);
   });
 
+  it("prices the requests that added containers miss while they warm up, fewer with more of them", () => {
+    // A third container gets 13 requests a second, of which each takes 60 ms of its CPU at first.
+    const own = queueing(0.03, 0.02);
+    const at = (warmUpFactor?: number) =>
+      chain([service("only", { own, requestsPerSecond: 40, warmUpFactor })]);
+    const ofStart = (replicas: number): number =>
+      at(3).priceOf(0, size(replicas)) - at().priceOf(0, size(replicas));
+    expect(ofStart(2)).toBe(0);
+    expect(ofStart(1)).toBe(0);
+    expect(ofStart(3)).toBeGreaterThan(1);
+    expect(ofStart(12)).toBeLessThan(ofStart(3));
+    expect(at(1.1).priceOf(0, size(3))).toBe(at().priceOf(0, size(3)));
+  });
+
   it("weighs a route by its share of the requests", () => {
     const missed = (share: number): number => chain([fixed(0.2)], {}, { share }).total() - 2;
     expect(missed(0.25)).toBeCloseTo(missed(1) / 4, 9);

@@ -1,0 +1,42 @@
+import type { Window } from "@tradewind/core/contract/window.ts";
+import { mainContainers } from "@tradewind/core/main-containers.ts";
+import { allocatedCpuCores } from "../profile/window-inputs.ts";
+
+/** A container that uses this share of its CPU may have been asked for more. */
+const FULL_SHARE = 0.95;
+/** Weight of the newest window in what is known of a warm-up. */
+const WARM_UP_SHARE = 0.3;
+/** New processes with just-in-time compilation use two to four times the CPU a request; more is taken for chance. */
+const MOST_FACTOR = 10;
+
+/**
+ * CPU that a container takes a request while it is young over that of one which is not, after one more window: requests are
+ * spread evenly, so it is the ratio of their use. Known only from windows with both kinds, of which the older have CPU to spare; a
+ * young container that is full says how much it is at least. Undefined before.
+ */
+export function warmUpAfter(had: number | undefined, window: Window, youngMs: number): number | undefined {
+  const young: number[] = [];
+  const grown: number[] = [];
+  let [isYoungFull, isGrownFull] = [false, false];
+  for (const container of mainContainers(window)) {
+    const { cpuUsageCores, startedAtMs } = container;
+    if (cpuUsageCores === undefined || startedAtMs === undefined) continue;
+    const isFull = cpuUsageCores >= FULL_SHARE * (allocatedCpuCores(container) ?? Infinity);
+    if (window.endMs - startedAtMs < youngMs) {
+      young.push(cpuUsageCores);
+      isYoungFull ||= isFull;
+    } else {
+      grown.push(cpuUsageCores);
+      isGrownFull ||= isFull;
+    }
+  }
+  const [ofYoung, ofGrown] = [mean(young), mean(grown)];
+  if (isGrownFull || !(ofYoung > 0) || !(ofGrown > 0)) return had;
+  const factor = Math.min(MOST_FACTOR, Math.max(1, ofYoung / ofGrown));
+  if (had === undefined) return factor;
+  return isYoungFull && factor < had ? had : had + WARM_UP_SHARE * (factor - had);
+}
+
+/** NaN of nothing. */
+const mean = (values: readonly number[]): number =>
+  values.reduce((sum, value) => sum + value, 0) / values.length;
