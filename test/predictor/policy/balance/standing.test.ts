@@ -192,8 +192,11 @@ describe("flows of few calls", () => {
   });
 
   const flowsAfter = (context: DecisionContext, targets: Targets): PolicyState["flows"] =>
-    remember(context, observe(context), targets, { calmWindows: 0, missedWindows: 0, patienceDoublings: 0 })
-      .flows;
+    remember({ context, observations: observe(context) }, targets, {
+      calmWindows: 0,
+      missedWindows: 0,
+      patienceDoublings: 0,
+    }).flows;
 
   it("are not slow for one slow call in one of the windows that are judged together", () => {
     const fast = { count: 11, meanSeconds: 0.04, p50Seconds: 0.02, p95Seconds: 0.1, p99Seconds: 0.1 };

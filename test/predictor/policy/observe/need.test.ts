@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { cpuDemand, isDraining } from "@tradewind/predictor/policy/observe/demand.ts";
 import type { CpuDemand } from "@tradewind/predictor/policy/observe/demand.ts";
-import { reactiveNeed } from "@tradewind/predictor/policy/reactive.ts";
-import { window } from "../measurements.ts";
+import { reactiveNeed } from "@tradewind/predictor/policy/observe/need.ts";
+import { window } from "../../measurements.ts";
 
 const demandOf = (cores: number, podsMeasured: number): CpuDemand => ({
   cores,
