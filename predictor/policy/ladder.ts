@@ -2,6 +2,7 @@ import type { PolicyName } from "@tradewind/core/contract/plan.ts";
 import { contentHash } from "@tradewind/core/hash.ts";
 import { flowObjective } from "../queue/objective.ts";
 import { decideByCost } from "../decide/decide-by-cost.ts";
+import { residualsInUse } from "../decide/residuals.ts";
 import type { Sensitivities } from "../decide/sensitivities.ts";
 import type { CostMemory } from "../decide/state.ts";
 import { balanceQueues } from "./balance/queue-balancing.ts";
@@ -118,9 +119,12 @@ function climb(footing: Footing): RungDecision {
   return { policy: "hold", reason, targets: hold(observations, "no data"), course: unchanged };
 }
 
-function byCost({ inputs, context, observations, verdict }: Footing, unchanged: Course): RungDecision {
-  const { allNodes, largestContainer, settings, state, surgeRatio } = inputs;
-  const { memory, reason, sensitivities, targets } = decideByCost({
+function byCost(
+  { inputs, models, context, observations, verdict }: Footing,
+  unchanged: Course,
+): RungDecision {
+  const { allNodes, largestContainer, profiles = [], settings, state, surgeRatio } = inputs;
+  const { level, memory, reason, sensitivities, targets } = decideByCost({
     context,
     observations,
     verdict,
@@ -129,9 +133,10 @@ function byCost({ inputs, context, observations, verdict }: Footing, unchanged: 
     surgeRatio,
     allNodes,
     largestContainer,
+    residuals: residualsInUse(profiles, models),
   });
   if (targets !== undefined)
-    return { policy: "planner-prior", reason, targets, course: unchanged, cost: memory, sensitivities };
+    return { policy: level, reason, targets, course: unchanged, cost: memory, sensitivities };
   const balancing = balanceQueues(context, observations, verdict);
   return { policy: "queue", ...balancing, reason: `${balancing.reason}; ${reason}`, cost: memory };
 }
