@@ -1,7 +1,6 @@
 /** Conversions between the base units used everywhere inside (seconds, bytes, cores, ratios) and the units of the outside. */
 
 export const secondsFromMillis = (millis: number): number => millis / 1e3;
-export const millisFromSeconds = (seconds: number): number => seconds * 1e3;
 export const secondsFromMicros = (micros: number): number => micros / 1e6;
 export const secondsFromNanos = (nanos: number): number => nanos / 1e9;
 

@@ -43,7 +43,10 @@ export function guard(context: GuardContext, steps: readonly GuardStep[] = GUARD
   return { final: allocation, actions };
 }
 
-/** Runs the guard again over what a record says it read. Equal to the record's `final` and `actions` when nothing was tampered with. */
+/**
+ * Runs the guard again over what a record says it read. Equal to the record's `final` and `actions` when nothing was tampered with.
+ * @public for those who check a record
+ */
 export function replay(record: DecisionRecord): GuardOutcome {
   return guard({ ...record.context, wish: record.wish, decidedAtMs: record.decidedAtMs });
 }

@@ -168,7 +168,10 @@ export interface PolicyRule {
   readonly resourceNames?: readonly string[];
 }
 
-/** The rules an account needs in one scope for some of the parts, one rule per line of the table. */
+/**
+ * The rules an account needs in one scope for some of the parts, one rule per line of the table.
+ * @public for tests that grant a real API server's accounts what the chart does
+ */
 export function rulesFor(account: Account, scope: Scope, blocks: readonly Block[]): PolicyRule[] {
   return PERMISSIONS.filter(
     (each) => each.account === account && each.scope === scope && blocks.includes(each.block),

@@ -165,9 +165,9 @@ export class ApplicationCost {
     if (routes.length === 0) return change;
     let missed = 0;
     for (const route of routes) missed -= this.missOf(route);
-    this.put(service, this.owns.at(service, size));
+    this.put(service, this.owns.at(service, size), true);
     for (const route of routes) missed += this.weighted(route, this.lossOf(route));
-    this.put(service, this.owns.at(service, before));
+    for (const tails of this.tails) for (const route of routes) tails[route]?.undo();
     change += this.options.missPerHour * missed;
     return change;
   }
@@ -384,11 +384,15 @@ export class ApplicationCost {
   }
 
   /** Composes the routes through a service with these self times. */
-  private put(service: number, { tailSeconds }: SizedTails): void {
+  private put(service: number, { tailSeconds }: SizedTails, isTrial = false): void {
     const routes = this.routesOf[service] ?? [];
     for (let load = 0; load < tailSeconds.length; load += 1) {
       const tails = this.tails[load] ?? [];
-      for (const route of routes) tails[route]?.setOwnTail(service, tailSeconds[load] ?? 0);
+      const ownTail = tailSeconds[load] ?? 0;
+      for (const route of routes) {
+        if (isTrial) tails[route]?.trySet(service, ownTail);
+        else tails[route]?.setOwnTail(service, ownTail);
+      }
     }
   }
 }

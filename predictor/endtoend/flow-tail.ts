@@ -19,6 +19,22 @@ interface Spikes {
   readonly variance: number;
 }
 
+/** Tail of a flow by its moments. */
+interface Composed {
+  isKnown: boolean;
+  seconds: number;
+  /** Without spikes and with them; the second is empty where there are none. */
+  readonly tail: Tail;
+  readonly withSpikes: Tail;
+}
+
+const emptyComposed = (): Composed => ({
+  isKnown: false,
+  seconds: 0,
+  tail: emptyTail(),
+  withSpikes: emptyTail(),
+});
+
 /**
  * Tail latency of one flow from the own tails of its services, through the call graph. Each own time has a mean and a variance
  * over its tail, see {@link momentsOverTail}. Stages that follow each other add their means and variances; a stage takes as
@@ -44,8 +60,16 @@ export class FlowTail {
   readonly #spikes: readonly Spikes[];
   /** How far spikes are frequent enough to show in the tail, in [0, 1]. */
   readonly #spikesShown: number;
-  readonly #tail: Tail = emptyTail();
-  readonly #tailWithSpikes: Tail = emptyTail();
+  #composed: Composed = emptyComposed();
+  /** What {@link trySet} has changed: own tail and tail of the flow before, and nodes with what they were. */
+  #triedNode = -1;
+  #triedTail = 0;
+  #composedBefore: Composed = emptyComposed();
+  #touchedCount = 0;
+  readonly #touched: Int32Array;
+  readonly #touchedMean: Float64Array;
+  readonly #touchedVariance: Float64Array;
+  readonly #touchedLongest: Int32Array;
 
   /**
    * @param ownTail own tail of each service, seconds, by service number
@@ -63,6 +87,10 @@ export class FlowTail {
     this.#variance = new Float64Array(count);
     this.#longest = new Int32Array(count);
     this.#dirty = new Uint8Array(count);
+    this.#touched = new Int32Array(count);
+    this.#touchedMean = new Float64Array(count);
+    this.#touchedVariance = new Float64Array(count);
+    this.#touchedLongest = new Int32Array(count);
     this.#meanAdjoint = new Float64Array(count);
     this.#varianceAdjoint = new Float64Array(count);
     this.#stageTime = new StageTime(graph, this.#mean, this.#variance);
@@ -85,7 +113,7 @@ export class FlowTail {
 
   /** Tail of the flow, seconds. */
   get tailSeconds(): number {
-    return Math.max(this.#composed(), this.#leastSeconds());
+    return Math.max(this.#compose().seconds, this.#leastSeconds());
   }
 
   /** Mean of the flow, seconds. */
@@ -96,19 +124,61 @@ export class FlowTail {
 
   /** Sets the own tail of a service and re-evaluates what depends on it; a service outside the flow changes nothing. */
   setOwnTail(service: number, ownTailSeconds: number): void {
+    this.trySet(service, ownTailSeconds);
+    this.#triedNode = -1;
+  }
+
+  /** As {@link setOwnTail}, until {@link undo}. */
+  trySet(service: number, ownTailSeconds: number): void {
     const changed = this.graph.nodeOf[service] ?? -1;
+    this.#triedNode = -1;
     if (changed < 0 || this.#ownTail[changed] === ownTailSeconds) return;
+    this.#triedNode = changed;
+    this.#triedTail = this.#ownTail[changed] ?? 0;
+    this.#touchedCount = 0;
+    this.#swapComposed();
+    this.#composed.isKnown = false;
     this.#ownTail[changed] = ownTailSeconds;
     this.#dirty[changed] = 1;
     for (let node = changed; node < this.#mean.length; node += 1) {
       if (this.#dirty[node] === 0) continue;
       this.#dirty[node] = 0;
+      this.#remember(node);
       this.#evaluateNode(node);
       const end = this.graph.callerStart[node + 1] ?? 0;
       for (let at = this.graph.callerStart[node] ?? 0; at < end; at += 1) {
         this.#dirty[this.graph.caller[at] ?? 0] = 1;
       }
     }
+  }
+
+  /** Takes back the last {@link trySet}, if nothing was set since. */
+  undo(): void {
+    if (this.#triedNode < 0) return;
+    this.#ownTail[this.#triedNode] = this.#triedTail;
+    for (let at = 0; at < this.#touchedCount; at += 1) {
+      const node = this.#touched[at] as number;
+      this.#mean[node] = this.#touchedMean[at] as number;
+      this.#variance[node] = this.#touchedVariance[at] as number;
+      this.#longest[node] = this.#touchedLongest[at] as number;
+    }
+    this.#triedNode = -1;
+    this.#swapComposed();
+  }
+
+  #swapComposed(): void {
+    const composed = this.#composed;
+    this.#composed = this.#composedBefore;
+    this.#composedBefore = composed;
+  }
+
+  #remember(node: number): void {
+    const at = this.#touchedCount;
+    this.#touched[at] = node;
+    this.#touchedMean[at] = this.#mean[node] as number;
+    this.#touchedVariance[at] = this.#variance[node] as number;
+    this.#touchedLongest[at] = this.#longest[node] as number;
+    this.#touchedCount = at + 1;
   }
 
   /** Own tail of a service, seconds; 0 outside the flow. */
@@ -120,10 +190,9 @@ export class FlowTail {
   tailIf(service: number, ownTailSeconds: number): number {
     const node = this.graph.nodeOf[service] ?? -1;
     if (node < 0) return this.tailSeconds;
-    const before = this.#ownTail[node] ?? 0;
-    this.setOwnTail(service, ownTailSeconds);
+    this.trySet(service, ownTailSeconds);
     const tail = this.tailSeconds;
-    this.setOwnTail(service, before);
+    this.undo();
     return tail;
   }
 
@@ -131,18 +200,19 @@ export class FlowTail {
   addGradient(weight: number, out: Float64Array): void {
     const root = this.#mean.length - 1;
     if (root < 0) return;
-    if (this.#composed() < this.#leastSeconds()) {
+    const composed = this.#compose();
+    if (composed.seconds < this.#leastSeconds()) {
       const service = this.graph.serviceOf[this.#longest[root] ?? root] ?? 0;
       out[service] = (out[service] ?? 0) + weight;
       return;
     }
     const shown = weight * this.#spikesShown;
     const unshown = weight - shown;
-    const withSpikes = this.#tailWithSpikes;
+    const { tail, withSpikes } = composed;
     this.#meanAdjoint.fill(0);
     this.#varianceAdjoint.fill(0);
-    this.#meanAdjoint[root] = unshown * this.#tail.byMean + shown * withSpikes.byMean;
-    this.#varianceAdjoint[root] = unshown * this.#tail.byVariance + shown * withSpikes.byVariance;
+    this.#meanAdjoint[root] = unshown * tail.byMean + shown * withSpikes.byMean;
+    this.#varianceAdjoint[root] = unshown * tail.byVariance + shown * withSpikes.byVariance;
     for (const { mean, node, variance } of this.#spikes) {
       const service = this.graph.serviceOf[node] ?? 0;
       const byVariance = 2 * variance * withSpikes.byVariance * (this.#ownTail[node] ?? 0);
@@ -159,19 +229,25 @@ export class FlowTail {
     }
   }
 
-  /** Tail by the moments of the whole flow; leaves the tails without and with spikes. */
-  #composed(): number {
+  #compose(): Composed {
+    const composed = this.#composed;
+    if (composed.isKnown) return composed;
+    const { tail, withSpikes } = composed;
     const root = this.#mean.length - 1;
     let mean = this.#mean[root] ?? 0;
     let variance = this.#variance[root] ?? 0;
-    tailOfMoments(mean, variance, this.#tail);
+    tailOfMoments(mean, variance, tail);
+    composed.seconds = tail.seconds;
+    composed.isKnown = true;
+    if (this.#spikes.length === 0) return composed;
     for (const spikes of this.#spikes) {
       const seconds = this.#ownTail[spikes.node] ?? 0;
       mean += spikes.mean * seconds;
       variance += spikes.variance * seconds * seconds;
     }
-    tailOfMoments(mean, variance, this.#tailWithSpikes);
-    return this.#tail.seconds + this.#spikesShown * (this.#tailWithSpikes.seconds - this.#tail.seconds);
+    tailOfMoments(mean, variance, withSpikes);
+    composed.seconds = tail.seconds + this.#spikesShown * (withSpikes.seconds - tail.seconds);
+    return composed;
   }
 
   /** No request is faster than its slowest part, so neither is the tail. */

@@ -43,8 +43,11 @@ export class StageTime {
   readonly #graph: FlowGraph;
   readonly #callMean: Float64Array;
   readonly #callVariance: Float64Array;
+  /** By callee of a stage: the longest of the calls up to it, and the callee's moments that this was worked out from. */
   readonly #chainMean: Float64Array;
   readonly #chainVariance: Float64Array;
+  readonly #seenMean: Float64Array;
+  readonly #seenVariance: Float64Array;
   /** By callee of a stage, and behind these by stage: the largest of so many lanes. */
   readonly #equal: LargestOfEqual[] = [];
   readonly #lane = emptyLane();
@@ -62,12 +65,11 @@ export class StageTime {
     this.#graph = graph;
     this.#callMean = callMean;
     this.#callVariance = callVariance;
-    const widest = graph.calleeStart.reduce(
-      (most, end, stage) => Math.max(most, end - (graph.calleeStart[stage - 1] ?? 0)),
-      0,
-    );
-    this.#chainMean = new Float64Array(widest);
-    this.#chainVariance = new Float64Array(widest);
+    const count = graph.callee.length;
+    this.#chainMean = new Float64Array(count);
+    this.#chainVariance = new Float64Array(count);
+    this.#seenMean = new Float64Array(count).fill(Number.NaN);
+    this.#seenVariance = new Float64Array(count);
   }
 
   evaluate(stage: number): void {
@@ -122,12 +124,18 @@ export class StageTime {
     return Math.min(1, (this.#graph.steps[stage] ?? 1) - 1);
   }
 
-  /** The longest of all calls; keeps the moments of the longest up to each callee. */
+  /** The longest of all calls. Keeps the moments of the longest up to each callee, and begins at the first that has changed. */
   #longestCall(start: number, end: number): void {
-    let mean = 0;
-    let variance = 0;
-    for (let at = start; at < end; at += 1) {
-      const lane = this.#lane;
+    const { callee } = this.#graph;
+    const lane = this.#lane;
+    let at = start;
+    while (at < end && this.#isSeen(at, callee[at] as number)) at += 1;
+    let mean = at === start ? 0 : (this.#chainMean[at - 1] as number);
+    let variance = at === start ? 0 : (this.#chainVariance[at - 1] as number);
+    for (; at < end; at += 1) {
+      const node = callee[at] as number;
+      this.#seenMean[at] = this.#callMean[node] as number;
+      this.#seenVariance[at] = this.#callVariance[node] as number;
       this.#callsTo(at, lane);
       if (mean > 0 && lane.mean > 0) {
         this.#longer(mean, variance, lane);
@@ -137,11 +145,15 @@ export class StageTime {
         mean = lane.mean;
         variance = lane.variance;
       }
-      this.#chainMean[at - start] = mean;
-      this.#chainVariance[at - start] = variance;
+      this.#chainMean[at] = mean;
+      this.#chainVariance[at] = variance;
     }
     this.mean = mean;
     this.variance = variance;
+  }
+
+  #isSeen(at: number, node: number): boolean {
+    return this.#seenMean[at] === this.#callMean[node] && this.#seenVariance[at] === this.#callVariance[node];
   }
 
   /** @returns whether the variance is the one that keeps the upper end of the time before, or of the lane; undefined for neither */
@@ -174,12 +186,12 @@ export class StageTime {
       const lane = this.#lane;
       this.#callsTo(at, lane);
       if (!(lane.mean > 0)) continue;
-      const before = at === start ? 0 : (this.#chainMean[at - start - 1] ?? 0);
+      const before = at === start ? 0 : (this.#chainMean[at - 1] ?? 0);
       const isFirst = !(before > 0);
       this.#toLane[0] = mean;
       this.#toLane[1] = variance;
       if (!isFirst) {
-        this.#split(before, this.#chainVariance[at - start - 1] ?? 0, [mean, variance]);
+        this.#split(before, this.#chainVariance[at - 1] ?? 0, [mean, variance]);
         [mean = 0, variance = 0] = this.#toBefore;
       }
       const [laneMean = 0, laneVariance = 0] = this.#toLane;

@@ -1,31 +1,8 @@
 import type { Observation } from "./observe/observation.ts";
 import { bounded, floorReplicas, percent } from "./target.ts";
-import type { Target, Targets } from "./target.ts";
+import type { Target } from "./target.ts";
 
-/** Rung `static`: what the platform wants now, whatever the latency. */
-export function keepPlatform(observations: readonly Observation[]): Targets {
-  return new Map(
-    observations.map(({ service, window, baseReplicas }) => {
-      const replicas = window?.replicasWanted ?? window?.replicasReady ?? baseReplicas;
-      return [
-        service,
-        { replicas, policy: "static", reason: `keeps the ${replicas} that the platform wants` },
-      ];
-    }),
-  );
-}
-
-/** Rung `hold`: nothing is known, nothing changes. */
-export function hold(observations: readonly Observation[], why: string): Targets {
-  return new Map(observations.map((observation) => [observation.service, heldTarget(observation, why)]));
-}
-
-/** Rung `reactive`: at least the replicas that CPU demand needs; never fewer than now. */
-export function reactiveFloor(observations: readonly Observation[]): Targets {
-  return new Map(observations.map((observation) => [observation.service, floorTarget(observation)]));
-}
-
-/** The reactive floor of one service. */
+/** The reactive floor of one service: the replicas that its CPU demand needs, never fewer than now. */
 export function floorTarget(observation: Observation): Target {
   const { service, baseReplicas, need, utilisation } = observation;
   if (need === undefined || utilisation === undefined) {

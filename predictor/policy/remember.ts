@@ -21,6 +21,17 @@ export interface Course {
   readonly grown?: { readonly severity: number; readonly services: readonly string[] };
 }
 
+/** The course of a level that judges neither calm nor growth. */
+export function unchangedCourse({ futile, growth, patienceDoublings }: PolicyState): Course {
+  return {
+    calmWindows: 0,
+    missedWindows: 0,
+    patienceDoublings,
+    ...(growth && { growth }),
+    ...(futile && { futile }),
+  };
+}
+
 /** Windows follow each other when not even half of one lies between them. */
 const GAP_SHARE = 0.5;
 
@@ -94,13 +105,13 @@ function isChanged({ baseReplicas, container }: Observation, target: Target | un
   return target.replicas !== baseReplicas || cores !== container?.cpuCores;
 }
 
+interface Seen {
+  readonly context: DecisionContext;
+  readonly observations: readonly Observation[];
+}
+
 /** The state after a decision. Services that are no longer observed are forgotten. */
-export function remember(
-  context: DecisionContext,
-  observations: readonly Observation[],
-  targets: Targets,
-  course: Course,
-): PolicyState {
+export function remember({ context, observations }: Seen, targets: Targets, course: Course): PolicyState {
   const { application, windowSet } = context;
   const services = observations.flatMap((observation) => {
     const target = targets.get(observation.service);

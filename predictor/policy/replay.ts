@@ -7,6 +7,7 @@ import { decide } from "./ladder.ts";
 /**
  * Decides again from recorded inputs (`GET /v1/inputs/{hash}`): the wishes are the same bit for bit.
  * @param models gives back the models that the inputs name (`GET /v1/models/{hash}`)
+ * @public for those who check a record
  * @throws TradewindError `invalid-input` when `recorded` is not a record of inputs, `missing-model` when a model is gone
  */
 export function replay(recorded: unknown, models: Models = NO_MODELS): PolicyOutcome {

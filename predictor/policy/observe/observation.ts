@@ -5,13 +5,13 @@ import { containerSize } from "../../decide/size.ts";
 import { estimateQueues } from "../../queue/estimate.ts";
 import type { ServiceQueue } from "../../queue/estimate.ts";
 import { flowObjective } from "../../queue/objective.ts";
-import { reactiveNeed } from "../reactive.ts";
 import type { PolicySettings } from "../settings.ts";
 import type { PolicyState, ServiceMemory } from "../state.ts";
 import { containerFacts } from "./container-size.ts";
 import type { ContainerFacts } from "./container-size.ts";
 import { cpuDemand, isDraining } from "./demand.ts";
 import type { CpuDemand, QueueTrend } from "./demand.ts";
+import { reactiveNeed } from "./need.ts";
 import { ownFlows } from "./verdict.ts";
 
 /** Everything the policies know of one service in one window. Absent means not known. */

@@ -6,7 +6,6 @@ export interface Matcher {
 }
 
 export const equal = (label: string, value: string): Matcher => ({ label, operator: "=", value });
-export const notEqual = (label: string, value: string): Matcher => ({ label, operator: "!=", value });
 
 /** Any of these values, escaped for RE2. */
 export function oneOf(label: string, values: readonly string[]): Matcher {

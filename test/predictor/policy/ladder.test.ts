@@ -52,7 +52,7 @@ describe("the ladder", () => {
   it("holds when nothing is known, and says so", () => {
     const outcome = decide(inputs(windowSet([window({ service: "frontend", replicas: 3 })])));
     expect(outcome.plan).toMatchObject({ policy: "hold" });
-    expect(outcome.plan.policyReason).toContain("no trace of a user's request");
+    expect(outcome.plan.policyReason).toBe("no trace of a user's request; no CPU use is known");
     expect(wish(outcome, "frontend")).toMatchObject({
       policy: "hold",
       confidence: 0,
@@ -63,7 +63,9 @@ describe("the ladder", () => {
   it("makes an empty plan, not an error, when no service has a workload", () => {
     const outcome = decide(inputs(windowSet([])));
     expect(outcome.plan).toMatchObject({ policy: "hold", wishes: [] });
-    expect(outcome.plan.policyReason).toContain("no service has a workload in 'default'");
+    expect(outcome.plan.policyReason).toBe(
+      "no trace of a user's request; no service has a workload in 'default'",
+    );
   });
 
   it("takes the reactive floor when only CPU is known: adds, never removes", () => {
@@ -73,6 +75,7 @@ describe("the ladder", () => {
     ]);
     const outcome = decide(inputs(set));
     expect(outcome.plan.policy).toBe("reactive");
+    expect(outcome.plan.policyReason).toBe("decides by CPU use alone; no trace of a user's request");
     expect(replicas(outcome)).toEqual({ busy: 3, idle: 6 });
   });
 

@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { latestCompleteInterval } from "../../../predictor/window/interval.ts";
 import { NO_RESOURCES } from "../../../predictor/window/resources.ts";
 import type { ResourceView } from "../../../predictor/window/resources.ts";
 import { SpanBatch } from "../../../predictor/window/span.ts";
@@ -368,17 +367,5 @@ describe("order and batching", () => {
     const [one] = traceOf({ service: "a", kind: "server", at: 0, for: 10 });
     const other = { ...one!, durationMs: 30, resource: { service: "b" } };
     expect(windowsOf([one!, other])).toEqual(windowsOf([other, one!]));
-  });
-});
-
-describe("latestCompleteInterval", () => {
-  it.each([
-    { afterMs: 0, startMs: T0 - 2 * WINDOW_MS },
-    { afterMs: 4_999, startMs: T0 - 2 * WINDOW_MS },
-    { afterMs: 5_000, startMs: T0 - WINDOW_MS },
-    { afterMs: 19_999, startMs: T0 - WINDOW_MS },
-    { afterMs: 20_000, startMs: T0 },
-  ])("$afterMs ms later", ({ afterMs, startMs }) => {
-    expect(latestCompleteInterval(T0 + afterMs, 15, 5)).toEqual({ startMs, endMs: startMs + WINDOW_MS });
   });
 });

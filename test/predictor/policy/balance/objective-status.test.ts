@@ -5,8 +5,8 @@ import type { DecisionContext } from "@tradewind/predictor/policy/observe/observ
 import { observe } from "@tradewind/predictor/policy/observe/observation.ts";
 import { remember } from "@tradewind/predictor/policy/remember.ts";
 import { PolicySettings } from "@tradewind/predictor/policy/settings.ts";
-import { standingOf } from "@tradewind/predictor/policy/balance/standing.ts";
-import type { Standing } from "@tradewind/predictor/policy/balance/standing.ts";
+import { objectiveStatus } from "@tradewind/predictor/policy/balance/objective-status.ts";
+import type { ObjectiveStatus } from "@tradewind/predictor/policy/balance/objective-status.ts";
 import { emptyState } from "@tradewind/predictor/policy/state.ts";
 import type { FlowMemory, PolicyState } from "@tradewind/predictor/policy/state.ts";
 import { judge } from "@tradewind/predictor/policy/observe/verdict.ts";
@@ -54,9 +54,9 @@ function contextOf({
 const judged = (flows: readonly FlowWindow[], earlier?: readonly FlowMemory[]): Verdict =>
   judge(flows, "frontend", OBJECTIVE, SETTINGS, earlier);
 
-function standing(situation: Situation): Standing {
+function status(situation: Situation): ObjectiveStatus {
   const context = contextOf(situation);
-  return standingOf(context, observe(context), judged(context.windowSet.flows));
+  return objectiveStatus(context, observe(context), judged(context.windowSet.flows));
 }
 
 const shrunk = (overrides: Partial<PolicyState> = {}): Partial<PolicyState> => ({
@@ -67,7 +67,7 @@ const shrunk = (overrides: Partial<PolicyState> = {}): Partial<PolicyState> => (
 });
 
 describe("a miss after a step down", () => {
-  const doublings = (situation: Situation): number => standing(situation).course.patienceDoublings;
+  const doublings = (situation: Situation): number => status(situation).course.patienceDoublings;
 
   it.each([
     { why: "little CPU to spare", podUsageCores: 0.6 },
@@ -108,41 +108,41 @@ describe("a miss after a step down", () => {
     for (const container of context.windowSet.windows.flatMap(({ containers }) => containers)) {
       container.interference = { cpu: { supported: true, value: now, source: "psi" }, ...rest };
     }
-    const { course } = standingOf(context, observe(context), judged(context.windowSet.flows));
+    const { course } = objectiveStatus(context, observe(context), judged(context.windowSet.flows));
     expect(course.patienceDoublings).toBe(doubled);
   });
 
   it("is not yet its doing while it is slight, and is when the next window misses as well", () => {
-    const first = standing({ tailSeconds: 0.21, podUsageCores: 0.6, state: shrunk() });
+    const first = status({ tailSeconds: 0.21, podUsageCores: 0.6, state: shrunk() });
     expect(first.course).toMatchObject({ patienceDoublings: 0, shrunkAtMs: START_MS, missedWindows: 1 });
     const state = shrunk({ missedWindows: 1, windowEndMs: END_MS });
     expect(doublings({ tailSeconds: 0.21, podUsageCores: 0.6, state })).toBe(1);
   });
 });
 
-describe("patience that was doubled", () => {
-  const patience = (requestsPerSecond: number): number => {
+describe("a wait before shrinking that was doubled", () => {
+  const needed = (requestsPerSecond: number): number => {
     const state = { patienceDoublings: 2, requestsPerSecond: 20 };
-    return standing({ tailSeconds: 0.1, requestsPerSecond, state }).patience;
+    return status({ tailSeconds: 0.1, requestsPerSecond, state }).calmWindowsNeeded;
   };
 
   it("stays while load stays: the step that was undone would have to be undone again", () => {
-    expect(patience(20)).toBe(12);
+    expect(needed(20)).toBe(12);
   });
 
   it("is forgotten when load has risen or fallen beyond chance: sizes are others then", () => {
-    expect(patience(40)).toBe(3);
-    expect(patience(10)).toBe(3);
+    expect(needed(40)).toBe(3);
+    expect(needed(10)).toBe(3);
   });
 
   it("stays when load may have fallen by chance", () => {
-    expect(patience(18)).toBe(12);
+    expect(needed(18)).toBe(12);
   });
 });
 
 describe("a slight miss", () => {
   const isClear = (requestsPerSecond: number, before?: number): boolean =>
-    standing({
+    status({
       tailSeconds: 0.21,
       requestsPerSecond,
       state: before === undefined ? {} : { requestsPerSecond: before },
@@ -164,7 +164,7 @@ describe("calm", () => {
   const calmWindows = (tailSeconds: number, rare: readonly FlowWindow[] = []): number => {
     const context = contextOf({ tailSeconds, state: { calmWindows: 2 } });
     const verdict = judged([...context.windowSet.flows, ...rare]);
-    return standingOf(context, observe(context), verdict).course.calmWindows;
+    return objectiveStatus(context, observe(context), verdict).course.calmWindows;
   };
 
   it("goes on while every flow is well within the objective of 200 ms", () => {
@@ -192,8 +192,11 @@ describe("flows of few calls", () => {
   });
 
   const flowsAfter = (context: DecisionContext, targets: Targets): PolicyState["flows"] =>
-    remember(context, observe(context), targets, { calmWindows: 0, missedWindows: 0, patienceDoublings: 0 })
-      .flows;
+    remember({ context, observations: observe(context) }, targets, {
+      calmWindows: 0,
+      missedWindows: 0,
+      patienceDoublings: 0,
+    }).flows;
 
   it("are not slow for one slow call in one of the windows that are judged together", () => {
     const fast = { count: 11, meanSeconds: 0.04, p50Seconds: 0.02, p95Seconds: 0.1, p99Seconds: 0.1 };

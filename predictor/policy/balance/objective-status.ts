@@ -3,28 +3,28 @@ import type { Verdict } from "../observe/verdict.ts";
 import type { Course } from "../remember.ts";
 import { percent } from "../target.ts";
 import { hasFallen, hasRisen } from "./load-change.ts";
-import { isRegretted, shrunkBefore } from "./regret.ts";
+import { isCausedByShrinking, shrunkBefore } from "./after-shrinking.ts";
 
-/** How the application stands to its objective, and what that makes of calm, misses and patience. */
-export interface Standing {
-  /** In words. */
-  readonly words: string;
+/** How the application stands to its objective, and what follows for growing and shrinking. */
+export interface ObjectiveStatus {
+  /** For people. */
+  readonly summary: string;
   /** Enough requests say that the objective is missed. */
   readonly missed: boolean;
   /** Missed so clearly, or so often in a row, that growth need not wait. */
   readonly clearlyMissed: boolean;
   readonly calm: boolean;
-  /** Calm windows before pods may be taken away. */
-  readonly patience: number;
+  /** Calm windows in a row before pods may be taken away. */
+  readonly calmWindowsNeeded: number;
   /** The course if the decision changes nothing. */
   readonly course: Course;
 }
 
-export function standingOf(
+export function objectiveStatus(
   context: DecisionContext,
   observations: readonly Observation[],
   verdict: Verdict,
-): Standing {
+): ObjectiveStatus {
   const { missing, settings, state } = context;
   const severity = verdict.severity ?? 0;
   const arrivals = verdict.requestsPerSecond;
@@ -34,17 +34,17 @@ export function standingOf(
   const clearlyMissed = missed && (severity >= settings.clearMissRatio || missedWindows >= 2 || isRising);
   const calmWindows = calmWindowsOf(context, verdict, clearlyMissed);
   const calm = calmWindows > state.calmWindows;
-  const isRegret = clearlyMissed && isRegretted(context, observations, arrivals);
+  const isCaused = clearlyMissed && isCausedByShrinking(context, observations, arrivals);
   const patienceDoublings = doublingsAfter(context, {
-    isRegret,
+    isCaused,
     hasChanged: isRising || hasFallen(context, arrivals),
   });
   return {
-    words: `${describeVerdict(verdict, settings.minimumCalls)}${describeMissing(missing)}`,
+    summary: `${describeVerdict(verdict, settings.minimumCalls)}${describeMissing(missing)}`,
     missed,
     clearlyMissed,
     calm,
-    patience: patienceWindows(context, patienceDoublings),
+    calmWindowsNeeded: calmWindowsBefore(context, patienceDoublings),
     course: {
       calmWindows,
       missedWindows,
@@ -72,18 +72,18 @@ function calmWindowsOf(
 
 interface Since {
   /** The last step down had to be undone. */
-  readonly isRegret: boolean;
+  readonly isCaused: boolean;
   /** Load has risen or fallen beyond chance. */
   readonly hasChanged: boolean;
 }
 
-function doublingsAfter({ settings, state }: DecisionContext, { isRegret, hasChanged }: Since): number {
-  if (isRegret) return Math.min(state.patienceDoublings + 1, settings.patienceDoublings);
+function doublingsAfter({ settings, state }: DecisionContext, { isCaused, hasChanged }: Since): number {
+  if (isCaused) return Math.min(state.patienceDoublings + 1, settings.patienceDoublings);
   return hasChanged ? 0 : state.patienceDoublings;
 }
 
 /** Calm windows that a first step down waits for: at least the interval over which the objective is judged. */
-function patienceWindows({ application, settings, windowSet }: DecisionContext, doublings: number): number {
+function calmWindowsBefore({ application, settings, windowSet }: DecisionContext, doublings: number): number {
   const windowSeconds = (windowSet.endMs - windowSet.startMs) / 1e3;
   const judged = windowSeconds > 0 ? Math.ceil(application.objective.windowSeconds / windowSeconds) : 1;
   return Math.max(settings.patienceWindows, judged) * 2 ** doublings;

@@ -1,5 +1,5 @@
-import type { CpuDemand } from "./observe/demand.ts";
-import type { PolicySettings } from "./settings.ts";
+import type { CpuDemand } from "./demand.ts";
+import type { PolicySettings } from "../settings.ts";
 
 /** Replicas for a CPU demand. */
 export interface Need {

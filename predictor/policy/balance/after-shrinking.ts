@@ -3,7 +3,6 @@ import { SURGE_RATIO } from "./load-change.ts";
 import type { DecisionContext, Observation } from "../observe/observation.ts";
 import type { Course } from "../remember.ts";
 import type { PolicySettings } from "../settings.ts";
-import type { Standing } from "./standing.ts";
 import type { PolicyState } from "../state.ts";
 
 /** Rise of CPU interference, in [0, 1], that explains a miss. */
@@ -37,13 +36,13 @@ export function shrunkBefore({
 export function courseAfterShrinking(
   context: DecisionContext,
   observations: readonly Observation[],
-  { course, patience }: Standing,
+  { calmWindowsNeeded, course }: { readonly calmWindowsNeeded: number; readonly course: Course },
   shrunkServices: readonly string[],
 ): Course {
   const interference = cpuInterference(observations);
   return {
     ...course,
-    calmWindows: Math.max(0, patience - context.settings.settleWindows),
+    calmWindows: Math.max(0, calmWindowsNeeded - context.settings.settleWindows),
     patienceDoublings: easedDoublings(context, course.patienceDoublings),
     shrunkAtMs: context.windowSet.endMs,
     ...(course.requestsPerSecond !== undefined && { shrunkAtRequestsPerSecond: course.requestsPerSecond }),
@@ -56,7 +55,7 @@ export function courseAfterShrinking(
  * A clear miss soon after a step down was caused by it, and the next step down waits twice as long; unless more requests
  * or busier nodes explain the miss, or may do since a part of them was not seen, or all that something was taken from are at ease.
  */
-export function isRegretted(
+export function isCausedByShrinking(
   { missing, settings, state, windowSet }: DecisionContext,
   observations: readonly Observation[],
   arrivalsPerSecond: number,
@@ -97,7 +96,7 @@ function isAtEase(
   );
 }
 
-/** A step down that stood the test halves the patience again. */
+/** A step down after which the objective held halves the wait for the next one again. */
 function easedDoublings({ settings, state, windowSet }: DecisionContext, doublings: number): number {
   const windowMs = windowSet.endMs - windowSet.startMs;
   const stood =

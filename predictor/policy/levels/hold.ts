@@ -1,0 +1,14 @@
+import { heldTarget } from "../floor.ts";
+import type { Level } from "./level.ts";
+
+/** Nothing is known, nothing changes. */
+export const HOLD: Level = {
+  choices: ["auto", "queue"],
+  decide: ({ observations }) => ({
+    reason: "",
+    decision: {
+      policy: "hold",
+      targets: new Map(observations.map((one) => [one.service, heldTarget(one, "no data")])),
+    },
+  }),
+};

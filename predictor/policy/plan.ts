@@ -1,0 +1,42 @@
+import type { PolicyName } from "@tradewind/core/contract/plan.ts";
+import { contentHash } from "@tradewind/core/hash.ts";
+import type { Facts } from "./facts.ts";
+import type { DecidedPlan } from "./inputs.ts";
+import type { Course } from "./remember.ts";
+import type { Targets } from "./target.ts";
+import { flowFacts, toWish } from "./wish.ts";
+
+/** What was decided, and by which level. */
+export interface Decided {
+  readonly policy: PolicyName;
+  readonly reason: string;
+  readonly course: Course;
+  readonly targets: Targets;
+}
+
+/** Characters of a reason. */
+const MOST_CHARACTERS = 500;
+
+/** The decision as it is published. */
+export function planOf(
+  { context, inputs, objective, observations, verdict }: Facts,
+  { course, policy, reason, targets }: Decided,
+): DecidedPlan {
+  const { application, nowMs, windowSet } = context;
+  const { surgeRatio } = inputs;
+  const windowHash = contentHash(surgeRatio === undefined ? windowSet : [windowSet, surgeRatio]);
+  const facts = { context, verdict, windowHash, objective, course, ...flowFacts(verdict) };
+  return {
+    application: application.name,
+    namespace: application.namespace,
+    plannedAtMs: nowMs,
+    policy,
+    policyReason: reason.slice(0, MOST_CHARACTERS),
+    objective: { percentile: objective.percentile, seconds: objective.tailSeconds },
+    ...(verdict.tailSeconds !== undefined && { measuredLatencySeconds: verdict.tailSeconds }),
+    wishes: observations.flatMap((observation) => {
+      const target = targets.get(observation.service);
+      return target === undefined ? [] : [toWish(observation, target, facts)];
+    }),
+  };
+}
