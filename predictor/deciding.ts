@@ -153,7 +153,7 @@ export class Deciding {
     const windowSet = this.silent.vouch(combineWindows(built, gathered, { missing: doubts, told }));
     if (!repeated) {
       this.parts.onWindows?.(windowSet);
-      learning?.observe(windowSet);
+      learning?.observe(windowSet, this.state.cost?.services);
     }
     const largestContainer = nodes?.largest(running, application.prices, nowMs);
     const allNodes = nodes?.total(running, nowMs);

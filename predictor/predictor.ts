@@ -342,10 +342,11 @@ function learnProfiles(
   { store }: History,
   metrics: LearningMetrics,
 ): Learning | undefined {
-  const { policy: choice, trainingEngine: engine, windowSeconds } = options;
+  const { policy: choice, settings, trainingEngine: engine, windowSeconds } = options;
+  const { youngSeconds } = settings.cost;
   const application = surroundings.current;
-  const parts = { choice, engine, namespace, application, windowSeconds, store, metrics, clock, log };
-  const learning = startLearning(parts);
+  const facts = { choice, engine, namespace, application, windowSeconds, youngSeconds };
+  const learning = startLearning({ ...facts, store, metrics, clock, log });
   ends.push(async () => learning?.stop());
   return learning;
 }

@@ -45,6 +45,7 @@ export class Stack {
       namespace,
       application: () => application,
       windowSeconds: WINDOW_MS / 1e3,
+      youngSeconds: 120,
       store: this.store,
       metrics: new LearningMetrics(this.metrics.registry),
       clock,

@@ -14,6 +14,8 @@ import { excessOf, UNSEEN_ERROR, UNSEEN_SPREAD } from "./learn-routes.ts";
 import { outlookOf } from "./outlook.ts";
 import { OwnTails } from "./own-tails.ts";
 import type { CostDecision, CostRequest, Known } from "./request.ts";
+import { levelOf } from "./residuals.ts";
+import type { Residuals } from "./residuals.ts";
 import { normalQuantile } from "./route-cost.ts";
 import { cheapest } from "./search.ts";
 import { Sensitivities } from "./sensitivities.ts";
@@ -33,14 +35,19 @@ import { expectation, targetsOf } from "./targets.ts";
  */
 export function decideByCost(request: CostRequest): CostDecision {
   const known = learnt(request);
-  const { memory } = known;
+  const { level, memory } = known;
   const waiting = request.observations.filter(
     (one) => known.onRoute.has(one.service) && !isModelled(one, known),
   );
   if (waiting.length > 0) {
     const named = waiting.slice(0, 3).map(({ service }) => service);
     const more = waiting.length > named.length ? ` and ${waiting.length - named.length} more` : "";
-    return { memory, targets: undefined, reason: `no calibrated model yet of ${named.join(", ")}${more}` };
+    return {
+      memory,
+      level,
+      targets: undefined,
+      reason: `no calibrated model yet of ${named.join(", ")}${more}`,
+    };
   }
   const cost = cheapestOf(request, known);
   const targets = targetsOf(request, known, cost);
@@ -48,8 +55,10 @@ export function decideByCost(request: CostRequest): CostDecision {
   const reason = expectation(cost, known);
   cost.forgetOtherSizes();
   const sensitivities = new Sensitivities(cost, request.context.application.prices);
-  return { memory: { ...memory, services }, targets, reason, sensitivities };
+  return { memory: { ...memory, services }, level, targets, reason, sensitivities };
 }
+
+const NO_RESIDUALS: Residuals = new Map();
 
 /** What is known after this window. */
 function learnt(request: CostRequest): Known {
@@ -79,7 +88,12 @@ function learnt(request: CostRequest): Known {
   });
   const warmUps = memory.services.flatMap(({ warmUpFactor }) => warmUpFactor ?? []);
   const warmUpFactor = warmUps.length === 0 ? undefined : median(warmUps);
-  return { models, memory, loads, outlook, onRoute, warmUpFactor };
+  const { residuals = NO_RESIDUALS } = request;
+  const level = levelOf(
+    observations.filter(({ service }) => onRoute.has(service)),
+    residuals,
+  );
+  return { models, memory, loads, outlook, onRoute, warmUpFactor, residuals, level };
 }
 
 const ownWindows = ({ context: { application, windowSet } }: CostRequest): Window[] =>

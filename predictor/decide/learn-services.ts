@@ -1,5 +1,7 @@
 import { mainContainers } from "@tradewind/core/main-containers.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
+import { hold } from "../models/residual/held.ts";
+import { surroundingsOf } from "../models/residual/inputs.ts";
 import { emptyProfile, track } from "../models/queue/tracked-profile.ts";
 import type { ProfileObservation, ProfileState } from "../models/queue/tracked-profile.ts";
 import { allocatedCpuCores } from "../profile/window-inputs.ts";
@@ -28,13 +30,17 @@ export function servicesAfter(memory: Pick<CostMemory, "services">, lesson: Less
 
 /** Share of the ready pods from which on a new revision is what is measured. */
 const DEPLOYED_SHARE = 0.5;
+
+/** The program that a window measured; undefined where that is not known. */
+export const revisionOf = ({ newestRevisionShare = 1, revision }: Window): string | undefined =>
+  newestRevisionShare >= DEPLOYED_SHARE ? revision : undefined;
+
 /** A container that was killed for memory used at least its limit, and as much more as VPA adds. */
 const AFTER_KILL = 1.2;
 
 function serviceAfter(had: ServiceModelMemory, window: Window, lesson: Lesson): ServiceModelMemory {
   const containers = mainContainers(window);
-  const isDeployed = (window.newestRevisionShare ?? 1) >= DEPLOYED_SHARE && window.revision !== undefined;
-  const revision = isDeployed ? window.revision : had.revision;
+  const revision = revisionOf(window) ?? had.revision;
   const isAfterDeploy = had.revision !== undefined && revision !== had.revision;
   const observation = profileObservation(window, isAfterDeploy, lesson.settings);
   const used = containers.map(({ memoryWorkingSetBytes = 0, oomKills = 0, ...each }) =>
@@ -50,6 +56,10 @@ function serviceAfter(had: ServiceModelMemory, window: Window, lesson: Lesson): 
     service: had.service,
     profile: observation === undefined ? had.profile : tracked(had.profile, observation),
     windows: had.windows + 1,
+    surroundings: hold(had.surroundings, surroundingsOf(window), {
+      atMs: window.endMs,
+      holdMs: 1e3 * lesson.settings.standSeconds,
+    }),
     ...(revision !== undefined && { revision }),
     ...(warmUpFactor !== undefined && { warmUpFactor }),
     ...(isRising && { rising: had.rising }),
@@ -64,10 +74,11 @@ function tracked(before: ProfileState, observation: ProfileObservation): Profile
   return numbers.every((each) => Number.isFinite(each)) ? after : before;
 }
 
-function profileObservation(
+/** What a window says of a service, as its profile takes it in; undefined without ready replicas. */
+export function profileObservation(
   window: Window,
   isAfterDeploy: boolean,
-  settings: CostSettings,
+  { youngSeconds }: Pick<CostSettings, "youngSeconds">,
 ): ProfileObservation | undefined {
   const containers = mainContainers(window);
   const { endMs, ownLatency, replicasReady = containers.length, requestsPerSecond, startMs } = window;
@@ -89,7 +100,7 @@ function profileObservation(
       p99Seconds: ownLatency.p99Seconds,
     }),
     ...(throttled !== undefined && { throttledRatio: throttled }),
-    youngShare: youngShare(window, replicasReady, 1e3 * settings.youngSeconds),
+    youngShare: youngShare(window, replicasReady, 1e3 * youngSeconds),
   };
 }
 

@@ -2,6 +2,7 @@ import type { DecisionContext, Observation } from "../policy/observe/observation
 import type { Verdict } from "../policy/observe/verdict.ts";
 import type { Targets } from "../policy/target.ts";
 import type { LoadOutlook } from "./outlook.ts";
+import type { CostLevel, Residuals } from "./residuals.ts";
 import type { Sensitivities } from "./sensitivities.ts";
 import type { CostSettings } from "./settings.ts";
 import type { CostMemory, ServiceModelMemory } from "./state.ts";
@@ -20,6 +21,8 @@ export interface CostRequest {
   readonly largestContainer?: { readonly cpuCores: number } | undefined;
   /** What all nodes have together. */
   readonly allNodes?: { readonly cpuCores: number } | undefined;
+  /** Trained residuals that are in use, by service. */
+  readonly residuals?: Residuals;
 }
 
 /** What a window has taught. */
@@ -33,12 +36,16 @@ export interface Known {
   readonly warmUpFactor: number | undefined;
   /** Services that requests of users pass. */
   readonly onRoute: ReadonlySet<string>;
+  readonly residuals: Residuals;
+  /** `planner` where trained residuals take part in all that takes a measurable share of the time. */
+  readonly level: CostLevel;
 }
 
 export interface CostDecision {
   readonly memory: CostMemory;
   /** Undefined while a service on a route has no calibrated model: then another level decides. */
   readonly targets: Targets | undefined;
+  readonly level: CostLevel;
   /** What one more unit of each service is worth; absent like the targets. */
   readonly sensitivities?: Sensitivities;
   readonly reason: string;

@@ -4,6 +4,8 @@ import { mainContainers } from "@tradewind/core/main-containers.ts";
 import { changeInterval } from "../models/queue/change-interval.ts";
 import type { ContainerPlace } from "../models/queue/change-interval.ts";
 import { demandOf, isCalibrated, predictOwnTime } from "../models/queue/tracked-profile.ts";
+import { surroundingsHeld } from "../models/residual/held.ts";
+import { ServedResidual } from "../models/residual/residual.ts";
 import { roundedUp } from "./size.ts";
 import type { Size } from "./size.ts";
 import type { Observation } from "../policy/observe/observation.ts";
@@ -69,23 +71,35 @@ export function passedService(window: Window, request: CostRequest): ServiceToSi
 const loadOf = ({ service, window }: Observation, { loads }: Known): number =>
   loads.get(service) ?? window?.requestsPerSecond ?? 0;
 
-function ownTimesOf(one: Observation, application: Application, { models }: Known): OwnTimes | undefined {
-  const profile = models.get(one.service)?.profile;
+function ownTimesOf(
+  one: Observation,
+  application: Application,
+  { models, residuals }: Known,
+): OwnTimes | undefined {
+  const { profile, surroundings } = models.get(one.service) ?? {};
   if (profile === undefined || one.window === undefined || !isCalibrated(profile)) return undefined;
   const percentile = modelPercentile(application.objective.percentile);
   const isLimited = hasLimits(one.window);
-  return ({ cpuCores }, loadPerContainer, out) =>
-    predictOwnTime(
-      profile,
-      { cpuCores: isLimited ? cpuCores : undefined, loadPerContainer },
-      percentile,
-      out,
-    );
+  const used = residuals.get(one.service);
+  const residual =
+    used?.model.percentile === percentile && surroundings !== undefined
+      ? new ServedResidual(used.model, profile, surroundingsHeld(surroundings), percentile, used.variance)
+      : undefined;
+  return ({ cpuCores }, loadPerContainer, out) => {
+    const place = { cpuCores: isLimited ? cpuCores : undefined, loadPerContainer };
+    predictOwnTime(profile, place, percentile, out);
+    residual?.apply(place, out);
+  };
 }
 
-function ownChangeOf(one: Observation, application: Application, { models }: Known): OwnChange | undefined {
+/** Of a tracked profile as it is; a residual's part of the change has no interval of its own. */
+function ownChangeOf(
+  one: Observation,
+  application: Application,
+  { models, residuals }: Known,
+): OwnChange | undefined {
   const profile = models.get(one.service)?.profile;
-  if (profile === undefined || one.window === undefined) return undefined;
+  if (profile === undefined || one.window === undefined || residuals.has(one.service)) return undefined;
   const percentile = modelPercentile(application.objective.percentile);
   const isLimited = hasLimits(one.window);
   const placed = (place: ContainerPlace): ContainerPlace =>

@@ -1,6 +1,7 @@
 import { EpochMs, NonNegative, ServiceName } from "@tradewind/core/contract/quantity.ts";
 import { z } from "zod";
 import { ProfileState } from "../models/queue/tracked-profile.ts";
+import { HeldSurroundings, shiftHeld } from "../models/residual/held.ts";
 import { emptyOutlook, OutlookState } from "./outlook.ts";
 
 /** What lies outside the services of a route, as steady windows have shown it. */
@@ -21,6 +22,8 @@ export type RouteMemory = z.infer<typeof RouteMemory>;
 export const ServiceModelMemory = z.strictObject({
   service: ServiceName,
   profile: ProfileState,
+  /** Worst surroundings of the last `standSeconds`. */
+  surroundings: HeldSurroundings.optional(),
   /** Highest memory use seen, bytes, forgotten by half in a day. */
   memoryPeakBytes: NonNegative.optional(),
   /** The program that was measured. */
@@ -58,9 +61,10 @@ export function shiftMemory(memory: CostMemory, at: (ms: number) => number): Cos
       points: outlook.points.map(({ count, endMs, perSecond }) => ({ count, perSecond, endMs: at(endMs) })),
     },
     services: services.map((each) => {
-      const { profile, rising } = each;
+      const { profile, rising, surroundings } = each;
       return Object.assign({}, each, {
         profile: profile.atMs === undefined ? profile : { ...profile, atMs: at(profile.atMs) },
+        ...(surroundings && { surroundings: shiftHeld(surroundings, at) }),
         ...(rising && { rising: { sinceMs: at(rising.sinceMs), replicas: rising.replicas } }),
       });
     }),

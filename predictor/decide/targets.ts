@@ -63,20 +63,22 @@ function plannedTarget(
   return {
     replicas,
     ...stated,
-    policy: "planner-prior",
+    policy: known.level,
     reason: reasonOf(one, replicas, stated.cpuCores),
     planned: {
       steps,
       confidence: 1 / (1 + cost.ownSigmaOf(at) ** 2),
-      modelHash: modelHash(profile),
+      modelHash: modelHash(profile, known.residuals.get(one.service)?.hash),
       ...(tail !== undefined && { latencyAfterSeconds: tail }),
     },
   };
 }
 
 /** Names what a profile has learnt by when and what: its text as a whole takes five times as long to hash. */
-const modelHash = (profile: ProfileState | undefined): string =>
-  contentHash(profile === undefined ? null : [profile.atMs ?? null, profile.windows, profile.means]);
+const modelHash = (profile: ProfileState | undefined, residual = ""): string =>
+  contentHash(
+    profile === undefined ? null : [profile.atMs ?? null, profile.windows, profile.means, residual],
+  );
 
 function reasonOf({ baseReplicas, container }: Observation, replicas: number, cpuCores?: number): string {
   const changes = [

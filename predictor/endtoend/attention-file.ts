@@ -2,7 +2,7 @@ import { parseJsonWith } from "@tradewind/core/config.ts";
 import { NonNegative, ServiceName } from "@tradewind/core/contract/quantity.ts";
 import { describeError, TradewindError } from "@tradewind/core/errors.ts";
 import { z } from "zod";
-import { checksumOf, LARGEST_MODEL_CHARACTERS, packed, unpacked } from "../profile/model-file.ts";
+import { checksumOf, LARGEST_MODEL_CHARACTERS, packed, unpacked } from "../models/model-text.ts";
 import { attentionLayout, attentionShape, FEATURES_PER_SERVICE } from "./attention-model.ts";
 import type { AttentionModel } from "./attention-model.ts";
 

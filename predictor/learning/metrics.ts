@@ -1,6 +1,5 @@
 import { Counter, Gauge, Histogram } from "prom-client";
 import type { Registry } from "prom-client";
-import type { ServiceEvidence } from "../policy/evidence.ts";
 import type { Engine } from "../training/engines.ts";
 import type { FlowStanding } from "./flow-learner.ts";
 
@@ -9,12 +8,15 @@ const FLOW_LABELS = ["namespace", "flow"] as const;
 const TRAINING_SECONDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80];
 
 /** What became of a training. */
-export type TrainingResult = "replaced" | "kept" | "too-few-rows" | "failed";
+export type TrainingResult = "trained" | "replaced" | "kept" | "too-few-rows" | "failed";
 
 export interface ProfileStanding {
-  readonly evidence: ServiceEvidence;
-  /** Usable windows known of. */
+  /** Windows since the last deploy that say something of the profile. */
   readonly rows: number;
+  /** Mean |ln(measured / predicted self time)| over the last of them, of what decides; absent before the first. */
+  readonly error?: number;
+  /** Of the residual in use; absent without one. */
+  readonly version?: number;
 }
 
 /**
@@ -28,6 +30,7 @@ export class LearningMetrics {
   private readonly maturity: Gauge;
   private readonly seconds: Histogram;
   private readonly results: Counter;
+  private readonly changes: Counter;
   private readonly failures: Counter;
   private readonly unusable: Counter;
   private readonly tailError: Gauge;
@@ -45,27 +48,34 @@ export class LearningMetrics {
       new Counter({ name: `tradewind_predictor_${name}`, help, labelNames, registers });
     this.error = gauge(
       "profile_error_ratio",
-      "Mean |predicted - measured| / measured of the own tail latency over the last windows, of the profile in use.",
+      "Mean |ln(measured / predicted)| of the self-time percentile over the last windows, by the profile before each, with its residual where one is in use.",
     );
-    this.version = gauge("profile_version", "Version of the trained model in use, 0 without one.");
-    this.rows = gauge("profile_rows", "Windows known that a profile can be learnt from.");
+    this.version = gauge("profile_version", "Version of the trained residual in use, 0 without one.");
+    this.rows = gauge("profile_rows", "Windows since the last deploy that a residual can be learnt from.");
     this.maturity = gauge(
       "profile_maturity",
-      "What is known of the own tail latency: 0 nothing, 1 the queueing prior, 2 a trained profile.",
+      "What is known of the self time: 0 nothing, 1 the tracked profile, 2 the tracked profile with a trained residual.",
     );
     this.seconds = new Histogram({
       name: "tradewind_predictor_training_duration_seconds",
-      help: "Time of one training of one service's profile or one flow's residual, waiting for the thread included.",
+      help: "Time of one training of one service's or one flow's residual, waiting for the thread included.",
       buckets: TRAINING_SECONDS,
       registers,
     });
-    this.results = counter("trainings_total", "Trainings of profiles that ended, by what became of them.", [
-      "result",
-    ]);
+    this.results = counter(
+      "trainings_total",
+      "Trainings of services' residuals that ended, by what became of them.",
+      ["result"],
+    );
+    this.changes = counter(
+      "residual_changes_total",
+      "Residuals that were taken into use (promoted) or out of it (demoted) by later windows.",
+      ["change"],
+    );
     this.failures = counter("training_failures_total", "Trainings that failed; what is in use goes on.");
     this.unusable = counter(
       "models_unusable_total",
-      "Stored models that could not be read; services go on with the queueing prior, flows with their call graph.",
+      "Models that could not be read; services go on with their tracked profile, flows with their call graph.",
     );
     this.tailError = gauge(
       "tail_prediction_error_ratio",
@@ -108,14 +118,12 @@ export class LearningMetrics {
 
   profiles(namespace: string, standings: ReadonlyMap<string, ProfileStanding>): void {
     for (const gauge of [this.error, this.version, this.rows, this.maturity]) gauge.reset();
-    for (const [service, { evidence, rows }] of standings) {
+    for (const [service, { error, rows, version }] of standings) {
       const labels = { namespace, service };
-      const { prior, trained } = evidence;
-      const errors = trained?.errors ?? prior?.errors;
-      if (errors !== undefined) this.error.set(labels, errors.meanAbsoluteRatio);
-      this.version.set(labels, trained?.version ?? 0);
+      if (error !== undefined) this.error.set(labels, error);
+      this.version.set(labels, version ?? 0);
       this.rows.set(labels, rows);
-      this.maturity.set(labels, trained !== undefined ? 2 : prior !== undefined ? 1 : 0);
+      this.maturity.set(labels, version !== undefined ? 2 : rows > 0 ? 1 : 0);
     }
   }
 
@@ -141,6 +149,10 @@ export class LearningMetrics {
     this.results.inc({ result });
     this.seconds.observe(seconds);
     if (result === "failed") this.failures.inc();
+  }
+
+  changedInUse(change: "promoted" | "demoted"): void {
+    this.changes.inc({ change });
   }
 
   modelUnusable(): void {

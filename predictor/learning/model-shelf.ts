@@ -15,8 +15,9 @@ const MOST_RETIRED = 256;
 
 type ModelStore = Pick<WindowStore, "model" | "modelByHash" | "saveModel">;
 
-/** Name under which a service's profiles are kept in the store. */
-export const profileName = (namespace: string, service: string): string => `profile/${namespace}/${service}`;
+/** Name under which a service's residuals are kept in the store. */
+export const residualName = (namespace: string, service: string): string =>
+  `residual/${namespace}/${service}`;
 
 /** Name under which a flow's end-to-end residuals are kept in the store. */
 export const endToEndName = (namespace: string, flow: string): string => `end-to-end/${namespace}/${flow}`;

@@ -1,10 +1,10 @@
+import type { ResidualJob, ResidualOutcome } from "../models/residual/train-residual.ts";
 import type { SeededEndToEndJob } from "../training/messages.ts";
 import type { EndToEndOutcome } from "../training/train-end-to-end.ts";
-import type { TrainingJob, TrainingOutcome } from "../training/train-service.ts";
 
 /** Trains models somewhere else than on this thread. */
 export interface ModelTrainer {
-  train(job: TrainingJob): Promise<TrainingOutcome>;
+  trainResidual(job: ResidualJob): Promise<ResidualOutcome>;
   trainEndToEnd(job: SeededEndToEndJob): Promise<EndToEndOutcome>;
   stop(): Promise<void>;
 }

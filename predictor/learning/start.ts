@@ -17,6 +17,7 @@ export interface LearningParts {
   readonly namespace: string;
   readonly application: () => Application | undefined;
   readonly windowSeconds: number;
+  readonly youngSeconds: number;
   readonly store: WindowStore;
   readonly metrics: LearningMetrics;
   readonly clock: Clock;

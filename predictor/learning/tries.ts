@@ -31,6 +31,16 @@ export class Tries {
     this.rowsThen = rows;
   }
 
+  /** What was learnt no longer counts: as if no training had come to its end. */
+  restart(): void {
+    this.rowsThen = undefined;
+  }
+
+  /** A training came to its end. */
+  get hasEnded(): boolean {
+    return this.rowsThen !== undefined;
+  }
+
   /** Enough rows have come since the last training that came to its end, for another one on that account. */
   hasGrown(rows: number): boolean {
     const { rowsThen } = this;

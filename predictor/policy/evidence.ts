@@ -33,40 +33,24 @@ export const FlowEvidence = z.strictObject({
 });
 export type FlowEvidence = z.infer<typeof FlowEvidence>;
 
-/** See profile/service-state.ts. */
-const State = z.strictObject({
-  cpuSecondsPerRequest: z.number().positive(),
-  baseSeconds: z.number().positive(),
+/** A trained residual of a service's tracked profile that later windows have proven. */
+export const ResidualEvidence = z.strictObject({
+  /** Content of the model file, see models/residual/residual-model.ts. */
+  hash: ContentHash,
+  version: z.number().int().min(1),
+  /** Variance of ln of the self time that is left with it, less chance, over so many windows after those that trained it. */
+  variance: NonNegative,
+  windows: Count,
 });
+export type ResidualEvidence = z.infer<typeof ResidualEvidence>;
 
 /**
- * What is known of one service's latency profile when a decision is made. The windows it was learnt from are not in here,
- * only what came of them, and of a trained model only the name: a decision needs no more, and so its inputs stay small.
+ * What is known of one service when a decision is made besides what its state says. Of a trained model only the name: so the
+ * inputs stay small.
  */
-export const ServiceEvidence = z.strictObject({
+export const ServiceEvidence = z.object({
   service: ServiceName,
-  /** Queueing prior: state, and measured over predicted at the 5th and 95th percentile where there are enough windows. */
-  prior: z
-    .strictObject({
-      state: State,
-      factors: z.strictObject({ lower: z.number().positive(), upper: z.number().positive() }).optional(),
-      errors: RecentErrors.optional(),
-    })
-    .optional(),
-  trained: z
-    .strictObject({
-      /** Content of the model file, see profile/model-file.ts. */
-      hash: ContentHash,
-      version: z.number().int().min(1),
-      state: State,
-      /** As calibrated in training and moved by what was measured since. */
-      interval: z.strictObject({ low: z.number().max(0), high: NonNegative }),
-      /** Error on the later block when it was trained. */
-      trainingRatio: NonNegative,
-      errors: RecentErrors.optional(),
-    })
-    .optional(),
-  /** Most memory that a container used over the windows kept, bytes; absent where not all of them were measured. */
-  memoryPeakBytes: NonNegative.optional(),
+  /** Absent in records of releases that kept something else of a service, which is left out. */
+  residual: ResidualEvidence.optional(),
 });
 export type ServiceEvidence = z.infer<typeof ServiceEvidence>;

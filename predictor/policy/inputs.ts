@@ -6,7 +6,7 @@ import { WindowSet } from "@tradewind/core/contract/window.ts";
 import { z } from "zod";
 import type { Sensitivities } from "../decide/sensitivities.ts";
 import type { AttentionModel } from "../endtoend/attention-model.ts";
-import type { TrainedProfile } from "../profile/trained-profile.ts";
+import type { ResidualModel } from "../models/residual/residual-model.ts";
 import type { ServiceQueue } from "../queue/estimate.ts";
 import { FlowEvidence, ServiceEvidence } from "./evidence.ts";
 import { PolicySettings } from "./settings.ts";
@@ -25,7 +25,7 @@ export const PolicyInputs = z.strictObject({
   settings: PolicySettings,
   state: PolicyState,
   windowSet: WindowSet,
-  /** What is known of the services' latency profiles; absent where none are kept. */
+  /** The trained residuals of services' tracked profiles that are in use; absent where nothing is learnt. */
   profiles: z.array(ServiceEvidence).max(10_000).optional(),
   /** The learnt end-to-end residuals of flows that have one. */
   endToEnd: z.array(FlowEvidence).max(1_000).optional(),
@@ -48,10 +48,13 @@ export type PolicyInputs = z.infer<typeof PolicyInputs>;
 
 /** Give back the model that a hash in the evidence names; undefined when it is not there. */
 export interface Models {
-  profile(hash: string): TrainedProfile | undefined;
+  residual(hash: string): ResidualModel | undefined;
   endToEnd(hash: string): AttentionModel | undefined;
 }
-export const NO_MODELS: Models = { profile: () => undefined, endToEnd: () => undefined };
+export const NO_MODELS: Models = {
+  residual: () => undefined,
+  endToEnd: () => undefined,
+};
 
 /** The part of a plan that a decision determines; the rest says which process published it. */
 export type DecidedPlan = Omit<Plan, "schema" | "sequence" | "predictorStartedAtMs">;

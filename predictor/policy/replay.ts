@@ -12,8 +12,8 @@ import { decide } from "./ladder.ts";
  */
 export function replay(recorded: unknown, models: Models = NO_MODELS): PolicyOutcome {
   const inputs = readWith(PolicyInputs, recorded, "the recorded inputs");
-  for (const { service, trained } of inputs.profiles ?? []) {
-    if (trained !== undefined) mustBeThere(models.profile(trained.hash), trained.hash, service);
+  for (const { residual, service } of inputs.profiles ?? []) {
+    if (residual !== undefined) mustBeThere(models.residual(residual.hash), residual.hash, service);
   }
   for (const { flow, hash } of inputs.endToEnd ?? []) mustBeThere(models.endToEnd(hash), hash, flow);
   return decide(inputs, models);

@@ -1,19 +1,15 @@
-import { createHash } from "node:crypto";
-import { canonicalJson } from "@tradewind/core/hash.ts";
 import { TradewindError, describeError } from "@tradewind/core/errors.ts";
 import { INTERFERENCE_COMPONENTS } from "@tradewind/core/contract/interference.ts";
 import { parseJsonWith } from "@tradewind/core/config.ts";
 import { NonNegative, ObjectName, Ratio, ServiceName } from "@tradewind/core/contract/quantity.ts";
 import { z } from "zod";
+import { checksumOf, LARGEST_MODEL_CHARACTERS, packed, unpacked } from "../models/model-text.ts";
 import { FEATURE_COUNT, INPUTS, NETWORK_DIRECTIONS, NETWORK_INPUT_COUNT } from "./inputs.ts";
 import { shapeOf } from "./model.ts";
 import type { ProfileModel } from "./model.ts";
 import { layoutOf, parameterSigns } from "./shape.ts";
 
 export const PROFILE_SCHEMA = "tradewind.dev/profile/v1";
-
-/** Largest file read; one of three members of 16-16-8 units is about 12 KB. */
-export const LARGEST_MODEL_CHARACTERS = 1_000_000;
 
 const Finite = z.number();
 const PerComponent = <Value extends z.ZodType<number>>(value: Value) =>
@@ -52,21 +48,6 @@ const ModelFile = z.strictObject({
   checksum: z.string().regex(/^[0-9a-f]{64}$/),
   model: z.unknown(),
 });
-
-export const checksumOf = (body: unknown): string =>
-  createHash("sha256").update(canonicalJson(body)).digest("hex");
-
-/** Float32 numbers, little-endian, in base64. */
-export function packed(parameters: Float64Array): string {
-  const bytes = Buffer.alloc(parameters.length * 4);
-  for (const [i, value] of parameters.entries()) bytes.writeFloatLE(value, i * 4);
-  return bytes.toString("base64");
-}
-
-export function unpacked(text: string): Float64Array {
-  const bytes = Buffer.from(text, "base64");
-  return Float64Array.from({ length: Math.floor(bytes.length / 4) }, (_, i) => bytes.readFloatLE(i * 4));
-}
 
 /**
  * The model as text, see docs/profiles.md. Parameters are kept as 32-bit floats; training rounds them beforehand, so a

@@ -1,6 +1,7 @@
 import { Worker } from "node:worker_threads";
 import type { WorkerOptions } from "node:worker_threads";
 import { describeError } from "@tradewind/core/errors.ts";
+import type { ResidualJob, ResidualOutcome } from "../models/residual/train-residual.ts";
 import type { EngineChoice, StartedEngine } from "./engines.ts";
 import type { Answer, FromWorker, SeededEndToEndJob, Task, ToWorker } from "./messages.ts";
 import type { EndToEndOutcome } from "./train-end-to-end.ts";
@@ -53,6 +54,11 @@ export class Trainer {
   async train(job: TrainingJob): Promise<TrainingOutcome> {
     const answer = await this.#ask({ kind: "profile", job });
     return answer.kind === "profile" ? answer.outcome : MIXED_UP;
+  }
+
+  async trainResidual(job: ResidualJob): Promise<ResidualOutcome> {
+    const answer = await this.#ask({ kind: "residual", job });
+    return answer.kind === "residual" ? answer.outcome : MIXED_UP;
   }
 
   async trainEndToEnd(job: SeededEndToEndJob): Promise<EndToEndOutcome> {

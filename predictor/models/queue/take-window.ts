@@ -44,7 +44,7 @@ export interface ProfileObservation {
 }
 
 /** At this share of the capacity CPU use is a bound of the demand, no longer the demand. */
-const SATURATED = 0.9;
+export const SATURATED = 0.9;
 /** Standard deviation of ln CPU use in a window apart from the chance of the requests' demands: scrapes are not at its ends. */
 const USE_NOISE = 0.03;
 /** Standard deviation of ln of what is measured when all containers are young (warm-up costs two to four times the CPU)... */
@@ -56,7 +56,7 @@ const SATURATED_NOISE = 3;
 /** Share of throttled periods that makes a program that needs no more cores than its limit e times less likely. */
 const THROTTLED_SCALE = 0.1;
 /** Requests from which a percentile is measured at all: one beyond it is expected. */
-const LEAST_CALLS = [1, 2, 20, 100] as const;
+export const LEAST_CALLS = [1, 2, 20, 100] as const;
 /** The statistics of one window say together about half of what as many independent ones would. */
 const SHARED_CHANCE = 0.5;
 

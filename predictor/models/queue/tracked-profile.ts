@@ -182,6 +182,10 @@ export function predictOwnTime(
   out.sigma = Math.sqrt(Math.max(0, variance) + (state.residuals[statistic - P50] as number));
 }
 
+/** Variance of ln of this percentile that steady windows missed beyond chance: a part of `sigma`. */
+export const residualVariance = (state: ProfileState, percentile: 0.5 | 0.95 | 0.99): number =>
+  state.residuals[STATISTICS[percentile] - P50] ?? 0;
+
 /** What a request and a container without requests cost, and the cores that the program can use; undefined before any CPU use was seen. */
 export function demandOf(
   state: ProfileState,

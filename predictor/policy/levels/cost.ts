@@ -1,4 +1,5 @@
 import { decideByCost } from "../../decide/decide-by-cost.ts";
+import { residualsInUse } from "../../decide/residuals.ts";
 import { latencyGap } from "../facts.ts";
 import type { Level } from "./level.ts";
 
@@ -8,9 +9,9 @@ export const COST: Level = {
   decide(facts) {
     const gap = latencyGap(facts);
     if (gap !== undefined) return { reason: gap };
-    const { context, inputs, observations, verdict } = facts;
-    const { allNodes, largestContainer, settings, state, surgeRatio } = inputs;
-    const { memory, reason, sensitivities, targets } = decideByCost({
+    const { context, inputs, models, observations, verdict } = facts;
+    const { allNodes, largestContainer, profiles = [], settings, state, surgeRatio } = inputs;
+    const { level, memory, reason, sensitivities, targets } = decideByCost({
       context,
       observations,
       verdict,
@@ -19,8 +20,9 @@ export const COST: Level = {
       surgeRatio,
       allNodes,
       largestContainer,
+      residuals: residualsInUse(profiles, models),
     });
-    const decision = targets && ({ policy: "planner-prior", targets, sensitivities } as const);
+    const decision = targets && { policy: level, targets, sensitivities };
     return { reason, cost: memory, ...(decision && { decision }) };
   },
 };

@@ -5,6 +5,7 @@ import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
 import { seededRng } from "@tradewind/core/rng.ts";
 import { Deciding } from "@tradewind/predictor/deciding.ts";
 import type { DecidingOptions } from "@tradewind/predictor/deciding.ts";
+import { trainResidual } from "@tradewind/predictor/models/residual/train-residual.ts";
 import { Learning } from "@tradewind/predictor/learning/learning.ts";
 import type { LearningOptions } from "@tradewind/predictor/learning/learning.ts";
 import type { ModelTrainer } from "@tradewind/predictor/learning/model-trainer.ts";
@@ -18,7 +19,6 @@ import type { CountedArrivals } from "@tradewind/predictor/window/surge.ts";
 import { Published } from "@tradewind/predictor/published.ts";
 import { SpanOrigins } from "@tradewind/predictor/sources/span-origins.ts";
 import { trainEndToEnd } from "@tradewind/predictor/training/train-end-to-end.ts";
-import { trainService } from "@tradewind/predictor/training/train-service.ts";
 import { MemoryStore } from "./memory-store.ts";
 
 /** Metrics, log and archive of a run that nobody reads: every method exists and does nothing. */
@@ -43,10 +43,19 @@ const NEVER = { firstRows: Number.POSITIVE_INFINITY } as const;
 /** The predictor's own trainings, made at once on this thread in place of another one. */
 class TrainerHere implements ModelTrainer {
   made = 0;
+  private readonly isTraining: boolean;
 
-  train(job: Parameters<ModelTrainer["train"]>[0]): ReturnType<ModelTrainer["train"]> {
-    this.made += 1;
-    return Promise.resolve(trainService(job, seededRng(job.seed)));
+  constructor(isTraining: boolean) {
+    this.isTraining = isTraining;
+  }
+
+  trainResidual(
+    job: Parameters<ModelTrainer["trainResidual"]>[0],
+  ): ReturnType<ModelTrainer["trainResidual"]> {
+    if (!this.isTraining) return Promise.resolve({ kind: "too-few-rows", rows: 0 });
+    const outcome = trainResidual(job, seededRng(job.seed));
+    if (outcome.kind === "trained") this.made += 1;
+    return Promise.resolve(outcome);
   }
 
   trainEndToEnd(
@@ -70,7 +79,7 @@ export class PredictorAtWork {
   private readonly deciding: Deciding;
   private readonly published: Published;
   private readonly learning: Learning | undefined;
-  private readonly trainer = new TrainerHere();
+  private readonly trainer: TrainerHere;
   private readonly watch: SurgeWatch;
   private windowSet: WindowSet | undefined;
   private problem: string | undefined;
@@ -79,10 +88,12 @@ export class PredictorAtWork {
   constructor(options: PredictorOptions) {
     const { application, choice, isTraining, startedAtMs, windowSeconds, workloads } = options;
     this.nowMs = startedAtMs;
+    this.trainer = new TrainerHere(isTraining);
     const clock = { nowMs: () => this.nowMs, monotonicMs: () => this.nowMs };
     const log = this.logOf();
     const store = new MemoryStore();
     const { namespace } = application;
+    const settings = PolicySettings.parse({});
     this.learning =
       choice === "queue" || choice === "static"
         ? undefined
@@ -90,17 +101,18 @@ export class PredictorAtWork {
             namespace,
             application: () => application,
             windowSeconds,
+            youngSeconds: settings.cost.youngSeconds,
             store,
             trainer: this.trainer,
             metrics: SILENT as LearningOptions["metrics"],
             clock,
             log,
-            ...(!isTraining && { settings: NEVER, flowSettings: NEVER }),
+            flowSettings: NEVER,
           });
     this.published = new Published(clock);
     this.deciding = new Deciding({
       application: () => application,
-      options: { choice, settings: PolicySettings.parse({}) },
+      options: { choice, settings },
       state: emptyState(application.name, namespace),
       builder: {
         build: () => this.windowSet,

@@ -69,8 +69,8 @@ class FakeTrainer implements ModelTrainer {
     this.answer = answer;
   }
 
-  train(): Promise<never> {
-    return Promise.reject(new Error("no profile is due here"));
+  trainResidual(): ReturnType<ModelTrainer["trainResidual"]> {
+    return Promise.resolve({ kind: "too-few-rows", rows: 0 });
   }
 
   trainEndToEnd(job: SeededEndToEndJob): Promise<EndToEndOutcome> {
@@ -124,12 +124,12 @@ function make(
     namespace: "default",
     application: () => made.application,
     windowSeconds: 15,
+    youngSeconds: 120,
     log: LOG,
     store,
     trainer,
     metrics: new LearningMetrics(registry),
     clock,
-    settings: { firstRows: 1e9 },
     flowSettings: { restMs: 10 * WINDOW_MS, ...flowSettings },
   });
   ends.push(async () => learning.stop());
@@ -355,7 +355,7 @@ describe("learning the tail of flows with TensorFlow", () => {
   it("trains in the worker thread and predicts better with what it learnt than the call graph alone", async () => {
     const trainer = new Trainer({ timeoutMs: 120_000 });
     const made = make({
-      train: (job) => trainer.train(job),
+      trainResidual: (job) => trainer.trainResidual(job),
       trainEndToEnd: (job) => trainer.trainEndToEnd({ ...job, settings: { maxSteps: 150, starts: 1 } }),
       stop: () => trainer.stop(),
     });

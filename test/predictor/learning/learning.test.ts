@@ -1,58 +1,93 @@
 import type { Clock } from "@tradewind/core/clock.ts";
-import type { Window } from "@tradewind/core/contract/window.ts";
+import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import { createLog } from "@tradewind/core/log.ts";
 import { seededRng } from "@tradewind/core/rng.ts";
 import { Learning } from "@tradewind/predictor/learning/learning.ts";
-import type { LearningSettings } from "@tradewind/predictor/learning/learning.ts";
 import { LearningMetrics } from "@tradewind/predictor/learning/metrics.ts";
 import type { ModelTrainer } from "@tradewind/predictor/learning/model-trainer.ts";
-import { readModel } from "@tradewind/predictor/profile/model-file.ts";
+import type { ProfileObservation } from "@tradewind/predictor/models/queue/tracked-profile.ts";
+import { readResidual } from "@tradewind/predictor/models/residual/residual-model.ts";
+import { trainResidual } from "@tradewind/predictor/models/residual/train-residual.ts";
+import type { ResidualJob, ResidualOutcome } from "@tradewind/predictor/models/residual/train-residual.ts";
+import { decide } from "@tradewind/predictor/policy/ladder.ts";
+import type { PolicyInputs, PolicyOutcome } from "@tradewind/predictor/policy/inputs.ts";
+import { replay } from "@tradewind/predictor/policy/replay.ts";
 import { SqliteStore } from "@tradewind/predictor/store/sqlite-store.ts";
-import type { TrainingJob, TrainingOutcome } from "@tradewind/predictor/training/train-service.ts";
 import { Trainer } from "@tradewind/predictor/training/trainer.ts";
 import { Registry } from "prom-client";
 import { afterEach, describe, expect, it } from "vitest";
-import { randomModel } from "../profile/random-model.ts";
-import { simulatedWindows } from "../training/processor-sharing.ts";
+import { application, flow, inputs, START_MS, WINDOW_MS, windowSet } from "../measurements.ts";
+import { memoryAt, pressedWindows } from "../models/residual/pressed-service.ts";
 
 const LOG = createLog("test", "silent");
-const WINDOWS = simulatedWindows([0.5, 1], 160, seededRng(1));
-const END_MS = WINDOWS.at(-1)!.endMs;
+const MEMORY_BYTES = 5e8;
+const COUNT = 110;
+const SHOP = application({ objective: { milliseconds: 60 }, resize: "limits" });
 
-/** Answers as it is told, and remembers what it was asked. */
-class FakeTrainer implements ModelTrainer {
-  readonly jobs: TrainingJob[] = [];
-  private readonly answer: (job: TrainingJob) => TrainingOutcome;
+/** What the predictor measures of a shop of one service whose memory slows it down. */
+const setOf = (
+  { calls, cpuUsageCores, loadPerContainer = 0, ...times }: ProfileObservation,
+  at: number,
+): WindowSet => {
+  const startMs = START_MS + at * WINDOW_MS;
+  const { meanSeconds = 0, p50Seconds = 0, p95Seconds = 0, p99Seconds = 0 } = times;
+  const latency = { count: calls ?? 1, meanSeconds, p50Seconds, p95Seconds, p99Seconds };
+  const replicas = 2;
+  return windowSet(
+    [
+      {
+        namespace: "default",
+        service: "frontend",
+        startMs,
+        endMs: startMs + WINDOW_MS,
+        replicasReady: replicas,
+        replicasWanted: replicas,
+        revision: "a",
+        newestRevisionShare: 1,
+        requestsPerSecond: replicas * loadPerContainer,
+        ownLatency: latency,
+        callees: [],
+        containers: Array.from({ length: replicas }, (_, pod) => ({
+          id: `frontend-${pod}-main`,
+          podName: `frontend-${pod}`,
+          cpuLimitCores: 1,
+          cpuUsageCores,
+          memoryLimitBytes: MEMORY_BYTES,
+          memoryWorkingSetBytes: memoryAt(at) * MEMORY_BYTES,
+        })),
+      },
+    ],
+    [flow(["frontend"], p95Seconds, { latency, requestsPerSecond: replicas * loadPerContainer })],
+  );
+};
+const SETS = pressedWindows(COUNT, (memory) => 1 + 8 * Math.max(0, memory - 0.7), 65).map(
+  ({ observation }, at) => setOf(observation, at),
+);
 
-  constructor(answer: (job: TrainingJob) => TrainingOutcome) {
+class TrainerHere implements ModelTrainer {
+  readonly jobs: ResidualJob[] = [];
+  readonly trained: ResidualJob[] = [];
+  private readonly answer: (job: ResidualJob) => ResidualOutcome;
+
+  constructor(answer = (job: ResidualJob): ResidualOutcome => trainResidual(job, seededRng(job.seed))) {
     this.answer = answer;
   }
 
-  train(job: TrainingJob): Promise<TrainingOutcome> {
+  trainResidual(job: ResidualJob): Promise<ResidualOutcome> {
     this.jobs.push(job);
-    return Promise.resolve(this.answer(job));
+    const outcome = this.answer(job);
+    if (outcome.kind === "trained") this.trained.push(job);
+    return Promise.resolve(outcome);
   }
 
   trainEndToEnd(): Promise<never> {
-    return Promise.reject(new Error("there are no flows here"));
+    return Promise.reject(new Error("no flow is due here"));
   }
 
   stop(): Promise<void> {
     return Promise.resolve();
   }
 }
-
-const replaced = ({ service, current, nowMs }: TrainingJob): TrainingOutcome => ({
-  kind: "replaced",
-  previousRatio: 0.3,
-  model: {
-    ...randomModel(seededRng(5)),
-    service,
-    version: (current?.version ?? 0) + 1,
-    trainedAtMs: nowMs,
-    trainingRows: 80,
-  },
-});
 
 interface Made {
   readonly learning: Learning;
@@ -66,22 +101,21 @@ afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end();
 });
 
-function make(trainer: ModelTrainer, settings: Partial<LearningSettings> = {}, store = emptyStore()): Made {
-  const clock = { at: WINDOWS[0]!.startMs, nowMs: () => clock.at, monotonicMs: () => clock.at };
+function make(trainer: ModelTrainer, store = emptyStore()): Made {
+  const clock = { at: START_MS, nowMs: () => clock.at, monotonicMs: () => clock.at };
   const registry = new Registry();
-  const metrics = new LearningMetrics(registry);
-  const application = (): undefined => undefined;
-  const parts = {
-    namespace: "shop",
-    application,
+  const learning = new Learning({
+    namespace: "default",
+    application: () => SHOP,
     windowSeconds: 15,
+    youngSeconds: 120,
     log: LOG,
-    settings,
     store,
     trainer,
-    metrics,
-  };
-  const learning = new Learning({ ...parts, clock: clock satisfies Clock });
+    metrics: new LearningMetrics(registry),
+    clock: clock satisfies Clock,
+    flowSettings: { firstRows: Infinity },
+  });
   ends.push(async () => learning.stop());
   return { learning, store, registry, clock };
 }
@@ -92,213 +126,149 @@ function emptyStore(): SqliteStore {
   return store;
 }
 
-/** Lets the predictor see windows one after the other, as it does when it runs. */
-async function see({ learning, store, clock }: Made, windows: readonly Window[]): Promise<void> {
-  for (const window of windows) {
-    clock.at = window.endMs + 5_000;
-    const set = { startMs: window.startMs, endMs: window.endMs, windows: [window], flows: [] };
+interface Decided {
+  readonly inputs: PolicyInputs;
+  readonly outcome: PolicyOutcome;
+}
+
+/** Learns from windows and decides on them, one after the other, as the predictor does. */
+async function see(
+  { clock, learning, store }: Made,
+  sets: readonly WindowSet[],
+  state?: PolicyInputs["state"],
+): Promise<Decided[]> {
+  const decided: Decided[] = [];
+  let last = state;
+  for (const set of sets) {
+    clock.at = set.endMs + 5_000;
     store.append(set);
-    learning.observe(set);
+    learning.observe(set, last?.cost?.services);
     await learning.settled();
+    const profiles = learning.evidence();
+    const taken = inputs(set, { application: SHOP, profiles, ...(last && { state: last }) });
+    const outcome = decide(taken, learning.models);
+    decided.push({ inputs: taken, outcome });
+    last = outcome.state;
   }
+  return decided;
 }
 
 const metric = async (registry: Registry, line: RegExp): Promise<number> =>
   Number(line.exec(await registry.metrics())?.[1]);
 
-describe("learning while the predictor runs", () => {
-  it("trains when there are enough windows under different loads, rests in between, and uses what comes of it", async () => {
-    const trainer = new FakeTrainer(replaced);
-    const made = make(trainer, { restMs: 20 * 15_000 });
-    await see(made, WINDOWS.slice(0, 79));
-    expect(trainer.jobs).toHaveLength(0);
-    await see(made, WINDOWS.slice(79, 81));
-    expect(trainer.jobs).toHaveLength(1);
-    expect(trainer.jobs[0]).toMatchObject({ service: "cart", current: undefined, percentile: 0.95 });
-    expect(trainer.jobs[0]!.windows.map(({ observation }) => observation.atMs)).toEqual(
-      WINDOWS.slice(0, 80).map(({ endMs }) => endMs),
-    );
-    const [evidence] = made.learning.evidence();
-    expect(evidence!.trained).toMatchObject({ version: 1 });
-    const profile = made.learning.models.profile(evidence!.trained!.hash);
-    expect(profile?.model.service).toBe("cart");
-    await see(made, WINDOWS.slice(81, 99));
-    expect(trainer.jobs).toHaveLength(1);
+/** Cores of all containers together. */
+const coresOf = ({ plan }: PolicyOutcome): number => {
+  const { cpuCores = 1, replicas } = plan.wishes[0]!.allocation;
+  return replicas * cpuCores;
+};
+
+describe("learning what a queue cannot know while the predictor runs", () => {
+  it("has a residual of a service that its memory slows down in use within 80 windows, and decides otherwise for it", async () => {
+    const made = make(new TrainerHere());
+    const decided = await see(made, SETS);
+    const since = decided.findIndex(({ inputs: { profiles = [] } }) => profiles.length > 0);
+    expect(since).toBeGreaterThan(40);
+    expect(since).toBeLessThan(80);
+    expect(decided[since - 1]!.outcome.plan.policy).toBe("planner-prior");
+    expect(decided[since]!.outcome.plan.policy).toBe("planner");
+    expect(await metric(made.registry, /profile_maturity\{[^}]*service="frontend"\} (\d+)/)).toBe(2);
+    const untrained = await see(make(new TrainerHere(() => ({ kind: "too-few-rows", rows: 0 }))), SETS);
+    const cores = (of: readonly Decided[]): number[] => of.map(({ outcome }) => coresOf(outcome));
+    expect(cores(decided).slice(0, since)).toEqual(cores(untrained).slice(0, since));
+    expect(cores(decided).at(-1)).toBeGreaterThan(cores(untrained).at(-1)!);
   });
 
-  it("trains again, from the model in use, when its errors have grown", async () => {
-    const trainer = new FakeTrainer(replaced);
-    const made = make(trainer, { restMs: 10 * 15_000 });
-    await see(made, WINDOWS.slice(0, 95));
-    expect(trainer.jobs.map(({ current }) => current?.version)).toEqual([undefined, 1]);
-    expect(made.learning.evidence()[0]!.trained).toMatchObject({ version: 2 });
-    expect(await metric(made.registry, /profile_version\{[^}]*service="cart"\} (\d+)/)).toBe(2);
-    expect(await metric(made.registry, /profile_maturity\{[^}]*service="cart"\} (\d+)/)).toBe(2);
-    expect(await metric(made.registry, /trainings_total\{result="replaced"\} (\d+)/)).toBe(2);
-  });
-
-  it("does not train on one load alone", async () => {
-    const trainer = new FakeTrainer(replaced);
-    const same = WINDOWS.map((window) => ({ ...window, requestsPerSecond: 80 }));
-    for (const window of same) for (const container of window.containers) container.cpuLimitCores = 1;
-    await see(make(trainer), same.slice(0, 120));
-    expect(trainer.jobs).toHaveLength(0);
-  });
-
-  it("goes on with the prior when training fails, counts it and tries again later", async () => {
-    const trainer = new FakeTrainer(() => ({ kind: "failed", why: "no TensorFlow here" }));
-    const made = make(trainer, { restMs: 10 * 15_000 });
-    await see(made, WINDOWS.slice(0, 105));
-    expect(trainer.jobs.length).toBeGreaterThanOrEqual(2);
-    expect(made.learning.evidence()[0]).toMatchObject({ service: "cart" });
-    expect(made.learning.evidence()[0]!.trained).toBeUndefined();
-    expect(made.learning.evidence()[0]!.prior!.errors!.windows).toBe(24);
-    expect(await metric(made.registry, /training_failures_total (\d+)/)).toBe(trainer.jobs.length);
-    expect(await metric(made.registry, /profile_maturity\{[^}]*service="cart"\} (\d+)/)).toBe(1);
-  });
-
-  it("keeps what is in use when the new one is no better", async () => {
-    const trainer = new FakeTrainer(() => ({ kind: "kept", candidateRatio: 0.3, currentRatio: 0.2 }));
-    const made = make(trainer);
-    await see(made, WINDOWS.slice(0, 90));
-    expect(made.learning.evidence()[0]!.trained).toBeUndefined();
-    expect(await metric(made.registry, /trainings_total\{result="kept"\} (\d+)/)).toBe(1);
-  });
-
-  it("does not train over and over on windows that came to nothing better: there must be a quarter more", async () => {
-    const trainer = new FakeTrainer(() => ({ kind: "kept", candidateRatio: 0.3, currentRatio: 0.2 }));
-    const made = make(trainer, { restMs: 15_000 });
-    await see(made, WINDOWS.slice(0, 99));
-    expect(trainer.jobs).toHaveLength(1);
-    await see(made, WINDOWS.slice(99, 124));
-    expect(trainer.jobs.map(({ windows }) => windows.length)).toEqual([80, 100]);
-  });
-
-  it("does not throw when a trainer does, nor when a model it hands over is broken", async () => {
-    const throwing = make(
-      new FakeTrainer(() => {
-        throw new Error("the trainer broke");
-      }),
-    );
-    await see(throwing, WINDOWS.slice(0, 85));
-    expect(throwing.learning.evidence()).toHaveLength(1);
-    const broken = make(
-      new FakeTrainer((job) => {
-        const outcome = replaced(job);
-        if (outcome.kind === "replaced") outcome.model.members[0]!.fill(Number.NaN);
-        return outcome;
-      }),
-    );
-    await see(broken, WINDOWS.slice(0, 85));
-    expect(broken.learning.evidence()[0]!.trained).toBeUndefined();
-    expect(await metric(broken.registry, /models_unusable_total (\d+)/)).toBe(1);
-  });
-
-  it("finds its models and its windows again after a restart", async () => {
-    const first = make(new FakeTrainer(replaced));
-    await see(first, WINDOWS.slice(0, 100));
-    const { hash } = first.learning.evidence()[0]!.trained!;
-    const trainer = new FakeTrainer(replaced);
-    const second = make(trainer, { restMs: 3_600_000 }, first.store);
-    second.clock.at = WINDOWS[99]!.endMs + 6_000;
-    second.learning.recall();
-    await second.learning.settled();
-    await see(second, WINDOWS.slice(100, 101));
-    const [evidence] = second.learning.evidence();
-    expect(evidence!.trained).toMatchObject({ hash });
-    expect(evidence!.prior!.state.cpuSecondsPerRequest).toBeCloseTo(0.008, 4);
-    expect(await metric(second.registry, /profile_rows\{[^}]*service="cart"\} (\d+)/)).toBe(101);
-  });
-
-  it("gives back the file of a model that another has replaced", async () => {
-    const made = make(new FakeTrainer(replaced), { restMs: 10 * 15_000 });
-    await see(made, WINDOWS.slice(0, 81));
-    const { hash } = made.learning.evidence()[0]!.trained!;
-    await see(made, WINDOWS.slice(81, 95));
-    expect(made.learning.evidence()[0]!.trained!.hash).not.toBe(hash);
-    expect(readModel(made.learning.modelText(hash)!)).toMatchObject({ version: 1, service: "cart" });
+  it("gives a decision that a replay repeats from its inputs and the models that they name", async () => {
+    const made = make(new TrainerHere());
+    const { inputs: taken, outcome } = (await see(made, SETS.slice(0, 90))).at(-1)!;
+    const hash = taken.profiles?.[0]?.residual?.hash ?? "";
+    const recorded: unknown = JSON.parse(JSON.stringify(taken));
+    expect(replay(recorded, make(new TrainerHere(), made.store).learning.models).plan).toEqual(outcome.plan);
+    expect(() => replay(recorded)).toThrow(/is not there/);
+    expect(readResidual(made.learning.modelText(hash)!)).toMatchObject({ service: "frontend" });
     expect(made.learning.modelText("ffffffffffffffff")).toBeUndefined();
-    const other = make(new FakeTrainer(replaced), {}, made.store);
-    expect(other.learning.models.profile(hash)?.model.version).toBe(1);
   });
 
-  it.each<{ what: string; text: (whole: string) => string }>([
-    { what: "is cut short", text: (whole) => whole.slice(0, 500) },
-    { what: "has a changed digit", text: (whole) => whole.replace('"trainingRows":80', '"trainingRows":81') },
-    { what: "is of another service", text: (whole) => whole },
-    { what: "is something else altogether", text: () => "GIF89a" },
-  ])("goes on with the prior when the stored model $what", async ({ text }) => {
-    const first = make(new FakeTrainer(replaced));
-    await see(first, WINDOWS.slice(0, 82));
-    const store = emptyStore();
-    const whole = first.learning.modelText(first.learning.evidence()[0]!.trained!.hash)!;
-    store.saveModel({
-      name: text(whole) === whole ? "profile/shop/geo" : "profile/shop/cart",
-      hash: "00000000000000aa",
-      createdAtMs: 1,
-      body: Buffer.from(text(whole)),
-      metadata: {},
-    });
-    const service = text(whole) === whole ? "geo" : "cart";
-    const made = make(new FakeTrainer(replaced), { restMs: 3_600_000 }, store);
-    await see(
-      made,
-      WINDOWS.slice(0, 10).map((window) => Object.assign({ ...window }, { service })),
+  it("trains with a quarter more windows each time, not before five minutes are over", async () => {
+    const trainer = new TrainerHere();
+    await see(make(trainer), SETS);
+    const { trained } = trainer;
+    expect(trained.length).toBeGreaterThan(2);
+    for (const [at, { nowMs, windows }] of trained.slice(1).entries()) {
+      expect(nowMs - trained[at]!.nowMs).toBeGreaterThanOrEqual(5 * 60_000);
+      expect(windows.length).toBeGreaterThan(1.2 * trained[at]!.windows.length);
+    }
+  });
+
+  it("learns at once from windows that were stored before it started", async () => {
+    const { store } = make(new TrainerHere());
+    for (const set of SETS.slice(0, 100)) store.append(set);
+    const made = make(new TrainerHere(), store);
+    await see(made, SETS.slice(100, 101));
+    expect(made.learning.evidence()).toMatchObject([{ service: "frontend", residual: { version: 1 } }]);
+  });
+
+  it("drops what it learnt at a deploy, and learns the new program from its own windows", async () => {
+    const trainer = new TrainerHere();
+    const made = make(trainer);
+    const deployed = SETS.map((set, at) =>
+      at < 80 ? set : { ...set, windows: set.windows.map((each) => ({ ...each, revision: "b" })) },
     );
-    expect(made.learning.evidence()[0]!.trained).toBeUndefined();
-    expect(made.learning.evidence()[0]!.prior).toBeDefined();
-    expect(made.learning.models.profile("00000000000000aa")).toBeUndefined();
-    expect(await metric(made.registry, /models_unusable_total (\d+)/)).toBe(1);
+    const before = await see(made, deployed.slice(0, 80));
+    expect(made.learning.evidence()).toHaveLength(1);
+    await see(made, deployed.slice(80), before.at(-1)!.outcome.state);
+    expect(made.learning.evidence()).toHaveLength(0);
+    const { observation } = trainer.jobs.at(-1)!.windows.find((each) => each.observation.isAfterDeploy)!;
+    expect(observation.atMs).toBe(SETS[80]!.endMs);
+  });
+
+  it("goes on with the tracked profile when training fails, throws or makes what is no model", async () => {
+    const answers: ((job: ResidualJob) => ResidualOutcome)[] = [
+      () => ({ kind: "failed", why: "no time" }),
+      () => {
+        throw new Error("the trainer broke");
+      },
+      (job) => {
+        const outcome = trainResidual(job, seededRng(1));
+        if (outcome.kind === "trained") outcome.model.parameters.fill(Number.NaN);
+        return outcome;
+      },
+    ];
+    const sums = { failed: 0, unusable: 0 };
+    for (const answer of answers) {
+      const made = make(new TrainerHere(answer));
+      const decided = await see(made, SETS.slice(0, 60));
+      expect(decided.at(-1)!.outcome.plan.policy).toBe("planner-prior");
+      sums.failed += await metric(made.registry, /training_failures_total (\d+)/);
+      sums.unusable += await metric(made.registry, /models_unusable_total (\d+)/);
+    }
+    expect(sums.failed).toBeGreaterThan(3);
+    expect(sums.unusable).toBe(1);
   });
 
   it("leaves out other namespaces, and services without containers", async () => {
-    const made = make(new FakeTrainer(replaced));
-    const elsewhere = WINDOWS.slice(0, 5).map((window) =>
-      Object.assign({ ...window }, { namespace: "else" }),
-    );
-    await see(made, elsewhere);
-    await see(
-      made,
-      WINDOWS.slice(5, 10).map((window) => Object.assign({ ...window }, { containers: [] })),
-    );
-    expect(made.learning.evidence()).toEqual([]);
+    const trainer = new TrainerHere();
+    const made = make(trainer);
+    const changed = (change: object): WindowSet[] =>
+      SETS.slice(0, 5).map((set) => ({
+        ...set,
+        windows: set.windows.map((each) => Object.assign({ ...each }, change)),
+      }));
+    for (const set of [...changed({ namespace: "else" }), ...changed({ containers: [] })]) {
+      made.learning.observe(set);
+      await made.learning.settled();
+    }
+    expect(trainer.jobs).toHaveLength(0);
   });
 
-  it("forgets a service an hour after it was last seen", async () => {
-    const made = make(new FakeTrainer(replaced));
-    await see(made, WINDOWS.slice(0, 10));
-    const endMs = END_MS + 2 * 3_600_000;
-    made.learning.observe({ startMs: endMs - 15_000, endMs, windows: [], flows: [] });
-    expect(made.learning.evidence()).toEqual([]);
+  it("trains in a worker thread, without an engine", async () => {
+    const started: unknown[] = [];
+    const trainer = new Trainer({ timeoutMs: 60_000, onEngine: (each) => started.push(each) });
+    const here = new TrainerHere();
+    await see(make(here), SETS.slice(0, 60));
+    const job = here.jobs.at(-1)!;
+    ends.push(async () => trainer.stop());
+    expect(await trainer.trainResidual(job)).toEqual(trainResidual(job, seededRng(job.seed)));
+    expect(started).toEqual([]);
   });
-});
-
-describe("learning with TensorFlow", () => {
-  it("trains in a worker thread while the event loop goes on, and decides with what it learnt", async () => {
-    const trainer = new Trainer({ timeoutMs: 120_000 });
-    const quick: ModelTrainer = {
-      train: (job) => trainer.train({ ...job, settings: { members: 1, spareMembers: 0, maxEpochs: 60 } }),
-      trainEndToEnd: (job) => trainer.trainEndToEnd(job),
-      stop: () => trainer.stop(),
-    };
-    const made = make(quick, { firstRows: WINDOWS.length });
-    await see(made, WINDOWS.slice(0, -1));
-    const [last] = WINDOWS.slice(-1);
-    made.clock.at = END_MS + 5_000;
-    const set = { startMs: last!.startMs, endMs: last!.endMs, windows: [last!], flows: [] };
-    made.store.append(set);
-    let turns = 0;
-    const ticking = setInterval(() => {
-      turns += 1;
-    }, 5);
-    made.learning.observe(set);
-    await made.learning.settled();
-    clearInterval(ticking);
-    expect(turns).toBeGreaterThan(10);
-    expect(await metric(made.registry, /training_failures_total (\d+)/)).toBe(0);
-    expect(
-      (await metric(made.registry, /trainings_total\{result="replaced"\} (\d+)/)) ||
-        (await metric(made.registry, /trainings_total\{result="kept"\} (\d+)/)),
-    ).toBe(1);
-  }, 120_000);
 });

@@ -78,16 +78,8 @@ describe("a replay of a decision of another release", () => {
 });
 
 describe("a replay of a decision that names models", () => {
-  const evidence = {
-    trained: {
-      hash: "00000000000000aa",
-      version: 1,
-      state: { cpuSecondsPerRequest: 0.02, baseSeconds: 0.02 },
-      interval: { low: -0.4, high: 0.3 },
-      trainingRatio: 0.1,
-    },
-  };
-  const profiles = [{ service: "frontend", ...evidence }];
+  const residual = { hash: "00000000000000aa", version: 1, variance: 0.01, windows: 20 };
+  const profiles = [{ service: "frontend", residual }];
   const endToEnd = [{ flow: "GET /", hash: "00000000000000bb", version: 1 }];
 
   it.each([
