@@ -1,6 +1,5 @@
 import { Counter, Gauge } from "prom-client";
 import type { Registry } from "prom-client";
-import type { BackfillProgress } from "../backfill/backfill.ts";
 import type { StoreHealth, StoreState } from "./window-store.ts";
 
 const STATES: readonly StoreState[] = ["disk", "disk-full", "failing", "memory"];
@@ -9,7 +8,7 @@ const STATES: readonly StoreState[] = ["disk", "disk-full", "failing", "memory"]
 export function registerStoreMetrics(
   registry: Registry,
   health: () => StoreHealth,
-  backfill: () => BackfillProgress | undefined,
+  backfill: () => { readonly doneRatio: number } | undefined,
 ): void {
   const registers = [registry];
   const state = new Gauge({

@@ -1,16 +1,22 @@
-import type { Tables } from "./tables.ts";
+import type { SQLInputValue } from "node:sqlite";
+
+/** What of the store's tables this needs. */
+interface Statements {
+  run(sql: string, ...values: readonly SQLInputValue[]): number;
+  all(sql: string, ...values: readonly SQLInputValue[]): readonly Readonly<Record<string, unknown>>[];
+}
 
 /** Ids held in memory; a store that knows more services asks the database again. */
 const MOST_CACHED = 20_000;
 
 /** The rows that stand for services in the store. Every window refers to one. */
 export class ServiceIds {
-  private readonly tables: Pick<Tables, "all" | "run">;
+  private readonly tables: Statements;
   private readonly cached = new Map<string, number>();
   /** Ids up to this one were looked at by {@link prune}. */
   private prunedTo = 0;
 
-  constructor(tables: Pick<Tables, "all" | "run">) {
+  constructor(tables: Statements) {
     this.tables = tables;
   }
 

@@ -1,10 +1,9 @@
-import type { Application } from "@tradewind/core/contract/application.ts";
+import type { Application, ServiceSpec } from "@tradewind/core/contract/application.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
 import { mainContainers } from "@tradewind/core/main-containers.ts";
 import { containerSize, roundedUp } from "../../decide/size.ts";
 import type { ContainerSize } from "../../decide/size.ts";
 import type { ServiceMemory } from "../state.ts";
-import type { Observation } from "./observation.ts";
 
 /** The size of a service's containers as a decision sees it. */
 export interface ContainerFacts {
@@ -79,6 +78,12 @@ function isSame(a: number, b: number): boolean {
   return Math.abs(a - b) <= SAME_SIZE_RATIO * Math.max(a, b);
 }
 
+/** A service with a size: as much of an observation as a size is stated by. */
+interface Sized extends ContainerFacts {
+  readonly memory?: ServiceMemory;
+  readonly spec: ServiceSpec;
+}
+
 /** The parts of an allocation that state a container's size. */
 export interface StatedSize {
   readonly cpuCores?: number;
@@ -89,8 +94,10 @@ export interface StatedSize {
  * What a wish says of the size: nothing of what was never wished and stays as it runs, else a whole number of steps within
  * the service's bounds.
  */
-export function statedSize(observation: Observation, size: ContainerSize | undefined): StatedSize {
-  const { memory, resizable, runningContainer, spec } = observation;
+export function statedSize(
+  { memory, resizable, runningContainer, spec }: Sized,
+  size: ContainerSize | undefined,
+): StatedSize {
   if (size === undefined || runningContainer === undefined) return {};
   const isStated = (wished: number, running: number, before: number | undefined): boolean =>
     wished > 0 && (before !== undefined || !isSame(wished, running));
