@@ -170,7 +170,12 @@ async function storeResidual(state: string): Promise<string> {
 
 describe("a predictor with policy auto", () => {
   it("decides by its queueing models, keeps the stored residual of a flow, and its decision can be made again", async () => {
-    const application = await RunningApplication.start();
+    // What is decided is what runs, so that what it predicts is judged.
+    const fixed = (name: string, replicas: number): string =>
+      `  - { name: ${name}, minReplicas: ${replicas}, maxReplicas: ${replicas} }\n`;
+    const application = await RunningApplication.start(
+      `services:\n${fixed("frontend", 1)}${fixed("geo", 2)}`,
+    );
     application.podUsageCores = 0.2;
     const hash = await storeResidual(application.state);
     const running = await startPredictor(options(application, { state: application.state }));

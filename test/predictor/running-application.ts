@@ -23,13 +23,14 @@ export class RunningApplication {
     this.agent = agent;
   }
 
-  static async start(): Promise<RunningApplication> {
+  /** @param more of the application's configuration, YAML */
+  static async start(more = ""): Promise<RunningApplication> {
     const directory = await mkdtemp(join(tmpdir(), "tradewind-predictor-"));
     const application = new RunningApplication(directory, await startFakeAgent());
     application.agent.answer(json(() => application.snapshot()));
     await writeFile(
       application.config,
-      "entry: frontend\nobjective: { milliseconds: 100, windowSeconds: 3 }\n",
+      `entry: frontend\nobjective: { milliseconds: 100, windowSeconds: 3 }\n${more}`,
     );
     await application.writeWorkloads();
     return application;

@@ -22,7 +22,7 @@ import { memoryAt, pressedWindows } from "../models/residual/pressed-service.ts"
 const LOG = createLog("test", "silent");
 const MEMORY_BYTES = 5e8;
 const COUNT = 110;
-const SHOP = application({ objective: { milliseconds: 60 }, resize: "limits" });
+const SHOP = application({ objective: { milliseconds: 50 }, resize: "limits" });
 
 /** What the predictor measures of a shop of one service whose memory slows it down. */
 const setOf = (
