@@ -7,6 +7,8 @@ import { json, startFakeAgent } from "./fake-agent.ts";
 import type { FakeAgent } from "./fake-agent.ts";
 import { snapshot } from "./sources/snapshots.ts";
 
+const CONFIG = "entry: frontend\nobjective: { milliseconds: 100, windowSeconds: 3 }\n";
+
 /** What surrounds a predictor: a configuration, a workloads file, an agent, and a sender of spans. */
 export class RunningApplication {
   readonly directory: string;
@@ -23,17 +25,21 @@ export class RunningApplication {
     this.agent = agent;
   }
 
-  /** @param more of the application's configuration, YAML */
-  static async start(more = ""): Promise<RunningApplication> {
+  static async start(): Promise<RunningApplication> {
     const directory = await mkdtemp(join(tmpdir(), "tradewind-predictor-"));
     const application = new RunningApplication(directory, await startFakeAgent());
     application.agent.answer(json(() => application.snapshot()));
-    await writeFile(
-      application.config,
-      `entry: frontend\nobjective: { milliseconds: 100, windowSeconds: 3 }\n${more}`,
-    );
+    await writeFile(application.config, CONFIG);
     await application.writeWorkloads();
     return application;
+  }
+
+  /** Allows no other numbers of replicas than those that run: every plan is carried out at once. */
+  async fixReplicas(): Promise<void> {
+    const bounds = Object.entries(this.replicas).map(
+      ([name, count]) => `  - { name: ${name}, minReplicas: ${count}, maxReplicas: ${count} }\n`,
+    );
+    await writeFile(this.config, `${CONFIG}services:\n${bounds.join("")}`);
   }
 
   get config(): string {
