@@ -2,14 +2,20 @@ import { createHash } from "node:crypto";
 
 /** JSON with sorted keys and absent `undefined`: equal values give equal text. Non-finite numbers are refused. */
 export function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_key, part: unknown) => {
-    if (typeof part === "number" && !Number.isFinite(part)) {
-      throw new RangeError(`${part} has no canonical JSON form`);
-    }
-    if (part === null || typeof part !== "object" || Array.isArray(part)) return part;
-    const entries = Object.entries(part).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
-    return Object.fromEntries(entries);
-  });
+  return JSON.stringify(sorted(value));
+}
+
+/** The value with the keys of its objects in order. A replacer of `JSON.stringify` would be called for each number of a list. */
+function sorted(part: unknown): unknown {
+  if (typeof part === "number" && !Number.isFinite(part)) {
+    throw new RangeError(`${part} has no canonical JSON form`);
+  }
+  if (part === null || typeof part !== "object") return part;
+  if (Array.isArray(part)) return part.map(sorted);
+  const { toJSON } = part as { readonly toJSON?: unknown };
+  if (typeof toJSON === "function") return sorted(Reflect.apply(toJSON as () => unknown, part, []));
+  const keys = Object.keys(part).sort();
+  return Object.fromEntries(keys.map((key) => [key, sorted((part as Record<string, unknown>)[key])]));
 }
 
 /** First 16 hex digits of the SHA-256 of the canonical JSON: names an input in a decision record. */

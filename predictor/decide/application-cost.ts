@@ -4,7 +4,7 @@ import { costPerHour } from "./size.ts";
 import type { Prices, Size } from "./size.ts";
 import type { OwnTime } from "../models/queue/tracked-profile.ts";
 import type { LoadOutlook } from "./outlook.ts";
-import { OwnTails } from "./own-tails.ts";
+import { firstAlike, OwnTails } from "./own-tails.ts";
 import type { OwnChange, OwnTimes, SizedTails } from "./own-tails.ts";
 import { expectedLoss, lossByTail, shareOver } from "./route-cost.ts";
 
@@ -83,8 +83,10 @@ export class ApplicationCost {
   private readonly routes: readonly RouteToHold[];
   private readonly options: CostOptions;
   private readonly sizes: Size[];
-  /** By load point, then route. */
+  /** By load point, then route. Load points of the same load share theirs. */
   private readonly tails: readonly (readonly FlowTail[])[];
+  /** The first load point of each load. */
+  private readonly distinct: readonly number[];
   private readonly routesOf: readonly (readonly number[])[];
   /** Standard deviation of ln(own tail) of each service, and of each route. */
   private readonly ownSigma: Float64Array;
@@ -124,7 +126,10 @@ export class ApplicationCost {
       for (const service of graph.serviceOf) routesOf[service]?.push(route);
     this.routesOf = routesOf;
     this.stale = new Uint8Array(routes.length).fill(1);
-    this.tails = options.loads.map((_, load) => this.tailsAt(load));
+    const alike = firstAlike(options.loads);
+    this.distinct = [...new Set(alike)];
+    const tails = new Map(this.distinct.map((load) => [load, this.tailsAt(load)]));
+    this.tails = alike.map((load) => tails.get(load) ?? []);
   }
 
   sizeOf(service: number): Size {
@@ -167,7 +172,7 @@ export class ApplicationCost {
     for (const route of routes) missed -= this.missOf(route);
     this.put(service, this.owns.at(service, size), true);
     for (const route of routes) missed += this.weighted(route, this.lossOf(route));
-    for (const tails of this.tails) for (const route of routes) tails[route]?.undo();
+    for (const load of this.distinct) for (const route of routes) this.tails[load]?.[route]?.undo();
     change += this.options.missPerHour * missed;
     return change;
   }
@@ -386,7 +391,7 @@ export class ApplicationCost {
   /** Composes the routes through a service with these self times. */
   private put(service: number, { tailSeconds }: SizedTails, isTrial = false): void {
     const routes = this.routesOf[service] ?? [];
-    for (let load = 0; load < tailSeconds.length; load += 1) {
+    for (const load of this.distinct) {
       const tails = this.tails[load] ?? [];
       const ownTail = tailSeconds[load] ?? 0;
       for (const route of routes) {

@@ -70,9 +70,11 @@ function serviceAfter(had: ServiceModelMemory, window: Window, lesson: Lesson): 
 /** The profile after a window; without it where its numbers are so far off that the filter overflows. */
 function tracked(before: ProfileState, observation: ProfileObservation): ProfileState {
   const after = track(before, observation);
-  const numbers = [...after.means, ...after.covariances, after.weights, after.residuals].flat();
-  return numbers.every((each) => Number.isFinite(each)) ? after : before;
+  const isFinite = [...after.means, ...after.covariances, after.weights, after.residuals].every(areFinite);
+  return isFinite ? after : before;
 }
+
+const areFinite = (numbers: readonly number[]): boolean => numbers.every((each) => Number.isFinite(each));
 
 /** What a window says of a service, as its profile takes it in; undefined without ready replicas. */
 export function profileObservation(

@@ -13,21 +13,27 @@ export type OwnChange = (from: ContainerPlace, to: ContainerPlace) => ChangeInte
 export interface SizedTails {
   readonly replicas: number;
   readonly cpuCores: number;
-  readonly tailSeconds: Float64Array;
+  readonly tailSeconds: number[];
   /** In (0, 1]. */
-  readonly meanOverTail: Float64Array;
+  readonly meanOverTail: number[];
   /** d tail / d CPU limit of a container, seconds per core. */
-  readonly tailByCores: Float64Array;
+  readonly tailByCores: number[];
   /** d tail / d requests per second to a container. */
-  readonly tailByLoad: Float64Array;
+  readonly tailByLoad: number[];
   /** Standard deviation of ln tail at the first load point. */
   sigma: number;
 }
+
+/** For each load point the first one of the same load: above the highest load seen the higher one is the median. */
+export const firstAlike = (loads: readonly LoadPoint[]): number[] =>
+  loads.map(({ factor }) => loads.findIndex((each) => each.factor === factor));
 
 /** Self times of the services of an application, each worked out once for each size. */
 export class OwnTails {
   private readonly services: readonly ServiceToSize[];
   private readonly loads: readonly LoadPoint[];
+  /** See {@link firstAlike}. */
+  private readonly alike: readonly number[];
   /** By service. A search comes to a few dozen sizes: looking at one after another is faster than a key for each. */
   private readonly known: SizedTails[][];
   private readonly out: OwnTime = { meanSeconds: 0, tailSeconds: 0, sigma: 0, tailByCores: 0, tailByLoad: 0 };
@@ -35,23 +41,25 @@ export class OwnTails {
   constructor(services: readonly ServiceToSize[], loads: readonly LoadPoint[]) {
     this.services = services;
     this.loads = loads;
+    this.alike = firstAlike(loads);
     this.known = services.map(() => []);
   }
 
   at(service: number, size: Size): SizedTails {
     const found = this.find(service, size);
     if (found !== undefined) return found;
-    const count = this.loads.length;
+    // A typed array of three numbers takes longer to make than to fill.
+    const zeros = (): number[] => this.loads.map(() => 0);
     const sized: SizedTails = {
       replicas: size.replicas,
       cpuCores: size.cpuCores,
-      tailSeconds: new Float64Array(count),
-      meanOverTail: new Float64Array(count),
-      tailByCores: new Float64Array(count),
-      tailByLoad: new Float64Array(count),
+      tailSeconds: zeros(),
+      meanOverTail: zeros(),
+      tailByCores: zeros(),
+      tailByLoad: zeros(),
       sigma: 0,
     };
-    for (let load = count - 1; load >= 0; load -= 1) this.evaluate(service, size, load, sized);
+    for (let load = 0; load < this.loads.length; load += 1) this.evaluate(service, size, load, sized);
     this.known[service]?.push(sized);
     return sized;
   }
@@ -73,6 +81,12 @@ export class OwnTails {
   }
 
   private evaluate(at: number, size: Size, load: number, sized: SizedTails): void {
+    const alike = this.alike[load] ?? load;
+    if (alike < load) {
+      for (const values of [sized.tailSeconds, sized.meanOverTail, sized.tailByCores, sized.tailByLoad])
+        values[load] = values[alike] ?? 0;
+      return;
+    }
     const service = this.services[at];
     if (service === undefined) return;
     const { out } = this;
@@ -86,6 +100,6 @@ export class OwnTails {
     sized.meanOverTail[load] = out.tailSeconds > 0 ? Math.min(1, out.meanSeconds / out.tailSeconds) : 1;
     sized.tailByCores[load] = out.tailByCores;
     sized.tailByLoad[load] = out.tailByLoad;
-    sized.sigma = out.sigma;
+    if (load === 0) sized.sigma = out.sigma;
   }
 }

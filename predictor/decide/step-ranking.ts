@@ -1,5 +1,6 @@
 import type { Size } from "./size.ts";
 import type { ApplicationCost, ServiceToSize } from "./application-cost.ts";
+import { Least } from "./least.ts";
 import { SLACK } from "./limits.ts";
 import type { Totals } from "./limits.ts";
 import type { SizedTails } from "./own-tails.ts";
@@ -39,8 +40,9 @@ export class StepRanking {
   private readonly sizes: (Size | undefined)[];
   private readonly prices: Float64Array;
   private readonly owns: (SizedTails | undefined)[];
-  /** Exact change of the cost by step; NaN where it has to be worked out. */
-  private readonly exact: Float64Array;
+  /** Estimates of the steps that have not been tried, and exact changes of the cost by those that have. */
+  private readonly untried: Least;
+  private readonly tried: Least;
   private readonly isStale: Uint8Array;
   private readonly staleServices: number[] = [];
 
@@ -50,7 +52,8 @@ export class StepRanking {
     this.slopes = new Slopes(cost);
     this.estimates = new Float64Array(count).fill(Infinity);
     this.prices = new Float64Array(count);
-    this.exact = new Float64Array(count).fill(Number.NaN);
+    this.untried = new Least(count);
+    this.tried = new Least(count);
     this.sizes = Array.from<Size | undefined>({ length: count });
     this.owns = Array.from<SizedTails | undefined>({ length: count });
     this.isStale = new Uint8Array(cost.services.length);
@@ -76,36 +79,32 @@ export class StepRanking {
     });
     for (const service of this.staleServices) {
       this.isStale[service] = 0;
-      for (let place = 0; place < STEPS; place += 1) {
-        const step = STEPS * service + place;
-        this.exact[step] = Number.NaN;
-        this.estimate(step);
-      }
+      this.estimateAll(service);
     }
     this.staleServices.length = 0;
   }
 
   /** Exact change of the cost by a step. */
   trial(step: number): number {
-    const known = this.exact[step] ?? 0;
-    if (!Number.isNaN(known)) return known;
+    const known = this.tried.get(step);
+    if (known < Infinity) return known;
     const size = this.sizes[step];
     if (size === undefined) return Infinity;
     const change = this.cost.trial(Math.floor(step / STEPS), size);
-    this.exact[step] = change;
+    this.tried.set(step, change);
+    this.untried.set(step, Infinity);
     return change;
-  }
-
-  isTried(step: number): boolean {
-    return !Number.isNaN(this.exact[step] ?? 0);
   }
 
   /** Takes the self-time tail at the step's size as it is. @returns the estimate with it */
   refine(step: number): number {
     const size = this.sizes[step];
     if (size !== undefined && this.owns[step] === undefined) {
-      this.owns[step] = this.cost.ownAt(Math.floor(step / STEPS), size);
-      this.estimate(step);
+      const service = Math.floor(step / STEPS);
+      this.owns[step] = this.cost.ownAt(service, size);
+      const from = this.cost.sizeOf(service);
+      this.estimates[step] = this.estimateOf(step, from, this.cost.ownAt(service, from));
+      if (!(this.tried.get(step) < Infinity)) this.untried.set(step, this.estimates[step]);
     }
     return this.estimates[step] ?? Infinity;
   }
@@ -113,14 +112,7 @@ export class StepRanking {
   /** The step that is not tried yet and estimated best, below `least`, of those that the limits allow; -1: none. */
   next(least: number, totals: Totals): number {
     for (;;) {
-      let best = -1;
-      let bestEstimate = least;
-      for (let step = 0; step < this.estimates.length; step += 1) {
-        const estimate = this.estimates[step] ?? Infinity;
-        if (estimate >= bestEstimate || this.isTried(step) || !this.isAllowed(step, totals)) continue;
-        best = step;
-        bestEstimate = estimate;
-      }
+      const best = this.untried.find(least, (step) => this.isAllowed(step, totals));
       if (best < 0 || this.owns[best] !== undefined) return best;
       this.refine(best);
     }
@@ -128,15 +120,7 @@ export class StepRanking {
 
   /** The best of the steps that have been tried, below `least`; -1: none. */
   bestTried(least: number, totals: Totals): number {
-    let best = -1;
-    let bestChange = least;
-    for (let step = 0; step < this.exact.length; step += 1) {
-      const change = this.exact[step] ?? Infinity;
-      if (!(change < bestChange) || !this.isAllowed(step, totals)) continue;
-      best = step;
-      bestChange = change;
-    }
-    return best;
+    return this.tried.find(least, (step) => this.isAllowed(step, totals));
   }
 
   isAllowed(step: number, totals: Totals): boolean {
@@ -164,37 +148,38 @@ export class StepRanking {
     this.spoil(service);
   }
 
-  private estimate(step: number): void {
-    const service = Math.floor(step / STEPS);
-    const size = this.sizes[step];
-    let change = this.prices[step] ?? Infinity;
-    if (size !== undefined) {
-      const from = this.cost.sizeOf(service);
-      const now = this.cost.ownAt(service, from);
-      const then = this.owns[step];
-      for (let load = 0; load < this.cost.loadCount; load += 1) {
-        const slope = this.slopes.at(load, service);
-        if (slope === 0) continue;
-        const before = now.tailSeconds[load] ?? 0;
-        const byTail =
-          then === undefined
-            ? this.firstOrder(service, { from, to: size, now, load })
-            : (then.tailSeconds[load] ?? 0) - before;
-        change += slope * byTail;
-      }
+  private estimateAll(service: number): void {
+    const from = this.cost.sizeOf(service);
+    const now = this.cost.ownAt(service, from);
+    for (let step = STEPS * service; step < STEPS * (service + 1); step += 1) {
+      const estimate = this.estimateOf(step, from, now);
+      this.estimates[step] = estimate;
+      this.untried.set(step, estimate);
+      this.tried.set(step, Infinity);
     }
-    this.estimates[step] = change;
   }
 
-  /** Change of the self-time tail by its derivatives. */
-  private firstOrder(
-    service: number,
-    { from, load, now, to }: { from: Size; to: Size; now: SizedTails; load: number },
-  ): number {
-    const perContainer = this.cost.loadOf(service, to, load) - this.cost.loadOf(service, from, load);
-    const change =
-      (now.tailByCores[load] ?? 0) * (to.cpuCores - from.cpuCores) +
-      (now.tailByLoad[load] ?? 0) * perContainer;
-    return Math.max(-(now.tailSeconds[load] ?? 0), change);
+  private estimateOf(step: number, from: Size, now: SizedTails): number {
+    const service = Math.floor(step / STEPS);
+    const to = this.sizes[step];
+    const then = this.owns[step];
+    let change = this.prices[step] as number;
+    if (to === undefined) return change;
+    for (let load = 0; load < this.cost.loadCount; load += 1) {
+      const slope = this.slopes.at(load, service);
+      if (slope === 0) continue;
+      const before = now.tailSeconds[load] as number;
+      if (then !== undefined) {
+        change += slope * ((then.tailSeconds[load] as number) - before);
+        continue;
+      }
+      const perContainer = this.cost.loadOf(service, to, load) - this.cost.loadOf(service, from, load);
+      // By the derivatives of the self-time tail.
+      const byTail =
+        (now.tailByCores[load] as number) * (to.cpuCores - from.cpuCores) +
+        (now.tailByLoad[load] as number) * perContainer;
+      change += slope * Math.max(-before, byTail);
+    }
+    return change;
   }
 }

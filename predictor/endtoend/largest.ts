@@ -33,6 +33,23 @@ export function emptyLargest(): Largest {
 /** Below this spread of logarithms two times count as certain, and the longer one simply wins. */
 const CERTAIN_SPREAD = 1e-9;
 
+/** Mean and variance alone, the same as those of {@link largestOfTwo}. */
+export function momentsOfLargest(a: LogMoments, b: LogMoments, out: Largest): void {
+  const spread = Math.sqrt(a.variance + b.variance);
+  if (!(spread > CERTAIN_SPREAD)) {
+    certain(a, b, out);
+    return;
+  }
+  const alpha = (a.mean - b.mean) / spread;
+  const ofA = moment(a, alpha, spread, 1);
+  const ofB = moment(b, -alpha, spread, 1);
+  const squareA = moment(a, alpha, spread, 2);
+  const squareB = moment(b, -alpha, spread, 2);
+  const mean = ofA + ofB;
+  out.mean = mean;
+  out.variance = Math.max(0, squareA + squareB - mean * mean);
+}
+
 /**
  * Exact mean and variance of max(A, B) for independent log-normal A and B, with all partial derivatives, written into `out`.
  * With the difference of the logarithms normal, of deviation θ, `E max = a·Φ(α + s_A/θ) + b·Φ(−α + s_B/θ)`, a and b the

@@ -1,5 +1,5 @@
 import type { FlowGraph } from "./call-graph.ts";
-import { emptyLargest, largestOfEqual, largestOfTwo } from "./largest.ts";
+import { emptyLargest, largestOfEqual, largestOfTwo, momentsOfLargest } from "./largest.ts";
 import type { LargestOfEqual } from "./largest.ts";
 import { emptyLogMoments, emptyTail, logMomentsOf, quantileOfMoments, varianceOf } from "./lognormal.ts";
 
@@ -138,7 +138,7 @@ export class StageTime {
       this.#seenVariance[at] = this.#callVariance[node] as number;
       this.#callsTo(at, lane);
       if (mean > 0 && lane.mean > 0) {
-        this.#longer(mean, variance, lane);
+        this.#longer(mean, variance, lane, momentsOfLargest);
         mean = this.#largest.mean;
         variance = this.#largest.variance;
       } else if (lane.mean > 0) {
@@ -157,12 +157,17 @@ export class StageTime {
   }
 
   /** @returns whether the variance is the one that keeps the upper end of the time before, or of the lane; undefined for neither */
-  #longer(mean: number, variance: number, lane: Lane): "before" | "lane" | undefined {
+  #longer(
+    mean: number,
+    variance: number,
+    lane: Lane,
+    largestOf: typeof largestOfTwo,
+  ): "before" | "lane" | undefined {
     const { mean: laneMean, variance: laneVariance } = lane;
     const largest = this.#largest;
     logMomentsOf(mean, variance, this.#before);
     logMomentsOf(laneMean, laneVariance, this.#next);
-    largestOfTwo(this.#before, this.#next, largest);
+    largestOf(this.#before, this.#next, largest);
     quantileOfMoments(mean, variance, UPPER_QUANTILE, this.#upperBefore);
     quantileOfMoments(laneMean, laneVariance, UPPER_QUANTILE, this.#upperLane);
     quantileOfMoments(largest.mean, largest.variance, UPPER_QUANTILE, this.#upper);
@@ -204,7 +209,7 @@ export class StageTime {
 
   /** Splits the adjoints of the longer of two times, the one before and the lane, into those of either. */
   #split(before: number, varianceBefore: number, [ofMean, ofVariance]: readonly [number, number]): void {
-    const kept = this.#longer(before, varianceBefore, this.#lane);
+    const kept = this.#longer(before, varianceBefore, this.#lane, largestOfTwo);
     const a = this.#before;
     const b = this.#next;
     const largest = this.#largest;

@@ -7,6 +7,8 @@ import { json, startFakeAgent } from "./fake-agent.ts";
 import type { FakeAgent } from "./fake-agent.ts";
 import { snapshot } from "./sources/snapshots.ts";
 
+const CONFIG = "entry: frontend\nobjective: { milliseconds: 100, windowSeconds: 3 }\n";
+
 /** What surrounds a predictor: a configuration, a workloads file, an agent, and a sender of spans. */
 export class RunningApplication {
   readonly directory: string;
@@ -27,12 +29,17 @@ export class RunningApplication {
     const directory = await mkdtemp(join(tmpdir(), "tradewind-predictor-"));
     const application = new RunningApplication(directory, await startFakeAgent());
     application.agent.answer(json(() => application.snapshot()));
-    await writeFile(
-      application.config,
-      "entry: frontend\nobjective: { milliseconds: 100, windowSeconds: 3 }\n",
-    );
+    await writeFile(application.config, CONFIG);
     await application.writeWorkloads();
     return application;
+  }
+
+  /** Allows no other numbers of replicas than those that run: every plan is carried out at once. */
+  async fixReplicas(): Promise<void> {
+    const bounds = Object.entries(this.replicas).map(
+      ([name, count]) => `  - { name: ${name}, minReplicas: ${count}, maxReplicas: ${count} }\n`,
+    );
+    await writeFile(this.config, `${CONFIG}services:\n${bounds.join("")}`);
   }
 
   get config(): string {

@@ -87,16 +87,16 @@ export function timeAt(
   statistic: Statistic,
   out: TimeAnswer,
 ): void {
-  const demand = Math.exp(parameters[DEMAND] ?? 0);
   const base = Math.exp(parameters[BASE] ?? 0);
-  setPlace(parameters, program, at, demand);
+  setPlace(parameters, program, at);
+  const { demand } = cpu;
   responseRatio(place, MEAN, mean);
   const response = demand * mean.ratio;
   out.meanSeconds = response + base;
   if (statistic === MEAN) {
     blend(mean, response, percentile, 0);
     out.seconds = out.meanSeconds;
-    differentiate(parameters, at, response, out);
+    differentiate(at, response, out);
     out.byParameter[BASE] = base / out.seconds;
     out.byParameter[BASE_SPREAD] = 0;
     return;
@@ -115,7 +115,7 @@ export function timeAt(
   const baseShare = both > 0 ? baseOff / both : 0;
   blend(mean, response * (1 - share), percentile, reached * share);
   out.seconds = out.meanSeconds + sign * both;
-  differentiate(parameters, at, response + share * (reached - response), out);
+  differentiate(at, response + share * (reached - response), out);
   const bySpread = (z - logSpread) * ((spread * spread) / ((1 + spread * spread) * logSpread));
   out.byParameter[BASE] = (base + baseShare * (baseReached - base)) / out.seconds;
   out.byParameter[BASE_SPREAD] = (baseShare * baseReached * bySpread) / out.seconds;
@@ -132,15 +132,22 @@ export function chanceAt(
   statistic: Statistic,
   { calls, cpuShare }: { readonly calls: number; readonly cpuShare: number },
 ): number {
-  setPlace(parameters, program, at, Math.exp(parameters[DEMAND] ?? 0));
+  setPlace(parameters, program, at);
   const spread = Math.log1p(Math.exp(2 * (parameters[BASE_SPREAD] ?? 0)));
   const cpu = cpuShare * cpuShare * CPU_CHANCE[statistic] * chanceOfTail(place);
   return (cpu + (1 - cpuShare) ** 2 * BASE_CHANCE[statistic] * spread) / calls;
 }
 
-function setPlace(parameters: ArrayLike<number>, program: Program, at: TimePlace, demand: number): void {
+/** Parameters of the place that was set last. */
+const cpu = { demand: 0, housekeeping: 0 };
+
+function setPlace(parameters: ArrayLike<number>, program: Program, at: TimePlace): void {
   const { isInOrder, parallelism } = program;
-  const used = Math.exp(parameters[HOUSEKEEPING] ?? 0) + Math.max(0, at.loadPerContainer) * demand;
+  const demand = Math.exp(parameters[DEMAND] ?? 0);
+  const housekeeping = Math.exp(parameters[HOUSEKEEPING] ?? 0);
+  const used = housekeeping + Math.max(0, at.loadPerContainer) * demand;
+  cpu.demand = demand;
+  cpu.housekeeping = housekeeping;
   const cores = at.cpuCores ?? Infinity;
   place.utilisation = used / Math.min(cores, parallelism);
   place.quotaShare = cores / parallelism;
@@ -163,8 +170,8 @@ function blend(first: QueueAnswer, a: number, second: QueueAnswer, b: number): v
 }
 
 /** Chain rule from {@link blended} to load, cores and the parameters of the CPU part, which contributes `seconds`. */
-function differentiate(parameters: ArrayLike<number>, at: TimePlace, seconds: number, out: TimeAnswer): void {
-  const demand = Math.exp(parameters[DEMAND] ?? 0);
+function differentiate(at: TimePlace, seconds: number, out: TimeAnswer): void {
+  const { demand, housekeeping } = cpu;
   const capacity = Math.min(at.cpuCores ?? Infinity, place.parallelism);
   const byUse = blended.byUtilisation / capacity;
   out.cpuShare = seconds / out.seconds;
@@ -177,6 +184,6 @@ function differentiate(parameters: ArrayLike<number>, at: TimePlace, seconds: nu
       blended.byPeriodDemands -
       blended.byWindowDemands) /
     out.seconds;
-  by[HOUSEKEEPING] = (byUse * Math.exp(parameters[HOUSEKEEPING] ?? 0)) / out.seconds;
+  by[HOUSEKEEPING] = (byUse * housekeeping) / out.seconds;
   by[VARIATION] = blended.byVariation / out.seconds;
 }

@@ -56,6 +56,8 @@ const BOUNDS: readonly (readonly [least: number, most: number])[] = [
   [1e-5, 100],
   [0.05, 3],
 ];
+const LOG_LEAST = BOUNDS.map(([least]) => Math.log(least));
+const LOG_MOST = BOUNDS.map(([, most]) => Math.log(most));
 /** Standard deviation of ln latency that the model is taken to miss before windows have shown how much. */
 const FIRST_RESIDUAL = 0.15;
 
@@ -76,7 +78,7 @@ export function emptyProfile(): ProfileState {
 
 /** Keeps the parameters to what containers and requests can be. */
 export function bound({ mean }: Estimate): void {
-  for (const [i, [least, most]] of BOUNDS.entries()) {
-    mean[i] = Math.min(Math.log(most), Math.max(Math.log(least), mean[i] as number));
+  for (let i = 0; i < BOUNDS.length; i += 1) {
+    mean[i] = Math.min(LOG_MOST[i] as number, Math.max(LOG_LEAST[i] as number, mean[i] as number));
   }
 }

@@ -146,10 +146,42 @@ export function chanceOfTail(place: QueuePlace): number {
   return Math.exp(tables.stall.value);
 }
 
-/** A program that uses less than one core is one slower core: the same in units of a longer demand. */
+/** The place that the point was set to last: several statistics are read at each. */
+const last: QueuePlace = {
+  utilisation: Number.NaN,
+  quotaShare: 0,
+  periodDemands: 0,
+  parallelism: 0,
+  variation: 0,
+  isInOrder: false,
+  windowDemands: 0,
+};
+
 function setPoint(place: QueuePlace): Tables {
-  const { isInOrder, parallelism, periodDemands, quotaShare, utilisation, variation } = place;
-  const tables = isInOrder ? inOrder : shared;
+  const tables = place.isInOrder ? inOrder : shared;
+  if (
+    last.utilisation === place.utilisation &&
+    last.quotaShare === place.quotaShare &&
+    last.periodDemands === place.periodDemands &&
+    last.parallelism === place.parallelism &&
+    last.variation === place.variation &&
+    last.isInOrder === place.isInOrder
+  ) {
+    return tables;
+  }
+  last.utilisation = place.utilisation;
+  last.quotaShare = place.quotaShare;
+  last.periodDemands = place.periodDemands;
+  last.parallelism = place.parallelism;
+  last.variation = place.variation;
+  last.isInOrder = place.isInOrder;
+  movePoint(place, tables);
+  return tables;
+}
+
+/** A program that uses less than one core is one slower core: the same in units of a longer demand. */
+function movePoint(place: QueuePlace, tables: Tables): void {
+  const { parallelism, periodDemands, quotaShare, utilisation, variation } = place;
   let cores = Math.min(MOST_PARALLELISM, Math.max(1, parallelism));
   let share = Math.min(1, quotaShare * Math.max(1, parallelism / MOST_PARALLELISM));
   point.isFewerCores = false;
@@ -177,7 +209,6 @@ function setPoint(place: QueuePlace): Tables {
     tables.free.place(2, logCores);
     tables.stall.place(4, logCores);
   }
-  return tables;
 }
 
 function readFree(lookup: TableLookup, statistic: Statistic): void {

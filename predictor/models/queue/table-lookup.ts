@@ -59,20 +59,20 @@ export class TableLookup {
 
   /** Multilinear interpolation of one statistic at the point, with its derivatives. */
   read(statistic: number): void {
-    this.#gather(statistic);
     const corners = this.#corners;
     const differences = this.#differences;
-    const axes = this.#axes.length;
+    const shares = this.#shares;
+    const axes = shares.length;
     const all = corners.length;
-    let count = all;
-    for (let axis = 0; axis < axes; axis += 1) {
-      const share = this.#shares[axis] as number;
+    this.#readFirst(statistic);
+    let count = all / 2;
+    for (let axis = 1; axis < axes; axis += 1) {
+      const share = shares[axis] as number;
       count /= 2;
-      for (let done = 0; done < axis; done += 1) {
-        const base = done * all;
-        for (let i = 0; i < count; i += 1) {
-          const low = differences[base + i] as number;
-          differences[base + i] = low + share * ((differences[base + i + count] as number) - low);
+      for (let base = 0; base < axis * all; base += all) {
+        for (let i = base; i < base + count; i += 1) {
+          const low = differences[i] as number;
+          differences[i] = low + share * ((differences[i + count] as number) - low);
         }
       }
       const base = axis * all;
@@ -90,17 +90,27 @@ export class TableLookup {
     }
   }
 
-  #gather(statistic: number): void {
+  /** Fetches the corners of the cell and interpolates along the first axis. */
+  #readFirst(statistic: number): void {
     const cells = this.#cells;
     const strides = this.#strides;
     const offsets = this.#offsets;
+    const table = this.#table;
     const corners = this.#corners;
+    const differences = this.#differences;
+    const share = this.#shares[0] as number;
+    const count = corners.length / 2;
+    const stride = strides[0] as number;
     let first = statistic;
     for (let axis = 0; axis < cells.length; axis += 1) {
       first += (cells[axis] as number) * (strides[axis] as number);
     }
-    for (let corner = 0; corner < corners.length; corner += 1) {
-      corners[corner] = this.#table[first + (offsets[corner] as number)] as number;
+    for (let i = 0; i < count; i += 1) {
+      const at = first + (offsets[i] as number);
+      const low = table[at] as number;
+      const difference = (table[at + stride] as number) - low;
+      differences[i] = difference;
+      corners[i] = low + share * difference;
     }
   }
 }

@@ -161,6 +161,15 @@ function takeMeasured(estimate: Estimate, measured: number, noise: number, evide
 const throttling = (program: Program, { cpuCores, throttledRatio }: ProfileObservation): number =>
   cpuCores !== undefined && program.parallelism <= cpuCores ? -(throttledRatio ?? 0) / THROTTLED_SCALE : 0;
 
+/** In the order in which they are taken in. */
+const TAKEN = [P50, MEAN, P95, P99] as const;
+
+function measuredSeconds(observation: ProfileObservation, statistic: Statistic): number | undefined {
+  if (statistic === MEAN) return observation.meanSeconds;
+  if (statistic === P50) return observation.p50Seconds;
+  return statistic === P95 ? observation.p95Seconds : observation.p99Seconds;
+}
+
 const answer = emptyTimeAnswer();
 const at: TimePlace = { cpuCores: 0, loadPerContainer: 0, windowSeconds: 0 };
 
@@ -172,17 +181,12 @@ function takeLatency(estimate: Estimate, program: Program, evidence: Evidence): 
   at.cpuCores = observation.cpuCores;
   at.loadPerContainer = loadPerContainer;
   at.windowSeconds = observation.windowSeconds;
-  const measured: readonly (readonly [Statistic, number | undefined])[] = [
-    [P50, observation.p50Seconds],
-    [MEAN, observation.meanSeconds],
-    [P95, observation.p95Seconds],
-    [P99, observation.p99Seconds],
-  ];
   const isSaturated = (observation.cpuUsageCores ?? 0) >= SATURATED * capacityOf(program, at.cpuCores);
   const ofQueue = isSaturated ? SATURATED_NOISE ** 2 : 0;
   let likelihood = 0;
   let isFirst = state.latencyWindows === 0;
-  for (const [statistic, seconds] of measured) {
+  for (const statistic of TAKEN) {
+    const seconds = measuredSeconds(observation, statistic);
     if (!isPositive(seconds) || calls < LEAST_CALLS[statistic]) continue;
     if (isFirst) {
       const demand = Math.exp(estimate.mean[DEMAND] as number);

@@ -113,6 +113,27 @@ describe("the cost of an application's sizes", () => {
   });
 });
 
+describe("load points of the same load", () => {
+  it("cost the same as one point with the weight of both, in trials too", () => {
+    const split = [
+      { factor: 1, weight: 0.5 },
+      { factor: 1, weight: 0.25 },
+      { factor: 0.8, weight: 0.25 },
+    ];
+    const joined = [
+      { factor: 1, weight: 0.75 },
+      { factor: 0.8, weight: 0.25 },
+    ];
+    const [one, other] = [split, joined].map((loads) => chain([service("a"), service("b")], { loads }));
+    expect(one!.total()).toBeCloseTo(other!.total(), 12);
+    expect(one!.trial(1, size(4))).toBeCloseTo(other!.trial(1, size(4)), 12);
+    for (const cost of [one!, other!]) cost.set(0, size(3, 1.2));
+    expect(one!.total()).toBeCloseTo(other!.total(), 12);
+    expect(one!.tailOf(0, 1)).toBe(one!.tailOf(0, 0));
+    expect(one!.trial(1, size(1))).toBeCloseTo(other!.trial(1, size(1)), 12);
+  });
+});
+
 /** Four services on two routes at three loads, of which the routes' own predictions are uncertain. */
 function twoRoutes(seed: number): ApplicationCost {
   const random = seededRng(seed);

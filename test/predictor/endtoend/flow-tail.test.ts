@@ -107,6 +107,36 @@ describe("FlowTail", () => {
     expect(tail.tailSeconds).toBe(before);
   });
 
+  it("is after a trial that was taken back what it was, bit for bit, and goes on as if it had never been", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 1e6 }), fc.integer({ min: 1, max: 25 }), (seed, count) => {
+        const rng = seededRng(seed);
+        const calls = randomCalls(count, rng);
+        const tails = Array.from({ length: count }, () => 0.01 + rng());
+        const [tried, untouched] = [tailOf(count, calls, tails), tailOf(count, calls, tails)];
+        const gradientOf = (tail: FlowTail): Float64Array => {
+          const gradient = new Float64Array(count);
+          tail.addGradient(1, gradient);
+          return gradient;
+        };
+        for (let step = 0; step < 8; step += 1) {
+          const before = (rng() < 0.5 ? tried : untouched).tailSeconds;
+          const service = Math.floor(rng() * count);
+          tried.trySet(service, 3 * rng());
+          if (rng() < 0.5) gradientOf(tried);
+          const during = tried.tailSeconds;
+          tried.undo();
+          expect(tried.tailSeconds).toBe(before);
+          expect(gradientOf(tried)).toEqual(gradientOf(untouched));
+          expect(during).toBeGreaterThan(0);
+          const seconds = 0.01 + rng();
+          for (const each of [tried, untouched]) each.setOwnTail(service, seconds);
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+
   it("does not fall where an own tail rises, a rare long call among short ones included", () => {
     const calls = [call("s0", "s1", 0.02), call("s0", "s2")];
     let before = 0;

@@ -23,7 +23,7 @@ import { memoryAt, pressedWindows } from "../models/residual/pressed-service.ts"
 const LOG = createLog("test", "silent");
 const MEMORY_BYTES = 5e8;
 const COUNT = 110;
-const SHOP = application({ objective: { milliseconds: 60 }, resize: "limits" });
+const SHOP = application({ objective: { milliseconds: 50 }, resize: "limits" });
 
 /** Stated, so that the test does not depend on how the default is tuned. */
 const SETTINGS = PolicySettings.parse({ cost: { worth: 1 } });
