@@ -6,7 +6,6 @@ import { run } from "@tradewind/simulator/contenders/run.ts";
 import { COURSE } from "@tradewind/simulator/course/course.ts";
 import { PAPER_PLANTS } from "@tradewind/simulator/course/papers/papers.ts";
 import { obstacleOf } from "@tradewind/simulator/course/plant.ts";
-import { startEngine } from "@tradewind/predictor/training/backend.ts";
 import { RunWatch } from "./details.ts";
 import type { FromWorker, Job } from "./jobs.ts";
 import type { Run } from "./report.ts";
@@ -14,14 +13,11 @@ import type { Run } from "./report.ts";
 const port = parentPort;
 if (port === null) throw new Error("course-worker.ts runs only as a worker thread");
 
-let backend: Promise<unknown> | undefined;
-
 async function runJob(job: Job): Promise<Run> {
   const model = [...COURSE, ...PAPER_PLANTS].find(({ name }) => name === job.plant);
   const contender = CONTENDERS.find(({ name }) => name === job.policy);
   if (model === undefined) throw new Error(`there is no plant '${job.plant}'`);
   if (contender === undefined) throw new Error(`there is no policy '${job.policy}'`);
-  if (contender.name.endsWith("-trained")) await (backend ??= startEngine());
   const { actuators, parameters, seed } = job;
   const obstacle = obstacleOf(model);
   const { startMs, warmUpSeconds } = obstacle.plant;

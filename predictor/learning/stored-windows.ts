@@ -1,9 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Window, WindowSet } from "@tradewind/core/contract/window.ts";
-import type { TailPercentile } from "../profile/window-inputs.ts";
 import type { WindowStore } from "../store/window-store.ts";
-import { observedWindows } from "../training/rows.ts";
-import type { ObservedWindow } from "../training/rows.ts";
 
 export interface StoredQuery {
   readonly store: Pick<WindowStore, "windows">;
@@ -54,31 +51,6 @@ export async function* storedWindows(query: StoredQuery): AsyncGenerator<StoredP
     const lengths = Math.floor((PIECE_WINDOWS * pieceMs) / windowMs / Math.max(1, windows.length));
     pieceMs = windowMs * Math.max(1, Math.min(lengths, LONGEST_PIECE, (2 * pieceMs) / windowMs));
   }
-}
-
-/** Rows a training is given at most: a network of this size has learnt all it can from them. */
-export const MOST_ROWS = 3_000;
-/** Containers of all these windows together, which are read in turn: a window of a large service is thousands of them. */
-const MOST_CONTAINERS = 200_000;
-
-/**
- * The newest windows of one service, as many as a training should have. Only one piece of them is in memory at a time: of the
- * others only what a training needs is kept.
- */
-export async function windowsToTrainOn(
-  query: StoredQuery,
-  percentile: TailPercentile,
-): Promise<ObservedWindow[]> {
-  const pieces: (readonly ObservedWindow[])[] = [];
-  let rows = 0;
-  let containers = 0;
-  for await (const { windows } of storedWindows(query)) {
-    pieces.push(observedWindows(windows, percentile));
-    rows += windows.length;
-    containers += windows.reduce((sum, window) => sum + window.containers.length, 0);
-    if (rows >= MOST_ROWS || containers >= MOST_CONTAINERS) break;
-  }
-  return pieces.reverse().flat();
 }
 
 /**

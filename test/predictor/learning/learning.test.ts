@@ -12,6 +12,7 @@ import type { ResidualJob, ResidualOutcome } from "@tradewind/predictor/models/r
 import { decide } from "@tradewind/predictor/policy/ladder.ts";
 import type { PolicyInputs, PolicyOutcome } from "@tradewind/predictor/policy/inputs.ts";
 import { replay } from "@tradewind/predictor/policy/replay.ts";
+import { PolicySettings } from "@tradewind/predictor/policy/settings.ts";
 import { SqliteStore } from "@tradewind/predictor/store/sqlite-store.ts";
 import { Trainer } from "@tradewind/predictor/training/trainer.ts";
 import { Registry } from "prom-client";
@@ -23,6 +24,9 @@ const LOG = createLog("test", "silent");
 const MEMORY_BYTES = 5e8;
 const COUNT = 110;
 const SHOP = application({ objective: { milliseconds: 50 }, resize: "limits" });
+
+/** Stated, so that the test does not depend on how the default is tuned. */
+const SETTINGS = PolicySettings.parse({ cost: { worth: 1 } });
 
 /** What the predictor measures of a shop of one service whose memory slows it down. */
 const setOf = (
@@ -145,7 +149,12 @@ async function see(
     learning.observe(set, last?.cost?.services);
     await learning.settled();
     const profiles = learning.evidence();
-    const taken = inputs(set, { application: SHOP, profiles, ...(last && { state: last }) });
+    const taken = inputs(set, {
+      application: SHOP,
+      settings: SETTINGS,
+      profiles,
+      ...(last && { state: last }),
+    });
     const outcome = decide(taken, learning.models);
     decided.push({ inputs: taken, outcome });
     last = outcome.state;
