@@ -7,11 +7,19 @@ import type { AttentionModel } from "@tradewind/predictor/endtoend/attention-mod
 import { compileFlow, serviceIndex } from "@tradewind/predictor/endtoend/call-graph.ts";
 import { bindResidual, FlowPredictor } from "@tradewind/predictor/endtoend/flow-predictor.ts";
 import { meanOverTail } from "@tradewind/predictor/endtoend/lognormal.ts";
-import { shownBy } from "@tradewind/predictor/learning/correction.ts";
 import type { LatencyProfile } from "@tradewind/predictor/profile/latency-profile.ts";
 import { WorstContainer } from "@tradewind/predictor/profile/own-tail.ts";
 import { presentState } from "@tradewind/predictor/profile/present-state.ts";
 import type { ServiceState } from "@tradewind/predictor/profile/service-state.ts";
+
+/** Measured over predicted is believed within these bounds. */
+const BELIEVED = { least: 0.5, most: 4 };
+
+/** Measured over predicted as far as it is believed; undefined when either is not known. */
+function shownBy(ratio: number): number | undefined {
+  if (!(ratio > 0) || !Number.isFinite(ratio)) return undefined;
+  return Math.min(BELIEVED.most, Math.max(BELIEVED.least, ratio));
+}
 
 export const RESOURCES = ["cpu", "memory", "replicas"] as const;
 export type Resource = (typeof RESOURCES)[number];

@@ -32,6 +32,8 @@ export const firstAlike = (loads: readonly LoadPoint[]): number[] =>
 export class OwnTails {
   private readonly services: readonly ServiceToSize[];
   private readonly loads: readonly LoadPoint[];
+  /** As many numbers as there are load points: a typed array of three takes longer to make than to fill. */
+  private readonly unknown: readonly number[];
   /** See {@link firstAlike}. */
   private readonly alike: readonly number[];
   /** By service. A search comes to a few dozen sizes: looking at one after another is faster than a key for each. */
@@ -41,6 +43,7 @@ export class OwnTails {
   constructor(services: readonly ServiceToSize[], loads: readonly LoadPoint[]) {
     this.services = services;
     this.loads = loads;
+    this.unknown = loads.map(() => Number.NaN);
     this.alike = firstAlike(loads);
     this.known = services.map(() => []);
   }
@@ -48,15 +51,13 @@ export class OwnTails {
   at(service: number, size: Size): SizedTails {
     const found = this.find(service, size);
     if (found !== undefined) return found;
-    // A typed array of three numbers takes longer to make than to fill.
-    const zeros = (): number[] => this.loads.map(() => 0);
     const sized: SizedTails = {
       replicas: size.replicas,
       cpuCores: size.cpuCores,
-      tailSeconds: zeros(),
-      meanOverTail: zeros(),
-      tailByCores: zeros(),
-      tailByLoad: zeros(),
+      tailSeconds: this.unknown.slice(),
+      meanOverTail: this.unknown.slice(),
+      tailByCores: this.unknown.slice(),
+      tailByLoad: this.unknown.slice(),
       sigma: 0,
     };
     for (let load = 0; load < this.loads.length; load += 1) this.evaluate(service, size, load, sized);

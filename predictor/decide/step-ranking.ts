@@ -14,14 +14,14 @@ export const FEWER = 0;
 /** The sizes one step away, by place; undefined where a bound is in the way. */
 function stepsFrom(service: ServiceToSize, size: Size): (Size | undefined)[] {
   const { ceiling, floor, stepCpuCores } = service;
-  const { cpuCores, replicas } = size;
+  const { cpuCores, memoryBytes, replicas } = size;
   const less = Math.max(floor.cpuCores, cpuCores - stepCpuCores);
   const more = Math.min(ceiling.cpuCores, cpuCores + stepCpuCores);
   return [
-    replicas > floor.replicas ? { ...size, replicas: replicas - 1 } : undefined,
-    replicas < ceiling.replicas ? { ...size, replicas: replicas + 1 } : undefined,
-    stepCpuCores > 0 && less < cpuCores - SLACK ? { ...size, cpuCores: less } : undefined,
-    stepCpuCores > 0 && more > cpuCores + SLACK ? { ...size, cpuCores: more } : undefined,
+    replicas > floor.replicas ? { replicas: replicas - 1, cpuCores, memoryBytes } : undefined,
+    replicas < ceiling.replicas ? { replicas: replicas + 1, cpuCores, memoryBytes } : undefined,
+    stepCpuCores > 0 && less < cpuCores - SLACK ? { replicas, cpuCores: less, memoryBytes } : undefined,
+    stepCpuCores > 0 && more > cpuCores + SLACK ? { replicas, cpuCores: more, memoryBytes } : undefined,
   ];
 }
 
