@@ -121,7 +121,7 @@ const application: Dashboard = {
         {
           title: "Error of the profiles",
           description:
-            "How far the latency of each service alone, as its profile predicts it, is from the measured one over the last windows, as a ratio. With a learnt profile off by more than 0.35 the policy `auto` does not plan with it.",
+            "How far the self time of each service, as predicted before each window, is from the measured one: mean absolute ln(measured / predicted) over the last windows.",
           kind: "timeseries",
           unit: "percentunit",
           queries: [{ expr: each("tradewind_predictor_profile_error_ratio"), legend: name }],
@@ -141,7 +141,8 @@ const application: Dashboard = {
         },
         {
           title: "What is known of each service",
-          description: "0 nothing yet, 1 what queueing theory says, 2 a profile learnt from its own windows.",
+          description:
+            "0 nothing yet, 1 the tracked queueing profile, 2 the same with a trained residual in use.",
           kind: "timeseries",
           max: 2,
           queries: [{ expr: each("tradewind_predictor_profile_maturity"), legend: name }],
