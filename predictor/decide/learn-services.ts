@@ -51,6 +51,7 @@ function serviceAfter(had: ServiceModelMemory, window: Window, lesson: Lesson): 
   const forgotten = (had.memoryPeakBytes ?? 0) * 0.5 ** ((window.endMs - window.startMs) / DAY_MS);
   const memoryPeakBytes = Math.max(forgotten, ...used);
   const warmUpFactor = warmUpAfter(had.warmUpFactor, window, 1e3 * lesson.settings.youngSeconds);
+  const killedMs = containers.some(({ oomKills = 0 }) => oomKills > 0) ? window.endMs : had.killedMs;
   const isRising = had.rising !== undefined && (window.replicasReady ?? 0) < had.rising.replicas;
   return {
     service: had.service,
@@ -62,6 +63,7 @@ function serviceAfter(had: ServiceModelMemory, window: Window, lesson: Lesson): 
     }),
     ...(revision !== undefined && { revision }),
     ...(warmUpFactor !== undefined && { warmUpFactor }),
+    ...(killedMs !== undefined && { killedMs }),
     ...(isRising && { rising: had.rising }),
     ...(memoryPeakBytes > 0 && { memoryPeakBytes }),
   };

@@ -18,6 +18,10 @@ import type { CostRequest, Known } from "./request.ts";
 /** Replicas that a decision may ask for beyond the factor of growth, as the scaler's guard allows. */
 const GROWTH_PODS = 4;
 
+/** A service of which a container was killed for memory within this time has another that serves meanwhile. */
+const CRASHING_MS = 3_600_000;
+const WITH_SPARE = 2;
+
 /** Tolerates the rounding of sums: 3.0000000001 replicas are 3. */
 const ROUNDING = 1e-6;
 
@@ -141,6 +145,9 @@ function bounds(
   const needed = demandCores(one, known) / settings.mostUtilisation / Math.max(base.cpuCores, ROUNDING);
   const least = resizable.cpu ? 1 : Math.min(most, Math.ceil(needed - ROUNDING));
   const running = one.runningContainer?.cpuCores ?? base.cpuCores;
+  const { killedMs = Number.NEGATIVE_INFINITY } = known.models.get(one.service) ?? {};
+  const isCrashing = request.context.windowSet.endMs - killedMs < CRASHING_MS;
+  const spared = isCrashing ? Math.max(least, WITH_SPARE) : least;
   const mostCores = Math.min(
     spec.cpu.maxCores,
     settings.mostGrowth * running,
@@ -149,7 +156,7 @@ function bounds(
   const leastCores = Math.min(base.cpuCores, roundedUp(spec.cpu.minCores, spec.cpu.stepCores));
   return {
     floor: {
-      replicas: bounded(one, isHeld ? Math.max(base.replicas, readyReplicas, least) : least),
+      replicas: bounded(one, isHeld ? Math.max(base.replicas, readyReplicas, spared) : spared),
       cpuCores: resizable.cpu && !isHeld ? leastCores : base.cpuCores,
       memoryBytes,
     },

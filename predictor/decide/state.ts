@@ -26,6 +26,8 @@ export const ServiceModelMemory = z.strictObject({
   surroundings: HeldSurroundings.optional(),
   /** Highest memory use seen, bytes, forgotten by half in a day. */
   memoryPeakBytes: NonNegative.optional(),
+  /** End of the last window in which a container was killed for lack of memory. */
+  killedMs: EpochMs.optional(),
   /** The program that was measured. */
   revision: z.string().max(253).optional(),
   /** Windows measured. */
@@ -61,10 +63,11 @@ export function shiftMemory(memory: CostMemory, at: (ms: number) => number): Cos
       points: outlook.points.map(({ count, endMs, perSecond }) => ({ count, perSecond, endMs: at(endMs) })),
     },
     services: services.map((each) => {
-      const { profile, rising, surroundings } = each;
+      const { killedMs, profile, rising, surroundings } = each;
       return Object.assign({}, each, {
         profile: profile.atMs === undefined ? profile : { ...profile, atMs: at(profile.atMs) },
         ...(surroundings && { surroundings: shiftHeld(surroundings, at) }),
+        ...(killedMs !== undefined && { killedMs: at(killedMs) }),
         ...(rising && { rising: { sinceMs: at(rising.sinceMs), replicas: rising.replicas } }),
       });
     }),

@@ -125,7 +125,7 @@ const expected = emptyExpectation(PARAMETER_COUNT);
  */
 function takeCpu(estimate: Estimate, program: Program, evidence: Evidence): number {
   const { observation, state } = evidence;
-  const { cpuCores, cpuUsageCores, loadPerContainer, windowSeconds } = observation;
+  const { calls, cpuCores, cpuUsageCores, loadPerContainer, windowSeconds } = observation;
   if (!isLoad(loadPerContainer) || !isPositive(cpuUsageCores)) return 0;
   const { covariance, mean } = estimate;
   if (state.cpuWindows === 0 && loadPerContainer > 0) {
@@ -141,7 +141,10 @@ function takeCpu(estimate: Estimate, program: Program, evidence: Evidence): numb
   const used = Math.log(cpuUsageCores);
   const over = Math.max(0, used - Math.log(program.parallelism)) / USE_NOISE;
   const requests = Math.max(1, loadPerContainer * windowSeconds);
-  const chance = (gradient[DEMAND] ** 2 * (1 + Math.exp(2 * (mean[VARIATION] as number)))) / requests;
+  // Load that is estimated from a sample of the requests is off by the chance of their number.
+  const ofSample = isPositive(calls) ? Math.max(0, 1 / Math.max(1, calls) - 1 / requests) : 0;
+  const ofDemands = (1 + Math.exp(2 * (mean[VARIATION] as number))) / requests;
+  const chance = gradient[DEMAND] ** 2 * (ofDemands + ofSample);
   const noise = evidence.disturbance + USE_NOISE ** 2 + chance;
   if (cpuUsageCores < SATURATED * capacityOf(program, cpuCores)) {
     return takeMeasured(estimate, used, noise, evidence);

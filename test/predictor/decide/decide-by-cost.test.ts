@@ -168,6 +168,23 @@ describe("policy auto with calibrated models", () => {
     for (const outcome of outcomes.slice(10)) expect(replicasOf(outcome)).toBeGreaterThanOrEqual(8);
   });
 
+  it("keeps a second replica of a service for an hour after a container of it was killed for memory", () => {
+    const idle = [FRONTEND, made("backend", { replicas: 8, requestsPerSecond: 10 })];
+    const killed: Change = (set, at) => ({
+      ...set,
+      windows: set.windows.map((each) => ({
+        ...each,
+        containers: each.containers.map((one) =>
+          Object.assign({}, one, at === 5 && each.service === "backend" ? { oomKills: 1 } : {}),
+        ),
+      })),
+    });
+    expect(replicasOf(last(course(40, idle)))).toBe(1);
+    const outcomes = course(250, idle, killed);
+    for (const outcome of outcomes.slice(5, 244)) expect(replicasOf(outcome)).toBeGreaterThanOrEqual(2);
+    expect(replicasOf(last(outcomes))).toBe(1);
+  });
+
   it("keeps to a budget of pods, of which services off every route take theirs first", () => {
     const side: Change = (set) => ({
       ...set,

@@ -1,3 +1,4 @@
+import { seededRng } from "@tradewind/core/rng.ts";
 import fc from "fast-check";
 import {
   demandOf,
@@ -119,6 +120,17 @@ describe("tracked profile", () => {
     expect(inOrder + shared).toBeGreaterThan(0.02);
     expect(predict(state, 2, 41).tailSeconds).toBeLessThan(0.2);
     expect(predict(state, 2, 90).tailSeconds).toBeGreaterThan(0.3);
+  });
+
+  it("learns the demand of a request from 1 % of the traces, whose number tells the load only roughly", () => {
+    const rng = seededRng(5);
+    const windows = windowsOf(ONE_CORE, 45, 55, 120).map((each): ProfileObservation => {
+      const calls = 4 + Math.floor(12 * rng());
+      return { ...each, calls, loadPerContainer: ((each.loadPerContainer ?? 0) * calls) / 9.5 };
+    });
+    const found = demandOf(tracked(windows));
+    expect(found?.cpuSecondsPerRequest).toBeGreaterThan(0.006);
+    expect(found?.cpuSecondsPerRequest).toBeLessThan(0.0115);
   });
 
   it("learns that one thread uses one core of a limit of two", () => {
