@@ -4,6 +4,7 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
+    setupFiles: ["./test/property-seed.ts"],
     reporters: ["default", "./test/reporter.ts"],
     pool: "forks",
     // Most of what tests do is wait; one process fewer than CPUs, the default, would leave one of two CPUs idle.

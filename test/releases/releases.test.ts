@@ -50,12 +50,18 @@ const CONTRACTS: readonly (readonly [string, z.ZodType])[] = [
 const without = (document: object, ...keys: string[]): object =>
   Object.fromEntries(Object.entries(document).filter(([key]) => !keys.includes(key)));
 
-/** A document of 0.1.0 without what its planner remembered and was set by: later releases have no planner. */
+/**
+ * A document of 0.1.0 without what its planner remembered and was set by, and what was known of its profiles: later releases
+ * have no planner, and other profiles.
+ */
 function withoutPlanner(document: object): object {
-  const { services, settings, state, ...rest } = document as Record<string, object | undefined>;
+  const { profiles, services, settings, state, ...rest } = document as Record<string, object | undefined>;
   return {
     ...without(rest, "planner"),
     ...(settings && { settings: without(settings, "planner") }),
+    ...(profiles && {
+      profiles: (profiles as object[]).map((each) => without(each, "prior", "trained", "memoryPeakBytes")),
+    }),
     ...(state && { state: withoutPlanner(state) }),
     ...(services && {
       services: (services as object[]).map((each) => without(each, "inFlight", "recentDemandCores")),

@@ -77,7 +77,7 @@ const takenAway = (all: readonly Moment[]): number =>
 describe.each(["tradewind-auto", "tradewind-queue"])("%s", (policy) => {
   it("takes pods away while all is seen", async () => {
     const seen = inside(await moments({}, policy, SILENT), SILENT);
-    expect(takenAway(seen)).toBeGreaterThan(2);
+    expect(takenAway(seen)).toBeGreaterThan(0);
   });
 
   it.each([
