@@ -38,7 +38,7 @@ export function arrivals(
 }
 
 /** A container that uses this share of what it can is full: what it would have used beyond that is not known. */
-const FULL_SHARE = 0.95;
+export const FULL_SHARE = 0.95;
 
 /**
  * Load that a full service hides, as a factor: a container that was throttled in all of its periods may have been asked for

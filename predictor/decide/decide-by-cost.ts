@@ -78,6 +78,8 @@ function learnt(request: CostRequest): Known {
   });
   const models = new Map(memory.services.map((each) => [each.service, each]));
   const onRoute = new Set(verdict.flows.flatMap(({ flow }) => flow.services.concat(flow.entryService)));
+  const missed = verdict.flows.filter(({ severity }) => severity > 1);
+  const onMissedRoute = new Set(missed.flatMap(({ flow }) => flow.services));
   const hidden = observations.map((one) =>
     onRoute.has(one.service) ? hiddenLoad(one, models.get(one.service)) : 1,
   );
@@ -93,7 +95,7 @@ function learnt(request: CostRequest): Known {
     observations.filter(({ service }) => onRoute.has(service)),
     residuals,
   );
-  return { models, memory, loads, outlook, onRoute, warmUpFactor, residuals, level };
+  return { models, memory, loads, outlook, onRoute, onMissedRoute, warmUpFactor, residuals, level };
 }
 
 const ownWindows = ({ context: { application, windowSet } }: CostRequest): Window[] =>

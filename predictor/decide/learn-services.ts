@@ -4,18 +4,13 @@ import { hold } from "../models/residual/held.ts";
 import { surroundingsOf } from "../models/residual/inputs.ts";
 import { emptyProfile, track } from "../models/queue/tracked-profile.ts";
 import type { ProfileObservation, ProfileState } from "../models/queue/tracked-profile.ts";
-import { allocatedCpuCores } from "../profile/window-inputs.ts";
+import { allocatedCpuCores, meanOfKnown } from "../profile/window-inputs.ts";
 import type { Lesson } from "./learn.ts";
 import type { CostSettings } from "./settings.ts";
 import type { CostMemory, ServiceModelMemory } from "./state.ts";
 import { warmUpAfter } from "./warm-up.ts";
 
 const DAY_MS = 86_400_000;
-
-const mean = (values: readonly number[]): number | undefined =>
-  values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0) / values.length;
-const known = (values: readonly (number | undefined)[]): number[] =>
-  values.filter((value) => value !== undefined);
 
 /** What the windows say of each service after one more. */
 export function servicesAfter(memory: Pick<CostMemory, "services">, lesson: Lesson): ServiceModelMemory[] {
@@ -87,12 +82,12 @@ export function profileObservation(
   const containers = mainContainers(window);
   const { endMs, ownLatency, replicasReady = containers.length, requestsPerSecond, startMs } = window;
   if (replicasReady === 0) return undefined;
-  const usage = mean(known(containers.map((each) => each.cpuUsageCores)));
-  const throttled = mean(known(containers.map((each) => each.cpuThrottledRatio)));
+  const usage = meanOfKnown(containers.map((each) => each.cpuUsageCores));
+  const throttled = meanOfKnown(containers.map((each) => each.cpuThrottledRatio));
   return {
     atMs: endMs,
     windowSeconds: (endMs - startMs) / 1e3,
-    cpuCores: mean(known(containers.map((each) => allocatedCpuCores(each)))),
+    cpuCores: meanOfKnown(containers.map(allocatedCpuCores)),
     isAfterDeploy,
     ...(usage !== undefined && { cpuUsageCores: usage }),
     ...(requestsPerSecond !== undefined && { loadPerContainer: requestsPerSecond / replicasReady }),

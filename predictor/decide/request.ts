@@ -36,6 +36,8 @@ export interface Known {
   readonly warmUpFactor: number | undefined;
   /** Services that requests of users pass. */
   readonly onRoute: ReadonlySet<string>;
+  /** Services that a route passes which misses its objective. */
+  readonly onMissedRoute: ReadonlySet<string>;
   readonly residuals: Residuals;
   /** `planner` where trained residuals take part in all that takes a measurable share of the time. */
   readonly level: CostLevel;

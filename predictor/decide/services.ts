@@ -125,11 +125,15 @@ function demandCores(one: Observation, known: Known): number {
 }
 
 /** Nothing is taken from a service of whose load or replicas a part is not known, nor while a route through it misses. */
-const isDoubtful = ({ service, window }: Observation, { context, verdict }: CostRequest): boolean =>
+const isDoubtful = (
+  { service, window }: Observation,
+  { context }: CostRequest,
+  { onMissedRoute }: Known,
+): boolean =>
   context.missing !== undefined ||
   window?.replicasReady === undefined ||
   window.requestsPerSecond === undefined ||
-  verdict.flows.some(({ flow, severity }) => severity > 1 && flow.services.includes(service));
+  onMissedRoute.has(service);
 
 function bounds(
   one: Observation,
@@ -140,7 +144,7 @@ function bounds(
   const { readyReplicas = base.replicas, resizable, spec } = one;
   const { largestContainer, settings } = request;
   const { memoryBytes } = base;
-  const isHeld = isDoubtful(one, request);
+  const isHeld = isDoubtful(one, request, known);
   const most = Math.max(base.replicas, Math.ceil(settings.mostGrowth * readyReplicas) + GROWTH_PODS);
   const needed = demandCores(one, known) / settings.mostUtilisation / Math.max(base.cpuCores, ROUNDING);
   const least = resizable.cpu ? 1 : Math.min(most, Math.ceil(needed - ROUNDING));

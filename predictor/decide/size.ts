@@ -1,6 +1,6 @@
 import type { Window } from "@tradewind/core/contract/window.ts";
 import { mainContainers } from "@tradewind/core/main-containers.ts";
-import { allocatedCpuCores, allocatedMemoryBytes } from "../profile/window-inputs.ts";
+import { allocatedCpuCores, allocatedMemoryBytes, meanOfKnown } from "../profile/window-inputs.ts";
 
 export interface ContainerSize {
   readonly cpuCores: number;
@@ -36,11 +36,7 @@ export function roundedUp(value: number, step: number): number {
 /** Mean size of the main containers; undefined when no CPU is allocated. Memory is 0 where none is. */
 export function containerSize(window: Pick<Window, "containers">): ContainerSize | undefined {
   const containers = mainContainers(window);
-  const cpu = containers.map(allocatedCpuCores).filter((cores) => cores !== undefined);
-  const memory = containers.map(allocatedMemoryBytes).filter((bytes) => bytes !== undefined);
-  if (cpu.length === 0) return undefined;
-  return { cpuCores: mean(cpu), memoryBytes: memory.length === 0 ? 0 : mean(memory) };
+  const cpuCores = meanOfKnown(containers.map(allocatedCpuCores));
+  if (cpuCores === undefined) return undefined;
+  return { cpuCores, memoryBytes: meanOfKnown(containers.map(allocatedMemoryBytes)) ?? 0 };
 }
-
-const mean = (values: readonly number[]): number =>
-  values.reduce((sum, value) => sum + value, 0) / values.length;

@@ -1,9 +1,8 @@
 import type { Window } from "@tradewind/core/contract/window.ts";
 import { mainContainers } from "@tradewind/core/main-containers.ts";
-import { allocatedCpuCores } from "../profile/window-inputs.ts";
+import { allocatedCpuCores, meanOfKnown } from "../profile/window-inputs.ts";
+import { FULL_SHARE } from "./arrivals.ts";
 
-/** A container that uses this share of its CPU may have been asked for more. */
-const FULL_SHARE = 0.95;
 /** Weight of the newest window in what is known of a warm-up. */
 const WARM_UP_SHARE = 0.3;
 /** New processes with just-in-time compilation use two to four times the CPU a request; more is taken for chance. */
@@ -30,13 +29,9 @@ export function warmUpAfter(had: number | undefined, window: Window, youngMs: nu
       isGrownFull ||= isFull;
     }
   }
-  const [ofYoung, ofGrown] = [mean(young), mean(grown)];
+  const [ofYoung = 0, ofGrown = 0] = [meanOfKnown(young), meanOfKnown(grown)];
   if (isGrownFull || !(ofYoung > 0) || !(ofGrown > 0)) return had;
   const factor = Math.min(MOST_FACTOR, Math.max(1, ofYoung / ofGrown));
   if (had === undefined) return factor;
   return isYoungFull && factor < had ? had : had + WARM_UP_SHARE * (factor - had);
 }
-
-/** NaN of nothing. */
-const mean = (values: readonly number[]): number =>
-  values.reduce((sum, value) => sum + value, 0) / values.length;

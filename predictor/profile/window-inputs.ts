@@ -28,7 +28,8 @@ export const allocatedCpuCores = (container: ContainerWindow): number | undefine
 export const allocatedMemoryBytes = (container: ContainerWindow): number | undefined =>
   container.memoryLimitBytes ?? container.memoryRequestBytes;
 
-function mean(values: readonly (number | undefined)[]): number | undefined {
+/** Mean of the values that are known; undefined of none. */
+export function meanOfKnown(values: readonly (number | undefined)[]): number | undefined {
   const known = values.filter((value) => value !== undefined);
   return known.length === 0 ? undefined : known.reduce((sum, value) => sum + value, 0) / known.length;
 }
@@ -62,8 +63,8 @@ function meanInterference(containers: readonly ContainerWindow[]): number[] | un
 export function observationOf(window: Window, percentile: TailPercentile): Observation | undefined {
   if (window.missing !== undefined) return undefined;
   const containers = mainContainers(window);
-  const cpuCores = mean(containers.map(allocatedCpuCores));
-  const cpuUsageCores = mean(containers.map((container) => container.cpuUsageCores));
+  const cpuCores = meanOfKnown(containers.map(allocatedCpuCores));
+  const cpuUsageCores = meanOfKnown(containers.map((container) => container.cpuUsageCores));
   const load = loadPerContainer(window);
   const latencySeconds = ownTailSeconds(window, percentile);
   if (

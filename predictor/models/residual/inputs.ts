@@ -1,6 +1,7 @@
 import { INTERFERENCE_COMPONENTS } from "@tradewind/core/contract/interference.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
 import { mainContainers } from "@tradewind/core/main-containers.ts";
+import { meanOfKnown } from "../../profile/window-inputs.ts";
 import { demandOf } from "../queue/tracked-profile.ts";
 import type { ProfileState } from "../queue/tracked-profile.ts";
 import type { Direction } from "./network.ts";
@@ -39,10 +40,7 @@ const MOST_UTILISATION = 0.97;
 /** Requests per second below which loads are one. */
 export const LEAST_LOAD = 1e-6;
 
-function mean(values: readonly (number | undefined)[]): number {
-  const known = values.filter((value) => value !== undefined);
-  return known.reduce((sum, value) => sum + value, 0) / known.length;
-}
+const mean = (values: readonly (number | undefined)[]): number => meanOfKnown(values) ?? Number.NaN;
 
 export function surroundingsOf(window: Window): Surroundings {
   const containers = mainContainers(window);
