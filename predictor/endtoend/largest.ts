@@ -36,18 +36,8 @@ const CERTAIN_SPREAD = 1e-9;
 /** Mean and variance alone, the same as those of {@link largestOfTwo}. */
 export function momentsOfLargest(a: LogMoments, b: LogMoments, out: Largest): void {
   const spread = Math.sqrt(a.variance + b.variance);
-  if (!(spread > CERTAIN_SPREAD)) {
-    certain(a, b, out);
-    return;
-  }
-  const alpha = (a.mean - b.mean) / spread;
-  const ofA = moment(a, alpha, spread, 1);
-  const ofB = moment(b, -alpha, spread, 1);
-  const squareA = moment(a, alpha, spread, 2);
-  const squareB = moment(b, -alpha, spread, 2);
-  const mean = ofA + ofB;
-  out.mean = mean;
-  out.variance = Math.max(0, squareA + squareB - mean * mean);
+  if (spread > CERTAIN_SPREAD) uncertain(a, b, spread, out);
+  else certain(a, b, out);
 }
 
 /**
@@ -61,18 +51,13 @@ export function largestOfTwo(a: LogMoments, b: LogMoments, out: Largest): void {
     certain(a, b, out);
     return;
   }
-  const alpha = (a.mean - b.mean) / spread;
-  const ofA = moment(a, alpha, spread, 1);
-  const ofB = moment(b, -alpha, spread, 1);
-  const squareA = moment(a, alpha, spread, 2);
-  const squareB = moment(b, -alpha, spread, 2);
-  const mean = ofA + ofB;
+  const alpha = uncertain(a, b, spread, out);
+  const { mean } = out;
+  const { ofA, ofB, squareA, squareB } = parts;
   // Where both are equally long: what a change of either variance moves beyond the times themselves.
   const tie = (Math.exp(a.mean + a.variance / 2) * normalDensity(alpha + a.variance / spread)) / spread;
   const squareTie =
     (Math.exp(2 * a.mean + 2 * a.variance) * normalDensity(alpha + (2 * a.variance) / spread)) / spread;
-  out.mean = mean;
-  out.variance = Math.max(0, squareA + squareB - mean * mean);
   out.meanByLogMeanA = ofA;
   out.meanByLogMeanB = ofB;
   out.meanByLogVarianceA = (ofA + tie) / 2;
@@ -81,6 +66,22 @@ export function largestOfTwo(a: LogMoments, b: LogMoments, out: Largest): void {
   out.varianceByLogMeanB = 2 * squareB - 2 * mean * ofB;
   out.varianceByLogVarianceA = 2 * squareA + squareTie - mean * (ofA + tie);
   out.varianceByLogVarianceB = 2 * squareB + squareTie - mean * (ofB + tie);
+}
+
+/** What each of two times adds to the first and second moment of the larger: kept here, as both are needed millions of times. */
+const parts = { ofA: 0, ofB: 0, squareA: 0, squareB: 0 };
+
+/** Writes mean and variance, and the parts they are of; gives α. */
+function uncertain(a: LogMoments, b: LogMoments, spread: number, out: Largest): number {
+  const alpha = (a.mean - b.mean) / spread;
+  parts.ofA = moment(a, alpha, spread, 1);
+  parts.ofB = moment(b, -alpha, spread, 1);
+  parts.squareA = moment(a, alpha, spread, 2);
+  parts.squareB = moment(b, -alpha, spread, 2);
+  const mean = parts.ofA + parts.ofB;
+  out.mean = mean;
+  out.variance = Math.max(0, parts.squareA + parts.squareB - mean * mean);
+  return alpha;
 }
 
 /** What a time adds to the `power`-th moment of the larger of two, where it is the larger one. */
