@@ -2,7 +2,7 @@ import type { Window } from "@tradewind/core/contract/window.ts";
 import { compileFlow, serviceIndex } from "../endtoend/call-graph.ts";
 import type { ServiceIndex } from "../endtoend/call-graph.ts";
 import { isCalibrated } from "../models/queue/tracked-profile.ts";
-import { costPerHour } from "./size.ts";
+import type { Size } from "./size.ts";
 import { countedArrivalRatio } from "./counted-arrivals.ts";
 import type { Observation } from "../policy/observe/observation.ts";
 import { median } from "../profile/order-statistics.ts";
@@ -19,7 +19,7 @@ import type { Residuals } from "./residuals.ts";
 import { normalQuantile } from "./route-cost.ts";
 import { cheapest } from "./search.ts";
 import { Sensitivities } from "./sensitivities.ts";
-import { passedService, roomySize, serviceToSize } from "./services.ts";
+import { leastPerHour, passedService, roomySize, serviceToSize } from "./services.ts";
 import { withRises } from "./starts.ts";
 import { emptyMemory } from "./state.ts";
 import { expectation, targetsOf } from "./targets.ts";
@@ -110,6 +110,8 @@ function isModelled({ container, service, window }: Observation, { models }: Kno
 
 const MOST_STEPS = 2_000;
 
+const NONE: Size = { replicas: 0, cpuCores: 0, memoryBytes: 0 };
+
 function cheapestOf(request: CostRequest, known: Known): ApplicationCost {
   const { allNodes, context, observations, settings } = request;
   const { budget, objective, prices } = context.application;
@@ -122,7 +124,10 @@ function cheapestOf(request: CostRequest, known: Known): ApplicationCost {
     ...passed.map((window) => passedService(window, request)),
   ];
   const routes = routesToHold(request, known, serviceIndex(services.map(({ name }) => name)));
-  const least = services.reduce((sum, { floor }) => sum + costPerHour(floor, prices), 0);
+  const least = routed.reduce(
+    (sum, one, at) => sum + leastPerHour(one, services[at]?.floor ?? NONE, request, known),
+    0,
+  );
   const options: CostOptions = {
     prices,
     missPerHour: settings.worth * least,

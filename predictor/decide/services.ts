@@ -6,7 +6,7 @@ import type { ContainerPlace } from "../models/queue/change-interval.ts";
 import { demandOf, isCalibrated, predictOwnTime } from "../models/queue/tracked-profile.ts";
 import { surroundingsHeld } from "../models/residual/held.ts";
 import { ServedResidual } from "../models/residual/residual.ts";
-import { roundedUp } from "./size.ts";
+import { costPerHour, roundedUp } from "./size.ts";
 import type { Size } from "./size.ts";
 import type { Observation } from "../policy/observe/observation.ts";
 import { bounded } from "../policy/target.ts";
@@ -122,6 +122,22 @@ function demandCores(one: Observation, known: Known): number {
     loadOf(one, known) * known.outlook.ratio * cpuSecondsPerRequest +
     housekeepingCores * Math.max(1, one.baseReplicas)
   );
+}
+
+/**
+ * Price per hour of the least size that carries the load. Containers that may be made smaller have a floor far under it: theirs
+ * is the price of the CPU that the load asks for.
+ */
+export function leastPerHour(
+  one: Observation,
+  floor: Size,
+  { context, settings }: CostRequest,
+  known: Known,
+): number {
+  const { prices } = context.application;
+  if (!one.resizable.cpu) return costPerHour(floor, prices);
+  const cores = Math.max(demandCores(one, known) / settings.mostUtilisation, floor.replicas * floor.cpuCores);
+  return costPerHour({ ...floor, cpuCores: cores / Math.max(1, floor.replicas) }, prices);
 }
 
 /** Nothing is taken from a service of whose load or replicas a part is not known, nor while a route through it misses. */

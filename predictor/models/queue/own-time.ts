@@ -11,7 +11,12 @@ export const VARIATION = 2;
 export const BASE = 3;
 /** Standard deviation of that time over its mean. */
 export const BASE_SPREAD = 4;
-export const PARAMETER_COUNT = 5;
+/**
+ * Share of the demand that is spent outside of the self time: a request's bytes are read before its handler is called, its traces
+ * are sent and its garbage collected after it. Others wait for it all the same.
+ */
+export const OVERHEAD = 5;
+export const PARAMETER_COUNT = 6;
 
 /** How a program uses cores. */
 export interface Program {
@@ -76,8 +81,8 @@ export const capacityOf = ({ parallelism }: Program, cpuCores: number | undefine
   Math.min(cpuCores ?? Infinity, parallelism);
 
 /**
- * A statistic of the self time: the response of the container's CPU to the demand, plus a log-normal time off the CPU that is
- * independent of it. Means add; distances of a percentile from the mean add as squares, exact for normal times and off
+ * A statistic of the self time: the response of the container's CPU to the demand, less the part of it that is not self time and
+ * alike for every request, plus a log-normal time off the CPU that is independent of it. Means add; distances of a percentile from the mean add as squares, exact for normal times and off
  * by 1 to 3 % in the mean for what comes up here (docs/models.md). Written into `out`; nothing is allocated.
  */
 export function timeAt(
@@ -90,20 +95,22 @@ export function timeAt(
   const base = Math.exp(parameters[BASE] ?? 0);
   setPlace(parameters, program, at);
   const { demand } = cpu;
+  const outside = Math.exp(parameters[OVERHEAD] ?? 0);
   responseRatio(place, MEAN, mean);
-  const response = demand * mean.ratio;
+  const response = demand * (mean.ratio - outside * Math.min(1, mean.ratio));
   out.meanSeconds = response + base;
   if (statistic === MEAN) {
-    blend(mean, response, percentile, 0);
+    blend(mean, demand * mean.ratio * slopeInside(mean, outside), percentile, 0);
     out.seconds = out.meanSeconds;
     differentiate(at, response, out);
     out.byParameter[BASE] = base / out.seconds;
     out.byParameter[BASE_SPREAD] = 0;
+    out.byParameter[OVERHEAD] = (-outside * demand * Math.min(1, mean.ratio)) / out.seconds;
     return;
   }
   responseRatio(place, statistic, percentile);
   const sign = statistic === P50 ? -1 : 1;
-  const reached = demand * percentile.ratio;
+  const reached = demand * (percentile.ratio - outside * Math.min(1, percentile.ratio));
   const spread = Math.exp(parameters[BASE_SPREAD] ?? 0);
   const logSpread = Math.sqrt(Math.log1p(spread * spread));
   const z = NORMAL_QUANTILES[statistic];
@@ -113,13 +120,23 @@ export function timeAt(
   const both = Math.hypot(off, baseOff);
   const share = both > 0 ? off / both : 0;
   const baseShare = both > 0 ? baseOff / both : 0;
-  blend(mean, response * (1 - share), percentile, reached * share);
+  blend(
+    mean,
+    demand * mean.ratio * slopeInside(mean, outside) * (1 - share),
+    percentile,
+    demand * percentile.ratio * slopeInside(percentile, outside) * share,
+  );
   out.seconds = out.meanSeconds + sign * both;
   differentiate(at, response + share * (reached - response), out);
   const bySpread = (z - logSpread) * ((spread * spread) / ((1 + spread * spread) * logSpread));
   out.byParameter[BASE] = (base + baseShare * (baseReached - base)) / out.seconds;
   out.byParameter[BASE_SPREAD] = (baseShare * baseReached * bySpread) / out.seconds;
+  const less = (1 - share) * Math.min(1, mean.ratio) + share * Math.min(1, percentile.ratio);
+  out.byParameter[OVERHEAD] = (-outside * demand * less) / out.seconds;
 }
+
+/** How much of a change of the response is one of the self time: all of it but where a request takes less than the mean demand. */
+const slopeInside = ({ ratio }: QueueAnswer, outside: number): number => (ratio < 1 ? 1 - outside : 1);
 
 /**
  * Variance of ln of a statistic among windows of so many calls: of the CPU's part by simulation, of the other part that of

@@ -14,7 +14,7 @@ export const PROGRAMS: readonly Program[] = [
   { parallelism: 4, isInOrder: false },
   { parallelism: 16, isInOrder: false },
 ];
-/** What the filter knows of one service: plain numbers, 3.5 kB as JSON. */
+/** What the filter knows of one service: plain numbers, 4.5 kB as JSON. */
 export const ProfileState = z.strictObject({
   /** Windows taken in. */
   windows: z.int().nonnegative(),
@@ -48,6 +48,7 @@ export const PRIOR: readonly (readonly [median: number, spread: number])[] = [
   [0.7, 0.5],
   [0.005, 2],
   [0.7, 0.5],
+  [0.1, 1.5],
 ];
 const BOUNDS: readonly (readonly [least: number, most: number])[] = [
   [1e-6, 100],
@@ -55,6 +56,7 @@ const BOUNDS: readonly (readonly [least: number, most: number])[] = [
   [0.1, 3],
   [1e-5, 100],
   [0.05, 3],
+  [0.001, 0.95],
 ];
 const LOG_LEAST = BOUNDS.map(([least]) => Math.log(least));
 const LOG_MOST = BOUNDS.map(([, most]) => Math.log(most));

@@ -7,6 +7,7 @@ import {
   DEMAND,
   emptyTimeAnswer,
   HOUSEKEEPING,
+  OVERHEAD,
   PARAMETER_COUNT,
   timeAt,
   VARIATION,
@@ -57,6 +58,8 @@ const SATURATED_NOISE = 3;
 const THROTTLED_SCALE = 0.1;
 /** Requests from which a percentile is measured at all: one beyond it is expected. */
 export const LEAST_CALLS = [1, 2, 20, 100] as const;
+/** The median of requests whose self time holds all of their demand is no less than this below the mean demand. */
+const LEAST_OVERHEAD = 0.4;
 /** The statistics of one window say together about half of what as many independent ones would. */
 const SHARED_CHANCE = 0.5;
 
@@ -194,6 +197,8 @@ function takeLatency(estimate: Estimate, program: Program, evidence: Evidence): 
     if (isFirst) {
       const demand = Math.exp(estimate.mean[DEMAND] as number);
       estimate.mean[BASE] = Math.log(Math.max(0.2 * seconds, seconds - demand));
+      const outside = 1 - seconds / demand;
+      if (outside > LEAST_OVERHEAD) estimate.mean[OVERHEAD] = Math.log(outside);
       bound(estimate);
       isFirst = false;
     }
