@@ -95,7 +95,7 @@ export function timeAt(
   const base = Math.exp(parameters[BASE] ?? 0);
   setPlace(parameters, program, at);
   const { demand } = cpu;
-  const outside = Math.exp(parameters[OVERHEAD] ?? 0);
+  const outside = Math.exp(parameters[OVERHEAD] ?? -Infinity);
   responseRatio(place, MEAN, mean);
   const response = demand * (mean.ratio - outside * Math.min(1, mean.ratio));
   out.meanSeconds = response + base;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { PARAMETER_COUNT } from "./own-time.ts";
+import { OVERHEAD, PARAMETER_COUNT } from "./own-time.ts";
 import type { Program } from "./own-time.ts";
 import type { Estimate } from "./kalman.ts";
 
@@ -14,8 +14,7 @@ export const PROGRAMS: readonly Program[] = [
   { parallelism: 4, isInOrder: false },
   { parallelism: 16, isInOrder: false },
 ];
-/** What the filter knows of one service: plain numbers, 4.5 kB as JSON. */
-export const ProfileState = z.strictObject({
+const Tracked = z.strictObject({
   /** Windows taken in. */
   windows: z.int().nonnegative(),
   /** End of the last one, ms since the Unix epoch; absent before the first. */
@@ -39,7 +38,34 @@ export const ProfileState = z.strictObject({
   lastLoad: z.number().optional(),
   lastCores: z.number().optional(),
 });
-export type ProfileState = z.infer<typeof ProfileState>;
+
+/** Parameters that states had before {@link OVERHEAD} was tracked. */
+const FEWER = OVERHEAD;
+
+/** A state that was stored before, with what is known of the new parameter before any window. */
+function extended(state: unknown): unknown {
+  const old = Stored.safeParse(state);
+  if (!old.success) return state;
+  const [median, spread] = PRIOR[OVERHEAD] ?? [1, 1];
+  const means = old.data.means.map((mean) => [...mean, Math.log(median)]);
+  const covariances = old.data.covariances.map((covariance) => {
+    const rows = Array.from({ length: FEWER }, (_, i) => [
+      ...covariance.slice(i * FEWER, (i + 1) * FEWER),
+      0,
+    ]);
+    return [...rows.flat(), ...Array.from({ length: FEWER }, () => 0), spread ** 2];
+  });
+  return { ...old.data, means, covariances };
+}
+
+const Stored = z.looseObject({
+  means: z.array(z.array(z.number()).length(FEWER)),
+  covariances: z.array(z.array(z.number()).length(FEWER ** 2)),
+});
+
+/** What the filter knows of one service: plain numbers, 4.5 kB as JSON. */
+export const ProfileState = z.preprocess(extended, Tracked);
+export type ProfileState = z.infer<typeof Tracked>;
 
 /** Before any window: median and standard deviation of the logarithm of each parameter. */
 export const PRIOR: readonly (readonly [median: number, spread: number])[] = [

@@ -63,12 +63,19 @@ const LEAST_OVERHEAD = 0.4;
 /** The statistics of one window say together about half of what as many independent ones would. */
 const SHARED_CHANCE = 0.5;
 
+/**
+ * Beside the parameters of a service: ln of what a request takes of the CPU in this window over what it takes of containers that
+ * are warm and undisturbed. It begins at 0 with each window and is forgotten with it.
+ */
+export const INFLATION = PARAMETER_COUNT;
+export const TRACKED_COUNT = PARAMETER_COUNT + 1;
+
 /** What one window says under one kind of program. */
 export interface Evidence {
   readonly state: ProfileState;
   readonly observation: ProfileObservation;
-  /** Variance of ln latency from what disturbed the window. */
-  readonly disturbance: number;
+  /** Variance of ln of what is measured from load and sizes that were not the same all through the window. */
+  readonly change: number;
   /** Squared error of p50, p95 and p99 less what chance explains (may be < 0); not measured: the residual as it was. */
   readonly excess: [number, number, number];
   /** Greatest distance from what was expected, standard deviations, with its sign. */
@@ -83,17 +90,16 @@ export function takeWindow(estimate: Estimate, program: Program, evidence: Evide
   const ofCpu = takeCpu(estimate, program, evidence);
   bound(estimate);
   const ofLatency = takeLatency(estimate, program, evidence);
-  bound(estimate);
   return ofCpu + SHARED_CHANCE * ofLatency + throttling(program, evidence.observation);
 }
 
-/** Variance of ln of what is measured, from young containers and other tenants. */
-function disturbanceOf({ interference, youngShare }: ProfileObservation): number {
+/** Variance of {@link INFLATION}: of young containers and other tenants. */
+export function inflationOf({ interference, youngShare }: ProfileObservation): number {
   return YOUNG_NOISE ** 2 * (youngShare ?? 0) + (INTERFERENCE_NOISE * (interference ?? 0)) ** 2;
 }
 
 /** Variance of ln latency in a window in which load per container or size changed: parts of it were at either. */
-function changeOf({ lastCores, lastLoad }: ProfileState, observation: ProfileObservation): number {
+export function changeOf({ lastCores, lastLoad }: ProfileState, observation: ProfileObservation): number {
   const change = (now: number | undefined, before: number | undefined): number =>
     isPositive(now) && isPositive(before) ? (Math.log(now) - Math.log(before)) ** 2 : 0;
   return (change(observation.loadPerContainer, lastLoad) + change(observation.cpuCores, lastCores)) / 4;
@@ -101,7 +107,7 @@ function changeOf({ lastCores, lastLoad }: ProfileState, observation: ProfileObs
 
 /** Variance of ln latency from all that disturbed a window. */
 export const disturbance = (state: ProfileState, observation: ProfileObservation): number =>
-  disturbanceOf(observation) + changeOf(state, observation);
+  inflationOf(observation) + changeOf(state, observation);
 
 /** A number that can be measured: above 0 and finite. */
 export const isPositive = (value: number | undefined): value is number =>
@@ -119,8 +125,10 @@ export const isLatencySeen = ({ calls, loadPerContainer, ...times }: ProfileObse
   isPositive(calls) &&
   [times.meanSeconds, times.p50Seconds, times.p95Seconds, times.p99Seconds].some(isPositive);
 
-const gradient = new Float64Array(PARAMETER_COUNT);
-const expected = emptyExpectation(PARAMETER_COUNT);
+const gradient = new Float64Array(TRACKED_COUNT);
+const expected = emptyExpectation(TRACKED_COUNT);
+/** The parameters as they are in this window. */
+const inWindow = new Float64Array(PARAMETER_COUNT);
 
 /**
  * Utilisation law: CPU use = housekeeping + load times demand, and no program uses more cores than it can.
@@ -139,6 +147,7 @@ function takeCpu(estimate: Estimate, program: Program, evidence: Evidence): numb
   const work = Math.max(0, loadPerContainer) * Math.exp(mean[DEMAND] as number);
   gradient.fill(0);
   gradient[DEMAND] = work / (housekeeping + work);
+  gradient[INFLATION] = gradient[DEMAND];
   gradient[HOUSEKEEPING] = housekeeping / (housekeeping + work);
   expect(covariance, Math.log(housekeeping + work), gradient, expected);
   const used = Math.log(cpuUsageCores);
@@ -148,7 +157,7 @@ function takeCpu(estimate: Estimate, program: Program, evidence: Evidence): numb
   const ofSample = isPositive(calls) ? Math.max(0, 1 / Math.max(1, calls) - 1 / requests) : 0;
   const ofDemands = (1 + Math.exp(2 * (mean[VARIATION] as number))) / requests;
   const chance = gradient[DEMAND] ** 2 * (ofDemands + ofSample);
-  const noise = evidence.disturbance + USE_NOISE ** 2 + chance;
+  const noise = evidence.change + USE_NOISE ** 2 + chance;
   if (cpuUsageCores < SATURATED * capacityOf(program, cpuCores)) {
     return takeMeasured(estimate, used, noise, evidence);
   }
@@ -202,18 +211,22 @@ function takeLatency(estimate: Estimate, program: Program, evidence: Evidence): 
       bound(estimate);
       isFirst = false;
     }
-    timeAt(estimate.mean, program, at, statistic, answer);
-    expect(estimate.covariance, Math.log(answer.seconds), answer.byParameter, expected);
+    inWindow.set(estimate.mean.subarray(0, PARAMETER_COUNT));
+    inWindow[DEMAND] = (estimate.mean[DEMAND] as number) + (estimate.mean[INFLATION] as number);
+    timeAt(inWindow, program, at, statistic, answer);
+    gradient.set(answer.byParameter);
+    gradient[INFLATION] = answer.byParameter[DEMAND] as number;
+    expect(estimate.covariance, Math.log(answer.seconds), gradient, expected);
     const kind = statistic === MEAN ? 0 : statistic - P50;
     const residual = state.residuals[kind] as number;
-    const chance =
-      ofQueue + chanceAt(estimate.mean, program, at, statistic, { calls, cpuShare: answer.cpuShare });
+    const chance = ofQueue + chanceAt(inWindow, program, at, statistic, { calls, cpuShare: answer.cpuShare });
     if (statistic !== MEAN) {
       const beyond = (Math.log(seconds) - expected.value) ** 2 - chance - expected.variance;
       excess[kind] = Math.min(beyond, 9 * (residual + chance));
     }
-    const noise = evidence.disturbance + chance + residual;
+    const noise = evidence.change + chance + residual;
     likelihood += takeMeasured(estimate, Math.log(seconds), noise, evidence);
+    bound(estimate);
   }
   return likelihood;
 }

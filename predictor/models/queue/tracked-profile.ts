@@ -4,7 +4,16 @@ import { DEMAND, emptyTimeAnswer, HOUSEKEEPING, PARAMETER_COUNT, timeAt } from "
 import type { Program, TimePlace } from "./own-time.ts";
 import { emptyProfile, PRIOR, ProfileState, PROGRAMS } from "./profile-state.ts";
 import { P50, P95, P99 } from "./queue-curve.ts";
-import { disturbance, isCpuSeen, isLatencySeen, isPositive, takeWindow } from "./take-window.ts";
+import {
+  changeOf,
+  INFLATION,
+  inflationOf,
+  isCpuSeen,
+  isLatencySeen,
+  isPositive,
+  takeWindow,
+  TRACKED_COUNT,
+} from "./take-window.ts";
 import type { Evidence, ProfileObservation } from "./take-window.ts";
 
 export { emptyProfile, ProfileState };
@@ -40,36 +49,51 @@ const LEAST_WEIGHT = 0.001;
 
 /** The one that a window is taken into. */
 const estimate: Estimate = {
-  mean: new Float64Array(PARAMETER_COUNT),
-  covariance: new Float64Array(PARAMETER_COUNT ** 2),
+  mean: new Float64Array(TRACKED_COUNT),
+  covariance: new Float64Array(TRACKED_COUNT ** 2),
 };
 
-/** Much faster than `Array.from`, which goes by the iterator. */
-function plain(numbers: Float64Array): number[] {
-  const copy: number[] = [];
-  for (let i = 0; i < numbers.length; i += 1) copy.push(numbers[i] as number);
-  return copy;
+/** What was known before the window, and that its inflation is not. */
+function open(mean: readonly number[], covariance: readonly number[], inflation: number): void {
+  estimate.mean.set(mean);
+  estimate.mean[INFLATION] = 0;
+  estimate.covariance.fill(0);
+  for (let i = 0; i < PARAMETER_COUNT; i += 1)
+    for (let j = 0; j < PARAMETER_COUNT; j += 1)
+      estimate.covariance[i * TRACKED_COUNT + j] = covariance[i * PARAMETER_COUNT + j] as number;
+  estimate.covariance[INFLATION * TRACKED_COUNT + INFLATION] = inflation;
+}
+
+/** What is known after it. */
+function close(): { mean: number[]; covariance: number[] } {
+  const mean: number[] = [];
+  const covariance: number[] = [];
+  for (let i = 0; i < PARAMETER_COUNT; i += 1) {
+    mean.push(estimate.mean[i] as number);
+    for (let j = 0; j < PARAMETER_COUNT; j += 1)
+      covariance.push(estimate.covariance[i * TRACKED_COUNT + j] as number);
+  }
+  return { mean, covariance };
 }
 
 /** Takes in one window. Windows must come in order of time; one that says nothing changes only the counts. */
 export function track(state: ProfileState, observation: ProfileObservation): ProfileState {
-  const disturbed = disturbance(state, observation);
-  const isSteady = disturbed < STEADY;
+  const [inflation, change] = [inflationOf(observation), changeOf(state, observation)];
+  const isSteady = inflation + change < STEADY;
   const isChanged = observation.isAfterDeploy === true || Math.abs(state.surprises) >= LEAST_WINDOWS;
   const taken = PROGRAMS.map((program, i) => {
-    estimate.mean.set(state.means[i] as number[]);
-    estimate.covariance.set(state.covariances[i] as number[]);
+    open(state.means[i] as number[], state.covariances[i] as number[], inflation);
     drift(estimate, hoursBetween(state, observation), isChanged);
     const [p50 = 0, p95 = 0, p99 = 0] = state.residuals;
     const evidence: Evidence = {
       state,
       observation,
-      disturbance: disturbed,
+      change,
       excess: [p50, p95, p99],
       surprise: 0,
     };
     const likelihood = takeWindow(estimate, program, evidence);
-    return { evidence, likelihood, mean: plain(estimate.mean), covariance: plain(estimate.covariance) };
+    return { evidence, likelihood, ...close() };
   });
   const average = (value: (each: Evidence) => number): number =>
     taken.reduce((sum, { evidence }, i) => sum + (state.weights[i] ?? 0) * value(evidence), 0);
@@ -141,7 +165,7 @@ function weighed(weights: readonly number[], likelihoods: readonly number[]): nu
 function drift({ covariance }: Estimate, hours: number, isChanged: boolean): void {
   const added = DRIFT ** 2 * hours + (isChanged ? DEPLOY_DRIFT ** 2 : 0);
   for (const [i, [, spread]] of PRIOR.entries()) {
-    const place = i * PARAMETER_COUNT + i;
+    const place = i * TRACKED_COUNT + i;
     const before = covariance[place] as number;
     covariance[place] = Math.max(before, Math.min(before + added, spread ** 2));
   }

@@ -4,6 +4,7 @@ import {
   DEMAND,
   emptyTimeAnswer,
   HOUSEKEEPING,
+  OVERHEAD,
   PARAMETER_COUNT,
   timeAt,
 } from "@tradewind/predictor/models/queue/own-time.ts";
@@ -13,8 +14,8 @@ import type { Statistic } from "@tradewind/predictor/models/queue/queue-curve.ts
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-/** 8 ms demand, 10 millicores, variation 0.7, 5 ms off the CPU with variation 0.5. */
-const PARAMETERS = [0.008, 0.01, 0.7, 0.005, 0.5].map(Math.log);
+/** 8 ms demand, 10 millicores, variation 0.7, 5 ms off the CPU with variation 0.5; nearly all demand is self time. */
+const PARAMETERS = [0.008, 0.01, 0.7, 0.005, 0.5, 0.001].map(Math.log);
 const MANY: Program = { parallelism: 8, isInOrder: false };
 const ONE: Program = { parallelism: 1, isInOrder: true };
 
@@ -58,6 +59,14 @@ describe("self time", () => {
     expect(answerAt(busy, ONE, {}).seconds).toBeGreaterThan(1.5 * answerAt(PARAMETERS, ONE, {}).seconds);
   });
 
+  it("leaves out what a request costs before its handler and after it, but not the wait for that", () => {
+    const half = PARAMETERS.with(OVERHEAD, Math.log(0.5));
+    const less = (place: Partial<TimePlace>, statistic: Statistic): number =>
+      answerAt(PARAMETERS, ONE, place, statistic).seconds - answerAt(half, ONE, place, statistic).seconds;
+    expect(less({ loadPerContainer: 0 }, MEAN)).toBeCloseTo(0.004, 4);
+    expect(less({ loadPerContainer: 110 }, MEAN)).toBeCloseTo(0.004, 4);
+  });
+
   it("has derivatives equal to differences by every parameter, cores and load", () => {
     const anyParameters = fc.tuple(
       fc.double({ min: -8, max: -1, noNaN: true }),
@@ -65,6 +74,7 @@ describe("self time", () => {
       fc.double({ min: -1.1, max: 0.6, noNaN: true }),
       fc.double({ min: -8, max: 0, noNaN: true }),
       fc.double({ min: -2, max: 0.9, noNaN: true }),
+      fc.double({ min: -6, max: -0.06, noNaN: true }),
     );
     fc.assert(
       fc.property(
