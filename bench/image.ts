@@ -11,7 +11,7 @@ export interface ImageStart {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** What `docker/NAME.Dockerfile` starts. @throws Error when it starts something else than Node.js with a script */
+/** What `docker/NAME.Dockerfile` starts, without the supervisor in front of it. @throws Error when it starts something else than Node.js with a script */
 export function asInImage(name: "agent" | "predictor" | "exporter"): ImageStart {
   const file = `docker/${name}.Dockerfile`;
   const text = readFileSync(join(ROOT, file), "utf8");
@@ -21,7 +21,7 @@ export function asInImage(name: "agent" | "predictor" | "exporter"): ImageStart 
   const lines = text.match(/^ENV .*$/gm)?.join(" ") ?? "";
   const settings = [...lines.matchAll(/(MALLOC_\w+)=(\S+)/g)];
   return {
-    flags: entry.slice(1, -1),
+    flags: entry.filter((each) => each.startsWith("--")),
     script,
     env: Object.fromEntries(settings.map(([, key, value]) => [key, value])) as Record<string, string>,
   };

@@ -1,6 +1,8 @@
 import { lookup as dnsLookup } from "node:dns/promises";
 import { isIPv6 } from "node:net";
+import { systemClock } from "./clock.ts";
 import { describeError } from "./errors.ts";
+import { LastingProblem } from "./lasting-problem.ts";
 import type { Logger } from "./log.ts";
 
 /** All addresses of a host name, A and AAAA. */
@@ -30,6 +32,8 @@ export interface AddressFollowerOptions {
   readonly everyMs: number;
   readonly log: Logger;
   readonly lookup?: Lookup | undefined;
+  /** Default: that of the system. */
+  readonly monotonicMs?: () => number;
   /** Called with the whole list after every change of it. */
   readonly onChange?: (addresses: readonly string[]) => void;
 }
@@ -42,7 +46,7 @@ export class AddressFollower {
   private readonly options: AddressFollowerOptions;
   private readonly lookup: Lookup;
   private readonly resolved = new Map<string, readonly string[]>();
-  private readonly problems = new Map<string, string>();
+  private readonly problems = new Map<string, LastingProblem>();
   private timer: NodeJS.Timeout | undefined;
   private stopped = false;
   private last: readonly string[] = [];
@@ -106,12 +110,17 @@ export class AddressFollower {
       if (this.problems.delete(target)) log.info({ target }, "the name can be resolved again");
     } catch (error) {
       const problem = describeError(error);
-      if (this.problems.get(target) !== problem) {
-        const kept = this.resolved.get(target)?.length ?? 0;
-        log.warn({ target, problem, kept }, "the name cannot be resolved; keeping its last addresses");
-      }
-      this.problems.set(target, problem);
+      const kept = this.resolved.get(target)?.length ?? 0;
+      const facts = { target, problem, kept };
+      this.problemOf(target).found(problem, facts, "the name cannot be resolved; keeping its last addresses");
     }
+  }
+
+  private problemOf(target: string): LastingProblem {
+    const { log, monotonicMs = () => systemClock.monotonicMs() } = this.options;
+    const known = this.problems.get(target) ?? new LastingProblem(log, monotonicMs);
+    this.problems.set(target, known);
+    return known;
   }
 
   private collect(): readonly string[] {

@@ -46,6 +46,7 @@ COPY --from=build /src/dist/cli cli/
 USER 29812:29812
 EXPOSE 9812 9813
 STOPSIGNAL SIGTERM
+# Process 1 is the supervisor: nobody in a container may kill process 1, and an exporter that hangs must be killed.
 # One helper for V8: four, the default, collect the garbage of a plan on all CPUs at once, and KEDA's calls wait.
-ENTRYPOINT ["node", "--v8-pool-size=1", "cli/main.js"]
+ENTRYPOINT ["node", "core/process/supervise.js", "--v8-pool-size=1", "cli/main.js"]
 CMD ["exporter", "--help"]

@@ -9,6 +9,7 @@ import type { TradewindError } from "@tradewind/core/errors.ts";
 import { HttpDoor } from "@tradewind/core/http-door.ts";
 import { createLog } from "@tradewind/core/log.ts";
 import type { Logger } from "@tradewind/core/log.ts";
+import { startHeartbeat } from "@tradewind/core/process/heartbeat.ts";
 import { serveProbes } from "@tradewind/core/probe-server.ts";
 import type { ProbeServer } from "@tradewind/core/probe-server.ts";
 import { ReloadingTls } from "@tradewind/core/reloading-tls.ts";
@@ -44,6 +45,8 @@ const FIRST_PLAN_PATIENCE_MS = 2_000;
 
 /** A watchdog looks a few times a second, and leaves a moment for its last words. */
 const WATCHDOG_LATE_MS = 500;
+/** The threads, which know more, come before the supervisor. */
+const SUPERVISOR_LATER_MS = 500;
 
 /** What a test may put in place of the real thing. */
 export interface ExporterEdges {
@@ -100,6 +103,8 @@ export async function startExporter(input: ExporterInput, edges: ExporterEdges =
 /** @returns the addresses listened on, by role */
 async function startParts(setting: Setting): Promise<Record<string, string>> {
   const { clock, edges, log, metrics, options, undo } = setting;
+  let endHeartbeat: (() => void) | undefined;
+  undo.defer(() => endHeartbeat?.());
   const scaler = await ScalerThread.start(threadOptions(options), {
     observer: metrics.tls("grpc"),
     monotonicMs: () => clock.monotonicMs(),
@@ -118,6 +123,7 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
     await Promise.race([firstPoll, delay(FIRST_PLAN_PATIENCE_MS, undefined, { ref: false })]);
   }
   const grpc = await scaler.listen();
+  if (options.watchdog > 0) endHeartbeat = startHeartbeat(options.watchdog * 1e3 + SUPERVISOR_LATER_MS);
   if (options.tls === undefined && !LOOPBACK.test(options.grpcListen.host)) {
     log.warn({ grpc }, "the scaler port is open to the network without TLS; see docs/keda.md");
   }

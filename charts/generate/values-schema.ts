@@ -167,8 +167,9 @@ export function valuesSchema(): Schema {
         events: object({ enabled: flag }),
         vpa: object({ enabled: flag }),
         inPlaceResize: object({ enabled: flag }),
-        preStopSleepSeconds: count(0, 60),
+        preStopSleepSeconds: count(0, 300),
         terminationGracePeriodSeconds: count(10, 600),
+        minReadySeconds: count(0, 300),
         podDisruptionBudget: object({
           enabled: flag,
           minAvailable: budget,

@@ -1,5 +1,7 @@
 import { write } from "node:fs";
 import { systemClock } from "@tradewind/core/clock.ts";
+import { lastWords } from "@tradewind/core/process/last-words.ts";
+import { BEAT_MS, Silence } from "@tradewind/core/process/silence.ts";
 
 /** Memory that two threads beat into: one counter each, and whether they watch each other. */
 export type Beats = Int32Array<SharedArrayBuffer>;
@@ -8,14 +10,6 @@ const THREADS = ["main", "grpc"] as const;
 export type ThreadName = (typeof THREADS)[number];
 
 const ARMED = THREADS.length;
-const BEAT_MS = 250;
-/**
- * A thread that is stuck uses a CPU or none at all. One between these shares of a CPU is starved, on a crowded machine or under a
- * CPU limit, and what it does may end yet: nothing here takes a second of CPU time without a pause.
- */
-const STUCK_SHARE = { idle: 0.02, busy: 0.4 };
-/** A starved thread gets this many times the limit. */
-const STARVED_LIMITS = 2;
 /** Longest wait for the last words: the output may be what is stuck. */
 const LAST_WORDS_MS = 100;
 
@@ -42,22 +36,20 @@ export function arm(beats: Beats, armed: boolean): void {
 
 /**
  * One of two threads that watch each other. Each counts up a few times a second; the one whose count stands still is stuck, and
- * the other ends the process. Only time in which the watching thread itself ran counts: after a stop of the whole process
- * (SIGSTOP, a paused machine) both go on.
+ * the other ends the process. After a stop of the whole process (SIGSTOP, a paused machine) both go on; ending that is left to
+ * the supervisor (`core/process/supervise.ts`).
  */
 export class Watchdog {
   readonly #options: WatchdogOptions;
   readonly #other: ThreadName;
   readonly #timer: NodeJS.Timeout;
+  readonly #silence: Silence;
   #lastCount = -1;
-  #lastLookMs: number;
-  #silentMs = 0;
-  #cpuBeforeMs = 0;
 
   constructor(options: WatchdogOptions) {
     this.#options = options;
     this.#other = THREADS[1 - THREADS.indexOf(options.own)] ?? "main";
-    this.#lastLookMs = options.monotonicMs();
+    this.#silence = new Silence(options.monotonicMs());
     this.#timer = setInterval(() => this.beat(), BEAT_MS).unref();
   }
 
@@ -69,23 +61,13 @@ export class Watchdog {
   beat(): void {
     const { beats, limitMs, monotonicMs, othersCpuMs, own } = this.#options;
     Atomics.add(beats, THREADS.indexOf(own), 1);
-    const nowMs = monotonicMs();
-    const ranMs = Math.min(nowMs - this.#lastLookMs, 2 * BEAT_MS);
-    this.#lastLookMs = nowMs;
     const count = Atomics.load(beats, THREADS.indexOf(this.#other));
-    if (count !== this.#lastCount || Atomics.load(beats, ARMED) === 0) {
-      this.#lastCount = count;
-      this.#silentMs = 0;
-      this.#cpuBeforeMs = othersCpuMs();
-      return;
-    }
-    this.#silentMs += ranMs;
-    if (this.#silentMs < limitMs) return;
-    const usedMs = othersCpuMs() - this.#cpuBeforeMs;
-    const isStarved = usedMs > STUCK_SHARE.idle * this.#silentMs && usedMs < STUCK_SHARE.busy * limitMs;
-    if (isStarved && this.#silentMs < STARVED_LIMITS * limitMs) return;
+    const heard = count !== this.#lastCount || Atomics.load(beats, ARMED) === 0;
+    this.#lastCount = count;
+    const silentMs = this.#silence.look(heard, limitMs, monotonicMs(), othersCpuMs);
+    if (silentMs === undefined) return;
     this.stop();
-    this.#options.end(this.#other, this.#silentMs);
+    this.#options.end(this.#other, silentMs);
   }
 }
 
@@ -107,12 +89,17 @@ function othersCpuMs(): number {
   return (system + user - own.system - own.user) / 1e3;
 }
 
-/** Ends the process at once, whatever its other thread does: a signal needs nobody's help. Says why, if that is possible. */
+/**
+ * Ends the process at once, whatever its other thread does: a signal needs nobody's help, as long as this is not process 1 of a
+ * container. Says why, if that is possible.
+ */
 function endProcess(silent: ThreadName, silentMs: number): void {
   const kill = (): void => void process.kill(process.pid, "SIGKILL");
   const seconds = (silentMs / 1e3).toFixed(1);
-  const msg = `the thread ${silent} has not run for ${seconds} s; ending, to be started again`;
-  const line = { level: 60, time: new Date().toISOString(), process: "exporter", msg };
+  const line = lastWords(
+    "exporter",
+    `the thread ${silent} has not run for ${seconds} s; ending, to be started again`,
+  );
   setTimeout(kill, LAST_WORDS_MS);
-  write(2, `${JSON.stringify(line)}\n`, kill);
+  write(2, line, kill);
 }

@@ -1,12 +1,15 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Clock } from "@tradewind/core/clock.ts";
 import { describeError, TradewindError } from "@tradewind/core/errors.ts";
+import { LastingProblem } from "@tradewind/core/lasting-problem.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import type { Rng } from "@tradewind/core/rng.ts";
 import type { FetchedPlan, PlanFetcher } from "./plan-fetcher.ts";
 
 /** While polls fail, the pause doubles up to this many times the usual one. */
 const MAX_BACKOFF = 5;
+/** A predictor that starts has its first plan after two windows, which are 15 s by default, and a grace. */
+const FIRST_PLAN_MS = 60_000;
 
 /** What the last poll came to, and the last plan that was taken. */
 export interface PlanSourceStatus {
@@ -37,6 +40,7 @@ export class PlanSource {
   readonly #rng: Rng;
   readonly #log: Logger;
   readonly #pollMs: number;
+  readonly #silence: LastingProblem;
   readonly #stopping = new AbortController();
   readonly #firstPoll = Promise.withResolvers<void>();
   #running: Promise<void> | undefined;
@@ -53,6 +57,7 @@ export class PlanSource {
     this.#rng = options.rng;
     this.#log = options.log;
     this.#pollMs = options.pollMs;
+    this.#silence = new LastingProblem(options.log, () => options.clock.monotonicMs(), FIRST_PLAN_MS);
     this.#status = { reachable: false, problem: `no plan from ${client.address} yet` };
   }
 
@@ -90,6 +95,7 @@ export class PlanSource {
     try {
       const plan = await this.#client.fetch(this.#stopping.signal);
       if (plan !== null) await this.#take(plan);
+      this.#silence.over();
       if (!this.#status.reachable) this.#log.info({ predictor: this.#client.address }, "predictor answers");
       this.#answered(plan === null ? "unchanged" : "ok");
       return true;
@@ -97,8 +103,7 @@ export class PlanSource {
       if (this.#stopping.signal.aborted) return false;
       this.#client.forgetLast();
       const problem = describeError(error).slice(0, 1_000);
-      if (this.#status.problem !== problem)
-        this.#log.warn({ problem }, "no new plan; decisions stay as they are");
+      this.#silence.found(problem, { problem }, "no new plan; decisions stay as they are");
       this.#status = { ...this.#planPart(), reachable: false, problem };
       this.#listener.onPoll(error instanceof TradewindError ? error.code : "internal");
       return false;

@@ -2,6 +2,7 @@ import type { Clock } from "@tradewind/core/clock.ts";
 import type { InterferenceEvent } from "@tradewind/core/contract/event.ts";
 import { Snapshot } from "@tradewind/core/contract/snapshot.ts";
 import { describeError } from "@tradewind/core/errors.ts";
+import { LastingProblem } from "@tradewind/core/lasting-problem.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import { retryDelayMs } from "@tradewind/core/retry-delay.ts";
 import type { Rng } from "@tradewind/core/rng.ts";
@@ -138,20 +139,20 @@ export class Agents {
 
   private async ask(url: string, { client, ending: { signal }, moved }: AskedAgent): Promise<void> {
     const { log, pollMs, rng } = this.options;
+    const silence = new LastingProblem(log, () => this.options.clock.monotonicMs());
     let failures = 0;
     while (!signal.aborted) {
       const startedMs = this.options.clock.monotonicMs();
       try {
         await this.poll(url, client, signal);
-        if (failures > 0) log.info({ agent: url }, "the agent answers again");
+        if (silence.over()) log.info({ agent: url }, "the agent answers again");
         failures = 0;
       } catch (error) {
         if (signal.aborted) return;
         failures += 1;
-        if (failures === 1) {
-          const remedy = error instanceof EndpointError ? error.remedy : undefined;
-          log.warn({ agent: url, problem: describeError(error), remedy }, "the agent gives no snapshot");
-        }
+        const remedy = error instanceof EndpointError ? error.remedy : undefined;
+        const facts = { agent: url, problem: describeError(error), remedy };
+        silence.found("silent", facts, "the agent gives no snapshot");
       }
       const tookMs = this.options.clock.monotonicMs() - startedMs;
       const waitMs =

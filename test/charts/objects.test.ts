@@ -346,6 +346,23 @@ describe.skipIf(helm === undefined)("what the chart renders", () => {
     );
   });
 
+  it.each([
+    ["minimal", "Deployment"],
+    ["full", "StatefulSet"],
+  ] as const)(
+    "keeps a scaler pod serving for longer than KEDA's 30 s between two resolutions (%s)",
+    (name, kind) => {
+      const workload = find(of(name), kind, "tradewind-scaler");
+      const sleepOf = (of: string): number =>
+        at(container(workload, of), "lifecycle", "preStop", "sleep", "seconds") as number;
+      const grace = podOf(workload)!["terminationGracePeriodSeconds"] as number;
+      expect(at(workload, "spec", "minReadySeconds")).toBeGreaterThan(30);
+      expect(sleepOf("exporter")).toBeGreaterThan(30);
+      expect(sleepOf("predictor")).toBe(5);
+      expect(grace - sleepOf("exporter")).toBeGreaterThanOrEqual(10);
+    },
+  );
+
   it("mounts nothing of the node but /proc and /sys, read-only", () => {
     for (const object of CASES.flatMap(of)) {
       const volumes = (podOf(object)?.volumes ?? []).filter(({ hostPath }) => hostPath !== undefined);

@@ -2,6 +2,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { AddressFollower, targetProblem } from "@tradewind/core/addresses.ts";
 import type { AddressFollowerOptions } from "@tradewind/core/addresses.ts";
 import { createLog } from "@tradewind/core/log.ts";
+import type { Logger } from "@tradewind/core/log.ts";
 import { waitUntil } from "../wait-until.ts";
 
 function following(options: Partial<AddressFollowerOptions>): AddressFollower {
@@ -71,6 +72,31 @@ describe("an address follower", () => {
     pods = ["10.0.0.2"];
     await waitUntil(() => told.length === 3);
     expect(told.at(-1)).toEqual(["http://10.0.0.2:9810"]);
+  });
+
+  it("logs a name that is not there yet as news, and warns when it is missing for 30 s", async () => {
+    const logged: string[] = [];
+    const note = (level: string) => (_facts: object, text?: string) => void logged.push(`${level}: ${text}`);
+    const log = {
+      ...createLog("test", "silent"),
+      info: note("info"),
+      warn: note("warn"),
+    } as unknown as Logger;
+    let nowMs = 0;
+    let asked = 0;
+    const lookup = async (): Promise<readonly string[]> => {
+      asked += 1;
+      return Promise.reject(new Error("getaddrinfo EAI_AGAIN"));
+    };
+    const follower = following({ log, lookup, monotonicMs: () => nowMs });
+    await follower.start();
+    nowMs = 29_000;
+    await waitUntil(() => asked > 5);
+    const text = "the name cannot be resolved; keeping its last addresses";
+    expect(logged).toEqual([`info: ${text}`]);
+    nowMs = 30_000;
+    await waitUntil(() => logged.length > 1);
+    expect(logged).toEqual([`info: ${text}`, `warn: ${text}`]);
   });
 
   it("keeps the last addresses while DNS fails, and says that it does", async () => {

@@ -129,6 +129,14 @@ describe("images", () => {
     expect([...closure("predictor")].join("\n")).toContain("tensorflow");
   });
 
+  it("start the exporter as the child of its supervisor, which loads nothing but core", () => {
+    const [, text = "[]"] = /^ENTRYPOINT (\[.+\])$/m.exec(read("docker/exporter.Dockerfile")) ?? [];
+    const [program, supervisor = "", ...command] = JSON.parse(text) as string[];
+    expect([program, ...command]).toEqual(["node", "--v8-pool-size=1", "cli/main.js"]);
+    expect(importsOf(supervisor.replace(/\.js$/, ".ts"))).toEqual([]);
+    expect(read(supervisor.replace(/\.js$/, ".ts"))).not.toContain("log.ts");
+  });
+
   it("leave TensorFlow out of the exporter's", () => {
     expect([...closure("exporter")].join("\n")).not.toContain("tensorflow");
   });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { exporterProcess } from "./exporter-process.ts";
 import type { ExporterProcess } from "./exporter-process.ts";
-import { fakePredictor } from "./fake-predictor.ts";
+import { answering, fakePredictor } from "./fake-predictor.ts";
 import { until } from "./until.ts";
 import { planOf, wishOf } from "./wish.ts";
 import { failure } from "./keda/wire-client.ts";
@@ -71,6 +71,19 @@ describe("an exporter process", () => {
       /state_events_total\{event="corrupt"\} 1/,
     );
     expect((await readdir(state)).some((name) => name.startsWith("decisions.json.corrupt-"))).toBe(true);
+  });
+
+  it("starts before its predictor has a plan, which it logs as news and not as a warning", async () => {
+    const { predictor, state } = await surroundings();
+    predictor.behave(answering("no window has closed", 503));
+    const { log } = await exporterProcess(predictor, state);
+    await until("the first polls", () => predictor.requests() > 2);
+    const lines = log()
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { level: number; msg: string });
+    expect(lines.map(({ msg }) => msg)).toContain("no new plan; decisions stay as they are");
+    expect(lines.filter(({ level }) => level > 30)).toEqual([]);
   });
 
   it("asked to stop does so with exit code 0, however often it is asked", async () => {

@@ -22,9 +22,18 @@ export interface ExporterProcess {
   /** `host:port` */
   readonly grpc: string;
   readonly client: WireClient;
+  /** What it has written to standard error. */
+  readonly log: () => string;
   list(): Promise<RecommendationList>;
   /** @returns the exit code, null after a signal that leaves none */
   kill(signal: NodeJS.Signals): Promise<number | null>;
+}
+
+/** How an exporter is started. */
+export interface Launch {
+  /** What stands before `cli/main.ts` on the command line. */
+  readonly before?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** A real exporter process; the first line it prints says where it listens. Later flags replace earlier ones. */
@@ -33,11 +42,26 @@ export async function exporterProcess(
   state: string,
   ...more: string[]
 ): Promise<ExporterProcess> {
+  return launchExporter({}, predictor, state, ...more);
+}
+
+export async function launchExporter(
+  { before = [process.execPath], env = {} }: Launch,
+  predictor: FakePredictor,
+  state: string,
+  ...more: string[]
+): Promise<ExporterProcess> {
   const args = ["--listen", "127.0.0.1:0", "--grpc-listen", "127.0.0.1:0", "--predictor", predictor.url];
-  const child = spawn(process.execPath, [script, "exporter", ...args, "--state", state, ...more], {
-    stdio: ["ignore", "pipe", "ignore"],
+  const [program = process.execPath, ...flags] = before;
+  const child = spawn(program, [...flags, script, "exporter", ...args, "--state", state, ...more], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, ...env },
   });
   onTestFinished(() => void child.kill("SIGKILL"));
+  let log = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    log += text;
+  });
   const [line] = (await once(createInterface(child.stdout), "line")) as [string];
   const { addresses, ...rest } = JSON.parse(line) as Ready;
   expect(rest).toEqual({ process: "exporter", ready: true });
@@ -47,6 +71,7 @@ export async function exporterProcess(
     child,
     ...addresses,
     client,
+    log: () => log,
     list: async () =>
       RecommendationList.parse(await (await fetch(`${addresses.http}/v1/recommendations`)).json()),
     kill: async (signal) => {

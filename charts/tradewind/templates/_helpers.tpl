@@ -266,6 +266,9 @@ those of the container's ports, and called, those of the ports that it calls.
 {{- if and (eq .Values.application.from "ConfigMap") (contains "/" .Values.application.existing) }}
 {{- fail "application.existing names a ConfigMap of the release's namespace: it has no '/'; set application.from: Resource for an Application" }}
 {{- end }}
+{{- if lt (int .Values.scaler.terminationGracePeriodSeconds) (add 10 (int .Values.scaler.preStopSleepSeconds)) }}
+{{- fail "scaler.terminationGracePeriodSeconds must be at least 10 s more than scaler.preStopSleepSeconds: a pod stops only after it" }}
+{{- end }}
 {{- if and .Values.scaler.podDisruptionBudget.enabled (lt (int .Values.scaler.replicas) 2) (eq (toString .Values.scaler.podDisruptionBudget.minAvailable) "1") (eq (toString .Values.scaler.podDisruptionBudget.maxUnavailable) "") }}
 {{- fail "scaler.replicas: 1 with podDisruptionBudget.minAvailable: 1 would block every node drain; run 2 or set scaler.podDisruptionBudget.enabled: false" }}
 {{- end }}

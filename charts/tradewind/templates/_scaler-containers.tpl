@@ -70,15 +70,15 @@
     httpGet: { path: /readyz, port: probe }
     periodSeconds: 5
     timeoutSeconds: 3
-  # KEDA sets no deadline on its calls, so every HPA of the cluster may wait for an exporter that hangs. A thread that hangs is
-  # ended by the other one within 3 s; this ends a process that was stopped as a whole, after 10 s, with no time for good-byes.
+  # KEDA sets no deadline on its calls, so every HPA of the cluster may wait for an exporter that hangs. The exporter's threads and
+  # its supervisor end it within 4 s; this is the last resort, after 10 s, with no time for good-byes.
   livenessProbe:
     httpGet: { path: /healthz, port: probe }
     periodSeconds: 2
     timeoutSeconds: 2
     failureThreshold: 4
     terminationGracePeriodSeconds: 2
-  {{- include "tradewind.preStop" . | nindent 2 }}
+  {{- include "tradewind.preStop" (dict "root" . "seconds" .Values.scaler.preStopSleepSeconds) | nindent 2 }}
   securityContext:
     {{- toYaml .Values.scaler.securityContext | nindent 4 }}
   resources:
@@ -172,7 +172,7 @@
     periodSeconds: 20
     timeoutSeconds: 10
     failureThreshold: 6
-  {{- include "tradewind.preStop" . | nindent 2 }}
+  {{- include "tradewind.preStop" (dict "root" . "seconds" (min 5 (int .Values.scaler.preStopSleepSeconds))) | nindent 2 }}
   securityContext:
     {{- toYaml .Values.predictor.securityContext | nindent 4 }}
   resources:
@@ -214,11 +214,11 @@
   valueFrom: { fieldRef: { fieldPath: status.podIP } }
 {{- end }}
 
-{{/* Goes on serving until the addresses of the pod have disappeared everywhere. */}}
+{{/* Goes on serving until the addresses of the pod have disappeared where they are used. */}}
 {{- define "tradewind.preStop" -}}
-{{- if and (gt (int .Values.scaler.preStopSleepSeconds) 0) (semverCompare ">=1.30.0-0" .Capabilities.KubeVersion.Version) }}
+{{- if and (gt (int .seconds) 0) (semverCompare ">=1.30.0-0" .root.Capabilities.KubeVersion.Version) }}
 lifecycle:
   preStop:
-    sleep: { seconds: {{ .Values.scaler.preStopSleepSeconds }} }
+    sleep: { seconds: {{ .seconds }} }
 {{- end }}
 {{- end }}

@@ -19,6 +19,14 @@ export interface PollCounts {
   failures: number;
 }
 
+export interface KedaOptions {
+  readonly channel?: ChannelCredentials | undefined;
+  /** How long a call of this KEDA may take; default: that of the client. */
+  readonly deadlineMs?: number | undefined;
+  /** Least time between two resolutions of the scaler's name; default: none. */
+  readonly resolveEveryMs?: number | undefined;
+}
+
 /** A poll that could not even learn which metrics there are. */
 class SpecFailure extends Error {}
 
@@ -33,9 +41,9 @@ export class KedaShapedClient {
 
   constructor(
     addresses: readonly string[] | (() => readonly string[]),
-    { channel, deadlineMs }: { channel?: ChannelCredentials; deadlineMs?: number } = {},
+    { channel, deadlineMs, resolveEveryMs }: KedaOptions = {},
   ) {
-    const { target, options } = headlessChannel(addresses);
+    const { target, options } = headlessChannel(addresses, resolveEveryMs);
     this.#client = new WireClient(target, channel, options, deadlineMs);
   }
 

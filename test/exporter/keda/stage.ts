@@ -2,7 +2,6 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import type { ChannelCredentials } from "@grpc/grpc-js";
 import { onTestFinished } from "vitest";
 import { exporterProcess } from "../exporter-process.ts";
 import type { ExporterProcess } from "../exporter-process.ts";
@@ -12,6 +11,7 @@ import { until } from "../until.ts";
 import { planOf, wishOf } from "../wish.ts";
 import { hpaReplicas } from "./hpa.ts";
 import { KedaShapedClient } from "./keda.ts";
+import type { KedaOptions } from "./keda.ts";
 import type { Ref } from "./wire.ts";
 
 /** What the predictor of every scenario wants for the one service, which runs fewer. */
@@ -47,6 +47,8 @@ export interface Stage {
   readonly replicasSet: ReadonlySet<number>;
   /** Polls that said the workload need not run. */
   readonly inactive: () => number;
+  /** How often KEDA has looked up the addresses. */
+  readonly resolutions: () => number;
 }
 
 export interface Pod {
@@ -55,13 +57,16 @@ export interface Pod {
   readonly state: string;
 }
 
-export async function stage(
-  options: { deadlineMs?: number; channel?: ChannelCredentials } = {},
-): Promise<Stage> {
+export async function stage(options: KedaOptions = {}): Promise<Stage> {
   const predictor = await fakePredictor(planFor(WANTED, 1));
   const directory = await mkdtemp(join(tmpdir(), "tradewind-chaos-"));
   const addresses: string[] = [];
-  const keda = new KedaShapedClient(() => addresses, options);
+  let resolutions = 0;
+  const resolve = (): readonly string[] => {
+    resolutions += 1;
+    return addresses;
+  };
+  const keda = new KedaShapedClient(resolve, options);
   const stopping = new AbortController();
   const replicasSet = new Set<number>();
   let inactive = 0;
@@ -102,6 +107,7 @@ export async function stage(
     addresses,
     replicasSet,
     inactive: () => inactive,
+    resolutions: () => resolutions,
     start,
     join: async (flags = []) => {
       const pod = await start({ flags });
