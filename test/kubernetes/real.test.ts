@@ -280,6 +280,7 @@ describe.skipIf(assets === undefined)("a real API server", () => {
     const watch = new ClusterWatch({
       client,
       namespaces: ["shop"],
+      scaledObjects: true,
       capacity: true,
       log: silentLog,
       clock: systemClock,
