@@ -186,7 +186,9 @@ export const FILE_TARGETS: readonly Target[] = [
     expectNumbers(
       await attemptAsync(async () => readApplication(path), documented("invalid-config", "invalid-input")),
     );
-    expectNumbers(await attemptAsync(async () => readSections(path), documented("invalid-config", "invalid-input")));
+    expectNumbers(
+      await attemptAsync(async () => readSections(path), documented("invalid-config", "invalid-input")),
+    );
   }),
   fileTarget(
     "decisions",
