@@ -15,8 +15,6 @@ export interface RecommendationTrigger {
   readonly lost: boolean;
   /** Types of the triggers beside it: with one of them KEDA can write an HPA without this one. */
   readonly otherTriggers: readonly string[];
-  /** `external` or `external-push`. */
-  readonly type: string;
 }
 
 /** KEDA's name for the one metric that a formula over all triggers gives (`scalingModifiers`). */
@@ -57,7 +55,6 @@ function triggersOf(
         hpa: hpa?.name,
         lost: isRead === false,
         otherTriggers: triggers.filter((_, place) => place !== index).map((other) => other.type),
-        type,
       },
     ];
   });

@@ -54,7 +54,6 @@ function whatIsWrong({
   namespace,
   otherTriggers,
   scaledObject: { name },
-  type,
 }: RecommendationTrigger): Finding[] {
   const subject = `ScaledObject ${namespace}/${name}`;
   const others = [...new Set(otherTriggers)].map((other) => `'${other}'`).join(" and ");
@@ -69,8 +68,7 @@ function whatIsWrong({
       },
     ];
   }
-  // With external-push KEDA 2.21 reconciles again once the scaler answers; with external no release does.
-  if (others === "" || type !== "external") return [];
+  if (others === "") return [];
   return [
     {
       subject,

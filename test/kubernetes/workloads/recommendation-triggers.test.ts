@@ -67,7 +67,6 @@ describe("a ScaledObject that asks Tradewind", () => {
         hpa: hpa === undefined ? undefined : "keda-hpa-search",
         lost,
         otherTriggers: triggers.filter((each) => each !== ASKS_TRADEWIND).map(({ type }) => type),
-        type: "external",
       },
     ]);
   });
