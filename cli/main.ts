@@ -11,11 +11,12 @@ Examples:
   tradewind agent --listen 0.0.0.0:9810              metrics of this node for Prometheus and the predictor
   tradewind predictor --help                         options of one command
 
-Exit codes: 0 done, 1 failed, 2 not understood, 130 interrupted before it was done.`;
+Exit codes: 0 done; 1 failed, or doctor found a problem; 2 the command line, or a file that it names, must be changed;
+130 interrupted before it was done.`;
 
 const USAGE = 2;
 
-/** Wrong input is the user's to mend, like a wrong flag; anything else is a failure. */
+/** What the user gave is the user's to change, be it a flag or a file: codes that begin with `invalid-`. Anything else is a failure. */
 function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE;
   return error instanceof TradewindError && error.code.startsWith("invalid-") ? USAGE : 1;

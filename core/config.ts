@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { TradewindError } from "./errors.ts";
+import { issuesInWords, TradewindError } from "./errors.ts";
 
 /**
  * Parses a value from outside with a schema.
@@ -53,15 +53,9 @@ function removeKeys(root: unknown, path: readonly PropertyKey[], keys: readonly 
 
 function dataOf<Data>(parsed: z.ZodSafeParseResult<Data>, what: string): Data {
   if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues
-    .slice(0, 5)
-    .map(({ path, message }) => `${path.length === 0 ? "(root)" : path.map(String).join(".")}: ${message}`);
-  const more = parsed.error.issues.length - problems.length;
-  throw new TradewindError(
-    "invalid-input",
-    `${what} is not valid: ${problems.join("; ")}${more > 0 ? `; and ${more} more` : ""}`,
-    { cause: parsed.error },
-  );
+  throw new TradewindError("invalid-input", `${what} is not valid: ${issuesInWords(parsed.error.issues)}`, {
+    cause: parsed.error,
+  });
 }
 
 /** Parses JSON text and then the value, see {@link parseWith}. */

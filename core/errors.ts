@@ -14,19 +14,38 @@ export class TradewindError extends Error {
   }
 }
 
-/** Zod writes its issues as JSON over many lines; whoever wrapped the error has said them in words. */
-const isSaidInWords = (error: unknown): boolean =>
-  error instanceof Error && (error.name === "ZodError" || error.name === "$ZodError");
+/** One thing that a schema found wrong. */
+interface Issue {
+  readonly path: readonly PropertyKey[];
+  readonly message: string;
+}
+
+const MAX_ISSUES = 5;
+
+/** What a schema found wrong, on one line: `spec.replicas: Invalid input: expected number, received string`. */
+export function issuesInWords(issues: readonly Issue[]): string {
+  const said = issues
+    .slice(0, MAX_ISSUES)
+    .map(({ message, path }) => `${path.length === 0 ? "(root)" : path.map(String).join(".")}: ${message}`);
+  const more = issues.length - said.length;
+  return `${said.join("; ")}${more > 0 ? `; and ${more} more` : ""}`;
+}
+
+/** A schema's error, whose own message is JSON over many lines. */
+const isSchemaError = (error: unknown): error is Error & { readonly issues: readonly Issue[] } =>
+  error instanceof Error && (error.name === "ZodError" || error.name === "$ZodError") && "issues" in error;
 
 /** The messages of an error and of its causes, outermost first, on one line. */
 export function describeError(error: unknown): string {
   const messages: string[] = [];
   let current = error;
   for (let depth = 0; depth < 8 && current !== undefined && current !== null; depth += 1) {
-    if (current instanceof Error) messages.push(current.message);
+    if (isSchemaError(current)) messages.push(issuesInWords(current.issues));
+    else if (current instanceof Error) messages.push(current.message);
     else messages.push(typeof current === "string" ? current : inspect(current));
     const cause: unknown = current instanceof Error ? current.cause : undefined;
-    current = current instanceof TradewindError && isSaidInWords(cause) ? undefined : cause;
+    // Whoever wrapped a schema's error has said what is in it.
+    current = current instanceof TradewindError && isSchemaError(cause) ? undefined : cause;
   }
   return messages.filter((message) => message !== "").join(": ") || "unknown error";
 }

@@ -97,7 +97,11 @@ export function configure(command: Command): void {
     .option("--tls.key <file>", "its key, PEM")
     .option("--tls.client-ca <file>", "authority that KEDA's client certificate must come from, PEM")
     .option("--status", "leader: write the status of the Application resource", false)
-    .option("--events", "leader: write events on workloads when what is recommended changes", false)
+    .option(
+      "--events",
+      "leader: write events when what is recommended changes, or KEDA's HPA does not read it",
+      false,
+    )
     .option("--vpa", "leader: be the VerticalPodAutoscaler recommender 'tradewind'", false)
     .option("--in-place-resize", "leader: resize running pods where the application's mode is 'act'", false)
     .option("--kubeconfig <file>", "how to reach the cluster from outside of it")

@@ -54,7 +54,7 @@ const Names = z
 const ClusterOptions = z.strictObject({
   /** Write the status of the Application resource that the plan is for. */
   status: z.boolean().default(false),
-  /** Write events on workloads when what is recommended changes in a way that matters. */
+  /** Write events: on workloads when what is recommended changes in a way that matters, on ScaledObjects whose HPA does not read it. */
   events: z.boolean().default(false),
   /** Be the VerticalPodAutoscaler recommender `tradewind`. */
   vpa: z.boolean().default(false),

@@ -129,12 +129,7 @@ interface Flags {
 /** Starts the predictor, says so in one line on standard output, and stops it on SIGINT or SIGTERM. */
 async function run(flags: Flags): Promise<void> {
   const { startPredictor } = await import("./predictor.ts");
-  try {
-    await serve("predictor", async () => startPredictor(optionsOf(flags)));
-  } catch (error) {
-    process.stderr.write(`tradewind predictor: ${describeError(error)}\n`);
-    process.exitCode = 1;
-  }
+  await serve("predictor", async () => startPredictor(optionsOf(flags)));
 }
 
 function optionsOf({

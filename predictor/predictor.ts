@@ -83,7 +83,7 @@ interface Setting {
 
 /**
  * Starts the predictor: spans, snapshots and workloads in, one plan per window out, and further ones at surges.
- * @throws TradewindError `invalid-input`, `config` or `listen`, with nothing left running
+ * @throws TradewindError `invalid-input`, `invalid-config` or `listen`, with nothing left running
  */
 export async function startPredictor(input: PredictorOptionsInput): Promise<Running> {
   const given = parseWith(PredictorOptions, input, "the predictor's options");

@@ -8,6 +8,7 @@ import type { PredictorOptions } from "./options.ts";
 import { applicationPlace, ApplicationResource } from "@tradewind/kubernetes/application/resource.ts";
 import { openCluster } from "./sources/kubernetes/connection.ts";
 import type { Cluster } from "./sources/kubernetes/connection.ts";
+import { registerTriggerMetrics } from "./sources/kubernetes/trigger-metrics.ts";
 import { KubernetesWorkloads, watchedNamespaces } from "./sources/kubernetes/workloads.ts";
 import type { WorkloadSource } from "./sources/workload-source.ts";
 import { WorkloadsFile } from "./sources/workloads-file.ts";
@@ -87,6 +88,7 @@ export async function followWorkloads(
       observer,
     });
     observer.follow(() => source.health());
+    registerTriggerMetrics(metrics.registry, () => source.triggers());
     ends.push(async () => source.stop());
     source.start();
     return source;

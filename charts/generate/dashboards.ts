@@ -68,8 +68,7 @@ const application: Dashboard = {
         },
         {
           title: "Services without a valid recommendation",
-          description:
-            "KEDA is answered UNAVAILABLE for these: its fallback and the cpu trigger are in charge.",
+          description: "KEDA is answered UNAVAILABLE for these: its fallback keeps their replicas.",
           kind: "stat",
           width: 6,
           height: 4,

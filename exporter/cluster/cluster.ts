@@ -28,6 +28,7 @@ import { WatchedNamespaces } from "./namespaces.ts";
 import type { LeaderPart } from "./part.ts";
 import { makeScene } from "./scene.ts";
 import { StatusPart } from "./status-part.ts";
+import { TriggersPart } from "./triggers-part.ts";
 
 const CONTROLLER = "tradewind.dev/exporter";
 
@@ -82,6 +83,7 @@ export async function startCluster(
       const namespaces = new WatchedNamespaces({
         client,
         applications: status,
+        scaledObjects: events,
         vpas: vpa || inPlaceResize,
         clock,
         log,
@@ -131,7 +133,7 @@ function makeParts(
   });
   return [
     ...(status ? [new StatusPart({ client, log, onWrite: (result) => metrics.statusWrite(result) })] : []),
-    ...(events ? [new EventsPart(recorder)] : []),
+    ...(events ? [new EventsPart(recorder), new TriggersPart(recorder)] : []),
     ...(vpa ? [new VpaPart({ client, sizes, log, onWrite: (result) => metrics.vpaWrite(result) })] : []),
     ...(inPlaceResize
       ? [

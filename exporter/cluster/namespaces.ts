@@ -52,6 +52,7 @@ export interface NamespaceWatches {
 export interface NamespacesOptions {
   readonly client: ApiClient;
   readonly applications: boolean;
+  readonly scaledObjects: boolean;
   readonly vpas: boolean;
   readonly clock: Clock;
   readonly log: Logger;
@@ -104,10 +105,10 @@ export class WatchedNamespaces {
   }
 
   private open(namespace: string): NamespaceView {
-    const { applications, client, clock, log, observer, timings, vpas } = this.options;
+    const { applications, client, clock, log, observer, scaledObjects, timings, vpas } = this.options;
     const common = { client, namespace, clock, log, observer, timings };
     const watches: NamespaceWatches = {
-      workloads: new ClusterWatch({ ...common, namespaces: [namespace], capacity: false }),
+      workloads: new ClusterWatch({ ...common, namespaces: [namespace], scaledObjects, capacity: false }),
       applications: applications
         ? new Reflector({ ...common, resource: RESOURCES.applications, schema: ApplicationObject })
         : undefined,

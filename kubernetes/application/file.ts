@@ -9,25 +9,28 @@ const SECTION_NAMES = ["sources", "store"] as const;
 
 /**
  * Reads an application's configuration, YAML or JSON.
- * @throws TradewindError `config` that names the file and what is wrong in it
+ * @throws TradewindError `invalid-config` that names the file and what is wrong in it
  */
 export async function readApplication(path: string): Promise<Application> {
   let value: unknown;
   try {
     value = parse(await readFile(path, "utf8"), { maxAliasCount: 100 });
   } catch (error) {
-    throw new TradewindError("config", `the configuration ${path} cannot be read as YAML or JSON`, {
+    throw new TradewindError("invalid-config", `the configuration ${path} cannot be read as YAML or JSON`, {
       cause: error,
     });
+  }
+  if (value === null || value === undefined) {
+    throw new TradewindError("invalid-config", `the configuration ${path} is empty`);
   }
   return parseApplication(withoutSections(value), `the configuration ${path}`);
 }
 
-/** @throws TradewindError `config` or `invalid-input` that begins with `what` */
+/** @throws TradewindError `invalid-config` or `invalid-input` that begins with `what` */
 export function parseApplication(value: unknown, what: string): Application {
   const application = parseWith(Application, value, what);
   const problem = whatIsWrong(application);
-  if (problem !== undefined) throw new TradewindError("config", `${what}: ${problem}`);
+  if (problem !== undefined) throw new TradewindError("invalid-config", `${what}: ${problem}`);
   return application;
 }
 

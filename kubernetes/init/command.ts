@@ -28,6 +28,7 @@ interface Flags {
   readonly entry?: string;
   readonly objective?: number;
   readonly exclude: readonly string[];
+  readonly include: readonly string[];
   readonly scalerAddress: string;
   readonly vpa?: boolean;
   readonly output?: string;
@@ -57,6 +58,7 @@ export function configure(command: Command): void {
       duration,
     )
     .option("--exclude <names>", "workloads to leave alone, separated by commas", names, [])
+    .option("--include <names>", "workloads to take although they would be left out", names, [])
     .option(
       "--scaler-address <host:port>",
       "address of Tradewind's headless Service, as KEDA reaches it",
@@ -83,6 +85,7 @@ async function run(flags: Flags): Promise<InitResult> {
     entry: flags.entry,
     objectiveMilliseconds: flags.objective === undefined ? undefined : flags.objective * 1e3,
     exclude: flags.exclude,
+    include: flags.include,
     scalerAddress: flags.scalerAddress,
     vpa: flags.vpa ?? hasVpa,
   });
@@ -138,7 +141,7 @@ async function write({ files }: InitResult, folder: string | undefined): Promise
     const what = exists
       ? `${folder} holds files of an earlier run; move them away or name another folder`
       : `cannot write into ${folder}`;
-    throw new TradewindError("output", what, { cause: error });
+    throw new TradewindError(exists ? "invalid-output" : "output", what, { cause: error });
   }
 }
 

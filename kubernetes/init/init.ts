@@ -1,18 +1,17 @@
 import { TradewindError } from "@tradewind/core/errors.ts";
+import { recommendationTriggers } from "../workloads/recommendation-triggers.ts";
 import type { Found } from "./found.ts";
 import { guessEntry, survey } from "./survey.ts";
-import type { Survey, SurveyedWorkload } from "./survey.ts";
+import type { Choice, Survey, SurveyedWorkload } from "./survey.ts";
 import { applicationYaml } from "./write-application.ts";
 import { scaledObjectYaml, tradewindTrigger } from "./write-scaled-object.ts";
 import { vpaYaml } from "./write-vpa.ts";
 
-export interface InitOptions {
+export interface InitOptions extends Choice {
   readonly name: string;
   readonly namespace: string;
-  readonly entry: string | undefined;
   /** Undefined where nobody said: a number is put in, with the request to change it. */
   readonly objectiveMilliseconds: number | undefined;
-  readonly exclude: readonly string[];
   readonly scalerAddress: string;
   readonly vpa: boolean;
 }
@@ -36,7 +35,7 @@ const DEFAULT_MILLISECONDS = 250;
  * @throws TradewindError `invalid-input` when there is nothing to take care of, or the entry cannot be told
  */
 export function initialise(found: Found, options: InitOptions): InitResult {
-  const surveyed = survey(found, options.exclude);
+  const surveyed = survey(found, options);
   const { workloads } = surveyed;
   if (workloads.length === 0) {
     throw new TradewindError(
@@ -92,25 +91,34 @@ const joined = (all: readonly SurveyedWorkload[], write: (each: SurveyedWorkload
 function notesOf({ leftOut, workloads }: Survey, { scalerAddress }: InitOptions): string[] {
   return [
     ...leftOut.map(({ name, reason }) => `left out: ${name}: ${reason}`),
-    ...workloads.flatMap(({ scaledObject, service, workload }) =>
-      scaledObject === undefined
-        ? []
-        : [
-            `${workload.name} has the ScaledObject '${scaledObject.name}' already: add this trigger to it: ${JSON.stringify(tradewindTrigger(service, scalerAddress))}`,
-          ],
-    ),
+    ...workloads.flatMap((each) => existingScaledObject(each, scalerAddress)),
     ...workloads.flatMap(({ vpa, workload }) =>
       vpa === undefined ? [] : [`${workload.name} has the VPA '${vpa}' already; two on one workload fight`],
     ),
     ...workloads.flatMap(({ container, workload }) =>
       container?.resources.requests.cpuCores === undefined
-        ? [
-            `${workload.name} has no CPU request: KEDA's safety trigger and the scheduler work better with one`,
-          ]
+        ? [`${workload.name} has no CPU request: the scheduler does not know what a pod of it needs`]
         : [],
     ),
     "leave spec.replicas out of the manifests of what KEDA scales: each apply would set it back",
   ];
+}
+
+/** What to do with a ScaledObject that is there; nothing where it asks Tradewind alone. */
+function existingScaledObject(
+  { scaledObject, service, workload }: SurveyedWorkload,
+  scalerAddress: string,
+): string[] {
+  if (scaledObject === undefined) return [];
+  const [asks] = recommendationTriggers([scaledObject], []);
+  const has = `${workload.name} has the ScaledObject '${scaledObject.name}' already`;
+  if (asks === undefined) {
+    const trigger = JSON.stringify(tradewindTrigger(service, scalerAddress));
+    return [`${has}: put this trigger in the place of its own: ${trigger}`];
+  }
+  return asks.otherTriggers.length === 0
+    ? []
+    : [`${has}, with other triggers beside Tradewind's: KEDA can lose Tradewind's there (docs/keda.md)`];
 }
 
 function leftOutWords({ leftOut }: Survey): string {

@@ -1,8 +1,8 @@
-import type { Autoscaler } from "../objects/autoscaler.ts";
+import type { Autoscaler, ScaledObject } from "../objects/autoscaler.ts";
 import type { TemplateContainer } from "../objects/scalable.ts";
 import { serviceNames } from "../workloads/service-name.ts";
 import type { NameSource } from "../workloads/service-name.ts";
-import type { Found, FoundWorkload } from "./found.ts";
+import type { Found, FoundService, FoundWorkload } from "./found.ts";
 
 /** A workload that Tradewind can take care of. */
 export interface SurveyedWorkload {
@@ -13,10 +13,19 @@ export interface SurveyedWorkload {
   readonly container: TemplateContainer | undefined;
   /** An HPA that no ScaledObject made. */
   readonly autoscaler: Autoscaler | undefined;
-  readonly scaledObject: Autoscaler | undefined;
+  readonly scaledObject: ScaledObject | undefined;
   readonly vpa: string | undefined;
   /** What lets users in from outside: `Ingress 'shop'`, `Service 'web' (LoadBalancer)`. */
   readonly exposedBy: string | undefined;
+}
+
+/** What a person said of single workloads, by name. */
+export interface Choice {
+  readonly exclude: readonly string[];
+  /** Taken although there is a reason to leave them out. */
+  readonly include: readonly string[];
+  /** By its service's or its workload's name. */
+  readonly entry: string | undefined;
 }
 
 export interface Survey {
@@ -30,17 +39,22 @@ const NOT_OURS =
   /(^|[/-])(postgres|postgresql|mysql|mariadb|percona|mongo|mongodb|redis|valkey|dragonfly|memcached|cassandra|scylla|couchdb|cockroach|etcd|zookeeper|kafka|redpanda|rabbitmq|nats|pulsar|elasticsearch|opensearch|solr|minio|clickhouse|influxdb|neo4j|consul|vault|prometheus|alertmanager|grafana|loki|tempo|jaeger|zipkin|otelcol|opentelemetry-collector(-contrib|-k8s)?|fluentd|fluent-bit|tradewind-(agent|predictor|exporter))([-_:@]|$)/;
 
 /** Sorts what was found into what Tradewind can take care of and what it should leave alone. */
-export function survey(found: Found, exclude: readonly string[]): Survey {
+export function survey(found: Found, { entry, exclude, include }: Choice): Survey {
   const names = serviceNames(found.workloads, () => undefined);
   const workloads: SurveyedWorkload[] = [];
   const leftOut: { name: string; reason: string }[] = [];
   for (const workload of [...found.workloads].sort((a, b) => (a.name < b.name ? -1 : 1))) {
-    const reason = whyNot(workload, exclude);
+    const naming = names.get(workload.uid);
+    const isNamed = include.includes(workload.name) || [workload.name, naming?.service].includes(entry);
+    const reason = exclude.includes(workload.name)
+      ? "you excluded it"
+      : isNamed
+        ? undefined
+        : whyNot(workload, found);
     if (reason !== undefined) {
       leftOut.push({ name: workload.name, reason });
       continue;
     }
-    const naming = names.get(workload.uid);
     const isTarget = ({
       target,
     }: {
@@ -60,22 +74,27 @@ export function survey(found: Found, exclude: readonly string[]): Survey {
   return { workloads, leftOut };
 }
 
-function whyNot(
-  { images, name, ownVolumes, replicasWanted }: FoundWorkload,
-  exclude: readonly string[],
-): string | undefined {
-  if (exclude.includes(name)) return "you excluded it";
+function whyNot(workload: FoundWorkload, { services }: Found): string | undefined {
+  const { images, ownVolumes, replicasWanted } = workload;
   if (ownVolumes) return "each of its pods has a volume of its own: more pods are not more of the same";
   const image = images.find((each) => NOT_OURS.test(each));
   if (image !== undefined) return `'${image}' keeps state or serves the cluster; it is not scaled by latency`;
-  return replicasWanted === 0 ? "it has no replicas" : undefined;
+  if (replicasWanted === 0) return "it has no replicas";
+  // Where no Service is known at all, who calls whom is not known either.
+  const isCalled = services.length === 0 || servicesOf(workload, services).length > 0;
+  return isCalled ? undefined : "no Service leads to it, so nobody calls it: more of it only makes more load";
+}
+
+/** The Services that lead to a workload's pods. */
+function servicesOf({ podLabels }: FoundWorkload, services: readonly FoundService[]): FoundService[] {
+  return services.filter(({ selector }) => {
+    const labels = Object.entries(selector);
+    return labels.length > 0 && labels.every(([key, value]) => podLabels[key] === value);
+  });
 }
 
 function exposure(workload: FoundWorkload, { ingresses, services }: Found): string | undefined {
-  const own = services.filter(({ selector }) => {
-    const labels = Object.entries(selector);
-    return labels.length > 0 && labels.every(([key, value]) => workload.podLabels[key] === value);
-  });
+  const own = servicesOf(workload, services);
   for (const { name, services: behind } of ingresses) {
     if (own.some((service) => behind.includes(service.name))) return `Ingress '${name}'`;
   }

@@ -54,7 +54,10 @@ export function applicationYaml(facts: ApplicationFacts): string {
         ? "95 of 100 requests must be faster"
         : "95 of 100 requests must be faster: set your own",
     },
-    { path: ["spec", "mode"], beside: "look first; act lets Tradewind change what runs" },
+    {
+      path: ["spec", "mode"],
+      beside: "ScaledObjects scale as soon as they are applied; act also resizes running pods",
+    },
     ...facts.workloads.flatMap((each, index): Remark[] => {
       const { autoscaler, nameSource } = each;
       return [

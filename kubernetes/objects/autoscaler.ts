@@ -19,9 +19,15 @@ const Replicas = z.number().int().min(0).nullish();
 const Metric = z.object({
   resource: z.object({ name: z.string(), target: z.object({ type: z.string() }) }).nullish(),
   containerResource: z.object({ name: z.string(), target: z.object({ type: z.string() }) }).nullish(),
+  external: z.object({ metric: z.object({ name: z.string() }) }).nullish(),
 });
 
 /** An `autoscaling/v2` HorizontalPodAutoscaler. */
+export interface HorizontalPodAutoscaler extends Autoscaler {
+  /** Names of its external metrics: what it asks KEDA for. */
+  readonly externalMetrics: readonly string[];
+}
+
 export const HorizontalPodAutoscaler = z
   .object({
     metadata: Identity.extend({ ownerReferences: Controller }),
@@ -32,7 +38,7 @@ export const HorizontalPodAutoscaler = z
       metrics: z.array(Metric).nullish(),
     }),
   })
-  .transform(({ metadata: { name, namespace, ownerReferences }, spec }): Autoscaler => {
+  .transform(({ metadata: { name, namespace, ownerReferences }, spec }): HorizontalPodAutoscaler => {
     const sources = (spec.metrics ?? []).flatMap(({ resource, containerResource }) => [
       resource,
       containerResource,
@@ -47,6 +53,7 @@ export const HorizontalPodAutoscaler = z
       maxReplicas: spec.maxReplicas,
       utilisationOf: (["cpu", "memory"] as const).filter((resource) => isAgainst(resource)),
       scaledObject: ownerReferences?.kind === "ScaledObject" ? ownerReferences.name : undefined,
+      externalMetrics: (spec.metrics ?? []).flatMap(({ external }) => external?.metric.name ?? []),
     };
   });
 
@@ -58,6 +65,7 @@ const Trigger = z.object({
 
 /** A KEDA ScaledObject; its HPA carries the same bounds, except that it cannot go to zero. */
 export interface ScaledObject extends Autoscaler {
+  readonly uid: string;
   readonly triggers: readonly z.infer<typeof Trigger>[];
 }
 
@@ -71,7 +79,7 @@ export const ScaledObject = z
       triggers: z.array(Trigger).nullish(),
     }),
   })
-  .transform(({ metadata: { name, namespace }, spec }): ScaledObject => {
+  .transform(({ metadata: { name, namespace, uid }, spec }): ScaledObject => {
     const { kind, name: targetName } = spec.scaleTargetRef;
     const triggers = spec.triggers ?? [];
     return {
@@ -87,6 +95,7 @@ export const ScaledObject = z
         ),
       ),
       scaledObject: name,
+      uid,
       triggers,
     };
   });

@@ -104,7 +104,13 @@ const workloads = (account: Account): Permission[] => [
 export const PERMISSIONS: readonly Permission[] = [
   read("agent", "podNames", "cluster", RESOURCES.pods, "names of the pods on the agent's own node"),
   ...workloads("predictor"),
-  read("predictor", "workloads", "watched", RESOURCES.scaledObjects, "bounds of replicas, zero included"),
+  read(
+    "predictor",
+    "workloads",
+    "watched",
+    RESOURCES.scaledObjects,
+    "bounds of replicas, zero included, and whether KEDA asks",
+  ),
   read("predictor", "workloads", "watched", RESOURCES.resourceQuotas, "how much the namespace has left"),
   read("predictor", "nodes", "cluster", RESOURCES.nodes, "how much the nodes have left"),
   read("predictor", "application", "watched", RESOURCES.applications, "objective, services and bounds"),
@@ -134,6 +140,13 @@ export const PERMISSIONS: readonly Permission[] = [
     verbs: ["create", "patch"],
     why: "changes that matter, shown by kubectl describe",
   }),
+  read(
+    "scaler",
+    "events",
+    "watched",
+    RESOURCES.scaledObjects,
+    "whether the HPA that KEDA made still reads what is recommended",
+  ),
   read(
     "scaler",
     "vpa",

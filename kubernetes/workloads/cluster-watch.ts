@@ -6,7 +6,6 @@ import type { ApiClient } from "../client/client.ts";
 import { RESOURCES } from "../client/resources.ts";
 import type { Resource } from "../client/resources.ts";
 import { HorizontalPodAutoscaler, ScaledObject } from "../objects/autoscaler.ts";
-import type { Autoscaler } from "../objects/autoscaler.ts";
 import { Node, ResourceQuota } from "../objects/capacity.ts";
 import { Owned } from "../objects/metadata.ts";
 import { Pod } from "../objects/pod.ts";
@@ -14,6 +13,8 @@ import { scalable } from "../objects/scalable.ts";
 import type { Scalable } from "../objects/scalable.ts";
 import { Reflector } from "../watch/reflector.ts";
 import type { ReflectorState, ReflectorTimings, WatchObserver } from "../watch/reflector.ts";
+import { recommendationTriggers } from "./recommendation-triggers.ts";
+import type { RecommendationTrigger } from "./recommendation-triggers.ts";
 import { workloadList } from "./workload-list.ts";
 import type { ClusterObjects } from "./workload-list.ts";
 import type { ConfiguredName } from "./service-name.ts";
@@ -22,7 +23,9 @@ export interface ClusterWatchOptions {
   readonly client: ApiClient;
   /** Empty: all namespaces. */
   readonly namespaces: readonly string[];
-  /** Also what bounds the workloads from outside: ScaledObjects, quotas, nodes. */
+  /** Also ScaledObjects: bounds with zero, and whom KEDA asks. */
+  readonly scaledObjects: boolean;
+  /** Also what bounds the workloads from outside: quotas, nodes. */
   readonly capacity: boolean;
   readonly log: Logger;
   readonly clock: Clock;
@@ -64,8 +67,8 @@ export class ClusterWatch {
   private readonly statefulSets: Collection<Scalable>;
   private readonly replicaSets: Collection<Owned>;
   private readonly pods: Collection<Pod>;
-  private readonly horizontalPodAutoscalers: Collection<Autoscaler>;
-  private readonly scaledObjects: Collection<Autoscaler>;
+  private readonly horizontalPodAutoscalers: Collection<HorizontalPodAutoscaler>;
+  private readonly scaledObjects: Collection<ScaledObject>;
   private readonly quotas: Collection<ResourceQuota>;
   private readonly nodes: Collection<Node>;
 
@@ -77,7 +80,7 @@ export class ClusterWatch {
     this.pods = this.follow(RESOURCES.pods, Pod);
     this.horizontalPodAutoscalers = this.follow(RESOURCES.horizontalPodAutoscalers, HorizontalPodAutoscaler);
     const none = new Collection<never>([]);
-    this.scaledObjects = options.capacity ? this.follow(RESOURCES.scaledObjects, ScaledObject) : none;
+    this.scaledObjects = options.scaledObjects ? this.follow(RESOURCES.scaledObjects, ScaledObject) : none;
     this.quotas = options.capacity ? this.follow(RESOURCES.resourceQuotas, ResourceQuota) : none;
     this.nodes = options.capacity ? this.follow(RESOURCES.nodes, Node) : none;
   }
@@ -117,6 +120,12 @@ export class ClusterWatch {
       quotas: known(this.quotas),
       nodes: known(this.nodes),
     };
+  }
+
+  /** The triggers of ScaledObjects that ask Tradewind; none while HPAs or ScaledObjects cannot be read. */
+  triggers(): RecommendationTrigger[] {
+    const { horizontalPodAutoscalers = [], scaledObjects } = this.objects();
+    return recommendationTriggers(scaledObjects, horizontalPodAutoscalers);
   }
 
   /** The workloads; undefined while they were not known to be true within `maxAgeMs`. */

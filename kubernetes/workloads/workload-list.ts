@@ -1,6 +1,6 @@
 import { WORKLOADS_SCHEMA } from "@tradewind/core/contract/workload.ts";
 import type { Workload, WorkloadList, WorkloadPod } from "@tradewind/core/contract/workload.ts";
-import type { Autoscaler } from "../objects/autoscaler.ts";
+import type { Autoscaler, HorizontalPodAutoscaler, ScaledObject } from "../objects/autoscaler.ts";
 import type { Node, ResourceQuota } from "../objects/capacity.ts";
 import type { Owned } from "../objects/metadata.ts";
 import type { Pod, PodContainer } from "../objects/pod.ts";
@@ -16,8 +16,8 @@ export interface ClusterObjects {
   readonly scalables: readonly Scalable[];
   readonly replicaSets: readonly Owned[];
   readonly pods: readonly Pod[];
-  readonly horizontalPodAutoscalers: readonly Autoscaler[] | undefined;
-  readonly scaledObjects: readonly Autoscaler[];
+  readonly horizontalPodAutoscalers: readonly HorizontalPodAutoscaler[] | undefined;
+  readonly scaledObjects: readonly ScaledObject[];
   readonly quotas: readonly ResourceQuota[] | undefined;
   readonly nodes: readonly Node[] | undefined;
 }

@@ -10,6 +10,7 @@ import type { Permission } from "@tradewind/kubernetes/rbac/table.ts";
 import { parseApplication } from "@tradewind/kubernetes/application/file.ts";
 import { applicationPlace } from "@tradewind/kubernetes/application/resource.ts";
 import type { ApplicationPlace } from "@tradewind/kubernetes/application/resource.ts";
+import { examineScaledObjects } from "./scaled-objects.ts";
 import { watchedNamespaces } from "../sources/kubernetes/workloads.ts";
 import type { Finding } from "../sources/source.ts";
 import type { DoctorOptions } from "./options.ts";
@@ -36,9 +37,11 @@ export async function examineCluster(options: DoctorOptions): Promise<Finding[]>
     const namespaces = watchedNamespaces(workloads ?? "kubernetes", place?.namespace ?? DEFAULT_NAMESPACE);
     const connection = await connect({ kubeconfig, environment: process.env });
     client = new ApiClient(connection, { deadlineMs: timeoutSeconds * 1e3 });
+    const places = namespaces === undefined || namespaces.length === 0 ? [undefined] : namespaces;
     const rights = await examineRights(client, namespaces ?? [], place !== undefined);
+    const scaledObjects = await examineScaledObjects(client, places);
     const application = place === undefined ? [] : await examineApplication(client, place);
-    return [...rights, ...application];
+    return [...rights, ...scaledObjects, ...application];
   } catch (error) {
     const subject = client === undefined ? "cluster" : `cluster ${client.server}`;
     return [

@@ -1,3 +1,4 @@
+import { InvalidArgumentError } from "commander";
 import type { Command } from "commander";
 import { parseWith } from "@tradewind/core/config.ts";
 import type { Finding } from "../sources/source.ts";
@@ -8,7 +9,7 @@ Examples:
   $ tradewind doctor --config app.yaml
   $ tradewind doctor --config app.yaml --agents http://127.0.0.1:9810 --predictor http://127.0.0.1:9811 --json
 
-Exit codes: 0 no problem (there may be warnings), 1 something must be mended, 2 not understood.`;
+Exit codes: 0 no problem (there may be warnings), 1 a problem, 2 the command line must be changed.`;
 
 /** Adds the doctor's description, options and action to its command. */
 export function configure(command: Command): void {
@@ -26,7 +27,7 @@ export function configure(command: Command): void {
     )
     .option("--kubeconfig <file>", "how to reach the cluster from outside of it")
     .option("--state <dir>", "the predictor's state directory")
-    .option("--timeout <seconds>", "how long one server may take", Number, 5)
+    .option("--timeout <seconds>", "how long one server may take", seconds, 5)
     .option("--json", "print one JSON object instead of text", false)
     .addHelpText("after", EXAMPLES)
     .action(async (flags: Record<string, unknown> & { timeout: number; json: boolean }) => {
@@ -53,6 +54,13 @@ export function inWords(findings: readonly Finding[]): string {
   const problems = findings.filter(({ level }) => level === "problem").length;
   const summary = problems === 0 ? "Nothing must be mended." : `${problems} thing(s) must be mended.`;
   return `${[...lines, "", summary].join("\n")}\n`;
+}
+
+function seconds(text: string): number {
+  const value = Number(text);
+  if (text.trim() === "" || Number.isNaN(value))
+    throw new InvalidArgumentError(`'${text}' is not a number of seconds`);
+  return value;
 }
 
 function urlList(text: string): string[] {

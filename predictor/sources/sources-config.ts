@@ -36,7 +36,7 @@ export type Sections = z.infer<typeof Sections>;
 
 /**
  * @param path undefined for the defaults: nothing is asked, and the store keeps what it keeps by default
- * @throws TradewindError `config` or `invalid-input` that names the file and what is wrong in it
+ * @throws TradewindError `invalid-config` or `invalid-input` that names the file and what is wrong in it
  */
 export async function readSections(path: string | undefined): Promise<Sections> {
   if (path === undefined) return Sections.parse({});
@@ -44,7 +44,7 @@ export async function readSections(path: string | undefined): Promise<Sections> 
   try {
     value = parse(await readFile(path, "utf8"), { maxAliasCount: 100 });
   } catch (error) {
-    throw new TradewindError("config", `the configuration ${path} cannot be read as YAML or JSON`, {
+    throw new TradewindError("invalid-config", `the configuration ${path} cannot be read as YAML or JSON`, {
       cause: error,
     });
   }

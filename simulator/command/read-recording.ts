@@ -31,7 +31,7 @@ export function readStored(state: string, { fromMs, toMs }: RecordingQuery): Win
 /**
  * Windows that the predictor would make of what the first Prometheus-compatible server of a configuration has kept.
  * @param onProgress share of the time that has been read, [0, 1]
- * @throws TradewindError `config` when the file names no such server, `backfill-failed` when it refuses
+ * @throws TradewindError `invalid-config` when the file names no such server, `backfill-failed` when it refuses
  */
 export async function readPrometheus(
   path: string,
@@ -43,7 +43,7 @@ export async function readPrometheus(
   const [source] = makeSources(sources, application).prometheus;
   if (source === undefined) {
     throw new TradewindError(
-      "config",
+      "invalid-config",
       `${path} names no Prometheus-compatible server under sources.prometheus`,
     );
   }

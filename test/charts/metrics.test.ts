@@ -10,6 +10,7 @@ import { LearningMetrics } from "@tradewind/predictor/learning/metrics.ts";
 import { PredictorMetrics } from "@tradewind/predictor/metrics.ts";
 import { registerEndpointMetrics } from "@tradewind/predictor/sources/http/metrics.ts";
 import { registerPeerMetrics } from "@tradewind/predictor/sources/peers/metrics.ts";
+import { registerTriggerMetrics } from "@tradewind/predictor/sources/kubernetes/trigger-metrics.ts";
 import { registerStoreMetrics } from "@tradewind/predictor/store/metrics.ts";
 import type { Registry } from "prom-client";
 import { beforeAll, describe, expect, it } from "vitest";
@@ -91,6 +92,7 @@ function predictorMetrics(): void {
   registerEndpointMetrics(registry, () => []);
   registerPeerMetrics(registry, unasked);
   registerStoreMetrics(registry, unasked, unasked);
+  registerTriggerMetrics(registry, unasked);
   addRegistered(registry);
 }
 

@@ -88,9 +88,14 @@ describe("the tradewind command", () => {
       names: "cannot read the load file /nowhere/rates.txt",
     },
     { args: ["local", "--fro", "3s"], names: "Did you mean --for?" },
+    { args: ["doctor", "--timeout", "soon"], names: "'soon' is not a number of seconds" },
+    { args: ["doctor", "--predictor", "nowhere"], names: "predictor: Invalid URL" },
+    { args: ["init", "--manifests", "/nowhere"], names: "cannot read /nowhere" },
+    { args: ["predictor", "--config", "/nowhere/app.yaml"], names: "/nowhere/app.yaml cannot be read" },
   ])("refuses $args with code 2 and says why", async ({ args, names }) => {
     const { code, stderr } = await tradewind(...args);
     expect(stderr).toContain(names);
+    expect(stderr, "an error in words, not the issues of a schema").not.toContain('"message"');
     expect(code).toBe(2);
   });
 });

@@ -11,6 +11,17 @@ describe("describeError", () => {
     expect(describeError(error)).toBe("agent did not answer: connect ECONNREFUSED");
   });
 
+  it("says what a schema found wrong in words, without the issues as JSON", () => {
+    const schema = z.object({ spec: z.object({ replicas: z.number() }), kind: z.string() });
+    const { error } = schema.safeParse({ spec: { replicas: "two" } });
+    const words =
+      "spec.replicas: Invalid input: expected number, received string; kind: Invalid input: expected string, received undefined";
+    expect(describeError(error)).toBe(words);
+    expect(describeError(new Error("a Deployment is left out", { cause: error }))).toBe(
+      `a Deployment is left out: ${words}`,
+    );
+  });
+
   it("ends on a cause that points at itself, and says something for what is no error", () => {
     const loop = new Error("loop");
     loop.cause = loop;

@@ -7,6 +7,7 @@ import type { WatchObserver } from "@tradewind/kubernetes/watch/reflector.ts";
 import { ClusterWatch } from "@tradewind/kubernetes/workloads/cluster-watch.ts";
 import type { WatchHealth } from "@tradewind/kubernetes/workloads/cluster-watch.ts";
 import { configuredNames } from "@tradewind/kubernetes/workloads/configured-names.ts";
+import type { RecommendationTrigger } from "@tradewind/kubernetes/workloads/recommendation-triggers.ts";
 import type { WorkloadSource } from "../workload-source.ts";
 
 const KUBERNETES = /^kubernetes(?::(?<namespaces>.+))?$/;
@@ -49,7 +50,15 @@ export class KubernetesWorkloads implements WorkloadSource {
   constructor(options: KubernetesWorkloadsOptions) {
     this.options = options;
     const { client, clock, log, namespaces, observer } = options;
-    this.watch = new ClusterWatch({ client, clock, log, namespaces, observer, capacity: true });
+    this.watch = new ClusterWatch({
+      client,
+      clock,
+      log,
+      namespaces,
+      observer,
+      scaledObjects: true,
+      capacity: true,
+    });
   }
 
   start(): void {
@@ -63,6 +72,11 @@ export class KubernetesWorkloads implements WorkloadSource {
   current(): WorkloadList | undefined {
     const { application, keepSeconds } = this.options;
     return this.watch.workloads(configuredNames(application()), keepSeconds * 1e3);
+  }
+
+  /** The triggers that ask Tradewind, as last seen. */
+  triggers(): RecommendationTrigger[] {
+    return this.watch.triggers();
   }
 
   health(): WatchHealth[] {

@@ -32,7 +32,7 @@ export async function joinPeers(
   if (targets.length === 0) return {};
   if (peersSecretFile === undefined) {
     throw new TradewindError(
-      "config",
+      "invalid-config",
       "--peers needs --peers-secret-file: a file with the predictors' secret",
     );
   }

@@ -16,14 +16,14 @@ export class PeerSecret {
   private bytes: Uint8Array;
   private timer: NodeJS.Timeout | undefined;
 
-  /** @throws TradewindError `config` when the file cannot be read or holds less than 16 bytes */
+  /** @throws TradewindError `invalid-config` when the file cannot be read or holds less than 16 bytes */
   constructor(path: string, log: Logger) {
     this.path = path;
     this.log = log;
     try {
       this.bytes = this.read();
     } catch (error) {
-      throw new TradewindError("config", `the peers' secret ${path}: ${describeError(error)}`, {
+      throw new TradewindError("invalid-config", `the peers' secret ${path}: ${describeError(error)}`, {
         cause: error,
       });
     }

@@ -8,6 +8,7 @@ import type { ExporterInput } from "@tradewind/exporter/options.ts";
 import { deployment, podOf, replicaSet } from "../../kubernetes/cluster-objects.ts";
 import { FakeApiServer } from "../../kubernetes/fake-api-server.ts";
 import type { KubeObject } from "../../kubernetes/fake-objects.ts";
+import { ASKS_TRADEWIND, CPU, kedaHpa, scaledObject } from "../../kubernetes/keda-objects.ts";
 import { runningExporter } from "../running-exporter.ts";
 import type { TestExporter } from "../running-exporter.ts";
 import { until } from "../until.ts";
@@ -101,7 +102,7 @@ describe("the leading exporter", () => {
   it("tells changes on the workload, once", async () => {
     const { exporter, fake } = await cluster(["events"]);
     const { predictor } = await exporter(plan([wish()]));
-    await until("watches", () => fake.openWatches >= 5);
+    await until("watches", () => fake.openWatches >= 6);
     await until(
       "the first look",
       () => fake.calls.filter(({ resource }) => resource === "leases").length > 3,
@@ -122,6 +123,39 @@ describe("the leading exporter", () => {
     predictor.serve(plan([wish({ allocation: { replicas: 9 } })], { sequence: 3 }));
     await until("the third plan", () => predictor.requests() > 10);
     expect(fake.list(RESOURCES.events)).toHaveLength(1);
+    expect(fake.refused).toEqual([]);
+  });
+
+  it("writes an event on a ScaledObject whose HPA lost the trigger, once while it lasts", async () => {
+    const { exporter, fake } = await cluster(["events"]);
+    fake.put(RESOURCES.scaledObjects, scaledObject([ASKS_TRADEWIND, CPU]));
+    fake.put(RESOURCES.horizontalPodAutoscalers, kedaHpa([]));
+    const { predictor } = await exporter(plan([wish()]));
+    const [event] = await until("an event", () => {
+      const all = fake.list(RESOURCES.events);
+      return all.length > 0 ? all : undefined;
+    });
+    expect(event).toMatchObject({
+      metadata: { namespace: "shop" },
+      type: "Warning",
+      reason: "RecommendationNotRead",
+      regarding: {
+        apiVersion: "keda.sh/v1alpha1",
+        kind: "ScaledObject",
+        name: "search",
+        uid: "scaledobject-search",
+      },
+    });
+    expect(event?.["note"]).toMatch(
+      /^HPA 'keda-hpa-search' does not read the replicas recommended for search/,
+    );
+    const renewals = () => fake.calls.filter(({ resource }) => resource === "leases").length;
+    const before = renewals();
+    await until("more rounds", () => renewals() > before + 4);
+    expect(fake.list(RESOURCES.events)).toHaveLength(1);
+    fake.put(RESOURCES.horizontalPodAutoscalers, kedaHpa(["s0-recommended-replicas"]));
+    predictor.serve(plan([wish({ allocation: { replicas: 9 } })], { sequence: 2 }));
+    await until("the next event, of the new number", () => fake.list(RESOURCES.events).length === 2);
     expect(fake.refused).toEqual([]);
   });
 

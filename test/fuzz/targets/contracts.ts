@@ -290,7 +290,7 @@ export const CONTRACT_TARGETS: readonly Target[] = [
     { entry: "frontend", objective: { milliseconds: 250 } },
   ]),
   valueTarget("contract/application-rules", [APPLICATION], (value) => {
-    attempt(() => parseApplication(value, "it"), documented("invalid-input", "config"));
+    attempt(() => parseApplication(value, "it"), documented("invalid-input", "invalid-config"));
   }),
   contract("decision", DecisionRecord, [RECORD]),
   contract("event", InterferenceEvent, [

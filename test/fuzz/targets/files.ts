@@ -184,9 +184,11 @@ const WINDOW = aSet(0, ["cart"]).windows[0];
 export const FILE_TARGETS: readonly Target[] = [
   fileTarget("application", "app.yaml", new ByteMutator([APPLICATION], YAML_WORDS, 16_384), async (path) => {
     expectNumbers(
-      await attemptAsync(async () => readApplication(path), documented("config", "invalid-input")),
+      await attemptAsync(async () => readApplication(path), documented("invalid-config", "invalid-input")),
     );
-    expectNumbers(await attemptAsync(async () => readSections(path), documented("config", "invalid-input")));
+    expectNumbers(
+      await attemptAsync(async () => readSections(path), documented("invalid-config", "invalid-input")),
+    );
   }),
   fileTarget(
     "decisions",

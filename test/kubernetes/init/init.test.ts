@@ -30,12 +30,13 @@ const OPTIONS: InitOptions = {
   entry: undefined,
   objectiveMilliseconds: 250,
   exclude: [],
+  include: [],
   scalerAddress: "tradewind-scaler.tradewind.svc.cluster.local:9813",
   vpa: true,
 };
 
-const containers = (...all: object[]) => ({
-  spec: { template: { metadata: { labels: {} }, spec: { containers: all } } },
+const containers = (app: string, ...all: object[]) => ({
+  spec: { template: { metadata: { labels: { app } }, spec: { containers: all } } },
 });
 const hpa = (name: string, target: string): KubeObject => ({
   metadata: { name, namespace: "shop" },
@@ -63,22 +64,27 @@ function shop(fake: FakeApiServer): void {
     env,
     resources: { requests: { cpu: "100m", memory: "128Mi" } },
   };
-  fake.put(RESOURCES.deployments, deployment("cart", containers(cart, { name: "proxy", image: "envoy:1" })));
+  fake.put(
+    RESOURCES.deployments,
+    deployment("cart", containers("cart", cart, { name: "proxy", image: "envoy:1" })),
+  );
   const equal = { cpu: "1", memory: "1Gi" };
   fake.put(RESOURCES.deployments, deployment("quote", { requests: equal, limits: equal, replicas: 1 }));
   fake.put(RESOURCES.horizontalPodAutoscalers, hpa("cart-hpa", "cart"));
   fake.put(
     RESOURCES.deployments,
-    deployment("cache", containers({ name: "redis", image: "docker.io/library/redis:7-alpine" })),
+    deployment("cache", containers("cache", { name: "redis", image: "docker.io/library/redis:7-alpine" })),
   );
   fake.put(
     RESOURCES.statefulSets,
     deployment("db", { spec: { volumeClaimTemplates: [{ metadata: { name: "data" } }] } }),
   );
-  fake.put(RESOURCES.services, {
-    metadata: { name: "frontend", namespace: "shop" },
-    spec: { selector: { app: "frontend" } },
-  });
+  for (const app of ["frontend", "cart", "quote", "cache"]) {
+    fake.put(RESOURCES.services, {
+      metadata: { name: app, namespace: "shop" },
+      spec: { selector: { app } },
+    });
+  }
   fake.put(RESOURCES.ingresses, {
     metadata: { name: "shop", namespace: "shop" },
     spec: {
@@ -159,6 +165,50 @@ describe("tradewind init", () => {
     ]);
   });
 
+  it("leaves out a load generator, which no Service leads to, unless it is named", async () => {
+    const withLoad = (fake: FakeApiServer) => {
+      shop(fake);
+      fake.put(RESOURCES.deployments, deployment("loadgenerator"));
+    };
+    const result = await ofCluster(withLoad);
+    expect(named(result, "ScaledObject", "loadgenerator")).toBeUndefined();
+    expect(result.notes).toContainEqual(
+      expect.stringMatching(/^left out: loadgenerator: no Service leads to it, so nobody calls it/),
+    );
+    for (const options of [{ include: ["loadgenerator"] }, { entry: "loadgenerator" }]) {
+      const asked = await ofCluster(withLoad, options);
+      expect(named(asked, "ScaledObject", "loadgenerator")).toBeDefined();
+    }
+    const both = await ofCluster(withLoad, { include: ["loadgenerator"], exclude: ["loadgenerator"] });
+    expect(named(both, "ScaledObject", "loadgenerator")).toBeUndefined();
+  });
+
+  it("writes the external trigger alone, since KEDA can drop it beside another one", async () => {
+    const scaledObjects = objectsIn(await ofCluster(shop)).filter(({ kind }) => kind === "ScaledObject");
+    const types = scaledObjects.map(({ spec }) =>
+      (spec as { triggers: { type: string }[] }).triggers.map(({ type }) => type),
+    );
+    expect(types).toEqual([["external"], ["external"], ["external"]]);
+  });
+
+  it("says of a ScaledObject that asks Tradewind only that others beside it are a risk", async () => {
+    const notesFor = async (...others: object[]) => {
+      const { notes } = await ofCluster((fake) => {
+        shop(fake);
+        const ours = { type: "external", metadata: { scalerAddress: "x:1", service: "frontend" } };
+        fake.put(RESOURCES.scaledObjects, {
+          metadata: { name: "frontend", namespace: "shop" },
+          spec: { scaleTargetRef: { name: "frontend" }, triggers: [ours, ...others] },
+        });
+      });
+      return notes.filter((note) => note.startsWith("frontend"));
+    };
+    expect(await notesFor()).toEqual([]);
+    expect(await notesFor({ type: "cpu", metadata: { value: "1" } })).toEqual([
+      expect.stringMatching(/with other triggers beside Tradewind's/),
+    ]);
+  });
+
   it("takes over an HPA, and leaves a ScaledObject and a VPA that are there to their owners", async () => {
     const result = await ofCluster((fake) => {
       shop(fake);
@@ -188,7 +238,7 @@ describe("tradewind init", () => {
     });
     expect(named(result, "ScaledObject", "frontend")).toBeUndefined();
     expect(named(result, "VerticalPodAutoscaler", "frontend")).toBeUndefined();
-    expect(result.notes.join("\n")).toMatch(/add this trigger to it: \{"type":"external"/);
+    expect(result.notes.join("\n")).toMatch(/put this trigger in the place of its own: \{"type":"external"/);
     expect(result.notes.join("\n")).toMatch(/the VPA 'mine' already/);
     const vpas = result.files.find(({ name }) => name === "vertical-pod-autoscalers.yaml")!.yaml;
     expect(vpas).toContain("# ScaledObject 'quote' scales on use relative to the request of cpu");
@@ -229,7 +279,7 @@ describe("tradewind init", () => {
     const cache = (fake: FakeApiServer) =>
       void fake.put(
         RESOURCES.deployments,
-        deployment("cache", containers({ name: "redis", image: "redis" })),
+        deployment("cache", containers("cache", { name: "redis", image: "redis" })),
       );
     await expect(ofCluster(cache)).rejects.toThrow(/left out: cache/);
   });
@@ -292,7 +342,10 @@ spec: { template: { spec: { containers: [{ name: main, image: shop/main, resourc
     );
     const { found, notes } = await readManifests([join(folder, "odd.yaml")], "shop", noInput);
     expect(found.workloads).toHaveLength(1);
-    expect(notes).toHaveLength(2);
+    expect(notes).toEqual([
+      expect.stringMatching(/odd\.yaml: Deployment 'odd' is left out: spec: Invalid input: expected object/),
+      expect.stringMatching(/odd\.yaml: something that is no Kubernetes object/),
+    ]);
   });
 
   it("as a command writes files once, says what a person should know, and ends with 2 when not understood", async () => {
@@ -315,7 +368,7 @@ spec: { template: { spec: { containers: [{ name: main, image: shop/main, resourc
     expect(readFileSync(join(output, "application.yaml"), "utf8")).toContain("milliseconds: 300 # 95 of 100");
     const again = await run("--output", output);
     expect(again).toMatchObject({
-      code: 1,
+      code: 2,
       stderr: expect.stringContaining("files of an earlier run") as string,
     });
     expect(await run("--entry", "nobody")).toMatchObject({

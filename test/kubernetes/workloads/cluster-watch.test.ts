@@ -23,6 +23,7 @@ async function cluster(options: Partial<ClusterWatchOptions> = {}) {
   const watch = new ClusterWatch({
     client,
     namespaces: ["shop"],
+    scaledObjects: true,
     capacity: true,
     log: silentLog,
     clock: systemClock,

@@ -8,6 +8,7 @@ import { rulesFor } from "@tradewind/kubernetes/rbac/table.ts";
 import { examine } from "@tradewind/predictor/doctor/doctor.ts";
 import { DoctorOptions } from "@tradewind/predictor/doctor/options.ts";
 import { FakeApiServer } from "../../kubernetes/fake-api-server.ts";
+import { ASKS_TRADEWIND, CPU, kedaHpa, scaledObject } from "../../kubernetes/keda-objects.ts";
 import type { Grant } from "../../kubernetes/fake-access.ts";
 
 const pem = (name: string) => readFileSync(new URL(`../../fixtures/tls/${name}`, import.meta.url));
@@ -51,6 +52,30 @@ describe("doctor in a cluster", () => {
       "ok: workloads can be read in shop",
       "ok: entry web",
     ]);
+  });
+
+  it("finds HPAs that lost the recommendation, and ScaledObjects that could lose it, with what to do", async () => {
+    const { fake, look } = await cluster(ALL);
+    const said = async () => (await look({ workloads: "kubernetes:shop" })).slice(1);
+    fake.put(RESOURCES.scaledObjects, scaledObject([ASKS_TRADEWIND, CPU]));
+    expect(await said()).toEqual([
+      expect.stringMatching(/^warning: beside the trigger 'cpu' KEDA drops .* -> remove the trigger 'cpu'/),
+    ]);
+    fake.put(RESOURCES.horizontalPodAutoscalers, kedaHpa([]));
+    expect(await said()).toEqual([
+      expect.stringMatching(
+        /^problem: HPA 'keda-hpa-search' does not read what Tradewind recommends.* -> while a scaler answers: remove the trigger 'cpu', or .*kubectl --namespace shop patch scaledobject search/,
+      ),
+    ]);
+    fake.put(RESOURCES.scaledObjects, scaledObject([ASKS_TRADEWIND]));
+    fake.put(RESOURCES.horizontalPodAutoscalers, kedaHpa(["s0-recommended-replicas"]));
+    expect(await said()).toEqual(["ok: 1 ask Tradewind, and 1 HPAs read what it recommends"]);
+  });
+
+  it("says nothing of ScaledObjects where KEDA is not installed", async () => {
+    const { fake, look } = await cluster(ALL);
+    fake.uninstall(RESOURCES.scaledObjects);
+    expect(await look({ workloads: "kubernetes:shop" })).toEqual(["ok: workloads can be read in shop"]);
   });
 
   it("names each missing right and what it is for", async () => {

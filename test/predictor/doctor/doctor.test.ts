@@ -118,6 +118,12 @@ describe("doctor", () => {
     expect(problems(await look({ state: directory }))[0]?.message).toMatch(/database/);
   });
 
+  it("says of an empty configuration that it is empty", async () => {
+    const path = join(directory, "empty.yaml");
+    writeFileSync(path, "# nothing yet\n");
+    expect(problems(await look({ config: path }))[0]?.message).toMatch(/empty\.yaml is empty$/);
+  });
+
   it("says what it could look at when it was asked nothing", async () => {
     expect(await look({})).toMatchObject([{ level: "warning", remedy: /--config/ }]);
   });
