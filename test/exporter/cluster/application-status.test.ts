@@ -152,6 +152,19 @@ describe("the status of an application", () => {
     expect(conditionsOf({ list: silent })["ObjectiveMet"]).toBe("Unknown NoTraffic");
   });
 
+  it("says which predictor's spans are missing and since when, and not that there was no traffic", () => {
+    const { measuredLatencySeconds: _measured, ...silent } = list();
+    const missing = ["spans that the predictor at http://10.0.0.7:9814 received since 12:19:40Z are missing"];
+    const { conditions } = status({ list: silent, header: header({ complete: false, missing }) });
+    const messageOf = new Map(conditions.map(({ message, reason, type }) => [type, `${reason}: ${message}`]));
+    expect(messageOf.get("ObjectiveMet")).toMatch(
+      /^TrafficNotSeen: .*10\.0\.0\.7:9814 received since 12:19:40Z/,
+    );
+    expect(messageOf.get("DataComplete")).toMatch(
+      /^TrafficNotSeen: .*10\.0\.0\.7:9814 received since 12:19:40Z/,
+    );
+  });
+
   it("keeps since when a condition holds, as long as it does", () => {
     const before = [
       { type: "Ready", status: "True", lastTransitionTime: "2026-01-01T00:00:00Z" },
