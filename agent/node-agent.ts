@@ -4,6 +4,7 @@ import { describeError } from "@tradewind/core/errors.ts";
 import { discover } from "./cgroup/discovery.ts";
 import type { Hierarchies } from "./cgroup/hierarchies.ts";
 import { detectHierarchies } from "./cgroup/hierarchies.ts";
+import { Sandboxes } from "./cgroup/sandboxes.ts";
 import { DiscoveryWatch } from "./cgroup/watch.ts";
 import { COLLECTORS } from "./collectors/list.ts";
 import { ContainerRegistry } from "./container/registry.ts";
@@ -114,10 +115,12 @@ export class NodeAgent implements Exposed, Cycle {
     });
     this.#names = nameSources(options, surroundings);
     if (hierarchies !== undefined) {
+      const sandboxes = new Sandboxes(options.procfs, clock);
+      const isNamed = (id: string): boolean => this.#registry.isNamed(id);
       this.#discovery = new DiscoveryWatch(
         clock,
         () => discover(hierarchies, options.cgroupRoots),
-        ({ containers }) => this.#registry.update(containers),
+        ({ containers }) => this.#registry.update(sandboxes.without(containers, isNamed)),
       );
       this.#discovery.scan();
     }

@@ -69,6 +69,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => import("@tradewind/predictor/doctor/command.ts"),
   },
   {
+    name: "status",
+    summary: "shows what is recommended now, and which decision set it and why",
+    group: LOOK,
+    load: async () => import("@tradewind/exporter/status/command.ts"),
+  },
+  {
     name: "sensitivities",
     summary: "asks a predictor what more CPU or a replica of each service is worth now",
     group: LOOK,

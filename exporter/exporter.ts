@@ -37,7 +37,7 @@ import { makeFetcher } from "./source/make-fetcher.ts";
 import { PlanSource } from "./source/plan-source.ts";
 import { DecisionBook } from "./store/book.ts";
 import { StateKeeper } from "./store/keeper.ts";
-import { StateFile } from "./store/state-file.ts";
+import { CHANGES_FILE, StateFile } from "./store/state-file.ts";
 
 const LOOPBACK = /^(127\.|localhost$|::1$)/;
 /** How long an exporter that knows nothing keeps KEDA with those that do, while it asks for its first plan. */
@@ -144,9 +144,13 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
 
 async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise<Deciding> {
   const { clock, edges, log, metrics, options, undo } = setting;
-  const file = options.state === undefined ? undefined : new StateFile(options.state);
-  const keeper = new StateKeeper(file, { clock, log, counter: metrics });
+  const { state } = options;
+  const keeping = { clock, log, counter: metrics };
+  const keeper = new StateKeeper(state === undefined ? undefined : new StateFile(state), keeping);
   undo.defer(() => keeper.flush());
+  const changes =
+    state === undefined ? undefined : new StateKeeper(new StateFile(state, CHANGES_FILE), keeping);
+  undo.defer(() => changes?.flush());
   const application = await followApplication({
     from: options.application,
     kubeconfig: options.cluster.kubeconfig,
@@ -164,7 +168,7 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
       restartGraceSeconds: options.restartGrace,
       clockToleranceMs: options.clockTolerance * 1e3,
     },
-    { keeper, clock, counter: metrics, serve: (rows) => scaler.serve(rows) },
+    { keeper, ...(changes && { changes }), clock, counter: metrics, serve: (rows) => scaler.serve(rows) },
   );
   return { keeper, application, recommender, plans: planSource(setting, scaler, recommender) };
 }

@@ -12,6 +12,8 @@ import type { ServedDecision, ServedRow } from "./keda/table.ts";
 
 /** How long a new decision waits for the disk before it is served anyway. */
 const DISK_PATIENCE_MS = 500;
+/** Decisions of before the present sizes that are written down, all services together. */
+const MOST_PAST = 1_000;
 /** Stands in the place of a guard step when a wish breaks the contract and never reaches the guard. */
 const CONTRACT = "contract";
 
@@ -30,6 +32,16 @@ export interface RecommenderRules extends DecisionRules {
 /** Puts these rows in force for KEDA, all at one moment, in the place of all before. Resolves when they are. */
 export type Serve = (rows: Iterable<ServedRow>) => Promise<void>;
 
+export interface RecommenderEdges {
+  /** Keeps the decisions in force. */
+  readonly keeper: StateKeeper;
+  /** Keeps the decisions that changed a size; without it they are forgotten at the end of the process. */
+  readonly changes?: StateKeeper;
+  readonly clock: Clock;
+  readonly counter: DecisionCounter;
+  readonly serve: Serve;
+}
+
 /**
  * Turns plans into decisions and keeps them. A decision is on disk before it is served, so that whatever was served
  * once is served again after a crash, and KEDA is served it before it can be read anywhere else.
@@ -39,19 +51,18 @@ export class Recommender {
   readonly #rules: RecommenderRules;
   readonly #startedMs: number;
   readonly #keeper: StateKeeper;
+  readonly #changes: StateKeeper | undefined;
   readonly #clock: Clock;
   readonly #counter: DecisionCounter;
   readonly #serve: Serve;
   #refusals = new Map<string, Refusal>();
+  #savedRevision = 0;
 
-  constructor(
-    book: DecisionBook,
-    rules: RecommenderRules,
-    edges: { keeper: StateKeeper; clock: Clock; counter: DecisionCounter; serve: Serve },
-  ) {
+  constructor(book: DecisionBook, rules: RecommenderRules, edges: RecommenderEdges) {
     this.book = book;
     this.#rules = rules;
     this.#keeper = edges.keeper;
+    this.#changes = edges.changes;
     this.#clock = edges.clock;
     this.#startedMs = edges.clock.monotonicMs();
     this.#counter = edges.counter;
@@ -65,6 +76,8 @@ export class Recommender {
    */
   async restore(): Promise<number> {
     const records = await this.#keeper.load();
+    const changes = (await this.#changes?.load()) ?? [];
+    this.book.recall(changes.map((record) => bookEntry(record, undefined)));
     const { clockToleranceMs } = this.#rules;
     const [nowMs, monotonicMs] = [this.#clock.nowMs(), this.#clock.monotonicMs()];
     this.book.put(
@@ -73,6 +86,7 @@ export class Recommender {
         return bookEntry(record, ageMs < -clockToleranceMs ? undefined : monotonicMs - Math.max(0, ageMs));
       }),
     );
+    this.#savedRevision = this.book.changesRevision;
     await this.#serve(this.#rowsAfter({ entries: new Map(), refusals: new Map() }));
     return records.length;
   }
@@ -102,6 +116,14 @@ export class Recommender {
     await this.#serve(this.#rowsAfter(draft));
     await this.#inSlices(this.book.replace(draft.entries), () => undefined);
     this.#refusals = draft.refusals;
+    await this.#saveChanges();
+  }
+
+  /** The reason of a change outlives the process, but nobody waits for it to be written. */
+  async #saveChanges(): Promise<void> {
+    if (this.#changes === undefined || this.book.changesRevision === this.#savedRevision) return;
+    this.#savedRevision = this.book.changesRevision;
+    await this.#changes.save(this.book.changesJson(MOST_PAST), 0);
   }
 
   async #inSlices<Item>(items: Iterable<Item>, visit: (item: Item) => void): Promise<void> {

@@ -1,6 +1,7 @@
 import type { Clock } from "@tradewind/core/clock.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { Plan, Wish } from "@tradewind/core/contract/plan.ts";
+import type { ProposedChange } from "@tradewind/core/contract/proposed-change.ts";
 import type { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
@@ -18,6 +19,7 @@ import { decide } from "./policy/ladder.ts";
 import type { PolicySettings } from "./policy/settings.ts";
 import { shiftState } from "./policy/shift-state.ts";
 import type { PolicyState } from "./policy/state.ts";
+import { proposedChanges } from "./proposed-changes.ts";
 import type { Published } from "./published.ts";
 import type { LastSensitivities } from "./sensitivities/last-sensitivities.ts";
 import type { ContainerRates } from "./sources/container-rates.ts";
@@ -52,6 +54,8 @@ export interface DecidingOptions {
   readonly onState: (state: PolicyState) => void;
   /** Called with every window set that is decided on, but for those of a time that had windows before the clock was set back. */
   readonly onWindows?: (set: WindowSet) => void;
+  /** Called with the wishes of each published plan that change a size. */
+  readonly onChanges?: (changes: readonly ProposedChange[]) => void;
   /** Latency profiles and residuals of flows; absent where no policy asks for them. */
   readonly learning?: Learning;
   /** Told how far the tail was off that the plan before had predicted; undefined when that cannot be told. */
@@ -188,6 +192,7 @@ export class Deciding {
       mode: application.mode,
     });
     this.parts.sensitivities?.adopt(plan, outcome.sensitivities);
+    this.parts.onChanges?.(proposedChanges(plan, this.state));
     this.state = outcome.state;
     this.parts.onState(outcome.state);
     this.parts.archive.add(plan.wishes[0]?.inputs.windowHash ?? contentHash(windowSet), inputs);

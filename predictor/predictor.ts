@@ -193,6 +193,9 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
     log,
     onState,
     onWindows: (set) => history.store.append(set),
+    onChanges: (changes) => {
+      for (const change of changes) history.store.appendDecision(change);
+    },
     ...(learning && { learning, onTailError: (ratio) => learningMetrics.tailPredicted(ratio) }),
   });
   const closing = new InOrder();
@@ -221,7 +224,8 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
     },
   });
   const modelText = (hash: string): string | undefined => learning?.modelText(hash);
-  const api = await openApi(setting, { published, archive, sensitivities, modelText });
+  const { store } = history;
+  const api = await openApi(setting, { published, archive, sensitivities, modelText, store });
   const surges = new SurgeWatch({
     arrivals,
     lastWindow: () => deciding.lastWindow,
@@ -384,7 +388,7 @@ function* knownServices(
 
 async function openApi(
   { clock, ends, log, metrics, options, readiness, tls }: Setting,
-  served: Pick<ApiOptions, "archive" | "modelText" | "published" | "sensitivities">,
+  served: Pick<ApiOptions, "archive" | "modelText" | "published" | "sensitivities" | "store">,
 ): Promise<Api> {
   const notReady = (): string | undefined => {
     const ageSeconds = served.published.ageSeconds();

@@ -97,6 +97,11 @@ export class ContainerRegistry implements ProbeFailures {
     }
   }
 
+  /** Whether a source of names knows the container itself, not only its pod. */
+  isNamed(id: string): boolean {
+    return this.#names.byContainerId.has(id);
+  }
+
   /** Takes what is there now: new containers are sampled at once, missing ones leave nothing behind. */
   update(found: readonly FoundContainer[]): void {
     const present = new Set(found.map(({ id }) => id));

@@ -75,6 +75,30 @@ export const Recommendation = z.strictObject({
 });
 export type Recommendation = z.infer<typeof Recommendation>;
 
+/** The sizes of a service that a decision sets. */
+export const SIZES = ["replicas", "cpuCores", "memoryBytes"] as const;
+
+/** The decision that made one size of a service what it is. Later ones that kept the size do not count. */
+export const SizeChange = z.strictObject({
+  /** The size before, cores and bytes of each container; absent where none is known, or where it was the same. */
+  from: NonNegative.optional(),
+  to: NonNegative,
+  decidedAtMs: EpochMs,
+  decisionId: z.string(),
+  policy: PolicyLabel,
+  /** Why, in the words of that decision. */
+  reason: z.string().max(1_000),
+});
+export type SizeChange = z.infer<typeof SizeChange>;
+
+/** Absent for a size that no decision states. */
+export const SizeChanges = z.strictObject({
+  replicas: SizeChange.optional(),
+  cpuCores: SizeChange.optional(),
+  memoryBytes: SizeChange.optional(),
+});
+export type SizeChanges = z.infer<typeof SizeChanges>;
+
 /** A recommendation as the exporter serves it, with what a reader needs to judge it. */
 export const ServedRecommendation = z.strictObject({
   ...Recommendation.shape,
@@ -84,6 +108,8 @@ export const ServedRecommendation = z.strictObject({
   valid: z.boolean(),
   /** What the policy asked for before the guard. */
   wished: Allocation,
+  /** Which decision set each of the sizes, and why; absent from exporters of earlier releases. */
+  setBy: SizeChanges.optional(),
   /** Guard steps that changed it, in order. */
   guard: z.array(z.strictObject({ step: z.string().max(64), reason: z.string().max(500) })).max(64),
   /** Why the newest wish led to no decision; the one shown is then an older one. */

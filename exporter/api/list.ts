@@ -55,6 +55,7 @@ function served(entry: BookEntry, recommender: Recommender, monotonicMs: number)
     ...(decidedMs === undefined ? {} : { ageSeconds: (monotonicMs - decidedMs) / 1e3 }),
     valid: recommender.isValid(entry, monotonicMs),
     wished,
+    setBy: recommender.book.setBy(recommendation.namespace, recommendation.service),
     guard,
     ...(refusal === undefined ? {} : { refused: `${refusal.step}: ${refusal.reason}`.slice(0, 1_000) }),
   };

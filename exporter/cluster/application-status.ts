@@ -3,6 +3,7 @@ import { MAX_STATUS_SERVICES } from "@tradewind/kubernetes/crd/status.ts";
 import type { ApplicationStatus, Condition, ServiceStatus } from "@tradewind/kubernetes/crd/status.ts";
 import { formatCores, formatMemory } from "@tradewind/kubernetes/objects/quantity.ts";
 import type { ReadPlan } from "../source/read-plan.ts";
+import { lastChange } from "../last-change.ts";
 import { CONDITIONS, millis } from "./conditions.ts";
 import type { ServiceWorkload } from "./services.ts";
 
@@ -61,6 +62,7 @@ function listed(recommendations: readonly ServedRecommendation[]): readonly Serv
 function serviceStatus(served: ServedRecommendation, { workloadOf }: StatusInputs): ServiceStatus {
   const { cpuCores, latencyAfterSeconds, latencyBeforeSeconds, memoryBytes, namespace, service } = served;
   const workload = workloadOf(namespace, service)?.workload;
+  const change = lastChange(served.setBy);
   return {
     name: service,
     namespace,
@@ -74,6 +76,9 @@ function serviceStatus(served: ServedRecommendation, { workloadOf }: StatusInput
     ...(latencyBeforeSeconds !== undefined && { currentMilliseconds: millis(latencyBeforeSeconds) }),
     ...(latencyAfterSeconds !== undefined && { predictedMilliseconds: millis(latencyAfterSeconds) }),
     reason: served.reason.slice(0, 300),
+    ...(change !== undefined && {
+      lastChange: `${change.what} at ${isoTime(change.decidedAtMs)}: ${change.reason}`.slice(0, 300),
+    }),
     guard: served.guard.map(({ step }) => step),
     valid: served.valid,
     decidedAt: isoTime(served.decidedAtMs),

@@ -31,16 +31,20 @@ function validity(before: ServedRecommendation, now: ServedRecommendation): Chan
       ];
 }
 
+/** The reason is that of the decision that set the size: the one in force may be a later one that keeps it. */
 function numbers(before: ServedRecommendation, now: ServedRecommendation): Change[] {
   const changes: Change[] = [];
-  const because = `(${now.policy}, confidence ${now.confidence.toFixed(2)}): ${now.reason}`;
+  const { setBy = {} } = now;
+  const because = ({ policy, reason }: Pick<ServedRecommendation, "policy" | "reason">): string =>
+    `(${policy}, confidence ${now.confidence.toFixed(2)}): ${reason}`;
   if (before.replicas !== now.replicas) {
-    const note = `${before.replicas} → ${now.replicas} replicas ${because}`;
+    const note = `${before.replicas} → ${now.replicas} replicas ${because(setBy.replicas ?? now)}`;
     changes.push(change("Normal", "ReplicasRecommended", "Recommend", note));
   }
   const [was, is] = [sizeOf(before), sizeOf(now)];
   if (was !== is && is !== "") {
-    const note = `container size ${was === "" ? "as it was" : was} → ${is} ${because}`;
+    const size = before.cpuCores === now.cpuCores ? setBy.memoryBytes : setBy.cpuCores;
+    const note = `container size ${was === "" ? "as it was" : was} → ${is} ${because(size ?? now)}`;
     changes.push(change("Normal", "SizeRecommended", "Recommend", note));
   }
   return changes;

@@ -47,7 +47,10 @@ function ready({ header, list }: Judged): Verdict {
 function objectiveMet({ header, list }: Judged): Verdict {
   const { measuredLatencySeconds: measured, objective } = list;
   if (header === undefined || objective === undefined || measured === undefined) {
-    return { status: "Unknown", reason: "NoTraffic", message: "no request was measured in the last window" };
+    const nothing = "no request was measured in the last window";
+    return header?.complete === false
+      ? unknown("TrafficNotSeen", `${nothing}, but ${notSeen(header)}`)
+      : unknown("NoTraffic", nothing);
   }
   const percentile = `p${Number((objective.percentile * 100).toFixed(3))}`;
   const limit = `the objective of ${millis(objective.seconds)} ms`;
@@ -58,12 +61,17 @@ function objectiveMet({ header, list }: Judged): Verdict {
 
 function dataComplete({ header, list }: Judged): Verdict {
   if (header?.complete === false) {
-    return no("TrafficNotSeen", "a part of the traffic was not seen; nothing is taken away meanwhile");
+    return no("TrafficNotSeen", `${notSeen(header)}; nothing is taken away meanwhile`);
   }
   const missing = guardedBy(list, "missing-data");
   if (missing.length > 0)
     return no("MissingData", `latency, load or replicas are missing for ${named(missing)}`);
   return yes("Complete", "all services were measured");
+}
+
+/** What of the traffic was not seen: which predictor's part, since when and why. */
+function notSeen({ missing = [] }: ReadPlan["header"]): string {
+  return missing.length === 0 ? "a part of the traffic was not seen" : missing.join("; ");
 }
 
 function constrained({ list }: Judged): Verdict {
@@ -93,7 +101,8 @@ export const millis = (seconds: number): number => Math.round(seconds * 1e3);
 
 const yes = (reason: string, message: string): Verdict => verdict("True", reason, message);
 const no = (reason: string, message: string): Verdict => verdict("False", reason, message);
-const verdict = (status: "True" | "False", reason: string, message: string): Verdict => ({
+const unknown = (reason: string, message: string): Verdict => verdict("Unknown", reason, message);
+const verdict = (status: Condition["status"], reason: string, message: string): Verdict => ({
   status,
   reason,
   message: message.slice(0, 1_000),

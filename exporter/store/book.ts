@@ -3,8 +3,11 @@ import type {
   DecisionRecord,
   Recommendation,
   ServedRecommendation,
+  SizeChanges,
 } from "@tradewind/core/contract/recommendation.ts";
 import { recommendationOf } from "../recommendation.ts";
+import { ChangeHistory } from "./change-history.ts";
+import type { HistoryLimits } from "./change-history.ts";
 
 /**
  * The decision in force for one service, small enough that thousands fit: what is served, ready to serve, and the
@@ -16,17 +19,15 @@ export interface BookEntry {
   readonly recommendation: Recommendation;
   readonly final: Allocation;
   readonly wished: Allocation;
+  /** What ran before, as far as the record says. */
+  readonly observed: Partial<Allocation>;
   readonly guard: ServedRecommendation["guard"];
   readonly json: string;
 }
 
-export interface BookLimits {
+export interface BookLimits extends HistoryLimits {
   /** Decisions replaced last that can be asked for by id, whether their numbers changed or not. */
   readonly recent: number;
-  /** Decisions replaced by other numbers, kept in all. */
-  readonly history: number;
-  /** The same of one service. */
-  readonly historyPerService: number;
 }
 
 /** Names a service; neither part can hold a line break. */
@@ -38,8 +39,20 @@ export function bookEntry(record: DecisionRecord, decidedMs: number | undefined)
     recommendation: recommendationOf(record),
     final: record.final,
     wished: record.wish.allocation,
+    observed: observedBefore(record),
     guard: record.actions.map(({ step, reason }) => ({ step, reason })),
     json: JSON.stringify(record),
+  };
+}
+
+function observedBefore({ context, wish }: DecisionRecord): Partial<Allocation> {
+  const { baseMemoryBytes, runningCpuCores } = wish.evidence;
+  const { replicasWanted } = wish.observed;
+  return {
+    ...(replicasWanted !== undefined && { replicas: replicasWanted }),
+    ...(runningCpuCores !== undefined && { cpuCores: runningCpuCores }),
+    ...(baseMemoryBytes !== undefined && { memoryBytes: baseMemoryBytes }),
+    ...context.previous,
   };
 }
 
@@ -48,20 +61,19 @@ const keyOf = ({ recommendation }: BookEntry): string =>
 
 /**
  * The decisions in force, one per service, and a bounded number of the decisions before them. The history of a
- * service holds only those whose numbers were replaced by others, so that it reaches back as far as it can.
+ * service holds only those that changed one of its sizes, so that it reaches back as far as it can.
  */
 export class DecisionBook {
   readonly #limits: BookLimits;
   #current = new Map<string, BookEntry>();
   readonly #byId = new Map<string, BookEntry>();
-  /** Replaced decisions by id, oldest first. */
-  readonly #history = new Map<string, { readonly key: string; readonly json: string }>();
+  readonly #changes: ChangeHistory;
   /** The last replaced decisions by id, oldest first. */
   readonly #recent = new Map<string, string>();
-  readonly #historyOfService = new Map<string, string[]>();
 
   constructor(limits: BookLimits = { recent: 1_000, history: 5_000, historyPerService: 20 }) {
     this.#limits = limits;
+    this.#changes = new ChangeHistory(limits);
   }
 
   /** The decision in force, or undefined for a service never decided. */
@@ -104,19 +116,24 @@ export class DecisionBook {
       yield;
     }
     this.#current = entries;
-    for (const [key, before] of replaced) {
-      const after = entries.get(key);
-      if (after !== undefined && after !== before) this.#file(key, before, after);
+    for (const [key, after] of entries) {
+      const before = replaced.get(key);
+      if (before !== undefined && after !== before) this.#file(before, after);
+      this.#changes.note(key, after);
       yield;
     }
   }
 
+  /** Takes decisions that changed a size and are no longer in force, oldest first: those of the process before. */
+  recall(entries: Iterable<BookEntry>): void {
+    for (const entry of entries) this.#changes.note(keyOf(entry), entry);
+  }
+
   /** Puts a replaced decision where it can still be asked for. */
-  #file(key: string, before: BookEntry, after: BookEntry): void {
+  #file(before: BookEntry, after: BookEntry): void {
     const { decisionId } = before.recommendation;
     if (decisionId !== after.recommendation.decisionId) this.#byId.delete(decisionId);
     this.#recent.set(decisionId, before.json);
-    if (numbersDiffer(before, after)) this.#remember(key, before);
     for (const oldest of this.#recent.keys()) {
       if (this.#recent.size <= this.#limits.recent) break;
       this.#recent.delete(oldest);
@@ -125,16 +142,31 @@ export class DecisionBook {
 
   /** A decision record as JSON, current or replaced. */
   json(id: string): string | undefined {
-    return this.#byId.get(id)?.json ?? this.#recent.get(id) ?? this.#history.get(id)?.json;
+    return this.#byId.get(id)?.json ?? this.#recent.get(id) ?? this.#changes.json(id);
   }
 
-  /** Records of one service, newest first, the one in force included. */
+  /** The record in force of one service, and before it those that changed one of its sizes, newest first. */
   historyJson(namespace: string, service: string): string[] {
     const key = bookKey(namespace, service);
-    const replaced = (this.#historyOfService.get(key) ?? []).toReversed();
     const current = this.#current.get(key);
-    const earlier = replaced.flatMap((id) => this.#history.get(id)?.json ?? []);
-    return current === undefined ? earlier : [current.json, ...earlier];
+    const earlier = this.#changes.ids(key).filter((id) => id !== current?.recommendation.decisionId);
+    const records = earlier.flatMap((id) => this.#changes.json(id) ?? []);
+    return current === undefined ? records : [current.json, ...records];
+  }
+
+  /** For each size of a service the decision that set it. */
+  setBy(namespace: string, service: string): SizeChanges {
+    return this.#changes.setBy(bookKey(namespace, service));
+  }
+
+  /** Rises whenever a size changes. */
+  get changesRevision(): number {
+    return this.#changes.revision;
+  }
+
+  /** Records of decisions that changed a size, as JSON, oldest first, for {@link recall}. */
+  changesJson(mostPast: number): string[] {
+    return this.#changes.records(mostPast);
   }
 
   /** Drops the services for which `isGone` holds, with their history of changes. @returns how many */
@@ -144,34 +176,9 @@ export class DecisionBook {
       if (!isGone(entry)) continue;
       this.#current.delete(key);
       this.#byId.delete(entry.recommendation.decisionId);
-      for (const id of this.#historyOfService.get(key) ?? []) this.#history.delete(id);
-      this.#historyOfService.delete(key);
+      this.#changes.forget(key);
       dropped += 1;
     }
     return dropped;
   }
-
-  #remember(key: string, { recommendation, json }: BookEntry): void {
-    const ids = this.#historyOfService.get(key) ?? [];
-    this.#historyOfService.set(key, ids);
-    ids.push(recommendation.decisionId);
-    this.#history.set(recommendation.decisionId, { key, json });
-    if (ids.length > this.#limits.historyPerService) this.#history.delete(ids.shift() ?? "");
-    for (const [id, oldest] of this.#history) {
-      if (this.#history.size <= this.#limits.history) break;
-      this.#history.delete(id);
-      const of = this.#historyOfService.get(oldest.key);
-      of?.splice(of.indexOf(id), 1);
-    }
-  }
-}
-
-function numbersDiffer(a: BookEntry, b: BookEntry): boolean {
-  return (
-    a.final.replicas !== b.final.replicas ||
-    a.final.cpuCores !== b.final.cpuCores ||
-    a.final.memoryBytes !== b.final.memoryBytes ||
-    a.guard.length !== b.guard.length ||
-    a.guard.some(({ step }, index) => step !== b.guard[index]?.step)
-  );
 }

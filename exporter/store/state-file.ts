@@ -12,7 +12,10 @@ const STATE_FILE = "decisions.json";
 const MAX_STATE_BYTES = 256 * 2 ** 20;
 const CHUNK_CHARACTERS = 256 * 1024;
 
-/** What an exporter keeps across its restarts: the decision in force of every service. */
+/** The decisions that changed a size, beside those in force. */
+export const CHANGES_FILE = "changes.json";
+
+/** What an exporter keeps across its restarts: decision records. */
 const ExporterState = z.strictObject({
   schema: z.literal(STATE_SCHEMA),
   savedAtMs: EpochMs,
@@ -45,8 +48,8 @@ export type LoadedState =
 export class StateFile {
   readonly path: string;
 
-  constructor(directory: string) {
-    this.path = join(directory, STATE_FILE);
+  constructor(directory: string, name = STATE_FILE) {
+    this.path = join(directory, name);
   }
 
   /**

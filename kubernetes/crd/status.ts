@@ -43,6 +43,11 @@ export const ServiceStatus = z.strictObject({
   currentMilliseconds: Millis.optional().describe("p95 of the flows through this service, before."),
   predictedMilliseconds: Millis.optional().describe("The same once the recommendation is in place."),
   reason: z.string().max(1_000),
+  lastChange: z
+    .string()
+    .max(1_000)
+    .optional()
+    .describe("What the newest decision that changed a size changed, when and why."),
   guard: z.array(Text).max(64).describe("Guard steps that changed what the policy asked for."),
   valid: z.boolean().describe("False once the decision is too old to be served."),
   decidedAt: Text.describe("RFC 3339."),

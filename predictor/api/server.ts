@@ -2,6 +2,7 @@ import type { ConnectionLimits } from "@tradewind/core/connection-limits.ts";
 import { describeError } from "@tradewind/core/errors.ts";
 import type { HttpDoor } from "@tradewind/core/http-door.ts";
 import { addressOf, cannotListen, createHttpServer } from "@tradewind/core/http-server.ts";
+import type { ProposedChanges } from "@tradewind/core/contract/proposed-change.ts";
 import { ServiceName } from "@tradewind/core/contract/quantity.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import type { ReloadingTls } from "@tradewind/core/reloading-tls.ts";
@@ -10,6 +11,7 @@ import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Registry } from "prom-client";
 import type { InputsArchive } from "../inputs-archive.ts";
 import type { Published } from "../published.ts";
+import type { WindowStore } from "../store/window-store.ts";
 import type { LastSensitivities } from "../sensitivities/last-sensitivities.ts";
 import { parseListen } from "../sources/otlp/listen-address.ts";
 
@@ -18,6 +20,8 @@ export interface ApiOptions {
   readonly published: Published;
   readonly archive: InputsArchive;
   readonly sensitivities: LastSensitivities;
+  /** Where proposed changes are kept. */
+  readonly store: Pick<WindowStore, "decisions">;
   /** The file of a trained model by its hash; undefined when it is not kept. */
   readonly modelText: (hash: string) => string | undefined;
   readonly registry: Registry;
@@ -40,6 +44,9 @@ export interface Api {
 const MAX_BODY_BYTES = 1_024;
 const IDLE_MS = 30_000;
 
+/** Changes that are served at once, the newest. */
+const MOST_DECISIONS = 200;
+
 const NO_PLAN_YET = "no window has closed since the start; ask again";
 
 const HASH = /^[0-9a-f]{16}$/;
@@ -47,7 +54,11 @@ const HASH = /^[0-9a-f]{16}$/;
 const CONNECTIONS: ConnectionLimits = { maxConnections: 256, maxPerAddress: 64, firstRequestMs: 10_000 };
 const HEADERS = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
-/** Serves what is in memory; no request causes work for the policies, and one for each decision makes the sensitivities. @throws TradewindError `cannot-listen` */
+/**
+ * Serves what is in memory, and of the store the newest decisions; no request causes work for the policies, and one for each
+ * decision makes the sensitivities.
+ * @throws TradewindError `cannot-listen`
+ */
 export async function startApi(options: ApiOptions): Promise<Api> {
   const { log, tls } = options;
   const server = fastify({
@@ -100,6 +111,9 @@ function addRoutes(server: FastifyInstance, options: ApiOptions): void {
   server.get("/v1/sensitivities", async (request, reply) =>
     sendSensitivities(reply, sensitivities, (request.query as { readonly service?: unknown }).service),
   );
+  server.get("/v1/decisions", async (request, reply) =>
+    sendDecisions(reply, options.store, (request.query as { readonly service?: unknown }).service),
+  );
   server.get("/v1/inputs", async (_request, reply) => reply.send({ hashes: archive.hashes() }));
   server.get<{ Params: { hash: string } }>("/v1/inputs/:hash", async ({ params }, reply) => {
     const text = archive.get(params.hash);
@@ -122,6 +136,14 @@ function addRoutes(server: FastifyInstance, options: ApiOptions): void {
 }
 
 /** @param asked `?service=` as it came: once, several times or not at all */
+function sendDecisions(reply: FastifyReply, store: ApiOptions["store"], asked: unknown): FastifyReply {
+  const { data: service, success } = ServiceName.optional().safeParse(asked);
+  if (!success) return fail(reply, 400, "bad-request", "?service= takes the name of one service");
+  const answer: ProposedChanges = { decisions: [...store.decisions({ most: MOST_DECISIONS, service })] };
+  return reply.send(answer);
+}
+
+/** @param asked as there */
 async function sendSensitivities(
   reply: FastifyReply,
   sensitivities: LastSensitivities,

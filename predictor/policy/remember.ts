@@ -146,12 +146,9 @@ function memoryOf(
   course: Course,
 ): ServiceMemory {
   const { nowMs } = context;
-  const { grown } = course;
-  const { service, window, memory, settling } = observation;
+  const { service, window, memory } = observation;
   const platformWanted = window?.replicasWanted ?? memory?.platformWanted;
   const seen = window?.replicasWanted !== undefined || window?.replicasReady !== undefined;
-  const grownNow = grown?.services.includes(service) ? grown.severity : undefined;
-  const grownAtSeverity = grownNow ?? (settling ? memory?.grownAtSeverity : undefined);
   return {
     service,
     replicas: target.replicas,
@@ -160,6 +157,21 @@ function memoryOf(
     ...(window?.replicasReady !== undefined && { readyReplicas: window.replicasReady }),
     ...queueMemory(observation),
     ...sizeMemory(observation, target),
+    ...additionMemory(observation, target, course),
+  };
+}
+
+/** What was added lately: until it has served a whole window nobody knows what it is good for. */
+function additionMemory(
+  { baseReplicas, memory, service, settling, unproven }: Observation,
+  target: Target,
+  { grown }: Course,
+): Pick<ServiceMemory, "unproven" | "grownAtSeverity"> {
+  const grownNow = grown?.services.includes(service) ? grown.severity : undefined;
+  const grownAtSeverity = grownNow ?? (settling || unproven ? memory?.grownAtSeverity : undefined);
+  const isAdded = target.replicas > (memory?.replicas ?? baseReplicas);
+  return {
+    ...((isAdded || unproven) && { unproven: true }),
     ...(grownAtSeverity !== undefined && { grownAtSeverity }),
   };
 }

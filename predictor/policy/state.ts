@@ -20,6 +20,8 @@ export const ServiceMemory = z.strictObject({
   memoryBytes: z.number().positive().optional(),
   platformCpuCores: z.number().positive().optional(),
   platformMemoryBytes: z.number().positive().optional(),
+  /** Set when replicas were added, until all of them have served a whole window. */
+  unproven: z.literal(true).optional(),
   /** Tail over objective when pods were last added for latency; absent once they have served a whole window. */
   grownAtSeverity: NonNegative.optional(),
 });

@@ -50,6 +50,21 @@ export function percent(ratio: number): string {
   return `${Math.round(ratio * 100)} %`;
 }
 
+/** What happens to the replicas of a service: `2 → 4 replicas`, `keep 4 replicas`. */
+export function move({ baseReplicas, window }: Observation, wished: number): string {
+  if (wished !== baseReplicas) return `${baseReplicas} → ${replicas(wished)}`;
+  const running = window?.replicasWanted;
+  const late = running === undefined || running <= wished ? "" : ` (${running} still run)`;
+  return `keep ${replicas(wished)}${late}`;
+}
+
+const replicas = (count: number): string => `${count} ${count === 1 ? "replica" : "replicas"}`;
+
+/** Seconds for people: `412 ms`, `2.0 s`. */
+export function duration(seconds: number): string {
+  return seconds < 1 ? `${Math.round(1e3 * seconds)} ms` : `${seconds.toFixed(1)} s`;
+}
+
 /** `1 pod`, `3 pods`. */
 export function pods(count: number): string {
   return count === 1 ? "1 pod" : `${count} pods`;

@@ -7,7 +7,7 @@ export const StoreOptions = z.strictObject({
   rawDays: Days.default(2).describe("Windows as measured."),
   fiveMinuteDays: Days.default(14).describe("Windows summed up to five minutes."),
   hourDays: Days.default(90).describe("Windows summed up to an hour."),
-  decisionDays: Days.default(90),
+  decisionDays: Days.default(90).describe("Decisions that changed a size, at most the newest 50,000."),
   maxBytes: z
     .number()
     .int()

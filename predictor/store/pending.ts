@@ -1,4 +1,4 @@
-import type { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
+import type { ProposedChange } from "@tradewind/core/contract/proposed-change.ts";
 import type { FlowWindow, Window } from "@tradewind/core/contract/window.ts";
 import { resolutionSeconds } from "./tables.ts";
 import type { Tables } from "./tables.ts";
@@ -8,7 +8,7 @@ import type { DoneChunk, ModelError, StoredModel, WindowOrigin } from "./window-
 export type PendingRow =
   | { readonly kind: "window"; readonly window: Window; readonly origin: WindowOrigin }
   | { readonly kind: "flow"; readonly flow: FlowWindow; readonly startMs: number; readonly endMs: number }
-  | { readonly kind: "decision"; readonly record: DecisionRecord }
+  | { readonly kind: "decision"; readonly record: ProposedChange }
   | { readonly kind: "model"; readonly model: StoredModel }
   | { readonly kind: "error"; readonly error: ModelError }
   | { readonly kind: "done"; readonly job: string; readonly chunk: DoneChunk };

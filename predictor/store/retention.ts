@@ -113,6 +113,11 @@ function flowsByName(
 
 const SLICE_ROWS = 2_000;
 
+/** Decisions kept at most; each takes about 1 kB. */
+const MOST_DECISIONS = 50_000;
+/** In a small store decisions may take a tenth of the bytes. */
+const BYTES_PER_DECISION = 10_000;
+
 function removeExpired(tables: Tables, options: StoreOptions, nowMs: number): boolean {
   const windowsBefore = nowMs - options.hourDays * DAY_MS;
   const decisionsBefore = nowMs - options.decisionDays * DAY_MS;
@@ -124,6 +129,10 @@ function removeExpired(tables: Tables, options: StoreOptions, nowMs: number): bo
       }
     }
     removed += tables.run("DELETE FROM decisions WHERE decided_at_ms < ?", decisionsBefore);
+    removed += tables.run(
+      "DELETE FROM decisions WHERE decided_at_ms < (SELECT decided_at_ms FROM decisions ORDER BY decided_at_ms DESC LIMIT 1 OFFSET ?)",
+      Math.min(MOST_DECISIONS, Math.floor(options.maxBytes / BYTES_PER_DECISION)) - 1,
+    );
     removed += tables.run("DELETE FROM model_errors WHERE at_ms < ?", windowsBefore);
     removed += tables.services.prune(SLICE_ROWS);
   });

@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import type { SQLInputValue } from "node:sqlite";
 import { safeRead } from "@tradewind/core/config.ts";
-import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
+import { ProposedChange } from "@tradewind/core/contract/proposed-change.ts";
 import { FlowWindow, Window } from "@tradewind/core/contract/window.ts";
 import { z } from "zod";
 import { unpack } from "./packing.ts";
@@ -51,7 +51,7 @@ const TABLES: readonly Salvaged[] = [
     table: "decisions",
     key: ["decided_at_ms", "id"],
     put: (row, into) => {
-      const record = safeRead(DecisionRecord, unpack(row["body"], row["checksum"]));
+      const record = safeRead(ProposedChange, unpack(row["body"], row["checksum"]));
       if (record.success) into.putDecision(record.data);
       return record.success;
     },

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
+import type { ProposedChange } from "@tradewind/core/contract/proposed-change.ts";
 import type { Window, WindowSet } from "@tradewind/core/contract/window.ts";
 import { systemClock } from "@tradewind/core/clock.ts";
 import type { Clock } from "@tradewind/core/clock.ts";
@@ -11,6 +11,7 @@ import type { PendingRow } from "./pending.ts";
 import { maintainOnce } from "./retention.ts";
 import { StoreFile } from "./store-file.ts";
 import type {
+  DecisionQuery,
   DoneChunk,
   ModelError,
   StoredFlow,
@@ -64,7 +65,7 @@ export class SqliteStore implements WindowStore {
     for (const flow of set.flows) this.push({ kind: "flow", flow, startMs: set.startMs, endMs: set.endMs });
   }
 
-  appendDecision(record: DecisionRecord): void {
+  appendDecision(record: ProposedChange): void {
     this.push({ kind: "decision", record });
   }
 
@@ -113,18 +114,15 @@ export class SqliteStore implements WindowStore {
     yield* flows.sort((a, b) => a.startMs - b.startMs);
   }
 
-  *decisions(query: {
-    fromMs: number;
-    toMs: number;
-    service?: string | undefined;
-  }): Generator<DecisionRecord> {
-    const { fromMs, toMs, service } = query;
-    yield* this.file.reading((tables) => tables.decisions(fromMs, toMs, service));
-    for (const row of this.pending.rows) {
-      if (row.kind !== "decision" || row.record.decidedAtMs < fromMs || row.record.decidedAtMs >= toMs)
-        continue;
-      if (service === undefined || row.record.service === service) yield row.record;
-    }
+  decisions(query: DecisionQuery): ProposedChange[] {
+    const { most, service } = query;
+    const waiting = this.pending.rows.flatMap((row) =>
+      row.kind === "decision" && (service === undefined || row.record.service === service)
+        ? [row.record]
+        : [],
+    );
+    const written = this.file.reading((tables) => tables.decisions(query));
+    return [...waiting.toReversed(), ...written].sort((a, b) => b.decidedAtMs - a.decidedAtMs).slice(0, most);
   }
 
   model(name: string): StoredModel | undefined {

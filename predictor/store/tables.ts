@@ -1,12 +1,13 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { crc32 } from "node:zlib";
 import { safeRead } from "@tradewind/core/config.ts";
-import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
+import { ProposedChange } from "@tradewind/core/contract/proposed-change.ts";
 import { FlowWindow, Window } from "@tradewind/core/contract/window.ts";
 import { z } from "zod";
 import { pack, unpack } from "./packing.ts";
 import { ServiceIds } from "./service-ids.ts";
 import type {
+  DecisionQuery,
   DoneChunk,
   ModelError,
   StoredFlow,
@@ -72,7 +73,7 @@ export class Tables {
     );
   }
 
-  putDecision(record: DecisionRecord): void {
+  putDecision(record: ProposedChange): void {
     const { body, checksum } = pack(record);
     this.run(
       "INSERT OR REPLACE INTO decisions (decided_at_ms, id, service, body, checksum) VALUES (?, ?, ?, ?, ?)",
@@ -190,13 +191,13 @@ export class Tables {
     }
   }
 
-  decisions(fromMs: number, toMs: number, service: string | undefined): Generator<DecisionRecord> {
+  /** Newest first. */
+  decisions({ most, service }: DecisionQuery): Generator<ProposedChange> {
     return this.readAll(
-      DecisionRecord,
-      "SELECT body, checksum FROM decisions WHERE decided_at_ms >= ?1 AND decided_at_ms < ?2 AND (?3 IS NULL OR service = ?3) ORDER BY decided_at_ms",
-      fromMs,
-      toMs,
+      ProposedChange,
+      "SELECT body, checksum FROM decisions WHERE ?1 IS NULL OR service = ?1 ORDER BY decided_at_ms DESC, id DESC LIMIT ?2",
       service ?? null,
+      most,
     );
   }
 

@@ -1,4 +1,4 @@
-import type { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
+import type { ProposedChange } from "@tradewind/core/contract/proposed-change.ts";
 import type { FlowWindow, Window, WindowSet } from "@tradewind/core/contract/window.ts";
 
 /** Where a window came from. A live window is never replaced by one read back from a server's history. */
@@ -12,6 +12,13 @@ export interface WindowQuery {
   readonly namespace?: string | undefined;
   /** Only windows of this length; without it the finest that each time still has. */
   readonly resolutionSeconds?: number | undefined;
+}
+
+/** Which proposed changes to read. */
+export interface DecisionQuery {
+  /** At most so many, the newest. */
+  readonly most: number;
+  readonly service?: string | undefined;
 }
 
 export interface StoredFlow extends FlowWindow {
@@ -74,7 +81,7 @@ export interface StoreHealth {
 /** The memory of the predictor. Writing never throws and never waits for the disk. */
 export interface WindowStore {
   append(set: WindowSet, origin?: WindowOrigin): void;
-  appendDecision(record: DecisionRecord): void;
+  appendDecision(record: ProposedChange): void;
   saveModel(model: StoredModel): void;
   appendModelErrors(errors: readonly ModelError[]): void;
   markDone(job: string, chunk: DoneChunk): void;
@@ -82,7 +89,8 @@ export interface WindowStore {
   /** Windows by rising start. Each time comes in one resolution only. */
   windows(query: WindowQuery): Iterable<Window>;
   flows(query: Pick<WindowQuery, "fromMs" | "toMs">): Iterable<StoredFlow>;
-  decisions(query: { fromMs: number; toMs: number; service?: string | undefined }): Iterable<DecisionRecord>;
+  /** Newest first. */
+  decisions(query: DecisionQuery): Iterable<ProposedChange>;
   /** The newest model of this name. */
   model(name: string): StoredModel | undefined;
   modelByHash(hash: string): StoredModel | undefined;

@@ -1,5 +1,7 @@
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
+import { createServer } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 import { Plan } from "@tradewind/core/contract/plan.ts";
 import { startPredictor } from "@tradewind/predictor/predictor.ts";
@@ -60,6 +62,78 @@ async function withPeer() {
   onTestFinished(async () => predictor.stop());
   return { application, child, other, predictor };
 }
+
+/** An address at which connections are taken and nothing is ever answered: that of a pod that died, and whose object lingers. */
+async function silentAddress(): Promise<string> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => void sockets.add(socket));
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+describe("two predictors whose name lists the addresses of two dead pods as well", () => {
+  it("share all spans, grow on them, and name the addresses that do not answer instead of no traffic", async () => {
+    const application = await RunningApplication.start();
+    onTestFinished(async () => application.stop());
+    application.podUsageCores = 0.25;
+    const dead = [await silentAddress(), await silentAddress()];
+    const ports = [await freePort(), await freePort()];
+    const peers = [...ports.map((port) => `http://127.0.0.1:${port}`), ...dead];
+    const peersSecretFile = secretFile();
+    const predictors = await Promise.all(
+      ports.map(async (port) =>
+        startPredictor({
+          config: application.config,
+          workloads: application.workloads,
+          agents: [application.agent.url],
+          listen: "127.0.0.1:0",
+          otlpListen: "127.0.0.1:0",
+          peers,
+          peersListen: `127.0.0.1:${port}`,
+          peersSecretFile,
+          windowSeconds: 2,
+          graceSeconds: 0.4,
+          policy: "queue",
+          logLevel: "silent",
+          agentPollMs: 200,
+        }),
+      ),
+    );
+    onTestFinished(async () => {
+      for (const predictor of predictors) await predictor.stop();
+    });
+    // The Service gives all of one client's batches to the first of them.
+    const timer = setInterval(() => {
+      void application.sendTraces(predictors[0]!.addresses["otlp"]!, 5, 250).catch(() => undefined);
+    }, 100);
+    onTestFinished(() => clearInterval(timer));
+    for (const { addresses } of predictors) {
+      let made: Plan | undefined;
+      await waitUntil(
+        async () => {
+          const response = await fetch(`${addresses["http"]}/v1/plan`);
+          made = response.ok ? Plan.parse(await response.json()) : undefined;
+          return (
+            made?.wishes.some(({ allocation, service }) => service === "geo" && allocation.replicas > 2) ===
+            true
+          );
+        },
+        60_000,
+        "geo is given more",
+      );
+      expect(made).toMatchObject({ policy: "queue", complete: false });
+      expect(made!.measuredLatencySeconds).toBeGreaterThan(0.2);
+      for (const address of dead) expect(made!.missing?.join()).toContain(`${address} received since `);
+      expect(made!.policyReason).not.toContain("no trace");
+    }
+  }, 120_000);
+});
 
 describe("a predictor whose peer hangs", () => {
   it("grows on what it sees, says what is missing and takes nothing away, until the peer is back or known to be dead", async () => {

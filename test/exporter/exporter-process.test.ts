@@ -2,6 +2,7 @@ import { mkdtemp, readdir, rm, truncate } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import type { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import { exporterProcess } from "./exporter-process.ts";
 import type { ExporterProcess } from "./exporter-process.ts";
 import { answering, fakePredictor } from "./fake-predictor.ts";
@@ -41,6 +42,35 @@ describe("an exporter process", () => {
     expect(read!.ageSeconds).toBeGreaterThan(decided.ageSeconds!);
     const record = await fetch(`${after.http}/v1/decisions/${decided.decisionId}`);
     expect(await record.json()).toMatchObject({ id: decided.decisionId, final: { replicas: 5 } });
+  });
+
+  it("killed after a change says which decision set each size, though later ones kept it", async () => {
+    const { predictor, state } = await surroundings();
+    const before = await exporterProcess(predictor, state, "--restart-grace", "0s");
+    await firstDecision(before);
+    const grown = wishOf({ allocation: { replicas: 8, cpuCores: 0.6, memoryBytes: 200e6 } });
+    predictor.serve(planOf([{ ...grown, reason: "the queue grew" }], { sequence: 2 }));
+    await until("8 replicas", async () => (await before.list()).recommendations[0]?.replicas === 8);
+    predictor.serve(planOf([{ ...grown, reason: "keeps 8" }], { sequence: 3 }));
+    const kept = await until("a decision that keeps them", async () => {
+      const [served] = (await before.list()).recommendations;
+      return served?.reason === "keeps 8" ? served : undefined;
+    });
+    expect(kept.setBy?.replicas).toMatchObject({ from: 5, to: 8, reason: "the queue grew" });
+    expect(kept.setBy?.cpuCores).toMatchObject({ to: 0.6, reason: "share of the estimated queue" });
+    await before.kill("SIGKILL");
+    await predictor.stop();
+
+    const after = await exporterProcess(predictor, state);
+    const [read] = (await after.list()).recommendations;
+    expect(read).toMatchObject({ reason: "keeps 8", setBy: kept.setBy });
+    const answer = await fetch(`${after.http}/v1/decisions?namespace=shop&service=search`);
+    const { decisions } = (await answer.json()) as { decisions: DecisionRecord[] };
+    expect(decisions.map(({ final, wish }) => `${final.replicas}: ${wish.reason}`)).toEqual([
+      "8: keeps 8",
+      "8: the queue grew",
+      "5: share of the estimated queue",
+    ]);
   });
 
   it("restarted takes nothing away, though the predictor asks for less", async () => {

@@ -4,6 +4,8 @@ import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { Plan } from "@tradewind/core/contract/plan.ts";
+import { ProposedChanges } from "@tradewind/core/contract/proposed-change.ts";
+import type { ProposedChange } from "@tradewind/core/contract/proposed-change.ts";
 import { WindowSet } from "@tradewind/core/contract/window.ts";
 import { contentHash } from "@tradewind/core/hash.ts";
 import { createLog } from "@tradewind/core/log.ts";
@@ -79,6 +81,42 @@ function load(application: RunningApplication, running: Running, totalMs: number
   }, 100);
   return () => clearInterval(timer);
 }
+
+describe("a predictor that proposes more replicas and is started again with its state", () => {
+  it("still says which plan changed which size, and why", async () => {
+    const application = await RunningApplication.start();
+    application.podUsageCores = 0.45;
+    const started = await startPredictor(options(application, { state: application.state, policy: "queue" }));
+    const stopLoad = load(application, started, 250);
+    const changes = async (running: Running, query = ""): Promise<ProposedChange[]> => {
+      const answer = await get(running, `/v1/decisions${query}`);
+      return ProposedChanges.parse(await answer.json()).decisions;
+    };
+    try {
+      const made = await nextPlan(started, (one) => (replicasOf(one)["geo"] ?? 0) > 2);
+      const first = (await changes(started, "?service=geo")).at(-1)!;
+      expect(first).toMatchObject({ service: "geo", before: { replicas: 2 } });
+      expect(first.wish.allocation.replicas).toBeGreaterThan(2);
+      expect(first.wish.reason).toContain(`2 → ${first.wish.allocation.replicas} replicas`);
+      expect(first.decidedAtMs).toBeLessThanOrEqual(made.plannedAtMs);
+      stopLoad();
+      await started.stop();
+
+      const again = await startPredictor(options(application, { state: application.state, policy: "queue" }));
+      try {
+        expect((await changes(again)).at(-1)).toEqual(first);
+        expect(await changes(again, "?service=nobody")).toEqual([]);
+        expect((await get(again, "/v1/decisions?service=a&service=b")).status).toBe(400);
+      } finally {
+        await again.stop();
+      }
+    } finally {
+      stopLoad();
+      await started.stop();
+      await application.stop();
+    }
+  });
+});
 
 describe("a predictor with slow requests, an agent and workloads", () => {
   let application: RunningApplication;

@@ -27,7 +27,7 @@ export function shareBudget(
   const now = new Map(observations.map((one) => [one.service, bounded(one, one.baseReplicas)]));
   const spent = [...now.values()].reduce((sum, replicas) => sum + replicas, 0);
   const short = observations.some((one) => (one.need ?? 0) > one.baseReplicas);
-  const settling = observations.some(({ settling }) => settling);
+  const settling = observations.some((one) => one.settling || one.unproven);
   if (spent === total && !short && !(missed && !settling)) {
     return { replicas: now, reason: missed ? "waits for the pods that were moved" : "keeps the shares" };
   }

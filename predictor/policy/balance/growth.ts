@@ -3,7 +3,8 @@ import { isIdle } from "./idle.ts";
 import type { DecisionContext, Observation } from "../observe/observation.ts";
 import type { Verdict } from "../observe/verdict.ts";
 import type { GrowthCheckpoint, PolicyState } from "../state.ts";
-import { bounded, floorReplicas, pods } from "../target.ts";
+import type { PolicySettings } from "../settings.ts";
+import { bounded, floorReplicas, percent, pods } from "../target.ts";
 
 /** What growth for a missed objective comes to. */
 export interface Growth {
@@ -11,6 +12,8 @@ export interface Growth {
   readonly replicas: ReadonlyMap<string, number>;
   /** Why so many, or why none. */
   readonly reason: string;
+  /** Why a service on a slow flow gets none, where it is not for the reason of all. */
+  readonly keptBecause: ReadonlyMap<string, string>;
   readonly checkpoint?: GrowthCheckpoint;
   readonly futile?: NonNullable<PolicyState["futile"]>;
 }
@@ -19,6 +22,9 @@ export interface Growth {
 const HELPED = { severity: 0.9, excess: 0.8, rate: 1.05 };
 /** Pods that must have been added before their effect is judged: so many, or this share of the congested ones. */
 const JUDGED = { pods: 3, share: 0.5 };
+
+const WAITS =
+  "waits for pods that start or have not served a whole window, and for queues that are being worked off";
 
 /** What growth may go to, and the measure of the miss. */
 interface Congestion {
@@ -49,7 +55,7 @@ export function growForLatency(
     ...(state.growth && { checkpoint: state.growth }),
     ...(state.futile && { futile: state.futile }),
   };
-  const none = (reason: string): Growth => ({ replicas: new Map(), reason, ...kept });
+  const none = (reason: string): Growth => ({ replicas: new Map(), reason, keptBecause: new Map(), ...kept });
   if (severity < settings.clearMissRatio && missedWindows < 2)
     return none("a slight miss: waits for a second window");
   const congestion = congested(context, observations, verdict, severity);
@@ -57,17 +63,32 @@ export function growForLatency(
     return none("none of the services on the slow flows is busy: more pods would not help");
   }
   const ready = congestion.candidates.filter((observation) => mayGrow(context, observation, severity));
-  if (ready.length === 0) return none("waits for pods that start and queues that are being worked off");
+  if (ready.length === 0) return none(WAITS);
   const effect = judgeEffect(context, observations, verdict, congestion);
   if (effect.futile !== undefined) {
     return {
       replicas: new Map(),
       reason: "more pods have shown no effect: adds no more for latency",
+      keptBecause: new Map(),
       ...effect,
     };
   }
   const grown = distribute(congestion, ready, effect.checkpoint);
-  return state.futile === undefined ? grown : { ...grown, futile: state.futile };
+  const keptBecause = new Map(observations.map((one) => [one.service, whyKept(settings, one, congestion)]));
+  return { ...grown, keptBecause, ...(state.futile && { futile: state.futile }) };
+}
+
+/** Why a service on a slow flow gets no pods while another does. */
+function whyKept(settings: PolicySettings, observation: Observation, { hot }: Congestion): string {
+  const { draining, settling, spec, baseReplicas, unproven, utilisation } = observation;
+  if (isIdle(observation, settings)) return `its CPU use is ${percent(utilisation ?? 0)} and nothing queues`;
+  if (settling || unproven) return "its new replicas have not served a whole window yet";
+  if (draining) return "its queue is being worked off";
+  if (baseReplicas >= spec.maxReplicas) return `it may have at most ${spec.maxReplicas}`;
+  const target = percent(settings.targetUtilisation);
+  if (hot && (utilisation ?? 0) <= settings.targetUtilisation)
+    return `others use more than ${target} of their CPU, it does not`;
+  return "more requests queue in others";
 }
 
 function congested(
@@ -92,13 +113,14 @@ function congested(
 }
 
 /**
- * Pods on their way hold growth back: where CPU demand is known it has already counted them, elsewhere the miss must get
- * worse. So does a queue that is being worked off.
+ * Pods on their way, or that have not served for a whole window, hold growth back: the miss may be that of the time before
+ * them. Where CPU demand is known it has already counted them, elsewhere the miss must get worse. So does a queue that is
+ * being worked off.
  */
 function mayGrow({ settings }: DecisionContext, observation: Observation, severity: number): boolean {
-  const { settling, draining, need, memory } = observation;
+  const { settling, draining, need, memory, unproven } = observation;
   if (draining) return false;
-  if (!settling) return true;
+  if (!settling && !unproven) return true;
   return need === undefined && severity >= settings.worseRatio * (memory?.grownAtSeverity ?? 1);
 }
 
@@ -145,7 +167,7 @@ function distribute(
   congestion: Congestion,
   ready: readonly Observation[],
   checkpoint: GrowthCheckpoint,
-): Growth {
+): Omit<Growth, "keptBecause"> {
   const wanted = Math.max(1, Math.ceil(Math.min(1, congestion.severity - 1) * congestion.replicas - 1e-9));
   const claims = ready.map((observation) => {
     const { service, queue, baseReplicas, spec } = observation;

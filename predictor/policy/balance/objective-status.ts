@@ -1,9 +1,9 @@
 import type { DecisionContext, Observation } from "../observe/observation.ts";
 import type { Verdict } from "../observe/verdict.ts";
 import type { Course } from "../remember.ts";
-import { percent } from "../target.ts";
 import { hasFallen, hasRisen } from "./load-change.ts";
 import { isCausedByShrinking, shrunkBefore } from "./after-shrinking.ts";
+import { standing } from "./standing.ts";
 
 /** How the application stands to its objective, and what follows for growing and shrinking. */
 export interface ObjectiveStatus {
@@ -40,7 +40,7 @@ export function objectiveStatus(
     hasChanged: isRising || hasFallen(context, arrivals),
   });
   return {
-    summary: `${describeVerdict(verdict, settings.minimumCalls)}${describeMissing(missing)}`,
+    summary: `${standing(context, verdict)}${describeMissing(missing)}`,
     missed,
     clearlyMissed,
     calm,
@@ -87,14 +87,6 @@ function calmWindowsBefore({ application, settings, windowSet }: DecisionContext
   const windowSeconds = (windowSet.endMs - windowSet.startMs) / 1e3;
   const judged = windowSeconds > 0 ? Math.ceil(application.objective.windowSeconds / windowSeconds) : 1;
   return Math.max(settings.patienceWindows, judged) * 2 ** doublings;
-}
-
-function describeVerdict(verdict: Verdict, minimumCalls: number): string {
-  if (verdict.severity === undefined) {
-    return `fewer than ${minimumCalls} requests of any flow, the slowest at ${percent(verdict.worstSeverity ?? 0)} of the objective`;
-  }
-  const missed = verdict.severity > 1 ? "the objective is missed" : "the objective is met";
-  return `${missed} (tail at ${percent(verdict.severity)} of it)`;
 }
 
 /** Arrivals that the next window is compared with: those of the last one that was seen whole. */

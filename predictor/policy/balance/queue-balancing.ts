@@ -5,11 +5,13 @@ import { courseAfterShrinking } from "./after-shrinking.ts";
 import type { Course } from "../remember.ts";
 import { objectiveStatus } from "./objective-status.ts";
 import type { ObjectiveStatus } from "./objective-status.ts";
-import { pods } from "../target.ts";
+import { move, percent } from "../target.ts";
 import type { Target, Targets } from "../target.ts";
 import { shareBudget } from "./budget.ts";
 import { growForLatency } from "./growth.ts";
+import type { Growth } from "./growth.ts";
 import { shrinkInCalm } from "./shrink.ts";
+import { standingThrough } from "./standing.ts";
 
 export interface Balancing {
   readonly reason: string;
@@ -17,8 +19,18 @@ export interface Balancing {
   readonly course: Course;
 }
 
+/** What all services of one decision are balanced by. */
+interface Balance {
+  readonly context: DecisionContext;
+  readonly observations: readonly Observation[];
+  readonly verdict: Verdict;
+}
+
+/** What the standing of its users' requests means for one service, and what is done; empty: nothing more to say. */
+type Because = (observation: Observation, wished: number) => string;
+
 /**
- * Rung `queue`: with a budget, shares it; without one, adds pods where the queues are while the objective is missed, takes
+ * Level `queue`: with a budget, shares it; without one, adds pods where the queues are while the objective is missed, takes
  * them away one step at a time after enough calm, and otherwise changes nothing. The reactive floor holds in any case.
  */
 export function balanceQueues(
@@ -26,35 +38,35 @@ export function balanceQueues(
   observations: readonly Observation[],
   verdict: Verdict,
 ): Balancing {
-  const { application } = context;
+  const balance = { context, observations, verdict };
+  const { budget } = context.application;
   const status = objectiveStatus(context, observations, verdict);
   const { summary, course } = status;
-  if (application.budget.pods !== undefined) {
-    const sharing = shareBudget(context, observations, application.budget.pods, status.clearlyMissed);
+  if (budget.pods !== undefined) {
+    const sharing = shareBudget(context, observations, budget.pods, status.clearlyMissed);
     return {
       reason: `${summary}: ${sharing.reason}`,
-      targets: targetsOf(observations, sharing.replicas, `${summary}: ${sharing.reason}`),
+      targets: targetsOf(balance, sharing.replicas, () => sharing.reason),
       course,
     };
   }
   if (status.missed && verdict.severity !== undefined) {
-    return grow(context, observations, verdict, { ...status, severity: verdict.severity });
+    return grow(balance, { ...status, severity: verdict.severity });
   }
-  return rest(context, observations, verdict, status);
+  return rest(balance, status);
 }
 
 function grow(
-  context: DecisionContext,
-  observations: readonly Observation[],
-  verdict: Verdict,
+  balance: Balance,
   { severity, summary, course }: ObjectiveStatus & { readonly severity: number },
 ): Balancing {
+  const { context, observations, verdict } = balance;
   const growth = growForLatency(context, observations, verdict, severity, course.missedWindows);
   const reason = `${summary}: ${growth.reason}`;
   const grown = observations.filter((one) => (growth.replicas.get(one.service) ?? 0) > one.baseReplicas);
   return {
     reason,
-    targets: targetsOf(observations, growth.replicas, `${summary}, and its queue is where time goes`),
+    targets: targetsOf(balance, growth.replicas, becauseOf(growth, verdict)),
     course: {
       ...course,
       ...(growth.checkpoint && { growth: growth.checkpoint }),
@@ -64,12 +76,22 @@ function grow(
   };
 }
 
-function rest(
-  context: DecisionContext,
-  observations: readonly Observation[],
-  verdict: Verdict,
-  status: ObjectiveStatus,
-): Balancing {
+/** Only a service on a flow that misses is told why pods are added or not. */
+function becauseOf({ keptBecause, reason }: Growth, { flows }: Verdict): Because {
+  const missed = new Set(flows.filter((flow) => flow.severity > 1).flatMap(({ flow }) => flow.services));
+  return ({ baseReplicas, queue, service, utilisation }, wished) => {
+    if (wished <= baseReplicas) return missed.has(service) ? (keptBecause.get(service) ?? reason) : "";
+    const share = queue?.virtualQueue;
+    const parts = [
+      ...(share === undefined ? [] : [`${percent(share)} of the estimated queue`]),
+      ...(utilisation === undefined ? [] : [`${percent(utilisation)} CPU use`]),
+    ];
+    return parts.length === 0 ? "" : `it has ${parts.join(" at ")}`;
+  };
+}
+
+function rest(balance: Balance, status: ObjectiveStatus): Balancing {
+  const { context, observations, verdict } = balance;
   const { calm, summary, course, calmWindowsNeeded } = status;
   const waiting = !calm || course.calmWindows < calmWindowsNeeded;
   const fewer = waiting ? new Map<string, number>() : shrinkInCalm(context, observations, verdict);
@@ -77,39 +99,38 @@ function rest(
     const why = waiting
       ? `calm for ${course.calmWindows} of ${calmWindowsNeeded} windows`
       : "no pod can go without risking the objective";
-    return { reason: `${summary}: ${why}`, targets: targetsOf(observations, fewer, summary), course };
+    return { reason: `${summary}: ${why}`, targets: targetsOf(balance, fewer, () => ""), course };
   }
+  const calmFor = `calm for ${course.calmWindows} windows`;
   return {
-    reason: `${summary}: calm for ${course.calmWindows} windows, takes pods from ${fewer.size} of the services`,
-    targets: targetsOf(observations, fewer, `${summary}, calm for ${course.calmWindows} windows`),
+    reason: `${summary}: ${calmFor}, takes pods from ${fewer.size} of the services`,
+    targets: targetsOf(balance, fewer, ({ baseReplicas }, wished) => (wished < baseReplicas ? calmFor : "")),
     course: courseAfterShrinking(context, observations, status, [...fewer.keys()]),
   };
 }
 
 /** Lays what the queues say over the reactive floor; a service that `replicas` does not name gets the floor. */
 function targetsOf(
-  observations: readonly Observation[],
+  { context, observations, verdict }: Balance,
   replicas: ReadonlyMap<string, number>,
-  why: string,
+  because: Because,
 ): Targets {
   return new Map(
     observations.map((observation): [string, Target] => {
       const { service, baseReplicas } = observation;
-      const floor = floorTarget(observation);
+      const floor = floorTarget(observation, context.settings);
       const wished = replicas.get(service) ?? floor.replicas;
-      if (wished === floor.replicas) {
-        return [service, floor.replicas > baseReplicas ? floor : kept(observation, floor, why)];
-      }
-      const change = wished - baseReplicas;
-      const move =
-        change > 0 ? `${pods(change)} more` : change < 0 ? `${pods(-change)} fewer` : `keeps ${wished}`;
-      return [service, { replicas: wished, policy: "queue", reason: `${why}: ${move}` }];
+      const isFloor = wished === floor.replicas;
+      // Where data is missing the service is held.
+      if (isFloor && (floor.replicas > baseReplicas || floor.policy === "hold")) return [service, floor];
+      const stands = standingThrough(context, verdict, service);
+      if (isFloor && stands === undefined) return [service, { ...floor, policy: "queue" }];
+      const why = [stands ?? "no user's request passes it", because(observation, wished)];
+      const cause = why.filter((part) => part !== "").join("; ");
+      return [
+        service,
+        { replicas: wished, policy: "queue", reason: `${cause}: ${move(observation, wished)}` },
+      ];
     }),
   );
-}
-
-/** No change: by the queue policy where the service's own need is known, held where data is missing. */
-function kept(observation: Observation, floor: Target, why: string): Target {
-  if (floor.policy === "hold") return floor;
-  return { replicas: floor.replicas, policy: "queue", reason: `${why}: keeps ${floor.replicas}` };
 }

@@ -12,7 +12,9 @@ export const REACTIVE: Level = {
       reason: "decides by CPU use alone",
       decision: {
         policy: "reactive",
-        targets: new Map(facts.observations.map((one) => [one.service, floorTarget(one)])),
+        targets: new Map(
+          facts.observations.map((one) => [one.service, floorTarget(one, facts.context.settings)]),
+        ),
       },
     };
   },

@@ -33,6 +33,8 @@ export interface Observation extends ContainerFacts {
   readonly utilisation?: number;
   /** Some of the base replicas do not serve yet, or did not serve for the whole window. */
   readonly settling: boolean;
+  /** Replicas were added, and the newest of them was not ready when the window began: the window says little of so many. */
+  readonly unproven: boolean;
   /** Its queue is being worked off: what runs takes more than what comes. */
   readonly draining: boolean;
 }
@@ -79,6 +81,7 @@ export function observe(context: DecisionContext): readonly Observation[] {
         spec,
         baseReplicas,
         settling: isSettling(baseReplicas, memory, window),
+        unproven: isUnproven(memory, window),
         draining: isDraining(trend),
         ...containerFacts(application, window, memory, isStale(context)),
         ...(window && { window, ...cpuFacts(window, trend, settings) }),
@@ -116,6 +119,21 @@ function isSettling(base: number, memory: ServiceMemory | undefined, window: Win
   if (ready === undefined) return false;
   if (ready < base || ready > (memory?.readyReplicas ?? ready)) return true;
   return memory?.grownAtSeverity !== undefined && (window?.lastStartedAtMs ?? 0) > (window?.startMs ?? 0);
+}
+
+/** Kubernetes cuts the time at which a pod became ready to whole seconds. */
+const READY_RESOLUTION_MS = 1_000;
+
+/**
+ * Ready replicas are counted when the window is decided on, some seconds after its end, so those that are added while one window
+ * is awaited are all counted as ready in it, and begin to serve in the next.
+ */
+function isUnproven(memory: ServiceMemory | undefined, window: Window | undefined): boolean {
+  if (memory?.unproven === undefined) return false;
+  if (window === undefined || (window.replicasReady ?? 0) < memory.replicas) return true;
+  const readyMs = window.containers.flatMap(({ startedAtMs }) => startedAtMs ?? []);
+  const newestMs = readyMs.length > 0 ? Math.max(...readyMs) : (window.lastStartedAtMs ?? 0);
+  return newestMs > window.startMs - READY_RESOLUTION_MS;
 }
 
 function isForgotten(

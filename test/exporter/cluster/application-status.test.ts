@@ -9,6 +9,8 @@ import { planOf } from "../wish.ts";
 
 const NOW_MS = Date.parse("2026-01-02T03:04:05.678Z");
 
+const MADE = { decidedAtMs: NOW_MS - 30_000, decisionId: "abc-0", policy: "queue", reason: "two flows miss" };
+
 export function servedOf(changes: Partial<ServedRecommendation> = {}): ServedRecommendation {
   return {
     namespace: "shop",
@@ -150,6 +152,19 @@ describe("the status of an application", () => {
     expect(conditionsOf({ list: silent })["ObjectiveMet"]).toBe("Unknown NoTraffic");
   });
 
+  it("says which predictor's spans are missing and since when, and not that there was no traffic", () => {
+    const { measuredLatencySeconds: _measured, ...silent } = list();
+    const missing = ["spans that the predictor at http://10.0.0.7:9814 received since 12:19:40Z are missing"];
+    const { conditions } = status({ list: silent, header: header({ complete: false, missing }) });
+    const messageOf = new Map(conditions.map(({ message, reason, type }) => [type, `${reason}: ${message}`]));
+    expect(messageOf.get("ObjectiveMet")).toMatch(
+      /^TrafficNotSeen: .*10\.0\.0\.7:9814 received since 12:19:40Z/,
+    );
+    expect(messageOf.get("DataComplete")).toMatch(
+      /^TrafficNotSeen: .*10\.0\.0\.7:9814 received since 12:19:40Z/,
+    );
+  });
+
   it("keeps since when a condition holds, as long as it does", () => {
     const before = [
       { type: "Ready", status: "True", lastTransitionTime: "2026-01-01T00:00:00Z" },
@@ -182,6 +197,29 @@ describe("the status of an application", () => {
   });
 });
 
+describe("the last change of a service in the status", () => {
+  const lastChangeOf = (setBy: ServedRecommendation["setBy"]) =>
+    status({ list: list({ recommendations: [servedOf({ setBy })] }) }).services[0]!.lastChange;
+
+  it("is what the newest decision changed, when and why", () => {
+    const older = { ...MADE, decidedAtMs: NOW_MS - 90_000, reason: "an older one" };
+    expect(
+      lastChangeOf({
+        replicas: { from: 3, to: 5, ...MADE },
+        cpuCores: { from: 0.16, to: 0.28, ...MADE },
+        memoryBytes: { from: 2 ** 28, to: 2 ** 29, ...older },
+      }),
+    ).toBe("replicas 3 → 5, CPU 160m → 280m at 2026-01-02T03:03:35Z: two flows miss");
+  });
+
+  it.each([
+    ["is absent while every size is what it was at the start", { replicas: { to: 3, ...MADE } }],
+    ["is absent where the exporter says nothing of changes", undefined],
+  ])("%s", (_, setBy) => {
+    expect(lastChangeOf(setBy)).toBeUndefined();
+  });
+});
+
 describe("changes that matter", () => {
   const reasons = (before: ServedRecommendation | undefined, now: ServedRecommendation) =>
     changesBetween(before, now).map(({ reason, type }) => `${type} ${reason}`);
@@ -196,6 +234,12 @@ describe("changes that matter", () => {
       },
     ]);
     expect(reasons(servedOf(), servedOf({ cpuCores: 0.8 }))).toEqual(["Normal SizeRecommended"]);
+  });
+
+  it("carry the reason of the decision that set the size, not of a later one that keeps it", () => {
+    const setBy = { replicas: { from: 3, to: 5, ...MADE, reason: "two flows miss" } };
+    const [event] = changesBetween(servedOf({ replicas: 3 }), servedOf({ reason: "keeps 5", setBy }));
+    expect(event!.note).toBe("3 → 5 replicas (queue, confidence 0.76): two flows miss");
   });
 
   it("are a wish held back, once, and a decision that expires or comes back", () => {

@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
+import type { Allocation } from "@tradewind/core/contract/plan.ts";
 import type { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import { decide } from "@tradewind/exporter/decide.ts";
 import { bookEntry, bookKey, DecisionBook } from "@tradewind/exporter/store/book.ts";
 import type { BookEntry } from "@tradewind/exporter/store/book.ts";
 import { NO_LIMITS, wishOf } from "../wish.ts";
 
-function entryOf(service: string, sequence: number, replicas = sequence): BookEntry {
+function entryOf(service: string, sequence: number, size: number | Allocation = sequence): BookEntry {
   const plannedAtMs = 1_000_000 + sequence;
   const plan = { application: "hotel", sequence, predictorStartedAtMs: 0, plannedAtMs };
   const rules = {
@@ -14,11 +15,20 @@ function entryOf(service: string, sequence: number, replicas = sequence): BookEn
     restartGraceSeconds: 0,
     limitsOf: () => NO_LIMITS,
   };
-  const wish = wishOf({ service, allocation: { replicas } });
+  const allocation = typeof size === "number" ? { replicas: size, cpuCores: 0.6, memoryBytes: 200e6 } : size;
+  const wish = wishOf({ service, allocation });
   const decision = decide(wish, plan, { exporterStartedAtMs: 0 }, rules);
   if ("refusal" in decision) throw new Error(decision.refusal.reason);
   return bookEntry(decision.record, sequence);
 }
+
+/** What a change says of the decision that made it. */
+const madeBy = ({ recommendation: { decidedAtMs, decisionId, policy, reason } }: BookEntry) => ({
+  decidedAtMs,
+  decisionId,
+  policy,
+  reason,
+});
 
 const replicasOf = (jsons: readonly string[]): number[] =>
   jsons.map((json) => (JSON.parse(json) as DecisionRecord).final.replicas);
@@ -55,31 +65,66 @@ describe("the decision book", () => {
     expect(replicasOf(book.historyJson("shop", "service-7"))).toEqual([2, 1]);
   });
 
-  it("keeps only changes in its history, so that a quiet hour does not push them out", () => {
+  it("keeps the decisions that changed a size, not those that kept it later, however long the hour was quiet", () => {
     const book = new DecisionBook();
-    for (const [sequence, replicas] of [3, 3, 3, 5, 5, 2].entries()) {
-      book.put([entryOf("search", sequence, replicas)]);
-    }
-    expect(replicasOf(book.historyJson("shop", "search"))).toEqual([2, 5, 3]);
+    const entries = [3, 3, 3, 5, 5, 2, 2].map((replicas, sequence) => entryOf("search", sequence, replicas));
+    for (const entry of entries) book.put([entry]);
+    const [inForce, ...changes] = book.historyJson("shop", "search");
+    expect(inForce).toBe(entries[6]!.json);
+    expect(changes).toEqual([entries[5]!.json, entries[3]!.json, entries[0]!.json]);
+    expect(book.setBy("shop", "search")).toEqual({
+      replicas: { from: 5, to: 2, ...madeBy(entries[5]!) },
+      cpuCores: { to: 0.6, ...madeBy(entries[0]!) },
+      memoryBytes: { to: 200e6, ...madeBy(entries[0]!) },
+    });
   });
 
-  it("is bounded: per service and in all, the oldest go first", () => {
+  it("says what a first decision changed where the plan says what ran before", () => {
+    const book = new DecisionBook();
+    book.put([entryOf("search", 1, 5)]);
+    expect(book.setBy("shop", "search").replicas).toMatchObject({ from: 3, to: 5 });
+  });
+
+  it("forgets which decision set a size that is no longer stated", () => {
+    const book = new DecisionBook();
+    const [first, second] = [entryOf("search", 1, 5), entryOf("search", 2, { replicas: 5 })];
+    book.put([first]);
+    book.put([second]);
+    expect(book.setBy("shop", "search")).toEqual({ replicas: { from: 3, to: 5, ...madeBy(first) } });
+    expect(book.historyJson("shop", "search")).toEqual([second.json, first.json]);
+  });
+
+  it("is bounded: per service and in all, those that set no present size go first, the oldest of them", () => {
     const book = new DecisionBook({ recent: 0, history: 6, historyPerService: 3 });
     for (let sequence = 1; sequence <= 10; sequence += 1)
       book.put([entryOf("a", sequence), entryOf("b", sequence)]);
-    expect(replicasOf(book.historyJson("shop", "a"))).toEqual([10, 9, 8, 7]);
-    book.put([entryOf("c", 1)]);
-    book.put([entryOf("c", 2)]);
-    expect(replicasOf(book.historyJson("shop", "c"))).toEqual([2, 1]);
-    expect(replicasOf(book.historyJson("shop", "a"))).toEqual([10, 9, 8]);
-    expect(replicasOf(book.historyJson("shop", "b"))).toEqual([10, 9, 8, 7]);
+    // Its first decision set CPU and memory.
+    expect(replicasOf(book.historyJson("shop", "a"))).toEqual([10, 9, 8, 7, 1]);
+    for (const sequence of [1, 2, 3]) book.put([entryOf("c", sequence)]);
+    expect(replicasOf(book.historyJson("shop", "c"))).toEqual([3, 2, 1]);
+    expect(replicasOf(book.historyJson("shop", "a"))).toEqual([10, 9, 8, 1]);
+    expect(replicasOf(book.historyJson("shop", "b"))).toEqual([10, 9, 8, 7, 1]);
+  });
+
+  it("takes up the changes of another process, and of those as many as were asked for", () => {
+    const [before, book] = [new DecisionBook(), new DecisionBook()];
+    const entries = [1, 2, 3, 4, 4].map((replicas, sequence) => entryOf("search", sequence, replicas));
+    for (const entry of entries) before.put([entry]);
+    const kept = before.changesJson(1).map((json) => JSON.parse(json) as DecisionRecord);
+    expect(kept.map(({ final }) => final.replicas)).toEqual([1, 3, 4]);
+    book.recall(kept.map((record) => bookEntry(record, undefined)));
+    book.put([entries[4]!]);
+    expect(book.setBy("shop", "search")).toEqual(before.setBy("shop", "search"));
+    expect(replicasOf(book.historyJson("shop", "search"))).toEqual([4, 4, 3, 1]);
   });
 
   it("finds the last replaced decisions by id even when their numbers stayed the same", () => {
     const book = new DecisionBook({ recent: 2, history: 0, historyPerService: 0 });
-    const entries = [1, 2, 3, 4].map((sequence) => entryOf("search", sequence, 5));
+    const entries = [1, 2, 3, 4, 5].map((sequence) => entryOf("search", sequence, 5));
     for (const entry of entries) book.put([entry]);
     expect(entries.map(({ recommendation }) => book.json(recommendation.decisionId) !== undefined)).toEqual([
+      // It set the size.
+      true,
       false,
       true,
       true,

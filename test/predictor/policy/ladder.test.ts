@@ -120,7 +120,7 @@ describe("a missed objective", () => {
     const outcome = decide(inputs(twoServices({ podUsageCores: 0.6, ownSeconds: 0.2 }, 0.6)));
     expect(replicas(outcome)).toEqual({ frontend: 2, backend: 4 });
     expect(wish(outcome, "backend").reason).toBe(
-      "the objective is missed (tail at 300 % of it), and its queue is where time goes: 2 pods more",
+      "p95 is 600 ms, objective 200 ms (300 %); it has 74 % of the estimated queue at 60 % CPU use: 2 → 4 replicas",
     );
     expect(wish(outcome, "backend").latencyBeforeSeconds).toBe(0.6);
   });
@@ -188,6 +188,48 @@ describe("a missed objective", () => {
     expect(replicas(first!)["backend"]).toBe(4);
     expect(replicas(second!)["backend"]).toBe(4);
     expect(second!.plan.policyReason).toContain("waits for pods that start");
+  });
+
+  it("adds nothing on the word of a window in which pods just added were not ready yet, and does once a whole one misses", () => {
+    const startOf = (index: number): number => START_MS + index * WINDOW_MS;
+    /** The second pod was ready 2 s after the second window, while that window was decided on; CPU is at ease from then on. */
+    const withPods = (index: number, tailSeconds: number, backend: Partial<ServiceFacts>): WindowSet => {
+      const set = twoServices(
+        { replicas: 2, podUsageCores: 0.4, ownSeconds: 0.2, startedAtMs: startOf(1) + 9_000, ...backend },
+        tailSeconds,
+        startOf(index),
+      );
+      const containers = set.windows[1]!.containers.map((container, pod) => ({
+        ...container,
+        startedAtMs: pod === 0 ? START_MS - 600_000 : startOf(2) + 2_000,
+      }));
+      return { ...set, windows: [set.windows[0]!, { ...set.windows[1]!, containers }] };
+    };
+    const one = { replicas: 1, podUsageCores: 0.95, startedAtMs: START_MS - 600_000 };
+    const outcomes = run([
+      withPods(0, 0.21, one),
+      withPods(1, 1.3, {}),
+      withPods(2, 1.3, {}),
+      withPods(3, 1.3, {}),
+    ]);
+    expect(outcomes.map((outcome) => replicas(outcome)["backend"])).toEqual([2, 2, 2, 4]);
+    expect(wish(outcomes[2]!, "backend").reason).toContain("have not served a whole window");
+  });
+
+  it("gives every service a reason that is true of it", () => {
+    const set = twoServices({ podUsageCores: 0.9, ownSeconds: 0.2 }, 0.6);
+    set.windows.push(
+      window({ service: "batch", replicas: 1, rate: 0.1, ownSeconds: 10, podUsageCores: 0.1 }),
+      window({ service: "cache", replicas: 3, rate: 20, ownSeconds: 0.001, podUsageCores: 0.1 }),
+    );
+    set.flows.push(flow(["frontend", "cache"], 0.08, { flow: "GET /cached" }));
+    const outcome = decide(inputs(set));
+    expect(replicas(outcome)).toEqual({ backend: 4, batch: 1, cache: 3, frontend: 2 });
+    expect(wish(outcome, "batch").reason).not.toMatch(/p95|queue/);
+    expect(wish(outcome, "cache").reason).toBe(
+      "p95 of 'GET /cached' is 80 ms, objective 200 ms (40 %): keep 3 replicas",
+    );
+    expect(wish(outcome, "frontend").reason).toMatch(/^p95 of 'GET \/' is 600 ms.*nothing queues: keep 2/);
   });
 
   it("adds nothing while the queue is being worked off", () => {

@@ -14,10 +14,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import type { ProposedChange } from "@tradewind/core/contract/proposed-change.ts";
 import { createLog } from "@tradewind/core/log.ts";
 import { openStoreForReading } from "@tradewind/predictor/store/database.ts";
 import { StoreOptions } from "@tradewind/predictor/store/options.ts";
+import type { DecisionQuery } from "@tradewind/predictor/store/window-store.ts";
 import { SqliteStore } from "@tradewind/predictor/store/sqlite-store.ts";
+import { wishOf } from "../../exporter/wish.ts";
 import { aSet, aWindow } from "./windows-of.ts";
 
 const log = createLog("test", "silent");
@@ -40,6 +43,17 @@ beforeEach(() => {
 afterEach(async () => {
   for (const store of open.splice(0)) await store.close();
   rmSync(directory, { recursive: true, force: true });
+});
+
+const aChange = (service: string, decidedAtMs: number): ProposedChange => ({
+  id: `${decidedAtMs}-${service}`,
+  application: "hotel",
+  namespace: "shop",
+  service,
+  decidedAtMs,
+  before: { replicas: 3 },
+  wish: wishOf({ service }),
+  policyReason: "p95 is 412 ms, objective 300 ms (137 %)",
 });
 
 const modeOf = (file: string): number => statSync(file).mode & 0o777;
@@ -66,7 +80,25 @@ describe("SqliteStore", () => {
     expect(again.health()).toMatchObject({ state: "disk", problem: undefined, lostWindowsTotal: 0 });
   });
 
-  it("keeps models with their errors, decisions by time, and chunks that are done", async () => {
+  it("gives back after a restart the newest proposed changes, of one service or of all, those that still wait among them", async () => {
+    const store = openStore();
+    for (const [atMs, service] of [
+      [1_000, "cart"],
+      [2_000, "stock"],
+      [3_000, "cart"],
+    ] as const) {
+      store.appendDecision(aChange(service, atMs));
+    }
+    await store.close();
+    const again = openStore();
+    again.appendDecision(aChange("cart", 4_000));
+    const timesOf = (query: DecisionQuery) => again.decisions(query).map(({ decidedAtMs }) => decidedAtMs);
+    expect(timesOf({ most: 9 })).toEqual([4_000, 3_000, 2_000, 1_000]);
+    expect(timesOf({ most: 2, service: "cart" })).toEqual([4_000, 3_000]);
+    expect(again.decisions({ most: 9, service: "stock" })).toEqual([aChange("stock", 2_000)]);
+  });
+
+  it("keeps models with their errors, and chunks that are done", async () => {
     const store = openStore();
     const model = {
       name: "profile/shop/cart",
@@ -364,6 +396,19 @@ describe("SqliteStore", () => {
 });
 
 describe("retention", () => {
+  it("keeps the newest proposed changes of a small store, a tenth of it at most, and none beyond their time", async () => {
+    const options = StoreOptions.parse({ maxBytes: 1_048_576, decisionDays: 1 });
+    const store = openStore({ options });
+    for (let index = 0; index < 150; index += 1) store.appendDecision(aChange("cart", 1_000 + index));
+    await store.flush();
+    await store.maintain(2_000);
+    const kept = store.decisions({ most: 1_000 });
+    expect(kept).toHaveLength(104);
+    expect(kept[0]!.decidedAtMs).toBe(1_149);
+    await store.maintain(2 * 86_400_000);
+    expect(store.decisions({ most: 1_000 })).toEqual([]);
+  });
+
   const DAY_MS = 86_400_000;
 
   async function maintained(store: SqliteStore, nowMs: number): Promise<void> {

@@ -1,0 +1,23 @@
+import { z } from "zod";
+import { Allocation, Wish } from "./plan.ts";
+import { EpochMs, ObjectName, ServiceName } from "./quantity.ts";
+
+/** A wish of a plan that changed a size of its service, before any guard. */
+export const ProposedChange = z.object({
+  /** Sorts by time. */
+  id: z.string().regex(/^[0-9a-z-]{1,64}$/),
+  application: ObjectName,
+  namespace: ObjectName,
+  service: ServiceName,
+  decidedAtMs: EpochMs,
+  /** Sizes of the wish before, or what ran where there was none; absent parts are not known. */
+  before: Allocation.partial(),
+  wish: Wish,
+  /** Why this level of the ladder decided. */
+  policyReason: z.string().max(500),
+});
+export type ProposedChange = z.infer<typeof ProposedChange>;
+
+/** Proposed changes, newest first: `GET /v1/decisions` of the predictor. */
+export const ProposedChanges = z.object({ decisions: z.array(ProposedChange).max(1_000) });
+export type ProposedChanges = z.infer<typeof ProposedChanges>;

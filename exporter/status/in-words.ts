@@ -1,0 +1,67 @@
+import type {
+  DecisionRecord,
+  RecommendationList,
+  ServedRecommendation,
+} from "@tradewind/core/contract/recommendation.ts";
+import type { Allocation } from "@tradewind/core/contract/plan.ts";
+import { formatCores, formatMemory } from "@tradewind/kubernetes/objects/quantity.ts";
+import { lastChange } from "../last-change.ts";
+import { recommendationOf } from "../recommendation.ts";
+
+/** A head line on the application, then a few lines for each service. */
+export function statusInWords({ recommendations, ...head }: RecommendationList): string {
+  const services = recommendations.map((served) => serviceInWords(served));
+  const none = "No decision yet.";
+  return `${[headInWords(head), ...(services.length > 0 ? services : [none])].join("\n\n")}\n`;
+}
+
+function headInWords(head: Omit<RecommendationList, "recommendations">): string {
+  const { application = "no application", measuredLatencySeconds, objective, predictor } = head;
+  const measured = measuredLatencySeconds === undefined ? "not measured" : ms(measuredLatencySeconds);
+  const name = objective && `p${Number((100 * objective.percentile).toFixed(3))}`;
+  const standing = objective && `: ${name} ${measured}, objective ${ms(objective.seconds)}`;
+  const age = predictor.lastPlanAgeSeconds;
+  const policy =
+    predictor.policy === undefined
+      ? "No plan."
+      : `Policy ${predictor.policy}${age === undefined ? "" : `, ${Math.round(age)} s ago`}: ${predictor.policyReason ?? ""}`;
+  const problem = predictor.problem === undefined ? [] : [`No new plan: ${predictor.problem}`];
+  return [`${application}${standing ?? ""}`, policy, ...problem].join("\n");
+}
+
+function serviceInWords(served: ServedRecommendation): string {
+  const { namespace, policy, reason, refused, replicasReady = "?", service, setBy, valid } = served;
+  const change = lastChange(setBy);
+  const said =
+    change === undefined
+      ? "none since Tradewind first saw the service"
+      : `${change.what} at ${time(change.decidedAtMs)} (${change.policy}): ${change.reason}`;
+  return [
+    `${service} (${namespace}): ${replicasReady} ready, ${sizeInWords(served)} recommended${valid ? "" : ", too old to be served"}`,
+    `  last change  ${said}`,
+    `  now          ${policy}: ${refused ?? reason}`,
+  ].join("\n");
+}
+
+/** Decisions that changed a size, newest first, as `/v1/decisions` gives them. */
+export function decisionsInWords(records: readonly DecisionRecord[]): string {
+  const lines = records.map((record) => {
+    const { policy, reason } = recommendationOf(record);
+    return `  ${time(record.decidedAtMs)}  ${sizeInWords(record.final)} (${policy}): ${reason}`;
+  });
+  return `${["Decisions, the one in force first:", ...lines].join("\n")}\n`;
+}
+
+function sizeInWords({ cpuCores, memoryBytes, replicas }: Allocation): string {
+  const parts = [
+    String(replicas),
+    ...(cpuCores === undefined ? [] : [`${formatCores(cpuCores)} CPU`]),
+    ...(memoryBytes === undefined ? [] : [`${formatMemory(memoryBytes)} memory`]),
+  ];
+  return parts.length === 1 ? parts.join("") : `${parts[0] ?? ""} of ${parts.slice(1).join(" and ")}`;
+}
+
+const ms = (seconds: number): string => `${Math.round(1e3 * seconds)} ms`;
+
+/** To the second, in UTC. */
+const time = (epochMs: number): string => `${new Date(epochMs).toISOString().slice(0, 19)}Z`;

@@ -1,0 +1,130 @@
+import { SIZES } from "@tradewind/core/contract/recommendation.ts";
+import type { SizeChange, SizeChanges } from "@tradewind/core/contract/recommendation.ts";
+import type { BookEntry } from "./book.ts";
+
+export interface HistoryLimits {
+  /** Decisions that set no present size any more, kept in all. */
+  readonly history: number;
+  /** The same of one service. */
+  readonly historyPerService: number;
+}
+
+interface ServiceChanges {
+  setBy: SizeChanges;
+  /** All decisions that are kept of the service, in the order in which they were made. */
+  readonly ids: string[];
+}
+
+/**
+ * The decisions that changed a size of a service: for each present size the one that set it, however long ago that was,
+ * and a bounded number of those before. Decisions that changed nothing leave no trace.
+ */
+export class ChangeHistory {
+  readonly #limits: HistoryLimits;
+  readonly #services = new Map<string, ServiceChanges>();
+  /** By id, in the order in which they were made. */
+  readonly #json = new Map<string, string>();
+  /** Decisions that set none of the present sizes any more, with their services' keys; those retired first come first. */
+  readonly #past = new Map<string, string>();
+  #revision = 0;
+
+  constructor(limits: HistoryLimits) {
+    this.#limits = limits;
+  }
+
+  /** Rises with every change. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  /** Takes the decision in force. Decisions of one service come in the order in which they were made. */
+  note(key: string, entry: BookEntry): void {
+    const known = this.#services.get(key) ?? { setBy: {}, ids: [] };
+    const setBy = changedBy(known.setBy, entry);
+    if (setBy === known.setBy) return;
+    const { decisionId } = entry.recommendation;
+    const before = idsOf(known.setBy);
+    known.setBy = setBy;
+    known.ids.push(decisionId);
+    this.#services.set(key, known);
+    this.#json.set(decisionId, entry.json);
+    this.#revision += 1;
+    const present = new Set(idsOf(setBy));
+    for (const id of new Set([...before, decisionId])) if (!present.has(id)) this.#retire(key, known, id);
+  }
+
+  /** For each size of a service the decision that set it. */
+  setBy(key: string): SizeChanges {
+    return this.#services.get(key)?.setBy ?? {};
+  }
+
+  json(id: string): string | undefined {
+    return this.#json.get(id);
+  }
+
+  /** Ids of the decisions that changed a size of a service, newest first. */
+  ids(key: string): string[] {
+    return this.#services.get(key)?.ids.toReversed() ?? [];
+  }
+
+  /** Records as JSON in the order in which they were made: all that set a present size, and the `mostPast` others retired last. */
+  records(mostPast: number): string[] {
+    const left = new Set([...this.#past.keys()].slice(0, Math.max(0, this.#past.size - mostPast)));
+    return [...this.#json].flatMap(([id, json]) => (left.has(id) ? [] : [json]));
+  }
+
+  forget(key: string): void {
+    const known = this.#services.get(key);
+    if (known === undefined) return;
+    this.#services.delete(key);
+    this.#revision += 1;
+    for (const id of known.ids) {
+      this.#json.delete(id);
+      this.#past.delete(id);
+    }
+  }
+
+  /** Keeps a decision that sets none of the present sizes any more as long as there is a place for it. */
+  #retire(key: string, { ids }: ServiceChanges, id: string): void {
+    this.#past.set(id, key);
+    const past = ids.filter((each) => this.#past.has(each));
+    if (past.length > this.#limits.historyPerService) this.#drop(past[0] ?? id);
+    const [oldest] = this.#past.keys();
+    if (this.#past.size > this.#limits.history && oldest !== undefined) this.#drop(oldest);
+  }
+
+  #drop(id: string): void {
+    const ids = this.#services.get(this.#past.get(id) ?? "")?.ids;
+    ids?.splice(ids.indexOf(id), 1);
+    this.#past.delete(id);
+    this.#json.delete(id);
+  }
+}
+
+/** The same object where the decision changes no size. */
+function changedBy(before: SizeChanges, { final, observed, recommendation }: BookEntry): SizeChanges {
+  let after = before;
+  for (const size of SIZES) {
+    const to = final[size];
+    if (to === before[size]?.to) continue;
+    const { [size]: known, ...others } = after;
+    after = to === undefined ? others : { ...others, [size]: change(known?.to ?? observed[size], to) };
+  }
+  return after;
+
+  function change(from: number | undefined, to: number): SizeChange {
+    const { decidedAtMs, decisionId, policy, reason } = recommendation;
+    return {
+      ...(from !== undefined && from !== to && { from }),
+      to,
+      decidedAtMs,
+      decisionId,
+      policy,
+      reason,
+    };
+  }
+}
+
+function idsOf(setBy: SizeChanges): string[] {
+  return SIZES.flatMap((size) => setBy[size]?.decisionId ?? []);
+}

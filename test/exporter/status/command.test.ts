@@ -1,0 +1,93 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Command } from "commander";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { configure } from "@tradewind/exporter/status/command.ts";
+import { freePort } from "../../free-port.ts";
+import { runningExporter } from "../running-exporter.ts";
+import { planOf, wishOf } from "../wish.ts";
+
+/** What the command prints. */
+async function printed(...args: readonly string[]): Promise<string> {
+  const before = process.stdout.write;
+  let text = "";
+  process.stdout.write = (part: string | Uint8Array) => {
+    text += String(part);
+    return true;
+  };
+  onTestFinished(() => {
+    process.stdout.write = before;
+  });
+  const command = new Command().exitOverride();
+  configure(command);
+  await command.parseAsync(args, { from: "user" }).finally(() => {
+    process.stdout.write = before;
+  });
+  return text;
+}
+
+async function grown() {
+  const exporter = await runningExporter(planOf([wishOf(), wishOf({ service: "rate" })]));
+  const eight = { replicas: 8, cpuCores: 0.6, memoryBytes: 200e6 };
+  exporter.predictor.serve(
+    planOf([wishOf({ allocation: eight, reason: "the queue grew" }), wishOf({ service: "rate" })], {
+      sequence: 2,
+    }),
+  );
+  await exporter.listWhen("8 replicas", ({ recommendations }) =>
+    recommendations.some(({ replicas }) => replicas === 8),
+  );
+  exporter.predictor.serve(planOf([wishOf({ allocation: eight, reason: "keeps 8" })], { sequence: 3 }));
+  await exporter.listWhen("a later decision", ({ recommendations }) =>
+    recommendations.some(({ reason }) => reason === "keeps 8"),
+  );
+  return exporter;
+}
+
+describe("tradewind status", () => {
+  it("says of every service what is recommended, which decision changed it last and why", async () => {
+    const text = await printed("--scaler", (await grown()).http);
+    expect(text).toMatch(/^hotel: p95 250 ms, objective 200 ms\nPolicy queue, \d+ s ago: no profile yet\n/);
+    expect(text).toContain("search (shop): 3 ready, 8 of 600m CPU and ");
+    expect(text).toMatch(/last change {2}replicas 5 → 8 at \d{4}-\S+Z \(queue\): the queue grew/);
+    expect(text).toMatch(/now {10}queue: keeps 8/);
+    expect(text).toMatch(/rate \(shop\)[^]*replicas 3 → 5 at/);
+  });
+
+  it("lists the decisions that changed one service", async () => {
+    const text = await printed("--scaler", (await grown()).http, "--service", "search");
+    expect(text).not.toContain("rate");
+    expect(text).toMatch(/in force first:\n.*keeps 8\n.*the queue grew\n.*share of the estimated queue\n$/);
+  });
+
+  it("prints the answer as JSON for programs", async () => {
+    const list = JSON.parse(await printed("--scaler", (await grown()).http, "--json")) as {
+      recommendations: { service: string; setBy: object }[];
+    };
+    expect(list.recommendations.map(({ service }) => service)).toEqual(["rate", "search"]);
+    expect(list.recommendations[1]!.setBy).toMatchObject({ replicas: { from: 5, to: 8 } });
+  });
+
+  it("names the services there are where it is asked for another", async () => {
+    const { http } = await grown();
+    await expect(printed("--scaler", http, "--service", "serach")).rejects.toThrow(/'serach'.*rate, search/);
+  });
+
+  it.each([
+    ["nothing listens", async () => `http://127.0.0.1:${await freePort()}`, /correct --scaler/],
+    ["the address is none", async () => "127.0.0.1:9812", /not an http:\/\/ or https:\/\/ address/],
+  ])("says what to do where %s", async (_, scaler, message) => {
+    await expect(printed("--scaler", await scaler())).rejects.toThrow(message);
+  });
+
+  it("passes on why the exporter refuses", async () => {
+    const directory = mkdtempSync(join(tmpdir(), "tradewind-status-"));
+    onTestFinished(() => rmSync(directory, { recursive: true }));
+    const token = join(directory, "token");
+    writeFileSync(token, "0123456789abcdef0123456789abcdef\n", { mode: 0o600 });
+    const { http } = await runningExporter(undefined, { httpTokenFile: token });
+    await expect(printed("--scaler", http)).rejects.toThrow(/answered 401: /);
+    expect(await printed("--scaler", http, "--token-file", token)).toContain("No decision yet");
+  });
+});
