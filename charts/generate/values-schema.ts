@@ -98,6 +98,7 @@ export function valuesSchema(): Schema {
         uniqueItems: true,
       },
       watchNamespaces: { type: "array", items: namespace, uniqueItems: true },
+      checkNamespaces: flag,
       logLevel: choice("trace", "debug", "info", "warn", "error", "fatal", "silent"),
       extraObjects: { type: "array", items: map },
       // Helm hands `global` down from parent charts, with whatever else they keep there.

@@ -233,8 +233,45 @@ those of the container's ports, and called, those of the ports that it calls.
 {{- .tlsSecret | empty | ternary "http" "https" }}
 {{- end }}
 
+{{/* JSON of the namespaces, other than the release's, that objects of the chart are put into. */}}
+{{- define "tradewind.otherNamespaces" -}}
+{{- $names := list }}
+{{- if .Values.rbac.create }}
+{{- $names = splitList "," (include "tradewind.watched" .) }}
+{{- end }}
+{{- if and .Values.application.spec (eq .Values.application.from "Resource") }}
+{{- $names = append $names (include "tradewind.applicationNamespace" .) }}
+{{- end }}
+{{- if and .Values.scaler.tls.enabled .Values.scaler.tls.certManager.enabled }}
+{{- $names = append $names (include "tradewind.clientNamespace" .) }}
+{{- end }}
+{{- with .Values.metrics.dashboards }}
+{{- if .enabled }}
+{{- $names = append $names .namespace }}
+{{- end }}
+{{- end }}
+{{- without $names "" "*" .Release.Namespace | uniq | toJson }}
+{{- end }}
+
+{{/*
+Ends an installation into a namespace that does not exist before anything is created: Helm itself would stop half-way. Without a
+cluster (`helm template`, Argo CD) `lookup` finds nothing at all, not even kube-system, and nothing is said.
+*/}}
+{{- define "tradewind.checkNamespaces" -}}
+{{- if and .Values.checkNamespaces (lookup "v1" "Namespace" "" "kube-system") }}
+{{- $missing := list }}
+{{- range fromJsonArray (include "tradewind.otherNamespaces" .) }}
+{{- if not (lookup "v1" "Namespace" "" .) }}{{ $missing = append $missing . }}{{ end }}
+{{- end }}
+{{- with $missing }}
+{{- fail (printf "nothing was installed: objects of this release belong into namespaces that do not exist: %s. Make them first (kubectl create namespace %s), or correct application.spec.namespace or watchNamespaces; then run the same command again." (join ", " .) (first .)) }}
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{/* What cannot be meant, beyond what values.schema.json can say. */}}
 {{- define "tradewind.check" -}}
+{{- include "tradewind.checkNamespaces" . }}
 {{- $tls := .Values.scaler.tls }}
 {{- if and $tls.enabled (not $tls.existingSecret) (not $tls.certManager.enabled) }}
 {{- fail "scaler.tls.enabled needs a certificate: set scaler.tls.existingSecret or scaler.tls.certManager.enabled" }}
