@@ -102,7 +102,10 @@ export function valuesSchema(): Schema {
       logLevel: choice("trace", "debug", "info", "warn", "error", "fatal", "silent"),
       extraObjects: { type: "array", items: map },
       // Helm hands `global` down from parent charts, with whatever else they keep there.
-      global: { type: "object", properties: { image: { type: "object", properties: { registry: text } } } },
+      global: {
+        type: "object",
+        properties: { image: { type: "object", properties: { registry: text, tag: text } } },
+      },
       application: object({
         from: choice("ConfigMap", "Resource"),
         existing: { type: "string", pattern: "^$|^[a-z0-9]([-a-z0-9./]*[a-z0-9])?$" },

@@ -42,7 +42,7 @@ app.kubernetes.io/component: {{ .component }}
 {{- if .image.digest }}
 {{- printf "%s@%s" $name .image.digest }}
 {{- else }}
-{{- printf "%s:%s" $name (default .root.Chart.AppVersion .image.tag) }}
+{{- printf "%s:%s" $name (coalesce .image.tag .root.Values.global.image.tag .root.Chart.AppVersion) }}
 {{- end }}
 {{- end }}
 
