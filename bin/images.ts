@@ -69,11 +69,11 @@ export function imageCommands(build: ImageBuild): readonly (readonly string[])[]
       const built = [tool, "build", ...args, `--tag=${image}`, "."];
       return push ? [built, [tool, "push", image]] : [built];
     }
-    // Docker keeps no image of several platforms: it pushes what it builds.
+    // Docker keeps no image of several platforms: it pushes what it builds, with what it was made of and how.
     if (tool === "docker") {
-      return [
-        ["docker", "buildx", "build", `--platform=${platform}`, ...args, `--tag=${image}`, "--push", "."],
-      ];
+      const attested = ["--sbom=true", "--provenance=mode=max"];
+      const built = ["docker", "buildx", "build", `--platform=${platform}`, ...attested, ...args];
+      return [[...built, `--tag=${image}`, "--push", "."]];
     }
     return [
       [tool, "build", `--platform=${platform}`, ...args, `--manifest=${image}`, "."],
