@@ -106,6 +106,11 @@ export function valuesSchema(): Schema {
         type: "object",
         properties: { image: { type: "object", properties: { registry: text, tag: text } } },
       },
+      certificates: object({
+        generate: flag,
+        days: count(30, 36_500),
+        client: object({ namespace: optionalNamespace }),
+      }),
       application: object({
         from: choice("ConfigMap", "Resource"),
         existing: { type: "string", pattern: "^$|^[a-z0-9]([-a-z0-9./]*[a-z0-9])?$" },

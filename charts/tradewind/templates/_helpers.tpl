@@ -157,7 +157,26 @@ crd:{{ include "tradewind.applicationNamespace" . }}/{{ include "tradewind.appli
 {{- end }}
 
 {{- define "tradewind.clientNamespace" -}}
-{{- default .Release.Namespace .Values.scaler.tls.certManager.client.namespace }}
+{{- $own := include "tradewind.generatesScalerTls" . | empty | ternary .Values.scaler.tls.certManager.client.namespace .Values.certificates.client.namespace }}
+{{- default .Release.Namespace $own }}
+{{- end }}
+
+{{/* "true" when the chart itself makes the certificates of KEDA's port. */}}
+{{- define "tradewind.generatesScalerTls" -}}
+{{- $tls := .Values.scaler.tls }}
+{{- if and .Values.certificates.generate $tls.enabled (not $tls.existingSecret) (not $tls.certManager.enabled) }}true{{ end }}
+{{- end }}
+
+{{/* "true" when KEDA's client certificate is made by this release, by cert-manager or by the chart. */}}
+{{- define "tradewind.makesClientSecret" -}}
+{{- if and .Values.scaler.tls.enabled (or .Values.scaler.tls.certManager.enabled (include "tradewind.generatesScalerTls" .)) }}true{{ end }}
+{{- end }}
+
+{{/* JSON of the names that the certificate of KEDA's port has; the first is in scalerAddress. */}}
+{{- define "tradewind.scalerHosts" -}}
+{{- $name := printf "%s-scaler" (include "tradewind.fullname" .) }}
+{{- $in := printf "%s.%s" $name .Release.Namespace }}
+{{- list (include "tradewind.scalerHost" .) (printf "%s.svc" $in) $in $name | toJson }}
 {{- end }}
 
 {{- define "tradewind.scalerHost" -}}
@@ -242,7 +261,7 @@ those of the container's ports, and called, those of the ports that it calls.
 {{- if and .Values.application.spec (eq .Values.application.from "Resource") }}
 {{- $names = append $names (include "tradewind.applicationNamespace" .) }}
 {{- end }}
-{{- if and .Values.scaler.tls.enabled .Values.scaler.tls.certManager.enabled }}
+{{- if include "tradewind.makesClientSecret" . }}
 {{- $names = append $names (include "tradewind.clientNamespace" .) }}
 {{- end }}
 {{- with .Values.metrics.dashboards }}
@@ -273,8 +292,8 @@ cluster (`helm template`, Argo CD) `lookup` finds nothing at all, not even kube-
 {{- define "tradewind.check" -}}
 {{- include "tradewind.checkNamespaces" . }}
 {{- $tls := .Values.scaler.tls }}
-{{- if and $tls.enabled (not $tls.existingSecret) (not $tls.certManager.enabled) }}
-{{- fail "scaler.tls.enabled needs a certificate: set scaler.tls.existingSecret or scaler.tls.certManager.enabled" }}
+{{- if and $tls.enabled (not $tls.existingSecret) (not $tls.certManager.enabled) (not .Values.certificates.generate) }}
+{{- fail "scaler.tls.enabled needs a certificate: set certificates.generate, scaler.tls.certManager.enabled or scaler.tls.existingSecret" }}
 {{- end }}
 {{- if and $tls.existingSecret $tls.certManager.enabled }}
 {{- fail "set scaler.tls.existingSecret or scaler.tls.certManager.enabled, not both" }}
