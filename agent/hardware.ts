@@ -7,7 +7,7 @@ export function hardwareTables(): readonly [Table, Table] {
     new Table([
       {
         name: "tradewind_node_hardware_info",
-        help: "Always 1; CPU model and generation of the node, looked at once.",
+        help: "Always 1; CPU model, vendor, family/model and number of CPUs of the node, read once at the start.",
         kind: "gauge",
       },
     ]),
@@ -22,7 +22,8 @@ export function hardwareTables(): readonly [Table, Table] {
 }
 
 export function describeHardware([machine, disk]: readonly [Table, Table], inventory: Inventory): void {
-  const { cpuModel, cpuVendor, cpuFamily, disks = [] } = inventory;
-  machine.row("", { cpu_model: cpuModel, cpu_vendor: cpuVendor, cpu_family: cpuFamily }).values[0] = 1;
+  const { cpuCores, cpuFamily, cpuModel, cpuVendor, disks = [] } = inventory;
+  const labels = { cpu_model: cpuModel, cpu_vendor: cpuVendor, cpu_family: cpuFamily };
+  machine.row("", { ...labels, cpus: cpuCores?.toString() }).values[0] = 1;
   for (const { name, kind } of disks) disk.row(name, { device: name, class: kind }).values[0] = 1;
 }

@@ -10,6 +10,7 @@ import { describeError } from "@tradewind/core/errors.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import type { Learning } from "./learning/learning.ts";
 import { tailPredictionError } from "./learning/predicted-tail.ts";
+import { hourlyCost, judgedRequests } from "./accounts.ts";
 import type { InputsArchive } from "./inputs-archive.ts";
 import type { PredictorMetrics } from "./metrics.ts";
 import type { NodeRoom } from "./node-room.ts";
@@ -181,6 +182,10 @@ export class Deciding {
     this.last = { inputs, missing: parts, window };
     const planSeconds = (clock.monotonicMs() - beganMs) / 1e3;
     metrics.planned(plan, toMs, planSeconds);
+    if (!repeated) {
+      const cost = hourlyCost(windowSet, plan, application);
+      metrics.accounts(plan, judgedRequests(windowSet, application), cost);
+    }
     metrics.queues(windowSet.windows, outcome.queues);
   }
 

@@ -7,6 +7,7 @@ import { registerTlsSeries } from "@tradewind/core/tls-series.ts";
 import { VERSION } from "@tradewind/core/version.ts";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
+import type { HourlyCost, JudgedRequests } from "./accounts.ts";
 import type { ServiceQueue } from "./queue/estimate.ts";
 import { ConnectionMetrics } from "./sources/otlp/connection-metrics.ts";
 import type { ReceiverMetrics, Transport } from "./sources/otlp/metrics.ts";
@@ -57,13 +58,20 @@ export class PredictorMetrics implements ReceiverMetrics {
     "plan_publish_delay_seconds",
     "Time from the close of a window, late spans included, until its plan was published.",
   );
-  private readonly tail = this.gauge(
-    "tail_latency_seconds",
-    "Latency of the slowest flow at the objective's percentile, last window.",
+  private readonly judged = this.counter(
+    "requests_total",
+    "Requests of users by the objective's latency: good within it, bad over it. Every predictor counts all of them.",
+    ["application", "result"],
   );
-  private readonly objective = this.gauge(
-    "objective_latency_seconds",
-    "Latency that the percentile must stay under.",
+  private readonly percentile = this.gauge(
+    "objective_ratio",
+    "Share of requests that must be within the objective's latency; the rest is the error budget.",
+    ["application"],
+  );
+  private readonly cost = this.gauge(
+    "cost_per_hour",
+    "Price of an hour of what is allocated (running) and of what the last plan asks for (recommended), by the application's prices.",
+    ["application", "of"],
   );
   private readonly queueFlower = this.gauge(
     "queue_virtual_ratio",
@@ -174,13 +182,23 @@ export class PredictorMetrics implements ReceiverMetrics {
     this.policyInfo.reset();
     this.policyInfo.set({ policy: plan.policy, choice: this.choice }, 1);
     this.planSeconds.observe(planSeconds);
-    this.objective.set(plan.objective.seconds);
-    setOrForget(this.tail, plan.measuredLatencySeconds);
     this.incomplete.set(plan.wishes.filter(({ observed }) => !observed.complete).length);
     this.wished.reset();
     for (const { namespace, service, allocation } of plan.wishes) {
       this.wished.set({ namespace, service }, allocation.replicas);
     }
+  }
+
+  /** A window's requests and what it cost; an application that takes another's place has series of its own. */
+  accounts({ application, objective }: Plan, requests: JudgedRequests, cost: HourlyCost | undefined): void {
+    this.judged.inc({ application, result: "good" }, requests.good);
+    this.judged.inc({ application, result: "bad" }, requests.bad);
+    this.percentile.reset();
+    this.percentile.set({ application }, objective.percentile);
+    this.cost.reset();
+    if (cost === undefined) return;
+    this.cost.set({ application, of: "running" }, cost.running);
+    this.cost.set({ application, of: "recommended" }, cost.recommended);
   }
 
   queues(windows: readonly Window[], queues: readonly ServiceQueue[]): void {

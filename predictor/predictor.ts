@@ -370,6 +370,10 @@ function makeBuilder(
     maxSpanWeight,
     ...(pulled ? { maxPastSeconds: PAST_SECONDS + windowSeconds + graceSeconds } : {}),
     hashSeed: Math.floor(Math.random() * 2 ** 32),
+    objectiveSeconds: () => {
+      const objective = surroundings.current()?.objective;
+      return objective && objective.milliseconds / 1e3;
+    },
     knownServices: () => knownServices(surroundings.current(), workloads?.current()),
   });
   metrics.follow(() => builder.totals(), graceSeconds);

@@ -26,6 +26,15 @@ const OF_APPLICATION = '{application=~"$application"}';
 const each = (metric: string, by = "namespace, service"): string => `max by (${by}) (${metric}${OF_SERVICE})`;
 const name = "{{namespace}}/{{service}}";
 
+/** Every predictor counts all requests: the shares are taken for each, and the largest is shown. */
+const burnRate = (window: string): string => {
+  const rate = (labels: string): string =>
+    `sum by (application, instance) (rate(tradewind_predictor_requests_total${labels}[${window}]))`;
+  const bad = rate('{application=~"$application",result="bad"}');
+  const budget = `(1 - max by (application) (tradewind_predictor_objective_ratio${OF_APPLICATION}))`;
+  return `max by (application) (${bad} / ${rate(OF_APPLICATION)}) / on (application) ${budget}`;
+};
+
 const application: Dashboard = {
   uid: "tradewind-application",
   title: "Tradewind / Application",
@@ -103,6 +112,28 @@ const application: Dashboard = {
             {
               expr: `max by (application) (tradewind_measured_latency_seconds${OF_APPLICATION})`,
               legend: "measured {{application}}",
+            },
+          ],
+        },
+        {
+          title: "Error budget: how fast it burns",
+          description:
+            "Share of users' requests that took longer than the objective, over the share that may: over 1 the budget is used up before its time.",
+          kind: "timeseries",
+          queries: ["5m", "1h", "6h"].map((window) => ({
+            expr: burnRate(window),
+            legend: `${window} {{application}}`,
+          })),
+        },
+        {
+          title: "Cost an hour",
+          description:
+            "By the application's prices: of what runs, and of the same services at the sizes recommended. The difference is what following the plan saves, or costs.",
+          kind: "timeseries",
+          queries: [
+            {
+              expr: `max by (application, of) (tradewind_predictor_cost_per_hour${OF_APPLICATION})`,
+              legend: "{{of}} {{application}}",
             },
           ],
         },

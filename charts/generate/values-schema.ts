@@ -98,10 +98,19 @@ export function valuesSchema(): Schema {
         uniqueItems: true,
       },
       watchNamespaces: { type: "array", items: namespace, uniqueItems: true },
+      checkNamespaces: flag,
       logLevel: choice("trace", "debug", "info", "warn", "error", "fatal", "silent"),
       extraObjects: { type: "array", items: map },
       // Helm hands `global` down from parent charts, with whatever else they keep there.
-      global: { type: "object", properties: { image: { type: "object", properties: { registry: text } } } },
+      global: {
+        type: "object",
+        properties: { image: { type: "object", properties: { registry: text, tag: text } } },
+      },
+      certificates: object({
+        generate: flag,
+        days: count(30, 36_500),
+        client: object({ namespace: optionalNamespace }),
+      }),
       application: object({
         from: choice("ConfigMap", "Resource"),
         existing: { type: "string", pattern: "^$|^[a-z0-9]([-a-z0-9./]*[a-z0-9])?$" },

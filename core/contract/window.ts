@@ -156,6 +156,8 @@ export const FlowWindow = z.strictObject({
   requestsPerSecond: NonNegative,
   errorRatio: Ratio,
   latency: LatencySummary,
+  /** Share of the requests that took longer than the objective. Absent where the source does not count them. */
+  overObjectiveRatio: Ratio.optional(),
   /** Services that took part in at least one trace of the flow. */
   services: z.array(ServiceName).max(5_000),
   /** Calls made on behalf of this flow. Absent when the source cannot tell flows apart. */

@@ -42,6 +42,23 @@ export function flowTailSeconds(latency: LatencySummary, percentile: number): nu
   return Math.max(latency.p99Seconds, line(knots[2], knots[3], depth));
 }
 
+/** Share of requests that took longer than so many seconds, [0, 1]: the inverse of {@link flowTailSeconds}. */
+export function shareOver(latency: LatencySummary, seconds: number): number {
+  const knots = [
+    { depth: 0, seconds: 0 },
+    { depth: depthOf(0.5), seconds: latency.p50Seconds },
+    { depth: depthOf(0.95), seconds: latency.p95Seconds },
+    { depth: depthOf(0.99), seconds: latency.p99Seconds },
+  ] as const;
+  const above = knots.findIndex((knot) => knot.seconds > seconds);
+  const [from, to] =
+    above === -1 ? [knots[2], knots[3]] : [knots[above - 1] ?? knots[0], knots[above] ?? knots[3]];
+  if (to.seconds <= from.seconds) return 0;
+  const depth =
+    from.depth + ((to.depth - from.depth) * (seconds - from.seconds)) / (to.seconds - from.seconds);
+  return Math.min(1, Math.exp(-depth));
+}
+
 interface Knot {
   readonly depth: number;
   readonly seconds: number;

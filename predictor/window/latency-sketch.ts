@@ -54,6 +54,17 @@ export class LatencySketch {
     return this.maxNs;
   }
 
+  /** Share of durations that are longer, [0, 1]; a duration within 1 % of `durationNs` may count on either side. 0 when empty. */
+  shareOver(durationNs: number): number {
+    if (this.count === 0 || durationNs >= this.maxNs) return 0;
+    if (durationNs < this.minNs) return 1;
+    let over = 0;
+    for (let at = this.buckets.length - 1; at >= 0 && this.valueOf(this.first + at) > durationNs; at -= 1) {
+      over += this.buckets[at] ?? 0;
+    }
+    return over / this.count;
+  }
+
   /** No quantile is larger. */
   get greatestNs(): number {
     return this.maxNs;

@@ -24,6 +24,8 @@ export interface WindowBuilderOptions extends Partial<WindowLimits> {
   readonly namespace: string;
   /** Any 32-bit number, secret from senders: keeps them from choosing ids that collide in the hash tables. */
   readonly hashSeed?: number;
+  /** Latency objective; requests over it are counted. Undefined while there is none. */
+  readonly objectiveSeconds?: () => number | undefined;
   /** Services that are known before spans or workloads name them; asked when names run short. */
   readonly knownServices?: () => Iterable<string>;
 }
@@ -58,6 +60,7 @@ export class WindowBuilder {
   private readonly windowSeconds: number;
   private readonly namespace: string;
   private readonly hashSeed: number;
+  private readonly objectiveSeconds: () => number | undefined;
   private readonly idleMs: number;
   /** Intervals that may be waited for at once; more only pile up when nobody builds. */
   private readonly maxPending: number;
@@ -77,7 +80,8 @@ export class WindowBuilder {
   private tracesEvaluatedEarly = 0;
 
   constructor(options: WindowBuilderOptions) {
-    const { windowSeconds, namespace, hashSeed, knownServices, ...limits } = options;
+    const { windowSeconds, namespace, hashSeed, knownServices, objectiveSeconds, ...limits } = options;
+    this.objectiveSeconds = objectiveSeconds ?? (() => undefined);
     this.limits = { ...DEFAULT_WINDOW_LIMITS, ...limits };
     this.windowSeconds = windowSeconds;
     this.windowNs = windowSeconds * NS_PER_SECOND;
@@ -179,6 +183,7 @@ export class WindowBuilder {
       pods: this.names.pods,
       resources,
       namespace: this.namespace,
+      objectiveSeconds: this.objectiveSeconds(),
       onCalleesLeftOut: (count) => {
         countDrop(this.drops, "callee-limit", count);
       },

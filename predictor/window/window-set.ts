@@ -42,6 +42,8 @@ export interface WindowSetInput {
   readonly resources: ResourceView;
   /** Namespace of services that the resource view does not know. */
   readonly namespace: string;
+  /** Requests that take longer are over the objective; undefined: they are not counted. */
+  readonly objectiveSeconds: number | undefined;
   /** Told how many called services a window could not list. */
   readonly onCalleesLeftOut: (count: number) => void;
 }
@@ -193,6 +195,9 @@ function flowWindow(
     requestsPerSecond: accumulator.requests / seconds(input.interval),
     errorRatio: Math.min(1, accumulator.errors / accumulator.requests),
     latency,
+    ...(input.objectiveSeconds !== undefined && {
+      overObjectiveRatio: accumulator.latency.shareOver(input.objectiveSeconds / SECONDS_PER_NS),
+    }),
     services: services.slice(0, MAX_FLOW_SERVICES).map((service) => input.services.nameOf(service)),
     calls: flowCalls(input, accumulator, requests, places),
     stages: flowStages(input, accumulator, requests, places),

@@ -5,7 +5,7 @@ import { waitUntil } from "../wait-until.ts";
 import { kubebuilderAssets } from "../kubernetes/real-api-server.ts";
 import { startApiServer } from "./api-server.ts";
 import type { ApiServer } from "./api-server.ts";
-import { at, CASES, CHART, find, helm, objectsOf, render, runHelm } from "./helm.ts";
+import { at, CASES, CHART, find, helm, objectsOf, render, runHelm, valuesOf } from "./helm.ts";
 import type { KubernetesObject } from "./helm.ts";
 import { QUICKSTART_MANIFESTS } from "./quickstart.ts";
 
@@ -140,6 +140,26 @@ describe.skipIf(binaries === undefined)("a real API server, asked without conseq
     const removed = await runHelm("uninstall", "tradewind", ...flags);
     expect(removed.ok, `helm: ${removed.stderr}`).toBe(true);
   });
+
+  it("creates nothing while the application's namespace is missing, and installs by the same command once it is there", async () => {
+    const flags = ["--namespace", "empty", "--create-namespace", "--kubeconfig", server.kubeconfig];
+    const values = ["--values", valuesOf("minimal"), "--set", "application.spec.namespace=late"];
+    const install = async () => runHelm("install", "retried", CHART, ...flags, ...values);
+    const refused = await install();
+    expect(refused.ok).toBe(false);
+    expect(refused.stderr).toContain("kubectl create namespace late");
+    expect((await server.call("GET", "/api/v1/namespaces/empty")).status).toBe(404);
+    const late = { apiVersion: "v1", kind: "Namespace", metadata: { name: "late" } };
+    expect((await server.call("POST", "/api/v1/namespaces", late)).status).toBe(201);
+    const installed = await install();
+    expect(installed.ok, `helm: ${installed.stderr}`).toBe(true);
+    const removed = await runHelm(
+      "uninstall",
+      "retried",
+      ...flags.filter((flag) => !flag.startsWith("--create")),
+    );
+    expect(removed.ok, `helm: ${removed.stderr}`).toBe(true);
+  }, 60_000);
 
   it("refuses what is wrong, so that accepting means something", async () => {
     const object = find(await render("minimal"), "DaemonSet", "tradewind-agent");

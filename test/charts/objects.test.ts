@@ -57,6 +57,24 @@ describe.skipIf(helm === undefined)("what the chart renders", () => {
     await Promise.all(CASES.map(async (name) => rendered.set(name, await render(name))));
   }, 60_000);
 
+  it("takes registry and tag of all images from global.image, and those of a component before them", async () => {
+    const set = [
+      "global.image.registry=registry.example.com/team",
+      "global.image.tag=9.9",
+      "agent.image.tag=8.8",
+      "predictor.image.registry=other.example.com",
+    ];
+    const objects = await render("minimal", "--set", set.join(","));
+    const images = objects.flatMap((object) => podOf(object)?.containers?.map(({ image }) => image) ?? []);
+    expect(new Set(images)).toEqual(
+      new Set([
+        "registry.example.com/team/tradewind-agent:8.8",
+        "registry.example.com/team/tradewind-exporter:9.9",
+        "other.example.com/tradewind-predictor:9.9",
+      ]),
+    );
+  });
+
   it.each(CASES)("%s: every container is locked down", (name) => {
     const pods = of(name).flatMap((object) => podOf(object) ?? []);
     expect(pods.length).toBeGreaterThan(0);

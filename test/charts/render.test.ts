@@ -9,7 +9,8 @@ import { QUICKSTART_VALUES } from "./quickstart.ts";
 const shortened = (yaml: string): string =>
   yaml
     .replaceAll(/^( {2}[a-z-]+\.json: ).*$/gm, "$1(dashboard)")
-    .replaceAll(/^( {2}secret: )[A-Za-z0-9+/=]{64}$/gm, "$1(random)")
+    .replaceAll(/^( {2}(?:secret|ca\.crt|tls\.crt|tls\.key): )[A-Za-z0-9+/=]{64,}$/gm, "$1(random)")
+    .replaceAll(/^( {4}tradewind\.dev\/renew-after: )"\d+"$/gm, "$1(time)")
     .replaceAll(/^(kind: PrometheusRule\n[\s\S]*?\n {2}groups:\n)[\s\S]*?(?=\n---\n)/gm, "$1    (rules)");
 
 describe.skipIf(helm === undefined)("the chart", () => {

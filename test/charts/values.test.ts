@@ -37,7 +37,8 @@ describe.skipIf(helm === undefined)("values that cannot be meant", () => {
       "exclusiveMinimum: got -5, want 0",
     ],
     ["scaler.preStopSleepSeconds=70", "at least 10 s more than scaler.preStopSleepSeconds"],
-    ["scaler.tls.enabled=true", "scaler.tls.enabled needs a certificate"],
+    ["scaler.tls.enabled=true", "scaler.tls.enabled needs a certificate: set certificates.generate"],
+    ["certificates.days=7", "minimum: got 7, want 30"],
     ["scaler.tls.existingSecret=tls", "scaler.tls.enabled is false: KEDA would be served without TLS"],
     ["scaler.tls.enabled=true,scaler.tls.certManager.enabled=true,scaler.tls.existingSecret=tls", "not both"],
     [

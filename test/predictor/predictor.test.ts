@@ -175,6 +175,8 @@ describe("a predictor with slow requests, an agent and workloads", () => {
     expect(text).toMatch(/tradewind_predictor_policy_info\{policy="queue",choice="queue"\} 1/);
     expect(text).toMatch(/tradewind_predictor_spans_total\{result="accepted"\} [1-9]/);
     expect(text).toMatch(/tradewind_predictor_window_age_seconds \d/);
+    expect(text).toMatch(/^tradewind_predictor_requests_total\{application="\w+",result="bad"\} [1-9]/m);
+    expect(text).toMatch(/^tradewind_predictor_objective_ratio\{application="\w+"\} 0\.95$/m);
     expect(text).toMatch(/tradewind_source_requests_total\{source="127\.0\.0\.1:\d+",kind="agent"\} [1-9]/);
     expect(text).toMatch(/^process_cpu_seconds_total \d/m);
     expect(text).toMatch(/^process_resident_memory_bytes [1-9]\d{7}/m);

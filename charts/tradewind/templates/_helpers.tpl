@@ -42,7 +42,7 @@ app.kubernetes.io/component: {{ .component }}
 {{- if .image.digest }}
 {{- printf "%s@%s" $name .image.digest }}
 {{- else }}
-{{- printf "%s:%s" $name (default .root.Chart.AppVersion .image.tag) }}
+{{- printf "%s:%s" $name (coalesce .image.tag .root.Values.global.image.tag .root.Chart.AppVersion) }}
 {{- end }}
 {{- end }}
 
@@ -157,7 +157,26 @@ crd:{{ include "tradewind.applicationNamespace" . }}/{{ include "tradewind.appli
 {{- end }}
 
 {{- define "tradewind.clientNamespace" -}}
-{{- default .Release.Namespace .Values.scaler.tls.certManager.client.namespace }}
+{{- $own := include "tradewind.generatesScalerTls" . | empty | ternary .Values.scaler.tls.certManager.client.namespace .Values.certificates.client.namespace }}
+{{- default .Release.Namespace $own }}
+{{- end }}
+
+{{/* "true" when the chart itself makes the certificates of KEDA's port. */}}
+{{- define "tradewind.generatesScalerTls" -}}
+{{- $tls := .Values.scaler.tls }}
+{{- if and .Values.certificates.generate $tls.enabled (not $tls.existingSecret) (not $tls.certManager.enabled) }}true{{ end }}
+{{- end }}
+
+{{/* "true" when KEDA's client certificate is made by this release, by cert-manager or by the chart. */}}
+{{- define "tradewind.makesClientSecret" -}}
+{{- if and .Values.scaler.tls.enabled (or .Values.scaler.tls.certManager.enabled (include "tradewind.generatesScalerTls" .)) }}true{{ end }}
+{{- end }}
+
+{{/* JSON of the names that the certificate of KEDA's port has; the first is in scalerAddress. */}}
+{{- define "tradewind.scalerHosts" -}}
+{{- $name := printf "%s-scaler" (include "tradewind.fullname" .) }}
+{{- $in := printf "%s.%s" $name .Release.Namespace }}
+{{- list (include "tradewind.scalerHost" .) (printf "%s.svc" $in) $in $name | toJson }}
 {{- end }}
 
 {{- define "tradewind.scalerHost" -}}
@@ -233,11 +252,48 @@ those of the container's ports, and called, those of the ports that it calls.
 {{- .tlsSecret | empty | ternary "http" "https" }}
 {{- end }}
 
+{{/* JSON of the namespaces, other than the release's, that objects of the chart are put into. */}}
+{{- define "tradewind.otherNamespaces" -}}
+{{- $names := list }}
+{{- if .Values.rbac.create }}
+{{- $names = splitList "," (include "tradewind.watched" .) }}
+{{- end }}
+{{- if and .Values.application.spec (eq .Values.application.from "Resource") }}
+{{- $names = append $names (include "tradewind.applicationNamespace" .) }}
+{{- end }}
+{{- if include "tradewind.makesClientSecret" . }}
+{{- $names = append $names (include "tradewind.clientNamespace" .) }}
+{{- end }}
+{{- with .Values.metrics.dashboards }}
+{{- if .enabled }}
+{{- $names = append $names .namespace }}
+{{- end }}
+{{- end }}
+{{- without $names "" "*" .Release.Namespace | uniq | toJson }}
+{{- end }}
+
+{{/*
+Ends an installation into a namespace that does not exist before anything is created: Helm itself would stop half-way. Without a
+cluster (`helm template`, Argo CD) `lookup` finds nothing at all, not even kube-system, and nothing is said.
+*/}}
+{{- define "tradewind.checkNamespaces" -}}
+{{- if and .Values.checkNamespaces (lookup "v1" "Namespace" "" "kube-system") }}
+{{- $missing := list }}
+{{- range fromJsonArray (include "tradewind.otherNamespaces" .) }}
+{{- if not (lookup "v1" "Namespace" "" .) }}{{ $missing = append $missing . }}{{ end }}
+{{- end }}
+{{- with $missing }}
+{{- fail (printf "nothing was installed: objects of this release belong into namespaces that do not exist: %s. Make them first (kubectl create namespace %s), or correct application.spec.namespace or watchNamespaces; then run the same command again." (join ", " .) (first .)) }}
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{/* What cannot be meant, beyond what values.schema.json can say. */}}
 {{- define "tradewind.check" -}}
+{{- include "tradewind.checkNamespaces" . }}
 {{- $tls := .Values.scaler.tls }}
-{{- if and $tls.enabled (not $tls.existingSecret) (not $tls.certManager.enabled) }}
-{{- fail "scaler.tls.enabled needs a certificate: set scaler.tls.existingSecret or scaler.tls.certManager.enabled" }}
+{{- if and $tls.enabled (not $tls.existingSecret) (not $tls.certManager.enabled) (not .Values.certificates.generate) }}
+{{- fail "scaler.tls.enabled needs a certificate: set certificates.generate, scaler.tls.certManager.enabled or scaler.tls.existingSecret" }}
 {{- end }}
 {{- if and $tls.existingSecret $tls.certManager.enabled }}
 {{- fail "set scaler.tls.existingSecret or scaler.tls.certManager.enabled, not both" }}

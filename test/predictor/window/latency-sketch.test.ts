@@ -47,3 +47,29 @@ describe("latency sketch", () => {
     );
   });
 });
+
+describe("the share of durations over one", () => {
+  it("is 0 of nothing, of the longest and of more, and 1 of less than the shortest", () => {
+    expect(new LatencySketch().shareOver(5)).toBe(0);
+    const sketch = sketchOf([0, 1e6, 2e6, 3e6]);
+    expect([3e6, 4e6, -1].map((ns) => sketch.shareOver(ns))).toEqual([0, 0, 1]);
+    expect(sketch.shareOver(1.5e6)).toBe(0.5);
+    expect(sketch.shareOver(0.5)).toBe(0.75);
+  });
+
+  it("lies between the shares that are over by 2 % more and by 2 % less, for any durations", () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.integer({ min: 1, max: 1e10 }), { minLength: 1 }),
+        fc.integer({ min: 1, max: 1e10 }),
+        (durations, limit) => {
+          const share = (least: number): number =>
+            durations.filter((duration) => duration > least).length / durations.length;
+          const found = sketchOf(durations).shareOver(limit);
+          expect(found).toBeGreaterThanOrEqual(share(limit * 1.02));
+          expect(found).toBeLessThanOrEqual(share(limit * 0.98));
+        },
+      ),
+    );
+  });
+});

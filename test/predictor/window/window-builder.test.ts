@@ -369,3 +369,18 @@ describe("order and batching", () => {
     expect(windowsOf([one!, other])).toEqual(windowsOf([other, one!]));
   });
 });
+
+describe("requests over the objective", () => {
+  const fast = requests(9);
+  const slow = traceOf(fanOut(2_000, { for: 400 }));
+
+  it("are counted for each flow where there is an objective", () => {
+    const builder = newBuilder({ objectiveSeconds: () => 0.3 });
+    builder.add(batchOf([...fast, ...slow]), ARRIVAL_MS);
+    expect(flowIn(buildFirst(builder), "GET /a").overObjectiveRatio).toBe(0.1);
+  });
+
+  it("are not counted where there is none", () => {
+    expect(flowIn(windowsOf([...fast, ...slow]), "GET /a")).not.toHaveProperty("overObjectiveRatio");
+  });
+});
