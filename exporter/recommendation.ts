@@ -4,13 +4,13 @@ const MAX_REASON_LENGTH = 1_000;
 
 /** What a decision record says to a reader: the numbers, who decided and why, guard included. */
 export function recommendationOf(record: DecisionRecord): Recommendation {
-  const { wish, final } = record;
+  const { wish } = record;
   const guarded = record.actions.map(({ step, reason }) => `${step}: ${reason}`);
   return {
     namespace: record.namespace,
     application: record.application,
     service: record.service,
-    ...final,
+    ...withAdvice(record),
     policy: wish.policy,
     confidence: wish.confidence,
     ...present("latencyBeforeSeconds", wish.latencyBeforeSeconds),
@@ -21,6 +21,31 @@ export function recommendationOf(record: DecisionRecord): Recommendation {
     decidedAtMs: record.decidedAtMs,
     validUntilMs: record.validUntilMs,
     decisionId: record.id,
+  };
+}
+
+/** What was decided, and for the parts that it leaves open what is advised, within the bounds that are kept here. */
+function withAdvice({
+  context,
+  final,
+  wish,
+}: DecisionRecord): Pick<Recommendation, "replicas" | "cpuCores" | "memoryBytes" | "advised"> {
+  const { cpuMaxCores, cpuMinCores, memoryMaxBytes, memoryMinBytes } = {
+    ...wish.bounds,
+    ...context.limits?.container,
+  };
+  const within = (value: number, min: number, max: number): number => Math.max(min, Math.min(value, max));
+  const cpuCores = final.cpuCores === undefined ? wish.advice?.cpuCores : undefined;
+  const memoryBytes = final.memoryBytes === undefined ? wish.advice?.memoryBytes : undefined;
+  const advised = [
+    ...(cpuCores === undefined ? [] : ["cpu" as const]),
+    ...(memoryBytes === undefined ? [] : ["memory" as const]),
+  ];
+  return {
+    ...final,
+    ...(cpuCores !== undefined && { cpuCores: within(cpuCores, cpuMinCores, cpuMaxCores) }),
+    ...(memoryBytes !== undefined && { memoryBytes: within(memoryBytes, memoryMinBytes, memoryMaxBytes) }),
+    ...(advised.length > 0 && { advised }),
   };
 }
 

@@ -57,7 +57,7 @@ export const Application = z.strictObject({
     .enum(["off", "requests", "limits"])
     .optional()
     .describe(
-      "What of a container's size the platform can move while it runs: nothing (the default), what it requests, or what it is limited to.",
+      "What of a container's size is moved while it runs, so that decisions count on it: nothing (the default), what it requests, or what it is limited to. Sizes that nothing moves are recommended all the same, as advice.",
     ),
   prices: z
     .strictObject({

@@ -33,6 +33,10 @@ export const Allocation = z.strictObject({
 });
 export type Allocation = z.infer<typeof Allocation>;
 
+/** What one container gets. Absent parts are not known, or are left as they are. */
+export const ContainerSize = Allocation.omit({ replicas: true });
+export type ContainerSize = z.infer<typeof ContainerSize>;
+
 /** What one container of a service is given, and how many there are: the three things a plan may change. */
 export const PLAN_RESOURCES = ["cpu", "memory", "replicas"] as const;
 
@@ -76,6 +80,11 @@ export const Wish = z.strictObject({
   namespace: ObjectName,
   service: ServiceName,
   allocation: Allocation,
+  /**
+   * Sizes for people, of parts that the allocation leaves as they are: the decision does not count on them and nothing moves
+   * them. Absent where the use of a service is not known.
+   */
+  advice: orAbsent(ContainerSize),
   policy: PolicyLabel,
   /** Plain words: why this and not something else. */
   reason: z.string().max(500),

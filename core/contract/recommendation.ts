@@ -60,6 +60,11 @@ export const Recommendation = z.strictObject({
   replicas: Count,
   cpuCores: z.number().positive().optional(),
   memoryBytes: z.number().positive().optional(),
+  /** Sizes that are advice: the decision does not count on them and nothing moves them. Absent: none is. */
+  advised: z
+    .array(z.enum(["cpu", "memory"]))
+    .max(2)
+    .optional(),
   policy: PolicyLabel,
   confidence: Ratio,
   latencyBeforeSeconds: NonNegative.optional(),

@@ -71,6 +71,7 @@ function serviceStatus(served: ServedRecommendation, { workloadOf }: StatusInput
     replicas: served.replicas,
     ...(cpuCores !== undefined && { cpu: formatCores(cpuCores) }),
     ...(memoryBytes !== undefined && { memory: formatMemory(memoryBytes) }),
+    ...(served.advised && { advised: served.advised }),
     policy: served.policy,
     confidence: Math.round(served.confidence * 100) / 100,
     ...(latencyBeforeSeconds !== undefined && { currentMilliseconds: millis(latencyBeforeSeconds) }),

@@ -1,4 +1,5 @@
 import type { ServedRecommendation } from "@tradewind/core/contract/recommendation.ts";
+import { countedOn, sizeOf } from "../sizing/settled-sizes.ts";
 import type { EventFacts } from "@tradewind/kubernetes/write/events.ts";
 import { formatCores, formatMemory } from "@tradewind/kubernetes/objects/quantity.ts";
 
@@ -41,7 +42,7 @@ function numbers(before: ServedRecommendation, now: ServedRecommendation): Chang
     const note = `${before.replicas} → ${now.replicas} replicas ${because(setBy.replicas ?? now)}`;
     changes.push(change("Normal", "ReplicasRecommended", "Recommend", note));
   }
-  const [was, is] = [sizeOf(before), sizeOf(now)];
+  const [was, is] = [sizeCountedOn(before), sizeCountedOn(now)];
   if (was !== is && is !== "") {
     const size = before.cpuCores === now.cpuCores ? setBy.memoryBytes : setBy.cpuCores;
     const note = `container size ${was === "" ? "as it was" : was} → ${is} ${because(size ?? now)}`;
@@ -58,7 +59,9 @@ function holding(before: ServedRecommendation, now: ServedRecommendation): Chang
   return [change("Normal", "RecommendationHeld", "Hold", note)];
 }
 
-function sizeOf({ cpuCores, memoryBytes }: ServedRecommendation): string {
+/** Advice moves nothing, so that it changes is no news. */
+function sizeCountedOn(served: ServedRecommendation): string {
+  const { cpuCores, memoryBytes } = countedOn(sizeOf(served), served);
   const parts = [
     ...(cpuCores === undefined ? [] : [`${formatCores(cpuCores)} CPU`]),
     ...(memoryBytes === undefined ? [] : [`${formatMemory(memoryBytes)} memory`]),

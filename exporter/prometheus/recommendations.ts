@@ -21,12 +21,12 @@ const SERVICE_GAUGES: readonly { name: string; help: string; value: ServiceValue
     },
     {
       name: "tradewind_recommended_cpu_cores",
-      help: "CPU recommended for each container, cores.",
+      help: "CPU recommended for each container, cores; advice where the application's resize does not count on it.",
       value: ({ cpuCores }) => cpuCores,
     },
     {
       name: "tradewind_recommended_memory_bytes",
-      help: "Memory recommended for each container.",
+      help: "Memory recommended for each container; advice where the application's resize does not count on it.",
       value: ({ memoryBytes }) => memoryBytes,
     },
     {

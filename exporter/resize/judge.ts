@@ -1,10 +1,13 @@
 import type { Pod, PodContainer } from "@tradewind/kubernetes/objects/pod.ts";
 import { mainContainer } from "@tradewind/kubernetes/workloads/main-container.ts";
-import { keepingClass } from "../sizing/quality-of-service.ts";
-import { SIZED } from "../sizing/size-history.ts";
+import { containerSize } from "../sizing/container-size.ts";
+import { RESOURCE_NAMES, SIZED } from "../sizing/size-history.ts";
 import type { ContainerSize, Sized } from "../sizing/size-history.ts";
 
-/** Requests this near to the wish are left alone. */
+import { differing, resourcesFor } from "./resources-for.ts";
+import type { ContainerResources } from "./resources-for.ts";
+
+/** Requests and limits this near to the recommendation are left alone. */
 const DEAD_BAND = 0.1;
 /** The kubelet retries a deferred resize; after this time the room is not coming back soon. */
 const DEFERRED_MS = 5 * 60_000;
@@ -13,12 +16,10 @@ const STUCK_MS = 60 * 60_000;
 /** After a resize that could not be had the pod is left alone for so long, unless less is wished. */
 export const BLOCKED_MS = 60 * 60_000;
 
-const RESOURCE_NAMES: Readonly<Record<Sized, "cpu" | "memory">> = { cpuCores: "cpu", memoryBytes: "memory" };
-
 /** What is remembered of a pod whose size was changed, or could not be. */
 export interface ResizeMemory {
-  /** What it requested before. */
-  readonly before: ContainerSize;
+  /** What it had before. */
+  readonly before: ContainerResources;
   readonly wished: ContainerSize;
   /** Set once the wish could not be had. */
   readonly blockedAtMs?: number | undefined;
@@ -41,17 +42,12 @@ export type Judgement =
   | { readonly kind: "leave"; readonly reason: string }
   /** Asked for, and the kubelet is at it. */
   | { readonly kind: "wait"; readonly reason: "in-progress" | "deferred" }
-  | {
-      readonly kind: "resize";
-      readonly container: string;
-      readonly size: ContainerSize;
-      readonly limitsToo: boolean;
-    }
+  | { readonly kind: "resize"; readonly container: string; readonly resources: ContainerResources }
   /** The node cannot give it: take the wish back, so that the scheduler does not count what nobody has. */
   | {
       readonly kind: "take-back";
       readonly container: string;
-      readonly size: ContainerSize;
+      readonly resources: ContainerResources;
       readonly reason: string;
     };
 
@@ -68,7 +64,7 @@ export function judge(inputs: ResizeInputs): Judgement {
     const isHopeless = pending.reason === "Infeasible" || sinceMs > DEFERRED_MS;
     if (!isHopeless) return { kind: "wait", reason: "deferred" };
     const reason = `${pending.reason}: ${pending.message}`.slice(0, 300);
-    return { kind: "take-back", container: container.name, size: heldSize(container, memory), reason };
+    return { kind: "take-back", container: container.name, resources: held(container, memory), reason };
   }
   const [progress] = pod.resizes;
   if (progress !== undefined) {
@@ -81,46 +77,40 @@ export function judge(inputs: ResizeInputs): Judgement {
 }
 
 function judgeSize({ memory, pod, scalePoints, settled }: ResizeInputs, container: PodContainer): Judgement {
-  const limitsToo = pod.qosClass === "Guaranteed";
   const movable: Partial<Record<Sized, number>> = {};
   for (const resource of SIZED) {
     const called = RESOURCE_NAMES[resource];
     const wished = settled[resource];
     if (wished === undefined || scalePoints.includes(called) || container.restartsOn.includes(called))
       continue;
-    const limit = container.limits[resource];
-    // A memory limit that shrinks below what is used kills; so it never shrinks in place.
-    if (limitsToo && resource === "memoryBytes" && limit !== undefined && wished < limit) continue;
     movable[resource] = wished;
   }
-  const kept = keepingClass(pod, container, movable, limitsToo);
-  if (kept.size === undefined) return leave(kept.reason);
-  const changes: Partial<Record<Sized, number>> = {};
-  for (const resource of SIZED) {
-    const wished = kept.size[resource];
-    const now = container.requests[resource];
-    if (wished === undefined || (now !== undefined && Math.abs(wished - now) <= DEAD_BAND * now)) continue;
-    changes[resource] = wished;
-  }
-  if (Object.keys(changes).length === 0) return { kind: "fits", done: memory !== undefined };
-  return { kind: "resize", container: container.name, size: changes, limitsToo };
+  const wanted = resourcesFor(pod, container, movable);
+  if ("reason" in wanted) return leave(wanted.reason);
+  const resources = differing(wanted, container, DEAD_BAND);
+  if (resources === undefined) return { kind: "fits", done: memory !== undefined };
+  return { kind: "resize", container: container.name, resources };
 }
 
-/** What the kubelet has set aside, else what was requested before. */
-function heldSize({ allocated, requests }: PodContainer, memory: ResizeMemory | undefined): ContainerSize {
-  const held: Partial<Record<Sized, number>> = {};
-  for (const resource of SIZED) {
-    const value = allocated?.[resource] ?? memory?.before[resource];
-    if (value !== undefined && value !== requests[resource]) held[resource] = value;
-  }
-  return held;
+/** What the kubelet has set aside and keeps to, else what was there before; only where something else is asked for. */
+function held(
+  { allocated, limits, limitsInForce, requests }: PodContainer,
+  memory: ResizeMemory | undefined,
+): ContainerResources {
+  const differ = (had: ContainerSize, asked: ContainerSize): ContainerSize =>
+    Object.fromEntries(Object.entries(had).filter(([resource, value]) => value !== asked[resource as Sized]));
+  const hadLimits = { ...memory?.before.limits, ...limitsInForce };
+  const hadRequests = { ...memory?.before.requests, ...allocated };
+  return { requests: differ(hadRequests, requests), limits: differ(hadLimits, limits) };
 }
 
 /** A predecessor may have asked for it. */
-function isWished({ requests }: PodContainer, settled: ContainerSize): boolean {
+function isWished(container: PodContainer, settled: ContainerSize): boolean {
+  const sizes = [container.requests, containerSize(container)];
   return SIZED.some((resource) => {
-    const [now, wished] = [requests[resource], settled[resource]];
-    return now !== undefined && wished !== undefined && Math.abs(now - wished) <= DEAD_BAND * wished;
+    const wished = settled[resource];
+    if (wished === undefined) return false;
+    return sizes.some(({ [resource]: now = 0 }) => Math.abs(now - wished) <= DEAD_BAND * wished);
   });
 }
 

@@ -12,11 +12,13 @@ import type { LeaderPart, Scene } from "../cluster/part.ts";
 import { FRESH_MS } from "../cluster/scene.ts";
 import type { ServiceWorkload } from "../cluster/services.ts";
 import { mainContainer } from "@tradewind/kubernetes/workloads/main-container.ts";
-import { doubtOf } from "../sizing/settled-sizes.ts";
+import { containerSize } from "../sizing/container-size.ts";
+import { countedOn, doubtOf } from "../sizing/settled-sizes.ts";
 import type { SettledSizes } from "../sizing/settled-sizes.ts";
 import type { ContainerSize } from "../sizing/size-history.ts";
 import { judge } from "./judge.ts";
 import type { Judgement, ResizeMemory } from "./judge.ts";
+import type { ContainerResources } from "./resources-for.ts";
 
 export const RESIZE_RESULTS = ["asked", "done", "taken-back", "refused"] as const;
 export type ResizeResult = (typeof RESIZE_RESULTS)[number];
@@ -30,13 +32,15 @@ export interface ResizePartOptions {
   readonly onResult: (result: ResizeResult) => void;
 }
 
+const SIDES = ["requests", "limits"] as const;
+
 /** At most this share of a workload's pods is on the way to another size at once. */
 const AT_ONCE = 0.25;
 /** A cluster that does not know the resize subresource is asked again after this time. */
 const UNSUPPORTED_MS = 600_000;
 
 /**
- * Resizes running pods in place, requests first, a quarter of a workload at once. What a node cannot give is taken back, and
+ * Resizes running pods in place where the decision counts on it, a quarter of a workload at once. What a node cannot give is taken back, and
  * the pod left alone for an hour: replicas carry the load meanwhile, and nothing is ever evicted.
  */
 export class ResizePart implements LeaderPart {
@@ -58,9 +62,9 @@ export class ResizePart implements LeaderPart {
       if (known === undefined) continue;
       for (const { uid } of known.pods) alive.add(uid);
       if (doubtOf(served) !== undefined || isTakenCareOf(known, scene)) continue;
-      const running = known.pods.flatMap((pod) => mainContainer(pod, known.workload.name)?.requests ?? []);
-      const settled = this.options.sizes.settled(served, running, scene.monotonicMs);
-      await this.resizeWorkload(known, settled, scene, signal);
+      const running = known.pods.flatMap((pod) => mainContainer(pod, known.workload.name) ?? []);
+      const settled = this.options.sizes.settled(served, running.map(containerSize), scene.monotonicMs);
+      await this.resizeWorkload(known, countedOn(settled, served), scene, signal);
       if (signal.aborted) return;
     }
     for (const uid of this.memories.keys()) if (!alive.has(uid)) this.memories.delete(uid);
@@ -92,13 +96,15 @@ export class ResizePart implements LeaderPart {
         await this.takeBack(pod, judgement, { scene, settled, signal, workload });
       if (judgement.kind !== "resize" || room <= 0) continue;
       room -= 1;
-      const before = mainContainer(pod, workload.name)?.requests ?? {};
-      const asked = await this.patch(pod, judgement.container, judgement.size, judgement.limitsToo, signal);
+      const { limits = {}, requests = {} } = mainContainer(pod, workload.name) ?? {};
+      const before = { requests, limits };
+      const wished = sizeMoved(settled, judgement.resources);
+      const asked = await this.patch(pod, judgement.container, judgement.resources, signal);
       if (asked === "ok") {
-        this.memories.set(pod.uid, { before, wished: judgement.size });
+        this.memories.set(pod.uid, { before, wished });
         this.options.onResult("asked");
       } else if (asked === "refused") {
-        this.memories.set(pod.uid, { before, wished: judgement.size, blockedAtMs: scene.nowMs });
+        this.memories.set(pod.uid, { before, wished, blockedAtMs: scene.nowMs });
         this.options.onResult("refused");
       } else {
         if (asked === "unsupported") this.unsupportedUntilMs = scene.monotonicMs + UNSUPPORTED_MS;
@@ -123,11 +129,11 @@ export class ResizePart implements LeaderPart {
     { scene, settled, signal, workload }: Round,
   ): Promise<void> {
     const memory = this.memories.get(pod.uid);
-    const isEmpty = Object.keys(judgement.size).length === 0;
-    const limitsToo = pod.qosClass === "Guaranteed";
-    const { container, size } = judgement;
-    if (!isEmpty && (await this.patch(pod, container, size, limitsToo, signal)) === "failed") return;
-    this.memories.set(pod.uid, { before: memory?.before ?? {}, wished: settled, blockedAtMs: scene.nowMs });
+    const isEmpty = SIDES.every((side) => Object.keys(judgement.resources[side]).length === 0);
+    const { container, resources } = judgement;
+    if (!isEmpty && (await this.patch(pod, container, resources, signal)) === "failed") return;
+    const before = memory?.before ?? { requests: {}, limits: {} };
+    this.memories.set(pod.uid, { before, wished: settled, blockedAtMs: scene.nowMs });
     this.options.onResult("taken-back");
     const note = `pod ${pod.name} could not be resized to ${words(settled)} and keeps its size: ${judgement.reason}`;
     await this.tell(workload, "Warning", "PodResizeTakenBack", note, signal);
@@ -137,13 +143,15 @@ export class ResizePart implements LeaderPart {
   private async patch(
     { name, namespace }: Pod,
     container: string,
-    size: ContainerSize,
-    limitsToo: boolean,
+    wanted: ContainerResources,
     signal: AbortSignal,
   ): Promise<"ok" | "refused" | "unsupported" | "failed"> {
     const { client, log } = this.options;
-    const requests = quantities(size);
-    const resources = { requests, ...(limitsToo && { limits: requests }) };
+    const resources = Object.fromEntries(
+      SIDES.map((side) => [side, quantities(wanted[side])] as const).filter(
+        ([, list]) => Object.keys(list).length > 0,
+      ),
+    );
     try {
       await client.patch(
         { resource: RESOURCES.pods, namespace, name, subresource: "resize" },
@@ -182,6 +190,12 @@ export class ResizePart implements LeaderPart {
   }
 }
 
+/** The parts of a size for which something of a container changes. */
+function sizeMoved(settled: ContainerSize, { limits, requests }: ContainerResources): ContainerSize {
+  const moved = { ...limits, ...requests };
+  return Object.fromEntries(Object.entries(settled).filter(([resource]) => resource in moved));
+}
+
 interface Round {
   readonly scene: Scene;
   readonly settled: ContainerSize;
@@ -189,15 +203,14 @@ interface Round {
   readonly workload: ServiceWorkload["workload"];
 }
 
-/** Another one resizes these pods, or a person said no. */
+/** Another one resizes these pods, or a person said no: by an annotation, or by a VPA whose mode is to look on. */
 function isTakenCareOf({ workload }: ServiceWorkload, { view }: Scene): boolean {
   if (workload.annotations[ANNOTATIONS.resize] === "off") return true;
   const vpas = view(workload.namespace)?.vpas;
   // While it is not known what VPAs there are, there may be one for it. An age is infinite before the first list.
   if (vpas === undefined || vpas.ageMs() > FRESH_MS) return true;
   return [...vpas.items.values()].some(
-    ({ target, updateMode }) =>
-      target?.kind === workload.kind && target.name === workload.name && updateMode !== "Off",
+    ({ target }) => target?.kind === workload.kind && target.name === workload.name,
   );
 }
 

@@ -3,7 +3,7 @@ import type { ContainerSize } from "./size-history.ts";
 import { SIZED } from "./size-history.ts";
 
 /** The largest share of a limit that a request may take where both equal would make another class of the pod. */
-const BELOW_LIMIT = 0.99;
+export const BELOW_LIMIT = 0.99;
 
 /**
  * The part of a wished size that keeps the pod's QoS class, which Kubernetes does not let change: a BestEffort pod may

@@ -1,5 +1,5 @@
 import type { RecommendationList, ServedRecommendation } from "@tradewind/core/contract/recommendation.ts";
-import { SIZED, SizeHistory } from "./size-history.ts";
+import { RESOURCE_NAMES, SIZED, SizeHistory } from "./size-history.ts";
 import type { ContainerSize, Sized } from "./size-history.ts";
 
 /** Decisions of less confidence are shown, but running pods are not changed for them. */
@@ -26,7 +26,7 @@ export class SettledSizes {
     }
   }
 
-  /** @param running requests of the service's containers now */
+  /** @param running sizes of the service's containers now */
   settled(served: ServedRecommendation, running: readonly ContainerSize[], nowMs: number): ContainerSize {
     const history = this.histories.get(keyOf(served))?.history;
     const size: Partial<Record<Sized, number>> = {};
@@ -45,6 +45,16 @@ export function sizeOf({ cpuCores, memoryBytes }: ServedRecommendation): Contain
     ...(cpuCores !== undefined && { cpuCores }),
     ...(memoryBytes !== undefined && { memoryBytes }),
   };
+}
+
+/** The parts of a size that the decision counts on: what is only advised moves nothing. */
+export function countedOn(
+  size: ContainerSize,
+  { advised = [] }: Pick<ServedRecommendation, "advised">,
+): ContainerSize {
+  return Object.fromEntries(
+    Object.entries(size).filter(([resource]) => !advised.includes(RESOURCE_NAMES[resource as Sized])),
+  );
 }
 
 /** Why running pods are not to be changed for a decision; undefined when they may be. */

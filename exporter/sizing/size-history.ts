@@ -2,6 +2,12 @@
 export const SIZED = ["cpuCores", "memoryBytes"] as const;
 export type Sized = (typeof SIZED)[number];
 
+/** What Kubernetes calls them. */
+export const RESOURCE_NAMES: Readonly<Record<Sized, "cpu" | "memory">> = {
+  cpuCores: "cpu",
+  memoryBytes: "memory",
+};
+
 /** What a container is given, or should be. */
 export type ContainerSize = Readonly<Partial<Record<Sized, number>>>;
 

@@ -2,13 +2,11 @@ import type { Pod, PodContainer } from "@tradewind/kubernetes/objects/pod.ts";
 import type { ContainerPolicy, VerticalPodAutoscaler } from "@tradewind/kubernetes/objects/vpa.ts";
 import { mainContainer } from "@tradewind/kubernetes/workloads/main-container.ts";
 import { keepingClass } from "../sizing/quality-of-service.ts";
-import { SIZED } from "../sizing/size-history.ts";
+import { requestFor } from "../sizing/container-size.ts";
+import { RESOURCE_NAMES, SIZED } from "../sizing/size-history.ts";
 import type { ContainerSize, Sized } from "../sizing/size-history.ts";
 import { capped, steer } from "./steer.ts";
 import type { Steering } from "./steer.ts";
-
-/** What a VPA calls the resources. */
-const RESOURCE_NAMES: Readonly<Record<Sized, "cpu" | "memory">> = { cpuCores: "cpu", memoryBytes: "memory" };
 
 export interface VpaInputs {
   readonly vpa: VerticalPodAutoscaler;
@@ -20,6 +18,8 @@ export interface VpaInputs {
   readonly decided: ContainerSize;
   /** Resources that an HPA holds against their request. */
   readonly scalePoints: readonly ("cpu" | "memory")[];
+  /** Resources that the decision does not count on: they are shown, and running pods stay as they are. */
+  readonly advised: readonly ("cpu" | "memory")[];
   /** Whether running pods shall be changed, or only new ones. */
   readonly act: boolean;
 }
@@ -51,7 +51,7 @@ export function advise(inputs: VpaInputs): VpaAdvice {
       ? { size: inputs.settled }
       : keepingClass(pod, container, inputs.settled, limitsFollow);
   if (kept.size === undefined) return withheld("ClassKept", kept.reason);
-  const resources = adviseResources(inputs, kept.size, container, policy);
+  const resources = adviseResources(inputs, kept.size, container, policy, limitsFollow);
   if (Object.keys(resources).length > 0) return { container: { containerName: container.name, resources } };
   return inputs.scalePoints.length > 0
     ? withheld(
@@ -62,23 +62,25 @@ export function advise(inputs: VpaInputs): VpaAdvice {
 }
 
 function adviseResources(
-  { act, decided, pods, scalePoints, vpa, workload }: VpaInputs,
+  { act, advised, decided, pods, scalePoints, vpa, workload }: VpaInputs,
   settled: ContainerSize,
-  { name }: PodContainer,
+  container: PodContainer,
   policy: ContainerPolicy | undefined,
+  limitsFollow: boolean,
 ): ContainerAdvice["resources"] {
-  const stored = vpa.recommendations.find(({ containerName }) => containerName === name);
+  const stored = vpa.recommendations.find(({ containerName }) => containerName === container.name);
   const controlled = policy?.controlledResources ?? Object.values(RESOURCE_NAMES);
   const resources: Partial<Record<Sized, Steering & { uncapped: number }>> = {};
   for (const resource of SIZED) {
     const called = RESOURCE_NAMES[resource];
-    const wished = settled[resource];
-    if (wished === undefined || !controlled.includes(called) || scalePoints.includes(called)) continue;
+    const size = settled[resource];
+    if (size === undefined || !controlled.includes(called) || scalePoints.includes(called)) continue;
     const running = pods.flatMap((pod) => mainContainer(pod, workload)?.requests[resource] ?? []);
-    const steering = steer(wished, stored?.target[called], running, act);
+    const wished = requestFor(container, resource, size, limitsFollow);
+    const steering = steer(wished, stored?.target[called], running, act && !advised.includes(called));
     resources[resource] = {
       ...capped(steering, resource, policy?.minAllowed ?? {}, policy?.maxAllowed ?? {}),
-      uncapped: decided[resource] ?? wished,
+      uncapped: requestFor(container, resource, decided[resource] ?? size, limitsFollow),
     };
   }
   return resources;

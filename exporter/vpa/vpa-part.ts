@@ -6,6 +6,7 @@ import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
 import type { VerticalPodAutoscaler } from "@tradewind/kubernetes/objects/vpa.ts";
 import type { LeaderPart, Scene } from "../cluster/part.ts";
 import { mainContainer } from "@tradewind/kubernetes/workloads/main-container.ts";
+import { containerSize } from "../sizing/container-size.ts";
 import { doubtOf, sizeOf } from "../sizing/settled-sizes.ts";
 import type { SettledSizes } from "../sizing/settled-sizes.ts";
 import { advise } from "./recommend.ts";
@@ -84,15 +85,16 @@ export class VpaPart implements LeaderPart {
       return withheld("UnknownTarget", `nothing is recommended for ${target.kind} ${target.name}`);
     }
     const { pods, scalePoints } = known;
-    const running = pods.flatMap((pod) => mainContainer(pod, target.name)?.requests ?? []);
+    const running = pods.flatMap((pod) => mainContainer(pod, target.name) ?? []);
     const doubt = doubtOf(served);
     const advice = advise({
       vpa,
       workload: target.name,
       pods,
-      settled: this.options.sizes.settled(served, running, scene.monotonicMs),
+      settled: this.options.sizes.settled(served, running.map(containerSize), scene.monotonicMs),
       decided: sizeOf(served),
       scalePoints,
+      advised: served.advised ?? [],
       act: doubt === undefined,
     });
     return { advice, doubt };

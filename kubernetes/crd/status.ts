@@ -38,6 +38,11 @@ export const ServiceStatus = z.strictObject({
   replicas: Count.describe("Replicas recommended."),
   cpu: Text.optional().describe("CPU recommended for each container, a quantity."),
   memory: Text.optional().describe("Memory recommended for each container, a quantity."),
+  advised: z
+    .array(z.enum(["cpu", "memory"]))
+    .max(2)
+    .optional()
+    .describe("Sizes that are advice: the decision does not count on them and nothing moves them."),
   policy: PolicyLabel,
   confidence: Ratio.describe("How sure the policy is, rounded."),
   currentMilliseconds: Millis.optional().describe("p95 of the flows through this service, before."),

@@ -18,13 +18,23 @@ export interface Resizer {
 
 type Recommended = RecommendationList["recommendations"][number];
 
+type RecommendedSize = Pick<Recommended, "cpuCores" | "memoryBytes">;
+
+/** What is only advised moves nothing. */
+function sizeToMove({ advised = [], cpuCores, memoryBytes }: Recommended): RecommendedSize {
+  return {
+    ...(cpuCores !== undefined && !advised.includes("cpu") && { cpuCores }),
+    ...(memoryBytes !== undefined && !advised.includes("memory") && { memoryBytes }),
+  };
+}
+
 function within(value: number, low: number, high: number): number {
   return Math.min(high, Math.max(low, value));
 }
 
 /** The recommended size; what the recommendation leaves open stays as it is. Bounds hold as a LimitRange does. */
 export function recommendedSize(
-  { cpuCores, memoryBytes }: Pick<Recommended, "cpuCores" | "memoryBytes">,
+  { cpuCores, memoryBytes }: RecommendedSize,
   current: ContainerSize,
   { min, max }: SizeBounds,
 ): ContainerSize {
@@ -43,7 +53,7 @@ export function createResizer(
 ): Resizer {
   const follow = async (
     { definition, size: from }: ServiceState,
-    recommended: Recommended,
+    recommended: RecommendedSize,
   ): Promise<void> => {
     const to = recommendedSize(recommended, from, definition.sizeBounds);
     // Also when nothing is new: a limit that what was resident forbade may be possible by now.
@@ -55,8 +65,9 @@ export function createResizer(
       for (const state of fleet.states()) {
         const recommended = list?.recommendations.find(({ service }) => service === state.definition.name);
         if (recommended?.valid !== true) continue;
-        if (recommended.cpuCores === undefined && recommended.memoryBytes === undefined) continue;
-        await follow(state, recommended);
+        const size = sizeToMove(recommended);
+        if (size.cpuCores === undefined && size.memoryBytes === undefined) continue;
+        await follow(state, size);
       }
     },
   };

@@ -10,8 +10,6 @@ import type { CostSettings } from "./settings.ts";
 import type { CostMemory, ServiceModelMemory } from "./state.ts";
 import { warmUpAfter } from "./warm-up.ts";
 
-const DAY_MS = 86_400_000;
-
 /** What the windows say of each service after one more. */
 export function servicesAfter(memory: Pick<CostMemory, "services">, lesson: Lesson): ServiceModelMemory[] {
   const before = new Map(memory.services.map((each) => [each.service, each]));
@@ -30,21 +28,11 @@ const DEPLOYED_SHARE = 0.5;
 export const revisionOf = ({ newestRevisionShare = 1, revision }: Window): string | undefined =>
   newestRevisionShare >= DEPLOYED_SHARE ? revision : undefined;
 
-/** A container that was killed for memory used at least its limit, and as much more as VPA adds. */
-const AFTER_KILL = 1.2;
-
 function serviceAfter(had: ServiceModelMemory, window: Window, lesson: Lesson): ServiceModelMemory {
   const containers = mainContainers(window);
   const revision = revisionOf(window) ?? had.revision;
   const isAfterDeploy = had.revision !== undefined && revision !== had.revision;
   const observation = profileObservation(window, isAfterDeploy, lesson.settings);
-  const used = containers.map(({ memoryWorkingSetBytes = 0, oomKills = 0, ...each }) =>
-    oomKills > 0
-      ? Math.max(memoryWorkingSetBytes, AFTER_KILL * (each.memoryLimitBytes ?? 0))
-      : memoryWorkingSetBytes,
-  );
-  const forgotten = (had.memoryPeakBytes ?? 0) * 0.5 ** ((window.endMs - window.startMs) / DAY_MS);
-  const memoryPeakBytes = Math.max(forgotten, ...used);
   const warmUpFactor = warmUpAfter(had.warmUpFactor, window, 1e3 * lesson.settings.youngSeconds);
   const killedMs = containers.some(({ oomKills = 0 }) => oomKills > 0) ? window.endMs : had.killedMs;
   const isRising = had.rising !== undefined && (window.replicasReady ?? 0) < had.rising.replicas;
@@ -60,7 +48,6 @@ function serviceAfter(had: ServiceModelMemory, window: Window, lesson: Lesson): 
     ...(warmUpFactor !== undefined && { warmUpFactor }),
     ...(killedMs !== undefined && { killedMs }),
     ...(isRising && { rising: had.rising }),
-    ...(memoryPeakBytes > 0 && { memoryPeakBytes }),
   };
 }
 

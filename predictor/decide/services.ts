@@ -6,6 +6,7 @@ import type { ContainerPlace } from "../models/queue/change-interval.ts";
 import { demandOf, isCalibrated, predictOwnTime } from "../models/queue/tracked-profile.ts";
 import { surroundingsHeld } from "../models/residual/held.ts";
 import { ServedResidual } from "../models/residual/residual.ts";
+import type { CoresBounds } from "./cheapest-cores.ts";
 import { costPerHour, roundedUp } from "./size.ts";
 import type { Size } from "./size.ts";
 import type { Observation } from "../policy/observe/observation.ts";
@@ -186,6 +187,16 @@ function bounds(
       memoryBytes,
     },
   };
+}
+
+/** What CPU of a container may be advised where nothing moves it: what the load takes, and no less than it has in doubt. */
+export function advisedBounds(one: Observation, size: Size, request: CostRequest, known: Known): CoresBounds {
+  const { maxCores, minCores } = one.spec.cpu;
+  const { largestContainer, settings } = request;
+  const most = Math.min(maxCores, largestContainer?.cpuCores ?? Number.POSITIVE_INFINITY);
+  const needed = demandCores(one, known) / settings.mostUtilisation / Math.max(1, size.replicas);
+  const held = isDoubtful(one, request, known) ? size.cpuCores : 0;
+  return { least: Math.min(most, Math.max(minCores, needed, held)), most };
 }
 
 /** The service with room for the load to come, within what it may be made. */

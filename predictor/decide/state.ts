@@ -24,8 +24,6 @@ export const ServiceModelMemory = z.strictObject({
   profile: ProfileState,
   /** Worst surroundings of the last `standSeconds`. */
   surroundings: HeldSurroundings.optional(),
-  /** Highest memory use seen, bytes, forgotten by half in a day. */
-  memoryPeakBytes: NonNegative.optional(),
   /** End of the last window in which a container was killed for lack of memory. */
   killedMs: EpochMs.optional(),
   /** The program that was measured. */

@@ -5,26 +5,33 @@ import type { ProfileState } from "../models/queue/tracked-profile.ts";
 import type { Size } from "./size.ts";
 import { costPerHour } from "./size.ts";
 import { statedSize } from "../policy/observe/container-size.ts";
+import { memoryNeed } from "../policy/observe/memory-peaks.ts";
 import type { Observation } from "../policy/observe/observation.ts";
 import { bounded, percent, pods } from "../policy/target.ts";
 import type { Target, Targets } from "../policy/target.ts";
 import type { ApplicationCost } from "./application-cost.ts";
+import { cheapestCores } from "./cheapest-cores.ts";
+import type { CoresBounds } from "./cheapest-cores.ts";
 import type { CostRequest, Known } from "./request.ts";
-
-/** Windows of which the highest memory use is believed. */
-const MEMORY_WINDOWS = 20;
+import { advisedBounds } from "./services.ts";
 
 /** What a decision comes to for each service. */
 export function targetsOf(request: CostRequest, known: Known, cost: ApplicationCost): Targets {
   const changes = changesOf(cost, request);
   const numberOf = new Map(cost.services.map(({ name }, at) => [name, at]));
+  const cores = coresToAdvise(request, known, cost, numberOf);
   return new Map(
     request.observations.map((one): [string, Target] => {
       const at = numberOf.get(one.service);
       const target =
         at === undefined
           ? offRouteTarget(one)
-          : plannedTarget(one, request, known, { cost, at, steps: changes.get(one.service) ?? [] });
+          : plannedTarget(one, request, known, {
+              cost,
+              at,
+              steps: changes.get(one.service) ?? [],
+              cheapestCores: cores.get(at),
+            });
       return [one.service, target];
     }),
   );
@@ -47,17 +54,35 @@ interface Planned {
   readonly cost: ApplicationCost;
   readonly at: number;
   readonly steps: readonly WishStep[];
+  readonly cheapestCores: number | undefined;
+}
+
+/** By number of the service, where a model knows it and nothing can move its CPU. */
+function coresToAdvise(
+  request: CostRequest,
+  known: Known,
+  cost: ApplicationCost,
+  numberOf: ReadonlyMap<string, number>,
+): ReadonlyMap<number, number> {
+  const bounds = new Map(
+    request.observations.flatMap((one): [number, CoresBounds][] => {
+      const at = numberOf.get(one.service);
+      if (at === undefined || one.resizable.cpu || cost.services[at]?.own === undefined) return [];
+      return [[at, advisedBounds(one, cost.sizeOf(at), request, known)]];
+    }),
+  );
+  return cheapestCores(cost, bounds);
 }
 
 function plannedTarget(
   one: Observation,
   request: CostRequest,
   known: Known,
-  { at, cost, steps }: Planned,
+  { at, cheapestCores: cheapest, cost, steps }: Planned,
 ): Target {
   const { replicas: planned, cpuCores } = cost.sizeOf(at);
   const replicas = bounded(one, planned);
-  const stated = statedSize(one, { cpuCores, memoryBytes: memoryOf(one, request, known) });
+  const stated = statedSize(one, { cpuCores, memoryBytes: memoryOf(one, request) });
   const profile = known.models.get(one.service)?.profile;
   const tail = cost.slowestTailThrough(at);
   return {
@@ -70,6 +95,7 @@ function plannedTarget(
       confidence: 1 / (1 + cost.ownSigmaOf(at) ** 2),
       modelHash: modelHash(profile, known.residuals.get(one.service)?.hash),
       ...(tail !== undefined && { latencyAfterSeconds: tail }),
+      ...(cheapest !== undefined && { cheapestCores: cheapest }),
     },
   };
 }
@@ -128,18 +154,16 @@ function changesOf(cost: ApplicationCost, { context }: CostRequest): ReadonlyMap
   return steps;
 }
 
-/** Memory of a container: what it used at most, and room above it; only more until enough windows were seen. */
+/** Memory of a container: what it needs by its peaks, and only more while traffic is missing. */
 function memoryOf(
-  { container, resizable, service, spec }: Observation,
-  request: CostRequest,
-  known: Known,
+  { container, memoryPeaks, resizable, spec }: Observation,
+  { context, settings }: CostRequest,
 ): number {
   const now = container?.memoryBytes ?? 0;
-  const { memoryPeakBytes, windows = 0 } = known.models.get(service) ?? {};
-  if (memoryPeakBytes === undefined || !resizable.memory || now === 0) return now;
-  const needed = Math.max(spec.memory.minBytes, request.settings.memoryRatio * memoryPeakBytes);
-  const isDoubtful = request.context.missing !== undefined;
-  return windows < MEMORY_WINDOWS || isDoubtful ? Math.max(now, needed) : needed;
+  const needed = memoryNeed(memoryPeaks, now, settings.memoryRatio);
+  if (needed === undefined || !resizable.memory || now === 0) return now;
+  const bytes = Math.max(spec.memory.minBytes, needed);
+  return context.missing === undefined ? bytes : Math.max(now, bytes);
 }
 
 /** What the decision as a whole expects, for people. */

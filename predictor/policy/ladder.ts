@@ -1,3 +1,4 @@
+import { adviceOf } from "./advice.ts";
 import { factsOf } from "./facts.ts";
 import type { Facts } from "./facts.ts";
 import { NO_MODELS } from "./inputs.ts";
@@ -18,7 +19,7 @@ export function decide(inputs: PolicyInputs, models: Models = NO_MODELS): Policy
   const facts = factsOf(inputs, models);
   const { cost, decision, reason } = climb(facts);
   const { course = unchangedCourse(facts.context.state), policy } = decision;
-  const targets = keepSizes(facts, decision);
+  const targets = withAdvice(facts, keepSizes(facts, decision));
   return {
     state: { ...remember(facts, targets, course), ...(cost && { cost }) },
     ...(decision.sensitivities && { sensitivities: decision.sensitivities }),
@@ -49,6 +50,17 @@ function climb(facts: Facts): Climbed {
     return { decision: outcome.decision, reason, cost };
   }
   throw new RangeError(`no level decides for policy '${facts.inputs.choice}'`);
+}
+
+/** Every service of known use has a size: one to count on, or one to look at. */
+function withAdvice({ context, observations }: Facts, targets: Targets): Targets {
+  return new Map(
+    observations.flatMap((observation): [string, Target][] => {
+      const target = targets.get(observation.service);
+      if (target === undefined) return [];
+      return [[observation.service, { ...target, advice: adviceOf(observation, target, context) }]];
+    }),
+  );
 }
 
 /** The last recommended container size stays where the level sets none; the static level states no sizes at all. */

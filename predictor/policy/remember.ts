@@ -47,10 +47,11 @@ export function afterGap(state: PolicyState, { startMs, endMs }: WindowSet): Pol
     ...rest,
     calmWindows: 0,
     missedWindows: 0,
-    services: state.services.map(({ service, replicas, platformWanted, seenAtMs }) => ({
+    services: state.services.map(({ memoryPeaks, platformWanted, replicas, seenAtMs, service }) => ({
       service,
       replicas,
       seenAtMs,
+      ...(memoryPeaks && { memoryPeaks }),
       ...(platformWanted !== undefined && { platformWanted }),
     })),
   };
@@ -146,7 +147,7 @@ function memoryOf(
   course: Course,
 ): ServiceMemory {
   const { nowMs } = context;
-  const { service, window, memory } = observation;
+  const { memory, service, window } = observation;
   const platformWanted = window?.replicasWanted ?? memory?.platformWanted;
   const seen = window?.replicasWanted !== undefined || window?.replicasReady !== undefined;
   return {
@@ -157,6 +158,7 @@ function memoryOf(
     ...(window?.replicasReady !== undefined && { readyReplicas: window.replicasReady }),
     ...queueMemory(observation),
     ...sizeMemory(observation, target),
+    ...needMemory(observation, target),
     ...additionMemory(observation, target, course),
   };
 }
@@ -180,6 +182,17 @@ function additionMemory(
 function queueMemory({ queue, window }: Observation): Pick<ServiceMemory, "ownRequests"> {
   const ownRequests = window?.missing === undefined ? queue?.ownRequests : undefined;
   return ownRequests === undefined ? {} : { ownRequests };
+}
+
+/** What a container needs, as far as it is known. */
+function needMemory(
+  { memoryPeaks }: Observation,
+  { advice }: Target,
+): Pick<ServiceMemory, "advisedCpuCores" | "memoryPeaks"> {
+  return {
+    ...(advice?.cpuCores !== undefined && { advisedCpuCores: advice.cpuCores }),
+    ...(memoryPeaks.length > 0 && { memoryPeaks: [...memoryPeaks] }),
+  };
 }
 
 type SizeMemory = Pick<

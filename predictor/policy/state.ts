@@ -3,6 +3,16 @@ import { LatencySummary } from "@tradewind/core/contract/window.ts";
 import { z } from "zod";
 import { CostMemory } from "../decide/state.ts";
 
+/** Highest memory use of a container of a service on one day. */
+export const MemoryPeak = z.strictObject({
+  /** Days since the Unix epoch, UTC. */
+  day: Count,
+  bytes: NonNegative,
+  /** Windows of that day in which it was measured. */
+  windows: Count,
+});
+export type MemoryPeak = z.infer<typeof MemoryPeak>;
+
 /** What the policies remember of one service. */
 export const ServiceMemory = z.strictObject({
   service: ServiceName,
@@ -22,6 +32,10 @@ export const ServiceMemory = z.strictObject({
   platformMemoryBytes: z.number().positive().optional(),
   /** Set when replicas were added, until all of them have served a whole window. */
   unproven: z.literal(true).optional(),
+  /** CPU of a container that was advised lately, see advice.ts; nothing counts on it. */
+  advisedCpuCores: NonNegative.optional(),
+  /** By day, newest first. */
+  memoryPeaks: z.array(MemoryPeak).max(64).optional(),
   /** Tail over objective when pods were last added for latency; absent once they have served a whole window. */
   grownAtSeverity: NonNegative.optional(),
 });

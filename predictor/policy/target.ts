@@ -1,4 +1,5 @@
 import type { PolicyName, WishStep } from "@tradewind/core/contract/plan.ts";
+import type { Advice } from "./advice.ts";
 import type { Observation } from "./observe/observation.ts";
 
 /** What one level of the ladder would run for one service, and why. */
@@ -9,6 +10,8 @@ export interface Target {
   /** Size of each container; absent parts are left as they are. */
   readonly cpuCores?: number;
   readonly memoryBytes?: number;
+  /** Sizes that nothing counts on, of the parts that are absent above. */
+  readonly advice?: Advice;
   /** What a decision by models knows beside. */
   readonly planned?: PlannedTarget;
 }
@@ -19,6 +22,8 @@ export interface PlannedTarget {
   readonly latencyAfterSeconds?: number;
   /** Confidence of the profile at the wished size, in [0, 1]. */
   readonly confidence: number;
+  /** CPU of each container at which these replicas cost least, where nothing can move it, cores. */
+  readonly cheapestCores?: number;
   /** Names the profile that was used: its model's content, or that of the prior. */
   readonly modelHash: string;
 }

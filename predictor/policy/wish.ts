@@ -46,6 +46,7 @@ export function toWish(observation: Observation, target: Target, facts: Decision
       ...(target.cpuCores !== undefined && { cpuCores: target.cpuCores }),
       ...(target.memoryBytes !== undefined && { memoryBytes: target.memoryBytes }),
     },
+    ...(target.advice && Object.keys(target.advice.size).length > 0 && { advice: target.advice.size }),
     policy: target.policy,
     reason: withWhatIsMissing(target.reason, observation).slice(0, MOST_WORDS),
     confidence: confidence(observation, target, facts),

@@ -59,3 +59,19 @@ describe.skipIf(helm === undefined)("values that cannot be meant", () => {
     expect(stderr).toContain(message);
   });
 });
+
+describe.skipIf(helm === undefined)("what the application's resize is", () => {
+  const resizeOf = async (...sets: readonly string[]): Promise<string | undefined> => {
+    const { stdout } = await template(...[APPLICATION, ...sets].flatMap((set) => ["--set", set]));
+    return /^ +resize: (?<resize>.*)$/m.exec(stdout)?.groups?.["resize"];
+  };
+
+  it("is limits where the chart resizes pods in place, unless the values say something else", async () => {
+    expect(await resizeOf()).toBeUndefined();
+    expect(await resizeOf("scaler.inPlaceResize.enabled=true")).toBe("limits");
+    const requests = "application.spec.resize=requests";
+    expect(await resizeOf("scaler.inPlaceResize.enabled=true", requests)).toBe("requests");
+    const resource = "application.from=Resource";
+    expect(await resizeOf("scaler.inPlaceResize.enabled=true", resource)).toBe("limits");
+  });
+});

@@ -6,11 +6,12 @@ import { estimateQueues } from "../../queue/estimate.ts";
 import type { ServiceQueue } from "../../queue/estimate.ts";
 import { flowObjective } from "../../queue/objective.ts";
 import type { PolicySettings } from "../settings.ts";
-import type { PolicyState, ServiceMemory } from "../state.ts";
+import type { MemoryPeak, PolicyState, ServiceMemory } from "../state.ts";
 import { containerFacts } from "./container-size.ts";
 import type { ContainerFacts } from "./container-size.ts";
 import { cpuDemand, isDraining } from "./demand.ts";
 import type { CpuDemand, QueueTrend } from "./demand.ts";
+import { memoryPeaksAfter } from "./memory-peaks.ts";
 import { reactiveNeed } from "./need.ts";
 import { ownFlows } from "./verdict.ts";
 
@@ -37,6 +38,8 @@ export interface Observation extends ContainerFacts {
   readonly unproven: boolean;
   /** Its queue is being worked off: what runs takes more than what comes. */
   readonly draining: boolean;
+  /** Highest memory use by day, this window included; none where it is not measured. */
+  readonly memoryPeaks: readonly MemoryPeak[];
 }
 
 /** Inputs that stay the same while one decision is made. */
@@ -83,6 +86,7 @@ export function observe(context: DecisionContext): readonly Observation[] {
         settling: isSettling(baseReplicas, memory, window),
         unproven: isUnproven(memory, window),
         draining: isDraining(trend),
+        memoryPeaks: memoryPeaksAfter(memory?.memoryPeaks ?? [], window),
         ...containerFacts(application, window, memory, isStale(context)),
         ...(window && { window, ...cpuFacts(window, trend, settings) }),
         ...(memory && { memory }),

@@ -7,7 +7,7 @@ import { limitsBy } from "@tradewind/exporter/limits/limits.ts";
 import { ExporterOptions } from "@tradewind/exporter/options.ts";
 import { Recommender } from "@tradewind/exporter/recommender.ts";
 import type { RecommenderRules } from "@tradewind/exporter/recommender.ts";
-import { doubtOf, SettledSizes } from "@tradewind/exporter/sizing/settled-sizes.ts";
+import { countedOn, doubtOf, SettledSizes } from "@tradewind/exporter/sizing/settled-sizes.ts";
 import { readPlan } from "@tradewind/exporter/source/read-plan.ts";
 import { DecisionBook } from "@tradewind/exporter/store/book.ts";
 import { StateKeeper } from "@tradewind/exporter/store/keeper.ts";
@@ -85,7 +85,7 @@ export class ScalerAtWork {
       cpuCores: cpuRequestCores,
       memoryBytes: memoryRequestBytes,
     }));
-    const settled = this.sizes.settled(served, sizes, nowMs);
+    const settled = countedOn(this.sizes.settled(served, sizes, nowMs), served);
     const act = doubtOf(served) === undefined;
     const before = this.targets.get(service) ?? {};
     const { cpu, memory } = this.specOf(service);

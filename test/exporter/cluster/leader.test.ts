@@ -235,6 +235,23 @@ describe("the recommender tradewind", () => {
     expect(fake.refused).toEqual([]);
   });
 
+  it("writes sizes that are only advised, with bounds that keep running pods as they are", async () => {
+    const { exporter, fake } = await cluster(["vpa"]);
+    fake.put(RESOURCES.verticalPodAutoscalers, vpa());
+    const advice = { cpuCores: 0.6, memoryBytes: 200e6 };
+    await exporter(plan([wish({ allocation: { replicas: 5 }, advice })]));
+    await until("a target", () => targetOf(fake) !== undefined);
+    expect(fake.find(RESOURCES.verticalPodAutoscalers, "shop", "search")).toMatchObject({
+      status: {
+        recommendation: {
+          containerRecommendations: [
+            { target: { cpu: "600m", memory: "191Mi" }, lowerBound: { cpu: "180m", memory: "115Mi" } },
+          ],
+        },
+      },
+    });
+  });
+
   it("says why it has nothing to say for a target nobody plans for", async () => {
     const { exporter, fake } = await cluster(["vpa"]);
     fake.put(RESOURCES.verticalPodAutoscalers, vpa({ targetRef: { kind: "DaemonSet", name: "log" } }));
@@ -344,6 +361,25 @@ describe("in-place resize", () => {
           metadata: { name: "search", namespace: "shop" },
           spec: { targetRef: { kind: "Deployment", name: "search" } },
         }),
+    ],
+    [
+      "a VPA looks on with updateMode Off",
+      {},
+      {},
+      (fake: FakeApiServer) =>
+        fake.put(RESOURCES.verticalPodAutoscalers, {
+          metadata: { name: "search", namespace: "shop" },
+          spec: {
+            targetRef: { kind: "Deployment", name: "search" },
+            updatePolicy: { updateMode: "Off" },
+          },
+        }),
+    ],
+    [
+      "the decision does not count on their size",
+      {},
+      { allocation: { replicas: 5 }, advice: { cpuCores: 0.6, memoryBytes: 200e6 } },
+      undefined,
     ],
   ])("leaves pods alone when %s", async (_what, changes, wished, prepare) => {
     const { exporter, fake } = await cluster(["inPlaceResize"]);

@@ -7,7 +7,11 @@ import { cartPod, MEBI } from "../sizing/pods.ts";
 const NOW_MS = Date.parse("2026-01-02T04:00:00Z");
 const SIZES = { requests: { cpu: "500m", memory: "256Mi" }, limits: { memory: "1Gi" } };
 const WISHED = { cpuCores: 1, memoryBytes: 512 * MEBI };
-const memory = { before: { cpuCores: 0.5, memoryBytes: 256 * MEBI }, wished: WISHED };
+const BEFORE = {
+  requests: { cpuCores: 0.5, memoryBytes: 256 * MEBI },
+  limits: { memoryBytes: 1024 * MEBI },
+};
+const memory = { before: BEFORE, wished: WISHED };
 
 const judged = (pod: Pod, changes: Partial<ResizeInputs> = {}) =>
   judge({
@@ -33,13 +37,30 @@ const resizing = (condition: Partial<ResizeCondition>, pod = cartPod(0, SIZES)):
 });
 
 describe("one pod's size", () => {
-  it("is changed by its requests only", () => {
+  it("is changed by its requests where it has no limit, or one of memory that is large enough", () => {
     expect(judged(cartPod(0, SIZES))).toEqual({
       kind: "resize",
       container: "main",
-      size: WISHED,
-      limitsToo: false,
+      resources: { requests: WISHED, limits: {} },
     });
+  });
+
+  it("is changed by its limits where it has them, and requests keep their share of a CPU limit", () => {
+    const limited = cartPod(0, {
+      requests: { cpu: "100m", memory: "256Mi" },
+      limits: { cpu: "500m", memory: "384Mi" },
+    });
+    expect(judged(limited)).toMatchObject({
+      resources: {
+        requests: { cpuCores: 0.2, memoryBytes: 0.99 * 512 * MEBI },
+        limits: { cpuCores: 1, memoryBytes: 512 * MEBI },
+      },
+    });
+    const less = judged(limited, { settled: { cpuCores: 0.25, memoryBytes: 128 * MEBI } });
+    expect(less).toMatchObject({
+      resources: { requests: { cpuCores: 0.05, memoryBytes: 128 * MEBI }, limits: { cpuCores: 0.25 } },
+    });
+    expect(less).not.toHaveProperty("resources.limits.memoryBytes");
   });
 
   it("fits when it is near enough, and is done when that was asked for", () => {
@@ -54,23 +75,20 @@ describe("one pod's size", () => {
     expect(judged(guaranteed)).toEqual({
       kind: "resize",
       container: "main",
-      size: { cpuCores: 1 },
-      limitsToo: true,
+      resources: { requests: { cpuCores: 1 }, limits: { cpuCores: 1 } },
     });
   });
 
-  it("stays under its limit, and keeps a scale point and what would restart the container", () => {
-    const limited = cartPod(0, { ...SIZES, limits: { cpu: "800m", memory: "1Gi" } });
-    expect(judged(limited)).toMatchObject({ size: { cpuCores: 0.792 } });
+  it("keeps a scale point and what would restart the container", () => {
     expect(judged(cartPod(0, SIZES), { scalePoints: ["cpu"] })).toMatchObject({
-      size: { memoryBytes: 512 * MEBI },
+      resources: { requests: { memoryBytes: 512 * MEBI }, limits: {} },
     });
     const restarts = cartPod(0, {
       ...SIZES,
       resizePolicy: [{ resourceName: "memory", restartPolicy: "RestartContainer" }],
     });
-    expect(judged(restarts)).toMatchObject({ size: { cpuCores: 1 } });
-    expect(judged(restarts)).not.toHaveProperty("size.memoryBytes");
+    expect(judged(restarts)).toMatchObject({ resources: { requests: { cpuCores: 1 } } });
+    expect(judged(restarts)).not.toHaveProperty("resources.requests.memoryBytes");
   });
 
   it.each([
@@ -99,10 +117,26 @@ describe("one pod's size", () => {
     const asked = cartPod(0, { ...SIZES, requests: { cpu: "1", memory: "512Mi" } });
     const allocated = { cpuCores: 0.5, memoryBytes: 256 * MEBI };
     const pod = resizing(condition, { ...asked, containers: [{ ...asked.containers[0]!, allocated }] });
-    expect(judged(pod, { memory })).toMatchObject({ kind: "take-back", container: "main", size: allocated });
+    expect(judged(pod, { memory })).toMatchObject({
+      kind: "take-back",
+      container: "main",
+      resources: { requests: allocated, limits: {} },
+    });
     // A new leader finishes what its predecessor began, and leaves what somebody else asked for.
     expect(judged(pod).kind).toBe("take-back");
     expect(judged(pod, { settled: { cpuCores: 3 } }).kind).toBe("leave");
+  });
+
+  it("is taken back with its limits, to those that are in force", () => {
+    const facts = { requests: { cpu: "200m", memory: "256Mi" }, limits: { cpu: "1", memory: "384Mi" } };
+    const asked = cartPod(0, facts);
+    const inForce = { cpuCores: 0.5, memoryBytes: 384 * MEBI };
+    const allocated = { cpuCores: 0.1, memoryBytes: 256 * MEBI };
+    const main = { ...asked.containers[0]!, allocated, limitsInForce: inForce };
+    const pod = resizing({ reason: "Infeasible" }, { ...asked, containers: [main] });
+    expect(judged(pod, { memory })).toMatchObject({
+      resources: { requests: { cpuCores: 0.1 }, limits: { cpuCores: 0.5 } },
+    });
   });
 
   it("that could not be had is not asked for again for an hour, unless it is less", () => {

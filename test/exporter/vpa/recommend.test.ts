@@ -30,6 +30,7 @@ const inputs = (changes: Partial<VpaInputs> = {}): VpaInputs => ({
   settled: { cpuCores: 1, memoryBytes: 512 * MEBI },
   decided: { cpuCores: 1, memoryBytes: 512 * MEBI },
   scalePoints: [],
+  advised: [],
   act: true,
   ...changes,
 });
@@ -75,6 +76,21 @@ describe("the recommendation of a VPA", () => {
       lowerBound: { cpu: "450m" },
       upperBound: { cpu: "1100m" },
     });
+  });
+
+  it("leaves running pods inside wide bounds for what is only advised", () => {
+    expect(container({ advised: ["cpu"] })).toMatchObject({
+      target: { cpu: "1", memory: "512Mi" },
+      lowerBound: { cpu: "450m", memory: "486Mi" },
+      upperBound: { cpu: "1100m", memory: "538Mi" },
+    });
+  });
+
+  it("is a request with which VPA makes the CPU limit the size, where limits follow requests", () => {
+    const pods = [
+      cartPod(0, { requests: { cpu: "100m", memory: "256Mi" }, limits: { cpu: "500m", memory: "1Gi" } }),
+    ];
+    expect(container({ pods })?.target).toEqual({ cpu: "200m", memory: "512Mi" });
   });
 
   it("stays at its target while the wish moves little, and moves when it moves much", () => {

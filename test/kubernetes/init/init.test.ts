@@ -152,6 +152,7 @@ describe("tradewind init", () => {
       settled,
       decided: settled,
       scalePoints: [],
+      advised: [],
       act: true,
     });
     expect(advice.container?.resources.cpuCores?.target).toBe(0.4);

@@ -32,6 +32,14 @@ function setUp() {
 }
 
 describe("createResizer", () => {
+  it("leaves a size that is only advised", async () => {
+    const { resizer, calls } = setUp();
+    await resizer.apply(listOf({ cpuCores: 0.18, memoryBytes: 512 * MIB, advised: ["cpu", "memory"] }));
+    expect(calls).toEqual([]);
+    await resizer.apply(listOf({ cpuCores: 0.18, memoryBytes: 512 * MIB, advised: ["memory"] }));
+    expect(calls).toEqual([{ cpuCores: 0.18, memoryBytes: 256 * MIB }]);
+  });
+
   it("carries out a recommended size once, and keeps what is left open", async () => {
     const { resizer, calls, told } = setUp();
     await resizer.apply(listOf({ cpuCores: 0.18 }));

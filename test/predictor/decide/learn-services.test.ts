@@ -82,27 +82,6 @@ describe("what windows teach of a service", () => {
   });
 });
 
-describe("the memory that a container used at most", () => {
-  const used = (bytes: number, more: object = {}): Partial<Window> => ({
-    containers: window(FACTS).containers.map((each) =>
-      Object.assign({}, each, { memoryWorkingSetBytes: bytes, memoryLimitBytes: 300e6 }, more),
-    ),
-  });
-
-  it("is remembered when less is used later, and fades by half in a day", () => {
-    const peak = after([used(200e6), used(100e6)]).memoryPeakBytes;
-    expect(peak).toBeCloseTo(200e6 * 0.5 ** (15 / 86_400), 0);
-  });
-
-  it("counts as 1.2 times the limit after a kill for memory", () => {
-    expect(after([used(100e6, { oomKills: 1 })]).memoryPeakBytes).toBeCloseTo(360e6, 0);
-  });
-
-  it("is not known where it was not measured", () => {
-    expect(after([{}]).memoryPeakBytes).toBeUndefined();
-  });
-});
-
 describe("the time that pods take to start", () => {
   const model = (rising?: ServiceModelMemory["rising"]): ServiceModelMemory => ({
     service: "backend",

@@ -1,0 +1,35 @@
+import type { PodContainer } from "@tradewind/kubernetes/objects/pod.ts";
+import { SIZED } from "./size-history.ts";
+import type { ContainerSize, Sized } from "./size-history.ts";
+
+/** Undefined where there is none; Kubernetes takes a limit of 0 for none. */
+export function limitOf({ limits }: Pick<PodContainer, "limits">, resource: Sized): number | undefined {
+  const limit = limits[resource];
+  return limit === 0 ? undefined : limit;
+}
+
+/** What a container may use: its limit, else its request. The sizes of plans are of this. */
+export function containerSize(container: PodContainer): ContainerSize {
+  const size: Partial<Record<Sized, number>> = {};
+  for (const resource of SIZED) {
+    const value = limitOf(container, resource) ?? container.requests[resource];
+    if (value !== undefined) size[resource] = value;
+  }
+  return size;
+}
+
+/**
+ * The request that a VPA is to name for a size. Where limits follow requests VPA keeps their ratio, so a CPU limit becomes the
+ * size; memory is requested whole, and its limit is then no less.
+ */
+export function requestFor(
+  container: PodContainer,
+  resource: Sized,
+  size: number,
+  limitsFollow: boolean,
+): number {
+  const limit = limitOf(container, resource);
+  const request = container.requests[resource];
+  if (!limitsFollow || resource !== "cpuCores" || limit === undefined || request === undefined) return size;
+  return (size * request) / limit;
+}
