@@ -63,10 +63,10 @@ describe("tradewind predictor", () => {
     },
   );
 
-  it("ends with 1 and says what is wrong with the configuration", async () => {
+  it("ends with 2 and says what is wrong with the configuration", async () => {
     const { child, out, err } = run("--config", "/nowhere.yaml", "--listen", "127.0.0.1:0");
     await waitUntil(() => child.exitCode !== null);
-    expect(child.exitCode).toBe(1);
+    expect(child.exitCode).toBe(2);
     expect(out()).toBe("");
     expect(err()).toContain("/nowhere.yaml");
   });
@@ -74,7 +74,7 @@ describe("tradewind predictor", () => {
   it.each(["http", "otlp"])("refuses --%s-tls-key without a certificate, naming both flags", async (port) => {
     const { child, err } = run("--config", "x", `--${port}-tls-key`, "tls.key");
     await waitUntil(() => child.exitCode !== null);
-    expect(child.exitCode).toBe(1);
+    expect(child.exitCode).toBe(2);
     expect(err()).toContain(`give --${port}-tls-cert and --${port}-tls-key together`);
   });
 
