@@ -97,21 +97,17 @@ function spawnReplica(start: ReplicaStart): ChildProcess {
     ...(tracesUrl !== undefined && { tracesUrl }),
   };
   const script = siblingModule(import.meta.url, "./replica.ts");
-  return spawn(
-    process.execPath,
-    [...HEAP_LIMITS, "--disable-warning=ExperimentalWarning", script],
-    {
-      // Its own process group: Ctrl-C in the terminal reaches the platform alone, which then drains its replicas.
-      detached: true,
-      stdio: ["ignore", "ignore", "pipe", "ipc"],
-      env: {
-        PATH: process.env["PATH"],
-        NODE_COMPILE_CACHE: start.compileCache,
-        UV_THREADPOOL_SIZE: "1",
-        TRADEWIND_REPLICA: JSON.stringify(config),
-      },
+  return spawn(process.execPath, [...HEAP_LIMITS, "--disable-warning=ExperimentalWarning", script], {
+    // Its own process group: Ctrl-C in the terminal reaches the platform alone, which then drains its replicas.
+    detached: true,
+    stdio: ["ignore", "ignore", "pipe", "ipc"],
+    env: {
+      PATH: process.env["PATH"],
+      NODE_COMPILE_CACHE: start.compileCache,
+      UV_THREADPOOL_SIZE: "1",
+      TRADEWIND_REPLICA: JSON.stringify(config),
     },
-  );
+  });
 }
 
 /** Asks `/readyz` until it answers 200, as a kubelet's readiness probe does. */
