@@ -1,4 +1,5 @@
 import { systemClock } from "@tradewind/core/clock.ts";
+import type { SizeChanges } from "@tradewind/core/contract/recommendation.ts";
 import type { RunReport } from "@tradewind/core/contract/run-report.ts";
 import { seededRng } from "@tradewind/core/rng.ts";
 import type { Running } from "@tradewind/core/running.ts";
@@ -43,6 +44,7 @@ export interface LocalRun extends Running {
 interface Decided {
   readonly service: string;
   readonly change: string;
+  readonly size: keyof SizeChanges;
   /** What kept it from being what was recommended; empty when nothing did. */
   readonly limitedBy: string;
 }
@@ -103,7 +105,8 @@ async function run(parts: RunParts): Promise<RunReport> {
     const actuator = attach(parts, meters, observer, decided);
     const resizer = createResizer(platform.fleet, ({ service, from, to }) => {
       meters.actuations += 1;
-      decided.push({ service, change: describeResize(from, to), limitedBy: "" });
+      const size = from.cpuCores === to.cpuCores ? "memoryBytes" : "cpuCores";
+      decided.push({ service, change: describeResize(from, to), size, limitedBy: "" });
     });
     const disturbance = createDisturbance({
       phases,
@@ -137,9 +140,11 @@ async function run(parts: RunParts): Promise<RunReport> {
       const observation = await observer.refresh();
       actuator.follow();
       await resizer.apply(observation.recommendations);
-      for (const { service, change, limitedBy } of decided.splice(0)) {
+      for (const { service, change, limitedBy, size } of decided.splice(0)) {
         const known = observation.recommendations?.recommendations.find((each) => each.service === service);
-        const why = [limitedBy, known?.reason ?? ""].filter((text) => text !== "");
+        const why = [limitedBy, known?.setBy?.[size]?.reason ?? known?.reason ?? ""].filter(
+          (text) => text !== "",
+        );
         screen.say(`${service}  ${change}  ${why.join("; ")}`);
       }
       screen.show(
@@ -203,6 +208,7 @@ function attach(
       decided.push({
         service,
         change: `${from} → ${to}`,
+        size: "replicas",
         limitedBy: reason === "desired" ? "" : reason,
       });
     },

@@ -2,7 +2,7 @@ import { contentHash } from "@tradewind/core/hash.ts";
 import type { WishStep } from "@tradewind/core/contract/plan.ts";
 import { MAX_WISH_STEPS } from "@tradewind/core/contract/plan.ts";
 import type { ProfileState } from "../models/queue/tracked-profile.ts";
-import type { Size } from "./size.ts";
+import type { ContainerSize, Size } from "./size.ts";
 import { costPerHour } from "./size.ts";
 import { statedSize } from "../policy/observe/container-size.ts";
 import { memoryNeed } from "../policy/observe/memory-peaks.ts";
@@ -89,7 +89,7 @@ function plannedTarget(
     replicas,
     ...stated,
     policy: known.level,
-    reason: reasonOf(one, replicas, stated.cpuCores),
+    reason: reasonOf(one, replicas, stated, request.settings.memoryRatio),
     planned: {
       steps,
       confidence: 1 / (1 + cost.ownSigmaOf(at) ** 2),
@@ -106,17 +106,30 @@ const modelHash = (profile: ProfileState | undefined, residual = ""): string =>
     profile === undefined ? null : [profile.atMs ?? null, profile.windows, profile.means, residual],
   );
 
-function reasonOf({ baseReplicas, container }: Observation, replicas: number, cpuCores?: number): string {
+/** A decision's own changes in words: those of replicas and CPU are of what costs least, memory follows from use. */
+function reasonOf(
+  { baseReplicas, container }: Observation,
+  replicas: number,
+  { cpuCores, memoryBytes }: Partial<ContainerSize>,
+  memoryRatio: number,
+): string {
   const changes = [
     replicas === baseReplicas ? "" : `${pods(baseReplicas)} → ${replicas}`,
     cpuCores === undefined || container === undefined || cpuCores === container.cpuCores
       ? ""
       : `${container.cpuCores.toFixed(2)} → ${cpuCores.toFixed(2)} cores each`,
   ].filter((change) => change !== "");
-  return changes.length === 0
-    ? `no change is cheaper: keeps ${pods(replicas)}`
-    : `cheapest: ${changes.join(", ")}`;
+  const cheapest =
+    changes.length === 0
+      ? `no change is cheaper: keeps ${pods(replicas)}`
+      : `cheapest: ${changes.join(", ")}`;
+  if (memoryBytes === undefined || container === undefined || memoryBytes === container.memoryBytes)
+    return cheapest;
+  const memory = `memory ${mebibytes(container.memoryBytes)} → ${mebibytes(memoryBytes)} MiB each: ${memoryRatio} times the most used`;
+  return changes.length === 0 ? memory : `${cheapest}; ${memory}`;
 }
+
+const mebibytes = (bytes: number): number => Math.round(bytes / 2 ** 20);
 
 /** The last change of each service by itself: what it buys and costs while all others are as decided. */
 function changesOf(cost: ApplicationCost, { context }: CostRequest): ReadonlyMap<string, WishStep[]> {

@@ -230,6 +230,16 @@ describe("policy auto with calibrated models", () => {
     expect(resizable.plan.wishes.some(({ allocation }) => allocation.cpuCores !== undefined)).toBe(true);
   });
 
+  it("names the memory of a container whose use asks for another size, and the margin", () => {
+    const roomy = SHOP.map((each) => ({ ...each, memoryBytes: 2 ** 30, usedBytes: 100 * 2 ** 20 }));
+    const outcomes = course(60, roomy, unchanged, { application: RESIZABLE });
+    expect(wishOf(last(outcomes), "backend").allocation.memoryBytes).toBeLessThan(2 ** 29);
+    const reasons = outcomes.map((each) => wishOf(each, "backend").reason);
+    expect(
+      reasons.filter((reason) => /memory 1024 → \d+ MiB each: 1.3 times the most used/.test(reason)),
+    ).toHaveLength(1);
+  });
+
   it("decides the same from the same inputs, bit for bit", () => {
     const [one, other] = [course(20), course(20)];
     expect(JSON.stringify(one)).toBe(JSON.stringify(other));
