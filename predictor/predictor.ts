@@ -23,11 +23,10 @@ import type { Learning } from "./learning/learning.ts";
 import { LearningMetrics } from "./learning/metrics.ts";
 import { startLearning } from "./learning/start.ts";
 import { PredictorMetrics } from "./metrics.ts";
+import { firstState, openMemory } from "./memory.ts";
 import { NodeRoom } from "./node-room.ts";
 import { PredictorOptions } from "./options.ts";
 import type { PredictorOptionsInput } from "./options.ts";
-import { emptyState } from "./policy/state.ts";
-import type { PolicyState } from "./policy/state.ts";
 import { Published } from "./published.ts";
 import { Agents } from "./sources/agents.ts";
 import { ContainerRates } from "./sources/container-rates.ts";
@@ -41,7 +40,6 @@ import { readSections } from "./sources/sources-config.ts";
 import type { Sections } from "./sources/sources-config.ts";
 import { joinPeers } from "./sources/peers/join.ts";
 import { PUSHED, SpanOrigins } from "./sources/span-origins.ts";
-import { StateFile } from "./state-file.ts";
 import { countArrivals, SurgeWatch } from "./surge-watch.ts";
 import { followWorkloads, openSurroundings } from "./surroundings.ts";
 import type { Surroundings } from "./surroundings.ts";
@@ -146,7 +144,7 @@ async function openTls(
 async function startParts(setting: Setting): Promise<Record<string, string>> {
   const { clock, ends, log, metrics, options, surroundings } = setting;
   const { graceSeconds, windowSeconds } = options;
-  const { state, onState } = await restoreState(setting);
+  const memory = await openMemory(setting);
   const workloads = await followWorkloads(setting, surroundings);
   const builder = makeBuilder(setting, workloads);
   const origins = new SpanOrigins();
@@ -167,7 +165,8 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
     arrivals.add(batch, nowMs);
     return result;
   };
-  const { address: peersAddress, peers } = await joinPeers(setting, onSpans);
+  const { address: peersAddress, peers } = await joinPeers({ ...setting, state: memory.text }, onSpans);
+  const state = memory.restored ?? firstState(setting, (await peers?.askStates()) ?? []);
   const section = setting.sections.sources.otlp;
   const receivers = await startReceivers({ ...setting, section, onSpans, exchange: peers });
   const published = new Published(clock);
@@ -191,7 +190,7 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
     metrics,
     clock,
     log,
-    onState,
+    onState: memory.keep,
     onWindows: (set) => history.store.append(set),
     onChanges: (changes) => {
       for (const change of changes) history.store.appendDecision(change);
@@ -243,21 +242,6 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
   const addresses = { http: api.address, ...receivers, ...(peersAddress && { peers: peersAddress }) };
   log.info({ addresses, policy: options.policy, windowSeconds, graceSeconds }, "the predictor is up");
   return addresses;
-}
-
-async function restoreState({
-  application: { name, namespace },
-  clock,
-  ends,
-  log,
-  metrics,
-  options,
-}: Setting): Promise<{ state: PolicyState; onState: (state: PolicyState) => void }> {
-  if (options.state === undefined) return { state: emptyState(name, namespace), onState: () => undefined };
-  const file = new StateFile(options.state, log, () => metrics.stateFailed());
-  ends.push(async () => file.flush());
-  const state = (await file.read(name, namespace, clock.nowMs())) ?? emptyState(name, namespace);
-  return { state, onState: (next) => file.write(next) };
 }
 
 /** What clients may have sent in vain because this process did not run. */

@@ -20,12 +20,14 @@ import { replay } from "@tradewind/predictor/policy/replay.ts";
 import { startPredictor } from "@tradewind/predictor/predictor.ts";
 import { HISTORY_FILE } from "@tradewind/predictor/store/history-file.ts";
 import { SqliteStore } from "@tradewind/predictor/store/sqlite-store.ts";
+import { freePort } from "../free-port.ts";
 import { installed } from "../installed.ts";
 import { waitUntil } from "../wait-until.ts";
 import { randomResidual } from "./endtoend/random-residual.ts";
 import { startFakeAgent } from "./fake-agent.ts";
 import type { FakeAgent } from "./fake-agent.ts";
 import { RunningApplication } from "./running-application.ts";
+import { secretFile } from "./sources/peers/nodes.ts";
 
 const promtool = installed("promtool");
 
@@ -302,6 +304,34 @@ describe("a predictor that restarts", () => {
     expect(replicasOf(made)["geo"]).toBeGreaterThanOrEqual(before["geo"]!);
     expect(Object.keys(replicasOf(made))).toEqual(["frontend", "geo"]);
     await second.stop();
+    await application.stop();
+  });
+});
+
+describe("a predictor that takes the place of one whose state is lost", () => {
+  it("begins with what its peer remembers", async () => {
+    const application = await RunningApplication.start();
+    application.podUsageCores = 0.45;
+    const ports = [await freePort(), await freePort()];
+    const peers = ports.map((port) => `http://127.0.0.1:${port}`);
+    const peersSecretFile = secretFile();
+    const start = async (port: number): Promise<Running> =>
+      startPredictor(
+        options(application, { peers, peersListen: `127.0.0.1:${port}`, peersSecretFile, policy: "queue" }),
+      );
+    const first = await start(ports[0]!);
+    const stopLoad = load(application, first, 250);
+    const before = replicasOf(await nextPlan(first, (made) => (replicasOf(made)["geo"] ?? 0) > 2));
+    stopLoad();
+    // Without workloads and CPU use nobody could find out what was decided.
+    await application.writeWorkloads("{");
+    application.agent.answer((_request, response) => response.destroy());
+    const second = await start(ports[1]!);
+    const made = await nextPlan(second, () => true);
+    expect(replicasOf(made)["geo"]).toBeGreaterThanOrEqual(before["geo"]!);
+    expect(Object.keys(replicasOf(made))).toEqual(["frontend", "geo"]);
+    await second.stop();
+    await first.stop();
     await application.stop();
   });
 });

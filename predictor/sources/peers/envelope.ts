@@ -9,13 +9,14 @@ const Whole = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 
 /**
  * What a predictor says to a peer beside the spans: `hello` asks who answers at an address, `batch` brings spans, `alive`
- * says that there are none to bring, `bye` that the sender receives no more spans and ends.
+ * says that there are none to bring, `bye` that the sender receives no more spans and ends, `state` asks what the policies of the
+ * one that answers remember.
  */
 export const PeerMessage = z.object({
-  kind: z.enum(["hello", "batch", "alive", "bye"]),
+  kind: z.enum(["hello", "batch", "alive", "bye", "state"]),
   /** Names the sending process; another one after each start. */
   from: Instance,
-  /** The process meant; absent in a hello. A message for another one is not taken, so none can be used again after a restart. */
+  /** The process meant; absent in a hello and where a state is asked for. A message for another one is not taken, so none can be used again after a restart. */
   to: Instance.optional(),
   /** Names the link among all that the sender has opened; rises. */
   epoch: Whole,
@@ -41,6 +42,11 @@ export const PeerAnswer = z.object({
   epoch: Whole,
   turn: Whole,
   result: z.enum(["taken", "unreadable", "other", "busy"]),
+  /** SHA-256 of the body, hexadecimal; absent of an answer without one. */
+  bodyHash: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/)
+    .optional(),
 });
 export type PeerAnswer = z.infer<typeof PeerAnswer>;
 

@@ -7,6 +7,7 @@ import { peerIntake } from "../otlp/peer-intake.ts";
 import type { OnSpans } from "../otlp/span-intake.ts";
 import { registerPeerMetrics } from "./metrics.ts";
 import { Peers } from "./peers.ts";
+import type { PeersOptions } from "./peers.ts";
 import { PeerSecret } from "./secret.ts";
 
 export interface JoinParts {
@@ -14,6 +15,7 @@ export interface JoinParts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: PredictorMetrics;
+  readonly state: NonNullable<PeersOptions["state"]>;
   /** Called in reverse order to stop what has been started. */
   readonly ends: (() => Promise<void> | void)[];
 }
@@ -25,7 +27,7 @@ interface Joined {
 
 /** Listens for the other predictors before clients can send spans, and until after they can: who refuses has none. */
 export async function joinPeers(
-  { clock, ends, log, metrics, options }: JoinParts,
+  { clock, ends, log, metrics, options, state }: JoinParts,
   onSpans: OnSpans,
 ): Promise<Joined> {
   const { peers: targets, peersListen: listen, peersSecretFile } = options;
@@ -41,6 +43,7 @@ export async function joinPeers(
     targets,
     listen,
     secret: new PeerSecret(peersSecretFile, log),
+    state,
     onBatch: async ({ body, contentType }) => {
       const { accepted, rejected } = await take(body, contentType);
       metrics.spans(accepted, rejected);

@@ -6,6 +6,7 @@ import type { Clock } from "@tradewind/core/clock.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import type { Rng } from "@tradewind/core/rng.ts";
 import { PeerAccounts } from "./accounts.ts";
+import { askState } from "./ask-state.ts";
 import type { PeerAnswer, PeerMessage } from "./envelope.ts";
 import type { BatchExchange, ReceivedBatch } from "./exchange.ts";
 import { PeerLink } from "./link.ts";
@@ -24,6 +25,8 @@ export interface PeersOptions {
   readonly secret: PeerSecret;
   /** Counts the spans of a batch that a peer's client sent. Rejects when it cannot be read. */
   readonly onBatch: (batch: ReceivedBatch) => Promise<void>;
+  /** What the policies remember now, for a peer that starts; absent where nothing is kept for peers. */
+  readonly state?: () => string | undefined;
   readonly clock: Clock;
   readonly rng: Rng;
   readonly log: Logger;
@@ -122,6 +125,7 @@ export class Peers implements BatchExchange {
       instance: this.instance,
       secret: () => secret.current,
       onMessage: async (message, body, host) => this.heard(message, body, host),
+      state: () => this.options.state?.(),
       onStranger: () => {
         this.strangers += 1;
       },
@@ -132,6 +136,25 @@ export class Peers implements BatchExchange {
     this.timer = setInterval(() => this.look(), this.heartbeatMs);
     this.timer.unref();
     return this.receiver.address;
+  }
+
+  /** What the policies of the peers remember, as far as they answer now. */
+  async askStates(): Promise<readonly string[]> {
+    const { secret } = this.options;
+    const addresses = this.follower.current().slice(0, MAX_PEERS);
+    const answers = await Promise.all(
+      addresses.map(async (address, index) =>
+        askState({
+          address,
+          ownInstance: this.instance,
+          turn: index + 1,
+          secret: () => secret.current,
+          dispatcher: this.dispatcher,
+          timeoutMs: TIMEOUT_MS,
+        }),
+      ),
+    );
+    return answers.filter((text) => text !== undefined);
   }
 
   /** Sends what waits, tells the peers that no more will come, and ends. */

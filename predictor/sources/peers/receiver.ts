@@ -14,6 +14,8 @@ export interface PeerReceiverOptions {
   readonly secret: () => Uint8Array;
   /** Called with every message of a peer that is meant for this process, once its body has come whole. */
   readonly onMessage: (message: PeerMessage, body: Uint8Array, host: string) => Promise<PeerAnswer["result"]>;
+  /** What the policies remember, for a peer that has just started; undefined where that is nothing. */
+  readonly state: () => string | undefined;
   /** Called for every request that does not prove that its sender knows the secret. */
   readonly onStranger: () => void;
 }
@@ -99,7 +101,7 @@ async function receive(
   response: ServerResponse,
   reception: Reception,
 ): Promise<void> {
-  const { bodies, instance, onMessage, onStranger, proved, secret } = reception;
+  const { bodies, instance, onMessage, onStranger, proved, secret, state } = reception;
   const isCall = request.method === "POST" && request.url === PEER_PATH;
   const message = isCall ? unseal(secret(), request.headers[ENVELOPE_HEADER], PeerMessage) : undefined;
   if (message === undefined) {
@@ -108,10 +110,13 @@ async function receive(
     return;
   }
   proved(request.socket);
-  const answer = (result: PeerAnswer["result"]): void => {
+  const answer = (result: PeerAnswer["result"], said?: Uint8Array): void => {
     const { epoch, from: to, turn } = message;
-    const envelope = seal(secret(), { kind: "answer", from: instance, to, epoch, turn, result });
-    response.writeHead(STATUS[result], { [ENVELOPE_HEADER]: envelope, "content-length": 0 }).end();
+    const bodyHash = said && hashOf(said);
+    const words = { kind: "answer" as const, from: instance, to, epoch, turn, result };
+    const envelope = seal(secret(), { ...words, ...(bodyHash !== undefined && { bodyHash }) });
+    const length = said?.byteLength ?? 0;
+    response.writeHead(STATUS[result], { [ENVELOPE_HEADER]: envelope, "content-length": length }).end(said);
   };
   if (bodies.active >= MAX_BODIES) {
     request.resume();
@@ -125,6 +130,9 @@ async function receive(
   if (body === undefined || hashOf(body) !== message.bodyHash) {
     onStranger();
     refuse(response, 401);
+  } else if (message.kind === "state") {
+    const said = Buffer.from(state() ?? "");
+    answer("taken", said.byteLength > MAX_BODY_BYTES ? undefined : said);
   } else if (message.kind === "hello" || message.to !== instance) {
     answer(message.kind === "hello" ? "taken" : "other");
   } else {

@@ -1,6 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { freePort } from "../../../free-port.ts";
 import { waitUntil } from "../../../wait-until.ts";
 import { node, pair, send } from "./nodes.ts";
 
@@ -14,6 +15,21 @@ async function hangingServer(): Promise<string> {
   });
   return `http://127.0.0.4:${(server.address() as AddressInfo).port}`;
 }
+
+describe("what the policies of the peers remember", () => {
+  it("is asked of every peer, but not of this process, nor of one that does not answer or remembers nothing", async () => {
+    const [b, c] = [
+      await node("127.0.0.3:0", { state: () => "what b has learnt" }),
+      await node("127.0.0.4:0", { state: () => undefined }),
+    ];
+    const dead = await hangingServer();
+    const port = await freePort();
+    const own = `http://127.0.0.2:${port}`;
+    const targets = [own, b.address, c.address, dead, "http://127.0.0.5:1"];
+    const a = await node(`127.0.0.2:${port}`, { targets, state: () => "what a has learnt" });
+    expect(await a.peers.askStates()).toEqual(["what b has learnt"]);
+  });
+});
 
 describe("two predictors behind one Service", () => {
   it("both count every client's spans, each exactly once, whichever of them received it", async () => {

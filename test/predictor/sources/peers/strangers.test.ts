@@ -67,6 +67,17 @@ describe("the peers' port", () => {
     expect(a.peers.health()).toMatchObject({ strangersTotal: 5, missedTotal: 0 });
   });
 
+  it("says what the policies remember to who knows the secret, and to nobody else", async () => {
+    const a = await node("127.0.0.2:0", { state: () => "what was learnt" });
+    const refused = await post(a, seal(Buffer.from("a guess of enough bytes"), message({ kind: "state" })));
+    expect([refused.status, await refused.text()]).toEqual([401, ""]);
+    const told = await post(a, seal(secret, message({ kind: "state" })));
+    const text = await told.text();
+    const answer = unseal(secret, told.headers.get(ENVELOPE_HEADER), PeerAnswer);
+    expect(text).toBe("what was learnt");
+    expect(answer).toMatchObject({ to: STRANGER, bodyHash: hashOf(Buffer.from(text)) });
+  });
+
   it("takes no other body than the one that the envelope was sealed for", async () => {
     const { a, b, metMs } = await pair();
     const fields = { kind: "batch", from: b.peers.instance, to: a.peers.instance, sequence: 1 } as const;
