@@ -4,7 +4,7 @@ import type {
   Recommendation,
   ServedRecommendation,
 } from "@tradewind/core/contract/recommendation.ts";
-import { recommendationOf } from "../recommendation.ts";
+import { answeredReplicas, recommendationOf } from "../recommendation.ts";
 
 /**
  * The decision in force for one service, small enough that thousands fit: what is served, ready to serve, and the
@@ -15,6 +15,8 @@ export interface BookEntry {
   readonly decidedMs: number | undefined;
   readonly recommendation: Recommendation;
   readonly final: Allocation;
+  /** Replicas that KEDA is answered; undefined where nothing is to change and it is not known what runs. */
+  readonly answered: number | undefined;
   readonly wished: Allocation;
   readonly guard: ServedRecommendation["guard"];
   readonly json: string;
@@ -37,6 +39,7 @@ export function bookEntry(record: DecisionRecord, decidedMs: number | undefined)
     decidedMs,
     recommendation: recommendationOf(record),
     final: record.final,
+    answered: answeredReplicas(record),
     wished: record.wish.allocation,
     guard: record.actions.map(({ step, reason }) => ({ step, reason })),
     json: JSON.stringify(record),
