@@ -1,4 +1,4 @@
-import type { Allocation, Plan, Wish } from "@tradewind/core/contract/plan.ts";
+import type { Allocation, ApplicationMode, Plan, Wish } from "@tradewind/core/contract/plan.ts";
 import type { DecisionRecord, GuardLimits } from "@tradewind/core/contract/recommendation.ts";
 import { contentHash } from "@tradewind/core/hash.ts";
 import { guard } from "./guard/guard.ts";
@@ -12,10 +12,15 @@ export interface DecisionRules {
   readonly restartGraceSeconds: number;
   /** What the exporter itself allows a service of a plan. */
   readonly limitsOf: (plan: PlanHeader, wish: Wish) => GuardLimits;
+  /** What is done with the decisions of a plan; absent: what the plan says. */
+  readonly modeOf?: (plan: PlanHeader, namespace: string) => ApplicationMode;
 }
 
 /** The plan a wish belongs to. */
-export type PlanHeader = Pick<Plan, "application" | "sequence" | "predictorStartedAtMs" | "plannedAtMs">;
+export type PlanHeader = Pick<
+  Plan,
+  "application" | "sequence" | "predictorStartedAtMs" | "plannedAtMs" | "mode"
+>;
 
 /**
  * What else a decision depends on. Times are the plan's: how long ago something was is measured on the exporter's monotonic
@@ -52,6 +57,7 @@ export function decide(wish: Wish, plan: PlanHeader, past: DecisionPast, rules: 
     predictorStartedAtMs: plan.predictorStartedAtMs,
     staleAfterSeconds: rules.staleAfterSeconds,
     restartGraceSeconds: rules.restartGraceSeconds,
+    mode: rules.modeOf?.(plan, wish.namespace) ?? plan.mode ?? "act",
     limits: rules.limitsOf(plan, wish),
   };
   const { namespace, service } = wish;

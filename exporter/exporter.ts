@@ -21,6 +21,7 @@ import type { ApiServer } from "./api/server.ts";
 import { startCluster } from "./cluster/cluster.ts";
 import type { ClusterEdges } from "./cluster/cluster.ts";
 import { limitsBy } from "./limits/limits.ts";
+import { modeOf } from "./limits/mode.ts";
 import { followApplication } from "./limits/own-application.ts";
 import type { OwnApplication } from "./limits/own-application.ts";
 import { ScalerThread } from "./keda/scaler-thread.ts";
@@ -33,8 +34,11 @@ import { ExporterMetrics } from "./prometheus/metrics.ts";
 import { registerProcess } from "./prometheus/process.ts";
 import { registerApplication, serviceSeries } from "./prometheus/recommendations.ts";
 import { Recommender } from "./recommender.ts";
+import { lookAt, Regret } from "./regret.ts";
 import { makeFetcher } from "./source/make-fetcher.ts";
+import type { FetchedPlan } from "./source/plan-fetcher.ts";
 import { PlanSource } from "./source/plan-source.ts";
+import type { PlanSourceStatus } from "./source/plan-source.ts";
 import { DecisionBook } from "./store/book.ts";
 import { StateKeeper } from "./store/keeper.ts";
 import { CHANGES_FILE, StateFile } from "./store/state-file.ts";
@@ -73,6 +77,8 @@ interface Deciding {
   readonly application: OwnApplication;
   readonly recommender: Recommender;
   readonly plans: PlanSource;
+  /** Of the plans, with the mode that they are handled in. */
+  readonly status: () => PlanSourceStatus;
 }
 
 /**
@@ -112,7 +118,7 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
   });
   undo.defer(() => scaler.stop());
   const deciding = await prepareDecisions(setting, scaler);
-  const { plans, recommender } = deciding;
+  const { plans, recommender, status } = deciding;
   const restored = await recommender.restore();
   const { api, probes } = await openPorts(setting, scaler, deciding);
   const firstPoll = plans.start();
@@ -132,8 +138,8 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
     log,
     rng: seededRng(randomInt(2 ** 31)),
     registry: metrics.registry,
-    list: () => recommendationList(recommender, plans.status, clock),
-    header: () => plans.status.plan,
+    list: () => recommendationList(recommender, status(), clock),
+    header: () => status().plan,
     ...edges.cluster,
   });
   undo.defer(() => cluster?.stop());
@@ -162,6 +168,7 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
   const recommender = new Recommender(
     new DecisionBook(),
     {
+      modeOf: (plan, namespace) => modeOf(plan, namespace, application.current()),
       limitsOf: limitsBy(options.limits, () => application.current()),
       exporterStartedAtMs: clock.nowMs(),
       staleAfterSeconds: options.staleAfter,
@@ -170,13 +177,23 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
     },
     { keeper, ...(changes && { changes }), clock, counter: metrics, serve: (rows) => scaler.serve(rows) },
   );
-  return { keeper, application, recommender, plans: planSource(setting, scaler, recommender) };
+  const regret = new Regret(metrics.registry);
+  const plans = planSource(setting, scaler, async (plan) => {
+    await recommender.takePlan(plan);
+    regret.look(lookAt(plan.header, recommender.book, application.current()));
+  });
+  const status = (): PlanSourceStatus => {
+    const { plan, ...rest } = plans.status;
+    if (plan === undefined) return rest;
+    return { ...rest, plan: { ...plan, mode: modeOf(plan, plan.namespace, application.current()) } };
+  };
+  return { keeper, application, recommender, plans, status };
 }
 
 function planSource(
   { clock, edges, log, metrics, options }: Setting,
   scaler: ScalerThread,
-  recommender: Recommender,
+  onPlan: (plan: FetchedPlan) => Promise<void>,
 ): PlanSource {
   const onRefused = (code: string): void => metrics.planRefused(code);
   const fetcher = makeFetcher(options, { clock, log, lookup: edges.lookup, onRefused });
@@ -184,7 +201,7 @@ function planSource(
   const plans: PlanSource = new PlanSource(
     fetcher,
     {
-      onPlan: (plan) => recommender.takePlan(plan),
+      onPlan,
       onPoll: (result) => {
         metrics.polled(result);
         metrics.clockStepped(wallClock.look());
@@ -203,16 +220,16 @@ async function openPorts(
   scaler: ScalerThread,
   deciding: Deciding,
 ): Promise<{ api: ApiServer; probes: ProbeServer | undefined }> {
-  const { plans, recommender } = deciding;
+  const { recommender, status } = deciding;
   const monotonicMs = (): number => clock.monotonicMs();
-  registerApplication(metrics.registry, () => recommendationHeader(plans.status, clock));
+  registerApplication(metrics.registry, () => recommendationHeader(status(), clock));
   undo.defer(registerProcess(metrics.registry, () => metrics.scaler));
   const { allowedHosts, httpTls, httpTokenFile: tokenFile } = options;
   const observer = metrics.tls("http");
   const tls = httpTls && (await ReloadingTls.open(httpTls, { everyMs: httpTls.refreshMs, log, observer }));
   undo.defer(() => tls?.stop());
   const api = await serveApi(options.listen, {
-    list: () => recommendationList(recommender, plans.status, clock),
+    list: () => recommendationList(recommender, status(), clock),
     decisionJson: (id) => recommender.book.json(id),
     historyJson: (namespace, service) => recommender.book.historyJson(namespace, service),
     missing: () => missing(deciding),

@@ -16,12 +16,23 @@ export function recommendationOf(record: DecisionRecord): Recommendation {
     ...present("latencyBeforeSeconds", wish.latencyBeforeSeconds),
     ...present("latencyAfterSeconds", wish.latencyAfterSeconds),
     ...present("replicasReady", wish.observed.replicasReady),
+    ...present("runningCpuCores", wish.observed.cpuCores),
+    ...present("runningMemoryBytes", wish.observed.memoryBytes),
     maxReplicas: Math.min(wish.bounds.maxReplicas, record.context.limits?.maxReplicas ?? Infinity),
     reason: [wish.reason, ...guarded].join("; ").slice(0, MAX_REASON_LENGTH),
     decidedAtMs: record.decidedAtMs,
     validUntilMs: record.validUntilMs,
     decisionId: record.id,
   };
+}
+
+/**
+ * The replicas that KEDA is answered: those decided on in mode `act`, else what the platform is asked for now, so that nothing
+ * changes. Undefined where that is not known.
+ */
+export function answeredReplicas({ context, final, wish }: DecisionRecord): number | undefined {
+  if ((context.mode ?? "act") === "act") return final.replicas;
+  return wish.observed.replicasWanted ?? wish.observed.replicasReady;
 }
 
 /** What was decided, and for the parts that it leaves open what is advised, within the bounds that are kept here. */

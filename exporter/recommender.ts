@@ -98,7 +98,7 @@ export class Recommender {
 
   /** Whether a decision may still be served, by our monotonic clock. */
   isValid(entry: BookEntry, monotonicMs: number): boolean {
-    return mayBeServed(servedDecision(entry), monotonicMs);
+    return mayBeServed(lifeOf(entry), monotonicMs);
   }
 
   /** Decides every wish of a plan, writes the decisions down and puts them in force. */
@@ -205,12 +205,19 @@ interface PlanDraft {
 
 function rowOf(entry: BookEntry, refusal: Refusal | undefined): ServedRow {
   const { namespace, service } = entry.recommendation;
-  const decided = servedDecision(entry);
-  if (refusal === undefined) return { namespace, service, decided };
-  return { namespace, service, decided, refusal: `${refusal.step}: ${refusal.reason}` };
+  const { answered } = entry;
+  const decided = answered === undefined ? undefined : { ...lifeOf(entry), replicas: answered };
+  const why = refusal === undefined ? undefined : `${refusal.step}: ${refusal.reason}`;
+  const unknown = answered === undefined ? "mode: nothing is to change, and it is not known what runs" : why;
+  return {
+    namespace,
+    service,
+    ...(decided && { decided }),
+    ...(unknown !== undefined && { refusal: unknown }),
+  };
 }
 
-function servedDecision({ decidedMs, final, recommendation }: BookEntry): ServedDecision {
+function lifeOf({ decidedMs, recommendation }: BookEntry): Omit<ServedDecision, "replicas"> {
   const { application, decidedAtMs, validUntilMs } = recommendation;
-  return { application, replicas: final.replicas, decidedMs, lifetimeMs: validUntilMs - decidedAtMs };
+  return { application, decidedMs, lifetimeMs: validUntilMs - decidedAtMs };
 }

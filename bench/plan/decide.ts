@@ -119,6 +119,7 @@ function makeRequest(count: number, rng: Rng): CostRequest {
   const application = Application.parse({
     entry: services[0],
     objective: { milliseconds: 1e3 * OBJECTIVE_ROOM * slowest },
+    mode: "act",
     resize: "limits",
   });
   let memory: CostMemory | undefined;

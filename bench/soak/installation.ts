@@ -88,6 +88,7 @@ export class SoakInstallation {
       join(folder, APPLICATION_FILE),
       stringify({
         entry: ENTRY,
+        mode: "act",
         objective: {
           milliseconds: OBJECTIVE_MILLISECONDS,
           windowSeconds: (4 * WINDOW_SECONDS) / speed,

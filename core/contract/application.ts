@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { APPLICATION_MODES } from "./plan.ts";
 import { NonNegative, ObjectName, ServiceName } from "./quantity.ts";
 
 export const Objective = z.strictObject({
@@ -9,7 +10,11 @@ export const Objective = z.strictObject({
     .default(0.95)
     .describe("Percentile of end-to-end latency, 0.95 for p95."),
   milliseconds: z.number().positive().describe("The latency that the percentile must stay under."),
-  windowSeconds: z.number().positive().default(60).describe("Interval over which it is judged."),
+  windowSeconds: z
+    .number()
+    .positive()
+    .default(60)
+    .describe("For how long policy queue must have seen it met before it takes a pod away."),
 });
 export type Objective = z.infer<typeof Objective>;
 
@@ -36,8 +41,6 @@ export const ServiceSpec = z.strictObject({
       stepBytes: z.number().positive().default(100e6),
     })
     .prefault({}),
-  priority: z.number().int().default(0).describe("Higher wins when applications conflict."),
-  optional: z.boolean().default(false).describe("May be switched off in a brownout."),
 });
 export type ServiceSpec = z.infer<typeof ServiceSpec>;
 
@@ -52,7 +55,12 @@ export const Application = z.strictObject({
     .strictObject({ pods: z.number().int().positive().optional() })
     .prefault({})
     .describe("Pods the application may use in all; without it the number follows the objective."),
-  mode: z.enum(["observe", "recommend", "act"]).default("recommend"),
+  mode: z
+    .enum(APPLICATION_MODES)
+    .default("observe")
+    .describe(
+      "What is done with recommendations. observe: KEDA is answered what runs, so nothing changes; recommend: they are also shown in events and in VPAs with updateMode Off; act: KEDA, VPAs and in-place resize carry them out.",
+    ),
   resize: z
     .enum(["off", "requests", "limits"])
     .optional()

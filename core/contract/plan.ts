@@ -105,6 +105,9 @@ export const Wish = z.strictObject({
     replicasReady: Count.optional(),
     replicasWanted: Count.optional(),
     lastStartedAtMs: EpochMs.optional(),
+    /** Size of each container that runs: its limit, else its request. Absent where neither is set or known. */
+    cpuCores: orAbsent(z.number().positive()),
+    memoryBytes: orAbsent(z.number().positive()),
     /** False when latency, load or replicas were missing in the window. */
     complete: z.boolean(),
   }),
@@ -113,8 +116,12 @@ export const Wish = z.strictObject({
 });
 export type Wish = z.infer<typeof Wish>;
 
-/** `observe`: look only; `recommend`: show; `act`: change what runs. */
+/**
+ * What is done with recommendations. `observe`: nothing; KEDA is answered what runs, and VPAs, events and resizes are silent.
+ * `recommend`: the same, but events and VPAs that apply nothing show them. `act`: KEDA, VPAs and resizes carry them out.
+ */
 export const APPLICATION_MODES = ["observe", "recommend", "act"] as const;
+export type ApplicationMode = (typeof APPLICATION_MODES)[number];
 
 export const PLAN_SCHEMA = "tradewind.dev/plan/v1";
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Allocation, Bounds, PolicyLabel, Wish } from "./plan.ts";
+import { Allocation, APPLICATION_MODES, Bounds, PolicyLabel, Wish } from "./plan.ts";
 import { Count, EpochMs, NonNegative, ObjectName, Ratio, ServiceName } from "./quantity.ts";
 
 /** One guard step that changed the allocation, or refused to. */
@@ -44,6 +44,8 @@ export const DecisionRecord = z.strictObject({
     predictorStartedAtMs: EpochMs.optional(),
     staleAfterSeconds: z.number().positive(),
     restartGraceSeconds: NonNegative,
+    /** What is done with the decision; absent in records of 0.1.0, which were acted on. */
+    mode: z.enum(APPLICATION_MODES).optional(),
     /** Absent in records of 0.1.0, whose guard took the bounds of the wish. */
     limits: GuardLimits.optional(),
   }),
@@ -69,8 +71,10 @@ export const Recommendation = z.strictObject({
   confidence: Ratio,
   latencyBeforeSeconds: NonNegative.optional(),
   latencyAfterSeconds: NonNegative.optional(),
-  /** What the platform ran when this was decided. */
+  /** What the platform ran when this was decided, and the size of each container: its limit, else its request. */
   replicasReady: Count.optional(),
+  runningCpuCores: z.number().positive().optional(),
+  runningMemoryBytes: z.number().positive().optional(),
   /** Most replicas the service may have. */
   maxReplicas: Count.optional(),
   reason: z.string().max(1_000),
@@ -140,6 +144,8 @@ export const RecommendationList = z.strictObject({
     policyReason: z.string().max(500).optional(),
   }),
   application: ObjectName.optional(),
+  /** What is done with the recommendations. */
+  mode: z.enum(APPLICATION_MODES).optional(),
   objective: z.strictObject({ percentile: Ratio, seconds: z.number().positive() }).optional(),
   measuredLatencySeconds: NonNegative.optional(),
   recommendations: z.array(ServedRecommendation).max(20_000),

@@ -36,6 +36,7 @@ export function recommendationHeader(
         : { lastPlanAtMs: plan.plannedAtMs, policy: plan.policy, policyReason: plan.policyReason }),
     },
     ...(plan === undefined ? {} : { application: plan.application, objective: plan.objective }),
+    ...(plan?.mode === undefined ? {} : { mode: plan.mode }),
     ...(plan?.measuredLatencySeconds === undefined
       ? {}
       : { measuredLatencySeconds: plan.measuredLatencySeconds }),

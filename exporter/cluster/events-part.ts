@@ -4,7 +4,7 @@ import type { Scalable } from "@tradewind/kubernetes/objects/scalable.ts";
 import { changesBetween } from "./changes.ts";
 import type { LeaderPart, Scene } from "./part.ts";
 
-/** Tells of changes on the workloads themselves, where `kubectl describe` shows them. */
+/** Tells of changes on the workloads themselves, where `kubectl describe` shows them. Silent while an application is observed. */
 export class EventsPart implements LeaderPart {
   readonly name = "events";
   private readonly recorder: EventRecorder;
@@ -14,7 +14,8 @@ export class EventsPart implements LeaderPart {
     this.recorder = recorder;
   }
 
-  async reconcile({ list, service: find }: Scene, signal: AbortSignal): Promise<void> {
+  async reconcile({ header, list, service: find }: Scene, signal: AbortSignal): Promise<void> {
+    if (header?.mode === "observe") return;
     const seen = new Map<string, ServedRecommendation>();
     for (const served of list.recommendations) {
       const { namespace, service } = served;

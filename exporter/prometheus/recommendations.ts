@@ -45,6 +45,16 @@ const SERVICE_GAUGES: readonly { name: string; help: string; value: ServiceValue
       value: ({ replicasReady }) => replicasReady,
     },
     {
+      name: "tradewind_running_cpu_cores",
+      help: "CPU that each container has when the decision is made: its limit, else its request, cores.",
+      value: ({ runningCpuCores }) => runningCpuCores,
+    },
+    {
+      name: "tradewind_running_memory_bytes",
+      help: "Memory that each container has when the decision is made: its limit, else its request.",
+      value: ({ runningMemoryBytes }) => runningMemoryBytes,
+    },
+    {
       name: "tradewind_maximum_replicas",
       help: "Most replicas that the configuration allows the service.",
       value: ({ maxReplicas }) => maxReplicas,

@@ -5,7 +5,7 @@ import type {
   ServedRecommendation,
   SizeChanges,
 } from "@tradewind/core/contract/recommendation.ts";
-import { recommendationOf } from "../recommendation.ts";
+import { answeredReplicas, recommendationOf } from "../recommendation.ts";
 import { ChangeHistory } from "./change-history.ts";
 import type { HistoryLimits } from "./change-history.ts";
 
@@ -18,6 +18,8 @@ export interface BookEntry {
   readonly decidedMs: number | undefined;
   readonly recommendation: Recommendation;
   readonly final: Allocation;
+  /** Replicas that KEDA is answered; undefined where nothing is to change and it is not known what runs. */
+  readonly answered: number | undefined;
   readonly wished: Allocation;
   /** What ran before, as far as the record says. */
   readonly observed: Partial<Allocation>;
@@ -38,6 +40,7 @@ export function bookEntry(record: DecisionRecord, decidedMs: number | undefined)
     decidedMs,
     recommendation: recommendationOf(record),
     final: record.final,
+    answered: answeredReplicas(record),
     wished: record.wish.allocation,
     observed: observedBefore(record),
     guard: record.actions.map(({ step, reason }) => ({ step, reason })),

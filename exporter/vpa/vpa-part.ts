@@ -39,6 +39,7 @@ export class VpaPart implements LeaderPart {
   }
 
   async reconcile(scene: Scene, signal: AbortSignal): Promise<void> {
+    if (scene.header?.mode === "observe") return;
     const namespaces = new Set(scene.list.recommendations.map(({ namespace }) => namespace));
     for (const namespace of namespaces) {
       for (const vpa of scene.view(namespace)?.vpas?.items.values() ?? []) {
@@ -79,6 +80,12 @@ export class VpaPart implements LeaderPart {
   ): { readonly advice: VpaAdvice; readonly doubt: string | undefined } {
     const { namespace, target } = vpa;
     if (target === undefined) return withheld("NoTarget", "the VPA has no targetRef");
+    if (scene.header?.mode === "recommend" && vpa.updateMode !== "Off") {
+      return withheld(
+        "OnlyRecommended",
+        `the application's mode is recommend, and updateMode ${vpa.updateMode} acts`,
+      );
+    }
     const served = scene.served(namespace, target.kind, target.name);
     const known = served && scene.service(namespace, served.service);
     if (served === undefined || known === undefined) {

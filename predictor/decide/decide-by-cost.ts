@@ -4,7 +4,9 @@ import type { ServiceIndex } from "../endtoend/call-graph.ts";
 import { isCalibrated } from "../models/queue/tracked-profile.ts";
 import type { Size } from "./size.ts";
 import { countedArrivalRatio } from "./counted-arrivals.ts";
+import { isCarriedOut } from "../policy/observe/container-size.ts";
 import type { Observation } from "../policy/observe/observation.ts";
+import type { Targets } from "../policy/target.ts";
 import { median } from "../profile/order-statistics.ts";
 import { ApplicationCost, loadPoints } from "./application-cost.ts";
 import type { CostOptions, RouteToHold } from "./application-cost.ts";
@@ -51,10 +53,12 @@ export function decideByCost(request: CostRequest): CostDecision {
   }
   const cost = cheapestOf(request, known);
   const targets = targetsOf(request, known, cost);
-  const services = withRises(memory.services, request.observations, targets, request.context.windowSet.endMs);
+  const { application, windowSet } = request.context;
+  const adopted: Targets = isCarriedOut(application) ? targets : new Map();
+  const services = withRises(memory.services, request.observations, adopted, windowSet.endMs);
   const reason = expectation(cost, known);
   cost.forgetOtherSizes();
-  const sensitivities = new Sensitivities(cost, request.context.application.prices);
+  const sensitivities = new Sensitivities(cost, application.prices);
   return { memory: { ...memory, services }, level, targets, reason, sensitivities };
 }
 

@@ -5,9 +5,9 @@ import { NO_MODELS } from "./inputs.ts";
 import type { Models, PolicyInputs, PolicyOutcome } from "./inputs.ts";
 import type { LevelDecision } from "./levels/level.ts";
 import { LEVELS } from "./levels/list.ts";
-import { statedSize } from "./observe/container-size.ts";
+import { isCarriedOut, statedSize } from "./observe/container-size.ts";
 import { planOf } from "./plan.ts";
-import { remember, unchangedCourse } from "./remember.ts";
+import { courseUnchanged, remember, unchangedCourse } from "./remember.ts";
 import type { Target, Targets } from "./target.ts";
 
 /**
@@ -18,7 +18,9 @@ import type { Target, Targets } from "./target.ts";
 export function decide(inputs: PolicyInputs, models: Models = NO_MODELS): PolicyOutcome {
   const facts = factsOf(inputs, models);
   const { cost, decision, reason } = climb(facts);
-  const { course = unchangedCourse(facts.context.state), policy } = decision;
+  const { policy } = decision;
+  const decided = decision.course ?? unchangedCourse(facts.context.state);
+  const course = isCarriedOut(inputs.application) ? decided : courseUnchanged(decided, facts.context);
   const targets = withAdvice(facts, keepSizes(facts, decision));
   return {
     state: { ...remember(facts, targets, course), ...(cost && { cost }) },

@@ -1,4 +1,5 @@
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
+import { isCarriedOut } from "./observe/container-size.ts";
 import type { DecisionContext, Observation } from "./observe/observation.ts";
 import { ownFlows } from "./observe/verdict.ts";
 import type { GrowthCheckpoint, PolicyState, ServiceMemory } from "./state.ts";
@@ -29,6 +30,18 @@ export function unchangedCourse({ futile, growth, patienceDoublings }: PolicySta
     patienceDoublings,
     ...(growth && { growth }),
     ...(futile && { futile }),
+  };
+}
+
+/** The course where a decision changes nothing that runs: neither growth nor a step down has an effect to be judged. */
+export function courseUnchanged(decided: Course, { state, windowSet }: DecisionContext): Course {
+  const { missedWindows, requestsPerSecond, shrunkAtMs } = decided;
+  const isStepDown = shrunkAtMs === windowSet.endMs;
+  return {
+    calmWindows: isStepDown ? state.calmWindows + 1 : decided.calmWindows,
+    missedWindows,
+    patienceDoublings: state.patienceDoublings,
+    ...(requestsPerSecond !== undefined && { requestsPerSecond }),
   };
 }
 
@@ -70,9 +83,10 @@ function rememberedFlows(
   observations: readonly Observation[],
   targets: Targets,
 ): Pick<PolicyState, "flows"> {
+  const isActing = isCarriedOut(application);
   const changed = new Set(
     observations
-      .filter((one) => isInTransit(one) || isChanged(one, targets.get(one.service)))
+      .filter((one) => isInTransit(one) || (isActing && isChanged(one, targets.get(one.service))))
       .map(({ service }) => service),
   );
   const oldestMs = windowSet.endMs - settings.pooledWindows * (windowSet.endMs - windowSet.startMs);
@@ -152,12 +166,11 @@ function memoryOf(
   const seen = window?.replicasWanted !== undefined || window?.replicasReady !== undefined;
   return {
     service,
-    replicas: target.replicas,
+    ...wishMemory(context, observation, target),
     seenAtMs: seen ? nowMs : (memory?.seenAtMs ?? nowMs),
     ...(platformWanted !== undefined && { platformWanted }),
     ...(window?.replicasReady !== undefined && { readyReplicas: window.replicasReady }),
     ...queueMemory(observation),
-    ...sizeMemory(observation, target),
     ...needMemory(observation, target),
     ...additionMemory(observation, target, course),
   };
@@ -182,6 +195,16 @@ function additionMemory(
 function queueMemory({ queue, window }: Observation): Pick<ServiceMemory, "ownRequests"> {
   const ownRequests = window?.missing === undefined ? queue?.ownRequests : undefined;
   return ownRequests === undefined ? {} : { ownRequests };
+}
+
+/** What was wished, where anybody carries wishes out; else what runs. */
+function wishMemory(
+  { application }: DecisionContext,
+  observation: Observation,
+  target: Target,
+): Pick<ServiceMemory, "replicas"> & SizeMemory {
+  if (!isCarriedOut(application)) return { replicas: observation.baseReplicas };
+  return { replicas: target.replicas, ...sizeMemory(observation, target) };
 }
 
 /** What a container needs, as far as it is known. */

@@ -63,6 +63,7 @@ export function toWish(observation: Observation, target: Target, facts: Decision
       ...(window?.replicasReady !== undefined && { replicasReady: window.replicasReady }),
       ...(window?.replicasWanted !== undefined && { replicasWanted: window.replicasWanted }),
       ...(window?.lastStartedAtMs !== undefined && { lastStartedAtMs: window.lastStartedAtMs }),
+      ...runningSize(observation),
       complete: isComplete(observation),
     },
     bounds: {
@@ -76,6 +77,11 @@ export function toWish(observation: Observation, target: Target, facts: Decision
       memoryStepBytes: spec.memory.stepBytes,
     },
   };
+}
+
+function runningSize({ runningContainer }: Observation): Pick<Wish["observed"], "cpuCores" | "memoryBytes"> {
+  const { cpuCores = 0, memoryBytes = 0 } = runningContainer ?? {};
+  return { ...(cpuCores > 0 && { cpuCores }), ...(memoryBytes > 0 && { memoryBytes }) };
 }
 
 const MOST_WORDS = 500;

@@ -37,6 +37,26 @@ describe.skipIf(helm === undefined)("values that cannot be meant", () => {
       "exclusiveMinimum: got -5, want 0",
     ],
     ["scaler.preStopSleepSeconds=70", "at least 10 s more than scaler.preStopSleepSeconds"],
+    [
+      `${APPLICATION},application.spec.services[0].name=web,application.spec.services[0].minReplicas=5,application.spec.services[0].maxReplicas=2`,
+      "web has minReplicas 5 above maxReplicas 2",
+    ],
+    [
+      `${APPLICATION},application.spec.services[0].name=web,application.spec.services[0].minReplicas=101`,
+      "web has minReplicas 101 above maxReplicas 100",
+    ],
+    [
+      `${APPLICATION},application.spec.services[0].name=web,application.spec.services[0].cpu.minCores=9`,
+      "web has cpu.minCores above cpu.maxCores",
+    ],
+    [
+      `${APPLICATION},application.spec.services[0].name=web,application.spec.services[0].memory.maxBytes=1000`,
+      "web has memory.minBytes above memory.maxBytes",
+    ],
+    [
+      `${APPLICATION},application.spec.services[0].name=web,application.spec.services[0].priority=1`,
+      "additional properties 'priority' not allowed",
+    ],
     ["scaler.tls.enabled=true", "scaler.tls.enabled needs a certificate: set certificates.generate"],
     ["certificates.days=7", "minimum: got 7, want 30"],
     ["scaler.tls.existingSecret=tls", "scaler.tls.enabled is false: KEDA would be served without TLS"],

@@ -149,7 +149,7 @@ describe.skipIf(assets === undefined)("a real API server", () => {
       );
       expect(parsed).toEqual(parseApplication({ ...spec, name: "small", namespace: "shop" }, "small"));
       expect(stored["spec"]).toMatchObject({
-        mode: "recommend",
+        mode: "observe",
         services: [{ minReplicas: 1, cpu: { stepCores: 0.2 } }],
       });
       const crd = await admin.call({
@@ -380,6 +380,7 @@ describe.skipIf(assets === undefined)("a real API server", () => {
     });
     const pod = podOf("search", 0, {
       requests: { cpu: "200m", memory: "128Mi" },
+      limits: { cpu: "400m", memory: "160Mi" },
       owner: { kind: "ReplicaSet", name: "search-abc12", uid: made.metadata.uid },
     });
     await create(RESOURCES.pods, pod);
@@ -433,16 +434,26 @@ describe.skipIf(assets === undefined)("a real API server", () => {
     expect(await read(RESOURCES.verticalPodAutoscalers, "search")).toMatchObject({
       status: {
         recommendation: {
-          containerRecommendations: [{ containerName: "main", target: { cpu: "600m", memory: "191Mi" } }],
+          containerRecommendations: [{ containerName: "main", target: { cpu: "300m", memory: "191Mi" } }],
         },
         conditions: [{ type: "RecommendationProvided", status: "True" }],
       },
     });
+    // While a VPA names the workload its pods are not resized directly, whatever its mode.
+    const vpa = { resource: RESOURCES.verticalPodAutoscalers, namespace: "shop", name: "search" };
+    await admin.remove(vpa);
     await waitUntil(async () => {
       const { spec } = (await read(RESOURCES.pods, "search-abc12-0")) as {
-        spec?: { containers: { resources: { requests: Record<string, string> } }[] };
+        spec?: { containers: { resources: { requests: Record<string, string>; limits: object } }[] };
       };
-      return spec?.containers[0]?.resources.requests["cpu"] === "600m";
+      const { resources } = spec?.containers[0] ?? {};
+      if (resources?.requests["cpu"] !== "300m") return false;
+      // 200 MB and 190.7 MiB are the same; a Burstable pod's request stays under its limit.
+      expect(resources).toEqual({
+        requests: { cpu: "300m", memory: "189Mi" },
+        limits: { cpu: "600m", memory: "191Mi" },
+      });
+      return true;
     }, 20_000);
     predictor.serve(plan(2, 9));
     await waitUntil(async () => {

@@ -116,7 +116,7 @@ describe("a predictor in a cluster", () => {
       objective: { seconds: 0.1 },
       windowSeconds: 1,
       complete: true,
-      mode: "recommend",
+      mode: "observe",
     });
     fake.put(RESOURCES.deployments, deployment("web", { replicas: 5 }));
     await waitUntil(async () => (await windows())?.windows[0]?.replicasWanted === 5);

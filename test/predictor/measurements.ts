@@ -106,6 +106,7 @@ export function application(overrides: object = {}): Application {
   return Application.parse({
     entry: "frontend",
     objective: { milliseconds: 200, windowSeconds: 45 },
+    mode: "act",
     ...overrides,
   });
 }

@@ -7,7 +7,7 @@ import { json, startFakeAgent } from "./fake-agent.ts";
 import type { FakeAgent } from "./fake-agent.ts";
 import { snapshot } from "./sources/snapshots.ts";
 
-const CONFIG = "entry: frontend\nobjective: { milliseconds: 100, windowSeconds: 3 }\n";
+const CONFIG = "entry: frontend\nmode: act\nobjective: { milliseconds: 100, windowSeconds: 3 }\n";
 
 /** What surrounds a predictor: a configuration, a workloads file, an agent, and a sender of spans. */
 export class RunningApplication {

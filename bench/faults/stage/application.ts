@@ -52,7 +52,7 @@ export async function writeFiles(
   const specs = services.map(({ name }) => `  - { name: ${name}, maxReplicas: ${MAX_REPLICAS} }\n`).join("");
   await writeFile(
     config,
-    `namespace: ${NAMESPACE}\nentry: frontend\nobjective: { milliseconds: ${OBJECTIVE_MS}, windowSeconds: 6 }\nservices:\n${specs}${sources}`,
+    `namespace: ${NAMESPACE}\nmode: act\nentry: frontend\nobjective: { milliseconds: ${OBJECTIVE_MS}, windowSeconds: 6 }\nservices:\n${specs}${sources}`,
   );
   const workloads = join(directory, "workloads.json");
   await replaceFile(workloads, workloadsText(services));

@@ -19,6 +19,9 @@ export interface ContainerFacts {
   readonly resizing: boolean;
 }
 
+/** Whether decisions change what runs. */
+export const isCarriedOut = ({ mode }: Application): boolean => mode === "act";
+
 /** Sizes that differ by less than this share are the same. */
 const SAME_SIZE_RATIO = 0.02;
 
@@ -32,8 +35,9 @@ export function containerFacts(
   const running = window === undefined ? undefined : containerSize(window);
   const resizable = resizableIn(application, window);
   if (running === undefined) return { resizable, resizing: false };
-  const cpuCores = start(running.cpuCores, memory?.cpuCores, memory?.platformCpuCores, stale);
-  const memoryBytes = start(running.memoryBytes, memory?.memoryBytes, memory?.platformMemoryBytes, stale);
+  const last = isCarriedOut(application) ? memory : undefined;
+  const cpuCores = start(running.cpuCores, last?.cpuCores, last?.platformCpuCores, stale);
+  const memoryBytes = start(running.memoryBytes, last?.memoryBytes, last?.platformMemoryBytes, stale);
   const container = {
     cpuCores: resizable.cpu ? cpuCores : running.cpuCores,
     memoryBytes: resizable.memory ? memoryBytes : running.memoryBytes,

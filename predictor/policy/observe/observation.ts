@@ -7,7 +7,7 @@ import type { ServiceQueue } from "../../queue/estimate.ts";
 import { flowObjective } from "../../queue/objective.ts";
 import type { PolicySettings } from "../settings.ts";
 import type { MemoryPeak, PolicyState, ServiceMemory } from "../state.ts";
-import { containerFacts } from "./container-size.ts";
+import { containerFacts, isCarriedOut } from "./container-size.ts";
 import type { ContainerFacts } from "./container-size.ts";
 import { cpuDemand, isDraining } from "./demand.ts";
 import type { CpuDemand, QueueTrend } from "./demand.ts";
@@ -152,7 +152,7 @@ function isForgotten(
 /**
  * Where a decision starts from. The last wish, since the platform may be slow to follow it down; but what the platform
  * wants when there is no wish, when somebody else has raised it since, or when the wish is so old that others may have
- * decided in the meantime: then the larger of the two.
+ * decided in the meantime: then the larger of the two. Where nobody carries out wishes, what the platform wants.
  */
 function base(
   context: DecisionContext,
@@ -161,6 +161,7 @@ function base(
 ): number | undefined {
   const wanted = window?.replicasWanted ?? window?.replicasReady;
   if (memory === undefined) return wanted;
+  if (!isCarriedOut(context.application)) return wanted ?? memory.replicas;
   if (wanted === undefined) return memory.replicas;
   if (isStale(context)) return Math.max(memory.replicas, wanted);
   const raisedElsewhere = wanted > memory.replicas && wanted > (memory.platformWanted ?? wanted);

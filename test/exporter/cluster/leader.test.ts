@@ -252,6 +252,38 @@ describe("the recommender tradewind", () => {
     });
   });
 
+  it("in mode recommend writes a VPA with updateMode Off, and none that acts", async () => {
+    const { exporter, fake } = await cluster(["vpa"]);
+    fake.put(RESOURCES.verticalPodAutoscalers, vpa());
+    const off = vpa({ updatePolicy: { updateMode: "Off" } });
+    fake.put(RESOURCES.verticalPodAutoscalers, { ...off, metadata: { ...off.metadata, name: "off" } });
+    await exporter(plan([wish()], { mode: "recommend" }));
+    await until("a target", () => targetOf(fake, "off") !== undefined);
+    const status = await until(
+      "a condition",
+      () => fake.find(RESOURCES.verticalPodAutoscalers, "shop", "search")?.status,
+    );
+    expect(status).toMatchObject({ conditions: [{ status: "False", reason: "OnlyRecommended" }] });
+    expect(targetOf(fake)).toBeUndefined();
+  });
+
+  it("in mode observe writes neither VPAs nor events, and goes on with both once it acts", async () => {
+    const { exporter, fake } = await cluster(["vpa", "events"]);
+    fake.put(RESOURCES.verticalPodAutoscalers, vpa());
+    const { predictor } = await exporter(plan([wish()], { mode: "observe" }));
+    await until("watches", () => fake.openWatches >= 6);
+    predictor.serve(plan([wish({ allocation: { replicas: 9 } })], { mode: "observe", sequence: 2 }));
+    const rounds = fake.calls.length;
+    await until("some renewals of the lease", () => fake.calls.length > rounds + 5);
+    expect(fake.list(RESOURCES.events)).toEqual([]);
+    expect(fake.find(RESOURCES.verticalPodAutoscalers, "shop", "search")).not.toHaveProperty("status");
+    predictor.serve(plan([wish()], { sequence: 3 }));
+    await until("a target", () => targetOf(fake) !== undefined);
+    predictor.serve(plan([wish({ allocation: { replicas: 7 } })], { sequence: 4 }));
+    await until("an event", () => fake.list(RESOURCES.events).length > 0);
+    expect(fake.list(RESOURCES.events)[0]).toMatchObject({ reason: "ReplicasRecommended" });
+  });
+
   it("says why it has nothing to say for a target nobody plans for", async () => {
     const { exporter, fake } = await cluster(["vpa"]);
     fake.put(RESOURCES.verticalPodAutoscalers, vpa({ targetRef: { kind: "DaemonSet", name: "log" } }));

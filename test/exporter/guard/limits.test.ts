@@ -165,7 +165,7 @@ describe("an exporter that gets a plan with bounds of its own", () => {
     const application = join(directory, "app.yaml");
     await writeFile(
       application,
-      "{name: hotel, namespace: shop, entry: search, objective: {milliseconds: 200}, sources: {otlp: {}}, services: [{name: search, minReplicas: 4, maxReplicas: 6}]}",
+      "{name: hotel, namespace: shop, mode: act, entry: search, objective: {milliseconds: 200}, sources: {otlp: {}}, services: [{name: search, minReplicas: 4, maxReplicas: 6}]}",
     );
     const exporter = await runningExporter(five, { application, limits: {} });
     expect(await replicasAfter(exporter, { replicas: 1 }, 2)).toBe(4);

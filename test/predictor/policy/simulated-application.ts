@@ -296,6 +296,7 @@ export function shop(overrides: object = {}): Application {
   return Application.parse({
     entry: "frontend",
     objective: { milliseconds: 120, windowSeconds: 15 },
+    mode: "act",
     ...overrides,
   });
 }
