@@ -62,52 +62,58 @@ export const PodLatency = z.strictObject({
 });
 export type PodLatency = z.infer<typeof PodLatency>;
 
+const lastsForward = ({ endMs, startMs }: { readonly startMs: number; readonly endMs: number }): boolean =>
+  endMs > startMs;
+const FORWARD = { path: ["endMs"], message: "must be after startMs" };
+
 /** The unit of learning and deciding: one service over one interval. */
-export const Window = z.strictObject({
-  namespace: ObjectName,
-  service: ServiceName,
-  startMs: EpochMs,
-  endMs: EpochMs,
-  replicasReady: Count.optional(),
-  replicasWanted: Count.optional(),
-  /** Start of the youngest ready replica: restart grace counts from here. */
-  lastStartedAtMs: EpochMs.optional(),
-  /** Name of the newest program: hash of the pod template. Other pods may still run an older one. Absent when not known. */
-  revision: z.string().min(1).max(253).optional(),
-  /** Share of the ready pods that run `revision`: below 1 during a rolling update. Absent without ready pods. */
-  newestRevisionShare: Ratio.optional(),
-  /** Requests per second to the whole service. Absent when no source reported any, 0 only when one vouches that there were none. */
-  requestsPerSecond: NonNegative.optional(),
-  /**
-   * Requests that began in the interval, per second, by which traces begin: those known when the window was built. Absent
-   * where no trace begins, and where requests take so much longer than the grace that too few are known.
-   */
-  beganPerSecond: NonNegative.optional(),
-  errorRatio: Ratio.optional(),
-  /** Span duration less the time covered by child spans (union of intervals). */
-  ownLatency: LatencySummary.optional(),
-  /** True when own latency was derived through the call graph rather than measured on spans. */
-  ownLatencyDerived: z.boolean().optional(),
-  /**
-   * Own latency of the pod with the largest own p95 among those with 20 calls or more; `ownLatency` is that of all pods.
-   * Absent when spans do not name their pods or no pod had so many calls.
-   */
-  worstPodOwnLatency: PodLatency.optional(),
-  responseLatency: LatencySummary.optional(),
-  /** Requests in the service at once, Little's law: rate times mean response. */
-  inFlight: NonNegative.optional(),
-  /** Requests waiting or served in the service itself: rate times mean own latency. */
-  ownInFlight: NonNegative.optional(),
-  callees: z.array(CallEdge).max(1_000),
-  /** Calls, seen by the caller only: whoever was called sends no spans, or they did not arrive. Absent where spans are no source. */
-  unresolvedCallsPerSecond: NonNegative.optional(),
-  /**
-   * Which requests of the service may be missing here, in words: rates and counts are then too low, what was measured of
-   * latency is so. Absent when a source vouches for all of them.
-   */
-  missing: z.string().max(500).optional(),
-  containers: z.array(ContainerWindow).max(5_000),
-});
+export const Window = z
+  .strictObject({
+    namespace: ObjectName,
+    service: ServiceName,
+    startMs: EpochMs,
+    endMs: EpochMs,
+    replicasReady: Count.optional(),
+    replicasWanted: Count.optional(),
+    /** Start of the youngest ready replica: restart grace counts from here. */
+    lastStartedAtMs: EpochMs.optional(),
+    /** Name of the newest program: hash of the pod template. Other pods may still run an older one. Absent when not known. */
+    revision: z.string().min(1).max(253).optional(),
+    /** Share of the ready pods that run `revision`: below 1 during a rolling update. Absent without ready pods. */
+    newestRevisionShare: Ratio.optional(),
+    /** Requests per second to the whole service. Absent when no source reported any, 0 only when one vouches that there were none. */
+    requestsPerSecond: NonNegative.optional(),
+    /**
+     * Requests that began in the interval, per second, by which traces begin: those known when the window was built. Absent
+     * where no trace begins, and where requests take so much longer than the grace that too few are known.
+     */
+    beganPerSecond: NonNegative.optional(),
+    errorRatio: Ratio.optional(),
+    /** Span duration less the time covered by child spans (union of intervals). */
+    ownLatency: LatencySummary.optional(),
+    /** True when own latency was derived through the call graph rather than measured on spans. */
+    ownLatencyDerived: z.boolean().optional(),
+    /**
+     * Own latency of the pod with the largest own p95 among those with 20 calls or more; `ownLatency` is that of all pods.
+     * Absent when spans do not name their pods or no pod had so many calls.
+     */
+    worstPodOwnLatency: PodLatency.optional(),
+    responseLatency: LatencySummary.optional(),
+    /** Requests in the service at once, Little's law: rate times mean response. */
+    inFlight: NonNegative.optional(),
+    /** Requests waiting or served in the service itself: rate times mean own latency. */
+    ownInFlight: NonNegative.optional(),
+    callees: z.array(CallEdge).max(1_000),
+    /** Calls, seen by the caller only: whoever was called sends no spans, or they did not arrive. Absent where spans are no source. */
+    unresolvedCallsPerSecond: NonNegative.optional(),
+    /**
+     * Which requests of the service may be missing here, in words: rates and counts are then too low, what was measured of
+     * latency is so. Absent when a source vouches for all of them.
+     */
+    missing: z.string().max(500).optional(),
+    containers: z.array(ContainerWindow).max(5_000),
+  })
+  .refine(lastsForward, FORWARD);
 export type Window = z.infer<typeof Window>;
 
 /** Calls of one service to another within one flow. */
@@ -168,10 +174,12 @@ export const FlowWindow = z.strictObject({
 export type FlowWindow = z.infer<typeof FlowWindow>;
 
 /** All services and flows of one application over the same interval. */
-export const WindowSet = z.strictObject({
-  startMs: EpochMs,
-  endMs: EpochMs,
-  windows: z.array(Window),
-  flows: z.array(FlowWindow),
-});
+export const WindowSet = z
+  .strictObject({
+    startMs: EpochMs,
+    endMs: EpochMs,
+    windows: z.array(Window),
+    flows: z.array(FlowWindow),
+  })
+  .refine(lastsForward, FORWARD);
 export type WindowSet = z.infer<typeof WindowSet>;

@@ -110,7 +110,7 @@ const APPLICATION = {
   name: "shop",
   namespace: "shop",
   entry: "frontend",
-  objective: { percentile: 0.95, milliseconds: 250, windowSeconds: 60 },
+  objective: { percentile: 0.95, milliseconds: 250 },
   services: [
     {
       name: "geo",
@@ -119,8 +119,6 @@ const APPLICATION = {
       maxReplicas: 20,
       cpu: { minCores: 0.1, maxCores: 4, stepCores: 0.1 },
       memory: { minBytes: 64e6, maxBytes: 4e9, stepBytes: 1e8 },
-      priority: 1,
-      optional: true,
     },
   ],
   budget: { pods: 40 },
