@@ -17,7 +17,7 @@ import { parseApplication } from "@tradewind/kubernetes/application/file.ts";
 import { runningExporter } from "../exporter/running-exporter.ts";
 import { planOf, wishOf } from "../exporter/wish.ts";
 import { waitUntil } from "../wait-until.ts";
-import { deployment, podOf, replicaSet } from "./cluster-objects.ts";
+import { deployment, podOf, replicaSet, STARTED } from "./cluster-objects.ts";
 import type { KubeObject } from "./fake-objects.ts";
 import { kubebuilderAssets, startRealApiServer } from "./real-api-server.ts";
 import type { RealApiServer } from "./real-api-server.ts";
@@ -314,7 +314,12 @@ describe.skipIf(assets === undefined)("a real API server", () => {
     await setStatus(RESOURCES.pods, pod, pod.status);
     await waitUntil(() => list()?.workloads[0]?.pods[0]?.ready === true);
     expect(list()?.workloads[0]?.pods[0]?.containers).toEqual([
-      { id: "containerd://web-abc12-0-main", name: "main", cpuRequestCores: 0.25 },
+      {
+        id: "containerd://web-abc12-0-main",
+        name: "main",
+        cpuRequestCores: 0.25,
+        startedAtMs: Date.parse(STARTED),
+      },
     ]);
     await admin.remove({ resource: RESOURCES.deployments, namespace: "shop", name: "web" });
     await waitUntil(() => list()?.workloads.length === 0);

@@ -1,0 +1,32 @@
+import { afterAll, beforeAll } from "vitest";
+import { startControlPlane } from "./control-plane.ts";
+import type { ControlPlane } from "./control-plane.ts";
+import { measured } from "./measured.ts";
+import { BUILD_COMMAND, builtPrograms } from "./programs.ts";
+
+/** For one test. A minute is enough on an idle machine; on a busy one each step took ten times as long. */
+export const TIMEOUT_MS = 600_000;
+
+const programs = builtPrograms();
+/** True after a loud word where the programs were not built. */
+export const noCluster = programs === undefined;
+if (noCluster) {
+  process.stderr.write(
+    `\nkube-apiserver and KEDA were not built: tests in a real cluster are SKIPPED; '${BUILD_COMMAND}' builds them\n`,
+  );
+}
+
+/** A control plane for the tests of the `describe` that calls this; it is there from the first test on. */
+export function useCluster(): () => ControlPlane {
+  let cluster: ControlPlane | undefined;
+  beforeAll(async () => {
+    const startedMs = performance.now();
+    cluster = await startControlPlane(programs ?? "");
+    measured("the control plane with KEDA is up", (performance.now() - startedMs) / 1_000);
+  }, TIMEOUT_MS);
+  afterAll(() => cluster?.stop());
+  return () => {
+    if (cluster === undefined) throw new Error("the cluster did not start");
+    return cluster;
+  };
+}
