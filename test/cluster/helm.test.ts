@@ -7,10 +7,10 @@ import { CASES, CHART, helm, runHelm, valuesOf } from "../charts/helm.ts";
 import { kubebuilderAssets, startRealApiServer } from "../kubernetes/real-api-server.ts";
 import type { RealApiServer } from "../kubernetes/real-api-server.ts";
 import { waitUntil } from "../wait-until.ts";
-import { TIMEOUT_MS } from "./cluster.ts";
+import { leftOut, TIMEOUT_MS } from "./cluster.ts";
 import { create } from "./create.ts";
 
-const assets = helm === undefined ? undefined : kubebuilderAssets();
+const assets = helm === undefined || leftOut ? undefined : kubebuilderAssets();
 
 /** Namespaces that the value files speak of. */
 const NAMESPACES = ["tradewind", "shop", "payments", "monitoring", "keda"];

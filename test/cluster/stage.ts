@@ -33,8 +33,8 @@ const BEHAVIOR = {
   scaleDown: { tolerance: "0", stabilizationWindowSeconds: 0 },
 };
 
-/** Longest wait for replicas, on a machine that is busy with other tests. */
-const FOLLOW_TIMEOUT_MS = 240_000;
+/** Longest wait for anything in the cluster, on a machine that is busy with other tests. */
+const PATIENCE_MS = 240_000;
 const LOOK_MS = 200;
 
 const Deployments = z.object({
@@ -60,6 +60,10 @@ const Hpa = Scaled.extend({
       .default([]),
   }),
 });
+
+/** Waits for a condition with patience. */
+export const eventually = async (what: string, ask: () => Promise<boolean | undefined>): Promise<boolean> =>
+  until(what, ask, PATIENCE_MS);
 
 /** A namespace of a real cluster with a real exporter that follows a predictor whose numbers a test sets. */
 export class Stage {
@@ -122,7 +126,7 @@ export class Stage {
 
   /** Waits until the scaler serves what is wanted, so that times measured from then on are Kubernetes' own. */
   async served(scaler: ExporterProcess): Promise<void> {
-    await until("the scaler serves what the predictor wants", async () => {
+    await eventually("the scaler serves what the predictor wants", async () => {
       const { recommendations } = await scaler.list();
       const replicas = new Map(recommendations.map((each) => [each.service, each.replicas]));
       return [...this.#wanted].every(([service, wanted]) => replicas.get(service) === wanted);
@@ -197,7 +201,7 @@ export class Stage {
       const left = await differing();
       const elapsedMs = performance.now() - startedMs;
       if (left.length === 0) return measured(what, elapsedMs / 1_000);
-      if (elapsedMs > FOLLOW_TIMEOUT_MS) throw new Error(`${what}: in vain, ${left.join(", ")}`);
+      if (elapsedMs > PATIENCE_MS) throw new Error(`${what}: in vain, ${left.join(", ")}`);
       await delay(LOOK_MS);
     }
   }

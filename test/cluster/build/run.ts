@@ -10,6 +10,7 @@ interface RunOptions {
   readonly onErrorLine?: (line: string) => void;
 }
 
+/** Of what a program says on its error output. */
 const LINES_KEPT = 20;
 
 /** Runs a program to its end, and ends it with this process. @returns what it printed @throws Error with its last lines */
@@ -33,13 +34,16 @@ export async function run(program: string, args: readonly string[], options: Run
     options.onErrorLine?.(line);
   });
   const closed = once(child, "close") as Promise<[number | null]>;
+  let output: string;
   try {
-    const output = await text(child.stdout);
+    output = await text(child.stdout);
     const [code] = await closed;
     if (code === 0) return output;
   } finally {
     process.removeListener("exit", end);
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.removeListener(signal, onSignal);
   }
-  throw new Error(`${program} ${args.slice(0, 2).join(" ")} failed:\n${last.join("\n")}`);
+  // `go mod download -json` says on its output what went wrong.
+  const said = last.length > 0 ? last.join("\n") : output.slice(-2_000);
+  throw new Error(`${program} ${args.slice(0, 2).join(" ")} failed:\n${said}`);
 }
