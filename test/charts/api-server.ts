@@ -1,5 +1,3 @@
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { Agent, request } from "undici";
 import type { Dispatcher } from "undici";
 import { startRealApiServer } from "../kubernetes/real-api-server.ts";
@@ -19,12 +17,9 @@ export interface ApiServer {
 
 /** A real API server as clients of other kinds see it: by a kubeconfig, and by plain calls whose warnings count. */
 export async function startApiServer(assets: string): Promise<ApiServer> {
-  const { ca, connection, folder, stop, url } = await startRealApiServer(assets);
+  const { connection, kubeconfig, stop, url } = await startRealApiServer(assets);
   const { headers, tls } = await connection("admin").credentials(false);
   const dispatcher = new Agent({ connect: tls });
-  const kubeconfig = join(folder, "kubeconfig.json");
-  const token = headers["authorization"]?.replace("Bearer ", "");
-  await writeFile(kubeconfig, JSON.stringify(kubeconfigFor(url, ca, token)));
   return {
     kubeconfig,
     call: async (method, path, body) => {
@@ -47,17 +42,3 @@ export async function startApiServer(assets: string): Promise<ApiServer> {
     },
   };
 }
-
-const kubeconfigFor = (server: string, ca: string, token: string | undefined): unknown => ({
-  apiVersion: "v1",
-  kind: "Config",
-  "current-context": "tests",
-  contexts: [{ name: "tests", context: { cluster: "tests", user: "tester" } }],
-  clusters: [
-    {
-      name: "tests",
-      cluster: { server, "certificate-authority-data": Buffer.from(ca).toString("base64") },
-    },
-  ],
-  users: [{ name: "tester", user: { token } }],
-});

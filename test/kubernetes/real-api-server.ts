@@ -5,22 +5,31 @@ import { once } from "node:events";
 import { accessSync, constants, createWriteStream } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import type { Connection } from "@tradewind/kubernetes/client/connection.ts";
+import { BUILD_COMMAND, builtPrograms } from "../cluster/programs.ts";
 import { freePort } from "../free-port.ts";
 import { waitUntil } from "../wait-until.ts";
 
-/** The folder with `kube-apiserver` and `etcd`, as controller tests everywhere find it; undefined after a loud word. */
+/**
+ * The folder with `kube-apiserver` and `etcd`: `KUBEBUILDER_ASSETS`, as controller tests everywhere find it, else what
+ * `npm run cluster -- build` made. Undefined after a loud word.
+ */
 export function kubebuilderAssets(): string | undefined {
-  const folder = process.env["KUBEBUILDER_ASSETS"];
+  const named = process.env["KUBEBUILDER_ASSETS"];
+  const folder = named ?? builtPrograms();
   try {
     for (const name of ["kube-apiserver", "etcd"]) accessSync(join(folder ?? "", name), constants.X_OK);
     if (folder !== undefined) return folder;
   } catch {
     // Said below.
   }
+  const missing =
+    named === undefined
+      ? "kube-apiserver and etcd were not built"
+      : `KUBEBUILDER_ASSETS=${named} has not both`;
   process.stderr.write(
-    "\nKUBEBUILDER_ASSETS names no folder with kube-apiserver and etcd: tests against a real API server are SKIPPED\n",
+    `\n${missing}: tests against a real API server are SKIPPED; '${BUILD_COMMAND}' builds them\n`,
   );
   return undefined;
 }
@@ -28,17 +37,27 @@ export function kubebuilderAssets(): string | undefined {
 export interface RealApiServer {
   readonly url: string;
   readonly folder: string;
+  /** A file for programs that want one; its user may do everything. */
+  readonly kubeconfig: string;
   /** Certificate that the server made for itself. */
   readonly ca: string;
   connection(user: keyof typeof TOKENS): Connection;
+  /** Starts a further program whose log is kept in the folder, and which ends with the server. */
+  start(program: string, args: readonly string[], env?: Readonly<Record<string, string>>): ChildProcess;
   stop(): Promise<void>;
 }
 
 /** Users by token: an administrator, and those who have what RBAC gives to `User tradewind-…`. */
 const TOKENS = { admin: "admin-token", predictor: "predictor-token", scaler: "scaler-token" } as const;
 
-/** Starts etcd and kube-apiserver on free ports of loopback, with RBAC and no admission that needs controllers. */
-export async function startRealApiServer(assets: string): Promise<RealApiServer> {
+/**
+ * Starts etcd and kube-apiserver on free ports of loopback, with RBAC and no admission that needs controllers.
+ * @param flags further ones of kube-apiserver
+ */
+export async function startRealApiServer(
+  assets: string,
+  flags: readonly string[] = [],
+): Promise<RealApiServer> {
   const folder = await mkdtemp(join(tmpdir(), "tradewind-apiserver-"));
   const [client, peer, secure] = [await freePort(), await freePort(), await freePort()];
   const { privateKey } = generateKeyPairSync("rsa", {
@@ -56,9 +75,12 @@ export async function startRealApiServer(assets: string): Promise<RealApiServer>
     ].join("\n"),
   );
   const children: ChildProcess[] = [];
-  const start = (name: string, args: readonly string[]): ChildProcess => {
-    const log = createWriteStream(join(folder, `${name}.log`));
-    const child = spawn(join(assets, name), args, { stdio: ["ignore", "pipe", "pipe"] });
+  const start: RealApiServer["start"] = (program, args, env) => {
+    const log = createWriteStream(join(folder, `${basename(program)}.log`));
+    const child = spawn(program, args, {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, ...env },
+    });
     child.stdout.pipe(log, { end: false });
     child.stderr.pipe(log, { end: false });
     children.push(child);
@@ -74,7 +96,7 @@ export async function startRealApiServer(assets: string): Promise<RealApiServer>
     await rm(folder, { recursive: true, force: true });
   };
   try {
-    start("etcd", [
+    start(join(assets, "etcd"), [
       `--data-dir=${join(folder, "etcd")}`,
       `--listen-client-urls=http://127.0.0.1:${client}`,
       `--advertise-client-urls=http://127.0.0.1:${client}`,
@@ -83,7 +105,7 @@ export async function startRealApiServer(assets: string): Promise<RealApiServer>
       `--initial-cluster=default=http://127.0.0.1:${peer}`,
       "--unsafe-no-fsync",
     ]);
-    const server = start("kube-apiserver", [
+    const server = start(join(assets, "kube-apiserver"), [
       `--etcd-servers=http://127.0.0.1:${client}`,
       `--cert-dir=${join(folder, "certificates")}`,
       "--bind-address=127.0.0.1",
@@ -97,6 +119,7 @@ export async function startRealApiServer(assets: string): Promise<RealApiServer>
       "--authorization-mode=RBAC",
       "--disable-admission-plugins=ServiceAccount",
       "--watch-cache-sizes=pods#100",
+      ...flags,
     ]);
     const url = `https://127.0.0.1:${secure}`;
     const certificate = join(folder, "certificates", "apiserver.crt");
@@ -123,7 +146,9 @@ export async function startRealApiServer(assets: string): Promise<RealApiServer>
       90_000,
       "kube-apiserver is ready",
     );
-    return { url, folder, ca, connection, stop };
+    const kubeconfig = join(folder, "kubeconfig.json");
+    await writeFile(kubeconfig, JSON.stringify(kubeconfigFor(url, ca, TOKENS.admin)));
+    return { url, folder, kubeconfig, ca, connection, start, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -143,3 +168,17 @@ async function isReady(connection: Connection): Promise<boolean> {
     await dispatcher.destroy();
   }
 }
+
+const kubeconfigFor = (server: string, ca: string, token: string): unknown => ({
+  apiVersion: "v1",
+  kind: "Config",
+  "current-context": "tests",
+  contexts: [{ name: "tests", context: { cluster: "tests", user: "tester" } }],
+  clusters: [
+    {
+      name: "tests",
+      cluster: { server, "certificate-authority-data": Buffer.from(ca).toString("base64") },
+    },
+  ],
+  users: [{ name: "tester", user: { token } }],
+});
