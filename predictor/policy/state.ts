@@ -30,6 +30,8 @@ export const ServiceMemory = z.strictObject({
   memoryBytes: z.number().positive().optional(),
   platformCpuCores: z.number().positive().optional(),
   platformMemoryBytes: z.number().positive().optional(),
+  /** Since when another CPU size is wished and the size that runs has stayed; absent while none is. */
+  cpuUnmovedSinceMs: EpochMs.optional(),
   /** CPU of a container that was advised lately, see advice.ts; nothing counts on it. */
   advisedCpuCores: NonNegative.optional(),
   /** By day, newest first. */
