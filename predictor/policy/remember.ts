@@ -1,5 +1,5 @@
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
-import { isCarriedOut } from "./observe/container-size.ts";
+import { isCarriedOut, unmovedAfter } from "./observe/container-size.ts";
 import type { DecisionContext, Observation } from "./observe/observation.ts";
 import { ownFlows } from "./observe/verdict.ts";
 import type { GrowthCheckpoint, PolicyState, ServiceMemory } from "./state.ts";
@@ -199,12 +199,12 @@ function queueMemory({ queue, window }: Observation): Pick<ServiceMemory, "ownRe
 
 /** What was wished, where anybody carries wishes out; else what runs. */
 function wishMemory(
-  { application }: DecisionContext,
+  { application, nowMs }: DecisionContext,
   observation: Observation,
   target: Target,
 ): Pick<ServiceMemory, "replicas"> & SizeMemory {
   if (!isCarriedOut(application)) return { replicas: observation.baseReplicas };
-  return { replicas: target.replicas, ...sizeMemory(observation, target) };
+  return { replicas: target.replicas, ...sizeMemory(observation, target, nowMs) };
 }
 
 /** What a container needs, as far as it is known. */
@@ -220,11 +220,15 @@ function needMemory(
 
 type SizeMemory = Pick<
   ServiceMemory,
-  "cpuCores" | "memoryBytes" | "platformCpuCores" | "platformMemoryBytes"
+  "cpuCores" | "memoryBytes" | "platformCpuCores" | "platformMemoryBytes" | "cpuUnmovedSinceMs"
 >;
 
 /** The size wished, this time or before, and what runs beside it. */
-function sizeMemory({ memory, runningContainer: running }: Observation, target: Target): SizeMemory {
+function sizeMemory(
+  { memory, runningContainer: running }: Observation,
+  target: Target,
+  nowMs: number,
+): SizeMemory {
   const cpuCores = target.cpuCores ?? memory?.cpuCores;
   const memoryBytes = target.memoryBytes ?? memory?.memoryBytes;
   const platformCpuCores = running?.cpuCores ?? memory?.platformCpuCores;
@@ -232,6 +236,7 @@ function sizeMemory({ memory, runningContainer: running }: Observation, target: 
   return {
     ...(cpuCores !== undefined && {
       cpuCores,
+      ...unmovedAfter(memory, cpuCores, running?.cpuCores, nowMs),
       ...(platformCpuCores !== undefined && { platformCpuCores }),
     }),
     ...(memoryBytes !== undefined && {

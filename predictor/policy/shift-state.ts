@@ -20,6 +20,10 @@ export function shiftState(state: PolicyState, stepMs: number): PolicyState {
         latencies: latencies.map((latency) => Object.assign({}, latency, { endMs: at(latency.endMs) })),
       })),
     }),
-    services: services.map((memory) => Object.assign({}, memory, { seenAtMs: at(memory.seenAtMs) })),
+    services: services.map((memory) => {
+      const { cpuUnmovedSinceMs: since, seenAtMs } = memory;
+      const moved = { seenAtMs: at(seenAtMs), ...(since !== undefined && { cpuUnmovedSinceMs: at(since) }) };
+      return Object.assign({}, memory, moved);
+    }),
   };
 }

@@ -32,6 +32,8 @@ export const ServiceMemory = z.strictObject({
   platformMemoryBytes: z.number().positive().optional(),
   /** Set when replicas were added, until all of them have served a whole window. */
   unproven: z.literal(true).optional(),
+  /** Since when another CPU size is wished and the size that runs has stayed; absent while none is. */
+  cpuUnmovedSinceMs: EpochMs.optional(),
   /** CPU of a container that was advised lately, see advice.ts; nothing counts on it. */
   advisedCpuCores: NonNegative.optional(),
   /** By day, newest first. */

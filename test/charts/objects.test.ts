@@ -451,9 +451,20 @@ describe.skipIf(helm === undefined)("what the chart renders", () => {
     expect(container(scaler, "predictor").image).toBe("mirror.example.com/tradewind-predictor:0.1.0-1");
   });
 
+  it("switches everything on that acts: the mode, sizes that decisions count on, and each part of the exporter", () => {
+    const application = find(of("full"), "Application", "shop");
+    expect(at(application, "spec")).toMatchObject({ mode: "act", resize: "limits" });
+    const { args } = container(find(of("full"), "StatefulSet", "tradewind-scaler"), "exporter");
+    expect(args).toEqual(
+      expect.arrayContaining(["--status", "--events", "--vpa", "--in-place-resize"]) as string[],
+    );
+    const predictor = container(find(of("full"), "StatefulSet", "tradewind-scaler"), "predictor");
+    expect(predictor.args).toContain("--policy=auto");
+  });
+
   it("writes large numbers in full", () => {
-    const data = at(find(of("full"), "ConfigMap", "tradewind-application"), "data", "app.yaml") as string;
-    expect(data).toContain("maxBytes: 4294967296");
+    const application = find(of("full"), "Application", "shop");
+    expect(at(application, "spec", "services", 0, "memory", "maxBytes")).toBe(4_294_967_296);
     expect(container(find(of("full"), "DaemonSet", "tradewind-agent"), "agent").args).toContain(
       "--memory-bandwidth=100000000000",
     );

@@ -25,17 +25,54 @@ export const isCarriedOut = ({ mode }: Application): boolean => mode === "act";
 /** Sizes that differ by less than this share are the same. */
 const SAME_SIZE_RATIO = 0.02;
 
+/** A size that is this near to the one wished may be left alone by whoever resizes. */
+const LEFT_ALONE_RATIO = 0.15;
+/** A larger size that has not come after this time does not come; a smaller one is waited for as long as actuators watch first. */
+const LARGER_MS = 300_000;
+const SMALLER_MS = 3_600_000;
+/** It is wished again after this time. */
+const AGAIN_MS = 3_600_000;
+
+type Unmoved = Pick<ServiceMemory, "cpuUnmovedSinceMs">;
+
+/** Notes since when a wish for another CPU size has not been carried out. @param wishedCores the wish of now */
+export function unmovedAfter(
+  memory: ServiceMemory | undefined,
+  wishedCores: number | undefined,
+  runningCores: number | undefined,
+  nowMs: number,
+): Unmoved {
+  if (wishedCores === undefined || runningCores === undefined) return {};
+  if (Math.abs(wishedCores - runningCores) <= LEFT_ALONE_RATIO * runningCores) return {};
+  const { cpuUnmovedSinceMs: since = nowMs, platformCpuCores = runningCores } = memory ?? {};
+  const isOver = nowMs - since > AGAIN_MS + patience(wishedCores, runningCores);
+  return { cpuUnmovedSinceMs: isOver || !isSame(platformCpuCores, runningCores) ? nowMs : since };
+}
+
+/** The last wish for another CPU size was not carried out: decisions do not count on it for a while. */
+function isUnmoved(memory: ServiceMemory | undefined, runningCores: number, nowMs: number): boolean {
+  const { cpuCores, cpuUnmovedSinceMs: since, platformCpuCores = runningCores } = memory ?? {};
+  if (cpuCores === undefined || since === undefined || !isSame(platformCpuCores, runningCores)) return false;
+  const waitedMs = nowMs - since - patience(cpuCores, runningCores);
+  return waitedMs > 0 && waitedMs <= AGAIN_MS;
+}
+
+const patience = (wishedCores: number, runningCores: number): number =>
+  wishedCores > runningCores ? LARGER_MS : SMALLER_MS;
+
 /** @param stale the last wish is so old that others may have decided since: then the larger of wish and what runs */
 export function containerFacts(
   application: Application,
   window: Window | undefined,
   memory: ServiceMemory | undefined,
   stale: boolean,
+  nowMs: number,
 ): ContainerFacts {
   const running = window === undefined ? undefined : containerSize(window);
-  const resizable = resizableIn(application, window);
-  if (running === undefined) return { resizable, resizing: false };
+  const allowed = resizableIn(application, window);
+  if (running === undefined) return { resizable: allowed, resizing: false };
   const last = isCarriedOut(application) ? memory : undefined;
+  const resizable = { ...allowed, cpu: allowed.cpu && !isUnmoved(last, running.cpuCores, nowMs) };
   const cpuCores = start(running.cpuCores, last?.cpuCores, last?.platformCpuCores, stale);
   const memoryBytes = start(running.memoryBytes, last?.memoryBytes, last?.platformMemoryBytes, stale);
   const container = {

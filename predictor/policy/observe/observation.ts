@@ -87,7 +87,7 @@ export function observe(context: DecisionContext): readonly Observation[] {
         unproven: isUnproven(memory, window),
         draining: isDraining(trend),
         memoryPeaks: memoryPeaksAfter(memory?.memoryPeaks ?? [], window),
-        ...containerFacts(application, window, memory, isStale(context)),
+        ...containerFacts(application, window, memory, isStale(context), context.nowMs),
         ...(window && { window, ...cpuFacts(window, trend, settings) }),
         ...(memory && { memory }),
         ...(queue && { queue }),

@@ -124,6 +124,33 @@ describe("advice by calibrated models", () => {
   });
 });
 
+describe("a larger size that the platform does not give", () => {
+  const small = { ...backend, replicas: 1, cores: 0.5, requestsPerSecond: 22 };
+  const limited = application({ resize: "limits", services: [{ name: "backend", maxReplicas: 1 }] });
+  const decided = (windows: readonly ModelledService[]): readonly Wish[] => {
+    const sets = windows.map((each, at) => chained([frontend, each], START_MS + at * WINDOW_MS));
+    return run(sets, { application: limited }).map((outcome) => wishOf(outcome, "backend"));
+  };
+  const often = (count: number): ModelledService[] => Array.from({ length: count }, () => small);
+
+  it("is counted on for 5 minutes, then advised for an hour, and then wished again", () => {
+    const wishes = decided(often(300));
+    const isWished = wishes.map(({ allocation }) => (allocation.cpuCores ?? 0) > 0.5);
+    const first = isWished.indexOf(true);
+    expect(first).toBeLessThan(5);
+    expect(isWished.slice(first, first + 20)).not.toContain(false);
+    expect(isWished.slice(first + 22, first + 255)).not.toContain(true);
+    expect(wishes[first + 25]!.allocation.replicas).toBe(1);
+    expect(wishes[first + 25]!.advice!.cpuCores).toBeGreaterThan(0.5);
+    expect(isWished.slice(first + 265, first + 280)).not.toContain(false);
+  });
+
+  it("counts again as soon as the size changes", () => {
+    const [moved] = decided([...often(30), { ...small, cores: 0.6 }]).slice(-1);
+    expect(moved!.allocation.cpuCores).toBeGreaterThan(0.6);
+  });
+});
+
 it("advice does not count as a change: a route of few calls goes on being judged by the windows before", () => {
   const few = (at: number): WindowSet => {
     const set = using(0.1, at);

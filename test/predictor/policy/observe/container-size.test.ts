@@ -19,7 +19,7 @@ function facts(memoryMegabytes: number, wished: { cpuCores: number; memoryMegaby
     platformCpuCores: 1,
     platformMemoryBytes: 256 * MEGABYTE,
   });
-  return containerFacts(resizable, running, memory, false);
+  return containerFacts(resizable, running, memory, false, START_MS);
 }
 
 describe("a resize under way", () => {
