@@ -6,6 +6,8 @@ import type { LogLevel } from "@tradewind/core/log.ts";
 import { serve } from "@tradewind/core/serve.ts";
 import { ADDRESS_RULE, DEFAULTS, FOLDER_RULE, isAddress, isFolder, tidyFolder } from "./defaults.ts";
 import { frugal } from "./frugal.ts";
+import { CONTAINER_SERIES } from "./container/columns.ts";
+import type { ContainerSeries } from "./container/columns.ts";
 import type { AgentOptions } from "./options.ts";
 
 const EXAMPLES = `
@@ -33,6 +35,7 @@ interface Flags {
   readonly kubernetes: "auto" | "off";
   readonly linkSpeed: Record<string, number>;
   readonly memoryBandwidth?: number;
+  readonly containerSeries: ContainerSeries;
   readonly inventory: boolean;
   readonly costBudget: number;
   readonly eventTolerance: number;
@@ -57,6 +60,7 @@ function optionsOf(flags: Flags): AgentOptions {
     kubernetes: flags.kubernetes,
     linkBytesPerSecond: flags.linkSpeed,
     memoryBandwidthBytesPerSecond: flags.memoryBandwidth,
+    containerSeries: flags.containerSeries,
     inventory: flags.inventory,
     costBudgetRatio: flags.costBudget,
     eventTolerance: flags.eventTolerance,
@@ -151,6 +155,14 @@ export function configure(command: Command): void {
         .default({}, "what the driver tells"),
     )
     .option("--memory-bandwidth <bytes>", "peak memory bandwidth of the node in bytes per second", BYTES)
+    .addOption(
+      new Option(
+        "--container-series <which>",
+        "series of containers to expose; own: those that the kubelet's cAdvisor lacks",
+      )
+        .choices(CONTAINER_SERIES)
+        .default(DEFAULTS.containerSeries),
+    )
     .option("--no-inventory", "do not look at the hardware, which takes one short-lived process at the start")
     .option(
       "--cost-budget <ratio>",

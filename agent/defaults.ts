@@ -5,6 +5,7 @@ export const DEFAULTS = {
   sysfs: "/sys",
   cgroupfs: "/sys/fs/cgroup",
   kubernetes: "auto",
+  containerSeries: "all",
   inventory: true,
   costBudgetRatio: 0.005,
   eventTolerance: 0.1,

@@ -111,6 +111,7 @@ export class NodeAgent implements Exposed, Cycle {
       hierarchies,
       schedule: this.#schedule,
       nodeInterfaces: this.#interfaces,
+      series: options.containerSeries,
       log,
     });
     this.#names = nameSources(options, surroundings);

@@ -1,3 +1,4 @@
+import { CONTAINER_SERIES } from "./container/columns.ts";
 import { hostname } from "node:os";
 import { z } from "zod";
 import { LOG_LEVELS } from "@tradewind/core/log.ts";
@@ -46,6 +47,8 @@ export const AgentOptions = z.strictObject({
   linkBytesPerSecond: z.record(z.string().min(1).max(64), z.number().positive()).default({}),
   /** Peak memory bandwidth of the node, bytes per second. */
   memoryBandwidthBytesPerSecond: z.number().positive().optional(),
+  /** Series of containers to expose: all, those that the kubelet's cAdvisor lacks, or none. */
+  containerSeries: z.enum(CONTAINER_SERIES).default(DEFAULTS.containerSeries),
   /** Look at the hardware once, in a process of its own. */
   inventory: z.boolean().default(DEFAULTS.inventory),
   /** Most CPU seconds per second that reading may cost. */

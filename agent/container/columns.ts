@@ -108,6 +108,9 @@ export type ContainerColumn = keyof typeof DEFINITIONS;
 
 const NAMES = Object.keys(DEFINITIONS) as ContainerColumn[];
 
+/** How many values a container has. */
+export const COLUMN_COUNT = NAMES.length;
+
 /** Index of every column in a row's values. */
 export const COLUMN = Object.fromEntries(NAMES.map((name, index) => [name, index])) as Readonly<
   Record<ContainerColumn, number>
@@ -129,4 +132,17 @@ export const INTEGRAL_COLUMN: Readonly<Record<InterferenceName, number>> = {
   network: COLUMN.integralNetwork,
 };
 
-export const CONTAINER_COLUMNS: readonly Column[] = NAMES.map((name) => DEFINITIONS[name]);
+/** Which series of containers are exposed; what the predictor reads has all of them in any case. */
+export const CONTAINER_SERIES = ["all", "own", "none"] as const;
+export type ContainerSeries = (typeof CONTAINER_SERIES)[number];
+
+/** What the kubelet's cAdvisor does not have, or not everywhere. */
+const OWN = /_(?:interference|pressure|last_sample)_/;
+
+/** The columns of containers, those that are not asked for hidden. */
+export const containerColumns = (series: ContainerSeries): readonly Column[] =>
+  NAMES.map((name) => {
+    const column: Column = DEFINITIONS[name];
+    const shown = series === "all" || (series === "own" && OWN.test(column.name));
+    return Object.assign({}, column, { hidden: !shown });
+  });

@@ -2,7 +2,7 @@ import { Table } from "../expose/table.ts";
 import { readFailure } from "../read/file-error.ts";
 import type { SignalId } from "../sampling/signal.ts";
 import type { Schedule } from "../schedule.ts";
-import { CONTAINER_COLUMNS } from "./columns.ts";
+import { COLUMN_COUNT } from "./columns.ts";
 import { POD_COLUMNS, PodRates } from "./pod-traffic.ts";
 import { makeProbe, POD_PROBES, ROOT_PROBES } from "./probes/list.ts";
 import type { CgroupProbeName } from "./probes/list.ts";
@@ -39,7 +39,7 @@ export class Groups {
   readonly #surroundings: GroupSurroundings;
   readonly #groups = new Map<string, Group>();
   /** Nobody looks at a group's values: only the judged value counts. */
-  readonly #target = { values: new Float64Array(CONTAINER_COLUMNS.length), rates: new ContainerRates() };
+  readonly #target = { values: new Float64Array(COLUMN_COUNT), rates: new ContainerRates() };
 
   constructor(surroundings: GroupSurroundings) {
     this.#surroundings = surroundings;

@@ -8,7 +8,8 @@ import { AbsentSource, readFailure } from "../read/file-error.ts";
 import type { Reader } from "../read/reader.ts";
 import type { SignalState } from "../sampling/sampler.ts";
 import type { Schedule } from "../schedule.ts";
-import { CONTAINER_COLUMNS } from "./columns.ts";
+import { containerColumns } from "./columns.ts";
+import type { ContainerSeries } from "./columns.ts";
 import type { Container } from "./container.ts";
 import { Groups } from "./groups.ts";
 import type { Group } from "./groups.ts";
@@ -30,6 +31,8 @@ export interface RegistryOptions {
   readonly schedule: Schedule;
   /** Interfaces of the node itself. */
   readonly nodeInterfaces: ReadonlySet<string>;
+  /** Series of containers that are exposed. */
+  readonly series: ContainerSeries;
   readonly log: Logger;
 }
 
@@ -40,21 +43,19 @@ interface Kept {
   readonly groups: readonly Group[];
 }
 
-const INFO = [
-  {
-    name: "tradewind_container_info",
-    help: "Always 1; names the container, its pod and its quality of service class.",
-    kind: "gauge",
-  },
-] as const;
+const INFO = {
+  name: "tradewind_container_info",
+  help: "Always 1; names the container, its pod and its quality of service class.",
+  kind: "gauge",
+} as const;
 
 /** A source that is missing this often in a row is not looked for again while the container lives. */
 const MOST_ABSENT = 3;
 
 /** The containers of the node: adds and removes them with everything they hold. */
 export class ContainerRegistry implements ProbeFailures {
-  readonly table = new Table(CONTAINER_COLUMNS);
-  readonly infoTable = new Table(INFO);
+  readonly table: Table;
+  readonly infoTable: Table;
   readonly metrics = new ProbeMetrics();
   readonly #options: RegistryOptions;
   readonly #groups: Groups;
@@ -65,6 +66,8 @@ export class ContainerRegistry implements ProbeFailures {
 
   constructor(options: RegistryOptions) {
     this.#options = options;
+    this.table = new Table(containerColumns(options.series));
+    this.infoTable = new Table([{ ...INFO, hidden: options.series === "none" }]);
     this.#groups = new Groups(options);
   }
 
@@ -206,12 +209,16 @@ export class ContainerRegistry implements ProbeFailures {
   }
 
   #label({ id, names, found }: Container): void {
-    this.infoTable.row(id).values[0] = 1;
-    this.infoTable.relabel(id, {
+    const labels = {
       container_id: id,
       container: names.containerName,
       pod: names.podName,
       namespace: names.namespace,
+    };
+    this.table.relabel(id, labels);
+    this.infoTable.row(id).values[0] = 1;
+    this.infoTable.relabel(id, {
+      ...labels,
       pod_uid: names.podUid ?? found?.podUid,
       qos_class: found?.qosClass,
       runtime: found?.runtime,

@@ -17,6 +17,7 @@ export function* render(tables: readonly (Table | Histogram)[], format: TextForm
     }
     let family = "";
     for (const [index, column] of table.columns.entries()) {
+      if (column.hidden === true) continue;
       for (const row of table.rows()) {
         const value = row.values[index];
         if (value === undefined || Number.isNaN(value)) continue;

@@ -9,6 +9,8 @@ export interface Column {
    * make one family.
    */
   readonly label?: string;
+  /** Kept, and left out of the exposition. */
+  readonly hidden?: boolean;
 }
 
 /** One labelled object (a device, a container) and its values, NaN where nothing was read. */

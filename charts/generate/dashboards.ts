@@ -3,12 +3,13 @@ import type { Dashboard } from "./grafana.ts";
 const NAMESPACE = {
   name: "namespace",
   label: "Namespace",
-  query: "label_values(tradewind_recommended_replicas, namespace)",
+  query: 'label_values(tradewind_recommended_replicas{application=~"$application"}, namespace)',
 };
 const SERVICE = {
   name: "service",
   label: "Service",
-  query: 'label_values(tradewind_recommended_replicas{namespace=~"$namespace"}, service)',
+  query:
+    'label_values(tradewind_recommended_replicas{application=~"$application",namespace=~"$namespace"}, service)',
 };
 const APPLICATION = {
   name: "application",

@@ -123,6 +123,7 @@ export function valuesSchema(): Schema {
         hostNetwork: flag,
         podNames: object({ enabled: flag }),
         http,
+        containerSeries: choice("all", "own", "none"),
         costBudget: { type: ["number", "string"], pattern: "^$", minimum: 0.00001, maximum: 1 },
         linkSpeeds: { type: "object", additionalProperties: { type: "number", minimum: 1 } },
         memoryBandwidth: { type: ["number", "string"], pattern: "^$", minimum: 1 },

@@ -100,7 +100,8 @@ export async function* serviceSeries(
 ): AsyncGenerator<string> {
   const texts = SERVICE_GAUGES.map(({ name, help }) => `# HELP ${name} ${help}\n# TYPE ${name} gauge\n`);
   const write = (served: ServedRecommendation): void => {
-    const labels = `{namespace="${quoted(served.namespace)}",service="${quoted(served.service)}"}`;
+    const { application, namespace, service } = served;
+    const labels = `{application="${quoted(application)}",namespace="${quoted(namespace)}",service="${quoted(service)}"}`;
     for (const [index, { name, value, evenWhenExpired }] of SERVICE_GAUGES.entries()) {
       const measured = served.valid || evenWhenExpired ? value(served) : undefined;
       if (measured !== undefined) texts[index] += `${name}${labels} ${measured}\n`;

@@ -161,7 +161,7 @@ describe("the metrics", () => {
       const text = await exporter.metrics();
       expect(execFileSync(promtool!, ["check", "metrics"], { input: text, encoding: "utf8" })).toBe("");
       expect(text).toContain(
-        'tradewind_recommended_replicas{namespace="shop",service="a \\"quoted\\" \\\\ 検索"} 5',
+        'tradewind_recommended_replicas{application="hotel",namespace="shop",service="a \\"quoted\\" \\\\ 検索"} 5',
       );
       expect(text).toMatch(/tradewind_guard_refusals_total\{step="missing-data"\} 1/);
       expect(text).toMatch(/tradewind_keda_rpc_duration_seconds_count\{rpc="GetMetricSpec",code="OK"\} 1/);

@@ -51,7 +51,7 @@ describe("KEDA and the HPA on top of the scaler", () => {
         isHeld ? 20 : Number(replicas),
       );
       expect(metrics).toContain(
-        `tradewind_held_by_hpa_tolerance{namespace="shop",service="to-${replicas}"} ${Number(isHeld)}`,
+        `tradewind_held_by_hpa_tolerance{application="hotel",namespace="shop",service="to-${replicas}"} ${Number(isHeld)}`,
       );
     }
   });

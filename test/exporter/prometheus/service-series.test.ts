@@ -32,10 +32,14 @@ describe("the series of services", () => {
   it("have what Prometheus needs to know of each metric, and a line for each value there is", async () => {
     const lines = await seriesOf(served("search"), served("rate", { replicas: 3, cpuCores: 0.25 }));
     expect(lines).toContain("# TYPE tradewind_recommended_replicas gauge");
-    expect(lines).toContain('tradewind_recommended_replicas{namespace="shop",service="search"} 5');
-    expect(lines).toContain('tradewind_recommended_replicas{namespace="shop",service="rate"} 3');
+    expect(lines).toContain(
+      'tradewind_recommended_replicas{application="hotel",namespace="shop",service="search"} 5',
+    );
+    expect(lines).toContain(
+      'tradewind_recommended_replicas{application="hotel",namespace="shop",service="rate"} 3',
+    );
     expect(lines.filter((line) => line.startsWith("tradewind_recommended_cpu_cores{"))).toEqual([
-      'tradewind_recommended_cpu_cores{namespace="shop",service="rate"} 0.25',
+      'tradewind_recommended_cpu_cores{application="hotel",namespace="shop",service="rate"} 0.25',
     ]);
     expect(lines.at(-1)).toBe("");
   });
@@ -43,14 +47,16 @@ describe("the series of services", () => {
   it("end with a decision, but for its age and that it is over", async () => {
     const lines = await seriesOf(served("search", { valid: false }));
     expect(lines.filter((line) => line.includes("{"))).toEqual([
-      'tradewind_recommendation_age_seconds{namespace="shop",service="search"} 2.5',
-      'tradewind_recommendation_valid{namespace="shop",service="search"} 0',
+      'tradewind_recommendation_age_seconds{application="hotel",namespace="shop",service="search"} 2.5',
+      'tradewind_recommendation_valid{application="hotel",namespace="shop",service="search"} 0',
     ]);
   });
 
   it("keep their form whatever a service is called", async () => {
     const lines = await seriesOf(served('a"b\\c\nd'));
-    expect(lines).toContain('tradewind_recommended_replicas{namespace="shop",service="a\\"b\\\\c\\nd"} 5');
+    expect(lines).toContain(
+      'tradewind_recommended_replicas{application="hotel",namespace="shop",service="a\\"b\\\\c\\nd"} 5',
+    );
   });
 
   it("come after everything else, once each, however many services there are", async () => {

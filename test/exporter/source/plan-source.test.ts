@@ -142,7 +142,7 @@ describe("with a predictor that", () => {
     const both = planOf([wishOf(), wishOf({ service: "rate" })]);
     const exporter = await runningExporter(both, { staleAfter: 2 });
     expect(await exporter.metrics()).toMatch(
-      /tradewind_recommended_replicas\{namespace="shop",service="rate"\} 5/,
+      /tradewind_recommended_replicas\{application="hotel",namespace="shop",service="rate"\} 5/,
     );
     const only = (sequence: number) => planOf([wishOf()], { sequence });
     exporter.predictor.serve(only(2));
