@@ -73,6 +73,16 @@ const conditionsOf = (changes: Partial<StatusInputs>): Record<string, string> =>
   );
 
 describe("the status of an application", () => {
+  it("has the sizes of a service that are only advised, and says so", () => {
+    const recommendations = [servedOf({ advised: ["cpu", "memory"] })];
+    expect(status({ list: list({ recommendations }) }).services[0]).toMatchObject({
+      cpu: "600m",
+      memory: "200Mi",
+      advised: ["cpu", "memory"],
+    });
+    expect(status().services[0]).not.toHaveProperty("advised");
+  });
+
   it("says at a glance what is measured, predicted and recommended", () => {
     expect(status()).toMatchObject({
       observedGeneration: 3,
@@ -259,4 +269,13 @@ describe("changes that matter", () => {
       ),
     ).toEqual([]);
   });
+});
+
+it("advice that changes is no event, a size that is counted on is one", () => {
+  const reasons = (advised: ("cpu" | "memory")[]): string[] => {
+    const [before, now] = [servedOf({ advised }), servedOf({ advised, cpuCores: 0.9 })];
+    return changesBetween(before, now).map(({ reason }) => reason);
+  };
+  expect(reasons(["cpu", "memory"])).toEqual([]);
+  expect(reasons(["memory"])).toEqual(["SizeRecommended"]);
 });
