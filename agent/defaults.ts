@@ -6,6 +6,7 @@ export const DEFAULTS = {
   cgroupfs: "/sys/fs/cgroup",
   kubernetes: "auto",
   inventory: true,
+  windowSeconds: 15,
   costBudgetRatio: 0.005,
   eventTolerance: 0.1,
   maxOpenFiles: 16_384,

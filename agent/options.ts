@@ -48,6 +48,8 @@ export const AgentOptions = z.strictObject({
   memoryBandwidthBytesPerSecond: z.number().positive().optional(),
   /** Look at the hardware once, in a process of its own. */
   inventory: z.boolean().default(DEFAULTS.inventory),
+  /** Length of the predictor's windows, s: readings are timed by their ends. */
+  windowSeconds: z.number().min(0.5).max(3_600).default(DEFAULTS.windowSeconds),
   /** Most CPU seconds per second that reading may cost. */
   costBudgetRatio: z.number().positive().max(1).default(DEFAULTS.costBudgetRatio),
   /** Movement of an interference component that is pushed as an event. */
