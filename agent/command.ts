@@ -3,6 +3,8 @@ import { InvalidArgumentError, Option } from "commander";
 import type { Command } from "commander";
 import { LOG_LEVELS } from "@tradewind/core/log.ts";
 import type { LogLevel } from "@tradewind/core/log.ts";
+import { describeError } from "@tradewind/core/errors.ts";
+import { parseDurationSeconds } from "@tradewind/core/units.ts";
 import { serve } from "@tradewind/core/serve.ts";
 import { ADDRESS_RULE, DEFAULTS, FOLDER_RULE, isAddress, isFolder, tidyFolder } from "./defaults.ts";
 import { frugal } from "./frugal.ts";
@@ -37,6 +39,7 @@ interface Flags {
   readonly memoryBandwidth?: number;
   readonly containerSeries: ContainerSeries;
   readonly inventory: boolean;
+  readonly window: number;
   readonly costBudget: number;
   readonly eventTolerance: number;
   readonly maxOpenFiles: number;
@@ -62,6 +65,7 @@ function optionsOf(flags: Flags): AgentOptions {
     memoryBandwidthBytesPerSecond: flags.memoryBandwidth,
     containerSeries: flags.containerSeries,
     inventory: flags.inventory,
+    windowSeconds: flags.window,
     costBudgetRatio: flags.costBudget,
     eventTolerance: flags.eventTolerance,
     maxOpenFiles: flags.maxOpenFiles,
@@ -105,6 +109,17 @@ function within(least: number, most: number): (text: string) => number {
 
 const BYTES = within(1, 1e15);
 
+/** Seconds of a duration such as `15s`. */
+function windowSeconds(text: string): number {
+  let seconds = Number.NaN;
+  try {
+    seconds = parseDurationSeconds(text);
+  } catch (error) {
+    throw new InvalidArgumentError(describeError(error));
+  }
+  return within(0.5, 3_600)(String(seconds));
+}
+
 function linkSpeed(text: string, before: Readonly<Record<string, number>>): Record<string, number> {
   const at = text.indexOf("=");
   if (at < 1) throw new InvalidArgumentError("must be INTERFACE=BYTES_PER_SECOND");
@@ -114,7 +129,7 @@ function linkSpeed(text: string, before: Readonly<Record<string, number>>): Reco
 export function configure(command: Command): void {
   command
     .description(
-      "Reads pressure, CPU, memory, disk and network of this node and of every container on it, as often as they move, and serves them for Prometheus and for the predictor.",
+      "Reads pressure, CPU, memory, disk and network of this node and of every container on it, once a window and when something moves, and serves them for Prometheus and for the predictor.",
     )
     .option("--listen <host:port>", "where to serve HTTP; port 0 takes a free one", address, DEFAULTS.listen)
     .option(
@@ -164,6 +179,12 @@ export function configure(command: Command): void {
         .default(DEFAULTS.containerSeries),
     )
     .option("--no-inventory", "do not look at the hardware, which takes one short-lived process at the start")
+    .option(
+      "--window <duration>",
+      "length of the predictor's windows, by whose ends readings are timed",
+      windowSeconds,
+      DEFAULTS.windowSeconds,
+    )
     .option(
       "--cost-budget <ratio>",
       "most CPU seconds per second that reading may cost",

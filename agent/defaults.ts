@@ -7,6 +7,7 @@ export const DEFAULTS = {
   kubernetes: "auto",
   containerSeries: "all",
   inventory: true,
+  windowSeconds: 15,
   costBudgetRatio: 0.005,
   eventTolerance: 0.1,
   maxOpenFiles: 16_384,

@@ -82,13 +82,13 @@ export class NodeAgent implements Exposed, Cycle {
   #cycle = 0;
 
   constructor(options: AgentOptions, surroundings: AgentSurroundings) {
-    const { clock, log, rng } = surroundings;
+    const { clock, log } = surroundings;
     this.#options = options;
     this.#surroundings = surroundings;
     this.#startedAtMs = clock.nowMs();
     this.#startedSeconds = clock.monotonicMs() / 1e3;
     this.#reader = new Reader(options.maxOpenFiles);
-    this.#schedule = new Schedule(clock, rng, options.costBudgetRatio);
+    this.#schedule = new Schedule(clock, options.costBudgetRatio, options.windowSeconds);
     this.#disturbance = new Disturbance(this.#signals, this.#bandwidth, options.eventTolerance);
     const source = {
       reader: this.#reader,

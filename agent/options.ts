@@ -51,6 +51,8 @@ export const AgentOptions = z.strictObject({
   containerSeries: z.enum(CONTAINER_SERIES).default(DEFAULTS.containerSeries),
   /** Look at the hardware once, in a process of its own. */
   inventory: z.boolean().default(DEFAULTS.inventory),
+  /** Length of the predictor's windows, s: readings are timed by their ends. */
+  windowSeconds: z.number().min(0.5).max(3_600).default(DEFAULTS.windowSeconds),
   /** Most CPU seconds per second that reading may cost. */
   costBudgetRatio: z.number().positive().max(1).default(DEFAULTS.costBudgetRatio),
   /** Movement of an interference component that is pushed as an event. */

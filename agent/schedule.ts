@@ -1,5 +1,4 @@
 import type { Clock } from "@tradewind/core/clock.ts";
-import type { Rng } from "@tradewind/core/rng.ts";
 import type { SampleTime } from "./collectors/collector.ts";
 import { Sampler } from "./sampling/sampler.ts";
 import type { SamplerState, SignalState } from "./sampling/sampler.ts";
@@ -21,10 +20,13 @@ const REBALANCE_MS = 30_000;
 /** What falls due within this time is read now: cycles do not come at exact times. */
 const AHEAD_MS = 100;
 const SLOW_MS = 50;
+/** Readings come in the last cycle of a window: cycles are a second apart. */
+const LEAD_MS = 1_000;
 
 /** Runs readings when they are due. The controller (agent/sampling/) decides when; this owns the clock. */
 export class Schedule {
   readonly #clock: Clock;
+  readonly #windowMs: number;
   readonly #sampler: Sampler;
   readonly #readings = new Map<SignalId, Reading>();
   #rebalancedMs = 0;
@@ -32,9 +34,11 @@ export class Schedule {
   #failures = 0;
   #slow = 0;
 
-  constructor(clock: Clock, rng: Rng, costBudgetRatio: number) {
+  /** @param windowSeconds length of the windows that the readings are for, which begin at its multiples since the epoch */
+  constructor(clock: Clock, costBudgetRatio: number, windowSeconds: number) {
     this.#clock = clock;
-    this.#sampler = new Sampler({ rng, costBudgetRatio });
+    this.#windowMs = windowSeconds * 1e3;
+    this.#sampler = new Sampler({ costBudgetRatio, terms: { windowSeconds } });
   }
 
   get samplesTotal(): number {
@@ -82,6 +86,7 @@ export class Schedule {
    */
   run(sliceMs: number): boolean {
     const startMs = this.#clock.monotonicMs();
+    this.#sampler.align(startMs - (this.#clock.nowMs() % this.#windowMs) - LEAD_MS);
     let nowMs = startMs;
     for (;;) {
       const id = this.#sampler.nextDue(nowMs + AHEAD_MS);

@@ -1,85 +1,151 @@
-import { budgetStep, estimatedMiss, missStretch } from "./interval.ts";
-import { jumpFound, lateSeconds, release, settleJump } from "./jumps.ts";
+import { differenceVariance, longestHold, movementOf } from "./movement.ts";
+import type { Movement } from "./movement.ts";
 import type { Row } from "./table.ts";
 
-/** A difference beyond this many standard deviations is a jump and teaches nothing about the calm between jumps. */
-const JUMP_DEVIATIONS = 4;
-/** A difference counts for at most this many expected variances. */
-const VARIANCE_CLIP = 9;
-/** Weight of one squared difference in the diffusion, of one product of neighbours in the noise. */
-const DIFFUSION_WEIGHT = 0.08;
-const NOISE_WEIGHT = 0.04;
-/** Only neighbours closer than this many shortest intervals tell noise; what they told fades with this memory. */
-const NOISE_GAPS = 3;
-const NOISE_MEMORY_SECONDS = 3600;
-/** The noise counts once this many neighbours have told it. */
-const NOISE_TRUSTED = 12;
-/** The tolerance is at least this many standard deviations of the noise: no sampling can hold less. */
-const NOISE_DEVIATIONS = 2;
-/** The error budget moves the logarithm of the interval by this per longest interval, down to an eighth. */
-const BUDGET_GAIN = 1;
-const LOWEST_LOG_SCALE = -Math.log(8);
-/** Before anything is known, the diffusion is what would ask for this many shortest intervals. */
-const PRIOR_INTERVALS = 3;
-
-/** The diffusion to start from: short intervals until calm has been seen. */
-export function priorDiffusion(gain: number, tolerance: number, minSeconds: number): number {
-  return (gain * tolerance ** 2) / (PRIOR_INTERVALS * minSeconds);
+/** What the controller goes by. The benchmark leaves each number out in turn (`ablations`). */
+export interface Terms {
+  /** What the readings are for: means over windows of this length, s. */
+  readonly windowSeconds: number;
+  /** A difference beyond the tolerance and this many standard deviations is a jump. */
+  readonly jumpDeviations: number;
+  /** Windows are left unread where this many standard deviations of their error lie within the tolerance: 97 % for 2.17. */
+  readonly holdDeviations: number;
+  /** Standard errors by which the diffusion is taken for larger than it looks before windows are left unread. */
+  readonly holdErrors: number;
+  /** Weight of a pair of differences in what is known of the movement. */
+  readonly pairWeight: number;
+  /** Pairs after which that is trusted. */
+  readonly trustedPairs: number;
+  /** How far a window that was off shortens the time between readings (logarithm, per longest interval); 0: not at all. */
+  readonly budgetGain: number;
+  /** Weight of a wake in the share of wakes that found a jump. */
+  readonly wakeWeight: number;
+  /** Guards are heeded where at least this share of their alarms finds a jump. */
+  readonly payingShare: number;
 }
 
-const noiseOf = (row: Row): number => (row.noisePairs < NOISE_TRUSTED ? 0 : Math.max(0, row.noise));
+export const TERMS: Terms = {
+  windowSeconds: 15,
+  jumpDeviations: 4,
+  holdDeviations: 2.17,
+  holdErrors: 2,
+  pairWeight: 0.04,
+  trustedPairs: 8,
+  budgetGain: 1,
+  wakeWeight: 0.02,
+  payingShare: 0.02,
+};
 
-/** eps in force before the cost budget: the stated tolerance, or the noise when that is larger. */
-export function noiseTolerance(row: Row): number {
-  return Math.max(row.tolerance, NOISE_DEVIATIONS * Math.sqrt(noiseOf(row)));
+/** Share of windows that may be off by more than the tolerance. */
+const MISS_TARGET = 0.03;
+/** A gap longer than this many windows left one unread. */
+const UNREAD_WINDOWS = 1.5;
+/** A rate over a gap shorter than this part of a window says too little to stand for windows that are not read. */
+const SHORTEST_BASE_WINDOWS = 0.5;
+/** What the guard saw is explained by a signal that gained this part of it. */
+const EXPLAINED_PART = 0.25;
+
+function movement(row: Row): Movement {
+  return {
+    kind: row.isGauge === 1 ? "gauge" : "counter",
+    noise: Math.max(0, row.noise),
+    diffusion: Math.max(Number.MIN_VALUE, row.diffusion),
+  };
 }
 
-/** Seconds over which the diffusion adds to the difference of the held rate and the next one. */
-function diffusionSpan(row: Row, gapSeconds: number): number {
-  return row.isGauge === 1 ? gapSeconds : (gapSeconds + row.gapSeconds) / 3;
-}
-
-/** How often the noise of one second counts in that difference: a longer mean has less of it. */
-function noiseShare(row: Row, gapSeconds: number): number {
-  return row.isGauge === 1 ? 2 : 1 / gapSeconds + 1 / row.gapSeconds;
-}
-
+/** Variance of the difference that a reading after so many seconds shows without a jump. */
 function expectedVariance(row: Row, gapSeconds: number): number {
-  const diffusion = Math.max(0, row.diffusion) * diffusionSpan(row, gapSeconds);
-  return diffusion + Math.max(0, row.noise) * noiseShare(row, gapSeconds);
+  return differenceVariance(movement(row), gapSeconds, row.gapSeconds);
 }
 
 /**
- * Takes the rate (or level) read after a gap into the row: miss, jump, noise, diffusion, error budget. Expects `lastMs` and
- * `gapSeconds` of the row still to be those of the reading before.
+ * Takes the rate (or level) read after a gap into the row. Expects `lastMs` and `gapSeconds` of the row still to be those of the
+ * reading before.
  * @returns whether the signal jumped, so that the next reading settles what it jumped to
  */
-export function learn(row: Row, rate: number, gapSeconds: number): boolean {
-  if (Number.isNaN(row.rate)) {
-    keep(row, rate, gapSeconds, Number.NaN);
-    return false;
-  }
+export function learn(row: Row, rate: number, gapSeconds: number, terms: Terms): boolean {
   const difference = rate - row.rate;
-  if (row.settling === 1) {
-    settleJump(row, rate, noiseTolerance(row));
+  if (Number.isNaN(difference)) {
     keep(row, rate, gapSeconds, Number.NaN);
     return false;
   }
-  const tolerance = noiseTolerance(row);
-  const missed = Math.abs(difference) > tolerance;
-  if (missed) row.misses += 1;
-  spendBudget(row, difference, tolerance, gapSeconds);
-  const expected = expectedVariance(row, gapSeconds);
-  if (missed && difference ** 2 > JUMP_DEVIATIONS ** 2 * expected) {
-    jumpFound(row, row.rate, gapSeconds + row.gapSeconds / 2);
+  if (row.settling === 1) {
+    settle(row, rate, gapSeconds, terms);
+    return false;
+  }
+  if (Math.abs(difference) > row.tolerance) row.misses += 1;
+  spendBudget(row, difference, gapSeconds, terms);
+  if (isJump(row, difference, gapSeconds, terms)) {
+    settleNext(row, row.rate);
     keep(row, rate, gapSeconds, Number.NaN);
     return true;
   }
-  learnVariance(row, difference, gapSeconds, Math.sqrt(VARIANCE_CLIP * expected));
-  const trend = Math.max(0, Math.abs(difference) - Math.sqrt(expected));
-  release(row, trend, (gapSeconds + row.gapSeconds) / 2, tolerance);
+  if (!Number.isNaN(row.difference)) learnMovement(row, difference, gapSeconds, terms);
   keep(row, rate, gapSeconds, difference);
   return false;
+}
+
+function isJump(row: Row, difference: number, gapSeconds: number, terms: Terms): boolean {
+  if (Math.abs(difference) <= row.tolerance || row.pairs < terms.trustedPairs) return false;
+  return difference ** 2 > terms.jumpDeviations ** 2 * expectedVariance(row, gapSeconds);
+}
+
+/** A reading jumped, or may have: a counter's mean over the gap mixes before and after, so the next reading settles it. */
+export function settleNext(row: Row, beforeRate: number): void {
+  row.settling = 1;
+  row.announced = row.awake;
+  row.beforeRate = beforeRate;
+}
+
+/**
+ * The reading after a jump. An unannounced one shows that the signal jumps while guards are not heeded: they are again. What a
+ * jump added before it was read is spread over the whole gap by whoever draws a line between the readings: windows that
+ * begin in it are off by that much.
+ */
+function settle(row: Row, rate: number, gapSeconds: number, terms: Terms): void {
+  row.settling = 0;
+  const jumped = isJump(row, rate - row.beforeRate, gapSeconds, terms);
+  const spread = ((row.rate - row.beforeRate) * row.gapSeconds) / terms.windowSeconds;
+  if (jumped) spendBudget(row, spread, row.gapSeconds, terms);
+  if (row.announced === 1) countFound(row, jumped, terms);
+  else if (jumped) row.paying = 1;
+  keep(row, rate, gapSeconds, Number.NaN);
+}
+
+/**
+ * The error budget (adaptive conformal inference, Gibbs and Candes 2021, on the logarithm of the time between readings): a
+ * step down by the share of the gap's windows that was off, a small one up without. The steps telescope, so that the
+ * mean share tends to the target whatever the signal does.
+ */
+function spendBudget(row: Row, error: number, gapSeconds: number, terms: Terms): void {
+  const off = Math.abs(error) > row.tolerance ? 1 - row.tolerance / Math.abs(error) : 0;
+  const missed = gapSeconds > UNREAD_WINDOWS * terms.windowSeconds ? off : 0;
+  const gain = terms.budgetGain * Math.min(1, gapSeconds / row.maxSeconds);
+  const shortest = Math.log(terms.windowSeconds / row.maxSeconds);
+  row.logScale = Math.min(0, Math.max(shortest, row.logScale + gain * (MISS_TARGET - missed)));
+}
+
+/** Counts a wake that was heeded, and whether it found a jump. */
+export function countFound(row: Row, jumped: boolean, terms: Terms): void {
+  row.paying += terms.wakeWeight * ((jumped ? 1 : 0) - row.paying);
+}
+
+/** Counts an alarm of a guard, heeded or not. */
+export function countAlarm(row: Row, nowMs: number, terms: Terms): void {
+  const seconds = Math.max(0, nowMs - row.alarmMs) / 1e3;
+  row.alarmMs = nowMs;
+  if (Number.isNaN(seconds)) return;
+  const isFirst = row.alarmSeconds === Infinity;
+  row.alarmSeconds = isFirst ? seconds : row.alarmSeconds + terms.wakeWeight * (seconds - row.alarmSeconds);
+}
+
+/**
+ * Whether the signal is read when a guard alarms: because alarms find its jumps, or because they cost less than what is saved
+ * by leaving windows unread, which only a signal that is watched may do. Else a fixed interval of a window is cheaper.
+ */
+export function heedsGuards(row: Row, terms: Terms): boolean {
+  if (row.paying >= terms.payingShare) return true;
+  return 1 / row.alarmSeconds + 1 / row.holdSeconds <= 1 / terms.windowSeconds;
 }
 
 function keep(row: Row, rate: number, gapSeconds: number, difference: number): void {
@@ -88,37 +154,39 @@ function keep(row: Row, rate: number, gapSeconds: number, difference: number): v
   row.difference = difference;
 }
 
-function spendBudget(row: Row, difference: number, tolerance: number, gapSeconds: number): void {
-  const miss = estimatedMiss(difference, tolerance, missStretch(row.isGauge === 1 ? "gauge" : "counter"));
-  const gain = BUDGET_GAIN * Math.min(1, gapSeconds / row.maxSeconds);
-  row.logScale = budgetStep(row.logScale, miss, row.missTarget, { gain, low: LOWEST_LOG_SCALE, high: 0 });
+/** Neither estimate is kept above zero here, only where it is used: clipping would bias it. */
+function learnMovement(row: Row, difference: number, gapSeconds: number, terms: Terms): void {
+  const kind = row.isGauge === 1 ? "gauge" : "counter";
+  const { noise, diffusion } = movementOf(kind, difference, row.difference, gapSeconds, row.gapSeconds);
+  row.pairs += 1;
+  const weight = Math.max(terms.pairWeight, 1 / row.pairs);
+  // Of lasting change a short gap shows little but noise.
+  const windows = Math.min(1, Math.min(gapSeconds, row.gapSeconds) / terms.windowSeconds);
+  row.noise += weight * (noise - row.noise);
+  row.diffusion += weight * windows ** 2 * (diffusion - row.diffusion);
 }
 
-/**
- * Two neighbouring differences tell noise from lasting change (Roll 1984): noise makes them oppose each other, with
- * covariance -noise / T; what the noise does not explain of the squares is diffusion. Neither estimate is kept above
- * zero here, only where it is used: clipping would bias it.
- */
-function learnVariance(row: Row, difference: number, gapSeconds: number, limit: number): void {
-  const clipped = Math.max(-limit, Math.min(limit, difference));
-  const held = row.isGauge === 1 ? 1 : row.gapSeconds;
-  row.noise *= Math.exp(-gapSeconds / NOISE_MEMORY_SECONDS);
-  if (!Number.isNaN(row.difference) && row.gapSeconds <= NOISE_GAPS * row.minSeconds) {
-    row.noisePairs += 1;
-    const weight = Math.max(NOISE_WEIGHT, 1 / row.noisePairs);
-    row.noise += weight * (-clipped * row.difference * held - row.noise);
-  }
-  const unexplained = clipped ** 2 - Math.max(0, row.noise) * noiseShare(row, gapSeconds);
-  row.diffusion += DIFFUSION_WEIGHT * (unexplained / diffusionSpan(row, gapSeconds) - row.diffusion);
-}
-
-/** The interval the signal asks for, before jitter and cost: within [minSeconds, maxSeconds]. */
-export function wantedSeconds(row: Row): number {
+/** The interval the signal asks for, before the cost budget: within [minSeconds, maxSeconds], a second or whole windows. */
+export function wantedSeconds(row: Row, terms: Terms): number {
   if (row.settling === 1 || Number.isNaN(row.rate)) return row.minSeconds;
-  const variance = Math.max(0, row.diffusion);
-  const diffusing = ((row.gain * noiseTolerance(row) ** 2) / variance) * Math.exp(row.logScale);
-  const late = lateSeconds(row, row.lastMs);
-  return Math.max(row.minSeconds, Math.min(diffusing, late, row.releaseSeconds, row.maxSeconds));
+  row.holdSeconds = holdSeconds(row, terms);
+  const isBased = row.isGauge === 1 || row.gapSeconds >= SHORTEST_BASE_WINDOWS * terms.windowSeconds;
+  const seconds = isBased && heedsGuards(row, terms) ? row.holdSeconds : terms.windowSeconds;
+  return Math.max(row.minSeconds, Math.min(row.maxSeconds, seconds));
+}
+
+/** How long the rate may stand for windows that are not read, in whole windows. */
+function holdSeconds(row: Row, terms: Terms): number {
+  const { windowSeconds, holdDeviations, holdErrors, pairWeight, trustedPairs } = terms;
+  if (row.pairs < trustedPairs) return windowSeconds;
+  const known = movement(row);
+  // The diffusion may be larger than it looks, by the standard error of what so many pairs tell of it.
+  const usual = differenceVariance(known, windowSeconds, windowSeconds) / windowSeconds;
+  const diffusion = known.diffusion + holdErrors * Math.sqrt(Math.max(pairWeight, 1 / row.pairs)) * usual;
+  const variance = (row.tolerance / holdDeviations) ** 2;
+  const seconds = longestHold({ ...known, diffusion }, variance, windowSeconds);
+  const most = Math.min(seconds, row.maxSeconds) * Math.exp(row.logScale);
+  return windowSeconds * Math.max(1, Math.floor(most / windowSeconds));
 }
 
 /**
@@ -129,9 +197,9 @@ export function wantedSeconds(row: Row): number {
  */
 export function underSuspicion(row: Row, rate: number, gapSeconds: number, seen: number): boolean {
   if (Number.isNaN(row.rate)) return true;
-  const tolerance = noiseTolerance(row);
-  if (row.isGauge === 1) return Math.abs(rate - row.rate) > tolerance;
+  if (row.isGauge === 1) return Math.abs(rate - row.rate) > row.tolerance;
   const excess = Math.abs(rate - row.rate) * gapSeconds;
   const usual = Math.sqrt(expectedVariance(row, gapSeconds)) * gapSeconds;
-  return excess + usual > Math.max(tolerance, Number.isNaN(seen) ? 0 : Math.abs(seen) / 4);
+  const explained = Number.isNaN(seen) ? 0 : EXPLAINED_PART * Math.abs(seen);
+  return excess + usual > Math.max(row.tolerance, explained);
 }

@@ -1,9 +1,17 @@
-import type { Rng } from "@tradewind/core/rng.ts";
 import { budgetStretch, stretchedSeconds } from "./budget.ts";
 import { DueQueue } from "./due-queue.ts";
-import { diffusionGain, jittered } from "./interval.ts";
-import { anticipatedSeconds, jumpFound } from "./jumps.ts";
-import { learn, priorDiffusion, underSuspicion, wantedSeconds } from "./learn.ts";
+import {
+  countAlarm,
+  countFound,
+  heedsGuards,
+  learn,
+  settleNext,
+  TERMS,
+  underSuspicion,
+  wantedSeconds,
+} from "./learn.ts";
+import type { Terms } from "./learn.ts";
+import { Moments } from "./moments.ts";
 import type { SignalId, SignalOptions } from "./signal.ts";
 import { isSignalNumber, NONE, resolveSignal } from "./signal.ts";
 import { signalState } from "./state.ts";
@@ -14,8 +22,8 @@ import type { Row, RowCursor } from "./table.ts";
 import { hasTellingParent, SignalTree } from "./tree.ts";
 
 export interface SamplerOptions {
-  /** For the jitter. */
-  readonly rng: Rng;
+  /** What the controller goes by, where it differs from {@link TERMS}; the window is the predictor's. */
+  readonly terms?: Partial<Terms>;
   /** Most CPU seconds per second the reads may cost together; > 0. Default 0.005 (0.5 % of a core). */
   readonly costBudgetRatio?: number;
   /** Signals to make room for at the start; grows by itself. Default 1024. */
@@ -38,7 +46,8 @@ const LEAST_COST_SECONDS = 1e-9;
  * Decides when each of thousands of signals is read next. The caller owns the clock and the reading:
  *
  * ```ts
- * const sampler = new Sampler({ rng });
+ * const sampler = new Sampler();
+ * sampler.align(nowMs + windowEndsInMs);
  * const pod = sampler.add({ kind: "counter", tolerance: 0.05, channels: CHANNEL.cpu }, nowMs);
  * const container = sampler.add({ kind: "counter", tolerance: 0.05, channels: CHANNEL.cpu, parent: pod, pruning: "sum" }, nowMs);
  * const guard = new GuardChannel({ kind: "counter", floor: 0.1 });
@@ -63,21 +72,24 @@ const LEAST_COST_SECONDS = 1e-9;
  * Nothing here throws on a value; only options out of range do.
  */
 export class Sampler {
-  readonly #rng: Rng;
+  readonly #terms: Terms;
+  readonly #moments: Moments;
   readonly #budget: number;
   readonly #table: SignalTable;
   readonly #queue: DueQueue;
   readonly #row: RowCursor;
   readonly #tree: SignalTree;
-  readonly #gains = new Map<string, number>();
   #count = 0;
   #stretch = 0;
 
-  /** @throws RangeError when the budget is not above 0 */
-  constructor(options: SamplerOptions) {
+  /** @throws RangeError when the budget or the window is not above 0 */
+  constructor(options: SamplerOptions = {}) {
     const budget = options.costBudgetRatio ?? 0.005;
     if (!(budget > 0)) throw new RangeError(`costBudgetRatio must be above 0, not ${budget}`);
-    this.#rng = options.rng;
+    this.#terms = { ...TERMS, ...options.terms };
+    const { windowSeconds } = this.#terms;
+    if (!(windowSeconds > 0)) throw new RangeError(`windowSeconds must be above 0, not ${windowSeconds}`);
+    this.#moments = new Moments(windowSeconds);
     this.#budget = budget;
     this.#table = new SignalTable(options.capacity ?? 1024);
     this.#queue = new DueQueue(options.capacity ?? 1024);
@@ -102,15 +114,22 @@ export class Sampler {
     row.sums = signal.pruning === "sum" ? 1 : 0;
     row.zeroes = signal.pruning === "zero" ? 1 : 0;
     row.tolerance = signal.tolerance;
-    row.missTarget = signal.missTarget;
     row.minSeconds = signal.minSeconds;
     row.maxSeconds = signal.maxSeconds;
     row.weight = signal.weight;
-    row.gain = this.#gain(signal.missTarget, signal.kind);
-    row.diffusion = priorDiffusion(row.gain, signal.tolerance, signal.minSeconds);
+    row.paying = 1;
+    row.alarmSeconds = Infinity;
+    row.holdSeconds = this.#terms.windowSeconds;
     row.costSeconds = signal.costSeconds;
-    row.wantedSeconds = row.intervalSeconds = row.releaseSeconds = signal.minSeconds;
-    row.lastMs = row.lastValue = row.confirmedMs = row.rate = row.difference = row.parentAnchor = Number.NaN;
+    row.wantedSeconds = row.intervalSeconds = signal.minSeconds;
+    row.lastMs =
+      row.lastValue =
+      row.confirmedMs =
+      row.rate =
+      row.difference =
+      row.alarmMs =
+      row.parentAnchor =
+        Number.NaN;
     this.#tree.link(id, signal.parent);
     this.#count += 1;
     this.#queue.set(id, Number.isFinite(nowMs) ? nowMs : 0);
@@ -125,13 +144,19 @@ export class Sampler {
   tolerate(id: SignalId, tolerance: number): void {
     if (!this.has(id) || !isSignalNumber(tolerance)) return;
     const row = this.#row.at(id);
-    if (row.tolerance === tolerance) return;
     row.tolerance = tolerance;
-    if (Number.isNaN(row.rate)) row.diffusion = priorDiffusion(row.gain, tolerance, row.minSeconds);
   }
 
   has(id: SignalId): boolean {
     return Number.isInteger(id) && id >= 0 && id < this.#table.rows && this.#row.at(id).live === 1;
+  }
+
+  /**
+   * Says when readings are best taken: just before a window ends, so that its mean is the rise between two of them.
+   * @param momentMs any one of these moments, which are a window apart
+   */
+  align(momentMs: number): void {
+    if (Math.abs(momentMs) <= MOST_MS) this.#moments.align(momentMs);
   }
 
   /** Forgets a signal; an unknown id is ignored. Its children stay, without a parent. */
@@ -244,13 +269,6 @@ export class Sampler {
     };
   }
 
-  #gain(missTarget: number, kind: "counter" | "gauge"): number {
-    const key = `${kind} ${missTarget}`;
-    const gain = this.#gains.get(key) ?? diffusionGain(missTarget, kind);
-    this.#gains.set(key, gain);
-    return gain;
-  }
-
   /** The outermost due ancestor whose reading may tell about this signal. */
   #eldestDue(id: SignalId, nowMs: number): SignalId {
     let eldest = id;
@@ -308,9 +326,9 @@ export class Sampler {
     const mayHaveJumped = row.awake === 1 && row.settling === 0 && !Number.isNaN(row.rate);
     const suspected = mayHaveJumped && underSuspicion(row, rate, gapSeconds, excess);
     const beforeRate = row.rate;
-    const beforeSeconds = gapSeconds + row.gapSeconds / 2;
-    const jumped = learn(row, rate, gapSeconds);
-    if (suspected && !jumped) jumpFound(row, beforeRate, beforeSeconds);
+    const jumped = learn(row, rate, gapSeconds, this.#terms);
+    if (suspected && !jumped) settleNext(row, beforeRate);
+    else if (mayHaveJumped && !jumped) countFound(row, false, this.#terms);
     const dueMs = this.#schedule(id, row, value, nowMs);
     if (jumped || suspected) this.#rouseChildren(row.firstChild, nowMs, excess);
     return dueMs;
@@ -324,19 +342,16 @@ export class Sampler {
     row.wakeExcess = Number.NaN;
     row.samples += 1;
     row.parentAnchor = this.#tree.parentTotal(row);
-    row.wantedSeconds = wantedSeconds(row);
+    row.wantedSeconds = wantedSeconds(row, this.#terms);
     row.intervalSeconds = this.#stretched(row, row.wantedSeconds, this.#stretch);
-    const seconds = row.intervalSeconds;
-    const anticipated = this.#stretch > 0 ? seconds : anticipatedSeconds(row, nowMs, seconds);
-    const isExact = anticipated < seconds || seconds <= row.minSeconds;
-    const spread = isExact ? anticipated : jittered(seconds, this.#rng());
-    const bounded = Math.min(row.maxSeconds, Math.max(row.minSeconds, spread));
-    const dueMs = nowMs + bounded * 1e3;
+    const dueMs = this.#moments.dueMs(row, nowMs);
     this.#queue.set(id, dueMs);
     return dueMs;
   }
 
   #rouse(id: SignalId, row: Row, nowMs: number, excess: number): void {
+    countAlarm(row, nowMs, this.#terms);
+    if (!heedsGuards(row, this.#terms)) return;
     row.awake = 1;
     row.wakeExcess = excess;
     const shortest = this.#stretched(row, row.minSeconds, this.#stretch);

@@ -26,9 +26,6 @@ export interface SignalOptions {
   readonly kind: "counter" | "gauge";
   /** Largest error (eps) of the held rate or level that does not matter; > 0. For CPU 0.05 means 0.05 cores. */
   readonly tolerance: number;
-  /** Share of time (delta) the error may exceed the tolerance; (0, 0.5]. Default 0.03, which leaves
-   * room within 5 % for the seconds in which jumps are found out. */
-  readonly missTarget?: number;
   /** Shortest time between two reads; > 0. Default 1. */
   readonly minSeconds?: number;
   /** Longest time between two reads; at least `minSeconds`. Default 60. */
@@ -49,7 +46,6 @@ export interface SignalOptions {
 export type ResolvedSignal = Required<SignalOptions>;
 
 const DEFAULTS = {
-  missTarget: 0.03,
   minSeconds: 1,
   maxSeconds: 60,
   channels: 0,
@@ -87,9 +83,6 @@ export function resolveSignal(options: SignalOptions): ResolvedSignal {
   requirePositive("weight", signal.weight);
   if (signal.maxSeconds < signal.minSeconds) {
     throw new RangeError(`maxSeconds ${signal.maxSeconds} is below minSeconds ${signal.minSeconds}`);
-  }
-  if (!(signal.missTarget > 0 && signal.missTarget <= 0.5)) {
-    throw new RangeError(`missTarget must be above 0 and at most 0.5, not ${signal.missTarget}`);
   }
   if (!(signal.costSeconds >= 0 && Number.isFinite(signal.costSeconds))) {
     throw new RangeError(`costSeconds must be finite and not negative, not ${signal.costSeconds}`);

@@ -1,4 +1,3 @@
-import { noiseTolerance } from "./learn.ts";
 import type { Row } from "./table.ts";
 
 /** What is known of one signal; a copy. Absent: not known yet. Times in the caller's monotonic ms. */
@@ -43,7 +42,7 @@ export function signalState(row: Row, dueMs: number): SignalState {
     dueMs,
     ...(Number.isNaN(row.lastMs) ? {} : { lastSampleMs: row.lastMs, confirmedMs: row.confirmedMs }),
     ...(Number.isNaN(row.rate) ? {} : { rate: row.rate }),
-    toleranceInForce: noiseTolerance(row) * Math.sqrt(row.intervalSeconds / row.wantedSeconds),
+    toleranceInForce: row.tolerance * Math.sqrt(row.intervalSeconds / row.wantedSeconds),
     samplesTotal: row.samples,
     missesTotal: row.misses,
     prunedTotal: row.pruned,

@@ -10,12 +10,9 @@ const COLUMNS = [
   "nextSibling",
   "previousSibling",
   "tolerance",
-  "missTarget",
   "minSeconds",
   "maxSeconds",
   "weight",
-  /** g in T = g eps^2 / v. */
-  "gain",
   /** CPU seconds of one read, smoothed, and of all reads. */
   "costSeconds",
   "costTotalSeconds",
@@ -30,37 +27,29 @@ const COLUMNS = [
   "gapSeconds",
   /** Difference of the last two rates; NaN when there is none to go by. */
   "difference",
-  /** Variance of a one-second reading that does not last, from so many neighbours; variance a second adds for good. */
+  /** Variance of a one-second reading that does not last, variance a second adds for good, from so many pairs of differences. */
   "noise",
-  "noisePairs",
   "diffusion",
-  /** Logarithm of the error budget's correction. */
+  "pairs",
+  /** Logarithm of what the error budget leaves of the time between readings. */
   "logScale",
   /** Interval before and after the cost budget. */
   "wantedSeconds",
   "intervalSeconds",
-  /** Longest interval allowed so soon after a jump. */
-  "releaseSeconds",
   /** The next reading was asked for by a guard or the parent, which saw this much beyond expectation (NaN: unknown). */
   "awake",
   "wakeExcess",
-  /** The held rate is the mean over a jump, and whether a guard announced it; the rate before and how far back it lies. */
+  /** The held rate is the mean over a jump; the rate before. */
   "settling",
   "announced",
   "beforeRate",
-  "beforeSeconds",
-  /** Jumps lately found late, a fading count as of a time. */
-  "lateJumps",
-  "lateMs",
-  /** The last jump: when, and 1 up, -1 down, 0 none; how long the signal stays high and low. */
-  "jumpMs",
-  "jumpSign",
-  "highSeconds",
-  "highDeviation",
-  "highStays",
-  "lowSeconds",
-  "lowDeviation",
-  "lowStays",
+  /** Share of the heeded wakes lately that found a jump. */
+  "paying",
+  /** When a guard alarmed last, and the mean time between alarms; NaN and Infinity before. */
+  "alarmMs",
+  "alarmSeconds",
+  /** How long the rate may stand for windows that are not read. */
+  "holdSeconds",
   "samples",
   "misses",
   "pruned",

@@ -11,7 +11,7 @@ const SECONDS = 1800;
  */
 export function controllerCost(seed: number): Record<string, number> {
   const rng = seededRng(seed);
-  const sampler = new Sampler({ rng, capacity: SIGNALS });
+  const sampler = new Sampler({ capacity: SIGNALS });
   const total = new Float64Array(SIGNALS);
   const noise = Float64Array.from({ length: 4096 }, () => 0.1 + 0.01 * standardNormal(rng));
   for (let signal = 0; signal < SIGNALS; signal += 1) {

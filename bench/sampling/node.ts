@@ -1,7 +1,7 @@
 import { GuardChannel } from "../../agent/sampling/guard.ts";
 import { seededRng } from "@tradewind/core/rng.ts";
 import { neighbour } from "./synthetic.ts";
-import { totals } from "./trace.ts";
+import { totalAt, totals } from "./trace.ts";
 
 /** Containers under the cgroup that the guard reads, the one watched included. */
 export const CONTAINERS = 14;
@@ -21,8 +21,17 @@ export function neighbours(seed: number, seconds: number): Float64Array {
 /**
  * What a guard makes of the usage of the cgroup above all containers, read once a second: per second its alarm (core
  * seconds beyond the baseline) or 0. It sees the watched container only through the sum with all the others.
+ * @param offset when within the second it is read, [0, 1)
  */
-export function guardAlarms(total: Float64Array, others: Float64Array, floor: number): Float64Array {
+export function guardAlarms(
+  total: Float64Array,
+  others: Float64Array,
+  floor: number,
+  offset: number,
+): Float64Array {
   const guard = new GuardChannel({ kind: "counter", floor });
-  return total.map((value, second) => guard.observe(value + (others[second] ?? 0), second * 1e3));
+  return total.map((_, second) => {
+    const at = second + offset;
+    return guard.observe(totalAt(total, at) + totalAt(others, at), at * 1e3);
+  });
 }

@@ -1,12 +1,20 @@
-import { seededRng } from "@tradewind/core/rng.ts";
+import type { Terms } from "../../agent/sampling/learn.ts";
 import { Sampler } from "../../agent/sampling/sampler.ts";
 import { CHANNEL, NONE } from "../../agent/sampling/signal.ts";
+import { totalAt } from "./trace.ts";
 
-/** The agent reads what is due within half a tick of its one-second timer. */
-const HALF_TICK_MS = 500;
+/** What falls due within this time is read now, as in the agent (agent/schedule.ts). */
+const AHEAD_MS = 100;
+/** Readings are due this much before a window ends, as in the agent. */
+const LEAD_MS = 1_000;
+
+/** When within a second the agent's cycles come, [0, 1): the guard and the reads. */
+export function cycleOffset(seed: number): number {
+  return (seed * 0.37) % 1;
+}
 
 /**
- * Runs the agent's controller as the agent does: the guard once a second, reads at any moment.
+ * Runs the agent's controller as the agent does: once a second the guard, and what is due.
  * @returns when it read the signal, s
  */
 export function runOurs(options: {
@@ -14,19 +22,20 @@ export function runOurs(options: {
   readonly alarms: Float64Array;
   readonly tolerance: number;
   readonly seed: number;
+  readonly terms?: Partial<Terms>;
 }): number[] {
-  const { total, alarms, tolerance } = options;
-  const sampler = new Sampler({ rng: seededRng(options.seed), capacity: 1 });
+  const { total, alarms, tolerance, terms } = options;
+  const sampler = new Sampler({ capacity: 1, ...(terms === undefined ? {} : { terms }) });
+  sampler.align(-LEAD_MS);
   const id = sampler.add({ kind: "counter", tolerance, channels: CHANNEL.cpu }, 0);
   const times: number[] = [];
-  const end = total.length - 1;
-  for (let second = 0; second <= end; second += 1) {
+  for (let second = cycleOffset(options.seed); second <= total.length - 1; second += 1) {
     const nowMs = second * 1e3;
-    const excess = alarms[second] ?? 0;
+    const excess = alarms[Math.floor(second)] ?? 0;
     if (excess !== 0) sampler.wake(CHANNEL.cpu, nowMs, excess);
-    while (sampler.nextDue(nowMs, HALF_TICK_MS) !== NONE) {
+    while (sampler.nextDue(nowMs, AHEAD_MS) !== NONE) {
       times.push(second);
-      sampler.observe(id, total[second] ?? 0, nowMs);
+      sampler.observe(id, totalAt(total, second), nowMs);
     }
   }
   return times;

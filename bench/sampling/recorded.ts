@@ -90,6 +90,14 @@ const CASES: readonly Case[] = [
   },
 ];
 
+/** The half of the recordings that constants and rivals are tuned on. */
+export const TUNED_RECORDINGS: ReadonlySet<string> = new Set([
+  "recorded adservice 1",
+  "recorded carts 1",
+  "recorded checkoutservice",
+  "recorded diurnal load",
+]);
+
 /** The folder of the measurement data: TRADEWIND_DATA, or `../shared/data` beside the repository. */
 export function dataFolder(): string {
   return process.env["TRADEWIND_DATA"] ?? resolve(import.meta.dirname, "../../../shared/data");

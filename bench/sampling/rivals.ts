@@ -11,8 +11,8 @@ export const fixed = (seconds: number) => (): Rival => ({ next: () => seconds })
  * otherwise it starts again at the shortest.
  */
 export const doubling =
-  ({ longest }: { longest: number }, tolerance: number) =>
-  (): Rival => {
+  ({ longest }: { longest: number }) =>
+  (tolerance: number): Rival => {
     let before = Number.NaN;
     return {
       next(rate, interval) {
@@ -25,8 +25,8 @@ export const doubling =
 
 /** Additive increase while two rates agree, multiplicative decrease when they do not. */
 export const aimd =
-  ({ step, longest }: { step: number; longest: number }, tolerance: number) =>
-  (): Rival => {
+  ({ step, longest }: { step: number; longest: number }) =>
+  (tolerance: number): Rival => {
     let before = Number.NaN;
     let exact = 1;
     return {

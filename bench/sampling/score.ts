@@ -1,12 +1,22 @@
 import { totalAt } from "./trace.ts";
 import type { Episode, Trace } from "./trace.ts";
+import { WINDOW_SECONDS, windowMeans } from "./windows.ts";
+import type { WindowMeans } from "./windows.ts";
 
 /** When a policy read the signal (s, increasing), and what else was read for its sake. */
 export interface Reads {
   readonly times: readonly number[];
   /** Its share of the reads of guards and parents, each counted as one read of the signal. */
   readonly shared: number;
+  /** Whether they are timed by the ends of windows; else windows end at any moment between two of them. */
+  readonly aligned: boolean;
 }
+
+/** Windows begin this far apart where readings are not timed by them. */
+const ANY_PHASE_SECONDS = 4;
+/** The quantile of window means that is compared, and the time over which it is taken, s. */
+const QUANTILE = 0.95;
+const QUANTILE_SECONDS = 300;
 
 /** Counts over one or several runs of one policy on one signal. */
 export interface Tally {
@@ -18,6 +28,12 @@ export interface Tally {
   episodes: number;
   seen: number;
   delays: number[];
+  windows: number;
+  offWindows: number;
+  /** Errors of window means in tolerances. */
+  windowErrors: number[];
+  quantiles: number;
+  offQuantiles: number;
 }
 
 export const emptyTally = (): Tally => ({
@@ -29,6 +45,11 @@ export const emptyTally = (): Tally => ({
   episodes: 0,
   seen: 0,
   delays: [],
+  windows: 0,
+  offWindows: 0,
+  windowErrors: [],
+  quantiles: 0,
+  offQuantiles: 0,
 });
 
 /**
@@ -81,6 +102,7 @@ export function score(
     tally.known += 1;
     if (Math.abs(error) > tolerance) tally.off += 1;
   }
+  scoreWindows(tally, total, reads, tolerance);
   for (const episode of trace.episodes) {
     tally.episodes += 1;
     const seconds = delay(known, episode);
@@ -90,6 +112,37 @@ export function score(
   }
 }
 
+/** A window is off when its mean as known differs by more than `tolerance` from the true one. */
+function scoreWindows(tally: Tally, total: Float64Array, reads: Reads, tolerance: number): void {
+  const everySeconds = reads.aligned ? WINDOW_SECONDS : ANY_PHASE_SECONDS;
+  const means = windowMeans(total, reads.times, everySeconds);
+  for (const [window, truth] of means.truth.entries()) {
+    const error = Math.abs((means.known[window] ?? Number.NaN) - truth);
+    if (Number.isNaN(error)) continue;
+    tally.windows += 1;
+    tally.windowErrors.push(error / tolerance);
+    if (error > tolerance) tally.offWindows += 1;
+  }
+  const perBlock = Math.floor(QUANTILE_SECONDS / everySeconds);
+  for (let from = 0; from + perBlock <= means.truth.length; from += perBlock) {
+    const error = Math.abs(
+      blockQuantile(means, "known", from, perBlock) - blockQuantile(means, "truth", from, perBlock),
+    );
+    if (Number.isNaN(error)) continue;
+    tally.quantiles += 1;
+    if (error > tolerance) tally.offQuantiles += 1;
+  }
+}
+
+function blockQuantile(means: WindowMeans, which: keyof WindowMeans, from: number, count: number): number {
+  const block = means[which].slice(from, from + count);
+  return block.some(Number.isNaN) ? Number.NaN : (quantile(block.sort(), QUANTILE) ?? Number.NaN);
+}
+
+function quantile(sorted: ArrayLike<number>, share: number): number | undefined {
+  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];
+}
+
 /** The figures of one policy on one signal; null where there was no burst to see. */
 export interface Figures {
   keptRatio: number;
@@ -97,16 +150,27 @@ export interface Figures {
   offByEpsRatio: number;
   burstRecall: number | null;
   delayP95S: number | null;
+  /** Share of 15 s windows whose mean is off by more than the tolerance, and the p95 of that error in tolerances. */
+  offWindowsRatio: number;
+  windowErrorP95Eps: number;
+  /** Share of 5 min whose p95 of window means is off by more than the tolerance. */
+  offQuantilesRatio: number;
 }
 
 export function figures(tally: Tally): Figures {
   const delays = tally.delays.toSorted((a, b) => a - b);
-  const p95 = delays[Math.max(0, Math.ceil(0.95 * delays.length) - 1)];
   return {
     keptRatio: (tally.reads + tally.shared) / tally.seconds,
     samplesRatio: tally.reads / tally.seconds,
     offByEpsRatio: tally.off / Math.max(1, tally.known),
     burstRecall: tally.episodes === 0 ? null : tally.seen / tally.episodes,
-    delayP95S: p95 ?? null,
+    delayP95S: quantile(delays, 0.95) ?? null,
+    offWindowsRatio: tally.offWindows / Math.max(1, tally.windows),
+    windowErrorP95Eps:
+      quantile(
+        tally.windowErrors.toSorted((a, b) => a - b),
+        0.95,
+      ) ?? 0,
+    offQuantilesRatio: tally.offQuantiles / Math.max(1, tally.quantiles),
   };
 }

@@ -6,21 +6,21 @@ import type { Episode, Trace } from "./trace.ts";
 /** Second-to-second noise of every structured signal, cores. */
 const NOISE = 0.01;
 
-function between(rng: Rng, low: number, high: number): number {
+export function between(rng: Rng, low: number, high: number): number {
   return low + (high - low) * rng();
 }
 
-function filled(seconds: number, rate: (second: number) => number): Float64Array {
+export function filled(seconds: number, rate: (second: number) => number): Float64Array {
   return Float64Array.from({ length: seconds }, (_, second) => rate(second));
 }
 
 /** Rates cannot be negative: a counter never goes back. */
-function floored(rates: Float64Array): Float64Array {
+export function floored(rates: Float64Array): Float64Array {
   return rates.map((rate) => Math.max(0, rate));
 }
 
 /** Bursts of 5-60 s and 0.3-1.5 cores at exponentially distributed gaps. */
-function addBursts(rates: Float64Array, rng: Rng, meanGapSeconds: number): Episode[] {
+export function addBursts(rates: Float64Array, rng: Rng, meanGapSeconds: number): Episode[] {
   const episodes: Episode[] = [];
   let from = exponential(rng, meanGapSeconds);
   while (from < rates.length) {
@@ -38,7 +38,7 @@ function addBursts(rates: Float64Array, rng: Rng, meanGapSeconds: number): Episo
   return episodes;
 }
 
-function ornsteinUhlenbeck(
+export function ornsteinUhlenbeck(
   seconds: number,
   rng: Rng,
   deviation: number,

@@ -68,6 +68,7 @@ function flagsOf(
       "--listen": ports.agent,
       "--node": options.node,
       "--workloads": workloadsPath,
+      "--window": `${options.windowSeconds}s`,
       ...(cgroupPath !== undefined && { "--cgroup-root": cgroupPath }),
       "--log-level": logLevel,
     },

@@ -113,6 +113,7 @@ test("without flags the command line asks for what the schema's defaults are", a
     kubernetes: AgentOptions.parse({}).kubernetes,
     linkSpeed: AgentOptions.parse({}).linkBytesPerSecond,
     inventory: AgentOptions.parse({}).inventory,
+    window: AgentOptions.parse({}).windowSeconds,
     costBudget: AgentOptions.parse({}).costBudgetRatio,
     eventTolerance: AgentOptions.parse({}).eventTolerance,
     maxOpenFiles: AgentOptions.parse({}).maxOpenFiles,

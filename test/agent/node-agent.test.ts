@@ -231,7 +231,7 @@ describe("what breaks", () => {
     using on = new AgentOn(tree);
     on.cycle();
     on.cycle(1, situation(V2, {}, { cpuSeconds: 100.25 }));
-    on.cycle(1, situation(V2, {}, use));
+    on.cycle(15, situation(V2, {}, use));
     const [found] = on.snapshot().containers;
     expect(found?.cpu.usageSecondsTotal).toBe(use.cpuSeconds);
     expect(found?.cpu.usageCores).toBeCloseTo(0.25, 6);

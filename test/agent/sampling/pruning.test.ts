@@ -39,7 +39,7 @@ describe("pruning by the sampler", () => {
     activity: number,
   ): { pruned: number; reads: number; largest: number } {
     const rng = seededRng(seed);
-    const sampler = new Sampler({ rng: seededRng(seed + 1), capacity: 1 });
+    const sampler = new Sampler({ capacity: 1 });
     const signal = { kind: "counter", tolerance: TOLERANCE, channels: CHANNEL.cpu } as const;
     const parent = sampler.add(signal, 0);
     const ids = Array.from({ length: children }, () => sampler.add({ ...signal, parent, pruning: "sum" }, 0));
@@ -100,14 +100,14 @@ describe("pruning by the sampler", () => {
   });
 
   it("reads a due parent before its children", () => {
-    const sampler = new Sampler({ rng: seededRng(1) });
+    const sampler = new Sampler();
     const parent = sampler.add({ kind: "counter", tolerance: 1 }, 50);
     const child = sampler.add({ kind: "counter", tolerance: 1, parent, pruning: "sum" }, 0);
     expect([sampler.nextDue(100), sampler.nextDue(100)]).toEqual([parent, child]);
   });
 
   it("does not believe a parent that started over in between", () => {
-    const sampler = new Sampler({ rng: seededRng(1) });
+    const sampler = new Sampler();
     const parent = sampler.add({ kind: "counter", tolerance: 0.05, maxSeconds: 1 }, 0);
     const child = sampler.add({ kind: "counter", tolerance: 0.05, maxSeconds: 1, parent, pruning: "sum" }, 0);
     for (let second = 0; second < 4; second += 1) {
