@@ -78,6 +78,7 @@ export class Recommender {
     const records = await this.#keeper.load();
     const changes = (await this.#changes?.load()) ?? [];
     this.book.recall(changes.map((record) => bookEntry(record, undefined)));
+    this.#savedRevision = this.book.changesRevision;
     const { clockToleranceMs } = this.#rules;
     const [nowMs, monotonicMs] = [this.#clock.nowMs(), this.#clock.monotonicMs()];
     this.book.put(
@@ -86,7 +87,6 @@ export class Recommender {
         return bookEntry(record, ageMs < -clockToleranceMs ? undefined : monotonicMs - Math.max(0, ageMs));
       }),
     );
-    this.#savedRevision = this.book.changesRevision;
     await this.#serve(this.#rowsAfter({ entries: new Map(), refusals: new Map() }));
     return records.length;
   }
@@ -104,6 +104,7 @@ export class Recommender {
   /** Decides every wish of a plan, writes the decisions down and puts them in force. */
   async takePlan(plan: FetchedPlan): Promise<void> {
     const draft: PlanDraft = { entries: new Map(), refusals: new Map() };
+    await this.#saveChanges();
     await this.#inSlices(plan.wishes, (value) => this.#take(value, plan, draft));
     await this.#inSlices(draft.refusals.values(), ({ step }) => {
       if (step !== CONTRACT) this.#counter.guardRefusal(step);
@@ -116,14 +117,16 @@ export class Recommender {
     await this.#serve(this.#rowsAfter(draft));
     await this.#inSlices(this.book.replace(draft.entries), () => undefined);
     this.#refusals = draft.refusals;
-    await this.#saveChanges();
   }
 
-  /** The reason of a change outlives the process, but nobody waits for it to be written. */
+  /**
+   * Before decisions that changed a size are replaced on disk by those that keep it. Until then they are in force, and on disk as
+   * such: there is nothing more to write when a size changes.
+   */
   async #saveChanges(): Promise<void> {
     if (this.#changes === undefined || this.book.changesRevision === this.#savedRevision) return;
     this.#savedRevision = this.book.changesRevision;
-    await this.#changes.save(this.book.changesJson(MOST_PAST), 0);
+    await this.#changes.save(this.book.changesJson(MOST_PAST), DISK_PATIENCE_MS);
   }
 
   async #inSlices<Item>(items: Iterable<Item>, visit: (item: Item) => void): Promise<void> {

@@ -73,6 +73,32 @@ describe("an exporter process", () => {
     ]);
   });
 
+  it("killed right after a change, and once more after a decision that keeps the size, still says what set it", async () => {
+    const { predictor, state } = await surroundings();
+    const grace = ["--restart-grace", "0s"] as const;
+    const first = await exporterProcess(predictor, state, ...grace);
+    await firstDecision(first);
+    const eight = { replicas: 8, cpuCores: 0.6, memoryBytes: 200e6 };
+    predictor.serve(planOf([wishOf({ allocation: eight, reason: "the queue grew" })], { sequence: 2 }));
+    await until("8 replicas", async () => (await first.list()).recommendations[0]?.replicas === 8);
+    await first.kill("SIGKILL");
+    predictor.serve(planOf([wishOf({ allocation: eight, reason: "keeps 8" })], { sequence: 3 }));
+    const second = await exporterProcess(predictor, state, ...grace);
+    await until("a decision that keeps them", async () => {
+      const [served] = (await second.list()).recommendations;
+      return served?.reason === "keeps 8" || undefined;
+    });
+    await second.kill("SIGKILL");
+    await predictor.stop();
+
+    const third = await exporterProcess(predictor, state);
+    const [read] = (await third.list()).recommendations;
+    expect(read).toMatchObject({
+      reason: "keeps 8",
+      setBy: { replicas: { to: 8, reason: "the queue grew" } },
+    });
+  });
+
   it("restarted takes nothing away, though the predictor asks for less", async () => {
     const { predictor, state } = await surroundings();
     const before = await exporterProcess(predictor, state);
