@@ -169,7 +169,7 @@ export const PERMISSIONS: readonly Permission[] = [
   permission("scaler", "inPlaceResize", "watched", RESOURCES.pods, {
     subresource: "resize",
     verbs: ["patch"],
-    why: "requests of running pods, without a restart",
+    why: "requests and limits of running pods, without a restart",
   }),
 ];
 
