@@ -209,6 +209,7 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
       arrivals.clear();
       rates.clear();
       deciding.clockStepped(stepMs);
+      published.doubt("the wall clock was set, and no window has closed since");
     },
     onClose: (window) => {
       const missing = [...(peers?.missing(window.fromMs, window.toMs) ?? []), ...missingHere(window)];

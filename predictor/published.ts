@@ -4,6 +4,9 @@ import type { Plan } from "@tradewind/core/contract/plan.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import type { DecidedPlan } from "./policy/inputs.ts";
 
+/** As many reasons as a plan may name. */
+const MOST_MISSING = 16;
+
 /** The last plan and its window, ready to be sent: asking costs no serialisation. */
 export class Published {
   private readonly startedAtMs: number;
@@ -52,6 +55,22 @@ export class Published {
     this.windowSet = windowSet;
     this.windowText = undefined;
     return plan;
+  }
+
+  /**
+   * Says until the next plan that traffic is not seen, so that readers take another predictor's plan if that one sees it.
+   * @param missing what is not seen, and why
+   */
+  doubt(missing: string): void {
+    if (this.current === undefined) return;
+    const { plan } = this.current;
+    const doubted: Plan = {
+      ...plan,
+      complete: false,
+      missing: [...(plan.missing ?? []).slice(0, MOST_MISSING - 1), missing],
+      wishes: [],
+    };
+    this.current = { ...this.current, headerText: JSON.stringify(doubted) };
   }
 
   plan(): Plan | undefined {
