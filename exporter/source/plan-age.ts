@@ -25,7 +25,8 @@ interface Seen {
 /**
  * Tells how old the newest plan of one predictor is, on our monotonic clock: from when we saw it take the place of another.
  * The clocks of two nodes are compared only for the first plan that we see of a predictor, and to refuse a plan from the
- * future. So a predictor that repeats a plan ages, whatever time the plan names, and a clock that steps changes nothing.
+ * future. So a predictor that repeats a plan ages, whatever time the plan names, and a clock that steps changes nothing, our own
+ * among them: plans that follow each other as our monotonic clock goes on are taken, whatever our wall clock says.
  */
 export class PlanAge {
   readonly #options: PlanAgeOptions;
@@ -82,7 +83,7 @@ export class PlanAge {
   #ageMs({ plannedAtMs }: Header, isSameLife: boolean, nowMs: number): number {
     const { clock, clockToleranceMs } = this.#options;
     const byWallMs = clock.nowMs() - plannedAtMs;
-    if (byWallMs < -clockToleranceMs) {
+    if (byWallMs < -clockToleranceMs && !this.#goesOn(plannedAtMs, isSameLife, nowMs)) {
       throw new TradewindError(
         "future",
         `the newest plan is dated ${seconds(-byWallMs)} s after this exporter's clock, more than the ${seconds(clockToleranceMs)} s allowed; correct the clock of one of the two nodes`,
@@ -91,6 +92,14 @@ export class PlanAge {
     // The plan before this one was still the newest when the predictor answered last.
     const atMostMs = isSameLife ? nowMs - this.#answeredMs : Number.POSITIVE_INFINITY;
     return Math.min(Math.max(0, byWallMs), atMostMs);
+  }
+
+  /** Its predictor's clock has gone on since the plan before as our monotonic one has: then it is our wall clock that was set. */
+  #goesOn(plannedAtMs: number, isSameLife: boolean, nowMs: number): boolean {
+    const last = this.#newest;
+    if (last === undefined || !isSameLife) return false;
+    const aheadMs = plannedAtMs - last.header.plannedAtMs - (nowMs - last.madeMs);
+    return aheadMs <= this.#options.clockToleranceMs;
   }
 
   #notStale(): number {

@@ -88,13 +88,27 @@ describe("a plan is refused", () => {
     see(1, 10_000);
     expect(age.ageMs()).toBe(0);
     pass(15_000);
-    expect(() => see(2, 10_001)).toThrow(
+    expect(() => see(2, 20_001)).toThrow(
       expect.objectContaining({
         code: "future",
-        message: expect.stringMatching(/is dated 10 s after/) as string,
+        message: expect.stringMatching(/is dated 20 s after/) as string,
       }),
     );
     expect(age.ageMs()).toBe(15_000);
+  });
+
+  it("not for our own clock's being set back: the predictor's plans follow each other as time goes on", () => {
+    const { age, clock, pass, see } = watched();
+    see(1);
+    pass(15_000);
+    clock.wall -= 120_000;
+    see(2, 120_000);
+    expect(age.ageMs()).toBe(0);
+    pass(15_000);
+    expect(() => see(3, 131_000)).toThrow(expect.objectContaining({ code: "future" }));
+    expect(() => see(3, 120_000, 2)).toThrow(expect.objectContaining({ code: "future" }));
+    see(3, 120_000);
+    expect(age.ageMs()).toBe(0);
   });
 
   it("when it is older than decisions live, until the predictor is seen to make another one", () => {
