@@ -68,6 +68,15 @@ async function show(flags: Flags): Promise<string> {
   return texts.join("\n");
 }
 
+/** What sits between may answer a page instead of the exporter's words. */
+function reasonIn(text: string): string {
+  try {
+    return readJsonWith(Refusal, text, "the refusal").message;
+  } catch {
+    return "it gives no reason";
+  }
+}
+
 /** @throws TradewindError `invalid-url`, `no-answer` or `refused`, saying what to do */
 async function ask<Schema extends z.ZodType>(
   { caFile, scaler, timeout, tokenFile }: Flags,
@@ -88,7 +97,7 @@ async function ask<Schema extends z.ZodType>(
     });
     const text = await body.text();
     if (statusCode === 200) return readJsonWith(schema, text, `the answer of ${scaler}`);
-    const said = Refusal.safeParse(JSON.parse(text)).data?.message ?? "it gives no reason";
+    const said = reasonIn(text);
     throw new TradewindError("refused", `the exporter at ${scaler} answered ${statusCode}: ${said}`);
   } catch (error) {
     if (error instanceof TradewindError) throw error;

@@ -1,4 +1,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Command } from "commander";
@@ -89,5 +91,17 @@ describe("tradewind status", () => {
     const { http } = await runningExporter(undefined, { httpTokenFile: token });
     await expect(printed("--scaler", http)).rejects.toThrow(/answered 401: /);
     expect(await printed("--scaler", http, "--token-file", token)).toContain("No decision yet");
+  });
+
+  it("says that something answered which is not the exporter, where a page comes instead of its words", async () => {
+    const server = createServer((_, response) => void response.writeHead(502).end("<h1>Bad Gateway</h1>"));
+    await new Promise<void>((resolve) => {
+      server.listen(0, "127.0.0.1", resolve);
+    });
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    await expect(printed("--scaler", `http://127.0.0.1:${port}`)).rejects.toThrow(
+      /answered 502: it gives no reason/,
+    );
   });
 });
