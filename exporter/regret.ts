@@ -4,11 +4,11 @@ import type { ApplicationMode } from "@tradewind/core/contract/plan.ts";
 import { APPLICATION_MODES } from "@tradewind/core/contract/plan.ts";
 import { Application } from "@tradewind/core/contract/application.ts";
 import type { Recommendation } from "@tradewind/core/contract/recommendation.ts";
-
-type Prices = Application["prices"];
 import { modeOf } from "./limits/mode.ts";
 import type { ReadPlan } from "./source/read-plan.ts";
 import type { DecisionBook } from "./store/book.ts";
+
+type Prices = Application["prices"];
 
 /** One plan as far as it is judged. */
 export interface Look {
@@ -75,7 +75,6 @@ const perHour = (cores: number, bytes: number, { cpuCoreHour, memoryGigabyteHour
 export class Regret {
   private readonly cost;
   private readonly missed;
-  private readonly bill;
   private readonly mode;
   private last: { readonly application: string; readonly atMs: number } | undefined;
 
@@ -93,12 +92,6 @@ export class Regret {
       labelNames: ["application"],
       registers,
     });
-    this.bill = new Gauge({
-      name: "tradewind_cost_per_hour",
-      help: "Price per hour of what runs and of what is recommended, in the application's currency; advice is not counted.",
-      labelNames: ["application", "of"],
-      registers,
-    });
     this.mode = new Gauge({
       name: "tradewind_application_mode",
       help: "1 for the mode that the application is in.",
@@ -109,13 +102,8 @@ export class Regret {
 
   /** Takes up a plan that is in force now. */
   look({ application, isMissed, mode, plannedAtMs, prices, recommendations }: Look): void {
-    if (this.last?.application !== application) {
-      this.bill.reset();
-      this.mode.reset();
-    }
+    if (this.last?.application !== application) this.mode.reset();
     const bill = billOf(recommendations, prices);
-    this.bill.set({ application, of: "running" }, bill.running);
-    this.bill.set({ application, of: "recommended" }, bill.recommended);
     for (const each of APPLICATION_MODES) this.mode.set({ application, mode: each }, Number(each === mode));
     const seconds = this.secondsSince(application, plannedAtMs);
     this.last = { application, atMs: plannedAtMs };

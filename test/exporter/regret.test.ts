@@ -1,5 +1,5 @@
 import type { Recommendation } from "@tradewind/core/contract/recommendation.ts";
-import { Regret } from "@tradewind/exporter/regret.ts";
+import { billOf, Regret } from "@tradewind/exporter/regret.ts";
 import type { Look } from "@tradewind/exporter/regret.ts";
 import { Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
@@ -62,8 +62,9 @@ describe("what an application in mode observe forgoes", () => {
     const told = await after([0, 60_000, 120_000].map((ms) => look(ms, { recommendations: fewer })));
     expect(told[SAVED]).toBeCloseTo((0.12 * 120) / 3_600, 9);
     expect(told[ADDED]).toBe(0);
-    expect(told['cost_per_hour{of="running"}']).toBeCloseTo(0.24, 9);
-    expect(told['cost_per_hour{of="recommended"}']).toBeCloseTo(0.12, 9);
+    const { prices } = look(0, {});
+    expect(billOf(fewer, prices).running).toBeCloseTo(0.24, 9);
+    expect(billOf(fewer, prices).recommended).toBeCloseTo(0.12, 9);
   });
 
   it("is the price of more, and the time in which that and the objective were missed", async () => {
