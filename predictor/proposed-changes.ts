@@ -4,7 +4,7 @@ import { SIZES } from "@tradewind/core/contract/recommendation.ts";
 import { contentHash } from "@tradewind/core/hash.ts";
 import type { PolicyState, ServiceMemory } from "./policy/state.ts";
 
-/** The wishes of a plan that change a size: compared with those remembered from before it, else with what runs. */
+/** What of a plan changes a size: compared with what is remembered from before it, else with what runs. */
 export function proposedChanges(plan: Plan, { services }: PolicyState): ProposedChange[] {
   const { application, plannedAtMs, policyReason, predictorStartedAtMs, sequence } = plan;
   const memoryOf = new Map(services.map((memory) => [memory.service, memory]));
@@ -18,7 +18,9 @@ export function proposedChanges(plan: Plan, { services }: PolicyState): Proposed
     if (!isChanged) return [];
     const what = contentHash([namespace, service, sequence, predictorStartedAtMs]);
     const id = `${Math.trunc(plannedAtMs).toString(36).padStart(9, "0")}-${what}`;
-    return [{ id, application, namespace, service, decidedAtMs: plannedAtMs, before, wish, policyReason }];
+    return [
+      { id, application, namespace, service, decidedAtMs: plannedAtMs, before, proposal: wish, policyReason },
+    ];
   });
 }
 

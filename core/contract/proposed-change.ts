@@ -2,7 +2,7 @@ import { z } from "zod";
 import { Allocation, Wish } from "./plan.ts";
 import { EpochMs, ObjectName, ServiceName } from "./quantity.ts";
 
-/** A wish of a plan that changed a size of its service, before any guard. */
+/** What a plan proposed for a service where that changed a size of it, before any guard. */
 export const ProposedChange = z.object({
   /** Sorts by time. */
   id: z.string().regex(/^[0-9a-z-]{1,64}$/),
@@ -10,9 +10,9 @@ export const ProposedChange = z.object({
   namespace: ObjectName,
   service: ServiceName,
   decidedAtMs: EpochMs,
-  /** Sizes of the wish before, or what ran where there was none; absent parts are not known. */
+  /** Sizes proposed before, or what ran where none were; absent parts are not known. */
   before: Allocation.partial(),
-  wish: Wish,
+  proposal: Wish,
   /** Why this level of the ladder decided. */
   policyReason: z.string().max(500),
 });

@@ -26,12 +26,7 @@ export function flowObjective(objective: Objective): FlowObjective {
  * between them (exact for an exponential distribution), from 0 below p50 and with the last slope above p99.
  */
 export function flowTailSeconds(latency: LatencySummary, percentile: number): number {
-  const knots = [
-    { depth: 0, seconds: 0 },
-    { depth: depthOf(0.5), seconds: latency.p50Seconds },
-    { depth: depthOf(0.95), seconds: latency.p95Seconds },
-    { depth: depthOf(0.99), seconds: latency.p99Seconds },
-  ] as const;
+  const knots = knotsOf(latency);
   const depth = depthOf(percentile);
   for (const [index, knot] of knots.entries()) {
     if (depth === knot.depth) return knot.seconds;
@@ -44,12 +39,7 @@ export function flowTailSeconds(latency: LatencySummary, percentile: number): nu
 
 /** Share of requests that took longer than so many seconds, [0, 1]: the inverse of {@link flowTailSeconds}. */
 export function shareOver(latency: LatencySummary, seconds: number): number {
-  const knots = [
-    { depth: 0, seconds: 0 },
-    { depth: depthOf(0.5), seconds: latency.p50Seconds },
-    { depth: depthOf(0.95), seconds: latency.p95Seconds },
-    { depth: depthOf(0.99), seconds: latency.p99Seconds },
-  ] as const;
+  const knots = knotsOf(latency);
   const above = knots.findIndex((knot) => knot.seconds > seconds);
   const [from, to] =
     above === -1 ? [knots[2], knots[3]] : [knots[above - 1] ?? knots[0], knots[above] ?? knots[3]];
@@ -63,6 +53,18 @@ interface Knot {
   readonly depth: number;
   readonly seconds: number;
 }
+
+/** What a summary says of the distribution, from its beginning. */
+const knotsOf = ({
+  p50Seconds,
+  p95Seconds,
+  p99Seconds,
+}: LatencySummary): readonly [Knot, Knot, Knot, Knot] => [
+  { depth: 0, seconds: 0 },
+  { depth: depthOf(0.5), seconds: p50Seconds },
+  { depth: depthOf(0.95), seconds: p95Seconds },
+  { depth: depthOf(0.99), seconds: p99Seconds },
+];
 
 function line(from: Knot, to: Knot, depth: number): number {
   if (depth === to.depth) return to.seconds;

@@ -44,14 +44,26 @@ async function withPeer() {
   onTestFinished(() => {
     child.kill("SIGKILL");
   });
-  const predictor = await startPredictor({
+  const predictor = await startOne(application, peers, own, peersSecretFile);
+  onTestFinished(async () => predictor.stop());
+  return { application, child, other, predictor };
+}
+
+/** A predictor of the application, in windows of 2 s, that hears its peers at a port of its own. */
+const startOne = async (
+  application: RunningApplication,
+  peers: string[],
+  port: number,
+  peersSecretFile: string,
+): ReturnType<typeof startPredictor> =>
+  startPredictor({
     config: application.config,
     workloads: application.workloads,
     agents: [application.agent.url],
     listen: "127.0.0.1:0",
     otlpListen: "127.0.0.1:0",
     peers,
-    peersListen: `127.0.0.1:${own}`,
+    peersListen: `127.0.0.1:${port}`,
     peersSecretFile,
     windowSeconds: 2,
     graceSeconds: 0.4,
@@ -59,9 +71,6 @@ async function withPeer() {
     logLevel: "silent",
     agentPollMs: 200,
   });
-  onTestFinished(async () => predictor.stop());
-  return { application, child, other, predictor };
-}
 
 /** An address at which connections are taken and nothing is ever answered: that of a pod that died, and whose object lingers. */
 async function silentAddress(): Promise<string> {
@@ -87,23 +96,7 @@ describe("two predictors whose name lists the addresses of two dead pods as well
     const peers = [...ports.map((port) => `http://127.0.0.1:${port}`), ...dead];
     const peersSecretFile = secretFile();
     const predictors = await Promise.all(
-      ports.map(async (port) =>
-        startPredictor({
-          config: application.config,
-          workloads: application.workloads,
-          agents: [application.agent.url],
-          listen: "127.0.0.1:0",
-          otlpListen: "127.0.0.1:0",
-          peers,
-          peersListen: `127.0.0.1:${port}`,
-          peersSecretFile,
-          windowSeconds: 2,
-          graceSeconds: 0.4,
-          policy: "queue",
-          logLevel: "silent",
-          agentPollMs: 200,
-        }),
-      ),
+      ports.map(async (port) => startOne(application, peers, port, peersSecretFile)),
     );
     onTestFinished(async () => {
       for (const predictor of predictors) await predictor.stop();

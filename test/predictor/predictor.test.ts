@@ -98,8 +98,8 @@ describe("a predictor that proposes more replicas and is started again with its 
       const made = await nextPlan(started, (one) => (replicasOf(one)["geo"] ?? 0) > 2);
       const first = (await changes(started, "?service=geo")).at(-1)!;
       expect(first).toMatchObject({ service: "geo", before: { replicas: 2 } });
-      expect(first.wish.allocation.replicas).toBeGreaterThan(2);
-      expect(first.wish.reason).toContain(`2 → ${first.wish.allocation.replicas} replicas`);
+      expect(first.proposal.allocation.replicas).toBeGreaterThan(2);
+      expect(first.proposal.reason).toContain(`2 → ${first.proposal.allocation.replicas} replicas`);
       expect(first.decidedAtMs).toBeLessThanOrEqual(made.plannedAtMs);
       stopLoad();
       await started.stop();

@@ -52,7 +52,7 @@ const aChange = (service: string, decidedAtMs: number): ProposedChange => ({
   service,
   decidedAtMs,
   before: { replicas: 3 },
-  wish: wishOf({ service }),
+  proposal: wishOf({ service }),
   policyReason: "p95 is 412 ms, objective 300 ms (137 %)",
 });
 
