@@ -6,8 +6,6 @@ import { parseDurationSeconds } from "@tradewind/core/units.ts";
 import { InvalidArgumentError, Option } from "commander";
 import type { Command } from "commander";
 import type { PredictorOptionsInput } from "./options.ts";
-import { ENGINE_CHOICES } from "./training/engines.ts";
-import type { EngineChoice } from "./training/engines.ts";
 
 const EXAMPLES = `
 Examples:
@@ -84,12 +82,6 @@ export function configure(command: Command): void {
         .argParser(policyChoice)
         .default("auto"),
     )
-    .addOption(
-      new Option("--training-engine <engine>", "what models are trained with: auto is wasm, else cpu")
-        .choices(ENGINE_CHOICES)
-        .default("auto")
-        .env("TRADEWIND_TRAINING_ENGINE"),
-    )
     .option("--state <dir>", "directory for what must outlive a restart; without it, nothing is kept")
     .addOption(new Option("--log-level <level>", "least level logged").choices(LOG_LEVELS).default("info"))
     .addHelpText("after", EXAMPLES)
@@ -121,7 +113,6 @@ interface Flags {
   readonly window: number;
   readonly grace?: number;
   readonly policy: PolicyChoice;
-  readonly trainingEngine: EngineChoice;
   readonly state?: string;
   readonly logLevel: (typeof LOG_LEVELS)[number];
 }

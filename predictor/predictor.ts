@@ -331,10 +331,10 @@ function learnProfiles(
   { store }: History,
   metrics: LearningMetrics,
 ): Learning | undefined {
-  const { policy: choice, settings, trainingEngine: engine, windowSeconds } = options;
+  const { policy: choice, settings, windowSeconds } = options;
   const { youngSeconds } = settings.cost;
   const application = surroundings.current;
-  const facts = { choice, engine, namespace, application, windowSeconds, youngSeconds };
+  const facts = { choice, namespace, application, windowSeconds, youngSeconds };
   const learning = startLearning({ ...facts, store, metrics, clock, log });
   ends.push(async () => learning?.stop());
   return learning;

@@ -137,7 +137,6 @@ export function valuesSchema(): Schema {
         window: duration,
         grace: optionalDuration,
         policy: choice(...POLICY_CHOICES),
-        trainingEngine: choice("auto", "node", "wasm", "cpu"),
         http,
         otlp: object({ grpc: flag, ...security }),
         peers: object({ existingSecret: text }),

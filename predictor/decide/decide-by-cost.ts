@@ -7,7 +7,7 @@ import { countedArrivalRatio } from "./counted-arrivals.ts";
 import { isCarriedOut } from "../policy/observe/container-size.ts";
 import type { Observation } from "../policy/observe/observation.ts";
 import type { Targets } from "../policy/target.ts";
-import { median } from "../profile/order-statistics.ts";
+import { median } from "../models/statistics.ts";
 import { ApplicationCost, loadPoints } from "./application-cost.ts";
 import type { CostOptions, RouteToHold } from "./application-cost.ts";
 import { arrivals, hiddenLoad } from "./arrivals.ts";

@@ -1,6 +1,10 @@
 import type { Window } from "@tradewind/core/contract/window.ts";
-import { mainContainers } from "@tradewind/core/main-containers.ts";
-import { allocatedCpuCores, allocatedMemoryBytes, meanOfKnown } from "../profile/window-inputs.ts";
+import {
+  allocatedCpuCores,
+  allocatedMemoryBytes,
+  mainContainers,
+  meanOfKnown,
+} from "@tradewind/core/main-containers.ts";
 
 export interface ContainerSize {
   readonly cpuCores: number;

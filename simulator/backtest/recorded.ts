@@ -1,6 +1,6 @@
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
-import { allocatedCpuCores } from "@tradewind/predictor/profile/window-inputs.ts";
+import { allocatedCpuCores } from "@tradewind/core/main-containers.ts";
 import type { FittedHistory } from "./fitted.ts";
 import { flowOf, overRatio } from "./route-model.ts";
 

@@ -123,10 +123,9 @@ describe("images", () => {
     for (const { uid } of users) expect(uid).not.toBe(65_534);
   });
 
-  it("leave TensorFlow, gRPC and the Kubernetes client out of the agent's", () => {
+  it("leave gRPC and the Kubernetes client out of the agent's", () => {
     const packages = [...closure("agent")].join("\n");
-    for (const name of ["tensorflow", "grpc", "kubernetes", "fastify"]) expect(packages).not.toContain(name);
-    expect([...closure("predictor")].join("\n")).toContain("tensorflow");
+    for (const name of ["grpc", "kubernetes", "fastify"]) expect(packages).not.toContain(name);
   });
 
   it("start the exporter as the child of its supervisor, which loads nothing but core", () => {
@@ -135,10 +134,6 @@ describe("images", () => {
     expect([program, ...command]).toEqual(["node", "--v8-pool-size=1", "cli/main.js"]);
     expect(importsOf(supervisor.replace(/\.js$/, ".ts"))).toEqual([]);
     expect(read(supervisor.replace(/\.js$/, ".ts"))).not.toContain("log.ts");
-  });
-
-  it("leave TensorFlow out of the exporter's", () => {
-    expect([...closure("exporter")].join("\n")).not.toContain("tensorflow");
   });
 });
 

@@ -144,7 +144,6 @@
     - --grace={{ . }}
     {{- end }}
     - --policy={{ .Values.predictor.policy }}
-    - --training-engine={{ .Values.predictor.trainingEngine }}
     - --state=/var/lib/tradewind
     - --log-level={{ .Values.logLevel }}
     {{- with .Values.predictor.extraArgs }}

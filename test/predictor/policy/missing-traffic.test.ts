@@ -2,8 +2,7 @@ import type { Wish } from "@tradewind/core/contract/plan.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import type { PolicyInputs, PolicyOutcome } from "@tradewind/predictor/policy/inputs.ts";
 import { decide } from "@tradewind/predictor/policy/ladder.ts";
-import { observationOf } from "@tradewind/predictor/profile/window-inputs.ts";
-import { endToEndRow } from "@tradewind/predictor/training/end-to-end-rows.ts";
+import { reducedWindow } from "@tradewind/predictor/learning/service-windows.ts";
 import { describe, expect, it } from "vitest";
 import { application, flow, inputs, START_MS, window, WINDOW_MS, windowSet } from "../measurements.ts";
 import type { ServiceFacts } from "../measurements.ts";
@@ -164,12 +163,10 @@ describe("a service that no source told of", () => {
 });
 
 describe("windows of which a part is missing", () => {
-  it("teach profiles and flows nothing", () => {
+  it("teach residuals nothing", () => {
     const whole = setAt(0, {});
     const part = setAt(0, { missing: ["backend"] });
-    expect(observationOf(whole.windows[1]!, 0.95)).toBeDefined();
-    expect(observationOf(part.windows[1]!, 0.95)).toBeUndefined();
-    expect(endToEndRow(whole, whole.flows[0]!, BOTH, 0.95)).toBeDefined();
-    expect(endToEndRow(part, part.flows[0]!, BOTH, 0.95)).toBeUndefined();
+    expect(reducedWindow(whole.windows[1]!, 0)).toBeDefined();
+    expect(reducedWindow(part.windows[1]!, 0)).toBeUndefined();
   });
 });
