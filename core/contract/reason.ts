@@ -2,7 +2,7 @@ import { z } from "zod";
 import { Count, NonNegative, orAbsent, Ratio } from "./quantity.ts";
 
 const Text = z.string().max(500);
-const Name = z.string().max(200);
+const Name = z.string().max(253);
 const Seconds = NonNegative;
 /** The first names of a list, and how many more there are. */
 const Named = { services: z.array(Name).max(3), moreServices: Count.optional() };
@@ -64,7 +64,7 @@ export const Reason = z.discriminatedUnion("code", [
   }),
   // What a decision by CPU demand and queues comes to.
   reason("cpu-demand", { cpuRatio: NonNegative, targetRatio: NonNegative }),
-  reason("queue-share", { queueRatio: Ratio.optional(), cpuRatio: NonNegative.optional() }),
+  reason("queue-share", { queueRatio: NonNegative.optional(), cpuRatio: NonNegative.optional() }),
   reason("adds-replicas", { replicas: Count }),
   reason("idle", { cpuRatio: NonNegative.optional() }),
   reason("others-first", { targetRatio: NonNegative.optional() }),
