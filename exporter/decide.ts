@@ -1,5 +1,6 @@
 import type { Allocation, ApplicationMode, Plan, Wish } from "@tradewind/core/contract/plan.ts";
 import type { DecisionRecord, GuardLimits } from "@tradewind/core/contract/recommendation.ts";
+import type { Reason } from "@tradewind/core/contract/reason.ts";
 import { contentHash } from "@tradewind/core/hash.ts";
 import { guard } from "./guard/guard.ts";
 
@@ -37,7 +38,7 @@ export interface Refusal {
   readonly namespace: string;
   readonly service: string;
   readonly step: string;
-  readonly reason: string;
+  readonly reason: Reason;
 }
 
 export type Decision = { readonly record: DecisionRecord } | { readonly refusal: Refusal };

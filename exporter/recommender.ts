@@ -1,4 +1,6 @@
 import type { Clock } from "@tradewind/core/clock.ts";
+import type { Reason } from "@tradewind/core/contract/reason.ts";
+import { inWords } from "@tradewind/core/reasons.ts";
 import { decide } from "./decide.ts";
 import type { DecisionPast, DecisionRules, Refusal } from "./decide.ts";
 import { forEachInSlices } from "./source/slices.ts";
@@ -136,9 +138,10 @@ export class Recommender {
   #take(value: unknown, { header, madeMs }: FetchedPlan, draft: PlanDraft): void {
     const wish = readWish(value);
     if ("rejected" in wish) {
-      const { namespace, service, reason } = wish.rejected;
+      const { namespace, service, reason: problem } = wish.rejected;
       this.#counter.wishRejected();
       if (namespace === undefined || service === undefined) return;
+      const reason: Reason = { code: "unreadable", problem: problem.slice(0, 500) };
       draft.refusals.set(bookKey(namespace, service), { namespace, service, step: CONTRACT, reason });
       return;
     }
@@ -183,9 +186,10 @@ export class Recommender {
       if (!entries.has(key)) yield rowOf(entry, refusals.get(key));
     }
     for (const [key, entry] of entries) yield rowOf(entry, refusals.get(key));
-    for (const [key, { namespace, service, step, reason }] of refusals) {
+    for (const [key, refusal] of refusals) {
+      const { namespace, service } = refusal;
       if (entries.has(key) || this.book.get(namespace, service) !== undefined) continue;
-      yield { namespace, service, refusal: `${step}: ${reason}` };
+      yield { namespace, service, refusal: refusalInWords(refusal) };
     }
   }
 
@@ -206,17 +210,21 @@ interface PlanDraft {
   readonly refusals: Map<string, Refusal>;
 }
 
+/** The step that refused, and why. */
+export const refusalInWords = ({ reason, step }: Pick<Refusal, "step" | "reason">): string =>
+  `${step}: ${inWords([reason], 900)}`;
+
 function rowOf(entry: BookEntry, refusal: Refusal | undefined): ServedRow {
   const { namespace, service } = entry.recommendation;
   const { answered } = entry;
   const decided = answered === undefined ? undefined : { ...lifeOf(entry), replicas: answered };
-  const why = refusal === undefined ? undefined : `${refusal.step}: ${refusal.reason}`;
-  const unknown = answered === undefined ? "mode: nothing is to change, and it is not known what runs" : why;
+  const unknown: Pick<Refusal, "step" | "reason"> | undefined =
+    answered === undefined ? { step: "mode", reason: { code: "running-unknown" } } : refusal;
   return {
     namespace,
     service,
     ...(decided && { decided }),
-    ...(unknown !== undefined && { refusal: unknown }),
+    ...(unknown && { refusal: refusalInWords(unknown) }),
   };
 }
 

@@ -1,4 +1,5 @@
 import type { RecommendationList, ServedRecommendation } from "@tradewind/core/contract/recommendation.ts";
+import { codesOf } from "@tradewind/core/reasons.ts";
 import { MAX_STATUS_SERVICES } from "@tradewind/kubernetes/crd/status.ts";
 import type { ApplicationStatus, Condition, ServiceStatus } from "@tradewind/kubernetes/crd/status.ts";
 import { formatCores, formatMemory } from "@tradewind/kubernetes/objects/quantity.ts";
@@ -39,6 +40,7 @@ export function applicationStatus(inputs: StatusInputs): ApplicationStatus {
     ...(header !== undefined && {
       policy: header.policy,
       policyReason: header.policyReason,
+      policyReasonCodes: codesOf(header.policyReasons),
       plannedAt: isoTime(header.plannedAtMs),
     }),
     ...(recommendations.length > 0 && {
@@ -77,6 +79,7 @@ function serviceStatus(served: ServedRecommendation, { workloadOf }: StatusInput
     ...(latencyBeforeSeconds !== undefined && { currentMilliseconds: millis(latencyBeforeSeconds) }),
     ...(latencyAfterSeconds !== undefined && { predictedMilliseconds: millis(latencyAfterSeconds) }),
     reason: served.reason.slice(0, 300),
+    reasonCodes: codesOf(served.reasons),
     ...(change !== undefined && {
       lastChange: `${change.what} at ${isoTime(change.decidedAtMs)}: ${change.reason}`.slice(0, 300),
     }),

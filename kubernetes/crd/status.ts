@@ -25,6 +25,11 @@ export type Condition = z.infer<typeof Condition>;
 
 const Millis = z.number().int().min(0);
 const Text = z.string().max(64);
+const Codes = z
+  .array(Text)
+  .max(32)
+  .optional()
+  .describe("Codes of the reasons; docs/reasons.md says what each means.");
 
 /** What is recommended for one service. */
 export const ServiceStatus = z.strictObject({
@@ -48,6 +53,7 @@ export const ServiceStatus = z.strictObject({
   currentMilliseconds: Millis.optional().describe("p95 of the flows through this service, before."),
   predictedMilliseconds: Millis.optional().describe("The same once the recommendation is in place."),
   reason: z.string().max(1_000),
+  reasonCodes: Codes,
   lastChange: z
     .string()
     .max(1_000)
@@ -68,6 +74,7 @@ export const ApplicationStatus = z.strictObject({
   predictedMilliseconds: Millis.optional().describe("The slowest flow once everything is in place."),
   policy: PolicyLabel.optional(),
   policyReason: z.string().max(500).optional(),
+  policyReasonCodes: Codes,
   replicasReady: Count.optional().describe("Ready replicas of all services together."),
   replicasRecommended: Count.optional(),
   replicas: Text.optional().describe("Ready and recommended replicas, for people: `12 → 15`."),

@@ -89,7 +89,11 @@ describe("a predictor that proposes more replicas and is started again with its 
       const first = (await changes(started, "?service=geo")).at(-1)!;
       expect(first).toMatchObject({ service: "geo", before: { replicas: 2 } });
       expect(first.proposal.allocation.replicas).toBeGreaterThan(2);
-      expect(first.proposal.reason).toContain(`2 → ${first.proposal.allocation.replicas} replicas`);
+      expect(first.proposal.reasons).toContainEqual({
+        code: "replicas",
+        fromReplicas: 2,
+        toReplicas: first.proposal.allocation.replicas,
+      });
       expect(first.decidedAtMs).toBeLessThanOrEqual(made.plannedAtMs);
       stopLoad();
       await started.stop();
@@ -197,7 +201,7 @@ describe("a predictor with policy auto", () => {
     const stopLoad = load(application, running, 60);
     try {
       const made = await nextPlan(running, ({ policy }) => policy === "planner-prior");
-      expect(made.policyReason).toMatch(/^expects \d+ % of the requests over the objective/);
+      expect(made.policyReasons).toMatchObject([{ code: "expected-misses" }]);
       const wish = made.wishes.find(({ service }) => service === "geo")!;
       expect(wish.inputs.modelHash).toMatch(/^[0-9a-f]{16}$/);
       expect(wish.latencyAfterSeconds).toBeGreaterThan(0);

@@ -207,6 +207,17 @@ describe("the status of an application", () => {
   });
 });
 
+it("names the codes of the reasons, none where an older predictor sends none", () => {
+  const reasons = [{ code: "cheapest" }, { code: "max-replicas", maxReplicas: 5 }, { code: "cheapest" }];
+  const coded = status({
+    list: list({ recommendations: [servedOf({ reasons })] }),
+    header: header({ policyReasons: [{ code: "cpu-only" }] }),
+  });
+  expect(coded.services[0]!.reasonCodes).toEqual(["cheapest", "max-replicas"]);
+  expect(coded.policyReasonCodes).toEqual(["cpu-only"]);
+  expect(status().services[0]!.reasonCodes).toEqual([]);
+});
+
 describe("the last change of a service in the status", () => {
   const lastChangeOf = (setBy: ServedRecommendation["setBy"]) =>
     status({ list: list({ recommendations: [servedOf({ setBy })] }) }).services[0]!.lastChange;
@@ -247,9 +258,12 @@ describe("changes that matter", () => {
   });
 
   it("carry the reason of the decision that set the size, not of a later one that keeps it", () => {
-    const setBy = { replicas: { from: 3, to: 5, ...MADE, reason: "two flows miss" } };
+    const reasons = [{ code: "slo-violated" }, { code: "queue-share" }];
+    const setBy = { replicas: { from: 3, to: 5, ...MADE, reasons } };
     const [event] = changesBetween(servedOf({ replicas: 3 }), servedOf({ reason: "keeps 5", setBy }));
-    expect(event!.note).toBe("3 → 5 replicas (queue, confidence 0.76): two flows miss");
+    expect(event!.note).toBe(
+      "3 → 5 replicas (queue, confidence 0.76, slo-violated, queue-share): two flows miss",
+    );
   });
 
   it("are a wish held back, once, and a decision that expires or comes back", () => {

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { Reason } from "@tradewind/core/contract/reason.ts";
 import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import type { GuardLimits } from "@tradewind/core/contract/recommendation.ts";
 import type { Wish } from "@tradewind/core/contract/plan.ts";
@@ -77,7 +78,7 @@ describe("the guard, for any wish and any context,", () => {
     fc.assert(
       fc.property(context, (given) => {
         const { final, refusal } = guard(given);
-        expect(final !== undefined || refusal.reason !== "").toBe(true);
+        expect(final !== undefined || Reason.safeParse(refusal.reason).success).toBe(true);
         fc.pre(final !== undefined);
         const bounds = boundsOf(given);
         const { replicas, cpuCores = bounds.cpuMinCores, memoryBytes = bounds.memoryMinBytes } = final;

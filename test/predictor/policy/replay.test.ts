@@ -1,5 +1,6 @@
 import { contentHash } from "@tradewind/core/hash.ts";
 import { describe, expect, it } from "vitest";
+import { codesOf } from "@tradewind/core/reasons.ts";
 import { decide } from "@tradewind/predictor/policy/ladder.ts";
 import type { PolicyInputs } from "@tradewind/predictor/policy/inputs.ts";
 import { replay } from "@tradewind/predictor/policy/replay.ts";
@@ -31,7 +32,9 @@ describe("a replay", () => {
       ({ state } = outcome);
     }
     expect(
-      SURGE.some(({ outcome }) => outcome.plan.wishes.some(({ reason }) => reason.includes("cheapest"))),
+      SURGE.some(({ outcome }) =>
+        outcome.plan.wishes.some(({ reasons }) => codesOf(reasons).includes("cheapest")),
+      ),
     ).toBe(true);
   });
 
@@ -46,7 +49,7 @@ describe("a replay", () => {
       const wishes = decide(inputs(windowSet, { application: app })).plan.wishes;
       const wishesTurned = decide(inputs(turned, { application: app })).plan.wishes;
       const numbers = (list: typeof wishes): unknown =>
-        list.map(({ service, allocation, reason }) => ({ service, allocation, reason }));
+        list.map(({ service, allocation, reasons }) => ({ service, allocation, reasons }));
       expect(numbers(wishesTurned)).toEqual(numbers(wishes));
     }
   });
