@@ -1,9 +1,9 @@
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { Plan } from "@tradewind/core/contract/plan.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
-import { containerSize, costPerHour } from "./decide/size.ts";
-import { ownFlows } from "./policy/observe/verdict.ts";
-import { shareOver } from "./queue/objective.ts";
+import { containerSize, costPerHour } from "./facts/size.ts";
+import { ownFlows } from "./facts/verdict.ts";
+import { shareOver } from "./facts/objective.ts";
 
 /** Requests of users in a window, by the objective's latency. Failed ones count by their latency as well. */
 export interface JudgedRequests {

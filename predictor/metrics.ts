@@ -8,7 +8,7 @@ import { VERSION } from "@tradewind/core/version.ts";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
 import type { HourlyCost, JudgedRequests } from "./accounts.ts";
-import type { ServiceQueue } from "./queue/estimate.ts";
+import type { ServiceQueue } from "./facts/queue-estimate.ts";
 import { ConnectionMetrics } from "./sources/otlp/connection-metrics.ts";
 import type { ReceiverMetrics, Transport } from "./sources/otlp/metrics.ts";
 import type { RefusalReason } from "./sources/otlp/refusal.ts";

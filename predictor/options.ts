@@ -2,7 +2,7 @@ import { targetProblem } from "@tradewind/core/addresses.ts";
 import { LOG_LEVELS } from "@tradewind/core/log.ts";
 import { z } from "zod";
 import { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
-import { PolicySettings } from "./policy/settings.ts";
+import { PolicySettings } from "./facts/settings.ts";
 
 const ListenAddress = z
   .string()

@@ -2,7 +2,8 @@ import type { Allocation, Plan, Wish } from "@tradewind/core/contract/plan.ts";
 import type { ProposedChange } from "@tradewind/core/contract/proposed-change.ts";
 import { SIZES } from "@tradewind/core/contract/recommendation.ts";
 import { contentHash } from "@tradewind/core/hash.ts";
-import type { PolicyState, ServiceMemory } from "./policy/state.ts";
+import type { PolicyState } from "./policy/state.ts";
+import type { ServiceMemory } from "./facts/state.ts";
 
 /** What of a plan changes a size: compared with what is remembered from before it, else with what runs. */
 export function proposedChanges(plan: Plan, { services }: PolicyState): ProposedChange[] {

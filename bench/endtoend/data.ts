@@ -1,7 +1,7 @@
 import type { Window, WindowSet } from "@tradewind/core/contract/window.ts";
-import { compileFlow, serviceIndex } from "@tradewind/predictor/endtoend/call-graph.ts";
-import { FlowTail } from "@tradewind/predictor/endtoend/flow-tail.ts";
-import { EXPONENTIAL_MEAN_OVER_TAIL } from "@tradewind/predictor/endtoend/lognormal.ts";
+import { compileFlow, serviceIndex } from "@tradewind/predictor/models/route/call-graph.ts";
+import { FlowTail } from "@tradewind/predictor/models/route/flow-tail.ts";
+import { EXPONENTIAL_MEAN_OVER_TAIL } from "@tradewind/predictor/models/route/lognormal.ts";
 import { median } from "@tradewind/predictor/models/statistics.ts";
 
 /** One interval of one flow in a known setting. */

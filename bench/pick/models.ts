@@ -1,10 +1,10 @@
 import type { Application } from "@tradewind/core/contract/application.ts";
 import { serviceSpecs } from "@tradewind/core/contract/application.ts";
 import type { Window, WindowSet } from "@tradewind/core/contract/window.ts";
-import { containerSize, costPerHour } from "@tradewind/predictor/decide/size.ts";
-import type { Size } from "@tradewind/predictor/decide/size.ts";
-import { compileFlow, serviceIndex } from "@tradewind/predictor/endtoend/call-graph.ts";
-import { FlowTail } from "@tradewind/predictor/endtoend/flow-tail.ts";
+import { containerSize, costPerHour } from "@tradewind/predictor/facts/size.ts";
+import type { Size } from "@tradewind/predictor/facts/size.ts";
+import { compileFlow, serviceIndex } from "@tradewind/predictor/models/route/call-graph.ts";
+import { FlowTail } from "@tradewind/predictor/models/route/flow-tail.ts";
 import { predictOwnTime } from "@tradewind/predictor/models/queue/tracked-profile.ts";
 import type { OwnTime } from "@tradewind/predictor/models/queue/tracked-profile.ts";
 import { surroundingsOf } from "@tradewind/predictor/models/residual/inputs.ts";

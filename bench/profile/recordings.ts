@@ -31,8 +31,6 @@ const UNKNOWN = Number.NaN;
 
 interface MinuteFacts {
   readonly atMs: number;
-  /** Limit of a container in the data's unit of CPU; absent where use goes beyond what is known. */
-  readonly cpuCores?: number;
   /** Requests per second to one container, and containers. */
   readonly load: number;
   readonly containers: number;
@@ -41,13 +39,12 @@ interface MinuteFacts {
   readonly surroundings: Surroundings;
 }
 
-function minute({ atMs, containers, cpuCores, load, ...facts }: MinuteFacts): ServiceWindow {
-  const { p95Seconds, surroundings, usedCores } = facts;
+function minute({ atMs, containers, load, p95Seconds, surroundings, usedCores }: MinuteFacts): ServiceWindow {
   return {
     observation: {
       atMs,
       windowSeconds: MINUTE_SECONDS,
-      cpuCores,
+      cpuCores: 1,
       loadPerContainer: load,
       calls: Math.max(1, Math.round(load * containers * MINUTE_SECONDS)),
       p95Seconds,
@@ -86,7 +83,7 @@ export function boutiqueGke(): Recording {
   return {
     name: "boutique-gke",
     notes:
-      "productcatalogservice in seven copies, a model of each; CPU in units of the request, and no limit: use goes up to 1.5; 92 % of p95 lie in one histogram " +
+      "productcatalogservice in seven copies, a model of each; CPU in units of the request, of which up to 1.5 are used; 92 % of p95 lie in one histogram " +
       "bucket, so the calm rows judge little",
     rows: inTime(rows),
     splits: {
@@ -108,7 +105,6 @@ export function onlineBoutique(): Recording {
       atMs: numberIn(row, "ts") * 1e3,
       load: numberIn(row, "ops"),
       containers: 1,
-      cpuCores: 1,
       p95Seconds,
       usedCores: ratio(numberIn(row, "cpu_pct")),
       surroundings: { memoryRatio: UNKNOWN, interference: [nodeCpu, nodeMemory, UNKNOWN, UNKNOWN] },

@@ -1,7 +1,7 @@
-import type { FlowGraph } from "../endtoend/call-graph.ts";
-import { FlowTail } from "../endtoend/flow-tail.ts";
-import { costPerHour } from "./size.ts";
-import type { Prices, Size } from "./size.ts";
+import type { FlowGraph } from "../models/route/call-graph.ts";
+import { FlowTail } from "../models/route/flow-tail.ts";
+import { costPerHour } from "../facts/size.ts";
+import type { Prices, Size } from "../facts/size.ts";
 import type { OwnTime } from "../models/queue/tracked-profile.ts";
 import type { LoadOutlook } from "./outlook.ts";
 import { firstAlike, OwnTails } from "./own-tails.ts";

@@ -1,6 +1,6 @@
-import { compileFlow, serviceIndex } from "../endtoend/call-graph.ts";
+import { compileFlow, serviceIndex } from "../models/route/call-graph.ts";
 import { demandOf } from "../models/queue/tracked-profile.ts";
-import type { Observation } from "../policy/observe/observation.ts";
+import type { Observation } from "../facts/observation.ts";
 import type { CostRequest } from "./request.ts";
 import type { ServiceModelMemory } from "./state.ts";
 

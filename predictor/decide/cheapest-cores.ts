@@ -1,6 +1,6 @@
 import type { ApplicationCost } from "./application-cost.ts";
 import { SLACK } from "./limits.ts";
-import type { Size } from "./size.ts";
+import type { Size } from "../facts/size.ts";
 
 /** One step makes a container's CPU this much larger or smaller: advice of any size is off by no more. */
 const STEP = 1.1;

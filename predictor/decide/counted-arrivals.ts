@@ -1,4 +1,4 @@
-import type { Observation } from "../policy/observe/observation.ts";
+import type { Observation } from "../facts/observation.ts";
 
 /** Of the requests counted as they begin, those that run longest are not known in time: with fewer than this share nothing is. */
 const COUNTED_SHARE = 0.7;

@@ -1,4 +1,4 @@
-import type { Size } from "./size.ts";
+import type { Size } from "../facts/size.ts";
 import type { ApplicationCost } from "./application-cost.ts";
 import { SLACK } from "./limits.ts";
 import type { Totals } from "./limits.ts";

@@ -1,11 +1,11 @@
 import type { LatencySummary } from "@tradewind/core/contract/window.ts";
-import { compileFlow, serviceIndex } from "../endtoend/call-graph.ts";
-import type { ServiceIndex } from "../endtoend/call-graph.ts";
-import { TAIL_QUANTILE } from "../endtoend/lognormal.ts";
-import { FlowTail } from "../endtoend/flow-tail.ts";
-import type { Observation } from "../policy/observe/observation.ts";
+import { compileFlow, serviceIndex } from "../models/route/call-graph.ts";
+import type { ServiceIndex } from "../models/route/call-graph.ts";
+import { TAIL_QUANTILE } from "../models/route/lognormal.ts";
+import { FlowTail } from "../models/route/flow-tail.ts";
+import type { Observation } from "../facts/observation.ts";
 import { chanceOfTail, median } from "../models/statistics.ts";
-import { flowTailSeconds } from "../queue/objective.ts";
+import { flowTailSeconds } from "../facts/objective.ts";
 import type { Lesson } from "./learn.ts";
 import { ownTailSeconds } from "./percentile.ts";
 import type { CostMemory, RouteMemory } from "./state.ts";

@@ -5,7 +5,7 @@ import { surroundingsOf } from "../models/residual/inputs.ts";
 import { emptyProfile, track } from "../models/queue/tracked-profile.ts";
 import type { ProfileObservation, ProfileState } from "../models/queue/tracked-profile.ts";
 import type { Lesson } from "./learn.ts";
-import type { CostSettings } from "./settings.ts";
+import type { CostSettings } from "../facts/cost-settings.ts";
 import type { CostMemory, ServiceModelMemory } from "./state.ts";
 import { warmUpAfter } from "./warm-up.ts";
 

@@ -1,10 +1,10 @@
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
-import type { Observation } from "../policy/observe/observation.ts";
-import type { Verdict } from "../policy/observe/verdict.ts";
+import type { Observation } from "../facts/observation.ts";
+import type { Verdict } from "../facts/verdict.ts";
 import { routesAfter } from "./learn-routes.ts";
 import { servicesAfter } from "./learn-services.ts";
 import { observeLoad } from "./outlook.ts";
-import type { CostSettings } from "./settings.ts";
+import type { CostSettings } from "../facts/cost-settings.ts";
 import { startSecondsAfter } from "./starts.ts";
 import type { CostMemory } from "./state.ts";
 

@@ -1,4 +1,4 @@
-import type { Size } from "./size.ts";
+import type { Size } from "../facts/size.ts";
 import type { ApplicationCost } from "./application-cost.ts";
 
 /** Rounding slack of sums of steps. */

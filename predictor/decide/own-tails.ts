@@ -1,6 +1,6 @@
 import type { ChangeInterval, ContainerPlace } from "../models/queue/change-interval.ts";
 import type { OwnTime } from "../models/queue/tracked-profile.ts";
-import type { Size } from "./size.ts";
+import type { Size } from "../facts/size.ts";
 import type { LoadPoint, ServiceToSize } from "./application-cost.ts";
 
 /** Self time of one service at a size and a load of each container, requests per second; written into `out`. */

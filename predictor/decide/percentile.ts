@@ -1,5 +1,5 @@
 import type { LatencySummary } from "@tradewind/core/contract/window.ts";
-import { flowTailSeconds } from "../queue/objective.ts";
+import { flowTailSeconds } from "../facts/objective.ts";
 
 /** The nearest to an objective's percentile of those that windows carry and models predict. */
 export const modelPercentile = (percentile: number): 0.5 | 0.95 | 0.99 =>

@@ -1,11 +1,11 @@
 import type { Reason } from "@tradewind/core/contract/reason.ts";
-import type { DecisionContext, Observation } from "../policy/observe/observation.ts";
-import type { Verdict } from "../policy/observe/verdict.ts";
-import type { Targets } from "../policy/target.ts";
+import type { DecisionContext, Observation } from "../facts/observation.ts";
+import type { Verdict } from "../facts/verdict.ts";
+import type { Targets } from "../facts/target.ts";
 import type { LoadOutlook } from "./outlook.ts";
 import type { CostLevel, Residuals } from "./residuals.ts";
 import type { Sensitivities } from "./sensitivities.ts";
-import type { CostSettings } from "./settings.ts";
+import type { CostSettings } from "../facts/cost-settings.ts";
 import type { CostMemory, ServiceModelMemory } from "./state.ts";
 
 /** One window, and what was known before it. */

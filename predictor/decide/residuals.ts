@@ -1,8 +1,8 @@
 import type { PolicyName } from "@tradewind/core/contract/plan.ts";
 import type { ResidualModel } from "../models/residual/residual-model.ts";
-import type { ServiceEvidence } from "../policy/evidence.ts";
-import type { Models } from "../policy/inputs.ts";
-import type { Observation } from "../policy/observe/observation.ts";
+import type { ServiceEvidence } from "../facts/evidence.ts";
+import type { Models } from "../facts/evidence.ts";
+import type { Observation } from "../facts/observation.ts";
 
 /** A trained residual of a service's tracked profile, and the variance of ln of the self time that is left with it. */
 export interface ResidualInUse {

@@ -1,4 +1,4 @@
-import { normalCdf, normalDensity } from "../endtoend/normal.ts";
+import { normalCdf, normalDensity } from "../models/normal.ts";
 
 /** Standard normal quantile of the percentiles that objectives have; found by bisection, exact to 1e-9. */
 export function normalQuantile(probability: number): number {

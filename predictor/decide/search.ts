@@ -1,4 +1,4 @@
-import type { Size } from "./size.ts";
+import type { Size } from "../facts/size.ts";
 import type { ApplicationCost, ServiceToSize } from "./application-cost.ts";
 import { descendTogether, LARGE } from "./descend-together.ts";
 import { SLACK, Totals } from "./limits.ts";

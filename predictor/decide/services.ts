@@ -7,10 +7,10 @@ import { demandOf, isCalibrated, predictOwnTime } from "../models/queue/tracked-
 import { surroundingsHeld } from "../models/residual/held.ts";
 import { ServedResidual } from "../models/residual/residual.ts";
 import type { CoresBounds } from "./cheapest-cores.ts";
-import { costPerHour, roundedUp } from "./size.ts";
-import type { Size } from "./size.ts";
-import type { Observation } from "../policy/observe/observation.ts";
-import { bounded } from "../policy/target.ts";
+import { costPerHour, roundedUp } from "../facts/size.ts";
+import type { Size } from "../facts/size.ts";
+import type { Observation } from "../facts/observation.ts";
+import { bounded } from "../facts/target.ts";
 import type { ServiceToSize } from "./application-cost.ts";
 import type { OwnChange, OwnTimes } from "./own-tails.ts";
 import { modelPercentile, ownTailSeconds } from "./percentile.ts";

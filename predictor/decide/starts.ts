@@ -1,5 +1,5 @@
-import type { Observation } from "../policy/observe/observation.ts";
-import type { Targets } from "../policy/target.ts";
+import type { Observation } from "../facts/observation.ts";
+import type { Targets } from "../facts/target.ts";
 import type { CostMemory, ServiceModelMemory } from "./state.ts";
 
 /** Share of the newest start in what is learnt of how long starts take. */

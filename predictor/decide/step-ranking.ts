@@ -1,4 +1,4 @@
-import type { Size } from "./size.ts";
+import type { Size } from "../facts/size.ts";
 import type { ApplicationCost, ServiceToSize } from "./application-cost.ts";
 import { Least } from "./least.ts";
 import { SLACK } from "./limits.ts";

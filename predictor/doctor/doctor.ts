@@ -1,10 +1,10 @@
 import { describeError } from "@tradewind/core/errors.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import { readApplication } from "@tradewind/kubernetes/application/file.ts";
-import { makeSources } from "../sources/make-sources.ts";
+import { makeSources } from "../make-sources.ts";
 import { problem } from "../sources/check.ts";
 import type { Finding } from "../sources/source.ts";
-import { readSections } from "../sources/sources-config.ts";
+import { readSections } from "../sources-config.ts";
 import type { DoctorOptions } from "./options.ts";
 import { checkAgent, checkExporter, checkPredictor } from "./own-processes.ts";
 import { examineCluster, usesCluster } from "./cluster.ts";

@@ -1,8 +1,8 @@
 import type { Window, WindowSet } from "@tradewind/core/contract/window.ts";
 import { describeError } from "@tradewind/core/errors.ts";
 import type { ProfileState } from "../models/queue/tracked-profile.ts";
-import type { ServiceEvidence } from "../policy/evidence.ts";
-import type { Models } from "../policy/inputs.ts";
+import type { ServiceEvidence } from "../facts/evidence.ts";
+import type { Models } from "../facts/evidence.ts";
 import type { ModelTrainer } from "./model-trainer.ts";
 import { ResidualLearning } from "./residual-learning.ts";
 import type { ResidualLearningOptions } from "./residual-learning.ts";

@@ -1,6 +1,6 @@
 import type { Wish } from "@tradewind/core/contract/plan.ts";
 import type { Window, WindowSet } from "@tradewind/core/contract/window.ts";
-import { containerSize } from "../decide/size.ts";
+import { containerSize } from "../facts/size.ts";
 
 /** Sizes that differ by less than this share are the same. */
 const SAME_SIZE_RATIO = 0.02;

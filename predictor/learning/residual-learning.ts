@@ -12,7 +12,7 @@ import { servedRow } from "../models/residual/served-rows.ts";
 import { Standing } from "../models/residual/standing.ts";
 import { LEAST_ROWS } from "../models/residual/train-residual.ts";
 import type { ResidualOutcome } from "../models/residual/train-residual.ts";
-import type { ServiceEvidence } from "../policy/evidence.ts";
+import type { ServiceEvidence } from "../facts/evidence.ts";
 import type { WindowStore } from "../store/window-store.ts";
 import type { LearningMetrics, ProfileStanding } from "./metrics.ts";
 import { ModelShelf, residualName } from "./model-shelf.ts";

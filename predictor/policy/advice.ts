@@ -1,19 +1,10 @@
-import type { DecisionContext, Observation } from "./observe/observation.ts";
+import type { DecisionContext, Observation } from "../facts/observation.ts";
 import { mainContainers, meanOfKnown } from "@tradewind/core/main-containers.ts";
-import type { StatedSize } from "./observe/container-size.ts";
-import { memoryNeed } from "./observe/memory-peaks.ts";
-import type { Target } from "./target.ts";
+import { memoryNeed } from "../facts/memory-peaks.ts";
+import type { Advice, Target } from "../facts/target.ts";
 
 /** CPU that was advised is forgotten by half in this time while less is enough. */
 const CPU_HALF_LIFE_MS = 3_600_000;
-
-/** Sizes that a decision does not count on: what would be cheapest if it could be moved. */
-export interface Advice {
-  /** Of each container, only where the target states none. */
-  readonly size: StatedSize;
-  /** CPU that the decisions of the last hours took, before rounding, cores. */
-  readonly cpuCores?: number;
-}
 
 /**
  * What to give each container of a service where the decision states no size, at the replicas decided on. CPU: the size for

@@ -1,13 +1,14 @@
 import type { Reason } from "@tradewind/core/contract/reason.ts";
-import { flowObjective } from "../queue/objective.ts";
-import type { FlowObjective } from "../queue/objective.ts";
-import type { Models, PolicyInputs } from "./inputs.ts";
-import { missingTraffic } from "./observe/missing.ts";
-import { observe } from "./observe/observation.ts";
-import type { DecisionContext, Observation } from "./observe/observation.ts";
-import { judge } from "./observe/verdict.ts";
-import type { Verdict } from "./observe/verdict.ts";
-import { trafficReasons } from "./reasons.ts";
+import { flowObjective } from "../facts/objective.ts";
+import type { FlowObjective } from "../facts/objective.ts";
+import type { PolicyInputs } from "./inputs.ts";
+import type { Models } from "../facts/evidence.ts";
+import { missingTraffic } from "../facts/missing.ts";
+import { observe } from "../facts/observation.ts";
+import type { DecisionContext, Observation } from "../facts/observation.ts";
+import { judge } from "../facts/verdict.ts";
+import type { Verdict } from "../facts/verdict.ts";
+import { trafficReasons } from "../facts/reasons.ts";
 import { afterGap } from "./remember.ts";
 
 /** What a window shows: everything that the policy levels decide from. */

@@ -5,10 +5,9 @@ import { EpochMs } from "@tradewind/core/contract/quantity.ts";
 import { WindowSet } from "@tradewind/core/contract/window.ts";
 import { z } from "zod";
 import type { Sensitivities } from "../decide/sensitivities.ts";
-import type { ResidualModel } from "../models/residual/residual-model.ts";
-import type { ServiceQueue } from "../queue/estimate.ts";
-import { ServiceEvidence } from "./evidence.ts";
-import { PolicySettings } from "./settings.ts";
+import type { ServiceQueue } from "../facts/queue-estimate.ts";
+import { ServiceEvidence } from "../facts/evidence.ts";
+import { PolicySettings } from "../facts/settings.ts";
 import { PolicyState } from "./state.ts";
 
 /** Records of releases that had policy `plan` are decided on again by `auto`, which took its place. */
@@ -44,14 +43,6 @@ export const PolicyInputs = z.strictObject({
   nowMs: EpochMs,
 });
 export type PolicyInputs = z.infer<typeof PolicyInputs>;
-
-/** Give back the model that a hash in the evidence names; undefined when it is not there. */
-export interface Models {
-  residual(hash: string): ResidualModel | undefined;
-}
-export const NO_MODELS: Models = {
-  residual: () => undefined,
-};
 
 /** The part of a plan that a decision determines; the rest says which process published it. */
 export type DecidedPlan = Omit<Plan, "schema" | "sequence" | "predictorStartedAtMs">;

@@ -3,14 +3,15 @@ import { distinct } from "@tradewind/core/reasons.ts";
 import { adviceOf } from "./advice.ts";
 import { factsOf } from "./facts.ts";
 import type { Facts } from "./facts.ts";
-import { NO_MODELS } from "./inputs.ts";
-import type { Models, PolicyInputs, PolicyOutcome } from "./inputs.ts";
-import type { LevelDecision } from "./levels/level.ts";
-import { LEVELS } from "./levels/list.ts";
-import { isCarriedOut, statedSize } from "./observe/container-size.ts";
+import { NO_MODELS } from "../facts/evidence.ts";
+import type { PolicyInputs, PolicyOutcome } from "./inputs.ts";
+import type { Models } from "../facts/evidence.ts";
+import type { LevelDecision } from "./level.ts";
+import { LEVELS } from "./levels.ts";
+import { isCarriedOut, statedSize } from "../facts/container-size.ts";
 import { planOf } from "./plan.ts";
 import { courseUnchanged, remember, unchangedCourse } from "./remember.ts";
-import type { Target, Targets } from "./target.ts";
+import type { Target, Targets } from "../facts/target.ts";
 
 /**
  * One decision: from the state before and what was measured to the state after and a wish for each service. Pure: equal
@@ -41,7 +42,7 @@ interface Climbed {
 
 function climb(facts: Facts): Climbed {
   const passed: Reason[] = [];
-  let { cost } = facts.context.state;
+  let { cost } = facts.inputs.state;
   for (const level of LEVELS) {
     if (!level.choices.includes(facts.inputs.choice)) continue;
     const outcome = level.decide(facts);

@@ -4,8 +4,8 @@ import { contentHash } from "@tradewind/core/hash.ts";
 import { inWords } from "@tradewind/core/reasons.ts";
 import type { Facts } from "./facts.ts";
 import type { DecidedPlan } from "./inputs.ts";
-import type { Course } from "./remember.ts";
-import type { Targets } from "./target.ts";
+import type { Course } from "../facts/state.ts";
+import type { Targets } from "../facts/target.ts";
 import { flowFacts, toWish } from "./wish.ts";
 
 /** What was decided, and by which level. */

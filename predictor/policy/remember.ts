@@ -1,26 +1,11 @@
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
-import { isCarriedOut, unmovedAfter } from "./observe/container-size.ts";
-import type { DecisionContext, Observation } from "./observe/observation.ts";
-import { ownFlows } from "./observe/verdict.ts";
-import type { GrowthCheckpoint, PolicyState, ServiceMemory } from "./state.ts";
-import { POLICY_STATE_SCHEMA } from "./state.ts";
-import type { Target, Targets } from "./target.ts";
-
-/** What a decision changes in the state beside the replicas of each service. */
-export interface Course {
-  readonly calmWindows: number;
-  readonly missedWindows: number;
-  readonly patienceDoublings: number;
-  readonly shrunkAtMs?: number;
-  readonly shrunkAtRequestsPerSecond?: number;
-  readonly shrunkAtInterference?: number;
-  readonly shrunkServices?: readonly string[];
-  readonly requestsPerSecond?: number;
-  readonly growth?: GrowthCheckpoint;
-  readonly futile?: NonNullable<PolicyState["futile"]>;
-  /** Services that were given pods for latency, and the tail over objective at which. */
-  readonly grown?: { readonly severity: number; readonly services: readonly string[] };
-}
+import { isCarriedOut, unmovedAfter } from "../facts/container-size.ts";
+import type { DecisionContext, Observation } from "../facts/observation.ts";
+import { ownFlows } from "../facts/verdict.ts";
+import type { PolicyState } from "./state.ts";
+import type { Course, ServiceMemory } from "../facts/state.ts";
+import { POLICY_STATE_SCHEMA } from "../facts/state.ts";
+import type { Target, Targets } from "../facts/target.ts";
 
 /** The course of a level that judges neither calm nor growth. */
 export function unchangedCourse({ futile, growth, patienceDoublings }: PolicyState): Course {

@@ -1,7 +1,9 @@
 import { readWith } from "@tradewind/core/config.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
-import { NO_MODELS, PolicyInputs } from "./inputs.ts";
-import type { Models, PolicyOutcome } from "./inputs.ts";
+import { PolicyInputs } from "./inputs.ts";
+import { NO_MODELS } from "../facts/evidence.ts";
+import type { PolicyOutcome } from "./inputs.ts";
+import type { Models } from "../facts/evidence.ts";
 import { decide } from "./ladder.ts";
 
 /**

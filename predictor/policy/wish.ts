@@ -1,12 +1,12 @@
 import type { Wish } from "@tradewind/core/contract/plan.ts";
 import { inWords } from "@tradewind/core/reasons.ts";
-import type { FlowObjective } from "../queue/objective.ts";
-import type { DecisionContext, Observation } from "./observe/observation.ts";
-import { tellingSeverity } from "./observe/verdict.ts";
-import type { Verdict } from "./observe/verdict.ts";
-import { missingReason } from "./reasons.ts";
-import type { Course } from "./remember.ts";
-import type { Target } from "./target.ts";
+import type { FlowObjective } from "../facts/objective.ts";
+import type { DecisionContext, Observation } from "../facts/observation.ts";
+import { tellingSeverity } from "../facts/verdict.ts";
+import type { Verdict } from "../facts/verdict.ts";
+import { missingReason } from "../facts/reasons.ts";
+import type { Course } from "../facts/state.ts";
+import type { Target } from "../facts/target.ts";
 
 /** What all wishes of one decision share. */
 export interface DecisionFacts {

@@ -1,8 +1,8 @@
 import type { FlowWindow, WindowSet } from "@tradewind/core/contract/window.ts";
-import { compileFlow } from "@tradewind/predictor/endtoend/call-graph.ts";
-import type { FlowGraph, ServiceIndex } from "@tradewind/predictor/endtoend/call-graph.ts";
-import { normalCdf } from "@tradewind/predictor/endtoend/normal.ts";
-import { FlowTail } from "@tradewind/predictor/endtoend/flow-tail.ts";
+import { compileFlow } from "@tradewind/predictor/models/route/call-graph.ts";
+import type { FlowGraph, ServiceIndex } from "@tradewind/predictor/models/route/call-graph.ts";
+import { normalCdf } from "@tradewind/predictor/models/normal.ts";
+import { FlowTail } from "@tradewind/predictor/models/route/flow-tail.ts";
 import { median } from "@tradewind/predictor/models/statistics.ts";
 
 /** What predicts the latency of one route from the self times of the services behind it. */

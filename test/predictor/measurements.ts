@@ -2,7 +2,7 @@ import { Application } from "@tradewind/core/contract/application.ts";
 import type { ContainerWindow, FlowWindow, Window, WindowSet } from "@tradewind/core/contract/window.ts";
 import { INPUTS_SCHEMA } from "@tradewind/predictor/policy/inputs.ts";
 import type { PolicyInputs } from "@tradewind/predictor/policy/inputs.ts";
-import { PolicySettings } from "@tradewind/predictor/policy/settings.ts";
+import { PolicySettings } from "@tradewind/predictor/facts/settings.ts";
 import { emptyState } from "@tradewind/predictor/policy/state.ts";
 
 /** Hand-made measurements: windows of 15 s from this time on. */

@@ -1,4 +1,4 @@
-import { normalCdf } from "../../endtoend/normal.ts";
+import { normalCdf } from "../normal.ts";
 import { emptyTimeAnswer, PARAMETER_COUNT, timeAt } from "./own-time.ts";
 import type { TimePlace } from "./own-time.ts";
 import { PROGRAMS } from "./profile-state.ts";

@@ -1,4 +1,4 @@
-import { normalCdf, normalDensity } from "../../endtoend/normal.ts";
+import { normalCdf, normalDensity } from "../normal.ts";
 
 /** Mean and covariance (row by row) of a normal estimate; changed in place. */
 export interface Estimate {

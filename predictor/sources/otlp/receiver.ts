@@ -6,7 +6,7 @@ import { senderAddress } from "@tradewind/core/connection-limits.ts";
 import { addressOf, cannotListen, createHttpServer } from "@tradewind/core/http-server.ts";
 import type { ReloadingTls } from "@tradewind/core/reloading-tls.ts";
 import type { TokenFile } from "@tradewind/core/token-file.ts";
-import type { BatchExchange } from "../peers/exchange.ts";
+import type { BatchExchange } from "./exchange.ts";
 import { Admission } from "./admission.ts";
 import type { Call } from "./admission.ts";
 import { readBody, refuseTooLarge } from "./body.ts";

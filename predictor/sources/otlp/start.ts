@@ -4,7 +4,7 @@ import type { Logger } from "@tradewind/core/log.ts";
 import { ReloadingTls } from "@tradewind/core/reloading-tls.ts";
 import type { TlsFiles, TlsObserver } from "@tradewind/core/reloading-tls.ts";
 import { TokenFile } from "@tradewind/core/token-file.ts";
-import type { BatchExchange } from "../peers/exchange.ts";
+import type { BatchExchange } from "./exchange.ts";
 import { startOtlpGrpcReceiver } from "./grpc-receiver.ts";
 import type { ReceiverMetrics } from "./metrics.ts";
 import type { OtlpOptions } from "./options.ts";

@@ -4,7 +4,7 @@ import { retryDelayMs } from "@tradewind/core/retry-delay.ts";
 import type { Dispatcher } from "undici";
 import { ENVELOPE_HEADER, hashOf, PeerAnswer, seal, unseal } from "./envelope.ts";
 import type { PeerMessage } from "./envelope.ts";
-import type { ReceivedBatch } from "./exchange.ts";
+import type { ReceivedBatch } from "../otlp/exchange.ts";
 
 /** Where predictors listen for each other. */
 export const PEER_PATH = "/v1/peer";

@@ -8,7 +8,7 @@ import type { Rng } from "@tradewind/core/rng.ts";
 import { PeerAccounts } from "./accounts.ts";
 import { askState } from "./ask-state.ts";
 import type { PeerAnswer, PeerMessage } from "./envelope.ts";
-import type { BatchExchange, ReceivedBatch } from "./exchange.ts";
+import type { BatchExchange, ReceivedBatch } from "../otlp/exchange.ts";
 import { PeerLink } from "./link.ts";
 import type { LinkState } from "./link.ts";
 import { missingWords, WHY_SILENT, WHY_UNHEARD } from "./missing-words.ts";

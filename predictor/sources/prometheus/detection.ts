@@ -1,11 +1,11 @@
 import { TradewindError } from "@tradewind/core/errors.ts";
 import type { PrometheusClient } from "./client.ts";
 import type { MappingCandidate, RedMapping } from "./mapping.ts";
-import { custom } from "./mappings/custom.ts";
-import { hubble } from "./mappings/hubble.ts";
-import { istio } from "./mappings/istio.ts";
-import { linkerd } from "./mappings/linkerd.ts";
-import { otel } from "./mappings/otel.ts";
+import { custom } from "./custom.ts";
+import { hubble } from "./hubble.ts";
+import { istio } from "./istio.ts";
+import { linkerd } from "./linkerd.ts";
+import { otel } from "./otel.ts";
 import type { PrometheusOptions } from "./options.ts";
 import { escapeRegex, quoted } from "./promql.ts";
 import { sampleValue } from "./samples.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { EndpointOptions } from "../http/endpoint.ts";
 import { ObjectName } from "@tradewind/core/contract/quantity.ts";
-import { CustomMapping } from "./mappings/custom.ts";
+import { CustomMapping } from "./custom.ts";
 
 export const PrometheusOptions = EndpointOptions.extend({
   name: z.string().min(1).max(63).default("prometheus"),

@@ -11,12 +11,12 @@ import type { LearningOptions } from "@tradewind/predictor/learning/learning.ts"
 import type { ModelTrainer } from "@tradewind/predictor/learning/model-trainer.ts";
 import { NodeRoom } from "@tradewind/predictor/node-room.ts";
 import type { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
-import { PolicySettings } from "@tradewind/predictor/policy/settings.ts";
+import { PolicySettings } from "@tradewind/predictor/facts/settings.ts";
 import { emptyState } from "@tradewind/predictor/policy/state.ts";
 import { NOTHING_GATHERED } from "@tradewind/predictor/gathering.ts";
 import { SurgeWatch } from "@tradewind/predictor/surge-watch.ts";
 import type { CountedArrivals } from "@tradewind/predictor/window/surge.ts";
-import { Published } from "@tradewind/predictor/published.ts";
+import { Published } from "@tradewind/predictor/api/published.ts";
 import { SpanOrigins } from "@tradewind/predictor/sources/span-origins.ts";
 import { MemoryStore } from "./memory-store.ts";
 

@@ -13,7 +13,7 @@ import { openSweepFile } from "@tradewind/local/profile/sweep-file.ts";
 import { parseTrace } from "@tradewind/local/load/trace.ts";
 import { readApplication } from "@tradewind/kubernetes/application/file.ts";
 import { emptyState } from "@tradewind/predictor/policy/state.ts";
-import { readSections } from "@tradewind/predictor/sources/sources-config.ts";
+import { readSections } from "@tradewind/predictor/sources-config.ts";
 import { StateFile as PolicyFile } from "@tradewind/predictor/state-file.ts";
 import { openMemory } from "@tradewind/predictor/store/database.ts";
 import { pack, unpack } from "@tradewind/predictor/store/packing.ts";

@@ -21,7 +21,7 @@ import { deployment } from "../cluster-objects.ts";
 import { FakeApiServer } from "../fake-api-server.ts";
 import type { KubeObject } from "../fake-objects.ts";
 
-const GOLDEN = fileURLToPath(new URL("../../golden/init/", import.meta.url));
+const GOLDEN = fileURLToPath(new URL("../../golden/init", import.meta.url));
 const PROGRAM = fileURLToPath(new URL("../../../cli/main.ts", import.meta.url));
 
 const OPTIONS: InitOptions = {

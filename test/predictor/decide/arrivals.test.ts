@@ -1,7 +1,7 @@
 import { arrivals, hiddenLoad } from "@tradewind/predictor/decide/arrivals.ts";
 import type { ServiceModelMemory } from "@tradewind/predictor/decide/state.ts";
 import { emptyProfile } from "@tradewind/predictor/models/queue/tracked-profile.ts";
-import type { Observation } from "@tradewind/predictor/policy/observe/observation.ts";
+import type { Observation } from "@tradewind/predictor/facts/observation.ts";
 import { describe, expect, it } from "vitest";
 import { window, windowSet } from "../measurements.ts";
 import type { ServiceFacts } from "../measurements.ts";

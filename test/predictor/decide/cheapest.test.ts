@@ -2,7 +2,7 @@ import { seededRng } from "@tradewind/core/rng.ts";
 import type { ApplicationCost, ServiceToSize } from "@tradewind/predictor/decide/application-cost.ts";
 import { cheapest } from "@tradewind/predictor/decide/search.ts";
 import type { TotalLimits } from "@tradewind/predictor/decide/limits.ts";
-import type { Size } from "@tradewind/predictor/decide/size.ts";
+import type { Size } from "@tradewind/predictor/facts/size.ts";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { chain, cliff, queueing, service, size } from "./priced.ts";

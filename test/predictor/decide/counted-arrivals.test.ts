@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { countedArrivalRatio } from "@tradewind/predictor/decide/counted-arrivals.ts";
-import { observe } from "@tradewind/predictor/policy/observe/observation.ts";
+import { observe } from "@tradewind/predictor/facts/observation.ts";
 import { inputs, window, windowSet } from "../measurements.ts";
 
 describe("arrivals that were counted", () => {

@@ -1,13 +1,13 @@
 import type { FlowWindow, WindowSet } from "@tradewind/core/contract/window.ts";
 import type { Lesson } from "@tradewind/predictor/decide/learn.ts";
-import { CostSettings } from "@tradewind/predictor/decide/settings.ts";
-import { compileFlow, serviceIndex } from "@tradewind/predictor/endtoend/call-graph.ts";
-import type { FlowGraph } from "@tradewind/predictor/endtoend/call-graph.ts";
-import { observe } from "@tradewind/predictor/policy/observe/observation.ts";
-import type { DecisionContext, Observation } from "@tradewind/predictor/policy/observe/observation.ts";
-import { judge } from "@tradewind/predictor/policy/observe/verdict.ts";
-import type { Verdict } from "@tradewind/predictor/policy/observe/verdict.ts";
-import { flowObjective } from "@tradewind/predictor/queue/objective.ts";
+import { CostSettings } from "@tradewind/predictor/facts/cost-settings.ts";
+import { compileFlow, serviceIndex } from "@tradewind/predictor/models/route/call-graph.ts";
+import type { FlowGraph } from "@tradewind/predictor/models/route/call-graph.ts";
+import { observe } from "@tradewind/predictor/facts/observation.ts";
+import type { DecisionContext, Observation } from "@tradewind/predictor/facts/observation.ts";
+import { judge } from "@tradewind/predictor/facts/verdict.ts";
+import type { Verdict } from "@tradewind/predictor/facts/verdict.ts";
+import { flowObjective } from "@tradewind/predictor/facts/objective.ts";
 import { flow, inputs, windowSet } from "../measurements.ts";
 
 export const SETTINGS = CostSettings.parse({});

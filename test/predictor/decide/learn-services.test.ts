@@ -3,7 +3,7 @@ import { servicesAfter } from "@tradewind/predictor/decide/learn-services.ts";
 import { startSecondsAfter, withRises } from "@tradewind/predictor/decide/starts.ts";
 import type { ServiceModelMemory } from "@tradewind/predictor/decide/state.ts";
 import { demandOf, emptyProfile, isCalibrated } from "@tradewind/predictor/models/queue/tracked-profile.ts";
-import type { Targets } from "@tradewind/predictor/policy/target.ts";
+import type { Targets } from "@tradewind/predictor/facts/target.ts";
 import { describe, expect, it } from "vitest";
 import { START_MS, window, WINDOW_MS, windowSet } from "../measurements.ts";
 import { lessonOf, seen } from "./given.ts";

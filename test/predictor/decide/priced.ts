@@ -5,7 +5,7 @@ import type {
   ServiceToSize,
 } from "@tradewind/predictor/decide/application-cost.ts";
 import { normalQuantile } from "@tradewind/predictor/decide/route-cost.ts";
-import type { Size } from "@tradewind/predictor/decide/size.ts";
+import type { Size } from "@tradewind/predictor/facts/size.ts";
 import { graphOf } from "./given.ts";
 import type { CallsOf } from "./given.ts";
 

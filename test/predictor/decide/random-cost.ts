@@ -8,9 +8,9 @@ import type {
   ServiceToSize,
 } from "../../../predictor/decide/application-cost.ts";
 import { loadPoints } from "../../../predictor/decide/application-cost.ts";
-import { compileFlow, serviceIndex } from "../../../predictor/endtoend/call-graph.ts";
-import { costPerHour } from "../../../predictor/decide/size.ts";
-import type { Size } from "../../../predictor/decide/size.ts";
+import { compileFlow, serviceIndex } from "../../../predictor/models/route/call-graph.ts";
+import { costPerHour } from "../../../predictor/facts/size.ts";
+import type { Size } from "../../../predictor/facts/size.ts";
 
 const PRICES = { cpuCoreHour: 0.03, memoryGigabyteHour: 0.004 };
 

@@ -12,7 +12,7 @@ import type { ResidualJob, ResidualOutcome } from "@tradewind/predictor/models/r
 import { decide } from "@tradewind/predictor/policy/ladder.ts";
 import type { PolicyInputs, PolicyOutcome } from "@tradewind/predictor/policy/inputs.ts";
 import { replay } from "@tradewind/predictor/policy/replay.ts";
-import { PolicySettings } from "@tradewind/predictor/policy/settings.ts";
+import { PolicySettings } from "@tradewind/predictor/facts/settings.ts";
 import { SqliteStore } from "@tradewind/predictor/store/sqlite-store.ts";
 import { Registry } from "prom-client";
 import { afterEach, describe, expect, it } from "vitest";

@@ -6,7 +6,7 @@ import type { Rng } from "@tradewind/core/rng.ts";
 import { INPUTS_SCHEMA } from "@tradewind/predictor/policy/inputs.ts";
 import type { PolicyInputs, PolicyOutcome } from "@tradewind/predictor/policy/inputs.ts";
 import { decide } from "@tradewind/predictor/policy/ladder.ts";
-import { PolicySettings } from "@tradewind/predictor/policy/settings.ts";
+import { PolicySettings } from "@tradewind/predictor/facts/settings.ts";
 import { emptyState } from "@tradewind/predictor/policy/state.ts";
 import type { PolicyState } from "@tradewind/predictor/policy/state.ts";
 

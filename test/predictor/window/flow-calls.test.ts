@@ -1,5 +1,5 @@
 import type { FlowCall } from "@tradewind/core/contract/window.ts";
-import { compileFlow, serviceIndex } from "@tradewind/predictor/endtoend/call-graph.ts";
+import { compileFlow, serviceIndex } from "@tradewind/predictor/models/route/call-graph.ts";
 import { NO_RESOURCES } from "@tradewind/predictor/window/resources.ts";
 import { describe, expect, it } from "vitest";
 import {

@@ -1,5 +1,5 @@
 import { seededRng } from "@tradewind/core/rng.ts";
-import { meanInOrder, meanWithoutQuota } from "@tradewind/predictor/models/queue/build-table.ts";
+import { meanInOrder, meanWithoutQuota } from "../../../../bench/queue-table/build-table.ts";
 import {
   chanceOfTail,
   emptyAnswer,
@@ -10,7 +10,7 @@ import {
   responseRatio,
 } from "@tradewind/predictor/models/queue/queue-curve.ts";
 import type { QueueAnswer, QueuePlace, Statistic } from "@tradewind/predictor/models/queue/queue-curve.ts";
-import { drawQueue, responseAlone, simulateQueue } from "@tradewind/predictor/models/queue/simulate-queue.ts";
+import { drawQueue, responseAlone, simulateQueue } from "../../../../bench/queue-table/simulate-queue.ts";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { quantileOf, SimulatedContainer } from "./simulated-container.ts";

@@ -1,0 +1,44 @@
+import type { Reason } from "@tradewind/core/contract/reason.ts";
+import type { DecisionContext } from "../facts/observation.ts";
+import type { FlowVerdict, Verdict } from "../facts/verdict.ts";
+
+const MOST_CHARACTERS = 60;
+
+/** How the application stands to its objective. */
+export function standing(context: DecisionContext, { flows }: Verdict): Reason {
+  return standingOf(context, flows, false);
+}
+
+/**
+ * The same of the slowest route through one service, by name. Undefined for a service that none of the users' requests
+ * passes.
+ */
+export function standingThrough(
+  context: DecisionContext,
+  { flows }: Verdict,
+  service: string,
+): Reason | undefined {
+  const through = flows.filter(
+    ({ flow }) => flow.entryService === service || flow.services.includes(service),
+  );
+  return through.length === 0 ? undefined : standingOf(context, through, flows.length > 1);
+}
+
+function standingOf(
+  { application: { objective }, settings: { minimumCalls } }: DecisionContext,
+  flows: readonly FlowVerdict[],
+  isNamed: boolean,
+): Reason {
+  const telling = flows.filter((flow) => flow.telling);
+  const judged = telling.length > 0 ? telling : flows;
+  const slowest = judged.reduce((worst, each) => (each.severity > worst.severity ? each : worst));
+  const objectiveSeconds = objective.milliseconds / 1e3;
+  return {
+    code: slowest.severity > 1 ? "slo-violated" : "slo-met",
+    percentile: objective.percentile,
+    latencySeconds: slowest.severity * objectiveSeconds,
+    objectiveSeconds,
+    ...(isNamed && { route: slowest.flow.flow.slice(0, MOST_CHARACTERS) }),
+    ...(telling.length === 0 && { fewerThanRequests: minimumCalls }),
+  };
+}

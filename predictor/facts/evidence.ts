@@ -1,0 +1,33 @@
+import { ContentHash, Count, NonNegative, ServiceName } from "@tradewind/core/contract/quantity.ts";
+import { z } from "zod";
+import type { ResidualModel } from "../models/residual/residual-model.ts";
+
+/** A trained residual of a service's tracked profile that later windows have proven. */
+export const ResidualEvidence = z.strictObject({
+  /** Content of the model file, see models/residual/residual-model.ts. */
+  hash: ContentHash,
+  version: z.number().int().min(1),
+  /** Variance of ln of the self time that is left with it, less chance, over so many windows after those that trained it. */
+  variance: NonNegative,
+  windows: Count,
+});
+export type ResidualEvidence = z.infer<typeof ResidualEvidence>;
+
+/**
+ * What is known of one service when a decision is made besides what its state says. Of a trained model only the name: so the
+ * inputs stay small.
+ */
+export const ServiceEvidence = z.object({
+  service: ServiceName,
+  /** Absent in records of releases that kept something else of a service, which is left out. */
+  residual: ResidualEvidence.optional(),
+});
+export type ServiceEvidence = z.infer<typeof ServiceEvidence>;
+
+/** Give back the model that a hash in the evidence names; undefined when it is not there. */
+export interface Models {
+  residual(hash: string): ResidualModel | undefined;
+}
+export const NO_MODELS: Models = {
+  residual: () => undefined,
+};

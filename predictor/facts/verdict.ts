@@ -1,0 +1,119 @@
+import type { FlowWindow, LatencySummary } from "@tradewind/core/contract/window.ts";
+import { flowTailSeconds } from "./objective.ts";
+import type { FlowObjective } from "./objective.ts";
+import { mergeLatency } from "../window/merge-latency.ts";
+import type { PolicySettings } from "./settings.ts";
+import type { FlowMemory } from "./state.ts";
+
+/** How one flow stands to the objective. */
+export interface FlowVerdict {
+  /** As measured; its latency is that of as many windows as it takes to tell its tail. */
+  readonly flow: FlowWindow;
+  readonly tailSeconds: number;
+  /** Tail over objective: above 1 the objective is missed. */
+  readonly severity: number;
+  /** Enough calls to tell a miss from chance. */
+  readonly telling: boolean;
+}
+
+/** How the application stands to its objective over one window. */
+export interface Verdict {
+  readonly flows: readonly FlowVerdict[];
+  /** Worst flow with enough calls to tell; absent when no flow has. */
+  readonly severity?: number;
+  /** Worst flow whatever its calls; absent without any flow. */
+  readonly worstSeverity?: number;
+  /** Measured percentile of the worst flow, seconds. */
+  readonly tailSeconds?: number;
+  /** Worst share of failed requests. */
+  readonly errorRatio: number;
+  /** Requests per second that enter the application. */
+  readonly requestsPerSecond: number;
+}
+
+/**
+ * Latency over this window and as many of those before as it takes to have enough calls. The high percentiles of a handful
+ * of calls are the slowest of them, and those of several handfuls together a mean of the slowest of each: more than
+ * exponential times of their mean would have is chance rather than their tail.
+ */
+function pooledLatency(
+  now: LatencySummary,
+  earlier: readonly LatencySummary[],
+  minimumCalls: number,
+): LatencySummary {
+  if (now.count >= minimumCalls) return now;
+  let count = now.count;
+  const pool = [now];
+  for (const latency of earlier) {
+    if (count >= minimumCalls) break;
+    pool.push(latency);
+    count += latency.count;
+  }
+  const pooled = mergeLatency(pool) ?? now;
+  return {
+    ...pooled,
+    p95Seconds: Math.min(pooled.p95Seconds, exponentialTail(pooled, 0.95)),
+    p99Seconds: Math.min(pooled.p99Seconds, exponentialTail(pooled, 0.99)),
+  };
+}
+
+function exponentialTail({ meanSeconds }: LatencySummary, percentile: number): number {
+  return -meanSeconds * Math.log1p(-percentile);
+}
+
+/** The flows that users start: those that enter through the entry service. */
+export function ownFlows(flows: readonly FlowWindow[], entry: string): readonly FlowWindow[] {
+  return flows
+    .filter(({ entryService }) => entryService === entry)
+    .sort((a, b) => (a.flow < b.flow ? -1 : a.flow > b.flow ? 1 : 0));
+}
+
+/** Calls all within the objective from which on earlier windows alone do not make a miss. */
+const CALLS_WITHIN = 5;
+
+/** What was slow was so in earlier windows: the calls of this one are within the objective, nearly all. */
+function isMissOver({ count, p99Seconds }: LatencySummary, { tailSeconds }: FlowObjective): boolean {
+  return count >= CALLS_WITHIN && p99Seconds <= tailSeconds;
+}
+
+/** @param earlier latencies of flows in the windows before, see {@link FlowMemory} */
+export function judge(
+  flows: readonly FlowWindow[],
+  entry: string,
+  objective: FlowObjective,
+  settings: PolicySettings,
+  earlier: readonly FlowMemory[] = [],
+): Verdict {
+  const before = new Map(earlier.map(({ flow, latencies }) => [flow, latencies]));
+  const verdicts = ownFlows(flows, entry).map((measured) => {
+    const latency = pooledLatency(measured.latency, before.get(measured.flow) ?? [], settings.minimumCalls);
+    const tailSeconds = flowTailSeconds(latency, objective.percentile);
+    const ratio = tailSeconds / objective.tailSeconds;
+    return {
+      flow: { ...measured, latency },
+      tailSeconds,
+      severity: isMissOver(measured.latency, objective) ? Math.min(1, ratio) : ratio,
+      telling: latency.count >= settings.minimumCalls,
+    };
+  });
+  const severity = largest(verdicts.filter(({ telling }) => telling).map((verdict) => verdict.severity));
+  const worstSeverity = largest(verdicts.map((verdict) => verdict.severity));
+  const tailSeconds = largest(verdicts.map((verdict) => verdict.tailSeconds));
+  return {
+    flows: verdicts,
+    errorRatio: largest(verdicts.map(({ flow }) => flow.errorRatio)) ?? 0,
+    requestsPerSecond: verdicts.reduce((sum, { flow }) => sum + flow.requestsPerSecond, 0),
+    ...(severity !== undefined && { severity }),
+    ...(worstSeverity !== undefined && { worstSeverity }),
+    ...(tailSeconds !== undefined && { tailSeconds }),
+  };
+}
+
+/** Tail over objective of the worst flow with enough calls to tell, or of the worst where none has. */
+export function tellingSeverity({ severity, worstSeverity }: Verdict): number | undefined {
+  return severity ?? worstSeverity;
+}
+
+function largest(values: readonly number[]): number | undefined {
+  return values.length === 0 ? undefined : values.reduce((a, b) => Math.max(a, b));
+}

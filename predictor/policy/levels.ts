@@ -1,0 +1,101 @@
+import { balanceQueues } from "../balance/queue-balancing.ts";
+import { decideByCost } from "../decide/decide-by-cost.ts";
+import { residualsInUse } from "../decide/residuals.ts";
+import { floorTarget, heldTarget } from "../facts/floor.ts";
+import type { Target } from "../facts/target.ts";
+import { cpuGap, latencyGap } from "./facts.ts";
+import type { Level } from "./level.ts";
+
+const CHOSEN = { code: "static-policy" } as const;
+
+/** What the platform wants now, whatever the latency. */
+const STATIC: Level = {
+  choices: ["static"],
+  decide: ({ observations }) => ({
+    reasons: [CHOSEN],
+    decision: {
+      policy: "static",
+      targets: new Map(
+        observations.map(({ service, window, baseReplicas }): [string, Target] => {
+          const replicas = window?.replicasWanted ?? window?.replicasReady ?? baseReplicas;
+          return [
+            service,
+            {
+              replicas,
+              policy: "static",
+              reasons: [CHOSEN, { code: "replicas", fromReplicas: replicas, toReplicas: replicas }],
+            },
+          ];
+        }),
+      ),
+    },
+  }),
+};
+
+/** The cheapest sizes by one cost, once every service on a user's route has a calibrated model. */
+const COST: Level = {
+  choices: ["auto"],
+  decide(facts) {
+    const gap = latencyGap(facts);
+    if (gap.length > 0) return { reasons: gap };
+    const { context, inputs, models, observations, verdict } = facts;
+    const { allNodes, largestContainer, profiles = [], settings, state, surgeRatio } = inputs;
+    const { level, memory, reasons, sensitivities, targets } = decideByCost({
+      context,
+      observations,
+      verdict,
+      settings: settings.cost,
+      memory: state.cost,
+      surgeRatio,
+      allNodes,
+      largestContainer,
+      residuals: residualsInUse(profiles, models),
+    });
+    const decision = targets && { policy: level, targets, sensitivities };
+    return { reasons, cost: memory, ...(decision && { decision }) };
+  },
+};
+
+/** Replicas by the queues of the services, on top of what CPU demand needs. */
+const QUEUE: Level = {
+  choices: ["auto", "queue"],
+  decide(facts) {
+    const gap = latencyGap(facts);
+    if (gap.length > 0) return { reasons: gap };
+    const { reasons, ...balanced } = balanceQueues(facts.context, facts.observations, facts.verdict);
+    return { reasons, decision: { policy: "queue", ...balanced } };
+  },
+};
+
+/** At least the replicas that CPU demand needs; never fewer than now. */
+const REACTIVE: Level = {
+  choices: ["auto", "queue"],
+  decide(facts) {
+    const gap = cpuGap(facts);
+    if (gap.length > 0) return { reasons: gap };
+    return {
+      reasons: [{ code: "cpu-only" }],
+      decision: {
+        policy: "reactive",
+        targets: new Map(
+          facts.observations.map((one) => [one.service, floorTarget(one, facts.context.settings)]),
+        ),
+      },
+    };
+  },
+};
+
+/** Nothing is known, nothing changes. */
+const HOLD: Level = {
+  choices: ["auto", "queue"],
+  decide: ({ observations }) => ({
+    reasons: [],
+    decision: {
+      policy: "hold",
+      targets: new Map(observations.map((one) => [one.service, heldTarget(one)])),
+    },
+  }),
+};
+
+/** The levels of the ladder, highest first: the first one that can decide does. The last one always can. */
+export const LEVELS: readonly Level[] = [STATIC, COST, QUEUE, REACTIVE, HOLD];

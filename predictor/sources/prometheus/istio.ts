@@ -1,0 +1,56 @@
+import type { Labels } from "./api.ts";
+import { failedStatus, knownService, latencyQuery } from "./mapping.ts";
+import type { MappingCandidate, RedMapping, ServiceKey } from "./mapping.ts";
+import { equal, oneOf } from "./promql.ts";
+import type { Matcher } from "./promql.ts";
+import type { RateQuery } from "./rates.ts";
+
+/**
+ * Istio's standard metrics. Sidecars report each request twice: `reporter="destination"` beside the server is its
+ * response latency, `reporter="source"` beside the client gives the call graph. Ambient mesh reports `waypoint`.
+ */
+export function istio(namespaces: readonly string[]): MappingCandidate[] {
+  return [
+    candidate("istio_request_duration_milliseconds", 0.001, namespaces),
+    candidate("istio_request_duration_seconds", 1, namespaces),
+  ];
+}
+
+const DESTINATION = ["destination_workload", "destination_workload_namespace"];
+const SOURCE = ["source_workload", "source_workload_namespace"];
+
+const callee = (labels: Labels): ServiceKey | undefined =>
+  knownService(labels["destination_workload"], labels["destination_workload_namespace"]);
+const caller = (labels: Labels): ServiceKey | undefined =>
+  knownService(labels["source_workload"], labels["source_workload_namespace"]);
+
+function candidate(latency: string, unitSeconds: number, namespaces: readonly string[]): MappingCandidate {
+  const inside = (label: string): Matcher[] => (namespaces.length === 0 ? [] : [oneOf(label, namespaces)]);
+  const served = (metric: string, more: readonly string[]): RateQuery => ({
+    kind: "counter",
+    metric,
+    matchers: [oneOf("reporter", ["destination", "waypoint"]), ...inside("destination_workload_namespace")],
+    by: [...DESTINATION, ...more],
+  });
+  const called = (metric: string): RateQuery => ({
+    kind: "counter",
+    metric,
+    matchers: [equal("reporter", "source"), ...inside("source_workload_namespace")],
+    by: [...SOURCE, ...DESTINATION],
+  });
+  const mapping = (native: boolean): RedMapping => ({
+    name: "istio",
+    requests: served("istio_requests_total", ["response_code", "grpc_response_status"]),
+    latency: latencyQuery(latency, native, unitSeconds, served),
+    service: callee,
+    failed: ({ response_code: http, grpc_response_status: grpc }) => http === "0" || failedStatus(http, grpc),
+    calls: {
+      count: called("istio_requests_total"),
+      ...(native ? {} : { sum: called(`${latency}_sum`) }),
+      unitSeconds,
+      caller,
+      callee,
+    },
+  });
+  return { requestsMetric: "istio_requests_total", latencyMetric: latency, mapping };
+}

@@ -1,0 +1,38 @@
+import { containerSize, costPerHour, roundedUp } from "@tradewind/predictor/facts/size.ts";
+import { describe, expect, it } from "vitest";
+
+describe("roundedUp", () => {
+  it.each([
+    { value: 0.3, step: 0.1, multiple: 0.3 },
+    { value: 0.31, step: 0.1, multiple: 0.4 },
+    { value: 10 * 0.1, step: 0.1, multiple: 1 },
+    { value: 0, step: 0.1, multiple: 0 },
+  ])("makes $value a multiple of $step: $multiple", ({ multiple, step, value }) => {
+    expect(roundedUp(value, step)).toBeCloseTo(multiple, 12);
+  });
+});
+
+describe("costPerHour", () => {
+  it("adds CPU and memory of all replicas: 3 of 0.5 cores and 2 GB at 0.04 and 0.005 are 0.09", () => {
+    const size = { replicas: 3, cpuCores: 0.5, memoryBytes: 2e9 };
+    expect(costPerHour(size, { cpuCoreHour: 0.04, memoryGigabyteHour: 0.005 })).toBeCloseTo(0.09, 12);
+  });
+});
+
+describe("containerSize", () => {
+  it("is the mean over the containers, of limits before requests", () => {
+    const containers = [
+      { id: "a", cpuLimitCores: 1, cpuRequestCores: 0.2, memoryLimitBytes: 3e8 },
+      { id: "b", cpuRequestCores: 0.5, memoryRequestBytes: 1e8 },
+    ];
+    expect(containerSize({ containers })).toEqual({ cpuCores: 0.75, memoryBytes: 2e8 });
+  });
+
+  it("is unknown where no CPU is allocated, and has no memory where none is", () => {
+    expect(containerSize({ containers: [{ id: "a", memoryLimitBytes: 1e8 }] })).toBeUndefined();
+    expect(containerSize({ containers: [{ id: "a", cpuLimitCores: 1 }] })).toEqual({
+      cpuCores: 1,
+      memoryBytes: 0,
+    });
+  });
+});
