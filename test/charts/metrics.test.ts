@@ -8,7 +8,7 @@ import { startExporter } from "@tradewind/exporter/exporter.ts";
 import { ExporterMetrics } from "@tradewind/exporter/prometheus/metrics.ts";
 import { LearningMetrics } from "@tradewind/predictor/learning/metrics.ts";
 import { PredictorMetrics } from "@tradewind/predictor/metrics.ts";
-import { registerEndpointMetrics } from "@tradewind/predictor/sources/http/metrics.ts";
+import { registerEndpointMetrics } from "@tradewind/predictor/sources/endpoint-metrics.ts";
 import { registerPeerMetrics } from "@tradewind/predictor/sources/peers/metrics.ts";
 import { registerTriggerMetrics } from "@tradewind/predictor/sources/kubernetes/trigger-metrics.ts";
 import { registerStoreMetrics } from "@tradewind/predictor/store/metrics.ts";
