@@ -2,7 +2,7 @@ import { Application } from "@tradewind/core/contract/application.ts";
 import type { Window, WindowSet } from "@tradewind/core/contract/window.ts";
 import type { Rng } from "@tradewind/core/rng.ts";
 import type { AttentionModel } from "@tradewind/predictor/endtoend/attention-model.ts";
-import { costPerHour } from "@tradewind/predictor/decide/size.ts";
+import { costPerHour } from "@tradewind/core/contract/prices.ts";
 import type { ProfileModel } from "@tradewind/predictor/profile/model.ts";
 import { priorProfile } from "@tradewind/predictor/profile/prior-profile.ts";
 import { estimateState } from "@tradewind/predictor/profile/service-state.ts";
