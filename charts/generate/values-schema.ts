@@ -140,7 +140,7 @@ export function valuesSchema(): Schema {
         trainingEngine: choice("auto", "node", "wasm", "cpu"),
         http,
         otlp: object({ grpc: flag, ...security }),
-        peers: object({ existingSecret: text }),
+        peers: object({ existingSecret: text, tlsSecret: text }),
         extraVolumes: { type: "array", items: { type: "object", required: ["name"] } },
         extraVolumeMounts: { type: "array", items: { type: "object", required: ["name", "mountPath"] } },
         ...container,

@@ -241,7 +241,10 @@ describe.skipIf(helm === undefined)("what the chart renders", () => {
     expect(secrets(scaler, "predictor-security")).toEqual([
       ...own("predictor"),
       ...own("otlp"),
+      "peers-tls/tls.crt",
+      "peers-tls/tls.key",
       ...shown("agent"),
+      "peers-tls/ca.crt",
     ]);
     for (const [name, others] of [
       ["exporter", "predictor-security"],
