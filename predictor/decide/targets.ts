@@ -4,7 +4,7 @@ import type { WishStep } from "@tradewind/core/contract/plan.ts";
 import { MAX_WISH_STEPS } from "@tradewind/core/contract/plan.ts";
 import type { ProfileState } from "../models/queue/tracked-profile.ts";
 import type { ContainerSize, Size } from "./size.ts";
-import { costPerHour } from "./size.ts";
+import { costPerHour } from "@tradewind/core/contract/prices.ts";
 import { statedSize } from "../policy/observe/container-size.ts";
 import { memoryNeed } from "../policy/observe/memory-peaks.ts";
 import type { Observation } from "../policy/observe/observation.ts";

@@ -7,10 +7,10 @@ import type { Logger } from "@tradewind/core/log.ts";
 import { retryDelayMs } from "@tradewind/core/retry-delay.ts";
 import type { Rng } from "@tradewind/core/rng.ts";
 import { readAgentEvents } from "./agent-events.ts";
-import { EndpointClient } from "./http/client.ts";
-import { EndpointOptions } from "./http/endpoint.ts";
-import { EndpointError } from "./http/error.ts";
-import type { EndpointHealth } from "./http/health.ts";
+import { EndpointClient } from "@tradewind/core/endpoint/client.ts";
+import { EndpointOptions } from "@tradewind/core/endpoint/options.ts";
+import { EndpointError } from "@tradewind/core/endpoint/error.ts";
+import type { EndpointHealth } from "@tradewind/core/endpoint/health.ts";
 
 /** A snapshot with 20,000 containers has about 15 MB. */
 const MAX_SNAPSHOT_BYTES = 32 * 1024 * 1024;
