@@ -3,7 +3,8 @@ import type { GuardContext, GuardStep } from "./step.ts";
 
 /**
  * Takes nothing away in the first minutes after the exporter, the predictor or the youngest replica of the service
- * started: fresh processes know little, and a fresh replica has not shown yet what it can carry.
+ * started, or after this predictor took the place of another one: fresh processes know little, a predictor does not know what another
+ * one recommended until the platform has carried it out, and a fresh replica has not shown yet what it can carry.
  */
 export const restartGrace: GuardStep = {
   name: "restart-grace",
@@ -27,9 +28,10 @@ export const restartGrace: GuardStep = {
 /** The most recent start inside the grace, in words. */
 function lastStart(context: GuardContext): string | undefined {
   const starts: readonly (readonly [string, number | undefined])[] = [
-    ["the exporter", context.exporterStartedAtMs],
-    ["the predictor", context.predictorStartedAtMs],
-    ["the youngest replica", context.wish.observed.lastStartedAtMs],
+    ["the exporter started", context.exporterStartedAtMs],
+    ["the predictor started", context.predictorStartedAtMs],
+    ["the predictor took the place of another one", context.predictorTakenAtMs],
+    ["the youngest replica started", context.wish.observed.lastStartedAtMs],
   ];
   let last: { what: string; agoMs: number } | undefined;
   for (const [what, atMs] of starts) {
@@ -39,5 +41,5 @@ function lastStart(context: GuardContext): string | undefined {
       last = { what, agoMs };
     }
   }
-  return last === undefined ? undefined : `${last.what} started ${Math.round(last.agoMs / 1e3)} s ago`;
+  return last === undefined ? undefined : `${last.what} ${Math.round(last.agoMs / 1e3)} s ago`;
 }

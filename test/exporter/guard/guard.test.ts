@@ -158,18 +158,17 @@ describe("restart-grace", () => {
   const lower = wishOf({ allocation: { replicas: 1, cpuCores: 0.2 } });
 
   it.each<[string, Partial<GuardContext>]>([
-    ["the exporter", { exporterStartedAtMs: 990_000 }],
-    ["the predictor", { predictorStartedAtMs: 990_000 }],
+    ["the exporter started", { exporterStartedAtMs: 990_000 }],
+    ["the predictor started", { predictorStartedAtMs: 990_000 }],
+    ["the predictor took the place of another one", { predictorTakenAtMs: 990_000 }],
     [
-      "the youngest replica",
+      "the youngest replica started",
       { wish: { ...lower, observed: { ...lower.observed, lastStartedAtMs: 990_000 } } },
     ],
-  ])("takes nothing away soon after %s started", (what, changes) => {
+  ])("takes nothing away soon after %s", (what, changes) => {
     const outcome = guard(contextOf({ wish: lower, ...changes }));
     expect(outcome.final).toEqual({ replicas: 4, cpuCores: 0.8 });
-    expect(outcome.actions?.[0]?.reason).toBe(
-      `${what} started 10 s ago: nothing is taken away in the first 120 s`,
-    );
+    expect(outcome.actions?.[0]?.reason).toBe(`${what} 10 s ago: nothing is taken away in the first 120 s`);
   });
 
   it("lets growth through, and anything once the grace is over", () => {
