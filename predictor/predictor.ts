@@ -279,9 +279,9 @@ function followAgents(
     clock,
     rng: Math.random,
     log,
-    onSnapshot: (url, snapshot, receivedAtMs) => {
-      rates.record(url, snapshot, receivedAtMs);
-      nodes.seen(snapshot.node, snapshot.capacity, receivedAtMs);
+    onSnapshot: (url, snapshot, exchange) => {
+      rates.record(url, snapshot, exchange);
+      nodes.seen(snapshot.node, snapshot.capacity, exchange.answeredAtMs);
     },
     onEvent: () => metrics.interferenceMoved(),
   });
