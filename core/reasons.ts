@@ -66,7 +66,7 @@ const SENTENCES: Sentences = {
   "growth-limit": ({ fromReplicas, mostReplicas }) =>
     `latency, load or replicas are missing: growth from ${replicas(fromReplicas)} is limited to ${mostReplicas}`,
   "restart-grace": ({ agoSeconds, graceSeconds, started }) =>
-    `the ${started === "replica" ? "youngest replica" : started} started ${Math.round(agoSeconds)} s ago: ` +
+    `${STARTED[started]} ${Math.round(agoSeconds)} s ago: ` +
     `nothing is removed in the first ${graceSeconds} s`,
   "running-unknown": () =>
     "it is not known how many replicas run, so no number is safe; give the predictor a workload source",
@@ -127,6 +127,13 @@ function latency({
   const ratio = percent(latencySeconds / objectiveSeconds);
   return `${name} is ${duration(latencySeconds)}, objective ${duration(objectiveSeconds)} (${ratio})${few}`;
 }
+
+const STARTED: Readonly<Record<Facts<"restart-grace">["started"], string>> = {
+  exporter: "the exporter started",
+  predictor: "the predictor started",
+  "other-predictor": "the predictor took the place of another one",
+  replica: "the youngest replica started",
+};
 
 const MISSING: Readonly<Partial<Record<NonNullable<Facts<"data-missing">["what"]>, string>>> = {
   replicas: "its replicas are not known",

@@ -29,6 +29,8 @@ export type PlanHeader = Pick<
  */
 export interface DecisionPast {
   readonly exporterStartedAtMs: number;
+  /** When plans of this predictor took the place of another's; absent while they have not. */
+  readonly predictorTakenAtMs?: number;
   /** The decision before this one; absent when there is none, or when it is not known how old it is. */
   readonly previous?: { readonly final: Allocation; readonly decidedAtMs: number };
 }
@@ -49,13 +51,14 @@ export type Decision = { readonly record: DecisionRecord } | { readonly refusal:
  */
 export function decide(wish: Wish, plan: PlanHeader, past: DecisionPast, rules: DecisionRules): Decision {
   const decidedAtMs = plan.plannedAtMs;
-  const { exporterStartedAtMs, previous } = past;
+  const { exporterStartedAtMs, predictorTakenAtMs, previous } = past;
   const context: DecisionRecord["context"] = {
     ...(previous === undefined
       ? {}
       : { previous: previous.final, previousDecidedAtMs: previous.decidedAtMs }),
     exporterStartedAtMs,
     predictorStartedAtMs: plan.predictorStartedAtMs,
+    ...(predictorTakenAtMs !== undefined && { predictorTakenAtMs }),
     staleAfterSeconds: rules.staleAfterSeconds,
     restartGraceSeconds: rules.restartGraceSeconds,
     mode: rules.modeOf?.(plan, wish.namespace) ?? plan.mode ?? "act",

@@ -57,6 +57,8 @@ export class Recommender {
   readonly #clock: Clock;
   readonly #counter: DecisionCounter;
   readonly #serve: Serve;
+  /** The predictor whose plans are taken, by its start, and since when where another one's were taken before, on our monotonic clock. */
+  #predictor: { readonly startedAtMs: number; readonly takenMs?: number } | undefined;
   #refusals = new Map<string, Refusal>();
   #savedRevision = 0;
 
@@ -106,6 +108,7 @@ export class Recommender {
   /** Decides every wish of a plan, writes the decisions down and puts them in force. */
   async takePlan(plan: FetchedPlan): Promise<void> {
     const draft: PlanDraft = { entries: new Map(), refusals: new Map() };
+    this.#follow(plan.header.predictorStartedAtMs);
     await this.#saveChanges();
     await this.#inSlices(plan.wishes, (value) => this.#take(value, plan, draft));
     await this.#inSlices(draft.refusals.values(), ({ step }) => {
@@ -119,6 +122,12 @@ export class Recommender {
     await this.#serve(this.#rowsAfter(draft));
     await this.#inSlices(this.book.replace(draft.entries), () => undefined);
     this.#refusals = draft.refusals;
+  }
+
+  #follow(startedAtMs: number): void {
+    if (this.#predictor?.startedAtMs === startedAtMs) return;
+    const isFirst = this.#predictor === undefined;
+    this.#predictor = { startedAtMs, ...(!isFirst && { takenMs: this.#clock.monotonicMs() }) };
   }
 
   /**
@@ -165,10 +174,13 @@ export class Recommender {
   /** @param offsetMs from our monotonic clock to the plan's */
   #past(before: BookEntry | undefined, offsetMs: number): DecisionPast {
     const onPlansClock = (monotonicMs: number): number => Math.max(0, Math.round(monotonicMs + offsetMs));
-    const exporterStartedAtMs = onPlansClock(this.#startedMs);
-    if (before?.decidedMs === undefined) return { exporterStartedAtMs };
-    const previous = { final: before.final, decidedAtMs: onPlansClock(before.decidedMs) };
-    return { exporterStartedAtMs, previous };
+    const takenMs = this.#predictor?.takenMs;
+    const starts = {
+      exporterStartedAtMs: onPlansClock(this.#startedMs),
+      ...(takenMs !== undefined && { predictorTakenAtMs: onPlansClock(takenMs) }),
+    };
+    if (before?.decidedMs === undefined) return starts;
+    return { ...starts, previous: { final: before.final, decidedAtMs: onPlansClock(before.decidedMs) } };
   }
 
   async #stateAfter({ entries }: PlanDraft): Promise<string[]> {

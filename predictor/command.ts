@@ -66,6 +66,12 @@ export function configure(command: Command): void {
       "secret that all predictors share, at least 16 bytes; --peers needs it",
     )
     .option(
+      "--peers-tls-cert <file>",
+      "certificate for --peers-listen and to show to peers, PEM; with it predictors speak mutual TLS only",
+    )
+    .option("--peers-tls-key <file>", "its key, PEM")
+    .option("--peers-tls-ca <file>", "authority of all predictors' certificates, PEM")
+    .option(
       "--workloads <source>",
       "workloads and their pods: a file, or kubernetes[:namespace,…|:*] (default: the application's namespace)",
     )
@@ -108,6 +114,9 @@ interface Flags {
   readonly peers: readonly string[];
   readonly peersListen: string;
   readonly peersSecretFile?: string;
+  readonly peersTlsCert?: string;
+  readonly peersTlsKey?: string;
+  readonly peersTlsCa?: string;
   readonly workloads?: string;
   readonly kubeconfig?: string;
   readonly window: number;
@@ -133,6 +142,9 @@ function optionsOf({
   httpTlsKey,
   otlpTlsCert,
   otlpTlsKey,
+  peersTlsCert,
+  peersTlsKey,
+  peersTlsCa,
   ...flags
 }: Flags): PredictorOptionsInput {
   return {
@@ -140,6 +152,7 @@ function optionsOf({
     allowedHosts: [...allowedHosts],
     httpTls: tlsFiles(httpTlsCert, httpTlsKey),
     otlpTls: tlsFiles(otlpTlsCert, otlpTlsKey),
+    peersTls: peersTls(peersTlsCa, tlsFiles(peersTlsCert, peersTlsKey)),
     agents: [...agents],
     peers: [...peers],
     windowSeconds: window,
@@ -150,6 +163,15 @@ function optionsOf({
 /** One without the other is refused by the options. */
 function tlsFiles(cert: string | undefined, key: string | undefined): PredictorOptionsInput["httpTls"] {
   return cert === undefined && key === undefined ? undefined : { cert: cert ?? "", key: key ?? "" };
+}
+
+function peersTls(
+  ca: string | undefined,
+  files: PredictorOptionsInput["httpTls"],
+): PredictorOptionsInput["peersTls"] {
+  return ca === undefined && files === undefined
+    ? undefined
+    : { ca: ca ?? "", cert: files?.cert ?? "", key: files?.key ?? "" };
 }
 
 function urlList(text: string): string[] {

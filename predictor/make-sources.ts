@@ -1,5 +1,5 @@
 import type { Application } from "@tradewind/core/contract/application.ts";
-import type { ClientSettings } from "./sources/http/client.ts";
+import type { ClientSettings } from "@tradewind/core/endpoint/client.ts";
 import { JaegerSource } from "./sources/jaeger/jaeger-source.ts";
 import { PrometheusSource } from "./sources/prometheus/prometheus-source.ts";
 import type { SpanSource } from "./sources/source.ts";

@@ -55,6 +55,10 @@ export const PredictorOptions = z.strictObject({
   peers: z.array(Target).max(64).default([]),
   /** Where to listen for the other predictors; only with `peers`. */
   peersListen: ListenAddress.default("127.0.0.1:9814"),
+  /** Certificate, key and authority with which predictors prove to each other that they are some; absent: plain HTTP. */
+  peersTls: tlsFiles("--peers-tls")
+    .extend({ ca: z.string().min(1, "missing; give --peers-tls-ca with --peers-tls-cert") })
+    .optional(),
   peersSecretFile: z.string().min(1).optional().describe("File with the secret that predictors share."),
   workloads: z
     .string()

@@ -30,8 +30,8 @@ import type { PredictorOptionsInput } from "./options.ts";
 import { Published } from "./api/published.ts";
 import { Agents } from "./sources/agents.ts";
 import { ContainerRates } from "./sources/container-rates.ts";
-import type { EndpointHealth } from "./sources/http/health.ts";
-import { registerEndpointMetrics } from "./sources/http/metrics.ts";
+import type { EndpointHealth } from "@tradewind/core/endpoint/health.ts";
+import { registerEndpointMetrics } from "./sources/endpoint-metrics.ts";
 import { LastSensitivities } from "./sensitivities/last-sensitivities.ts";
 import { registerSensitivityMetrics } from "./sensitivities/metrics.ts";
 import { parseListen } from "./sources/otlp/listen-address.ts";
@@ -279,9 +279,9 @@ function followAgents(
     clock,
     rng: Math.random,
     log,
-    onSnapshot: (url, snapshot, receivedAtMs) => {
-      rates.record(url, snapshot, receivedAtMs);
-      nodes.seen(snapshot.node, snapshot.capacity, receivedAtMs);
+    onSnapshot: (url, snapshot, exchange) => {
+      rates.record(url, snapshot, exchange);
+      nodes.seen(snapshot.node, snapshot.capacity, exchange.answeredAtMs);
     },
     onEvent: () => metrics.interferenceMoved(),
   });

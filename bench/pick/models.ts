@@ -1,7 +1,8 @@
+import { costPerHour } from "@tradewind/core/contract/prices.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import { serviceSpecs } from "@tradewind/core/contract/application.ts";
 import type { Window, WindowSet } from "@tradewind/core/contract/window.ts";
-import { containerSize, costPerHour } from "@tradewind/predictor/facts/size.ts";
+import { containerSize } from "@tradewind/predictor/facts/size.ts";
 import type { Size } from "@tradewind/predictor/facts/size.ts";
 import { compileFlow, serviceIndex } from "@tradewind/predictor/models/route/call-graph.ts";
 import { FlowTail } from "@tradewind/predictor/models/route/flow-tail.ts";

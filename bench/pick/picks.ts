@@ -1,7 +1,7 @@
 import { Application } from "@tradewind/core/contract/application.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import type { Rng } from "@tradewind/core/rng.ts";
-import { costPerHour } from "@tradewind/predictor/facts/size.ts";
+import { costPerHour } from "@tradewind/core/contract/prices.ts";
 import type { Scenario } from "./application.ts";
 import { seenOf, tracked } from "./learn.ts";
 import type { ServiceModel } from "./learn.ts";

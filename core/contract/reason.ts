@@ -83,7 +83,8 @@ export const Reason = z.discriminatedUnion("code", [
   reason("container-change-limit", { growRatio: NonNegative, shrinkRatio: Ratio }),
   reason("growth-limit", { fromReplicas: Count, mostReplicas: Count }),
   reason("restart-grace", {
-    started: z.enum(["exporter", "predictor", "replica"]),
+    /** `other-predictor`: another predictor's plans are followed since. */
+    started: z.enum(["exporter", "predictor", "other-predictor", "replica"]),
     agoSeconds: Seconds,
     graceSeconds: Seconds,
   }),

@@ -44,6 +44,8 @@ export const DecisionRecord = z.strictObject({
     previousDecidedAtMs: EpochMs.optional(),
     exporterStartedAtMs: EpochMs,
     predictorStartedAtMs: EpochMs.optional(),
+    /** When this predictor's plans took the place of another's; absent while the exporter has followed no other. */
+    predictorTakenAtMs: EpochMs.optional(),
     staleAfterSeconds: z.number().positive(),
     restartGraceSeconds: NonNegative,
     /** What is done with the decision; absent in records of 0.1.0, which were acted on. */

@@ -1,3 +1,4 @@
+import type { Prices } from "@tradewind/core/contract/prices.ts";
 import type { RecommendationList, ServedRecommendation } from "@tradewind/core/contract/recommendation.ts";
 import { codesOf } from "@tradewind/core/reasons.ts";
 import { MAX_STATUS_SERVICES } from "@tradewind/kubernetes/crd/status.ts";
@@ -5,12 +6,14 @@ import type { ApplicationStatus, Condition, ServiceStatus } from "@tradewind/kub
 import { formatCores, formatMemory } from "@tradewind/kubernetes/objects/quantity.ts";
 import type { ReadPlan } from "../source/read-plan.ts";
 import { lastChange } from "../last-change.ts";
+import { billOf } from "../regret.ts";
 import { CONDITIONS, millis } from "./conditions.ts";
 import type { ServiceWorkload } from "./services.ts";
 
 export interface StatusInputs {
   readonly list: RecommendationList;
   readonly header: ReadPlan["header"] | undefined;
+  readonly prices: Prices;
   readonly workloadOf: (namespace: string, service: string) => ServiceWorkload | undefined;
   /** Of the resource as read. */
   readonly generation: number | undefined;
@@ -47,10 +50,19 @@ export function applicationStatus(inputs: StatusInputs): ApplicationStatus {
       replicasReady,
       replicasRecommended,
       replicas: `${replicasReady} → ${replicasRecommended}`,
+      serviceCount: recommendations.length,
+      ...costPerHour(inputs),
     }),
     services,
     ...(omitted > 0 && { servicesOmitted: omitted }),
   };
+}
+
+function costPerHour({ list, prices }: StatusInputs): Pick<ApplicationStatus, "costPerHour"> {
+  const { recommended, running } = billOf(list.recommendations, prices);
+  if (running === 0) return {};
+  const [now, then] = [running, recommended].map((price) => Number(price.toPrecision(3)).toString());
+  return { costPerHour: `${now} → ${then}` };
 }
 
 /** All services by name, or, where they do not fit, those first whose replicas shall change. */

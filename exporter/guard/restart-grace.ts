@@ -4,7 +4,8 @@ import type { GuardContext, GuardStep } from "./step.ts";
 
 /**
  * Takes nothing away in the first minutes after the exporter, the predictor or the youngest replica of the service
- * started: fresh processes know little, and a fresh replica has not shown yet what it can carry.
+ * started, or after this predictor took the place of another one: fresh processes know little, a predictor does not know what another
+ * one recommended until the platform has carried it out, and a fresh replica has not shown yet what it can carry.
  */
 export const restartGrace: GuardStep = {
   name: "restart-grace",
@@ -29,6 +30,7 @@ function lastStart(context: GuardContext): Started | undefined {
   const starts: readonly (readonly [Started["started"], number | undefined])[] = [
     ["exporter", exporterStartedAtMs],
     ["predictor", predictorStartedAtMs],
+    ["other-predictor", context.predictorTakenAtMs],
     ["replica", wish.observed.lastStartedAtMs],
   ];
   let last: Started | undefined;

@@ -4,7 +4,7 @@ import type { WishStep } from "@tradewind/core/contract/plan.ts";
 import { MAX_WISH_STEPS } from "@tradewind/core/contract/plan.ts";
 import type { ProfileState } from "../models/queue/tracked-profile.ts";
 import type { ContainerSize, Size } from "../facts/size.ts";
-import { costPerHour } from "../facts/size.ts";
+import { costPerHour } from "@tradewind/core/contract/prices.ts";
 import { statedSize } from "../facts/container-size.ts";
 import { memoryNeed } from "../facts/memory-peaks.ts";
 import type { Observation } from "../facts/observation.ts";

@@ -17,18 +17,6 @@ export interface Size extends ContainerSize {
   readonly replicas: number;
 }
 
-/** Prices in any one currency: what makes CPU, memory and replicas exchangeable. */
-export interface Prices {
-  readonly cpuCoreHour: number;
-  readonly memoryGigabyteHour: number;
-}
-
-/** Price of a service of this size for an hour. */
-export function costPerHour(size: Size, prices: Prices): number {
-  const container = size.cpuCores * prices.cpuCoreHour + (size.memoryBytes / 1e9) * prices.memoryGigabyteHour;
-  return size.replicas * container;
-}
-
 /** Rounding slack, so that ten steps of 0.1 core are 1 core. */
 const ROUNDING = 1e-9;
 

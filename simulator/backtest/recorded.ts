@@ -1,3 +1,4 @@
+import { costPerHour } from "@tradewind/core/contract/prices.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import { allocatedCpuCores } from "@tradewind/core/main-containers.ts";
@@ -56,14 +57,14 @@ export function recordedResult(
     }
   }
   const cores = sums.coreSeconds / sums.seconds;
-  const gigabytes = sums.byteSeconds / sums.seconds / 1e9;
+  const bytes = sums.byteSeconds / sums.seconds;
   return {
     requests: sums.requests,
     requestsOver: sums.requests === 0 ? 0 : sums.over / sums.requests,
     intervalsOver: sums.intervals === 0 ? 0 : sums.missed / sums.intervals,
     cores,
-    gigabytes,
-    costPerHour: cores * prices.cpuCoreHour + gigabytes * prices.memoryGigabyteHour,
+    gigabytes: bytes / 1e9,
+    costPerHour: costPerHour({ cpuCores: cores, memoryBytes: bytes }, prices),
     ...moves,
   };
 }

@@ -126,6 +126,10 @@ const EXAMPLES: readonly (readonly [Reason, string])[] = [
     "the predictor started 12 s ago: nothing is removed in the first 120 s",
   ],
   [
+    { code: "restart-grace", started: "other-predictor", agoSeconds: 7, graceSeconds: 120 },
+    "the predictor took the place of another one 7 s ago: nothing is removed in the first 120 s",
+  ],
+  [
     { code: "restart-grace", started: "replica", agoSeconds: 5, graceSeconds: 120 },
     "the youngest replica started 5 s ago: nothing is removed in the first 120 s",
   ],

@@ -49,7 +49,7 @@ function closure(workspace: string): Set<string> {
   return seen;
 }
 
-const IMAGES = ["agent", "exporter", "predictor"];
+const IMAGES = ["agent", "exporter", "local", "predictor"];
 
 describe("images", () => {
   it.each(IMAGES)("%s: holds the compiled workspaces that the process uses, and the command", (image) => {
@@ -112,6 +112,7 @@ describe("images", () => {
       agent: values["agent"]!["podSecurityContext"]!,
       predictor: values["predictor"]!["securityContext"]!,
       exporter: values["scaler"]!["podSecurityContext"]!,
+      local: values["inject"]!["podSecurityContext"]!,
     };
     expect(users).toEqual(
       Object.entries(given)

@@ -60,6 +60,7 @@ const status = (changes: Partial<StatusInputs> = {}): ApplicationStatus =>
     applicationStatus({
       list: list(),
       header: header(),
+      prices: { cpuCoreHour: 0.04, memoryGigabyteHour: 0.005 },
       workloadOf: () => undefined,
       generation: 3,
       before: [],
@@ -109,10 +110,29 @@ describe("the status of an application", () => {
   it("is ready, within the objective, complete and unconstrained when all is well", () => {
     expect(conditionsOf({})).toEqual({
       Ready: "True Planning",
+      Acting: "True Act",
       ObjectiveMet: "True WithinObjective",
       DataComplete: "True Complete",
       Constrained: "False WithinBounds",
     });
+  });
+
+  it.each([
+    ["observe", "False Observe"],
+    ["recommend", "False Recommend"],
+    ["act", "True Act"],
+    [undefined, "True Act"],
+  ] as const)("says in the condition Acting that the mode is %s", (mode, acting) => {
+    const plan = header();
+    expect(conditionsOf({ header: { ...plan, ...(mode && { mode }) } })["Acting"]).toBe(acting);
+  });
+
+  it("reckons what runs and what is recommended: 3 and 5 of 0.5 cores and 1 GB at 0.04 and 0.005 are 0.075 and 0.125", () => {
+    const running = { runningCpuCores: 0.5, runningMemoryBytes: 1e9, cpuCores: 0.5, memoryBytes: 1e9 };
+    const { costPerHour, serviceCount } = status({ list: list({ recommendations: [servedOf(running)] }) });
+    expect({ costPerHour, serviceCount }).toEqual({ costPerHour: "0.075 → 0.125", serviceCount: 1 });
+    const unknown = [servedOf({ replicasReady: undefined })];
+    expect(status({ list: list({ recommendations: unknown }) }).costPerHour).toBeUndefined();
   });
 
   it.each([

@@ -160,8 +160,9 @@ describe("restart-grace", () => {
   it.each<[string, Partial<GuardContext>]>([
     ["exporter", { exporterStartedAtMs: 990_000 }],
     ["predictor", { predictorStartedAtMs: 990_000 }],
+    ["other-predictor", { predictorTakenAtMs: 990_000 }],
     ["replica", { wish: { ...lower, observed: { ...lower.observed, lastStartedAtMs: 990_000 } } }],
-  ])("takes nothing away soon after the %s started", (started, changes) => {
+  ])("takes nothing away soon after a start: %s", (started, changes) => {
     const outcome = guard(contextOf({ wish: lower, ...changes }));
     expect(outcome.final).toEqual({ replicas: 4, cpuCores: 0.8 });
     expect(outcome.actions?.[0]?.reasons).toEqual([

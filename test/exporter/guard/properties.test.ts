@@ -67,6 +67,7 @@ const context: fc.Arbitrary<GuardContext> = fc
     previousDecidedAtMs: optional(time),
     exporterStartedAtMs: time,
     predictorStartedAtMs: optional(time),
+    predictorTakenAtMs: optional(time),
     staleAfterSeconds: fc.integer({ min: 1, max: 1_000 }),
     restartGraceSeconds: fc.nat({ max: 1_000 }),
     limits: optional(limits),
@@ -97,8 +98,9 @@ describe("the guard, for any wish and any context,", () => {
   it("never removes in doubt: an incomplete window or a fresh start keeps what runs, up to the maximum", () => {
     fc.assert(
       fc.property(context, (given) => {
-        const { restartGraceSeconds, decidedAtMs, exporterStartedAtMs } = given;
-        const isFresh = Math.max(0, decidedAtMs - exporterStartedAtMs) < restartGraceSeconds * 1e3;
+        const { restartGraceSeconds, decidedAtMs, exporterStartedAtMs, predictorTakenAtMs } = given;
+        const latestMs = Math.max(exporterStartedAtMs, predictorTakenAtMs ?? 0);
+        const isFresh = Math.max(0, decidedAtMs - latestMs) < restartGraceSeconds * 1e3;
         fc.pre(isFresh || !given.wish.observed.complete);
         const { final } = guard(given);
         if (final === undefined) return;
@@ -155,6 +157,7 @@ describe("a decision record", () => {
   const past: fc.Arbitrary<DecisionPast> = fc
     .record({
       exporterStartedAtMs: time,
+      predictorTakenAtMs: optional(time),
       previous: optional(fc.record({ final: allocation, decidedAtMs: time })),
     })
     .map((parts) => defined(parts) as DecisionPast);

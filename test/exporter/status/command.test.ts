@@ -85,7 +85,11 @@ describe("tradewind status", () => {
 
   it.each([
     ["nothing listens", async () => `http://127.0.0.1:${await freePort()}`, /correct --scaler/],
-    ["the address is none", async () => "127.0.0.1:9812", /not an http:\/\/ or https:\/\/ address/],
+    [
+      "the address is none",
+      async () => "127.0.0.1:9812",
+      /--scaler 127.0.0.1:9812.*must be an http:\/\/ or https:\/\/ address/,
+    ],
   ])("says what to do where %s", async (_, scaler, message) => {
     await expect(printed("--scaler", await scaler())).rejects.toThrow(message);
   });
@@ -96,8 +100,13 @@ describe("tradewind status", () => {
     const token = join(directory, "token");
     writeFileSync(token, "0123456789abcdef0123456789abcdef\n", { mode: 0o600 });
     const { http } = await runningExporter(undefined, { httpTokenFile: token });
-    await expect(printed("--scaler", http)).rejects.toThrow(/answered 401: /);
+    await expect(printed("--scaler", http)).rejects.toThrow(
+      /answered 401: .*asks for a token.*; give --token-file/,
+    );
     expect(await printed("--scaler", http, "--token-file", token)).toContain("No decision yet");
+    await expect(printed("--scaler", http, "--token-file", `${token}.none`)).rejects.toThrow(
+      /token.none cannot be read; correct --token-file/,
+    );
   });
 
   it("says that something answered which is not the exporter, where a page comes instead of its words", async () => {
@@ -108,7 +117,7 @@ describe("tradewind status", () => {
     onTestFinished(() => void server.close());
     const { port } = server.address() as AddressInfo;
     await expect(printed("--scaler", `http://127.0.0.1:${port}`)).rejects.toThrow(
-      /answered 502: it gives no reason/,
+      /answered 502: overloaded or not ready; check the server, and what stands before it/,
     );
   });
 });

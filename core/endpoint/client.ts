@@ -11,19 +11,19 @@ import {
 import type { IRetryBackoffContext } from "cockatiel";
 import { Agent, request } from "undici";
 import type { Dispatcher } from "undici";
-import { readJsonWith } from "@tradewind/core/config.ts";
-import { systemClock } from "@tradewind/core/clock.ts";
-import type { Clock } from "@tradewind/core/clock.ts";
-import { DEFAULT_RETRY_DELAYS, parseRetryAfterMs, retryDelayMs } from "@tradewind/core/retry-delay.ts";
-import type { RetryDelays } from "@tradewind/core/retry-delay.ts";
-import type { Rng } from "@tradewind/core/rng.ts";
-import { TradewindError } from "@tradewind/core/errors.ts";
+import { readJsonWith } from "../config.ts";
+import { systemClock } from "../clock.ts";
+import type { Clock } from "../clock.ts";
+import { DEFAULT_RETRY_DELAYS, parseRetryAfterMs, retryDelayMs } from "../retry-delay.ts";
+import type { RetryDelays } from "../retry-delay.ts";
+import type { Rng } from "../rng.ts";
+import { TradewindError } from "../errors.ts";
 import type { z } from "zod";
 import { readBounded } from "./bounded-body.ts";
 import { CredentialFiles } from "./credentials.ts";
 import type { Credentials } from "./credentials.ts";
 import { connectionError, statusError } from "./diagnosis.ts";
-import type { EndpointOptions } from "./endpoint.ts";
+import type { EndpointOptions } from "./options.ts";
 import { countsAgainstServer, EndpointError, isRetryable } from "./error.ts";
 import type { EndpointFailure } from "./error.ts";
 import { EndpointHealth } from "./health.ts";
@@ -121,7 +121,7 @@ export class EndpointClient {
       return answer;
     } catch (error) {
       if (call.signal?.aborted === true) throw new TradewindError("cancelled", "the call was cancelled");
-      const problem = this.explain(error, deadline);
+      const problem = this.remedied(this.explain(error, deadline));
       const quietMs = Math.min(problem.retryAfterMs ?? 0, QUIET_MAX_MS);
       this.quietUntilMs = Math.max(this.quietUntilMs, this.clock.monotonicMs() + quietMs);
       this.health.failed(problem, this.clock.nowMs());
@@ -310,7 +310,10 @@ export class EndpointClient {
   }
 
   private problemOf(error: unknown): EndpointError {
-    const problem = connectionError(this.where(), error);
+    return this.remedied(connectionError(this.where(), error));
+  }
+
+  private remedied(problem: EndpointError): EndpointError {
     const remedy = this.remedies[problem.failure];
     return remedy === undefined ? problem : problem.withRemedy(remedy);
   }
@@ -348,10 +351,12 @@ function oneHeader(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header[0] : header;
 }
 
-/** What a server said about its error: the `error` of a JSON answer, else the first line of the text. */
+/** What a server said about its error: `message` or `error` of a JSON answer, else the first line of the text. */
 function reasonIn(body: Buffer): string | undefined {
   const text = body.subarray(0, 2_000).toString("utf8").trim();
-  const json = /"error"\s*:\s*"((?:[^"\\]|\\.){1,300})"/.exec(text)?.[1];
+  const [json] = ["message", "error"].flatMap(
+    (name) => new RegExp(`"${name}"\\s*:\\s*"((?:[^"\\\\]|\\\\.){1,300})"`).exec(text)?.[1] ?? [],
+  );
   const line = json ?? text.split("\n", 1)[0];
   return line?.startsWith("<") === true ? undefined : line?.replaceAll(/\p{C}/gu, " ");
 }

@@ -1,4 +1,4 @@
-import { TradewindError } from "@tradewind/core/errors.ts";
+import { TradewindError } from "../errors.ts";
 
 /** What went wrong with a call, as a stable word for metrics. */
 export const ENDPOINT_FAILURES = [

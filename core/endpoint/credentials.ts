@@ -1,5 +1,5 @@
 import { readFile, stat } from "node:fs/promises";
-import type { EndpointOptions } from "./endpoint.ts";
+import type { EndpointOptions } from "./options.ts";
 import { EndpointError } from "./error.ts";
 
 const SECRET_MAX_BYTES = 1_048_576;

@@ -1,4 +1,4 @@
-import { byCauseCode, TLS_PROBLEMS } from "@tradewind/core/tls-problem.ts";
+import { byCauseCode, TLS_PROBLEMS } from "../tls-problem.ts";
 import { EndpointError } from "./error.ts";
 import type { EndpointFailure } from "./error.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { EndpointOptions } from "@tradewind/predictor/sources/http/endpoint.ts";
+import { EndpointOptions } from "@tradewind/core/endpoint/options.ts";
 
 const problemsOf = (url: string): string[] =>
   EndpointOptions.safeParse({ url }).error?.issues.map(({ message }) => message) ?? [];

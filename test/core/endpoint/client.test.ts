@@ -9,11 +9,11 @@ import { Registry } from "prom-client";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { describeError } from "@tradewind/core/errors.ts";
-import { EndpointClient } from "@tradewind/predictor/sources/http/client.ts";
-import type { ClientSettings } from "@tradewind/predictor/sources/http/client.ts";
-import { EndpointOptions } from "@tradewind/predictor/sources/http/endpoint.ts";
-import { registerEndpointMetrics } from "@tradewind/predictor/sources/http/metrics.ts";
-import { installed } from "../../../installed.ts";
+import { EndpointClient } from "@tradewind/core/endpoint/client.ts";
+import type { ClientSettings } from "@tradewind/core/endpoint/client.ts";
+import { EndpointOptions } from "@tradewind/core/endpoint/options.ts";
+import { registerEndpointMetrics } from "@tradewind/predictor/sources/endpoint-metrics.ts";
+import { installed } from "../../installed.ts";
 import { FakeServer, json } from "./fake-server.ts";
 
 const FAST: ClientSettings = { retryDelays: { firstMs: 1, maxMs: 2 }, rng: () => 0.5 };
