@@ -1,7 +1,7 @@
 import { NonNegative, EpochMs } from "@tradewind/core/contract/quantity.ts";
 import { z } from "zod";
 import { emptyForesight, foresee, ForesightState, observe } from "../forecast/foresight.ts";
-import type { Reach } from "../forecast/foresight.ts";
+import type { Foreseen, Reach } from "../forecast/foresight.ts";
 
 /** Points that are kept: enough for forecasts made a horizon ago to be judged by what came, in windows of a second. */
 const MOST_POINTS = 400;
@@ -162,6 +162,15 @@ export function observeLoad(
   };
 }
 
+/** What seasons say of the time until pods serve that are asked for now, and how long that time is taken to be. */
+export function seasonAhead(
+  { foresight }: Pick<OutlookState, "foresight">,
+  { holdMs, horizonMs }: Pick<OutlookRequest, "holdMs" | "horizonMs">,
+): { readonly foreseen: Foreseen | undefined; readonly reachSeconds: number } {
+  const reach = reachOf(horizonMs, holdMs);
+  return { foreseen: foresee(foresight, reach), reachSeconds: reach.reachMs / 1e3 };
+}
+
 /**
  * Load to be ready for: from the forecast that was nearest of late (the highest of all until they have been judged), and no
  * less than was seen a moment ago. Load that is forecast to fall counts as what it is now: a forecast adds and never removes.
@@ -175,19 +184,15 @@ export function outlookOf(
   const sigma = Math.sqrt(2 * errors[forecast].under);
   if (last === undefined || !(last.perSecond > 0))
     return { ratio: surgeRatio, sigma, mostRatio: Number.POSITIVE_INFINITY, forecast };
-  const foreseen = usesSeasons ? foresee(foresight, reachOf(horizonMs, holdMs)) : undefined;
-  if (foreseen !== undefined) {
-    const now = Math.max(last.perSecond, forecastOf("mean", points, 0));
-    const ratio = Math.max(surgeRatio, now / last.perSecond, foreseen.perSecond / last.perSecond);
-    const mostRatio = Math.max(
-      ratio,
-      peakPerSecond / last.perSecond,
-      foreseen.mostPerSecond / last.perSecond,
-    );
-    return { ratio, sigma: foreseen.sigma, mostRatio, forecast: "season" };
-  }
   const believed = judged < FITTED_POINTS ? FORECASTS : [forecast];
-  const ahead = Math.max(heldOf(points, holdMs), ...believed.map((kind) => served(kind, points, horizonMs)));
-  const ratio = Math.max(surgeRatio, ahead / last.perSecond);
-  return { ratio, sigma, mostRatio: Math.max(ratio, peakPerSecond / last.perSecond), forecast };
+  const soon = Math.max(
+    surgeRatio * last.perSecond,
+    ...believed.map((kind) => served(kind, points, horizonMs)),
+  );
+  const foreseen = usesSeasons ? seasonAhead({ foresight }, { horizonMs, holdMs }).foreseen : undefined;
+  const ratio = Math.max(soon, foreseen?.perSecond ?? heldOf(points, holdMs)) / last.perSecond;
+  const mostRatio = Math.max(ratio, Math.max(peakPerSecond, foreseen?.mostPerSecond ?? 0) / last.perSecond);
+  return foreseen === undefined
+    ? { ratio, sigma, mostRatio, forecast }
+    : { ratio, sigma: foreseen.sigma, mostRatio, forecast: "season" };
 }

@@ -7,6 +7,9 @@ import { seasonOf } from "./season.ts";
 /** Quantile of the load that forecasts are compared at: too little is nine times as bad as too much. */
 const QUANTILE = 0.9;
 
+/** A season is at least so many times as long as the reach: the top of a shorter one lies in nearly every reach. */
+const LEAST_SEASON_RATIO = 1.5;
+
 /** A season that was found, and how well it has said what the highest load would be. */
 export const SeasonRecord = z.strictObject({
   seasonSteps: z.number().int().positive(),
@@ -15,9 +18,9 @@ export const SeasonRecord = z.strictObject({
   pinball: NonNegative,
   /** The same of the highest load of the hold time before, in place of the season. */
   heldPinball: NonNegative,
-  /** Standard deviation of ln(load / forecast), of what came above the forecast. */
+  /** Root mean square of ln(load / forecast). */
   sigma: NonNegative,
-  /** The same of a single step, over what the season says of it, a step earlier or later. */
+  /** The same of a single step, over the highest that the season says of it and of the steps beside it. */
   stepSigma: NonNegative,
 });
 export type SeasonRecord = z.infer<typeof SeasonRecord>;
@@ -37,16 +40,16 @@ function scoreOf(
   ahead: number,
   forecast: (origin: number) => number,
 ): Score | undefined {
-  let [weights, loss, under] = [0, 0, 0];
+  let [weights, loss, square] = [0, 0, 0];
   for (let origin = season; origin + ahead < steps.length; origin += 1) {
     const error = Math.log(highestOf(steps, origin + 1, origin + ahead) / forecast(origin));
     if (!Number.isFinite(error)) continue;
     const weight = 0.5 ** ((steps.length - origin) / season);
     weights += weight;
     loss += weight * (error > 0 ? QUANTILE : QUANTILE - 1) * error;
-    under += weight * Math.max(0, error) ** 2;
+    square += weight * error ** 2;
   }
-  return weights > 0 ? { pinball: loss / weights, sigma: Math.sqrt((2 * under) / weights) } : undefined;
+  return weights > 0 ? { pinball: loss / weights, sigma: Math.sqrt(square / weights) } : undefined;
 }
 
 /**
@@ -56,7 +59,7 @@ function scoreOf(
  */
 export function judgeSeason(steps: Steps, ahead: number, hold: number): SeasonRecord | undefined {
   const season = seasonOf(steps);
-  if (season === undefined || season <= ahead + 1) return undefined;
+  if (season === undefined || season < LEAST_SEASON_RATIO * ahead) return undefined;
   const held = scoreOf(steps, season, ahead, (origin) => highestOf(steps, origin - hold + 1, origin));
   if (held === undefined) return undefined;
   let best: (Score & { method: SeasonalMethod }) | undefined;
