@@ -32,6 +32,7 @@ import { Agents } from "./sources/agents.ts";
 import { ContainerRates } from "./sources/container-rates.ts";
 import type { EndpointHealth } from "@tradewind/core/endpoint/health.ts";
 import { registerEndpointMetrics } from "./sources/endpoint-metrics.ts";
+import { LoadForecasts, registerForecastMetrics } from "./load-forecasts.ts";
 import { LastSensitivities } from "./sensitivities/last-sensitivities.ts";
 import { registerSensitivityMetrics } from "./sensitivities/metrics.ts";
 import { parseListen } from "./sources/otlp/listen-address.ts";
@@ -173,6 +174,8 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
   const archive = new InputsArchive(ARCHIVED_INPUTS, ARCHIVED_BYTES);
   const sensitivities = new LastSensitivities(() => clock.monotonicMs());
   registerSensitivityMetrics(metrics.registry, { last: sensitivities, log });
+  const forecasts = new LoadForecasts(options.settings.cost);
+  registerForecastMetrics(metrics.registry, { forecasts, log });
   const learningMetrics = new LearningMetrics(metrics.registry);
   const learning = learnProfiles(setting, history, learningMetrics);
   const deciding = new Deciding({
@@ -190,7 +193,10 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
     metrics,
     clock,
     log,
-    onState: memory.keep,
+    onState: (now) => {
+      memory.keep(now);
+      forecasts.adopt(now);
+    },
     onWindows: (set) => history.store.append(set),
     onChanges: (changes) => {
       for (const change of changes) history.store.appendDecision(change);
@@ -225,7 +231,7 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
   });
   const modelText = (hash: string): string | undefined => learning?.modelText(hash);
   const { store } = history;
-  const api = await openApi(setting, { published, archive, sensitivities, modelText, store });
+  const api = await openApi(setting, { published, archive, sensitivities, forecasts, modelText, store });
   const surges = new SurgeWatch({
     arrivals,
     lastWindow: () => deciding.lastWindow,
@@ -377,7 +383,7 @@ function* knownServices(
 
 async function openApi(
   { clock, ends, log, metrics, options, readiness, tls }: Setting,
-  served: Pick<ApiOptions, "archive" | "modelText" | "published" | "sensitivities" | "store">,
+  served: Pick<ApiOptions, "archive" | "forecasts" | "modelText" | "published" | "sensitivities" | "store">,
 ): Promise<Api> {
   const notReady = (): string | undefined => {
     const ageSeconds = served.published.ageSeconds();

@@ -33,8 +33,11 @@ const QUICK_POLICIES = new Set(["tradewind-auto", "hpa-cpu", "static"]);
 export const REPORT_SEEDS = 10_000;
 const TUNING_SEEDS = 1;
 const TUNING_RUNS = 1;
-/** Left out unless asked for by name: its trainings take minutes a run. */
-const ON_REQUEST = new Set(["tradewind-auto-trained"]);
+/** Left out unless asked for by name: trainings take minutes a run, and what is switched off is no policy of its own. */
+const ON_REQUEST = new Set(["tradewind-auto-trained", "tradewind-auto-no-seasons"]);
+
+/** Plants of two hours and more, the same. */
+const ON_REQUEST_FAMILY = "seasons";
 
 const OPTIONS = {
   plants: { type: "string" },
@@ -82,7 +85,9 @@ function choiceOf({ quick, seed, values }: BenchmarkOptions): Choice {
     typeof values[name] === "string" ? values[name] : undefined;
   const actuators = ACTUATORS.find((each) => each === (text("actuators") ?? "replicas"));
   if (actuators === undefined) throw new Error(`--actuators takes one of ${ACTUATORS.join(", ")}`);
-  const usualPlants = quick ? COURSE.filter(({ name }) => QUICK_PLANTS.has(name)) : COURSE;
+  const usualPlants = COURSE.filter(({ family, name }) =>
+    quick ? QUICK_PLANTS.has(name) : family !== ON_REQUEST_FAMILY,
+  );
   const usualPolicies = CONTENDERS.filter(({ name }) =>
     quick ? QUICK_POLICIES.has(name) : !ON_REQUEST.has(name),
   );

@@ -12,6 +12,7 @@ import type { Registry } from "prom-client";
 import type { InputsArchive } from "./inputs-archive.ts";
 import type { Published } from "./published.ts";
 import type { WindowStore } from "../store/window-store.ts";
+import type { LoadForecasts } from "../load-forecasts.ts";
 import type { LastSensitivities } from "../sensitivities/last-sensitivities.ts";
 import { parseListen } from "../sources/otlp/listen-address.ts";
 
@@ -20,6 +21,7 @@ export interface ApiOptions {
   readonly published: Published;
   readonly archive: InputsArchive;
   readonly sensitivities: LastSensitivities;
+  readonly forecasts: LoadForecasts;
   /** Where proposed changes are kept. */
   readonly store: Pick<WindowStore, "decisions">;
   /** The file of a trained model by its hash; undefined when it is not kept. */
@@ -48,6 +50,7 @@ const IDLE_MS = 30_000;
 const MOST_DECISIONS = 200;
 
 const NO_PLAN_YET = "no window has closed since the start; ask again";
+const NO_FORECAST_YET = "no window with load has been decided on by policy auto; ask again";
 
 const HASH = /^[0-9a-f]{16}$/;
 /** Each exporter keeps two connections, a Prometheus one. */
@@ -97,7 +100,7 @@ export async function startApi(options: ApiOptions): Promise<Api> {
 const isProbe = (url: string): boolean => url === "/healthz" || url === "/readyz";
 
 function addRoutes(server: FastifyInstance, options: ApiOptions): void {
-  const { published, archive, modelText, registry, notReady, sensitivities } = options;
+  const { published, archive, modelText, registry, notReady, sensitivities, forecasts } = options;
   server.get("/v1/plan", async (request, reply) => {
     const tag = published.planTag();
     if (tag !== undefined) reply.header("etag", tag);
@@ -111,6 +114,12 @@ function addRoutes(server: FastifyInstance, options: ApiOptions): void {
   server.get("/v1/sensitivities", async (request, reply) =>
     sendSensitivities(reply, sensitivities, (request.query as { readonly service?: unknown }).service),
   );
+  server.get("/v1/forecast", async (_request, reply) => {
+    const forecast = forecasts.latest();
+    return forecast === undefined
+      ? fail(reply, 503, "no-forecast-yet", NO_FORECAST_YET)
+      : reply.send(forecast);
+  });
   server.get("/v1/decisions", async (request, reply) =>
     sendDecisions(reply, options.store, (request.query as { readonly service?: unknown }).service),
   );

@@ -85,6 +85,7 @@ function learnt(request: CostRequest): Known {
   const outlook = outlookOf(memory.outlook, {
     horizonMs: 1e3 * memory.startSeconds,
     holdMs: 1e3 * settings.standSeconds,
+    usesSeasons: settings.seasons,
     surgeRatio: hidden.reduce((most, each) => Math.max(most, each), request.surgeRatio ?? 1),
   });
   const warmUps = memory.services.flatMap(({ warmUpFactor }) => warmUpFactor ?? []);

@@ -23,7 +23,7 @@ export interface Lesson {
 
 /** What the models know after one more window. */
 export function learn(memory: CostMemory, lesson: Lesson): CostMemory {
-  const { arrivalsPerSecond, isComplete, verdict, windowSet } = lesson;
+  const { arrivalsPerSecond, isComplete, settings, verdict, windowSet } = lesson;
   const { endMs, startMs } = windowSet;
   const count = verdict.flows.reduce((sum, { flow }) => sum + flow.latency.count, 0);
   const point = { endMs, perSecond: arrivalsPerSecond, count };
@@ -32,7 +32,11 @@ export function learn(memory: CostMemory, lesson: Lesson): CostMemory {
   return {
     startSeconds: startSecondsAfter(memory, services, endMs),
     outlook: isSeen
-      ? observeLoad(memory.outlook, point, endMs - startMs, 1e3 * memory.startSeconds)
+      ? observeLoad(memory.outlook, point, {
+          windowMs: endMs - startMs,
+          horizonMs: 1e3 * memory.startSeconds,
+          holdMs: 1e3 * settings.standSeconds,
+        })
       : memory.outlook,
     routes: isComplete ? routesAfter(memory, lesson) : memory.routes,
     services,

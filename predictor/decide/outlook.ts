@@ -1,5 +1,7 @@
 import { NonNegative, EpochMs } from "@tradewind/core/contract/quantity.ts";
 import { z } from "zod";
+import { emptyForesight, foresee, ForesightState, observe } from "../forecast/foresight.ts";
+import type { Foreseen, Reach } from "../forecast/foresight.ts";
 
 /** Points that are kept: enough for forecasts made a horizon ago to be judged by what came, in windows of a second. */
 const MOST_POINTS = 400;
@@ -14,6 +16,9 @@ const UNJUDGED_ERROR = 0.1;
 /** Load that has not been seen for so long counts half. */
 const PEAK_HALF_LIFE_MS = 3_600_000;
 
+/** A season is asked for the highest load of the horizon and of so much more: some starts take longer than the mean. */
+const MARGIN_MS = 120_000;
+
 export const FORECASTS = ["last", "mean", "line"] as const;
 export type Forecast = (typeof FORECASTS)[number];
 
@@ -26,6 +31,8 @@ export const OutlookState = z.strictObject({
   judged: NonNegative,
   /** Highest load seen, forgotten by half in {@link PEAK_HALF_LIFE_MS}. */
   peakPerSecond: NonNegative.default(0),
+  /** Load of hours, days and weeks, with the seasons found in it. */
+  foresight: ForesightState.default(emptyForesight).catch(emptyForesight),
   /** Discounted means of the squares of ln(load / forecast a horizon before), and of those of too low forecasts, by kind. */
   errors: z.record(z.enum(FORECASTS), z.strictObject({ all: NonNegative, under: NonNegative })),
 });
@@ -33,7 +40,13 @@ export type OutlookState = z.infer<typeof OutlookState>;
 
 export function emptyOutlook(): OutlookState {
   const error = { all: UNJUDGED_ERROR ** 2, under: UNJUDGED_ERROR ** 2 / 2 };
-  return { points: [], judged: 0, peakPerSecond: 0, errors: { last: error, mean: error, line: error } };
+  return {
+    points: [],
+    judged: 0,
+    peakPerSecond: 0,
+    foresight: emptyForesight(),
+    errors: { last: error, mean: error, line: error },
+  };
 }
 
 /** Load at the horizon as a log-normal time would have it: over that of the last window. */
@@ -45,7 +58,7 @@ export interface LoadOutlook {
   /** Highest load that is reckoned with, over the load measured in the last window: what was seen of late, or the median. */
   readonly mostRatio: number;
   /** The forecast that was nearest of late. */
-  readonly forecast: Forecast;
+  readonly forecast: Forecast | "season";
 }
 
 type Points = OutlookState["points"];
@@ -75,6 +88,8 @@ export interface OutlookRequest {
   readonly holdMs: number;
   /** Load counted since the window over that in it; 1 where none was. */
   readonly surgeRatio: number;
+  /** Seasons may take the place of the load that is held. */
+  readonly usesSeasons: boolean;
 }
 
 /** Requests that a level is the mean of: its standard error is a tenth. */
@@ -96,6 +111,11 @@ function heldOf(points: Points, holdMs: number): number {
   return held;
 }
 
+const reachOf = (horizonMs: number, holdMs: number): Reach => ({
+  reachMs: horizonMs + MARGIN_MS,
+  holdMs,
+});
+
 /** What a forecast serves: the highest load from now to the horizon, so that load to fall counts as what it is now. */
 const served = (kind: Forecast, points: Points, horizonMs: number): number =>
   Math.max(forecastOf(kind, points, 0), forecastOf(kind, points, horizonMs));
@@ -108,8 +128,7 @@ const served = (kind: Forecast, points: Points, horizonMs: number): number =>
 export function observeLoad(
   state: OutlookState,
   point: Points[number],
-  windowMs: number,
-  horizonMs: number,
+  { holdMs, horizonMs, windowMs }: { windowMs: number; horizonMs: number; holdMs: number },
 ): OutlookState {
   const points = [...state.points, point].slice(-MOST_POINTS);
   const steps = Math.max(1, Math.round(horizonMs / windowMs));
@@ -118,10 +137,13 @@ export function observeLoad(
     point.perSecond,
     state.peakPerSecond * 0.5 ** (windowMs / PEAK_HALF_LIFE_MS),
   );
-  if (known.length < FITTED_POINTS) return { ...state, points, peakPerSecond };
+  const { endMs, perSecond } = point;
+  const load = { startMs: endMs - windowMs, endMs, perSecond };
+  const foresight = observe(state.foresight, load, reachOf(horizonMs, holdMs));
+  if (known.length < FITTED_POINTS) return { ...state, points, foresight, peakPerSecond };
   const since = points.slice(-steps - 1);
   const highest = since.reduce((most, each) => (each.perSecond > most.perSecond ? each : most), point);
-  if (!(highest.perSecond > 0)) return { ...state, points, peakPerSecond };
+  if (!(highest.perSecond > 0)) return { ...state, points, foresight, peakPerSecond };
   const chance = 1 / Math.max(1, highest.count);
   const judge = (kind: Forecast, { all, under }: OutlookState["errors"][Forecast]) => {
     const error = Math.log(highest.perSecond / served(kind, known, horizonMs));
@@ -135,8 +157,18 @@ export function observeLoad(
     points,
     judged: state.judged + 1,
     peakPerSecond,
+    foresight,
     errors: { last: judge("last", last), mean: judge("mean", mean), line: judge("line", line) },
   };
+}
+
+/** What seasons say of the time until pods serve that are asked for now, and how long that time is taken to be. */
+export function seasonAhead(
+  { foresight }: Pick<OutlookState, "foresight">,
+  { holdMs, horizonMs }: Pick<OutlookRequest, "holdMs" | "horizonMs">,
+): { readonly foreseen: Foreseen | undefined; readonly reachSeconds: number } {
+  const reach = reachOf(horizonMs, holdMs);
+  return { foreseen: foresee(foresight, reach), reachSeconds: reach.reachMs / 1e3 };
 }
 
 /**
@@ -144,8 +176,8 @@ export function observeLoad(
  * less than was seen a moment ago. Load that is forecast to fall counts as what it is now: a forecast adds and never removes.
  */
 export function outlookOf(
-  { errors, judged, peakPerSecond, points }: OutlookState,
-  { holdMs, horizonMs, surgeRatio }: OutlookRequest,
+  { errors, foresight, judged, peakPerSecond, points }: OutlookState,
+  { holdMs, horizonMs, surgeRatio, usesSeasons }: OutlookRequest,
 ): LoadOutlook {
   const forecast = FORECASTS.reduce((best, kind) => (errors[kind].all < errors[best].all ? kind : best));
   const last = points.at(-1);
@@ -153,7 +185,14 @@ export function outlookOf(
   if (last === undefined || !(last.perSecond > 0))
     return { ratio: surgeRatio, sigma, mostRatio: Number.POSITIVE_INFINITY, forecast };
   const believed = judged < FITTED_POINTS ? FORECASTS : [forecast];
-  const ahead = Math.max(heldOf(points, holdMs), ...believed.map((kind) => served(kind, points, horizonMs)));
-  const ratio = Math.max(surgeRatio, ahead / last.perSecond);
-  return { ratio, sigma, mostRatio: Math.max(ratio, peakPerSecond / last.perSecond), forecast };
+  const soon = Math.max(
+    surgeRatio * last.perSecond,
+    ...believed.map((kind) => served(kind, points, horizonMs)),
+  );
+  const foreseen = usesSeasons ? seasonAhead({ foresight }, { horizonMs, holdMs }).foreseen : undefined;
+  const ratio = Math.max(soon, foreseen?.perSecond ?? heldOf(points, holdMs)) / last.perSecond;
+  const mostRatio = Math.max(ratio, Math.max(peakPerSecond, foreseen?.mostPerSecond ?? 0) / last.perSecond);
+  return foreseen === undefined
+    ? { ratio, sigma, mostRatio, forecast }
+    : { ratio, sigma: foreseen.sigma, mostRatio, forecast: "season" };
 }

@@ -58,6 +58,10 @@ export function shiftMemory(memory: CostMemory, at: (ms: number) => number): Cos
     ...memory,
     outlook: {
       ...outlook,
+      foresight: outlook.foresight.map((each) => ({
+        ...each,
+        series: { ...each.series, endMs: each.series.endMs > 0 ? at(each.series.endMs) : 0 },
+      })),
       points: outlook.points.map(({ count, endMs, perSecond }) => ({ count, perSecond, endMs: at(endMs) })),
     },
     services: services.map((each) => {

@@ -8,6 +8,8 @@ export const CostSettings = z.strictObject({
   startSeconds: z.number().positive().default(75),
   /** For how long a decision stands before the platform undoes it, seconds: the stabilization window of an HPA. */
   standSeconds: z.number().positive().default(300),
+  /** Seasons of the load that have proven themselves say what load will come. */
+  seasons: z.boolean().default(true),
   /** CPU demand over capacity that no size goes beyond. */
   mostUtilisation: z.number().gt(0).lt(1).default(0.85),
   /** Utilisation of the roomy sizes that the second search starts from. */

@@ -19,6 +19,7 @@ import { ROLLING_DEPLOY } from "./obstacles/rolling-deploy.ts";
 import { SAMPLED_TRACES } from "./obstacles/sampled-traces.ts";
 import { SCALE_TO_ZERO } from "./obstacles/scale-to-zero.ts";
 import { SCALER_KILLED } from "./obstacles/scaler-killed.ts";
+import { SEASONS } from "./obstacles/seasons.ts";
 import { SIDECAR } from "./obstacles/sidecar.ts";
 import { SLOW_DATABASE } from "./obstacles/slow-database.ts";
 import { SLOW_ENDPOINT } from "./obstacles/slow-endpoint.ts";
@@ -60,4 +61,5 @@ export const COURSE: readonly ObstacleModel[] = [
   MEMORY_LEAK,
   FEW_REQUESTS,
   HEAVY_REQUESTS,
+  ...SEASONS,
 ];

@@ -9,7 +9,14 @@ import { measured } from "./measured.ts";
 import { PredictorAtWork } from "./predictor-at-work.ts";
 import { ScalerAtWork } from "./scaler-at-work.ts";
 
-function start(setting: Setting, choice: PolicyChoice, isTraining: boolean): Brain {
+interface Kind {
+  readonly choice: PolicyChoice;
+  readonly isTraining?: boolean;
+  /** See `CostSettings`. */
+  readonly seasons?: boolean;
+}
+
+function start(setting: Setting, { choice, isTraining = false, seasons = true }: Kind): Brain {
   const { actuators, plant, processDown, seed, truth, world } = setting;
   const application = {
     ...plant.application,
@@ -34,6 +41,7 @@ function start(setting: Setting, choice: PolicyChoice, isTraining: boolean): Bra
     startedAtMs: plant.startMs,
     workloads: () => world.workloads(),
     isTraining,
+    seasons,
     arrivals,
   });
   const scaler = new ScalerAtWork(application, plant.startMs);
@@ -75,27 +83,31 @@ function start(setting: Setting, choice: PolicyChoice, isTraining: boolean): Bra
   };
 }
 
-const ours = (name: string, choice: PolicyChoice, about: string, isTraining = false): Contender => ({
+const ours = (name: string, kind: Kind, about: string): Contender => ({
   name,
   about,
   defaults: {},
   grid: [],
   supports: () => true,
-  start: (setting) => start(setting, choice, isTraining),
+  start: (setting) => start(setting, kind),
 });
 
 /** Tradewind itself: its predictor's decision and learning and its exporter's guard, as shipped, with default settings. */
 export const OURS: readonly Contender[] = [
   ours(
     "tradewind-auto",
-    "auto",
+    { choice: "auto" },
     "Tradewind, policy auto (the default): the cheapest sizes by one cost, over queueing models that its windows calibrate.",
   ),
-  ours("tradewind-queue", "queue", "Tradewind, policy queue: the ladder up to queue balancing."),
+  ours("tradewind-queue", { choice: "queue" }, "Tradewind, policy queue: the ladder up to queue balancing."),
   ours(
     "tradewind-auto-trained",
-    "auto",
+    { choice: "auto", isTraining: true },
     "Tradewind, policy auto, with its trainings: slower, and only in runs long enough for them.",
-    true,
+  ),
+  ours(
+    "tradewind-auto-no-seasons",
+    { choice: "auto", seasons: false },
+    "Tradewind, policy auto, without forecasts by seasons: what they are worth.",
   ),
 ];

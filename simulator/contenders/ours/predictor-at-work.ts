@@ -33,6 +33,8 @@ export interface PredictorOptions {
   readonly workloads: () => WorkloadList;
   /** Without it profiles stay with their queueing prior. */
   readonly isTraining: boolean;
+  /** See `CostSettings`. */
+  readonly seasons: boolean;
   /** What spans tell of requests between two windows. */
   readonly arrivals: CountedArrivals;
 }
@@ -83,7 +85,7 @@ export class PredictorAtWork {
     const log = this.logOf();
     const store = new MemoryStore();
     const { namespace } = application;
-    const settings = PolicySettings.parse({});
+    const settings = PolicySettings.parse({ cost: { seasons: options.seasons } });
     this.learning =
       choice === "queue" || choice === "static"
         ? undefined

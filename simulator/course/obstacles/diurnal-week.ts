@@ -10,7 +10,7 @@ const DAYS = 7 + WARM_UP_DAYS;
 const HOLIDAY = WARM_UP_DAYS + 3;
 const WEEKEND = new Set([WARM_UP_DAYS + 5, WARM_UP_DAYS + 6]);
 
-function loadOf(daySeconds: number): Load {
+export function weekOf(daySeconds: number): Load {
   return (at) => {
     const day = Math.floor(at / daySeconds);
     const height = day === HOLIDAY ? 0.33 : WEEKEND.has(day) ? 0.6 : 1;
@@ -25,7 +25,7 @@ export const diurnalWeek = (daySeconds: number): ObstacleModel =>
   obstacle({
     name: "diurnal-week",
     about: `A week of days of ${daySeconds / 60} minutes, with a weekend and a holiday on Thursday: seasons that a forecast can learn, and one that breaks.`,
-    load: loadOf(daySeconds),
+    load: weekOf(daySeconds),
     seconds: DAYS * daySeconds,
     family: "diurnal",
   });

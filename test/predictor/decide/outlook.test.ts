@@ -1,5 +1,5 @@
-import { emptyOutlook, observeLoad, outlookOf } from "@tradewind/predictor/decide/outlook.ts";
-import type { LoadOutlook, OutlookState } from "@tradewind/predictor/decide/outlook.ts";
+import { emptyOutlook, observeLoad, outlookOf, OutlookState } from "@tradewind/predictor/decide/outlook.ts";
+import type { LoadOutlook } from "@tradewind/predictor/decide/outlook.ts";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { START_MS } from "../measurements.ts";
@@ -13,13 +13,17 @@ function after(loads: readonly number[], windowSeconds = 15, counted = 1): Outlo
   for (const [at, perSecond] of loads.entries()) {
     const endMs = START_MS + 1e3 * windowSeconds * (at + 1);
     const point = { endMs, perSecond, count: Math.round(perSecond * windowSeconds * counted) };
-    state = observeLoad(state, point, 1e3 * windowSeconds, HORIZON_MS);
+    state = observeLoad(state, point, {
+      windowMs: 1e3 * windowSeconds,
+      horizonMs: HORIZON_MS,
+      holdMs: HOLD_MS,
+    });
   }
   return state;
 }
 
 const outlook = (state: OutlookState, surgeRatio = 1): LoadOutlook =>
-  outlookOf(state, { horizonMs: HORIZON_MS, holdMs: HOLD_MS, surgeRatio });
+  outlookOf(state, { horizonMs: HORIZON_MS, holdMs: HOLD_MS, surgeRatio, usesSeasons: true });
 const times = (count: number, load: number): number[] => Array.from({ length: count }, () => load);
 
 describe("the load outlook", () => {
@@ -76,6 +80,23 @@ describe("the load outlook", () => {
     const peak = after([...times(10, 120), ...times(240, 40)]);
     expect(outlook(peak).ratio).toBeLessThan(1.01);
     expect(outlook(peak).mostRatio).toBeCloseTo(1.5, 2);
+  });
+
+  it("is ready for a rush that comes every half hour before it comes, and lets go after it", () => {
+    const rush = (at: number): number => (at % 120 >= 60 && at % 120 < 76 ? 100 : 20);
+    const at = (windows: number): LoadOutlook =>
+      outlook(after(Array.from({ length: windows }, (_, window) => rush(window))));
+    // The next rush begins with window 420: pods take 75 s, and two minutes more are looked ahead.
+    expect(at(400)).toMatchObject({ forecast: "season", ratio: 1 });
+    expect(at(412)).toMatchObject({ forecast: "season", ratio: 5 });
+    expect(at(450)).toMatchObject({ forecast: "season", ratio: 1 });
+  });
+
+  it("begins without seasons where the state on disk knows none, or cannot be read", () => {
+    const { foresight, ...old } = after(times(10, 40));
+    expect(OutlookState.parse(old).foresight).toEqual(emptyOutlook().foresight);
+    expect(OutlookState.parse({ ...old, foresight: "?" }).foresight).toEqual(emptyOutlook().foresight);
+    expect(OutlookState.parse({ ...old, foresight }).foresight).toEqual(foresight);
   });
 
   it("is never below the load of now and always finite, whatever the loads and counts", () => {

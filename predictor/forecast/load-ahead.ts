@@ -1,0 +1,199 @@
+import { expectedAt } from "./expected-load.ts";
+import { Recent } from "./recent.ts";
+import { Regression } from "./regression.ts";
+
+/**
+ * `naive` repeats the last load, `mean` that of the last twelve steps, `season` the seasons before, and `regression` weighs them and
+ * the trend by what has been right.
+ */
+export const AHEAD_METHODS = ["naive", "mean", "season", "regression"] as const;
+export type AheadMethod = (typeof AHEAD_METHODS)[number];
+
+const SHORT_STEPS = 3;
+const STEPS = 12;
+const LONG_STEPS = 48;
+const INPUTS = 7;
+/** Origins that methods are compared on. Another method is served once it is better by {@link BETTER}. */
+const JUDGED = 400;
+const BETTER = 0.98;
+/** Origins whose errors give the quantiles. */
+const SPREAD_OVER = 100;
+/** A change or an error of more than so many means counts as so many: spikes say nothing about the steps between. */
+const MOST_CHANGE = 3;
+/** Inputs of the regression beyond this many means count as so many. */
+const MOST_INPUT = 6;
+/** Loads are measured in the mean of the last {@link LONG_STEPS}, or in this many requests per second where it is less. */
+const LEAST_SCALE = 1e-3;
+/** Quantiles of the load that are low and high. */
+const [LOW, HIGH] = [0.1, 0.9];
+
+/** Load some steps after the last one, requests per second. */
+export interface LoadAhead {
+  readonly method: AheadMethod;
+  readonly low: number;
+  readonly middle: number;
+  readonly high: number;
+}
+
+/** Of what was served for the last steps, each forecast made before they were known. */
+export interface AheadErrors {
+  readonly origins: number;
+  /** Mean absolute error over that of repeating the season before, or the step before where there is no season. */
+  readonly mase: number;
+  /** Mean pinball loss at the quantiles 0.1, 0.5 and 0.9, requests per second. */
+  readonly pinball: number;
+  /** Share of the loads that were between low and high. */
+  readonly coverage: number;
+  /** Mean of load less forecast, over the mean load. */
+  readonly bias: number;
+}
+
+interface Origin {
+  readonly forecasts: Record<AheadMethod, number>;
+  readonly inputs: readonly number[];
+  readonly base: number;
+  readonly scale: number;
+}
+
+const pinball = (error: number, quantile: number): number =>
+  Math.max(quantile * error, (quantile - 1) * error);
+const over = (a: number, b: number): number => (b > 0 ? a / b : 0);
+
+/**
+ * Forecasts of the load a number of steps ahead, after one step after the other. Every forecast is judged once its step is
+ * known, and the served method is the one that was nearest of late.
+ */
+export class Ahead {
+  /** Every method's forecast for the step that is `ahead` of the last. */
+  forecasts: Readonly<Record<AheadMethod, number>> | undefined;
+  private readonly ahead: number;
+  private season: number | undefined;
+  private readonly loads: number[] = [];
+  private readonly made: { readonly origin: Origin; readonly served: LoadAhead }[] = [];
+  private readonly regression = new Regression(INPUTS);
+  private readonly losses = AHEAD_METHODS.map(() => new Recent(JUDGED));
+  private readonly spreads = AHEAD_METHODS.map(() => new Recent(SPREAD_OVER));
+  private readonly tally = {
+    absolute: new Recent(JUDGED),
+    signed: new Recent(JUDGED),
+    load: new Recent(JUDGED),
+    rival: new Recent(JUDGED),
+    loss: new Recent(JUDGED),
+    within: new Recent(JUDGED),
+  };
+  private method = 0;
+
+  /** @param season steps of the season, where one was found */
+  constructor(ahead: number, season?: number) {
+    this.ahead = ahead;
+    this.season = season;
+  }
+
+  /** Another season was found, or none any more. */
+  setSeason(season: number | undefined): void {
+    this.season = season;
+  }
+
+  /** @param load of one more step; null where it is not known: then it counts as the one before, and judges nothing */
+  add(load: number | null): void {
+    this.loads.push(load ?? this.loads.at(-1) ?? 0);
+    const before = this.made.length > this.ahead - 1 ? this.made.shift() : undefined;
+    if (before !== undefined && load !== null) this.judge(before, load);
+    const origin = this.originNow();
+    this.forecasts = origin.forecasts;
+    this.made.push({ origin, served: this.serve(origin) });
+  }
+
+  /** Undefined before the first step. */
+  get served(): LoadAhead | undefined {
+    return this.made.at(-1)?.served;
+  }
+
+  /** Undefined before a forecast could be judged. */
+  get errors(): AheadErrors | undefined {
+    const { absolute, load, loss, rival, signed, within } = this.tally;
+    if (absolute.count === 0) return undefined;
+    return {
+      origins: absolute.count,
+      mase: over(absolute.mean, rival.mean),
+      pinball: loss.mean,
+      coverage: within.mean,
+      bias: over(signed.mean, load.mean),
+    };
+  }
+
+  private judge({ origin, served }: { origin: Origin; served: LoadAhead }, load: number): void {
+    const { absolute, loss, rival, signed, within, load: loads } = this.tally;
+    for (const [at, method] of AHEAD_METHODS.entries()) {
+      const error = load - origin.forecasts[method];
+      this.losses[at]?.add(Math.min(MOST_CHANGE, Math.abs(error) / origin.scale));
+      this.spreads[at]?.add(error / origin.scale);
+    }
+    const { high, low, middle } = served;
+    const error = load - middle;
+    absolute.add(Math.abs(error));
+    signed.add(error);
+    loads.add(load);
+    rival.add(Math.abs(load - (this.loads.at(-1 - (this.season ?? 1)) ?? load)));
+    loss.add((pinball(load - low, LOW) + pinball(error, 0.5) + pinball(load - high, HIGH)) / 3);
+    within.add(load >= low && load <= high ? 1 : 0);
+    const change = (load - origin.base) / origin.scale;
+    this.regression.learn(origin.inputs, Math.max(-MOST_CHANGE, Math.min(MOST_CHANGE, change)));
+    const means = this.losses.map(({ mean }) => mean);
+    const best = means.indexOf(Math.min(...means));
+    if ((means[best] ?? 0) < BETTER * (means[this.method] ?? 0)) this.method = best;
+  }
+
+  private originNow(): Origin {
+    const { ahead, loads, season } = this;
+    const last = loads.length - 1;
+    const base = loads[last] ?? 0;
+    const back = Math.min(STEPS, last);
+    const drift = back > 0 ? (ahead * (base - (loads[last - back] ?? base))) / back : 0;
+    const then = season === undefined ? Number.NaN : expectedAt(loads, last + ahead, season);
+    const now = season === undefined ? Number.NaN : expectedAt(loads, last, season);
+    const expected = Number.isNaN(then) ? base : then;
+    const [short, mean, long] = [SHORT_STEPS, STEPS, LONG_STEPS].map((count) => this.meanOf(count));
+    const scale = Math.max(LEAST_SCALE, long ?? base);
+    const changes = [
+      (short ?? base) - base,
+      (mean ?? base) - base,
+      (long ?? base) - base,
+      base - (loads[last - 1] ?? base),
+      drift,
+      expected - base,
+      Number.isNaN(then - now) ? 0 : then - now,
+    ];
+    const inputs = changes.map((each) => Math.max(-MOST_INPUT, Math.min(MOST_INPUT, each / scale)));
+    return {
+      base,
+      scale,
+      inputs,
+      forecasts: {
+        naive: base,
+        mean: mean ?? base,
+        season: expected,
+        regression: Math.max(0, base + scale * this.regression.predict(inputs)),
+      },
+    };
+  }
+
+  private meanOf(count: number): number {
+    const from = Math.max(0, this.loads.length - count);
+    let sum = 0;
+    for (let at = from; at < this.loads.length; at += 1) sum += this.loads[at] ?? 0;
+    return sum / (this.loads.length - from);
+  }
+
+  private serve({ forecasts, scale }: Origin): LoadAhead {
+    const method = AHEAD_METHODS[this.method] ?? "naive";
+    const middle = forecasts[method];
+    const [low = 0, high = 0] = this.spreads[this.method]?.quantiles([LOW, HIGH]) ?? [];
+    return {
+      method,
+      low: Math.max(0, Math.min(middle, middle + scale * low)),
+      middle,
+      high: Math.max(middle, middle + scale * high),
+    };
+  }
+}
