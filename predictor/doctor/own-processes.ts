@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { ApplicationList } from "@tradewind/core/contract/application-list.ts";
+import type { ListedApplication } from "@tradewind/core/contract/application-list.ts";
 import { Plan } from "@tradewind/core/contract/plan.ts";
 import { Snapshot } from "@tradewind/core/contract/snapshot.ts";
 import { clockFinding, problem } from "../sources/check.ts";
@@ -88,10 +90,45 @@ export async function checkAgent(url: string, access: Access, nowMs: number): Pr
   });
 }
 
+const START_PREDICTOR = "start `tradewind predictor`, or correct --predictor";
+
+/** Its plan, or where it plans several applications that of each. */
 export async function checkPredictor(url: string, access: Access, nowMs: number): Promise<Finding[]> {
   const subject = `predictor ${url}`;
-  const remedy = "start `tradewind predictor`, or correct --predictor";
-  return asked(subject, url, access, { path: "v1/plan", schema: Plan, remedy }, (plan) => {
+  let several: ApplicationList["applications"] = [];
+  const question = { path: "v1/applications", schema: ApplicationList, remedy: START_PREDICTOR };
+  await asked(subject, url, access, question, (list) => {
+    if (list.several) several = list.applications;
+    return [];
+  });
+  if (several.length === 0) return checkPlan({ subject, url, path: "v1/plan" }, access, nowMs);
+  const wrong = several.map((each) => applicationFindings(subject, each));
+  const plans = several.map(async ({ name = "", namespace = "", state }) => {
+    if (state !== "planned") return [];
+    const path = `v1/plan?${String(new URLSearchParams({ namespace, application: name }))}`;
+    const plan = { subject: `${subject} application ${namespace}/${name}`, url, path };
+    return checkPlan(plan, access, nowMs);
+  });
+  return [...wrong, ...(await Promise.all(plans))].flat();
+}
+
+function applicationFindings(
+  subject: string,
+  { name, namespace, origin, problem: wrong, state }: ListedApplication,
+): Finding[] {
+  const what = name === undefined ? origin : `${namespace ?? ""}/${name}`;
+  if (state === "deleted") return [{ subject, level: "warning", message: `application ${what} was deleted` }];
+  if (wrong === undefined) return [];
+  const remedy = "correct it; the other applications are planned meanwhile";
+  return [{ subject, level: "problem", message: `application ${what}: ${wrong}`, remedy }];
+}
+
+async function checkPlan(
+  { path, subject, url }: { readonly subject: string; readonly url: string; readonly path: string },
+  access: Access,
+  nowMs: number,
+): Promise<Finding[]> {
+  return asked(subject, url, access, { path, schema: Plan, remedy: START_PREDICTOR }, (plan) => {
     const ageSeconds = (nowMs - plan.plannedAtMs) / 1_000;
     if (ageSeconds > FRESH_SECONDS) {
       return [

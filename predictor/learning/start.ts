@@ -3,17 +3,14 @@ import type { Clock } from "@tradewind/core/clock.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import type { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
 import type { WindowStore } from "../store/window-store.ts";
-import type { EngineChoice, StartedEngine } from "../training/engines.ts";
-import { Trainer } from "../training/trainer.ts";
+import type { StartedEngine } from "../training/engines.ts";
 import { Learning } from "./learning.ts";
 import type { LearningMetrics } from "./metrics.ts";
-
-/** A training that takes longer is given up: the largest one takes seconds. */
-const TRAINING_TIMEOUT_MS = 300_000;
+import type { ModelTrainer } from "./model-trainer.ts";
 
 export interface LearningParts {
   readonly choice: PolicyChoice;
-  readonly engine: EngineChoice;
+  readonly trainer: ModelTrainer;
   readonly namespace: string;
   readonly application: () => Application | undefined;
   readonly windowSeconds: number;
@@ -25,10 +22,9 @@ export interface LearningParts {
 }
 
 /** Begins to learn latency profiles and flows where a policy asks for them. */
-export function startLearning({ choice, engine, ...parts }: LearningParts): Learning | undefined {
+export function startLearning({ choice, ...parts }: LearningParts): Learning | undefined {
   if (choice !== "auto") return undefined;
-  const trainer = new Trainer({ timeoutMs: TRAINING_TIMEOUT_MS, engine, onEngine: announceEngine(parts) });
-  const learning = new Learning({ ...parts, trainer });
+  const learning = new Learning(parts);
   learning.recall();
   return learning;
 }
@@ -37,7 +33,10 @@ export function startLearning({ choice, engine, ...parts }: LearningParts): Lear
 export function announceEngine({
   log,
   metrics,
-}: Pick<LearningParts, "log" | "metrics">): (started: StartedEngine) => void {
+}: {
+  readonly log: Logger;
+  readonly metrics: Pick<LearningMetrics, "engine">;
+}): (started: StartedEngine) => void {
   let said = "";
   return (started) => {
     metrics.engine(started.engine);
