@@ -118,27 +118,36 @@ export class FollowedApplications {
 
 /** Of each entry how it stands among the others. */
 function followed(entries: readonly ApplicationEntry[]): FollowedApplication[] {
+  const byOrigin = new Map(entries.map((entry) => [entry.origin, entry]));
+  const sorted = [...byOrigin.values()].sort((a, b) => (a.origin < b.origin ? -1 : 1));
   const first = new Map<string, string>();
-  const sorted = [...entries].sort((a, b) => (a.origin < b.origin ? -1 : a.origin > b.origin ? 1 : 0));
-  return sorted.map(({ application, origin, place, problem }): FollowedApplication => {
-    const known = application ?? place;
-    const names = known && { namespace: known.namespace, name: known.name };
-    const invalid = (why: string): FollowedApplication => ({
-      origin,
-      state: "invalid",
-      ...names,
-      problem: why,
-    });
-    if (application === undefined) return invalid(problem ?? "it has no valid configuration");
-    const key = applicationKey(application);
-    const other = first.get(key);
-    if (other !== undefined && other !== origin)
-      return invalid(`application '${key}' is also configured by ${other}: give one of them another name`);
-    if (other === undefined && first.size >= MOST_APPLICATIONS)
-      return invalid(
-        `at most ${MOST_APPLICATIONS} applications are planned by one release: install another one for the rest`,
-      );
-    first.set(key, origin);
-    return { origin, state: "planned", ...names, application, ...(problem !== undefined && { problem }) };
+  return sorted.map((entry) => standing(entry, first));
+}
+
+/** @param first by key the origins of those before it, which it joins where it is planned */
+function standing(
+  { application, origin, place, problem }: ApplicationEntry,
+  first: Map<string, string>,
+): FollowedApplication {
+  const known = application ?? place;
+  const names = known && { namespace: known.namespace, name: known.name };
+  const invalid = (why: string): FollowedApplication => ({
+    origin,
+    state: "invalid",
+    ...names,
+    problem: why,
   });
+  if (application === undefined) return invalid(problem ?? "it has no valid configuration");
+  const key = applicationKey(application);
+  const other = first.get(key);
+  if (other !== undefined) {
+    return invalid(`application '${key}' is also configured by ${other}: give one of them another name`);
+  }
+  if (first.size >= MOST_APPLICATIONS) {
+    return invalid(
+      `at most ${MOST_APPLICATIONS} applications are planned by one release: install another one for the rest`,
+    );
+  }
+  first.set(key, origin);
+  return { origin, state: "planned", ...names, application, ...(problem !== undefined && { problem }) };
 }
