@@ -160,4 +160,4 @@ it("two applications of one release are planned and scaled apart, and the end of
   // What it remembered is kept for the case that it comes back, and its spans are no other application's.
   expect(existsSync(join(two.state, "applications", "bank", "desk", "predictor-state.json"))).toBe(true);
   expect(await two.send(predictor["otlp"]!, "bank", 1, 20)).toBe(3);
-});
+}, 600_000);
