@@ -32,7 +32,12 @@ async function asked<Schema extends z.ZodType>(
   subject: string,
   url: string,
   { caFile, timeoutSeconds, tokenFile }: Access,
-  question: { readonly path: string; readonly schema: Schema; readonly remedy: string },
+  question: {
+    readonly path: string;
+    readonly query?: Readonly<Record<string, string>>;
+    readonly schema: Schema;
+    readonly remedy: string;
+  },
   look: (answer: z.output<Schema>) => Finding[],
 ): Promise<Finding[]> {
   const options = EndpointOptions.parse({
@@ -44,7 +49,7 @@ async function asked<Schema extends z.ZodType>(
   });
   const client = new EndpointClient(subject, "tradewind", options, { remedies: REMEDIES });
   try {
-    const answer = await client.json({ path: question.path }, question.schema);
+    const answer = await client.json({ path: question.path, query: question.query ?? {} }, question.schema);
     return [...look(answer), ...clockFinding(subject, client.health)];
   } catch (error) {
     const finding = problem(subject, error);
@@ -101,12 +106,12 @@ export async function checkPredictor(url: string, access: Access, nowMs: number)
     if (list.several) several = list.applications;
     return [];
   });
-  if (several.length === 0) return checkPlan({ subject, url, path: "v1/plan" }, access, nowMs);
+  if (several.length === 0) return checkPlan({ subject, url, query: {} }, access, nowMs);
   const wrong = several.map((each) => applicationFindings(subject, each));
   const plans = several.map(async ({ name = "", namespace = "", state }) => {
     if (state !== "planned") return [];
-    const path = `v1/plan?${String(new URLSearchParams({ namespace, application: name }))}`;
-    const plan = { subject: `${subject} application ${namespace}/${name}`, url, path };
+    const query = { namespace, application: name };
+    const plan = { subject: `${subject} application ${namespace}/${name}`, url, query };
     return checkPlan(plan, access, nowMs);
   });
   return [...wrong, ...(await Promise.all(plans))].flat();
@@ -124,11 +129,16 @@ function applicationFindings(
 }
 
 async function checkPlan(
-  { path, subject, url }: { readonly subject: string; readonly url: string; readonly path: string },
+  {
+    query,
+    subject,
+    url,
+  }: { readonly subject: string; readonly url: string; readonly query: Readonly<Record<string, string>> },
   access: Access,
   nowMs: number,
 ): Promise<Finding[]> {
-  return asked(subject, url, access, { path, schema: Plan, remedy: START_PREDICTOR }, (plan) => {
+  const question = { path: "v1/plan", query, schema: Plan, remedy: START_PREDICTOR };
+  return asked(subject, url, access, question, (plan) => {
     const ageSeconds = (nowMs - plan.plannedAtMs) / 1_000;
     if (ageSeconds > FRESH_SECONDS) {
       return [

@@ -40,6 +40,8 @@ const Answer = z.union([SensitivityList, z.object({ error: z.object({ message: z
 interface Flags {
   readonly predictor: string;
   readonly service?: string;
+  readonly application?: string;
+  readonly namespace?: string;
   readonly tokenFile?: string;
   readonly caFile?: string;
   readonly timeout: number;
@@ -52,6 +54,8 @@ export function configure(command: Command): void {
     .description("Show what more CPU and one more replica of each service are worth right now.")
     .option("--predictor <url>", "address of the predictor", "http://127.0.0.1:9811")
     .option("--service <name>", "only this service")
+    .option("--application <name>", "of this application, where the predictor has several")
+    .option("--namespace <name>", "of the application in this namespace")
     .option("--token-file <file>", "token that the predictor asks for")
     .option("--ca-file <file>", "authority of its certificate, PEM")
     .option("--timeout <seconds>", "how long it may take", Number, 5)
@@ -63,7 +67,8 @@ export function configure(command: Command): void {
     });
 }
 
-async function ask({ caFile, predictor, service, timeout, tokenFile }: Flags): Promise<SensitivityList> {
+async function ask(flags: Flags): Promise<SensitivityList> {
+  const { application, caFile, namespace, predictor, service, timeout, tokenFile } = flags;
   const options = parseWith(
     EndpointOptions,
     {
@@ -77,7 +82,11 @@ async function ask({ caFile, predictor, service, timeout, tokenFile }: Flags): P
   );
   const client = new EndpointClient(`predictor ${predictor}`, "tradewind", options, { remedies: REMEDIES });
   try {
-    const query = service === undefined ? {} : { service };
+    const query = {
+      ...(service !== undefined && { service }),
+      ...(application !== undefined && { application }),
+      ...(namespace !== undefined && { namespace }),
+    };
     const call = { path: "v1/sensitivities", query, acceptStatuses: NOTHING_TO_SHOW };
     const answer = await client.json(call, Answer);
     if (!("error" in answer)) return answer;
