@@ -31,9 +31,26 @@ export function answer(request: ScalerRequest, source: AnswerSource, monotonicMs
   const chosen = chooseApplication(request.namespace, application, source);
   if ("answer" in chosen) return chosen.answer;
   const silence = chosen.problem ?? source.predictorProblem;
+  return answerFor({ namespace: request.namespace, service, application, silence }, source, monotonicMs);
+}
+
+interface Question {
+  readonly namespace: string;
+  readonly service: string;
+  /** As the trigger's metadata names it. */
+  readonly application: string | undefined;
+  /** What keeps new plans away, if anything does. */
+  readonly silence: string | undefined;
+}
+
+function answerFor(
+  { application, namespace, service, silence }: Question,
+  source: AnswerSource,
+  monotonicMs: number,
+): Answer {
   // A name in traces may begin or end with a blank; one in metadata usually has it by mistake.
-  const row = source.find(request.namespace, service) ?? source.find(request.namespace, service.trim());
-  const name = (): string => `service '${quotable(service)}' in namespace '${quotable(request.namespace)}'`;
+  const row = source.find(namespace, service) ?? source.find(namespace, service.trim());
+  const name = (): string => `service '${quotable(service)}' in namespace '${quotable(namespace)}'`;
   const decided = row?.decided;
   if (decided === undefined)
     return unavailable(`no decision for ${name()} yet: ${row?.refusal ?? silence ?? UNKNOWN}`);

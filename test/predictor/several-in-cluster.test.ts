@@ -123,7 +123,10 @@ it("the Applications of two namespaces are planned with Roles in these, and each
   put(fake, "bank", "desk", twice);
   await until("one that became invalid says so", () => ready("bank", "desk")?.startsWith("Invalid") === true);
   const desk = (await applications()).find(({ name }) => name === "desk");
-  expect(desk).toMatchObject({ state: "planned", problem: expect.stringContaining("listed twice") });
+  expect(desk).toMatchObject({
+    state: "planned",
+    problem: expect.stringContaining("listed twice") as string,
+  });
   expect(ready("shop", "hotel")).toMatch(/^Planning/);
   put(fake, "bank", "desk");
   await until("it is right again", () => ready("bank", "desk")?.startsWith("Planning") === true);

@@ -26,7 +26,7 @@
     {{- end }}
     {{- if include "tradewind.hasPredictor" . }}
     {{- range splitList "\n" (include "tradewind.predictorConfig" . | trim) }}
-    - {{ printf "--application=%s" . | quote }}
+    - --application={{ . }}
     {{- end }}
     {{- end }}
     - --state=/var/lib/tradewind
@@ -108,7 +108,7 @@
   args:
     - predictor
     {{- range splitList "\n" (include "tradewind.predictorConfig" . | trim) }}
-    - {{ printf "--config=%s" . | quote }}
+    - --config={{ . }}
     {{- end }}
     - --listen={{ .Values.listenHost }}:9811
     - --probe-listen={{ .Values.listenHost }}:9816

@@ -71,14 +71,14 @@ describe("a scaler of several applications", () => {
   ])("%s", (_, applications, application, problem, message) => {
     expect(ask(applications, "shop", application)).toEqual({
       problem,
-      message: expect.stringMatching(message),
+      message: expect.stringMatching(message) as string,
     });
   });
 
   it("says what is wrong with an application of which there is no decision", () => {
     const wrong: ServedApplication = { ...BANK, state: "invalid", problem: "objective: is missing" };
     expect(ask([wrong], "bank")).toMatchObject({
-      message: expect.stringMatching(/yet: objective: is missing$/),
+      message: expect.stringMatching(/yet: objective: is missing$/) as string,
     });
   });
 

@@ -78,7 +78,7 @@ describe("applications of a directory", () => {
     expect(first).toMatchObject({ state: "planned", application: { mode: "observe" } });
     expect(second).toMatchObject({
       state: "invalid",
-      problem: expect.stringContaining("is also configured by"),
+      problem: expect.stringContaining("is also configured by") as string,
     });
   });
 
@@ -97,7 +97,7 @@ describe("applications of a directory", () => {
     expect(followed.planned()).toHaveLength(MOST_APPLICATIONS);
     expect(followed.list().at(-1)).toMatchObject({
       state: "invalid",
-      problem: expect.stringContaining("at most"),
+      problem: expect.stringContaining("at most") as string,
     });
   });
 });
