@@ -1,4 +1,6 @@
 import type { Clock } from "@tradewind/core/clock.ts";
+import type { Reason } from "@tradewind/core/contract/reason.ts";
+import { inWords } from "@tradewind/core/reasons.ts";
 import { decide } from "./decide.ts";
 import type { DecisionPast, DecisionRules, Refusal } from "./decide.ts";
 import { forEachInSlices } from "./source/slices.ts";
@@ -59,6 +61,11 @@ export class Recommender {
   readonly #refusals = new Map<string, ReadonlyMap<string, Refusal>>();
   /** Plans are taken one after the other. */
   #taking: Promise<void> = Promise.resolve();
+  /**
+   * The predictors whose plans are taken, by what they are of: its start, and since when where another one's were taken before, on our
+   * monotonic clock.
+   */
+  readonly #predictors = new Map<string, Followed>();
   #savedRevision = 0;
 
   constructor(book: DecisionBook, rules: RecommenderRules, edges: RecommenderEdges) {
@@ -122,6 +129,7 @@ export class Recommender {
     return this.#inTurn(async () => {
       const scope = { name, namespace };
       this.#refusals.delete(keyOf(scope));
+      this.#predictors.delete(keyOf(scope));
       this.book.forget((entry) => isOf(entry, scope));
       const draft = nothingNew(EVERYTHING);
       await this.#keeper.save(await this.#stateAfter(draft), DISK_PATIENCE_MS);
@@ -137,6 +145,7 @@ export class Recommender {
 
   async #takeNow(plan: FetchedPlan, scope: Scope): Promise<void> {
     const draft = nothingNew(scope);
+    this.#follow(plan.header.predictorStartedAtMs, scope);
     await this.#saveChanges();
     await this.#inSlices(plan.wishes, (value) => this.#take(value, plan, draft));
     await this.#inSlices(draft.refusals.values(), ({ step }) => {
@@ -152,6 +161,13 @@ export class Recommender {
     this.#refusals.set(keyOf(scope), draft.refusals);
     if (scope === EVERYTHING) return;
     this.#refusals.delete(keyOf(EVERYTHING));
+  }
+
+  #follow(startedAtMs: number, scope: Scope): void {
+    const before = this.#predictors.get(keyOf(scope));
+    if (before?.startedAtMs === startedAtMs) return;
+    const takenMs = before && this.#clock.monotonicMs();
+    this.#predictors.set(keyOf(scope), { startedAtMs, ...(takenMs !== undefined && { takenMs }) });
   }
 
   /**
@@ -171,9 +187,10 @@ export class Recommender {
   #take(value: unknown, { header, madeMs }: FetchedPlan, draft: PlanDraft): void {
     const wish = readWish(value);
     if ("rejected" in wish) {
-      const { namespace, service, reason } = wish.rejected;
+      const { namespace, service, reason: problem } = wish.rejected;
       this.#counter.wishRejected();
       if (namespace === undefined || service === undefined) return;
+      const reason: Reason = { code: "unreadable", problem: problem.slice(0, 500) };
       draft.refusals.set(bookKey(namespace, service), { namespace, service, step: CONTRACT, reason });
       return;
     }
@@ -181,7 +198,8 @@ export class Recommender {
     const key = bookKey(namespace, service);
     const { scope } = draft;
     if (scope !== undefined && scope.namespace !== namespace) {
-      const reason = `application '${keyOf(scope)}' may not decide on services of namespace '${namespace}'`;
+      const problem = `application '${keyOf(scope)}' may not decide on services of namespace '${namespace}'`;
+      const reason: Reason = { code: "unreadable", problem };
       this.#counter.wishRejected();
       draft.refusals.set(key, { namespace, service, step: CONTRACT, reason });
       return;
@@ -191,7 +209,7 @@ export class Recommender {
       this.#counter.wishRejected();
       if (same.wished.replicas >= wish.allocation.replicas) return;
     }
-    const past = this.#past(this.book.get(namespace, service), header.plannedAtMs - madeMs);
+    const past = this.#past(this.book.get(namespace, service), header.plannedAtMs - madeMs, scope);
     const decision = decide(wish, header, past, this.#rules);
     if ("refusal" in decision) {
       draft.refusals.set(key, decision.refusal);
@@ -202,12 +220,15 @@ export class Recommender {
   }
 
   /** @param offsetMs from our monotonic clock to the plan's */
-  #past(before: BookEntry | undefined, offsetMs: number): DecisionPast {
+  #past(before: BookEntry | undefined, offsetMs: number, scope: Scope): DecisionPast {
     const onPlansClock = (monotonicMs: number): number => Math.max(0, Math.round(monotonicMs + offsetMs));
-    const exporterStartedAtMs = onPlansClock(this.#startedMs);
-    if (before?.decidedMs === undefined) return { exporterStartedAtMs };
-    const previous = { final: before.final, decidedAtMs: onPlansClock(before.decidedMs) };
-    return { exporterStartedAtMs, previous };
+    const takenMs = this.#predictors.get(keyOf(scope))?.takenMs;
+    const starts = {
+      exporterStartedAtMs: onPlansClock(this.#startedMs),
+      ...(takenMs !== undefined && { predictorTakenAtMs: onPlansClock(takenMs) }),
+    };
+    if (before?.decidedMs === undefined) return starts;
+    return { ...starts, previous: { final: before.final, decidedAtMs: onPlansClock(before.decidedMs) } };
   }
 
   async #stateAfter({ entries }: PlanDraft): Promise<string[]> {
@@ -226,9 +247,10 @@ export class Recommender {
       if (!entries.has(key)) yield rowOf(entry, refusals.get(key));
     }
     for (const [key, entry] of entries) yield rowOf(entry, refusals.get(key));
-    for (const [key, { namespace, service, step, reason }] of refusals) {
+    for (const [key, refusal] of refusals) {
+      const { namespace, service } = refusal;
       if (entries.has(key) || this.book.get(namespace, service) !== undefined) continue;
-      yield { namespace, service, refusal: `${step}: ${reason}` };
+      yield { namespace, service, refusal: refusalInWords(refusal) };
     }
   }
 
@@ -258,6 +280,12 @@ export class Recommender {
 export type Scope = { readonly namespace: string; readonly name: string } | undefined;
 const EVERYTHING: Scope = undefined;
 
+/** A predictor whose plans are taken. */
+interface Followed {
+  readonly startedAtMs: number;
+  readonly takenMs?: number;
+}
+
 const keyOf = (scope: Scope): string => (scope === undefined ? "" : `${scope.namespace}/${scope.name}`);
 
 function isOf({ recommendation }: BookEntry, scope: Scope): boolean {
@@ -274,17 +302,21 @@ interface PlanDraft {
   readonly refusals: Map<string, Refusal>;
 }
 
+/** The step that refused, and why. */
+export const refusalInWords = ({ reason, step }: Pick<Refusal, "step" | "reason">): string =>
+  `${step}: ${inWords([reason], 900)}`;
+
 function rowOf(entry: BookEntry, refusal: Refusal | undefined): ServedRow {
   const { namespace, service } = entry.recommendation;
   const { answered } = entry;
   const decided = answered === undefined ? undefined : { ...lifeOf(entry), replicas: answered };
-  const why = refusal === undefined ? undefined : `${refusal.step}: ${refusal.reason}`;
-  const unknown = answered === undefined ? "mode: nothing is to change, and it is not known what runs" : why;
+  const unknown: Pick<Refusal, "step" | "reason"> | undefined =
+    answered === undefined ? { step: "mode", reason: { code: "running-unknown" } } : refusal;
   return {
     namespace,
     service,
     ...(decided && { decided }),
-    ...(unknown !== undefined && { refusal: unknown }),
+    ...(unknown && { refusal: refusalInWords(unknown) }),
   };
 }
 

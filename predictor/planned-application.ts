@@ -23,7 +23,7 @@ import { LastSensitivities } from "./sensitivities/last-sensitivities.ts";
 import { registerSensitivityMetrics } from "./sensitivities/metrics.ts";
 import type { Gathered } from "./sources/combine-windows.ts";
 import type { ContainerRates } from "./sources/container-rates.ts";
-import { registerEndpointMetrics } from "./sources/http/metrics.ts";
+import { registerEndpointMetrics } from "./sources/endpoint-metrics.ts";
 import type { Sections } from "./sources/sources-config.ts";
 import { PUSHED, SpanOrigins } from "./sources/span-origins.ts";
 import { countArrivals, SurgeWatch } from "./surge-watch.ts";

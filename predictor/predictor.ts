@@ -20,7 +20,6 @@ import { OnlyApplication, SeveralApplications } from "./applications.ts";
 import type { Applications } from "./applications.ts";
 import { Gathering } from "./gathering.ts";
 import { InOrder } from "./in-order.ts";
-import { announceEngine } from "./learning/start.ts";
 import { PredictorMetrics } from "./metrics.ts";
 import { NodeRoom } from "./node-room.ts";
 import { PredictorOptions } from "./options.ts";
@@ -28,7 +27,7 @@ import type { PredictorOptionsInput } from "./options.ts";
 import type { SharedParts } from "./planned-application.ts";
 import { Agents } from "./sources/agents.ts";
 import { ContainerRates } from "./sources/container-rates.ts";
-import { registerEndpointMetrics } from "./sources/http/metrics.ts";
+import { registerEndpointMetrics } from "./sources/endpoint-metrics.ts";
 import { parseListen } from "./sources/otlp/listen-address.ts";
 import { startReceivers } from "./sources/otlp/start.ts";
 import { readSections } from "./sources/sources-config.ts";
@@ -36,7 +35,7 @@ import type { Sections } from "./sources/sources-config.ts";
 import { joinPeers } from "./sources/peers/join.ts";
 import { followWorkloads, openSurroundings } from "./surroundings.ts";
 import type { Surroundings } from "./surroundings.ts";
-import { TrainingQueue } from "./training/training-queue.ts";
+import { TrainingQueue } from "./learning/training-queue.ts";
 import { WindowClock } from "./window-clock.ts";
 import type { ClosedWindow } from "./window-clock.ts";
 import type { AddResult } from "./window/drops.ts";
@@ -205,17 +204,7 @@ async function openApplications(
 ): Promise<Applications> {
   const { clock, ends, log, metrics, options, surroundings } = setting;
   const { cluster, only, sources = [] } = surroundings;
-  const trainer = new TrainingQueue(
-    options.trainingEngine,
-    announceEngine({
-      log,
-      metrics: {
-        engine: (engine) => {
-          for (const each of applications.planned()) each.learningMetrics.engine(engine);
-        },
-      },
-    }),
-  );
+  const trainer = new TrainingQueue();
   const known = (): readonly Application[] =>
     only === undefined ? (followed?.planned() ?? []) : [only.current()].filter((each) => each !== undefined);
   let followed: FollowedApplications | undefined;
@@ -302,9 +291,9 @@ function followAgents(
     clock,
     rng: Math.random,
     log,
-    onSnapshot: (url, snapshot, receivedAtMs) => {
-      rates.record(url, snapshot, receivedAtMs);
-      nodes.seen(snapshot.node, snapshot.capacity, receivedAtMs);
+    onSnapshot: (url, snapshot, exchange) => {
+      rates.record(url, snapshot, exchange);
+      nodes.seen(snapshot.node, snapshot.capacity, exchange.answeredAtMs);
     },
     onEvent: () => metrics.interferenceMoved(),
   });

@@ -6,6 +6,7 @@ import type {
   ServedRecommendation,
 } from "@tradewind/core/contract/recommendation.ts";
 import type { ApplicationStatus } from "../source/plan-sources.ts";
+import { refusalInWords } from "../recommender.ts";
 import type { Recommender } from "../recommender.ts";
 import type { BookEntry } from "../store/book.ts";
 
@@ -74,7 +75,12 @@ function headerOfOne(
       ...(madeMs === undefined ? {} : { lastPlanAgeSeconds: (clock.monotonicMs() - madeMs) / 1e3 }),
       ...(plan === undefined
         ? {}
-        : { lastPlanAtMs: plan.plannedAtMs, policy: plan.policy, policyReason: plan.policyReason }),
+        : {
+            lastPlanAtMs: plan.plannedAtMs,
+            policy: plan.policy,
+            policyReason: plan.policyReason,
+            policyReasons: plan.policyReasons,
+          }),
     },
     ...(plan === undefined ? {} : { application: plan.application, objective: plan.objective }),
     ...(plan?.mode === undefined ? {} : { mode: plan.mode }),
@@ -99,7 +105,7 @@ function served(entry: BookEntry, recommender: Recommender, monotonicMs: number)
     wished,
     setBy: recommender.book.setBy(recommendation.namespace, recommendation.service),
     guard,
-    ...(refusal === undefined ? {} : { refused: `${refusal.step}: ${refusal.reason}`.slice(0, 1_000) }),
+    ...(refusal && { refused: refusalInWords(refusal), refusedReasons: [refusal.reason] }),
   };
 }
 

@@ -61,6 +61,7 @@ export class StatusPart implements LeaderPart {
       list,
       header,
       problem,
+      prices: resource.spec.prices,
       workloadOf: scene.service,
       generation,
       before: resource.status?.conditions ?? [],

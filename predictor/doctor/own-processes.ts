@@ -3,67 +3,39 @@ import { ApplicationList } from "@tradewind/core/contract/application-list.ts";
 import type { ListedApplication } from "@tradewind/core/contract/application-list.ts";
 import { Plan } from "@tradewind/core/contract/plan.ts";
 import { Snapshot } from "@tradewind/core/contract/snapshot.ts";
+import { clientOf } from "@tradewind/core/endpoint/own-process.ts";
+import type { OwnProcess, ProcessAccess } from "@tradewind/core/endpoint/own-process.ts";
 import { clockFinding, problem } from "../sources/check.ts";
-import { EndpointClient } from "../sources/http/client.ts";
-import { EndpointOptions } from "../sources/http/endpoint.ts";
 import type { Finding } from "../sources/source.ts";
 
 /** Older than this a snapshot or plan says little about now. */
 const FRESH_SECONDS = 60;
 
-/** How our own processes are asked. */
-export interface Access {
-  readonly timeoutSeconds: number;
-  /** File with a token that they take. */
-  readonly tokenFile?: string | undefined;
-  /** File with the authority of their certificates. */
-  readonly caFile?: string | undefined;
-}
-
-const REMEDIES = {
-  tls: "give --ca-file the authority of its certificate, and a URL with a name that is in it; http:// without --http-tls-cert",
-  refused: "give --token-file a token that it takes",
-};
-
 const Recommendations = z.looseObject({ recommendations: z.array(z.unknown()).optional() });
 
 /** Asks one of our own processes something; hands its answer to `look`. */
 async function asked<Schema extends z.ZodType>(
-  subject: string,
-  url: string,
-  { caFile, timeoutSeconds, tokenFile }: Access,
-  question: {
-    readonly path: string;
-    readonly query?: Readonly<Record<string, string>>;
-    readonly schema: Schema;
-    readonly remedy: string;
-  },
-  look: (answer: z.output<Schema>) => Finding[],
+  own: OwnProcess,
+  access: ProcessAccess,
+  call: { readonly path: string; readonly query?: Readonly<Record<string, string>> },
+  schema: Schema,
+  look: (answer: z.output<Schema>, subject: string) => Finding[],
 ): Promise<Finding[]> {
-  const options = EndpointOptions.parse({
-    url,
-    timeoutSeconds,
-    maxAttempts: 1,
-    ...(tokenFile !== undefined && { bearerTokenFile: tokenFile }),
-    ...(caFile !== undefined && { tls: { caFile } }),
-  });
-  const client = new EndpointClient(subject, "tradewind", options, { remedies: REMEDIES });
+  const client = clientOf(own, access);
+  const subject = client.health.name;
   try {
-    const answer = await client.json({ path: question.path, query: question.query ?? {} }, question.schema);
-    return [...look(answer), ...clockFinding(subject, client.health)];
+    const answer = await client.json(call, schema);
+    return [...look(answer, subject), ...clockFinding(subject, client.health)];
   } catch (error) {
-    const finding = problem(subject, error);
-    const silent = client.health.lastProblem?.failure === "unreachable";
-    return [silent ? { ...finding, remedy: question.remedy } : finding];
+    return [problem(subject, error)];
   } finally {
     await client.close();
   }
 }
 
-export async function checkAgent(url: string, access: Access, nowMs: number): Promise<Finding[]> {
-  const subject = `agent ${url}`;
-  const remedy = "start `tradewind agent` on that node, or correct --agents";
-  return asked(subject, url, access, { path: "v1/snapshot", schema: Snapshot, remedy }, (snapshot) => {
+export async function checkAgent(url: string, access: ProcessAccess, nowMs: number): Promise<Finding[]> {
+  const agent = { name: "agent", url, flag: "--agents" };
+  return asked(agent, access, { path: "v1/snapshot" }, Snapshot, (snapshot, subject) => {
     const ageSeconds = (nowMs - snapshot.takenAtMs) / 1_000;
     const containers = snapshot.containers.length;
     if (Math.abs(ageSeconds) > FRESH_SECONDS) {
@@ -95,26 +67,22 @@ export async function checkAgent(url: string, access: Access, nowMs: number): Pr
   });
 }
 
-const START_PREDICTOR = "start `tradewind predictor`, or correct --predictor";
-
 /** Its plan, or where it plans several applications that of each. */
-export async function checkPredictor(url: string, access: Access, nowMs: number): Promise<Finding[]> {
-  const subject = `predictor ${url}`;
+export async function checkPredictor(url: string, access: ProcessAccess, nowMs: number): Promise<Finding[]> {
+  const predictor = { name: "predictor", url, flag: "--predictor" };
   let several: ApplicationList["applications"] = [];
-  const question = { path: "v1/applications", schema: ApplicationList, remedy: START_PREDICTOR };
-  await asked(subject, url, access, question, (list) => {
-    if (list.several) several = list.applications;
+  let wrong: Finding[] = [];
+  await asked(predictor, access, { path: "v1/applications" }, ApplicationList, (list, subject) => {
+    if (!list.several) return [];
+    several = list.applications;
+    wrong = several.flatMap((each) => applicationFindings(subject, each));
     return [];
   });
-  if (several.length === 0) return checkPlan({ subject, url, query: {} }, access, nowMs);
-  const wrong = several.map((each) => applicationFindings(subject, each));
-  const plans = several.map(async ({ name = "", namespace = "", state }) => {
-    if (state !== "planned") return [];
-    const query = { namespace, application: name };
-    const plan = { subject: `${subject} application ${namespace}/${name}`, url, query };
-    return checkPlan(plan, access, nowMs);
-  });
-  return [...wrong, ...(await Promise.all(plans))].flat();
+  if (several.length === 0) return checkPlan(predictor, undefined, access, nowMs);
+  const plans = several.map(async (each) =>
+    each.state === "planned" ? checkPlan(predictor, each, access, nowMs) : [],
+  );
+  return [...wrong, ...(await Promise.all(plans)).flat()];
 }
 
 function applicationFindings(
@@ -128,17 +96,17 @@ function applicationFindings(
   return [{ subject, level: "problem", message: `application ${what}: ${wrong}`, remedy }];
 }
 
+/** @param application of several the one whose plan is looked at */
 async function checkPlan(
-  {
-    query,
-    subject,
-    url,
-  }: { readonly subject: string; readonly url: string; readonly query: Readonly<Record<string, string>> },
-  access: Access,
+  predictor: OwnProcess,
+  application: ListedApplication | undefined,
+  access: ProcessAccess,
   nowMs: number,
 ): Promise<Finding[]> {
-  const question = { path: "v1/plan", query, schema: Plan, remedy: START_PREDICTOR };
-  return asked(subject, url, access, question, (plan) => {
+  const { name = "", namespace = "" } = application ?? {};
+  const query = application === undefined ? {} : { namespace, application: name };
+  return asked(predictor, access, { path: "v1/plan", query }, Plan, (plan, process) => {
+    const subject = application === undefined ? process : `${process} application ${namespace}/${name}`;
     const ageSeconds = (nowMs - plan.plannedAtMs) / 1_000;
     if (ageSeconds > FRESH_SECONDS) {
       return [
@@ -169,15 +137,10 @@ async function checkPlan(
   });
 }
 
-export async function checkExporter(url: string, access: Access): Promise<Finding[]> {
-  const subject = `exporter ${url}`;
-  const remedy = "start `tradewind exporter`, or correct --exporter";
-  const question = {
-    path: "v1/recommendations",
-    schema: z.union([Recommendations, z.array(z.unknown())]),
-    remedy,
-  };
-  return asked(subject, url, access, question, (answer) => {
+export async function checkExporter(url: string, access: ProcessAccess): Promise<Finding[]> {
+  const exporter = { name: "exporter", url, flag: "--exporter" };
+  const schema = z.union([Recommendations, z.array(z.unknown())]);
+  return asked(exporter, access, { path: "v1/recommendations" }, schema, (answer, subject) => {
     const list = Array.isArray(answer) ? answer : (answer.recommendations ?? []);
     if (list.length > 0) return [{ subject, level: "ok", message: `${list.length} recommendations` }];
     return [

@@ -3,14 +3,13 @@ import type { Clock } from "@tradewind/core/clock.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import type { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
 import type { WindowStore } from "../store/window-store.ts";
-import type { StartedEngine } from "../training/engines.ts";
 import { Learning } from "./learning.ts";
+import type { LearningOptions } from "./learning.ts";
 import type { LearningMetrics } from "./metrics.ts";
-import type { ModelTrainer } from "./model-trainer.ts";
 
 export interface LearningParts {
   readonly choice: PolicyChoice;
-  readonly trainer: ModelTrainer;
+  readonly trainer: LearningOptions["trainer"];
   readonly namespace: string;
   readonly application: () => Application | undefined;
   readonly windowSeconds: number;
@@ -21,29 +20,8 @@ export interface LearningParts {
   readonly log: Logger;
 }
 
-/** Begins to learn latency profiles and flows where a policy asks for them. */
+/** Learns residuals of the self times where a policy asks for them. */
 export function startLearning({ choice, ...parts }: LearningParts): Learning | undefined {
   if (choice !== "auto") return undefined;
-  const learning = new Learning(parts);
-  learning.recall();
-  return learning;
-}
-
-/** Says once which engine is used; threads that start later, after one was given up, mostly use the same. */
-export function announceEngine({
-  log,
-  metrics,
-}: {
-  readonly log: Logger;
-  readonly metrics: Pick<LearningMetrics, "engine">;
-}): (started: StartedEngine) => void {
-  let said = "";
-  return (started) => {
-    metrics.engine(started.engine);
-    const text = JSON.stringify(started);
-    if (text === said) return;
-    said = text;
-    if (started.problem === undefined) log.info({ engine: started.engine }, "trains with this engine");
-    else log.warn(started, "the engine for training could not be started; trains with another");
-  };
+  return new Learning(parts);
 }
