@@ -147,6 +147,7 @@ export const ServedApplication = z.strictObject({
   lastPlanAgeSeconds: NonNegative.optional(),
   policy: PolicyLabel.optional(),
   policyReason: z.string().max(500).optional(),
+  policyReasons: Reasons,
   mode: z.enum(APPLICATION_MODES).optional(),
   objective: z.strictObject({ percentile: Ratio, seconds: z.number().positive() }).optional(),
   measuredLatencySeconds: NonNegative.optional(),
