@@ -225,7 +225,7 @@ describe("an exporter that gets a plan with bounds of its own", () => {
     exporter.predictor.serve(planOf([anything({ observed: { complete: true } })]));
     await exporter.listWhen("the plan", ({ predictor }) => predictor.lastPlanAtMs !== undefined);
     expect((await failure(exporter.client.metrics(ref, "m"))).details).toMatch(
-      /no decision .* yet: change-limit: the running replicas are not known/,
+      /no decision .* yet: change-limit: it is not known how many replicas run/,
     );
   });
 });
