@@ -113,7 +113,7 @@ imagePullSecrets:
 {{- first (splitList "/" .Values.application.existing) }}
 {{- else }}
 {{- $own := include "tradewind.readsResources" . | empty | ternary "default" .Release.Namespace }}
-{{- default $own (get .Values.application.spec "namespace") }}
+{{- default $own (get (.Values.application.spec | default dict) "namespace") }}
 {{- end }}
 {{- end }}
 
@@ -133,7 +133,7 @@ imagePullSecrets:
 {{- end }}
 
 {{- define "tradewind.applicationName" -}}
-{{- default (include "tradewind.fullname" .) (get .Values.application.spec "name") }}
+{{- default (include "tradewind.fullname" .) (get (.Values.application.spec | default dict) "name") }}
 {{- end }}
 
 {{/* Where applications are, a line each: the predictor's --config, and the exporter's --application for the bounds that its guard keeps. */}}
