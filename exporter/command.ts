@@ -22,7 +22,7 @@ interface Flags {
   restartGrace: string;
   clockTolerance: string;
   watchdog: string;
-  application?: string;
+  application: string[];
   maxReplicas: string;
   maxGrowth: string;
   minShare: string;
@@ -81,7 +81,9 @@ export function configure(command: Command): void {
     .option("--restart-grace <duration>", "take nothing away this long after a start", "120s")
     .option(
       "--application <file | crd:namespace/name>",
-      "the application's configuration, whose bounds the guard keeps whatever a plan says",
+      "the application's configuration, whose bounds the guard keeps whatever a plan says. Several: a directory, crd:namespace/*, or the flag again",
+      (text: string, before: readonly string[]) => [...before, text],
+      [],
     )
     .option("--max-replicas <n>", "most replicas of a service that --application does not name", "1000")
     .option("--scale-to-zero", "let such a service have no replica at all", false)

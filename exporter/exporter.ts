@@ -4,6 +4,8 @@ import type { Lookup } from "@tradewind/core/addresses.ts";
 import { SteppedClock, systemClock } from "@tradewind/core/clock.ts";
 import type { Clock } from "@tradewind/core/clock.ts";
 import { parseWith } from "@tradewind/core/config.ts";
+import { applicationKey } from "@tradewind/core/contract/application-list.ts";
+import type { Application } from "@tradewind/core/contract/application.ts";
 import { describeError } from "@tradewind/core/errors.ts";
 import type { TradewindError } from "@tradewind/core/errors.ts";
 import { HttpDoor } from "@tradewind/core/http-door.ts";
@@ -20,6 +22,7 @@ import { serveApi } from "./api/server.ts";
 import type { ApiServer } from "./api/server.ts";
 import { startCluster } from "./cluster/cluster.ts";
 import type { ClusterEdges } from "./cluster/cluster.ts";
+import { sceneApplications } from "./cluster/scene-applications.ts";
 import { limitsBy } from "./limits/limits.ts";
 import { modeOf } from "./limits/mode.ts";
 import { followApplication } from "./limits/own-application.ts";
@@ -35,10 +38,13 @@ import { registerProcess } from "./prometheus/process.ts";
 import { registerApplication, serviceSeries } from "./prometheus/recommendations.ts";
 import { Recommender } from "./recommender.ts";
 import { lookAt, Regret } from "./regret.ts";
+import type { KnownApplication } from "./source/application-poll.ts";
+import { followApplications } from "./source/follow-applications.ts";
 import { makeFetcher } from "./source/make-fetcher.ts";
 import type { FetchedPlan } from "./source/plan-fetcher.ts";
 import { PlanSource } from "./source/plan-source.ts";
-import type { PlanSourceStatus } from "./source/plan-source.ts";
+import { PlanSources } from "./source/plan-sources.ts";
+import type { ApplicationStatus } from "./source/plan-sources.ts";
 import { DecisionBook } from "./store/book.ts";
 import { StateKeeper } from "./store/keeper.ts";
 import { CHANGES_FILE, StateFile } from "./store/state-file.ts";
@@ -76,9 +82,9 @@ interface Deciding {
   readonly keeper: StateKeeper;
   readonly application: OwnApplication;
   readonly recommender: Recommender;
-  readonly plans: PlanSource;
-  /** Of the plans, with the mode that they are handled in. */
-  readonly status: () => PlanSourceStatus;
+  readonly plans: PlanSources;
+  /** Of the plans of each application, with the mode that they are handled in. */
+  readonly statuses: () => readonly ApplicationStatus[];
 }
 
 /**
@@ -118,11 +124,21 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
   });
   undo.defer(() => scaler.stop());
   const deciding = await prepareDecisions(setting, scaler);
-  const { plans, recommender, status } = deciding;
+  const { plans, recommender, statuses } = deciding;
   const restored = await recommender.restore();
   const { api, probes } = await openPorts(setting, scaler, deciding);
-  const firstPoll = plans.start();
+  const poll = followApplications(options, plans, {
+    clock,
+    log,
+    lookup: edges.lookup,
+    onApplications: (applications) => {
+      scaler.setApplications(applications);
+      scaler.setPredictorProblem(undefined);
+    },
+  });
+  const firstPoll = Promise.all([plans.start(), poll.start()]);
   undo.defer(() => plans.stop());
+  undo.defer(() => poll.stop());
   // Before the polling is, which waits for the plan in hand, which waits for a thread that may be stuck.
   undo.defer(() => scaler.stop());
   if (restored === 0) {
@@ -138,8 +154,8 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
     log,
     rng: seededRng(randomInt(2 ** 31)),
     registry: metrics.registry,
-    list: () => recommendationList(recommender, status(), clock),
-    header: () => status().plan,
+    list: () => recommendationList(recommender, statuses(), clock),
+    applications: () => sceneApplications(recommender, statuses(), clock),
     ...edges.cluster,
   });
   undo.defer(() => cluster?.stop());
@@ -168,8 +184,8 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
   const recommender = new Recommender(
     new DecisionBook(),
     {
-      modeOf: (plan, namespace) => modeOf(plan, namespace, application.current()),
-      limitsOf: limitsBy(options.limits, () => application.current()),
+      modeOf: (plan, namespace) => modeOf(plan, namespace, application.find(namespace, plan.application)),
+      limitsOf: limitsBy(options.limits, (namespace, name) => application.find(namespace, name)),
       exporterStartedAtMs: clock.nowMs(),
       staleAfterSeconds: options.staleAfter,
       restartGraceSeconds: options.restartGrace,
@@ -178,25 +194,43 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
     { keeper, ...(changes && { changes }), clock, counter: metrics, serve: (rows) => scaler.serve(rows) },
   );
   const regret = new Regret(metrics.registry);
-  const plans = planSource(setting, scaler, async (plan) => {
-    await recommender.takePlan(plan);
-    regret.look(lookAt(plan.header, recommender.book, application.current()));
+  const ownOf = ({ application: name, namespace }: FetchedPlan["header"]): Application | undefined =>
+    application.find(namespace, name);
+  const plans: PlanSources = new PlanSources({
+    open: (place) =>
+      planSource(setting, scaler, place, async (plan) => {
+        await recommender.takePlan(plan, place);
+        const { header } = plan;
+        regret.look(lookAt(header, recommender.book, ownOf(header), place !== undefined));
+      }),
+    onGone: async ({ name, namespace }) => {
+      log.info({ name, namespace }, "the application was deleted; nothing is served of it any more");
+      await recommender.drop({ name, namespace });
+      regret.forget({ application: name, namespace });
+    },
   });
-  const status = (): PlanSourceStatus => {
-    const { plan, ...rest } = plans.status;
-    if (plan === undefined) return rest;
-    return { ...rest, plan: { ...plan, mode: modeOf(plan, plan.namespace, application.current()) } };
-  };
-  return { keeper, application, recommender, plans, status };
+  const statuses = (): readonly ApplicationStatus[] =>
+    plans.statuses().map(({ plan, ...rest }) => withMode(rest, plan, plan && ownOf(plan)));
+  return { keeper, application, recommender, plans, statuses };
+}
+
+function withMode(
+  rest: Omit<ApplicationStatus, "plan">,
+  plan: ApplicationStatus["plan"],
+  own: Application | undefined,
+): ApplicationStatus {
+  if (plan === undefined) return rest;
+  return { ...rest, plan: { ...plan, mode: modeOf(plan, plan.namespace, own) } };
 }
 
 function planSource(
   { clock, edges, log, metrics, options }: Setting,
   scaler: ScalerThread,
+  place: KnownApplication | undefined,
   onPlan: (plan: FetchedPlan) => Promise<void>,
 ): PlanSource {
   const onRefused = (code: string): void => metrics.planRefused(code);
-  const fetcher = makeFetcher(options, { clock, log, lookup: edges.lookup, onRefused });
+  const fetcher = makeFetcher(options, { clock, log, lookup: edges.lookup, onRefused }, place);
   const wallClock = new SteppedClock(clock, 0);
   const plans: PlanSource = new PlanSource(
     fetcher,
@@ -205,12 +239,12 @@ function planSource(
       onPoll: (result) => {
         metrics.polled(result);
         metrics.clockStepped(wallClock.look());
-        scaler.setPredictorProblem(plans.status.problem);
+        if (place === undefined) scaler.setPredictorProblem(plans.status.problem);
       },
     },
     { clock, log, rng: seededRng(randomInt(2 ** 31)), pollMs: options.pollMs },
   );
-  scaler.setPredictorProblem(plans.status.problem);
+  if (place === undefined) scaler.setPredictorProblem(plans.status.problem);
   return plans;
 }
 
@@ -220,16 +254,16 @@ async function openPorts(
   scaler: ScalerThread,
   deciding: Deciding,
 ): Promise<{ api: ApiServer; probes: ProbeServer | undefined }> {
-  const { recommender, status } = deciding;
+  const { recommender, statuses } = deciding;
   const monotonicMs = (): number => clock.monotonicMs();
-  registerApplication(metrics.registry, () => recommendationHeader(status(), clock));
+  registerApplication(metrics.registry, () => recommendationHeader(statuses(), clock));
   undo.defer(registerProcess(metrics.registry, () => metrics.scaler));
   const { allowedHosts, httpTls, httpTokenFile: tokenFile } = options;
   const observer = metrics.tls("http");
   const tls = httpTls && (await ReloadingTls.open(httpTls, { everyMs: httpTls.refreshMs, log, observer }));
   undo.defer(() => tls?.stop());
   const api = await serveApi(options.listen, {
-    list: () => recommendationList(recommender, status(), clock),
+    list: () => recommendationList(recommender, statuses(), clock),
     decisionJson: (id) => recommender.book.json(id),
     historyJson: (namespace, service) => recommender.book.historyJson(namespace, service),
     missing: () => missing(deciding),
@@ -292,11 +326,14 @@ function endWith(error: TradewindError, log: Logger): void {
 
 /** What a person should know who wonders why there are no numbers. */
 function missing({ application, keeper, plans, recommender }: Deciding): string[] {
-  const { problem } = plans.status;
+  const problems = plans.statuses().flatMap(({ application: place, problem }) => {
+    if (problem === undefined) return [];
+    return [place === undefined ? problem : `application '${applicationKey(place)}': ${problem}`];
+  });
   const withoutBounds = application.problem();
   return [
     ...(withoutBounds === undefined ? [] : [`the guard knows no bounds of services: ${withoutBounds}`]),
-    ...(problem === undefined ? [] : [problem]),
+    ...problems,
     ...(keeper.problem === undefined ? [] : [`state is kept in memory only: ${keeper.problem}`]),
     ...(recommender.book.size > 0
       ? []

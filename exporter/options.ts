@@ -98,8 +98,19 @@ export const ExporterOptions = z.strictObject({
    * lower numbers; beyond that the forecast horizon is used up too, and KEDA's fallback knows more than we do.
    */
   staleAfter: Duration.pipe(z.number().min(1).max(86_400)).prefault("5m"),
-  /** The application's configuration, for the bounds that the guard keeps: a file, or `crd:namespace/name`. */
-  application: z.string().min(1).optional(),
+  /**
+   * Configurations of applications, for the bounds that the guard keeps: a file or `crd:namespace/name`; for several applications
+   * several of them, a directory, or every one of a namespace.
+   */
+  application: z
+    .union([
+      z.array(z.string().min(1)).max(100),
+      z
+        .string()
+        .min(1)
+        .transform((one) => [one]),
+    ])
+    .default([]),
   /**
    * What the guard allows. Chosen so that a service of a few replicas follows any honest plan at once (1 to 7, 4 to 16, 4 to
    * 2), and that one wrong plan leaves half of what runs.

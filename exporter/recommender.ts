@@ -57,9 +57,15 @@ export class Recommender {
   readonly #clock: Clock;
   readonly #counter: DecisionCounter;
   readonly #serve: Serve;
-  /** The predictor whose plans are taken, by its start, and since when where another one's were taken before, on our monotonic clock. */
-  #predictor: { readonly startedAtMs: number; readonly takenMs?: number } | undefined;
-  #refusals = new Map<string, Refusal>();
+  /** By what they were decided of, see {@link Scope}. */
+  readonly #refusals = new Map<string, ReadonlyMap<string, Refusal>>();
+  /** Plans are taken one after the other. */
+  #taking: Promise<void> = Promise.resolve();
+  /**
+   * The predictors whose plans are taken, by what they are of: its start, and since when where another one's were taken before, on our
+   * monotonic clock.
+   */
+  readonly #predictors = new Map<string, Followed>();
   #savedRevision = 0;
 
   constructor(book: DecisionBook, rules: RecommenderRules, edges: RecommenderEdges) {
@@ -91,13 +97,18 @@ export class Recommender {
         return bookEntry(record, ageMs < -clockToleranceMs ? undefined : monotonicMs - Math.max(0, ageMs));
       }),
     );
-    await this.#serve(this.#rowsAfter({ entries: new Map(), refusals: new Map() }));
+    await this.#serve(this.#rowsAfter(nothingNew(EVERYTHING)));
     return records.length;
   }
 
   /** Why the newest wish for a service led to no decision. */
   refusalOf(namespace: string, service: string): Refusal | undefined {
-    return this.#refusals.get(bookKey(namespace, service));
+    const key = bookKey(namespace, service);
+    for (const refusals of this.#refusals.values()) {
+      const refusal = refusals.get(key);
+      if (refusal !== undefined) return refusal;
+    }
+    return undefined;
   }
 
   /** Whether a decision may still be served, by our monotonic clock. */
@@ -105,10 +116,36 @@ export class Recommender {
     return mayBeServed(lifeOf(entry), monotonicMs);
   }
 
-  /** Decides every wish of a plan, writes the decisions down and puts them in force. */
-  async takePlan(plan: FetchedPlan): Promise<void> {
-    const draft: PlanDraft = { entries: new Map(), refusals: new Map() };
-    this.#follow(plan.header.predictorStartedAtMs);
+  /**
+   * Decides every wish of a plan, writes the decisions down and puts them in force.
+   * @param scope the application that the plan is of, among several: what is decided of the others stays
+   */
+  async takePlan(plan: FetchedPlan, scope: Scope = EVERYTHING): Promise<void> {
+    return this.#inTurn(async () => this.#takeNow(plan, scope));
+  }
+
+  /** Serves nothing of an application any more. */
+  async drop({ name, namespace }: NonNullable<Scope>): Promise<void> {
+    return this.#inTurn(async () => {
+      const scope = { name, namespace };
+      this.#refusals.delete(keyOf(scope));
+      this.#predictors.delete(keyOf(scope));
+      this.book.forget((entry) => isOf(entry, scope));
+      const draft = nothingNew(EVERYTHING);
+      await this.#keeper.save(await this.#stateAfter(draft), DISK_PATIENCE_MS);
+      await this.#serve(this.#rowsAfter(draft));
+    });
+  }
+
+  async #inTurn(work: () => Promise<void>): Promise<void> {
+    const turn = this.#taking.then(work);
+    this.#taking = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async #takeNow(plan: FetchedPlan, scope: Scope): Promise<void> {
+    const draft = nothingNew(scope);
+    this.#follow(plan.header.predictorStartedAtMs, scope);
     await this.#saveChanges();
     await this.#inSlices(plan.wishes, (value) => this.#take(value, plan, draft));
     await this.#inSlices(draft.refusals.values(), ({ step }) => {
@@ -121,13 +158,16 @@ export class Recommender {
     this.#forget(draft);
     await this.#serve(this.#rowsAfter(draft));
     await this.#inSlices(this.book.replace(draft.entries), () => undefined);
-    this.#refusals = draft.refusals;
+    this.#refusals.set(keyOf(scope), draft.refusals);
+    if (scope === EVERYTHING) return;
+    this.#refusals.delete(keyOf(EVERYTHING));
   }
 
-  #follow(startedAtMs: number): void {
-    if (this.#predictor?.startedAtMs === startedAtMs) return;
-    const isFirst = this.#predictor === undefined;
-    this.#predictor = { startedAtMs, ...(!isFirst && { takenMs: this.#clock.monotonicMs() }) };
+  #follow(startedAtMs: number, scope: Scope): void {
+    const before = this.#predictors.get(keyOf(scope));
+    if (before?.startedAtMs === startedAtMs) return;
+    const takenMs = before && this.#clock.monotonicMs();
+    this.#predictors.set(keyOf(scope), { startedAtMs, ...(takenMs !== undefined && { takenMs }) });
   }
 
   /**
@@ -156,12 +196,20 @@ export class Recommender {
     }
     const { namespace, service } = wish;
     const key = bookKey(namespace, service);
+    const { scope } = draft;
+    if (scope !== undefined && scope.namespace !== namespace) {
+      const problem = `application '${keyOf(scope)}' may not decide on services of namespace '${namespace}'`;
+      const reason: Reason = { code: "unreadable", problem };
+      this.#counter.wishRejected();
+      draft.refusals.set(key, { namespace, service, step: CONTRACT, reason });
+      return;
+    }
     const same = draft.entries.get(key);
     if (same !== undefined) {
       this.#counter.wishRejected();
       if (same.wished.replicas >= wish.allocation.replicas) return;
     }
-    const past = this.#past(this.book.get(namespace, service), header.plannedAtMs - madeMs);
+    const past = this.#past(this.book.get(namespace, service), header.plannedAtMs - madeMs, scope);
     const decision = decide(wish, header, past, this.#rules);
     if ("refusal" in decision) {
       draft.refusals.set(key, decision.refusal);
@@ -172,9 +220,9 @@ export class Recommender {
   }
 
   /** @param offsetMs from our monotonic clock to the plan's */
-  #past(before: BookEntry | undefined, offsetMs: number): DecisionPast {
+  #past(before: BookEntry | undefined, offsetMs: number, scope: Scope): DecisionPast {
     const onPlansClock = (monotonicMs: number): number => Math.max(0, Math.round(monotonicMs + offsetMs));
-    const takenMs = this.#predictor?.takenMs;
+    const takenMs = this.#predictors.get(keyOf(scope))?.takenMs;
     const starts = {
       exporterStartedAtMs: onPlansClock(this.#startedMs),
       ...(takenMs !== undefined && { predictorTakenAtMs: onPlansClock(takenMs) }),
@@ -193,7 +241,8 @@ export class Recommender {
   }
 
   /** What is served once the draft is in force. */
-  *#rowsAfter({ entries, refusals }: PlanDraft): Generator<ServedRow> {
+  *#rowsAfter({ entries, refusals: own, scope }: PlanDraft): Generator<ServedRow> {
+    const refusals = this.#allRefusals(own, scope);
     for (const [key, entry] of this.book.byService()) {
       if (!entries.has(key)) yield rowOf(entry, refusals.get(key));
     }
@@ -205,19 +254,50 @@ export class Recommender {
     }
   }
 
+  /** @param own in the place of those of the scope */
+  #allRefusals(own: ReadonlyMap<string, Refusal>, scope: Scope): ReadonlyMap<string, Refusal> {
+    const all = new Map<string, Refusal>();
+    for (const [key, refusals] of this.#refusals) {
+      const isKept = key !== keyOf(scope) && key !== keyOf(EVERYTHING);
+      if (isKept) for (const [service, refusal] of refusals) all.set(service, refusal);
+    }
+    for (const [service, refusal] of own) all.set(service, refusal);
+    return all;
+  }
+
   /** A service that left the plan is served until its decision expires: the plan may have left it out by mistake. */
-  #forget({ entries, refusals }: PlanDraft): void {
+  #forget({ entries, refusals, scope }: PlanDraft): void {
     const nowMs = this.#clock.monotonicMs();
     this.book.forget((entry) => {
-      if (this.isValid(entry, nowMs)) return false;
+      if (!isOf(entry, scope) || this.isValid(entry, nowMs)) return false;
       const key = bookKey(entry.recommendation.namespace, entry.recommendation.service);
       return !entries.has(key) && !refusals.has(key);
     });
   }
 }
 
+/** Of which application a plan is; undefined where there is only one: its plan then is of everything. */
+export type Scope = { readonly namespace: string; readonly name: string } | undefined;
+const EVERYTHING: Scope = undefined;
+
+/** A predictor whose plans are taken. */
+interface Followed {
+  readonly startedAtMs: number;
+  readonly takenMs?: number;
+}
+
+const keyOf = (scope: Scope): string => (scope === undefined ? "" : `${scope.namespace}/${scope.name}`);
+
+function isOf({ recommendation }: BookEntry, scope: Scope): boolean {
+  if (scope === undefined) return true;
+  return recommendation.application === scope.name && recommendation.namespace === scope.namespace;
+}
+
+const nothingNew = (scope: Scope): PlanDraft => ({ scope, entries: new Map(), refusals: new Map() });
+
 /** What a plan comes to, by service. */
 interface PlanDraft {
+  readonly scope: Scope;
   readonly entries: Map<string, BookEntry>;
   readonly refusals: Map<string, Refusal>;
 }

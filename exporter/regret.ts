@@ -12,6 +12,8 @@ import type { DecisionBook } from "./store/book.ts";
 /** One plan as far as it is judged. */
 export interface Look {
   readonly application: string;
+  /** Absent where there is one application only. */
+  readonly namespace?: string;
   readonly mode: ApplicationMode;
   readonly plannedAtMs: number;
   readonly isMissed: boolean;
@@ -22,11 +24,21 @@ export interface Look {
 /** The prices of an application of which the exporter reads nothing. */
 const DEFAULT_PRICES = Prices.parse({});
 
-/** A plan and the decisions that were made of it. @param own the application as the exporter reads it */
-export function lookAt(header: ReadPlan["header"], book: DecisionBook, own: Application | undefined): Look {
+/**
+ * A plan and the decisions that were made of it.
+ * @param own the application as the exporter reads it
+ * @param several there are other applications, which the series must be told from
+ */
+export function lookAt(
+  header: ReadPlan["header"],
+  book: DecisionBook,
+  own: Application | undefined,
+  several = false,
+): Look {
   const { application, measuredLatencySeconds = 0, namespace, objective, plannedAtMs } = header;
   return {
     application,
+    ...(several && { namespace }),
     mode: modeOf(header, namespace, own),
     plannedAtMs,
     isMissed: measuredLatencySeconds > objective.seconds,
@@ -72,47 +84,71 @@ export class Regret {
   private readonly cost;
   private readonly missed;
   private readonly mode;
-  private last: { readonly application: string; readonly atMs: number } | undefined;
+  /** By key, when the plan before was made; ms. */
+  private readonly lastMs = new Map<string, number>();
 
   constructor(registry: Registry) {
     const registers = [registry];
     this.cost = new Counter({
       name: "tradewind_regret_cost_total",
       help: "Price, in the application's currency, that recommendations would have saved or added while the mode was not act.",
-      labelNames: ["application", "direction"],
+      labelNames: ["namespace", "application", "direction"],
       registers,
     });
     this.missed = new Counter({
       name: "tradewind_regret_missed_seconds_total",
       help: "Time in which the objective was missed while more was recommended than ran and the mode was not act.",
-      labelNames: ["application"],
+      labelNames: ["namespace", "application"],
       registers,
     });
     this.mode = new Gauge({
       name: "tradewind_application_mode",
       help: "1 for the mode that the application is in.",
-      labelNames: ["application", "mode"],
+      labelNames: ["namespace", "application", "mode"],
       registers,
     });
   }
 
   /** Takes up a plan that is in force now. */
-  look({ application, isMissed, mode, plannedAtMs, prices, recommendations }: Look): void {
-    if (this.last?.application !== application) this.mode.reset();
+  look(look: Look): void {
+    const { isMissed, mode, plannedAtMs, prices, recommendations } = look;
+    const labels = labelsOf(look);
+    const key = Object.values(labels).join("/");
+    // The only application may be given another name; of several each has its own.
+    if (look.namespace === undefined && !this.lastMs.has(key)) this.forgetAll();
     const bill = billOf(recommendations, prices);
-    for (const each of APPLICATION_MODES) this.mode.set({ application, mode: each }, Number(each === mode));
-    const seconds = this.secondsSince(application, plannedAtMs);
-    this.last = { application, atMs: plannedAtMs };
+    for (const each of APPLICATION_MODES) this.mode.set({ ...labels, mode: each }, Number(each === mode));
+    const seconds = this.secondsSince(key, plannedAtMs);
+    this.lastMs.set(key, plannedAtMs);
     const isRegretted = mode !== "act";
     const saved = (isRegretted ? seconds / 3_600 : 0) * (bill.running - bill.recommended);
-    this.cost.inc({ application, direction: "saved" }, Math.max(0, saved));
-    this.cost.inc({ application, direction: "added" }, Math.max(0, -saved));
-    this.missed.inc({ application }, isRegretted && isMissed && bill.isMore ? seconds : 0);
+    this.cost.inc({ ...labels, direction: "saved" }, Math.max(0, saved));
+    this.cost.inc({ ...labels, direction: "added" }, Math.max(0, -saved));
+    this.missed.inc(labels, isRegretted && isMissed && bill.isMore ? seconds : 0);
   }
 
   /** The time that a plan speaks of, from the plan before it. */
-  private secondsSince(application: string, atMs: number): number {
-    if (this.last?.application !== application) return 0;
-    return Math.min(MOST_SECONDS, Math.max(0, (atMs - this.last.atMs) / 1e3));
+  private secondsSince(key: string, atMs: number): number {
+    const lastMs = this.lastMs.get(key);
+    if (lastMs === undefined) return 0;
+    return Math.min(MOST_SECONDS, Math.max(0, (atMs - lastMs) / 1e3));
+  }
+
+  /** An application of several that is gone. */
+  forget(look: Required<Pick<Look, "namespace" | "application">>): void {
+    const labels = labelsOf(look);
+    this.lastMs.delete(Object.values(labels).join("/"));
+    for (const mode of APPLICATION_MODES) this.mode.remove({ ...labels, mode });
+  }
+
+  private forgetAll(): void {
+    this.lastMs.clear();
+    this.mode.reset();
   }
 }
+
+const labelsOf = ({
+  application,
+  namespace,
+}: Pick<Look, "application" | "namespace">): Record<string, string> =>
+  namespace === undefined ? { application } : { namespace, application };

@@ -25,8 +25,12 @@ The smallest configuration:
 export function configure(command: Command): void {
   command
     .description("Turn traces and node snapshots into a plan of replicas: once per window, and at surges.")
-    .requiredOption("--config <file>", "application and objective, YAML or JSON; or crd:namespace/name")
-    .option("--sources <file>", "sections `sources` and `store`, where --config names a resource")
+    .requiredOption(
+      "--config <file>",
+      "application and objective, YAML or JSON; or crd:namespace/name. Several applications: a directory, crd:namespace/*, or the flag again",
+      oneMore,
+    )
+    .option("--sources <file>", "sections `sources` and `store`, where --config names a resource or several")
     .option("--listen <host:port>", "address of /v1/plan, /metrics and the other pages", "127.0.0.1:9811")
     .option("--probe-listen <host:port>", "/healthz and /readyz on a port of their own (default: off)")
     .option(
@@ -95,7 +99,7 @@ export function configure(command: Command): void {
 }
 
 interface Flags {
-  readonly config: string;
+  readonly config: string[];
   readonly listen: string;
   readonly probeListen?: string;
   readonly allowedHosts: readonly string[];
@@ -163,6 +167,10 @@ function optionsOf({
 /** One without the other is refused by the options. */
 function tlsFiles(cert: string | undefined, key: string | undefined): PredictorOptionsInput["httpTls"] {
   return cert === undefined && key === undefined ? undefined : { cert: cert ?? "", key: key ?? "" };
+}
+
+function oneMore(text: string, before: readonly string[] = []): string[] {
+  return [...before, text];
 }
 
 function peersTls(

@@ -10,9 +10,9 @@ import { describeError } from "@tradewind/core/errors.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import type { Learning } from "./learning/learning.ts";
 import { tailPredictionError } from "./learning/predicted-tail.ts";
+import type { ApplicationMetrics } from "./application-metrics.ts";
 import { hourlyCost, judgedRequests } from "./accounts.ts";
 import type { InputsArchive } from "./api/inputs-archive.ts";
-import type { PredictorMetrics } from "./metrics.ts";
 import type { NodeRoom } from "./node-room.ts";
 import { INPUTS_SCHEMA } from "./policy/inputs.ts";
 import type { PolicyInputs, PolicyOutcome } from "./policy/inputs.ts";
@@ -41,7 +41,7 @@ export interface DecidingOptions {
   readonly state: PolicyState;
   readonly builder: WindowBuilder;
   readonly origins: SpanOrigins;
-  readonly rates: ContainerRates;
+  readonly rates: Pick<ContainerRates, "over">;
   readonly workloads: () => WorkloadList | undefined;
   /** How large a container may be; absent where nothing is known of the nodes. */
   readonly nodes?: NodeRoom;
@@ -49,7 +49,7 @@ export interface DecidingOptions {
   /** Told every decision that is published; absent where nobody asks what one more unit is worth. */
   readonly sensitivities?: LastSensitivities;
   readonly archive: InputsArchive;
-  readonly metrics: PredictorMetrics;
+  readonly metrics: ApplicationMetrics;
   readonly clock: Clock;
   readonly log: Logger;
   readonly onState: (state: PolicyState) => void;

@@ -6,4 +6,9 @@ export class InOrder {
   add(work: () => Promise<void>): void {
     this.last = this.last.then(work).catch(() => undefined);
   }
+
+  /** Resolves when all work that was added so far is done. */
+  async settled(): Promise<void> {
+    await this.last;
+  }
 }

@@ -1,10 +1,9 @@
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { Clock } from "@tradewind/core/clock.ts";
-import { readJsonWith } from "@tradewind/core/config.ts";
+import { readWith } from "@tradewind/core/config.ts";
 import { describeError } from "@tradewind/core/errors.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import type { PredictorMetrics } from "./metrics.ts";
-import type { PredictorOptions } from "./options.ts";
 import { emptyState, PolicyState } from "./policy/state.ts";
 import { StateFile } from "./state-file.ts";
 
@@ -19,8 +18,9 @@ export interface Memory {
 
 export interface MemoryParts {
   readonly application: Pick<Application, "name" | "namespace">;
-  readonly options: Pick<PredictorOptions, "state">;
-  readonly metrics: PredictorMetrics;
+  /** Where to keep it; absent: nowhere. */
+  readonly directory: string | undefined;
+  readonly metrics: Pick<PredictorMetrics, "stateFailed">;
   readonly clock: Clock;
   readonly log: Logger;
   /** Called in reverse order to stop what has been started. */
@@ -29,8 +29,7 @@ export interface MemoryParts {
 
 /** Reads back what is on disk, and keeps there what is decided from now on. */
 export async function openMemory(parts: MemoryParts): Promise<Memory> {
-  const { application, clock, ends, log, metrics, options } = parts;
-  const { state: directory } = options;
+  const { application, clock, directory, ends, log, metrics } = parts;
   const file =
     directory === undefined ? undefined : new StateFile(directory, log, () => metrics.stateFailed());
   ends.push(async () => file?.flush());
@@ -44,6 +43,12 @@ export async function openMemory(parts: MemoryParts): Promise<Memory> {
     },
     text: () => latest && JSON.stringify(latest),
   };
+}
+
+/** The state of one application alone, or a list of those of several. */
+function statesIn(text: string): readonly unknown[] {
+  const value: unknown = JSON.parse(text);
+  return Array.isArray(value) ? value : [value];
 }
 
 /** A peer whose clock is ahead by more than this dates what it remembers wrongly. */
@@ -61,11 +66,13 @@ export function firstState(
   let newest: PolicyState | undefined;
   for (const text of texts) {
     try {
-      const state = readJsonWith(PolicyState, text, "the state of a peer");
-      const { namespace, windowEndMs = -Infinity } = state;
-      const isOurs = state.application === application.name && namespace === application.namespace;
-      if (!isOurs || windowEndMs > clock.nowMs() + CLOCKS_DIFFER_MS) continue;
-      if (windowEndMs > (newest?.windowEndMs ?? -Infinity)) newest = state;
+      for (const value of statesIn(text)) {
+        const state = readWith(PolicyState, value, "the state of a peer");
+        const { namespace, windowEndMs = -Infinity } = state;
+        const isOurs = state.application === application.name && namespace === application.namespace;
+        if (!isOurs || windowEndMs > clock.nowMs() + CLOCKS_DIFFER_MS) continue;
+        if (windowEndMs > (newest?.windowEndMs ?? -Infinity)) newest = state;
+      }
     } catch (error) {
       log.warn({ problem: describeError(error) }, "the state of a peer cannot be used");
     }

@@ -25,10 +25,17 @@ const tlsFiles = (flags: string) => {
 
 export const PredictorOptions = z.strictObject({
   config: z
-    .string()
-    .min(1)
-    .describe("YAML or JSON file with the application and its objective, or crd:namespace/name."),
-  /** Where an Application resource is the configuration, which has no such sections. */
+    .union([
+      z.array(z.string().min(1)).min(1).max(100),
+      z
+        .string()
+        .min(1)
+        .transform((one) => [one]),
+    ])
+    .describe(
+      "YAML or JSON file with the application and its objective, or crd:namespace/name; for several applications several of them, a directory, or crd:namespace/*.",
+    ),
+  /** Where an Application resource is the configuration, which has no such sections, or several applications are. */
   sources: z.string().min(1).optional().describe("File with the sections `sources` and `store`."),
   listen: ListenAddress.default("127.0.0.1:9811"),
   /** Where to answer `/healthz` and `/readyz` besides; absent: nowhere else. */

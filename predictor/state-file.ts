@@ -6,6 +6,9 @@ import type { Logger } from "@tradewind/core/log.ts";
 import { asidePath, replaceState } from "@tradewind/core/process/state-file.ts";
 import { PolicyState } from "./policy/state.ts";
 
+/** Name of the policies' state in the state directory. */
+export const STATE_FILE = "predictor-state.json";
+
 /**
  * Keeps the policies' state in one file of a directory, replaced as a whole. Writes that come while one is under way are merged
  * to the newest.
@@ -18,7 +21,7 @@ export class StateFile {
   private writing: Promise<void> | undefined;
 
   constructor(directory: string, log: Logger, onError: () => void) {
-    this.path = join(directory, "predictor-state.json");
+    this.path = join(directory, STATE_FILE);
     this.log = log;
     this.onError = onError;
   }

@@ -9,8 +9,8 @@ import { NOTHING_GATHERED } from "@tradewind/predictor/gathering.ts";
 import { InputsArchive } from "@tradewind/predictor/api/inputs-archive.ts";
 import type { Learning } from "@tradewind/predictor/learning/learning.ts";
 import { LearningMetrics } from "@tradewind/predictor/learning/metrics.ts";
+import { ApplicationMetrics } from "@tradewind/predictor/application-metrics.ts";
 import { startLearning } from "@tradewind/predictor/learning/start.ts";
-import { PredictorMetrics } from "@tradewind/predictor/metrics.ts";
 import { PolicySettings } from "@tradewind/predictor/facts/settings.ts";
 import { emptyState } from "@tradewind/predictor/policy/state.ts";
 import { SpanOrigins } from "@tradewind/predictor/sources/span-origins.ts";
@@ -18,6 +18,7 @@ import { Published } from "@tradewind/predictor/api/published.ts";
 import { ContainerRates } from "@tradewind/predictor/sources/container-rates.ts";
 import { HISTORY_FILE } from "@tradewind/predictor/store/history-file.ts";
 import { SqliteStore } from "@tradewind/predictor/store/sqlite-store.ts";
+import { ResidualTrainer } from "@tradewind/predictor/learning/residual-trainer.ts";
 import { WindowBuilder } from "@tradewind/predictor/window/window-builder.ts";
 
 export const WINDOW_MS = 15_000;
@@ -25,7 +26,7 @@ const GRACE_MS = 5_000;
 
 /** What the predictor does with a window, from the store to the plan, on a clock that the caller moves. */
 export class Stack {
-  private readonly metrics = new PredictorMetrics(this.clockOf(), "auto");
+  private readonly metrics = new ApplicationMetrics(this.clockOf(), "auto");
   private readonly folder = mkdtempSync(join(tmpdir(), "tradewind-memory-"));
   private readonly store: SqliteStore;
   private readonly learning: Learning;
@@ -41,6 +42,7 @@ export class Stack {
     this.store = new SqliteStore({ path: join(this.folder, HISTORY_FILE), log, clock });
     const learning = startLearning({
       choice: "auto",
+      trainer: new ResidualTrainer({ timeoutMs: 300_000 }),
       namespace,
       application: () => application,
       windowSeconds: WINDOW_MS / 1e3,

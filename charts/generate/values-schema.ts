@@ -118,7 +118,7 @@ export function valuesSchema(): Schema {
         client: object({ namespace: optionalNamespace }),
       }),
       application: object({
-        from: choice("ConfigMap", "Resource"),
+        from: choice("ConfigMap", "Resource", "Namespaces"),
         existing: { type: "string", pattern: "^$|^[a-z0-9]([-a-z0-9./]*[a-z0-9])?$" },
         spec: { type: "object", if: { maxProperties: 0 }, else: applicationSpec() },
         sources: object({ prometheus: list, jaeger: list, tempo: list, otlp: map }),

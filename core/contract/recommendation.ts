@@ -136,6 +136,24 @@ export type ServedRecommendation = z.infer<typeof ServedRecommendation>;
 
 export const RECOMMENDATIONS_SCHEMA = "tradewind.dev/recommendations/v1";
 
+/** One of several applications as the exporter sees it. */
+export const ServedApplication = z.strictObject({
+  namespace: ObjectName,
+  name: ObjectName,
+  /** What stands in the way of a new plan of it. */
+  problem: z.string().max(1_000).optional(),
+  lastPlanAtMs: EpochMs.optional(),
+  /** By the exporter's monotonic clock. */
+  lastPlanAgeSeconds: NonNegative.optional(),
+  policy: PolicyLabel.optional(),
+  policyReason: z.string().max(500).optional(),
+  policyReasons: Reasons,
+  mode: z.enum(APPLICATION_MODES).optional(),
+  objective: z.strictObject({ percentile: Ratio, seconds: z.number().positive() }).optional(),
+  measuredLatencySeconds: NonNegative.optional(),
+});
+export type ServedApplication = z.infer<typeof ServedApplication>;
+
 /** Everything Tradewind recommends now: `GET /v1/recommendations` of the exporter. */
 export const RecommendationList = z.strictObject({
   schema: z.literal(RECOMMENDATIONS_SCHEMA),
@@ -152,7 +170,10 @@ export const RecommendationList = z.strictObject({
     policyReason: z.string().max(500).optional(),
     policyReasons: Reasons,
   }),
+  /** The only one; absent where there are several. */
   application: ObjectName.optional(),
+  /** Where there are several; what follows is then said of each of them. */
+  applications: z.array(ServedApplication).max(1_000).optional(),
   /** What is done with the recommendations. */
   mode: z.enum(APPLICATION_MODES).optional(),
   objective: z.strictObject({ percentile: Ratio, seconds: z.number().positive() }).optional(),

@@ -1,7 +1,11 @@
 import type { Clock } from "@tradewind/core/clock.ts";
 import { RECOMMENDATIONS_SCHEMA } from "@tradewind/core/contract/recommendation.ts";
-import type { RecommendationList, ServedRecommendation } from "@tradewind/core/contract/recommendation.ts";
-import type { PlanSourceStatus } from "../source/plan-source.ts";
+import type {
+  RecommendationList,
+  ServedApplication,
+  ServedRecommendation,
+} from "@tradewind/core/contract/recommendation.ts";
+import type { ApplicationStatus } from "../source/plan-sources.ts";
 import { refusalInWords } from "../recommender.ts";
 import type { Recommender } from "../recommender.ts";
 import type { BookEntry } from "../store/book.ts";
@@ -12,17 +16,54 @@ export type RecommendationHeader = Omit<RecommendationList, "recommendations">;
 /** Everything recommended now, sorted by namespace and service. */
 export function recommendationList(
   recommender: Recommender,
-  predictor: PlanSourceStatus,
+  status: ApplicationStatus | readonly ApplicationStatus[],
   clock: Clock,
 ): RecommendationList {
   const recommendations = [...servedNow(recommender, clock.monotonicMs())].sort(
     (a, b) => compare(a.namespace, b.namespace) || compare(a.service, b.service),
   );
-  return { ...recommendationHeader(predictor, clock), recommendations };
+  return { ...recommendationHeader(status, clock), recommendations };
 }
 
+/** @param status of the only application, or of each of several */
 export function recommendationHeader(
-  { madeMs, plan, problem, reachable }: PlanSourceStatus,
+  status: ApplicationStatus | readonly ApplicationStatus[],
+  clock: Clock,
+): RecommendationHeader {
+  if (isOne(status)) return headerOfOne(status, clock);
+  const [only] = status;
+  if (only !== undefined && status.length === 1 && only.application === undefined)
+    return headerOfOne(only, clock);
+  const reachable = status.some((each) => each.reachable);
+  const problems = new Set(status.flatMap(({ problem }) => problem ?? []));
+  const problem = reachable ? undefined : [...problems].join("; ").slice(0, 1_000);
+  return {
+    schema: RECOMMENDATIONS_SCHEMA,
+    servedAtMs: clock.nowMs(),
+    predictor: { reachable, ...(problem !== undefined && { problem }) },
+    applications: status.map((each) => applicationOf(each, clock)),
+  };
+}
+
+const isOne = (status: ApplicationStatus | readonly ApplicationStatus[]): status is ApplicationStatus =>
+  !Array.isArray(status);
+
+function applicationOf(status: ApplicationStatus, clock: Clock): ServedApplication {
+  const { predictor, mode, objective, measuredLatencySeconds } = headerOfOne(status, clock);
+  const { reachable: _, ...about } = predictor;
+  const { name = "", namespace = "" } = status.application ?? {};
+  return {
+    namespace,
+    name,
+    ...about,
+    ...(mode && { mode }),
+    ...(objective && { objective }),
+    ...(measuredLatencySeconds !== undefined && { measuredLatencySeconds }),
+  };
+}
+
+function headerOfOne(
+  { madeMs, plan, problem, reachable }: ApplicationStatus,
   clock: Clock,
 ): RecommendationHeader {
   return {

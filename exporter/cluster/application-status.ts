@@ -13,6 +13,8 @@ import type { ServiceWorkload } from "./services.ts";
 export interface StatusInputs {
   readonly list: RecommendationList;
   readonly header: ReadPlan["header"] | undefined;
+  /** What is wrong with the newest configuration of the application, among several. */
+  readonly problem?: string | undefined;
   readonly prices: Prices;
   readonly workloadOf: (namespace: string, service: string) => ServiceWorkload | undefined;
   /** Of the resource as read. */
@@ -28,7 +30,7 @@ export interface StatusInputs {
 
 /** The status of an Application. Pure: the same inputs give the same status. */
 export function applicationStatus(inputs: StatusInputs): ApplicationStatus {
-  const { generation, header, list } = inputs;
+  const { generation, header, list, problem } = inputs;
   const { measuredLatencySeconds, recommendations } = list;
   const services = listed(recommendations).map((served) => serviceStatus(served, inputs));
   const predicted = recommendations.flatMap(({ latencyAfterSeconds }) => latencyAfterSeconds ?? []);
@@ -37,7 +39,9 @@ export function applicationStatus(inputs: StatusInputs): ApplicationStatus {
   const omitted = recommendations.length - services.length;
   return {
     ...(generation !== undefined && { observedGeneration: generation }),
-    conditions: CONDITIONS.map(({ judge, type }) => condition(type, judge({ header, list }), inputs)),
+    conditions: CONDITIONS.map(({ judge, type }) =>
+      condition(type, judge({ header, list, problem }), inputs),
+    ),
     ...(measuredLatencySeconds !== undefined && { measuredMilliseconds: millis(measuredLatencySeconds) }),
     ...(predicted.length > 0 && { predictedMilliseconds: millis(Math.max(...predicted)) }),
     ...(header !== undefined && {

@@ -20,12 +20,11 @@ import { EventRecorder } from "@tradewind/kubernetes/write/events.ts";
 import type { ClusterOptions } from "../options.ts";
 import { ResizePart } from "../resize/resize-part.ts";
 import { SettledSizes } from "../sizing/settled-sizes.ts";
-import type { ReadPlan } from "../source/read-plan.ts";
 import { VpaPart } from "../vpa/vpa-part.ts";
 import { EventsPart } from "./events-part.ts";
 import { ClusterMetrics } from "./metrics.ts";
 import { WatchedNamespaces } from "./namespaces.ts";
-import type { LeaderPart } from "./part.ts";
+import type { LeaderPart, Scene } from "./part.ts";
 import { makeScene } from "./scene.ts";
 import { StatusPart } from "./status-part.ts";
 import { TriggersPart } from "./triggers-part.ts";
@@ -39,7 +38,7 @@ export interface ClusterEdges {
   readonly registry: Registry;
   /** Everything recommended now. */
   readonly list: () => RecommendationList;
-  readonly header: () => ReadPlan["header"] | undefined;
+  readonly applications: () => Scene["applications"];
   /** What a test may put in place of the pod's own connection and of the usual times. */
   readonly connection?: Connection | undefined;
   readonly election?: ElectionTimings | undefined;
@@ -161,17 +160,17 @@ interface Term {
 
 /** One term of leadership: round after round until it ends. */
 async function lead({ edges, everyMs, metrics, namespaces, parts, signal, sizes }: Term): Promise<void> {
-  const { clock, header, list, log } = edges;
+  const { applications, clock, list, log } = edges;
   const problems = new Map<string, string>();
   while (!signal.aborted) {
     const now = list();
-    const plan = header();
+    const known = applications();
     namespaces.want([
       ...now.recommendations.map(({ namespace }) => namespace),
-      ...(plan === undefined ? [] : [plan.namespace]),
+      ...known.flatMap(({ place }) => place?.namespace ?? []),
     ]);
     sizes.record(now, clock.monotonicMs());
-    const scene = makeScene(now, plan, namespaces, clock);
+    const scene = makeScene(now, known, namespaces, clock);
     for (const part of parts) {
       try {
         await part.reconcile(scene, signal);

@@ -6,6 +6,8 @@ import type { ReadPlan } from "../source/read-plan.ts";
 export interface Judged {
   readonly list: RecommendationList;
   readonly header: ReadPlan["header"] | undefined;
+  /** What is wrong with the newest configuration of the application, among several. */
+  readonly problem?: string | undefined;
 }
 
 type Verdict = Pick<Condition, "status" | "reason" | "message">;
@@ -27,8 +29,9 @@ export const CONDITIONS: readonly {
   { type: "Constrained", judge: constrained },
 ];
 
-function ready({ header, list }: Judged): Verdict {
+function ready({ header, list, problem }: Judged): Verdict {
   const { predictor, recommendations } = list;
+  if (problem !== undefined) return no("Invalid", problem);
   if (header === undefined) {
     return no("NoPlan", predictor.problem ?? "the predictor has made no plan yet");
   }

@@ -2,6 +2,7 @@ import type { ServedRecommendation } from "@tradewind/core/contract/recommendati
 import type { EventRecorder, Regarding } from "@tradewind/kubernetes/write/events.ts";
 import type { Scalable } from "@tradewind/kubernetes/objects/scalable.ts";
 import { changesBetween } from "./changes.ts";
+import { modeIn } from "./part.ts";
 import type { LeaderPart, Scene } from "./part.ts";
 
 /** Tells of changes on the workloads themselves, where `kubectl describe` shows them. Silent while an application is observed. */
@@ -14,8 +15,8 @@ export class EventsPart implements LeaderPart {
     this.recorder = recorder;
   }
 
-  async reconcile({ header, list, service: find }: Scene, signal: AbortSignal): Promise<void> {
-    if (header?.mode === "observe") return;
+  async reconcile(scene: Scene, signal: AbortSignal): Promise<void> {
+    const { list, service: find } = scene;
     const seen = new Map<string, ServedRecommendation>();
     for (const served of list.recommendations) {
       const { namespace, service } = served;
@@ -23,7 +24,7 @@ export class EventsPart implements LeaderPart {
       const workload = find(namespace, service)?.workload;
       const before = this.seen.get(key);
       // Where there is no workload (yet) the change is told once there is one.
-      if (workload === undefined) {
+      if (workload === undefined || modeIn(scene, served) === "observe") {
         if (before !== undefined) seen.set(key, before);
         continue;
       }

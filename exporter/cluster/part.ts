@@ -1,4 +1,5 @@
 import type { RecommendationList, ServedRecommendation } from "@tradewind/core/contract/recommendation.ts";
+import type { ApplicationMode } from "@tradewind/core/contract/plan.ts";
 import type { ReadPlan } from "../source/read-plan.ts";
 import type { NamespaceView } from "./namespaces.ts";
 import type { ServiceWorkload } from "./services.ts";
@@ -6,8 +7,8 @@ import type { ServiceWorkload } from "./services.ts";
 /** What the leader sees at one moment, the same for all its parts. */
 export interface Scene {
   readonly list: RecommendationList;
-  /** The plan in force; absent before the first. */
-  readonly header: ReadPlan["header"] | undefined;
+  /** One for each application: its plan, and what is recommended for it. */
+  readonly applications: readonly SceneApplication[];
   /** Wall time. */
   readonly nowMs: number;
   readonly monotonicMs: number;
@@ -15,6 +16,28 @@ export interface Scene {
   readonly service: (namespace: string, service: string) => ServiceWorkload | undefined;
   /** The recommendation for a workload, by kind and name. */
   readonly served: (namespace: string, kind: string, name: string) => ServedRecommendation | undefined;
+}
+
+/** One application, and what the leader knows of it. */
+export interface SceneApplication {
+  /** Absent before the first plan of the only application. */
+  readonly place: { readonly namespace: string; readonly name: string } | undefined;
+  /** Its plan in force; absent before the first. */
+  readonly header: ReadPlan["header"] | undefined;
+  readonly list: RecommendationList;
+  /** What is wrong with its newest configuration, among several. */
+  readonly problem?: string | undefined;
+}
+
+/** The mode of the application that a recommendation is of; of the only application where there is none. */
+export function modeIn(
+  { applications }: Scene,
+  served: ServedRecommendation | undefined,
+): ApplicationMode | undefined {
+  if (applications.length === 1) return applications[0]?.header?.mode;
+  return applications.find(
+    ({ place }) => place?.name === served?.application && place?.namespace === served?.namespace,
+  )?.header?.mode;
 }
 
 /** Something that only the leader does, over and over. Throws only what concerns all of it; what concerns one object it deals with. */

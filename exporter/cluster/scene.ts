@@ -1,6 +1,5 @@
 import type { RecommendationList, ServedRecommendation } from "@tradewind/core/contract/recommendation.ts";
 import type { Clock } from "@tradewind/core/clock.ts";
-import type { ReadPlan } from "../source/read-plan.ts";
 import type { WatchedNamespaces } from "./namespaces.ts";
 import type { Scene } from "./part.ts";
 import type { ServiceWorkload } from "./services.ts";
@@ -11,7 +10,7 @@ export const FRESH_MS = 60_000;
 /** Puts together what the parts look at. */
 export function makeScene(
   list: RecommendationList,
-  header: ReadPlan["header"] | undefined,
+  applications: Scene["applications"],
   namespaces: WatchedNamespaces,
   clock: Clock,
 ): Scene {
@@ -30,7 +29,7 @@ export function makeScene(
   };
   return {
     list,
-    header,
+    applications,
     nowMs: clock.nowMs(),
     monotonicMs: clock.monotonicMs(),
     view: (namespace) => namespaces.get(namespace),

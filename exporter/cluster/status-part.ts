@@ -5,7 +5,7 @@ import type { ApiClient } from "@tradewind/kubernetes/client/client.ts";
 import { apiVersionOf, RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
 import type { ApplicationStatus } from "@tradewind/kubernetes/crd/status.ts";
 import { applicationStatus, materialOf } from "./application-status.ts";
-import type { LeaderPart, Scene } from "./part.ts";
+import type { LeaderPart, Scene, SceneApplication } from "./part.ts";
 import type { ApplicationObject } from "./namespaces.ts";
 
 /** Owner of the fields that the exporter applies. */
@@ -20,45 +20,64 @@ export interface StatusPartOptions {
   readonly onWrite: (result: "written" | "failed") => void;
 }
 
-/** Keeps the status of the Application resource that the plan is for. Without such a resource there is nothing to do. */
+interface Written {
+  readonly text: string;
+  readonly material: string;
+  readonly ms: number;
+}
+
+/** Keeps the status of the Application resources that plans are for. Without such a resource there is nothing to do. */
 export class StatusPart implements LeaderPart {
   readonly name = "status";
   private readonly options: StatusPartOptions;
-  private writtenText = "";
-  private writtenMaterial = "";
-  private writtenMs = Number.NEGATIVE_INFINITY;
-  private problem: string | undefined;
+  /** By uid of the resource. */
+  private readonly written = new Map<string, Written>();
+  private readonly problems = new Map<string, string>();
 
   constructor(options: StatusPartOptions) {
     this.options = options;
   }
 
   async reconcile(scene: Scene, signal: AbortSignal): Promise<void> {
-    const { header, list } = scene;
-    const application = applicationOf(scene);
-    if (application === undefined) return;
+    const alive = new Set<string>();
+    for (const application of scene.applications) {
+      const resource = resourceOf(scene, application);
+      if (resource === undefined || signal.aborted) continue;
+      alive.add(resource.metadata.uid);
+      await this.reconcileOne(resource, application, scene, signal);
+    }
+    for (const uid of this.written.keys()) if (!alive.has(uid)) this.written.delete(uid);
+  }
+
+  private async reconcileOne(
+    resource: ApplicationObject,
+    { header, list, problem }: SceneApplication,
+    scene: Scene,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { generation, uid } = resource.metadata;
+    const before = this.written.get(uid);
     const status = applicationStatus({
       list,
       header,
-      prices: application.spec.prices,
+      problem,
+      prices: resource.spec.prices,
       workloadOf: scene.service,
-      generation: application.metadata.generation,
-      before: application.status?.conditions ?? [],
+      generation,
+      before: resource.status?.conditions ?? [],
       nowMs: scene.nowMs,
     });
     const text = JSON.stringify(status);
     const material = materialOf(status);
-    const isDue = material !== this.writtenMaterial || scene.monotonicMs - this.writtenMs >= DRIFT_MS;
-    if (text === this.writtenText || !isDue) return;
-    if (await this.write(application, status, signal)) {
-      this.writtenText = text;
-      this.writtenMaterial = material;
-      this.writtenMs = scene.monotonicMs;
+    const isDue = material !== before?.material || scene.monotonicMs - before.ms >= DRIFT_MS;
+    if (text === before?.text || !isDue) return;
+    if (await this.write(resource, status, signal)) {
+      this.written.set(uid, { text, material, ms: scene.monotonicMs });
     }
   }
 
   private async write(
-    { metadata: { name, namespace } }: ApplicationObject,
+    { metadata: { name, namespace, uid } }: ApplicationObject,
     status: ApplicationStatus,
     signal: AbortSignal,
   ): Promise<boolean> {
@@ -76,21 +95,22 @@ export class StatusPart implements LeaderPart {
         { manager: FIELD_MANAGER, force: true, signal },
       );
       onWrite("written");
-      this.problem = undefined;
+      this.problems.delete(uid);
       return true;
     } catch (error) {
       if (signal.aborted || (error instanceof ApiError && error.isMissing)) return false;
       onWrite("failed");
       const problem = describeError(error);
-      if (problem !== this.problem) log.warn({ name, namespace, problem }, "the status was not written");
-      this.problem = problem;
+      if (problem !== this.problems.get(uid))
+        log.warn({ name, namespace, problem }, "the status was not written");
+      this.problems.set(uid, problem);
       return false;
     }
   }
 }
 
-/** The resource of the plan's application, as last seen. */
-export function applicationOf({ header, view }: Scene): ApplicationObject | undefined {
-  if (header === undefined) return undefined;
-  return view(header.namespace)?.applications?.items.get(`${header.namespace}/${header.application}`);
+/** The resource of an application, as last seen. */
+function resourceOf({ view }: Scene, { place }: SceneApplication): ApplicationObject | undefined {
+  if (place === undefined) return undefined;
+  return view(place.namespace)?.applications?.items.get(`${place.namespace}/${place.name}`);
 }

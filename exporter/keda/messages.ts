@@ -3,7 +3,7 @@ import type { LogLevel } from "@tradewind/core/log.ts";
 import type { CallSeries } from "./call-counts.ts";
 import type { TlsFiles, TlsObserver } from "@tradewind/core/reloading-tls.ts";
 import type { ScalerLimits } from "./server.ts";
-import type { ServedRow } from "./table.ts";
+import type { ServedApplication, ServedRow } from "./table.ts";
 import type { Beats } from "./watchdog.ts";
 
 /** What the scaler's thread is given when it is made; plain data, as everything here. */
@@ -22,7 +22,9 @@ export type News =
   /** A part of the table that is to be put in force. */
   | { readonly kind: "rows"; readonly rows: readonly ServedRow[] }
   /** What keeps the predictor silent, if it is. */
-  | { readonly kind: "predictor"; readonly problem: string | undefined };
+  | { readonly kind: "predictor"; readonly problem: string | undefined }
+  /** The applications there are, where it may be several. */
+  | { readonly kind: "applications"; readonly applications: readonly ServedApplication[] };
 
 /** What the thread answers to each question. */
 export interface Answers {

@@ -13,7 +13,7 @@ import type {
   ScalerThreadOptions,
   ToScaler,
 } from "./messages.ts";
-import type { ServedRow } from "./table.ts";
+import type { ServedApplication, ServedRow } from "./table.ts";
 import { arm, startWatchdog } from "./watchdog.ts";
 import type { Beats, Watchdog } from "./watchdog.ts";
 
@@ -48,6 +48,7 @@ export class ScalerThread {
   readonly #waiting = new Map<number, Waiting>();
   #nextId = 1;
   #lastReport = NOTHING_YET;
+  #lastApplications = "";
   #lastProblem: string | undefined;
   #crash: unknown;
   readonly #watchdog: { readonly beats: Beats; readonly own: Watchdog } | undefined;
@@ -108,6 +109,14 @@ export class ScalerThread {
     if (problem === this.#lastProblem) return;
     this.#lastProblem = problem;
     this.#tell({ kind: "predictor", problem });
+  }
+
+  /** Says which applications there are, where it may be several. */
+  setApplications(applications: readonly ServedApplication[]): void {
+    const text = JSON.stringify(applications);
+    if (text === this.#lastApplications) return;
+    this.#lastApplications = text;
+    this.#tell({ kind: "applications", applications });
   }
 
   /** What the thread has counted; what it said last when it does not answer. */

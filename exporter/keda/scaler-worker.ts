@@ -82,6 +82,7 @@ const answers: { readonly [Each in Question]: () => Promise<Answers[Each]> | Ans
 port.on("message", (message: ToScaler) => {
   if (message.kind === "rows") table.gather(message.rows);
   else if (message.kind === "predictor") table.predictorProblem = message.problem;
+  else if (message.kind === "applications") table.setApplications(message.applications);
   else void reply(message);
 });
 

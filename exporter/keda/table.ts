@@ -1,3 +1,5 @@
+import type { ApplicationState } from "@tradewind/core/contract/application-list.ts";
+
 /** What is served for one service: a decision, why there is none newer, or both. Plain data that crosses between threads. */
 export interface ServedRow {
   readonly namespace: string;
@@ -14,6 +16,15 @@ export interface ServedDecision {
   readonly decidedMs: number | undefined;
   /** How long after that it may be served. ms */
   readonly lifetimeMs: number;
+}
+
+/** One of several applications; KEDA is told what is wrong with it. */
+export interface ServedApplication {
+  readonly namespace: string;
+  readonly name: string;
+  readonly state: ApplicationState;
+  /** Why there may be no number of it. */
+  readonly problem?: string;
 }
 
 /** Whether a decision may be served now, by the monotonic clock. One of unknown age may not. */
@@ -36,6 +47,8 @@ export class ServedTable {
 
   /** What keeps the predictor silent, if it is. */
   predictorProblem: string | undefined;
+  /** By namespace; undefined where there is one application only. */
+  #applications: ReadonlyMap<string, readonly ServedApplication[]> | undefined;
 
   gather(rows: readonly ServedRow[]): void {
     for (const row of rows) {
@@ -49,6 +62,15 @@ export class ServedTable {
   putInForce(): void {
     this.#inForce = this.#gathered;
     this.#gathered = new Map();
+  }
+
+  setApplications(applications: readonly ServedApplication[] | undefined): void {
+    this.#applications = applications && Map.groupBy(applications, ({ namespace }) => namespace);
+  }
+
+  /** The applications of a namespace; undefined where there is one application only, whatever its namespace. */
+  applicationsIn(namespace: string): readonly ServedApplication[] | undefined {
+    return this.#applications && (this.#applications.get(namespace) ?? []);
   }
 
   find(namespace: string, service: string): ServedRow | undefined {

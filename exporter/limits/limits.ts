@@ -13,10 +13,11 @@ export interface LimitSettings extends Pick<GuardLimits, "growRatio" | "growRepl
 /**
  * Gives the limits of a service from what the exporter itself knows: the application's configuration where the plan is of
  * that application, else the settings. Nothing of the plan is believed but its name.
+ * @param application finds an application by its namespace and name
  */
 export function limitsBy(
   settings: LimitSettings,
-  application: () => Application | undefined,
+  application: (namespace: string, name: string) => Application | undefined,
 ): (plan: PlanHeader, wish: Pick<Wish, "namespace" | "service">) => GuardLimits {
   const { growRatio, growReplicas, maxReplicas, scaleToZero, shrinkRatio } = settings;
   const change = { growRatio, growReplicas, shrinkRatio };
@@ -31,7 +32,7 @@ export function limitsBy(
     return (service: string): GuardLimits => ({ ...ofSpec(specOf(service)), ...change });
   });
   return (plan, { namespace, service }) => {
-    const own = application();
+    const own = application(namespace, plan.application);
     const isOfPlan = own?.name === plan.application && own.namespace === namespace;
     return isOfPlan ? known(own)(service) : unknown;
   };

@@ -1,24 +1,32 @@
 import type { Clock } from "@tradewind/core/clock.ts";
+import { applicationKey } from "@tradewind/core/contract/application-list.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import { describeError } from "@tradewind/core/errors.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import { readApplication } from "@tradewind/kubernetes/application/file.ts";
+import { FollowedApplications } from "@tradewind/kubernetes/application/followed.ts";
 import { applicationPlace, ApplicationResource } from "@tradewind/kubernetes/application/resource.ts";
+import {
+  applicationSources,
+  maySeveral,
+  resourceNamespaces,
+} from "@tradewind/kubernetes/application/sources.ts";
 import { ApiClient } from "@tradewind/kubernetes/client/client.ts";
 import { connect } from "@tradewind/kubernetes/client/connect.ts";
 import type { Connection } from "@tradewind/kubernetes/client/connection.ts";
 
-/** The application's configuration as the exporter itself reads it. */
+/** Configurations of applications as the exporter itself reads them. */
 export interface OwnApplication {
-  current(): Application | undefined;
+  /** That of one application; of an exporter that reads only one it may be another one's, which the asker compares. */
+  find(namespace: string, name: string): Application | undefined;
   /** Why there is none although one was named; the limits of the settings hold meanwhile. */
   problem(): string | undefined;
   stop(): Promise<void>;
 }
 
 export interface OwnApplicationOptions {
-  /** A file, or `crd:namespace/name`; undefined: none. */
-  readonly from: string | undefined;
+  /** Files, directories, `crd:namespace/name`, `crd:namespace/*`; empty: none. */
+  readonly from: readonly string[];
   readonly kubeconfig: string | undefined;
   readonly connection?: Connection | undefined;
   readonly clock: Clock;
@@ -26,30 +34,31 @@ export interface OwnApplicationOptions {
 }
 
 /**
- * Reads the application from a file, once, or follows it in the cluster. What cannot be read keeps nobody from being served:
- * it is logged, and {@link OwnApplication.problem} says so.
+ * Reads the application from a file, once, or follows it in the cluster; or follows several. What cannot be read keeps nobody from
+ * being served: it is logged, and {@link OwnApplication.problem} says so.
  * @throws TradewindError `invalid-input` when `from` begins like a resource and is none, `invalid-kubeconfig`
  */
 export async function followApplication(options: OwnApplicationOptions): Promise<OwnApplication> {
   const { clock, from, log } = options;
-  if (from === undefined) return still(undefined, undefined);
-  const place = applicationPlace(from);
+  const sources = await applicationSources(from);
+  if (maySeveral(sources)) return followSeveral(options, sources);
+  const [only] = from;
+  if (only === undefined) return still(undefined, undefined);
+  const place = applicationPlace(only);
   if (place === undefined) {
     try {
-      return still(await readApplication(from), undefined);
+      return still(await readApplication(only), undefined);
     } catch (error) {
       const problem = describeError(error);
       log.error({ problem }, "the guard knows no bounds of services; the limits of the settings hold");
       return still(undefined, problem);
     }
   }
-  const { kubeconfig } = options;
-  const connection = options.connection ?? (await connect({ kubeconfig, environment: process.env }));
-  const client = new ApiClient(connection, { clock });
+  const client = await clientOf(options);
   const resource = new ApplicationResource({ ...place, client, clock, log });
   resource.start();
   return {
-    current: () => resource.current(),
+    find: () => resource.current(),
     problem: () => (resource.current() === undefined ? resource.whyNot() : undefined),
     stop: async () => {
       await resource.stop();
@@ -58,8 +67,30 @@ export async function followApplication(options: OwnApplicationOptions): Promise
   };
 }
 
+async function followSeveral(
+  options: OwnApplicationOptions,
+  sources: Awaited<ReturnType<typeof applicationSources>>,
+): Promise<OwnApplication> {
+  const { clock, log } = options;
+  const client = resourceNamespaces(sources) === undefined ? undefined : await clientOf(options);
+  const followed = new FollowedApplications({ sources, client, clock, log, onChange: () => undefined });
+  await followed.start();
+  return {
+    find: (namespace, name) => followed.find(applicationKey({ namespace, name })),
+    problem: () => followed.whyNot(),
+    stop: async () => {
+      await followed.stop();
+      await client?.close();
+    },
+  };
+}
+
+async function clientOf({ clock, connection, kubeconfig }: OwnApplicationOptions): Promise<ApiClient> {
+  return new ApiClient(connection ?? (await connect({ kubeconfig, environment: process.env })), { clock });
+}
+
 const still = (application: Application | undefined, problem: string | undefined): OwnApplication => ({
-  current: () => application,
+  find: () => application,
   problem: () => problem,
   stop: async () => undefined,
 });

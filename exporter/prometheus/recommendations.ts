@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Gauge } from "prom-client";
 import type { Registry } from "prom-client";
-import type { ServedRecommendation } from "@tradewind/core/contract/recommendation.ts";
+import type { ServedApplication, ServedRecommendation } from "@tradewind/core/contract/recommendation.ts";
 import type { RecommendationHeader } from "../api/list.ts";
 import { forEachInSlices } from "../source/slices.ts";
 
@@ -125,13 +125,17 @@ export function registerApplication(registry: Registry, header: () => Recommenda
       new Gauge({
         name,
         help,
-        labelNames: ["application"],
+        labelNames: ["namespace", "application"],
         registers: [],
         collect() {
           this.reset();
-          const current = header();
-          const measured = value(current);
-          if (measured !== undefined) this.set({ application: current.application ?? "" }, measured);
+          const { application = "", applications, ...current } = header();
+          const measured = value({ ...current, lastPlanAgeSeconds: current.predictor.lastPlanAgeSeconds });
+          if (applications === undefined && measured !== undefined) this.set({ application }, measured);
+          for (const { name, namespace, ...each } of applications ?? []) {
+            const ofOne = value(each);
+            if (ofOne !== undefined) this.set({ namespace, application: name }, ofOne);
+          }
         },
       }),
     );
@@ -148,10 +152,15 @@ export function registerApplication(registry: Registry, header: () => Recommenda
   );
 }
 
+type OfApplication = Pick<
+  ServedApplication,
+  "objective" | "measuredLatencySeconds" | "lastPlanAgeSeconds" | "problem"
+>;
+
 const APPLICATION_GAUGES: readonly {
   name: string;
   help: string;
-  value: (header: RecommendationHeader) => number | undefined;
+  value: (application: OfApplication) => number | undefined;
 }[] = [
   {
     name: "tradewind_objective_latency_seconds",
@@ -166,6 +175,6 @@ const APPLICATION_GAUGES: readonly {
   {
     name: "tradewind_plan_age_seconds",
     help: "Time since the predictor made the plan in force, by the exporter's monotonic clock.",
-    value: ({ predictor }) => predictor.lastPlanAgeSeconds,
+    value: ({ lastPlanAgeSeconds }) => lastPlanAgeSeconds,
   },
 ];

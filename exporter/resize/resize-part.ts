@@ -8,6 +8,7 @@ import { formatCores, formatMemory } from "@tradewind/kubernetes/objects/quantit
 import type { Pod } from "@tradewind/kubernetes/objects/pod.ts";
 import type { EventRecorder } from "@tradewind/kubernetes/write/events.ts";
 import { regardingWorkload } from "../cluster/events-part.ts";
+import { modeIn } from "../cluster/part.ts";
 import type { LeaderPart, Scene } from "../cluster/part.ts";
 import { FRESH_MS } from "../cluster/scene.ts";
 import type { ServiceWorkload } from "../cluster/services.ts";
@@ -55,11 +56,12 @@ export class ResizePart implements LeaderPart {
   }
 
   async reconcile(scene: Scene, signal: AbortSignal): Promise<void> {
-    if (scene.header?.mode !== "act" || scene.monotonicMs < this.unsupportedUntilMs) return;
+    const mayAct = scene.applications.some(({ header }) => header?.mode === "act");
+    if (!mayAct || scene.monotonicMs < this.unsupportedUntilMs) return;
     const alive = new Set<string>();
     for (const served of scene.list.recommendations) {
       const known = scene.service(served.namespace, served.service);
-      if (known === undefined) continue;
+      if (known === undefined || modeIn(scene, served) !== "act") continue;
       for (const { uid } of known.pods) alive.add(uid);
       if (doubtOf(served) !== undefined || isTakenCareOf(known, scene)) continue;
       const running = known.pods.flatMap((pod) => mainContainer(pod, known.workload.name) ?? []);

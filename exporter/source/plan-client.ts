@@ -18,6 +18,8 @@ export type PlanBody = Buffer | null;
 
 /** How a predictor is called, and what it is shown. */
 export interface PlanClientOptions {
+  /** The application whose plans are asked for, of a predictor that has several; absent: its only one. */
+  readonly place?: { readonly namespace: string; readonly name: string } | undefined;
   readonly deadlineMs: number;
   /** The header `Authorization`, asked for with each request. */
   readonly authorization?: (() => string | undefined) | undefined;
@@ -40,7 +42,7 @@ export class PlanClient {
   constructor(predictor: string, options: PlanClientOptions) {
     this.base = predictor;
     this.#options = options;
-    this.#url = new URL("/v1/plan", predictor);
+    this.#url = this.#at("/v1/plan");
     this.#agent = new Agent({
       connections: 1,
       maxResponseSize: MAX_PLAN_BYTES,
@@ -67,7 +69,18 @@ export class PlanClient {
 
   /** The newest plan without its wishes, as JSON. @throws TradewindError with a {@link FetchProblem} as code */
   async header(stopping: AbortSignal): Promise<Buffer> {
-    const { body, status } = await this.#get(new URL(`${this.#url.href}/header`), stopping, {});
+    const { body, status } = await this.#get(this.#at("/v1/plan/header"), stopping, {});
+    if (status !== 200) throw this.#refused(status);
+    return body;
+  }
+
+  /**
+   * What it plans, as JSON; undefined where it is of a release that plans one application only.
+   * @throws TradewindError with a {@link FetchProblem} as code
+   */
+  async applications(stopping: AbortSignal): Promise<Buffer | undefined> {
+    const { body, status } = await this.#get(new URL("/v1/applications", this.base), stopping, {});
+    if (status === 404) return undefined;
     if (status !== 200) throw this.#refused(status);
     return body;
   }
@@ -80,6 +93,16 @@ export class PlanClient {
 
   async close(): Promise<void> {
     await this.#agent.destroy();
+  }
+
+  #at(path: string): URL {
+    const url = new URL(path, this.base);
+    const { place } = this.#options;
+    if (place !== undefined) {
+      url.searchParams.set("namespace", place.namespace);
+      url.searchParams.set("application", place.name);
+    }
+    return url;
   }
 
   #refused(status: number): TradewindError {

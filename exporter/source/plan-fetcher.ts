@@ -38,6 +38,7 @@ export class OnePredictor implements PlanFetcher {
   readonly #client: PlanClient;
   readonly #age: PlanAge;
   readonly #clock: Clock;
+  readonly #place: PlanClientOptions["place"];
   /** The newest plan, when it cannot be read, and why. */
   #unreadable: { readonly tag: string; readonly error: TradewindError } | undefined;
 
@@ -45,6 +46,7 @@ export class OnePredictor implements PlanFetcher {
     this.#client = new PlanClient(predictor, options);
     this.#age = new PlanAge(options);
     this.#clock = options.clock;
+    this.#place = options.place;
   }
 
   get address(): string {
@@ -95,7 +97,14 @@ export class OnePredictor implements PlanFetcher {
   }
 
   async #read(body: Buffer): Promise<ReadPlan> {
-    return readPlan(body, `plan from ${this.address}`, () => this.#clock.monotonicMs());
+    const plan = await readPlan(body, `plan from ${this.address}`, () => this.#clock.monotonicMs());
+    const { application, namespace } = plan.header;
+    const place = this.#place;
+    if (place === undefined || (place.name === application && place.namespace === namespace)) return plan;
+    throw new TradewindError(
+      "other-application",
+      `${this.address} gave the plan of '${namespace}/${application}'`,
+    );
   }
 }
 

@@ -1,6 +1,8 @@
+import { RECOMMENDATIONS_SCHEMA } from "@tradewind/core/contract/recommendation.ts";
 import type {
   DecisionRecord,
   RecommendationList,
+  ServedApplication,
   ServedRecommendation,
 } from "@tradewind/core/contract/recommendation.ts";
 import type { Allocation } from "@tradewind/core/contract/plan.ts";
@@ -14,7 +16,27 @@ import { recommendationOf } from "../recommendation.ts";
 export function statusInWords({ recommendations, ...head }: RecommendationList): string {
   const services = recommendations.map((served) => serviceInWords(served));
   const none = "No decision yet.";
-  return `${[headInWords(head), ...(services.length > 0 ? services : [none])].join("\n\n")}\n`;
+  const heads = head.applications?.map((each) => applicationInWords(each, head.predictor)) ?? [
+    headInWords(head),
+  ];
+  return `${[...heads, ...(services.length > 0 ? services : [none])].join("\n\n")}\n`;
+}
+
+/** One of several. */
+function applicationInWords(
+  { name, namespace, ...about }: ServedApplication,
+  { reachable }: RecommendationList["predictor"],
+): string {
+  const { measuredLatencySeconds, mode, objective, ...predictor } = about;
+  return headInWords({
+    schema: RECOMMENDATIONS_SCHEMA,
+    servedAtMs: 0,
+    application: `${namespace}/${name}`,
+    ...(objective && { objective }),
+    ...(mode && { mode }),
+    ...(measuredLatencySeconds !== undefined && { measuredLatencySeconds }),
+    predictor: { reachable, ...predictor },
+  });
 }
 
 function headInWords(head: Omit<RecommendationList, "recommendations">): string {

@@ -4,6 +4,7 @@ import { ApiError } from "@tradewind/kubernetes/client/api-error.ts";
 import type { ApiClient } from "@tradewind/kubernetes/client/client.ts";
 import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
 import type { VerticalPodAutoscaler } from "@tradewind/kubernetes/objects/vpa.ts";
+import { modeIn } from "../cluster/part.ts";
 import type { LeaderPart, Scene } from "../cluster/part.ts";
 import { mainContainer } from "@tradewind/kubernetes/workloads/main-container.ts";
 import { containerSize } from "../sizing/container-size.ts";
@@ -39,12 +40,14 @@ export class VpaPart implements LeaderPart {
   }
 
   async reconcile(scene: Scene, signal: AbortSignal): Promise<void> {
-    if (scene.header?.mode === "observe") return;
+    if (scene.applications.every(({ header }) => header?.mode === "observe")) return;
     const namespaces = new Set(scene.list.recommendations.map(({ namespace }) => namespace));
     for (const namespace of namespaces) {
       for (const vpa of scene.view(namespace)?.vpas?.items.values() ?? []) {
         if (signal.aborted) return;
-        if (isOurs(vpa)) await this.reconcileOne(vpa, scene, signal);
+        const { target } = vpa;
+        const served = target && scene.served(namespace, target.kind, target.name);
+        if (isOurs(vpa) && modeIn(scene, served) !== "observe") await this.reconcileOne(vpa, scene, signal);
       }
     }
   }
@@ -80,13 +83,13 @@ export class VpaPart implements LeaderPart {
   ): { readonly advice: VpaAdvice; readonly doubt: string | undefined } {
     const { namespace, target } = vpa;
     if (target === undefined) return withheld("NoTarget", "the VPA has no targetRef");
-    if (scene.header?.mode === "recommend" && vpa.updateMode !== "Off") {
+    const served = scene.served(namespace, target.kind, target.name);
+    if (modeIn(scene, served) === "recommend" && vpa.updateMode !== "Off") {
       return withheld(
         "OnlyRecommended",
         `the application's mode is recommend, and updateMode ${vpa.updateMode} acts`,
       );
     }
-    const served = scene.served(namespace, target.kind, target.name);
     const known = served && scene.service(namespace, served.service);
     if (served === undefined || known === undefined) {
       return withheld("UnknownTarget", `nothing is recommended for ${target.kind} ${target.name}`);

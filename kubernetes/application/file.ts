@@ -12,18 +12,44 @@ const SECTION_NAMES = ["sources", "store"] as const;
  * @throws TradewindError `invalid-config` that names the file and what is wrong in it
  */
 export async function readApplication(path: string): Promise<Application> {
+  let text: string;
+  try {
+    text = await readFile(path, "utf8");
+  } catch (error) {
+    throw unreadable(path, error);
+  }
+  return applicationOfText(text, path, false);
+}
+
+/**
+ * As {@link readApplication}, of a file that was read.
+ * @param several it is one of several applications: what is of all of them stands elsewhere
+ */
+export function applicationOfText(text: string, path: string, several: boolean): Application {
   let value: unknown;
   try {
-    value = parse(await readFile(path, "utf8"), { maxAliasCount: 100 });
+    value = parse(text, { maxAliasCount: 100 });
   } catch (error) {
-    throw new TradewindError("invalid-config", `the configuration ${path} cannot be read as YAML or JSON`, {
-      cause: error,
-    });
+    throw unreadable(path, error);
   }
   if (value === null || value === undefined) {
     throw new TradewindError("invalid-config", `the configuration ${path} is empty`);
   }
+  const section =
+    several && typeof value === "object" ? SECTION_NAMES.find((name) => name in value) : undefined;
+  if (section !== undefined) {
+    throw new TradewindError(
+      "invalid-config",
+      `the configuration ${path} has a section '${section}', which is of all applications: move it to the file of --sources`,
+    );
+  }
   return parseApplication(withoutSections(value), `the configuration ${path}`);
+}
+
+function unreadable(path: string, cause: unknown): TradewindError {
+  return new TradewindError("invalid-config", `the configuration ${path} cannot be read as YAML or JSON`, {
+    cause,
+  });
 }
 
 /** @throws TradewindError `invalid-config` or `invalid-input` that begins with `what` */

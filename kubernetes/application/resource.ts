@@ -29,7 +29,8 @@ export function applicationPlace(config: string): ApplicationPlace | undefined {
   return { namespace: groups["namespace"] ?? "", name: groups["name"] ?? "" };
 }
 
-const Resource = z.object({
+/** An Application resource, as it is read. */
+export const Resource = z.object({
   metadata: z.object({ name: z.string(), namespace: z.string() }),
   spec: z.record(z.string(), z.unknown()),
 });
@@ -49,6 +50,7 @@ export class ApplicationResource {
   private readonly options: ApplicationResourceOptions;
   private readonly reflector: Reflector<z.infer<typeof Resource>>;
   private application: Application | undefined;
+  private invalid: string | undefined;
   private lastSpec = "";
   private announce: () => void = () => undefined;
 
@@ -80,6 +82,11 @@ export class ApplicationResource {
     return this.application;
   }
 
+  /** Why its newest state is not the one in use; undefined where it is, or where there is none. */
+  problem(): string | undefined {
+    return this.invalid;
+  }
+
   /** Why there is no application (yet). */
   whyNot(): string {
     const { name, namespace } = this.options;
@@ -106,6 +113,7 @@ export class ApplicationResource {
     const spec = JSON.stringify(resource?.spec ?? null);
     if (spec === this.lastSpec) return;
     this.lastSpec = spec;
+    this.invalid = undefined;
     if (resource === undefined) {
       if (this.application !== undefined) log.warn({ name, namespace }, "the Application was deleted");
       this.application = undefined;
@@ -118,10 +126,8 @@ export class ApplicationResource {
       if (changed) log.info({ name, namespace }, "the Application changed");
       this.announce();
     } catch (error) {
-      log.error(
-        { problem: describeError(error) },
-        "the Application is not valid; keeping its last valid state",
-      );
+      this.invalid = describeError(error);
+      log.error({ problem: this.invalid }, "the Application is not valid; keeping its last valid state");
     }
   }
 }

@@ -2,30 +2,26 @@ import type { ConnectionLimits } from "@tradewind/core/connection-limits.ts";
 import { describeError } from "@tradewind/core/errors.ts";
 import type { HttpDoor } from "@tradewind/core/http-door.ts";
 import { addressOf, cannotListen, createHttpServer } from "@tradewind/core/http-server.ts";
+import { APPLICATION_LIST_SCHEMA, applicationKey } from "@tradewind/core/contract/application-list.ts";
+import type { ApplicationList } from "@tradewind/core/contract/application-list.ts";
 import type { ProposedChanges } from "@tradewind/core/contract/proposed-change.ts";
 import { ServiceName } from "@tradewind/core/contract/quantity.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import type { ReloadingTls } from "@tradewind/core/reloading-tls.ts";
 import fastify from "fastify";
-import type { FastifyInstance, FastifyReply } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Registry } from "prom-client";
-import type { InputsArchive } from "./inputs-archive.ts";
-import type { Published } from "./published.ts";
+import type { Applications } from "../applications.ts";
+import { mergedMetrics } from "../merged-metrics.ts";
+import type { PlannedApplication } from "../planned-application.ts";
 import type { WindowStore } from "../store/window-store.ts";
-import type { LoadForecasts } from "../load-forecasts.ts";
 import type { LastSensitivities } from "../sensitivities/last-sensitivities.ts";
 import { parseListen } from "../sources/otlp/listen-address.ts";
 
 export interface ApiOptions {
   readonly listen: string;
-  readonly published: Published;
-  readonly archive: InputsArchive;
-  readonly sensitivities: LastSensitivities;
-  readonly forecasts: LoadForecasts;
-  /** Where proposed changes are kept. */
-  readonly store: Pick<WindowStore, "decisions">;
-  /** The file of a trained model by its hash; undefined when it is not kept. */
-  readonly modelText: (hash: string) => string | undefined;
+  readonly applications: Applications;
+  /** Of the process; each application has its own besides. */
   readonly registry: Registry;
   /** Why the predictor cannot be relied on now; undefined when it can. */
   readonly notReady: () => string | undefined;
@@ -48,6 +44,9 @@ const IDLE_MS = 30_000;
 
 /** Changes that are served at once, the newest. */
 const MOST_DECISIONS = 200;
+
+/** Applications that a refusal names. */
+const MOST_NAMES = 8;
 
 const NO_PLAN_YET = "no window has closed since the start; ask again";
 const NO_FORECAST_YET = "no window with load has been decided on by policy auto; ask again";
@@ -100,42 +99,36 @@ export async function startApi(options: ApiOptions): Promise<Api> {
 const isProbe = (url: string): boolean => url === "/healthz" || url === "/readyz";
 
 function addRoutes(server: FastifyInstance, options: ApiOptions): void {
-  const { published, archive, modelText, registry, notReady, sensitivities, forecasts } = options;
-  server.get("/v1/plan", async (request, reply) => {
-    const tag = published.planTag();
-    if (tag !== undefined) reply.header("etag", tag);
-    if (tag !== undefined && request.headers["if-none-match"] === tag) return reply.code(304).send();
-    return sendText(reply, published.planText(), NO_PLAN_YET);
+  const { applications, registry, notReady } = options;
+  server.get("/v1/applications", async (_request, reply) => {
+    const unknown = applications.whyNot();
+    if (unknown !== undefined) return fail(reply, 503, "not-ready", unknown);
+    const { several } = applications;
+    return reply.send({
+      schema: APPLICATION_LIST_SCHEMA,
+      several,
+      applications: [...applications.list()],
+    } satisfies ApplicationList);
   });
-  server.get("/v1/plan/header", async (_request, reply) =>
-    sendText(reply, published.headerText(), NO_PLAN_YET),
-  );
-  server.get("/v1/windows", async (_request, reply) => sendText(reply, published.windowsText(), NO_PLAN_YET));
-  server.get("/v1/sensitivities", async (request, reply) =>
-    sendSensitivities(reply, sensitivities, (request.query as { readonly service?: unknown }).service),
-  );
-  server.get("/v1/forecast", async (_request, reply) => {
-    const forecast = forecasts.latest();
-    return forecast === undefined
-      ? fail(reply, 503, "no-forecast-yet", NO_FORECAST_YET)
-      : reply.send(forecast);
-  });
-  server.get("/v1/decisions", async (request, reply) =>
-    sendDecisions(reply, options.store, (request.query as { readonly service?: unknown }).service),
-  );
-  server.get("/v1/inputs", async (_request, reply) => reply.send({ hashes: archive.hashes() }));
+  addOwnRoutes(server, applications);
   server.get<{ Params: { hash: string } }>("/v1/inputs/:hash", async ({ params }, reply) => {
-    const text = archive.get(params.hash);
+    const text = ofAny(applications, ({ archive }) => archive.get(params.hash));
     if (text !== undefined) return sendText(reply, text, "");
     return fail(reply, 404, "not-found", "the inputs of this decision are not kept (any more)");
   });
   server.get<{ Params: { hash: string } }>("/v1/models/:hash", async ({ params }, reply) => {
-    const text = HASH.test(params.hash) ? modelText(params.hash) : undefined;
+    const text = HASH.test(params.hash)
+      ? ofAny(applications, (each) => each.modelText(params.hash))
+      : undefined;
     if (text !== undefined) return sendText(reply, text, "");
     return fail(reply, 404, "not-found", "this model is not kept (any more)");
   });
   server.get("/metrics", async (_request, reply) =>
-    reply.type(registry.contentType).send(await registry.metrics()),
+    reply
+      .type(registry.contentType)
+      .send(
+        await mergedMetrics([registry, ...applications.planned().map(({ metrics }) => metrics.registry)]),
+      ),
   );
   server.get("/healthz", async (_request, reply) => reply.send({ ok: true }));
   server.get("/readyz", async (_request, reply) => {
@@ -144,8 +137,108 @@ function addRoutes(server: FastifyInstance, options: ApiOptions): void {
   });
 }
 
+/** What is asked of one application, which `?namespace=` and `?application=` name where there are several. */
+function addOwnRoutes(server: FastifyInstance, applications: Applications): void {
+  const of =
+    (send: (one: PlannedApplication, request: FastifyRequest, reply: FastifyReply) => unknown) =>
+    async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+      const found = chosen(applications, request.query as Asked);
+      if ("problem" in found) return fail(reply, found.status, found.code, found.problem);
+      return send(found.one, request, reply);
+    };
+  server.get(
+    "/v1/plan",
+    of(({ published }, request, reply) => {
+      const tag = published.planTag();
+      if (tag !== undefined) reply.header("etag", tag);
+      if (tag !== undefined && request.headers["if-none-match"] === tag) return reply.code(304).send();
+      return sendText(reply, published.planText(), NO_PLAN_YET);
+    }),
+  );
+  server.get(
+    "/v1/plan/header",
+    of(({ published }, _request, reply) => sendText(reply, published.headerText(), NO_PLAN_YET)),
+  );
+  server.get(
+    "/v1/windows",
+    of(({ published }, _request, reply) => sendText(reply, published.windowsText(), NO_PLAN_YET)),
+  );
+  server.get(
+    "/v1/sensitivities",
+    of(async ({ sensitivities }, request, reply) =>
+      sendSensitivities(reply, sensitivities, (request.query as Asked).service),
+    ),
+  );
+  server.get(
+    "/v1/forecast",
+    of(async ({ forecasts }, _request, reply) => {
+      const forecast = forecasts.latest();
+      return forecast === undefined
+        ? fail(reply, 503, "no-forecast-yet", NO_FORECAST_YET)
+        : reply.send(forecast);
+    }),
+  );
+  server.get(
+    "/v1/decisions",
+    of(({ history }, request, reply) =>
+      sendDecisions(reply, history.store, (request.query as Asked).service),
+    ),
+  );
+  server.get(
+    "/v1/inputs",
+    of(({ archive }, _request, reply) => reply.send({ hashes: archive.hashes() })),
+  );
+}
+
+function ofAny<Found>(
+  applications: Applications,
+  find: (one: PlannedApplication) => Found | undefined,
+): Found | undefined {
+  for (const one of applications.planned()) {
+    const found = find(one);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** Query of a request, as it came. */
+interface Asked {
+  readonly namespace?: unknown;
+  readonly application?: unknown;
+  readonly service?: unknown;
+}
+
+type Chosen =
+  | { readonly one: PlannedApplication }
+  | { readonly status: number; readonly code: string; readonly problem: string };
+
+/** The application that is asked for, or the only one. */
+function chosen(applications: Applications, { application, namespace }: Asked): Chosen {
+  const all = applications.planned();
+  const found = all.filter(
+    ({ application: each }) =>
+      (application === undefined || each.name === application) &&
+      (namespace === undefined || each.namespace === namespace),
+  );
+  const [one, ...others] = found;
+  if (one !== undefined && others.length === 0) return { one };
+  if (all.length === 0) {
+    const problem = applications.whyNot() ?? "there is no application to plan; /v1/applications lists them";
+    return { status: 503, code: "no-plan-yet", problem };
+  }
+  const names = all.slice(0, MOST_NAMES).map(({ application: each }) => applicationKey(each));
+  const problem = `ask with ?namespace=NAMESPACE&application=NAME for one of ${names.join(", ")}`;
+  return found.length === 0
+    ? { status: 404, code: "no-such-application", problem }
+    : { status: 400, code: "several-applications", problem };
+}
+
 /** @param asked `?service=` as it came: once, several times or not at all */
-function sendDecisions(reply: FastifyReply, store: ApiOptions["store"], asked: unknown): FastifyReply {
+function sendDecisions(
+  reply: FastifyReply,
+  store: Pick<WindowStore, "decisions">,
+  asked: unknown,
+): FastifyReply {
   const { data: service, success } = ServiceName.optional().safeParse(asked);
   if (!success) return fail(reply, 400, "bad-request", "?service= takes the name of one service");
   const answer: ProposedChanges = { decisions: [...store.decisions({ most: MOST_DECISIONS, service })] };

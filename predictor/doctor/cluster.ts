@@ -8,7 +8,8 @@ import type { Resource } from "@tradewind/kubernetes/client/resources.ts";
 import { PERMISSIONS } from "@tradewind/kubernetes/rbac/table.ts";
 import type { Permission } from "@tradewind/kubernetes/rbac/table.ts";
 import { parseApplication } from "@tradewind/kubernetes/application/file.ts";
-import { applicationPlace } from "@tradewind/kubernetes/application/resource.ts";
+import { applicationSources, resourceNamespaces } from "@tradewind/kubernetes/application/sources.ts";
+import type { ApplicationSource } from "@tradewind/kubernetes/application/sources.ts";
 import type { ApplicationPlace } from "@tradewind/kubernetes/application/resource.ts";
 import { examineScaledObjects } from "./scaled-objects.ts";
 import { watchedNamespaces } from "../sources/kubernetes/workloads.ts";
@@ -20,12 +21,19 @@ const RIGHTS = "give the service account what docs/kubernetes.md lists";
 
 const Review = z.object({ status: z.object({ allowed: z.boolean() }) });
 const Listed = z.object({
-  items: z.array(z.object({ spec: z.record(z.string(), z.unknown()) })).nullish(),
+  items: z
+    .array(
+      z.object({
+        metadata: z.object({ name: z.string(), namespace: z.string() }),
+        spec: z.record(z.string(), z.unknown()),
+      }),
+    )
+    .nullish(),
 });
 
 /** Whether the predictor would talk to a cluster with these options. */
 export function usesCluster({ config, workloads }: DoctorOptions): boolean {
-  return config?.startsWith("crd:") === true || /^kubernetes(:|$)/.test(workloads ?? "");
+  return config.some((each) => each.startsWith("crd:")) || /^kubernetes(:|$)/.test(workloads ?? "");
 }
 
 /** Looks whether the cluster can be read as the predictor reads it. Never throws. */
@@ -33,15 +41,16 @@ export async function examineCluster(options: DoctorOptions): Promise<Finding[]>
   const { config, kubeconfig, timeoutSeconds, workloads } = options;
   let client: ApiClient | undefined;
   try {
-    const place = applicationPlace(config ?? "");
-    const namespaces = watchedNamespaces(workloads ?? "kubernetes", place?.namespace ?? DEFAULT_NAMESPACE);
+    const sources = await applicationSources(config);
+    const own = resourceNamespaces(sources);
+    const namespaces = watchedNamespaces(workloads ?? "kubernetes", own ?? [DEFAULT_NAMESPACE]);
     const connection = await connect({ kubeconfig, environment: process.env });
     client = new ApiClient(connection, { deadlineMs: timeoutSeconds * 1e3 });
     const places = namespaces === undefined || namespaces.length === 0 ? [undefined] : namespaces;
-    const rights = await examineRights(client, namespaces ?? [], place !== undefined);
+    const rights = await examineRights(client, namespaces ?? [], own !== undefined);
     const scaledObjects = await examineScaledObjects(client, places);
-    const application = place === undefined ? [] : await examineApplication(client, place);
-    return [...rights, ...scaledObjects, ...application];
+    const applications = await examineApplications(client, sources);
+    return [...rights, ...scaledObjects, ...applications];
   } catch (error) {
     const subject = client === undefined ? "cluster" : `cluster ${client.server}`;
     return [
@@ -117,22 +126,33 @@ async function isAllowed(
   return Review.parse(answer).status.allowed;
 }
 
+async function examineApplications(
+  client: ApiClient,
+  sources: readonly ApplicationSource[],
+): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const source of sources) {
+    if (source.kind === "resource" || source.kind === "namespace")
+      findings.push(...(await examineApplication(client, source)));
+  }
+  return findings;
+}
+
+/** One Application by its name, or every one of a namespace. */
 async function examineApplication(
   client: ApiClient,
-  { name, namespace }: ApplicationPlace,
+  { name, namespace }: { readonly namespace: string | undefined; readonly name?: string },
 ): Promise<Finding[]> {
-  const subject = `Application ${namespace}/${name}`;
-  const place = { resource: RESOURCES.applications, namespace };
+  const subject = `Application ${namespace ?? "*"}/${name ?? "*"}`;
+  const place = { resource: RESOURCES.applications, ...(namespace !== undefined && { namespace }) };
   try {
-    const query = { fieldSelector: `metadata.name=${name}` };
+    const query = name === undefined ? {} : { fieldSelector: `metadata.name=${name}` };
     const { items } = Listed.parse(await client.call({ ...place, verb: "list", query }));
-    const [found] = items ?? [];
-    if (found === undefined) {
+    if (items === undefined || items === null || items.length === 0) {
       const remedy = "kubectl apply one; tradewind init writes it";
       return [{ subject, level: "problem", message: "there is no such resource", remedy }];
     }
-    const { entry } = parseApplication({ ...found.spec, name, namespace }, subject);
-    return [{ subject, level: "ok", message: `entry ${entry}` }];
+    return items.map(({ metadata, spec }) => judged(metadata, spec));
   } catch (error) {
     const absent = error instanceof ApiError && error.isMissing;
     return [
@@ -145,5 +165,17 @@ async function examineApplication(
           : "correct the resource, or the rights to read it",
       },
     ];
+  }
+}
+
+function judged(place: ApplicationPlace, spec: Record<string, unknown>): Finding {
+  const subject = `Application ${place.namespace}/${place.name}`;
+  try {
+    const { name, namespace } = place;
+    const { entry } = parseApplication({ ...spec, name, namespace }, subject);
+    return { subject, level: "ok", message: `entry ${entry}` };
+  } catch (error) {
+    const message = describeError(error).slice(0, 500);
+    return { subject, level: "problem", message, remedy: "correct the resource; the others are planned" };
   }
 }

@@ -15,7 +15,13 @@ Exit codes: 0 no problem (there may be warnings), 1 a problem, 2 the command lin
 export function configure(command: Command): void {
   command
     .description("Ask every configured server whether it answers and holds what is needed; say what to mend.")
-    .option("--config <file>", "application and sources, YAML or JSON; or crd:namespace/name")
+    .option(
+      "--config <file>",
+      "application and sources, YAML or JSON; or crd:namespace/name. Several: a directory, crd:namespace/*, or the flag again",
+      oneMore,
+      [],
+    )
+    .option("--sources <file>", "sections `sources` and `store`, where --config names a resource or several")
     .option("--agents <urls>", "addresses of the node agents, separated by commas", urlList, [])
     .option("--predictor <url>", "address of the predictor, for example http://127.0.0.1:9811")
     .option("--exporter <url>", "address of the exporter, for example http://127.0.0.1:9812")
@@ -52,6 +58,10 @@ export function inWords(findings: readonly Finding[]): string {
   const problems = findings.filter(({ level }) => level === "problem").length;
   const summary = problems === 0 ? "Nothing must be mended." : `${problems} thing(s) must be mended.`;
   return `${[...lines, "", summary].join("\n")}\n`;
+}
+
+function oneMore(text: string, before: readonly string[]): string[] {
+  return [...before, text];
 }
 
 function urlList(text: string): string[] {

@@ -1,6 +1,9 @@
 import { describeError } from "@tradewind/core/errors.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import { readApplication } from "@tradewind/kubernetes/application/file.ts";
+import { ApplicationFiles } from "@tradewind/kubernetes/application/files.ts";
+import { applicationSources, maySeveral, pathsOf } from "@tradewind/kubernetes/application/sources.ts";
+import { stateDirectory, statePlaces } from "../application-state.ts";
 import { makeSources } from "../make-sources.ts";
 import { problem } from "../sources/check.ts";
 import type { Finding } from "../sources/source.ts";
@@ -10,17 +13,23 @@ import { checkAgent, checkExporter, checkPredictor } from "./own-processes.ts";
 import { examineCluster, usesCluster } from "./cluster.ts";
 import { checkState } from "./state-directory.ts";
 
+/** The state directory of the only application, or that of each of several. */
+async function checkStates(state: string, nowMs: number): Promise<Finding[]> {
+  const places = await statePlaces(state);
+  if (places.length === 0) return checkState(state, nowMs);
+  return places.flatMap((place) => checkState(stateDirectory(state, place), nowMs));
+}
+
 /** Looks at everything that is configured, all at once, each within the timeout. Never throws. */
 export async function examine(options: DoctorOptions, nowMs: number): Promise<Finding[]> {
-  const { agents, predictor, exporter, state, timeoutSeconds } = options;
-  const file = options.config?.startsWith("crd:") === true ? undefined : options.config;
+  const { agents, predictor, exporter, state } = options;
   const looks: Promise<Finding[]>[] = [
-    ...(file === undefined ? [] : [examineConfig(file, timeoutSeconds, nowMs)]),
+    examineConfigs(options, nowMs),
     ...(usesCluster(options) ? [examineCluster(options)] : []),
     ...agents.map(async (url) => checkAgent(url, options, nowMs)),
     ...(predictor === undefined ? [] : [checkPredictor(predictor, options, nowMs)]),
     ...(exporter === undefined ? [] : [checkExporter(exporter, options)]),
-    ...(state === undefined ? [] : [Promise.resolve(checkState(state, nowMs))]),
+    ...(state === undefined ? [] : [checkStates(state, nowMs)]),
   ];
   const findings = (await Promise.all(looks)).flat();
   if (findings.length > 0) return findings;
@@ -34,7 +43,49 @@ export async function examine(options: DoctorOptions, nowMs: number): Promise<Fi
   ];
 }
 
-async function examineConfig(path: string, timeoutSeconds: number, nowMs: number): Promise<Finding[]> {
+async function examineConfigs(options: DoctorOptions, nowMs: number): Promise<Finding[]> {
+  const sources = await applicationSources(options.config);
+  const [only] = sources;
+  if (!maySeveral(sources) && only?.kind === "file") return examineConfig(only.path, options, nowMs);
+  const files = new ApplicationFiles(pathsOf(sources), 0);
+  await files.read();
+  const findings = files.entries().map(({ application, origin, problem: wrong }): Finding => {
+    const subject = `configuration ${origin}`;
+    if (wrong !== undefined)
+      return {
+        subject,
+        level: "problem",
+        message: wrong,
+        remedy: "correct the file; the others are planned",
+      };
+    return {
+      subject,
+      level: "ok",
+      message: `application ${application?.name ?? ""}, entry ${application?.entry ?? ""}`,
+    };
+  });
+  const [first] = files.entries().flatMap(({ application }) => application ?? []);
+  return [...findings, ...(await examineSections(options, first, nowMs))];
+}
+
+/** The sections of all applications, asked for one of them. */
+async function examineSections(
+  { sources: path, timeoutSeconds }: DoctorOptions,
+  application: Application | undefined,
+  nowMs: number,
+): Promise<Finding[]> {
+  if (path === undefined) return [];
+  try {
+    const { sources } = await readSections(path);
+    return await examineSources(makeBrief(sources, timeoutSeconds), application, nowMs);
+  } catch (error) {
+    return [
+      problem(`sources ${path}`, error, "correct the file; docs/sources.md shows each source's section"),
+    ];
+  }
+}
+
+async function examineConfig(path: string, options: DoctorOptions, nowMs: number): Promise<Finding[]> {
   const subject = `configuration ${path}`;
   const mend = "correct the file; docs/sources.md shows each source's section";
   const findings: Finding[] = [];
@@ -50,8 +101,8 @@ async function examineConfig(path: string, timeoutSeconds: number, nowMs: number
     findings.push({ subject, level: "problem", message: describeError(error), remedy: mend });
   }
   try {
-    const { sources } = await readSections(path);
-    findings.push(...(await examineSources(makeBrief(sources, timeoutSeconds), application, nowMs)));
+    const { sources } = await readSections(options.sources ?? path);
+    findings.push(...(await examineSources(makeBrief(sources, options.timeoutSeconds), application, nowMs)));
   } catch (error) {
     const finding = problem(subject, error, mend);
     if (!findings.some(({ message }) => message === finding.message)) findings.push(finding);

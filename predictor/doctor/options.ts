@@ -1,8 +1,18 @@
 import { z } from "zod";
 
 export const DoctorOptions = z.strictObject({
-  /** The application's configuration, with its sources. */
-  config: z.string().min(1).optional(),
+  /** Configurations of applications, with their sources, as the predictor's option. */
+  config: z
+    .union([
+      z.array(z.string().min(1)),
+      z
+        .string()
+        .min(1)
+        .transform((one) => [one]),
+    ])
+    .default([]),
+  /** File with the sections `sources` and `store`. */
+  sources: z.string().min(1).optional(),
   agents: z
     .array(z.url({ protocol: /^https?$/ }))
     .max(5_000)

@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { ApplicationList } from "@tradewind/core/contract/application-list.ts";
+import type { ListedApplication } from "@tradewind/core/contract/application-list.ts";
 import { Plan } from "@tradewind/core/contract/plan.ts";
 import { Snapshot } from "@tradewind/core/contract/snapshot.ts";
 import { clientOf } from "@tradewind/core/endpoint/own-process.ts";
@@ -15,14 +17,14 @@ const Recommendations = z.looseObject({ recommendations: z.array(z.unknown()).op
 async function asked<Schema extends z.ZodType>(
   own: OwnProcess,
   access: ProcessAccess,
-  path: string,
+  call: { readonly path: string; readonly query?: Readonly<Record<string, string>> },
   schema: Schema,
   look: (answer: z.output<Schema>, subject: string) => Finding[],
 ): Promise<Finding[]> {
   const client = clientOf(own, access);
   const subject = client.health.name;
   try {
-    const answer = await client.json({ path }, schema);
+    const answer = await client.json(call, schema);
     return [...look(answer, subject), ...clockFinding(subject, client.health)];
   } catch (error) {
     return [problem(subject, error)];
@@ -33,7 +35,7 @@ async function asked<Schema extends z.ZodType>(
 
 export async function checkAgent(url: string, access: ProcessAccess, nowMs: number): Promise<Finding[]> {
   const agent = { name: "agent", url, flag: "--agents" };
-  return asked(agent, access, "v1/snapshot", Snapshot, (snapshot, subject) => {
+  return asked(agent, access, { path: "v1/snapshot" }, Snapshot, (snapshot, subject) => {
     const ageSeconds = (nowMs - snapshot.takenAtMs) / 1_000;
     const containers = snapshot.containers.length;
     if (Math.abs(ageSeconds) > FRESH_SECONDS) {
@@ -65,9 +67,46 @@ export async function checkAgent(url: string, access: ProcessAccess, nowMs: numb
   });
 }
 
+/** Its plan, or where it plans several applications that of each. */
 export async function checkPredictor(url: string, access: ProcessAccess, nowMs: number): Promise<Finding[]> {
   const predictor = { name: "predictor", url, flag: "--predictor" };
-  return asked(predictor, access, "v1/plan", Plan, (plan, subject) => {
+  let several: ApplicationList["applications"] = [];
+  let wrong: Finding[] = [];
+  await asked(predictor, access, { path: "v1/applications" }, ApplicationList, (list, subject) => {
+    if (!list.several) return [];
+    several = list.applications;
+    wrong = several.flatMap((each) => applicationFindings(subject, each));
+    return [];
+  });
+  if (several.length === 0) return checkPlan(predictor, undefined, access, nowMs);
+  const plans = several.map(async (each) =>
+    each.state === "planned" ? checkPlan(predictor, each, access, nowMs) : [],
+  );
+  return [...wrong, ...(await Promise.all(plans)).flat()];
+}
+
+function applicationFindings(
+  subject: string,
+  { name, namespace, origin, problem: wrong, state }: ListedApplication,
+): Finding[] {
+  const what = name === undefined ? origin : `${namespace ?? ""}/${name}`;
+  if (state === "deleted") return [{ subject, level: "warning", message: `application ${what} was deleted` }];
+  if (wrong === undefined) return [];
+  const remedy = "correct it; the other applications are planned meanwhile";
+  return [{ subject, level: "problem", message: `application ${what}: ${wrong}`, remedy }];
+}
+
+/** @param application of several the one whose plan is looked at */
+async function checkPlan(
+  predictor: OwnProcess,
+  application: ListedApplication | undefined,
+  access: ProcessAccess,
+  nowMs: number,
+): Promise<Finding[]> {
+  const { name = "", namespace = "" } = application ?? {};
+  const query = application === undefined ? {} : { namespace, application: name };
+  return asked(predictor, access, { path: "v1/plan", query }, Plan, (plan, process) => {
+    const subject = application === undefined ? process : `${process} application ${namespace}/${name}`;
     const ageSeconds = (nowMs - plan.plannedAtMs) / 1_000;
     if (ageSeconds > FRESH_SECONDS) {
       return [
@@ -101,7 +140,7 @@ export async function checkPredictor(url: string, access: ProcessAccess, nowMs: 
 export async function checkExporter(url: string, access: ProcessAccess): Promise<Finding[]> {
   const exporter = { name: "exporter", url, flag: "--exporter" };
   const schema = z.union([Recommendations, z.array(z.unknown())]);
-  return asked(exporter, access, "v1/recommendations", schema, (answer, subject) => {
+  return asked(exporter, access, { path: "v1/recommendations" }, schema, (answer, subject) => {
     const list = Array.isArray(answer) ? answer : (answer.recommendations ?? []);
     if (list.length > 0) return [{ subject, level: "ok", message: `${list.length} recommendations` }];
     return [

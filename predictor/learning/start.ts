@@ -4,14 +4,12 @@ import type { Logger } from "@tradewind/core/log.ts";
 import type { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
 import type { WindowStore } from "../store/window-store.ts";
 import { Learning } from "./learning.ts";
+import type { LearningOptions } from "./learning.ts";
 import type { LearningMetrics } from "./metrics.ts";
-import { ResidualTrainer } from "./residual-trainer.ts";
-
-/** A training that takes longer is given up: the largest one takes a second. */
-const TRAINING_TIMEOUT_MS = 300_000;
 
 export interface LearningParts {
   readonly choice: PolicyChoice;
+  readonly trainer: LearningOptions["trainer"];
   readonly namespace: string;
   readonly application: () => Application | undefined;
   readonly windowSeconds: number;
@@ -25,5 +23,5 @@ export interface LearningParts {
 /** Learns residuals of the self times where a policy asks for them. */
 export function startLearning({ choice, ...parts }: LearningParts): Learning | undefined {
   if (choice !== "auto") return undefined;
-  return new Learning({ ...parts, trainer: new ResidualTrainer({ timeoutMs: TRAINING_TIMEOUT_MS }) });
+  return new Learning(parts);
 }

@@ -32,6 +32,8 @@ const Answer = z.union([SensitivityList, z.object({ error: z.object({ message: z
 interface Flags extends AccessFlags {
   readonly predictor: string;
   readonly service?: string;
+  readonly application?: string;
+  readonly namespace?: string;
   readonly json: boolean;
 }
 
@@ -40,7 +42,9 @@ export function configure(command: Command): void {
   command
     .description("Show what more CPU and one more replica of each service are worth right now.")
     .option("--predictor <url>", "address of the predictor", "http://127.0.0.1:9811")
-    .option("--service <name>", "only this service");
+    .option("--service <name>", "only this service")
+    .option("--application <name>", "of this application, where the predictor has several")
+    .option("--namespace <name>", "of the application in this namespace");
   addAccessFlags(command, "the predictor")
     .option("--json", "print the answer of /v1/sensitivities instead of text", false)
     .addHelpText("after", EXAMPLES)
@@ -51,8 +55,12 @@ export function configure(command: Command): void {
 }
 
 async function ask(flags: Flags): Promise<SensitivityList> {
-  const { predictor, service } = flags;
-  const query = service === undefined ? {} : { service };
+  const { application, namespace, predictor, service } = flags;
+  const query = {
+    ...(service !== undefined && { service }),
+    ...(application !== undefined && { application }),
+    ...(namespace !== undefined && { namespace }),
+  };
   const call = { path: "v1/sensitivities", query, acceptStatuses: NOTHING_TO_SHOW };
   return asking(
     { name: "predictor", url: predictor, flag: "--predictor" },

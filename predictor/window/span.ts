@@ -15,6 +15,8 @@ export interface SpanResource {
   service: string;
   /** `k8s.pod.name`, else `k8s.pod.uid`, else `service.instance.id`. */
   instance?: string | undefined;
+  /** `k8s.namespace.name`; absent when the sender did not say. */
+  namespace?: string | undefined;
 }
 
 /** One span for those who do not count nanoseconds: tests and pulled sources. */

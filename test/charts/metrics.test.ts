@@ -7,6 +7,7 @@ import { systemClock } from "@tradewind/core/clock.ts";
 import { startExporter } from "@tradewind/exporter/exporter.ts";
 import { ExporterMetrics } from "@tradewind/exporter/prometheus/metrics.ts";
 import { LearningMetrics } from "@tradewind/predictor/learning/metrics.ts";
+import { ApplicationMetrics } from "@tradewind/predictor/application-metrics.ts";
 import { PredictorMetrics } from "@tradewind/predictor/metrics.ts";
 import { registerEndpointMetrics } from "@tradewind/predictor/sources/endpoint-metrics.ts";
 import { registerPeerMetrics } from "@tradewind/predictor/sources/peers/metrics.ts";
@@ -89,7 +90,8 @@ function predictorMetrics(): void {
   const unasked = (): never => {
     throw new Error("nothing is scraped here");
   };
-  const { registry } = new PredictorMetrics(systemClock, "auto");
+  addRegistered(new PredictorMetrics().registry);
+  const { registry } = new ApplicationMetrics(systemClock, "auto");
   expect(new LearningMetrics(registry)).toBeDefined();
   registerEndpointMetrics(registry, () => []);
   registerPeerMetrics(registry, unasked);

@@ -13,7 +13,7 @@ import { create } from "./create.ts";
 const assets = helm === undefined || leftOut ? undefined : kubebuilderAssets();
 
 /** Namespaces that the value files speak of. */
-const NAMESPACES = ["tradewind", "shop", "payments", "monitoring", "keda"];
+const NAMESPACES = ["tradewind", "shop", "bank", "payments", "monitoring", "keda"];
 
 const custom = (group: string, plural: string, kind: string): Resource => ({
   ...RESOURCES.applications,

@@ -25,11 +25,11 @@ describe("where workloads come from", () => {
     ["workloads.json", undefined],
     ["kubernetes.json", undefined],
   ])("%s", (text, namespaces) => {
-    expect(watchedNamespaces(text, "shop")).toEqual(namespaces);
+    expect(watchedNamespaces(text, ["shop"])).toEqual(namespaces);
   });
 
   it("refuses namespaces and resources that cannot exist", () => {
-    expect(() => watchedNamespaces("kubernetes:Shop", "x")).toThrow(/'Shop' is not a namespace/);
+    expect(() => watchedNamespaces("kubernetes:Shop", ["x"])).toThrow(/'Shop' is not a namespace/);
     expect(() => applicationPlace("crd:shop")).toThrow(/not crd:namespace\/name/);
     expect(() => applicationPlace("crd:../x/y")).toThrow(/not crd:namespace\/name/);
     expect(applicationPlace("crd:shop/hotel.v2")).toEqual({ namespace: "shop", name: "hotel.v2" });

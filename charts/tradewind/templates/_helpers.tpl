@@ -84,9 +84,14 @@ imagePullSecrets:
 {{- if and (include "tradewind.hasPredictor" .) (ne (include "tradewind.predictorServiceAccount" .) (include "tradewind.scalerServiceAccount" .)) }}true{{ end }}
 {{- end }}
 
-{{/* "true" when there is an application for the predictor. */}}
+{{/* "true" when there is an application for the predictor, or several may come. */}}
 {{- define "tradewind.hasPredictor" -}}
-{{- if or .Values.application.existing .Values.application.spec }}true{{ end }}
+{{- if or .Values.application.existing .Values.application.spec (eq .Values.application.from "Namespaces") }}true{{ end }}
+{{- end }}
+
+{{/* "true" when applications are custom resources. */}}
+{{- define "tradewind.readsResources" -}}
+{{- if ne .Values.application.from "ConfigMap" }}true{{ end }}
 {{- end }}
 
 {{/* "true" when there are several predictors, which share what they receive. */}}
@@ -100,15 +105,15 @@ imagePullSecrets:
 
 {{/* "true" when the exporter itself talks to the Kubernetes API: it writes status, events, VPAs or sizes of pods. */}}
 {{- define "tradewind.exporterUsesApi" -}}
-{{- if or .Values.scaler.events.enabled .Values.scaler.vpa.enabled .Values.scaler.inPlaceResize.enabled (and (include "tradewind.hasPredictor" .) (eq .Values.application.from "Resource")) }}true{{ end }}
+{{- if or .Values.scaler.events.enabled .Values.scaler.vpa.enabled .Values.scaler.inPlaceResize.enabled (and (include "tradewind.hasPredictor" .) (include "tradewind.readsResources" .)) }}true{{ end }}
 {{- end }}
 
 {{- define "tradewind.applicationNamespace" -}}
 {{- if and (eq .Values.application.from "Resource") (contains "/" .Values.application.existing) }}
 {{- first (splitList "/" .Values.application.existing) }}
 {{- else }}
-{{- $own := eq .Values.application.from "Resource" | ternary .Release.Namespace "default" }}
-{{- default $own (get .Values.application.spec "namespace") }}
+{{- $own := include "tradewind.readsResources" . | empty | ternary "default" .Release.Namespace }}
+{{- default $own (get (.Values.application.spec | default dict) "namespace") }}
 {{- end }}
 {{- end }}
 
@@ -119,7 +124,7 @@ imagePullSecrets:
 
 {{/* "true" when a file with the sections `sources` and `store` stands beside an Application. */}}
 {{- define "tradewind.hasSourcesFile" -}}
-{{- if and (eq .Values.application.from "Resource") (or .Values.application.sources .Values.application.store) }}true{{ end }}
+{{- if and (include "tradewind.readsResources" .) (or .Values.application.sources .Values.application.store) }}true{{ end }}
 {{- end }}
 
 {{/* "true" when files are mounted at /etc/tradewind/application. */}}
@@ -128,12 +133,16 @@ imagePullSecrets:
 {{- end }}
 
 {{- define "tradewind.applicationName" -}}
-{{- default (include "tradewind.fullname" .) (get .Values.application.spec "name") }}
+{{- default (include "tradewind.fullname" .) (get (.Values.application.spec | default dict) "name") }}
 {{- end }}
 
-{{/* Where the application is: the predictor's --config, and the exporter's --application for the bounds that its guard keeps. */}}
+{{/* Where applications are, a line each: the predictor's --config, and the exporter's --application for the bounds that its guard keeps. */}}
 {{- define "tradewind.predictorConfig" -}}
-{{- if eq .Values.application.from "ConfigMap" -}}
+{{- if eq .Values.application.from "Namespaces" -}}
+{{- range splitList "," (include "tradewind.watched" .) }}
+crd:{{ . }}/*
+{{- end }}
+{{- else if eq .Values.application.from "ConfigMap" -}}
 /etc/tradewind/application/app.yaml
 {{- else if .Values.application.existing -}}
 crd:{{ contains "/" .Values.application.existing | ternary .Values.application.existing (printf "%s/%s" .Release.Namespace .Values.application.existing) }}
@@ -321,6 +330,9 @@ cluster (`helm template`, Argo CD) `lookup` finds nothing at all, not even kube-
 {{- end }}
 {{- if and .Values.application.existing .Values.application.spec }}
 {{- fail "set application.existing or application.spec, not both" }}
+{{- end }}
+{{- if and (eq .Values.application.from "Namespaces") (or .Values.application.existing .Values.application.spec) }}
+{{- fail "application.from: Namespaces plans every Application of watchNamespaces: leave application.spec and application.existing empty, and create Application resources" }}
 {{- end }}
 {{- if and (eq .Values.application.from "ConfigMap") .Values.application.existing (or .Values.application.sources .Values.application.store) }}
 {{- fail "application.sources and application.store belong into the ConfigMap that application.existing names" }}

@@ -25,7 +25,9 @@
     - --predictor-token-file=/etc/tradewind/security/predictor/token
     {{- end }}
     {{- if include "tradewind.hasPredictor" . }}
-    - --application={{ include "tradewind.predictorConfig" . }}
+    {{- range splitList "\n" (include "tradewind.predictorConfig" . | trim) }}
+    - --application={{ . }}
+    {{- end }}
     {{- end }}
     - --state=/var/lib/tradewind
     - --stale-after={{ .Values.scaler.staleAfter }}
@@ -36,7 +38,7 @@
     - --tls.key=/etc/tradewind/tls/tls.key
     - --tls.client-ca=/etc/tradewind/tls/ca.crt
     {{- end }}
-    {{- if and (include "tradewind.hasPredictor" .) (eq .Values.application.from "Resource") }}
+    {{- if and (include "tradewind.hasPredictor" .) (include "tradewind.readsResources" .) }}
     - --status
     {{- end }}
     {{- if .Values.scaler.events.enabled }}
@@ -105,7 +107,9 @@
   imagePullPolicy: {{ .Values.predictor.image.pullPolicy }}
   args:
     - predictor
-    - --config={{ include "tradewind.predictorConfig" . }}
+    {{- range splitList "\n" (include "tradewind.predictorConfig" . | trim) }}
+    - --config={{ . }}
+    {{- end }}
     - --listen={{ .Values.listenHost }}:9811
     - --probe-listen={{ .Values.listenHost }}:9816
     {{- with include "tradewind.allowedHosts" . }}

@@ -6,7 +6,7 @@ import type { ApiClient } from "@tradewind/kubernetes/client/client.ts";
 import type { WatchObserver } from "@tradewind/kubernetes/watch/reflector.ts";
 import { ClusterWatch } from "@tradewind/kubernetes/workloads/cluster-watch.ts";
 import type { WatchHealth } from "@tradewind/kubernetes/workloads/cluster-watch.ts";
-import { configuredNames } from "@tradewind/kubernetes/workloads/configured-names.ts";
+import { allConfiguredNames } from "@tradewind/kubernetes/workloads/configured-names.ts";
 import type { RecommendationTrigger } from "@tradewind/kubernetes/workloads/recommendation-triggers.ts";
 import type { WorkloadSource } from "../workload-source.ts";
 
@@ -15,15 +15,15 @@ const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 const ALL = "*";
 
 /**
- * Reads `kubernetes`, `kubernetes:shop,checkout` or `kubernetes:*` as the namespaces to watch: the application's own, these,
+ * Reads `kubernetes`, `kubernetes:shop,checkout` or `kubernetes:*` as the namespaces to watch: the applications' own, these,
  * or all (an empty list). Undefined when it is none of them, but a file.
  * @throws RangeError naming a namespace that cannot exist
  */
-export function watchedNamespaces(workloads: string, own: string): string[] | undefined {
+export function watchedNamespaces(workloads: string, own: readonly string[]): string[] | undefined {
   const match = KUBERNETES.exec(workloads);
   if (match === null) return undefined;
   const named = match.groups?.["namespaces"]?.split(",").map((each) => each.trim());
-  if (named === undefined) return [own];
+  if (named === undefined) return [...new Set(own)];
   if (named.includes(ALL)) return [];
   const wrong = named.find((each) => !NAMESPACE.test(each));
   if (wrong !== undefined) throw new RangeError(`'${wrong.slice(0, 80)}' is not a namespace`);
@@ -33,8 +33,8 @@ export function watchedNamespaces(workloads: string, own: string): string[] | un
 export interface KubernetesWorkloadsOptions {
   readonly client: ApiClient;
   readonly namespaces: readonly string[];
-  /** The application as of now: it may name the service of a workload. */
-  readonly application: () => Pick<Application, "namespace" | "services"> | undefined;
+  /** The applications as of now: they may name the service of a workload. */
+  readonly applications: () => readonly Pick<Application, "namespace" | "services">[];
   /** A list that was not known to be true within this time is no longer served. */
   readonly keepSeconds: number;
   readonly clock: Clock;
@@ -70,8 +70,8 @@ export class KubernetesWorkloads implements WorkloadSource {
   }
 
   current(): WorkloadList | undefined {
-    const { application, keepSeconds } = this.options;
-    return this.watch.workloads(configuredNames(application()), keepSeconds * 1e3);
+    const { applications, keepSeconds } = this.options;
+    return this.watch.workloads(allConfiguredNames(applications()), keepSeconds * 1e3);
   }
 
   /** The triggers that ask Tradewind, as last seen. */

@@ -1,6 +1,7 @@
 import protobuf from "protobufjs/minimal.js";
 import type { SpanBatch } from "../../window/span.ts";
 import { BYTES, FIXED64, tag, VARINT } from "./message-reader.ts";
+import { NAMESPACE_KEY } from "./resource-attributes.ts";
 import { traceStateOf } from "./trace-state.ts";
 
 const WORD = 0x1_0000_0000;
@@ -29,10 +30,11 @@ export function encodeSpans(batch: SpanBatch): Uint8Array {
 }
 
 function writeResource(writer: protobuf.Writer, { resources }: SpanBatch, index: number): void {
-  const { instance, service } = resources[index] ?? { service: "" };
+  const { instance, namespace, service } = resources[index] ?? { service: "" };
   writer.uint32(tag(1, BYTES)).fork();
   writeAttribute(writer, "service.name", service);
   if (instance !== undefined) writeAttribute(writer, "service.instance.id", instance);
+  if (namespace !== undefined) writeAttribute(writer, NAMESPACE_KEY, namespace);
   writer.ldelim();
 }
 

@@ -110,7 +110,7 @@ export class PredictorAtWork {
         totals: () => ({ drops: {}, spansAccepted: 0 }),
       } as unknown as DecidingOptions["builder"],
       origins: new SpanOrigins(),
-      rates: { over: () => new Map() } as unknown as DecidingOptions["rates"],
+      rates: { over: () => new Map() },
       workloads,
       nodes: new NodeRoom(),
       published: this.published,

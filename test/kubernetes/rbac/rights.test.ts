@@ -51,7 +51,7 @@ async function everything(): Promise<{ fake: FakeApiServer; changePlan: () => vo
   const workloads = new KubernetesWorkloads({
     ...parts,
     namespaces: ["shop"],
-    application: () => application.current(),
+    applications: () => [application.current()].filter((each) => each !== undefined),
     keepSeconds: 60,
   });
   application.start();

@@ -97,7 +97,7 @@ describe("the predictor", () => {
     const source = new KubernetesWorkloads({
       client,
       namespaces: ["shop"],
-      application: () => undefined,
+      applications: () => [],
       keepSeconds: 60,
       clock: systemClock,
       log: silentLog,

@@ -63,7 +63,7 @@ describe("--peers", () => {
       ...given,
     });
     const clock = systemClock;
-    const metrics = new PredictorMetrics(clock, "auto");
+    const metrics = new PredictorMetrics();
     const parts = { options, clock, log, metrics, ends: [], state: () => undefined };
     await expect(joinPeers(parts, () => ({ accepted: 0, rejected: 0, reasons: {} }))).rejects.toThrow(
       message,

@@ -1,0 +1,39 @@
+import { z } from "zod";
+import { NonNegative, ObjectName } from "./quantity.ts";
+
+export const APPLICATION_LIST_SCHEMA = "tradewind.dev/applications/v1";
+
+/**
+ * `planned`: it has a valid configuration, by which plans are made; `problem` may still say that a newer one is not valid. `invalid`:
+ * it never had one, and nothing is planned for it. `deleted`: it was planned until its configuration was removed.
+ */
+export const APPLICATION_STATES = ["planned", "invalid", "deleted"] as const;
+export type ApplicationState = (typeof APPLICATION_STATES)[number];
+
+/** One application as a predictor knows it. */
+export const ListedApplication = z.strictObject({
+  /** Absent where a file cannot be read far enough to know them. */
+  namespace: ObjectName.optional(),
+  name: ObjectName.optional(),
+  /** Where its configuration is: a path, or `crd:namespace/name`. */
+  origin: z.string().min(1).max(4_096),
+  state: z.enum(APPLICATION_STATES),
+  /** What is wrong with it, and what to do. */
+  problem: z.string().max(1_000).optional(),
+  /** Time since its last plan; absent before the first. */
+  planAgeSeconds: NonNegative.optional(),
+});
+export type ListedApplication = z.infer<typeof ListedApplication>;
+
+/** Everything a predictor plans: its `GET /v1/applications`. */
+export const ApplicationList = z.strictObject({
+  schema: z.literal(APPLICATION_LIST_SCHEMA),
+  /** Whether it may plan more than one: plans are then asked for by namespace and name. */
+  several: z.boolean(),
+  applications: z.array(ListedApplication).max(10_000),
+});
+export type ApplicationList = z.infer<typeof ApplicationList>;
+
+/** Names an application; neither part can hold a slash. */
+export const applicationKey = ({ name, namespace }: { namespace: string; name: string }): string =>
+  `${namespace}/${name}`;

@@ -1,0 +1,87 @@
+import { applicationKey } from "@tradewind/core/contract/application-list.ts";
+import type { KnownApplication, KnownApplications } from "./application-poll.ts";
+import type { PlanSource, PlanSourceStatus } from "./plan-source.ts";
+
+/** Of one application: where its plans come from, and how they do. */
+export interface ApplicationStatus extends PlanSourceStatus {
+  /** Absent while the predictors plan one application only. */
+  readonly application?: KnownApplication;
+}
+
+export interface PlanSourcesOptions {
+  /** Makes what asks for the plans of this application, or of the only one of the predictors. */
+  readonly open: (application: KnownApplication | undefined) => PlanSource;
+  /** Called with each application that is not planned any more, and was until now. */
+  readonly onGone: (application: KnownApplication) => Promise<void>;
+}
+
+/** The plans of one application, or of several that come and go. */
+export class PlanSources {
+  readonly #options: PlanSourcesOptions;
+  #only: PlanSource | undefined;
+  #several: KnownApplications;
+  readonly #sources = new Map<string, PlanSource>();
+
+  constructor(options: PlanSourcesOptions) {
+    this.#options = options;
+    this.#only = options.open(undefined);
+  }
+
+  /** @returns what resolves after the first poll, whatever it came to */
+  async start(): Promise<void> {
+    await this.#only?.start();
+  }
+
+  /** Those that the predictors plan, planned or not; undefined while it is one only. */
+  get several(): KnownApplications {
+    return this.#several;
+  }
+
+  /** One for each application that is planned or cannot be; those that were deleted are left out. */
+  statuses(): readonly ApplicationStatus[] {
+    if (this.#several === undefined) return this.#only === undefined ? [] : [this.#only.status];
+    return this.#several
+      .filter(({ state }) => state !== "deleted")
+      .map((application) => {
+        const status = this.#sources.get(applicationKey(application))?.status ?? { reachable: true };
+        const { problem = application.problem } = status;
+        return Object.assign({}, status, { application }, problem === undefined ? {} : { problem });
+      });
+  }
+
+  /** Goes on with these applications: asks for the plans of those that came, and no more for those that are gone. */
+  async follow(applications: KnownApplications): Promise<void> {
+    // Predictors that were restarted know of none for a moment: what was several stays several.
+    if (applications === undefined) return;
+    const before = this.#several ?? [];
+    this.#several = applications;
+    const only = this.#only;
+    this.#only = undefined;
+    await only?.stop();
+    const planned = new Map(
+      applications.filter(({ state }) => state === "planned").map((each) => [applicationKey(each), each]),
+    );
+    for (const [key, source] of this.#sources) {
+      if (planned.has(key)) continue;
+      this.#sources.delete(key);
+      await source.stop();
+    }
+    for (const each of applications) {
+      const was = before.find((other) => applicationKey(other) === applicationKey(each));
+      if (each.state === "deleted" && was?.state !== "deleted") await this.#options.onGone(each);
+    }
+    const firstPolls: Promise<void>[] = [];
+    for (const [key, application] of planned) {
+      if (this.#sources.has(key)) continue;
+      const source = this.#options.open(application);
+      this.#sources.set(key, source);
+      firstPolls.push(source.start());
+    }
+    await Promise.all(firstPolls);
+  }
+
+  async stop(): Promise<void> {
+    const all = [...(this.#only === undefined ? [] : [this.#only]), ...this.#sources.values()];
+    await Promise.all(all.map(async (source) => source.stop()));
+  }
+}

@@ -1,0 +1,22 @@
+import type { Application } from "@tradewind/core/contract/application.ts";
+
+/** One application as its source knows it. */
+export interface ApplicationEntry {
+  /** Where its configuration is: a path, or `crd:namespace/name`. */
+  readonly origin: string;
+  /** Its last valid state; undefined where it never had one. */
+  readonly application: Application | undefined;
+  /** What is wrong with its newest state; undefined when it is the one in use. */
+  readonly problem: string | undefined;
+  /** Of a resource that never was valid. */
+  readonly place?: { readonly namespace: string; readonly name: string };
+}
+
+/** Tells which applications there are, and follows them. */
+export interface ApplicationEntries {
+  entries(): readonly ApplicationEntry[];
+  /** Why it is not known yet which there are; undefined once it is. */
+  whyNot(): string | undefined;
+  start(onChange: () => void): Promise<void>;
+  stop(): Promise<void>;
+}

@@ -1,0 +1,153 @@
+import type { Clock } from "@tradewind/core/clock.ts";
+import { applicationKey } from "@tradewind/core/contract/application-list.ts";
+import type { ApplicationState } from "@tradewind/core/contract/application-list.ts";
+import type { Application } from "@tradewind/core/contract/application.ts";
+import type { Logger } from "@tradewind/core/log.ts";
+import type { ApiClient } from "../client/client.ts";
+import type { WatchObserver } from "../watch/reflector.ts";
+import { ApplicationFiles } from "./files.ts";
+import type { ApplicationEntries, ApplicationEntry } from "./entry.ts";
+import { ApplicationResources } from "./resources.ts";
+import { pathsOf, requireCluster } from "./sources.ts";
+import type { ApplicationSource } from "./sources.ts";
+
+/** More applications of one process are not planned: each exporter keeps a connection for each of them. */
+export const MOST_APPLICATIONS = 50;
+/** Deleted applications whose names are remembered. */
+const MOST_DELETED = 1_000;
+const FILES_POLL_MS = 2_000;
+
+/** One application, or what should be one, and how it stands. */
+export interface FollowedApplication {
+  readonly origin: string;
+  readonly state: ApplicationState;
+  readonly namespace?: string;
+  readonly name?: string;
+  /** Present where it is planned. */
+  readonly application?: Application;
+  readonly problem?: string;
+}
+
+export interface FollowedOptions {
+  readonly sources: readonly ApplicationSource[];
+  /** Absent where no source is in a cluster. */
+  readonly client?: ApiClient | undefined;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly observer?: WatchObserver | undefined;
+  /** Called after every change. */
+  readonly onChange: () => void;
+  readonly filesPollMs?: number;
+}
+
+/**
+ * Follows several applications. None of them is in another's way: what is wrong with one is said of that one, and of two with
+ * one name the first by origin counts.
+ */
+export class FollowedApplications {
+  readonly #options: FollowedOptions;
+  readonly #parts: readonly ApplicationEntries[];
+  #list: readonly FollowedApplication[] = [];
+  readonly #deleted = new Map<string, FollowedApplication>();
+
+  /** @throws TradewindError `invalid-config` where a source needs a cluster and there is none */
+  constructor(options: FollowedOptions) {
+    this.#options = options;
+    const { client, clock, log, observer, sources } = options;
+    const paths = pathsOf(sources);
+    const isFiles = paths.files.length + paths.directories.length > 0;
+    this.#parts = [
+      ...(isFiles ? [new ApplicationFiles(paths, options.filesPollMs ?? FILES_POLL_MS)] : []),
+      ...sources.flatMap((source) => {
+        if (source.kind === "file" || source.kind === "directory") return [];
+        const { kind: _, ...place } = source;
+        return [new ApplicationResources({ ...place, client: requireCluster(client), clock, log, observer })];
+      }),
+    ];
+  }
+
+  async start(): Promise<void> {
+    await Promise.all(this.#parts.map(async (part) => part.start(() => this.#take())));
+    this.#take();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#parts.map(async (part) => part.stop()));
+  }
+
+  /** Why it is not known yet which applications there are; undefined once it is. */
+  whyNot(): string | undefined {
+    return this.#parts.map((part) => part.whyNot()).find((why) => why !== undefined);
+  }
+
+  /** All of them by origin, the deleted ones last. */
+  list(): readonly FollowedApplication[] {
+    return [...this.#list, ...this.#deleted.values()];
+  }
+
+  /** Those that are planned. */
+  planned(): readonly Application[] {
+    return this.#list.flatMap(({ application }) => application ?? []);
+  }
+
+  find(key: string): Application | undefined {
+    return this.planned().find((application) => applicationKey(application) === key);
+  }
+
+  #take(): void {
+    const { log, onChange } = this.#options;
+    const before = this.planned();
+    this.#list = followed(this.#parts.flatMap((part) => part.entries()));
+    const after = new Set(this.planned().map(applicationKey));
+    for (const key of after) this.#deleted.delete(key);
+    for (const application of before) {
+      const { name, namespace } = application;
+      const key = applicationKey(application);
+      if (after.has(key)) continue;
+      log.warn({ name, namespace }, "the application was deleted; it is not planned any more");
+      this.#deleted.delete(key);
+      this.#deleted.set(key, { origin: key, state: "deleted", name, namespace });
+      for (const oldest of this.#deleted.keys()) {
+        if (this.#deleted.size <= MOST_DELETED) break;
+        this.#deleted.delete(oldest);
+      }
+    }
+    onChange();
+  }
+}
+
+/** Of each entry how it stands among the others. */
+function followed(entries: readonly ApplicationEntry[]): FollowedApplication[] {
+  const byOrigin = new Map(entries.map((entry) => [entry.origin, entry]));
+  const sorted = [...byOrigin.values()].sort((a, b) => (a.origin < b.origin ? -1 : 1));
+  const first = new Map<string, string>();
+  return sorted.map((entry) => standing(entry, first));
+}
+
+/** @param first by key the origins of those before it, which it joins where it is planned */
+function standing(
+  { application, origin, place, problem }: ApplicationEntry,
+  first: Map<string, string>,
+): FollowedApplication {
+  const known = application ?? place;
+  const names = known && { namespace: known.namespace, name: known.name };
+  const invalid = (why: string): FollowedApplication => ({
+    origin,
+    state: "invalid",
+    ...names,
+    problem: why,
+  });
+  if (application === undefined) return invalid(problem ?? "it has no valid configuration");
+  const key = applicationKey(application);
+  const other = first.get(key);
+  if (other !== undefined) {
+    return invalid(`application '${key}' is also configured by ${other}: give one of them another name`);
+  }
+  if (first.size >= MOST_APPLICATIONS) {
+    return invalid(
+      `at most ${MOST_APPLICATIONS} applications are planned by one release: install another one for the rest`,
+    );
+  }
+  first.set(key, origin);
+  return { origin, state: "planned", ...names, application, ...(problem !== undefined && { problem }) };
+}

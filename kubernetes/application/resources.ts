@@ -1,0 +1,95 @@
+import type { z } from "zod";
+import type { Clock } from "@tradewind/core/clock.ts";
+import type { Application } from "@tradewind/core/contract/application.ts";
+import { describeError } from "@tradewind/core/errors.ts";
+import type { Logger } from "@tradewind/core/log.ts";
+import type { ApiClient } from "../client/client.ts";
+import { RESOURCES } from "../client/resources.ts";
+import { Reflector } from "../watch/reflector.ts";
+import type { WatchObserver } from "../watch/reflector.ts";
+import type { ApplicationEntries, ApplicationEntry } from "./entry.ts";
+import { parseApplication } from "./file.ts";
+import { Resource } from "./resource.ts";
+
+export interface ApplicationResourcesOptions {
+  readonly client: ApiClient;
+  /** Absent: all namespaces. */
+  readonly namespace: string | undefined;
+  /** Absent: every Application. */
+  readonly name?: string | undefined;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly observer?: WatchObserver | undefined;
+}
+
+interface Held {
+  readonly spec: string;
+  readonly entry: ApplicationEntry;
+}
+
+/** Follows Application resources, as a single one is followed: one that is not valid any more keeps its last valid state. */
+export class ApplicationResources implements ApplicationEntries {
+  readonly #reflector: Reflector<z.infer<typeof Resource>>;
+  #held = new Map<string, Held>();
+  #onChange: () => void = () => undefined;
+
+  constructor({ name, ...options }: ApplicationResourcesOptions) {
+    this.#reflector = new Reflector({
+      ...options,
+      resource: RESOURCES.applications,
+      ...(name !== undefined && { fieldSelector: `metadata.name=${name}` }),
+      schema: Resource,
+      onChange: () => this.#take(),
+    });
+  }
+
+  entries(): readonly ApplicationEntry[] {
+    return [...this.#held.values()].map(({ entry }) => entry);
+  }
+
+  whyNot(): string | undefined {
+    const { problem, synced } = this.#reflector.state;
+    return synced ? undefined : (problem ?? "the Kubernetes API has not answered yet");
+  }
+
+  async start(onChange: () => void): Promise<void> {
+    this.#onChange = onChange;
+    this.#reflector.start();
+    return Promise.resolve();
+  }
+
+  async stop(): Promise<void> {
+    await this.#reflector.stop();
+  }
+
+  #take(): void {
+    const now = new Map<string, Held>();
+    for (const [key, { metadata, spec }] of this.#reflector.items) {
+      const text = JSON.stringify(spec);
+      const before = this.#held.get(key);
+      now.set(key, before?.spec === text ? before : { spec: text, entry: entryOf(metadata, spec, before) });
+    }
+    this.#held = now;
+    this.#onChange();
+  }
+}
+
+function entryOf(
+  { name, namespace }: z.infer<typeof Resource>["metadata"],
+  spec: z.infer<typeof Resource>["spec"],
+  before: Held | undefined,
+): ApplicationEntry {
+  const place = { namespace, name };
+  const origin = `crd:${namespace}/${name}`;
+  let application: Application | undefined = before?.entry.application;
+  let problem: string | undefined;
+  try {
+    application = parseApplication(
+      { ...spec, ...place },
+      `the Application '${name}' in namespace '${namespace}'`,
+    );
+  } catch (error) {
+    problem = describeError(error).slice(0, 1_000);
+  }
+  return { origin, place, application, problem };
+}
