@@ -7,8 +7,9 @@ import { MANIFESTS } from "../programs.ts";
 const PARTS = ["crd", "general", "rbac", "manager", "metrics-server", "service_account"];
 
 /** Images that were built here, and requests and a first look that suit a small node. */
-const patches = (image: string): object[] => [
-  { op: "replace", path: "/spec/template/spec/containers/0/image", value: image },
+const patches = (program: string): object[] => [
+  { op: "replace", path: "/spec/template/spec/containers/0/image", value: `localhost/${program}:1` },
+  { op: "replace", path: "/spec/template/spec/containers/0/command", value: [`/${program}`] },
   { op: "replace", path: "/spec/template/spec/containers/0/imagePullPolicy", value: "Never" },
   { op: "replace", path: "/spec/template/spec/containers/0/readinessProbe/initialDelaySeconds", value: 1 },
   {
@@ -22,18 +23,15 @@ const patches = (image: string): object[] => [
 export async function writeKedaManifests(programs: string, folder: string): Promise<string> {
   const made = join(folder, "keda");
   await run("cp", ["-r", "--no-preserve=mode", join(programs, MANIFESTS), made], {});
-  const patch = (name: string, image: string): object => ({
+  const patch = (name: string, program: string): object => ({
     target: { kind: "Deployment", name },
-    patch: JSON.stringify(patches(image)),
+    patch: JSON.stringify(patches(program)),
   });
   const kustomization = {
     apiVersion: "kustomize.config.k8s.io/v1beta1",
     kind: "Kustomization",
     resources: PARTS,
-    patches: [
-      patch("keda-operator", "localhost/keda-operator:1"),
-      patch("keda-metrics-apiserver", "localhost/keda-adapter:1"),
-    ],
+    patches: [patch("keda-operator", "keda-operator"), patch("keda-metrics-apiserver", "keda-adapter")],
   };
   await writeFile(join(made, "kustomization.yaml"), JSON.stringify(kustomization));
   return made;

@@ -107,7 +107,7 @@ describe.skipIf(node === undefined)("the quickstart on a real node", { timeout: 
       "--timeout=8m",
     );
     reached("installed");
-    expect(await succeeds("test", "tradewind", "--logs")).toContain("Succeeded");
+    expect(await succeeds("test", "tradewind")).toContain("Succeeded");
     await kubectl(
       "wait",
       "--for=condition=Available",

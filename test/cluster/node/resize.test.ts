@@ -5,7 +5,6 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 import { z } from "zod";
 import { exporterProcess } from "../../exporter/exporter-process.ts";
 import { fakePredictor } from "../../exporter/fake-predictor.ts";
-import type { FakePredictor } from "../../exporter/fake-predictor.ts";
 import { until } from "../../exporter/until.ts";
 import { planOf, wishOf } from "../../exporter/wish.ts";
 import { measured } from "../measured.ts";
@@ -59,22 +58,21 @@ describe.skipIf(node === undefined)("a running pod on a real node", { timeout: T
   };
   const reasons = async (): Promise<string> =>
     kubectl("get", "events", "--namespace", NAMESPACE, "--output=jsonpath={.items[*].reason}");
-  /** An exporter that follows what a test wants, and resizes pods. */
-  const startResizer = async (): Promise<FakePredictor> => {
+  /** Starts an exporter that resizes pods, beside a predictor that wants this size. */
+  const want = async (cpuCores: number, memoryBytes: number): Promise<void> => {
     const state = await mkdtemp(join(tmpdir(), "tradewind-resize-"));
     onTestFinished(async () => rm(state, { recursive: true, force: true }));
     const predictor = await fakePredictor();
     onTestFinished(async () => predictor.stop());
+    predictor.behave((_request, response) => response.end(planFor(cpuCores, memoryBytes)));
     const flags = ["--in-place-resize", "--events", `--kubeconfig=${kubeconfig}`, "--restart-grace=0s"];
     await exporterProcess(predictor, state, ...flags);
-    return predictor;
   };
 
   it("gets more CPU and memory in its cgroups from the exporter, without a restart", async () => {
     expect(await look()).toMatchObject({ ...BEFORE, restarts: 0 });
-    const predictor = await startResizer();
     const startedMs = performance.now();
-    predictor.behave((_request, response) => response.end(planFor(0.4, 96 * MIB)));
+    await want(0.4, 96 * MIB);
     await until(
       "the cgroups have the new limits",
       async () => {
@@ -93,8 +91,7 @@ describe.skipIf(node === undefined)("a running pod on a real node", { timeout: T
 
   it("keeps its size when it is to get more than the node has, and the wish is taken back", async () => {
     const before = await look();
-    const predictor = await startResizer();
-    predictor.behave((_request, response) => response.end(planFor(500, 96 * MIB)));
+    await want(500, 96 * MIB);
     await until(
       "the exporter takes the wish back",
       async () => (await reasons()).includes("PodResizeTakenBack"),
