@@ -8,7 +8,7 @@ import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 
 const root = dirname(import.meta.dirname);
-const PROCESSES = ["agent", "predictor", "exporter"] as const;
+const PROCESSES = ["agent", "predictor", "exporter", "local"] as const;
 const TOOLS = ["docker", "buildah", "podman"] as const;
 type Tool = (typeof TOOLS)[number];
 
@@ -31,10 +31,10 @@ const OPTIONS = {
   help: { type: "boolean", default: false },
 } as const;
 
-const HELP = `Builds tradewind-agent, tradewind-predictor and tradewind-exporter from docker/.
+const HELP = `Builds tradewind-agent, tradewind-predictor, tradewind-exporter and tradewind-local from docker/.
 
   --registry HOST/PATH  what the names begin with; the chart's global.image.registry
-  --tag TAG             tag of all three (default: the version in package.json, which the chart asks for)
+  --tag TAG             tag of all (default: the version in package.json, which the chart asks for)
   --push                push them after the build
   --platform LIST       such as linux/amd64,linux/arm64; needs --push
   --node-image IMAGE    what they are built on (default: as the Dockerfiles say); with a digest in a release
@@ -55,7 +55,7 @@ export interface ImageBuild {
   readonly labels: readonly string[];
 }
 
-/** @returns the commands that build, and push, the three images */
+/** @returns the commands that build, and push, the images */
 export function imageCommands(build: ImageBuild): readonly (readonly string[])[] {
   const { labels, nodeImage, platform, push, registry, tag, tool } = build;
   return PROCESSES.flatMap((name) => {

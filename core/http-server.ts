@@ -1,4 +1,4 @@
-import type { RequestListener, Server } from "node:http";
+import type { RequestListener, Server, ServerOptions } from "node:http";
 import { isIPv6 } from "node:net";
 import type { AddressInfo } from "node:net";
 import { limitConnections } from "./connection-limits.ts";
@@ -43,18 +43,24 @@ export function createHttpServer(options: HttpServerOptions, handler: RequestLis
     keepAliveTimeout: KEEP_ALIVE_MS,
     connectionsCheckingInterval: Math.min(LONGEST_CHECK_MS, requestMs / 4),
   };
-  let server: Server;
-  if (tls === undefined) server = createServer(settings, handler);
-  else {
-    const https = process.getBuiltinModule("node:https");
-    const secure = https.createServer({ ...settings, ...tls.serverSettings }, handler);
-    // Before Node's own listener, which would have an answer written to a connection that cannot carry one.
-    secure.prependListener("tlsClientError", (_error, socket) => socket.destroy());
-    tls.onChange((context) => secure.setSecureContext(context));
-    server = secure;
-  }
+  const server = plainOrSecure(settings, tls, handler);
   server.setTimeout(idleMs);
   return { server, connections: limitConnections(server, withinDescriptors(limits)) };
+}
+
+/** A server that speaks TLS where certificates are given, always with the newest. Without limits of connections. */
+export function plainOrSecure(
+  settings: ServerOptions,
+  tls: ReloadingTls | undefined,
+  handler: RequestListener,
+): Server {
+  if (tls === undefined) return createServer(settings, handler);
+  const https = process.getBuiltinModule("node:https");
+  const server = https.createServer({ ...settings, ...tls.serverSettings }, handler);
+  // Before Node's own listener, which would have an answer written to a connection that cannot carry one.
+  server.prependListener("tlsClientError", (_error, socket) => socket.destroy());
+  tls.onChange((context) => server.setSecureContext(context));
+  return server;
 }
 
 /** @returns the address it listens on @throws TradewindError `cannot-listen`; `hint` says what to do */

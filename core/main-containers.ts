@@ -9,3 +9,16 @@ export function mainContainers({ containers }: Pick<Window, "containers">): read
     ? containers.filter(({ sidecar }) => sidecar !== true)
     : containers;
 }
+
+/** CPU a container may use: its limit, else its request; cores. */
+export const allocatedCpuCores = (container: ContainerWindow): number | undefined =>
+  container.cpuLimitCores ?? container.cpuRequestCores;
+
+export const allocatedMemoryBytes = (container: ContainerWindow): number | undefined =>
+  container.memoryLimitBytes ?? container.memoryRequestBytes;
+
+/** Mean of the values that are known; undefined of none. */
+export function meanOfKnown(values: readonly (number | undefined)[]): number | undefined {
+  const known = values.filter((value) => value !== undefined);
+  return known.length === 0 ? undefined : known.reduce((sum, value) => sum + value, 0) / known.length;
+}

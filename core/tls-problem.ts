@@ -8,6 +8,7 @@ export const TLS_PROBLEMS = {
   ERR_TLS_CERT_ALTNAME_INVALID: "the server's certificate is for another name",
   EPROTO: "the TLS handshake failed",
   ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: "the server wants a client certificate",
+  ERR_SSL_TLSV1_ALERT_UNKNOWN_CA: "the server does not know the authority of our certificate",
   ERR_SSL_WRONG_VERSION_NUMBER: "the server does not speak TLS at this port",
 } as const;
 

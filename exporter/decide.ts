@@ -1,5 +1,6 @@
 import type { Allocation, ApplicationMode, Plan, Wish } from "@tradewind/core/contract/plan.ts";
 import type { DecisionRecord, GuardLimits } from "@tradewind/core/contract/recommendation.ts";
+import type { Reason } from "@tradewind/core/contract/reason.ts";
 import { contentHash } from "@tradewind/core/hash.ts";
 import { guard } from "./guard/guard.ts";
 
@@ -28,6 +29,8 @@ export type PlanHeader = Pick<
  */
 export interface DecisionPast {
   readonly exporterStartedAtMs: number;
+  /** When plans of this predictor took the place of another's; absent while they have not. */
+  readonly predictorTakenAtMs?: number;
   /** The decision before this one; absent when there is none, or when it is not known how old it is. */
   readonly previous?: { readonly final: Allocation; readonly decidedAtMs: number };
 }
@@ -37,7 +40,7 @@ export interface Refusal {
   readonly namespace: string;
   readonly service: string;
   readonly step: string;
-  readonly reason: string;
+  readonly reason: Reason;
 }
 
 export type Decision = { readonly record: DecisionRecord } | { readonly refusal: Refusal };
@@ -48,13 +51,14 @@ export type Decision = { readonly record: DecisionRecord } | { readonly refusal:
  */
 export function decide(wish: Wish, plan: PlanHeader, past: DecisionPast, rules: DecisionRules): Decision {
   const decidedAtMs = plan.plannedAtMs;
-  const { exporterStartedAtMs, previous } = past;
+  const { exporterStartedAtMs, predictorTakenAtMs, previous } = past;
   const context: DecisionRecord["context"] = {
     ...(previous === undefined
       ? {}
       : { previous: previous.final, previousDecidedAtMs: previous.decidedAtMs }),
     exporterStartedAtMs,
     predictorStartedAtMs: plan.predictorStartedAtMs,
+    ...(predictorTakenAtMs !== undefined && { predictorTakenAtMs }),
     staleAfterSeconds: rules.staleAfterSeconds,
     restartGraceSeconds: rules.restartGraceSeconds,
     mode: rules.modeOf?.(plan, wish.namespace) ?? plan.mode ?? "act",

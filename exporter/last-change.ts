@@ -3,7 +3,10 @@ import type { SizeChange, SizeChanges } from "@tradewind/core/contract/recommend
 import { formatCores, formatMemory } from "@tradewind/kubernetes/objects/quantity.ts";
 
 /** The newest decision that changed a size of a service, in words. */
-export interface LastChange extends Pick<SizeChange, "decidedAtMs" | "decisionId" | "policy" | "reason"> {
+export interface LastChange extends Pick<
+  SizeChange,
+  "decidedAtMs" | "decisionId" | "policy" | "reason" | "reasons"
+> {
   /** `replicas 2 → 4, CPU 160m → 280m` */
   readonly what: string;
 }
@@ -21,9 +24,9 @@ export function lastChange(setBy: SizeChanges = {}): LastChange | undefined {
   const newest = changed.filter(({ change }) => change.decidedAtMs === newestMs);
   const [first] = newest;
   if (first === undefined) return undefined;
-  const { decidedAtMs, decisionId, policy, reason } = first.change;
+  const { decidedAtMs, decisionId, policy, reason, reasons } = first.change;
   const what = newest
     .map(({ change, from, size }) => `${NAMES[size]} ${FORMATS[size](from)} → ${FORMATS[size](change.to)}`)
     .join(", ");
-  return { what, decidedAtMs, decisionId, policy, reason };
+  return { what, decidedAtMs, decisionId, policy, reason, reasons };
 }

@@ -1,5 +1,7 @@
 import type { DecisionRecord, Recommendation } from "@tradewind/core/contract/recommendation.ts";
 
+import { distinct } from "@tradewind/core/reasons.ts";
+
 const MAX_REASON_LENGTH = 1_000;
 
 /** What a decision record says to a reader: the numbers, who decided and why, guard included. */
@@ -20,6 +22,7 @@ export function recommendationOf(record: DecisionRecord): Recommendation {
     ...present("runningMemoryBytes", wish.observed.memoryBytes),
     maxReplicas: Math.min(wish.bounds.maxReplicas, record.context.limits?.maxReplicas ?? Infinity),
     reason: [wish.reason, ...guarded].join("; ").slice(0, MAX_REASON_LENGTH),
+    reasons: distinct([...(wish.reasons ?? []), ...record.actions.flatMap(({ reasons = [] }) => reasons)]),
     decidedAtMs: record.decidedAtMs,
     validUntilMs: record.validUntilMs,
     decisionId: record.id,

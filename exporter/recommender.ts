@@ -1,4 +1,6 @@
 import type { Clock } from "@tradewind/core/clock.ts";
+import type { Reason } from "@tradewind/core/contract/reason.ts";
+import { inWords } from "@tradewind/core/reasons.ts";
 import { decide } from "./decide.ts";
 import type { DecisionPast, DecisionRules, Refusal } from "./decide.ts";
 import { forEachInSlices } from "./source/slices.ts";
@@ -55,6 +57,8 @@ export class Recommender {
   readonly #clock: Clock;
   readonly #counter: DecisionCounter;
   readonly #serve: Serve;
+  /** The predictor whose plans are taken, by its start, and since when where another one's were taken before, on our monotonic clock. */
+  #predictor: { readonly startedAtMs: number; readonly takenMs?: number } | undefined;
   #refusals = new Map<string, Refusal>();
   #savedRevision = 0;
 
@@ -104,6 +108,7 @@ export class Recommender {
   /** Decides every wish of a plan, writes the decisions down and puts them in force. */
   async takePlan(plan: FetchedPlan): Promise<void> {
     const draft: PlanDraft = { entries: new Map(), refusals: new Map() };
+    this.#follow(plan.header.predictorStartedAtMs);
     await this.#saveChanges();
     await this.#inSlices(plan.wishes, (value) => this.#take(value, plan, draft));
     await this.#inSlices(draft.refusals.values(), ({ step }) => {
@@ -117,6 +122,12 @@ export class Recommender {
     await this.#serve(this.#rowsAfter(draft));
     await this.#inSlices(this.book.replace(draft.entries), () => undefined);
     this.#refusals = draft.refusals;
+  }
+
+  #follow(startedAtMs: number): void {
+    if (this.#predictor?.startedAtMs === startedAtMs) return;
+    const isFirst = this.#predictor === undefined;
+    this.#predictor = { startedAtMs, ...(!isFirst && { takenMs: this.#clock.monotonicMs() }) };
   }
 
   /**
@@ -136,9 +147,10 @@ export class Recommender {
   #take(value: unknown, { header, madeMs }: FetchedPlan, draft: PlanDraft): void {
     const wish = readWish(value);
     if ("rejected" in wish) {
-      const { namespace, service, reason } = wish.rejected;
+      const { namespace, service, reason: problem } = wish.rejected;
       this.#counter.wishRejected();
       if (namespace === undefined || service === undefined) return;
+      const reason: Reason = { code: "unreadable", problem: problem.slice(0, 500) };
       draft.refusals.set(bookKey(namespace, service), { namespace, service, step: CONTRACT, reason });
       return;
     }
@@ -162,10 +174,13 @@ export class Recommender {
   /** @param offsetMs from our monotonic clock to the plan's */
   #past(before: BookEntry | undefined, offsetMs: number): DecisionPast {
     const onPlansClock = (monotonicMs: number): number => Math.max(0, Math.round(monotonicMs + offsetMs));
-    const exporterStartedAtMs = onPlansClock(this.#startedMs);
-    if (before?.decidedMs === undefined) return { exporterStartedAtMs };
-    const previous = { final: before.final, decidedAtMs: onPlansClock(before.decidedMs) };
-    return { exporterStartedAtMs, previous };
+    const takenMs = this.#predictor?.takenMs;
+    const starts = {
+      exporterStartedAtMs: onPlansClock(this.#startedMs),
+      ...(takenMs !== undefined && { predictorTakenAtMs: onPlansClock(takenMs) }),
+    };
+    if (before?.decidedMs === undefined) return starts;
+    return { ...starts, previous: { final: before.final, decidedAtMs: onPlansClock(before.decidedMs) } };
   }
 
   async #stateAfter({ entries }: PlanDraft): Promise<string[]> {
@@ -183,9 +198,10 @@ export class Recommender {
       if (!entries.has(key)) yield rowOf(entry, refusals.get(key));
     }
     for (const [key, entry] of entries) yield rowOf(entry, refusals.get(key));
-    for (const [key, { namespace, service, step, reason }] of refusals) {
+    for (const [key, refusal] of refusals) {
+      const { namespace, service } = refusal;
       if (entries.has(key) || this.book.get(namespace, service) !== undefined) continue;
-      yield { namespace, service, refusal: `${step}: ${reason}` };
+      yield { namespace, service, refusal: refusalInWords(refusal) };
     }
   }
 
@@ -206,17 +222,21 @@ interface PlanDraft {
   readonly refusals: Map<string, Refusal>;
 }
 
+/** The step that refused, and why. */
+export const refusalInWords = ({ reason, step }: Pick<Refusal, "step" | "reason">): string =>
+  `${step}: ${inWords([reason], 900)}`;
+
 function rowOf(entry: BookEntry, refusal: Refusal | undefined): ServedRow {
   const { namespace, service } = entry.recommendation;
   const { answered } = entry;
   const decided = answered === undefined ? undefined : { ...lifeOf(entry), replicas: answered };
-  const why = refusal === undefined ? undefined : `${refusal.step}: ${refusal.reason}`;
-  const unknown = answered === undefined ? "mode: nothing is to change, and it is not known what runs" : why;
+  const unknown: Pick<Refusal, "step" | "reason"> | undefined =
+    answered === undefined ? { step: "mode", reason: { code: "running-unknown" } } : refusal;
   return {
     namespace,
     service,
     ...(decided && { decided }),
-    ...(unknown !== undefined && { refusal: unknown }),
+    ...(unknown && { refusal: refusalInWords(unknown) }),
   };
 }
 

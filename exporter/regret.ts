@@ -2,13 +2,12 @@ import { Counter, Gauge } from "prom-client";
 import type { Registry } from "prom-client";
 import type { ApplicationMode } from "@tradewind/core/contract/plan.ts";
 import { APPLICATION_MODES } from "@tradewind/core/contract/plan.ts";
-import { Application } from "@tradewind/core/contract/application.ts";
+import type { Application } from "@tradewind/core/contract/application.ts";
+import { costPerHour, Prices } from "@tradewind/core/contract/prices.ts";
 import type { Recommendation } from "@tradewind/core/contract/recommendation.ts";
 import { modeOf } from "./limits/mode.ts";
 import type { ReadPlan } from "./source/read-plan.ts";
 import type { DecisionBook } from "./store/book.ts";
-
-type Prices = Application["prices"];
 
 /** One plan as far as it is judged. */
 export interface Look {
@@ -20,8 +19,8 @@ export interface Look {
   readonly recommendations: Iterable<Recommendation>;
 }
 
-/** Has the prices of an application of which the exporter reads nothing. */
-const UNKNOWN = Application.parse({ entry: "unknown", objective: { milliseconds: 1 } });
+/** The prices of an application of which the exporter reads nothing. */
+const DEFAULT_PRICES = Prices.parse({});
 
 /** A plan and the decisions that were made of it. @param own the application as the exporter reads it */
 export function lookAt(header: ReadPlan["header"], book: DecisionBook, own: Application | undefined): Look {
@@ -31,7 +30,7 @@ export function lookAt(header: ReadPlan["header"], book: DecisionBook, own: Appl
     mode: modeOf(header, namespace, own),
     plannedAtMs,
     isMissed: measuredLatencySeconds > objective.seconds,
-    prices: (own ?? UNKNOWN).prices,
+    prices: own?.prices ?? DEFAULT_PRICES,
     recommendations: [...book.entries()]
       .map(({ recommendation }) => recommendation)
       .filter((each) => each.application === application && each.namespace === namespace),
@@ -58,15 +57,12 @@ export function billOf(recommendations: Iterable<Recommendation>, prices: Prices
     const { runningCpuCores: cores = 0, runningMemoryBytes: bytes = 0 } = each;
     const cpuCores = (advised.includes("cpu") ? undefined : each.cpuCores) ?? cores;
     const memoryBytes = (advised.includes("memory") ? undefined : each.memoryBytes) ?? bytes;
-    running += replicasReady * perHour(cores, bytes, prices);
-    recommended += replicas * perHour(cpuCores, memoryBytes, prices);
+    running += costPerHour({ cpuCores: cores, memoryBytes: bytes, replicas: replicasReady }, prices);
+    recommended += costPerHour({ cpuCores, memoryBytes, replicas }, prices);
     isMore ||= replicas > replicasReady || cpuCores > cores || memoryBytes > bytes;
   }
   return { running, recommended, isMore };
 }
-
-const perHour = (cores: number, bytes: number, { cpuCoreHour, memoryGigabyteHour }: Prices): number =>
-  cores * cpuCoreHour + (bytes / 1e9) * memoryGigabyteHour;
 
 /**
  * Keeps what Tradewind was not let do: while an application is observed or only recommended for, the price that its

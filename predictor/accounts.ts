@@ -1,7 +1,8 @@
 import type { Application } from "@tradewind/core/contract/application.ts";
+import { costPerHour } from "@tradewind/core/contract/prices.ts";
 import type { Plan } from "@tradewind/core/contract/plan.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
-import { containerSize, costPerHour } from "./decide/size.ts";
+import { containerSize } from "./decide/size.ts";
 import { ownFlows } from "./policy/observe/verdict.ts";
 import { shareOver } from "./queue/objective.ts";
 

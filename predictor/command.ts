@@ -6,8 +6,6 @@ import { parseDurationSeconds } from "@tradewind/core/units.ts";
 import { InvalidArgumentError, Option } from "commander";
 import type { Command } from "commander";
 import type { PredictorOptionsInput } from "./options.ts";
-import { ENGINE_CHOICES } from "./training/engines.ts";
-import type { EngineChoice } from "./training/engines.ts";
 
 const EXAMPLES = `
 Examples:
@@ -68,6 +66,12 @@ export function configure(command: Command): void {
       "secret that all predictors share, at least 16 bytes; --peers needs it",
     )
     .option(
+      "--peers-tls-cert <file>",
+      "certificate for --peers-listen and to show to peers, PEM; with it predictors speak mutual TLS only",
+    )
+    .option("--peers-tls-key <file>", "its key, PEM")
+    .option("--peers-tls-ca <file>", "authority of all predictors' certificates, PEM")
+    .option(
       "--workloads <source>",
       "workloads and their pods: a file, or kubernetes[:namespace,…|:*] (default: the application's namespace)",
     )
@@ -83,12 +87,6 @@ export function configure(command: Command): void {
         .choices(POLICY_CHOICES)
         .argParser(policyChoice)
         .default("auto"),
-    )
-    .addOption(
-      new Option("--training-engine <engine>", "what models are trained with: auto is wasm, else cpu")
-        .choices(ENGINE_CHOICES)
-        .default("auto")
-        .env("TRADEWIND_TRAINING_ENGINE"),
     )
     .option("--state <dir>", "directory for what must outlive a restart; without it, nothing is kept")
     .addOption(new Option("--log-level <level>", "least level logged").choices(LOG_LEVELS).default("info"))
@@ -116,12 +114,14 @@ interface Flags {
   readonly peers: readonly string[];
   readonly peersListen: string;
   readonly peersSecretFile?: string;
+  readonly peersTlsCert?: string;
+  readonly peersTlsKey?: string;
+  readonly peersTlsCa?: string;
   readonly workloads?: string;
   readonly kubeconfig?: string;
   readonly window: number;
   readonly grace?: number;
   readonly policy: PolicyChoice;
-  readonly trainingEngine: EngineChoice;
   readonly state?: string;
   readonly logLevel: (typeof LOG_LEVELS)[number];
 }
@@ -142,6 +142,9 @@ function optionsOf({
   httpTlsKey,
   otlpTlsCert,
   otlpTlsKey,
+  peersTlsCert,
+  peersTlsKey,
+  peersTlsCa,
   ...flags
 }: Flags): PredictorOptionsInput {
   return {
@@ -149,6 +152,7 @@ function optionsOf({
     allowedHosts: [...allowedHosts],
     httpTls: tlsFiles(httpTlsCert, httpTlsKey),
     otlpTls: tlsFiles(otlpTlsCert, otlpTlsKey),
+    peersTls: peersTls(peersTlsCa, tlsFiles(peersTlsCert, peersTlsKey)),
     agents: [...agents],
     peers: [...peers],
     windowSeconds: window,
@@ -159,6 +163,15 @@ function optionsOf({
 /** One without the other is refused by the options. */
 function tlsFiles(cert: string | undefined, key: string | undefined): PredictorOptionsInput["httpTls"] {
   return cert === undefined && key === undefined ? undefined : { cert: cert ?? "", key: key ?? "" };
+}
+
+function peersTls(
+  ca: string | undefined,
+  files: PredictorOptionsInput["httpTls"],
+): PredictorOptionsInput["peersTls"] {
+  return ca === undefined && files === undefined
+    ? undefined
+    : { ca: ca ?? "", cert: files?.cert ?? "", key: files?.key ?? "" };
 }
 
 function urlList(text: string): string[] {

@@ -169,7 +169,7 @@ export class Deciding {
       settings: options.settings,
       state: this.state,
       windowSet,
-      ...(learning && { profiles: learning.evidence(), endToEnd: learning.flowEvidence() }),
+      ...(learning && { profiles: learning.evidence() }),
       ...(largestContainer && { largestContainer }),
       ...(allNodes && { allNodes }),
       nowMs: this.nowMs(window),

@@ -5,7 +5,7 @@ import { describeError } from "@tradewind/core/errors.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import { combineResources } from "./sources/combine-windows.ts";
 import type { FailedSource, Gathered } from "./sources/combine-windows.ts";
-import type { EndpointHealth } from "./sources/http/health.ts";
+import type { EndpointHealth } from "@tradewind/core/endpoint/health.ts";
 import { makeSources } from "./sources/make-sources.ts";
 import type { MadeSources } from "./sources/make-sources.ts";
 import type { PrometheusSource } from "./sources/prometheus/prometheus-source.ts";

@@ -1,4 +1,5 @@
-import type { Application } from "@tradewind/core/contract/application.ts";
+import { costPerHour } from "@tradewind/core/contract/prices.ts";
+import type { Prices } from "@tradewind/core/contract/prices.ts";
 import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
 
 /** What a container can be given on a node at most. */
@@ -29,11 +30,12 @@ export class NodeRoom {
    * The one node worth most at the application's prices, so that what fits its CPU and its memory fits somewhere.
    * @returns undefined where no node that takes pods is known
    */
-  largest(list: WorkloadList | undefined, prices: Application["prices"], nowMs: number): Room | undefined {
-    const worth = ({ cpuCores, memoryBytes }: Room): number =>
-      cpuCores * prices.cpuCoreHour + (memoryBytes / 1e9) * prices.memoryGigabyteHour;
+  largest(list: WorkloadList | undefined, prices: Prices, nowMs: number): Room | undefined {
     const [largest] = this.roomsOf(list, nowMs).sort(
-      (a, b) => worth(b) - worth(a) || b.cpuCores - a.cpuCores || b.memoryBytes - a.memoryBytes,
+      (a, b) =>
+        costPerHour(b, prices) - costPerHour(a, prices) ||
+        b.cpuCores - a.cpuCores ||
+        b.memoryBytes - a.memoryBytes,
     );
     return largest;
   }

@@ -3,7 +3,6 @@ import { LOG_LEVELS } from "@tradewind/core/log.ts";
 import { z } from "zod";
 import { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
 import { PolicySettings } from "./policy/settings.ts";
-import { ENGINE_CHOICES } from "./training/engines.ts";
 
 const ListenAddress = z
   .string()
@@ -56,6 +55,10 @@ export const PredictorOptions = z.strictObject({
   peers: z.array(Target).max(64).default([]),
   /** Where to listen for the other predictors; only with `peers`. */
   peersListen: ListenAddress.default("127.0.0.1:9814"),
+  /** Certificate, key and authority with which predictors prove to each other that they are some; absent: plain HTTP. */
+  peersTls: tlsFiles("--peers-tls")
+    .extend({ ca: z.string().min(1, "missing; give --peers-tls-ca with --peers-tls-cert") })
+    .optional(),
   peersSecretFile: z.string().min(1).optional().describe("File with the secret that predictors share."),
   workloads: z
     .string()
@@ -68,8 +71,6 @@ export const PredictorOptions = z.strictObject({
   /** Default: 5 s, or a third of the window where that is less. */
   graceSeconds: z.number().min(0).max(60).optional(),
   policy: PolicyChoice.default("auto"),
-  /** What models are trained with. */
-  trainingEngine: z.enum(ENGINE_CHOICES).default("auto"),
   state: z.string().min(1).optional().describe("Directory that keeps the policies' state over restarts."),
   logLevel: z.enum(LOG_LEVELS).default("info"),
   /** Onsets of interference come by events; polls need only keep ahead of the time after which a container is not known. */

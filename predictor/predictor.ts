@@ -30,8 +30,8 @@ import type { PredictorOptionsInput } from "./options.ts";
 import { Published } from "./published.ts";
 import { Agents } from "./sources/agents.ts";
 import { ContainerRates } from "./sources/container-rates.ts";
-import type { EndpointHealth } from "./sources/http/health.ts";
-import { registerEndpointMetrics } from "./sources/http/metrics.ts";
+import type { EndpointHealth } from "@tradewind/core/endpoint/health.ts";
+import { registerEndpointMetrics } from "./sources/endpoint-metrics.ts";
 import { LastSensitivities } from "./sensitivities/last-sensitivities.ts";
 import { registerSensitivityMetrics } from "./sensitivities/metrics.ts";
 import { parseListen } from "./sources/otlp/listen-address.ts";
@@ -279,9 +279,9 @@ function followAgents(
     clock,
     rng: Math.random,
     log,
-    onSnapshot: (url, snapshot, receivedAtMs) => {
-      rates.record(url, snapshot, receivedAtMs);
-      nodes.seen(snapshot.node, snapshot.capacity, receivedAtMs);
+    onSnapshot: (url, snapshot, exchange) => {
+      rates.record(url, snapshot, exchange);
+      nodes.seen(snapshot.node, snapshot.capacity, exchange.answeredAtMs);
     },
     onEvent: () => metrics.interferenceMoved(),
   });
@@ -331,10 +331,10 @@ function learnProfiles(
   { store }: History,
   metrics: LearningMetrics,
 ): Learning | undefined {
-  const { policy: choice, settings, trainingEngine: engine, windowSeconds } = options;
+  const { policy: choice, settings, windowSeconds } = options;
   const { youngSeconds } = settings.cost;
   const application = surroundings.current;
-  const facts = { choice, engine, namespace, application, windowSeconds, youngSeconds };
+  const facts = { choice, namespace, application, windowSeconds, youngSeconds };
   const learning = startLearning({ ...facts, store, metrics, clock, log });
   ends.push(async () => learning?.stop());
   return learning;

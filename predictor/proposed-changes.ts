@@ -6,7 +6,7 @@ import type { PolicyState, ServiceMemory } from "./policy/state.ts";
 
 /** What of a plan changes a size: compared with what is remembered from before it, else with what runs. */
 export function proposedChanges(plan: Plan, { services }: PolicyState): ProposedChange[] {
-  const { application, plannedAtMs, policyReason, predictorStartedAtMs, sequence } = plan;
+  const { application, plannedAtMs, policyReason, policyReasons, predictorStartedAtMs, sequence } = plan;
   const memoryOf = new Map(services.map((memory) => [memory.service, memory]));
   return plan.wishes.flatMap((wish) => {
     const { allocation, namespace, service } = wish;
@@ -19,7 +19,17 @@ export function proposedChanges(plan: Plan, { services }: PolicyState): Proposed
     const what = contentHash([namespace, service, sequence, predictorStartedAtMs]);
     const id = `${Math.trunc(plannedAtMs).toString(36).padStart(9, "0")}-${what}`;
     return [
-      { id, application, namespace, service, decidedAtMs: plannedAtMs, before, proposal: wish, policyReason },
+      {
+        id,
+        application,
+        namespace,
+        service,
+        decidedAtMs: plannedAtMs,
+        before,
+        proposal: wish,
+        policyReason,
+        policyReasons,
+      },
     ];
   });
 }

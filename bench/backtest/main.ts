@@ -10,7 +10,6 @@ import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import { createLog } from "@tradewind/core/log.ts";
 import { HISTORY_FILE } from "@tradewind/predictor/store/history-file.ts";
 import { SqliteStore } from "@tradewind/predictor/store/sqlite-store.ts";
-import { startEngine } from "@tradewind/predictor/training/backend.ts";
 import { backtest } from "@tradewind/simulator/backtest/backtest.ts";
 import type { BacktestReport } from "@tradewind/simulator/backtest/backtest.ts";
 import { BACKTEST_CONTENDERS } from "@tradewind/simulator/backtest/contenders.ts";
@@ -108,13 +107,10 @@ async function measure({
   const state = given ?? mkdtempSync(join(tmpdir(), "tradewind-week-"));
   try {
     await store(state, sets, obstacle.plant);
-    const train = !quick;
-    if (train) await startEngine();
     const report = await backtest({
       application: obstacle.plant.application,
       sets: readStored(state, { fromMs: 0, toMs: Date.now() }),
       fitRatio: FIT_RATIO,
-      train,
       contenders: BACKTEST_CONTENDERS,
       podStartSeconds: obstacle.plant.podStartSeconds,
       seed: weekSeed,

@@ -90,6 +90,7 @@ export function readTuned(): TunedFile {
   return parseJsonWith(TunedFile, readFileSync(TUNED_PATH, "utf8"), "bench/course/tuned.json");
 }
 
+/** A rival that moves replicas alone is tuned with replicas alone, and runs alike where sizes may move too. */
 export function parametersFor(
   { defaults, grid, name }: Contender,
   family: string,
@@ -97,8 +98,9 @@ export function parametersFor(
   tuned: TunedFile | undefined,
 ): Parameters {
   if (grid.length === 0) return defaults;
-  const chosen = tuned?.chosen.find(
-    (each) => each.policy === name && each.family === family && each.actuators === actuators,
-  );
-  return chosen?.parameters ?? defaults;
+  const chosen = tuned?.chosen.filter((each) => each.policy === name && each.family === family) ?? [];
+  const own =
+    chosen.find((each) => each.actuators === actuators) ??
+    chosen.find((each) => each.actuators === "replicas");
+  return own?.parameters ?? defaults;
 }

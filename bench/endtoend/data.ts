@@ -1,7 +1,8 @@
 import type { Window, WindowSet } from "@tradewind/core/contract/window.ts";
-import { median } from "@tradewind/predictor/profile/order-statistics.ts";
-import { endToEndRows } from "@tradewind/predictor/training/end-to-end-rows.ts";
-import type { EndToEndRow } from "@tradewind/predictor/training/end-to-end-rows.ts";
+import { compileFlow, serviceIndex } from "@tradewind/predictor/endtoend/call-graph.ts";
+import { FlowTail } from "@tradewind/predictor/endtoend/flow-tail.ts";
+import { EXPONENTIAL_MEAN_OVER_TAIL } from "@tradewind/predictor/endtoend/lognormal.ts";
+import { median } from "@tradewind/predictor/models/statistics.ts";
 
 /** One interval of one flow in a known setting. */
 export interface Point {
@@ -14,14 +15,17 @@ export interface Point {
 export interface FlowData {
   readonly name: string;
   readonly notes: string;
-  readonly flow: string;
   readonly services: readonly string[];
   readonly points: readonly Point[];
 }
 
 /** One row as every method gets it. */
-export interface Row extends EndToEndRow {
-  /** Configuration, load and interference of every service; with measured own tails where those are given. */
+export interface Row {
+  /** What the call graph makes of the measured own tails, seconds. */
+  readonly composedSeconds: number;
+  /** What was measured, seconds. */
+  readonly tailSeconds: number;
+  /** Configuration, load and interference of every service, and its measured own tail. */
   readonly columns: readonly number[];
 }
 
@@ -62,20 +66,42 @@ function columnsOf(window: Window | undefined): number[] {
   ];
 }
 
-function rowOf({ flow, services }: FlowData, { set }: Point, withOwnTails: boolean): Row | undefined {
-  const [row] = endToEndRows([set], flow, services, 0.95);
-  if (row === undefined) return undefined;
+/** Mean over p95 of a self time; that of an exponential one where nothing was measured. */
+export const meanOverTail = ({ ownLatency }: Window): number =>
+  ownLatency !== undefined && ownLatency.p95Seconds > 0
+    ? ownLatency.meanSeconds / ownLatency.p95Seconds
+    : EXPONENTIAL_MEAN_OVER_TAIL;
+
+/** Flows with fewer requests than this in a window have no tail to speak of. */
+const LEAST_REQUESTS = 20;
+
+function rowOf({ services }: FlowData, { set }: Point): Row | undefined {
+  const [flow] = set.flows;
+  const index = serviceIndex(services);
+  const graph = flow && compileFlow(flow, set, index);
+  if (graph === undefined || flow === undefined || flow.latency.count < LEAST_REQUESTS) return undefined;
   const windows = new Map(set.windows.map((window) => [window.service, window]));
-  const configuration = services.flatMap((service) => columnsOf(windows.get(service)));
-  const tails = [...row.ownTails].map((tail) => Math.log(Number.isNaN(tail) ? 1e-4 : tail));
-  return { ...row, columns: withOwnTails ? [...configuration, ...tails] : configuration };
+  const own = Float64Array.from(services, (service) => windows.get(service)?.ownLatency?.p95Seconds ?? 0);
+  const shares = Float64Array.from(services, (service) => {
+    const window = windows.get(service);
+    return window === undefined ? EXPONENTIAL_MEAN_OVER_TAIL : meanOverTail(window);
+  });
+  const composedSeconds = new FlowTail(graph, own, shares).tailSeconds;
+  const tailSeconds = flow.latency.p95Seconds;
+  if (!(composedSeconds > 0) || !(tailSeconds > 0)) return undefined;
+  const columns = services.flatMap((service) => columnsOf(windows.get(service)));
+  return {
+    composedSeconds,
+    tailSeconds,
+    columns: [...columns, ...[...own].map((tail) => Math.log(tail || 1e-4))],
+  };
 }
 
 export const SPLITS = ["configuration", "time"] as const;
-export type SplitName = (typeof SPLITS)[number];
+type SplitName = (typeof SPLITS)[number];
 
 /** For each point whether it is held out. */
-export function heldOut({ points }: FlowData, split: SplitName): boolean[] {
+function heldOut({ points }: FlowData, split: SplitName): boolean[] {
   if (split === "time") {
     const cut = Math.floor((1 - TEST_SHARE_IN_TIME) * points.length);
     return points.map((_, at) => at >= cut);
@@ -85,10 +111,10 @@ export function heldOut({ points }: FlowData, split: SplitName): boolean[] {
 }
 
 /** The rows of one split; points that give no row are left out. */
-export function splitOf(data: FlowData, name: SplitName, withOwnTails: boolean): Split {
+export function splitOf(data: FlowData, name: SplitName): Split {
   const isTest = heldOut(data, name);
   const rows = data.points.flatMap((point, at) => {
-    const row = rowOf(data, point, withOwnTails);
+    const row = rowOf(data, point);
     return row === undefined ? [] : [{ row, point, test: isTest[at] === true }];
   });
   const loadOf = ({ set }: Point): number => set.flows[0]?.requestsPerSecond ?? 0;

@@ -41,7 +41,6 @@ export class Stack {
     this.store = new SqliteStore({ path: join(this.folder, HISTORY_FILE), log, clock });
     const learning = startLearning({
       choice: "auto",
-      engine: "auto",
       namespace,
       application: () => application,
       windowSeconds: WINDOW_MS / 1e3,

@@ -1,13 +1,11 @@
 import { seededRng } from "@tradewind/core/rng.ts";
-import { startEngine } from "@tradewind/predictor/training/backend.ts";
-import { Trainer } from "@tradewind/predictor/training/trainer.ts";
 import type { Benchmark } from "../benchmark.ts";
 import { randomScenario } from "./application.ts";
-import { learnProfiles, learnResidual, simulatedSweep } from "./learn.ts";
+import { learnServices, simulatedSweep } from "./learn.ts";
 import { RESOURCES } from "./models.ts";
 import type { Choice, Resource } from "./models.ts";
 import type { Learnt, PickState } from "./picks.ts";
-import { calmDay, chainPick, highestLatencyPick, ownPick, pickState, untrainedPick } from "./picks.ts";
+import { calmDay, chainPick, highestLatencyPick, ownPick, pickState, trackedPick } from "./picks.ts";
 import { highestOwnTail, mostMemoryStarved, mostUtilised } from "./rules.ts";
 
 /** Services of each application. */
@@ -17,12 +15,7 @@ const STATES_PER_APPLICATION = 66;
 const SWEEP_WINDOWS = 2_400;
 const TRUTH_SAMPLES = 10_000;
 
-const QUICK = {
-  sizes: [4],
-  states: 20,
-  windows: 300,
-  settings: { members: 1, spareMembers: 0, maxEpochs: 30 },
-};
+const QUICK = { sizes: [4], states: 20, windows: 300 };
 
 /** Applications of the report; whatever was tuned was tuned on others (seeds under 100,000). */
 const FIRST_SEED = 100_000;
@@ -34,7 +27,7 @@ const TOP = 5;
 const RANKINGS: Record<string, (state: PickState) => Choice | undefined> = {
   chain: chainPick,
   grad: ownPick,
-  prior: untrainedPick,
+  tracked: trackedPick,
   highestLatency: highestLatencyPick,
   mostMemoryStarved,
   hpa: mostUtilised,
@@ -107,26 +100,17 @@ const isTie = ({ steps: [best, next] }: PickState): boolean =>
   (next?.gainPerCost ?? 0) >= TIE * (best?.gainPerCost ?? 0);
 
 /** A simulated application, its sweep, and what the predictor learns of it. */
-async function learn(
-  seed: number,
-  services: number,
-  quick: boolean,
-  trainers: readonly Trainer[],
-): Promise<Learnt> {
+function learn(seed: number, services: number, quick: boolean): Learnt {
   const scenario = randomScenario(`application ${seed}`, services, TRUTH_SAMPLES, seededRng(seed));
   const sweep = simulatedSweep(scenario, quick ? QUICK.windows : SWEEP_WINDOWS, seededRng(seed + 1));
-  const models = await learnProfiles(scenario, sweep, trainers, quick ? QUICK.settings : {});
-  const residual = learnResidual(scenario, sweep, seed);
-  const residuals = residual === undefined ? [] : [residual];
-  return { scenario, models, residuals, ...calmDay(scenario, seededRng(seed + 3)) };
+  const models = learnServices(scenario, sweep);
+  return { scenario, models, ...calmDay(scenario, seededRng(seed + 3)) };
 }
 
 export const benchmark: Benchmark = {
   summary:
     "how often the best step by the models is the best of all single steps, on simulated applications (10 min of CPU)",
-  async run({ seed, quick, progress }) {
-    const { engine: backend } = await startEngine();
-    const trainers = [0, 1].map(() => new Trainer({ timeoutMs: 1_200_000 }));
+  run({ seed, quick, progress }) {
     const outcomes = new Map<string, Outcome[]>(Object.keys(RANKINGS).map((name) => [name, []]));
     const sizes = quick ? QUICK.sizes : SIZES;
     const perApplication = quick ? QUICK.states : STATES_PER_APPLICATION;
@@ -134,28 +118,23 @@ export const benchmark: Benchmark = {
     let states = 0;
     let ties = 0;
     let residuals = 0;
-    try {
-      for (const [at, services] of sizes.entries()) {
-        const applicationSeed = FIRST_SEED + 1_000 * seed + 10 * at;
-        const learnt = await learn(applicationSeed, services, quick, trainers);
-        residuals += learnt.residuals.length;
-        const rng = seededRng(applicationSeed + 2);
-        const drawn = Array.from({ length: perApplication }, () => pickState(learnt, rng));
-        states += drawn.length;
-        ties += drawn.filter(isTie).length;
-        for (const [name, pick] of Object.entries(RANKINGS)) {
-          outcomes.get(name)?.push(...drawn.map((state) => outcomeOf(state, pick(state))));
-        }
-        const seconds = (performance.now() - startedMs) / 1e3;
-        const left = (seconds / (at + 1)) * (sizes.length - at - 1);
-        progress(`${at + 1} of ${sizes.length} simulated applications, ${left.toFixed(0)} s to go`);
+    for (const [at, services] of sizes.entries()) {
+      const applicationSeed = FIRST_SEED + 1_000 * seed + 10 * at;
+      const learnt = learn(applicationSeed, services, quick);
+      residuals += learnt.models.filter(({ residual }) => residual !== undefined).length;
+      const rng = seededRng(applicationSeed + 2);
+      const drawn = Array.from({ length: perApplication }, () => pickState(learnt, rng));
+      states += drawn.length;
+      ties += drawn.filter(isTie).length;
+      for (const [name, pick] of Object.entries(RANKINGS)) {
+        outcomes.get(name)?.push(...drawn.map((state) => outcomeOf(state, pick(state))));
       }
-    } finally {
-      await Promise.all(trainers.map((trainer) => trainer.stop()));
+      const seconds = (performance.now() - startedMs) / 1e3;
+      const left = (seconds / (at + 1)) * (sizes.length - at - 1);
+      progress(`${at + 1} of ${sizes.length} simulated applications, ${left.toFixed(0)} s to go`);
     }
-    return {
+    return Promise.resolve({
       simulated: true,
-      backend,
       states,
       applications: sizes.length,
       sweepWindows: quick ? QUICK.windows : SWEEP_WINDOWS,
@@ -163,6 +142,6 @@ export const benchmark: Benchmark = {
       nearTies: ties,
       bestSteps: sharesOf((outcomes.get("chain") ?? []).map(({ best }) => best)),
       rankings: Object.fromEntries([...outcomes].map(([name, all]) => [name, reportOf(all)])),
-    };
+    });
   },
 };

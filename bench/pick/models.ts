@@ -1,25 +1,17 @@
+import { costPerHour } from "@tradewind/core/contract/prices.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import { serviceSpecs } from "@tradewind/core/contract/application.ts";
 import type { Window, WindowSet } from "@tradewind/core/contract/window.ts";
-import { containerSize, costPerHour } from "@tradewind/predictor/decide/size.ts";
+import { containerSize } from "@tradewind/predictor/decide/size.ts";
 import type { Size } from "@tradewind/predictor/decide/size.ts";
-import type { AttentionModel } from "@tradewind/predictor/endtoend/attention-model.ts";
 import { compileFlow, serviceIndex } from "@tradewind/predictor/endtoend/call-graph.ts";
-import { bindResidual, FlowPredictor } from "@tradewind/predictor/endtoend/flow-predictor.ts";
-import { meanOverTail } from "@tradewind/predictor/endtoend/lognormal.ts";
-import type { LatencyProfile } from "@tradewind/predictor/profile/latency-profile.ts";
-import { WorstContainer } from "@tradewind/predictor/profile/own-tail.ts";
-import { presentState } from "@tradewind/predictor/profile/present-state.ts";
-import type { ServiceState } from "@tradewind/predictor/profile/service-state.ts";
-
-/** Measured over predicted is believed within these bounds. */
-const BELIEVED = { least: 0.5, most: 4 };
-
-/** Measured over predicted as far as it is believed; undefined when either is not known. */
-function shownBy(ratio: number): number | undefined {
-  if (!(ratio > 0) || !Number.isFinite(ratio)) return undefined;
-  return Math.min(BELIEVED.most, Math.max(BELIEVED.least, ratio));
-}
+import { FlowTail } from "@tradewind/predictor/endtoend/flow-tail.ts";
+import { predictOwnTime } from "@tradewind/predictor/models/queue/tracked-profile.ts";
+import type { OwnTime } from "@tradewind/predictor/models/queue/tracked-profile.ts";
+import { surroundingsOf } from "@tradewind/predictor/models/residual/inputs.ts";
+import { ServedResidual } from "@tradewind/predictor/models/residual/residual.ts";
+import { meanOverTail } from "../endtoend/data.ts";
+import type { ServiceModel } from "./learn.ts";
 
 export const RESOURCES = ["cpu", "memory", "replicas"] as const;
 export type Resource = (typeof RESOURCES)[number];
@@ -30,18 +22,11 @@ export interface Choice {
   readonly resource: Resource;
 }
 
-/** A profile of a service, and its state when the window began. */
-export interface Known {
-  readonly profile: LatencyProfile | undefined;
-  readonly state: ServiceState | undefined;
-}
-
 /** What is seen of an application that misses its objective, and what is known of its services, by name. */
 export interface Seen {
   readonly application: Application;
   readonly windowSet: WindowSet;
-  readonly known: ReadonlyMap<string, Known>;
-  readonly residuals: readonly AttentionModel[];
+  readonly known: ReadonlyMap<string, ServiceModel>;
 }
 
 /** A step as the models see it. */
@@ -78,20 +63,21 @@ export function stepUp(
   return memoryBytes > size.memoryBytes ? { ...size, memoryBytes } : undefined;
 }
 
-/** Self-time p95 of a service by size, corrected by what is measured at its present one; undefined without a profile. */
-function ownTails(window: Window, { profile, state }: Known): ((size: Size) => number) | undefined {
-  if (profile === undefined) return undefined;
-  const present = state && presentState(state, window, profile.inflation);
-  const worst = new WorstContainer(profile, window, present);
-  const load = ({ replicas }: Size): number => (window.requestsPerSecond ?? 0) / replicas;
-  const size = sizeOf(window);
-  const predicted = worst.settle(size.cpuCores, size.memoryBytes, load(size));
-  const factor = shownBy((window.ownLatency?.p95Seconds ?? Number.NaN) / predicted) ?? 1;
-  return (to) => factor * worst.ownTailSeconds(to.cpuCores, to.memoryBytes, load(to));
+const out: OwnTime = { meanSeconds: 0, tailSeconds: 0, sigma: 0, tailByCores: 0, tailByLoad: 0 };
+
+/** Self-time p95 of a service by size. */
+function ownTails(window: Window, { profile, residual }: ServiceModel): (size: Size) => number {
+  const served = residual && new ServedResidual(residual, profile, surroundingsOf(window), 0.95);
+  return ({ cpuCores, replicas }) => {
+    const place = { cpuCores, loadPerContainer: (window.requestsPerSecond ?? 0) / replicas };
+    predictOwnTime(profile, place, 0.95, out);
+    served?.apply(place, out);
+    return out.tailSeconds;
+  };
 }
 
-/** Every step up of every service, by the models of the predictor: profiles, call graph, and residual where there is one. */
-export function predictedSteps({ application, known, residuals, windowSet }: Seen): PredictedStep[] {
+/** Every step up of every service, by the models of the predictor: tracked profiles with their residuals, and the call graph. */
+export function predictedSteps({ application, known, windowSet }: Seen): PredictedStep[] {
   const { windows } = windowSet;
   const [flow] = windowSet.flows;
   const index = serviceIndex(windows.map(({ service }) => service));
@@ -105,9 +91,8 @@ export function predictedSteps({ application, known, residuals, windowSet }: See
     windows,
     (window, at) => models[at]?.(sizeOf(window)) ?? window.ownLatency?.p95Seconds ?? 0,
   );
-  const shares = Float64Array.from(windows, ({ ownLatency }) => meanOverTail(ownLatency));
-  const [residual] = residuals;
-  const route = new FlowPredictor(graph, own, shares, residual && bindResidual(residual, index));
+  const shares = Float64Array.from(windows, meanOverTail);
+  const route = new FlowTail(graph, own, shares);
   return windows.flatMap((window, service) =>
     RESOURCES.flatMap((resource): PredictedStep[] => {
       const size = sizeOf(window);

@@ -1,16 +1,12 @@
 import { Application } from "@tradewind/core/contract/application.ts";
-import type { Window, WindowSet } from "@tradewind/core/contract/window.ts";
+import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import type { Rng } from "@tradewind/core/rng.ts";
-import type { AttentionModel } from "@tradewind/predictor/endtoend/attention-model.ts";
-import { costPerHour } from "@tradewind/predictor/decide/size.ts";
-import type { ProfileModel } from "@tradewind/predictor/profile/model.ts";
-import { priorProfile } from "@tradewind/predictor/profile/prior-profile.ts";
-import { estimateState } from "@tradewind/predictor/profile/service-state.ts";
-import { TrainedProfile } from "@tradewind/predictor/profile/trained-profile.ts";
-import { observationOf } from "@tradewind/predictor/profile/window-inputs.ts";
+import { costPerHour } from "@tradewind/core/contract/prices.ts";
 import type { Scenario } from "./application.ts";
+import { seenOf, tracked } from "./learn.ts";
+import type { ServiceModel } from "./learn.ts";
 import { predictedSteps, RESOURCES, sizeOf, stepUp } from "./models.ts";
-import type { Choice, Known, PredictedStep, Seen } from "./models.ts";
+import type { Choice, PredictedStep, Seen } from "./models.ts";
 import type { Answered } from "./true-application.ts";
 import { calmStates, disturbedStates, simulatedWindow } from "./windows.ts";
 
@@ -22,12 +18,10 @@ export interface TrueStep extends Choice {
 
 /** A state in which the objective is missed: what is seen of it, and what every step up truly buys, best first. */
 export interface PickState extends Seen {
-  /** What is known without any training. */
-  readonly untrained: ReadonlyMap<string, Known>;
   readonly steps: readonly TrueStep[];
 }
 
-/** Windows before the disturbance, which the services' states are estimated from. */
+/** Windows before the disturbance, which profiles are tracked through. */
 const WINDOWS_BEFORE = 40;
 /** Calm windows of an application; each state has some of them in a row before it. */
 const CALM_WINDOWS = 200;
@@ -43,20 +37,6 @@ function applicationOf({ truth }: Scenario): Application {
     objective: { milliseconds: 1 },
     services: truth.services.map(({ name }) => ({ name, ...STEP_BOUNDS })),
   });
-}
-
-/** What is known of a service at the end of the windows before the disturbance, by its trained profile or by the prior alone. */
-function knownService(model: ProfileModel, before: readonly WindowSet[], isTrained: boolean): Known {
-  const windows = before.flatMap(({ windows: all }) => {
-    const window: Window | undefined = all.find(({ service }) => service === model.service);
-    const observation = window && observationOf(window, 0.95);
-    return observation === undefined ? [] : [observation];
-  });
-  const profile = isTrained ? new TrainedProfile(model) : priorProfile(windows);
-  const state = isTrained
-    ? estimateState(windows, model.priorWeight, model.inflation)
-    : estimateState(windows, 1);
-  return { profile, state };
 }
 
 /** What every step up truly buys, best first. */
@@ -85,9 +65,7 @@ function trueSteps(
 /** An application and what was learnt of it. */
 export interface Learnt {
   readonly scenario: Scenario;
-  readonly models: readonly ProfileModel[];
-  /** One, or none where the call graph alone is as good. */
-  readonly residuals: readonly AttentionModel[];
+  readonly models: readonly ServiceModel[];
   /** Of a calm day, in order. */
   readonly calmWindows: readonly WindowSet[];
   readonly calmTailSeconds: number;
@@ -105,7 +83,7 @@ export function calmDay(scenario: Scenario, rng: Rng): Pick<Learnt, "calmWindows
 
 /** Draws states until one misses the objective. */
 export function pickState(learnt: Learnt, rng: Rng): PickState {
-  const { calmTailSeconds, calmWindows, models, residuals, scenario } = learnt;
+  const { calmTailSeconds, calmWindows, models, scenario } = learnt;
   const { truth } = scenario;
   let answered = truth.answer(disturbedStates(scenario, rng));
   while (answered.tailSeconds < MISSED_FROM * calmTailSeconds) {
@@ -115,15 +93,18 @@ export function pickState(learnt: Learnt, rng: Rng): PickState {
   const first = Math.floor(rng() * (CALM_WINDOWS - WINDOWS_BEFORE + 1));
   const before = calmWindows.slice(first, first + WINDOWS_BEFORE);
   const windowSet = simulatedWindow(scenario, states, (first + WINDOWS_BEFORE) * 15_000, rng);
-  const knownBy = (isTrained: boolean): Map<string, Known> =>
-    new Map(models.map((model) => [model.service, knownService(model, before, isTrained)]));
+  const seen = [...before, windowSet];
+  const known = new Map(
+    models.map((model) => [
+      model.service,
+      { ...model, profile: tracked(model.profile, seenOf(seen, model.service)) },
+    ]),
+  );
   const application = applicationOf(scenario);
   return {
     application,
     windowSet,
-    known: knownBy(true),
-    untrained: knownBy(false),
-    residuals,
+    known,
     steps: trueSteps(scenario, answered, windowSet, application),
   };
 }
@@ -142,9 +123,12 @@ export const chainPick = (state: Seen): Choice | undefined =>
 export const ownPick = (state: Seen): Choice | undefined =>
   best(predictedSteps(state), ({ costPerHour: price, ownGainSeconds }) => ownGainSeconds / price);
 
-/** As {@link chainPick}, by the prior, before anything is trained. */
-export const untrainedPick = (state: PickState): Choice | undefined =>
-  chainPick({ ...state, known: state.untrained, residuals: [] });
+/** As {@link chainPick}, by the tracked profiles alone. */
+export const trackedPick = (state: PickState): Choice | undefined =>
+  chainPick({
+    ...state,
+    known: new Map([...state.known].map(([name, model]) => [name, { ...model, residual: undefined }])),
+  });
 
 /** The service with the highest measured self-time p95, and the resource that its profile says brings that down most per cost. */
 export function highestLatencyPick(state: Seen): Choice | undefined {

@@ -1,57 +1,37 @@
 import type { Rng } from "@tradewind/core/rng.ts";
 import { seededRng, standardNormal } from "@tradewind/core/rng.ts";
-import { INPUT_COUNT, NETWORK_DIRECTIONS, NETWORK_INPUT_COUNT } from "../../predictor/profile/inputs.ts";
-import { ALL_ON } from "../../predictor/profile/model.ts";
-import type { ProfileModel } from "../../predictor/profile/model.ts";
-import { layoutOf, parameterSigns } from "../../predictor/profile/shape.ts";
-import { TrainedProfile } from "../../predictor/profile/trained-profile.ts";
+import { emptyProfile, predictOwnTime, track } from "../../predictor/models/queue/tracked-profile.ts";
+import { INPUT_COUNT, DIRECTIONS } from "../../predictor/models/residual/inputs.ts";
+import { parameterCount, signsOf } from "../../predictor/models/residual/network.ts";
+import { ServedResidual } from "../../predictor/models/residual/residual.ts";
+import type { ResidualModel } from "../../predictor/models/residual/residual-model.ts";
 import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
 import { measureDecisions } from "./decide.ts";
 import { percentile } from "./percentile.ts";
 
 const SIZES = [40, 1_000, 2_500];
-const HIDDEN = [16, 16, 8];
-const MEMBERS = 3;
+const UNITS = 6;
 
-/** A model of the shape and size that training gives, with random numbers of the right signs and a small residual. */
-function randomModel(service: string, cpuSecondsPerRequest: number, rng: Rng): ProfileModel {
-  const shape = { inputs: NETWORK_INPUT_COUNT, hidden: HIDDEN, activation: "tanh" as const };
-  const signs = parameterSigns(shape, NETWORK_DIRECTIONS, true);
-  const { length, stretchWeight, baseWeight } = layoutOf(shape);
-  const spans = [
-    [0.05, 4],
-    [1e8, 4e9],
-    [0, 500],
-    [0, 1],
-    [0, 1],
-    [0, 1],
-    [0, 1],
-    [0, 2],
-    [-8, 0],
-  ].map(([low = 0, high = 1]) => ({ low, high, neutral: (low + high) / 2 }));
+/** A residual of the shape that training gives, with random numbers of the right signs. */
+function randomResidual(rng: Rng): ResidualModel {
+  const shape = { inputs: INPUT_COUNT, units: UNITS };
+  const signs = signsOf(shape, DIRECTIONS);
   return {
     namespace: "default",
-    service,
+    service: "s0",
     version: 1,
     percentile: 0.95,
     trainedAtMs: 0,
     trainingRows: 1_000,
-    switches: ALL_ON,
-    priorWeight: 1,
-    cpuSecondsPerRequest,
-    baseSeconds: 3 * cpuSecondsPerRequest,
-    spans,
-    hidden: HIDDEN,
-    activation: "tanh",
-    members: Array.from({ length: MEMBERS }, () =>
-      Float64Array.from({ length }, (_, at) => {
-        if (at === stretchWeight || at === baseWeight) return 1;
-        const draw = 0.15 * standardNormal(rng);
-        return signs[at] === 0 ? draw : Math.abs(draw) * (signs[at] ?? 1);
-      }),
-    ),
-    interval: { low: -1, high: 1 },
-    errors: { rows: 100, meanAbsoluteRatio: 0.08, coverage: 0.9 },
+    reference: { cpuCores: 0.5, loadPerContainer: 60 },
+    curve: 0.1,
+    curveSpan: { low: -1, usual: 0, high: 2 },
+    spans: Array.from({ length: INPUT_COUNT }, () => ({ low: -1, usual: 0.5, high: 5 })),
+    units: UNITS,
+    parameters: Float64Array.from({ length: parameterCount(shape) }, (_, at) => {
+      const draw = 0.15 * standardNormal(rng);
+      return signs[at] === 0 ? draw : Math.abs(draw) * (signs[at] ?? 1);
+    }),
   };
 }
 
@@ -73,17 +53,29 @@ function measure(options: BenchmarkOptions): Record<string, unknown> {
   return { sizes, gradientUs: gradientMicros(seededRng(options.seed)), scalingExponent, decide: sizes };
 }
 
-/** Value and gradient of one trained profile, microseconds. */
+/** Value and slopes of one tracked profile with a residual at another load each time, microseconds. */
 function gradientMicros(rng: Rng): number {
-  const profile = new TrainedProfile(randomModel("s0", 0.005, rng));
-  const input = Float64Array.from([0.5, 5e8, 60, 0.1, 0.1, 0.1, 0.1, 0.005, 0.015]);
-  const gradient = new Float64Array(INPUT_COUNT);
+  let state = emptyProfile();
+  for (let at = 1; at <= 10; at += 1) {
+    const times = { meanSeconds: 0.008, p50Seconds: 0.006, p95Seconds: 0.02, p99Seconds: 0.03 };
+    const load = { cpuCores: 0.5, loadPerContainer: 40 + at, cpuUsageCores: 0.005 * (40 + at), calls: 1_000 };
+    state = track(state, { atMs: 15_000 * at, windowSeconds: 15, ...load, ...times });
+  }
+  const residual = new ServedResidual(
+    randomResidual(rng),
+    state,
+    { memoryRatio: 0.5, interference: [0.1, 0.1, 0.1, 0.1] },
+    0.95,
+  );
+  const out = { meanSeconds: 0, tailSeconds: 0, sigma: 0, tailByCores: 0, tailByLoad: 0 };
   let consumed = 0;
   const batch = (count: number): number => {
     const start = performance.now();
     for (let call = 0; call < count; call += 1) {
-      input[2] = 40 + (call % 50);
-      consumed += profile.evaluate(input, gradient) + (gradient[0] ?? 0);
+      const place = { cpuCores: 0.5, loadPerContainer: 40 + (call % 50) };
+      predictOwnTime(state, place, 0.95, out);
+      residual.apply(place, out);
+      consumed += out.tailSeconds + out.tailByLoad;
     }
     return ((performance.now() - start) * 1e3) / count;
   };

@@ -1,6 +1,5 @@
 import type { ContainerWindow, Window } from "@tradewind/core/contract/window.ts";
 import type { Rng } from "@tradewind/core/rng.ts";
-import { stretch } from "../../predictor/profile/prior.ts";
 
 export const REPLICAS = 4;
 export const CPU_CORES = 0.5;
@@ -12,7 +11,7 @@ export function windowOf(
   utilisation: number,
   rng: Rng,
 ): Window {
-  const ownTail = 3 * cpuSecondsPerRequest * stretch(utilisation);
+  const ownTail = (3 * cpuSecondsPerRequest) / (1 - Math.min(0.95, utilisation));
   return {
     namespace: "default",
     service,

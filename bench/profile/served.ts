@@ -1,80 +1,12 @@
 import { seededRng } from "@tradewind/core/rng.ts";
 import { emptyProfile, isCalibrated, track } from "@tradewind/predictor/models/queue/tracked-profile.ts";
-import type { ProfileObservation, ProfileState } from "@tradewind/predictor/models/queue/tracked-profile.ts";
+import type { ProfileState } from "@tradewind/predictor/models/queue/tracked-profile.ts";
 import { fitResidual } from "@tradewind/predictor/models/residual/fit-residual.ts";
-import type { Surroundings } from "@tradewind/predictor/models/residual/inputs.ts";
 import { residualAt, servedRow } from "@tradewind/predictor/models/residual/served-rows.ts";
 import type { ServedRow, ServiceWindow } from "@tradewind/predictor/models/residual/served-rows.ts";
 import { judge, Standing } from "@tradewind/predictor/models/residual/standing.ts";
 import { LEAST_ROWS } from "@tradewind/predictor/models/residual/train-residual.ts";
-import { numberIn, readCsv } from "./csv.ts";
-
-const MINUTE_SECONDS = 60;
-
-interface MinuteFacts {
-  readonly atMs: number;
-  /** Requests per second to one container, and containers. */
-  readonly load: number;
-  readonly containers: number;
-  readonly p95Seconds: number;
-  readonly usedCores: number;
-  readonly surroundings: Surroundings;
-}
-
-function minute({ atMs, containers, load, p95Seconds, surroundings, usedCores }: MinuteFacts): ServiceWindow {
-  const observation: ProfileObservation = {
-    atMs,
-    windowSeconds: MINUTE_SECONDS,
-    cpuCores: 1,
-    loadPerContainer: load,
-    calls: Math.max(1, Math.round(load * containers * MINUTE_SECONDS)),
-    p95Seconds,
-    ...(usedCores > 0 && { cpuUsageCores: usedCores }),
-  };
-  return { observation, surroundings };
-}
-
-const ratio = (value: number): number => (value > 0 ? value / 100 : Number.NaN);
-const UNKNOWN = Number.NaN;
-
-/** The recorded sets in order of time, by service. CPU is in units of what was allocated. */
-const SETS: Readonly<Record<string, () => (readonly [service: string, window: ServiceWindow])[]>> = {
-  "boutique-gke": () =>
-    readCsv("profile", "boutique-gke", "sweep.csv.gz").map((row) => [
-      row["namespace"] ?? "",
-      minute({
-        atMs: Date.parse(`${row["time_iso"] ?? ""}Z`),
-        load: numberIn(row, "rps_per_replica"),
-        containers: numberIn(row, "replicas"),
-        p95Seconds: numberIn(row, "p95_ms") / 1e3,
-        usedCores: numberIn(row, "cpu_fraction_of_request"),
-        surroundings: {
-          memoryRatio: numberIn(row, "memory_fraction"),
-          interference: [UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN],
-        },
-      }),
-    ]),
-  "online-boutique": () =>
-    readCsv("profile", "online-boutique", "pod_minutes.csv.gz").map((row) => [
-      row["svc"] ?? "",
-      minute({
-        atMs: numberIn(row, "ts") * 1e3,
-        load: numberIn(row, "ops"),
-        containers: 1,
-        p95Seconds: numberIn(row, "srv_p95_s"),
-        usedCores: ratio(numberIn(row, "cpu_pct")),
-        surroundings: {
-          memoryRatio: UNKNOWN,
-          interference: [
-            ratio(numberIn(row, "node_cpu_pct")),
-            ratio(numberIn(row, "node_mem_pct")),
-            UNKNOWN,
-            UNKNOWN,
-          ],
-        },
-      }),
-    ]),
-};
+import type { Recording } from "./recordings.ts";
 
 /** Windows before a profile is left as it is, for the column without tracking. */
 const UNTRACKED_WINDOWS = 3;
@@ -132,27 +64,22 @@ const mean = (values: readonly number[]): number =>
   Math.round((1e3 * values.reduce((sum, value) => sum + value, 0)) / Math.max(1, values.length)) / 1e3;
 
 /** Mean |ln(measured / predicted)| of p95 as served: untracked prior, tracked, and tracked with residual. */
-export function measureServed(progress: (text: string) => void): Record<string, unknown>[] {
-  return Object.entries(SETS).map(([name, read]) => {
-    progress(`${name}: as served`);
-    const errors: Errors = { untracked: [], tracked: [], withResidual: [], byChance: [], inUse: 0 };
-    const services = Map.groupBy(read(), ([service]) => service);
-    for (const windows of services.values()) {
-      const ordered = windows.map(([, window]) => window);
-      follow(
-        ordered.sort((a, b) => a.observation.atMs - b.observation.atMs),
-        errors,
-      );
-    }
-    return {
-      name,
-      services: services.size,
-      rows: errors.tracked.length,
-      untracked: mean(errors.untracked),
-      tracked: mean(errors.tracked),
-      withResidual: mean(errors.withResidual),
-      byChance: mean(errors.byChance),
-      residualInUse: Math.round((100 * errors.inUse) / Math.max(1, errors.tracked.length)) / 100,
-    };
-  });
+export function measureServed({ name, rows }: Recording): Record<string, unknown> {
+  const errors: Errors = { untracked: [], tracked: [], withResidual: [], byChance: [], inUse: 0 };
+  const services = Map.groupBy(rows, ({ service }) => service);
+  for (const windows of services.values())
+    follow(
+      windows.map(({ window }) => window),
+      errors,
+    );
+  return {
+    name,
+    services: services.size,
+    rows: errors.tracked.length,
+    untracked: mean(errors.untracked),
+    tracked: mean(errors.tracked),
+    withResidual: mean(errors.withResidual),
+    byChance: mean(errors.byChance),
+    residualInUse: Math.round((100 * errors.inUse) / Math.max(1, errors.tracked.length)) / 100,
+  };
 }

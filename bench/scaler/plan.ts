@@ -30,7 +30,11 @@ function wishFor(index: number, nowMs: number, u: number): Wish {
     service: serviceName(index),
     allocation: { replicas: 1 + Math.floor(u * 20), cpuCores: 0.6, memoryBytes: 300e6 },
     policy: "queue",
-    reason: "share of the estimated queue within the pod budget of the application",
+    reason: "p95 is 250 ms, objective 200 ms (125 %); it has 40 % of the estimated queue at 60 % CPU use",
+    reasons: [
+      { code: "slo-violated", percentile: 0.95, latencySeconds: 0.25, objectiveSeconds: 0.2 },
+      { code: "queue-share", queueRatio: 0.4, cpuRatio: 0.6 },
+    ],
     confidence: 0.7,
     latencyBeforeSeconds: 0.15 + u / 10,
     latencyAfterSeconds: 0.12 + u / 10,

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { DASHBOARDS } from "./dashboards.ts";
+import { DASHBOARDS } from "./dashboards/list.ts";
 import { grafanaJson } from "./grafana.ts";
 import { valuesSchema } from "./values-schema.ts";
 import { valuesTable } from "./values-table.ts";

@@ -2,14 +2,17 @@
 
 export interface Query {
   readonly expr: string;
+  /** What a series is called; in a table, the heading of its column. */
   readonly legend: string;
+  /** Of a table's column. */
+  readonly unit?: string;
 }
 
 export interface Panel {
   readonly title: string;
   /** What it shows, and what to make of it. */
   readonly description: string;
-  readonly kind: "timeseries" | "stat" | "heatmap" | "state-timeline" | "table";
+  readonly kind: "timeseries" | "stat" | "state-timeline" | "table";
   readonly queries: readonly Query[];
   readonly unit?: string;
   /** Columns of 24. */
@@ -19,6 +22,12 @@ export interface Panel {
   readonly stacked?: boolean;
   /** Value from which on it is drawn in red. */
   readonly alarmFrom?: number;
+  /** Value under which it is drawn in red. */
+  readonly goodFrom?: number;
+  /** A series for each service or node: the legend is a list that scrolls, the largest first. */
+  readonly isMany?: boolean;
+  /** A stat that shows what its series are called, because their value is only ever 1. */
+  readonly shows?: "name";
 }
 
 export interface Row {
@@ -26,11 +35,10 @@ export interface Row {
   readonly panels: readonly Panel[];
 }
 
-export interface Variable {
-  readonly name: string;
-  readonly label: string;
-  readonly query: string;
-}
+/** What the reader chooses: of the values of a label, any number, or one of a few numbers. */
+export type Variable = { readonly name: string; readonly label: string } & (
+  { readonly query: string } | { readonly choices: readonly [string, ...string[]] }
+);
 
 export interface Dashboard {
   readonly uid: string;
@@ -42,7 +50,7 @@ export interface Dashboard {
 
 const DATASOURCE = { type: "prometheus", uid: "${datasource}" };
 const COLUMNS = 24;
-const LETTERS = "ABCDEFGH";
+const LETTERS = "ABCDEFGHIJKL";
 
 /** The dashboard as Grafana imports it. */
 export function grafanaJson({ uid, title, description, variables, rows }: Dashboard): unknown {
@@ -79,13 +87,26 @@ export function grafanaJson({ uid, title, description, variables, rows }: Dashbo
   };
 }
 
-const variableJson = ({ name, label, query }: Variable): unknown => ({
+/** An expression with every variable at "All" or its first choice, over so many seconds: what Prometheus takes. */
+export const atAll = (expr: string, seconds: number): string =>
+  expr
+    .replaceAll("$__range", `${Math.ceil(seconds)}s`)
+    .replaceAll("$top", "8")
+    .replaceAll(/\$\w+/g, ".*");
+
+function variableJson(variable: Variable): unknown {
+  const { label, name } = variable;
+  if ("query" in variable) return { ...labelValues(variable.query), name, label };
+  const [first] = variable.choices;
+  const query = variable.choices.join(",");
+  return { type: "custom", name, label, query, current: { text: first, value: first } };
+}
+
+const labelValues = (query: string): object => ({
   type: "query",
-  name,
-  label,
   datasource: DATASOURCE,
   definition: query,
-  query: { query, refId: name },
+  query: { query, refId: "values" },
   refresh: 2,
   sort: 1,
   includeAll: true,
@@ -127,20 +148,8 @@ function layOut(rows: readonly Row[]): unknown[] {
   return panels;
 }
 
-function panelJson({
-  alarmFrom,
-  description,
-  kind,
-  max,
-  queries,
-  stacked,
-  title,
-  unit,
-}: Panel): Record<string, unknown> {
-  const steps = [
-    { color: "green", value: null },
-    ...(alarmFrom === undefined ? [] : [{ color: "red", value: alarmFrom }]),
-  ];
+function panelJson(panel: Panel): Record<string, unknown> {
+  const { description, kind, queries, title } = panel;
   return {
     type: kind,
     title,
@@ -151,50 +160,85 @@ function panelJson({
       datasource: DATASOURCE,
       expr,
       legendFormat: legend,
-      ...(kind === "heatmap" ? { format: "time_series" } : {}),
       ...(kind === "stat" || kind === "table" ? { instant: true } : {}),
       ...(kind === "table" ? { format: "table" } : {}),
     })),
-    fieldConfig: {
-      defaults: {
-        unit: unit ?? "short",
-        min: 0,
-        ...(max === undefined ? {} : { max }),
-        thresholds: { mode: "absolute", steps },
-        ...(kind === "timeseries"
-          ? {
-              custom: {
-                lineWidth: 1,
-                fillOpacity: stacked === true ? 40 : 0,
-                spanNulls: false,
-                ...(stacked === true && { stacking: { mode: "normal" } }),
-              },
-            }
-          : {}),
-        ...(kind === "state-timeline" ? { color: { mode: "continuous-GrYlRd" } } : {}),
-      },
-      overrides: [],
-    },
-    options: OPTIONS[kind],
+    fieldConfig: { defaults: fieldDefaults(panel), overrides: kind === "table" ? columnUnits(queries) : [] },
+    options: optionsOf(panel),
+    ...(kind === "table" ? { transformations: oneTable(queries) } : {}),
   };
 }
+
+function fieldDefaults({ alarmFrom, goodFrom, kind, max, stacked, unit }: Panel): object {
+  const base = goodFrom === undefined ? "green" : "red";
+  const steps = [
+    { color: base, value: null },
+    ...(goodFrom === undefined ? [] : [{ color: "green", value: goodFrom }]),
+    ...(alarmFrom === undefined ? [] : [{ color: "red", value: alarmFrom }]),
+  ];
+  const custom = {
+    lineWidth: 1,
+    fillOpacity: stacked === true ? 40 : 0,
+    spanNulls: false,
+    ...(stacked === true && { stacking: { mode: "normal" } }),
+    ...(alarmFrom !== undefined && { thresholdsStyle: { mode: "line" } }),
+  };
+  return {
+    unit: unit ?? "short",
+    ...(goodFrom === undefined && { min: 0 }),
+    ...(max !== undefined && { max }),
+    thresholds: { mode: "absolute", steps },
+    ...(kind === "timeseries" && { custom }),
+    ...(kind === "table" && { custom: { filterable: true } }),
+    ...(kind === "state-timeline" && { color: { mode: "continuous-GrYlRd" } }),
+  };
+}
+
+/** The instant answers of several queries as one table: a line for each set of labels, a column for each query. */
+const oneTable = (queries: readonly Query[]): unknown[] => [
+  { id: "merge", options: {} },
+  {
+    id: "organize",
+    options: {
+      excludeByName: { Time: true },
+      renameByName: Object.fromEntries(
+        queries.map(({ legend }, index) => [`Value #${LETTERS[index] ?? ""}`, legend]),
+      ),
+    },
+  },
+];
+
+const columnUnits = (queries: readonly Query[]): unknown[] =>
+  queries.flatMap(({ legend, unit }) =>
+    unit === undefined
+      ? []
+      : [{ matcher: { id: "byName", options: legend }, properties: [{ id: "unit", value: unit }] }],
+  );
+
+function optionsOf({ isMany, kind, shows }: Panel): object {
+  if (kind === "stat") return { ...OPTIONS.stat, textMode: shows ?? "auto" };
+  if (kind === "timeseries" && isMany === true) return { ...OPTIONS.timeseries, legend: LONG_LEGEND };
+  return OPTIONS[kind];
+}
+
+const LONG_LEGEND = {
+  displayMode: "table",
+  placement: "right",
+  calcs: ["lastNotNull", "max"],
+  sortBy: "Max",
+  sortDesc: true,
+};
 
 const OPTIONS = {
   timeseries: {
     legend: { displayMode: "list", placement: "bottom" },
     tooltip: { mode: "multi", sort: "desc" },
   },
-  stat: {
-    reduceOptions: { calcs: ["lastNotNull"] },
-    colorMode: "background",
-    graphMode: "none",
-    textMode: "auto",
-  },
-  heatmap: { calculate: false, color: { mode: "scheme", scheme: "Oranges" }, cellGap: 1 },
+  stat: { reduceOptions: { calcs: ["lastNotNull"] }, colorMode: "background", graphMode: "none" },
   "state-timeline": {
     showValue: "never",
     mergeValues: false,
     legend: { displayMode: "list", placement: "bottom" },
   },
-  table: { showHeader: true },
+  table: { showHeader: true, cellHeight: "sm" },
 } as const;

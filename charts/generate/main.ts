@@ -6,7 +6,7 @@
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { DASHBOARDS } from "./dashboards.ts";
+import { DASHBOARDS } from "./dashboards/list.ts";
 import { generatedFiles } from "./files.ts";
 import { pictureHtml } from "./picture.ts";
 

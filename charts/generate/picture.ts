@@ -1,3 +1,4 @@
+import { atAll } from "./grafana.ts";
 import type { Dashboard, Panel, Query } from "./grafana.ts";
 import { axisText, chartSvg, escapeText, stateSvg, strokeOf } from "./picture-svg.ts";
 import type { Line } from "./picture-svg.ts";
@@ -42,12 +43,13 @@ h3{font-size:12px;margin:0 0 4px;font-weight:600}
 .stat{font-size:24px;font-weight:600;color:#1a7f37}.stat.alarm{color:#cf222e}.stat small{font-size:12px;color:#57606a;font-weight:400}
 ul{list-style:none;margin:2px 0 0;padding:0;display:flex;flex-wrap:wrap;gap:0 10px;max-height:32px;overflow:hidden;color:#57606a}
 li i{display:inline-block;width:14px;height:0;margin-right:4px;vertical-align:middle}svg{display:block;width:100%}
-.none{color:#8c959f;padding:20px 0;text-align:center}`;
+table{width:100%;border-collapse:collapse}td{text-align:right;padding:1px 6px}th{font-weight:400;color:#57606a;text-align:right}
+th:first-child{text-align:left}tr+tr{border-top:1px solid #eaecef}.none{color:#8c959f;padding:20px 0;text-align:center}`;
 
 async function panelHtml(panel: Panel, options: PictureOptions): Promise<string> {
   const { title, kind, width = 12, height = 8 } = panel;
   const answers = await Promise.all(
-    panel.queries.map(async (query, index) => lines(query, index, kind === "stat", options)),
+    panel.queries.map(async (query, index) => lines(query, index, kind, options)),
   );
   const found = answers.flat();
   const body =
@@ -55,7 +57,9 @@ async function panelHtml(panel: Panel, options: PictureOptions): Promise<string>
       ? '<p class="none">No data</p>'
       : kind === "stat"
         ? found.map((line) => statHtml(line, panel)).join("")
-        : chart(found, panel, options, height * 24 - 40) + legend(found, kind);
+        : kind === "table"
+          ? tableHtml(found, panel)
+          : chart(found, panel, options, height * 24 - 40) + legend(found, kind);
   return `<article style="grid-column:span ${width}"><h3>${escapeText(title)}</h3>${body}</article>`;
 }
 
@@ -70,13 +74,28 @@ const chart = (found: readonly Line[], panel: Panel, { from, to }: PictureOption
     stacked: panel.stacked === true,
   });
 
-function statHtml({ name, points }: Line, { alarmFrom, title, unit }: Panel): string {
+function statHtml(
+  { name, points }: Line,
+  { alarmFrom = Infinity, goodFrom = -Infinity, shows, unit }: Panel,
+): string {
   const value = points.at(-1)?.[1] ?? Number.NaN;
-  const isAlarm = alarmFrom !== undefined && value >= alarmFrom;
-  // Where a label is what there is to say, the number is only ever 1.
-  const text = title.startsWith("Policy") ? escapeText(name) : axisText(value, unit);
-  const small = title.startsWith("Policy") ? "" : ` <small>${escapeText(name)}</small>`;
+  const isAlarm = value >= alarmFrom || value < goodFrom;
+  const text = shows === "name" ? escapeText(name) : axisText(value, unit);
+  const small = shows === "name" ? "" : ` <small>${escapeText(name)}</small>`;
   return `<div class="stat${isAlarm ? " alarm" : ""}">${text}${small}</div>`;
+}
+
+function tableHtml(found: readonly Line[], { queries }: Panel): string {
+  const names = [...new Set(found.map(({ name }) => name))].sort();
+  const cell = (name: string, index: number): string => {
+    const value = found.find((line) => line.query === index && line.name === name)?.points.at(-1)?.[1];
+    return `<td>${value === undefined ? "" : axisText(value, queries[index]?.unit)}</td>`;
+  };
+  const rows = names.map(
+    (name) => `<tr><th>${escapeText(name)}</th>${queries.map((_, index) => cell(name, index)).join("")}</tr>`,
+  );
+  const heads = queries.map(({ legend: heading }) => `<th>${escapeText(heading)}</th>`);
+  return `<table><tr><th></th>${heads.join("")}</tr>${rows.join("")}</table>`;
 }
 
 function legend(found: readonly Line[], kind: Panel["kind"]): string {
@@ -92,11 +111,13 @@ function legend(found: readonly Line[], kind: Panel["kind"]): string {
 async function lines(
   { expr, legend: template }: Query,
   index: number,
-  instant: boolean,
+  kind: Panel["kind"],
   options: PictureOptions,
 ): Promise<Line[]> {
   const { from, to } = options;
-  const query = expr.replaceAll(/\$\w+/g, ".*");
+  const isTable = kind === "table";
+  const instant = isTable || kind === "stat";
+  const query = atAll(expr, to - from);
   const range = { query, start: String(from), end: String(to), step: String((to - from) / POINTS) };
   const url = new URL(instant ? "/api/v1/query" : "/api/v1/query_range", options.prometheus);
   url.search = new URLSearchParams(instant ? { query, time: String(to) } : range).toString();
@@ -104,7 +125,9 @@ async function lines(
   if (answer.data === undefined) throw new Error(`${expr}: ${answer.error ?? "no answer"}`);
   return answer.data.result.map(({ metric, value, values = value === undefined ? [] : [value] }) => ({
     query: index,
-    name: template.replaceAll(/\{\{\s*(\w+)\s*\}\}/g, (_, label: string) => metric[label] ?? ""),
+    name: isTable
+      ? Object.values(metric).join("/")
+      : template.replaceAll(/\{\{\s*(\w+)\s*\}\}/g, (_, label: string) => metric[label] ?? ""),
     points: values.map(([at, text]) => [at, Number(text)] as const).filter(([, y]) => Number.isFinite(y)),
   }));
 }

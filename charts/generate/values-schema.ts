@@ -1,5 +1,6 @@
 import { POLICY_CHOICES } from "@tradewind/core/contract/policy-choice.ts";
 import { Application } from "@tradewind/core/contract/application.ts";
+import { MAX_INTENSITY, MIN_INTENSITY } from "@tradewind/local/interference/anomaly.ts";
 import { z } from "zod";
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -56,6 +57,11 @@ const pod = {
   podAnnotations: textMap,
   podLabels: textMap,
   serviceAccount,
+};
+/** Of what is only kept within bounds by its limits. */
+const boundedResources: Schema = {
+  ...object({ requests: map, limits: { ...map, required: ["cpu", "memory"] } }),
+  required: ["limits"],
 };
 /** Names of Secrets; empty: none. */
 const security = { tlsSecret: text, tokenSecret: text };
@@ -137,10 +143,9 @@ export function valuesSchema(): Schema {
         window: duration,
         grace: optionalDuration,
         policy: choice(...POLICY_CHOICES),
-        trainingEngine: choice("auto", "node", "wasm", "cpu"),
         http,
         otlp: object({ grpc: flag, ...security }),
-        peers: object({ existingSecret: text }),
+        peers: object({ existingSecret: text, tlsSecret: text }),
         extraVolumes: { type: "array", items: { type: "object", required: ["name"] } },
         extraVolumeMounts: { type: "array", items: { type: "object", required: ["name", "mountPath"] } },
         ...container,
@@ -218,6 +223,19 @@ export function valuesSchema(): Schema {
           labels: textMap,
           annotations: textMap,
         }),
+      }),
+      inject: object({
+        enabled: flag,
+        node: { type: "string", pattern: "^$|^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$" },
+        resource: choice("cpu", "memory", "bandwidth"),
+        intensity: { type: "number", minimum: MIN_INTENSITY, maximum: MAX_INTENSITY },
+        seconds: count(1, 3_600),
+        image,
+        resources: boundedResources,
+        securityContext: map,
+        podSecurityContext: map,
+        priorityClassName: text,
+        tolerations: list,
       }),
       tests: object({ enabled: flag }),
     }),

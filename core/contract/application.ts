@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { APPLICATION_MODES } from "./plan.ts";
-import { NonNegative, ObjectName, ServiceName } from "./quantity.ts";
+import { Prices } from "./prices.ts";
+import { ObjectName, ServiceName } from "./quantity.ts";
 
 export const Objective = z.strictObject({
   percentile: z
@@ -67,13 +68,7 @@ export const Application = z.strictObject({
     .describe(
       "What of a container's size is moved while it runs, so that decisions count on it: nothing (the default), what it requests, or what it is limited to. Sizes that nothing moves are recommended all the same, as advice.",
     ),
-  prices: z
-    .strictObject({
-      cpuCoreHour: NonNegative.default(0.031),
-      memoryGigabyteHour: NonNegative.default(0.0042),
-    })
-    .prefault({})
-    .describe("Exchange rate of CPU and memory; any currency."),
+  prices: Prices.prefault({}).describe("Exchange rate of CPU and memory; any currency."),
 });
 export type Application = z.infer<typeof Application>;
 

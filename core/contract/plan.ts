@@ -9,6 +9,7 @@ import {
   Ratio,
   ServiceName,
 } from "./quantity.ts";
+import { Reasons } from "./reason.ts";
 
 /** The levels of the ladder, from least to most evidence; `students` act when the predictor is silent. */
 export const POLICIES = [
@@ -88,6 +89,7 @@ export const Wish = z.strictObject({
   policy: PolicyLabel,
   /** Plain words: why this and not something else. */
   reason: z.string().max(500),
+  reasons: Reasons,
   confidence: Ratio,
   /** p95 of the application's flows through this service, now and as predicted after the move. */
   latencyBeforeSeconds: NonNegative.optional(),
@@ -145,6 +147,7 @@ export const Plan = z.strictObject({
   policy: PolicyLabel,
   /** Why this level of the ladder decides. */
   policyReason: z.string().max(500),
+  policyReasons: Reasons,
   objective: z.strictObject({ percentile: Ratio, seconds: z.number().positive() }),
   /** Measured percentile of the worst flow; absent without traffic. */
   measuredLatencySeconds: NonNegative.optional(),

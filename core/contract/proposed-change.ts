@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { Allocation, Wish } from "./plan.ts";
 import { EpochMs, ObjectName, ServiceName } from "./quantity.ts";
+import { Reasons } from "./reason.ts";
 
 /** What a plan proposed for a service where that changed a size of it, before any guard. */
 export const ProposedChange = z.object({
@@ -15,6 +16,7 @@ export const ProposedChange = z.object({
   proposal: Wish,
   /** Why this level of the ladder decided. */
   policyReason: z.string().max(500),
+  policyReasons: Reasons,
 });
 export type ProposedChange = z.infer<typeof ProposedChange>;
 

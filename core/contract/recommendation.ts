@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { Allocation, APPLICATION_MODES, Bounds, PolicyLabel, Wish } from "./plan.ts";
 import { Count, EpochMs, NonNegative, ObjectName, Ratio, ServiceName } from "./quantity.ts";
+import { Reasons } from "./reason.ts";
 
 /** One guard step that changed the allocation, or refused to. */
 export const GuardAction = z.strictObject({
@@ -8,6 +9,7 @@ export const GuardAction = z.strictObject({
   before: Allocation,
   after: Allocation,
   reason: z.string().max(500),
+  reasons: Reasons,
 });
 export type GuardAction = z.infer<typeof GuardAction>;
 
@@ -42,6 +44,8 @@ export const DecisionRecord = z.strictObject({
     previousDecidedAtMs: EpochMs.optional(),
     exporterStartedAtMs: EpochMs,
     predictorStartedAtMs: EpochMs.optional(),
+    /** When this predictor's plans took the place of another's; absent while the exporter has followed no other. */
+    predictorTakenAtMs: EpochMs.optional(),
     staleAfterSeconds: z.number().positive(),
     restartGraceSeconds: NonNegative,
     /** What is done with the decision; absent in records of 0.1.0, which were acted on. */
@@ -78,6 +82,8 @@ export const Recommendation = z.strictObject({
   /** Most replicas the service may have. */
   maxReplicas: Count.optional(),
   reason: z.string().max(1_000),
+  /** Of the proposal, then of the guard steps. */
+  reasons: Reasons,
   decidedAtMs: EpochMs,
   validUntilMs: EpochMs,
   decisionId: z.string(),
@@ -97,6 +103,7 @@ export const SizeChange = z.strictObject({
   policy: PolicyLabel,
   /** Why, in the words of that decision. */
   reason: z.string().max(1_000),
+  reasons: Reasons,
 });
 export type SizeChange = z.infer<typeof SizeChange>;
 
@@ -120,9 +127,10 @@ export const ServedRecommendation = z.strictObject({
   /** Which decision set each of the sizes, and why; absent from exporters of earlier releases. */
   setBy: SizeChanges.optional(),
   /** Guard steps that changed it, in order. */
-  guard: z.array(z.strictObject({ step: z.string().max(64), reason: z.string().max(500) })).max(64),
+  guard: z.array(GuardAction.pick({ step: true, reason: true, reasons: true })).max(64),
   /** Why the newest wish led to no decision; the one shown is then an older one. */
   refused: z.string().max(1_000).optional(),
+  refusedReasons: Reasons,
 });
 export type ServedRecommendation = z.infer<typeof ServedRecommendation>;
 
@@ -142,6 +150,7 @@ export const RecommendationList = z.strictObject({
     lastPlanAgeSeconds: NonNegative.optional(),
     policy: PolicyLabel.optional(),
     policyReason: z.string().max(500).optional(),
+    policyReasons: Reasons,
   }),
   application: ObjectName.optional(),
   /** What is done with the recommendations. */

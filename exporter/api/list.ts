@@ -2,6 +2,7 @@ import type { Clock } from "@tradewind/core/clock.ts";
 import { RECOMMENDATIONS_SCHEMA } from "@tradewind/core/contract/recommendation.ts";
 import type { RecommendationList, ServedRecommendation } from "@tradewind/core/contract/recommendation.ts";
 import type { PlanSourceStatus } from "../source/plan-source.ts";
+import { refusalInWords } from "../recommender.ts";
 import type { Recommender } from "../recommender.ts";
 import type { BookEntry } from "../store/book.ts";
 
@@ -33,7 +34,12 @@ export function recommendationHeader(
       ...(madeMs === undefined ? {} : { lastPlanAgeSeconds: (clock.monotonicMs() - madeMs) / 1e3 }),
       ...(plan === undefined
         ? {}
-        : { lastPlanAtMs: plan.plannedAtMs, policy: plan.policy, policyReason: plan.policyReason }),
+        : {
+            lastPlanAtMs: plan.plannedAtMs,
+            policy: plan.policy,
+            policyReason: plan.policyReason,
+            policyReasons: plan.policyReasons,
+          }),
     },
     ...(plan === undefined ? {} : { application: plan.application, objective: plan.objective }),
     ...(plan?.mode === undefined ? {} : { mode: plan.mode }),
@@ -58,7 +64,7 @@ function served(entry: BookEntry, recommender: Recommender, monotonicMs: number)
     wished,
     setBy: recommender.book.setBy(recommendation.namespace, recommendation.service),
     guard,
-    ...(refusal === undefined ? {} : { refused: `${refusal.step}: ${refusal.reason}`.slice(0, 1_000) }),
+    ...(refusal && { refused: refusalInWords(refusal), refusedReasons: [refusal.reason] }),
   };
 }
 

@@ -1,15 +1,19 @@
+import type { Prices } from "@tradewind/core/contract/prices.ts";
 import type { RecommendationList, ServedRecommendation } from "@tradewind/core/contract/recommendation.ts";
+import { codesOf } from "@tradewind/core/reasons.ts";
 import { MAX_STATUS_SERVICES } from "@tradewind/kubernetes/crd/status.ts";
 import type { ApplicationStatus, Condition, ServiceStatus } from "@tradewind/kubernetes/crd/status.ts";
 import { formatCores, formatMemory } from "@tradewind/kubernetes/objects/quantity.ts";
 import type { ReadPlan } from "../source/read-plan.ts";
 import { lastChange } from "../last-change.ts";
+import { billOf } from "../regret.ts";
 import { CONDITIONS, millis } from "./conditions.ts";
 import type { ServiceWorkload } from "./services.ts";
 
 export interface StatusInputs {
   readonly list: RecommendationList;
   readonly header: ReadPlan["header"] | undefined;
+  readonly prices: Prices;
   readonly workloadOf: (namespace: string, service: string) => ServiceWorkload | undefined;
   /** Of the resource as read. */
   readonly generation: number | undefined;
@@ -39,16 +43,26 @@ export function applicationStatus(inputs: StatusInputs): ApplicationStatus {
     ...(header !== undefined && {
       policy: header.policy,
       policyReason: header.policyReason,
+      policyReasonCodes: codesOf(header.policyReasons),
       plannedAt: isoTime(header.plannedAtMs),
     }),
     ...(recommendations.length > 0 && {
       replicasReady,
       replicasRecommended,
       replicas: `${replicasReady} → ${replicasRecommended}`,
+      serviceCount: recommendations.length,
+      ...costPerHour(inputs),
     }),
     services,
     ...(omitted > 0 && { servicesOmitted: omitted }),
   };
+}
+
+function costPerHour({ list, prices }: StatusInputs): Pick<ApplicationStatus, "costPerHour"> {
+  const { recommended, running } = billOf(list.recommendations, prices);
+  if (running === 0) return {};
+  const [now, then] = [running, recommended].map((price) => Number(price.toPrecision(3)).toString());
+  return { costPerHour: `${now} → ${then}` };
 }
 
 /** All services by name, or, where they do not fit, those first whose replicas shall change. */
@@ -77,6 +91,7 @@ function serviceStatus(served: ServedRecommendation, { workloadOf }: StatusInput
     ...(latencyBeforeSeconds !== undefined && { currentMilliseconds: millis(latencyBeforeSeconds) }),
     ...(latencyAfterSeconds !== undefined && { predictedMilliseconds: millis(latencyAfterSeconds) }),
     reason: served.reason.slice(0, 300),
+    reasonCodes: codesOf(served.reasons),
     ...(change !== undefined && {
       lastChange: `${change.what} at ${isoTime(change.decidedAtMs)}: ${change.reason}`.slice(0, 300),
     }),

@@ -1,4 +1,5 @@
 import type { ServedRecommendation } from "@tradewind/core/contract/recommendation.ts";
+import { codesOf } from "@tradewind/core/reasons.ts";
 import { countedOn, sizeOf } from "../sizing/settled-sizes.ts";
 import type { EventFacts } from "@tradewind/kubernetes/write/events.ts";
 import { formatCores, formatMemory } from "@tradewind/kubernetes/objects/quantity.ts";
@@ -36,8 +37,14 @@ function validity(before: ServedRecommendation, now: ServedRecommendation): Chan
 function numbers(before: ServedRecommendation, now: ServedRecommendation): Change[] {
   const changes: Change[] = [];
   const { setBy = {} } = now;
-  const because = ({ policy, reason }: Pick<ServedRecommendation, "policy" | "reason">): string =>
-    `(${policy}, confidence ${now.confidence.toFixed(2)}): ${reason}`;
+  const because = ({
+    policy,
+    reason,
+    reasons,
+  }: Pick<ServedRecommendation, "policy" | "reason" | "reasons">): string => {
+    const facts = [policy, `confidence ${now.confidence.toFixed(2)}`, ...codesOf(reasons)];
+    return `(${facts.join(", ")}): ${reason}`;
+  };
   if (before.replicas !== now.replicas) {
     const note = `${before.replicas} → ${now.replicas} replicas ${because(setBy.replicas ?? now)}`;
     changes.push(change("Normal", "ReplicasRecommended", "Recommend", note));

@@ -21,6 +21,7 @@ export const CONDITIONS: readonly {
   readonly judge: (judged: Judged) => Verdict;
 }[] = [
   { type: "Ready", judge: ready },
+  { type: "Acting", judge: acting },
   { type: "ObjectiveMet", judge: objectiveMet },
   { type: "DataComplete", judge: dataComplete },
   { type: "Constrained", judge: constrained },
@@ -42,6 +43,16 @@ function ready({ header, list }: Judged): Verdict {
   const expired = recommendations.filter(({ valid }) => !valid).map(({ service }) => service);
   if (expired.length > 0) return no("DecisionsExpired", `no valid decision for ${named(expired)}`);
   return yes("Planning", `${recommendations.length} services, policy ${header.policy}`);
+}
+
+/** The mode, as a condition: its reason names it. */
+function acting({ header }: Judged): Verdict {
+  if (header === undefined) return unknown("NoPlan", "no plan is handled yet");
+  const doesNot = "are not carried out; set mode to act to scale";
+  if (header.mode === "observe")
+    return no("Observe", `KEDA is answered what runs: recommendations ${doesNot}`);
+  if (header.mode === "recommend") return no("Recommend", `recommendations are shown and ${doesNot}`);
+  return yes("Act", "recommendations are carried out");
 }
 
 function objectiveMet({ header, list }: Judged): Verdict {

@@ -3,6 +3,7 @@ import type { Clock } from "@tradewind/core/clock.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import type { ApiClient } from "@tradewind/kubernetes/client/client.ts";
 import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
+import { Prices } from "@tradewind/core/contract/prices.ts";
 import { Identity } from "@tradewind/kubernetes/objects/metadata.ts";
 import { VerticalPodAutoscaler } from "@tradewind/kubernetes/objects/vpa.ts";
 import type { KubernetesMetrics } from "@tradewind/kubernetes/prometheus.ts";
@@ -18,6 +19,7 @@ import type { ServiceWorkload } from "./services.ts";
 export const ApplicationObject = z.object({
   metadata: Identity.extend({ generation: z.number().optional() }),
   spec: z.object({
+    prices: z.object(Prices.shape).prefault({}),
     services: z
       .array(
         z.object({

@@ -40,6 +40,7 @@ export class StatusPart implements LeaderPart {
     const status = applicationStatus({
       list,
       header,
+      prices: application.spec.prices,
       workloadOf: scene.service,
       generation: application.metadata.generation,
       before: application.status?.conditions ?? [],

@@ -1,4 +1,5 @@
 import type { Bounds } from "@tradewind/core/contract/plan.ts";
+import type { Reason } from "@tradewind/core/contract/reason.ts";
 import { allocationOf, boundsOf, sameAllocation } from "./baseline.ts";
 import type { GuardStep } from "./step.ts";
 
@@ -21,10 +22,10 @@ export const bounds: GuardStep = {
   },
 };
 
-function reason(wished: number, replicas: number, { minReplicas, maxReplicas }: Bounds): string {
-  if (replicas > wished) return `the service keeps at least ${minReplicas} replicas`;
-  if (replicas < wished) return `the service may have at most ${maxReplicas} replicas`;
-  return "container sizes brought to a whole step inside their bounds";
+function reason(wished: number, replicas: number, { minReplicas, maxReplicas }: Bounds): Reason {
+  if (replicas > wished) return { code: "min-replicas", minReplicas };
+  if (replicas < wished) return { code: "max-replicas", maxReplicas };
+  return { code: "container-bounds" };
 }
 
 function clamp(value: number, min: number, max: number): number {

@@ -1,4 +1,4 @@
-import type { Allocation } from "@tradewind/core/contract/plan.ts";
+import type { Reason } from "@tradewind/core/contract/reason.ts";
 import type { GuardLimits } from "@tradewind/core/contract/recommendation.ts";
 import { allocationOf, previousAllocation, sameAllocation } from "./baseline.ts";
 import type { GuardStep } from "./step.ts";
@@ -17,10 +17,7 @@ export const changeLimit: GuardStep = {
     const previous = previousAllocation(context);
     const from = previous?.replicas ?? running;
     if (from === undefined) {
-      return {
-        allocation: null,
-        reason: "the running replicas are not known, so it is not known how far the wish is from them",
-      };
+      return { allocation: null, reason: { code: "running-unknown" } };
     }
     const highest = Math.max(Math.floor(limits.growRatio * from) + limits.growReplicas, running ?? 0);
     const lowest = from <= 1 ? 0 : Math.ceil(limits.shrinkRatio * from);
@@ -30,7 +27,12 @@ export const changeLimit: GuardStep = {
       near(allocation.memoryBytes, previous?.memoryBytes, limits),
     );
     if (sameAllocation(allocation, limited)) return null;
-    return { allocation: limited, reason: reason(allocation, limited.replicas, from) };
+    const { growRatio, shrinkRatio } = limits;
+    const reason: Reason =
+      limited.replicas === allocation.replicas
+        ? { code: "container-change-limit", growRatio, shrinkRatio }
+        : { code: "change-limit", fromReplicas: from, limitReplicas: limited.replicas };
+    return { allocation: limited, reason };
   },
 };
 
@@ -41,10 +43,4 @@ function near(
 ): number | undefined {
   if (wished === undefined || before === undefined) return wished;
   return Math.max(Math.min(wished, before * growRatio), before * shrinkRatio);
-}
-
-function reason(wished: Allocation, replicas: number, from: number): string {
-  if (replicas < wished.replicas) return `one decision goes from ${from} to at most ${replicas} replicas`;
-  if (replicas > wished.replicas) return `one decision goes from ${from} to at least ${replicas} replicas`;
-  return "one decision changes the size of a container by so much only";
 }

@@ -1,5 +1,7 @@
 import type { Allocation } from "@tradewind/core/contract/plan.ts";
+import type { Reason } from "@tradewind/core/contract/reason.ts";
 import type { DecisionRecord, GuardAction } from "@tradewind/core/contract/recommendation.ts";
+import { inWords } from "@tradewind/core/reasons.ts";
 import { sameAllocation } from "./baseline.ts";
 import { bounds } from "./bounds.ts";
 import { changeLimit } from "./change-limit.ts";
@@ -14,11 +16,14 @@ import type { GuardContext, GuardStep } from "./step.ts";
  */
 export const GUARD_STEPS: readonly GuardStep[] = [staleInput, missingData, changeLimit, bounds, restartGrace];
 
+/** Characters of a reason. */
+const MOST_CHARACTERS = 500;
+
 /** What the guard made of a wish: a final allocation, or the step that refused and why. */
 export type GuardOutcome =
   | { readonly final: Allocation; readonly actions: GuardAction[]; readonly refusal?: never }
   | {
-      readonly refusal: { readonly step: string; readonly reason: string };
+      readonly refusal: { readonly step: string; readonly reason: Reason };
       readonly final?: never;
       readonly actions?: never;
     };
@@ -36,7 +41,8 @@ export function guard(context: GuardContext, steps: readonly GuardStep[] = GUARD
       step: step.name,
       before: allocation,
       after: verdict.allocation,
-      reason: verdict.reason,
+      reason: inWords([verdict.reason], MOST_CHARACTERS),
+      reasons: [verdict.reason],
     });
     allocation = verdict.allocation;
   }
@@ -44,7 +50,8 @@ export function guard(context: GuardContext, steps: readonly GuardStep[] = GUARD
 }
 
 /**
- * Runs the guard again over what a record says it read. Equal to the record's `final` and `actions` when nothing was tampered with.
+ * Runs the guard again over what a record says it read. Equal to the record's `final` and to the sizes of its `actions` when nothing was tampered
+ * with; to the reasons too where the same release wrote it.
  * @public for those who check a record
  */
 export function replay(record: DecisionRecord): GuardOutcome {

@@ -12,21 +12,17 @@ export const missingData: GuardStep = {
     if (context.wish.observed.complete) return null;
     const baseline = baselineReplicas(context);
     if (baseline === undefined) {
-      return {
-        allocation: null,
-        reason:
-          "the window is incomplete and the running replicas are not known; give the predictor a workload source",
-      };
+      return { allocation: null, reason: { code: "running-unknown" } };
     }
     const fastest = Math.max(2 * baseline, baseline + 4);
     if (allocation.replicas > fastest) {
       return {
         allocation: holdAtBaseline({ ...allocation, replicas: fastest }, context, baseline),
-        reason: `the window is incomplete: growth from ${baseline} replicas is limited to ${fastest}`,
+        reason: { code: "growth-limit", fromReplicas: baseline, mostReplicas: fastest },
       };
     }
     const held = holdAtBaseline(allocation, context, baseline);
     if (held === allocation) return null;
-    return { allocation: held, reason: "the window is incomplete: nothing is taken away" };
+    return { allocation: held, reason: { code: "data-missing" } };
   },
 };

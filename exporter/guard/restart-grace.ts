@@ -1,9 +1,11 @@
 import { baselineReplicas, holdAtBaseline } from "./baseline.ts";
+import type { Reason } from "@tradewind/core/contract/reason.ts";
 import type { GuardContext, GuardStep } from "./step.ts";
 
 /**
  * Takes nothing away in the first minutes after the exporter, the predictor or the youngest replica of the service
- * started: fresh processes know little, and a fresh replica has not shown yet what it can carry.
+ * started, or after this predictor took the place of another one: fresh processes know little, a predictor does not know what another
+ * one recommended until the platform has carried it out, and a fresh replica has not shown yet what it can carry.
  */
 export const restartGrace: GuardStep = {
   name: "restart-grace",
@@ -12,32 +14,32 @@ export const restartGrace: GuardStep = {
     if (started === undefined) return null;
     const baseline = baselineReplicas(context);
     if (baseline === undefined) {
-      return {
-        allocation: null,
-        reason: `${started}, and the running replicas are not known, so a lower number cannot be ruled out`,
-      };
+      return { allocation: null, reason: { code: "running-unknown" } };
     }
     const held = holdAtBaseline(allocation, context, baseline);
     if (held === allocation) return null;
-    const until = `nothing is taken away in the first ${context.restartGraceSeconds} s`;
-    return { allocation: held, reason: `${started}: ${until}` };
+    return { allocation: held, reason: started };
   },
 };
 
-/** The most recent start inside the grace, in words. */
-function lastStart(context: GuardContext): string | undefined {
-  const starts: readonly (readonly [string, number | undefined])[] = [
-    ["the exporter", context.exporterStartedAtMs],
-    ["the predictor", context.predictorStartedAtMs],
-    ["the youngest replica", context.wish.observed.lastStartedAtMs],
+type Started = Extract<Reason, { code: "restart-grace" }>;
+
+/** The most recent start inside the grace. */
+function lastStart(context: GuardContext): Started | undefined {
+  const { decidedAtMs, exporterStartedAtMs, predictorStartedAtMs, restartGraceSeconds, wish } = context;
+  const starts: readonly (readonly [Started["started"], number | undefined])[] = [
+    ["exporter", exporterStartedAtMs],
+    ["predictor", predictorStartedAtMs],
+    ["other-predictor", context.predictorTakenAtMs],
+    ["replica", wish.observed.lastStartedAtMs],
   ];
-  let last: { what: string; agoMs: number } | undefined;
-  for (const [what, atMs] of starts) {
+  let last: Started | undefined;
+  for (const [started, atMs] of starts) {
     if (atMs === undefined) continue;
-    const agoMs = Math.max(0, context.decidedAtMs - atMs);
-    if (agoMs < context.restartGraceSeconds * 1e3 && (last === undefined || agoMs < last.agoMs)) {
-      last = { what, agoMs };
+    const agoSeconds = Math.max(0, decidedAtMs - atMs) / 1e3;
+    if (agoSeconds < restartGraceSeconds && (last === undefined || agoSeconds < last.agoSeconds)) {
+      last = { code: "restart-grace", started, agoSeconds, graceSeconds: restartGraceSeconds };
     }
   }
-  return last === undefined ? undefined : `${last.what} started ${Math.round(last.agoMs / 1e3)} s ago`;
+  return last;
 }

@@ -1,4 +1,5 @@
 import type { Allocation } from "@tradewind/core/contract/plan.ts";
+import type { Reason } from "@tradewind/core/contract/reason.ts";
 import type { GuardStep } from "./step.ts";
 
 /**
@@ -9,22 +10,27 @@ export const staleInput: GuardStep = {
   name: "stale-input",
   apply: (allocation, { wish, decidedAtMs, staleAfterSeconds }) => {
     const flaw = unusable(allocation);
-    if (flaw !== undefined) return { allocation: null, reason: `the wish is unusable: ${flaw}` };
+    if (flaw !== undefined) return { allocation: null, reason: flaw };
     const ageSeconds = (decidedAtMs - wish.inputs.windowEndMs) / 1e3;
     if (ageSeconds <= staleAfterSeconds) return null;
     return {
       allocation: null,
-      reason: `the measurements behind the wish are ${Math.round(ageSeconds)} s old, more than the ${staleAfterSeconds} s allowed`,
+      reason: { code: "stale-measurements", ageSeconds, limitSeconds: staleAfterSeconds },
     };
   },
 };
 
-function unusable({ replicas, cpuCores, memoryBytes }: Allocation): string | undefined {
-  if (!Number.isSafeInteger(replicas) || replicas < 0) return `replicas is ${replicas}`;
-  if (cpuCores !== undefined && !(Number.isFinite(cpuCores) && cpuCores > 0))
-    return `cpuCores is ${cpuCores}`;
-  if (memoryBytes !== undefined && !(Number.isFinite(memoryBytes) && memoryBytes > 0)) {
-    return `memoryBytes is ${memoryBytes}`;
-  }
+function unusable({ replicas, cpuCores, memoryBytes }: Allocation): Reason | undefined {
+  if (!Number.isSafeInteger(replicas) || replicas < 0) return flawed("replicas", replicas);
+  if (cpuCores !== undefined && !isSize(cpuCores)) return flawed("cpuCores", cpuCores);
+  if (memoryBytes !== undefined && !isSize(memoryBytes)) return flawed("memoryBytes", memoryBytes);
   return undefined;
 }
+
+const isSize = (value: number): boolean => Number.isFinite(value) && value > 0;
+
+const flawed = (field: keyof Allocation, value: number): Reason => ({
+  code: "unusable-number",
+  field,
+  value: String(value),
+});

@@ -1,4 +1,5 @@
 import type { Allocation, Wish } from "@tradewind/core/contract/plan.ts";
+import type { Reason } from "@tradewind/core/contract/reason.ts";
 import type { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 
 /** Everything a step may read. All of it is kept in the decision record, so that a record can be replayed. */
@@ -13,8 +14,7 @@ export type GuardContext = Readonly<
 /** What a step did: a changed allocation, or `null` when nothing may be recommended at all. */
 export interface Verdict {
   readonly allocation: Allocation | null;
-  /** Plain words, for the record, the web page and the person on call. */
-  readonly reason: string;
+  readonly reason: Reason;
 }
 
 /** One rule of the guard. Returns null when it has nothing to say. */

@@ -4,6 +4,8 @@ import type {
   ServedRecommendation,
 } from "@tradewind/core/contract/recommendation.ts";
 import type { Allocation } from "@tradewind/core/contract/plan.ts";
+import type { Reasons } from "@tradewind/core/contract/reason.ts";
+import { codesOf } from "@tradewind/core/reasons.ts";
 import { formatCores, formatMemory } from "@tradewind/kubernetes/objects/quantity.ts";
 import { lastChange } from "../last-change.ts";
 import { recommendationOf } from "../recommendation.ts";
@@ -24,30 +26,31 @@ function headInWords(head: Omit<RecommendationList, "recommendations">): string 
   const policy =
     predictor.policy === undefined
       ? "No plan."
-      : `Policy ${predictor.policy}${age === undefined ? "" : `, ${Math.round(age)} s ago`}: ${predictor.policyReason ?? ""}`;
+      : `Policy ${predictor.policy}${age === undefined ? "" : `, ${Math.round(age)} s ago`}: ${predictor.policyReason ?? ""}${codesAfter(predictor.policyReasons)}`;
   const problem = predictor.problem === undefined ? [] : [`No new plan: ${predictor.problem}`];
   return [`${application}${standing ?? ""}`, policy, ...problem].join("\n");
 }
 
 function serviceInWords(served: ServedRecommendation): string {
   const { namespace, policy, reason, refused, replicasReady = "?", service, setBy, valid } = served;
+  const codes = codesAfter(refused === undefined ? served.reasons : served.refusedReasons);
   const change = lastChange(setBy);
   const said =
     change === undefined
       ? "none since Tradewind first saw the service"
-      : `${change.what} at ${time(change.decidedAtMs)} (${change.policy}): ${change.reason}`;
+      : `${change.what} at ${time(change.decidedAtMs)} (${change.policy}): ${change.reason}${codesAfter(change.reasons)}`;
   return [
     `${service} (${namespace}): ${replicasReady} ready, ${sizeInWords(served)} recommended${valid ? "" : ", too old to be served"}`,
     `  last change  ${said}`,
-    `  now          ${policy}: ${refused ?? reason}`,
+    `  now          ${policy}: ${refused ?? reason}${codes}`,
   ].join("\n");
 }
 
 /** Decisions that changed a size, newest first, as `/v1/decisions` gives them. */
 export function decisionsInWords(records: readonly DecisionRecord[]): string {
   const lines = records.map((record) => {
-    const { policy, reason } = recommendationOf(record);
-    return `  ${time(record.decidedAtMs)}  ${sizeInWords(record.final)} (${policy}): ${reason}`;
+    const { policy, reason, reasons } = recommendationOf(record);
+    return `  ${time(record.decidedAtMs)}  ${sizeInWords(record.final)} (${policy}): ${reason}${codesAfter(reasons)}`;
   });
   return `${["Decisions, the one in force first:", ...lines].join("\n")}\n`;
 }
@@ -59,6 +62,12 @@ function sizeInWords({ cpuCores, memoryBytes, replicas }: Allocation): string {
     ...(memoryBytes === undefined ? [] : [`${formatMemory(memoryBytes)} memory`]),
   ];
   return parts.length === 1 ? parts.join("") : `${parts[0] ?? ""} of ${parts.slice(1).join(" and ")}`;
+}
+
+/** ` [slo-violated, queue-share]`; nothing where a peer of another release sends no codes. */
+function codesAfter(reasons: Reasons): string {
+  const codes = codesOf(reasons);
+  return codes.length === 0 ? "" : ` [${codes.join(", ")}]`;
 }
 
 const ms = (seconds: number): string => `${Math.round(1e3 * seconds)} ms`;

@@ -43,7 +43,7 @@ export function bookEntry(record: DecisionRecord, decidedMs: number | undefined)
     answered: answeredReplicas(record),
     wished: record.wish.allocation,
     observed: observedBefore(record),
-    guard: record.actions.map(({ step, reason }) => ({ step, reason })),
+    guard: record.actions.map(({ step, reason, reasons }) => ({ step, reason, reasons })),
     json: JSON.stringify(record),
   };
 }

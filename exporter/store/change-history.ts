@@ -113,7 +113,7 @@ function changedBy(before: SizeChanges, { final, observed, recommendation }: Boo
   return after;
 
   function change(from: number | undefined, to: number): SizeChange {
-    const { decidedAtMs, decisionId, policy, reason } = recommendation;
+    const { decidedAtMs, decisionId, policy, reason, reasons } = recommendation;
     return {
       ...(from !== undefined && from !== to && { from }),
       to,
@@ -121,6 +121,7 @@ function changedBy(before: SizeChanges, { final, observed, recommendation }: Boo
       decisionId,
       policy,
       reason,
+      reasons,
     };
   }
 }

@@ -1,6 +1,7 @@
 import { Application } from "@tradewind/core/contract/application.ts";
 import { RESOURCES } from "../client/resources.ts";
 import { ApplicationStatus } from "./status.ts";
+import type { ConditionType } from "./status.ts";
 import { structuralSchema } from "./structural-schema.ts";
 import type { Extensions, OpenApiSchema } from "./structural-schema.ts";
 
@@ -46,32 +47,47 @@ interface PrinterColumn {
   readonly priority?: number;
 }
 
+const ofCondition = (type: ConditionType, field: "status" | "reason"): string =>
+  `.status.conditions[?(@.type=="${type}")].${field}`;
+
 const COLUMNS: readonly PrinterColumn[] = [
+  {
+    name: "Mode",
+    type: "string",
+    jsonPath: ofCondition("Acting", "reason"),
+    description: "What is done with recommendations; Act: they are carried out",
+  },
   {
     name: "Objective(ms)",
     type: "number",
     jsonPath: ".spec.objective.milliseconds",
     description: "Latency that the percentile must stay under",
   },
-  { name: "Predicted(ms)", type: "integer", jsonPath: ".status.predictedMilliseconds" },
-  { name: "Measured(ms)", type: "integer", jsonPath: ".status.measuredMilliseconds" },
-  { name: "Policy", type: "string", jsonPath: ".status.policy" },
+  {
+    name: "Measured(ms)",
+    type: "integer",
+    jsonPath: ".status.measuredMilliseconds",
+    description: "The objective's percentile in the last window",
+  },
+  { name: "Met", type: "string", jsonPath: ofCondition("ObjectiveMet", "status") },
+  { name: "Services", type: "integer", jsonPath: ".status.serviceCount" },
   {
     name: "Replicas",
     type: "string",
     jsonPath: ".status.replicas",
     description: "Ready now → recommended, all services together",
   },
-  { name: "Ready", type: "string", jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
+  {
+    name: "Cost/h",
+    type: "string",
+    jsonPath: ".status.costPerHour",
+    description: "Of what runs → of what is recommended, by the application's prices",
+  },
+  { name: "Ready", type: "string", jsonPath: ofCondition("Ready", "status") },
   { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" },
   { name: "Percentile", type: "number", jsonPath: ".spec.objective.percentile", priority: 1 },
-  { name: "Mode", type: "string", jsonPath: ".spec.mode", priority: 1 },
-  {
-    name: "Met",
-    type: "string",
-    jsonPath: '.status.conditions[?(@.type=="ObjectiveMet")].status',
-    priority: 1,
-  },
+  { name: "Predicted(ms)", type: "integer", jsonPath: ".status.predictedMilliseconds", priority: 1 },
+  { name: "Policy", type: "string", jsonPath: ".status.policy", priority: 1 },
   { name: "Why", type: "string", jsonPath: ".status.policyReason", priority: 1 },
 ];
 

@@ -5,8 +5,8 @@ import { Count, ObjectName, Ratio, ServiceName } from "@tradewind/core/contract/
 /** Most services that a status lists: beyond some thousand an object outgrows etcd's 1.5 MB. */
 export const MAX_STATUS_SERVICES = 1_000;
 
-/** What a person wants to know at a glance; `True` is the good state of each but `Constrained`. */
-export const CONDITION_TYPES = ["Ready", "ObjectiveMet", "DataComplete", "Constrained"] as const;
+/** What a person wants to know at a glance; `True` is the good state of each but `Constrained` and `Acting`, which have none. */
+export const CONDITION_TYPES = ["Ready", "Acting", "ObjectiveMet", "DataComplete", "Constrained"] as const;
 export type ConditionType = (typeof CONDITION_TYPES)[number];
 
 /** As in `meta/v1`, so that `kubectl wait --for=condition=Ready` works. */
@@ -25,6 +25,11 @@ export type Condition = z.infer<typeof Condition>;
 
 const Millis = z.number().int().min(0);
 const Text = z.string().max(64);
+const Codes = z
+  .array(Text)
+  .max(32)
+  .optional()
+  .describe("Codes of the reasons; docs/reasons.md says what each means.");
 
 /** What is recommended for one service. */
 export const ServiceStatus = z.strictObject({
@@ -48,6 +53,7 @@ export const ServiceStatus = z.strictObject({
   currentMilliseconds: Millis.optional().describe("p95 of the flows through this service, before."),
   predictedMilliseconds: Millis.optional().describe("The same once the recommendation is in place."),
   reason: z.string().max(1_000),
+  reasonCodes: Codes,
   lastChange: z
     .string()
     .max(1_000)
@@ -68,10 +74,15 @@ export const ApplicationStatus = z.strictObject({
   predictedMilliseconds: Millis.optional().describe("The slowest flow once everything is in place."),
   policy: PolicyLabel.optional(),
   policyReason: z.string().max(500).optional(),
+  policyReasonCodes: Codes,
   replicasReady: Count.optional().describe("Ready replicas of all services together."),
   replicasRecommended: Count.optional(),
   replicas: Text.optional().describe("Ready and recommended replicas, for people: `12 → 15`."),
+  costPerHour: Text.optional().describe(
+    "Price of an hour of what runs and of what is recommended, by `prices`, of services whose replicas are known: `0.42 → 0.38`.",
+  ),
   plannedAt: Text.optional().describe("RFC 3339."),
+  serviceCount: Count.optional().describe("Services for which something is recommended."),
   services: z.array(ServiceStatus).max(MAX_STATUS_SERVICES),
   servicesOmitted: Count.optional().describe("Services that did not fit into the list."),
 });

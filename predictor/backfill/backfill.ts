@@ -4,7 +4,7 @@ import type { Clock } from "@tradewind/core/clock.ts";
 import { describeError, TradewindError } from "@tradewind/core/errors.ts";
 import { contentHash } from "@tradewind/core/hash.ts";
 import type { Logger } from "@tradewind/core/log.ts";
-import { EndpointError } from "../sources/http/error.ts";
+import { EndpointError } from "@tradewind/core/endpoint/error.ts";
 import type { PrometheusSource } from "../sources/prometheus/prometheus-source.ts";
 import type { WindowStore } from "../store/window-store.ts";
 import { Pace } from "./pace.ts";

@@ -1,7 +1,8 @@
 import type { FlowGraph } from "../endtoend/call-graph.ts";
 import { FlowTail } from "../endtoend/flow-tail.ts";
-import { costPerHour } from "./size.ts";
-import type { Prices, Size } from "./size.ts";
+import { costPerHour } from "@tradewind/core/contract/prices.ts";
+import type { Prices } from "@tradewind/core/contract/prices.ts";
+import type { Size } from "./size.ts";
 import type { OwnTime } from "../models/queue/tracked-profile.ts";
 import type { LoadOutlook } from "./outlook.ts";
 import { firstAlike, OwnTails } from "./own-tails.ts";

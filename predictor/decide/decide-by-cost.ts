@@ -6,8 +6,9 @@ import type { Size } from "./size.ts";
 import { countedArrivalRatio } from "./counted-arrivals.ts";
 import { isCarriedOut } from "../policy/observe/container-size.ts";
 import type { Observation } from "../policy/observe/observation.ts";
+import { namedServices } from "../policy/reasons.ts";
 import type { Targets } from "../policy/target.ts";
-import { median } from "../profile/order-statistics.ts";
+import { median } from "../models/statistics.ts";
 import { ApplicationCost, loadPoints } from "./application-cost.ts";
 import type { CostOptions, RouteToHold } from "./application-cost.ts";
 import { arrivals, hiddenLoad } from "./arrivals.ts";
@@ -42,24 +43,18 @@ export function decideByCost(request: CostRequest): CostDecision {
     (one) => known.onRoute.has(one.service) && !isModelled(one, known),
   );
   if (waiting.length > 0) {
-    const named = waiting.slice(0, 3).map(({ service }) => service);
-    const more = waiting.length > named.length ? ` and ${waiting.length - named.length} more` : "";
-    return {
-      memory,
-      level,
-      targets: undefined,
-      reason: `no calibrated model yet of ${named.join(", ")}${more}`,
-    };
+    const reasons = [{ code: "models-missing", ...namedServices(waiting) } as const];
+    return { memory, level, targets: undefined, reasons };
   }
   const cost = cheapestOf(request, known);
   const targets = targetsOf(request, known, cost);
   const { application, windowSet } = request.context;
   const adopted: Targets = isCarriedOut(application) ? targets : new Map();
   const services = withRises(memory.services, request.observations, adopted, windowSet.endMs);
-  const reason = expectation(cost, known);
+  const reasons = [expectation(cost, known)];
   cost.forgetOtherSizes();
   const sensitivities = new Sensitivities(cost, application.prices);
-  return { memory: { ...memory, services }, level, targets, reason, sensitivities };
+  return { memory: { ...memory, services }, level, targets, reasons, sensitivities };
 }
 
 const NO_RESIDUALS: Residuals = new Map();

@@ -4,7 +4,7 @@ import type { ServiceIndex } from "../endtoend/call-graph.ts";
 import { TAIL_QUANTILE } from "../endtoend/lognormal.ts";
 import { FlowTail } from "../endtoend/flow-tail.ts";
 import type { Observation } from "../policy/observe/observation.ts";
-import { chanceOfTail, median } from "../profile/order-statistics.ts";
+import { chanceOfTail, median } from "../models/statistics.ts";
 import { flowTailSeconds } from "../queue/objective.ts";
 import type { Lesson } from "./learn.ts";
 import { ownTailSeconds } from "./percentile.ts";

@@ -1,10 +1,9 @@
-import { mainContainers } from "@tradewind/core/main-containers.ts";
+import { allocatedCpuCores, mainContainers, meanOfKnown } from "@tradewind/core/main-containers.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
 import { hold } from "../models/residual/held.ts";
 import { surroundingsOf } from "../models/residual/inputs.ts";
 import { emptyProfile, track } from "../models/queue/tracked-profile.ts";
 import type { ProfileObservation, ProfileState } from "../models/queue/tracked-profile.ts";
-import { allocatedCpuCores, meanOfKnown } from "../profile/window-inputs.ts";
 import type { Lesson } from "./learn.ts";
 import type { CostSettings } from "./settings.ts";
 import type { CostMemory, ServiceModelMemory } from "./state.ts";

@@ -1,3 +1,4 @@
+import type { Reason } from "@tradewind/core/contract/reason.ts";
 import type { DecisionContext, Observation } from "../policy/observe/observation.ts";
 import type { Verdict } from "../policy/observe/verdict.ts";
 import type { Targets } from "../policy/target.ts";
@@ -50,5 +51,5 @@ export interface CostDecision {
   readonly level: CostLevel;
   /** What one more unit of each service is worth; absent like the targets. */
   readonly sensitivities?: Sensitivities;
-  readonly reason: string;
+  readonly reasons: readonly Reason[];
 }

@@ -1,6 +1,7 @@
 import type { Gain, RouteSensitivity, ServiceSensitivity } from "@tradewind/core/contract/sensitivities.ts";
-import { costPerHour } from "./size.ts";
-import type { Prices, Size } from "./size.ts";
+import { costPerHour } from "@tradewind/core/contract/prices.ts";
+import type { Prices } from "@tradewind/core/contract/prices.ts";
+import type { Size } from "./size.ts";
 import type { ApplicationCost, ServiceToSize } from "./application-cost.ts";
 import { Slopes } from "./slopes.ts";
 

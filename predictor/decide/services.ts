@@ -1,3 +1,4 @@
+import { costPerHour } from "@tradewind/core/contract/prices.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
 import { mainContainers } from "@tradewind/core/main-containers.ts";
@@ -7,7 +8,7 @@ import { demandOf, isCalibrated, predictOwnTime } from "../models/queue/tracked-
 import { surroundingsHeld } from "../models/residual/held.ts";
 import { ServedResidual } from "../models/residual/residual.ts";
 import type { CoresBounds } from "./cheapest-cores.ts";
-import { costPerHour, roundedUp } from "./size.ts";
+import { roundedUp } from "./size.ts";
 import type { Size } from "./size.ts";
 import type { Observation } from "../policy/observe/observation.ts";
 import { bounded } from "../policy/target.ts";

@@ -1,6 +1,10 @@
 import type { Window } from "@tradewind/core/contract/window.ts";
-import { mainContainers } from "@tradewind/core/main-containers.ts";
-import { allocatedCpuCores, allocatedMemoryBytes, meanOfKnown } from "../profile/window-inputs.ts";
+import {
+  allocatedCpuCores,
+  allocatedMemoryBytes,
+  mainContainers,
+  meanOfKnown,
+} from "@tradewind/core/main-containers.ts";
 
 export interface ContainerSize {
   readonly cpuCores: number;
@@ -11,18 +15,6 @@ export interface ContainerSize {
 /** What each container of a service gets, and how many there are. */
 export interface Size extends ContainerSize {
   readonly replicas: number;
-}
-
-/** Prices in any one currency: what makes CPU, memory and replicas exchangeable. */
-export interface Prices {
-  readonly cpuCoreHour: number;
-  readonly memoryGigabyteHour: number;
-}
-
-/** Price of a service of this size for an hour. */
-export function costPerHour(size: Size, prices: Prices): number {
-  const container = size.cpuCores * prices.cpuCoreHour + (size.memoryBytes / 1e9) * prices.memoryGigabyteHour;
-  return size.replicas * container;
 }
 
 /** Rounding slack, so that ten steps of 0.1 core are 1 core. */

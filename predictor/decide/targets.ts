@@ -1,13 +1,15 @@
+import type { Reason } from "@tradewind/core/contract/reason.ts";
 import { contentHash } from "@tradewind/core/hash.ts";
 import type { WishStep } from "@tradewind/core/contract/plan.ts";
 import { MAX_WISH_STEPS } from "@tradewind/core/contract/plan.ts";
 import type { ProfileState } from "../models/queue/tracked-profile.ts";
 import type { ContainerSize, Size } from "./size.ts";
-import { costPerHour } from "./size.ts";
+import { costPerHour } from "@tradewind/core/contract/prices.ts";
 import { statedSize } from "../policy/observe/container-size.ts";
 import { memoryNeed } from "../policy/observe/memory-peaks.ts";
 import type { Observation } from "../policy/observe/observation.ts";
-import { bounded, percent, pods } from "../policy/target.ts";
+import { cpuReason, replicasReason } from "../policy/reasons.ts";
+import { bounded } from "../policy/target.ts";
 import type { Target, Targets } from "../policy/target.ts";
 import type { ApplicationCost } from "./application-cost.ts";
 import { cheapestCores } from "./cheapest-cores.ts";
@@ -25,7 +27,7 @@ export function targetsOf(request: CostRequest, known: Known, cost: ApplicationC
       const at = numberOf.get(one.service);
       const target =
         at === undefined
-          ? offRouteTarget(one)
+          ? offRouteTarget(one, request)
           : plannedTarget(one, request, known, {
               cost,
               at,
@@ -38,7 +40,7 @@ export function targetsOf(request: CostRequest, known: Known, cost: ApplicationC
 }
 
 /** Off every user's route: as many replicas as its own CPU demand takes, once all of it is known and nothing is on its way. */
-function offRouteTarget(one: Observation): Target {
+function offRouteTarget(one: Observation, { context }: CostRequest): Target {
   const { baseReplicas, draining, need = 0, settling, shrinkNeed = baseReplicas, window } = one;
   const isKnown = window?.missing === undefined && window?.requestsPerSecond !== undefined;
   const enough = isKnown && !settling && !draining ? Math.min(baseReplicas, shrinkNeed) : baseReplicas;
@@ -46,7 +48,7 @@ function offRouteTarget(one: Observation): Target {
   return {
     replicas,
     policy: "reactive",
-    reason: `no user's request passes it; its CPU demand takes ${pods(replicas)}`,
+    reasons: [{ code: "no-user-request" }, cpuReason(one, context.settings), replicasReason(one, replicas)],
   };
 }
 
@@ -89,7 +91,7 @@ function plannedTarget(
     replicas,
     ...stated,
     policy: known.level,
-    reason: reasonOf(one, replicas, stated, request.settings.memoryRatio),
+    reasons: reasonsOf(one, replicas, stated, request.settings.memoryRatio),
     planned: {
       steps,
       confidence: 1 / (1 + cost.ownSigmaOf(at) ** 2),
@@ -106,30 +108,23 @@ const modelHash = (profile: ProfileState | undefined, residual = ""): string =>
     profile === undefined ? null : [profile.atMs ?? null, profile.windows, profile.means, residual],
   );
 
-/** A decision's own changes in words: those of replicas and CPU are of what costs least, memory follows from use. */
-function reasonOf(
-  { baseReplicas, container }: Observation,
+/** Replicas and CPU are of what costs least, memory follows from use. */
+function reasonsOf(
+  one: Observation,
   replicas: number,
   { cpuCores, memoryBytes }: Partial<ContainerSize>,
   memoryRatio: number,
-): string {
-  const changes = [
-    replicas === baseReplicas ? "" : `${pods(baseReplicas)} → ${replicas}`,
-    cpuCores === undefined || container === undefined || cpuCores === container.cpuCores
-      ? ""
-      : `${container.cpuCores.toFixed(2)} → ${cpuCores.toFixed(2)} cores each`,
-  ].filter((change) => change !== "");
-  const cheapest =
-    changes.length === 0
-      ? `no change is cheaper: keeps ${pods(replicas)}`
-      : `cheapest: ${changes.join(", ")}`;
-  if (memoryBytes === undefined || container === undefined || memoryBytes === container.memoryBytes)
-    return cheapest;
-  const memory = `memory ${mebibytes(container.memoryBytes)} → ${mebibytes(memoryBytes)} MiB each: ${memoryRatio} times the most used`;
-  return changes.length === 0 ? memory : `${cheapest}; ${memory}`;
+): Reason[] {
+  const { container } = one;
+  const reasons: Reason[] = [{ code: "cheapest" }, replicasReason(one, replicas)];
+  if (cpuCores !== undefined && container !== undefined && cpuCores !== container.cpuCores)
+    reasons.push({ code: "cpu-cores", fromCores: container.cpuCores, toCores: cpuCores });
+  if (memoryBytes !== undefined && container !== undefined && memoryBytes !== container.memoryBytes) {
+    const fromBytes = container.memoryBytes;
+    reasons.push({ code: "memory-peak", fromBytes, toBytes: memoryBytes, peakRatio: memoryRatio });
+  }
+  return reasons;
 }
-
-const mebibytes = (bytes: number): number => Math.round(bytes / 2 ** 20);
 
 /** The last change of each service by itself: what it buys and costs while all others are as decided. */
 function changesOf(cost: ApplicationCost, { context }: CostRequest): ReadonlyMap<string, WishStep[]> {
@@ -179,9 +174,9 @@ function memoryOf(
   return context.missing === undefined ? bytes : Math.max(now, bytes);
 }
 
-/** What the decision as a whole expects, for people. */
-export function expectation(cost: ApplicationCost, { outlook }: Known): string {
+/** What the decision as a whole expects. */
+export function expectation(cost: ApplicationCost, { outlook }: Known): Reason {
   const { forecast, ratio, sigma } = outlook;
-  const load = `${ratio.toFixed(2)} times the load (± ${percent(sigma)}, forecast '${forecast}')`;
-  return `expects ${percent(cost.expectedOver())} of the requests over the objective at ${load}`;
+  const overRatio = cost.expectedOver();
+  return { code: "expected-misses", overRatio, loadRatio: ratio, loadErrorRatio: sigma, forecast };
 }

@@ -1,6 +1,5 @@
 import type { Window } from "@tradewind/core/contract/window.ts";
-import { mainContainers } from "@tradewind/core/main-containers.ts";
-import { allocatedCpuCores, meanOfKnown } from "../profile/window-inputs.ts";
+import { allocatedCpuCores, mainContainers, meanOfKnown } from "@tradewind/core/main-containers.ts";
 import { FULL_SHARE } from "./arrivals.ts";
 
 /** Weight of the newest window in what is known of a warm-up. */

@@ -1,6 +1,6 @@
-import { InvalidArgumentError } from "commander";
 import type { Command } from "commander";
 import { parseWith } from "@tradewind/core/config.ts";
+import { addAccessFlags } from "@tradewind/core/endpoint/own-process.ts";
 import type { Finding } from "../sources/source.ts";
 import { DoctorOptions } from "./options.ts";
 
@@ -19,15 +19,13 @@ export function configure(command: Command): void {
     .option("--agents <urls>", "addresses of the node agents, separated by commas", urlList, [])
     .option("--predictor <url>", "address of the predictor, for example http://127.0.0.1:9811")
     .option("--exporter <url>", "address of the exporter, for example http://127.0.0.1:9812")
-    .option("--token-file <file>", "token that agents, predictor and exporter ask for")
-    .option("--ca-file <file>", "authority of their certificates, PEM")
     .option(
       "--workloads <source>",
       "kubernetes[:namespace,…]: whether the cluster can be read, as the predictor would",
     )
     .option("--kubeconfig <file>", "how to reach the cluster from outside of it")
-    .option("--state <dir>", "the predictor's state directory")
-    .option("--timeout <seconds>", "how long one server may take", seconds, 5)
+    .option("--state <dir>", "the predictor's state directory");
+  addAccessFlags(command, "each of these processes")
     .option("--json", "print one JSON object instead of text", false)
     .addHelpText("after", EXAMPLES)
     .action(async (flags: Record<string, unknown> & { timeout: number; json: boolean }) => {
@@ -54,13 +52,6 @@ export function inWords(findings: readonly Finding[]): string {
   const problems = findings.filter(({ level }) => level === "problem").length;
   const summary = problems === 0 ? "Nothing must be mended." : `${problems} thing(s) must be mended.`;
   return `${[...lines, "", summary].join("\n")}\n`;
-}
-
-function seconds(text: string): number {
-  const value = Number(text);
-  if (text.trim() === "" || Number.isNaN(value))
-    throw new InvalidArgumentError(`'${text}' is not a number of seconds`);
-  return value;
 }
 
 function urlList(text: string): string[] {

@@ -1,62 +1,39 @@
 import { z } from "zod";
 import { Plan } from "@tradewind/core/contract/plan.ts";
 import { Snapshot } from "@tradewind/core/contract/snapshot.ts";
+import { clientOf } from "@tradewind/core/endpoint/own-process.ts";
+import type { OwnProcess, ProcessAccess } from "@tradewind/core/endpoint/own-process.ts";
 import { clockFinding, problem } from "../sources/check.ts";
-import { EndpointClient } from "../sources/http/client.ts";
-import { EndpointOptions } from "../sources/http/endpoint.ts";
 import type { Finding } from "../sources/source.ts";
 
 /** Older than this a snapshot or plan says little about now. */
 const FRESH_SECONDS = 60;
 
-/** How our own processes are asked. */
-export interface Access {
-  readonly timeoutSeconds: number;
-  /** File with a token that they take. */
-  readonly tokenFile?: string | undefined;
-  /** File with the authority of their certificates. */
-  readonly caFile?: string | undefined;
-}
-
-const REMEDIES = {
-  tls: "give --ca-file the authority of its certificate, and a URL with a name that is in it; http:// without --http-tls-cert",
-  refused: "give --token-file a token that it takes",
-};
-
 const Recommendations = z.looseObject({ recommendations: z.array(z.unknown()).optional() });
 
 /** Asks one of our own processes something; hands its answer to `look`. */
 async function asked<Schema extends z.ZodType>(
-  subject: string,
-  url: string,
-  { caFile, timeoutSeconds, tokenFile }: Access,
-  question: { readonly path: string; readonly schema: Schema; readonly remedy: string },
-  look: (answer: z.output<Schema>) => Finding[],
+  own: OwnProcess,
+  access: ProcessAccess,
+  path: string,
+  schema: Schema,
+  look: (answer: z.output<Schema>, subject: string) => Finding[],
 ): Promise<Finding[]> {
-  const options = EndpointOptions.parse({
-    url,
-    timeoutSeconds,
-    maxAttempts: 1,
-    ...(tokenFile !== undefined && { bearerTokenFile: tokenFile }),
-    ...(caFile !== undefined && { tls: { caFile } }),
-  });
-  const client = new EndpointClient(subject, "tradewind", options, { remedies: REMEDIES });
+  const client = clientOf(own, access);
+  const subject = client.health.name;
   try {
-    const answer = await client.json({ path: question.path }, question.schema);
-    return [...look(answer), ...clockFinding(subject, client.health)];
+    const answer = await client.json({ path }, schema);
+    return [...look(answer, subject), ...clockFinding(subject, client.health)];
   } catch (error) {
-    const finding = problem(subject, error);
-    const silent = client.health.lastProblem?.failure === "unreachable";
-    return [silent ? { ...finding, remedy: question.remedy } : finding];
+    return [problem(subject, error)];
   } finally {
     await client.close();
   }
 }
 
-export async function checkAgent(url: string, access: Access, nowMs: number): Promise<Finding[]> {
-  const subject = `agent ${url}`;
-  const remedy = "start `tradewind agent` on that node, or correct --agents";
-  return asked(subject, url, access, { path: "v1/snapshot", schema: Snapshot, remedy }, (snapshot) => {
+export async function checkAgent(url: string, access: ProcessAccess, nowMs: number): Promise<Finding[]> {
+  const agent = { name: "agent", url, flag: "--agents" };
+  return asked(agent, access, "v1/snapshot", Snapshot, (snapshot, subject) => {
     const ageSeconds = (nowMs - snapshot.takenAtMs) / 1_000;
     const containers = snapshot.containers.length;
     if (Math.abs(ageSeconds) > FRESH_SECONDS) {
@@ -88,10 +65,9 @@ export async function checkAgent(url: string, access: Access, nowMs: number): Pr
   });
 }
 
-export async function checkPredictor(url: string, access: Access, nowMs: number): Promise<Finding[]> {
-  const subject = `predictor ${url}`;
-  const remedy = "start `tradewind predictor`, or correct --predictor";
-  return asked(subject, url, access, { path: "v1/plan", schema: Plan, remedy }, (plan) => {
+export async function checkPredictor(url: string, access: ProcessAccess, nowMs: number): Promise<Finding[]> {
+  const predictor = { name: "predictor", url, flag: "--predictor" };
+  return asked(predictor, access, "v1/plan", Plan, (plan, subject) => {
     const ageSeconds = (nowMs - plan.plannedAtMs) / 1_000;
     if (ageSeconds > FRESH_SECONDS) {
       return [
@@ -122,15 +98,10 @@ export async function checkPredictor(url: string, access: Access, nowMs: number)
   });
 }
 
-export async function checkExporter(url: string, access: Access): Promise<Finding[]> {
-  const subject = `exporter ${url}`;
-  const remedy = "start `tradewind exporter`, or correct --exporter";
-  const question = {
-    path: "v1/recommendations",
-    schema: z.union([Recommendations, z.array(z.unknown())]),
-    remedy,
-  };
-  return asked(subject, url, access, question, (answer) => {
+export async function checkExporter(url: string, access: ProcessAccess): Promise<Finding[]> {
+  const exporter = { name: "exporter", url, flag: "--exporter" };
+  const schema = z.union([Recommendations, z.array(z.unknown())]);
+  return asked(exporter, access, "v1/recommendations", schema, (answer, subject) => {
     const list = Array.isArray(answer) ? answer : (answer.recommendations ?? []);
     if (list.length > 0) return [{ subject, level: "ok", message: `${list.length} recommendations` }];
     return [

@@ -1,7 +1,4 @@
-/** The percentile that tails are. */
-export const TAIL_SHARE = 0.95;
-
-/** Its standard normal quantile. */
+/** Standard normal quantile of the percentile that tails are, 0.95. */
 export const TAIL_QUANTILE = 1.644_853_626_951_472_2;
 
 /** Floor of a variance, s²: keeps the derivative of its root finite. */
@@ -10,24 +7,8 @@ const MIN_VARIANCE = 1e-18;
 /** Share of calls that are far longer than the tail, where the mean says that there are such: half of the most there can be. */
 export const SPIKE_SHARE = 0.025;
 
-/** Largest mean over tail that is told apart: a service whose calls are nearly all free has a tail of nearly nothing. */
-const MOST_MEAN_OVER_TAIL = 1e3;
-/** Smallest one. */
-const LEAST_MEAN_OVER_TAIL = 1e-3;
-
 /** Mean over tail of an exponentially distributed time: 1 / ln 20. Stands in until a service has been measured. */
 export const EXPONENTIAL_MEAN_OVER_TAIL = 1 / Math.log(20);
-
-/** Mean over tail (95 %) of a time as measured; that of an exponential one where nothing was, or the tail is 0. */
-export function meanOverTail(
-  latency: { readonly meanSeconds: number; readonly p95Seconds: number } | undefined,
-): number {
-  if (latency === undefined || !(latency.p95Seconds > 0)) return EXPONENTIAL_MEAN_OVER_TAIL;
-  return Math.min(
-    MOST_MEAN_OVER_TAIL,
-    Math.max(LEAST_MEAN_OVER_TAIL, latency.meanSeconds / latency.p95Seconds),
-  );
-}
 
 /** Moments of a time over its tail. */
 export interface MomentsOverTail {

@@ -1,14 +1,11 @@
 import { Counter, Gauge, Histogram } from "prom-client";
 import type { Registry } from "prom-client";
-import type { Engine } from "../training/engines.ts";
-import type { FlowStanding } from "./flow-learner.ts";
 
 const SERVICE_LABELS = ["namespace", "service"] as const;
-const FLOW_LABELS = ["namespace", "flow"] as const;
 const TRAINING_SECONDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80];
 
 /** What became of a training. */
-export type TrainingResult = "trained" | "replaced" | "kept" | "too-few-rows" | "failed";
+export type TrainingResult = "trained" | "too-few-rows" | "failed";
 
 export interface ProfileStanding {
   /** Windows since the last deploy that say something of the profile. */
@@ -20,8 +17,7 @@ export interface ProfileStanding {
 }
 
 /**
- * The predictor's metrics on what it learns. Set when things happen; labels are the services that have a workload, and the
- * bounded number of flows that are learnt.
+ * The predictor's metrics on what it learns. Set when things happen; labels are the services that have a workload.
  */
 export class LearningMetrics {
   private readonly error: Gauge;
@@ -34,11 +30,6 @@ export class LearningMetrics {
   private readonly failures: Counter;
   private readonly unusable: Counter;
   private readonly tailError: Gauge;
-  private readonly flowError: Gauge;
-  private readonly flowRows: Gauge;
-  private readonly flowAge: Gauge;
-  private readonly flowResults: Counter;
-  private readonly engines: Gauge;
 
   constructor(registry: Registry) {
     const registers = [registry];
@@ -58,7 +49,7 @@ export class LearningMetrics {
     );
     this.seconds = new Histogram({
       name: "tradewind_predictor_training_duration_seconds",
-      help: "Time of one training of one service's or one flow's residual, waiting for the thread included.",
+      help: "Time of one training of one service's residual, waiting for the thread included.",
       buckets: TRAINING_SECONDS,
       registers,
     });
@@ -75,7 +66,7 @@ export class LearningMetrics {
     this.failures = counter("training_failures_total", "Trainings that failed; what is in use goes on.");
     this.unusable = counter(
       "models_unusable_total",
-      "Models that could not be read; services go on with their tracked profile, flows with their call graph.",
+      "Models that could not be read; services go on with their tracked profile.",
     );
     this.tailError = gauge(
       "tail_prediction_error_ratio",
@@ -83,37 +74,6 @@ export class LearningMetrics {
       [],
     );
     this.tailError.remove();
-    this.flowError = gauge(
-      "end_to_end_error_ratio",
-      "Mean |predicted - measured| / measured of a flow's tail over the last windows, from measured own tails, with the learnt residual and without.",
-      [...FLOW_LABELS, "residual"],
-    );
-    this.flowRows = gauge(
-      "end_to_end_rows",
-      "Windows kept of a flow that a residual can be learnt from.",
-      FLOW_LABELS,
-    );
-    this.flowAge = gauge(
-      "end_to_end_model_age_seconds",
-      "Time since the residual in use was trained, at the end of the last window.",
-      FLOW_LABELS,
-    );
-    this.engines = gauge(
-      "training_engine_info",
-      "1 for the engine that models are trained with: node, wasm or cpu; absent before the first training.",
-      ["engine"],
-    );
-    this.flowResults = counter(
-      "end_to_end_trainings_total",
-      "Trainings of residuals that ended, by what became of them.",
-      ["result"],
-    );
-  }
-
-  /** The engine that trains from now on. */
-  engine(engine: Engine): void {
-    this.engines.reset();
-    this.engines.set({ engine }, 1);
   }
 
   profiles(namespace: string, standings: ReadonlyMap<string, ProfileStanding>): void {
@@ -125,24 +85,6 @@ export class LearningMetrics {
       this.rows.set(labels, rows);
       this.maturity.set(labels, version !== undefined ? 2 : rows > 0 ? 1 : 0);
     }
-  }
-
-  flows(namespace: string, standings: readonly FlowStanding[], nowMs: number): void {
-    for (const gauge of [this.flowError, this.flowRows, this.flowAge]) gauge.reset();
-    for (const { flow, rows, errorRatio, graphErrorRatio, trainedAtMs } of standings) {
-      const labels = { namespace, flow };
-      this.flowRows.set(labels, rows);
-      if (errorRatio !== undefined) this.flowError.set({ ...labels, residual: "with" }, errorRatio);
-      if (graphErrorRatio !== undefined)
-        this.flowError.set({ ...labels, residual: "without" }, graphErrorRatio);
-      if (trainedAtMs !== undefined) this.flowAge.set(labels, Math.max(0, nowMs - trainedAtMs) / 1e3);
-    }
-  }
-
-  trainedEndToEnd(result: TrainingResult, seconds: number): void {
-    this.flowResults.inc({ result });
-    this.seconds.observe(seconds);
-    if (result === "failed") this.failures.inc();
   }
 
   trained(result: TrainingResult, seconds: number): void {

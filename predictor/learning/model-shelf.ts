@@ -19,9 +19,6 @@ type ModelStore = Pick<WindowStore, "model" | "modelByHash" | "saveModel">;
 export const residualName = (namespace: string, service: string): string =>
   `residual/${namespace}/${service}`;
 
-/** Name under which a flow's end-to-end residuals are kept in the store. */
-export const endToEndName = (namespace: string, flow: string): string => `end-to-end/${namespace}/${flow}`;
-
 /**
  * Trained models of one kind by the hash of their file: those used lately in memory, all kept ones in the store.
  * What is used is what a reader of the file gets.
@@ -48,25 +45,6 @@ export class ModelShelf<Model> {
     const shelved = this.shelve(text);
     if (shelved instanceof TradewindError) return shelved;
     this.store.saveModel({ name, hash: shelved.hash, body: Buffer.from(text, "utf8"), ...facts });
-    this.put(name, shelved);
-    return shelved;
-  }
-
-  /**
-   * The newest model of a name that is kept; an error when it is there but cannot be used.
-   * @param whyNot says why a model that can be read is not the one of this name, if it is not
-   */
-  newest(
-    name: string,
-    whyNot: (model: Model) => string | undefined,
-  ): ShelvedModel<Model> | TradewindError | undefined {
-    const stored = this.store.model(name);
-    if (stored === undefined) return undefined;
-    const shelved = this.shelve(Buffer.from(stored.body).toString("utf8"));
-    if (shelved instanceof TradewindError) return shelved;
-    const fault = whyNot(shelved.model);
-    if (fault !== undefined)
-      return new TradewindError("foreign-model", `the model kept as '${name}' ${fault}`);
     this.put(name, shelved);
     return shelved;
   }

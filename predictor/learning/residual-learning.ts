@@ -17,7 +17,7 @@ import type { WindowStore } from "../store/window-store.ts";
 import type { LearningMetrics, ProfileStanding } from "./metrics.ts";
 import { ModelShelf, residualName } from "./model-shelf.ts";
 import type { ShelvedModel } from "./model-shelf.ts";
-import type { DueTraining, ModelTrainer } from "./model-trainer.ts";
+import type { ModelTrainer } from "./model-trainer.ts";
 import { reducedWindow, windowsToTrainOn } from "./service-windows.ts";
 import { Tries } from "./tries.ts";
 
@@ -114,21 +114,25 @@ export class ResidualLearning {
     );
   }
 
-  due(nowMs: number): DueTraining[] {
-    return [...this.learners].flatMap(([service, learner]): DueTraining[] => {
-      const { rows, tries } = learner;
-      const { lastTriedMs } = tries;
-      const isRested = lastTriedMs === undefined || nowMs - lastTriedMs >= this.settings.restMs;
-      // Windows of before may come into the store at any time, so it looks again and again until there are enough.
-      const isEnough = rows >= LEAST_ROWS && learner.rowsTried < LEAST_ROWS;
-      const isDue = tries.hasEnded ? isRested && tries.hasGrown(rows) : isRested || isEnough;
-      return isDue ? [{ lastTriedMs, run: async () => this.train(service, learner) }] : [];
-    });
+  /** Trains the service that has waited longest of those that are due, and takes what is better into use; never rejects. */
+  mostDue(nowMs: number): (() => Promise<void>) | undefined {
+    const due = [...this.learners].filter(([, learner]) => this.isDue(learner, nowMs));
+    due.sort(([, a], [, b]) => (a.tries.lastTriedMs ?? 0) - (b.tries.lastTriedMs ?? 0));
+    const [next] = due;
+    return next && (async () => this.train(...next));
   }
 
   /** Outcomes of trainings still under way are dropped from now on. */
   stop(): void {
     this.stopped = true;
+  }
+
+  private isDue({ rows, rowsTried, tries }: Learner, nowMs: number): boolean {
+    const { lastTriedMs } = tries;
+    const isRested = lastTriedMs === undefined || nowMs - lastTriedMs >= this.settings.restMs;
+    // Windows of before may come into the store at any time, so it looks again and again until there are enough.
+    const isEnough = rows >= LEAST_ROWS && rowsTried < LEAST_ROWS;
+    return tries.hasEnded ? isRested && tries.hasGrown(rows) : isRested || isEnough;
   }
 
   private judge(window: Window, state: ProfileState | undefined): void {

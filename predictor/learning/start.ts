@@ -3,17 +3,15 @@ import type { Clock } from "@tradewind/core/clock.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import type { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
 import type { WindowStore } from "../store/window-store.ts";
-import type { EngineChoice, StartedEngine } from "../training/engines.ts";
-import { Trainer } from "../training/trainer.ts";
 import { Learning } from "./learning.ts";
 import type { LearningMetrics } from "./metrics.ts";
+import { ResidualTrainer } from "./residual-trainer.ts";
 
-/** A training that takes longer is given up: the largest one takes seconds. */
+/** A training that takes longer is given up: the largest one takes a second. */
 const TRAINING_TIMEOUT_MS = 300_000;
 
 export interface LearningParts {
   readonly choice: PolicyChoice;
-  readonly engine: EngineChoice;
   readonly namespace: string;
   readonly application: () => Application | undefined;
   readonly windowSeconds: number;
@@ -24,27 +22,8 @@ export interface LearningParts {
   readonly log: Logger;
 }
 
-/** Begins to learn latency profiles and flows where a policy asks for them. */
-export function startLearning({ choice, engine, ...parts }: LearningParts): Learning | undefined {
+/** Learns residuals of the self times where a policy asks for them. */
+export function startLearning({ choice, ...parts }: LearningParts): Learning | undefined {
   if (choice !== "auto") return undefined;
-  const trainer = new Trainer({ timeoutMs: TRAINING_TIMEOUT_MS, engine, onEngine: announceEngine(parts) });
-  const learning = new Learning({ ...parts, trainer });
-  learning.recall();
-  return learning;
-}
-
-/** Says once which engine is used; threads that start later, after one was given up, mostly use the same. */
-export function announceEngine({
-  log,
-  metrics,
-}: Pick<LearningParts, "log" | "metrics">): (started: StartedEngine) => void {
-  let said = "";
-  return (started) => {
-    metrics.engine(started.engine);
-    const text = JSON.stringify(started);
-    if (text === said) return;
-    said = text;
-    if (started.problem === undefined) log.info({ engine: started.engine }, "trains with this engine");
-    else log.warn(started, "the engine for training could not be started; trains with another");
-  };
+  return new Learning({ ...parts, trainer: new ResidualTrainer({ timeoutMs: TRAINING_TIMEOUT_MS }) });
 }

@@ -1,6 +1,5 @@
 import type { DecisionContext, Observation } from "./observe/observation.ts";
-import { mainContainers } from "@tradewind/core/main-containers.ts";
-import { meanOfKnown } from "../profile/window-inputs.ts";
+import { mainContainers, meanOfKnown } from "@tradewind/core/main-containers.ts";
 import type { StatedSize } from "./observe/container-size.ts";
 import { memoryNeed } from "./observe/memory-peaks.ts";
 import type { Target } from "./target.ts";

@@ -1,3 +1,4 @@
+import type { Reason } from "@tradewind/core/contract/reason.ts";
 import { flowObjective } from "../queue/objective.ts";
 import type { FlowObjective } from "../queue/objective.ts";
 import type { Models, PolicyInputs } from "./inputs.ts";
@@ -6,6 +7,7 @@ import { observe } from "./observe/observation.ts";
 import type { DecisionContext, Observation } from "./observe/observation.ts";
 import { judge } from "./observe/verdict.ts";
 import type { Verdict } from "./observe/verdict.ts";
+import { trafficReasons } from "./reasons.ts";
 import { afterGap } from "./remember.ts";
 
 /** What a window shows: everything that the policy levels decide from. */
@@ -29,20 +31,19 @@ export function factsOf(inputs: PolicyInputs, models: Models): Facts {
   return { inputs, models, context, observations: observe(context), objective, verdict };
 }
 
-/** Why the latency of users' requests is not known; undefined when it is. */
-export function latencyGap({ context, verdict }: Facts): string | undefined {
+/** Why the latency of users' requests is not known; none when it is. */
+export function latencyGap({ context, verdict }: Facts): readonly Reason[] {
   const { application, missing, windowSet } = context;
-  if (verdict.flows.length > 0) return undefined;
-  if (windowSet.flows.length === 0) {
-    return `no trace of a user's request${missing === undefined ? "" : ` came, but ${missing}`}`;
-  }
+  if (verdict.flows.length > 0) return [];
+  if (windowSet.flows.length === 0) return [{ code: "no-user-trace" }, ...trafficReasons(missing)];
   const entries = [...new Set(windowSet.flows.map(({ entryService }) => entryService))].sort().slice(0, 5);
-  return `no flow enters through '${application.entry}' (traces enter through ${entries.join(", ")})`;
+  return [{ code: "entry-not-traced", entry: application.entry, tracedEntries: entries }];
 }
 
-/** Why the CPU demand of no service is known; undefined when that of one is. */
-export function cpuGap({ context, observations }: Facts): string | undefined {
-  if (observations.some(({ need }) => need !== undefined)) return undefined;
+/** Why the CPU demand of no service is known; none when that of one is. */
+export function cpuGap({ context, observations }: Facts): readonly Reason[] {
+  if (observations.some(({ need }) => need !== undefined)) return [];
   const isEmpty = observations.length === 0;
-  return isEmpty ? `no service has a workload in '${context.application.namespace}'` : "no CPU use is known";
+  const { namespace } = context.application;
+  return isEmpty ? [{ code: "no-workloads", namespace }] : [{ code: "cpu-unknown" }];
 }

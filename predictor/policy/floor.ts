@@ -1,26 +1,28 @@
 import type { Observation } from "./observe/observation.ts";
 import type { PolicySettings } from "./settings.ts";
-import { bounded, floorReplicas, move, percent } from "./target.ts";
+import { cpuReason, replicasReason } from "./reasons.ts";
+import { bounded, floorReplicas } from "./target.ts";
 import type { Target } from "./target.ts";
 
 /** The reactive floor of one service: the replicas that its CPU demand needs, never fewer than now. */
 export function floorTarget(
   observation: Observation,
-  { targetUtilisation }: Pick<PolicySettings, "targetUtilisation">,
+  settings: Pick<PolicySettings, "targetUtilisation">,
 ): Target {
-  const { service, need, utilisation } = observation;
-  if (need === undefined || utilisation === undefined) {
-    return heldTarget(observation, `no CPU use and capacity known for '${service}'`);
-  }
+  const cpu = cpuReason(observation, settings);
+  if (cpu.code === "cpu-unknown") return heldTarget(observation);
+  const { need = 0 } = observation;
   const replicas = floorReplicas(observation);
-  const target = percent(targetUtilisation);
-  const demand = `CPU demand is ${percent(utilisation)} of what its ready replicas have, target ${target}`;
-  const limited = need > replicas ? ` of ${need} needed` : "";
-  const reason = `${demand}: ${move(observation, replicas)}${limited}`;
-  return { replicas, policy: "reactive", reason };
+  const move = replicasReason(observation, replicas, need > replicas ? need : undefined);
+  return { replicas, policy: "reactive", reasons: [cpu, move] };
 }
 
-export function heldTarget(observation: Observation, why: string): Target {
+/** Of a service whose CPU demand is not known. */
+export function heldTarget(observation: Observation): Target {
   const replicas = bounded(observation, observation.baseReplicas);
-  return { replicas, policy: "hold", reason: `${why}: ${move(observation, replicas)}` };
+  return {
+    replicas,
+    policy: "hold",
+    reasons: [{ code: "cpu-unknown" }, replicasReason(observation, replicas)],
+  };
 }

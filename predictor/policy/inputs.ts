@@ -5,10 +5,9 @@ import { EpochMs } from "@tradewind/core/contract/quantity.ts";
 import { WindowSet } from "@tradewind/core/contract/window.ts";
 import { z } from "zod";
 import type { Sensitivities } from "../decide/sensitivities.ts";
-import type { AttentionModel } from "../endtoend/attention-model.ts";
 import type { ResidualModel } from "../models/residual/residual-model.ts";
 import type { ServiceQueue } from "../queue/estimate.ts";
-import { FlowEvidence, ServiceEvidence } from "./evidence.ts";
+import { ServiceEvidence } from "./evidence.ts";
 import { PolicySettings } from "./settings.ts";
 import { PolicyState } from "./state.ts";
 
@@ -27,8 +26,8 @@ export const PolicyInputs = z.strictObject({
   windowSet: WindowSet,
   /** The trained residuals of services' tracked profiles that are in use; absent where nothing is learnt. */
   profiles: z.array(ServiceEvidence).max(10_000).optional(),
-  /** The learnt end-to-end residuals of flows that have one. */
-  endToEnd: z.array(FlowEvidence).max(1_000).optional(),
+  /** In records of releases that learnt residuals of flows, which no decision read. */
+  endToEnd: z.array(z.unknown()).optional(),
   /** What the largest node has room for; absent where the nodes are not known. */
   largestContainer: z
     .strictObject({ cpuCores: z.number().positive(), memoryBytes: z.number().positive() })
@@ -49,11 +48,9 @@ export type PolicyInputs = z.infer<typeof PolicyInputs>;
 /** Give back the model that a hash in the evidence names; undefined when it is not there. */
 export interface Models {
   residual(hash: string): ResidualModel | undefined;
-  endToEnd(hash: string): AttentionModel | undefined;
 }
 export const NO_MODELS: Models = {
   residual: () => undefined,
-  endToEnd: () => undefined,
 };
 
 /** The part of a plan that a decision determines; the rest says which process published it. */

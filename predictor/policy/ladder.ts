@@ -1,3 +1,5 @@
+import type { Reason } from "@tradewind/core/contract/reason.ts";
+import { distinct } from "@tradewind/core/reasons.ts";
 import { adviceOf } from "./advice.ts";
 import { factsOf } from "./facts.ts";
 import type { Facts } from "./facts.ts";
@@ -17,7 +19,7 @@ import type { Target, Targets } from "./target.ts";
  */
 export function decide(inputs: PolicyInputs, models: Models = NO_MODELS): PolicyOutcome {
   const facts = factsOf(inputs, models);
-  const { cost, decision, reason } = climb(facts);
+  const { cost, decision, reasons } = climb(facts);
   const { policy } = decision;
   const decided = decision.course ?? unchangedCourse(facts.context.state);
   const course = isCarriedOut(inputs.application) ? decided : courseUnchanged(decided, facts.context);
@@ -26,30 +28,29 @@ export function decide(inputs: PolicyInputs, models: Models = NO_MODELS): Policy
     state: { ...remember(facts, targets, course), ...(cost && { cost }) },
     ...(decision.sensitivities && { sensitivities: decision.sensitivities }),
     queues: facts.observations.flatMap(({ queue }) => (queue === undefined ? [] : [queue])),
-    plan: planOf(facts, { course, policy, reason, targets }),
+    plan: planOf(facts, { course, policy, reasons, targets }),
   };
 }
 
 interface Climbed {
   readonly decision: LevelDecision;
   /** Why this level decides so, and why those above it do not. */
-  readonly reason: string;
+  readonly reasons: readonly Reason[];
   readonly cost: PolicyInputs["state"]["cost"];
 }
 
 function climb(facts: Facts): Climbed {
-  const passed = new Set<string>();
+  const passed: Reason[] = [];
   let { cost } = facts.context.state;
   for (const level of LEVELS) {
     if (!level.choices.includes(facts.inputs.choice)) continue;
     const outcome = level.decide(facts);
     cost = outcome.cost ?? cost;
     if (outcome.decision === undefined) {
-      passed.add(outcome.reason);
+      passed.push(...outcome.reasons);
       continue;
     }
-    const reason = [outcome.reason, ...passed].filter((part) => part !== "").join("; ");
-    return { decision: outcome.decision, reason, cost };
+    return { decision: outcome.decision, reasons: distinct([...outcome.reasons, ...passed]), cost };
   }
   throw new RangeError(`no level decides for policy '${facts.inputs.choice}'`);
 }

@@ -1,5 +1,7 @@
 import type { PolicyName } from "@tradewind/core/contract/plan.ts";
+import type { Reason } from "@tradewind/core/contract/reason.ts";
 import { contentHash } from "@tradewind/core/hash.ts";
+import { inWords } from "@tradewind/core/reasons.ts";
 import type { Facts } from "./facts.ts";
 import type { DecidedPlan } from "./inputs.ts";
 import type { Course } from "./remember.ts";
@@ -9,7 +11,7 @@ import { flowFacts, toWish } from "./wish.ts";
 /** What was decided, and by which level. */
 export interface Decided {
   readonly policy: PolicyName;
-  readonly reason: string;
+  readonly reasons: readonly Reason[];
   readonly course: Course;
   readonly targets: Targets;
 }
@@ -20,7 +22,7 @@ const MOST_CHARACTERS = 500;
 /** The decision as it is published. */
 export function planOf(
   { context, inputs, objective, observations, verdict }: Facts,
-  { course, policy, reason, targets }: Decided,
+  { course, policy, reasons, targets }: Decided,
 ): DecidedPlan {
   const { application, nowMs, windowSet } = context;
   const { surgeRatio } = inputs;
@@ -31,7 +33,8 @@ export function planOf(
     namespace: application.namespace,
     plannedAtMs: nowMs,
     policy,
-    policyReason: reason.slice(0, MOST_CHARACTERS),
+    policyReason: inWords(reasons, MOST_CHARACTERS),
+    policyReasons: [...reasons],
     objective: { percentile: objective.percentile, seconds: objective.tailSeconds },
     ...(verdict.tailSeconds !== undefined && { measuredLatencySeconds: verdict.tailSeconds }),
     wishes: observations.flatMap((observation) => {

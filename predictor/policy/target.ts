@@ -1,4 +1,5 @@
 import type { PolicyName, WishStep } from "@tradewind/core/contract/plan.ts";
+import type { Reason } from "@tradewind/core/contract/reason.ts";
 import type { Advice } from "./advice.ts";
 import type { Observation } from "./observe/observation.ts";
 
@@ -6,7 +7,7 @@ import type { Observation } from "./observe/observation.ts";
 export interface Target {
   readonly replicas: number;
   readonly policy: PolicyName;
-  readonly reason: string;
+  readonly reasons: readonly Reason[];
   /** Size of each container; absent parts are left as they are. */
   readonly cpuCores?: number;
   readonly memoryBytes?: number;
@@ -48,29 +49,4 @@ export function floorReplicas(observation: Observation): number {
 
 export function totalBase(observations: readonly Observation[]): number {
   return observations.reduce((sum, { baseReplicas }) => sum + baseReplicas, 0);
-}
-
-/** A ratio for people: `130 %`. */
-export function percent(ratio: number): string {
-  return `${Math.round(ratio * 100)} %`;
-}
-
-/** What happens to the replicas of a service: `2 → 4 replicas`, `keep 4 replicas`. */
-export function move({ baseReplicas, window }: Observation, wished: number): string {
-  if (wished !== baseReplicas) return `${baseReplicas} → ${replicas(wished)}`;
-  const running = window?.replicasWanted;
-  const late = running === undefined || running <= wished ? "" : ` (${running} still run)`;
-  return `keep ${replicas(wished)}${late}`;
-}
-
-const replicas = (count: number): string => `${count} ${count === 1 ? "replica" : "replicas"}`;
-
-/** Seconds for people: `412 ms`, `2.0 s`. */
-export function duration(seconds: number): string {
-  return seconds < 1 ? `${Math.round(1e3 * seconds)} ms` : `${seconds.toFixed(1)} s`;
-}
-
-/** `1 pod`, `3 pods`. */
-export function pods(count: number): string {
-  return count === 1 ? "1 pod" : `${count} pods`;
 }

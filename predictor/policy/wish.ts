@@ -1,9 +1,10 @@
 import type { Wish } from "@tradewind/core/contract/plan.ts";
-import type { Window } from "@tradewind/core/contract/window.ts";
+import { inWords } from "@tradewind/core/reasons.ts";
 import type { FlowObjective } from "../queue/objective.ts";
 import type { DecisionContext, Observation } from "./observe/observation.ts";
 import { tellingSeverity } from "./observe/verdict.ts";
 import type { Verdict } from "./observe/verdict.ts";
+import { missingReason } from "./reasons.ts";
 import type { Course } from "./remember.ts";
 import type { Target } from "./target.ts";
 
@@ -38,6 +39,8 @@ export function toWish(observation: Observation, target: Target, facts: Decision
   const { application, windowSet } = facts.context;
   const { planned } = target;
   const latencyBeforeSeconds = facts.slowestFlowSeconds.get(service);
+  const missing = missingReason(observation);
+  const reasons = missing === undefined ? [...target.reasons] : [...target.reasons, missing];
   return {
     namespace: application.namespace,
     service,
@@ -48,7 +51,8 @@ export function toWish(observation: Observation, target: Target, facts: Decision
     },
     ...(target.advice && Object.keys(target.advice.size).length > 0 && { advice: target.advice.size }),
     policy: target.policy,
-    reason: withWhatIsMissing(target.reason, observation).slice(0, MOST_WORDS),
+    reason: inWords(reasons, MOST_CHARACTERS),
+    reasons,
     confidence: confidence(observation, target, facts),
     ...(latencyBeforeSeconds !== undefined && { latencyBeforeSeconds }),
     ...(planned?.latencyAfterSeconds !== undefined && { latencyAfterSeconds: planned.latencyAfterSeconds }),
@@ -64,7 +68,7 @@ export function toWish(observation: Observation, target: Target, facts: Decision
       ...(window?.replicasWanted !== undefined && { replicasWanted: window.replicasWanted }),
       ...(window?.lastStartedAtMs !== undefined && { lastStartedAtMs: window.lastStartedAtMs }),
       ...runningSize(observation),
-      complete: isComplete(observation),
+      complete: missing === undefined,
     },
     bounds: {
       minReplicas: spec.minReplicas,
@@ -84,32 +88,7 @@ function runningSize({ runningContainer }: Observation): Pick<Wish["observed"], 
   return { ...(cpuCores > 0 && { cpuCores }), ...(memoryBytes > 0 && { memoryBytes }) };
 }
 
-const MOST_WORDS = 500;
-
-/** Latency (or the report that there was no request), load and replicas are all there. */
-function isComplete({ window, queue }: Observation): boolean {
-  return (
-    queue?.complete === true &&
-    window?.requestsPerSecond !== undefined &&
-    window.replicasReady !== undefined &&
-    window.missing === undefined
-  );
-}
-
-/** The reason, and why the guard takes nothing away. */
-function withWhatIsMissing(reason: string, observation: Observation): string {
-  const { window } = observation;
-  if (isComplete(observation) || window === undefined) return reason;
-  const missing = window.missing ?? whatIsMissing(window);
-  return reason.includes(missing) ? reason : `${reason}; nothing is taken away: ${missing}`;
-}
-
-function whatIsMissing({ ownLatency, replicasReady, requestsPerSecond }: Window): string {
-  if (replicasReady === undefined) return "its replicas are not known";
-  if (requestsPerSecond === undefined)
-    return "no source told of requests, and none vouches that there were none";
-  return ownLatency === undefined ? "its own latency is not known" : "its queue is not known";
-}
+const MOST_CHARACTERS = 500;
 
 /** Calls at which latency is believed half. */
 const HALF_BELIEVED_CALLS = 20;

@@ -1,12 +1,10 @@
 import type { Command } from "commander";
-import { parseWith } from "@tradewind/core/config.ts";
 import { SensitivityList } from "@tradewind/core/contract/sensitivities.ts";
 import type { ServiceSensitivity, UnitWorth } from "@tradewind/core/contract/sensitivities.ts";
+import { accessOf, addAccessFlags, asking } from "@tradewind/core/endpoint/own-process.ts";
+import type { AccessFlags } from "@tradewind/core/endpoint/own-process.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
 import { z } from "zod";
-import { EndpointClient } from "../sources/http/client.ts";
-import { EndpointOptions } from "../sources/http/endpoint.ts";
-import { EndpointError } from "../sources/http/error.ts";
 
 const EXAMPLES = `
 Examples:
@@ -27,22 +25,13 @@ Exit codes: 0 shown, 1 no answer, 2 not understood.`;
 /** A slope is shown for this share of a service's CPU: for a whole core it says nothing where containers are small. */
 const SHARE = 0.1;
 
-const REMEDIES = {
-  unreachable: "start `tradewind predictor`, or correct --predictor",
-  refused: "give --token-file a token that it takes",
-  tls: "give --ca-file the authority of its certificate, and a URL with a name that is in it",
-};
-
 /** With these the predictor says why there is nothing to show. */
 const NOTHING_TO_SHOW = [404, 503];
 const Answer = z.union([SensitivityList, z.object({ error: z.object({ message: z.string() }) })]);
 
-interface Flags {
+interface Flags extends AccessFlags {
   readonly predictor: string;
   readonly service?: string;
-  readonly tokenFile?: string;
-  readonly caFile?: string;
-  readonly timeout: number;
   readonly json: boolean;
 }
 
@@ -51,10 +40,8 @@ export function configure(command: Command): void {
   command
     .description("Show what more CPU and one more replica of each service are worth right now.")
     .option("--predictor <url>", "address of the predictor", "http://127.0.0.1:9811")
-    .option("--service <name>", "only this service")
-    .option("--token-file <file>", "token that the predictor asks for")
-    .option("--ca-file <file>", "authority of its certificate, PEM")
-    .option("--timeout <seconds>", "how long it may take", Number, 5)
+    .option("--service <name>", "only this service");
+  addAccessFlags(command, "the predictor")
     .option("--json", "print the answer of /v1/sensitivities instead of text", false)
     .addHelpText("after", EXAMPLES)
     .action(async (flags: Flags) => {
@@ -63,32 +50,19 @@ export function configure(command: Command): void {
     });
 }
 
-async function ask({ caFile, predictor, service, timeout, tokenFile }: Flags): Promise<SensitivityList> {
-  const options = parseWith(
-    EndpointOptions,
-    {
-      url: predictor,
-      timeoutSeconds: timeout,
-      maxAttempts: 1,
-      ...(tokenFile !== undefined && { bearerTokenFile: tokenFile }),
-      ...(caFile !== undefined && { tls: { caFile } }),
+async function ask(flags: Flags): Promise<SensitivityList> {
+  const { predictor, service } = flags;
+  const query = service === undefined ? {} : { service };
+  const call = { path: "v1/sensitivities", query, acceptStatuses: NOTHING_TO_SHOW };
+  return asking(
+    { name: "predictor", url: predictor, flag: "--predictor" },
+    accessOf(flags),
+    async (client) => {
+      const answer = await client.json(call, Answer);
+      if (!("error" in answer)) return answer;
+      throw new TradewindError("no-sensitivities", `the predictor at ${predictor}: ${answer.error.message}`);
     },
-    "the options",
   );
-  const client = new EndpointClient(`predictor ${predictor}`, "tradewind", options, { remedies: REMEDIES });
-  try {
-    const query = service === undefined ? {} : { service };
-    const call = { path: "v1/sensitivities", query, acceptStatuses: NOTHING_TO_SHOW };
-    const answer = await client.json(call, Answer);
-    if (!("error" in answer)) return answer;
-    throw new TradewindError("no-sensitivities", `the predictor at ${predictor}: ${answer.error.message}`);
-  } catch (error) {
-    if (!(error instanceof EndpointError)) throw error;
-    const { cause, code, message, remedy } = error;
-    throw new TradewindError(code, `${message}; ${remedy}`, { cause });
-  } finally {
-    await client.close();
-  }
 }
 
 /** Two lines for each service, those that gain most first. */

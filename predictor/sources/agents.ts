@@ -6,11 +6,12 @@ import { LastingProblem } from "@tradewind/core/lasting-problem.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import { retryDelayMs } from "@tradewind/core/retry-delay.ts";
 import type { Rng } from "@tradewind/core/rng.ts";
+import type { Exchange } from "./agent-clock.ts";
 import { readAgentEvents } from "./agent-events.ts";
-import { EndpointClient } from "./http/client.ts";
-import { EndpointOptions } from "./http/endpoint.ts";
-import { EndpointError } from "./http/error.ts";
-import type { EndpointHealth } from "./http/health.ts";
+import { EndpointClient } from "@tradewind/core/endpoint/client.ts";
+import { EndpointOptions } from "@tradewind/core/endpoint/options.ts";
+import { EndpointError } from "@tradewind/core/endpoint/error.ts";
+import type { EndpointHealth } from "@tradewind/core/endpoint/health.ts";
 
 /** A snapshot with 20,000 containers has about 15 MB. */
 const MAX_SNAPSHOT_BYTES = 32 * 1024 * 1024;
@@ -43,8 +44,7 @@ export interface AgentsOptions {
   readonly clock: Clock;
   readonly rng: Rng;
   readonly log: Logger;
-  /** @param receivedAtMs middle of the time between question and answer, on our clock */
-  readonly onSnapshot: (url: string, snapshot: Snapshot, receivedAtMs: number) => void;
+  readonly onSnapshot: (url: string, snapshot: Snapshot, exchange: Exchange) => void;
   /** An agent told that interference moved; its snapshot is asked for at once and follows. */
   readonly onEvent?: (url: string, event: InterferenceEvent) => void;
 }
@@ -167,7 +167,7 @@ export class Agents {
     const { clock, onSnapshot } = this.options;
     const askedAtMs = clock.nowMs();
     const snapshot = await client.json({ path: "v1/snapshot", signal }, Snapshot);
-    onSnapshot(url, snapshot, (askedAtMs + clock.nowMs()) / 2);
+    onSnapshot(url, snapshot, { askedAtMs, answeredAtMs: clock.nowMs() });
   }
 }
 

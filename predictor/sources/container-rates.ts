@@ -1,6 +1,8 @@
 import { INTERFERENCE_COMPONENTS } from "@tradewind/core/contract/interference.ts";
 import type { Interference, InterferenceComponent } from "@tradewind/core/contract/interference.ts";
 import type { ContainerSample, Snapshot } from "@tradewind/core/contract/snapshot.ts";
+import { AgentClock } from "./agent-clock.ts";
+import type { Exchange } from "./agent-clock.ts";
 import { InterferenceTrace } from "./interference-trace.ts";
 
 /** What one container did over an interval. Absent means not measured. */
@@ -21,7 +23,7 @@ export const MEASUREMENT_DROPS = ["reset", "implausible", "limit"] as const;
 export type MeasurementDrop = (typeof MEASUREMENT_DROPS)[number];
 
 interface Point {
-  /** When the container was read, on this process's clock. */
+  /** When the container was read, on the agent's clock. */
   readonly atMs: number;
   readonly sample: ContainerSample;
 }
@@ -31,13 +33,14 @@ interface Series {
   node: string;
   nodeCores: number;
   agentStartedAtMs: number;
-  /** When a snapshot last told of the container. */
+  readonly clock: AgentClock;
+  /** When a snapshot last told of the container, on the agent's clock. */
   seenAtMs: number;
   /** Oldest first. */
   points: Point[];
   /** As of the newest snapshot: it moves with the node, also while the container itself is not read. */
   interference: Interference;
-  readonly trace: InterferenceTrace;
+  trace: InterferenceTrace;
 }
 
 /** An interval must be covered by readings to this share for their rate to stand for it. */
@@ -51,8 +54,6 @@ const HOLD_MS = 75_000;
 const UNSEEN_MS = 5_000;
 /** Clocks and schedulers round: a container may seem to use slightly more than the node has. */
 const PLAUSIBLE_FACTOR = 1.1;
-/** A step of our clock against the agent's by more than this begins a series anew. */
-const CLOCK_STEP_MS = 1_500;
 
 export interface ContainerRatesOptions {
   /** Readings older than this are dropped. */
@@ -62,9 +63,9 @@ export interface ContainerRatesOptions {
 }
 
 /**
- * Turns cumulative counters of containers into use over an interval. Times are on this process's clock: when the snapshot
- * came less the age that the agent states, so that the nodes' clocks have no part in it. A counter that goes back, or an
- * agent that restarted, begins a series anew: no rate is formed across it. An agent that reads seldom because little
+ * Turns cumulative counters of containers into use over an interval. The time between two readings is the agent's own; where an interval
+ * lies among them follows from when its answers came ({@link AgentClock}), so that it may be hours off. A counter that goes back, a clock
+ * that was set, or an agent that restarted, begins a series anew: no rate is formed across it. An agent that reads seldom because little
  * changes is believed: its last reading holds while its snapshots keep coming.
  */
 export class ContainerRates {
@@ -81,19 +82,20 @@ export class ContainerRates {
   }
 
   /** @param source tells agents apart: the address it was asked at */
-  record(source: string, snapshot: Snapshot, receivedAtMs: number): void {
+  record(source: string, snapshot: Snapshot, exchange: Exchange): void {
     for (const sample of snapshot.containers) {
       const id = containerKey(sample.id);
-      const atMs = receivedAtMs - sample.ageSeconds * 1e3;
+      const ageMs = sample.ageSeconds * 1e3;
       const series = this.seriesFor(id, source, snapshot, sample.interference);
       if (series === undefined) continue;
-      series.seenAtMs = receivedAtMs;
+      if (!series.clock.hear(sample.sampledAtMs, ageMs, exchange)) this.restart(series);
+      series.seenAtMs = sample.sampledAtMs + ageMs;
       series.interference = sample.interference;
       if (sample.interferenceSecondsTotal !== undefined)
-        series.trace.add(receivedAtMs, sample.interferenceSecondsTotal);
-      this.append(series, { atMs, sample });
+        series.trace.add(series.seenAtMs, sample.interferenceSecondsTotal);
+      this.append(series, { atMs: sample.sampledAtMs, sample });
     }
-    this.forget(receivedAtMs);
+    this.forget(exchange.answeredAtMs);
   }
 
   /** Forgets all readings: the clock by which they were taken was set. */
@@ -105,7 +107,8 @@ export class ContainerRates {
   over(startMs: number, endMs: number): ReadonlyMap<string, ContainerUse> {
     const uses = new Map<string, ContainerUse>();
     for (const [id, series] of this.series) {
-      const use = this.useOf(series, startMs, endMs);
+      const { clock } = series;
+      const use = this.useOf(series, clock.fromOurs(startMs), clock.fromOurs(endMs));
       if (use !== undefined) uses.set(id, use);
     }
     return uses;
@@ -133,6 +136,7 @@ export class ContainerRates {
       node: snapshot.node,
       nodeCores: snapshot.capacity.cpuCores,
       agentStartedAtMs: snapshot.agentStartedAtMs,
+      clock: new AgentClock(),
       seenAtMs: 0,
       points: [],
       interference,
@@ -144,17 +148,20 @@ export class ContainerRates {
 
   private append(series: Series, point: Point): void {
     const last = series.points.at(-1);
-    if (last !== undefined && point.sample.sampledAtMs === last.sample.sampledAtMs) return;
-    if (last !== undefined && (hasReset(last.sample, point.sample) || clockStepped(last, point))) {
-      this.options.onDrop("reset");
-      series.points = [];
-    } else if (last !== undefined && point.atMs <= last.atMs) return;
+    if (last !== undefined && point.atMs <= last.atMs) return;
+    if (last !== undefined && hasReset(last.sample, point.sample)) this.restart(series);
     series.points.push(point);
   }
 
+  private restart(series: Series): void {
+    this.options.onDrop("reset");
+    series.points = [];
+    series.trace = new InterferenceTrace(this.options.keepSeconds);
+  }
+
   private forget(nowMs: number): void {
-    const oldestMs = nowMs - this.options.keepSeconds * 1e3;
-    for (const [id, { points, seenAtMs }] of this.series) {
+    for (const [id, { clock, points, seenAtMs }] of this.series) {
+      const oldestMs = clock.fromOurs(nowMs) - this.options.keepSeconds * 1e3;
       if (seenAtMs < oldestMs) this.series.delete(id);
       // Two readings before the interval are needed: for its start, and for a rate that holds.
       const newer = points.findIndex(({ atMs }) => atMs >= oldestMs);
@@ -209,13 +216,6 @@ function hasReset(before: ContainerSample, after: ContainerSample): boolean {
     const then = before.cpu[name];
     return now !== undefined && then !== undefined && now < then;
   });
-}
-
-/** One of the two clocks was set between the readings: it is not known how much time lies between them. */
-function clockStepped(before: Point, after: Point): boolean {
-  const ours = after.atMs - before.atMs;
-  const theirs = after.sample.sampledAtMs - before.sample.sampledAtMs;
-  return Math.abs(ours - theirs) > CLOCK_STEP_MS;
 }
 
 /** The counter's rise within the interval, else the agent's own last mean, else the last rise seen. */

@@ -1,6 +1,6 @@
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
-import { median } from "@tradewind/predictor/profile/order-statistics.ts";
+import { median } from "@tradewind/predictor/models/statistics.ts";
 import type { Contender } from "../contenders/contender.ts";
 import { run } from "../contenders/run.ts";
 import type { RunResult } from "../contenders/run.ts";
@@ -14,6 +14,7 @@ import { splitHistory } from "./history.ts";
 import { HistoryWorld } from "./history-world.ts";
 import { recordedResult } from "./recorded.ts";
 import type { RecordedResult } from "./recorded.ts";
+import type { ServiceModel } from "./service-model.ts";
 import { validate } from "./validate.ts";
 import type { RouteValidation } from "./validate.ts";
 
@@ -23,8 +24,6 @@ export interface BacktestOptions {
   readonly sets: readonly WindowSet[];
   /** Share of them, by time, that models are fitted on; above 0 and below 1. */
   readonly fitRatio: number;
-  /** False: queueing priors only, which takes seconds instead of minutes. */
-  readonly train: boolean;
   readonly contenders: readonly Contender[];
   readonly podStartSeconds: number;
   readonly seed: number;
@@ -48,7 +47,8 @@ export interface BacktestReport {
   readonly fitUntilMs: number;
   readonly toMs: number;
   readonly windowSeconds: number;
-  readonly services: readonly { readonly service: string; readonly model: "trained" | "prior" | "none" }[];
+  /** `trained`: with a residual of its tracked profile; `tracked`: without; `none`: too few windows for either. */
+  readonly services: readonly { readonly service: string; readonly model: "trained" | "tracked" | "none" }[];
   readonly routes: readonly RouteValidation[];
   readonly recorded: RecordedResult;
   readonly policies: readonly Replayed[];
@@ -70,7 +70,7 @@ function checked(fitted: FittedHistory, application: Application): FittedHistory
  * Replayed figures are simulated; only `recorded` and `routes` compare with measurements.
  */
 export async function backtest(options: BacktestOptions): Promise<BacktestReport> {
-  const { application, contenders, fitRatio, onProgress, seed, sets, train } = options;
+  const { application, contenders, fitRatio, onProgress, seed, sets } = options;
   const { fit, later } = splitHistory(sets, fitRatio);
   const [first, begin, last] = [fit[0], later[0], later.at(-1)];
   if (first === undefined || begin === undefined || last === undefined || tooShort(fit, later)) {
@@ -81,7 +81,7 @@ export async function backtest(options: BacktestOptions): Promise<BacktestReport
   }
   const fitUntilMs = begin.startMs;
   const share = 1 / (contenders.length + 1);
-  const fitOptions = { percentile: 0.95, fitUntilMs, train, seed } as const;
+  const fitOptions = { fitUntilMs, seed };
   const fitted = checked(
     fitHistory(sets, application, fitOptions, (done) => onProgress?.("fitting models", share * done)),
     application,
@@ -107,15 +107,17 @@ export async function backtest(options: BacktestOptions): Promise<BacktestReport
     fitUntilMs,
     toMs: last.endMs,
     windowSeconds: plant.windowSeconds,
-    services: fitted.index.names.map((service) => ({
-      service,
-      model: fitted.services.get(service)?.kind ?? ("none" as const),
-    })),
+    services: fitted.index.names.map((service) => ({ service, model: kindOf(fitted.services.get(service)) })),
     routes,
     recorded: recordedResult(later, fitted, application),
     policies,
     seed,
   };
+}
+
+function kindOf(model: ServiceModel | undefined): BacktestReport["services"][number]["model"] {
+  if (model === undefined) return "none";
+  return model.residual === undefined ? "tracked" : "trained";
 }
 
 /** What contenders may know of how the recording was made: its routes, and that all of its traces were seen. */

@@ -15,7 +15,7 @@ import type { FittedHistory } from "./fitted.ts";
 import { ReplayedDeployment } from "./replayed-deployment.ts";
 import { RouteTally } from "./route-tally.ts";
 import { flowOf, routeSeconds } from "./route-model.ts";
-import { rowAt, selfTimeSeconds } from "./service-model.ts";
+import { cpuUseCores, selfTimeSeconds, windowAt } from "./service-model.ts";
 import type { RouteValidation } from "./validate.ts";
 
 export interface HistoryWorldOptions {
@@ -219,9 +219,10 @@ export class HistoryWorld implements World {
     const { endMs } = this.interval();
     const tails = Float64Array.from(this.deployments, (deployment) => {
       const model = fitted.services.get(deployment.service);
-      const row = model && rowAt(model.rows, endMs);
-      if (model === undefined || row === undefined) return 0;
-      return selfTimeSeconds(model, row, { ...deployment.size, requestsPerSecond: this.loadOf(deployment) });
+      const window = model && windowAt(model.windows, endMs);
+      if (model === undefined || window === undefined) return 0;
+      const { cpuCores } = deployment.size;
+      return selfTimeSeconds(model, window, { cpuCores, loadPerContainer: this.loadOf(deployment) });
     });
     this.evaluated = {
       tails,
@@ -248,10 +249,9 @@ export class HistoryWorld implements World {
   /** CPU use of one ready pod, cores: what its requests cost, and no more than its size. */
   private usageOf(deployment: ReplayedDeployment): number {
     const model = this.options.fitted.services.get(deployment.service);
-    const row = model && rowAt(model.rows, this.interval().endMs);
-    if (model === undefined || row === undefined) return 0;
-    const wanted = model.idleCores + this.loadOf(deployment) * model.cpuSecondsPerRequest(row);
-    return Math.min(deployment.size.cpuCores, wanted);
+    const window = model && windowAt(model.windows, this.interval().endMs);
+    if (window === undefined) return 0;
+    return Math.min(deployment.size.cpuCores, cpuUseCores(window, this.loadOf(deployment)));
   }
 
   /** The recorded window of a service as it would have been measured in the replay. */

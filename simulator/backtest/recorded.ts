@@ -1,6 +1,7 @@
+import { costPerHour } from "@tradewind/core/contract/prices.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
-import { allocatedCpuCores } from "@tradewind/predictor/profile/window-inputs.ts";
+import { allocatedCpuCores } from "@tradewind/core/main-containers.ts";
 import type { FittedHistory } from "./fitted.ts";
 import { flowOf, overRatio } from "./route-model.ts";
 
@@ -56,14 +57,14 @@ export function recordedResult(
     }
   }
   const cores = sums.coreSeconds / sums.seconds;
-  const gigabytes = sums.byteSeconds / sums.seconds / 1e9;
+  const bytes = sums.byteSeconds / sums.seconds;
   return {
     requests: sums.requests,
     requestsOver: sums.requests === 0 ? 0 : sums.over / sums.requests,
     intervalsOver: sums.intervals === 0 ? 0 : sums.missed / sums.intervals,
     cores,
-    gigabytes,
-    costPerHour: cores * prices.cpuCoreHour + gigabytes * prices.memoryGigabyteHour,
+    gigabytes: bytes / 1e9,
+    costPerHour: costPerHour({ cpuCores: cores, memoryBytes: bytes }, prices),
     ...moves,
   };
 }

@@ -1,9 +1,8 @@
 import { serviceSpecs } from "@tradewind/core/contract/application.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
-import { mainContainers } from "@tradewind/core/main-containers.ts";
-import { median } from "@tradewind/predictor/profile/order-statistics.ts";
-import { allocatedCpuCores } from "@tradewind/predictor/profile/window-inputs.ts";
+import { allocatedCpuCores, mainContainers } from "@tradewind/core/main-containers.ts";
+import { median } from "@tradewind/predictor/models/statistics.ts";
 import { Ledger, NOTHING } from "../cluster/ledger.ts";
 import type { Holding } from "../cluster/ledger.ts";
 import type { PodView, ServiceHeld, Size } from "../world.ts";

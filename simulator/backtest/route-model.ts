@@ -2,8 +2,8 @@ import type { FlowWindow, WindowSet } from "@tradewind/core/contract/window.ts";
 import { compileFlow } from "@tradewind/predictor/endtoend/call-graph.ts";
 import type { FlowGraph, ServiceIndex } from "@tradewind/predictor/endtoend/call-graph.ts";
 import { normalCdf } from "@tradewind/predictor/endtoend/normal.ts";
-import { FlowPredictor } from "@tradewind/predictor/endtoend/flow-predictor.ts";
-import { median } from "@tradewind/predictor/profile/order-statistics.ts";
+import { FlowTail } from "@tradewind/predictor/endtoend/flow-tail.ts";
+import { median } from "@tradewind/predictor/models/statistics.ts";
 
 /** What predicts the latency of one route from the self times of the services behind it. */
 export interface RouteModel {
@@ -30,7 +30,7 @@ export const flowOf = (set: WindowSet, route: string): FlowWindow | undefined =>
 
 /** p95 of a route if its services' self times had these tails, seconds. @param ownTails by service number */
 export function routeSeconds(model: RouteModel, ownTails: Float64Array): number {
-  const composed = new FlowPredictor(model.graph, ownTails, model.meanOverTail).tailSeconds;
+  const composed = new FlowTail(model.graph, ownTails, model.meanOverTail).tailSeconds;
   return model.factor * composed + model.outsideSeconds;
 }
 

@@ -1,124 +1,151 @@
+import { contentHash } from "@tradewind/core/hash.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
 import type { Rng } from "@tradewind/core/rng.ts";
+import { profileObservation } from "@tradewind/predictor/decide/learn-services.ts";
 import {
-  CPU_CORES,
-  CPU_SECONDS_PER_REQUEST,
-  LOAD_PER_CONTAINER,
-  MEMORY_BYTES,
-} from "@tradewind/predictor/profile/inputs.ts";
-import type { LatencyProfile } from "@tradewind/predictor/profile/latency-profile.ts";
-import { ALL_ON } from "@tradewind/predictor/profile/model.ts";
-import { median } from "@tradewind/predictor/profile/order-statistics.ts";
-import { priorProfile } from "@tradewind/predictor/profile/prior-profile.ts";
-import { TrainedProfile } from "@tradewind/predictor/profile/trained-profile.ts";
-import { observationOf } from "@tradewind/predictor/profile/window-inputs.ts";
-import type { TailPercentile } from "@tradewind/predictor/profile/window-inputs.ts";
-import { observedWindows, trainingData } from "@tradewind/predictor/training/rows.ts";
-import type { TrainingRow } from "@tradewind/predictor/training/rows.ts";
-import { trainService } from "@tradewind/predictor/training/train-service.ts";
+  demandOf,
+  emptyProfile,
+  isCalibrated,
+  predictOwnTime,
+  track,
+} from "@tradewind/predictor/models/queue/tracked-profile.ts";
+import type { OwnTime, ProfileState } from "@tradewind/predictor/models/queue/tracked-profile.ts";
+import { surroundingsOf } from "@tradewind/predictor/models/residual/inputs.ts";
+import type { Surroundings } from "@tradewind/predictor/models/residual/inputs.ts";
+import { ServedResidual } from "@tradewind/predictor/models/residual/residual.ts";
+import type { ResidualModel } from "@tradewind/predictor/models/residual/residual-model.ts";
+import type { ServiceWindow } from "@tradewind/predictor/models/residual/served-rows.ts";
+import { Standing } from "@tradewind/predictor/models/residual/standing.ts";
+import { trainResidual } from "@tradewind/predictor/models/residual/train-residual.ts";
+import type { ResidualJob } from "@tradewind/predictor/models/residual/train-residual.ts";
+import { median } from "@tradewind/predictor/models/statistics.ts";
 
 /** A size and load of one container, as a policy would have it. */
 export interface ContainerLoad {
-  readonly cpuCores: number;
-  readonly memoryBytes: number;
-  readonly requestsPerSecond: number;
+  readonly cpuCores: number | undefined;
+  /** Requests per second. */
+  readonly loadPerContainer: number;
 }
 
 /** Whose windows a model was made from, and how. */
 export interface FitOptions {
-  readonly percentile: TailPercentile;
-  /** Only windows that began before this belong to the part that models see. */
+  /** Only windows that began before this belong to the part that residuals are trained on. */
   readonly fitUntilMs: number;
-  /** False skips training: the queueing prior alone predicts. */
-  readonly train: boolean;
   readonly seed: number;
+}
+
+/** A window of a service, with the profile that the windows before it made. */
+export interface ModelledWindow {
+  readonly atMs: number;
+  readonly profile: ProfileState;
+  readonly surroundings: Surroundings;
+  /** As it ran. */
+  readonly load: ContainerLoad;
 }
 
 /** What predicts the self time of one service. */
 export interface ServiceModel {
   readonly service: string;
-  /** `trained`: a network took the prior's place by the product's own test; `prior`: it did not, or was not asked for. */
-  readonly kind: "trained" | "prior";
-  /** Rows of all windows of the service, the later ones too, each with the state that was known before it. */
-  readonly rows: readonly TrainingRow[];
-  readonly profile: LatencyProfile;
+  /** Absent where the product's own test takes none into use. */
+  readonly residual: ResidualModel | undefined;
+  /** All windows with a calibrated profile, the later ones too, oldest first; at least one. */
+  readonly windows: readonly ModelledWindow[];
   /** Self time's mean over its tail, median of the fitted part. */
   readonly meanOverTail: number;
-  /** CPU use that does not follow load, cores for each container. */
-  readonly idleCores: number;
-  /** CPU seconds of one request at a row's time. */
-  cpuSecondsPerRequest(row: TrainingRow): number;
 }
 
+const YOUNG = { youngSeconds: 120 } as const;
+const PERCENTILE = 0.95;
+
 /**
- * Fits the product's own latency profile on the windows before `fitUntilMs`.
+ * The product's own models of a service: its queueing profile, tracked window by window, and the residual that is trained on the
+ * windows before `fitUntilMs` where it passes the product's own test.
  * @param windows of one service, any order
- * @returns undefined where the windows do not carry what a profile needs (load, self time, CPU use and size)
+ * @returns undefined where the windows before `fitUntilMs` do not calibrate a profile
  */
 export function fitService(
   service: string,
   windows: readonly Window[],
-  { fitUntilMs, percentile, seed, train }: FitOptions,
+  { fitUntilMs, seed }: FitOptions,
   rng: Rng,
 ): ServiceModel | undefined {
-  const fitted = windows.filter(({ startMs }) => startMs < fitUntilMs);
-  const observations = fitted.flatMap((window) => observationOf(window, percentile) ?? []);
-  const prior = priorProfile(observations);
-  if (prior === undefined) return undefined;
-  const outcome = train
-    ? trainService(
-        {
-          namespace: windows[0]?.namespace ?? "default",
-          service,
-          windows: observedWindows(fitted, percentile),
-          percentile,
-          switches: ALL_ON,
-          current: undefined,
-          nowMs: fitUntilMs,
-          seed,
-        },
-        rng,
-      )
-    : undefined;
-  const trained = outcome?.kind === "replaced" ? new TrainedProfile(outcome.model) : undefined;
-  const latencies = fitted.flatMap(({ ownLatency }) => (ownLatency === undefined ? [] : [ownLatency]));
-  const cost = prior.state.cpuSecondsPerRequest;
+  const ordered = windows
+    .filter(({ missing }) => missing === undefined)
+    .toSorted((a, b) => a.endMs - b.endMs);
+  const seen: { readonly window: ServiceWindow; readonly startMs: number; readonly profile: ProfileState }[] =
+    [];
+  let profile = emptyProfile();
+  for (const window of ordered) {
+    const observation = profileObservation(window, false, YOUNG);
+    if (observation === undefined) continue;
+    const { startMs } = window;
+    seen.push({ window: { observation, surroundings: surroundingsOf(window) }, startMs, profile });
+    profile = track(profile, observation);
+  }
+  const fitted = seen.filter(({ startMs }) => startMs < fitUntilMs);
+  if (!fitted.some((each) => isCalibrated(each.profile))) return undefined;
+  const job = {
+    namespace: ordered[0]?.namespace ?? "default",
+    service,
+    windows: fitted.map(({ window }) => window),
+    percentile: PERCENTILE,
+    version: 1,
+    nowMs: fitUntilMs,
+    seed,
+  } as const;
+  const shares = fitted.flatMap(({ window: { observation } }) => {
+    const { meanSeconds = 0, p95Seconds = 0 } = observation;
+    return p95Seconds > 0 ? [meanSeconds / p95Seconds] : [];
+  });
   return {
     service,
-    kind: trained === undefined ? "prior" : "trained",
-    rows: trainingData(observedWindows(windows, percentile)).rows,
-    profile: trained ?? prior,
-    meanOverTail: median(
-      latencies.filter(({ p95Seconds }) => p95Seconds > 0).map((each) => each.meanSeconds / each.p95Seconds),
-    ),
-    idleCores: Math.max(
-      0,
-      median(observations.map((each) => each.cpuUsageCores - cost * each.loadPerContainer)),
-    ),
-    cpuSecondsPerRequest: ({ input }) => {
-      const seconds = input[CPU_SECONDS_PER_REQUEST] ?? Number.NaN;
-      return seconds > 0 ? seconds : cost;
-    },
+    residual: provenResidual(job, rng),
+    windows: seen.flatMap(({ profile: before, window: { observation, surroundings } }): ModelledWindow[] => {
+      const { atMs, cpuCores, loadPerContainer } = observation;
+      if (!isCalibrated(before) || loadPerContainer === undefined) return [];
+      return [{ atMs, profile: before, surroundings, load: { cpuCores, loadPerContainer } }];
+    }),
+    meanOverTail: median(shares),
   };
 }
 
-/** Self time's tail at the row's time if a container had this size and load, seconds. */
-export function selfTimeSeconds(model: ServiceModel, row: TrainingRow, load: ContainerLoad): number {
-  const input = row.input.slice();
-  input[CPU_CORES] = load.cpuCores;
-  input[MEMORY_BYTES] = load.memoryBytes;
-  input[LOAD_PER_CONTAINER] = load.requestsPerSecond;
-  return model.profile.evaluate(input);
+/** Trains a residual; undefined unless the windows after those that trained it prove it, by the product's own test. */
+export function provenResidual(job: ResidualJob, rng: Rng): ResidualModel | undefined {
+  const outcome = trainResidual(job, rng);
+  if (outcome.kind !== "trained") return undefined;
+  const standing = new Standing();
+  standing.offer({ hash: contentHash(job.service), model: outcome.model }, outcome.judgements);
+  return standing.inUse?.model;
 }
 
-/** The row of the window that ended at `endMs`, or the last one before it; the first where none is earlier. */
-export function rowAt(rows: readonly TrainingRow[], endMs: number): TrainingRow | undefined {
+const out: OwnTime = { meanSeconds: 0, tailSeconds: 0, sigma: 0, tailByCores: 0, tailByLoad: 0 };
+
+/** Self time's tail at a window's time if a container had this size and load, seconds. @param load default: as it ran */
+export function selfTimeSeconds(
+  { residual }: ServiceModel,
+  { profile, surroundings, load: asItRan }: ModelledWindow,
+  load: ContainerLoad = asItRan,
+): number {
+  predictOwnTime(profile, load, PERCENTILE, out);
+  if (residual !== undefined)
+    new ServedResidual(residual, profile, surroundings, PERCENTILE).apply(load, out);
+  return out.tailSeconds;
+}
+
+/** CPU that one container uses at a window's time under this load, cores: without a limit to it. */
+export function cpuUseCores({ profile }: ModelledWindow, loadPerContainer: number): number {
+  const { cpuSecondsPerRequest = 0, housekeepingCores = 0 } = demandOf(profile) ?? {};
+  return housekeepingCores + loadPerContainer * cpuSecondsPerRequest;
+}
+
+/** The window that ended at `endMs`, or the last one before it; the first where none is earlier. */
+export function windowAt(windows: readonly ModelledWindow[], endMs: number): ModelledWindow | undefined {
   let low = 0;
-  let high = rows.length;
+  let high = windows.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((rows[middle]?.atMs ?? 0) <= endMs) low = middle + 1;
+    if ((windows[middle]?.atMs ?? 0) <= endMs) low = middle + 1;
     else high = middle;
   }
-  return rows[Math.max(0, low - 1)];
+  return windows[Math.max(0, low - 1)];
 }

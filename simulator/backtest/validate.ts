@@ -1,9 +1,9 @@
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
-import { median, quantile } from "@tradewind/predictor/profile/order-statistics.ts";
+import { median, quantile } from "@tradewind/predictor/models/statistics.ts";
 import type { FittedHistory } from "./fitted.ts";
 import { flowOf, routeSeconds } from "./route-model.ts";
 import type { RouteModel } from "./route-model.ts";
-import { rowAt } from "./service-model.ts";
+import { selfTimeSeconds, windowAt } from "./service-model.ts";
 
 /** Predicted and measured p95 of one route in one interval. */
 export interface PredictedInterval {
@@ -46,8 +46,8 @@ const KNEE = 2;
 function predictedTails({ index, services }: FittedHistory, endMs: number): Float64Array {
   return Float64Array.from(index.names, (name) => {
     const model = services.get(name);
-    const row = model && rowAt(model.rows, endMs);
-    return model === undefined || row === undefined ? 0 : model.profile.evaluate(row.input);
+    const window = model && windowAt(model.windows, endMs);
+    return model === undefined || window === undefined ? 0 : selfTimeSeconds(model, window);
   });
 }
 

@@ -8,7 +8,6 @@ import { parseDurationSeconds } from "@tradewind/core/units.ts";
 import { createProgress } from "@tradewind/local/screen/progress.ts";
 import { readApplication } from "@tradewind/kubernetes/application/file.ts";
 import { timeArgument } from "@tradewind/predictor/export/time-argument.ts";
-import { startEngine } from "@tradewind/predictor/training/backend.ts";
 import { backtest } from "../backtest/backtest.ts";
 import { htmlReport } from "../backtest/report/html.ts";
 import { terminalReport } from "../backtest/report/terminal.ts";
@@ -35,7 +34,6 @@ interface Flags {
   readonly to?: number;
   readonly fit: number;
   readonly policies?: string;
-  readonly train: boolean;
   readonly podStart: number;
   readonly seed: number;
   readonly json: boolean;
@@ -87,12 +85,10 @@ async function run(flags: Flags): Promise<void> {
           log: createLog("backtest", "warn"),
           onProgress: (done) => show("reading the past", done),
         });
-  if (flags.train) await startEngine();
   const report = await backtest({
     application,
     sets,
     fitRatio: flags.fit,
-    train: flags.train,
     contenders,
     podStartSeconds: flags.podStart,
     seed: flags.seed,
@@ -126,7 +122,6 @@ export function configure(command: Command): void {
       "--policies <names>",
       `comma-separated (default: ${BACKTEST_CONTENDERS.map(({ name }) => name).join(",")})`,
     )
-    .option("--no-train", "queueing priors only: seconds instead of minutes")
     .option("--pod-start <duration>", "from the creation of a pod until it is ready", seconds, 45)
     .option("--seed <number>", "of the errors that replays draw", Number, 1)
     .option("--html <file>", "write a page with plots there, readable without a network")

@@ -1,3 +1,4 @@
+import { costPerHour } from "@tradewind/core/contract/prices.ts";
 import { seededRng } from "@tradewind/core/rng.ts";
 import { startControlPath } from "../control/control-path.ts";
 import { Schedule } from "../control/schedule.ts";
@@ -81,14 +82,14 @@ export function resultOf(
   const [before, after] = [sums(from, internalRoutes), sums(to, internalRoutes)];
   const requests = after.requests - before.requests;
   const coreHours = (to.coreSeconds - from.coreSeconds) / 3_600;
-  const gigabyteHours = (to.byteSeconds - from.byteSeconds) / 1e9 / 3_600;
-  const { cpuCoreHour, memoryGigabyteHour } = application.prices;
+  const byteHours = (to.byteSeconds - from.byteSeconds) / 3_600;
+  const used = { cpuCores: coreHours, memoryBytes: byteHours };
   return {
     requestsOver: requests === 0 ? 0 : (after.over - before.over) / requests,
     minutesOver: (to.minutesOver - from.minutesOver) / Math.max(1, to.minutes - from.minutes),
-    costPerHour: (coreHours * cpuCoreHour + gigabyteHours * memoryGigabyteHour) / hours,
+    costPerHour: costPerHour(used, application.prices) / hours,
     cores: coreHours / hours,
-    gigabytes: gigabyteHours / hours,
+    gigabytes: byteHours / 1e9 / hours,
     starts: to.starts - from.starts,
     stops: to.stops - from.stops,
     failed: after.failed - before.failed,

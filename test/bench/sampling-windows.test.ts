@@ -4,7 +4,7 @@ import { seededRng } from "@tradewind/core/rng.ts";
 import { ContainerRates } from "@tradewind/predictor/sources/container-rates.ts";
 import { totals } from "../../bench/sampling/trace.ts";
 import { WINDOW_SECONDS, windowMeans } from "../../bench/sampling/windows.ts";
-import { snapshot } from "../predictor/sources/snapshots.ts";
+import { atOnce, snapshot } from "../predictor/sources/snapshots.ts";
 
 const T = 1_750_000_000_000;
 /** What is read this long after a window still counts (bench/sampling/windows.ts). */
@@ -29,13 +29,13 @@ it("the benchmark's windows are those that the predictor works out of the same r
           const used = total[at] ?? 0;
           const usageCores = before === undefined ? undefined : (used - (total[before] ?? 0)) / (at - before);
           const cpu = { usageSecondsTotal: used, ...(usageCores !== undefined && { usageCores }) };
-          rates.record("a", snapshot([{ id: "c", sampledAtMs: T + at * 1e3, cpu }]), T + at * 1e3);
+          rates.record("a", snapshot([{ id: "c", sampledAtMs: T + at * 1e3, cpu }]), atOnce(T + at * 1e3));
         }
         const newest = inTime.at(-1) ?? 0;
         // The agent goes on telling of the container while it is not read.
         if (newest < end) {
           const held = { id: "c", sampledAtMs: T + newest * 1e3, ageSeconds: end - newest };
-          rates.record("a", snapshot([{ ...held, cpu: {} }]), T + end * 1e3);
+          rates.record("a", snapshot([{ ...held, cpu: {} }]), atOnce(T + end * 1e3));
         }
         const predicted = rates.over(T + start * 1e3, T + end * 1e3).get("c")?.cpuUsageCores;
         expect(mean.toFixed(6)).toBe((predicted ?? Number.NaN).toFixed(6));

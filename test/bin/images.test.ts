@@ -60,13 +60,13 @@ describe("npm run images", () => {
     expect(code).toBe(0);
     const image = (name: string): string => `registry.example.com/team/tradewind-${name}:${version}`;
     expect(calls.filter((call) => call.startsWith("podman push"))).toEqual(
-      ["agent", "predictor", "exporter"].map((name) => `podman push ${image(name)}`),
+      ["agent", "predictor", "exporter", "local"].map((name) => `podman push ${image(name)}`),
     );
     expect(calls).toContainEqual(
       expect.stringMatching(/^podman build --file=docker\/agent\.Dockerfile .*--tag=\S+ \.$/),
     );
     const values = readFileSync(join(root, "charts", "tradewind", "values.yaml"), "utf8");
-    for (const name of ["agent", "predictor", "exporter"]) {
+    for (const name of ["agent", "predictor", "exporter", "local"]) {
       expect(values).toContain(`repository: tradewind-${name}\n`);
     }
   });
@@ -110,8 +110,8 @@ describe("npm run images", () => {
   });
 
   it.each([
-    ["docker", /^docker buildx build --platform=a,b .*--push \.$/, 3],
-    ["buildah", /^buildah build --platform=a,b --layers .*--manifest=\S+ \.$/, 6],
+    ["docker", /^docker buildx build --platform=a,b .*--push \.$/, 4],
+    ["buildah", /^buildah build --platform=a,b --layers .*--manifest=\S+ \.$/, 8],
   ] as const)("builds for several platforms with %s", (tool, first, count) => {
     const commands = lines({ tool, platform: "a,b", push: true });
     expect(commands).toHaveLength(count);
@@ -119,11 +119,9 @@ describe("npm run images", () => {
   });
 
   it("has Buildah keep layers, so that what all three images begin with is built once", () => {
-    expect(lines({ tool: "buildah" }).map((line) => line.startsWith("buildah build --layers "))).toEqual([
-      true,
-      true,
-      true,
-    ]);
+    expect(lines({ tool: "buildah" }).map((line) => line.startsWith("buildah build --layers "))).toEqual(
+      Array(4).fill(true),
+    );
     expect(lines({ tool: "podman" }).join()).not.toContain("--layers");
   });
 

@@ -45,8 +45,8 @@ const side = (secrets: readonly KubernetesObject[], name: string): Side => ({
   key: pem(secrets, name, "tls.key"),
 });
 
-/** Whether KEDA with these files gets through to a scaler with those, each checking the other. */
-async function connects(client: Side, server: Side): Promise<boolean> {
+/** Whether a client with these files gets through to a server with those, each checking the other. */
+async function connects(client: Side, server: Side, host = HOST): Promise<boolean> {
   const scaler = createServer({ ...server, requestCert: true, rejectUnauthorized: true }, (socket) =>
     socket.end("in"),
   );
@@ -54,7 +54,7 @@ async function connects(client: Side, server: Side): Promise<boolean> {
   scaler.listen(0, "127.0.0.1");
   await once(scaler, "listening");
   const { port } = scaler.address() as AddressInfo;
-  const socket = connect({ ...client, host: "127.0.0.1", port, servername: HOST });
+  const socket = connect({ ...client, host: "127.0.0.1", port, servername: host });
   try {
     // A server that refuses the certificate says so only after TLS 1.3 has begun.
     return await new Promise((resolve) => {
@@ -81,6 +81,7 @@ describe.skipIf(helm === undefined)("certificates that the chart makes", () => {
     ["tradewind-predictor-tls", "tradewind-predictor-peers.tradewind.svc"],
     ["tradewind-otlp-tls", "tradewind-otlp.tradewind.svc"],
     ["tradewind-agent-tls", "tradewind-agent.tradewind.svc"],
+    ["tradewind-peers-tls", "tradewind-peers.tradewind.svc"],
   ])("%s names %s, and its ca.crt has signed it", (name, host) => {
     const certificate = new X509Certificate(pem(first, name, "tls.crt"));
     expect(certificate.checkHost(host)).toBe(host);
@@ -93,6 +94,13 @@ describe.skipIf(helm === undefined)("certificates that the chart makes", () => {
     const keda = side(first, "tradewind-keda-client");
     expect(await connects(keda, scaler)).toBe(true);
     expect(await connects({ ...side(first, "tradewind-agent-tls"), ca: keda.ca }, scaler)).toBe(false);
+  });
+
+  it("lets predictors in to each other by the one certificate that all of them have, and no other process", async () => {
+    const host = "tradewind-peers.tradewind.svc";
+    const peers = side(first, "tradewind-peers-tls");
+    expect(await connects(peers, peers, host)).toBe(true);
+    expect(await connects({ ...side(first, "tradewind-agent-tls"), ca: peers.ca }, peers, host)).toBe(false);
   });
 
   it("are kept by an upgrade, byte for byte", async () => {
@@ -138,6 +146,7 @@ describe.skipIf(helm === undefined)("certificates that the chart makes", () => {
       "--set",
       "certificates.generate=true",
     );
-    expect(objectsOf(stdout).filter((object) => at(object, "type") === "kubernetes.io/tls")).toEqual([]);
+    const made = objectsOf(stdout).filter((object) => at(object, "type") === "kubernetes.io/tls");
+    expect(made.map(({ metadata }) => metadata.name)).toEqual(["tradewind-peers-tls"]);
   });
 });

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { at, CASES, find, helm, render } from "./helm.ts";
+import { at, CASES, find, helm, objectsOf, render, template, valuesOf } from "./helm.ts";
 import type { KubernetesObject } from "./helm.ts";
 
 const rendered = new Map<string, KubernetesObject[]>();
@@ -241,7 +241,10 @@ describe.skipIf(helm === undefined)("what the chart renders", () => {
     expect(secrets(scaler, "predictor-security")).toEqual([
       ...own("predictor"),
       ...own("otlp"),
+      "peers-tls/tls.crt",
+      "peers-tls/tls.key",
       ...shown("agent"),
+      "peers-tls/ca.crt",
     ]);
     for (const [name, others] of [
       ["exporter", "predictor-security"],
@@ -460,6 +463,29 @@ describe.skipIf(helm === undefined)("what the chart renders", () => {
     );
     const predictor = container(find(of("full"), "StatefulSet", "tradewind-scaler"), "predictor");
     expect(predictor.args).toContain("--policy=auto");
+  });
+
+  it("disturbs a node with no right, within limits and a time, by a Job of which other values make another", async () => {
+    const job = of("inject").find(({ kind }) => kind === "Job")!;
+    expect(of("default").filter(({ kind }) => kind === "Job")).toEqual([]);
+    expect(at(job, "spec")).toMatchObject({ backoffLimit: 0, activeDeadlineSeconds: 360 });
+    const { securityContext, resources, args } = container(job, "inject");
+    expect(securityContext).toMatchObject({
+      capabilities: { drop: ["ALL"] },
+      allowPrivilegeEscalation: false,
+    });
+    expect(resources.limits).toEqual({ cpu: "2", memory: "2Gi" });
+    expect(podOf(job)).toMatchObject({ automountServiceAccountToken: false, restartPolicy: "Never" });
+    expect(args).toEqual(
+      expect.arrayContaining(["--resource=memory", "--intensity=0.4", "--for=60s"]) as string[],
+    );
+    const other = objectsOf(
+      (await template("--values", valuesOf("inject"), "--set", "inject.seconds=90")).stdout,
+    );
+    expect(other.find(({ kind }) => kind === "Job")!.metadata.name).not.toBe(job.metadata.name);
+    const { ok, stderr } = await template("--set", "inject.enabled=true");
+    expect(ok).toBe(false);
+    expect(stderr).toContain("inject.node must name the node to disturb");
   });
 
   it("writes large numbers in full", () => {

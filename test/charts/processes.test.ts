@@ -6,13 +6,19 @@ import { configure as agent } from "@tradewind/agent/command.ts";
 import { configure as exporter } from "@tradewind/exporter/command.ts";
 import { ExporterOptions } from "@tradewind/exporter/options.ts";
 import { readApplication } from "@tradewind/kubernetes/application/file.ts";
+import { configure as inject } from "@tradewind/local/inject/command.ts";
 import { configure as predictor } from "@tradewind/predictor/command.ts";
 import { PredictorOptions } from "@tradewind/predictor/options.ts";
 import { readSections } from "@tradewind/predictor/sources/sources-config.ts";
 import { describe, expect, it } from "vitest";
 import { at, CASES, helm, render } from "./helm.ts";
 
-const PROCESSES: Readonly<Record<string, (command: Command) => void>> = { agent, exporter, predictor };
+const PROCESSES: Readonly<Record<string, (command: Command) => void>> = {
+  agent,
+  exporter,
+  inject,
+  predictor,
+};
 
 /** Reads a command line as the process would, without starting it. @throws CommanderError with what is not understood */
 function understand([process = "", ...flags]: readonly string[]): Record<string, unknown> {

@@ -49,7 +49,7 @@ function closure(workspace: string): Set<string> {
   return seen;
 }
 
-const IMAGES = ["agent", "exporter", "predictor"];
+const IMAGES = ["agent", "exporter", "local", "predictor"];
 
 describe("images", () => {
   it.each(IMAGES)("%s: holds the compiled workspaces that the process uses, and the command", (image) => {
@@ -112,6 +112,7 @@ describe("images", () => {
       agent: values["agent"]!["podSecurityContext"]!,
       predictor: values["predictor"]!["securityContext"]!,
       exporter: values["scaler"]!["podSecurityContext"]!,
+      local: values["inject"]!["podSecurityContext"]!,
     };
     expect(users).toEqual(
       Object.entries(given)
@@ -123,10 +124,9 @@ describe("images", () => {
     for (const { uid } of users) expect(uid).not.toBe(65_534);
   });
 
-  it("leave TensorFlow, gRPC and the Kubernetes client out of the agent's", () => {
+  it("leave gRPC and the Kubernetes client out of the agent's", () => {
     const packages = [...closure("agent")].join("\n");
-    for (const name of ["tensorflow", "grpc", "kubernetes", "fastify"]) expect(packages).not.toContain(name);
-    expect([...closure("predictor")].join("\n")).toContain("tensorflow");
+    for (const name of ["grpc", "kubernetes", "fastify"]) expect(packages).not.toContain(name);
   });
 
   it("start the exporter as the child of its supervisor, which loads nothing but core", () => {
@@ -135,10 +135,6 @@ describe("images", () => {
     expect([program, ...command]).toEqual(["node", "--v8-pool-size=1", "cli/main.js"]);
     expect(importsOf(supervisor.replace(/\.js$/, ".ts"))).toEqual([]);
     expect(read(supervisor.replace(/\.js$/, ".ts"))).not.toContain("log.ts");
-  });
-
-  it("leave TensorFlow out of the exporter's", () => {
-    expect([...closure("exporter")].join("\n")).not.toContain("tensorflow");
   });
 });
 

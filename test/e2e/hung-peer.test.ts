@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { Plan } from "@tradewind/core/contract/plan.ts";
 import { startPredictor } from "@tradewind/predictor/predictor.ts";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { codesOf } from "@tradewind/core/reasons.ts";
 import { freePort } from "../free-port.ts";
 import { RunningApplication } from "../predictor/running-application.ts";
 import { secretFile } from "../predictor/sources/peers/nodes.ts";
@@ -123,7 +124,7 @@ describe("two predictors whose name lists the addresses of two dead pods as well
       expect(made).toMatchObject({ policy: "queue", complete: false });
       expect(made!.measuredLatencySeconds).toBeGreaterThan(0.2);
       for (const address of dead) expect(made!.missing?.join()).toContain(`${address} received since `);
-      expect(made!.policyReason).not.toContain("no trace");
+      expect(codesOf(made!.policyReasons)).not.toContain("no-user-trace");
     }
   }, 120_000);
 });
@@ -173,7 +174,7 @@ describe("a predictor whose peer hangs", () => {
     expect(grown!.missing?.join()).toMatch(
       new RegExp(`spans that the predictor at http://127\\.0\\.0\\.1:${other} received since .* are missing`),
     );
-    expect(grown!.policyReason).toContain("are missing");
+    expect(codesOf(grown!.policyReasons)).toContain("traffic-missing");
     expect(geo(grown!).observed.complete).toBe(false);
 
     child.kill("SIGCONT");

@@ -14,7 +14,7 @@ function recommended(changes: Partial<Wish>, limits: GuardLimits = NO_LIMITS) {
     limitsOf: () => limits,
   };
   const decision = decide(wishOf(changes), plan, { exporterStartedAtMs: 0 }, rules);
-  if ("refusal" in decision) throw new Error(decision.refusal.reason);
+  if ("refusal" in decision) throw new Error(decision.refusal.reason.code);
   return recommendationOf(decision.record);
 }
 

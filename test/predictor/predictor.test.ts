@@ -1,29 +1,19 @@
 import { execFileSync } from "node:child_process";
-import { mkdir } from "node:fs/promises";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
-import { join } from "node:path";
 import { Plan } from "@tradewind/core/contract/plan.ts";
 import { ProposedChanges } from "@tradewind/core/contract/proposed-change.ts";
 import type { ProposedChange } from "@tradewind/core/contract/proposed-change.ts";
 import { WindowSet } from "@tradewind/core/contract/window.ts";
-import { contentHash } from "@tradewind/core/hash.ts";
-import { createLog } from "@tradewind/core/log.ts";
-import { seededRng } from "@tradewind/core/rng.ts";
 import type { Running } from "@tradewind/core/running.ts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { readAttention, writeAttention } from "@tradewind/predictor/endtoend/attention-file.ts";
-import type { AttentionModel } from "@tradewind/predictor/endtoend/attention-model.ts";
 import type { PredictorOptionsInput } from "@tradewind/predictor/options.ts";
-import { NO_MODELS, PolicyInputs } from "@tradewind/predictor/policy/inputs.ts";
+import { PolicyInputs } from "@tradewind/predictor/policy/inputs.ts";
 import { replay } from "@tradewind/predictor/policy/replay.ts";
 import { startPredictor } from "@tradewind/predictor/predictor.ts";
-import { HISTORY_FILE } from "@tradewind/predictor/store/history-file.ts";
-import { SqliteStore } from "@tradewind/predictor/store/sqlite-store.ts";
 import { freePort } from "../free-port.ts";
 import { installed } from "../installed.ts";
 import { waitUntil } from "../wait-until.ts";
-import { randomResidual } from "./endtoend/random-residual.ts";
 import { startFakeAgent } from "./fake-agent.ts";
 import type { FakeAgent } from "./fake-agent.ts";
 import { RunningApplication } from "./running-application.ts";
@@ -99,7 +89,11 @@ describe("a predictor that proposes more replicas and is started again with its 
       const first = (await changes(started, "?service=geo")).at(-1)!;
       expect(first).toMatchObject({ service: "geo", before: { replicas: 2 } });
       expect(first.proposal.allocation.replicas).toBeGreaterThan(2);
-      expect(first.proposal.reason).toContain(`2 → ${first.proposal.allocation.replicas} replicas`);
+      expect(first.proposal.reasons).toContainEqual({
+        code: "replicas",
+        fromReplicas: 2,
+        toReplicas: first.proposal.allocation.replicas,
+      });
       expect(first.decidedAtMs).toBeLessThanOrEqual(made.plannedAtMs);
       stopLoad();
       await started.stop();
@@ -198,50 +192,31 @@ describe("a predictor with slow requests, an agent and workloads", () => {
   });
 });
 
-/** Puts a residual of the application's flow into the store, as a predictor before would have. @returns its hash */
-async function storeResidual(state: string): Promise<string> {
-  await mkdir(state, { recursive: true });
-  const store = new SqliteStore({ path: join(state, HISTORY_FILE), log: createLog("test", "silent") });
-  const text = writeAttention({ ...randomResidual(2, seededRng(3)), services: ["frontend", "geo"] });
-  const hash = contentHash(text);
-  const body = Buffer.from(text);
-  store.saveModel({ name: "end-to-end/default/GET /", hash, createdAtMs: 1, body, metadata: {} });
-  await store.close();
-  return hash;
-}
-
 describe("a predictor with policy auto", () => {
-  it("decides by its queueing models, keeps the stored residual of a flow, and its decision can be made again", async () => {
+  it("decides by its queueing models, and its decision can be made again", async () => {
     const application = await RunningApplication.start();
     application.podUsageCores = 0.2;
     await application.fixReplicas();
-    const hash = await storeResidual(application.state);
     const running = await startPredictor(options(application, { state: application.state }));
     const stopLoad = load(application, running, 60);
     try {
       const made = await nextPlan(running, ({ policy }) => policy === "planner-prior");
-      expect(made.policyReason).toMatch(/^expects \d+ % of the requests over the objective/);
+      expect(made.policyReasons).toMatchObject([{ code: "expected-misses" }]);
       const wish = made.wishes.find(({ service }) => service === "geo")!;
       expect(wish.inputs.modelHash).toMatch(/^[0-9a-f]{16}$/);
       expect(wish.latencyAfterSeconds).toBeGreaterThan(0);
       const answer = await get(running, `/v1/inputs/${wish.inputs.windowHash}`);
       const inputs = PolicyInputs.parse(await answer.json());
       expect(inputs).toMatchObject({
-        endToEnd: [{ flow: "GET /", hash, version: 1 }],
         largestContainer: { cpuCores: 4, memoryBytes: 8e9 },
         allNodes: { cpuCores: 4, memoryBytes: 8e9 },
       });
-      const model = readAttention(await (await get(running, `/v1/models/${hash}`)).text()) as AttentionModel;
-      const again = replay(inputs, { ...NO_MODELS, endToEnd: () => model });
-      expect(JSON.stringify(again.plan.wishes)).toBe(JSON.stringify(made.wishes));
+      expect(JSON.stringify(replay(inputs).plan.wishes)).toBe(JSON.stringify(made.wishes));
       expect((await get(running, "/v1/models/0123456789abcdef")).status).toBe(404);
       await nextPlan(running, ({ sequence }) => sequence > made.sequence + 3);
       const text = await (await get(running, "/metrics")).text();
       expect(text).toMatch(/profile_maturity\{namespace="default",service="geo"\} 1/);
       expect(text).toMatch(/profile_rows\{namespace="default",service="geo"\} \d/);
-      expect(text).toMatch(/end_to_end_rows\{namespace="default",flow="GET \/"\} [1-9]/);
-      expect(text).toMatch(/end_to_end_error_ratio\{namespace="default",flow="GET \/",residual="with"\} \d/);
-      expect(text).toMatch(/end_to_end_model_age_seconds\{namespace="default",flow="GET \/"\} [1-9]/);
       expect(faultsOf(text)).toBe("");
       expect(text).toMatch(/tail_prediction_error_ratio 0?\.?\d/);
       expect(text).toMatch(/policy_info\{policy="planner-prior",choice="auto"\} 1/);

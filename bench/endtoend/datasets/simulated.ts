@@ -4,7 +4,7 @@ import type { Rng } from "@tradewind/core/rng.ts";
 import { randomScenario } from "../../pick/application.ts";
 import type { Scenario } from "../../pick/application.ts";
 import type { TrueState } from "../../pick/truth.ts";
-import { FLOW, simulatedWindow, sweptStates } from "../../pick/windows.ts";
+import { simulatedWindow, sweptStates } from "../../pick/windows.ts";
 import type { FlowData, Point } from "../data.ts";
 
 /** Seeds of the report; whatever was tuned was tuned on others. */
@@ -37,7 +37,6 @@ export function simulatedData(seed: number, quick: boolean): FlowData {
     name: "simulated",
     notes:
       "simulated application of known truth; settings of all services drawn at random and held for 12 windows, saturation included",
-    flow: FLOW,
     services: scenario.truth.services.map(({ name }) => name),
     points: sweepBySettings(scenario, quick ? 24 : 100, seededRng(first + 1)),
   };

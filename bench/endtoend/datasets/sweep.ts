@@ -59,7 +59,6 @@ export function sweepData(path: string): FlowData {
     name: "platform-sweep",
     notes:
       "local platform, real processes; tail = response p95 of the entry service; left out: moments still settling or without an entry",
-    flow: FLOW,
     services: [...new Set(points.flatMap(({ set }) => set.windows.map(({ service }) => service)))].sort(),
     points,
   };

@@ -93,6 +93,14 @@ export const PROCESS_FAULTS: readonly Fault[] = [
     end: nodeMood("answers"),
   },
   {
+    name: "agent-is-late",
+    summary: "in turns of 2 s, the answers of the node's agent take 1.5 s and no time",
+    seconds: 2 * SECONDS,
+    survives: true,
+    begin: nodeMood("is-late"),
+    end: nodeMood("answers"),
+  },
+  {
     name: "agent-hangs",
     summary: "the node's agent takes questions and never answers",
     seconds: SECONDS,

@@ -130,11 +130,19 @@ function snapshot(services: readonly Service[]): Snapshot {
   };
 }
 
-/** The node's agent as far as a predictor sees it: a server that may also be silent or gone. */
+/** Less than a predictor waits, and almost a window. */
+const LATE_MS = 1_500;
+/** A predictor asks once in this time. */
+const TURN_MS = 2_000;
+
+/** The node's agent as far as a predictor sees it: a server that may also be late, silent or gone. */
 export class NodeOfPods {
   readonly url: string;
-  /** `answers`, `hangs` (takes the connection and says nothing) or `refuses` (503). */
-  mood: "answers" | "hangs" | "refuses" = "answers";
+  /**
+   * `answers`, `is-late` (in every second {@link TURN_MS} it tells how things were {@link LATE_MS} before), `hangs` (takes the
+   * connection and says nothing) or `refuses` (503).
+   */
+  mood: "answers" | "is-late" | "hangs" | "refuses" = "answers";
   private readonly server;
 
   private constructor(server: ReturnType<typeof createServer>, url: string, services: readonly Service[]) {
@@ -146,7 +154,12 @@ export class NodeOfPods {
         response.writeHead(this.mood === "refuses" ? 503 : 404).end();
         return;
       }
-      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(snapshot(services)));
+      const text = JSON.stringify(snapshot(services));
+      const isLateNow = this.mood === "is-late" && Math.floor(performance.now() / TURN_MS) % 2 === 0;
+      setTimeout(
+        () => response.writeHead(200, { "content-type": "application/json" }).end(text),
+        isLateNow ? LATE_MS : 0,
+      );
     });
   }
 

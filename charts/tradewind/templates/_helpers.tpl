@@ -226,9 +226,21 @@ those of the container's ports, and called, those of the ports that it calls.
 {{- include "tradewind.securityFiles" (dict "own" (dict "http" .Values.agent.http) "called" dict) }}
 {{- end }}
 
+{{/* Secret with the certificate that predictors show to each other; empty: they speak plain HTTP. */}}
+{{- define "tradewind.peersTlsSecret" -}}
+{{- if include "tradewind.hasPeers" . }}
+{{- default (.Values.certificates.generate | ternary (printf "%s-peers-tls" (include "tradewind.fullname" .)) "") .Values.predictor.peers.tlsSecret }}
+{{- end }}
+{{- end }}
+
 {{- define "tradewind.predictorFiles" -}}
 {{- $own := dict "http" .Values.predictor.http "otlp" .Values.predictor.otlp }}
-{{- include "tradewind.securityFiles" (dict "own" $own "called" (.Values.agent.enabled | ternary (dict "agents" .Values.agent.http) dict)) }}
+{{- $called := .Values.agent.enabled | ternary (dict "agents" .Values.agent.http) dict }}
+{{- with include "tradewind.peersTlsSecret" . }}
+{{- $_ := set $own "peers" (dict "tlsSecret" .) }}
+{{- $_ := set $called "peers" (dict "tlsSecret" .) }}
+{{- end }}
+{{- include "tradewind.securityFiles" (dict "own" $own "called" $called) }}
 {{- end }}
 
 {{- define "tradewind.exporterFiles" -}}

@@ -135,16 +135,20 @@
     {{- end }}
     {{- end }}
     {{- if include "tradewind.hasPeers" . }}
-    - --peers=dns+http://{{ include "tradewind.fullname" . }}-peers.{{ .Release.Namespace }}.svc:9814
+    {{- $peersTls := dict "tlsSecret" (include "tradewind.peersTlsSecret" .) }}
+    - --peers=dns+{{ include "tradewind.scheme" $peersTls }}://{{ include "tradewind.fullname" . }}-peers.{{ .Release.Namespace }}.svc:9814
     - --peers-listen={{ .Values.listenHost }}:9814
     - --peers-secret-file=/etc/tradewind/peers/secret
+    {{- with include "tradewind.portFlags" (dict "flag" "peers" "security" $peersTls) }}
+    {{- . | trim | nindent 4 }}
+    - --peers-tls-ca=/etc/tradewind/security/peers/ca.crt
+    {{- end }}
     {{- end }}
     - --window={{ .Values.predictor.window }}
     {{- with .Values.predictor.grace }}
     - --grace={{ . }}
     {{- end }}
     - --policy={{ .Values.predictor.policy }}
-    - --training-engine={{ .Values.predictor.trainingEngine }}
     - --state=/var/lib/tradewind
     - --log-level={{ .Values.logLevel }}
     {{- with .Values.predictor.extraArgs }}

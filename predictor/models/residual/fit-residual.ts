@@ -1,6 +1,6 @@
 import { standardNormal } from "@tradewind/core/rng.ts";
 import type { Rng } from "@tradewind/core/rng.ts";
-import { median } from "../../profile/order-statistics.ts";
+import { median } from "../statistics.ts";
 import { predictOwnTime } from "../queue/tracked-profile.ts";
 import type { OwnTime } from "../queue/tracked-profile.ts";
 import { demandIn, DIRECTIONS, INPUT_COUNT, writePlace, writeSurroundings } from "./inputs.ts";

@@ -1,7 +1,6 @@
 import { INTERFERENCE_COMPONENTS } from "@tradewind/core/contract/interference.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
-import { mainContainers } from "@tradewind/core/main-containers.ts";
-import { meanOfKnown } from "../../profile/window-inputs.ts";
+import { mainContainers, meanOfKnown } from "@tradewind/core/main-containers.ts";
 import { demandOf } from "../queue/tracked-profile.ts";
 import type { ProfileState } from "../queue/tracked-profile.ts";
 import type { Direction } from "./network.ts";

@@ -1,12 +1,14 @@
+import type { Reason } from "@tradewind/core/contract/reason.ts";
 import { shareProportionally } from "../../queue/share.ts";
 import type { Claim } from "../../queue/share.ts";
 import type { DecisionContext, Observation } from "../observe/observation.ts";
-import { bounded, pods } from "../target.ts";
+import { namedServices } from "../reasons.ts";
+import { bounded } from "../target.ts";
 
 /** A pool of pods shared out. */
 export interface Sharing {
   readonly replicas: ReadonlyMap<string, number>;
-  readonly reason: string;
+  readonly reason: Reason;
 }
 
 /** No service gives away more than this share of its pods in one window. */
@@ -27,9 +29,11 @@ export function shareBudget(
   const now = new Map(observations.map((one) => [one.service, bounded(one, one.baseReplicas)]));
   const spent = [...now.values()].reduce((sum, replicas) => sum + replicas, 0);
   const short = observations.some((one) => (one.need ?? 0) > one.baseReplicas);
-  const settling = observations.some((one) => one.settling || one.unproven);
-  if (spent === total && !short && !(missed && !settling)) {
-    return { replicas: now, reason: missed ? "waits for the pods that were moved" : "keeps the shares" };
+  const settling = observations.filter((one) => one.settling || one.unproven);
+  const budget = { code: "budget", budgetReplicas: total } as const;
+  if (spent === total && !short && !(missed && settling.length === 0)) {
+    const reason = missed ? ({ code: "replicas-starting", ...namedServices(settling) } as const) : budget;
+    return { replicas: now, reason };
   }
   const isKnown = ({ queue, window }: Observation): boolean =>
     queue?.complete === true && window?.missing === undefined;
@@ -39,8 +43,7 @@ export function shareBudget(
   const shared = shareProportionally(claimsWithin(known, left, settings.needGrowthLimit), left);
   const replicas = new Map([...now, ...shared]);
   const used = [...replicas.values()].reduce((sum, count) => sum + count, 0);
-  const over = used > total ? `, ${pods(used - total)} over it for minimum replicas and missing data` : "";
-  return { replicas, reason: `shares a budget of ${pods(total)}${over}` };
+  return { replicas, reason: { ...budget, ...(used > total && { overReplicas: used - total }) } };
 }
 
 /** Claims whose minima fit into `total`: the reactive needs when they fit, else what of them is left above the bounds. */

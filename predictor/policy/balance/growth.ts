@@ -1,19 +1,21 @@
+import type { Reason } from "@tradewind/core/contract/reason.ts";
 import { shareProportionally } from "../../queue/share.ts";
 import { isIdle } from "./idle.ts";
 import type { DecisionContext, Observation } from "../observe/observation.ts";
 import type { Verdict } from "../observe/verdict.ts";
 import type { GrowthCheckpoint, PolicyState } from "../state.ts";
 import type { PolicySettings } from "../settings.ts";
-import { bounded, floorReplicas, percent, pods } from "../target.ts";
+import { namedServices } from "../reasons.ts";
+import { bounded, floorReplicas } from "../target.ts";
 
 /** What growth for a missed objective comes to. */
 export interface Growth {
   /** Replicas of the services that grow, reactive need included. */
   readonly replicas: ReadonlyMap<string, number>;
   /** Why so many, or why none. */
-  readonly reason: string;
+  readonly reasons: readonly Reason[];
   /** Why a service on a slow flow gets none, where it is not for the reason of all. */
-  readonly keptBecause: ReadonlyMap<string, string>;
+  readonly keptBecause: ReadonlyMap<string, Reason>;
   readonly checkpoint?: GrowthCheckpoint;
   readonly futile?: NonNullable<PolicyState["futile"]>;
 }
@@ -22,9 +24,6 @@ export interface Growth {
 const HELPED = { severity: 0.9, excess: 0.8, rate: 1.05 };
 /** Pods that must have been added before their effect is judged: so many, or this share of the congested ones. */
 const JUDGED = { pods: 3, share: 0.5 };
-
-const WAITS =
-  "waits for pods that start or have not served a whole window, and for queues that are being worked off";
 
 /** What growth may go to, and the measure of the miss. */
 interface Congestion {
@@ -55,20 +54,22 @@ export function growForLatency(
     ...(state.growth && { checkpoint: state.growth }),
     ...(state.futile && { futile: state.futile }),
   };
-  const none = (reason: string): Growth => ({ replicas: new Map(), reason, keptBecause: new Map(), ...kept });
-  if (severity < settings.clearMissRatio && missedWindows < 2)
-    return none("a slight miss: waits for a second window");
+  const none = (...reasons: Reason[]): Growth => ({
+    replicas: new Map(),
+    reasons,
+    keptBecause: new Map(),
+    ...kept,
+  });
+  if (severity < settings.clearMissRatio && missedWindows < 2) return none({ code: "slight-violation" });
   const congestion = congested(context, observations, verdict, severity);
-  if (congestion.candidates.length === 0) {
-    return none("none of the services on the slow flows is busy: more pods would not help");
-  }
+  if (congestion.candidates.length === 0) return none({ code: "idle" });
   const ready = congestion.candidates.filter((observation) => mayGrow(context, observation, severity));
-  if (ready.length === 0) return none(WAITS);
+  if (ready.length === 0) return none(...waitsFor(congestion.candidates));
   const effect = judgeEffect(context, observations, verdict, congestion);
   if (effect.futile !== undefined) {
     return {
       replicas: new Map(),
-      reason: "more pods have shown no effect: adds no more for latency",
+      reasons: [{ code: "growth-without-effect" }],
       keptBecause: new Map(),
       ...effect,
     };
@@ -79,16 +80,24 @@ export function growForLatency(
 }
 
 /** Why a service on a slow flow gets no pods while another does. */
-function whyKept(settings: PolicySettings, observation: Observation, { hot }: Congestion): string {
-  const { draining, settling, spec, baseReplicas, unproven, utilisation } = observation;
-  if (isIdle(observation, settings)) return `its CPU use is ${percent(utilisation ?? 0)} and nothing queues`;
-  if (settling || unproven) return "its new replicas have not served a whole window yet";
-  if (draining) return "its queue is being worked off";
-  if (baseReplicas >= spec.maxReplicas) return `it may have at most ${spec.maxReplicas}`;
-  const target = percent(settings.targetUtilisation);
-  if (hot && (utilisation ?? 0) <= settings.targetUtilisation)
-    return `others use more than ${target} of their CPU, it does not`;
-  return "more requests queue in others";
+function whyKept(settings: PolicySettings, observation: Observation, { hot }: Congestion): Reason {
+  const { spec, baseReplicas, utilisation = 0 } = observation;
+  if (isIdle(observation, settings)) return { code: "idle", cpuRatio: utilisation };
+  const [waits] = waitsFor([observation]);
+  if (waits !== undefined) return waits;
+  if (baseReplicas >= spec.maxReplicas) return { code: "max-replicas", maxReplicas: spec.maxReplicas };
+  const targetRatio = settings.targetUtilisation;
+  return { code: "others-first", ...(hot && utilisation <= targetRatio && { targetRatio }) };
+}
+
+/** What growth waits for. */
+function waitsFor(observations: readonly Observation[]): Reason[] {
+  const starting = observations.filter(({ settling, unproven }) => settling || unproven);
+  const draining = observations.filter((one) => one.draining);
+  return [
+    ...(starting.length > 0 ? [{ code: "replicas-starting", ...namedServices(starting) } as const] : []),
+    ...(draining.length > 0 ? [{ code: "queue-draining", ...namedServices(draining) } as const] : []),
+  ];
 }
 
 function congested(
@@ -187,7 +196,7 @@ function distribute(
   const added = claims.reduce((sum, { name, base }) => sum + (replicas.get(name) ?? base) - base, 0);
   return {
     replicas,
-    reason: added > 0 ? `adds ${pods(added)}` : "every service that could help is at its most replicas",
+    reasons: [added > 0 ? { code: "adds-replicas", replicas: added } : { code: "max-replicas" }],
     checkpoint: { ...checkpoint, podsAdded: checkpoint.podsAdded + added },
   };
 }

@@ -1,5 +1,7 @@
+import type { Reason } from "@tradewind/core/contract/reason.ts";
 import type { DecisionContext, Observation } from "../observe/observation.ts";
 import type { Verdict } from "../observe/verdict.ts";
+import { trafficReasons } from "../reasons.ts";
 import type { Course } from "../remember.ts";
 import { hasFallen, hasRisen } from "./load-change.ts";
 import { isCausedByShrinking, shrunkBefore } from "./after-shrinking.ts";
@@ -7,8 +9,7 @@ import { standing } from "./standing.ts";
 
 /** How the application stands to its objective, and what follows for growing and shrinking. */
 export interface ObjectiveStatus {
-  /** For people. */
-  readonly summary: string;
+  readonly summary: readonly Reason[];
   /** Enough requests say that the objective is missed. */
   readonly missed: boolean;
   /** Missed so clearly, or so often in a row, that growth need not wait. */
@@ -40,7 +41,7 @@ export function objectiveStatus(
     hasChanged: isRising || hasFallen(context, arrivals),
   });
   return {
-    summary: `${standing(context, verdict)}${describeMissing(missing)}`,
+    summary: [standing(context, verdict), ...trafficReasons(missing)],
     missed,
     clearlyMissed,
     calm,
@@ -96,8 +97,4 @@ function arrivalsToCompare(
 ): Pick<Course, "requestsPerSecond"> {
   if (missing === undefined) return { requestsPerSecond: arrivals };
   return state.requestsPerSecond === undefined ? {} : { requestsPerSecond: state.requestsPerSecond };
-}
-
-function describeMissing(missing: string | undefined): string {
-  return missing === undefined ? "" : `, but ${missing}`;
 }

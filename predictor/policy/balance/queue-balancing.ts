@@ -1,11 +1,12 @@
+import type { Reason } from "@tradewind/core/contract/reason.ts";
 import { floorTarget } from "../floor.ts";
 import type { DecisionContext, Observation } from "../observe/observation.ts";
 import type { Verdict } from "../observe/verdict.ts";
 import { courseAfterShrinking } from "./after-shrinking.ts";
+import { replicasReason } from "../reasons.ts";
 import type { Course } from "../remember.ts";
 import { objectiveStatus } from "./objective-status.ts";
 import type { ObjectiveStatus } from "./objective-status.ts";
-import { move, percent } from "../target.ts";
 import type { Target, Targets } from "../target.ts";
 import { shareBudget } from "./budget.ts";
 import { growForLatency } from "./growth.ts";
@@ -14,7 +15,7 @@ import { shrinkInCalm } from "./shrink.ts";
 import { standingThrough } from "./standing.ts";
 
 export interface Balancing {
-  readonly reason: string;
+  readonly reasons: readonly Reason[];
   readonly targets: Targets;
   readonly course: Course;
 }
@@ -26,8 +27,8 @@ interface Balance {
   readonly verdict: Verdict;
 }
 
-/** What the standing of its users' requests means for one service, and what is done; empty: nothing more to say. */
-type Because = (observation: Observation, wished: number) => string;
+/** What the standing of its users' requests means for one service, and what is done; none: nothing more to say. */
+type Because = (observation: Observation, wished: number) => readonly Reason[];
 
 /**
  * Level `queue`: with a budget, shares it; without one, adds pods where the queues are while the objective is missed, takes
@@ -45,8 +46,8 @@ export function balanceQueues(
   if (budget.pods !== undefined) {
     const sharing = shareBudget(context, observations, budget.pods, status.clearlyMissed);
     return {
-      reason: `${summary}: ${sharing.reason}`,
-      targets: targetsOf(balance, sharing.replicas, () => sharing.reason),
+      reasons: [...summary, sharing.reason],
+      targets: targetsOf(balance, sharing.replicas, () => [sharing.reason]),
       course,
     };
   }
@@ -62,10 +63,9 @@ function grow(
 ): Balancing {
   const { context, observations, verdict } = balance;
   const growth = growForLatency(context, observations, verdict, severity, course.missedWindows);
-  const reason = `${summary}: ${growth.reason}`;
   const grown = observations.filter((one) => (growth.replicas.get(one.service) ?? 0) > one.baseReplicas);
   return {
-    reason,
+    reasons: [...summary, ...growth.reasons],
     targets: targetsOf(balance, growth.replicas, becauseOf(growth, verdict)),
     course: {
       ...course,
@@ -77,16 +77,21 @@ function grow(
 }
 
 /** Only a service on a flow that misses is told why pods are added or not. */
-function becauseOf({ keptBecause, reason }: Growth, { flows }: Verdict): Because {
+function becauseOf({ keptBecause, reasons }: Growth, { flows }: Verdict): Because {
   const missed = new Set(flows.filter((flow) => flow.severity > 1).flatMap(({ flow }) => flow.services));
   return ({ baseReplicas, queue, service, utilisation }, wished) => {
-    if (wished <= baseReplicas) return missed.has(service) ? (keptBecause.get(service) ?? reason) : "";
-    const share = queue?.virtualQueue;
-    const parts = [
-      ...(share === undefined ? [] : [`${percent(share)} of the estimated queue`]),
-      ...(utilisation === undefined ? [] : [`${percent(utilisation)} CPU use`]),
-    ];
-    return parts.length === 0 ? "" : `it has ${parts.join(" at ")}`;
+    if (wished <= baseReplicas) {
+      const kept = keptBecause.get(service);
+      if (!missed.has(service)) return [];
+      return kept === undefined ? reasons : [kept];
+    }
+    const queueRatio = queue?.virtualQueue;
+    if (queueRatio === undefined && utilisation === undefined) return [];
+    const known = {
+      ...(queueRatio !== undefined && { queueRatio }),
+      ...(utilisation !== undefined && { cpuRatio: utilisation }),
+    };
+    return [{ code: "queue-share", ...known }];
   };
 }
 
@@ -96,15 +101,15 @@ function rest(balance: Balance, status: ObjectiveStatus): Balancing {
   const waiting = !calm || course.calmWindows < calmWindowsNeeded;
   const fewer = waiting ? new Map<string, number>() : shrinkInCalm(context, observations, verdict);
   if (fewer.size === 0) {
-    const why = waiting
-      ? `calm for ${course.calmWindows} of ${calmWindowsNeeded} windows`
-      : "no pod can go without risking the objective";
-    return { reason: `${summary}: ${why}`, targets: targetsOf(balance, fewer, () => ""), course };
+    const why: Reason = waiting
+      ? { code: "scale-down-waits", metWindows: course.calmWindows, neededWindows: calmWindowsNeeded }
+      : { code: "scale-down-unsafe" };
+    return { reasons: [...summary, why], targets: targetsOf(balance, fewer, () => []), course };
   }
-  const calmFor = `calm for ${course.calmWindows} windows`;
+  const down: Reason = { code: "scale-down", metWindows: course.calmWindows, services: fewer.size };
   return {
-    reason: `${summary}: ${calmFor}, takes pods from ${fewer.size} of the services`,
-    targets: targetsOf(balance, fewer, ({ baseReplicas }, wished) => (wished < baseReplicas ? calmFor : "")),
+    reasons: [...summary, down],
+    targets: targetsOf(balance, fewer, ({ baseReplicas }, wished) => (wished < baseReplicas ? [down] : [])),
     course: courseAfterShrinking(context, observations, status, [...fewer.keys()]),
   };
 }
@@ -125,12 +130,9 @@ function targetsOf(
       if (isFloor && (floor.replicas > baseReplicas || floor.policy === "hold")) return [service, floor];
       const stands = standingThrough(context, verdict, service);
       if (isFloor && stands === undefined) return [service, { ...floor, policy: "queue" }];
-      const why = [stands ?? "no user's request passes it", because(observation, wished)];
-      const cause = why.filter((part) => part !== "").join("; ");
-      return [
-        service,
-        { replicas: wished, policy: "queue", reason: `${cause}: ${move(observation, wished)}` },
-      ];
+      const cause: Reason = stands ?? { code: "no-user-request" };
+      const reasons = [cause, ...because(observation, wished), replicasReason(observation, wished)];
+      return [service, { replicas: wished, policy: "queue", reasons }];
     }),
   );
 }

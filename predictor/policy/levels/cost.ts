@@ -8,10 +8,10 @@ export const COST: Level = {
   choices: ["auto"],
   decide(facts) {
     const gap = latencyGap(facts);
-    if (gap !== undefined) return { reason: gap };
+    if (gap.length > 0) return { reasons: gap };
     const { context, inputs, models, observations, verdict } = facts;
     const { allNodes, largestContainer, profiles = [], settings, state, surgeRatio } = inputs;
-    const { level, memory, reason, sensitivities, targets } = decideByCost({
+    const { level, memory, reasons, sensitivities, targets } = decideByCost({
       context,
       observations,
       verdict,
@@ -23,6 +23,6 @@ export const COST: Level = {
       residuals: residualsInUse(profiles, models),
     });
     const decision = targets && { policy: level, targets, sensitivities };
-    return { reason, cost: memory, ...(decision && { decision }) };
+    return { reasons, cost: memory, ...(decision && { decision }) };
   },
 };

@@ -5,10 +5,10 @@ import type { Level } from "./level.ts";
 export const HOLD: Level = {
   choices: ["auto", "queue"],
   decide: ({ observations }) => ({
-    reason: "",
+    reasons: [],
     decision: {
       policy: "hold",
-      targets: new Map(observations.map((one) => [one.service, heldTarget(one, "no data")])),
+      targets: new Map(observations.map((one) => [one.service, heldTarget(one)])),
     },
   }),
 };

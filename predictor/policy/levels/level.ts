@@ -1,4 +1,5 @@
 import type { PolicyName } from "@tradewind/core/contract/plan.ts";
+import type { Reason } from "@tradewind/core/contract/reason.ts";
 import type { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
 import type { Sensitivities } from "../../decide/sensitivities.ts";
 import type { CostMemory } from "../../decide/state.ts";
@@ -8,8 +9,7 @@ import type { Targets } from "../target.ts";
 
 /** What a level decides, or why it cannot. */
 export interface LevelOutcome {
-  /** For people. */
-  readonly reason: string;
+  readonly reasons: readonly Reason[];
   /** Absent where the level cannot decide on this window: then the next one below is asked. */
   readonly decision?: LevelDecision;
   /** What it has learnt, whether it decides or not; absent: nothing new. */

@@ -7,8 +7,8 @@ export const QUEUE: Level = {
   choices: ["auto", "queue"],
   decide(facts) {
     const gap = latencyGap(facts);
-    if (gap !== undefined) return { reason: gap };
-    const { reason, ...balanced } = balanceQueues(facts.context, facts.observations, facts.verdict);
-    return { reason, decision: { policy: "queue", ...balanced } };
+    if (gap.length > 0) return { reasons: gap };
+    const { reasons, ...balanced } = balanceQueues(facts.context, facts.observations, facts.verdict);
+    return { reasons, decision: { policy: "queue", ...balanced } };
   },
 };

@@ -7,9 +7,9 @@ export const REACTIVE: Level = {
   choices: ["auto", "queue"],
   decide(facts) {
     const gap = cpuGap(facts);
-    if (gap !== undefined) return { reason: gap };
+    if (gap.length > 0) return { reasons: gap };
     return {
-      reason: "decides by CPU use alone",
+      reasons: [{ code: "cpu-only" }],
       decision: {
         policy: "reactive",
         targets: new Map(

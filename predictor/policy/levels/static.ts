@@ -1,11 +1,13 @@
 import type { Target } from "../target.ts";
 import type { Level } from "./level.ts";
 
+const CHOSEN = { code: "static-policy" } as const;
+
 /** What the platform wants now, whatever the latency. */
 export const STATIC: Level = {
   choices: ["static"],
   decide: ({ observations }) => ({
-    reason: "the operator chose the static policy",
+    reasons: [CHOSEN],
     decision: {
       policy: "static",
       targets: new Map(
@@ -13,7 +15,11 @@ export const STATIC: Level = {
           const replicas = window?.replicasWanted ?? window?.replicasReady ?? baseReplicas;
           return [
             service,
-            { replicas, policy: "static", reason: `keeps the ${replicas} that the platform wants` },
+            {
+              replicas,
+              policy: "static",
+              reasons: [CHOSEN, { code: "replicas", fromReplicas: replicas, toReplicas: replicas }],
+            },
           ];
         }),
       ),

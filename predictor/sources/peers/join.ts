@@ -1,6 +1,7 @@
 import type { Clock } from "@tradewind/core/clock.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
 import type { Logger } from "@tradewind/core/log.ts";
+import { ReloadingTls } from "@tradewind/core/reloading-tls.ts";
 import type { PredictorMetrics } from "../../metrics.ts";
 import type { PredictorOptions } from "../../options.ts";
 import { peerIntake } from "../otlp/peer-intake.ts";
@@ -11,7 +12,7 @@ import type { PeersOptions } from "./peers.ts";
 import { PeerSecret } from "./secret.ts";
 
 export interface JoinParts {
-  readonly options: Pick<PredictorOptions, "peers" | "peersListen" | "peersSecretFile">;
+  readonly options: Pick<PredictorOptions, "peers" | "peersListen" | "peersSecretFile" | "peersTls">;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: PredictorMetrics;
@@ -38,11 +39,13 @@ export async function joinPeers(
       "--peers needs --peers-secret-file: a file with the predictors' secret",
     );
   }
+  const tls = await openTls({ ends, log, metrics, options });
   const take = peerIntake(clock, onSpans);
   const peers = new Peers({
     targets,
     listen,
     secret: new PeerSecret(peersSecretFile, log),
+    tls,
     state,
     onBatch: async ({ body, contentType }) => {
       const { accepted, rejected } = await take(body, contentType);
@@ -55,4 +58,27 @@ export async function joinPeers(
   registerPeerMetrics(metrics.registry, () => peers.health());
   ends.push(async () => peers.stop());
   return { peers, address: await peers.start() };
+}
+
+/** The predictors' certificate; undefined where none is given. @throws TradewindError `invalid-config`, `tls-material` */
+async function openTls({
+  ends,
+  log,
+  metrics,
+  options: { peers, peersTls },
+}: Pick<JoinParts, "ends" | "log" | "metrics" | "options">): Promise<ReloadingTls | undefined> {
+  const scheme = peersTls === undefined ? "http://" : "https://";
+  const other = peers.find((target) => !target.replace(/^dns\+/, "").startsWith(scheme));
+  if (other !== undefined) {
+    throw new TradewindError(
+      "invalid-config",
+      `--peers ${other}: must be ${scheme} ${peersTls === undefined ? "without" : "with"} --peers-tls-cert`,
+    );
+  }
+  if (peersTls === undefined) return undefined;
+  const { ca, cert, key, refreshMs } = peersTls;
+  const observer = metrics.tls("peers");
+  const tls = await ReloadingTls.open({ cert, key, clientCa: ca }, { everyMs: refreshMs, log, observer });
+  ends.push(() => tls.stop());
+  return tls;
 }

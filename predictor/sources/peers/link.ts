@@ -1,4 +1,5 @@
 import type { Clock } from "@tradewind/core/clock.ts";
+import { byCauseCode, TLS_PROBLEMS } from "@tradewind/core/tls-problem.ts";
 import type { Rng } from "@tradewind/core/rng.ts";
 import { retryDelayMs } from "@tradewind/core/retry-delay.ts";
 import type { Dispatcher } from "undici";
@@ -24,7 +25,7 @@ export interface LinkOptions {
   readonly secret: () => Uint8Array;
   /** Batches that clients have given to this predictor. */
   readonly total: () => number;
-  readonly dispatcher: Dispatcher;
+  readonly dispatcher: () => Dispatcher;
   readonly clock: Clock;
   readonly rng: Rng;
   readonly maxQueuedBytes: number;
@@ -58,6 +59,8 @@ export class PeerLink {
   refusedMs: number | undefined;
   /** When the address left the name it came from; undefined while it is in it. */
   leftMs: number | undefined;
+  /** What was wrong with the last attempt's certificates, in words; undefined where that was not it. */
+  tlsProblem: string | undefined;
   private readonly options: LinkOptions;
   private readonly ending = new AbortController();
   private readonly queue: QueuedBatch[] = [];
@@ -176,6 +179,7 @@ export class PeerLink {
       }
       return this.reached(answer, kind);
     } catch (error) {
+      this.tlsProblem = byCauseCode(error, TLS_PROBLEMS);
       if (!this.ending.signal.aborted) this.turnTo(isRefusal(error) ? "refused" : "unreachable");
       return false;
     }
@@ -185,7 +189,7 @@ export class PeerLink {
   private async ask(envelope: string, body: Uint8Array): Promise<string | string[] | undefined> {
     const { dispatcher, timeoutMs } = this.options;
     const { origin, pathname } = new URL(this.address);
-    const response = await dispatcher.request({
+    const response = await dispatcher().request({
       origin,
       path: `${pathname.replace(/\/$/, "")}${PEER_PATH}`,
       method: "POST",
@@ -219,6 +223,7 @@ export class PeerLink {
     this.current = state;
     this.refusedMs = state === "refused" ? (this.refusedMs ?? nowMs) : undefined;
     if (state === "reached") this.reachedMs = nowMs;
+    if (state !== "unreachable") this.tlsProblem = undefined;
     if (state === "refused" || state === "self") this.dropAll();
   }
 

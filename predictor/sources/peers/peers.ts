@@ -1,14 +1,16 @@
 import { randomUUID } from "node:crypto";
-import { Agent } from "undici";
+import type { Agent } from "undici";
 import { AddressFollower } from "@tradewind/core/addresses.ts";
 import type { Lookup } from "@tradewind/core/addresses.ts";
 import type { Clock } from "@tradewind/core/clock.ts";
 import type { Logger } from "@tradewind/core/log.ts";
+import type { ReloadingTls } from "@tradewind/core/reloading-tls.ts";
 import type { Rng } from "@tradewind/core/rng.ts";
 import { PeerAccounts } from "./accounts.ts";
 import { askState } from "./ask-state.ts";
 import type { PeerAnswer, PeerMessage } from "./envelope.ts";
 import type { BatchExchange, ReceivedBatch } from "./exchange.ts";
+import { peerDispatcher } from "./dispatcher.ts";
 import { PeerLink } from "./link.ts";
 import type { LinkState } from "./link.ts";
 import { missingWords, WHY_SILENT, WHY_UNHEARD } from "./missing-words.ts";
@@ -23,6 +25,8 @@ export interface PeersOptions {
   /** `host:port` to listen on for them. */
   readonly listen: string;
   readonly secret: PeerSecret;
+  /** Certificates with which predictors prove to each other that they are some, both ways; absent: plain HTTP. */
+  readonly tls?: ReloadingTls | undefined;
   /** Counts the spans of a batch that a peer's client sent. Rejects when it cannot be read. */
   readonly onBatch: (batch: ReceivedBatch) => Promise<void>;
   /** What the policies remember now, for a peer that starts; absent where nothing is kept for peers. */
@@ -79,11 +83,7 @@ export class Peers implements BatchExchange {
   /** Names this process to its peers. */
   readonly instance = randomUUID();
   private readonly options: PeersOptions;
-  private readonly dispatcher = new Agent({
-    allowH2: false,
-    connections: 2,
-    connect: { timeout: TIMEOUT_MS },
-  });
+  private dispatcher: Agent;
   private readonly follower: AddressFollower;
   private readonly accounts = new PeerAccounts();
   private readonly links = new Map<string, PeerLink>();
@@ -113,6 +113,18 @@ export class Peers implements BatchExchange {
       lookup,
       onChange: (addresses) => this.connect(addresses),
     });
+    const connected = (): Agent =>
+      peerDispatcher({
+        timeoutMs: TIMEOUT_MS,
+        tls: options.tls,
+        nameOf: (address) => this.follower.nameOf(address),
+      });
+    this.dispatcher = connected();
+    options.tls?.onChange(() => {
+      // What waits for an answer gets it; new messages go over connections with the new certificate.
+      void this.dispatcher.close();
+      this.dispatcher = connected();
+    });
   }
 
   /**
@@ -121,9 +133,10 @@ export class Peers implements BatchExchange {
    * @throws TradewindError `cannot-listen`
    */
   async start(): Promise<string> {
-    const { listen, secret } = this.options;
+    const { listen, secret, tls } = this.options;
     this.receiver = await startPeerReceiver({
       listen,
+      tls,
       instance: this.instance,
       secret: () => secret.current,
       onMessage: async (message, body, host) => this.heard(message, body, host),
@@ -245,7 +258,7 @@ export class Peers implements BatchExchange {
       epoch: this.epochs,
       secret: () => secret.current,
       total: () => this.total,
-      dispatcher: this.dispatcher,
+      dispatcher: () => this.dispatcher,
       clock,
       rng,
       maxQueuedBytes: maxQueuedBytes ?? QUEUE_BYTES,
@@ -321,13 +334,13 @@ export class Peers implements BatchExchange {
       const { gap, host, instance, sinceMs } = part;
       const link = links.find((each) => this.instanceBehind(each) === instance);
       const peer = `the predictor at ${link?.address ?? host ?? "an unknown address"}`;
-      return gap === undefined ? { peer, sinceMs, why: WHY_SILENT[link?.state ?? "new"] } : { peer, gap };
+      return gap === undefined ? { peer, sinceMs, why: whyOf(WHY_SILENT, link) } : { peer, gap };
     });
     const ofUnheard = links
       .filter((link) => link.sinceMs < toMs && this.isUnheard(link, toMs))
-      .map(({ address, refusedMs, sinceMs, state }): MissingSpans => {
-        const peer = `the predictor at ${address}`;
-        return { peer, sinceMs: refusedMs ?? sinceMs, why: WHY_UNHEARD[state] };
+      .map((link): MissingSpans => {
+        const peer = `the predictor at ${link.address}`;
+        return { peer, sinceMs: link.refusedMs ?? link.sinceMs, why: whyOf(WHY_UNHEARD, link) };
       });
     return [...ofHeard, ...ofUnheard, ...this.unfollowed(toMs)];
   }
@@ -353,4 +366,9 @@ export class Peers implements BatchExchange {
     if (more <= 0) return [];
     return [{ peer: `${more} more predictors`, sinceMs: toMs, why: `at most ${MAX_PEERS} are followed` }];
   }
+}
+
+function whyOf(words: Readonly<Record<LinkState, string>>, link: PeerLink | undefined): string {
+  const why = words[link?.state ?? "new"];
+  return link?.tlsProblem === undefined ? why : `${why}: ${link.tlsProblem}`;
 }

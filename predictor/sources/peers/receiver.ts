@@ -1,8 +1,8 @@
-import { createServer } from "node:http";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
-import { TradewindError } from "@tradewind/core/errors.ts";
-import { formatListen, parseListen } from "../otlp/listen-address.ts";
+import type { Socket } from "node:net";
+import { addressOf, closeHttp, listenHttp, plainOrSecure } from "@tradewind/core/http-server.ts";
+import type { ReloadingTls } from "@tradewind/core/reloading-tls.ts";
+import { parseListen } from "../otlp/listen-address.ts";
 import { ENVELOPE_HEADER, hashOf, PeerMessage, seal, unseal } from "./envelope.ts";
 import type { PeerAnswer } from "./envelope.ts";
 import { PEER_PATH } from "./link.ts";
@@ -12,6 +12,8 @@ export interface PeerReceiverOptions {
   readonly listen: string;
   readonly instance: string;
   readonly secret: () => Uint8Array;
+  /** Speaks TLS only, with these certificates; absent: plain HTTP. */
+  readonly tls?: ReloadingTls | undefined;
   /** Called with every message of a peer that is meant for this process, once its body has come whole. */
   readonly onMessage: (message: PeerMessage, body: Uint8Array, host: string) => Promise<PeerAnswer["result"]>;
   /** What the policies remember, for a peer that has just started; undefined where that is nothing. */
@@ -21,7 +23,7 @@ export interface PeerReceiverOptions {
 }
 
 export interface PeerReceiver {
-  /** `http://host:port` */
+  /** `http://host:port`, `https://…` with TLS. */
   readonly address: string;
   stop(): Promise<void>;
 }
@@ -49,47 +51,39 @@ const STATUS: Readonly<Record<PeerAnswer["result"], number>> = {
  * @throws TradewindError `cannot-listen`
  */
 export async function startPeerReceiver(options: PeerReceiverOptions): Promise<PeerReceiver> {
-  const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES });
-  server.headersTimeout = HEADERS_TIMEOUT_MS;
-  server.requestTimeout = REQUEST_TIMEOUT_MS;
-  server.maxConnections = MAX_CONNECTIONS;
-  const proved = watchStrangers(server);
+  const settings = {
+    maxHeaderSize: MAX_HEADER_BYTES,
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+  };
   const bodies = { active: 0 };
-  server.on("request", (request, response) => {
+  const server = plainOrSecure(settings, options.tls, (request, response) => {
     receive(request, response, { ...options, bodies, proved }).catch(() => request.socket.destroy());
   });
-  const { host, port } = parseListen(options.listen);
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", (error) =>
-      reject(
-        new TradewindError("cannot-listen", `cannot listen for peers on ${options.listen}`, { cause: error }),
-      ),
-    );
-    server.listen({ host, port }, resolve);
-  });
-  const { port: actualPort } = server.address() as AddressInfo;
-  return {
-    address: `http://${formatListen({ host, port: actualPort })}`,
-    stop: async () => {
-      server.closeAllConnections();
-      await new Promise<void>((resolve) => {
-        server.close(() => resolve());
-      });
-    },
-  };
+  server.maxConnections = MAX_CONNECTIONS;
+  const proved = watchStrangers(server);
+  await listenHttp(server, parseListen(options.listen), "see --peers-listen");
+  return { address: addressOf(server), stop: async () => closeHttp(server) };
 }
 
 /** Keeps the number of connections small that have proved nothing. @returns what to call with one that has */
 function watchStrangers(server: Server): (socket: Socket) => void {
-  const strangers = new Set<Socket>();
+  // By the other end's address: the socket of a request over TLS is not the one that was connected.
+  const strangers = new Map<string, Socket>();
   server.on("connection", (socket) => {
-    strangers.add(socket);
-    socket.once("close", () => strangers.delete(socket));
-    const [oldest] = strangers;
+    const end = otherEnd(socket);
+    strangers.set(end, socket);
+    socket.once("close", () => {
+      if (strangers.get(end) === socket) strangers.delete(end);
+    });
+    const [oldest] = strangers.values();
     if (strangers.size > MAX_STRANGERS) oldest?.destroy();
   });
-  return (socket) => strangers.delete(socket);
+  return (socket) => strangers.delete(otherEnd(socket));
 }
+
+const otherEnd = ({ remoteAddress, remotePort }: Socket): string =>
+  `${remoteAddress ?? ""} ${remotePort ?? 0}`;
 
 interface Reception extends PeerReceiverOptions {
   readonly bodies: { active: number };

@@ -30,7 +30,7 @@ export function terminalReport(report: BacktestReport): string {
   return [
     `${application}: p${100 * percentile} within ${milliseconds(objectiveSeconds)}`,
     `models fitted on ${time(fromMs)} to ${time(fitUntilMs)} UTC, judged and replayed to ${time(toMs)}, windows of ${windowSeconds} s`,
-    `${trained} of ${services.length} services have a trained profile${none.length > 0 ? `; nothing could be fitted for ${none.join(", ")}` : ""}`,
+    `${trained} of ${services.length} services have a trained residual${none.length > 0 ? `; nothing could be fitted for ${none.join(", ")}` : ""}`,
     "",
     "Predicted against measured, on the part that no model saw:",
     ...routes.map((route) => `  ${route.route}: ${trustOf(route)}`),

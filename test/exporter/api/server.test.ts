@@ -16,7 +16,9 @@ const promtool = installed("promtool");
 
 describe("the HTTP side", () => {
   it("shows every recommendation with its age, its reason and who decided", async () => {
-    const wish = wishOf({ allocation: { replicas: 30 }, reason: "queue of 12 requests" });
+    const share = { code: "queue-share", queueRatio: 0.6 };
+    const wish = wishOf({ allocation: { replicas: 30 }, reason: "60 % of the queue", reasons: [share] });
+    const bounded = { code: "max-replicas", maxReplicas: 20 };
     const exporter = await runningExporter(planOf([wish, wishOf({ service: "rate" })]), AT_MOST_20);
     const list = await exporter.list();
     expect(list).toMatchObject({
@@ -31,8 +33,9 @@ describe("the HTTP side", () => {
       replicasReady: 3,
       policy: "queue",
       valid: true,
-      reason: "queue of 12 requests; bounds: the service may have at most 20 replicas",
-      guard: [{ step: "bounds", reason: "the service may have at most 20 replicas" }],
+      reason: expect.stringMatching(/^60 % of the queue; bounds: /) as string,
+      reasons: [share, bounded],
+      guard: [{ step: "bounds", reasons: [bounded] }],
     });
   });
 

@@ -60,6 +60,7 @@ const status = (changes: Partial<StatusInputs> = {}): ApplicationStatus =>
     applicationStatus({
       list: list(),
       header: header(),
+      prices: { cpuCoreHour: 0.04, memoryGigabyteHour: 0.005 },
       workloadOf: () => undefined,
       generation: 3,
       before: [],
@@ -109,10 +110,29 @@ describe("the status of an application", () => {
   it("is ready, within the objective, complete and unconstrained when all is well", () => {
     expect(conditionsOf({})).toEqual({
       Ready: "True Planning",
+      Acting: "True Act",
       ObjectiveMet: "True WithinObjective",
       DataComplete: "True Complete",
       Constrained: "False WithinBounds",
     });
+  });
+
+  it.each([
+    ["observe", "False Observe"],
+    ["recommend", "False Recommend"],
+    ["act", "True Act"],
+    [undefined, "True Act"],
+  ] as const)("says in the condition Acting that the mode is %s", (mode, acting) => {
+    const plan = header();
+    expect(conditionsOf({ header: { ...plan, ...(mode && { mode }) } })["Acting"]).toBe(acting);
+  });
+
+  it("reckons what runs and what is recommended: 3 and 5 of 0.5 cores and 1 GB at 0.04 and 0.005 are 0.075 and 0.125", () => {
+    const running = { runningCpuCores: 0.5, runningMemoryBytes: 1e9, cpuCores: 0.5, memoryBytes: 1e9 };
+    const { costPerHour, serviceCount } = status({ list: list({ recommendations: [servedOf(running)] }) });
+    expect({ costPerHour, serviceCount }).toEqual({ costPerHour: "0.075 → 0.125", serviceCount: 1 });
+    const unknown = [servedOf({ replicasReady: undefined })];
+    expect(status({ list: list({ recommendations: unknown }) }).costPerHour).toBeUndefined();
   });
 
   it.each([
@@ -207,6 +227,17 @@ describe("the status of an application", () => {
   });
 });
 
+it("names the codes of the reasons, none where an older predictor sends none", () => {
+  const reasons = [{ code: "cheapest" }, { code: "max-replicas", maxReplicas: 5 }, { code: "cheapest" }];
+  const coded = status({
+    list: list({ recommendations: [servedOf({ reasons })] }),
+    header: header({ policyReasons: [{ code: "cpu-only" }] }),
+  });
+  expect(coded.services[0]!.reasonCodes).toEqual(["cheapest", "max-replicas"]);
+  expect(coded.policyReasonCodes).toEqual(["cpu-only"]);
+  expect(status().services[0]!.reasonCodes).toEqual([]);
+});
+
 describe("the last change of a service in the status", () => {
   const lastChangeOf = (setBy: ServedRecommendation["setBy"]) =>
     status({ list: list({ recommendations: [servedOf({ setBy })] }) }).services[0]!.lastChange;
@@ -247,9 +278,12 @@ describe("changes that matter", () => {
   });
 
   it("carry the reason of the decision that set the size, not of a later one that keeps it", () => {
-    const setBy = { replicas: { from: 3, to: 5, ...MADE, reason: "two flows miss" } };
+    const reasons = [{ code: "slo-violated" }, { code: "queue-share" }];
+    const setBy = { replicas: { from: 3, to: 5, ...MADE, reasons } };
     const [event] = changesBetween(servedOf({ replicas: 3 }), servedOf({ reason: "keeps 5", setBy }));
-    expect(event!.note).toBe("3 → 5 replicas (queue, confidence 0.76): two flows miss");
+    expect(event!.note).toBe(
+      "3 → 5 replicas (queue, confidence 0.76, slo-violated, queue-share): two flows miss",
+    );
   });
 
   it("are a wish held back, once, and a decision that expires or comes back", () => {

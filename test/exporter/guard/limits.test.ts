@@ -81,13 +81,15 @@ describe("one decision", () => {
     const wish = anything({ allocation: { replicas: 3, cpuCores: 4, memoryBytes: 64e6 } });
     const { actions, final } = decided(3, 3, { previous, wish });
     expect(final).toEqual({ replicas: 3, cpuCores: 3, memoryBytes: 200e6 });
-    expect(actions?.map(({ step }) => step)).toEqual(["change-limit"]);
+    expect(actions?.map(({ reasons, step }) => [step, reasons])).toEqual([
+      ["change-limit", [{ code: "container-change-limit", growRatio: 3, shrinkRatio: 0.5 }]],
+    ]);
   });
 
   it("is refused where nobody knows how many replicas run", () => {
     const wish = anything({ allocation: { replicas: 9 }, observed: { complete: true } });
     const { previous: _, ...context } = { ...decidedContext(wish) };
-    expect(guard(context).refusal?.step).toBe("change-limit");
+    expect(guard(context).refusal).toEqual({ step: "change-limit", reason: { code: "running-unknown" } });
   });
 
   it("by a record of 0.1.0, which has no limits of its own, is replayed by the bounds of its wish", () => {
@@ -223,7 +225,7 @@ describe("an exporter that gets a plan with bounds of its own", () => {
     exporter.predictor.serve(planOf([anything({ observed: { complete: true } })]));
     await exporter.listWhen("the plan", ({ predictor }) => predictor.lastPlanAtMs !== undefined);
     expect((await failure(exporter.client.metrics(ref, "m"))).details).toMatch(
-      /no decision .* yet: change-limit: the running replicas are not known/,
+      /no decision .* yet: change-limit: it is not known how many replicas run/,
     );
   });
 });

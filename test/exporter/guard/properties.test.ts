@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { Reason } from "@tradewind/core/contract/reason.ts";
 import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import type { GuardLimits } from "@tradewind/core/contract/recommendation.ts";
 import type { Wish } from "@tradewind/core/contract/plan.ts";
@@ -66,6 +67,7 @@ const context: fc.Arbitrary<GuardContext> = fc
     previousDecidedAtMs: optional(time),
     exporterStartedAtMs: time,
     predictorStartedAtMs: optional(time),
+    predictorTakenAtMs: optional(time),
     staleAfterSeconds: fc.integer({ min: 1, max: 1_000 }),
     restartGraceSeconds: fc.nat({ max: 1_000 }),
     limits: optional(limits),
@@ -77,7 +79,7 @@ describe("the guard, for any wish and any context,", () => {
     fc.assert(
       fc.property(context, (given) => {
         const { final, refusal } = guard(given);
-        expect(final !== undefined || refusal.reason !== "").toBe(true);
+        expect(final !== undefined || Reason.safeParse(refusal.reason).success).toBe(true);
         fc.pre(final !== undefined);
         const bounds = boundsOf(given);
         const { replicas, cpuCores = bounds.cpuMinCores, memoryBytes = bounds.memoryMinBytes } = final;
@@ -96,8 +98,9 @@ describe("the guard, for any wish and any context,", () => {
   it("never removes in doubt: an incomplete window or a fresh start keeps what runs, up to the maximum", () => {
     fc.assert(
       fc.property(context, (given) => {
-        const { restartGraceSeconds, decidedAtMs, exporterStartedAtMs } = given;
-        const isFresh = Math.max(0, decidedAtMs - exporterStartedAtMs) < restartGraceSeconds * 1e3;
+        const { restartGraceSeconds, decidedAtMs, exporterStartedAtMs, predictorTakenAtMs } = given;
+        const latestMs = Math.max(exporterStartedAtMs, predictorTakenAtMs ?? 0);
+        const isFresh = Math.max(0, decidedAtMs - latestMs) < restartGraceSeconds * 1e3;
         fc.pre(isFresh || !given.wish.observed.complete);
         const { final } = guard(given);
         if (final === undefined) return;
@@ -154,6 +157,7 @@ describe("a decision record", () => {
   const past: fc.Arbitrary<DecisionPast> = fc
     .record({
       exporterStartedAtMs: time,
+      predictorTakenAtMs: optional(time),
       previous: optional(fc.record({ final: allocation, decidedAtMs: time })),
     })
     .map((parts) => defined(parts) as DecisionPast);

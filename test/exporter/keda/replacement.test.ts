@@ -44,6 +44,27 @@ async function crash(on: Stage, { address, process }: Pod): Promise<void> {
   await until("KEDA to look", () => on.resolutions() > before);
 }
 
+/** Of the exporters that KEDA knows two die within 30 s. One that takes the place of the first runs before, and KEDA does not know it. */
+async function twoDie(known: number): Promise<Stage> {
+  const on = await stage({ resolveEveryMs: RESOLVE_SECONDS * MILLIS_OF_A_SECOND });
+  const pods = await Promise.all(Array.from({ length: known + 1 }, async () => on.join()));
+  const replacement = pods.pop()!;
+  leave(on, replacement.address);
+  on.watch();
+  await on.answers(10);
+  await pass(RESOLVE_SECONDS);
+  on.keda.countAnew();
+  const [first, second] = pods;
+  await crash(on, first!);
+  on.addresses.push(replacement.address);
+  // One poll is not cut off by both.
+  await on.answers(3);
+  leave(on, second!.address);
+  await second!.process.kill("SIGKILL");
+  await on.answers(20);
+  return on;
+}
+
 /** A pod is deleted. The Service lists it until it is gone (`publishNotReadyAddresses`). */
 async function remove(on: Stage, { address, process }: Pod, preStopSeconds: number): Promise<void> {
   await pass(preStopSeconds);
@@ -92,4 +113,16 @@ describe("both exporters replaced within the 30 s in which KEDA does not resolve
       expect(on.keda.counts).toMatchObject({ failures: 0, specFailures: 0 });
     },
   );
+});
+
+describe("two exporters that die within the 30 s in which KEDA does not resolve their name again", () => {
+  it("leave no poll without an answer where a third is known", { timeout: 60_000 }, async () => {
+    const { keda } = await twoDie(3);
+    expect(keda.counts).toMatchObject({ failures: 0, specFailures: 0 });
+  });
+
+  it("blind KEDA where they are all that it knows, until it looks", { timeout: 60_000 }, async () => {
+    const { keda } = await twoDie(2);
+    expect(keda.counts.specFailures).toBeGreaterThan(0);
+  });
 });

@@ -32,15 +32,15 @@ async function printed(...args: readonly string[]): Promise<string> {
 async function grown() {
   const exporter = await runningExporter(planOf([wishOf(), wishOf({ service: "rate" })]));
   const eight = { replicas: 8, cpuCores: 0.6, memoryBytes: 200e6 };
-  exporter.predictor.serve(
-    planOf([wishOf({ allocation: eight, reason: "the queue grew" }), wishOf({ service: "rate" })], {
-      sequence: 2,
-    }),
-  );
+  const reasons = [{ code: "queue-share", queueRatio: 0.6 }];
+  const more = wishOf({ allocation: eight, reason: "the queue grew", reasons });
+  exporter.predictor.serve(planOf([more, wishOf({ service: "rate" })], { sequence: 2 }));
   await exporter.listWhen("8 replicas", ({ recommendations }) =>
     recommendations.some(({ replicas }) => replicas === 8),
   );
-  exporter.predictor.serve(planOf([wishOf({ allocation: eight, reason: "keeps 8" })], { sequence: 3 }));
+  const later = wishOf({ allocation: eight, reason: "keeps 8", reasons: [{ code: "carbon-limit" }] });
+  const policyReasons = [{ code: "cpu-only" }];
+  exporter.predictor.serve(planOf([later], { sequence: 3, policyReasons }));
   await exporter.listWhen("a later decision", ({ recommendations }) =>
     recommendations.some(({ reason }) => reason === "keeps 8"),
   );
@@ -50,17 +50,24 @@ async function grown() {
 describe("tradewind status", () => {
   it("says of every service what is recommended, which decision changed it last and why", async () => {
     const text = await printed("--scaler", (await grown()).http);
-    expect(text).toMatch(/^hotel: p95 250 ms, objective 200 ms\nPolicy queue, \d+ s ago: no profile yet\n/);
+    expect(text).toMatch(
+      /^hotel: p95 250 ms, objective 200 ms\nPolicy queue, \d+ s ago: no profile yet \[cpu-only\]\n/,
+    );
     expect(text).toContain("search (shop): 3 ready, 8 of 600m CPU and ");
-    expect(text).toMatch(/last change {2}replicas 5 → 8 at \d{4}-\S+Z \(queue\): the queue grew/);
-    expect(text).toMatch(/now {10}queue: keeps 8/);
+    expect(text).toMatch(
+      /last change {2}replicas 5 → 8 at \d{4}-\S+Z \(queue\): the queue grew \[queue-share\]/,
+    );
+    // A code of a later release is shown as it is.
+    expect(text).toMatch(/now {10}queue: keeps 8 \[carbon-limit\]/);
     expect(text).toMatch(/rate \(shop\)[^]*replicas 3 → 5 at/);
   });
 
   it("lists the decisions that changed one service", async () => {
     const text = await printed("--scaler", (await grown()).http, "--service", "search");
     expect(text).not.toContain("rate");
-    expect(text).toMatch(/in force first:\n.*keeps 8\n.*the queue grew\n.*share of the estimated queue\n$/);
+    expect(text).toMatch(
+      /in force first:\n.*keeps 8 \[carbon-limit\]\n.*the queue grew \[queue-share\]\n.*share of the estimated queue\n$/,
+    );
   });
 
   it("prints the answer as JSON for programs", async () => {
@@ -78,7 +85,11 @@ describe("tradewind status", () => {
 
   it.each([
     ["nothing listens", async () => `http://127.0.0.1:${await freePort()}`, /correct --scaler/],
-    ["the address is none", async () => "127.0.0.1:9812", /not an http:\/\/ or https:\/\/ address/],
+    [
+      "the address is none",
+      async () => "127.0.0.1:9812",
+      /--scaler 127.0.0.1:9812.*must be an http:\/\/ or https:\/\/ address/,
+    ],
   ])("says what to do where %s", async (_, scaler, message) => {
     await expect(printed("--scaler", await scaler())).rejects.toThrow(message);
   });
@@ -89,8 +100,13 @@ describe("tradewind status", () => {
     const token = join(directory, "token");
     writeFileSync(token, "0123456789abcdef0123456789abcdef\n", { mode: 0o600 });
     const { http } = await runningExporter(undefined, { httpTokenFile: token });
-    await expect(printed("--scaler", http)).rejects.toThrow(/answered 401: /);
+    await expect(printed("--scaler", http)).rejects.toThrow(
+      /answered 401: .*asks for a token.*; give --token-file/,
+    );
     expect(await printed("--scaler", http, "--token-file", token)).toContain("No decision yet");
+    await expect(printed("--scaler", http, "--token-file", `${token}.none`)).rejects.toThrow(
+      /token.none cannot be read; correct --token-file/,
+    );
   });
 
   it("says that something answered which is not the exporter, where a page comes instead of its words", async () => {
@@ -101,7 +117,7 @@ describe("tradewind status", () => {
     onTestFinished(() => void server.close());
     const { port } = server.address() as AddressInfo;
     await expect(printed("--scaler", `http://127.0.0.1:${port}`)).rejects.toThrow(
-      /answered 502: it gives no reason/,
+      /answered 502: overloaded or not ready; check the server, and what stands before it/,
     );
   });
 });

@@ -18,16 +18,17 @@ function entryOf(service: string, sequence: number, size: number | Allocation = 
   const allocation = typeof size === "number" ? { replicas: size, cpuCores: 0.6, memoryBytes: 200e6 } : size;
   const wish = wishOf({ service, allocation });
   const decision = decide(wish, plan, { exporterStartedAtMs: 0 }, rules);
-  if ("refusal" in decision) throw new Error(decision.refusal.reason);
+  if ("refusal" in decision) throw new Error(decision.refusal.reason.code);
   return bookEntry(decision.record, sequence);
 }
 
 /** What a change says of the decision that made it. */
-const madeBy = ({ recommendation: { decidedAtMs, decisionId, policy, reason } }: BookEntry) => ({
+const madeBy = ({ recommendation: { decidedAtMs, decisionId, policy, reason, reasons } }: BookEntry) => ({
   decidedAtMs,
   decisionId,
   policy,
   reason,
+  reasons,
 });
 
 const replicasOf = (jsons: readonly string[]): number[] =>

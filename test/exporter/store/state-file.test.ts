@@ -19,7 +19,7 @@ function recordOf(service: string): DecisionRecord {
     limitsOf: () => NO_LIMITS,
   };
   const decision = decide(wishOf({ service }), plan, { exporterStartedAtMs: 0 }, rules);
-  if ("refusal" in decision) throw new Error(decision.refusal.reason);
+  if ("refusal" in decision) throw new Error(decision.refusal.reason.code);
   return decision.record;
 }
 

@@ -80,6 +80,7 @@ const STEPPED = {
   wishes: [
     {
       ...WISH,
+      reasons: [{ code: "replicas", fromReplicas: 2, toReplicas: 4 }, { code: "of-a-later-release" }],
       steps: [
         {
           order: 1,
@@ -214,7 +215,7 @@ const SERVED = {
       ageSeconds: 1,
       valid: true,
       wished: { replicas: 3 },
-      guard: [{ step: "bounds", reason: "min" }],
+      guard: [{ step: "bounds", reason: "min", reasons: [{ code: "min-replicas", minReplicas: 4 }] }],
     },
   ],
 };

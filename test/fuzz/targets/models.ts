@@ -1,77 +1,62 @@
 import { TradewindError } from "@tradewind/core/errors.ts";
 import { seededRng } from "@tradewind/core/rng.ts";
-import { readAttention, writeAttention } from "@tradewind/predictor/endtoend/attention-file.ts";
-import { AttentionResidual } from "@tradewind/predictor/endtoend/attention.ts";
-import { FEATURE_COUNT, NETWORK_INPUT_COUNT } from "@tradewind/predictor/profile/inputs.ts";
 import { checksumOf } from "@tradewind/predictor/models/model-text.ts";
-import { readModel, writeModel } from "@tradewind/predictor/profile/model-file.ts";
-import { ALL_ON } from "@tradewind/predictor/profile/model.ts";
-import { TrainedProfile } from "@tradewind/predictor/profile/trained-profile.ts";
-import { randomInput, randomModel } from "../../predictor/profile/random-model.ts";
-import { randomResidual, randomTails } from "../../predictor/endtoend/random-residual.ts";
+import { emptyProfile, predictOwnTime, track } from "@tradewind/predictor/models/queue/tracked-profile.ts";
+import type { OwnTime } from "@tradewind/predictor/models/queue/tracked-profile.ts";
+import type { Surroundings } from "@tradewind/predictor/models/residual/inputs.ts";
+import { BOUND, ServedResidual } from "@tradewind/predictor/models/residual/residual.ts";
+import { readResidual, writeResidual } from "@tradewind/predictor/models/residual/residual-model.ts";
+import { trainResidual } from "@tradewind/predictor/models/residual/train-residual.ts";
+import { pressedWindows } from "../../predictor/models/residual/pressed-service.ts";
 import { attempt, expect, jsonText, never } from "../engine/oracle.ts";
 import type { Target } from "../engine/target.ts";
 import { textTarget, valueTarget } from "./kinds.ts";
 
-const rng = seededRng(5);
-const PROFILES = [randomModel(rng), randomModel(rng, { ...ALL_ON, prior: false }, 1)].map((model) =>
-  writeModel(model),
-);
-const RESIDUALS = [randomResidual(3, rng), randomResidual(1, rng)].map((model) => writeAttention(model));
+const WINDOWS = pressedWindows(60, (memory) => 1 + 8 * Math.max(0, memory - 0.7), 65);
+const TRACKED = WINDOWS.reduce((state, { observation }) => track(state, observation), emptyProfile());
 
-/** Inputs of a profile as they come, and as they never should. */
-const INPUTS = [
-  randomInput(rng),
-  randomInput(rng),
-  new Float64Array(NETWORK_INPUT_COUNT),
-  new Float64Array(NETWORK_INPUT_COUNT).fill(Number.NaN),
-  new Float64Array(NETWORK_INPUT_COUNT).fill(Number.MAX_VALUE),
-  new Float64Array(NETWORK_INPUT_COUNT).fill(-1),
-];
+/** Files of trained residuals. */
+const RESIDUALS = [1, 2].map((seed) => {
+  const job = { namespace: "shop", service: "cart", windows: WINDOWS, version: seed, nowMs: 5, seed };
+  const outcome = trainResidual({ ...job, percentile: 0.95 }, seededRng(seed));
+  if (outcome.kind !== "trained") throw new Error(`a residual to start from: ${JSON.stringify(outcome)}`);
+  return writeResidual(outcome.model);
+});
 
-function useProfile(text: string): void {
-  const model = attempt(() => readModel(text), never);
+/** Surroundings, sizes and loads as they come, and as they never should. */
+const PLACES: readonly (readonly [cpuCores: number | undefined, load: number, surroundings: Surroundings])[] =
+  [
+    [1, 65, { memoryRatio: 0.8, interference: [0.1, 0.2, 0.1, 0.3] }],
+    [undefined, 0, { memoryRatio: Number.NaN, interference: [] }],
+    [1e-6, 1e9, { memoryRatio: Number.MAX_VALUE, interference: [-1, Infinity, Number.NaN, 2] }],
+  ];
+
+function useResidual(text: string): void {
+  const model = attempt(() => readResidual(text), never);
   if (model === undefined || model instanceof TradewindError) return;
   expect(
-    !(readModel(writeModel(model)) instanceof TradewindError),
+    !(readResidual(writeResidual(model)) instanceof TradewindError),
     "round-trip",
     () => "what was read cannot be read again",
   );
-  const profile = new TrainedProfile(model);
-  const gradient = new Float64Array(FEATURE_COUNT + 2);
-  for (const input of INPUTS) {
-    const seconds = attempt(() => profile.evaluate(input, gradient), never) ?? Number.NaN;
-    expect(Number.isFinite(seconds) && seconds > 0, "number", () => `a latency of ${seconds} s`);
-    expect(gradient.every(Number.isFinite), "gradient", () => `a gradient of ${gradient.join()}`);
-    const { lowerSeconds, upperSeconds } = profile.verdict;
-    expect(lowerSeconds <= upperSeconds, "interval", () => `between ${lowerSeconds} and ${upperSeconds} s`);
+  const out: OwnTime = { meanSeconds: 0, tailSeconds: 0, sigma: 0, tailByCores: 0, tailByLoad: 0 };
+  for (const [cpuCores, loadPerContainer, surroundings] of PLACES) {
+    const place = { cpuCores, loadPerContainer };
+    predictOwnTime(TRACKED, place, 0.95, out);
+    const log =
+      attempt(() => new ServedResidual(model, TRACKED, surroundings, 0.95).apply(place, out), never) ??
+      Number.NaN;
+    expect(Math.abs(log) <= BOUND, "number", () => `a residual of ${log}`);
+    expect(out.tailSeconds > 0, "seconds", () => `a tail of ${out.tailSeconds} s`);
   }
 }
 
-function useResidual(text: string): void {
-  const model = attempt(() => readAttention(text), never);
-  if (model === undefined || model instanceof TradewindError) return;
-  const residual = new AttentionResidual(model);
-  const count = model.services.length;
-  for (const tails of [
-    randomTails(count, seededRng(1)),
-    new Float64Array(count),
-    new Float64Array(count).fill(Infinity),
-  ]) {
-    const log = attempt(() => residual.evaluate(tails), never) ?? Number.NaN;
-    expect(Number.isFinite(log) && Math.abs(log) <= model.bound, "number", () => `a residual of ${log}`);
-  }
-}
+const bodies: unknown[] = RESIDUALS.map((text) => (JSON.parse(text) as { model: unknown }).model);
+const { schema } = JSON.parse(RESIDUALS[0] ?? "") as { schema: string };
 
-const SEEDS = { profile: PROFILES, residual: RESIDUALS } as const;
-const bodiesOf = (texts: readonly string[]): unknown[] =>
-  texts.map((text) => (JSON.parse(text) as { model: unknown }).model);
-
-/** A file whose checksum is right and whose content was changed: what a bug of our own could write. */
-function consistent(name: keyof typeof SEEDS, use: (text: string) => void): Target {
-  const [first = ""] = SEEDS[name];
-  const { schema } = JSON.parse(first) as { schema: string };
-  return valueTarget(`models/${name}-values`, bodiesOf(SEEDS[name]), (model) => {
+export const MODEL_TARGETS: readonly Target[] = [
+  // A file whose checksum is right and whose content was changed: what a bug of our own could write.
+  valueTarget("models/residual-values", bodies, (model) => {
     let checksum: string;
     try {
       checksum = checksumOf(model);
@@ -79,13 +64,7 @@ function consistent(name: keyof typeof SEEDS, use: (text: string) => void): Targ
       // Infinities and what nests too deep have no canonical text, so no checksum either.
       return;
     }
-    use(jsonText({ schema, checksum, model }) ?? "");
-  });
-}
-
-export const MODEL_TARGETS: readonly Target[] = [
-  consistent("profile", useProfile),
-  consistent("residual", useResidual),
-  textTarget("models/profile-text", PROFILES, useProfile, { words: ['"checksum"', "null", "[", "1e999"] }),
-  textTarget("models/residual-text", RESIDUALS, useResidual, { words: ['"scales"', "null", "[", "1e999"] }),
+    useResidual(jsonText({ schema, checksum, model }) ?? "");
+  }),
+  textTarget("models/residual-text", RESIDUALS, useResidual, { words: ['"spans"', "null", "[", "1e999"] }),
 ];

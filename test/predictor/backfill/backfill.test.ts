@@ -11,7 +11,7 @@ import { PrometheusSource } from "@tradewind/predictor/sources/prometheus/promet
 import { SqliteStore } from "@tradewind/predictor/store/sqlite-store.ts";
 import { installed } from "../../installed.ts";
 import { waitUntil } from "../../wait-until.ts";
-import { FakeServer, json } from "../sources/http/fake-server.ts";
+import { FakeServer, json } from "../../core/endpoint/fake-server.ts";
 import { startVictoriaMetrics } from "../sources/prometheus/metric-servers.ts";
 import type { MetricServer } from "../sources/prometheus/metric-servers.ts";
 import { importHistory } from "./history.ts";

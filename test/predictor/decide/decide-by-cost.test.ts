@@ -52,7 +52,10 @@ describe("policy auto before its models are calibrated", () => {
     const [first, second] = course(2);
     for (const { plan } of [first!, second!]) {
       expect(plan.policy).toBe("queue");
-      expect(plan.policyReason).toContain("backend, frontend");
+      expect(plan.policyReasons).toContainEqual({
+        code: "models-missing",
+        services: ["backend", "frontend"],
+      });
     }
   });
 
@@ -150,7 +153,7 @@ describe("policy auto with calibrated models", () => {
     expect(last(outcomes).plan.policy).toBe("planner-prior");
     // No decision goes beyond three times what serves and four: 16 for four that serve.
     expect(Math.max(...outcomes.map((one) => replicasOf(one)))).toBeLessThanOrEqual(16);
-    expect(last(outcomes).plan.policyReason).toMatch(/^expects \d+ % of the requests over the objective/);
+    expect(last(outcomes).plan.policyReasons).toMatchObject([{ code: "expected-misses" }]);
   });
 
   it("makes no service smaller while a route through it misses its objective, whatever its models expect", () => {
@@ -234,10 +237,10 @@ describe("policy auto with calibrated models", () => {
     const roomy = SHOP.map((each) => ({ ...each, memoryBytes: 2 ** 30, usedBytes: 100 * 2 ** 20 }));
     const outcomes = course(60, roomy, unchanged, { application: RESIZABLE });
     expect(wishOf(last(outcomes), "backend").allocation.memoryBytes).toBeLessThan(2 ** 29);
-    const reasons = outcomes.map((each) => wishOf(each, "backend").reason);
-    expect(
-      reasons.filter((reason) => /memory 1024 → \d+ MiB each: 1.3 times the most used/.test(reason)),
-    ).toHaveLength(1);
+    const reasons = outcomes.flatMap((each) => wishOf(each, "backend").reasons ?? []);
+    expect(reasons.filter(({ code }) => code === "memory-peak")).toMatchObject([
+      { fromBytes: 2 ** 30, peakRatio: 1.3 },
+    ]);
   });
 
   it("decides the same from the same inputs, bit for bit", () => {

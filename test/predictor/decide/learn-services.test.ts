@@ -94,7 +94,7 @@ describe("the time that pods take to start", () => {
   it("begins to count with the decision for more replicas than were wanted", () => {
     const { observations } = seen(windowSet([window(FACTS)]));
     const targets = (replicas: number): Targets =>
-      new Map([["backend", { replicas, policy: "planner-prior", reason: "" }]]);
+      new Map([["backend", { replicas, policy: "planner-prior", reasons: [] }]]);
     expect(withRises([model()], observations, targets(4), START_MS)[0]?.rising).toEqual(rising);
     expect(withRises([model()], observations, targets(2), START_MS)[0]?.rising).toBeUndefined();
     const later = START_MS + WINDOW_MS;

@@ -9,7 +9,7 @@ import type {
 } from "../../../predictor/decide/application-cost.ts";
 import { loadPoints } from "../../../predictor/decide/application-cost.ts";
 import { compileFlow, serviceIndex } from "../../../predictor/endtoend/call-graph.ts";
-import { costPerHour } from "../../../predictor/decide/size.ts";
+import { costPerHour } from "@tradewind/core/contract/prices.ts";
 import type { Size } from "../../../predictor/decide/size.ts";
 
 const PRICES = { cpuCoreHour: 0.03, memoryGigabyteHour: 0.004 };

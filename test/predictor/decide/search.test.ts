@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { ApplicationCost } from "../../../predictor/decide/application-cost.ts";
 import { cheapest, descend } from "../../../predictor/decide/search.ts";
 import { Slopes } from "../../../predictor/decide/slopes.ts";
-import { costPerHour } from "../../../predictor/decide/size.ts";
+import { costPerHour } from "@tradewind/core/contract/prices.ts";
 import { descendExhaustively, randomApplication } from "./random-cost.ts";
 
 const MOST_STEPS = 10_000;

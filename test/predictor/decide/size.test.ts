@@ -1,4 +1,4 @@
-import { containerSize, costPerHour, roundedUp } from "@tradewind/predictor/decide/size.ts";
+import { containerSize, roundedUp } from "@tradewind/predictor/decide/size.ts";
 import { describe, expect, it } from "vitest";
 
 describe("roundedUp", () => {
@@ -9,13 +9,6 @@ describe("roundedUp", () => {
     { value: 0, step: 0.1, multiple: 0 },
   ])("makes $value a multiple of $step: $multiple", ({ multiple, step, value }) => {
     expect(roundedUp(value, step)).toBeCloseTo(multiple, 12);
-  });
-});
-
-describe("costPerHour", () => {
-  it("adds CPU and memory of all replicas: 3 of 0.5 cores and 2 GB at 0.04 and 0.005 are 0.09", () => {
-    const size = { replicas: 3, cpuCores: 0.5, memoryBytes: 2e9 };
-    expect(costPerHour(size, { cpuCoreHour: 0.04, memoryGigabyteHour: 0.005 })).toBeCloseTo(0.09, 12);
   });
 });
 

@@ -10,7 +10,7 @@ import { examine } from "@tradewind/predictor/doctor/doctor.ts";
 import { DoctorOptions } from "@tradewind/predictor/doctor/options.ts";
 import type { Finding } from "@tradewind/predictor/sources/source.ts";
 import { SqliteStore } from "@tradewind/predictor/store/sqlite-store.ts";
-import { FakeServer, json } from "../sources/http/fake-server.ts";
+import { FakeServer, json } from "../../core/endpoint/fake-server.ts";
 import { aSet } from "../store/windows-of.ts";
 
 let directory = "";

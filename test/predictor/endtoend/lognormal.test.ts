@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { meanOverTail, momentsOverTail, tailOfMoments } from "@tradewind/predictor/endtoend/lognormal.ts";
+import { momentsOverTail, tailOfMoments } from "@tradewind/predictor/endtoend/lognormal.ts";
 import type { Tail } from "@tradewind/predictor/endtoend/lognormal.ts";
 
 function tailOf(mean: number, variance: number): Tail {
@@ -35,13 +35,6 @@ describe("a log-normal time", () => {
     expect(deviation).toBeCloseTo(Math.sqrt(0.1 * 0.9), 12);
     // At 0.3 it is hardly another one than that of a log-normal time.
     expect(Math.abs(momentsOverTail(0.305).deviation - momentsOverTail(0.295).deviation)).toBeLessThan(0.01);
-  });
-
-  it("has the measured mean over tail between bounds, and that of an exponential time where nothing was measured", () => {
-    expect(meanOverTail({ meanSeconds: 0.02, p95Seconds: 0.05 })).toBeCloseTo(0.4, 12);
-    expect(meanOverTail({ meanSeconds: 1, p95Seconds: 1e-9 })).toBe(1_000);
-    expect(meanOverTail(undefined)).toBe(meanOverTail({ meanSeconds: 0, p95Seconds: 0 }));
-    expect(meanOverTail(undefined)).toBeCloseTo(1 / Math.log(20), 12);
   });
 
   it("gives back the tail from its moments", () => {

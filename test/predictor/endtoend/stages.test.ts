@@ -1,12 +1,14 @@
 import { seededRng, standardNormal } from "@tradewind/core/rng.ts";
 import type { Rng } from "@tradewind/core/rng.ts";
 import { compileFlow, serviceIndex } from "@tradewind/predictor/endtoend/call-graph.ts";
-import { meanOverTail } from "@tradewind/predictor/endtoend/lognormal.ts";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { call, emptySet, flowOf } from "./random-application.ts";
 import { randomShare, randomStages, stagedTail } from "./staged-flows.ts";
 import type { StageFacts } from "./staged-flows.ts";
+
+const meanOverTail = (time: { readonly meanSeconds: number; readonly p95Seconds: number }): number =>
+  time.meanSeconds / time.p95Seconds;
 
 type Draw = (rng: Rng) => number;
 

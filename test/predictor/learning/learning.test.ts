@@ -14,7 +14,6 @@ import type { PolicyInputs, PolicyOutcome } from "@tradewind/predictor/policy/in
 import { replay } from "@tradewind/predictor/policy/replay.ts";
 import { PolicySettings } from "@tradewind/predictor/policy/settings.ts";
 import { SqliteStore } from "@tradewind/predictor/store/sqlite-store.ts";
-import { Trainer } from "@tradewind/predictor/training/trainer.ts";
 import { Registry } from "prom-client";
 import { afterEach, describe, expect, it } from "vitest";
 import { application, flow, inputs, START_MS, WINDOW_MS, windowSet } from "../measurements.ts";
@@ -84,10 +83,6 @@ class TrainerHere implements ModelTrainer {
     return Promise.resolve(outcome);
   }
 
-  trainEndToEnd(): Promise<never> {
-    return Promise.reject(new Error("no flow is due here"));
-  }
-
   stop(): Promise<void> {
     return Promise.resolve();
   }
@@ -118,7 +113,6 @@ function make(trainer: ModelTrainer, store = emptyStore()): Made {
     trainer,
     metrics: new LearningMetrics(registry),
     clock: clock satisfies Clock,
-    flowSettings: { firstRows: Infinity },
   });
   ends.push(async () => learning.stop());
   return { learning, store, registry, clock };
@@ -268,16 +262,5 @@ describe("learning what a queue cannot know while the predictor runs", () => {
       await made.learning.settled();
     }
     expect(trainer.jobs).toHaveLength(0);
-  });
-
-  it("trains in a worker thread, without an engine", async () => {
-    const started: unknown[] = [];
-    const trainer = new Trainer({ timeoutMs: 60_000, onEngine: (each) => started.push(each) });
-    const here = new TrainerHere();
-    await see(make(here), SETS.slice(0, 60));
-    const job = here.jobs.at(-1)!;
-    ends.push(async () => trainer.stop());
-    expect(await trainer.trainResidual(job)).toEqual(trainResidual(job, seededRng(job.seed)));
-    expect(started).toEqual([]);
   });
 });

@@ -1,3 +1,4 @@
+import { codesOf } from "@tradewind/core/reasons.ts";
 import { Wish } from "@tradewind/core/contract/plan.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import { describe, expect, it } from "vitest";
@@ -52,7 +53,7 @@ describe("the ladder", () => {
   it("holds when nothing is known, and says so", () => {
     const outcome = decide(inputs(windowSet([window({ service: "frontend", replicas: 3 })])));
     expect(outcome.plan).toMatchObject({ policy: "hold" });
-    expect(outcome.plan.policyReason).toBe("no trace of a user's request; no CPU use is known");
+    expect(outcome.plan.policyReasons).toEqual([{ code: "no-user-trace" }, { code: "cpu-unknown" }]);
     expect(wish(outcome, "frontend")).toMatchObject({
       policy: "hold",
       confidence: 0,
@@ -63,9 +64,10 @@ describe("the ladder", () => {
   it("makes an empty plan, not an error, when no service has a workload", () => {
     const outcome = decide(inputs(windowSet([])));
     expect(outcome.plan).toMatchObject({ policy: "hold", wishes: [] });
-    expect(outcome.plan.policyReason).toBe(
-      "no trace of a user's request; no service has a workload in 'default'",
-    );
+    expect(outcome.plan.policyReasons).toEqual([
+      { code: "no-user-trace" },
+      { code: "no-workloads", namespace: "default" },
+    ]);
   });
 
   it("takes the reactive floor when only CPU is known: adds, never removes", () => {
@@ -75,7 +77,7 @@ describe("the ladder", () => {
     ]);
     const outcome = decide(inputs(set));
     expect(outcome.plan.policy).toBe("reactive");
-    expect(outcome.plan.policyReason).toBe("decides by CPU use alone; no trace of a user's request");
+    expect(outcome.plan.policyReasons).toEqual([{ code: "cpu-only" }, { code: "no-user-trace" }]);
     expect(replicas(outcome)).toEqual({ busy: 3, idle: 6 });
   });
 
@@ -88,7 +90,11 @@ describe("the ladder", () => {
     set.flows[0]!.entryService = "gateway";
     const { plan } = decide(inputs(set));
     expect(plan.policy).toBe("reactive");
-    expect(plan.policyReason).toContain("no flow enters through 'frontend' (traces enter through gateway)");
+    expect(plan.policyReasons).toContainEqual({
+      code: "entry-not-traced",
+      entry: "frontend",
+      tracedEntries: ["gateway"],
+    });
   });
 
   it("keeps what the platform wants under the static policy, whatever the latency", () => {
@@ -119,9 +125,11 @@ describe("a missed objective", () => {
   it("adds pods in the first window, where the queue is", () => {
     const outcome = decide(inputs(twoServices({ podUsageCores: 0.6, ownSeconds: 0.2 }, 0.6)));
     expect(replicas(outcome)).toEqual({ frontend: 2, backend: 4 });
-    expect(wish(outcome, "backend").reason).toBe(
-      "p95 is 600 ms, objective 200 ms (300 %); it has 74 % of the estimated queue at 60 % CPU use: 2 → 4 replicas",
-    );
+    expect(wish(outcome, "backend").reasons).toMatchObject([
+      { code: "slo-violated", percentile: 0.95, latencySeconds: 0.6, objectiveSeconds: 0.2 },
+      { code: "queue-share", queueRatio: expect.closeTo(0.738, 3) as number },
+      { code: "replicas", fromReplicas: 2, toReplicas: 4 },
+    ]);
     expect(wish(outcome, "backend").latencyBeforeSeconds).toBe(0.6);
   });
 
@@ -176,7 +184,7 @@ describe("a missed objective", () => {
     set.flows[0]!.latency.count = 5;
     const outcome = decide(inputs(set));
     expect(replicas(outcome)).toEqual({ frontend: 2, backend: 2 });
-    expect(outcome.plan.policyReason).toContain("fewer than 20 requests");
+    expect(outcome.plan.policyReasons?.[0]).toMatchObject({ code: "slo-violated", fewerThanRequests: 20 });
   });
 
   it("adds nothing while added pods do not serve yet", () => {
@@ -187,7 +195,7 @@ describe("a missed objective", () => {
     ]);
     expect(replicas(first!)["backend"]).toBe(4);
     expect(replicas(second!)["backend"]).toBe(4);
-    expect(second!.plan.policyReason).toContain("waits for pods that start");
+    expect(second!.plan.policyReasons).toContainEqual({ code: "replicas-starting", services: ["backend"] });
   });
 
   it("adds nothing on the word of a window in which pods just added were not ready yet, and does once a whole one misses", () => {
@@ -213,7 +221,7 @@ describe("a missed objective", () => {
       withPods(3, 1.3, {}),
     ]);
     expect(outcomes.map((outcome) => replicas(outcome)["backend"])).toEqual([2, 2, 2, 4]);
-    expect(wish(outcomes[2]!, "backend").reason).toContain("have not served a whole window");
+    expect(codesOf(wish(outcomes[2]!, "backend").reasons)).toContain("replicas-starting");
   });
 
   it("gives every service a reason that is true of it", () => {
@@ -225,11 +233,16 @@ describe("a missed objective", () => {
     set.flows.push(flow(["frontend", "cache"], 0.08, { flow: "GET /cached" }));
     const outcome = decide(inputs(set));
     expect(replicas(outcome)).toEqual({ backend: 4, batch: 1, cache: 3, frontend: 2 });
-    expect(wish(outcome, "batch").reason).not.toMatch(/p95|queue/);
-    expect(wish(outcome, "cache").reason).toBe(
-      "p95 of 'GET /cached' is 80 ms, objective 200 ms (40 %): keep 3 replicas",
-    );
-    expect(wish(outcome, "frontend").reason).toMatch(/^p95 of 'GET \/' is 600 ms.*nothing queues: keep 2/);
+    expect(codesOf(wish(outcome, "batch").reasons)).toEqual(["cpu-demand", "replicas"]);
+    expect(wish(outcome, "cache").reasons).toMatchObject([
+      { code: "slo-met", route: "GET /cached", latencySeconds: 0.08 },
+      { code: "replicas", fromReplicas: 3, toReplicas: 3 },
+    ]);
+    expect(wish(outcome, "frontend").reasons).toMatchObject([
+      { code: "slo-violated", route: "GET /", latencySeconds: expect.closeTo(0.6, 9) as number },
+      { code: "idle" },
+      { code: "replicas", fromReplicas: 2, toReplicas: 2 },
+    ]);
   });
 
   it("adds nothing while the queue is being worked off", () => {
@@ -268,7 +281,7 @@ describe("a missed objective", () => {
     );
     expect(replicas(outcome)["backend"]).toBe(2);
     expect(wish(outcome, "backend").bounds.maxReplicas).toBe(2);
-    expect(outcome.plan.policyReason).toContain("every service that could help is at its most replicas");
+    expect(outcome.plan.policyReasons).toContainEqual({ code: "max-replicas" });
   });
 });
 

@@ -2,8 +2,7 @@ import type { Wish } from "@tradewind/core/contract/plan.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import type { PolicyInputs, PolicyOutcome } from "@tradewind/predictor/policy/inputs.ts";
 import { decide } from "@tradewind/predictor/policy/ladder.ts";
-import { observationOf } from "@tradewind/predictor/profile/window-inputs.ts";
-import { endToEndRow } from "@tradewind/predictor/training/end-to-end-rows.ts";
+import { reducedWindow } from "@tradewind/predictor/learning/service-windows.ts";
 import { describe, expect, it } from "vitest";
 import { application, flow, inputs, START_MS, window, WINDOW_MS, windowSet } from "../measurements.ts";
 import type { ServiceFacts } from "../measurements.ts";
@@ -56,7 +55,7 @@ describe("a miss of the objective that was measured on a part of the traffic", (
       const backend = { replicas: 2, podUsageCores: 0.6, ownSeconds: 0.2 };
       const [outcome] = run([{ backend, tailSeconds: 0.6, missing: BOTH }], { choice });
       expect(outcome!.plan.policy).toBe("queue");
-      expect(outcome!.plan.policyReason).toContain(MISSING);
+      expect(outcome!.plan.policyReasons).toContainEqual({ code: "traffic-missing", missing: MISSING });
       expect(outcome!.plan.measuredLatencySeconds).toBeCloseTo(0.6, 9);
       expect(backendOf(outcome!)).toBe(4);
       expect(wishOf(outcome!, "backend").observed.complete).toBe(false);
@@ -77,8 +76,8 @@ describe("calm that was measured on a part of the traffic", () => {
   it("takes nothing away, however long, and names what is missing", () => {
     const outcomes = run(times(30, { missing: BOTH }));
     expect(new Set(outcomes.map(backendOf))).toEqual(new Set([4]));
-    const { observed, reason } = wishOf(outcomes.at(-1)!, "backend");
-    expect(reason).toContain(MISSING);
+    const { observed, reasons } = wishOf(outcomes.at(-1)!, "backend");
+    expect(reasons).toContainEqual({ code: "data-missing", what: "traffic", missing: MISSING });
     expect(observed.complete).toBe(false);
     // The same calm without a doubt does.
     expect(backendOf(run(times(30, {})).at(-1)!)).toBeLessThan(4);
@@ -111,7 +110,7 @@ describe("calm that was measured on a part of the traffic", () => {
     }
     expect(backendOf(last!)).toBeLessThan(4);
     expect(wishOf(last!, "side").allocation.replicas).toBe(6);
-    expect(wishOf(last!, "side").reason).toContain(MISSING);
+    expect(wishOf(last!, "side").reasons?.at(-1)).toMatchObject({ code: "data-missing", missing: MISSING });
   });
 
   it("moves no pods of a budget", () => {
@@ -127,7 +126,11 @@ describe("no trace of users while spans are missing", () => {
     const set = { ...setAt(0, { missing: BOTH }), flows: [] };
     const { plan } = decide(inputs(set));
     expect(plan.policy).toBe("reactive");
-    expect(plan.policyReason).toContain(`no trace of a user's request came, but ${MISSING}`);
+    expect(plan.policyReasons).toEqual([
+      { code: "cpu-only" },
+      { code: "no-user-trace" },
+      { code: "traffic-missing", missing: MISSING },
+    ]);
   });
 });
 
@@ -146,7 +149,7 @@ describe("a service that no source told of", () => {
       allocation: { replicas: 8 },
       observed: { complete: false },
     });
-    expect(wishOf(last!, "geo").reason).toContain("none vouches that there were none");
+    expect(wishOf(last!, "geo").reasons).toContainEqual({ code: "data-missing", what: "requests" });
     expect(backendOf(last!)).toBeLessThan(4);
   });
 
@@ -164,12 +167,10 @@ describe("a service that no source told of", () => {
 });
 
 describe("windows of which a part is missing", () => {
-  it("teach profiles and flows nothing", () => {
+  it("teach residuals nothing", () => {
     const whole = setAt(0, {});
     const part = setAt(0, { missing: ["backend"] });
-    expect(observationOf(whole.windows[1]!, 0.95)).toBeDefined();
-    expect(observationOf(part.windows[1]!, 0.95)).toBeUndefined();
-    expect(endToEndRow(whole, whole.flows[0]!, BOTH, 0.95)).toBeDefined();
-    expect(endToEndRow(part, part.flows[0]!, BOTH, 0.95)).toBeUndefined();
+    expect(reducedWindow(whole.windows[1]!, 0)).toBeDefined();
+    expect(reducedWindow(part.windows[1]!, 0)).toBeUndefined();
   });
 });

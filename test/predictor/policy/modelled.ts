@@ -1,8 +1,7 @@
 import type { ContainerWindow, FlowWindow, Window, WindowSet } from "@tradewind/core/contract/window.ts";
-import { stretch } from "@tradewind/predictor/profile/prior.ts";
 import { application, flow, START_MS, window, windowSet } from "../measurements.ts";
 
-/** A service that follows the queueing prior: what it gets and bears, and from that what is measured of it. */
+/** A service of processor sharing: what it gets and bears, and from that what is measured of it. */
 export interface ModelledService {
   readonly service: string;
   readonly replicas: number;
@@ -25,7 +24,7 @@ function utilisationOf(facts: ModelledService): number {
 export function modelledWindow(facts: ModelledService, startMs = START_MS): Window {
   const { service, replicas, cores, requestsPerSecond, baseSeconds, memoryBytes, usedBytes } = facts;
   const utilisation = utilisationOf(facts);
-  const p95 = baseSeconds * stretch(utilisation);
+  const p95 = baseSeconds / (1 - Math.min(0.95, utilisation));
   return {
     ...window({ service, replicas, rate: requestsPerSecond, ownSeconds: p95 / 3 }, startMs),
     containers: Array.from({ length: replicas }, (_, pod): ContainerWindow => ({

@@ -1,7 +1,8 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ContainerRates } from "@tradewind/predictor/sources/container-rates.ts";
 import type { MeasurementDrop } from "@tradewind/predictor/sources/container-rates.ts";
-import { snapshot } from "./snapshots.ts";
+import { atOnce, snapshot } from "./snapshots.ts";
 import type { ContainerFacts } from "./snapshots.ts";
 
 const T = 1_750_000_000_000;
@@ -33,7 +34,7 @@ describe("use of a container over a window", () => {
       [14, 12.5],
       [18, 18.5],
     ] as const) {
-      sut.record("a", snapshot([at(seconds, { usageSecondsTotal: used })]), T + seconds * 1e3);
+      sut.record("a", snapshot([at(seconds, { usageSecondsTotal: used })]), atOnce(T + seconds * 1e3));
     }
     // From 1.5 at second 0 to 14 at second 15.
     expect(sut.over(T, T + 15_000).get("c1")?.cpuUsageCores).toBeCloseTo((14 - 1.5) / 15, 9);
@@ -43,25 +44,40 @@ describe("use of a container over a window", () => {
     const { rates: sut } = rates();
     for (const seconds of [0, 5, 10, 15]) {
       const facts = at(seconds, { usageSecondsTotal: seconds }, { ageSeconds: 4 });
-      sut.record("a", snapshot([facts]), T + seconds * 1e3 + 4_000);
+      sut.record("a", snapshot([facts]), atOnce(T + seconds * 1e3 + 4_000));
     }
     expect(sut.over(T, T + 15_000).get("c1")?.cpuUsageCores).toBeCloseTo(1, 9);
     expect(sut.over(T + 16_000, T + 31_000).get("c1")).toBeUndefined();
+  });
+
+  it("does not depend on how long the agent's answers take, nor on which way takes the time", () => {
+    const way = fc.integer({ min: 0, max: 1_000 });
+    fc.assert(
+      fc.property(fc.array(fc.tuple(way, way), { minLength: 12, maxLength: 12 }), (ways) => {
+        const { rates: sut } = rates();
+        for (const [index, [thereMs, backMs]] of ways.entries()) {
+          const readMs = T + (index - 2) * 2_000;
+          const facts = at(2 * (index - 2), { usageSecondsTotal: index });
+          sut.record("a", snapshot([facts]), { askedAtMs: readMs - thereMs, answeredAtMs: readMs + backMs });
+        }
+        expect(sut.over(T + 12_000, T + 14_000).get("c1")?.cpuUsageCores).toBeCloseTo(0.5, 9);
+      }),
+    );
   });
 
   it("counts throttled periods over all periods", () => {
     const { rates: sut } = rates();
     for (const seconds of [0, 5, 10, 14]) {
       const cpu = { periodsTotal: seconds * 10, throttledPeriodsTotal: seconds * 3 };
-      sut.record("a", snapshot([at(seconds, cpu)]), T + seconds * 1e3);
+      sut.record("a", snapshot([at(seconds, cpu)]), atOnce(T + seconds * 1e3));
     }
     expect(sut.over(T, T + 15_000).get("c1")?.cpuThrottledRatio).toBeCloseTo(0.3, 9);
   });
 
   it("falls back to the agent's own last mean when readings cover too little, else is absent", () => {
     const { rates: sut } = rates();
-    sut.record("a", snapshot([at(12, { usageSecondsTotal: 5, usageCores: 0.7 })]), T + 12_000);
-    sut.record("b", snapshot([at(12, { usageSecondsTotal: 5 }, { id: "c2" })]), T + 12_000);
+    sut.record("a", snapshot([at(12, { usageSecondsTotal: 5, usageCores: 0.7 })]), atOnce(T + 12_000));
+    sut.record("b", snapshot([at(12, { usageSecondsTotal: 5 }, { id: "c2" })]), atOnce(T + 12_000));
     const uses = sut.over(T, T + 15_000);
     expect(uses.get("c1")?.cpuUsageCores).toBe(0.7);
     expect(uses.get("c2")).toMatchObject({ memoryWorkingSetBytes: 50e6 });
@@ -76,7 +92,7 @@ describe("use of a container over a window", () => {
       [10, 1],
       [14, 3],
     ] as const) {
-      sut.record("a", snapshot([at(seconds, { usageSecondsTotal: used })]), T + seconds * 1e3);
+      sut.record("a", snapshot([at(seconds, { usageSecondsTotal: used })]), atOnce(T + seconds * 1e3));
     }
     expect(drops).toEqual(["reset"]);
     expect(sut.over(T, T + 15_000).get("c1")?.cpuUsageCores).toBeCloseTo(0.5, 9);
@@ -92,7 +108,7 @@ describe("use of a container over a window", () => {
       [14, 2],
     ] as const) {
       const facts = at(seconds, { usageSecondsTotal: 10 * seconds });
-      sut.record("a", snapshot([facts], { agentStartedAtMs: started }), T + seconds * 1e3);
+      sut.record("a", snapshot([facts], { agentStartedAtMs: started }), atOnce(T + seconds * 1e3));
     }
     expect(sut.over(T, T + 15_000).get("c1")).not.toHaveProperty("cpuUsageCores");
   });
@@ -102,9 +118,9 @@ describe("use of a container over a window", () => {
     ["forward", -100],
   ])("forms no rate across a step of our own clock %s", (_direction, offset) => {
     const { rates: sut, drops } = rates();
-    sut.record("a", snapshot([at(0, { usageSecondsTotal: 0 })]), T + offset * 1e3);
-    sut.record("a", snapshot([at(1, { usageSecondsTotal: 1 })]), T + 1_000);
-    sut.record("a", snapshot([at(14, { usageSecondsTotal: 14 })]), T + 14_000);
+    sut.record("a", snapshot([at(0, { usageSecondsTotal: 0 })]), atOnce(T + offset * 1e3));
+    sut.record("a", snapshot([at(1, { usageSecondsTotal: 1 })]), atOnce(T + 1_000));
+    sut.record("a", snapshot([at(14, { usageSecondsTotal: 14 })]), atOnce(T + 14_000));
     expect(drops).toEqual(["reset"]);
     expect(sut.over(T, T + 15_000).get("c1")?.cpuUsageCores).toBeCloseTo(1, 9);
   });
@@ -112,7 +128,11 @@ describe("use of a container over a window", () => {
   it("drops a use that the node cannot have", () => {
     const { rates: sut, drops } = rates();
     for (const seconds of [0, 14]) {
-      sut.record("a", snapshot([at(seconds, { usageSecondsTotal: 1_000 * seconds })]), T + seconds * 1e3);
+      sut.record(
+        "a",
+        snapshot([at(seconds, { usageSecondsTotal: 1_000 * seconds })]),
+        atOnce(T + seconds * 1e3),
+      );
     }
     expect(sut.over(T, T + 15_000).get("c1")).not.toHaveProperty("cpuUsageCores");
     expect(drops).toEqual(["implausible"]);
@@ -129,7 +149,7 @@ describe("use of a container over a window", () => {
       [29, 6],
       [44, 6],
     ] as const) {
-      known.record("a", snapshot([at(seconds, {}, { oomKillsTotal })]), T + seconds * 1e3);
+      known.record("a", snapshot([at(seconds, {}, { oomKillsTotal })]), atOnce(T + seconds * 1e3));
       const startMs = T + 15e3 * Math.floor(seconds / 15);
       if (seconds % 15 === 14) kills.push(known.over(startMs, startMs + 15e3).get("c1")?.oomKills);
     }
@@ -138,8 +158,8 @@ describe("use of a container over a window", () => {
 
   it("knows of no kills where the counter was not read before the window", () => {
     const { rates: known } = rates();
-    known.record("a", snapshot([at(3, {}, { oomKillsTotal: 3 })]), T + 3e3);
-    known.record("a", snapshot([at(13, {}, { oomKillsTotal: 3 })]), T + 13e3);
+    known.record("a", snapshot([at(3, {}, { oomKillsTotal: 3 })]), atOnce(T + 3e3));
+    known.record("a", snapshot([at(13, {}, { oomKillsTotal: 3 })]), atOnce(T + 13e3));
     expect(known.over(T, T + 15e3).get("c1")).not.toHaveProperty("oomKills");
   });
 
@@ -147,7 +167,7 @@ describe("use of a container over a window", () => {
     const { rates: sut } = rates();
     for (let seconds = 0; seconds < 15; seconds += 1) {
       const frozen = at(0, { usageSecondsTotal: 3 }, { ageSeconds: seconds });
-      sut.record("a", snapshot([frozen]), T + seconds * 1e3);
+      sut.record("a", snapshot([frozen]), atOnce(T + seconds * 1e3));
     }
     expect(sut.over(T, T + 15_000).get("c1")).not.toHaveProperty("cpuUsageCores");
   });
@@ -157,11 +177,11 @@ describe("use of a container over a window", () => {
     sut.record(
       "a",
       snapshot([at(-20, { usageSecondsTotal: 0, periodsTotal: 0, throttledPeriodsTotal: 0 })]),
-      T - 20_000,
+      atOnce(T - 20_000),
     );
     const held = { usageSecondsTotal: 2, periodsTotal: 200, throttledPeriodsTotal: 20 };
     for (let seconds = 0; seconds <= 45; seconds += 1) {
-      sut.record("a", snapshot([at(0, held, { ageSeconds: seconds })]), T + seconds * 1e3);
+      sut.record("a", snapshot([at(0, held, { ageSeconds: seconds })]), atOnce(T + seconds * 1e3));
     }
     expect(sut.over(T + 15_000, T + 30_000).get("c1")?.cpuUsageCores).toBeCloseTo(0.1, 9);
     expect(sut.over(T + 30_000, T + 45_000).get("c1")?.cpuThrottledRatio).toBeCloseTo(0.1, 9);
@@ -174,7 +194,7 @@ describe("use of a container over a window", () => {
       [-5, 0],
       [25, 3],
     ] as const) {
-      sut.record("a", snapshot([at(seconds, { usageSecondsTotal: used })]), T + seconds * 1e3);
+      sut.record("a", snapshot([at(seconds, { usageSecondsTotal: used })]), atOnce(T + seconds * 1e3));
     }
     expect(sut.over(T, T + 15_000).get("c1")?.cpuUsageCores).toBeCloseTo(0.1, 9);
   });
@@ -185,7 +205,7 @@ describe("use of a container over a window", () => {
       [1, 0.2],
       [8, 0.4],
     ] as const) {
-      sut.record("a", snapshot([at(seconds, {}, { cpuInterference: value })]), T + seconds * 1e3);
+      sut.record("a", snapshot([at(seconds, {}, { cpuInterference: value })]), atOnce(T + seconds * 1e3));
     }
     const { interference } = sut.over(T, T + 15_000).get("c1")!;
     expect(interference?.cpu.value).toBeCloseTo(0.3, 9);
@@ -202,7 +222,7 @@ describe("use of a container over a window", () => {
       sut.record(
         "a",
         snapshot([seconds < -20 ? at(seconds, {}, { interferenceSeconds }) : read]),
-        T + seconds * 1e3,
+        atOnce(T + seconds * 1e3),
       );
     }
     const { interference } = sut.over(T, T + 15_000).get("c1")!;
@@ -211,17 +231,17 @@ describe("use of a container over a window", () => {
 
   it("knows a container with and without the runtime's prefix", () => {
     const { rates: sut } = rates();
-    sut.record("a", snapshot([at(14, { usageCores: 0.1 }, { id: "containerd://abc" })]), T + 14_000);
+    sut.record("a", snapshot([at(14, { usageCores: 0.1 }, { id: "containerd://abc" })]), atOnce(T + 14_000));
     expect(sut.over(T, T + 15_000).has("abc")).toBe(true);
   });
 
   it("holds no more containers than allowed and forgets those that are gone", () => {
     const { rates: sut, drops } = rates(2);
     const many = ["x", "y", "z"].map((id) => at(0, {}, { id }));
-    sut.record("a", snapshot(many), T);
+    sut.record("a", snapshot(many), atOnce(T));
     expect(sut.size).toBe(2);
     expect(drops).toEqual(["limit"]);
-    sut.record("a", snapshot([]), T + 60_000);
+    sut.record("a", snapshot([]), atOnce(T + 60_000));
     expect(sut.size).toBe(0);
   });
 });

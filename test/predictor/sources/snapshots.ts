@@ -1,5 +1,6 @@
 import { SNAPSHOT_SCHEMA } from "@tradewind/core/contract/snapshot.ts";
 import type { ContainerSample, Snapshot } from "@tradewind/core/contract/snapshot.ts";
+import type { Exchange } from "@tradewind/predictor/sources/agent-clock.ts";
 
 const UNSUPPORTED = { supported: false } as const;
 
@@ -13,6 +14,9 @@ export interface ContainerFacts {
   /** Integral of the CPU interference. */
   readonly interferenceSeconds?: number;
 }
+
+/** An answer that takes no time. */
+export const atOnce = (ms: number): Exchange => ({ askedAtMs: ms, answeredAtMs: ms });
 
 export function snapshot(containers: readonly ContainerFacts[], overrides: Partial<Snapshot> = {}): Snapshot {
   return {

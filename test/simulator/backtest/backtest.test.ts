@@ -13,7 +13,6 @@ const replay = (name: string, sets = recording(240), seed = 1): Promise<Backtest
     application: APPLICATION,
     sets,
     fitRatio: 0.5,
-    train: false,
     contenders: contender(name),
     podStartSeconds: 30,
     seed,

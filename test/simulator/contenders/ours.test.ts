@@ -1,5 +1,4 @@
-import { beforeAll, describe, expect, it } from "vitest";
-import { startEngine } from "@tradewind/predictor/training/backend.ts";
+import { describe, expect, it } from "vitest";
 import type { Actuators } from "@tradewind/simulator/contenders/contender.ts";
 import { CONTENDERS } from "@tradewind/simulator/contenders/contenders.ts";
 import { run } from "@tradewind/simulator/contenders/run.ts";
@@ -70,9 +69,7 @@ describe("Tradewind in the simulator", () => {
 });
 
 describe("Tradewind with its trainings", () => {
-  beforeAll(async () => startEngine("cpu"));
-
-  it("trains profiles and plans with them from the next window on", async () => {
+  it("trains residuals and decides with them from the next window on", async () => {
     const wave: Partial<ObstacleInput> = {
       load: (at) => 20 + 15 * Math.sin((2 * Math.PI * at) / 300),
       seconds: 1_290,

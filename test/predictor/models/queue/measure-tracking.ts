@@ -10,9 +10,7 @@ import type {
   ProfileObservation,
   ProfileState,
 } from "@tradewind/predictor/models/queue/tracked-profile.ts";
-import { median } from "@tradewind/predictor/profile/order-statistics.ts";
-import { stretch, utilisation } from "@tradewind/predictor/profile/prior.ts";
-import { estimateState } from "@tradewind/predictor/profile/service-state.ts";
+import { median } from "@tradewind/predictor/models/statistics.ts";
 import { quantileOf, SimulatedContainer, SimulatedService } from "./simulated-container.ts";
 import type { Truth } from "./simulated-container.ts";
 
@@ -77,7 +75,6 @@ interface Row {
   readonly ours: number;
   readonly sigma: number;
   readonly median: number;
-  readonly prior: number;
 }
 
 const out: OwnTime = { meanSeconds: 0, tailSeconds: 0, sigma: 0, tailByCores: 0, tailByLoad: 0 };
@@ -89,26 +86,11 @@ function judge(
 ): Omit<Row, "after"> {
   predictOwnTime(state, { cpuCores: place.cores, loadPerContainer: place.load }, 0.95, out);
   const lasts = windows.slice(-10).flatMap(({ p95Seconds }) => p95Seconds ?? []);
-  const base = estimateState(
-    windows.slice(-40).map((each) => ({
-      atMs: each.atMs,
-      cpuCores: each.cpuCores ?? 64,
-      cpuUsageCores: each.cpuUsageCores ?? 0,
-      loadPerContainer: each.loadPerContainer ?? 0,
-      latencySeconds: each.p95Seconds ?? 0,
-    })),
-    1,
-  );
-  const today =
-    base === undefined
-      ? NaN
-      : base.baseSeconds * stretch(utilisation(place.load, base.cpuSecondsPerRequest, place.cores));
   return {
     name: place.name,
     ours: Math.log(out.tailSeconds / place.p95),
     sigma: out.sigma,
     median: Math.log(median(lasts) / place.p95),
-    prior: Math.log(today / place.p95),
   };
 }
 
@@ -156,14 +138,14 @@ const error = (logs: readonly number[]): string => {
   const errors = logs.map((each) => Math.abs(Math.expm1(each)));
   return `${percent(median(errors))} / ${percent(quantileOf(errors, 0.9))}`;
 };
-console.log("place, windows: |error| median / 90th: ours, median of windows, prior; coverage of 90 %; sigma");
+console.log("place, windows: |error| median / 90th: ours, median of windows; coverage of 90 %; sigma");
 for (const name of new Set(rows.map((row) => row.name))) {
   for (const after of CHECKED) {
     const these = rows.filter((row) => row.name === name && row.after === after);
     const covered = these.filter(({ ours, sigma }) => Math.abs(ours) <= 1.645 * sigma).length / these.length;
     console.log(
       `${name}, ${after}: ${error(these.map(({ ours }) => ours))}; ${error(these.map((row) => row.median))}; ` +
-        `${error(these.map((row) => row.prior))}; ${percent(covered)}; ${percent(median(these.map(({ sigma }) => sigma)))}`,
+        `${percent(covered)}; ${percent(median(these.map(({ sigma }) => sigma)))}`,
     );
   }
 }

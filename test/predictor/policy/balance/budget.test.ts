@@ -68,14 +68,17 @@ describe("a pod budget", () => {
     );
     const outcome = decide(inputs(second, { application: TEN, state }));
     expect(replicas(outcome)).toEqual({ frontend: 2, geo: 2, rate: 6 });
-    expect(outcome.plan.policyReason).toContain("waits for the pods that were moved");
+    expect(outcome.plan.policyReasons).toContainEqual({
+      code: "replicas-starting",
+      services: ["rate"],
+    });
   });
 
   it("gives way to minimum replicas when it is too small, and says by how much", () => {
     const app = application({ budget: { pods: 2 } });
     const outcome = decide(inputs(three([], 0.1), { application: app }));
     expect(replicas(outcome)).toEqual({ frontend: 1, geo: 1, rate: 1 });
-    expect(outcome.plan.policyReason).toContain("shares a budget of 2 pods, 1 pod over it");
+    expect(outcome.plan.policyReasons).toContainEqual({ code: "budget", budgetReplicas: 2, overReplicas: 1 });
   });
 
   it("shares out what is left above the minima when not even the reactive needs fit", () => {

@@ -247,12 +247,12 @@ describe("flows of few calls", () => {
     const base = contextOf({ tailSeconds: 0.1, state: { flows: [before] } });
     const context = { ...base, windowSet: { ...base.windowSet, flows: [seen(4, 0.2)] } };
     const kept = new Map(
-      SERVICES.map((service, at) => [service, { replicas: at + 1, policy: "queue", reason: "" } as const]),
+      SERVICES.map((service, at) => [service, { replicas: at + 1, policy: "queue", reasons: [] } as const]),
     );
     expect(flowsAfter(context, kept)).toEqual([
       { flow: "GET /", latencies: [earlier(4, 0.2, END_MS), earlier(3, 0.1)] },
     ]);
-    const more = new Map([...kept, ["backend", { replicas: 3, policy: "queue", reason: "" } as const]]);
+    const more = new Map([...kept, ["backend", { replicas: 3, policy: "queue", reasons: [] } as const]]);
     expect(flowsAfter(context, more)).toBeUndefined();
   });
 

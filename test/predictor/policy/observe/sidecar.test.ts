@@ -2,9 +2,8 @@ import { mainContainers } from "@tradewind/core/main-containers.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
 import { containerSize } from "@tradewind/predictor/decide/size.ts";
 import { cpuDemand } from "@tradewind/predictor/policy/observe/demand.ts";
-import { WorstContainer } from "@tradewind/predictor/profile/own-tail.ts";
-import { inputsOf, observationOf, worstContainer } from "@tradewind/predictor/profile/window-inputs.ts";
-import { CPU_CORES, INPUT_COUNT, LOAD_PER_CONTAINER } from "@tradewind/predictor/profile/inputs.ts";
+import { profileObservation } from "@tradewind/predictor/decide/learn-services.ts";
+import { surroundingsOf } from "@tradewind/predictor/models/residual/inputs.ts";
 import { describe, expect, it } from "vitest";
 import { START_MS, WINDOW_MS } from "../../measurements.ts";
 
@@ -22,6 +21,7 @@ const WINDOW: Window = {
   startMs: START_MS,
   endMs: START_MS + WINDOW_MS,
   requestsPerSecond: 40,
+  replicasReady: 2,
   ownLatency: { count: 600, meanSeconds: 0.02, p50Seconds: 0.02, p95Seconds: 0.05, p99Seconds: 0.08 },
   callees: [],
   containers: [0, 1].flatMap((pod) => [
@@ -58,29 +58,13 @@ describe("a sidecar beside the application", () => {
     expect(containerSize(WINDOW)).toEqual({ cpuCores: 0.5, memoryBytes: 512e6 });
   });
 
-  it("has no part in what a profile sees: cores, use and load of one pod, nor does it stand for the worst container", () => {
-    expect(observationOf(WINDOW, 0.95)).toMatchObject({
+  it("has no part in what a profile and its residual see: cores, use, load and interference are those of the application", () => {
+    expect(profileObservation(WINDOW, false, { youngSeconds: 0 })).toMatchObject({
       cpuCores: 0.5,
       cpuUsageCores: 0.48,
       loadPerContainer: 20,
     });
-    expect(worstContainer(WINDOW)?.id).toBe("app-0");
-    const inputs = inputsOf(WINDOW, undefined);
-    expect([inputs[CPU_CORES], inputs[LOAD_PER_CONTAINER]]).toEqual([0.5, 20]);
-  });
-
-  it("gives the worst container none of its interference", () => {
-    const seen: number[] = [];
-    const profile = {
-      isMonotone: false,
-      verdict: {},
-      evaluate: (input: Float64Array) => {
-        seen.push(...input.slice(INPUT_COUNT - 4));
-        return 1;
-      },
-    };
-    new WorstContainer(profile as never, WINDOW, undefined).ownTailSeconds(0.5, 512e6, 20);
-    expect(seen).not.toContain(0.9);
+    expect(surroundingsOf(WINDOW).interference).toEqual(Array.from({ length: 4 }, () => Number.NaN));
   });
 
   it("counts as a container of its own in windows that say nothing of sidecars", () => {

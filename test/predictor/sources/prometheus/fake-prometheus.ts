@@ -1,4 +1,4 @@
-import { FakeServer, json } from "../http/fake-server.ts";
+import { FakeServer, json } from "../../../core/endpoint/fake-server.ts";
 
 /** A series with its samples, [seconds, value]. */
 export interface FakeSeries {

@@ -10,7 +10,7 @@ import { nestsDeeperThan } from "@tradewind/predictor/sources/traces/json-depth.
 import { SeenTraces } from "@tradewind/predictor/sources/traces/seen-traces.ts";
 import { NO_RESOURCES } from "@tradewind/predictor/window/resources.ts";
 import { WindowBuilder } from "@tradewind/predictor/window/window-builder.ts";
-import { FakeServer, json } from "../http/fake-server.ts";
+import { FakeServer, json } from "../../../core/endpoint/fake-server.ts";
 import { ofService, SERVICES, windowsFromSpans } from "../one-traffic.ts";
 import { jaegerTraces, tempoTrace, traffic } from "../traffic.ts";
 

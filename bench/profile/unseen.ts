@@ -1,0 +1,141 @@
+import { INTERFERENCE_COMPONENTS } from "@tradewind/core/contract/interference.ts";
+import { seededRng } from "@tradewind/core/rng.ts";
+import {
+  demandOf,
+  emptyProfile,
+  isCalibrated,
+  predictOwnTime,
+  track,
+} from "@tradewind/predictor/models/queue/tracked-profile.ts";
+import type { OwnTime, ProfileState } from "@tradewind/predictor/models/queue/tracked-profile.ts";
+import { ServedResidual } from "@tradewind/predictor/models/residual/residual.ts";
+import type { ResidualModel } from "@tradewind/predictor/models/residual/residual-model.ts";
+import { provenResidual } from "@tradewind/simulator/backtest/service-model.ts";
+import { median } from "@tradewind/predictor/models/statistics.ts";
+import type { Recorded, Recording } from "./recordings.ts";
+import { boosted, linear, naive, piecewise } from "./rivals/rivals.ts";
+import type { Row } from "./rivals/rivals.ts";
+
+export const METHODS = ["ours", "tracked", "linear", "piecewise", "boosted", "naive"] as const;
+type Method = (typeof METHODS)[number];
+type MethodErrors = Record<Method, number | null>;
+
+/** A held-out row and what each method says of it, seconds. */
+interface Predicted {
+  readonly p95Seconds: number;
+  readonly isKnee: boolean;
+  readonly by: Record<Method, number>;
+}
+
+const out: OwnTime = { meanSeconds: 0, tailSeconds: 0, sigma: 0, tailByCores: 0, tailByLoad: 0 };
+
+/** The product's own models at a row's size and load: the tracked profile, times the residual where one was proven. */
+function ownTail(
+  state: ProfileState,
+  residual: ResidualModel | undefined,
+  { window: { observation, surroundings } }: Recorded,
+): number {
+  const { cpuCores, loadPerContainer = 0 } = observation;
+  const place = { cpuCores, loadPerContainer };
+  predictOwnTime(state, place, 0.95, out);
+  if (residual !== undefined) new ServedResidual(residual, state, surroundings, 0.95).apply(place, out);
+  return out.tailSeconds;
+}
+
+/** What rivals see: size, load, memory, interference, and the utilisation that our profile expects of these. */
+function columnsOf(state: ProfileState, { window: { observation, surroundings } }: Recorded): number[] {
+  const { cpuCores = Number.NaN, loadPerContainer = 0 } = observation;
+  const { cpuSecondsPerRequest = 0, housekeepingCores = 0, parallelism = 1 } = demandOf(state) ?? {};
+  const used = housekeepingCores + loadPerContainer * cpuSecondsPerRequest;
+  const interference = INTERFERENCE_COMPONENTS.map((_, at) => surroundings.interference[at] ?? Number.NaN);
+  return [
+    loadPerContainer,
+    used / Math.min(cpuCores, parallelism),
+    cpuCores,
+    surroundings.memoryRatio,
+    ...interference,
+  ];
+}
+
+/** Trains everything on the rows of one service that are not held out, and predicts those that are. */
+function predictService(
+  rows: readonly Recorded[],
+  isTest: (row: Recorded) => boolean,
+  seed: number,
+): Predicted[] {
+  const train = rows.filter((row) => !isTest(row));
+  const test = rows.filter(isTest);
+  const windows = train.map(({ window }) => window);
+  const state = windows.reduce((before, { observation }) => track(before, observation), emptyProfile());
+  if (!isCalibrated(state)) return [];
+  const job = { namespace: "bench", percentile: 0.95, version: 1, nowMs: 0, seed } as const;
+  const service = rows[0]?.service ?? "";
+  const residual = provenResidual({ ...job, service, windows }, seededRng(seed));
+  const rowOf = (row: Recorded): Row => ({
+    columns: columnsOf(state, row),
+    latencySeconds: row.p95Seconds,
+  });
+  const [learnt, later] = [train.map(rowOf), test.map(rowOf)];
+  const rivals = {
+    linear: linear(learnt)(later),
+    piecewise: piecewise(learnt)(later),
+    boosted: boosted(learnt)(later),
+    naive: naive(learnt)(later),
+  };
+  const loadOf = ({ window }: Recorded): number => window.observation.loadPerContainer ?? 0;
+  const middle = median(rows.map(loadOf));
+  const calm = median(rows.filter((row) => loadOf(row) <= middle).map(({ p95Seconds }) => p95Seconds));
+  return test.map((row, at): Predicted => ({
+    p95Seconds: row.p95Seconds,
+    isKnee: row.p95Seconds >= 2 * calm,
+    by: {
+      ours: ownTail(state, residual, row),
+      tracked: ownTail(state, undefined, row),
+      linear: rivals.linear[at] ?? 0,
+      piecewise: rivals.piecewise[at] ?? 0,
+      boosted: rivals.boosted[at] ?? 0,
+      naive: rivals.naive[at] ?? 0,
+    },
+  }));
+}
+
+const mean = (values: readonly number[]): number =>
+  values.reduce((sum, each) => sum + each, 0) / values.length;
+
+/** Absolute percentage error of every method, one decimal; null without rows. */
+function errorsOf(rows: readonly Predicted[], middle: (errors: readonly number[]) => number): MethodErrors {
+  const errorOf = (method: Method): number | null => {
+    if (rows.length === 0) return null;
+    return (
+      Math.round(1e3 * middle(rows.map(({ by, p95Seconds }) => Math.abs(by[method] / p95Seconds - 1)))) / 10
+    );
+  };
+  return Object.fromEntries(METHODS.map((method) => [method, errorOf(method)])) as MethodErrors;
+}
+
+/** Every split of one recording. @param quick two services only */
+export function measureUnseen(
+  { name, notes, rows, splits }: Recording,
+  { quick, seed }: { readonly quick: boolean; readonly seed: number },
+): Record<string, unknown>[] {
+  const usable = rows.filter(
+    ({ p95Seconds, window }) => p95Seconds > 0 && (window.observation.loadPerContainer ?? 0) > 0,
+  );
+  const services = [...Map.groupBy(usable, ({ service }) => service).values()].slice(0, quick ? 2 : Infinity);
+  return Object.entries(splits).map(([split, isTest]) => {
+    const predicted = services.flatMap((each) => predictService(each, isTest, seed));
+    const knee = predicted.filter(({ isKnee }) => isKnee);
+    return {
+      name,
+      split,
+      services: services.length,
+      rows: predicted.length,
+      mape: errorsOf(predicted, mean),
+      median: errorsOf(predicted, median),
+      kneeRows: knee.length,
+      kneeMape: errorsOf(knee, mean),
+      kneeMedian: errorsOf(knee, median),
+      notes,
+    };
+  });
+}

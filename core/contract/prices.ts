@@ -1,0 +1,21 @@
+import { z } from "zod";
+import { NonNegative } from "./quantity.ts";
+
+/** Prices in any one currency: what makes CPU, memory and replicas exchangeable. */
+export const Prices = z.strictObject({
+  cpuCoreHour: NonNegative.default(0.031),
+  memoryGigabyteHour: NonNegative.default(0.0042),
+});
+export type Prices = Readonly<z.infer<typeof Prices>>;
+
+/** What is paid for: `replicas` (1 where it is not given) times this much CPU and memory. */
+export interface Priced {
+  readonly cpuCores: number;
+  readonly memoryBytes: number;
+  readonly replicas?: number;
+}
+
+/** Price for an hour, in the currency of the prices. */
+export function costPerHour({ cpuCores, memoryBytes, replicas = 1 }: Priced, prices: Prices): number {
+  return replicas * (cpuCores * prices.cpuCoreHour + (memoryBytes / 1e9) * prices.memoryGigabyteHour);
+}

@@ -1,0 +1,110 @@
+import { z } from "zod";
+import { Count, NonNegative, orAbsent, Ratio } from "./quantity.ts";
+
+const Text = z.string().max(500);
+const Name = z.string().max(253);
+const Seconds = NonNegative;
+/** The first names of a list, and how many more there are. */
+const Named = { services: z.array(Name).max(3), moreServices: Count.optional() };
+const Latency = {
+  /** Of the objective, 0.95 for p95. */
+  percentile: Ratio,
+  latencySeconds: Seconds,
+  objectiveSeconds: Seconds,
+  /** Absent where it is the slowest of all routes, or there is only one. */
+  route: Name.optional(),
+  /** Present where the latency is that of fewer requests than it takes to tell it. */
+  fewerThanRequests: Count.optional(),
+};
+
+const reason = <Code extends string, Facts extends z.ZodRawShape>(code: Code, facts: Facts) =>
+  z.object({ code: z.literal(code), ...facts });
+
+/**
+ * Why a size, a decision, a guard step or a hold is what it is: a code with its facts. `core/reasons.ts` has the sentence of each,
+ * `docs/reasons.md` what it means for a person on call.
+ */
+export const Reason = z.discriminatedUnion("code", [
+  // The objective and the traffic.
+  reason("slo-met", Latency),
+  reason("slo-violated", Latency),
+  reason("slight-violation", {}),
+  reason("traffic-missing", { missing: Text }),
+  reason("data-missing", {
+    /** Absent where only that something is missing is known. */
+    what: z.enum(["replicas", "requests", "self-time", "queue", "traffic"]).optional(),
+    /** What of the traffic, in words. */
+    missing: Text.optional(),
+  }),
+  reason("no-user-trace", {}),
+  reason("entry-not-traced", { entry: Name, tracedEntries: z.array(Name).max(5) }),
+  reason("no-user-request", {}),
+  // Who decides.
+  reason("static-policy", {}),
+  reason("models-missing", Named),
+  reason("cpu-only", {}),
+  reason("cpu-unknown", {}),
+  reason("no-workloads", { namespace: Name }),
+  // What a decision by cost comes to.
+  reason("expected-misses", {
+    overRatio: NonNegative,
+    loadRatio: NonNegative,
+    loadErrorRatio: NonNegative,
+    forecast: Name,
+  }),
+  reason("cheapest", {}),
+  reason("memory-peak", { fromBytes: NonNegative, toBytes: NonNegative, peakRatio: NonNegative }),
+  reason("cpu-cores", { fromCores: NonNegative, toCores: NonNegative }),
+  reason("replicas", {
+    fromReplicas: Count,
+    toReplicas: Count,
+    neededReplicas: Count.optional(),
+    /** More than the decision, where the platform has not followed yet. */
+    runningReplicas: Count.optional(),
+  }),
+  // What a decision by CPU demand and queues comes to.
+  reason("cpu-demand", { cpuRatio: NonNegative, targetRatio: NonNegative }),
+  reason("queue-share", { queueRatio: NonNegative.optional(), cpuRatio: NonNegative.optional() }),
+  reason("adds-replicas", { replicas: Count }),
+  reason("idle", { cpuRatio: NonNegative.optional() }),
+  reason("others-first", { targetRatio: NonNegative.optional() }),
+  reason("replicas-starting", Named),
+  reason("queue-draining", Named),
+  reason("growth-without-effect", {}),
+  reason("budget", { budgetReplicas: Count, overReplicas: Count.optional() }),
+  reason("scale-down", { metWindows: Count, services: Count }),
+  reason("scale-down-waits", { metWindows: Count, neededWindows: Count }),
+  reason("scale-down-unsafe", {}),
+  // What the guard does.
+  reason("min-replicas", { minReplicas: Count }),
+  reason("max-replicas", { maxReplicas: Count.optional() }),
+  reason("container-bounds", {}),
+  reason("change-limit", { fromReplicas: Count, limitReplicas: Count }),
+  reason("container-change-limit", { growRatio: NonNegative, shrinkRatio: Ratio }),
+  reason("growth-limit", { fromReplicas: Count, mostReplicas: Count }),
+  reason("restart-grace", {
+    /** `other-predictor`: another predictor's plans are followed since. */
+    started: z.enum(["exporter", "predictor", "other-predictor", "replica"]),
+    agoSeconds: Seconds,
+    graceSeconds: Seconds,
+  }),
+  reason("running-unknown", {}),
+  reason("stale-measurements", { ageSeconds: Seconds, limitSeconds: Seconds }),
+  reason("unusable-number", { field: Name, value: Text }),
+  reason("unreadable", { problem: Text }),
+]);
+export type Reason = z.infer<typeof Reason>;
+
+/**
+ * A reason as it is read. Another release may know further codes, or other facts of a code: of those the code is kept, and the text
+ * beside them says what they mean.
+ */
+const ReadReason = z.union([Reason, z.object({ code: z.string().regex(/^[a-z][a-z0-9-]{0,62}$/) })]);
+export type ReadReason = z.infer<typeof ReadReason>;
+
+/** Most reasons beside one text. */
+export const MOST_REASONS = 32;
+
+/** The reasons that a text beside them says in words; absent in what release 0.1.0 wrote. */
+export const Reasons = orAbsent(z.array(ReadReason).max(MOST_REASONS));
+export type Reasons = z.infer<typeof Reasons>;

@@ -1,0 +1,100 @@
+import { InvalidArgumentError } from "commander";
+import type { Command } from "commander";
+import { parseWith } from "../config.ts";
+import { TradewindError } from "../errors.ts";
+import { EndpointClient } from "./client.ts";
+import { EndpointError } from "./error.ts";
+import { EndpointOptions } from "./options.ts";
+
+/** What `tradewind status` reads of 5,000 services, several times over. */
+const MAX_BYTES = 256 * 2 ** 20;
+
+/** How a command asks one of our own processes. */
+export interface ProcessAccess {
+  /** How long one call may take. */
+  readonly timeoutSeconds: number;
+  /** File with a token that the process takes. */
+  readonly tokenFile?: string | undefined;
+  /** File with the authority of its certificate, PEM. */
+  readonly caFile?: string | undefined;
+}
+
+/** One of our own processes. */
+export interface OwnProcess {
+  /** What starts it: `tradewind NAME`. */
+  readonly name: string;
+  readonly url: string;
+  /** The flag that gave the address. */
+  readonly flag: string;
+}
+
+/** What commander gives for the flags of {@link addAccessFlags}. */
+export interface AccessFlags extends Omit<ProcessAccess, "timeoutSeconds"> {
+  readonly timeout: number;
+}
+
+/** Adds the flags that say how processes are asked. @param whose who asks for the token, and has the certificate */
+export function addAccessFlags(command: Command, whose: string): Command {
+  return command
+    .option("--token-file <file>", `token that ${whose} asks for`)
+    .option("--ca-file <file>", `authority that signed the certificate of ${whose}, PEM`)
+    .option("--timeout <seconds>", "how long one answer may take", seconds, 5);
+}
+
+function seconds(text: string): number {
+  const value = Number(text);
+  if (text.trim() !== "" && !Number.isNaN(value)) return value;
+  throw new InvalidArgumentError(`'${text}' is not a number of seconds`);
+}
+
+export const accessOf = ({ caFile, timeout, tokenFile }: AccessFlags): ProcessAccess => ({
+  timeoutSeconds: timeout,
+  tokenFile,
+  caFile,
+});
+
+/** A client for one of our own processes, whose errors name the flags to change. @throws TradewindError `invalid-input` */
+export function clientOf({ flag, name, url }: OwnProcess, access: ProcessAccess): EndpointClient {
+  const { caFile, timeoutSeconds, tokenFile } = access;
+  const options = parseWith(
+    EndpointOptions,
+    {
+      url,
+      timeoutSeconds,
+      maxAttempts: 1,
+      maxResponseBytes: MAX_BYTES,
+      ...(tokenFile !== undefined && { bearerTokenFile: tokenFile }),
+      ...(caFile !== undefined && { tls: { caFile } }),
+    },
+    `${flag} ${url}, or a flag beside it,`,
+  );
+  const remedies = {
+    unreachable: `start \`tradewind ${name}\`, or correct ${flag}`,
+    refused: "give --token-file a token that it takes",
+    tls: "give --ca-file the authority of its certificate, and a URL with a name that is in it; http:// without --http-tls-cert",
+    timeout: "raise --timeout, or see whether it is short of CPU",
+    credentials: "correct --token-file or --ca-file, or give this user the right to read it",
+  };
+  return new EndpointClient(`${name} ${url}`, "tradewind", options, { remedies });
+}
+
+/**
+ * Asks one of our own processes for a person at a terminal.
+ * @throws TradewindError what happened and what to do about it, on one line
+ */
+export async function asking<Result>(
+  asked: OwnProcess,
+  access: ProcessAccess,
+  use: (client: EndpointClient) => Promise<Result>,
+): Promise<Result> {
+  const client = clientOf(asked, access);
+  try {
+    return await use(client);
+  } catch (error) {
+    if (!(error instanceof EndpointError)) throw error;
+    const { cause, code, message, remedy } = error;
+    throw new TradewindError(code, `${message}; ${remedy}`, { cause });
+  } finally {
+    await client.close();
+  }
+}

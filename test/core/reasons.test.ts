@@ -1,0 +1,235 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { readWith } from "@tradewind/core/config.ts";
+import { Wish } from "@tradewind/core/contract/plan.ts";
+import { Reason, Reasons } from "@tradewind/core/contract/reason.ts";
+import { codesOf, distinct, inWords, sentenceOf } from "@tradewind/core/reasons.ts";
+import { wishOf } from "../exporter/wish.ts";
+
+const REASON_CODES: readonly string[] = Reason.options.map(({ shape }) => shape.code.value);
+
+const SLOW = {
+  code: "slo-violated",
+  percentile: 0.95,
+  latencySeconds: 0.412,
+  objectiveSeconds: 0.3,
+} as const;
+
+/** Every sentence there is. The first one of each code is the one in docs/reasons.md. */
+const EXAMPLES: readonly (readonly [Reason, string])[] = [
+  [
+    { code: "slo-met", percentile: 0.99, latencySeconds: 1.5, objectiveSeconds: 2, route: "GET /hotels" },
+    "p99 of 'GET /hotels' is 1.5 s, objective 2.0 s (75 %)",
+  ],
+  [SLOW, "p95 is 412 ms, objective 300 ms (137 %)"],
+  [{ ...SLOW, fewerThanRequests: 20 }, "p95 is 412 ms, objective 300 ms (137 %), by fewer than 20 requests"],
+  [{ code: "slight-violation" }, "a slight miss: waits for a second window"],
+  [
+    { code: "traffic-missing", missing: "spans of node-3 are missing" },
+    "a part of the traffic was not seen: spans of node-3 are missing",
+  ],
+  [{ code: "data-missing" }, "nothing is removed: latency, load or replicas are missing"],
+  [{ code: "data-missing", what: "replicas" }, "nothing is removed: its replicas are not known"],
+  [
+    { code: "data-missing", what: "requests" },
+    "nothing is removed: no source reports requests, and no caller vouches that there were none",
+  ],
+  [{ code: "data-missing", what: "self-time" }, "nothing is removed: its self time is not known"],
+  [{ code: "data-missing", what: "queue" }, "nothing is removed: its queue is not known"],
+  [
+    { code: "data-missing", what: "traffic", missing: "spans of node-3 are missing" },
+    "nothing is removed: spans of node-3 are missing",
+  ],
+  [{ code: "no-user-trace" }, "no trace of a user's request"],
+  [
+    { code: "entry-not-traced", entry: "frontend", tracedEntries: ["gateway", "cron"] },
+    "no route enters through 'frontend' (traces enter through gateway, cron)",
+  ],
+  [{ code: "no-user-request" }, "no user's request passes it"],
+  [{ code: "static-policy" }, "the operator chose the static policy"],
+  [
+    { code: "models-missing", services: ["cart", "rate", "search"], moreServices: 2 },
+    "no calibrated model yet of cart, rate, search and 2 more",
+  ],
+  [{ code: "cpu-only" }, "decides by CPU use alone"],
+  [{ code: "cpu-unknown" }, "no CPU use or capacity is known"],
+  [{ code: "no-workloads", namespace: "shop" }, "no service has a workload in 'shop'"],
+  [
+    { code: "expected-misses", overRatio: 0.021, loadRatio: 1.2, loadErrorRatio: 0.1, forecast: "line" },
+    "expects 2 % of the requests over the objective at 1.20 times the load (± 10 %, forecast 'line')",
+  ],
+  [{ code: "cheapest" }, "cheapest"],
+  [
+    { code: "memory-peak", fromBytes: 2 ** 30, toBytes: 2 ** 28, peakRatio: 1.3 },
+    "memory 1024 → 256 MiB each: 1.3 times the most used",
+  ],
+  [{ code: "cpu-cores", fromCores: 0.5, toCores: 0.8 }, "0.50 → 0.80 cores each"],
+  [{ code: "replicas", fromReplicas: 2, toReplicas: 4 }, "2 → 4 replicas"],
+  [{ code: "replicas", fromReplicas: 2, toReplicas: 1 }, "2 → 1 replica"],
+  [{ code: "replicas", fromReplicas: 2, toReplicas: 4, neededReplicas: 7 }, "2 → 4 replicas of 7 needed"],
+  [{ code: "replicas", fromReplicas: 4, toReplicas: 4, runningReplicas: 5 }, "keep 4 replicas (5 still run)"],
+  [
+    { code: "cpu-demand", cpuRatio: 1.45, targetRatio: 0.7 },
+    "CPU demand is 145 % of what its ready replicas have, target 70 %",
+  ],
+  [
+    { code: "queue-share", queueRatio: 0.74, cpuRatio: 0.6 },
+    "it has 74 % of the estimated queue at 60 % CPU use",
+  ],
+  [{ code: "adds-replicas", replicas: 3 }, "adds 3 replicas"],
+  [{ code: "idle", cpuRatio: 0.12 }, "its CPU use is 12 % and nothing queues: more replicas would not help"],
+  [{ code: "idle" }, "no service on a slow route is busy: more replicas would not help"],
+  [{ code: "others-first", targetRatio: 0.7 }, "others use more than 70 % of their CPU, it does not"],
+  [{ code: "others-first" }, "more requests queue in others"],
+  [
+    { code: "replicas-starting", services: ["search"] },
+    "waits until new replicas of search have served a whole window",
+  ],
+  [{ code: "queue-draining", services: ["search"] }, "waits until the queue of search is worked off"],
+  [{ code: "growth-without-effect" }, "more replicas have shown no effect: adds no more for latency"],
+  [
+    { code: "budget", budgetReplicas: 12, overReplicas: 1 },
+    "shares a budget of 12 replicas, 1 over it for minimum replicas and missing data",
+  ],
+  [{ code: "budget", budgetReplicas: 12 }, "shares a budget of 12 replicas"],
+  [
+    { code: "scale-down", metWindows: 20, services: 2 },
+    "well within the objective for 20 windows: takes replicas from 2 services",
+  ],
+  [
+    { code: "scale-down-waits", metWindows: 3, neededWindows: 20 },
+    "well within the objective for 3 of the 20 windows that a scale-down waits for",
+  ],
+  [{ code: "scale-down-unsafe" }, "no replica can go without risking the objective"],
+  [{ code: "min-replicas", minReplicas: 2 }, "the service keeps at least 2 replicas"],
+  [{ code: "max-replicas", maxReplicas: 20 }, "the service may have at most 20 replicas"],
+  [{ code: "max-replicas" }, "every service that could help has as many replicas as it may"],
+  [{ code: "container-bounds" }, "container sizes brought to a whole step inside their bounds"],
+  [
+    { code: "change-limit", fromReplicas: 5, limitReplicas: 19 },
+    "one decision goes from 5 to at most 19 replicas",
+  ],
+  [
+    { code: "change-limit", fromReplicas: 5, limitReplicas: 3 },
+    "one decision goes from 5 to at least 3 replicas",
+  ],
+  [
+    { code: "container-change-limit", growRatio: 3, shrinkRatio: 0.5 },
+    "one decision makes a container at most 3 times as large and leaves at least 50 % of it",
+  ],
+  [
+    { code: "growth-limit", fromReplicas: 4, mostReplicas: 8 },
+    "latency, load or replicas are missing: growth from 4 replicas is limited to 8",
+  ],
+  [
+    { code: "restart-grace", started: "predictor", agoSeconds: 12.4, graceSeconds: 120 },
+    "the predictor started 12 s ago: nothing is removed in the first 120 s",
+  ],
+  [
+    { code: "restart-grace", started: "other-predictor", agoSeconds: 7, graceSeconds: 120 },
+    "the predictor took the place of another one 7 s ago: nothing is removed in the first 120 s",
+  ],
+  [
+    { code: "restart-grace", started: "replica", agoSeconds: 5, graceSeconds: 120 },
+    "the youngest replica started 5 s ago: nothing is removed in the first 120 s",
+  ],
+  [
+    { code: "running-unknown" },
+    "it is not known how many replicas run, so no number is safe; give the predictor a workload source",
+  ],
+  [
+    { code: "stale-measurements", ageSeconds: 301, limitSeconds: 300 },
+    "the measurements are 301 s old, more than the 300 s allowed",
+  ],
+  [
+    { code: "unusable-number", field: "cpuCores", value: "NaN" },
+    "the proposal cannot be used: cpuCores is NaN",
+  ],
+  [
+    { code: "unreadable", problem: "allocation.replicas: expected number" },
+    "the proposal cannot be read: allocation.replicas: expected number",
+  ],
+];
+
+describe("the sentence of a reason", () => {
+  it.each(EXAMPLES)("of %j", (reason, sentence) => {
+    expect(sentenceOf(reason)).toBe(sentence);
+    expect(Reason.parse(reason)).toEqual(reason);
+  });
+
+  it("exists for every code of the union, in its order", () => {
+    expect(codesOf(EXAMPLES.map(([reason]) => reason))).toEqual(REASON_CODES);
+  });
+
+  it("is joined to causes first, then what follows from them", () => {
+    const reasons: Reason[] = [
+      SLOW,
+      { code: "cheapest" },
+      { code: "replicas", fromReplicas: 2, toReplicas: 4 },
+      { code: "cpu-cores", fromCores: 0.5, toCores: 0.8 },
+      { code: "data-missing" },
+    ];
+    const text =
+      "p95 is 412 ms, objective 300 ms (137 %); cheapest: 2 → 4 replicas, 0.50 → 0.80 cores each; " +
+      "nothing is removed: latency, load or replicas are missing";
+    expect(inWords(reasons, 500)).toBe(text);
+    expect(inWords(reasons, 20)).toBe(text.slice(0, 20));
+    expect(inWords([], 500)).toBe("");
+  });
+});
+
+describe("reasons of another release", () => {
+  const read = (reasons: unknown) => readWith(Wish, { ...wishOf(), reasons }, "a wish");
+
+  it("keep the code of what is not known here, and the text beside them", () => {
+    const later = { code: "carbon-limit", gramsPerHour: 7, detail: { zone: "DE" } };
+    expect(read([SLOW, later])).toMatchObject({
+      reason: wishOf().reason,
+      reasons: [SLOW, { code: "carbon-limit" }],
+    });
+  });
+
+  it("keep the code where its facts are others, and leave out facts that are not known", () => {
+    const reasons = [
+      { code: "min-replicas", atLeast: 2 },
+      { ...SLOW, burnRate: 14 },
+    ];
+    expect(read(reasons).reasons).toEqual([{ code: "min-replicas" }, SLOW]);
+  });
+
+  it.each([
+    [undefined],
+    ["text"],
+    [[{ code: "NOT A CODE" }]],
+    [[7]],
+    [Array.from({ length: 100 }, () => SLOW)],
+  ])("are left out, and the decision is read, where they are %j", (reasons) => {
+    expect(read(reasons)).toEqual(wishOf());
+    expect(codesOf(read(reasons).reasons)).toEqual([]);
+  });
+});
+
+it("equal reasons are listed once, and no more than a document may hold", () => {
+  const many = Array.from(
+    { length: 40 },
+    (_, minReplicas) => ({ code: "min-replicas", minReplicas }) as const,
+  );
+  expect(distinct([SLOW, { ...SLOW }, { code: "cheapest" }])).toEqual([SLOW, { code: "cheapest" }]);
+  expect(Reasons.parse(distinct(many))).toHaveLength(32);
+});
+
+describe("docs/reasons.md", () => {
+  const text = readFileSync(new URL("../../docs/reasons.md", import.meta.url), "utf8");
+  const rows = [...text.matchAll(/^\| `([a-z0-9-]+)` +\| ([^|]+?) +\| ([^|]+?) +\|$/gm)];
+
+  it("has each code of the union once, in its order, with what it means for a person on call", () => {
+    expect(rows.map(([, code]) => code)).toEqual(REASON_CODES);
+  });
+
+  it("has the first example of each code as its sentence", () => {
+    const first = new Map([...EXAMPLES].reverse().map(([{ code }, sentence]) => [code, sentence]));
+    expect(rows.map(([, , sentence]) => sentence)).toEqual(
+      REASON_CODES.map((code) => first.get(code as Reason["code"])),
+    );
+  });
+});

@@ -1,0 +1,103 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { StateKeeper } from "@tradewind/exporter/store/keeper.ts";
+import { DecisionBook } from "@tradewind/exporter/store/book.ts";
+import { Recommender } from "@tradewind/exporter/recommender.ts";
+import { createLog } from "@tradewind/core/log.ts";
+import { NO_LIMITS, planOf, wishOf } from "./wish.ts";
+
+const GRACE_SECONDS = 120;
+
+/** An exporter that has long run, by a clock that a test moves. */
+class OldExporter {
+  nowMs = 0;
+  served: number | undefined;
+  private readonly recommender: Recommender;
+
+  constructor() {
+    const clock = { nowMs: () => this.nowMs, monotonicMs: () => this.nowMs };
+    const counter = { guardAction: ignore, guardRefusal: ignore, wishRejected: ignore };
+    const log = createLog("test", "silent");
+    const rules = {
+      exporterStartedAtMs: 0,
+      staleAfterSeconds: 300,
+      restartGraceSeconds: GRACE_SECONDS,
+      clockToleranceMs: 10_000,
+      limitsOf: () => NO_LIMITS,
+    };
+    this.recommender = new Recommender(new DecisionBook(), rules, {
+      keeper: new StateKeeper(undefined, { clock, log, counter: { stateEvent: ignore } }),
+      clock,
+      counter,
+      serve: (rows) => {
+        this.served = [...rows][0]?.decided?.replicas;
+        return Promise.resolve();
+      },
+    });
+    this.nowMs = 1_000_000;
+  }
+
+  /** @param predictor a life of one, which has run for an hour by a clock of its own */
+  async take(predictor: number, replicas: number, wanted: number): Promise<void> {
+    const aheadMs = predictor * 7_000_000;
+    const plannedAtMs = this.nowMs + aheadMs;
+    const { wishes, ...header } = planOf(
+      [
+        wishOf({
+          allocation: { replicas },
+          observed: { replicasReady: wanted, replicasWanted: wanted, complete: true },
+        }),
+      ],
+      { plannedAtMs, predictorStartedAtMs: aheadMs, sequence: this.nowMs },
+    );
+    const ofNow = wishes.map((wish) => ({ ...wish, inputs: { ...wish.inputs, windowEndMs: plannedAtMs } }));
+    await this.recommender.takePlan({ header, wishes: ofNow, madeMs: this.nowMs });
+  }
+}
+
+const ignore = (): void => undefined;
+
+describe("plans of several predictors, which come and go", () => {
+  it("take nothing away before one of them has been followed for the grace, whatever their clocks say", async () => {
+    const count = fc.integer({ min: 1, max: 20 });
+    const plan = fc.record({
+      // Three predictors, one at a time for a few plans: one that restarts is another.
+      predictor: fc.integer({ min: 0, max: 2 }),
+      plans: fc.integer({ min: 1, max: 12 }),
+      seconds: fc.integer({ min: 1, max: 60 }),
+      replicas: count,
+      wanted: count,
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(plan, { minLength: 2, maxLength: 8 }), async (courses) => {
+        const exporter = new OldExporter();
+        let followed: { predictor: number; sinceMs: number } | undefined;
+        for (const { plans, predictor, replicas, seconds, wanted } of courses) {
+          for (let index = 0; index < plans; index += 1) {
+            exporter.nowMs += 1e3 * seconds;
+            const before = exporter.served;
+            await exporter.take(predictor, replicas, wanted);
+            const { nowMs, served = 0 } = exporter;
+            // Nothing is doubted of the only predictor that it has known.
+            followed ??= { predictor, sinceMs: Number.NEGATIVE_INFINITY };
+            if (followed.predictor !== predictor) followed = { predictor, sinceMs: nowMs };
+            if (nowMs - followed.sinceMs >= 1e3 * GRACE_SECONDS) continue;
+            expect(served).toBeGreaterThanOrEqual(Math.max(before ?? 0, wanted));
+          }
+        }
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it("give what they ask for once the grace is over", async () => {
+    const exporter = new OldExporter();
+    await exporter.take(1, 6, 6);
+    exporter.nowMs += 15_000;
+    await exporter.take(2, 4, 6);
+    expect(exporter.served).toBe(6);
+    exporter.nowMs += 1e3 * GRACE_SECONDS;
+    await exporter.take(2, 4, 6);
+    expect(exporter.served).toBe(4);
+  });
+});
