@@ -61,6 +61,8 @@ export function imageCommands(build: ImageBuild): readonly (readonly string[])[]
   return PROCESSES.flatMap((name) => {
     const image = `${registry === "" ? "" : `${registry.replace(/\/+$/, "")}/`}tradewind-${name}:${tag}`;
     const args = [
+      // Buildah alone forgets layers unless it is told not to, and the first stage of all three is the same.
+      ...(tool === "buildah" ? ["--layers"] : []),
       `--file=docker/${name}.Dockerfile`,
       ...[`org.opencontainers.image.version=${tag}`, ...labels].map((label) => `--label=${label}`),
       ...(nodeImage === "" ? [] : [`--build-arg=NODE_IMAGE=${nodeImage}`]),

@@ -48,7 +48,10 @@ function activate(span: Span, parent: Context): ActiveSpan {
   };
 }
 
-export function startTracing(config: ReplicaConfig): Tracing {
+/** @param config the namespace is that of the pods, `local` on the local platform */
+export function startTracing(
+  config: Pick<ReplicaConfig, "service" | "podName" | "podUid" | "tracesUrl"> & { namespace?: string },
+): Tracing {
   const processors =
     config.tracesUrl === undefined
       ? []
@@ -64,7 +67,7 @@ export function startTracing(config: ReplicaConfig): Tracing {
       "service.name": config.service,
       "service.instance.id": config.podName,
       "service.version": VERSION,
-      "k8s.namespace.name": "local",
+      "k8s.namespace.name": config.namespace ?? "local",
       "k8s.pod.name": config.podName,
       "k8s.pod.uid": config.podUid,
     }),

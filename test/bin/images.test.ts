@@ -111,11 +111,18 @@ describe("npm run images", () => {
 
   it.each([
     ["docker", /^docker buildx build --platform=a,b .*--push \.$/, 4],
-    ["buildah", /^buildah build --platform=a,b .*--manifest=\S+ \.$/, 8],
+    ["buildah", /^buildah build --platform=a,b --layers .*--manifest=\S+ \.$/, 8],
   ] as const)("builds for several platforms with %s", (tool, first, count) => {
     const commands = lines({ tool, platform: "a,b", push: true });
     expect(commands).toHaveLength(count);
     expect(commands[0]).toMatch(first);
+  });
+
+  it("has Buildah keep layers, so that what all three images begin with is built once", () => {
+    expect(lines({ tool: "buildah" }).map((line) => line.startsWith("buildah build --layers "))).toEqual(
+      Array(4).fill(true),
+    );
+    expect(lines({ tool: "podman" }).join()).not.toContain("--layers");
   });
 
   it("hands on the base image and the labels", () => {

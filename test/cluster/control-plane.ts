@@ -33,7 +33,7 @@ export interface ControlPlane {
 const fixture = (name: string): string => fileURLToPath(new URL(`../fixtures/tls/${name}`, import.meta.url));
 
 /** The API server shows this certificate to the servers behind it, with the user's name in headers. */
-const AGGREGATION = [
+export const AGGREGATION = [
   `--proxy-client-cert-file=${fixture("client.crt")}`,
   `--proxy-client-key-file=${fixture("client.key")}`,
   `--requestheader-client-ca-file=${fixture("authority.crt")}`,

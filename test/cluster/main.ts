@@ -1,19 +1,23 @@
 /**
  * `npm run cluster -- build|up|test|down`: the control plane of a Kubernetes cluster with KEDA, as processes on loopback.
+ * `npm run cluster -- node build|up|test|down`: the same with a node on which pods run.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
-import { mkdir, writeFile } from "node:fs/promises";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describeError } from "@tradewind/core/errors.ts";
-import { waitUntil } from "../wait-until.ts";
-import { buildPrograms } from "./build/build.ts";
+import { Background } from "./background.ts";
+import { buildNodePrograms, buildPrograms } from "./build/build.ts";
 import { startControlPlane } from "./control-plane.ts";
 import { MEASURED_FILE } from "./measured.ts";
-import { cacheFolder } from "./programs.ts";
+import { buildApplicationImages, buildProgramImages } from "./node/images/build.ts";
+import { startNodeCluster } from "./node/node-cluster.ts";
+import { NODE } from "./node/node.ts";
+import { nodeProblem } from "./node/requirements.ts";
+import { builtNodePrograms, builtPrograms } from "./programs.ts";
 
 const USAGE = `usage: npm run cluster -- COMMAND
 
@@ -21,88 +25,33 @@ const USAGE = `usage: npm run cluster -- COMMAND
   up     build, then start them in the background; prints how to reach them
   down   end what 'up' started
   test   build, then run test/cluster, the tests of the chart and of the API; further words go to vitest
+
+  node build|up|down|test   the same with a real node, on which the images of docker/ run: needs root
 `;
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-/** The process that holds a cluster writes it when the cluster is ready, and removes it at its end. */
-const stateFile = (): string => join(cacheFolder(), "up.json");
-const logFile = (): string => join(cacheFolder(), "up.log");
-
-interface Up {
-  readonly pid: number;
-  readonly kubeconfig: string;
-  readonly folder: string;
-}
+const PLANE = new Background("up", ["hold"]);
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const complain = (line: string): void => void process.stderr.write(`${line}\n`);
 
-/** The cluster that runs now. */
-function current(): Up | undefined {
-  try {
-    const up = JSON.parse(readFileSync(stateFile(), "utf8")) as Up;
-    process.kill(up.pid, 0);
-    return up;
-  } catch {
-    return undefined;
-  }
-}
-
-/** The background process of `up`: holds a cluster until it is asked to end. */
-async function hold(): Promise<void> {
-  // Listened to before anything runs: programs started so far are ended too.
-  const asked = Promise.race(["SIGTERM", "SIGINT"].map((signal) => once(process, signal)));
-  const plane = await startControlPlane(await buildPrograms(say));
-  const up: Up = { pid: process.pid, kubeconfig: plane.kubeconfig, folder: plane.folder };
-  await writeFile(stateFile(), JSON.stringify(up));
-  await asked;
-  await plane.stop();
-  rmSync(stateFile(), { force: true });
-}
-
-async function up(): Promise<void> {
+/** Starts a cluster in the background and says how it is reached. */
+async function up(cluster: Background): Promise<void> {
   const startedMs = performance.now();
-  if (current() === undefined) {
-    await buildPrograms(say);
-    await mkdir(cacheFolder(), { recursive: true });
-    const log = openSync(logFile(), "w");
-    const child = spawn(process.execPath, [fileURLToPath(import.meta.url), "hold"], {
-      detached: true,
-      stdio: ["ignore", log, log],
-    });
-    child.unref();
-    await waitUntil(
-      () => {
-        if (child.exitCode === null) return current() !== undefined;
-        throw new Error(`it ended:\n${readFileSync(logFile(), "utf8")}`);
-      },
-      300_000,
-      "the cluster is up",
-    );
-  }
-  const { folder, kubeconfig } = current()!;
+  const { folder, kubeconfig } = await cluster.up();
   say(`up after ${((performance.now() - startedMs) / 1_000).toFixed(1)} s; logs are in ${folder}`);
   say(`export KUBECONFIG=${kubeconfig}`);
 }
 
-async function down(): Promise<void> {
-  const running = current();
-  if (running === undefined) {
-    say("no cluster is up");
-    return;
-  }
-  process.kill(running.pid, "SIGTERM");
-  await waitUntil(() => current() === undefined, 60_000, "the cluster is down");
-  say("down");
-}
+const down = async (cluster: Background): Promise<void> =>
+  say((await cluster.down()) ? "down" : "no cluster is up");
 
-async function test(words: readonly string[]): Promise<void> {
-  await buildPrograms(say);
+/** Runs vitest, and lists the times that tests have measured. */
+async function vitest(words: readonly string[]): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "tradewind-measured-"));
   const file = join(folder, "lines");
-  const what = ["test/cluster", "test/charts/admission.test.ts", "test/kubernetes/real.test.ts"];
-  const vitest = join(root, "node_modules", "vitest", "vitest.mjs");
-  const child = spawn(process.execPath, [vitest, "run", ...(words.length > 0 ? words : what)], {
+  const script = join(root, "node_modules", "vitest", "vitest.mjs");
+  const child = spawn(process.execPath, [script, "run", ...words], {
     cwd: root,
     stdio: "inherit",
     env: { ...process.env, [MEASURED_FILE]: file },
@@ -113,21 +62,70 @@ async function test(words: readonly string[]): Promise<void> {
   process.exitCode = code ?? 1;
 }
 
-const [command = "", ...words] = process.argv.slice(2);
-const commands: Readonly<Record<string, () => Promise<unknown>>> = {
-  build: () => buildPrograms(say),
-  up,
-  down,
-  test: () => test(words),
-  hold,
+async function test(words: readonly string[]): Promise<void> {
+  await buildPrograms(say);
+  const what = ["test/cluster", "test/charts/admission.test.ts", "test/kubernetes/real.test.ts"];
+  await vitest(words.length > 0 ? words : what);
+}
+
+/** Programs first: of some of them images are made. @throws Error where no node can run */
+async function buildNode(): Promise<void> {
+  const problem = nodeProblem();
+  if (problem !== undefined) throw new Error(problem);
+  const folders = [await buildPrograms(say), await buildNodePrograms(say)];
+  const find = (name: string): string =>
+    folders.map((folder) => join(folder, name)).find((file) => existsSync(file)) ?? name;
+  await buildProgramImages(find, say);
+  await buildApplicationImages(say);
+}
+
+/** Tests share one node, so files run one after the other. */
+async function testNode(words: readonly string[]): Promise<void> {
+  const wasUp = NODE.current() !== undefined;
+  if (!wasUp) await buildNode();
+  await up(NODE);
+  await vitest(["--no-file-parallelism", ...(words.length > 0 ? words : ["test/cluster/node"])]);
+  if (!wasUp) await down(NODE);
+}
+
+type Commands = Readonly<Record<string, (words: readonly string[]) => Promise<unknown>>>;
+
+const NODE_COMMANDS: Commands = {
+  build: buildNode,
+  up: async () => {
+    await buildNode();
+    await up(NODE);
+  },
+  down: async () => down(NODE),
+  test: testNode,
+  hold: async () =>
+    NODE.hold(async () => startNodeCluster(builtPrograms() ?? "", builtNodePrograms() ?? "", say)),
 };
-const chosen = commands[command];
-if (chosen === undefined) {
+
+const COMMANDS: Commands = {
+  build: async () => buildPrograms(say),
+  up: async () => {
+    await buildPrograms(say);
+    await up(PLANE);
+  },
+  down: async () => down(PLANE),
+  test,
+  hold: async () => PLANE.hold(async () => startControlPlane(await buildPrograms(say))),
+  node: async ([command = "", ...words]) => choose(NODE_COMMANDS, command, words),
+};
+
+async function choose(commands: Commands, command: string, words: readonly string[]): Promise<void> {
+  const chosen = commands[command];
+  if (chosen !== undefined) {
+    await chosen(words);
+    return;
+  }
   complain(USAGE);
   process.exitCode = 2;
-} else {
-  await chosen().catch((error: unknown) => {
-    complain(describeError(error));
-    process.exitCode = 1;
-  });
 }
+
+const [command = "", ...words] = process.argv.slice(2);
+await choose(COMMANDS, command, words).catch((error: unknown) => {
+  complain(describeError(error));
+  process.exitCode = 1;
+});

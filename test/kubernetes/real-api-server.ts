@@ -39,8 +39,10 @@ export interface RealApiServer {
   readonly folder: string;
   /** A file for programs that want one; its user may do everything. */
   readonly kubeconfig: string;
-  /** Certificate that the server made for itself. */
+  /** Certificate that the server made for itself, and the key that signs tokens of service accounts. */
   readonly ca: string;
+  readonly caFile: string;
+  readonly accountKeyFile: string;
   connection(user: keyof typeof TOKENS): Connection;
   /** Starts a further program whose log is kept in the folder, and which ends with the server. */
   start(program: string, args: readonly string[], env?: Readonly<Record<string, string>>): ChildProcess;
@@ -50,13 +52,25 @@ export interface RealApiServer {
 /** Users by token: an administrator, and those who have what RBAC gives to `User tradewind-…`. */
 const TOKENS = { admin: "admin-token", predictor: "predictor-token", scaler: "scaler-token" } as const;
 
+/** Who reaches the server. */
+export interface Reach {
+  /** Of this machine. */
+  readonly address: string;
+  readonly serviceRange: string;
+  /** Whether pods run: each gets its account's token then, which needs controllers. */
+  readonly hasPods: boolean;
+}
+
+const LOOPBACK: Reach = { address: "127.0.0.1", serviceRange: "10.0.0.0/24", hasPods: false };
+
 /**
- * Starts etcd and kube-apiserver on free ports of loopback, with RBAC and no admission that needs controllers.
+ * Starts etcd on loopback and kube-apiserver, on free ports, with RBAC.
  * @param flags further ones of kube-apiserver
  */
 export async function startRealApiServer(
   assets: string,
   flags: readonly string[] = [],
+  { address, hasPods, serviceRange }: Reach = LOOPBACK,
 ): Promise<RealApiServer> {
   const folder = await mkdtemp(join(tmpdir(), "tradewind-apiserver-"));
   const [client, peer, secure] = [await freePort(), await freePort(), await freePort()];
@@ -65,7 +79,8 @@ export async function startRealApiServer(
     publicKeyEncoding: { type: "spki", format: "pem" },
     privateKeyEncoding: { type: "pkcs1", format: "pem" },
   });
-  await writeFile(join(folder, "service-account.key"), privateKey);
+  const accountKeyFile = join(folder, "service-account.key");
+  await writeFile(accountKeyFile, privateKey);
   await writeFile(
     join(folder, "tokens.csv"),
     [
@@ -108,21 +123,21 @@ export async function startRealApiServer(
     const server = start(join(assets, "kube-apiserver"), [
       `--etcd-servers=http://127.0.0.1:${client}`,
       `--cert-dir=${join(folder, "certificates")}`,
-      "--bind-address=127.0.0.1",
-      "--advertise-address=127.0.0.1",
+      `--bind-address=${address}`,
+      `--advertise-address=${address}`,
       `--secure-port=${secure}`,
-      "--service-cluster-ip-range=10.0.0.0/24",
-      `--service-account-key-file=${join(folder, "service-account.key")}`,
-      `--service-account-signing-key-file=${join(folder, "service-account.key")}`,
+      `--service-cluster-ip-range=${serviceRange}`,
+      `--service-account-key-file=${accountKeyFile}`,
+      `--service-account-signing-key-file=${accountKeyFile}`,
       "--service-account-issuer=https://127.0.0.1",
       `--token-auth-file=${join(folder, "tokens.csv")}`,
       "--authorization-mode=RBAC",
-      "--disable-admission-plugins=ServiceAccount",
+      ...(hasPods ? [] : ["--disable-admission-plugins=ServiceAccount"]),
       "--watch-cache-sizes=pods#100",
       ...flags,
     ]);
-    const url = `https://127.0.0.1:${secure}`;
-    const certificate = join(folder, "certificates", "apiserver.crt");
+    const url = `https://${address}:${secure}`;
+    const caFile = join(folder, "certificates", "apiserver.crt");
     let ca = "";
     const connection = (user: keyof typeof TOKENS): Connection => ({
       server: url,
@@ -140,7 +155,7 @@ export async function startRealApiServer(
           const log = await readFile(join(folder, "kube-apiserver.log"), "utf8");
           throw new Error(`kube-apiserver ended: ${log.slice(-2_000)}`);
         }
-        ca = await readFile(certificate, "utf8").catch(() => "");
+        ca = await readFile(caFile, "utf8").catch(() => "");
         return ca !== "" && (await isReady(connection("admin")));
       },
       90_000,
@@ -148,7 +163,7 @@ export async function startRealApiServer(
     );
     const kubeconfig = join(folder, "kubeconfig.json");
     await writeFile(kubeconfig, JSON.stringify(kubeconfigFor(url, ca, TOKENS.admin)));
-    return { url, folder, kubeconfig, ca, connection, start, stop };
+    return { url, folder, kubeconfig, ca, caFile, accountKeyFile, connection, start, stop };
   } catch (error) {
     await stop();
     throw error;

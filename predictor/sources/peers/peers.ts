@@ -97,6 +97,8 @@ export class Peers implements BatchExchange {
   private strangers = 0;
   private replays = 0;
   private problem: string | undefined;
+  /** What was last logged of it, without times. */
+  private reported: string | undefined;
   private timer: NodeJS.Timeout | undefined;
 
   constructor(options: PeersOptions) {
@@ -280,11 +282,15 @@ export class Peers implements BatchExchange {
     const sinceMs = nowMs - SILENT_HEARTBEATS * this.heartbeatMs;
     // What a peer received before it was first heard is missing after every start: that is no news.
     const parts = this.parts(sinceMs, sinceMs).filter(({ gap }) => gap?.fromMs !== -Infinity);
+    const [first] = parts;
+    // Of a name without an address more is missing every time: that is no news either.
+    const news = first === undefined ? undefined : `${first.peer} ${first.why} ${first.gap?.fromMs}`;
     const [problem] = missingWords(parts, clock);
-    if (problem === this.problem) return;
+    this.problem = problem;
+    if (news === this.reported) return;
     if (problem !== undefined) log.warn({ problem }, "spans of other predictors are missing");
     else log.info("all other predictors are heard again");
-    this.problem = problem;
+    this.reported = news;
   }
 
   /** Peers that ended without a word: nothing listens where they were, or they left the name and are silent for long. */

@@ -5,14 +5,28 @@ import { parse } from "yaml";
 import { installed } from "../../installed.ts";
 import { jsonPatch } from "../../kubernetes/json-patch.ts";
 import type { JsonPatchOperation } from "../../kubernetes/json-patch.ts";
-import { cacheFolder, builtPrograms, DEFINITIONS, PROGRAMS, programsFolder, VERSIONS } from "../programs.ts";
+import {
+  builtNodePrograms,
+  builtPrograms,
+  cacheFolder,
+  DEFINITIONS,
+  MANIFESTS,
+  NODE_PROGRAMS,
+  nodeProgramsFolder,
+  PROGRAMS,
+  programsFolder,
+  VERSIONS,
+} from "../programs.ts";
+import type { NodeProgram, Program } from "../programs.ts";
 import {
   bindAdapterToLoopback,
-  COMMANDS,
   keepTriggers,
   linkerFlags,
   MAINS,
   moduleEdits,
+  NODE_EDITS,
+  NODE_MAINS,
+  PACKAGES,
   SCALER_FILES,
   SHARED_SCALER_FILE,
 } from "./go-module.ts";
@@ -24,15 +38,46 @@ type Report = (line: string) => void;
 /** Settings of Go that do not depend on the user's own. The toolchain on this machine is used, none is downloaded. */
 const GO_ENV = { CGO_ENABLED: "0", GOFLAGS: "-mod=mod -buildvcs=false", GOTOOLCHAIN: "local", GOWORK: "off" };
 
+/** A set of programs that are compiled together into a folder. */
+interface Target {
+  readonly programs: readonly (Program | NodeProgram)[];
+  readonly folder: string;
+  /** Further programs of the module, and what it requires for them. */
+  readonly mains: Readonly<Record<string, string>>;
+  readonly edits: readonly string[];
+  /** Keeps what else of the sources is needed. */
+  readonly keep: (source: string, made: string) => Promise<unknown>;
+}
+
 /**
  * Compiles the control plane and KEDA from Go modules, unless that was done before. A build that was ended continues
  * from Go's cache. @returns the folder with the programs @throws Error without Go, or with what Go said
  */
 export async function buildPrograms(report: Report): Promise<string> {
-  const built = builtPrograms();
-  if (built !== undefined) return built;
+  const keep = async (source: string, made: string): Promise<void> =>
+    writeFile(join(made, DEFINITIONS), JSON.stringify(await definitions(source)));
+  return (
+    builtPrograms() ??
+    build({ programs: PROGRAMS, folder: programsFolder(), mains: {}, edits: [], keep }, report)
+  );
+}
+
+/** Compiles what a node runs in the same way. */
+export async function buildNodePrograms(report: Report): Promise<string> {
+  const keep = async (source: string, made: string): Promise<string> =>
+    run("cp", ["-r", join(source, "config"), join(made, MANIFESTS)], {});
+  const target = {
+    programs: NODE_PROGRAMS,
+    folder: nodeProgramsFolder(),
+    mains: NODE_MAINS,
+    edits: NODE_EDITS,
+  };
+  return builtNodePrograms() ?? build({ ...target, keep }, report);
+}
+
+async function build(target: Target, report: Report): Promise<string> {
   const go = installed("go", ["/usr/local/go/bin"]);
-  if (go === undefined) throw new Error("the control plane is built with Go, which is not installed");
+  if (go === undefined) throw new Error("a cluster's programs are built with Go, which is not installed");
   const startedMs = performance.now();
   await mkdir(cacheFolder(), { recursive: true });
   const work = await mkdtemp(join(cacheFolder(), "build-"));
@@ -41,20 +86,20 @@ export async function buildPrograms(report: Report): Promise<string> {
     const made = join(work, "programs");
     await mkdir(made);
     report("loading the sources of KEDA, Kubernetes and etcd");
-    await writeModule(go, source);
-    await compile(go, source, made, report);
-    await writeFile(join(made, DEFINITIONS), JSON.stringify(await definitions(source)));
-    await rm(programsFolder(), { recursive: true, force: true });
-    await rename(made, programsFolder());
+    await writeModule(go, source, target);
+    await compile(go, source, made, target.programs, report);
+    await target.keep(source, made);
+    await rm(target.folder, { recursive: true, force: true });
+    await rename(made, target.folder);
   } finally {
     await rm(work, { recursive: true, force: true });
   }
-  report(`built in ${Math.round((performance.now() - startedMs) / 1_000)} s: ${programsFolder()}`);
-  return programsFolder();
+  report(`built in ${Math.round((performance.now() - startedMs) / 1_000)} s: ${target.folder}`);
+  return target.folder;
 }
 
 /** One module for all programs, so that what they share is compiled once: KEDA's own, with Kubernetes and etcd added. */
-async function writeModule(go: string, source: string): Promise<void> {
+async function writeModule(go: string, source: string, { edits, mains }: Target): Promise<void> {
   const answer = await run(
     go,
     ["mod", "download", "-json", `github.com/kedacore/keda/v2@v${VERSIONS.keda}`],
@@ -73,19 +118,25 @@ async function writeModule(go: string, source: string): Promise<void> {
   await writeFile(join(scalers, "shared.go"), SHARED_SCALER_FILE);
   await change(join(source, "pkg", "scaling", "scalers_builder.go"), keepTriggers);
   await change(join(source, "cmd", "adapter", "main.go"), bindAdapterToLoopback);
-  for (const [name, main] of Object.entries(MAINS)) {
+  for (const [name, main] of Object.entries({ ...MAINS, ...mains })) {
     await mkdir(join(source, "cmd", name), { recursive: true });
     await writeFile(join(source, "cmd", name, "main.go"), main);
   }
-  await run(go, ["mod", "edit", ...moduleEdits()], { cwd: source, env: GO_ENV });
+  await run(go, ["mod", "edit", ...moduleEdits(), ...edits], { cwd: source, env: GO_ENV });
 }
 
 async function change(file: string, edit: (text: string) => string): Promise<void> {
   await writeFile(file, edit(await readFile(file, "utf8")));
 }
 
-async function compile(go: string, source: string, into: string, report: Report): Promise<void> {
-  const packages = PROGRAMS.map((name) => `./cmd/${COMMANDS[name]}`);
+async function compile(
+  go: string,
+  source: string,
+  into: string,
+  programs: Target["programs"],
+  report: Report,
+): Promise<void> {
+  const packages = programs.map((name) => PACKAGES[name]);
   const options = ["-trimpath", `-ldflags=${linkerFlags()}`];
   // Loads the modules that go.mod has come to need, and finds what Go's cache lacks.
   const list = await run(
@@ -103,7 +154,7 @@ async function compile(go: string, source: string, into: string, report: Report)
     env: GO_ENV,
     onErrorLine: (line) => progress.line(line),
   });
-  for (const name of PROGRAMS) await rename(join(output, COMMANDS[name]), join(into, name));
+  for (const name of programs) await rename(join(output, basename(PACKAGES[name])), join(into, name));
   await rm(output, { recursive: true });
 }
 

@@ -1,4 +1,5 @@
 import { VERSIONS } from "../programs.ts";
+import type { NodeProgram, Program } from "../programs.ts";
 
 /** Triggers that are compiled. KEDA's others, for clouds and databases, are most of the time a build takes. */
 const TRIGGERS = [
@@ -63,7 +64,7 @@ const STAGING = `api apiextensions-apiserver apimachinery apiserver cli-runtime 
   kube-controller-manager kube-proxy kube-scheduler kubectl kubelet metrics mount-utils pod-security-admission
   sample-apiserver sample-cli-plugin sample-controller`.split(/\s+/);
 
-/** Arguments of `go mod edit` that add Kubernetes and etcd to KEDA's module. */
+/** Arguments of `go mod edit` that add Kubernetes, etcd and, for a node, CoreDNS to KEDA's module. */
 export const moduleEdits = (): string[] => [
   ...STAGING.map(
     (name) => `-replace=k8s.io/${name}=k8s.io/${name}@v0.${VERSIONS.kubernetes.replace(/^1\./, "")}`,
@@ -71,11 +72,12 @@ export const moduleEdits = (): string[] => [
   `-require=k8s.io/kubernetes@v${VERSIONS.kubernetes}`,
   `-require=go.etcd.io/etcd/server/v3@v${VERSIONS.etcd}`,
 ];
+export const NODE_EDITS: readonly string[] = [`-require=github.com/coredns/coredns@v${VERSIONS.coredns}`];
 
-const kubernetesMain = (name: string, constructor: string): string => `package main
+const kubernetesMain = (name: string, constructor: string, argument = ""): string => `package main
 
 import (
-	"os"
+	${argument === "" ? "" : '"context"\n\t'}"os"
 
 	"k8s.io/component-base/cli"
 	_ "k8s.io/component-base/logs/json/register"
@@ -84,8 +86,11 @@ import (
 	"k8s.io/kubernetes/cmd/${name}/app"
 )
 
-func main() { os.Exit(cli.Run(app.${constructor}())) }
+func main() { os.Exit(cli.Run(app.${constructor}(${argument}))) }
 `;
+
+/** Plugins of CoreDNS that a cluster without an outside uses, in the order in which a query meets them. */
+const DNS_PLUGINS = ["health", "ready", "errors", "cache", "kubernetes"];
 
 /** Programs that KEDA's module does not have, by folder in `cmd/`. */
 export const MAINS: Readonly<Record<string, string>> = {
@@ -103,14 +108,38 @@ func main() { etcdmain.Main(os.Args) }
   "kube-controller-manager": kubernetesMain("kube-controller-manager", "NewControllerManagerCommand"),
 };
 
-/** Folder in `cmd/` of each program. */
-export const COMMANDS = {
-  etcd: "etcd",
-  "kube-apiserver": "kube-apiserver",
-  "kube-controller-manager": "kube-controller-manager",
-  "keda-operator": "operator",
-  "keda-adapter": "adapter",
-} as const;
+/** The same for a node. */
+export const NODE_MAINS: Readonly<Record<string, string>> = {
+  coredns: `package main
+
+import (
+	"github.com/coredns/coredns/core/dnsserver"
+	"github.com/coredns/coredns/coremain"
+${DNS_PLUGINS.map((name) => `	_ "github.com/coredns/coredns/plugin/${name}"`).join("\n")}
+)
+
+func init() { dnsserver.Directives = []string{${DNS_PLUGINS.map((name) => `"${name}"`).join(", ")}} }
+
+func main() { coremain.Run() }
+`,
+  "kube-proxy": kubernetesMain("kube-proxy", "NewProxyCommand"),
+  "kube-scheduler": kubernetesMain("kube-scheduler", "NewSchedulerCommand"),
+  kubelet: kubernetesMain("kubelet", "NewKubeletCommand", "context.Background()"),
+};
+
+/** Package of each program, and the name that Go gives to what it makes of it. */
+export const PACKAGES: Readonly<Record<Program | NodeProgram, string>> = {
+  etcd: "./cmd/etcd",
+  "kube-apiserver": "./cmd/kube-apiserver",
+  "kube-controller-manager": "./cmd/kube-controller-manager",
+  "keda-operator": "./cmd/operator",
+  "keda-adapter": "./cmd/adapter",
+  coredns: "./cmd/coredns",
+  "kube-proxy": "./cmd/kube-proxy",
+  "kube-scheduler": "./cmd/kube-scheduler",
+  kubectl: "k8s.io/kubernetes/cmd/kubectl",
+  kubelet: "./cmd/kubelet",
+};
 
 /** Linker flags: what the programs say their version is. KEDA reads the API server's. */
 export function linkerFlags(): string {

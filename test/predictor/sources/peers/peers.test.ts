@@ -1,6 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { createLog } from "@tradewind/core/log.ts";
 import { freePort } from "../../../free-port.ts";
 import { waitUntil } from "../../../wait-until.ts";
 import { node, pair, send } from "./nodes.ts";
@@ -129,6 +130,24 @@ describe("two predictors behind one Service", () => {
     const lookup = async (): Promise<never> => Promise.reject(new Error("ENOTFOUND"));
     const a = await node("127.0.0.2:0", { targets: ["dns+http://predictors:9814"], lookup });
     expect(a.missing().join()).toContain("dns+http://predictors:9814");
+  });
+
+  it("log once that no address of their name was found, though more is missing every second", async () => {
+    const warnings: string[] = [];
+    const log = createLog("test", "silent");
+    log.warn = ((_fields: object, message: string) => void warnings.push(message)) as typeof log.warn;
+    const a = await node("127.0.0.2:0", {
+      targets: ["dns+http://predictors:9814"],
+      lookup: async () => Promise.resolve([]),
+      log,
+    });
+    const said = new Set<string | undefined>();
+    await waitUntil(
+      () => said.add(a.peers.health().problem).size > 2,
+      10_000,
+      "the problem names later times",
+    );
+    expect(warnings.filter((message) => message.includes("missing"))).toHaveLength(1);
   });
 
   it("know that spans are missing where a name goes on to list an address that refuses connections", async () => {

@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { CHART, helm, runHelm, valuesOf } from "../../charts/helm.ts";
+import { until } from "../../exporter/until.ts";
+import { measured } from "../measured.ts";
+import { nodeCluster, PATIENCE_MS, TIMEOUT_MS } from "./node.ts";
+
+const node = helm === undefined ? undefined : nodeCluster();
+const NAMESPACES = ["tradewind", "shop"];
+
+/**
+ * Value files whose pods can run here, and what each is upgraded to. The others need Secrets, cert-manager, Prometheus' kinds,
+ * a storage class or a registry that this cluster does not have.
+ */
+const RUNNABLE = [
+  ["minimal", "mtls-generated"],
+  ["mtls-generated", "minimal"],
+  ["resource", "observe"],
+  ["observe", "minimal"],
+] as const;
+
+/** Images that were built here; and the waits for KEDA's next look-up of addresses, which nobody does here, are left out. */
+const HERE = [
+  "--set=global.image.registry=localhost",
+  "--set=scaler.minReadySeconds=3",
+  "--set=scaler.preStopSleepSeconds=1",
+  "--set=scaler.resources.requests.cpu=10m",
+  "--set=predictor.resources.requests.cpu=10m",
+];
+
+describe.skipIf(node === undefined)("a release on a real node", { timeout: TIMEOUT_MS }, () => {
+  const { kubeconfig, kubectl } = node ?? { kubeconfig: "", kubectl: async () => Promise.resolve("") };
+  beforeAll(async () => {
+    for (const name of NAMESPACES) await kubectl("create", "namespace", name).catch(() => undefined);
+  });
+  afterAll(async () => {
+    for (const name of NAMESPACES) await kubectl("delete", "namespace", name, "--ignore-not-found");
+  }, TIMEOUT_MS);
+
+  /** Runs Helm to its end and keeps how long it took. */
+  const succeeds = async (what: string, ...args: readonly string[]): Promise<string> => {
+    const startedMs = performance.now();
+    const { ok, stderr, stdout } = await runHelm(
+      ...args,
+      "--namespace=tradewind",
+      `--kubeconfig=${kubeconfig}`,
+      "--timeout=8m",
+    );
+    expect(ok, `${what}: ${stderr}${stdout}${await pods()}`).toBe(true);
+    measured(`helm ${what}`, (performance.now() - startedMs) / 1e3);
+    return stdout;
+  };
+  const owned = async (): Promise<string> => kubectl("get", "all", "--namespace=tradewind", "--output=name");
+  const pods = async (): Promise<string> => kubectl("get", "pods", "--namespace=tradewind", "--output=wide");
+  const values = (name: string): string[] => [CHART, `--values=${valuesOf(name)}`, ...HERE, "--wait"];
+
+  it.each(RUNNABLE)(
+    "with the values %s becomes ready, passes its tests at once, becomes %s and what it was, and leaves nothing",
+    async (name, other) => {
+      await succeeds(`install ${name}`, "install", "tradewind", ...values(name));
+      expect(await succeeds(`test ${name} right after`, "test", "tradewind")).toContain("Succeeded");
+      await succeeds(`upgrade ${name} to ${other}`, "upgrade", "tradewind", ...values(other));
+      await succeeds(`test ${other} after the upgrade`, "test", "tradewind");
+      await succeeds(`rollback to ${name}`, "rollback", "tradewind", "1", "--wait");
+      await succeeds(`test ${name} after the rollback`, "test", "tradewind");
+      await succeeds(`uninstall ${name}`, "uninstall", "tradewind", "--wait");
+      // Pods that are stopping still finish; Helm does not wait for them.
+      await until("nothing of it is left", async () => (await owned()) === "", PATIENCE_MS);
+    },
+  );
+});

@@ -1,0 +1,101 @@
+import { copyFile, mkdir, rename, rm } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { run } from "../../build/run.ts";
+import { cacheFolder } from "../../programs.ts";
+import { buildah, buildahEnvironment, buildImage, hasImage, ROOT } from "./buildah.ts";
+import { nodeTag, unpackDebian, writeNodeRoot } from "./node-root.ts";
+
+type Report = (line: string) => void;
+
+/** Images of the node's own programs, which change with their versions only. */
+const PROGRAM_IMAGES = {
+  coredns: { user: "0" },
+  "keda-operator": { user: "1000" },
+  "keda-adapter": { user: "1000" },
+} as const;
+
+const TRADEWIND = ["tradewind-agent", "tradewind-predictor", "tradewind-exporter"] as const;
+export const HOTEL_IMAGE = "localhost/hotel:1";
+export const PAUSE = "localhost/pause:1";
+
+/** Archives of the images in the cache, which containerd imports. */
+export const archivesFolder = (): string => join(cacheFolder(), "images", "archives");
+
+/** Those of the node and KEDA: built once, of programs in a folder. */
+export async function buildProgramImages(programs: (name: string) => string, report: Report): Promise<void> {
+  for (const [name, { user }] of Object.entries(PROGRAM_IMAGES)) {
+    const image = `localhost/${name}:1`;
+    await once(image, report, async () =>
+      buildImage(
+        image,
+        ["FROM scratch", `COPY ${name} /`, `USER ${user}`, `ENTRYPOINT ["/${name}"]`],
+        async (folder) => copyFile(programs(name), join(folder, name)),
+      ),
+    );
+  }
+  await once(PAUSE, report, async () =>
+    buildImage(
+      PAUSE,
+      ["FROM scratch", "COPY usr /usr", 'ENTRYPOINT ["/usr/bin/catatonit", "-P"]'],
+      async (folder) => unpackDebian(folder, "catatonit"),
+    ),
+  );
+}
+
+/** Tradewind's, by `npm run images`, and that of the hotel application. Buildah knows what has changed since. */
+export async function buildApplicationImages(report: Report): Promise<void> {
+  const base = await buildNodeImage(report);
+  const env = await buildahEnvironment();
+  const startedMs = performance.now();
+  const options = ["--tool", "buildah", "--registry", "localhost", "--node-image", base];
+  await run("npm", ["run", "images", "--", ...options], { cwd: ROOT, env });
+  report(`npm run images took ${Math.round((performance.now() - startedMs) / 1_000)} s`);
+  const hotel = join(import.meta.dirname, "..", "hotel", "Dockerfile");
+  const ignored = `--ignorefile=${hotel}.dockerignore`;
+  await buildah(
+    "build",
+    "--pull-never",
+    `--build-arg=NODE_IMAGE=${base}`,
+    ignored,
+    `--file=${hotel}`,
+    `--tag=${HOTEL_IMAGE}`,
+    ROOT,
+  );
+  const { version } = (await import("../../../../package.json", { with: { type: "json" } })).default;
+  for (const name of TRADEWIND) await archive(`localhost/${name}:${version}`);
+  await archive(HOTEL_IMAGE);
+}
+
+/** What Tradewind's Dockerfiles are built on here: their image of Node.js, made of packages. @returns its name */
+async function buildNodeImage(report: Report): Promise<string> {
+  const tag = await nodeTag();
+  const image = `localhost/node:${tag}`;
+  if (await hasImage(image)) return image;
+  report(`making ${image} of packages`);
+  const path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+  await buildImage(
+    image,
+    ["FROM scratch", "COPY . /", "RUN chmod 1777 /tmp", `ENV PATH=${path}`, 'CMD ["node"]'],
+    async (folder) => writeNodeRoot(folder, tag.replace(/-.*/, "")),
+  );
+  return image;
+}
+
+async function once(image: string, report: Report, build: () => Promise<void>): Promise<void> {
+  if (existsSync(archiveOf(image))) return;
+  report(`making ${image}`);
+  await build();
+  await archive(image);
+}
+
+const archiveOf = (image: string): string =>
+  join(archivesFolder(), `${image.replace(/^.*\//, "").replace(/:.*/, "")}.tar`);
+
+async function archive(image: string): Promise<void> {
+  await mkdir(archivesFolder(), { recursive: true });
+  const made = `${archiveOf(image)}.new`;
+  await rm(made, { force: true });
+  await buildah("push", "--disable-compression", image, `docker-archive:${made}:${image}`);
+  await rename(made, archiveOf(image));
+}
