@@ -22,7 +22,7 @@ const HOST_PATHS =
   '299 - "would violate PodSecurity \\"restricted:latest\\": restricted volume types (volumes \\"proc\\", \\"sys\\" use restricted volume type \\"hostPath\\")"';
 
 /** Namespaces that the value files speak of. */
-const NAMESPACES = ["tradewind", "shop", "payments", "monitoring", "keda"];
+const NAMESPACES = ["tradewind", "shop", "bank", "payments", "monitoring", "keda"];
 
 describe.skipIf(binaries === undefined)("a real API server, asked without consequences", () => {
   let server: ApiServer;

@@ -114,7 +114,11 @@ describe("the external scaler, asked by a client made from the contract alone,",
     exporter.predictor.behave(answering(plan.replace('"replicas":5', '"replicas":null')));
     await exporter.listWhen("the good decision", ({ recommendations }) => recommendations.length === 1);
     expect(await exporter.client.metrics(refOf("rate"), METRIC)).toMatchObject([{ int: 5 }]);
-    await expectUnavailable(exporter, refOf("search"), /contract: allocation.replicas/);
+    await expectUnavailable(
+      exporter,
+      refOf("search"),
+      /contract: the proposal cannot be read: allocation.replicas/,
+    );
     expect(await exporter.metrics()).toMatch(/tradewind_plan_wishes_rejected_total 1/);
   });
 });

@@ -16,7 +16,7 @@ import type { Connection } from "@tradewind/kubernetes/client/connection.ts";
 import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
 import { FakeApiServer } from "../fake-api-server.ts";
 
-const CERTIFICATES = new URL("../../fixtures/tls", import.meta.url);
+const CERTIFICATES = new URL("../../fixtures/tls/", import.meta.url);
 const pem = (name: string) => readFileSync(new URL(name, CERTIFICATES));
 const QUICK: ClientSettings = { retryDelays: { firstMs: 1, maxMs: 5 }, deadlineMs: 5_000 };
 const cart = { resource: RESOURCES.pods, namespace: "shop", name: "cart" };
