@@ -65,7 +65,7 @@ describe("KEDA is answered", () => {
       ({ recommendations }) =>
         recommendations.length === 1 && recommendations[0]?.replicasReady === undefined,
     );
-    await expect(answered(exporter)).rejects.toThrow(/not known what runs/);
+    await expect(answered(exporter)).rejects.toThrow(/it is not known how many replicas run/);
   });
 
   it("by the mode of the exporter's own configuration, whatever the plan says", async () => {
