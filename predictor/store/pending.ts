@@ -2,7 +2,7 @@ import type { ProposedChange } from "@tradewind/core/contract/proposed-change.ts
 import type { FlowWindow, Window } from "@tradewind/core/contract/window.ts";
 import { resolutionSeconds } from "./tables.ts";
 import type { Tables } from "./tables.ts";
-import type { DoneChunk, ModelError, StoredModel, WindowOrigin } from "./window-store.ts";
+import type { DoneChunk, StoredModel, WindowOrigin } from "./window-store.ts";
 
 /** A row on its way to the disk. */
 export type PendingRow =
@@ -10,7 +10,6 @@ export type PendingRow =
   | { readonly kind: "flow"; readonly flow: FlowWindow; readonly startMs: number; readonly endMs: number }
   | { readonly kind: "decision"; readonly record: ProposedChange }
   | { readonly kind: "model"; readonly model: StoredModel }
-  | { readonly kind: "error"; readonly error: ModelError }
   | { readonly kind: "done"; readonly job: string; readonly chunk: DoneChunk };
 
 export function putRow(tables: Tables, row: PendingRow): void {
@@ -26,9 +25,6 @@ export function putRow(tables: Tables, row: PendingRow): void {
       break;
     case "model":
       tables.putModel(row.model);
-      break;
-    case "error":
-      tables.putModelError(row.error);
       break;
     case "done":
       tables.putDoneChunk(row.job, row.chunk);

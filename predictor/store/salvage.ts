@@ -18,13 +18,6 @@ interface Salvaged {
   readonly put: (row: Row, into: Tables) => boolean;
 }
 
-const ModelErrorRow = z.object({
-  name: z.string(),
-  at_ms: z.number(),
-  hash: z.string(),
-  measure: z.string(),
-  value: z.number(),
-});
 const DoneChunkRow = z.object({ job: z.string(), start_ms: z.number(), end_ms: z.number() });
 
 const TABLES: readonly Salvaged[] = [
@@ -63,15 +56,6 @@ const TABLES: readonly Salvaged[] = [
       const model = readModel(row);
       if (model !== undefined) into.putModel(model);
       return model !== undefined;
-    },
-  },
-  {
-    table: "model_errors",
-    key: ["name", "at_ms", "measure"],
-    put: (row, into) => {
-      const error = ModelErrorRow.safeParse(row);
-      if (error.success) into.putModelError({ ...error.data, atMs: error.data.at_ms });
-      return error.success;
     },
   },
   {

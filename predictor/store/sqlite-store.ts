@@ -13,7 +13,6 @@ import { StoreFile } from "./store-file.ts";
 import type {
   DecisionQuery,
   DoneChunk,
-  ModelError,
   StoredFlow,
   StoredModel,
   StoreHealth,
@@ -71,10 +70,6 @@ export class SqliteStore implements WindowStore {
 
   saveModel(model: StoredModel): void {
     this.push({ kind: "model", model });
-  }
-
-  appendModelErrors(errors: readonly ModelError[]): void {
-    for (const error of errors) this.push({ kind: "error", error });
   }
 
   markDone(job: string, chunk: DoneChunk): void {
@@ -135,13 +130,6 @@ export class SqliteStore implements WindowStore {
     const waiting = this.pending.rows.findLast((row) => row.kind === "model" && row.model.hash === hash);
     if (waiting?.kind === "model") return waiting.model;
     return this.file.read((tables) => tables.modelByHash(hash), undefined);
-  }
-
-  modelErrors(name: string, fromMs: number): ModelError[] {
-    const waiting = this.pending.rows.flatMap((row) =>
-      row.kind === "error" && row.error.name === name && row.error.atMs >= fromMs ? [row.error] : [],
-    );
-    return [...this.file.read((tables) => tables.modelErrors(name, fromMs), []), ...waiting];
   }
 
   doneChunks(job: string): DoneChunk[] {

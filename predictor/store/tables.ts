@@ -9,7 +9,6 @@ import { ServiceIds } from "./service-ids.ts";
 import type {
   DecisionQuery,
   DoneChunk,
-  ModelError,
   StoredFlow,
   StoredModel,
   WindowOrigin,
@@ -99,17 +98,6 @@ export class Tables {
       "DELETE FROM models WHERE name = ?1 AND created_at_ms NOT IN (SELECT created_at_ms FROM models WHERE name = ?1 ORDER BY created_at_ms DESC LIMIT ?2)",
       name,
       MOST_MODELS_OF_A_NAME,
-    );
-  }
-
-  putModelError({ name, atMs, hash, measure, value }: ModelError): void {
-    this.run(
-      "INSERT OR REPLACE INTO model_errors (name, at_ms, hash, measure, value) VALUES (?, ?, ?, ?, ?)",
-      name,
-      atMs,
-      hash,
-      measure,
-      value,
     );
   }
 
@@ -218,20 +206,6 @@ export class Tables {
       this.unreadable += 1;
     }
     return undefined;
-  }
-
-  modelErrors(name: string, fromMs: number): ModelError[] {
-    return this.all(
-      "SELECT * FROM model_errors WHERE name = ? AND at_ms >= ? ORDER BY at_ms",
-      name,
-      fromMs,
-    ).map((row) => ({
-      name,
-      atMs: Number(row["at_ms"]),
-      hash: String(row["hash"]),
-      measure: String(row["measure"]),
-      value: Number(row["value"]),
-    }));
   }
 
   doneChunks(job: string): DoneChunk[] {

@@ -36,15 +36,6 @@ export interface StoredModel {
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
-export interface ModelError {
-  readonly name: string;
-  readonly hash: string;
-  readonly atMs: number;
-  /** Name of the error measure, for example `mape`. */
-  readonly measure: string;
-  readonly value: number;
-}
-
 /** Part of a backfill that is done, ms since the epoch. */
 export interface DoneChunk {
   readonly startMs: number;
@@ -83,7 +74,6 @@ export interface WindowStore {
   append(set: WindowSet, origin?: WindowOrigin): void;
   appendDecision(record: ProposedChange): void;
   saveModel(model: StoredModel): void;
-  appendModelErrors(errors: readonly ModelError[]): void;
   markDone(job: string, chunk: DoneChunk): void;
 
   /** Windows by rising start. Each time comes in one resolution only. */
@@ -94,7 +84,6 @@ export interface WindowStore {
   /** The newest model of this name. */
   model(name: string): StoredModel | undefined;
   modelByHash(hash: string): StoredModel | undefined;
-  modelErrors(name: string, fromMs: number): ModelError[];
   doneChunks(job: string): DoneChunk[];
   /** Stretches of `stepMs` in which there are windows measured live. */
   liveStretches(fromMs: number, toMs: number, stepMs: number): DoneChunk[];

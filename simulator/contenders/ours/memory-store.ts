@@ -40,8 +40,6 @@ export class MemoryStore implements WindowStore {
     this.models.push(model);
   }
 
-  appendModelErrors(): void {}
-
   markDone(): void {}
 
   windows({ fromMs, namespace, service, toMs }: WindowQuery): Window[] {
@@ -68,10 +66,6 @@ export class MemoryStore implements WindowStore {
 
   modelByHash(hash: string): StoredModel | undefined {
     return this.models.find((model) => model.hash === hash);
-  }
-
-  modelErrors(): [] {
-    return [];
   }
 
   doneChunks(): [] {

@@ -98,7 +98,7 @@ describe("SqliteStore", () => {
     expect(again.decisions({ most: 9, service: "stock" })).toEqual([aChange("stock", 2_000)]);
   });
 
-  it("keeps models with their errors, and chunks that are done", async () => {
+  it("keeps models, and chunks that are done", async () => {
     const store = openStore();
     const model = {
       name: "profile/shop/cart",
@@ -109,13 +109,11 @@ describe("SqliteStore", () => {
     };
     store.saveModel({ ...model, createdAtMs: 1, hash: "0000000000000000" });
     store.saveModel(model);
-    store.appendModelErrors([{ name: model.name, hash: model.hash, atMs: 9, measure: "mape", value: 0.08 }]);
     store.markDone("job", { startMs: 0, endMs: 10 });
     expect(store.model(model.name)?.createdAtMs).toBe(5);
     await store.flush();
     expect(store.model(model.name)).toMatchObject({ hash: model.hash, metadata: { rows: 7 } });
     expect(Buffer.from(store.model(model.name)!.body)).toEqual(model.body);
-    expect(store.modelErrors(model.name, 0)).toHaveLength(1);
     expect(store.doneChunks("job")).toEqual([{ startMs: 0, endMs: 10 }]);
     expect(store.model("unknown")).toBeUndefined();
   });
@@ -433,6 +431,20 @@ describe("retention", () => {
     expect([...store.windows(ALL)]).toMatchObject([{ startMs: 0, endMs: 3_600_000 }]);
     await maintained(store, 100 * DAY_MS);
     expect([...store.windows(ALL)]).toEqual([]);
+  });
+
+  it("removes the models of a service that trained none for as long as hours are kept, and no others", async () => {
+    const store = openStore();
+    const trained = (name: string, createdAtMs: number) =>
+      store.saveModel({ name, hash: `${createdAtMs}`, createdAtMs, body: Buffer.from([1]), metadata: {} });
+    trained("residual/shop/gone", DAY_MS);
+    trained("residual/shop/cart", DAY_MS);
+    trained("residual/shop/cart", 80 * DAY_MS);
+    await store.flush();
+    await maintained(store, 100 * DAY_MS);
+    expect(store.model("residual/shop/gone")).toBeUndefined();
+    expect(store.model("residual/shop/cart")?.createdAtMs).toBe(80 * DAY_MS);
+    expect(store.modelByHash(`${DAY_MS}`)?.name).toBe("residual/shop/cart");
   });
 
   it("keeps the file under its size by giving up the oldest first", async () => {
