@@ -13,6 +13,8 @@ const RECOVERY_MS = 12_000;
 /** So many times the objective's share of time in the one service that users wait for. */
 const MISS_SLOWNESS = 5;
 const WATCH_MS = 100;
+/** Longest wait until what was added is gone: calm windows and both graces, several times over. */
+const REST_MS = 30_000;
 /** A call or two may fall between a process and the one that takes over. */
 const SPARE_SECONDS = 1;
 /** The chart's limit of the larger container. */
@@ -22,6 +24,8 @@ const MAX_REFUSED = 0.05;
 
 /** Plays one fault on a stage at rest, and what comes after it. */
 export async function play(fault: Fault, stage: Stage): Promise<FaultRow> {
+  // What the fault before made grow is gone again: how much is grown from then is certain.
+  if (fault.growsWithin !== undefined) await comesToRest(fault, stage);
   const before = stage.stored();
   // What a plan of ours made of the numbers before may not be over yet.
   const above = sumOf(stage.plans === undefined ? stage.served() : neededOf(fault, stage));
@@ -71,6 +75,13 @@ export async function play(fault: Fault, stage: Stage): Promise<FaultRow> {
       ...endings.filter(() => fault.survives === true),
     ],
   };
+}
+
+/** Waits until no more is served than is needed, and no longer than that takes. */
+async function comesToRest(fault: Fault, stage: Stage): Promise<void> {
+  const needed = sumOf(neededOf(fault, stage));
+  const endMs = nowOnClock() + REST_MS;
+  while (sumOf(stage.served()) > needed && nowOnClock() < endMs) await delay(WATCH_MS);
 }
 
 /** Users who wait too long until one more replica is served, as if it had come to their help. */
