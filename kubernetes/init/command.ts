@@ -47,7 +47,10 @@ export function configure(command: Command): void {
       "--manifests <paths...>",
       "look at these files or folders instead of a cluster; - for standard input",
     )
-    .option("--name <name>", "name of the application (default: the namespace's, or 'app')")
+    .option(
+      "--name <name>",
+      "name of the application, also written into each trigger (default: the namespace's, or 'app', and not in triggers)",
+    )
     .option(
       "--entry <service>",
       "service that users call (default: what an Ingress or LoadBalancer leads to)",
@@ -81,6 +84,7 @@ async function run(flags: Flags): Promise<InitResult> {
   const { found, hasVpa, namespace, notes } = await look(flags);
   const result = initialise(found, {
     name: flags.name ?? (namespace === "default" ? "app" : namespace),
+    nameGiven: flags.name !== undefined,
     namespace,
     entry: flags.entry,
     objectiveMilliseconds: flags.objective === undefined ? undefined : flags.objective * 1e3,

@@ -5,10 +5,13 @@ import { guessEntry, survey } from "./survey.ts";
 import type { Choice, Survey, SurveyedWorkload } from "./survey.ts";
 import { applicationYaml } from "./write-application.ts";
 import { scaledObjectYaml, tradewindTrigger } from "./write-scaled-object.ts";
+import type { TriggerTarget } from "./write-scaled-object.ts";
 import { vpaYaml } from "./write-vpa.ts";
 
 export interface InitOptions extends Choice {
   readonly name: string;
+  /** Whether a person chose the name: then triggers say it too. */
+  readonly nameGiven: boolean;
   readonly namespace: string;
   /** Undefined where nobody said: a number is put in, with the request to change it. */
   readonly objectiveMilliseconds: number | undefined;
@@ -54,7 +57,8 @@ export function initialise(found: Found, options: InitOptions): InitResult {
       `${said}; name it with --entry: ${guess.candidates.join(", ")}`,
     );
   }
-  const { name, namespace, objectiveMilliseconds, scalerAddress, vpa } = options;
+  const { name, namespace, objectiveMilliseconds, vpa } = options;
+  const target = triggerTarget(options);
   const application = applicationYaml({
     name,
     namespace,
@@ -74,7 +78,7 @@ export function initialise(found: Found, options: InitOptions): InitResult {
         : [
             {
               name: "scaled-objects.yaml",
-              yaml: joined(scaled, (each) => scaledObjectYaml(each, scalerAddress)),
+              yaml: joined(scaled, (each) => scaledObjectYaml(each, target)),
             },
           ]),
       ...(sized.length === 0
@@ -88,10 +92,16 @@ export function initialise(found: Found, options: InitOptions): InitResult {
 const joined = (all: readonly SurveyedWorkload[], write: (each: SurveyedWorkload) => string): string =>
   all.map((each) => write(each)).join("---\n");
 
-function notesOf({ leftOut, workloads }: Survey, { scalerAddress }: InitOptions): string[] {
+const triggerTarget = ({ name, nameGiven, scalerAddress }: InitOptions): TriggerTarget => ({
+  scalerAddress,
+  application: nameGiven ? name : undefined,
+});
+
+function notesOf({ leftOut, workloads }: Survey, options: InitOptions): string[] {
+  const target = triggerTarget(options);
   return [
     ...leftOut.map(({ name, reason }) => `left out: ${name}: ${reason}`),
-    ...workloads.flatMap((each) => existingScaledObject(each, scalerAddress)),
+    ...workloads.flatMap((each) => existingScaledObject(each, target)),
     ...workloads.flatMap(({ vpa, workload }) =>
       vpa === undefined ? [] : [`${workload.name} has the VPA '${vpa}' already; two on one workload fight`],
     ),
@@ -107,13 +117,13 @@ function notesOf({ leftOut, workloads }: Survey, { scalerAddress }: InitOptions)
 /** What to do with a ScaledObject that is there; nothing where it asks Tradewind alone. */
 function existingScaledObject(
   { scaledObject, service, workload }: SurveyedWorkload,
-  scalerAddress: string,
+  target: TriggerTarget,
 ): string[] {
   if (scaledObject === undefined) return [];
   const [asks] = recommendationTriggers([scaledObject], []);
   const has = `${workload.name} has the ScaledObject '${scaledObject.name}' already`;
   if (asks === undefined) {
-    const trigger = JSON.stringify(tradewindTrigger(service, scalerAddress));
+    const trigger = JSON.stringify(tradewindTrigger(service, target));
     return [`${has}: put this trigger in the place of its own: ${trigger}`];
   }
   return asks.otherTriggers.length === 0

@@ -4,13 +4,27 @@ import type { Remark } from "./document.ts";
 import type { SurveyedWorkload } from "./survey.ts";
 import { replicaBounds } from "./write-application.ts";
 
+/** How a trigger reaches a service's recommendation. */
+export interface TriggerTarget {
+  readonly scalerAddress: string;
+  /** Written where a person named it: a namespace with several applications needs it. */
+  readonly application: string | undefined;
+}
+
 /** Tradewind's trigger. It stays alone: beside another one KEDA can lose it (docs/keda.md). */
-export function tradewindTrigger(service: string, scalerAddress: string): Record<string, unknown> {
-  return { type: "external", name: "tradewind", metadata: { scalerAddress, service } };
+export function tradewindTrigger(
+  service: string,
+  { application, scalerAddress }: TriggerTarget,
+): Record<string, unknown> {
+  return {
+    type: "external",
+    name: "tradewind",
+    metadata: { scalerAddress, service, ...(application !== undefined && { application }) },
+  };
 }
 
 /** A ScaledObject that KEDA's weak spots do not hurt; docs/keda.md explains each part. */
-export function scaledObjectYaml(each: SurveyedWorkload, scalerAddress: string): string {
+export function scaledObjectYaml(each: SurveyedWorkload, target: TriggerTarget): string {
   const { autoscaler, service, workload } = each;
   const { max, min } = replicaBounds(each);
   const { scaledObjects } = RESOURCES;
@@ -53,7 +67,7 @@ export function scaledObjectYaml(each: SurveyedWorkload, scalerAddress: string):
           },
         },
       },
-      triggers: [tradewindTrigger(service, scalerAddress)],
+      triggers: [tradewindTrigger(service, target)],
     },
   };
   return yamlDocument(object, remarksOf(each));

@@ -26,6 +26,7 @@ const PROGRAM = fileURLToPath(new URL("../../../cli/main.ts", import.meta.url));
 
 const OPTIONS: InitOptions = {
   name: "shop",
+  nameGiven: false,
   namespace: "shop",
   entry: undefined,
   objectiveMilliseconds: 250,
@@ -190,6 +191,19 @@ describe("tradewind init", () => {
       (spec as { triggers: { type: string }[] }).triggers.map(({ type }) => type),
     );
     expect(types).toEqual([["external"], ["external"], ["external"]]);
+  });
+
+  it("names the application in each trigger where a person named it: a namespace with several needs that", async () => {
+    const applications = async (options: Partial<InitOptions>) =>
+      objectsIn(await ofCluster(shop, options))
+        .filter(({ kind }) => kind === "ScaledObject")
+        .map(
+          ({ spec }) =>
+            (spec as { triggers: { metadata: { application?: string } }[] }).triggers[0]?.metadata
+              .application,
+        );
+    expect(await applications({ name: "bank", nameGiven: true })).toEqual(["bank", "bank", "bank"]);
+    expect(await applications({})).toEqual([undefined, undefined, undefined]);
   });
 
   it("says of a ScaledObject that asks Tradewind only that others beside it are a risk", async () => {
