@@ -18,6 +18,8 @@ import { INPUTS_SCHEMA } from "./policy/inputs.ts";
 import type { PolicyInputs, PolicyOutcome } from "./policy/inputs.ts";
 import { decide } from "./policy/ladder.ts";
 import type { PolicySettings } from "./facts/settings.ts";
+import { withPast } from "./forecast/foresight.ts";
+import type { LoadInterval } from "./forecast/load-series.ts";
 import { shiftState } from "./policy/shift-state.ts";
 import type { PolicyState } from "./policy/state.ts";
 import { proposedChanges } from "./proposed-changes.ts";
@@ -77,6 +79,7 @@ export class Deciding {
   private readonly untimely = new UntimelySpans();
   private state: PolicyState;
   private last: Decided | undefined;
+  private past: readonly LoadInterval[] = [];
 
   constructor(parts: DecidingOptions) {
     this.parts = parts;
@@ -102,6 +105,22 @@ export class Deciding {
   /** The last window decided on that arrivals can be compared with: none before the first, and none of which a part is missing. */
   get lastWindow(): Interval | undefined {
     return this.last?.missing.length === 0 ? this.last.inputs.windowSet : undefined;
+  }
+
+  /**
+   * The load of a time before, for the seasons: taken up with the next window. What was measured live is not replaced.
+   * @param past by rising start, without overlap
+   */
+  learnPast(past: readonly LoadInterval[]): void {
+    this.past = past;
+  }
+
+  private takePast(): void {
+    const { cost } = this.state;
+    if (cost === undefined || this.past.length === 0) return;
+    const outlook = { ...cost.outlook, foresight: withPast(cost.outlook.foresight, this.past) };
+    this.state = { ...this.state, cost: { ...cost, outlook } };
+    this.past = [];
   }
 
   /** The wall clock was set: what is remembered keeps its age, and the last window has nothing to do with what arrives now. */
@@ -147,6 +166,7 @@ export class Deciding {
     const { endMs, repeated, startMs, toMs } = window;
     const { builder, clock, learning, metrics, nodes, options, published, rates, workloads } = this.parts;
     const beganMs = clock.monotonicMs();
+    this.takePast();
     const nowMs = clock.nowMs();
     const doubts = [...missing, ...this.untimely.lookAt(builder.totals())];
     const running = workloads();

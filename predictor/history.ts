@@ -1,9 +1,12 @@
 import { join } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Clock } from "@tradewind/core/clock.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import type { Registry } from "prom-client";
 import { Backfill } from "./backfill/backfill.ts";
 import type { BackfillProgress } from "./backfill/backfill.ts";
+import { RESOLUTIONS } from "./forecast/load-series.ts";
+import type { LoadInterval } from "./forecast/load-series.ts";
 import type { PrometheusSource } from "./sources/prometheus/prometheus-source.ts";
 import { HISTORY_FILE } from "./store/history-file.ts";
 import { registerStoreMetrics } from "./store/metrics.ts";
@@ -24,6 +27,9 @@ export interface HistoryOptions {
 
 const MAINTENANCE_MS = 60_000;
 const MEMORY_BYTES = 64 * 1_048_576;
+const LOOK_BACK_MS = Math.max(...RESOLUTIONS.map(({ most, stepMs }) => most * stepMs));
+/** Windows are read for so long a time at once; their lengths divide it. */
+const SLICE_MS = 6 * 3_600_000;
 
 /** The predictor's memory: windows as they are decided on, and the past read from the configured servers. */
 export class History {
@@ -52,8 +58,11 @@ export class History {
     this.timer.unref();
   }
 
-  /** Begins to read the past of every source that has request metrics; goes on in the background. */
-  backfill(sources: readonly PrometheusSource[]): void {
+  /**
+   * Begins to read the past of every source that has request metrics; goes on in the background.
+   * @param onEnd called once no more is read; nobody is told where there is nothing to read
+   */
+  backfill(sources: readonly PrometheusSource[], onEnd: () => void): void {
     const { clock, log, store, windowSeconds } = this.options;
     this.backfills = sources
       .filter(({ options }) => options.metrics !== "none" && options.backfill.enabled)
@@ -61,7 +70,26 @@ export class History {
         (source) =>
           new Backfill({ source, store: this.store, windowSeconds, rawDays: store.rawDays, log, clock }),
       );
-    this.running = Promise.all(this.backfills.map(async (each) => each.run(clock.nowMs())));
+    const running = Promise.all(this.backfills.map(async (each) => each.run(clock.nowMs())));
+    this.running = this.backfills.length === 0 ? running : running.then(onEnd);
+  }
+
+  /**
+   * Load of a service over the time that forecasts look back, by rising start. Reads in slices, so that requests are served meanwhile.
+   */
+  async loadOf(service: string, namespace: string): Promise<LoadInterval[]> {
+    const nowMs = this.options.clock.nowMs();
+    const loads: LoadInterval[] = [];
+    const firstMs = Math.floor((nowMs - LOOK_BACK_MS) / SLICE_MS) * SLICE_MS;
+    for (let fromMs = firstMs; fromMs < nowMs; fromMs += SLICE_MS) {
+      const toMs = fromMs + SLICE_MS;
+      for (const window of this.store.windows({ service, namespace, fromMs, toMs })) {
+        const { endMs, requestsPerSecond: perSecond = 0, startMs } = window;
+        if (perSecond > 0) loads.push({ startMs, endMs, perSecond });
+      }
+      await nextTurn();
+    }
+    return loads;
   }
 
   async stop(): Promise<void> {

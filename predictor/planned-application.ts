@@ -180,7 +180,20 @@ export class PlannedApplication {
     });
     this.ends.push(() => surges.stop());
     surges.start();
-    this.history.backfill(this.gathering?.sources.prometheus ?? []);
+    const learnPast = (): void => void this.learnPast(deciding);
+    learnPast();
+    this.history.backfill(this.gathering?.sources.prometheus ?? [], learnPast);
+  }
+
+  /** Gives the decision the load of the past that is in the store. Never throws: it is decided without. */
+  private async learnPast(deciding: Deciding): Promise<void> {
+    const { entry, name, namespace } = this.own.current() ?? this.application;
+    try {
+      deciding.learnPast(await this.history.loadOf(entry, namespace));
+    } catch (error) {
+      const problem = describeError(error);
+      this.shared.log.warn({ name, namespace, problem }, "seasons are learnt without the load of the past");
+    }
   }
 
   /** Takes spans that were pushed. */

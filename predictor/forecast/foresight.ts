@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { expectedNear, expectedPeak, highestOf } from "./expected-load.ts";
-import { emptySeries, LoadSeries, RESOLUTIONS, withLoad } from "./load-series.ts";
+import { emptySeries, LoadSeries, RESOLUTIONS, withLoad, withPastLoad } from "./load-series.ts";
 import type { LoadInterval } from "./load-series.ts";
 import { judgeSeason, SeasonRecord } from "./season-record.ts";
 
@@ -51,6 +51,19 @@ export function observe(state: ForesightState, load: LoadInterval, reach: Reach)
     if (season === undefined) return { series, unjudged: 0, isServed: false };
     const most = (each.isServed ? 1 : BETTER) * season.heldPinball;
     return { series, unjudged: 0, season, isServed: season.pinball < most };
+  });
+}
+
+/**
+ * Puts the load of the time before in front of what the state knows, so that a season is in use at once which was measured before
+ * the state began. Seasons are judged with the next load that {@link observe} takes up.
+ * @param past by rising start, without overlap; intervals of any lengths
+ */
+export function withPast(state: ForesightState, past: readonly LoadInterval[]): ForesightState {
+  return state.map((each) => {
+    const series = withPastLoad(each.series, past);
+    const isLonger = series.values.length > each.series.values.length;
+    return isLonger ? { ...each, series, unjudged: JUDGED_EVERY } : each;
   });
 }
 

@@ -32,6 +32,9 @@ export interface LoadInterval {
   readonly perSecond: number;
 }
 
+const mostOf = (stepMs: number): number =>
+  RESOLUTIONS.find((each) => each.stepMs === stepMs)?.most ?? MOST_STEPS;
+
 /** Four digits are more than the chance of any count leaves. */
 const rounded = (value: number): number => Number(value.toPrecision(4));
 
@@ -41,7 +44,7 @@ const rounded = (value: number): number => Number(value.toPrecision(4));
  */
 export function withLoad(series: LoadSeries, { endMs, perSecond, startMs }: LoadInterval): LoadSeries {
   const { stepMs } = series;
-  const most = RESOLUTIONS.find((each) => each.stepMs === stepMs)?.most ?? MOST_STEPS;
+  const most = mostOf(stepMs);
   const isAfterAll = startMs - series.endMs >= most * stepMs;
   let values = isAfterAll ? [] : series.values;
   let lastMs = isAfterAll ? Math.floor(startMs / stepMs) * stepMs : series.endMs;
@@ -59,4 +62,20 @@ export function withLoad(series: LoadSeries, { endMs, perSecond, startMs }: Load
   }
   if (closed.length > 0) values = [...values, ...closed].slice(-most);
   return { stepMs, endMs: lastMs, values, begun };
+}
+
+/**
+ * A series with the load of a time before it put in front. What it holds itself stays as it is.
+ * @param past by rising start, without overlap; intervals of any lengths. What ends after the series began is left out
+ */
+export function withPastLoad(own: LoadSeries, past: Iterable<LoadInterval>): LoadSeries {
+  const { begun, endMs, stepMs, values } = own;
+  const beganMs = endMs > 0 ? endMs - stepMs * values.length : Number.POSITIVE_INFINITY;
+  let before: LoadSeries = { stepMs, endMs: 0, values: [], begun: { requests: 0, seconds: 0 } };
+  for (const load of past) if (load.endMs <= beganMs) before = withLoad(before, load);
+  if (endMs === 0 || before.values.length === 0) return before.values.length === 0 ? own : before;
+  const most = mostOf(stepMs);
+  const unknown = Math.min(most, Math.round((beganMs - before.endMs) / stepMs));
+  const all = [...before.values, ...Array.from({ length: unknown }, () => null), ...values];
+  return { stepMs, endMs, values: all.slice(-most), begun };
 }

@@ -1,16 +1,22 @@
 import { execFileSync } from "node:child_process";
+import { mkdir } from "node:fs/promises";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { LoadForecast } from "@tradewind/core/contract/forecast.ts";
 import { Plan } from "@tradewind/core/contract/plan.ts";
 import { ProposedChanges } from "@tradewind/core/contract/proposed-change.ts";
 import type { ProposedChange } from "@tradewind/core/contract/proposed-change.ts";
 import { WindowSet } from "@tradewind/core/contract/window.ts";
+import { createLog } from "@tradewind/core/log.ts";
 import type { Running } from "@tradewind/core/running.ts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { PredictorOptionsInput } from "@tradewind/predictor/options.ts";
 import { PolicyInputs } from "@tradewind/predictor/policy/inputs.ts";
 import { replay } from "@tradewind/predictor/policy/replay.ts";
 import { startPredictor } from "@tradewind/predictor/predictor.ts";
+import { HISTORY_FILE } from "@tradewind/predictor/store/history-file.ts";
+import { SqliteStore } from "@tradewind/predictor/store/sqlite-store.ts";
 import { freePort } from "../free-port.ts";
 import { installed } from "../installed.ts";
 import { waitUntil } from "../wait-until.ts";
@@ -18,6 +24,7 @@ import { startFakeAgent } from "./fake-agent.ts";
 import type { FakeAgent } from "./fake-agent.ts";
 import { RunningApplication } from "./running-application.ts";
 import { secretFile } from "./sources/peers/nodes.ts";
+import { aWindow } from "./store/windows-of.ts";
 
 const promtool = installed("promtool");
 
@@ -220,6 +227,37 @@ describe("a predictor with policy auto", () => {
       expect(faultsOf(text)).toBe("");
       expect(text).toMatch(/tail_prediction_error_ratio 0?\.?\d/);
       expect(text).toMatch(/policy_info\{policy="planner-prior",choice="auto"\} 1/);
+    } finally {
+      stopLoad();
+      await running.stop();
+      await application.stop();
+    }
+  });
+
+  it("knows the season of a load that its store holds, although it remembers nothing else", async () => {
+    const application = await RunningApplication.start();
+    await mkdir(application.state, { recursive: true });
+    const store = new SqliteStore({
+      path: join(application.state, HISTORY_FILE),
+      log: createLog("test", "silent"),
+    });
+    const endMs = Math.floor(Date.now() / 60_000) * 60_000;
+    for (let minute = 180; minute > 0; minute -= 1) {
+      const startMs = endMs - 60_000 * minute;
+      const requestsPerSecond = minute % 30 < 4 ? 500 : 100;
+      const facts = { service: "frontend", namespace: "default", requestsPerSecond };
+      const one = aWindow({ ...facts, startMs, endMs: startMs + 60_000 });
+      store.append({ startMs, endMs: startMs + 60_000, windows: [one], flows: [] }, "backfill");
+    }
+    await store.close();
+    const running = await startPredictor(options(application, { state: application.state }));
+    const stopLoad = load(application, running, 60);
+    try {
+      await waitUntil(async () => {
+        const answer = await get(running, "/v1/forecast");
+        if (answer.status !== 200) return false;
+        return LoadForecast.parse(await answer.json()).season?.seasonSeconds === 1_800;
+      }, 15_000);
     } finally {
       stopLoad();
       await running.stop();

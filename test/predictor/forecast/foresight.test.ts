@@ -1,4 +1,10 @@
-import { emptyForesight, foresee, ForesightState, observe } from "@tradewind/predictor/forecast/foresight.ts";
+import {
+  emptyForesight,
+  foresee,
+  ForesightState,
+  observe,
+  withPast,
+} from "@tradewind/predictor/forecast/foresight.ts";
 import type { Foreseen } from "@tradewind/predictor/forecast/foresight.ts";
 import { describe, expect, it } from "vitest";
 import { START_MS } from "../measurements.ts";
@@ -44,6 +50,18 @@ describe("a season of the load", () => {
   it("is not used before it has been seen twice", () => {
     expect(seen(3_540, rush)).toBeUndefined();
     expect(seen(3_660, rush)).toBeDefined();
+  });
+
+  it("is in use with the first load after two seasons of the past were read back", () => {
+    const past = Array.from({ length: 102 }, (_, minute) => ({
+      startMs: START_MS + 60_000 * minute,
+      endMs: START_MS + 60_000 * (minute + 1),
+      perSecond: rush(60 * minute),
+    }));
+    const state = withPast(emptyForesight(), past);
+    expect(foresee(state, REACH)).toBeUndefined();
+    const live = until(6_210, rush, { from: 6_195, state });
+    expect(foresee(live, REACH)).toMatchObject({ perSecond: 100, seasonSeconds: 1_800 });
   });
 
   it("says nothing while load comes that it did not say, nor for the hold time after", () => {

@@ -1,4 +1,9 @@
-import { emptySeries, RESOLUTIONS, withLoad } from "@tradewind/predictor/forecast/load-series.ts";
+import {
+  emptySeries,
+  RESOLUTIONS,
+  withLoad,
+  withPastLoad,
+} from "@tradewind/predictor/forecast/load-series.ts";
 import type { LoadSeries } from "@tradewind/predictor/forecast/load-series.ts";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -64,5 +69,34 @@ describe("a series of load", () => {
       }),
       { numRuns: 10 },
     );
+  });
+});
+
+describe("a series that is given the load of a time before", () => {
+  const past = (loads: readonly number[], seconds: number, startMs = START_MS) =>
+    loads.map((perSecond, at) => ({
+      startMs: startMs + 1e3 * seconds * at,
+      endMs: startMs + 1e3 * seconds * (at + 1),
+      perSecond,
+    }));
+
+  it("is the same as one that measured it all", () => {
+    const load = fc.integer({ min: 1, max: 9_999 });
+    fc.assert(
+      fc.property(fc.array(load, { minLength: 2, maxLength: 900 }), fc.nat(899), (loads, cut) => {
+        const begins = cut % loads.length;
+        const own = after(loads.slice(begins), 15, quarter(), START_MS + 15_000 * begins);
+        expect(withPastLoad(own, past(loads, 15))).toEqual(after(loads, 15));
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it("keeps what it knows itself, and does not know the time between", () => {
+    const own = after([7, 8], 15, quarter(), START_MS + 90_000);
+    expect(withPastLoad(own, past([3, 4, 9], 30)).values).toEqual([3, 3, 4, 4, 9, 9, 7, 8]);
+    expect(withPastLoad(own, past([3], 30)).values).toEqual([3, 3, null, null, null, null, 7, 8]);
+    expect(withPastLoad(own, past([3], 30, START_MS + 90_000))).toEqual(own);
+    expect(withPastLoad(own, past([3], 30, START_MS - 1e12)).values.slice(-3)).toEqual([null, 7, 8]);
   });
 });
