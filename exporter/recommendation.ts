@@ -17,6 +17,7 @@ export function recommendationOf(record: DecisionRecord): Recommendation {
     confidence: wish.confidence,
     ...present("latencyBeforeSeconds", wish.latencyBeforeSeconds),
     ...present("latencyAfterSeconds", wish.latencyAfterSeconds),
+    ...predictionOf(wish.evidence),
     ...present("replicasReady", wish.observed.replicasReady),
     ...present("runningCpuCores", wish.observed.cpuCores),
     ...present("runningMemoryBytes", wish.observed.memoryBytes),
@@ -27,6 +28,16 @@ export function recommendationOf(record: DecisionRecord): Recommendation {
     validUntilMs: record.validUntilMs,
     decisionId: record.id,
   };
+}
+
+function predictionOf({
+  profileBiasRatio: biasRatio,
+  profileCoverageRatio: coverageRatio,
+  profileErrorRatio: errorRatio,
+}: DecisionRecord["wish"]["evidence"]): Pick<Recommendation, "prediction"> {
+  const isKnown = errorRatio !== undefined && biasRatio !== undefined && coverageRatio !== undefined;
+  if (!isKnown || errorRatio < 0 || coverageRatio < 0 || coverageRatio > 1) return {};
+  return { prediction: { errorRatio, biasRatio, coverageRatio } };
 }
 
 /**

@@ -75,6 +75,13 @@ export const Recommendation = z.strictObject({
   confidence: Ratio,
   latencyBeforeSeconds: NonNegative.optional(),
   latencyAfterSeconds: NonNegative.optional(),
+  /**
+   * How the self time of the last windows compared with what was predicted before each: means of |ln(measured / predicted)| and of
+   * ln(measured / predicted), and the share of windows within the interval that should hold 0.8 of them.
+   */
+  prediction: z
+    .strictObject({ errorRatio: NonNegative, biasRatio: z.number(), coverageRatio: Ratio })
+    .optional(),
   /** What the platform ran when this was decided, and the size of each container: its limit, else its request. */
   replicasReady: Count.optional(),
   runningCpuCores: z.number().positive().optional(),

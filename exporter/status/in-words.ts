@@ -65,7 +65,17 @@ function serviceInWords(served: ServedRecommendation): string {
     `${service} (${namespace}): ${replicasReady} ready, ${sizeInWords(served)} recommended${valid ? "" : ", too old to be served"}`,
     `  last change  ${said}`,
     `  now          ${policy}: ${refused ?? reason}${codes}`,
+    ...predictionInWords(served),
   ].join("\n");
+}
+
+function predictionInWords({ prediction }: ServedRecommendation): string[] {
+  if (prediction === undefined) return [];
+  const { biasRatio, coverageRatio, errorRatio } = prediction;
+  const bias = `${biasRatio < 0 ? "-" : "+"}${percent(Math.abs(biasRatio))}`;
+  return [
+    `  prediction   self time off by ${percent(errorRatio)}, bias ${bias}, ${percent(coverageRatio)} of windows in the interval for 80 %`,
+  ];
 }
 
 /** Decisions that changed a size, newest first, as `/v1/decisions` gives them. */
@@ -91,6 +101,8 @@ function codesAfter(reasons: Reasons): string {
   const codes = codesOf(reasons);
   return codes.length === 0 ? "" : ` [${codes.join(", ")}]`;
 }
+
+const percent = (ratio: number): string => `${Math.round(100 * ratio)} %`;
 
 const ms = (seconds: number): string => `${Math.round(1e3 * seconds)} ms`;
 

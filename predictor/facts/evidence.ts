@@ -21,6 +21,15 @@ export const ServiceEvidence = z.object({
   service: ServiceName,
   /** Absent in records of releases that kept something else of a service, which is left out. */
   residual: ResidualEvidence.optional(),
+  /** See models/residual/accuracy.ts; no decision depends on it. */
+  accuracy: z
+    .strictObject({
+      error: NonNegative,
+      bias: z.number(),
+      coverage: z.number().min(0).max(1),
+      windows: Count,
+    })
+    .optional(),
 });
 export type ServiceEvidence = z.infer<typeof ServiceEvidence>;
 

@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram } from "prom-client";
 import type { Registry } from "prom-client";
+import type { Accuracy } from "../models/residual/accuracy.ts";
 
 const SERVICE_LABELS = ["namespace", "service"] as const;
 const TRAINING_SECONDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80];
@@ -10,8 +11,8 @@ export type TrainingResult = "trained" | "too-few-rows" | "failed";
 export interface ProfileStanding {
   /** Windows since the last deploy that say something of the profile. */
   readonly rows: number;
-  /** Mean |ln(measured / predicted self time)| over the last of them, of what decides; absent before the first. */
-  readonly error?: number;
+  /** Of what decides, over the last of them; absent before the first. */
+  readonly accuracy?: Accuracy;
   /** Of the residual in use; absent without one. */
   readonly version?: number;
 }
@@ -21,6 +22,8 @@ export interface ProfileStanding {
  */
 export class LearningMetrics {
   private readonly error: Gauge;
+  private readonly bias: Gauge;
+  private readonly coverage: Gauge;
   private readonly version: Gauge;
   private readonly rows: Gauge;
   private readonly maturity: Gauge;
@@ -40,6 +43,14 @@ export class LearningMetrics {
     this.error = gauge(
       "profile_error_ratio",
       "Mean |ln(measured / predicted)| of the self-time percentile over the last windows, by the profile before each, with its residual where one is in use.",
+    );
+    this.bias = gauge(
+      "profile_bias_ratio",
+      "Mean ln(measured / predicted) over the same windows: above 0 where more time was taken than was predicted.",
+    );
+    this.coverage = gauge(
+      "profile_coverage_ratio",
+      "Share of the same windows within the interval that should hold 0.8 of them.",
     );
     this.version = gauge("profile_version", "Version of the trained residual in use, 0 without one.");
     this.rows = gauge("profile_rows", "Windows since the last deploy that a residual can be learnt from.");
@@ -77,10 +88,15 @@ export class LearningMetrics {
   }
 
   profiles(namespace: string, standings: ReadonlyMap<string, ProfileStanding>): void {
-    for (const gauge of [this.error, this.version, this.rows, this.maturity]) gauge.reset();
-    for (const [service, { error, rows, version }] of standings) {
+    const { bias, coverage, error } = this;
+    for (const gauge of [error, bias, coverage, this.version, this.rows, this.maturity]) gauge.reset();
+    for (const [service, { accuracy, rows, version }] of standings) {
       const labels = { namespace, service };
-      if (error !== undefined) this.error.set(labels, error);
+      if (accuracy !== undefined) {
+        error.set(labels, accuracy.error);
+        bias.set(labels, accuracy.bias);
+        coverage.set(labels, accuracy.coverage);
+      }
       this.version.set(labels, version ?? 0);
       this.rows.set(labels, rows);
       this.maturity.set(labels, version !== undefined ? 2 : rows > 0 ? 1 : 0);

@@ -12,7 +12,7 @@ import { servedRow } from "../models/residual/served-rows.ts";
 import { Standing } from "../models/residual/standing.ts";
 import { LEAST_ROWS } from "../models/residual/train-residual.ts";
 import type { ResidualOutcome } from "../models/residual/train-residual.ts";
-import type { ServiceEvidence } from "../facts/evidence.ts";
+import type { ResidualEvidence, ServiceEvidence } from "../facts/evidence.ts";
 import type { WindowStore } from "../store/window-store.ts";
 import type { LearningMetrics, ProfileStanding } from "./metrics.ts";
 import { ModelShelf, residualName } from "./model-shelf.ts";
@@ -94,22 +94,24 @@ export class ResidualLearning {
     }
   }
 
-  /** The residual in use of each service that has one. */
+  /** The residual in use of each service that has one, and how well self times were predicted of late. */
   evidence(): ServiceEvidence[] {
-    return [...this.learners.keys()].sort().flatMap((service): ServiceEvidence[] => {
-      const inUse = this.learners.get(service)?.standing.inUse;
-      if (inUse === undefined) return [];
-      const { hash, model, variance, windows } = inUse;
-      return [{ service, residual: { hash, version: model.version, variance, windows } }];
+    const services = [...this.learners].sort(([a], [b]) => (a < b ? -1 : 1));
+    return services.flatMap(([service, { standing }]): ServiceEvidence[] => {
+      const { accuracy, inUse } = standing;
+      if (accuracy === undefined && inUse === undefined) return [];
+      return [
+        { service, ...(accuracy && { accuracy }), ...(inUse && { residual: residualEvidence(inUse) }) },
+      ];
     });
   }
 
   standings(): ReadonlyMap<string, ProfileStanding> {
     return new Map(
       [...this.learners].map(([service, { rows, standing }]) => {
-        const { error, inUse } = standing;
+        const { accuracy, inUse } = standing;
         const version = inUse?.model.version;
-        return [service, { rows, ...(error !== undefined && { error }), ...(version && { version }) }];
+        return [service, { rows, ...(accuracy && { accuracy }), ...(version && { version }) }];
       }),
     );
   }
@@ -251,3 +253,10 @@ export class ResidualLearning {
     this.report(service, learner, learner.standing.offer(version, judgements));
   }
 }
+
+const residualEvidence = ({
+  hash,
+  model,
+  variance,
+  windows,
+}: NonNullable<Standing["inUse"]>): ResidualEvidence => ({ hash, version: model.version, variance, windows });

@@ -27,7 +27,12 @@ export function planOf(
   const { application, nowMs, windowSet } = context;
   const { surgeRatio } = inputs;
   const windowHash = contentHash(surgeRatio === undefined ? windowSet : [windowSet, surgeRatio]);
-  const facts = { context, verdict, windowHash, objective, course, ...flowFacts(verdict) };
+  const accuracies = new Map(
+    (inputs.profiles ?? []).flatMap(({ accuracy, service }) =>
+      accuracy === undefined ? [] : [[service, accuracy] as const],
+    ),
+  );
+  const facts = { context, verdict, windowHash, objective, course, accuracies, ...flowFacts(verdict) };
   return {
     application: application.name,
     namespace: application.namespace,

@@ -1,5 +1,6 @@
 import type { Wish } from "@tradewind/core/contract/plan.ts";
 import { inWords } from "@tradewind/core/reasons.ts";
+import type { Accuracy } from "../models/residual/accuracy.ts";
 import type { FlowObjective } from "../facts/objective.ts";
 import type { DecisionContext, Observation } from "../facts/observation.ts";
 import { tellingSeverity } from "../facts/verdict.ts";
@@ -19,6 +20,8 @@ export interface DecisionFacts {
   readonly slowestFlowSeconds: ReadonlyMap<string, number>;
   /** Calls of all flows. */
   readonly calls: number;
+  /** How well the self time of each service was predicted of late, where that is known. */
+  readonly accuracies: ReadonlyMap<string, Accuracy>;
 }
 
 /** What {@link toWish} needs of the flows, once for all services. */
@@ -113,6 +116,7 @@ function confidence(observation: Observation, { planned, policy }: Target, { cal
 function evidence(observation: Observation, facts: DecisionFacts): Record<string, number> {
   const { demand, queue, window } = observation;
   const { verdict, objective, course, context } = facts;
+  const accuracy = facts.accuracies.get(observation.service);
   const numbers: Record<string, number | undefined> = {
     baseReplicas: observation.baseReplicas,
     baseCpuCores: observation.container?.cpuCores,
@@ -140,6 +144,9 @@ function evidence(observation: Observation, facts: DecisionFacts): Record<string
     patienceDoublings: course.patienceDoublings,
     budgetPods: context.application.budget.pods,
     interferenceCpu: worstCpuInterference(observation),
+    profileErrorRatio: accuracy?.error,
+    profileBiasRatio: accuracy?.bias,
+    profileCoverageRatio: accuracy?.coverage,
   };
   const known = Object.entries(numbers).filter((entry): entry is [string, number] => entry[1] !== undefined);
   return Object.fromEntries(known);

@@ -1,3 +1,6 @@
+import { residualVariance } from "../queue/tracked-profile.ts";
+import { PredictionRecord } from "./accuracy.ts";
+import type { Accuracy } from "./accuracy.ts";
 import type { ResidualModel } from "./residual-model.ts";
 import { residualAt } from "./served-rows.ts";
 import type { ServedRow } from "./served-rows.ts";
@@ -7,7 +10,7 @@ export interface Judgement {
   readonly atMs: number;
   /** |ln error| without the residual less that with it, in standard deviations of chance. */
   readonly gain: number;
-  /** |ln error| with it. */
+  /** ln(measured / predicted) with it. */
   readonly error: number;
   /** Squared error with it less the variance that chance explains. */
   readonly excess: number;
@@ -28,7 +31,7 @@ export function judge(model: ResidualModel, row: ServedRow): Judgement {
   return {
     atMs,
     gain: Math.min(MOST_GAIN, Math.max(-MOST_GAIN, gain)),
-    error: Math.abs(left),
+    error: left,
     excess: Math.min(left * left - variance, MOST_EXCESS * variance),
   };
 }
@@ -76,8 +79,7 @@ export class Standing {
   private candidate: Judged | undefined;
   /** Windows since the last change of what is in use. */
   private windowsInUse = 0;
-  /** |ln error| of what was in use in each of the last windows. */
-  private readonly errors: number[] = [];
+  private readonly record = new PredictionRecord();
 
   /** The version in use, and what is left of its errors. */
   get inUse(): (Version & { readonly variance: number; readonly windows: number }) | undefined {
@@ -88,10 +90,9 @@ export class Standing {
     return { hash, model, variance, windows: recent.length };
   }
 
-  /** Mean |ln(measured / predicted)| over the last windows by what was in use in each; undefined before the first. */
-  get error(): number | undefined {
-    const { errors } = this;
-    return errors.length === 0 ? undefined : errors.reduce((sum, each) => sum + each, 0) / errors.length;
+  /** Of what was in use in each of the last windows; undefined before the first. */
+  get accuracy(): Accuracy | undefined {
+    return this.record.accuracy;
   }
 
   /** Puts a version on trial in place of the one that was. @param judgements of windows after those that trained it */
@@ -102,14 +103,16 @@ export class Standing {
 
   /** Takes in a window: all versions are judged by it. @returns what changed */
   observe(row: ServedRow): "promoted" | "demoted" | undefined {
+    const stated = this.inUse?.variance;
     for (const version of [this.current, this.previous, this.candidate]) {
       if (version?.model.percentile !== row.percentile) continue;
       version.judgements.push(judge(version.model, row));
       if (version.judgements.length > MOST_WINDOWS) version.judgements.shift();
     }
     const last = this.current?.judgements.at(-1);
-    this.errors.push(last?.atMs === row.atMs ? last.error : Math.abs(row.error));
-    if (this.errors.length > RECENT_WINDOWS) this.errors.shift();
+    const isJudged = stated !== undefined && last?.atMs === row.atMs;
+    const left = isJudged ? stated : residualVariance(row.state, row.percentile);
+    this.record.add(isJudged ? last.error : row.error, Math.sqrt(row.variance + left));
     this.windowsInUse += 1;
     return this.promote() ?? this.demote();
   }

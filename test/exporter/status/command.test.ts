@@ -62,6 +62,17 @@ describe("tradewind status", () => {
     expect(text).toMatch(/rate \(shop\)[^]*replicas 3 → 5 at/);
   });
 
+  it("says how well the self time of a service was predicted, where that is known", async () => {
+    const evidence = { profileErrorRatio: 0.124, profileBiasRatio: -0.03, profileCoverageRatio: 0.775 };
+    const { http } = await runningExporter(
+      planOf([wishOf({ evidence }), wishOf({ service: "rate", evidence: { profileErrorRatio: 0.1 } })]),
+    );
+    const text = await printed("--scaler", http);
+    expect(text.match(/prediction .*/g)).toEqual([
+      "prediction   self time off by 12 %, bias -3 %, 78 % of windows in the interval for 80 %",
+    ]);
+  });
+
   it("lists the decisions that changed one service", async () => {
     const text = await printed("--scaler", (await grown()).http, "--service", "search");
     expect(text).not.toContain("rate");
