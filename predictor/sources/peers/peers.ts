@@ -51,7 +51,7 @@ const TIMEOUT_MS = 2_000;
 const GONE_AFTER_MS = 60_000;
 /** What waits to be sent at the end may take so long. */
 const FAREWELL_MS = 1_500;
-/** An account of a peer that ends so many heartbeats before a window does covers it. */
+/** A peer at work has said how far it has come within so many heartbeats. */
 const TOLERATED_HEARTBEATS = 2;
 /** A peer that is silent for so many heartbeats is worth a line in the log. */
 const SILENT_HEARTBEATS = 5;
@@ -328,7 +328,8 @@ export class Peers implements BatchExchange {
   }
 
   private parts(fromMs: number, toMs: number): readonly MissingSpans[] {
-    const toleranceMs = TOLERATED_HEARTBEATS * this.heartbeatMs;
+    const sinceEndMs = this.options.clock.monotonicMs() - toMs;
+    const toleranceMs = Math.max(0, TOLERATED_HEARTBEATS * this.heartbeatMs - sinceEndMs);
     const links = [...this.links.values()];
     const ofHeard = this.accounts.missing(fromMs, toMs, toleranceMs).map((part): MissingSpans => {
       const { gap, host, instance, sinceMs } = part;

@@ -1,5 +1,6 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { systemClock } from "@tradewind/core/clock.ts";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createLog } from "@tradewind/core/log.ts";
 import { freePort } from "../../../free-port.ts";
@@ -118,6 +119,20 @@ describe("two predictors behind one Service", () => {
     await waitUntil(() => a.peers.health().problem !== undefined);
     expect(a.missing().join()).toContain(`spans that the predictor at ${hanging} received since`);
     await waitUntil(() => /cannot be reached/.test(a.missing().join()));
+  });
+
+  it("know that spans of the end of a window are missing, when a peer was last heard just before it", async () => {
+    let aheadMs = 0;
+    const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + aheadMs };
+    const { a } = await pair({ clock });
+    const endMs = clock.monotonicMs();
+    const missingOfWindow = () => a.peers.missing(endMs - 1_000, endMs).join();
+    expect(missingOfWindow()).not.toContain("received since");
+    // Three heartbeats after the end, and none of them has come.
+    aheadMs = 300;
+    expect(missingOfWindow()).toContain("received since");
+    aheadMs = 0;
+    await waitUntil(() => missingOfWindow() === "", 10_000, "the peer to be heard after the end");
   });
 
   it("know that spans are missing while a peer takes batches and sends none", async () => {
