@@ -163,7 +163,17 @@ describe.skipIf(node === undefined)("the quickstart on a real node", { timeout: 
   });
 
   it("is seen by kubectl get applications, tradewind status and tradewind doctor", async () => {
-    const [header = "", row = ""] = (await kubectl("get", "applications", "--namespace=shop")).split("\n");
+    // Its status comes with the first round of a leader that follows it.
+    let [header, row] = ["", ""];
+    await until(
+      "the application has a status",
+      async () => {
+        [header = "", row = ""] = (await kubectl("get", "applications", "--namespace=shop")).split("\n");
+        return /\bTrue\b/.test(row);
+      },
+      PATIENCE_MS,
+    );
+    reached("a status");
     for (const column of ["NAME", "OBJECTIVE(MS)", "MEASURED(MS)", "REPLICAS", "READY"])
       expect(header.split(/\s{2,}/)).toContain(column);
     expect(row).toMatch(/^hotel .*\b300\b.*\d+ → \d+ .*\bTrue\b/);
