@@ -29,6 +29,8 @@ const SENTENCES: Sentences = {
     `memory ${mebibytes(fromBytes)} → ${mebibytes(toBytes)} MiB each: ${peakRatio} times the most used`,
   "cpu-cores": ({ fromCores, toCores }) => `${fromCores.toFixed(2)} → ${toCores.toFixed(2)} cores each`,
   replicas: move,
+  "pods-unscheduled": ({ unscheduledPods }) =>
+    `no node has room for ${unscheduledPods} of its pods: they stay asked for and do not count as serving`,
   "cpu-demand": ({ cpuRatio, targetRatio }) =>
     `CPU demand is ${percent(cpuRatio)} of what its ready replicas have, target ${percent(targetRatio)}`,
   "queue-share": queueShare,

@@ -62,6 +62,7 @@ export const Reason = z.discriminatedUnion("code", [
     /** More than the decision, where the platform has not followed yet. */
     runningReplicas: Count.optional(),
   }),
+  reason("pods-unscheduled", { unscheduledPods: Count }),
   // What a decision by CPU demand and queues comes to.
   reason("cpu-demand", { cpuRatio: NonNegative, targetRatio: NonNegative }),
   reason("queue-share", { queueRatio: NonNegative.optional(), cpuRatio: NonNegative.optional() }),

@@ -75,6 +75,13 @@ export const Window = z
     endMs: EpochMs,
     replicasReady: Count.optional(),
     replicasWanted: Count.optional(),
+    /** Pods that no node has taken yet. Absent where the platform does not say. */
+    podsUnscheduled: Count.optional(),
+    /**
+     * CPU that the pods known leave of the node on which a ready pod has the least left, cores: what its containers can request
+     * beyond what they do. Absent where nodes are not known.
+     */
+    nodeRoomCores: NonNegative.optional(),
     /** Start of the youngest ready replica: restart grace counts from here. */
     lastStartedAtMs: EpochMs.optional(),
     /** Name of the newest program: hash of the pod template. Other pods may still run an older one. Absent when not known. */

@@ -23,9 +23,9 @@ export const SHRINK_AFTER_SECONDS: Readonly<Record<Sized, number>> = { cpuCores:
 const MIN_GAP_MS = 15_000;
 
 /**
- * Remembers the sizes recommended for one service. More is given at once; less only when nothing larger was recommended
- * for {@link SHRINK_AFTER_SECONDS}, and never before it has watched for that long: what runs may be larger for a reason
- * that was seen before.
+ * Remembers the sizes recommended for one service. More is given at once; less than what runs only when nothing larger was
+ * recommended for {@link SHRINK_AFTER_SECONDS}, and never before it has watched for that long: what runs may be larger for a
+ * reason that was seen before. A size that nothing runs at is not held: its node may have no room for it.
  */
 export class SizeHistory {
   private readonly sinceMs: number;
@@ -58,7 +58,8 @@ export class SizeHistory {
     );
     const highest = Math.max(newest, ...seen);
     const hasWatched = nowMs - this.sinceMs >= afterMs;
-    return hasWatched || running === undefined ? highest : Math.max(highest, running);
+    if (running === undefined) return highest;
+    return hasWatched ? Math.max(newest, Math.min(highest, running)) : Math.max(newest, running);
   }
 }
 

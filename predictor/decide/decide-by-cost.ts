@@ -10,7 +10,7 @@ import { namedServices } from "../facts/reasons.ts";
 import type { Targets } from "../facts/target.ts";
 import { median } from "../models/statistics.ts";
 import { ApplicationCost, loadPoints } from "./application-cost.ts";
-import type { CostOptions, RouteToHold } from "./application-cost.ts";
+import type { CostOptions, RouteToHold, ServiceToSize } from "./application-cost.ts";
 import { arrivals, hiddenLoad } from "./arrivals.ts";
 import { learn } from "./learn.ts";
 import { excessOf, UNSEEN_ERROR, UNSEEN_SPREAD } from "./learn-routes.ts";
@@ -26,6 +26,8 @@ import { leastPerHour, passedService, roomySize, serviceToSize } from "./service
 import { withRises } from "./starts.ts";
 import { emptyMemory } from "./state.ts";
 import { expectation, targetsOf } from "./targets.ts";
+import { unscheduledIn, withoutUnscheduled } from "./unscheduled.ts";
+import type { Unscheduled } from "./unscheduled.ts";
 
 /**
  * Sizes for which price, expected misses and changes together cost least over the time that a decision stands:
@@ -46,8 +48,8 @@ export function decideByCost(request: CostRequest): CostDecision {
     const reasons = [{ code: "models-missing", ...namedServices(waiting) } as const];
     return { memory, level, targets: undefined, reasons };
   }
-  const cost = cheapestOf(request, known);
-  const targets = targetsOf(request, known, cost);
+  const { cost, unscheduled } = cheapestOf(request, known);
+  const targets = targetsOf(request, known, cost, unscheduled);
   const { application, windowSet } = request.context;
   const adopted: Targets = isCarriedOut(application) ? targets : new Map();
   const services = withRises(memory.services, request.observations, adopted, windowSet.endMs);
@@ -112,7 +114,14 @@ const MOST_STEPS = 2_000;
 
 const NONE: Size = { replicas: 0, cpuCores: 0, memoryBytes: 0 };
 
-function cheapestOf(request: CostRequest, known: Known): ApplicationCost {
+interface Cheapest {
+  /** Of what serves: replicas that wait for room on a node are not in it. */
+  readonly cost: ApplicationCost;
+  readonly unscheduled: Unscheduled;
+}
+
+/** Where replicas wait for room on a node it is searched twice: for what to ask for, and for what to do while they wait. */
+function cheapestOf(request: CostRequest, known: Known): Cheapest {
   const { allNodes, context, observations, settings } = request;
   const { budget, objective, prices } = context.application;
   const { memory, onRoute, outlook } = known;
@@ -137,10 +146,6 @@ function cheapestOf(request: CostRequest, known: Known): ApplicationCost {
     changeRatio: memory.startSeconds / settings.standSeconds,
     warmUpRatio: Math.min(1, settings.youngSeconds / settings.standSeconds),
   };
-  const roomy = routed.flatMap((one, at) => {
-    const service = services[at];
-    return service === undefined ? [] : [roomySize(one, service, request, known)];
-  });
   // Services off every route take their pods of the budget first: nothing here says what they could do without.
   const elsewhere = observations.reduce(
     (sum, { baseReplicas, service }) => sum + (sized.has(service) ? 0 : baseReplicas),
@@ -151,7 +156,17 @@ function cheapestOf(request: CostRequest, known: Known): ApplicationCost {
     ...(allNodes && { cpuCores: allNodes.cpuCores }),
   };
   const owns = new OwnTails(services, options.loads);
-  return cheapest(() => new ApplicationCost(services, routes, options, owns), roomy, limits, MOST_STEPS);
+  const search = (sized: readonly ServiceToSize[]): ApplicationCost => {
+    const roomy = routed.flatMap((one, at) => {
+      const service = sized[at];
+      return service === undefined ? [] : [roomySize(one, service, request, known)];
+    });
+    return cheapest(() => new ApplicationCost(sized, routes, options, owns), roomy, limits, MOST_STEPS);
+  };
+  const whole = search(services);
+  const unscheduled = unscheduledIn(routed, whole);
+  if (unscheduled.size === 0) return { cost: whole, unscheduled };
+  return { cost: search(services.map((each) => withoutUnscheduled(each, unscheduled))), unscheduled };
 }
 
 function routesToHold(

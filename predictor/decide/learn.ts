@@ -29,8 +29,11 @@ export function learn(memory: CostMemory, lesson: Lesson): CostMemory {
   const point = { endMs, perSecond: arrivalsPerSecond, count };
   const isSeen = isComplete && arrivalsPerSecond > 0;
   const services = servicesAfter(memory, lesson);
+  const unscheduled = new Set(
+    lesson.observations.flatMap((one) => (one.unscheduled > 0 ? [one.service] : [])),
+  );
   return {
-    startSeconds: startSecondsAfter(memory, services, endMs),
+    startSeconds: startSecondsAfter(memory, services, endMs, unscheduled),
     outlook: isSeen
       ? observeLoad(memory.outlook, point, {
           windowMs: endMs - startMs,

@@ -16,6 +16,7 @@ import type { ServiceToSize } from "./application-cost.ts";
 import type { OwnChange, OwnTimes } from "./own-tails.ts";
 import { modelPercentile, ownTailSeconds } from "./percentile.ts";
 import type { CostRequest, Known } from "./request.ts";
+import { resizeRoomOf } from "./resize-room.ts";
 
 /** Replicas that a decision may ask for beyond the factor of growth, as the scaler's guard allows. */
 const GROWTH_PODS = 4;
@@ -29,8 +30,8 @@ const ROUNDING = 1e-6;
 
 /** A service as the search sees it: what it may be made, and how long its own time is then. */
 export function serviceToSize(one: Observation, request: CostRequest, known: Known): ServiceToSize {
-  const { container = { cpuCores: 0, memoryBytes: 0 }, service, window } = one;
-  const base: Size = { replicas: one.baseReplicas, ...container };
+  const { service, window } = one;
+  const base = baseOf(one);
   const common = {
     name: service,
     requestsPerSecond: loadOf(one, known),
@@ -50,6 +51,18 @@ export function serviceToSize(one: Observation, request: CostRequest, known: Kno
     ...(ownChange && { ownChange }),
   };
 }
+
+/** What it has been asked to be, as far as its containers can become it where they run. */
+function baseOf(one: Observation): Size {
+  const { baseReplicas: replicas, container = { cpuCores: 0, memoryBytes: 0 } } = one;
+  const { cpuCores: running = container.cpuCores } = one.runningContainer ?? {};
+  const cpuCores = Math.min(container.cpuCores, Math.max(running, roomOf(one)));
+  return { replicas, ...container, cpuCores };
+}
+
+/** In whole steps: a size is rounded up to one when it is stated. */
+const roomOf = ({ spec: { cpu }, window }: Observation): number =>
+  cpu.stepCores * Math.floor(resizeRoomOf(window) / cpu.stepCores + ROUNDING);
 
 function measuredOwn(window: Window | undefined, { context }: CostRequest): ServiceToSize["measured"] {
   const { percentile } = context.application.objective;
@@ -174,6 +187,7 @@ function bounds(
     spec.cpu.maxCores,
     settings.mostGrowth * running,
     largestContainer?.cpuCores ?? Number.POSITIVE_INFINITY,
+    roomOf(one),
   );
   const leastCores = Math.min(base.cpuCores, roundedUp(spec.cpu.minCores, spec.cpu.stepCores));
   return {

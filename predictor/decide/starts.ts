@@ -5,17 +5,22 @@ import type { CostMemory, ServiceModelMemory } from "./state.ts";
 /** Share of the newest start in what is learnt of how long starts take. */
 const START_SHARE = 0.2;
 
-/** A start that is over counts with its length; one that takes longer than any before says so at once. */
+/**
+ * A start that is over counts with its length; one that takes longer than any before says so at once, unless it waits for room on a
+ * node: nobody knows when that comes.
+ */
 export function startSecondsAfter(
   { services: before, startSeconds }: Pick<CostMemory, "services" | "startSeconds">,
   after: readonly ServiceModelMemory[],
   endMs: number,
+  unscheduled: ReadonlySet<string> = new Set(),
 ): number {
   const still = new Set(after.flatMap(({ rising, service }) => (rising === undefined ? [] : [service])));
   let seconds = startSeconds;
   for (const { rising, service } of before) {
     if (rising === undefined) continue;
     const elapsed = (endMs - rising.sinceMs) / 1e3;
+    if (still.has(service) && unscheduled.has(service)) continue;
     if (still.has(service)) seconds = Math.max(seconds, Math.min(elapsed, MOST_START_SECONDS));
     else seconds += START_SHARE * (Math.min(elapsed, MOST_START_SECONDS) - seconds);
   }

@@ -16,9 +16,15 @@ import { cheapestCores } from "./cheapest-cores.ts";
 import type { CoresBounds } from "./cheapest-cores.ts";
 import type { CostRequest, Known } from "./request.ts";
 import { advisedBounds } from "./services.ts";
+import type { Unscheduled } from "./unscheduled.ts";
 
 /** What a decision comes to for each service. */
-export function targetsOf(request: CostRequest, known: Known, cost: ApplicationCost): Targets {
+export function targetsOf(
+  request: CostRequest,
+  known: Known,
+  cost: ApplicationCost,
+  unscheduled: Unscheduled,
+): Targets {
   const changes = changesOf(cost, request);
   const numberOf = new Map(cost.services.map(({ name }, at) => [name, at]));
   const cores = coresToAdvise(request, known, cost, numberOf);
@@ -33,6 +39,7 @@ export function targetsOf(request: CostRequest, known: Known, cost: ApplicationC
               at,
               steps: changes.get(one.service) ?? [],
               cheapestCores: cores.get(at),
+              waiting: unscheduled.get(one.service)?.waiting ?? 0,
             });
       return [one.service, target];
     }),
@@ -57,6 +64,8 @@ interface Planned {
   readonly at: number;
   readonly steps: readonly WishStep[];
   readonly cheapestCores: number | undefined;
+  /** Replicas that stay asked for though no node has room for them. */
+  readonly waiting: number;
 }
 
 /** By number of the service, where a model knows it and nothing can move its CPU. */
@@ -80,10 +89,10 @@ function plannedTarget(
   one: Observation,
   request: CostRequest,
   known: Known,
-  { at, cheapestCores: cheapest, cost, steps }: Planned,
+  { at, cheapestCores: cheapest, cost, steps, waiting }: Planned,
 ): Target {
   const { replicas: planned, cpuCores } = cost.sizeOf(at);
-  const replicas = bounded(one, planned);
+  const replicas = bounded(one, planned + waiting);
   const stated = statedSize(one, { cpuCores, memoryBytes: memoryOf(one, request) });
   const profile = known.models.get(one.service)?.profile;
   const tail = cost.slowestTailThrough(at);
@@ -91,7 +100,10 @@ function plannedTarget(
     replicas,
     ...stated,
     policy: known.level,
-    reasons: reasonsOf(one, replicas, stated, request.settings.memoryRatio),
+    reasons: [
+      ...(waiting > 0 ? [{ code: "pods-unscheduled", unscheduledPods: waiting } as const] : []),
+      ...reasonsOf(one, replicas, stated, request.settings.memoryRatio),
+    ],
     planned: {
       steps,
       confidence: 1 / (1 + cost.ownSigmaOf(at) ** 2),

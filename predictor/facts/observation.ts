@@ -26,6 +26,8 @@ export interface Observation extends ContainerFacts {
   /** Replicas that the decision starts from: never fewer than what runs by wish of this or another controller. */
   readonly baseReplicas: number;
   readonly readyReplicas?: number;
+  /** Of the base replicas those that wait for room on a node: they stay asked for and serve nothing. */
+  readonly unscheduled: number;
   /** Fewest replicas that CPU demand allows. */
   readonly need?: number;
   /** Fewest replicas that a step down may leave. */
@@ -83,6 +85,7 @@ export function observe(context: DecisionContext): readonly Observation[] {
         service,
         spec,
         baseReplicas,
+        unscheduled: unscheduledOf(baseReplicas, window),
         settling: isSettling(baseReplicas, memory, window),
         unproven: isUnproven(memory, window),
         draining: isDraining(trend),
@@ -95,6 +98,12 @@ export function observe(context: DecisionContext): readonly Observation[] {
       },
     ];
   });
+}
+
+/** Pods beyond what is asked for are on their way out, whether a node has taken them or not. */
+function unscheduledOf(base: number, window: Window | undefined): number {
+  const { podsUnscheduled = 0, replicasWanted = base } = window ?? {};
+  return Math.max(0, Math.min(podsUnscheduled, base, base - (replicasWanted - podsUnscheduled)));
 }
 
 const GROWN_RATIO = 1.02;

@@ -38,27 +38,52 @@ export function resourceView(
     const ms = startedUpAtMs(pod);
     return ms <= interval.startMs - BETWEEN_READINGS_MS || ms > nowMs + CLOCKS_DIFFER_MS;
   };
+  const rooms = nodeRooms(list);
   for (const workload of list?.workloads ?? []) {
-    const resources = workloadResources(workload, { uses, isSettled, interval });
+    const resources = workloadResources(workload, { uses, isSettled, interval, rooms });
     const before = services.get(workload.service);
     services.set(workload.service, before === undefined ? resources : added(before, resources));
   }
   return { services };
 }
 
+/** What pods that are known leave of the CPU of each node, by their requests, cores. */
+function nodeRooms(list: WorkloadList | undefined): ReadonlyMap<string, number> {
+  const rooms = new Map<string, number>();
+  for (const { cpuCores, name } of list?.nodes ?? []) if (cpuCores !== undefined) rooms.set(name, cpuCores);
+  for (const { containers, node } of list?.workloads.flatMap(({ pods }) => pods) ?? []) {
+    const left = rooms.get(node);
+    if (left === undefined) continue;
+    const requested = containers.reduce((sum, { cpuRequestCores = 0 }) => sum + cpuRequestCores, 0);
+    rooms.set(node, Math.max(0, left - requested));
+  }
+  return rooms;
+}
+
+/** Undefined where one of them is. */
+function smallest(values: readonly (number | undefined)[]): number | undefined {
+  const known = values.filter((value) => value !== undefined);
+  return known.length === 0 || known.length < values.length ? undefined : Math.min(...known);
+}
+
 interface Reading {
   readonly uses: ReadonlyMap<string, ContainerUse>;
   readonly isSettled: (pod: WorkloadPod) => boolean;
   readonly interval: Interval;
+  /** CPU that is left of each node, cores. */
+  readonly rooms: ReadonlyMap<string, number>;
 }
 
 function workloadResources(workload: Workload, reading: Reading): ServiceResources {
+  const { rooms } = reading;
   const ready = workload.pods.filter((pod) => pod.ready);
   const starts = ready.flatMap(({ startedAtMs }) => (startedAtMs === undefined ? [] : [startedAtMs]));
   return {
     namespace: workload.namespace,
     replicasReady: workload.replicasReady,
     replicasWanted: workload.replicasWanted,
+    podsUnscheduled: workload.podsUnscheduled,
+    nodeRoomCores: smallest(ready.map(({ node }) => rooms.get(node))),
     lastStartedAtMs: starts.length === 0 ? undefined : starts.reduce((a, b) => Math.max(a, b)),
     ...revisionOf(workload, ready),
     containers: ready.flatMap((pod) =>
@@ -132,11 +157,14 @@ function startedUpAtMs({ startedAtMs, readyAtMs }: Pick<WorkloadPod, "startedAtM
 
 function added(one: ServiceResources, other: ServiceResources): ServiceResources {
   const starts = [one.lastStartedAtMs, other.lastStartedAtMs].filter((ms) => ms !== undefined);
+  const unscheduled = [one.podsUnscheduled, other.podsUnscheduled].filter((pods) => pods !== undefined);
   return {
     namespace: one.namespace,
     replicasReady: (one.replicasReady ?? 0) + (other.replicasReady ?? 0),
     replicasWanted: (one.replicasWanted ?? 0) + (other.replicasWanted ?? 0),
+    podsUnscheduled: unscheduled.length === 0 ? undefined : unscheduled.reduce((sum, pods) => sum + pods, 0),
     lastStartedAtMs: starts.length === 0 ? undefined : Math.max(...starts),
+    nodeRoomCores: smallest([one.nodeRoomCores, other.nodeRoomCores]),
     ...bothRevisions(one, other),
     containers: [...one.containers, ...other.containers],
   };

@@ -24,6 +24,8 @@ export function mergeWindows(windows: readonly Window[], startMs: number, endMs:
     endMs,
     replicasReady: latest("replicasReady"),
     replicasWanted: latest("replicasWanted"),
+    podsUnscheduled: latest("podsUnscheduled"),
+    nodeRoomCores: latest("nodeRoomCores"),
     lastStartedAtMs: latest("lastStartedAtMs"),
     revision: latest("revision"),
     newestRevisionShare: latest("newestRevisionShare"),

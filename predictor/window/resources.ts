@@ -5,6 +5,10 @@ export interface ServiceResources {
   readonly namespace: string;
   readonly replicasReady?: number | undefined;
   readonly replicasWanted?: number | undefined;
+  /** Pods that no node has taken yet. */
+  readonly podsUnscheduled?: number | undefined;
+  /** See the window's. */
+  readonly nodeRoomCores?: number | undefined;
   /** Start of the youngest ready replica, ms since the Unix epoch. */
   readonly lastStartedAtMs?: number | undefined;
   /** Newest program and the share of ready pods that run it. */

@@ -84,10 +84,13 @@ function serviceWindow(input: WindowSetInput, service: string, number: number | 
 
 function replicas(resources: ServiceResources | undefined): Partial<Window> {
   if (resources === undefined) return {};
-  const { lastStartedAtMs, newestRevisionShare, replicasReady, replicasWanted, revision } = resources;
+  const { lastStartedAtMs, newestRevisionShare, nodeRoomCores, podsUnscheduled } = resources;
+  const { replicasReady, replicasWanted, revision } = resources;
   return {
     ...(replicasReady === undefined ? {} : { replicasReady }),
     ...(replicasWanted === undefined ? {} : { replicasWanted }),
+    ...(podsUnscheduled === undefined ? {} : { podsUnscheduled }),
+    ...(nodeRoomCores === undefined ? {} : { nodeRoomCores }),
     ...(lastStartedAtMs === undefined ? {} : { lastStartedAtMs }),
     ...(revision === undefined ? {} : { revision }),
     ...(newestRevisionShare === undefined ? {} : { newestRevisionShare }),

@@ -69,6 +69,10 @@ const EXAMPLES: readonly (readonly [Reason, string])[] = [
   [{ code: "replicas", fromReplicas: 2, toReplicas: 4, neededReplicas: 7 }, "2 → 4 replicas of 7 needed"],
   [{ code: "replicas", fromReplicas: 4, toReplicas: 4, runningReplicas: 5 }, "keep 4 replicas (5 still run)"],
   [
+    { code: "pods-unscheduled", unscheduledPods: 2 },
+    "no node has room for 2 of its pods: they stay asked for and do not count as serving",
+  ],
+  [
     { code: "cpu-demand", cpuRatio: 1.45, targetRatio: 0.7 },
     "CPU demand is 145 % of what its ready replicas have, target 70 %",
   ],

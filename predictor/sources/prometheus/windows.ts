@@ -74,11 +74,14 @@ function saysSomething(
 
 function running(resources: ServiceResources | undefined): Partial<Window> & Pick<Window, "containers"> {
   if (resources === undefined) return { containers: [] };
-  const { replicasReady, replicasWanted, lastStartedAtMs, containers } = resources;
+  const { replicasReady, replicasWanted, podsUnscheduled, nodeRoomCores, lastStartedAtMs, containers } =
+    resources;
   return {
     containers: [...containers],
     ...(replicasReady === undefined ? {} : { replicasReady }),
     ...(replicasWanted === undefined ? {} : { replicasWanted }),
+    ...(podsUnscheduled === undefined ? {} : { podsUnscheduled }),
+    ...(nodeRoomCores === undefined ? {} : { nodeRoomCores }),
     ...(lastStartedAtMs === undefined ? {} : { lastStartedAtMs }),
   };
 }

@@ -14,9 +14,17 @@ describe("the size given to a container", () => {
     };
     expect(at(0, 1)).toBe(1);
     expect(at(1, 2)).toBe(2);
-    expect(at(2, 0.5)).toBe(2);
-    expect(at(10, 0.5)).toBe(2);
+    expect(at(2, 0.5)).toBe(1);
+    expect(at(10, 0.5)).toBe(1);
     expect(at(11.1, 0.5)).toBe(0.5);
+  });
+
+  it("does not hold a size that nothing runs at: it may never have fitted its node", () => {
+    const history = new SizeHistory(-SHRINK_MS);
+    history.record({ cpuCores: 1.6 }, 0);
+    history.record({ cpuCores: 1.2 }, MINUTE);
+    expect(history.settled("cpuCores", 0.8, MINUTE)).toBe(1.2);
+    expect(history.settled("cpuCores", 1.6, MINUTE)).toBe(1.6);
   });
 
   it("is never less than what runs before it has watched for long enough", () => {

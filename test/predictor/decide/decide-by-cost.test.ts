@@ -296,3 +296,56 @@ describe("policy auto with calibrated models", () => {
     );
   });
 });
+
+describe("policy auto while pods wait for room on a node", () => {
+  const LOADED = [FRONTEND, made("backend", { replicas: 2, requestsPerSecond: 90 })];
+  /** Of four replicas that are asked for two run. */
+  const crowded: Change = (set) => ({
+    ...set,
+    windows: set.windows.map((each) =>
+      each.service === "backend" ? { ...each, replicasWanted: 4, podsUnscheduled: 2 } : each,
+    ),
+  });
+  const asked: Change = (set) => ({
+    ...set,
+    windows: set.windows.map((each) => (each.service === "backend" ? { ...each, replicasWanted: 4 } : each)),
+  });
+
+  it("goes on asking for them, asks for no more, and says so", () => {
+    const outcome = last(course(40, LOADED, crowded));
+    expect(replicasOf(outcome)).toBe(4);
+    expect(wishOf(outcome, "backend").reasons).toContainEqual({
+      code: "pods-unscheduled",
+      unscheduledPods: 2,
+    });
+  });
+
+  it("counts on those that run alone, so that their CPU grows where sizes move", () => {
+    const cores = (change: Change): number =>
+      wishOf(last(course(6, LOADED, change, { application: RESIZABLE })), "backend").allocation.cpuCores ?? 1;
+    expect(cores(crowded)).toBeGreaterThan(1);
+    expect(cores(crowded)).toBeGreaterThan(cores(asked));
+  });
+
+  it("makes no container larger than its node has room for", () => {
+    const cramped: Change = (set) => {
+      const crowd = crowded(set, 0);
+      return {
+        ...crowd,
+        windows: crowd.windows.map((each) => ({
+          ...each,
+          nodeRoomCores: 0.2,
+          containers: each.containers.map((one) => ({ ...one, cpuRequestCores: 1 })),
+        })),
+      };
+    };
+    const outcome = last(course(6, LOADED, cramped, { application: RESIZABLE }));
+    expect(wishOf(outcome, "backend").allocation.cpuCores ?? 1).toBeCloseTo(1.2);
+  });
+
+  it("asks for them no more once the load is gone", () => {
+    const quiet = [FRONTEND, made("backend", { replicas: 2, requestsPerSecond: 5 })];
+    const outcomes = course(60, quiet, crowded);
+    expect(replicasOf(last(outcomes))).toBeLessThan(4);
+  });
+});

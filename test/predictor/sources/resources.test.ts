@@ -34,6 +34,34 @@ const list = (...workloads: Workload[]): WorkloadList => ({
 });
 
 describe("resources by service", () => {
+  it("say how many pods no node has taken, of all workloads that carry the service", () => {
+    const both = list(
+      workload([pod("geo-0")], { podsUnscheduled: 2 }),
+      workload([pod("geo-v2-0")], { name: "geo-v2", podsUnscheduled: 1 }),
+    );
+    expect(resourceView(both, new Map(), INTERVAL, NOW).services.get("geo")?.podsUnscheduled).toBe(3);
+    const silent = resourceView(list(workload([pod("geo-0")])), new Map(), INTERVAL, NOW);
+    expect(silent.services.get("geo")?.podsUnscheduled).toBeUndefined();
+  });
+
+  it("say what CPU is left where the fullest of their nodes is, by the requests of all pods there, ready or not", () => {
+    const asks = (name: string, node: string, cpuRequestCores: number, ready = true): WorkloadPod =>
+      pod(name, { node, ready, containers: [{ id: name, name: "main", cpuRequestCores }] });
+    const nodes = [
+      { name: "a", schedulable: true, cpuCores: 2 },
+      { name: "b", schedulable: true, cpuCores: 4 },
+    ];
+    const geo = workload([asks("geo-0", "a", 0.5), asks("geo-1", "b", 0.5)]);
+    const rate = workload([asks("rate-0", "a", 0.25), asks("rate-1", "a", 0.5, false)], {
+      name: "rate",
+      service: "rate",
+    });
+    const { services } = resourceView({ ...list(geo, rate), nodes }, new Map(), INTERVAL, NOW);
+    expect(services.get("geo")?.nodeRoomCores).toBe(0.75);
+    const elsewhere = resourceView({ ...list(geo), nodes: nodes.slice(1) }, new Map(), INTERVAL, NOW);
+    expect(elsewhere.services.get("geo")?.nodeRoomCores).toBeUndefined();
+  });
+
   it("name containers, mark sidecars and say when each started", () => {
     const containers = [
       { id: "a", name: "main", startedAtMs: START - 5_000 },
