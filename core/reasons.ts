@@ -8,6 +8,9 @@ type Sentences = { readonly [Code in Reason["code"]]: (facts: Facts<Code>) => st
 const SENTENCES: Sentences = {
   "slo-met": latency,
   "slo-violated": latency,
+  "requests-failed": ({ allowedRatio, errorRatio, route }) =>
+    `${percent(errorRatio)} of the requests${route === undefined ? "" : ` of '${route}'`} failed, ` +
+    `${percent(allowedRatio)} may be late`,
   "slight-violation": () => "a slight miss: waits for a second window",
   "traffic-missing": ({ missing }) => `a part of the traffic was not seen: ${missing}`,
   "data-missing": ({ missing, what = "traffic" }) =>

@@ -28,6 +28,13 @@ export const Reason = z.discriminatedUnion("code", [
   // The objective and the traffic.
   reason("slo-met", Latency),
   reason("slo-violated", Latency),
+  reason("requests-failed", {
+    errorRatio: Ratio,
+    /** Of the objective: so many may be late. */
+    allowedRatio: Ratio,
+    /** Absent where it is the worst of all routes, or there is only one. */
+    route: Name.optional(),
+  }),
   reason("slight-violation", {}),
   reason("traffic-missing", { missing: Text }),
   reason("data-missing", {

@@ -1,8 +1,7 @@
 import type { Reason } from "@tradewind/core/contract/reason.ts";
 import type { DecisionContext } from "../facts/observation.ts";
+import { failureReason, MOST_CHARACTERS } from "../facts/reasons.ts";
 import type { FlowVerdict, Verdict } from "../facts/verdict.ts";
-
-const MOST_CHARACTERS = 60;
 
 /** How the application stands to its objective. */
 export function standing(context: DecisionContext, { flows }: Verdict): Reason {
@@ -33,6 +32,8 @@ function standingOf(
   const judged = telling.length > 0 ? telling : flows;
   const slowest = judged.reduce((worst, each) => (each.severity > worst.severity ? each : worst));
   const objectiveSeconds = objective.milliseconds / 1e3;
+  if (slowest.isFailing && slowest.tailSeconds / objectiveSeconds < slowest.severity)
+    return failureReason(slowest, objective, isNamed);
   return {
     code: slowest.severity > 1 ? "slo-violated" : "slo-met",
     percentile: objective.percentile,

@@ -6,7 +6,7 @@ import type { Size } from "../facts/size.ts";
 import { countedArrivalRatio } from "./counted-arrivals.ts";
 import { isCarriedOut } from "../facts/container-size.ts";
 import type { Observation } from "../facts/observation.ts";
-import { namedServices } from "../facts/reasons.ts";
+import { failureReasons, namedServices } from "../facts/reasons.ts";
 import type { Targets } from "../facts/target.ts";
 import { median } from "../models/statistics.ts";
 import { ApplicationCost, loadPoints } from "./application-cost.ts";
@@ -19,6 +19,7 @@ import { OwnTails } from "./own-tails.ts";
 import type { CostDecision, CostRequest, Known } from "./request.ts";
 import { levelOf } from "./residuals.ts";
 import type { Residuals } from "./residuals.ts";
+import { meetProvenNeed } from "./proven-need.ts";
 import { normalQuantile } from "./route-cost.ts";
 import { cheapest } from "./search.ts";
 import { Sensitivities } from "./sensitivities.ts";
@@ -53,7 +54,8 @@ export function decideByCost(request: CostRequest): CostDecision {
   const { application, windowSet } = request.context;
   const adopted: Targets = isCarriedOut(application) ? targets : new Map();
   const services = withRises(memory.services, request.observations, adopted, windowSet.endMs);
-  const reasons = [expectation(cost, known)];
+  const failures = failureReasons(request.verdict, application.objective);
+  const reasons = [...failures, expectation(cost, known)];
   cost.forgetOtherSizes();
   const sensitivities = new Sensitivities(cost, application.prices);
   return { memory: { ...memory, services }, level, targets, reasons, sensitivities };
@@ -67,7 +69,7 @@ function learnt(request: CostRequest): Known {
   const { application, missing, windowSet } = context;
   const entry = observations.find(({ service }) => service === application.entry);
   const counted = countedArrivalRatio(entry, verdict.requestsPerSecond);
-  const { loads, perSecond } = arrivals(request, counted ?? 1);
+  const { intended, loads, perSecond } = arrivals(request, counted ?? 1, request.memory?.routes);
   const memory = learn(request.memory ?? emptyMemory(settings.startSeconds), {
     windowSet: { ...windowSet, windows: ownWindows(request) },
     observations,
@@ -78,11 +80,12 @@ function learnt(request: CostRequest): Known {
     settings,
   });
   const models = new Map(memory.services.map((each) => [each.service, each]));
-  const onRoute = new Set(verdict.flows.flatMap(({ flow }) => flow.services.concat(flow.entryService)));
+  const passed = verdict.flows.flatMap(({ flow }) => flow.services.concat(flow.entryService));
+  const onRoute = new Set([...passed, ...intended.keys()]);
   const missed = verdict.flows.filter(({ severity }) => severity > 1);
-  const onMissedRoute = new Set(missed.flatMap(({ flow }) => flow.services));
+  const onMissedRoute = new Set([...missed.flatMap(({ flow }) => flow.services), ...intended.keys()]);
   const hidden = observations.map((one) =>
-    onRoute.has(one.service) ? hiddenLoad(one, models.get(one.service)) : 1,
+    onRoute.has(one.service) ? hiddenLoad(one, models.get(one.service), loads.get(one.service)) : 1,
   );
   const outlook = outlookOf(memory.outlook, {
     horizonMs: 1e3 * memory.startSeconds,
@@ -97,7 +100,8 @@ function learnt(request: CostRequest): Known {
     observations.filter(({ service }) => onRoute.has(service)),
     residuals,
   );
-  return { models, memory, loads, outlook, onRoute, onMissedRoute, warmUpFactor, residuals, level };
+  const awaited = new Set(intended.keys());
+  return { models, memory, loads, outlook, onRoute, onMissedRoute, awaited, warmUpFactor, residuals, level };
 }
 
 const ownWindows = ({ context: { application, windowSet } }: CostRequest): Window[] =>
@@ -161,7 +165,10 @@ function cheapestOf(request: CostRequest, known: Known): Cheapest {
       const service = sized[at];
       return service === undefined ? [] : [roomySize(one, service, request, known)];
     });
-    return cheapest(() => new ApplicationCost(sized, routes, options, owns), roomy, limits, MOST_STEPS);
+    const make = (): ApplicationCost => new ApplicationCost(sized, routes, options, owns);
+    const found = cheapest(make, roomy, limits, MOST_STEPS);
+    meetProvenNeed(found, routed, request, known);
+    return found;
   };
   const whole = search(services);
   const unscheduled = unscheduledIn(routed, whole);

@@ -1,6 +1,6 @@
 import type { LatencySummary } from "@tradewind/core/contract/window.ts";
 import { compileFlow, serviceIndex } from "../models/route/call-graph.ts";
-import type { ServiceIndex } from "../models/route/call-graph.ts";
+import type { FlowGraph, ServiceIndex } from "../models/route/call-graph.ts";
 import { TAIL_QUANTILE } from "../models/route/lognormal.ts";
 import { FlowTail } from "../models/route/flow-tail.ts";
 import type { Observation } from "../facts/observation.ts";
@@ -23,6 +23,7 @@ export const UNSEEN_ERROR = 0.3;
 export const UNSEEN_SPREAD = 0.6;
 const LEAST_SPREAD = 0.1;
 const MOST_ROUTES = 1_000;
+const MOST_VISITED = 1_000;
 /** Tails outside of these seconds are no measurements: ratios of them would leave the range of numbers. */
 const LEAST_SECONDS = 1e-9;
 const MOST_SECONDS = 1e9;
@@ -44,10 +45,12 @@ export function routesAfter(memory: Pick<CostMemory, "routes">, lesson: Lesson):
   const byName = new Map(observations.map((each) => [each.service, each]));
   const own = measuredOwn(lesson);
   const seen = new Set(verdict.flows.map(({ flow }) => flow.flow));
-  const learnt = verdict.flows.map(({ flow }): RouteMemory => {
-    const had = before.get(flow.flow) ?? emptyRoute(flow.flow);
-    if (flow.latency.count < TELLING_CALLS || !isSteady(flow.services, byName)) return had;
+  const learnt = verdict.flows.map(({ flow, isFailing }): RouteMemory => {
+    const known = before.get(flow.flow) ?? emptyRoute(flow.flow);
+    if (flow.latency.count < TELLING_CALLS || isFailing) return known;
     const graph = compileFlow(flow, lesson.windowSet, own.index);
+    const had = Object.assign({}, known, visitsOf(graph, lesson));
+    if (!isSteady(flow.services, byName)) return had;
     const composed = graph === undefined ? 0 : new FlowTail(graph, own.tail, own.meanOverTail).tailSeconds;
     const measured = flowTailSeconds(flow.latency, lesson.percentile);
     return isMeasurement(composed) && isMeasurement(measured)
@@ -55,6 +58,21 @@ export function routesAfter(memory: Pick<CostMemory, "routes">, lesson: Lesson):
       : had;
   });
   return [...learnt, ...memory.routes.filter(({ route }) => !seen.has(route))].slice(0, MOST_ROUTES);
+}
+
+/** Requests to each service that one request of the route makes; one that failed makes fewer. */
+function visitsOf(
+  graph: FlowGraph | undefined,
+  { windowSet: { windows } }: Lesson,
+): Pick<RouteMemory, "visits"> {
+  if (graph === undefined) return {};
+  const visits = new Map<string, number>();
+  for (const [node, perRequest] of graph.visits.entries()) {
+    const { service } = windows[graph.serviceOf[node] ?? 0] ?? {};
+    if (service !== undefined) visits.set(service, (visits.get(service) ?? 0) + perRequest);
+  }
+  const known = [...visits].map(([service, perRequest]) => ({ service, perRequest }));
+  return { visits: known.slice(0, MOST_VISITED) };
 }
 
 const emptyRoute = (route: string): RouteMemory => ({
@@ -105,7 +123,7 @@ function routeAfter(
   const { excessSeconds, factor } = excessOf(had);
   const error = Math.log(measured / (factor * composed + excessSeconds)) ** 2 - chanceOfTail(count) ** 2;
   return {
-    route: had.route,
+    ...had,
     windows: had.windows + 1,
     excessSeconds: kept(had.excessSeconds, measured - composed),
     excessRatios: kept(had.excessRatios, measured / composed),

@@ -6,6 +6,8 @@ import { emptyProfile, track } from "../models/queue/tracked-profile.ts";
 import type { ProfileObservation, ProfileState } from "../models/queue/tracked-profile.ts";
 import type { Lesson } from "./learn.ts";
 import type { CostSettings } from "../facts/cost-settings.ts";
+import { isSaturated } from "../facts/need.ts";
+import type { Observation } from "../facts/observation.ts";
 import type { CostMemory, ServiceModelMemory } from "./state.ts";
 import { warmUpAfter } from "./warm-up.ts";
 
@@ -16,9 +18,13 @@ export function servicesAfter(memory: Pick<CostMemory, "services">, lesson: Less
     const { service, window } = observation;
     const had = before.get(service) ?? { service, profile: emptyProfile(), windows: 0 };
     if (window === undefined || window.missing !== undefined) return had;
-    return serviceAfter(had, window, lesson);
+    return serviceAfter(had, window, lesson, isTurningAway(observation, lesson));
   });
 }
+
+/** It is full and fails requests, of which nobody knows how much of their work was done. */
+const isTurningAway = ({ demand, window }: Observation, { percentile }: Lesson): boolean =>
+  demand !== undefined && isSaturated(demand) && (window?.errorRatio ?? 0) > 1 - percentile;
 
 /** Share of the ready pods from which on a new revision is what is measured. */
 const DEPLOYED_SHARE = 0.5;
@@ -27,7 +33,12 @@ const DEPLOYED_SHARE = 0.5;
 export const revisionOf = ({ newestRevisionShare = 1, revision }: Window): string | undefined =>
   newestRevisionShare >= DEPLOYED_SHARE ? revision : undefined;
 
-function serviceAfter(had: ServiceModelMemory, window: Window, lesson: Lesson): ServiceModelMemory {
+function serviceAfter(
+  had: ServiceModelMemory,
+  window: Window,
+  lesson: Lesson,
+  isUntypical: boolean,
+): ServiceModelMemory {
   const containers = mainContainers(window);
   const revision = revisionOf(window) ?? had.revision;
   const isAfterDeploy = had.revision !== undefined && revision !== had.revision;
@@ -37,7 +48,7 @@ function serviceAfter(had: ServiceModelMemory, window: Window, lesson: Lesson): 
   const isRising = had.rising !== undefined && (window.replicasReady ?? 0) < had.rising.replicas;
   return {
     service: had.service,
-    profile: observation === undefined ? had.profile : tracked(had.profile, observation),
+    profile: observation === undefined || isUntypical ? had.profile : tracked(had.profile, observation),
     windows: had.windows + 1,
     surroundings: hold(had.surroundings, surroundingsOf(window), {
       atMs: window.endMs,

@@ -37,6 +37,8 @@ export interface Known {
   readonly warmUpFactor: number | undefined;
   /** Services that requests of users pass. */
   readonly onRoute: ReadonlySet<string>;
+  /** Services behind one that fails more requests than may be late: those requests will reach them once they do not fail. */
+  readonly awaited: ReadonlySet<string>;
   /** Services that a route passes which misses its objective. */
   readonly onMissedRoute: ReadonlySet<string>;
   readonly residuals: Residuals;

@@ -130,7 +130,7 @@ const hasLimits = (window: Window): boolean =>
   mainContainers(window).every(({ cpuLimitCores }) => cpuLimitCores !== undefined);
 
 /** CPU that the load to come asks for, cores. */
-function demandCores(one: Observation, known: Known): number {
+export function demandCores(one: Observation, known: Known): number {
   const profile = known.models.get(one.service)?.profile;
   const { cpuSecondsPerRequest = 0, housekeepingCores = 0 } = (profile && demandOf(profile)) ?? {};
   return (

@@ -16,6 +16,11 @@ export const RouteMemory = z.strictObject({
   spread: NonNegative,
   /** Discounted mean of the squares of ln(measured / predicted tail) of steady windows, less chance. */
   square: NonNegative,
+  /** Requests to each service that one of its requests made when few failed. */
+  visits: z
+    .array(z.strictObject({ service: ServiceName, perRequest: NonNegative }))
+    .max(1_000)
+    .optional(),
 });
 export type RouteMemory = z.infer<typeof RouteMemory>;
 

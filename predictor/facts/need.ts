@@ -34,6 +34,23 @@ export function reactiveNeed(
   };
 }
 
+/** An HorizontalPodAutoscaler at 80 % with its tolerance of a tenth acts from here on. */
+const HPA_UTILISATION = 0.8;
+const HPA_TOLERANCE = 1.1;
+
+/** The containers use so much of what they have that an HPA at 80 % would add replicas. */
+export function isSaturated({ podCapacityCores, podsMeasured, usageCores }: CpuDemand): boolean {
+  return usageCores > HPA_TOLERANCE * HPA_UTILISATION * podCapacityCores * podsMeasured;
+}
+
+/**
+ * CPU of all containers that use alone proves necessary, cores: what an HPA at 80 % asks for, 0 while it would ask for nothing. What
+ * throttling and queues say beyond that is left to the models: pods that warm up or do not fit their nodes made that dearer than
+ * it was worth.
+ */
+export const provenCores = (demand: CpuDemand): number =>
+  isSaturated(demand) ? demand.usageCores / HPA_UTILISATION : 0;
+
 /** Tolerates the rounding of sums: 3.0000000001 replicas are 3. At least 1. */
 function ceilReplicas(replicas: number): number {
   return Math.max(1, Math.ceil(replicas - 1e-6));

@@ -1,5 +1,10 @@
 import type { Reason } from "@tradewind/core/contract/reason.ts";
+import type { Application } from "@tradewind/core/contract/application.ts";
 import type { Observation } from "./observation.ts";
+import type { FlowVerdict, Verdict } from "./verdict.ts";
+
+/** Of the name of a route. */
+export const MOST_CHARACTERS = 60;
 
 type ReasonOf<Code extends Reason["code"]> = Extract<Reason, { code: Code }>;
 
@@ -32,6 +37,29 @@ export function cpuReason(
 /** What of the traffic was not seen. @param missing in words; undefined when nothing */
 export const trafficReasons = (missing: string | undefined): readonly ReasonOf<"traffic-missing">[] =>
   missing === undefined ? [] : [{ code: "traffic-missing", missing }];
+
+/** More requests of a route failed than may be late. @param isNamed there are other routes */
+export const failureReason = (
+  { flow: { errorRatio, flow } }: FlowVerdict,
+  { percentile }: Application["objective"],
+  isNamed: boolean,
+): ReasonOf<"requests-failed"> => ({
+  code: "requests-failed",
+  errorRatio,
+  allowedRatio: 1 - percentile,
+  ...(isNamed && { route: flow.slice(0, MOST_CHARACTERS) }),
+});
+
+/** The same of the route of which most failed; none where none fails more than may be late. */
+export function failureReasons(
+  { flows }: Verdict,
+  objective: Application["objective"],
+): readonly ReasonOf<"requests-failed">[] {
+  const failing = flows.filter(({ isFailing }) => isFailing);
+  if (failing.length === 0) return [];
+  const worst = failing.reduce((most, each) => (each.flow.errorRatio > most.flow.errorRatio ? each : most));
+  return [failureReason(worst, objective, flows.length > 1)];
+}
 
 /** Why the guard removes nothing of a service: what is missing from its window. Undefined when nothing is. */
 export function missingReason({ queue, window }: Observation): ReasonOf<"data-missing"> | undefined {

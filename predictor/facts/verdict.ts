@@ -10,8 +10,10 @@ export interface FlowVerdict {
   /** As measured; its latency is that of as many windows as it takes to tell its tail. */
   readonly flow: FlowWindow;
   readonly tailSeconds: number;
-  /** Tail over objective: above 1 the objective is missed. */
+  /** Tail over objective, or failed requests over those that may be late: above 1 the objective is missed. */
   readonly severity: number;
+  /** More requests failed than may be late: what the others took says nothing of those. */
+  readonly isFailing: boolean;
   /** Enough calls to tell a miss from chance. */
   readonly telling: boolean;
 }
@@ -89,10 +91,14 @@ export function judge(
     const latency = pooledLatency(measured.latency, before.get(measured.flow) ?? [], settings.minimumCalls);
     const tailSeconds = flowTailSeconds(latency, objective.percentile);
     const ratio = tailSeconds / objective.tailSeconds;
+    const isOver = isMissOver(measured.latency, objective);
+    // A request that failed is over the objective however soon: callers that gave up leave short spans.
+    const failed = measured.errorRatio / (1 - objective.percentile);
     return {
       flow: { ...measured, latency },
       tailSeconds,
-      severity: isMissOver(measured.latency, objective) ? Math.min(1, ratio) : ratio,
+      severity: Math.max(isOver ? Math.min(1, ratio) : ratio, failed > 1 ? failed : 0),
+      isFailing: failed > 1,
       telling: latency.count >= settings.minimumCalls,
     };
   });

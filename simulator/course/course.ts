@@ -5,6 +5,7 @@ import { FEW_REQUESTS } from "./obstacles/few-requests.ts";
 import { FLASH_CROWD } from "./obstacles/flash-crowd.ts";
 import { FULL_CLUSTER } from "./obstacles/full-cluster.ts";
 import { HEAVY_REQUESTS } from "./obstacles/heavy-requests.ts";
+import { IMPATIENT_USERS } from "./obstacles/impatient-users.ts";
 import { MEMORY_LEAK } from "./obstacles/memory-leak.ts";
 import { METRIC_OUTAGE } from "./obstacles/metric-outage.ts";
 import { NODE_LOSS } from "./obstacles/node-loss.ts";
@@ -50,6 +51,7 @@ export const COURSE: readonly ObstacleModel[] = [
   SAMPLED_TRACES,
   ROLLING_DEPLOY,
   RETRY_STORM,
+  IMPATIENT_USERS,
   FAN_OUT,
   NOISY_NEIGHBOUR,
   NODE_LOSS,

@@ -41,6 +41,8 @@ export class Server {
   /** When the container became ready: its warm-up counts from here. */
   warmFromMs = -Infinity;
   readonly threadLimit: number;
+  /** See `ServiceModel`. */
+  readonly endsWithCaller: boolean;
   /** Most requests at once; Infinity without a limit. */
   readonly queueLimit: number;
   busyThreads = 0;
@@ -65,6 +67,7 @@ export class Server {
     this.proxy = proxy;
     this.threadLimit =
       model.consumer?.concurrency ?? (model.blocking === true ? (model.threads ?? Infinity) : Infinity);
+    this.endsWithCaller = model.endsWithCaller ?? false;
     this.queueLimit = model.queueLimit ?? Infinity;
     this.baseBytes = model.memory?.baseBytes ?? 0;
     this.perRequestBytes = model.memory?.perRequestBytes ?? 0;

@@ -101,6 +101,12 @@ export class Traffic extends CallerSide {
       return;
     }
     server.busyThreads += 1;
+    this.begin(call, server);
+  }
+
+  /** A thread has taken the request. */
+  private begin(call: number, server: Server): void {
+    if (server.endsWithCaller) this.calls.servedMs[call] = this.nowMs;
     this.run(call, server);
   }
 
@@ -109,7 +115,9 @@ export class Traffic extends CallerSide {
     const { steps } = this.operationOf(call);
     for (;;) {
       const step = steps[this.calls.step[call] ?? 0];
-      if (step === undefined) {
+      const isInVain = server.endsWithCaller && this.isGivenUp(call);
+      if (isInVain) this.calls.failed[call] = 1;
+      if (step === undefined || isInVain) {
         this.answer(call, server);
         return;
       }
@@ -301,7 +309,7 @@ export class Traffic extends CallerSide {
         this.admit(call, server);
         return;
       case PHASE.waiting:
-        this.run(call, server);
+        this.begin(call, server);
         return;
       case PHASE.reaching:
         if (step !== undefined) this.goOutside(call, step);

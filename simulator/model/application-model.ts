@@ -85,6 +85,12 @@ export interface ServiceModel {
   readonly threads?: number;
   /** A thread is held while its request waits for calls (default false: it is free meanwhile). */
   readonly blocking?: boolean;
+  /**
+   * The program learns of a request when a thread takes it, as from a listen queue: its span begins there. Work for a caller that
+   * has given up ends with the step that it is at, and its span says so. Default: the span begins when the request comes, and work
+   * once begun is done.
+   */
+  readonly endsWithCaller?: boolean;
   /** Most requests in a container at once; more are refused. Default: no limit. */
   readonly queueLimit?: number;
   readonly memory?: MemoryModel;

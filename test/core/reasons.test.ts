@@ -23,6 +23,14 @@ const EXAMPLES: readonly (readonly [Reason, string])[] = [
   ],
   [SLOW, "p95 is 412 ms, objective 300 ms (137 %)"],
   [{ ...SLOW, fewerThanRequests: 20 }, "p95 is 412 ms, objective 300 ms (137 %), by fewer than 20 requests"],
+  [
+    { code: "requests-failed", errorRatio: 0.98, allowedRatio: 0.05 },
+    "98 % of the requests failed, 5 % may be late",
+  ],
+  [
+    { code: "requests-failed", errorRatio: 0.1, allowedRatio: 0.05, route: "GET /hotels" },
+    "10 % of the requests of 'GET /hotels' failed, 5 % may be late",
+  ],
   [{ code: "slight-violation" }, "a slight miss: waits for a second window"],
   [
     { code: "traffic-missing", missing: "spans of node-3 are missing" },

@@ -1,6 +1,6 @@
 import { arrivals, hiddenLoad } from "@tradewind/predictor/decide/arrivals.ts";
-import type { ServiceModelMemory } from "@tradewind/predictor/decide/state.ts";
-import { emptyProfile } from "@tradewind/predictor/models/queue/tracked-profile.ts";
+import type { RouteMemory, ServiceModelMemory } from "@tradewind/predictor/decide/state.ts";
+import { demandOf, emptyProfile } from "@tradewind/predictor/models/queue/tracked-profile.ts";
 import type { Observation } from "@tradewind/predictor/facts/observation.ts";
 import { describe, expect, it } from "vitest";
 import { window, windowSet } from "../measurements.ts";
@@ -43,6 +43,41 @@ describe("what arrives at each service", () => {
   });
 });
 
+describe("what arrives where requests fail before they reach the services behind", () => {
+  const failing = windowSet(
+    [
+      window({ service: "frontend", replicas: 1, rate: 300, ownSeconds: 0.01 }),
+      window({ service: "backend", replicas: 1, rate: 0 }),
+    ],
+    [flowOf([], 0.01, { services: ["frontend"], calls: [], requestsPerSecond: 300, errorRatio: 0.98 })],
+  );
+  const route: RouteMemory = {
+    route: "GET /",
+    excessSeconds: [],
+    excessRatios: [],
+    windows: 1,
+    spread: 0.5,
+    square: 0.1,
+    visits: [
+      { service: "frontend", perRequest: 1 },
+      { service: "backend", perRequest: 2 },
+    ],
+  };
+
+  it("is what they would have asked of them, had they gone on", () => {
+    const { intended, loads } = arrivals(seen(failing), 1, [route]);
+    expect(Object.fromEntries(loads)).toEqual({ frontend: 300, backend: 600 });
+    expect(intended.get("backend")).toBe(600);
+  });
+
+  it("is what was measured while few fail", () => {
+    const fine = { ...failing, flows: failing.flows.map((each) => ({ ...each, errorRatio: 0.01 })) };
+    const { intended, loads } = arrivals(seen(fine), 1, [route]);
+    expect(loads.get("backend")).toBe(0);
+    expect(intended.size).toBe(0);
+  });
+});
+
 describe("the load that a full service hides", () => {
   const busy = (facts: Partial<ServiceFacts>, cores = 1): Observation => {
     const made = window({ service: "backend", replicas: 2, rate: 20, ownSeconds: 0.1, ...facts });
@@ -68,5 +103,16 @@ describe("the load that a full service hides", () => {
     const one = busy({ podUsageCores: 1, throttled: 0 }, 4);
     expect(hiddenLoad(one, undefined)).toBe(1);
     expect(hiddenLoad(one, model)).toBe(2);
+  });
+
+  it("is less by what the requests counted ask for beyond what was done", () => {
+    const profile = { ...emptyProfile(), cpuWindows: 3 };
+    const model: ServiceModelMemory = { service: "backend", profile, windows: 3 };
+    const one = busy({ podUsageCores: 1, throttled: 1 });
+    const perRequest = demandOf(profile)!.cpuSecondsPerRequest;
+    const hidden = (timesServed: number): number => hiddenLoad(one, model, (timesServed * 2) / perRequest);
+    expect(hidden(1)).toBeCloseTo(2, 9);
+    expect(hidden(1.6)).toBeCloseTo(1.25, 9);
+    expect(hidden(5)).toBe(1);
   });
 });

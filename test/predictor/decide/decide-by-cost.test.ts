@@ -349,3 +349,45 @@ describe("policy auto while pods wait for room on a node", () => {
     expect(replicasOf(last(outcomes))).toBeLessThan(4);
   });
 });
+
+describe("policy auto while callers give up", () => {
+  /** The entry is full, its spans are short, and nearly all of them say that the request failed. */
+  const givenUp: Change = (set, at) =>
+    at < 10
+      ? set
+      : {
+          ...set,
+          windows: set.windows.map((each) => ({
+            ...each,
+            ...(each.service === "frontend"
+              ? { errorRatio: 0.98, containers: each.containers.map((one) => ({ ...one, cpuUsageCores: 1 })) }
+              : { requestsPerSecond: 0 }),
+          })),
+          flows: set.flows.map((each) => ({
+            ...each,
+            errorRatio: 0.98,
+            services: ["frontend"],
+            calls: [],
+            requestsPerSecond: 300,
+          })),
+        };
+  const CALM = [FRONTEND, made("backend", { replicas: 2, requestsPerSecond: 40 })];
+
+  it("gives the full service at least what an HPA at 80 % would, and those behind it what will reach them", () => {
+    const outcomes = course(11, CALM, givenUp);
+    const [before, during] = [outcomes[9]!, outcomes[10]!];
+    expect(replicasOf(during, "frontend")).toBeGreaterThanOrEqual(2);
+    expect(replicasOf(during)).toBeGreaterThan(replicasOf(before));
+    const [failed] = during.plan.policyReasons ?? [];
+    expect(failed).toMatchObject({ code: "requests-failed", errorRatio: 0.98 });
+  });
+
+  it("takes nothing away, and learns no smaller demand from requests that were not served", () => {
+    const demandIn = ({ state }: PolicyOutcome): unknown =>
+      state.cost?.services.find(({ service }) => service === "frontend")?.profile.means;
+    const outcomes = course(20, CALM, givenUp);
+    expect(demandIn(outcomes[19]!)).toEqual(demandIn(outcomes[9]!));
+    for (const outcome of outcomes.slice(10))
+      expect(replicasOf(outcome)).toBeGreaterThanOrEqual(replicasOf(outcomes[9]!));
+  });
+});

@@ -104,3 +104,24 @@ describe("how far a route's prediction is off", () => {
     expect(after(times(3, measured(1.5))).spread).toBeCloseTo(Math.log(4) / 1.644_853_6, 6);
   });
 });
+
+describe("the requests that a route makes of its services", () => {
+  const shop = (overrides: object = {}): WindowSet =>
+    windowSet(
+      [
+        window({ service: "frontend", replicas: 2, rate: 20, ownSeconds: 0.02 }),
+        window({ service: "backend", replicas: 2, rate: 60, ownSeconds: 0.02 }),
+      ],
+      [flowOf([["frontend", "backend", 3]], 0.1, overrides)],
+    );
+
+  it("are those of windows in which few of its own failed", () => {
+    const failing = shop({ errorRatio: 0.9, calls: [], services: ["frontend"] });
+    const { visits, windows } = after([shop(), ...times(20, failing)]);
+    expect(visits).toEqual([
+      { service: "backend", perRequest: 3 },
+      { service: "frontend", perRequest: 1 },
+    ]);
+    expect(windows).toBe(1);
+  });
+});

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { cpuDemand, isDraining } from "@tradewind/predictor/facts/demand.ts";
 import type { CpuDemand } from "@tradewind/predictor/facts/demand.ts";
-import { reactiveNeed } from "@tradewind/predictor/facts/need.ts";
+import { isSaturated, provenCores, reactiveNeed } from "@tradewind/predictor/facts/need.ts";
 import { window } from "../measurements.ts";
 
 const demandOf = (cores: number, podsMeasured: number): CpuDemand => ({
@@ -133,5 +133,17 @@ describe("the reactive need", () => {
         }
       }),
     );
+  });
+});
+
+describe("the CPU that use alone proves necessary", () => {
+  it("is nothing until an HPA at 80 % with its tolerance of a tenth would act", () => {
+    expect(provenCores(demandOf(1.75, 2))).toBe(0);
+    expect(isSaturated(demandOf(1.75, 2))).toBe(false);
+    expect(provenCores(demandOf(1.8, 2))).toBeCloseTo(1.8 / 0.8, 12);
+  });
+
+  it("is what such an HPA asks for, though the queue seems to be worked off", () => {
+    expect(provenCores({ ...demandOf(0.4, 2), usageCores: 2 })).toBeCloseTo(2.5, 12);
   });
 });

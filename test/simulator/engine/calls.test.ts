@@ -80,6 +80,22 @@ describe("calls", () => {
     expect(usedMs(rig, 1)).toBeCloseTo(300, 3);
   });
 
+  it("work for a caller that has given up ends with its step, and its span begins with its thread, where the service is such", () => {
+    const model = application(
+      service("a", [cpu(fixed(100)), cpu(fixed(100))], { threads: 1, blocking: true, endsWithCaller: true }),
+    );
+    const routes = model.routes.map((route) => ({ ...route, timeoutMs: 150 }));
+    const rig = after({ ...model, routes }, [0, 1, 2], { traced: true });
+    expect(rig.ended.map(({ failed }) => failed)).toEqual([true, true, true]);
+    expect(usedMs(rig, 0)).toBeCloseTo(200, 3);
+    const spans = rig.spans.map(({ endMs, failed, startMs }) => [failed, Math.round(endMs - startMs)]);
+    expect(spans).toEqual([
+      [true, 200],
+      [true, 0],
+      [true, 0],
+    ]);
+  });
+
   it("pauses before retries double, each within half and one and a half", () => {
     const model = application(
       service("a", [calling({ timeoutMs: 1, retries: 3, backoffMs: 100 })]),
