@@ -98,8 +98,8 @@ const HALF_BELIEVED_CALLS = 20;
 
 /**
  * How much of what the policy needs was measured, in [0, 1]: 0 for hold, the measured share of the pods for the reactive
- * floor, that times n/(n + 20) with n calls for queue balancing, and that times the confidence of the profile (see
- * profile/latency-profile.ts) for a plan. Not a probability.
+ * floor, (1 + that)/2 times n/(n + 20) with n calls for queue balancing, and times the confidence of the service's model in place of the
+ * calls for a plan: `1/(1 + σ²)`. Not a probability.
  */
 function confidence(observation: Observation, { planned, policy }: Target, { calls }: DecisionFacts): number {
   if (policy === "hold") return 0;
@@ -108,8 +108,10 @@ function confidence(observation: Observation, { planned, policy }: Target, { cal
   const measured =
     demand === undefined ? 0 : Math.min(1, demand.podsMeasured / Math.max(1, readyReplicas ?? 1));
   if (policy === "reactive") return measured;
-  const believed = ((0.5 + 0.5 * measured) * calls) / (calls + HALF_BELIEVED_CALLS);
-  return planned !== undefined && policy !== "queue" ? believed * planned.confidence : believed;
+  const seen = 0.5 + 0.5 * measured;
+  // Models have learnt from the calls of many windows: how sure they are says their own error.
+  if (planned !== undefined && policy !== "queue") return seen * planned.confidence;
+  return (seen * calls) / (calls + HALF_BELIEVED_CALLS);
 }
 
 /** Every number that had a part in the decision and is known. */

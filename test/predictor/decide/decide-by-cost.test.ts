@@ -350,6 +350,29 @@ describe("policy auto while pods wait for room on a node", () => {
   });
 });
 
+describe("the confidence of policy auto", () => {
+  const sampled =
+    (count: number): Change =>
+    (set, at) =>
+      at < 10
+        ? set
+        : {
+            ...set,
+            flows: set.flows.map((each) => ({ ...each, latency: { ...each.latency, count } })),
+            windows: set.windows.map((each) => ({
+              ...each,
+              ...(each.ownLatency && { ownLatency: { ...each.ownLatency, count } }),
+            })),
+          };
+
+  it("is that of its models, not that of the traces of one window", () => {
+    const confidence = (count: number): number =>
+      wishOf(last(course(12, SHOP, sampled(count))), "backend").confidence;
+    expect(confidence(9)).toBeGreaterThan(0.5);
+    expect(confidence(9)).toBeCloseTo(confidence(300), 1);
+  });
+});
+
 describe("policy auto while callers give up", () => {
   /** The entry is full, its spans are short, and nearly all of them say that the request failed. */
   const givenUp: Change = (set, at) =>
