@@ -70,6 +70,8 @@ const SENTENCES: Sentences = {
     `one decision makes a container at most ${growRatio} times as large and leaves at least ${percent(shrinkRatio)} of it`,
   "growth-limit": ({ fromReplicas, mostReplicas }) =>
     `latency, load or replicas are missing: growth from ${replicas(fromReplicas)} is limited to ${mostReplicas}`,
+  "calendar-floor": (facts) => scheduled(facts, "least"),
+  "calendar-ceiling": (facts) => scheduled(facts, "most"),
   "restart-grace": ({ agoSeconds, graceSeconds, started }) =>
     `${STARTED[started]} ${Math.round(agoSeconds)} s ago: ` +
     `nothing is removed in the first ${graceSeconds} s`,
@@ -146,6 +148,16 @@ const MISSING: Readonly<Partial<Record<NonNullable<Facts<"data-missing">["what"]
   "self-time": "its self time is not known",
   queue: "its queue is not known",
 };
+
+function scheduled(
+  { calendar, fromMs, replicas: count, untilMs }: Facts<"calendar-floor" | "calendar-ceiling">,
+  edge: "least" | "most",
+): string {
+  return `calendar '${calendar}' keeps at ${edge} ${replicas(count)} from ${minute(fromMs)} to ${minute(untilMs)}`;
+}
+
+/** To the minute, in UTC. */
+const minute = (epochMs: number): string => `${new Date(epochMs).toISOString().slice(0, 16)}Z`;
 
 function move({ fromReplicas, neededReplicas, runningReplicas, toReplicas }: Facts<"replicas">): string {
   const needed = neededReplicas === undefined ? "" : ` of ${neededReplicas} needed`;

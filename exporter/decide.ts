@@ -1,3 +1,4 @@
+import type { CalendarLimit } from "@tradewind/core/contract/calendar.ts";
 import type { Allocation, ApplicationMode, Plan, Wish } from "@tradewind/core/contract/plan.ts";
 import type { DecisionRecord, GuardLimits } from "@tradewind/core/contract/recommendation.ts";
 import type { Reason } from "@tradewind/core/contract/reason.ts";
@@ -13,6 +14,8 @@ export interface DecisionRules {
   readonly restartGraceSeconds: number;
   /** What the exporter itself allows a service of a plan. */
   readonly limitsOf: (plan: PlanHeader, wish: Wish) => GuardLimits;
+  /** What calendars ask of a service at the time of the plan; absent: nothing. */
+  readonly calendarsOf?: (plan: PlanHeader, wish: Wish) => CalendarLimit[];
   /** What is done with the decisions of a plan; absent: what the plan says. */
   readonly modeOf?: (plan: PlanHeader, namespace: string) => ApplicationMode;
 }
@@ -51,6 +54,7 @@ export type Decision = { readonly record: DecisionRecord } | { readonly refusal:
  */
 export function decide(wish: Wish, plan: PlanHeader, past: DecisionPast, rules: DecisionRules): Decision {
   const decidedAtMs = plan.plannedAtMs;
+  const calendars = rules.calendarsOf?.(plan, wish) ?? [];
   const { exporterStartedAtMs, predictorTakenAtMs, previous } = past;
   const context: DecisionRecord["context"] = {
     ...(previous === undefined
@@ -63,6 +67,7 @@ export function decide(wish: Wish, plan: PlanHeader, past: DecisionPast, rules: 
     restartGraceSeconds: rules.restartGraceSeconds,
     mode: rules.modeOf?.(plan, wish.namespace) ?? plan.mode ?? "act",
     limits: rules.limitsOf(plan, wish),
+    ...(calendars.length > 0 && { calendars }),
   };
   const { namespace, service } = wish;
   const outcome = guard({ ...context, wish, decidedAtMs });

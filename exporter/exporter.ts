@@ -20,6 +20,7 @@ import type { Running } from "@tradewind/core/running.ts";
 import { recommendationHeader, recommendationList, servedNow } from "./api/list.ts";
 import { serveApi } from "./api/server.ts";
 import type { ApiServer } from "./api/server.ts";
+import { calendarsBy } from "./calendar/calendars.ts";
 import { startCluster } from "./cluster/cluster.ts";
 import type { ClusterEdges } from "./cluster/cluster.ts";
 import { sceneApplications } from "./cluster/scene-applications.ts";
@@ -185,6 +186,7 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
     new DecisionBook(),
     {
       modeOf: (plan, namespace) => modeOf(plan, namespace, application.find(namespace, plan.application)),
+      calendarsOf: calendarsBy((namespace, name) => application.find(namespace, name)),
       limitsOf: limitsBy(options.limits, (namespace, name) => application.find(namespace, name)),
       exporterStartedAtMs: clock.nowMs(),
       staleAfterSeconds: options.staleAfter,

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { Calendar } from "./calendar.ts";
 import { APPLICATION_MODES } from "./plan.ts";
 import { Prices } from "./prices.ts";
 import { ObjectName, ServiceName } from "./quantity.ts";
@@ -68,6 +69,11 @@ export const Application = z.strictObject({
     .describe(
       "What of a container's size is moved while it runs, so that decisions count on it: nothing (the default), what it requests, or what it is limited to. Sizes that nothing moves are recommended all the same, as advice.",
     ),
+  calendars: z
+    .array(Calendar)
+    .max(100)
+    .default([])
+    .describe("Least and most replicas by the time of day, the day of the week and the date."),
   prices: Prices.prefault({}).describe("Exchange rate of CPU and memory; any currency."),
 });
 export type Application = z.infer<typeof Application>;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Count, NonNegative, orAbsent, Ratio } from "./quantity.ts";
+import { Count, EpochMs, NonNegative, orAbsent, Ratio } from "./quantity.ts";
 
 const Text = z.string().max(500);
 const Name = z.string().max(253);
@@ -16,6 +16,9 @@ const Latency = {
   /** Present where the latency is that of fewer requests than it takes to tell it. */
   fewerThanRequests: Count.optional(),
 };
+
+/** Replicas that a calendar asks for in a window of time. */
+const Scheduled = { calendar: Name, replicas: Count, fromMs: EpochMs, untilMs: EpochMs };
 
 const reason = <Code extends string, Facts extends z.ZodRawShape>(code: Code, facts: Facts) =>
   z.object({ code: z.literal(code), ...facts });
@@ -90,6 +93,8 @@ export const Reason = z.discriminatedUnion("code", [
   reason("change-limit", { fromReplicas: Count, limitReplicas: Count }),
   reason("container-change-limit", { growRatio: NonNegative, shrinkRatio: Ratio }),
   reason("growth-limit", { fromReplicas: Count, mostReplicas: Count }),
+  reason("calendar-floor", Scheduled),
+  reason("calendar-ceiling", Scheduled),
   reason("restart-grace", {
     /** `other-predictor`: another predictor's plans are followed since. */
     started: z.enum(["exporter", "predictor", "other-predictor", "replica"]),

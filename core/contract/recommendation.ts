@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { CalendarLimit } from "./calendar.ts";
 import { Allocation, APPLICATION_MODES, Bounds, PolicyLabel, Wish } from "./plan.ts";
 import { Count, EpochMs, NonNegative, ObjectName, Ratio, ServiceName } from "./quantity.ts";
 import { Reasons } from "./reason.ts";
@@ -52,6 +53,8 @@ export const DecisionRecord = z.strictObject({
     mode: z.enum(APPLICATION_MODES).optional(),
     /** Absent in records of 0.1.0, whose guard took the bounds of the wish. */
     limits: GuardLimits.optional(),
+    /** What calendars ask for; absent: nothing. */
+    calendars: z.array(CalendarLimit).max(100).optional(),
   }),
   actions: z.array(GuardAction).max(64),
   final: Allocation,

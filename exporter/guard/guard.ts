@@ -4,6 +4,7 @@ import type { DecisionRecord, GuardAction } from "@tradewind/core/contract/recom
 import { inWords } from "@tradewind/core/reasons.ts";
 import { sameAllocation } from "./baseline.ts";
 import { bounds } from "./bounds.ts";
+import { calendar } from "./calendar.ts";
 import { changeLimit } from "./change-limit.ts";
 import { missingData } from "./missing-data.ts";
 import { restartGrace } from "./restart-grace.ts";
@@ -12,9 +13,16 @@ import type { GuardContext, GuardStep } from "./step.ts";
 
 /**
  * The steps in their order. A later step sees what the earlier ones left; each may only hold, add or refuse, except
- * `bounds`, which applies what a person configured, and `change-limit`, which slows growth. docs/guard.md explains each.
+ * `calendar` and `bounds`, which apply what a person configured, and `change-limit`, which slows growth. docs/guard.md explains each.
  */
-export const GUARD_STEPS: readonly GuardStep[] = [staleInput, missingData, changeLimit, bounds, restartGrace];
+export const GUARD_STEPS: readonly GuardStep[] = [
+  staleInput,
+  missingData,
+  changeLimit,
+  calendar,
+  bounds,
+  restartGrace,
+];
 
 /** Characters of a reason. */
 const MOST_CHARACTERS = 500;

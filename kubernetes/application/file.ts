@@ -1,8 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { parseWith } from "@tradewind/core/config.ts";
-import { Application } from "@tradewind/core/contract/application.ts";
+import { Application, serviceSpecs } from "@tradewind/core/contract/application.ts";
+import type { Calendar } from "@tradewind/core/contract/calendar.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
 import { parse } from "yaml";
+import { timesProblem } from "./calendar-times.ts";
 
 /** Sections of the configuration file beside the application's own fields. */
 const SECTION_NAMES = ["sources", "store"] as const;
@@ -68,7 +70,41 @@ function withoutSections(value: unknown): unknown {
 }
 
 /** What the schema of a single field cannot tell; undefined when all is well. */
-function whatIsWrong({ services, budget }: Application): string | undefined {
+function whatIsWrong(application: Application): string | undefined {
+  return servicesProblem(application) ?? calendarsProblem(application);
+}
+
+function calendarsProblem(application: Application): string | undefined {
+  const seen = new Set<string>();
+  for (const calendar of application.calendars) {
+    const { name } = calendar;
+    if (seen.has(name)) return `calendar '${name}' is listed twice`;
+    const problem = limitsProblem(calendar, application) ?? timesProblem(calendar);
+    if (problem !== undefined) return `calendar '${name}': ${problem}`;
+    seen.add(name);
+  }
+  return undefined;
+}
+
+function limitsProblem({ ceiling, floor, services }: Calendar, application: Application): string | undefined {
+  if (floor === undefined && ceiling === undefined) return "has neither a floor nor a ceiling";
+  if (floor !== undefined && ceiling !== undefined && floor.replicas > ceiling.replicas) {
+    return `has floor.replicas ${floor.replicas} above ceiling.replicas ${ceiling.replicas}`;
+  }
+  const specOf = serviceSpecs(application);
+  for (const service of services ?? application.services.map((each) => each.name)) {
+    const { maxReplicas, minReplicas } = specOf(service);
+    if (floor !== undefined && floor.replicas > maxReplicas) {
+      return `has floor.replicas ${floor.replicas} above maxReplicas ${maxReplicas} of '${service}'`;
+    }
+    if (ceiling !== undefined && ceiling.replicas < minReplicas) {
+      return `has ceiling.replicas ${ceiling.replicas} below minReplicas ${minReplicas} of '${service}'`;
+    }
+  }
+  return undefined;
+}
+
+function servicesProblem({ services, budget }: Application): string | undefined {
   const seen = new Set<string>();
   for (const { name, minReplicas, maxReplicas, cpu, memory } of services) {
     if (seen.has(name)) return `service '${name}' is listed twice`;

@@ -20,6 +20,16 @@ const SPEC: Extensions = {
         message: "minReplicas must not be above maxReplicas",
       },
     ],
+    "spec.calendars[]": [
+      {
+        rule: "has(self.floor) || has(self.ceiling)",
+        message: "a calendar needs a floor or a ceiling",
+      },
+      {
+        rule: "!has(self.floor) || !has(self.ceiling) || self.floor.replicas <= self.ceiling.replicas",
+        message: "floor.replicas must not be above ceiling.replicas",
+      },
+    ],
     "spec.services[].cpu": [
       { rule: "self.minCores <= self.maxCores", message: "cpu.minCores must not be above cpu.maxCores" },
     ],
@@ -30,7 +40,7 @@ const SPEC: Extensions = {
       },
     ],
   },
-  keyedLists: { "spec.services": ["name"] },
+  keyedLists: { "spec.calendars": ["name"], "spec.services": ["name"] },
 };
 
 const STATUS: Extensions = {

@@ -32,7 +32,9 @@ export function planOf(
       accuracy === undefined ? [] : [[service, accuracy] as const],
     ),
   );
-  const facts = { context, verdict, windowHash, objective, course, accuracies, ...flowFacts(verdict) };
+  const startSeconds = inputs.state.cost?.startSeconds;
+  const measured = { accuracies, startSeconds };
+  const facts = { context, verdict, windowHash, objective, course, ...measured, ...flowFacts(verdict) };
   return {
     application: application.name,
     namespace: application.namespace,

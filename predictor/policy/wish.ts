@@ -22,6 +22,8 @@ export interface DecisionFacts {
   readonly calls: number;
   /** How well the self time of each service was predicted of late, where that is known. */
   readonly accuracies: ReadonlyMap<string, Accuracy>;
+  /** From a decision to a replica that serves, as measured; undefined while no level has measured it. */
+  readonly startSeconds: number | undefined;
 }
 
 /** What {@link toWish} needs of the flows, once for all services. */
@@ -144,6 +146,7 @@ function evidence(observation: Observation, facts: DecisionFacts): Record<string
     missedWindows: course.missedWindows,
     calmWindows: course.calmWindows,
     patienceDoublings: course.patienceDoublings,
+    startSeconds: facts.startSeconds,
     budgetPods: context.application.budget.pods,
     interferenceCpu: worstCpuInterference(observation),
     profileErrorRatio: accuracy?.error,

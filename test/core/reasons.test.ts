@@ -134,6 +134,26 @@ const EXAMPLES: readonly (readonly [Reason, string])[] = [
     "latency, load or replicas are missing: growth from 4 replicas is limited to 8",
   ],
   [
+    {
+      code: "calendar-floor",
+      calendar: "morning",
+      replicas: 12,
+      fromMs: Date.UTC(2026, 6, 6, 6, 45),
+      untilMs: Date.UTC(2026, 6, 6, 8, 30),
+    },
+    "calendar 'morning' keeps at least 12 replicas from 2026-07-06T06:45Z to 2026-07-06T08:30Z",
+  ],
+  [
+    {
+      code: "calendar-ceiling",
+      calendar: "night",
+      replicas: 3,
+      fromMs: Date.UTC(2026, 6, 6, 20),
+      untilMs: Date.UTC(2026, 6, 7, 4),
+    },
+    "calendar 'night' keeps at most 3 replicas from 2026-07-06T20:00Z to 2026-07-07T04:00Z",
+  ],
+  [
     { code: "restart-grace", started: "predictor", agoSeconds: 12.4, graceSeconds: 120 },
     "the predictor started 12 s ago: nothing is removed in the first 120 s",
   ],

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { CalendarLimit } from "@tradewind/core/contract/calendar.ts";
 import type { Allocation } from "@tradewind/core/contract/plan.ts";
 import { guard, GUARD_STEPS } from "@tradewind/exporter/guard/guard.ts";
 import type { GuardOutcome } from "@tradewind/exporter/guard/guard.ts";
@@ -37,6 +38,7 @@ describe("guard", () => {
       "stale-input",
       "missing-data",
       "change-limit",
+      "calendar",
       "bounds",
       "restart-grace",
     ]);
@@ -117,6 +119,51 @@ describe("missing-data", () => {
     const wish = wishOf({ observed: { complete: false } });
     const { previous: _, ...context } = contextOf({ wish });
     expect(guard(context).refusal).toEqual({ step: "missing-data", reason: { code: "running-unknown" } });
+  });
+});
+
+describe("calendar", () => {
+  const limit = (changes: Partial<CalendarLimit>): CalendarLimit => ({
+    calendar: "day",
+    fromMs: 900_000,
+    untilMs: 2_000_000,
+    ...changes,
+  });
+  const floor = (replicas: number) => limit({ calendar: `floor-${replicas}`, floorReplicas: replicas });
+  const ceiling = (replicas: number) => limit({ calendar: `ceiling-${replicas}`, ceilingReplicas: replicas });
+  const guarded = (replicas: number, calendars: CalendarLimit[], changes: Partial<GuardContext> = {}) =>
+    guard(contextOf({ wish: asking({ replicas }, true), calendars, ...changes }));
+
+  it("keeps the highest floor and the lowest ceiling of calendars that overlap", () => {
+    const calendars = [floor(4), floor(7), ceiling(12), ceiling(9)];
+    expect([2, 8, 15].map((replicas) => replicasOf(guarded(replicas, calendars)))).toEqual([7, 8, 9]);
+    expect(guarded(2, calendars).actions?.[0]?.reasons).toEqual([
+      { code: "calendar-floor", calendar: "floor-7", replicas: 7, fromMs: 900_000, untilMs: 2_000_000 },
+    ]);
+    expect(guarded(15, calendars).actions?.[0]?.reasons).toMatchObject([
+      { code: "calendar-ceiling", calendar: "ceiling-9", replicas: 9 },
+    ]);
+  });
+
+  it("lets a floor count where another calendar's ceiling lies under it", () => {
+    const calendars = [floor(7), ceiling(3)];
+    expect([2, 8].map((replicas) => replicasOf(guarded(replicas, calendars)))).toEqual([7, 7]);
+  });
+
+  it("lets CPU demand pass a soft ceiling, and no further than it needs", () => {
+    const wish = { ...asking({ replicas: 15 }, true), evidence: { needReplicas: 11.2 } };
+    const soft = [limit({ ceilingReplicas: 9, soft: true })];
+    expect(replicasOf(guarded(15, soft, { wish }))).toBe(12);
+    expect(replicasOf(guarded(15, [ceiling(9)], { wish }))).toBe(9);
+  });
+
+  it("takes nothing away from what runs for a ceiling while data is missing, and ends growth", () => {
+    const wish = asking({ replicas: 6 }, false);
+    expect(replicasOf(guarded(6, [ceiling(2)], { wish }))).toBe(4);
+  });
+
+  it("stays inside the bounds of the service", () => {
+    expect(replicasOf(guarded(2, [floor(50)]))).toBe(20);
   });
 });
 

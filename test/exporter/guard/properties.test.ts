@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { CalendarLimit } from "@tradewind/core/contract/calendar.ts";
 import { Reason } from "@tradewind/core/contract/reason.ts";
 import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import type { GuardLimits } from "@tradewind/core/contract/recommendation.ts";
@@ -59,6 +60,17 @@ const limits: fc.Arbitrary<GuardLimits> = fc.record({
   shrinkRatio: fc.double({ min: 0, max: 1, noNaN: true }),
 });
 
+const calendar: fc.Arbitrary<CalendarLimit> = fc
+  .record({
+    calendar: fc.constant("day"),
+    floorReplicas: optional(replicas),
+    ceilingReplicas: optional(replicas),
+    soft: optional(fc.boolean()),
+    fromMs: time,
+    untilMs: time,
+  })
+  .map(defined);
+
 const context: fc.Arbitrary<GuardContext> = fc
   .record({
     wish,
@@ -71,6 +83,7 @@ const context: fc.Arbitrary<GuardContext> = fc
     staleAfterSeconds: fc.integer({ min: 1, max: 1_000 }),
     restartGraceSeconds: fc.nat({ max: 1_000 }),
     limits: optional(limits),
+    calendars: optional(fc.array(calendar, { maxLength: 4 })),
   })
   .map((parts) => defined(parts) as unknown as GuardContext);
 
@@ -121,10 +134,49 @@ describe("the guard, for any wish and any context,", () => {
         fc.pre(final !== undefined && given.limits !== undefined);
         const { growRatio, growReplicas, maxReplicas, minReplicas, shrinkRatio } = given.limits;
         const before = previousAllocation(given)?.replicas ?? baselineReplicas(given)!;
-        const most = Math.max(baselineReplicas(given)!, before * growRatio + growReplicas, minReplicas);
+        const { calendars = [] } = given;
+        const floors = calendars.map(({ floorReplicas = 0 }) => floorReplicas);
+        const ceilings = calendars.map(({ ceilingReplicas = Infinity }) => ceilingReplicas);
+        const most = Math.max(
+          baselineReplicas(given)!,
+          before * growRatio + growReplicas,
+          minReplicas,
+          ...floors,
+        );
         expect(final.replicas).toBeLessThanOrEqual(most);
-        const least = before <= 1 ? 0 : before * shrinkRatio;
+        const least = Math.min(before <= 1 ? 0 : before * shrinkRatio, ...ceilings);
         expect(final.replicas).toBeGreaterThanOrEqual(Math.min(least, Math.max(minReplicas, maxReplicas)));
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it("keeps every floor of a calendar, up to the maximum of the service", () => {
+    fc.assert(
+      fc.property(context, (given) => {
+        const { final } = guard(given);
+        fc.pre(final !== undefined);
+        const { maxReplicas, minReplicas } = boundsOf(given);
+        const floors = (given.calendars ?? []).map(({ floorReplicas = 0 }) => floorReplicas);
+        const floor = Math.min(Math.max(0, ...floors), Math.max(minReplicas, maxReplicas));
+        expect(final.replicas).toBeGreaterThanOrEqual(floor);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it("gives its own answer again when it is asked for it: what was decided twice is decided once", () => {
+    fc.assert(
+      fc.property(context, (given) => {
+        const { final } = guard(given);
+        fc.pre(final !== undefined);
+        const again = guard({
+          ...given,
+          wish: { ...given.wish, allocation: final },
+          previous: final,
+          previousDecidedAtMs: given.decidedAtMs,
+        });
+        expect(again.final?.replicas).toBe(final.replicas);
       }),
       { numRuns: 1_000 },
     );

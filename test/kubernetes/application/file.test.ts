@@ -48,6 +48,41 @@ describe("the configuration", () => {
       "entry: f\nobjective: {milliseconds: 9}\nbudget: {pods: 2}\nservices: [{name: a, minReplicas: 3}]",
       "budget.pods is 2, but the services' minReplicas need 3",
     ],
+    ...[
+      ["{name: a, from: 0 8 * * *, until: 0 9 * * *}", "has neither a floor nor a ceiling"],
+      [
+        "{name: a, from: 0 8 * * *, until: 0 9 * * *, floor: {replicas: 5}, ceiling: {replicas: 4}}",
+        "has floor.replicas 5 above ceiling.replicas 4",
+      ],
+      [
+        "{name: a, from: 0 8 * * *, until: 0 9 * * *, floor: {replicas: 13}}",
+        "has floor.replicas 13 above maxReplicas 12 of 's'",
+      ],
+      [
+        "{name: a, from: 0 8 * * *, until: 0 9 * * *, ceiling: {replicas: 1}}",
+        "has ceiling.replicas 1 below minReplicas 2 of 's'",
+      ],
+      [
+        "{name: a, from: 0 25 * * *, until: 0 9 * * *, floor: {replicas: 3}}",
+        "from '0 25 * * *' is no cron pattern of five fields",
+      ],
+      ["{name: a, from: 0 8 * * *, until: 0 9 31 2 *, floor: {replicas: 3}}", "'0 9 31 2 *' never happens"],
+      [
+        "{name: a, timeZone: Mars/X, from: 0 8 * * *, until: 0 9 * * *, floor: {replicas: 3}}",
+        "timeZone 'Mars/X' is not known",
+      ],
+      [
+        "{name: a, except: [2026-02-30], from: 0 8 * * *, until: 0 9 * * *, floor: {replicas: 3}}",
+        "'2026-02-30', which is no date",
+      ],
+      [
+        "{name: a, except: [2026-02-03/2026-02-01], from: 0 8 * * *, until: 0 9 * * *, floor: {replicas: 3}}",
+        "ends before it begins",
+      ],
+    ].map(([calendar = "", words = ""]) => [
+      `entry: f\nobjective: {milliseconds: 9}\nservices: [{name: s, minReplicas: 2, maxReplicas: 12}]\ncalendars: [${calendar}]`,
+      words,
+    ]),
   ])("that is wrong is refused in words: %j", async (text, words) => {
     expect(await read(text)).toContain(words);
     expect(await read(text)).toContain("app.yaml");

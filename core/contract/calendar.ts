@@ -1,0 +1,52 @@
+import { z } from "zod";
+import { Count, EpochMs, ObjectName, ServiceName } from "./quantity.ts";
+
+const Cron = z.string().min(9).max(120);
+const DATES = /^\d{4}-\d{2}-\d{2}(\/\d{4}-\d{2}-\d{2})?$/;
+
+/** Least and most replicas in windows of time that come back. */
+export const Calendar = z.strictObject({
+  name: ObjectName,
+  services: z
+    .array(ServiceName)
+    .min(1)
+    .max(5_000)
+    .optional()
+    .describe("Services that it holds for; without it all of the application."),
+  from: Cron.describe("When a window begins: minute, hour, day of month, month, day of week."),
+  until: Cron.describe("When it ends: the first such time after it began."),
+  timeZone: z.string().min(1).max(64).default("UTC").describe("IANA name, such as Europe/Zurich."),
+  except: z
+    .array(z.string().regex(DATES))
+    .max(366)
+    .default([])
+    .describe(
+      "Dates in that zone on which no window begins, such as 2026-12-25 or 2026-12-24/2027-01-02 with both ends.",
+    ),
+  floor: z
+    .strictObject({ replicas: Count })
+    .optional()
+    .describe(
+      "Least replicas of each service. They are started early enough to be ready when the window begins.",
+    ),
+  ceiling: z
+    .strictObject({
+      replicas: Count,
+      soft: z.boolean().default(false).describe("CPU demand may take the service above it."),
+    })
+    .optional()
+    .describe("Most replicas of each service."),
+});
+export type Calendar = z.infer<typeof Calendar>;
+
+/** What a calendar asks for at the time of a decision. */
+export const CalendarLimit = z.strictObject({
+  calendar: ObjectName,
+  floorReplicas: Count.optional(),
+  ceilingReplicas: Count.optional(),
+  soft: z.boolean().optional(),
+  /** The window that counts; before `fromMs` replicas are being started for it. */
+  fromMs: EpochMs,
+  untilMs: EpochMs,
+});
+export type CalendarLimit = z.infer<typeof CalendarLimit>;

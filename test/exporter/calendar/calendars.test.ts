@@ -1,0 +1,57 @@
+import { describe, expect, it } from "vitest";
+import { Application } from "@tradewind/core/contract/application.ts";
+import { calendarsBy } from "@tradewind/exporter/calendar/calendars.ts";
+import { wishOf } from "../wish.ts";
+
+const application = Application.parse({
+  name: "hotel",
+  namespace: "shop",
+  entry: "frontend",
+  objective: { milliseconds: 200 },
+  calendars: [
+    {
+      name: "morning",
+      services: ["search"],
+      from: "45 8 * * *",
+      until: "30 10 * * *",
+      floor: { replicas: 12 },
+      ceiling: { replicas: 20, soft: true },
+    },
+    { name: "night", from: "0 22 * * *", until: "0 6 * * *", ceiling: { replicas: 3 } },
+  ],
+});
+const calendarsOf = calendarsBy(() => application);
+const asked = (time: string, service = "search", evidence: Record<string, number> = {}) => {
+  const plannedAtMs = Date.parse(`2026-07-06T${time}Z`);
+  const plan = { application: "hotel", sequence: 1, predictorStartedAtMs: 0, plannedAtMs };
+  return calendarsOf(plan, wishOf({ service, evidence })).map((each) => [
+    each.calendar,
+    each.floorReplicas,
+    each.ceilingReplicas,
+    each.soft,
+  ]);
+};
+
+describe("calendars", () => {
+  it("ask for their floor before the window by the start that was measured and a minute, and for their ceiling in it", () => {
+    const started = { startSeconds: 180 };
+    expect(asked("08:40:59", "search", started)).toEqual([]);
+    expect(asked("08:41:00", "search", started)).toEqual([["morning", 12, undefined, undefined]]);
+    expect(asked("08:41:00", "search")).toEqual([]);
+    expect(asked("08:42:45", "search")).toEqual([["morning", 12, undefined, undefined]]);
+    expect(asked("08:45:00")).toEqual([["morning", 12, 20, true]]);
+    expect(asked("10:29:59")).toEqual([["morning", 12, 20, true]]);
+    expect(asked("10:30:00")).toEqual([]);
+  });
+
+  it("ask for their services, or for all", () => {
+    expect(asked("09:00:00", "rate")).toEqual([]);
+    expect(asked("23:00:00", "rate")).toEqual([["night", undefined, 3, undefined]]);
+    expect(asked("05:59:59", "search")).toEqual([["night", undefined, 3, undefined]]);
+  });
+
+  it("ask nothing of another application's services", () => {
+    const plan = { application: "bank", sequence: 1, predictorStartedAtMs: 0, plannedAtMs: 0 };
+    expect(calendarsOf(plan, wishOf())).toEqual([]);
+  });
+});
