@@ -72,6 +72,9 @@ const SENTENCES: Sentences = {
     `latency, load or replicas are missing: growth from ${replicas(fromReplicas)} is limited to ${mostReplicas}`,
   "calendar-floor": (facts) => scheduled(facts, "least"),
   "calendar-ceiling": (facts) => scheduled(facts, "most"),
+  quota: ({ ahead, mostReplicas, quota }) =>
+    `quota '${quota}' has room for ${replicas(mostReplicas)}${ahead.length === 0 ? "" : ` after ${rivals(ahead)}`}`,
+  "quota-first": ({ behind, quota }) => `comes first in quota '${quota}', before ${rivals(behind)}`,
   "restart-grace": ({ agoSeconds, graceSeconds, started }) =>
     `${STARTED[started]} ${Math.round(agoSeconds)} s ago: ` +
     `nothing is removed in the first ${graceSeconds} s`,
@@ -154,6 +157,12 @@ function scheduled(
   edge: "least" | "most",
 ): string {
   return `calendar '${calendar}' keeps at ${edge} ${replicas(count)} from ${minute(fromMs)} to ${minute(untilMs)}`;
+}
+
+function rivals(all: Facts<"quota">["ahead"]): string {
+  return all
+    .map(({ application, priority, service }) => `${service} of ${application} (priority ${priority})`)
+    .join(", ");
 }
 
 /** To the minute, in UTC. */

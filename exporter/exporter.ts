@@ -186,6 +186,7 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
     new DecisionBook(),
     {
       modeOf: (plan, namespace) => modeOf(plan, namespace, application.find(namespace, plan.application)),
+      applicationOf: (namespace, name) => application.find(namespace, name),
       calendarsOf: calendarsBy((namespace, name) => application.find(namespace, name)),
       limitsOf: limitsBy(options.limits, (namespace, name) => application.find(namespace, name)),
       exporterStartedAtMs: clock.nowMs(),

@@ -1,12 +1,14 @@
 import type { DecisionRecord, Recommendation } from "@tradewind/core/contract/recommendation.ts";
 
-import { distinct } from "@tradewind/core/reasons.ts";
+import type { Reason } from "@tradewind/core/contract/reason.ts";
+import { distinct, sentenceOf } from "@tradewind/core/reasons.ts";
 
 const MAX_REASON_LENGTH = 1_000;
 
 /** What a decision record says to a reader: the numbers, who decided and why, guard included. */
 export function recommendationOf(record: DecisionRecord): Recommendation {
   const { wish } = record;
+  const first = comesFirst(record);
   const guarded = record.actions.map(({ step, reason }) => `${step}: ${reason}`);
   return {
     namespace: record.namespace,
@@ -22,8 +24,12 @@ export function recommendationOf(record: DecisionRecord): Recommendation {
     ...present("runningCpuCores", wish.observed.cpuCores),
     ...present("runningMemoryBytes", wish.observed.memoryBytes),
     maxReplicas: Math.min(wish.bounds.maxReplicas, record.context.limits?.maxReplicas ?? Infinity),
-    reason: [wish.reason, ...guarded].join("; ").slice(0, MAX_REASON_LENGTH),
-    reasons: distinct([...(wish.reasons ?? []), ...record.actions.flatMap(({ reasons = [] }) => reasons)]),
+    reason: [wish.reason, ...first.map(sentenceOf), ...guarded].join("; ").slice(0, MAX_REASON_LENGTH),
+    reasons: distinct([
+      ...(wish.reasons ?? []),
+      ...first,
+      ...record.actions.flatMap(({ reasons = [] }) => reasons),
+    ]),
     decidedAtMs: record.decidedAtMs,
     validUntilMs: record.validUntilMs,
     decisionId: record.id,
@@ -38,6 +44,11 @@ function predictionOf({
   const isKnown = errorRatio !== undefined && biasRatio !== undefined && coverageRatio !== undefined;
   if (!isKnown || errorRatio < 0 || coverageRatio < 0 || coverageRatio > 1) return {};
   return { prediction: { errorRatio, biasRatio, coverageRatio } };
+}
+
+/** A service that others made room for says so, as they do. */
+function comesFirst({ context: { room } }: DecisionRecord): Extract<Reason, { code: "quota-first" }>[] {
+  return room?.behind === undefined ? [] : [{ code: "quota-first", quota: room.quota, behind: room.behind }];
 }
 
 /**

@@ -1,8 +1,11 @@
 import type { Clock } from "@tradewind/core/clock.ts";
+import type { Application } from "@tradewind/core/contract/application.ts";
+import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import type { Reason } from "@tradewind/core/contract/reason.ts";
 import { inWords } from "@tradewind/core/reasons.ts";
 import { decide } from "./decide.ts";
 import type { DecisionPast, DecisionRules, Refusal } from "./decide.ts";
+import { PodSizes, sharesOf } from "./room/claims.ts";
 import { forEachInSlices } from "./source/slices.ts";
 import type { FetchedPlan } from "./source/plan-fetcher.ts";
 import { readWish } from "./source/read-plan.ts";
@@ -29,6 +32,8 @@ export interface DecisionCounter {
 export interface RecommenderRules extends DecisionRules {
   /** A decision on disk that is dated this much after our wall clock is of unknown age. ms */
   readonly clockToleranceMs: number;
+  /** Finds the configuration of an application, for its priorities; absent: none is known. */
+  readonly applicationOf?: (namespace: string, name: string) => Application | undefined;
 }
 
 /** Puts these rows in force for KEDA, all at one moment, in the place of all before. Resolves when they are. */
@@ -67,6 +72,7 @@ export class Recommender {
    */
   readonly #predictors = new Map<string, Followed>();
   #savedRevision = 0;
+  readonly #podSizes = new PodSizes();
 
   constructor(book: DecisionBook, rules: RecommenderRules, edges: RecommenderEdges) {
     this.book = book;
@@ -148,6 +154,7 @@ export class Recommender {
     this.#follow(plan.header.predictorStartedAtMs, scope);
     await this.#saveChanges();
     await this.#inSlices(plan.wishes, (value) => this.#take(value, plan, draft));
+    await this.#shareRoom(plan, draft);
     await this.#inSlices(draft.refusals.values(), ({ step }) => {
       if (step !== CONTRACT) this.#counter.guardRefusal(step);
     });
@@ -217,6 +224,35 @@ export class Recommender {
       draft.entries.set(key, bookEntry(decision.record, madeMs));
       draft.refusals.delete(key);
     }
+  }
+
+  /** Decides again on services for which a quota of the namespace has no room, and on those that come before them. */
+  async #shareRoom(plan: FetchedPlan, draft: PlanDraft): Promise<void> {
+    const { application, namespace, room } = plan.header;
+    if (room === undefined) return;
+    this.#podSizes.note(namespace, room.pods);
+    const others = [...this.book.entries()].filter(
+      ({ acts, recommendation: each }) =>
+        acts && each.namespace === namespace && each.application !== application,
+    );
+    const own = [...draft.entries.values()].filter(
+      ({ recommendation: each }) => each.namespace === namespace,
+    );
+    const find = this.#rules.applicationOf ?? (() => undefined);
+    const shares = sharesOf(room, [...others, ...own], this.#podSizes, find);
+    await this.#inSlices(shares, ([service, share]) => {
+      const key = bookKey(namespace, service);
+      const entry = draft.entries.get(key);
+      if (entry === undefined) return;
+      const { wish } = DecisionRecord.parse(JSON.parse(entry.json));
+      const past = this.#past(
+        this.book.get(namespace, service),
+        plan.header.plannedAtMs - plan.madeMs,
+        draft.scope,
+      );
+      const decision = decide(wish, plan.header, past, this.#rules, share);
+      if ("record" in decision) draft.entries.set(key, bookEntry(decision.record, plan.madeMs));
+    });
   }
 
   /** @param offsetMs from our monotonic clock to the plan's */

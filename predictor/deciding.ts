@@ -29,6 +29,7 @@ import type { ContainerRates } from "./sources/container-rates.ts";
 import { combineResources, combineWindows, missingParts } from "./sources/combine-windows.ts";
 import type { Gathered } from "./sources/combine-windows.ts";
 import { resourceView } from "./sources/resources.ts";
+import { quotaRoom } from "./quota-room.ts";
 import type { SpanOrigins } from "./sources/span-origins.ts";
 import type { ClosedWindow } from "./window-clock.ts";
 import type { Interval } from "./window/interval.ts";
@@ -211,10 +212,12 @@ export class Deciding {
 
   private adopt(outcome: PolicyOutcome, inputs: PolicyInputs, missing: readonly string[]): Plan {
     const { application, windowSet } = inputs;
+    const room = quotaRoom(this.parts.workloads(), application.namespace);
     const plan = this.parts.published.publish(outcome.plan, windowSet, {
       complete: missing.length === 0,
       ...(missing.length > 0 && { missing: [...missing] }),
       mode: application.mode,
+      ...(room && { room }),
     });
     this.parts.sensitivities?.adopt(plan, outcome.sensitivities);
     this.parts.onChanges?.(proposedChanges(plan, this.state));

@@ -20,6 +20,8 @@ export const Objective = z.strictObject({
 });
 export type Objective = z.infer<typeof Objective>;
 
+const Priority = z.number().int().min(-1_000).max(1_000);
+
 /** Bounds and meaning of one service. Every field but `name` has a default. */
 export const ServiceSpec = z.strictObject({
   name: ServiceName.describe("service.name in traces."),
@@ -27,6 +29,9 @@ export const ServiceSpec = z.strictObject({
     .strictObject({ kind: z.string().default("Deployment"), name: ObjectName })
     .optional()
     .describe("What carries the replicas; defaults to the Deployment of the same name."),
+  priority: Priority.optional().describe(
+    "Whose replicas come first where a quota has no room for all; defaults to the application's.",
+  ),
   minReplicas: z.number().int().min(0).default(1),
   maxReplicas: z.number().int().min(1).default(100),
   cpu: z
@@ -69,6 +74,9 @@ export const Application = z.strictObject({
     .describe(
       "What of a container's size is moved while it runs, so that decisions count on it: nothing (the default), what it requests, or what it is limited to. Sizes that nothing moves are recommended all the same, as advice.",
     ),
+  priority: Priority.default(0).describe(
+    "Whose replicas come first where a quota of the namespace has no room for those of all applications.",
+  ),
   calendars: z
     .array(Calendar)
     .max(100)

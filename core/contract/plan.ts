@@ -10,6 +10,7 @@ import {
   ServiceName,
 } from "./quantity.ts";
 import { Reasons } from "./reason.ts";
+import { QuotaAmounts } from "./workload.ts";
 
 /** The levels of the ladder, from least to most evidence; `students` act when the predictor is silent. */
 export const POLICIES = [
@@ -125,6 +126,13 @@ export type Wish = z.infer<typeof Wish>;
 export const APPLICATION_MODES = ["observe", "recommend", "act"] as const;
 export type ApplicationMode = (typeof APPLICATION_MODES)[number];
 
+/** What the quotas of the namespace leave for more pods, and what one pod of a service takes of them. */
+export const PlanRoom = z.strictObject({
+  quotas: z.array(z.strictObject({ name: ObjectName, left: QuotaAmounts })).max(64),
+  pods: z.array(z.strictObject({ service: ServiceName, takes: QuotaAmounts })).max(10_000),
+});
+export type PlanRoom = z.infer<typeof PlanRoom>;
+
 export const PLAN_SCHEMA = "tradewind.dev/plan/v1";
 
 /** One decision of the predictor for a whole application: `GET /v1/plan`. */
@@ -144,6 +152,8 @@ export const Plan = z.strictObject({
   missing: z.array(z.string().max(500)).max(16).optional(),
   /** What the application allows to be done with the plan. */
   mode: orAbsent(z.enum(APPLICATION_MODES)),
+  /** Absent where no quota holds, or none is known. */
+  room: orAbsent(PlanRoom),
   policy: PolicyLabel,
   /** Why this level of the ladder decides. */
   policyReason: z.string().max(500),

@@ -20,6 +20,8 @@ const Latency = {
 /** Replicas that a calendar asks for in a window of time. */
 const Scheduled = { calendar: Name, replicas: Count, fromMs: EpochMs, untilMs: EpochMs };
 
+const Rival = z.object({ application: Name, service: Name, priority: z.number() });
+
 const reason = <Code extends string, Facts extends z.ZodRawShape>(code: Code, facts: Facts) =>
   z.object({ code: z.literal(code), ...facts });
 
@@ -95,6 +97,8 @@ export const Reason = z.discriminatedUnion("code", [
   reason("growth-limit", { fromReplicas: Count, mostReplicas: Count }),
   reason("calendar-floor", Scheduled),
   reason("calendar-ceiling", Scheduled),
+  reason("quota", { quota: Name, mostReplicas: Count, ahead: z.array(Rival).max(5) }),
+  reason("quota-first", { quota: Name, behind: z.array(Rival).max(5) }),
   reason("restart-grace", {
     /** `other-predictor`: another predictor's plans are followed since. */
     started: z.enum(["exporter", "predictor", "other-predictor", "replica"]),

@@ -30,6 +30,19 @@ export const GuardLimits = z.strictObject({
 });
 export type GuardLimits = z.infer<typeof GuardLimits>;
 
+const Rival = z.strictObject({ application: ObjectName, service: ServiceName, priority: z.number() });
+
+/** What a quota of the namespace, and the services that share it, leave a service that is to grow. */
+export const RoomShare = z.strictObject({
+  quota: ObjectName,
+  /** Absent where it has all that it asked for. */
+  mostReplicas: Count.optional(),
+  /** Those that were given theirs first, and those that went without. */
+  ahead: z.array(Rival).max(5),
+  behind: z.array(Rival).max(5).optional(),
+});
+export type RoomShare = z.infer<typeof RoomShare>;
+
 /** Everything that went into one recommendation: replaying it gives the same numbers bit for bit. */
 export const DecisionRecord = z.strictObject({
   id: z.string().regex(/^[0-9a-z-]{1,64}$/),
@@ -55,6 +68,8 @@ export const DecisionRecord = z.strictObject({
     limits: GuardLimits.optional(),
     /** What calendars ask for; absent: nothing. */
     calendars: z.array(CalendarLimit).max(100).optional(),
+    /** Absent where every service of the namespace finds room. */
+    room: RoomShare.optional(),
   }),
   actions: z.array(GuardAction).max(64),
   final: Allocation,

@@ -67,13 +67,16 @@ export const NodeCapacity = z.strictObject({
 });
 export type NodeCapacity = z.infer<typeof NodeCapacity>;
 
-const QuotaAmounts = z.strictObject({
+/** Of a quota, or what one pod takes of it. */
+export const QuotaAmounts = z.strictObject({
   cpuRequestCores: NonNegative.optional(),
   memoryRequestBytes: NonNegative.optional(),
   cpuLimitCores: NonNegative.optional(),
   memoryLimitBytes: NonNegative.optional(),
   pods: NonNegative.optional(),
 });
+export type QuotaAmounts = z.infer<typeof QuotaAmounts>;
+export const QUOTA_AMOUNTS = QuotaAmounts.keyof().options;
 
 /** What all pods of a namespace may use together, and what they use now. */
 export const NamespaceQuota = z.strictObject({

@@ -8,6 +8,7 @@ import { calendar } from "./calendar.ts";
 import { changeLimit } from "./change-limit.ts";
 import { missingData } from "./missing-data.ts";
 import { restartGrace } from "./restart-grace.ts";
+import { room } from "./room.ts";
 import { staleInput } from "./stale-input.ts";
 import type { GuardContext, GuardStep } from "./step.ts";
 
@@ -20,6 +21,7 @@ export const GUARD_STEPS: readonly GuardStep[] = [
   missingData,
   changeLimit,
   calendar,
+  room,
   bounds,
   restartGrace,
 ];

@@ -21,6 +21,12 @@ export interface BookEntry {
   /** Replicas that KEDA is answered; undefined where nothing is to change and it is not known what runs. */
   readonly answered: number | undefined;
   readonly wished: Allocation;
+  /** Replicas decided before a quota cut them, those that run, and the measured latency over the objective; for {@link sharesOf}. */
+  readonly asked: number;
+  readonly running: number | undefined;
+  readonly severity: number;
+  /** The decision is carried out. */
+  readonly acts: boolean;
   /** What ran before, as far as the record says. */
   readonly observed: Partial<Allocation>;
   readonly guard: ServedRecommendation["guard"];
@@ -42,7 +48,11 @@ export function bookEntry(record: DecisionRecord, decidedMs: number | undefined)
     final: record.final,
     answered: answeredReplicas(record),
     wished: record.wish.allocation,
+    asked: record.actions.find(({ step }) => step === "room")?.before.replicas ?? record.final.replicas,
+    running: record.wish.observed.replicasWanted ?? record.wish.observed.replicasReady,
+    severity: record.wish.evidence["tailOverObjective"] ?? 0,
     observed: observedBefore(record),
+    acts: (record.context.mode ?? "act") === "act",
     guard: record.actions.map(({ step, reason, reasons }) => ({ step, reason, reasons })),
     json: JSON.stringify(record),
   };

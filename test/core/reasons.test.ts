@@ -154,6 +154,24 @@ const EXAMPLES: readonly (readonly [Reason, string])[] = [
     "calendar 'night' keeps at most 3 replicas from 2026-07-06T20:00Z to 2026-07-07T04:00Z",
   ],
   [
+    {
+      code: "quota",
+      quota: "team",
+      mostReplicas: 3,
+      ahead: [{ application: "hotel", service: "search", priority: 100 }],
+    },
+    "quota 'team' has room for 3 replicas after search of hotel (priority 100)",
+  ],
+  [{ code: "quota", quota: "team", mostReplicas: 1, ahead: [] }, "quota 'team' has room for 1 replica"],
+  [
+    {
+      code: "quota-first",
+      quota: "team",
+      behind: [{ application: "batch", service: "report", priority: 0 }],
+    },
+    "comes first in quota 'team', before report of batch (priority 0)",
+  ],
+  [
     { code: "restart-grace", started: "predictor", agoSeconds: 12.4, graceSeconds: 120 },
     "the predictor started 12 s ago: nothing is removed in the first 120 s",
   ],

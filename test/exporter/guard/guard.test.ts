@@ -39,6 +39,7 @@ describe("guard", () => {
       "missing-data",
       "change-limit",
       "calendar",
+      "room",
       "bounds",
       "restart-grace",
     ]);

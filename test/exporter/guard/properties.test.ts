@@ -84,6 +84,7 @@ const context: fc.Arbitrary<GuardContext> = fc
     restartGraceSeconds: fc.nat({ max: 1_000 }),
     limits: optional(limits),
     calendars: optional(fc.array(calendar, { maxLength: 4 })),
+    room: optional(replicas.map((mostReplicas) => ({ quota: "team", mostReplicas, ahead: [] }))),
   })
   .map((parts) => defined(parts) as unknown as GuardContext);
 
@@ -158,8 +159,21 @@ describe("the guard, for any wish and any context,", () => {
         fc.pre(final !== undefined);
         const { maxReplicas, minReplicas } = boundsOf(given);
         const floors = (given.calendars ?? []).map(({ floorReplicas = 0 }) => floorReplicas);
-        const floor = Math.min(Math.max(0, ...floors), Math.max(minReplicas, maxReplicas));
+        const most = given.room?.mostReplicas ?? Infinity;
+        const floor = Math.min(Math.max(0, ...floors), Math.max(minReplicas, maxReplicas), most);
         expect(final.replicas).toBeGreaterThanOrEqual(floor);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it("never grows past what a quota leaves, but to the least that the service must have", () => {
+    fc.assert(
+      fc.property(context, (given) => {
+        const { final } = guard(given);
+        fc.pre(final !== undefined && given.room !== undefined);
+        const held = Math.max(baselineReplicas(given) ?? 0, boundsOf(given).minReplicas);
+        expect(final.replicas).toBeLessThanOrEqual(Math.max(given.room.mostReplicas!, held));
       }),
       { numRuns: 1_000 },
     );
