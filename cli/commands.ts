@@ -75,6 +75,18 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => import("@tradewind/exporter/status/command.ts"),
   },
   {
+    name: "audit",
+    summary: "prints or checks what the exporter did, hash-chained",
+    group: LOOK,
+    load: async () => import("@tradewind/exporter/audit/command.ts"),
+  },
+  {
+    name: "replay",
+    summary: "decides again on a decision record, and compares byte by byte",
+    group: LOOK,
+    load: async () => import("@tradewind/exporter/replay/command.ts"),
+  },
+  {
     name: "sensitivities",
     summary: "asks a predictor what more CPU or a replica of each service is worth now",
     group: LOOK,

@@ -28,6 +28,7 @@ import { limitsBy } from "./limits/limits.ts";
 import { modeOf } from "./limits/mode.ts";
 import { followApplication } from "./limits/own-application.ts";
 import type { OwnApplication } from "./limits/own-application.ts";
+import { JournalKeeper } from "./journal/keeper.ts";
 import { ScalerThread } from "./keda/scaler-thread.ts";
 import { newBeats } from "./keda/watchdog.ts";
 import type { ScalerThreadOptions } from "./keda/messages.ts";
@@ -81,6 +82,7 @@ interface Setting {
 /** What decides, and what it is decided by. */
 interface Deciding {
   readonly keeper: StateKeeper;
+  readonly journal: JournalKeeper;
   readonly application: OwnApplication;
   readonly recommender: Recommender;
   readonly plans: PlanSources;
@@ -174,6 +176,8 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
   const changes =
     state === undefined ? undefined : new StateKeeper(new StateFile(state, CHANGES_FILE), keeping);
   undo.defer(() => changes?.flush());
+  const journal = new JournalKeeper(state, keeping);
+  undo.defer(() => journal.close());
   const application = await followApplication({
     from: options.application,
     kubeconfig: options.cluster.kubeconfig,
@@ -194,7 +198,14 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
       restartGraceSeconds: options.restartGrace,
       clockToleranceMs: options.clockTolerance * 1e3,
     },
-    { keeper, ...(changes && { changes }), clock, counter: metrics, serve: (rows) => scaler.serve(rows) },
+    {
+      keeper,
+      ...(changes && { changes }),
+      journal,
+      clock,
+      counter: metrics,
+      serve: (rows) => scaler.serve(rows),
+    },
   );
   const regret = new Regret(metrics.registry);
   const ownOf = ({ application: name, namespace }: FetchedPlan["header"]): Application | undefined =>
@@ -214,7 +225,7 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
   });
   const statuses = (): readonly ApplicationStatus[] =>
     plans.statuses().map(({ plan, ...rest }) => withMode(rest, plan, plan && ownOf(plan)));
-  return { keeper, application, recommender, plans, statuses };
+  return { keeper, journal, application, recommender, plans, statuses };
 }
 
 function withMode(
@@ -328,7 +339,7 @@ function endWith(error: TradewindError, log: Logger): void {
 }
 
 /** What a person should know who wonders why there are no numbers. */
-function missing({ application, keeper, plans, recommender }: Deciding): string[] {
+function missing({ application, journal, keeper, plans, recommender }: Deciding): string[] {
   const problems = plans.statuses().flatMap(({ application: place, problem }) => {
     if (problem === undefined) return [];
     return [place === undefined ? problem : `application '${applicationKey(place)}': ${problem}`];
@@ -338,6 +349,7 @@ function missing({ application, keeper, plans, recommender }: Deciding): string[
     ...(withoutBounds === undefined ? [] : [`the guard knows no bounds of services: ${withoutBounds}`]),
     ...problems,
     ...(keeper.problem === undefined ? [] : [`state is kept in memory only: ${keeper.problem}`]),
+    ...(journal.problem === undefined ? [] : [`the audit trail is not written: ${journal.problem}`]),
     ...(recommender.book.size > 0
       ? []
       : ["no decision yet: GetMetrics answers UNAVAILABLE, GetMetricSpec works"]),

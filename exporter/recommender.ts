@@ -1,10 +1,13 @@
 import type { Clock } from "@tradewind/core/clock.ts";
+import type { AuditEvent } from "@tradewind/core/contract/audit.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import type { Reason } from "@tradewind/core/contract/reason.ts";
 import { inWords } from "@tradewind/core/reasons.ts";
 import { decide } from "./decide.ts";
 import type { DecisionPast, DecisionRules, Refusal } from "./decide.ts";
+import { decisionEvents } from "./journal/events.ts";
+import type { JournalKeeper } from "./journal/keeper.ts";
 import { PodSizes, sharesOf } from "./room/claims.ts";
 import { forEachInSlices } from "./source/slices.ts";
 import type { FetchedPlan } from "./source/plan-fetcher.ts";
@@ -44,6 +47,8 @@ export interface RecommenderEdges {
   readonly keeper: StateKeeper;
   /** Keeps the decisions that changed a size; without it they are forgotten at the end of the process. */
   readonly changes?: StateKeeper;
+  /** Says what was done; absent: nobody. */
+  readonly journal?: Pick<JournalKeeper, "append">;
   readonly clock: Clock;
   readonly counter: DecisionCounter;
   readonly serve: Serve;
@@ -59,6 +64,7 @@ export class Recommender {
   readonly #startedMs: number;
   readonly #keeper: StateKeeper;
   readonly #changes: StateKeeper | undefined;
+  readonly #journal: RecommenderEdges["journal"];
   readonly #clock: Clock;
   readonly #counter: DecisionCounter;
   readonly #serve: Serve;
@@ -79,6 +85,7 @@ export class Recommender {
     this.#rules = rules;
     this.#keeper = edges.keeper;
     this.#changes = edges.changes;
+    this.#journal = edges.journal;
     this.#clock = edges.clock;
     this.#startedMs = edges.clock.monotonicMs();
     this.#counter = edges.counter;
@@ -162,6 +169,11 @@ export class Recommender {
       for (const { step } of guard) this.#counter.guardAction(step);
     });
     await this.#keeper.save(await this.#stateAfter(draft), DISK_PATIENCE_MS);
+    const events: AuditEvent[] = [];
+    await this.#inSlices(draft.entries.values(), (entry) => {
+      events.push(...decisionEvents(entry));
+    });
+    this.#journal?.append(events);
     this.#forget(draft);
     await this.#serve(this.#rowsAfter(draft));
     await this.#inSlices(this.book.replace(draft.entries), () => undefined);
@@ -232,8 +244,8 @@ export class Recommender {
     if (room === undefined) return;
     this.#podSizes.note(namespace, room.pods);
     const others = [...this.book.entries()].filter(
-      ({ acts, recommendation: each }) =>
-        acts && each.namespace === namespace && each.application !== application,
+      ({ mode, recommendation: each }) =>
+        mode === "act" && each.namespace === namespace && each.application !== application,
     );
     const own = [...draft.entries.values()].filter(
       ({ recommendation: each }) => each.namespace === namespace,

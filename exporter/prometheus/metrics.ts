@@ -6,13 +6,14 @@ import type { ScalerReport } from "../keda/messages.ts";
 import type { DecisionCounter } from "../recommender.ts";
 import type { StateCounter } from "../store/keeper.ts";
 import { GUARD_STEPS } from "../guard/guard.ts";
+import type { AuditCounter } from "../journal/keeper.ts";
 import { callDurations } from "./call-durations.ts";
 
 /** Why the plan of a predictor that answers is not used. */
 const UNUSABLE_PLANS = ["future", "out-of-order", "overdue", "stale", "unreadable"];
 
 /** What the exporter counts about itself. Every label takes few, known values. */
-export class ExporterMetrics implements DecisionCounter, StateCounter {
+export class ExporterMetrics implements AuditCounter, DecisionCounter, StateCounter {
   readonly registry = new Registry();
   /** What the thread that answers KEDA said last. */
   scaler: ScalerReport = NOTHING_YET;
@@ -49,6 +50,9 @@ export class ExporterMetrics implements DecisionCounter, StateCounter {
     "Reads and writes of the state file by outcome.",
     ["event"],
   );
+  readonly #audited = this.#counter("tradewind_audit_rows_total", "Rows of the audit trail by result.", [
+    "result",
+  ]);
   /** The observer of a port's certificates. */
   readonly tls = registerTlsSeries(this.registry, { Counter, Gauge });
 
@@ -61,6 +65,7 @@ export class ExporterMetrics implements DecisionCounter, StateCounter {
     for (const event of ["saved", "save-failed", "read", "record-rejected", "corrupt", "unreadable"]) {
       this.#stateEvents.inc({ event }, 0);
     }
+    for (const result of ["written", "lost"]) this.#audited.inc({ result }, 0);
     for (const problem of UNUSABLE_PLANS) this.#pollErrors.inc({ problem }, 0);
     for (const direction of ["forward", "back"]) this.#clockSteps.inc({ direction }, 0);
     const info = new Gauge({
@@ -97,6 +102,10 @@ export class ExporterMetrics implements DecisionCounter, StateCounter {
   /** @param ms positive: forward; 0: it was not set */
   clockStepped(ms: number): void {
     if (ms !== 0) this.#clockSteps.inc({ direction: ms > 0 ? "forward" : "back" });
+  }
+
+  audited(result: "written" | "lost", rows: number): void {
+    this.#audited.inc({ result }, rows);
   }
 
   stateEvent(event: string): void {

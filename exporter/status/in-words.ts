@@ -87,7 +87,8 @@ export function decisionsInWords(records: readonly DecisionRecord[]): string {
   return `${["Decisions, the one in force first:", ...lines].join("\n")}\n`;
 }
 
-function sizeInWords({ cpuCores, memoryBytes, replicas }: Allocation): string {
+/** `4 of 600m CPU and 200Mi memory` */
+export function sizeInWords({ cpuCores, memoryBytes, replicas }: Allocation): string {
   const parts = [
     String(replicas),
     ...(cpuCores === undefined ? [] : [`${formatCores(cpuCores)} CPU`]),

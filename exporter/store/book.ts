@@ -1,4 +1,4 @@
-import type { Allocation } from "@tradewind/core/contract/plan.ts";
+import type { Allocation, ApplicationMode } from "@tradewind/core/contract/plan.ts";
 import type {
   DecisionRecord,
   Recommendation,
@@ -25,8 +25,8 @@ export interface BookEntry {
   readonly asked: number;
   readonly running: number | undefined;
   readonly severity: number;
-  /** The decision is carried out. */
-  readonly acts: boolean;
+  /** What is done with the decision. */
+  readonly mode: ApplicationMode;
   /** What ran before, as far as the record says. */
   readonly observed: Partial<Allocation>;
   readonly guard: ServedRecommendation["guard"];
@@ -52,7 +52,7 @@ export function bookEntry(record: DecisionRecord, decidedMs: number | undefined)
     running: record.wish.observed.replicasWanted ?? record.wish.observed.replicasReady,
     severity: record.wish.evidence["tailOverObjective"] ?? 0,
     observed: observedBefore(record),
-    acts: (record.context.mode ?? "act") === "act",
+    mode: record.context.mode ?? "act",
     guard: record.actions.map(({ step, reason, reasons }) => ({ step, reason, reasons })),
     json: JSON.stringify(record),
   };

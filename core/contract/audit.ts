@@ -1,0 +1,28 @@
+import { z } from "zod";
+import { Allocation, APPLICATION_MODES, PolicyLabel } from "./plan.ts";
+import { Count, EpochMs, ObjectName, ServiceName } from "./quantity.ts";
+
+const Of = { application: ObjectName, namespace: ObjectName, service: ServiceName };
+
+/** What happened. Times are those of the plan, or of the person who acted. */
+export const AuditEvent = z.discriminatedUnion("kind", [
+  /** A decision changed a size. */
+  z.strictObject({
+    kind: z.literal("decision"),
+    ...Of,
+    atMs: EpochMs,
+    decisionId: z.string(),
+    mode: z.enum(APPLICATION_MODES),
+    policy: PolicyLabel,
+    before: Allocation.partial(),
+    after: Allocation,
+    codes: z.array(z.string()).max(32),
+    /** SHA-256 of the decision record as it is served. */
+    recordHash: z.string(),
+  }),
+]);
+export type AuditEvent = z.infer<typeof AuditEvent>;
+
+/** A row of the audit trail. `hash` is the SHA-256 of the hash before it and `row`. */
+export const AuditRow = z.strictObject({ seq: Count, row: z.string(), hash: z.string().length(64) });
+export type AuditRow = z.infer<typeof AuditRow>;

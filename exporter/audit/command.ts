@@ -1,0 +1,67 @@
+import { createReadStream } from "node:fs";
+import { createInterface } from "node:readline";
+import type { Command } from "commander";
+import { AuditRow } from "@tradewind/core/contract/audit.ts";
+import { parseJsonWith } from "@tradewind/core/config.ts";
+import { TradewindError } from "@tradewind/core/errors.ts";
+import { verifyChain } from "../journal/chain.ts";
+import type { ChainVerdict } from "../journal/chain.ts";
+
+const EXAMPLES = `
+Examples:
+  $ tradewind audit export --state /var/lib/tradewind > audit.jsonl
+  $ tradewind audit verify --state /var/lib/tradewind
+  $ tradewind audit verify --file audit.jsonl
+  $ tradewind audit export --state ./state | jq -r '.row | fromjson | select(.service == "search")'
+
+Each line has a row and the SHA-256 of the hash before it and of the row. Note the head that 'verify' prints: rows cut off at
+the end show by nothing else.
+
+Exit codes: 0 done, 1 the trail is broken or cannot be read.`;
+
+/** Adds description, options and actions to its command. */
+export function configure(command: Command): void {
+  command.description("Print or check the audit trail of an exporter.").addHelpText("after", EXAMPLES);
+  command
+    .command("export")
+    .description("print all rows as JSON lines, oldest first")
+    .requiredOption("--state <dir>", "the exporter's state directory; it may be running")
+    .action(async ({ state }: { readonly state: string }) => {
+      const { openTrail } = await import("../journal/journal.ts");
+      using trail = openTrail(state);
+      for (const row of trail.rows()) process.stdout.write(`${JSON.stringify(row)}\n`);
+    });
+  command
+    .command("verify")
+    .description("check that every row follows from the one before it")
+    .option("--state <dir>", "the exporter's state directory; it may be running")
+    .option("--file <file>", "rows that 'export' printed")
+    .action(async (flags: { readonly state?: string; readonly file?: string }) => {
+      process.stdout.write(`${verdictInWords(await verdictOf(flags))}\n`);
+    });
+}
+
+async function verdictOf({ file, state }: { file?: string; state?: string }): Promise<ChainVerdict> {
+  if ((file === undefined) === (state === undefined)) {
+    throw new TradewindError("invalid-input", "give either --state or --file");
+  }
+  if (state !== undefined) {
+    const { openTrail } = await import("../journal/journal.ts");
+    using trail = openTrail(state);
+    return verifyChain(trail.rows(), trail.before);
+  }
+  const rows: AuditRow[] = [];
+  for await (const line of createInterface({ input: createReadStream(file ?? "") })) {
+    if (line !== "") rows.push(parseJsonWith(AuditRow, line, `line ${rows.length + 1} of ${file}`));
+  }
+  return verifyChain(rows.slice(1), rows[0]?.hash);
+}
+
+/** @throws TradewindError `audit-broken` */
+function verdictInWords({ brokenAt, head, rows }: ChainVerdict): string {
+  if (brokenAt === undefined) return `${rows} rows follow from one another; head ${head}`;
+  throw new TradewindError(
+    "audit-broken",
+    `row ${brokenAt} does not follow from those before it: it was changed, or rows before it were left out; ${rows} rows before it are sound`,
+  );
+}

@@ -1,0 +1,28 @@
+import { createHash } from "node:crypto";
+import type { AuditEvent } from "@tradewind/core/contract/audit.ts";
+import { SIZES } from "@tradewind/core/contract/recommendation.ts";
+import { codesOf } from "@tradewind/core/reasons.ts";
+import type { BookEntry } from "../store/book.ts";
+
+/** What the audit trail says of a decision; nothing where it left every size as it was. */
+export function decisionEvents(entry: BookEntry): AuditEvent[] {
+  const { final, json, mode, observed, recommendation } = entry;
+  const { application, decidedAtMs, decisionId, namespace, policy, reasons, service } = recommendation;
+  if (SIZES.every((size) => observed[size] === final[size])) return [];
+  return [
+    {
+      kind: "decision",
+      application,
+      namespace,
+      service,
+      atMs: decidedAtMs,
+      decisionId,
+      mode,
+      policy,
+      before: observed,
+      after: final,
+      codes: codesOf(reasons),
+      recordHash: createHash("sha256").update(json).digest("hex"),
+    },
+  ];
+}

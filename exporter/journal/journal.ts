@@ -1,0 +1,144 @@
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import type { StatementSync } from "node:sqlite";
+import { AuditRow } from "@tradewind/core/contract/audit.ts";
+import type { AuditEvent } from "@tradewind/core/contract/audit.ts";
+import { TradewindError } from "@tradewind/core/errors.ts";
+import { DIRECTORY_MODE, FILE_MODE } from "@tradewind/core/process/state-file.ts";
+import { chained, FIRST_HASH } from "./chain.ts";
+
+const JOURNAL_FILE = "journal.sqlite";
+const DAY_MS = 86_400_000;
+/** How long rows are kept. */
+const KEPT_DAYS = 90;
+
+const TABLES = `
+  CREATE TABLE IF NOT EXISTS audit (seq INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, row TEXT NOT NULL, hash TEXT NOT NULL) STRICT;
+  CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+  CREATE TRIGGER IF NOT EXISTS audit_is_append_only BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
+`;
+
+/**
+ * What was done and by whom, on disk. Each row names the one before it by its hash, so that a row that was changed, left out or put in
+ * shows. All that is written together is there together, whenever the process ends.
+ */
+export class Journal {
+  readonly #database: DatabaseSync;
+  readonly #insert: StatementSync;
+
+  /**
+   * @param directory undefined: in memory only
+   * @throws TradewindError `journal-unusable`
+   */
+  constructor(directory: string | undefined) {
+    try {
+      this.#database = new DatabaseSync(directory === undefined ? ":memory:" : made(directory), {
+        timeout: 2_000,
+      });
+      this.#database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
+      this.#database.exec(TABLES);
+      this.#insert = this.#database.prepare("INSERT INTO audit (seq, at_ms, row, hash) VALUES (?, ?, ?, ?)");
+    } catch (error) {
+      throw unusable(directory, error);
+    }
+  }
+
+  /** Adds events in their order. @throws Error of SQLite, and nothing is written */
+  append(events: readonly AuditEvent[], nowMs: number): void {
+    if (events.length === 0) return;
+    this.#database.exec("BEGIN IMMEDIATE");
+    try {
+      let { hash, seq } = this.#last();
+      for (const event of events) {
+        const row = JSON.stringify(event);
+        hash = chained(hash, row);
+        seq += 1;
+        this.#insert.run(seq, Math.round(event.atMs), row, hash);
+      }
+      this.#prune(nowMs);
+      this.#database.exec("COMMIT");
+    } catch (error) {
+      this.#database.exec("ROLLBACK");
+      throw error;
+    }
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  #last(): { seq: number; hash: string } {
+    const row = this.#database.prepare("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1").get();
+    return (row as { seq: number; hash: string } | undefined) ?? { seq: 0, hash: this.#before() };
+  }
+
+  #before(): string {
+    return beforeFirst(this.#database) ?? FIRST_HASH;
+  }
+
+  /** Leaves out the oldest rows, and keeps the hash of the last of them: the chain begins there. */
+  #prune(nowMs: number): void {
+    const oldest = this.#database
+      .prepare("SELECT max(seq) AS seq FROM audit WHERE seq < (SELECT min(seq) FROM audit WHERE at_ms >= ?)")
+      .get(nowMs - KEPT_DAYS * DAY_MS) as { seq: number | null } | undefined;
+    if (oldest === undefined || oldest.seq === null) return;
+    this.#database
+      .prepare("INSERT OR REPLACE INTO meta SELECT 'before', hash FROM audit WHERE seq = ?")
+      .run(oldest.seq);
+    this.#database.prepare("DELETE FROM audit WHERE seq <= ?").run(oldest.seq);
+  }
+}
+
+/** The audit trail of an exporter that may be running. */
+export interface AuditTrail extends Disposable {
+  /** The hash before the first row that is kept. */
+  readonly before: string;
+  rows(): Iterable<AuditRow>;
+}
+
+/** @throws TradewindError `no-journal` where there is none, `journal-unusable` */
+export function openTrail(directory: string): AuditTrail {
+  const path = join(directory, JOURNAL_FILE);
+  if (!existsSync(path)) {
+    throw new TradewindError(
+      "no-journal",
+      `there is no ${path}; give --state the exporter's state directory`,
+    );
+  }
+  try {
+    const database = new DatabaseSync(path, { readOnly: true, timeout: 2_000 });
+    return {
+      before: beforeFirst(database) ?? FIRST_HASH,
+      rows: function* () {
+        const all = database.prepare("SELECT seq, row, hash FROM audit ORDER BY seq").iterate();
+        for (const each of all) yield AuditRow.parse({ ...each });
+      },
+      [Symbol.dispose]: () => database.close(),
+    };
+  } catch (error) {
+    throw unusable(directory, error);
+  }
+}
+
+function beforeFirst(database: DatabaseSync): string | undefined {
+  const row = database.prepare("SELECT value FROM meta WHERE name = 'before'").get();
+  return (row as { value: string } | undefined)?.value;
+}
+
+function made(directory: string): string {
+  mkdirSync(directory, { recursive: true, mode: DIRECTORY_MODE });
+  const path = join(directory, JOURNAL_FILE);
+  closeSync(openSync(path, "a", FILE_MODE));
+  chmodSync(path, FILE_MODE);
+  return path;
+}
+
+function unusable(directory: string | undefined, cause: unknown): TradewindError {
+  const where = directory === undefined ? "in memory" : join(directory, JOURNAL_FILE);
+  return new TradewindError(
+    "journal-unusable",
+    `the journal ${where} cannot be used; check owner and mode, or move it away`,
+    { cause },
+  );
+}

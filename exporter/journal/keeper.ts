@@ -1,0 +1,69 @@
+import type { AuditEvent } from "@tradewind/core/contract/audit.ts";
+import { describeError } from "@tradewind/core/errors.ts";
+import type { Logger } from "@tradewind/core/log.ts";
+import type { Clock } from "@tradewind/core/clock.ts";
+import { Journal } from "./journal.ts";
+
+/** Counts what became of rows of the audit trail. */
+export interface AuditCounter {
+  audited(result: "written" | "lost", rows: number): void;
+}
+
+/** Writes the journal, and goes on without it where the disk refuses: nobody is kept from being served. */
+export class JournalKeeper {
+  readonly #options: { readonly clock: Clock; readonly log: Logger; readonly counter: AuditCounter };
+  readonly #directory: string | undefined;
+  #journal: Journal | undefined;
+  #problem: string | undefined;
+
+  constructor(
+    directory: string | undefined,
+    options: { readonly clock: Clock; readonly log: Logger; readonly counter: AuditCounter },
+  ) {
+    this.#directory = directory;
+    this.#options = options;
+    this.#open();
+  }
+
+  /** Why rows are lost; undefined while they are not. */
+  get problem(): string | undefined {
+    return this.#problem;
+  }
+
+  append(events: readonly AuditEvent[]): void {
+    if (events.length === 0) return;
+    const { clock, counter } = this.#options;
+    this.#open();
+    try {
+      if (this.#journal === undefined) counter.audited("lost", events.length);
+      else {
+        this.#journal.append(events, clock.nowMs());
+        counter.audited("written", events.length);
+        this.#problem = undefined;
+      }
+    } catch (error) {
+      counter.audited("lost", events.length);
+      this.#fail(error);
+    }
+  }
+
+  close(): void {
+    this.#journal?.close();
+    this.#journal = undefined;
+  }
+
+  #open(): void {
+    if (this.#journal !== undefined) return;
+    try {
+      this.#journal = new Journal(this.#directory);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #fail(error: unknown): void {
+    const problem = describeError(error);
+    if (problem !== this.#problem) this.#options.log.error({ problem }, "rows of the audit trail are lost");
+    this.#problem = problem;
+  }
+}

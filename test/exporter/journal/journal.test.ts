@@ -1,0 +1,112 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { promisify } from "node:util";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { AuditEvent } from "@tradewind/core/contract/audit.ts";
+import { FIRST_HASH, verifyChain } from "@tradewind/exporter/journal/chain.ts";
+import { Journal, openTrail } from "@tradewind/exporter/journal/journal.ts";
+import { runningExporter } from "../running-exporter.ts";
+import { planOf, wishOf } from "../wish.ts";
+
+const DAY_MS = 86_400_000;
+
+async function directory(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), "tradewind-journal-"));
+  onTestFinished(() => rm(path, { recursive: true }));
+  return path;
+}
+
+const event = (atMs: number, replicas = 4): AuditEvent => ({
+  kind: "decision",
+  application: "hotel",
+  namespace: "shop",
+  service: "search",
+  atMs,
+  decisionId: `d-${atMs}`,
+  mode: "act",
+  policy: "queue",
+  before: { replicas: 3 },
+  after: { replicas },
+  codes: ["slo-violated"],
+  recordHash: "",
+});
+
+function written(path: string, events: readonly AuditEvent[], nowMs = 0): void {
+  const journal = new Journal(path);
+  for (const each of events) journal.append([each], nowMs);
+  journal.close();
+}
+
+function verdict(path: string) {
+  using trail = openTrail(path);
+  return verifyChain(trail.rows(), trail.before);
+}
+
+describe("the audit trail", () => {
+  it("is chained from its first row, also over a restart", async () => {
+    const path = await directory();
+    written(path, [event(1), event(2)]);
+    written(path, [event(3)]);
+    expect(verdict(path)).toEqual({ rows: 3, head: expect.not.stringMatching(FIRST_HASH) as string });
+  });
+
+  it("refuses to change a row", async () => {
+    const path = await directory();
+    written(path, [event(1)]);
+    const database = new DatabaseSync(join(path, "journal.sqlite"));
+    expect(() => database.exec("UPDATE audit SET row = '{}'")).toThrow("append-only");
+    database.close();
+  });
+
+  it("shows a row that was changed, left out or put in behind its back", async () => {
+    const tampers = [
+      "UPDATE audit SET row = replace(row, '\"replicas\":4', '\"replicas\":9') WHERE seq = 2",
+      "DELETE FROM audit WHERE seq = 2",
+      "INSERT INTO audit VALUES (4, 3, '{}', 'aa')",
+    ];
+    const broken = [2, 3, 4];
+    for (const [index, tamper] of tampers.entries()) {
+      const path = await directory();
+      written(path, [event(1), event(2), event(3)]);
+      const database = new DatabaseSync(join(path, "journal.sqlite"));
+      database.exec("DROP TRIGGER audit_is_append_only");
+      database.exec(tamper.replace("'aa'", `'${"a".repeat(64)}'`));
+      database.close();
+      expect(verdict(path).brokenAt).toBe(broken[index]);
+    }
+  });
+
+  it("leaves rows out after 90 days, and is sound without them", async () => {
+    const path = await directory();
+    written(path, [event(0), event(DAY_MS), event(95 * DAY_MS)], 95 * DAY_MS);
+    expect(verdict(path)).toMatchObject({ rows: 1 });
+    expect(verdict(path).brokenAt).toBeUndefined();
+  });
+
+  it("has every decision that changed a size, can be printed and checked, and breaks by one changed byte", async () => {
+    const state = await directory();
+    const exporter = await runningExporter(planOf([wishOf()]), { state });
+    exporter.predictor.serve(planOf([wishOf({ allocation: { replicas: 7 } })], { sequence: 2 }));
+    await exporter.listWhen("7 replicas", ({ recommendations: [first] }) => first?.replicas === 7);
+    exporter.predictor.serve(planOf([wishOf({ allocation: { replicas: 7 } })], { sequence: 3 }));
+    await exporter.listWhen("the third plan", ({ predictor }) => predictor.lastPlanAgeSeconds !== undefined);
+    await exporter.running.stop();
+    const run = async (...args: string[]) =>
+      promisify(execFile)(process.execPath, ["cli/main.ts", "audit", ...args], { encoding: "utf8" });
+    const { stdout } = await run("export", "--state", state);
+    const rows = stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse((JSON.parse(line) as { row: string }).row) as AuditEvent);
+    expect(rows.map(({ after }) => after.replicas)).toEqual([5, 7]);
+    expect((await run("verify", "--state", state)).stdout).toMatch(
+      /^2 rows follow from one another; head [0-9a-f]{64}\n$/,
+    );
+    const file = join(state, "audit.jsonl");
+    await writeFile(file, stdout.replace('\\"replicas\\":7', '\\"replicas\\":8'));
+    await expect(run("verify", "--file", file)).rejects.toThrow("row 2 does not follow from those before it");
+  });
+});
