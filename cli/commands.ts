@@ -75,6 +75,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => import("@tradewind/exporter/status/command.ts"),
   },
   {
+    name: "approve",
+    summary: "lists large changes that wait for a person, approves or refuses one",
+    group: LOOK,
+    load: async () => import("@tradewind/exporter/approval/command.ts"),
+  },
+  {
     name: "audit",
     summary: "prints or checks what the exporter did, hash-chained",
     group: LOOK,

@@ -70,6 +70,8 @@ const SENTENCES: Sentences = {
     `one decision makes a container at most ${growRatio} times as large and leaves at least ${percent(shrinkRatio)} of it`,
   "growth-limit": ({ fromReplicas, mostReplicas }) =>
     `latency, load or replicas are missing: growth from ${replicas(fromReplicas)} is limited to ${mostReplicas}`,
+  "approval-awaited": ({ change, fromReplicas, toReplicas }) =>
+    `${fromReplicas} → ${replicas(toReplicas)} waits for approval: tradewind approve ${change}`,
   "calendar-floor": (facts) => scheduled(facts, "least"),
   "calendar-ceiling": (facts) => scheduled(facts, "most"),
   quota: ({ ahead, mostReplicas, quota }) =>

@@ -1,6 +1,6 @@
 import type { CalendarLimit } from "@tradewind/core/contract/calendar.ts";
 import type { Allocation, ApplicationMode, Plan, Wish } from "@tradewind/core/contract/plan.ts";
-import type { DecisionRecord, GuardLimits, RoomShare } from "@tradewind/core/contract/recommendation.ts";
+import type { DecisionRecord, GuardLimits } from "@tradewind/core/contract/recommendation.ts";
 import type { Reason } from "@tradewind/core/contract/reason.ts";
 import { contentHash } from "@tradewind/core/hash.ts";
 import { guard } from "./guard/guard.ts";
@@ -51,14 +51,14 @@ export type Decision = { readonly record: DecisionRecord } | { readonly refusal:
 /**
  * Turns a wish into a decision. The time of the decision is the time of the plan, not of its arrival, so that two
  * exporters that read the same plan at different moments decide the same.
- * @param room what a quota leaves the service, where it has no room for all
+ * @param shared what is open for approval, and what a quota leaves the service where it has no room for all
  */
 export function decide(
   wish: Wish,
   plan: PlanHeader,
   past: DecisionPast,
   rules: DecisionRules,
-  room?: RoomShare,
+  shared: Pick<DecisionRecord["context"], "approval" | "room"> = {},
 ): Decision {
   const decidedAtMs = plan.plannedAtMs;
   const calendars = rules.calendarsOf?.(plan, wish) ?? [];
@@ -75,7 +75,7 @@ export function decide(
     mode: rules.modeOf?.(plan, wish.namespace) ?? plan.mode ?? "act",
     limits: rules.limitsOf(plan, wish),
     ...(calendars.length > 0 && { calendars }),
-    ...(room && { room }),
+    ...shared,
   };
   const { namespace, service } = wish;
   const outcome = guard({ ...context, wish, decidedAtMs });

@@ -20,6 +20,7 @@ import type { Running } from "@tradewind/core/running.ts";
 import { recommendationHeader, recommendationList, servedNow } from "./api/list.ts";
 import { serveApi } from "./api/server.ts";
 import type { ApiServer } from "./api/server.ts";
+import { ChangeQueue } from "./approval/change-queue.ts";
 import { calendarsBy } from "./calendar/calendars.ts";
 import { startCluster } from "./cluster/cluster.ts";
 import type { ClusterEdges } from "./cluster/cluster.ts";
@@ -83,6 +84,7 @@ interface Setting {
 interface Deciding {
   readonly keeper: StateKeeper;
   readonly journal: JournalKeeper;
+  readonly queue: ChangeQueue;
   readonly application: OwnApplication;
   readonly recommender: Recommender;
   readonly plans: PlanSources;
@@ -186,6 +188,11 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
     log,
   });
   undo.defer(() => application.stop());
+  const queue = new ChangeQueue(
+    journal.changes(),
+    (events, written) => journal.append(events, written),
+    (namespace, name) => application.find(namespace, name),
+  );
   const recommender = new Recommender(
     new DecisionBook(),
     {
@@ -202,6 +209,7 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
       keeper,
       ...(changes && { changes }),
       journal,
+      queue,
       clock,
       counter: metrics,
       serve: (rows) => scaler.serve(rows),
@@ -213,8 +221,10 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
   const plans: PlanSources = new PlanSources({
     open: (place) =>
       planSource(setting, scaler, place, async (plan) => {
-        await recommender.takePlan(plan, place);
         const { header } = plan;
+        const { application: name, namespace } = header;
+        queue.approveAnnotated(application.approved(namespace, name), header.plannedAtMs);
+        await recommender.takePlan(plan, place);
         regret.look(lookAt(header, recommender.book, ownOf(header), place !== undefined));
       }),
     onGone: async ({ name, namespace }) => {
@@ -225,7 +235,7 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
   });
   const statuses = (): readonly ApplicationStatus[] =>
     plans.statuses().map(({ plan, ...rest }) => withMode(rest, plan, plan && ownOf(plan)));
-  return { keeper, journal, application, recommender, plans, statuses };
+  return { keeper, journal, queue, application, recommender, plans, statuses };
 }
 
 function withMode(
@@ -268,7 +278,7 @@ async function openPorts(
   scaler: ScalerThread,
   deciding: Deciding,
 ): Promise<{ api: ApiServer; probes: ProbeServer | undefined }> {
-  const { recommender, statuses } = deciding;
+  const { queue, recommender, statuses } = deciding;
   const monotonicMs = (): number => clock.monotonicMs();
   registerApplication(metrics.registry, () => recommendationHeader(statuses(), clock));
   undo.defer(registerProcess(metrics.registry, () => metrics.scaler));
@@ -280,6 +290,11 @@ async function openPorts(
     list: () => recommendationList(recommender, statuses(), clock),
     decisionJson: (id) => recommender.book.json(id),
     historyJson: (namespace, service) => recommender.book.historyJson(namespace, service),
+    changes: {
+      hasToken: tokenFile !== undefined,
+      list: () => queue.list(),
+      decide: (id, verdict) => queue.decide(id, verdict, clock.nowMs()),
+    },
     missing: () => missing(deciding),
     isAlive: () => scaler.isResponsive(),
     door: new HttpDoor({ allowedHosts, tokenFile, monotonicMs, log }),

@@ -6,6 +6,7 @@ import type { Reason } from "@tradewind/core/contract/reason.ts";
 import { inWords } from "@tradewind/core/reasons.ts";
 import { decide } from "./decide.ts";
 import type { DecisionPast, DecisionRules, Refusal } from "./decide.ts";
+import type { ChangeQueue } from "./approval/change-queue.ts";
 import { decisionEvents } from "./journal/events.ts";
 import type { JournalKeeper } from "./journal/keeper.ts";
 import { PodSizes, sharesOf } from "./room/claims.ts";
@@ -47,6 +48,8 @@ export interface RecommenderEdges {
   readonly keeper: StateKeeper;
   /** Keeps the decisions that changed a size; without it they are forgotten at the end of the process. */
   readonly changes?: StateKeeper;
+  /** Changes that wait for a person; absent: none does. */
+  readonly queue?: Pick<ChangeQueue, "contextOf" | "settle">;
   /** Says what was done; absent: nobody. */
   readonly journal?: Pick<JournalKeeper, "append">;
   readonly clock: Clock;
@@ -65,6 +68,7 @@ export class Recommender {
   readonly #keeper: StateKeeper;
   readonly #changes: StateKeeper | undefined;
   readonly #journal: RecommenderEdges["journal"];
+  readonly #queue: RecommenderEdges["queue"];
   readonly #clock: Clock;
   readonly #counter: DecisionCounter;
   readonly #serve: Serve;
@@ -86,6 +90,7 @@ export class Recommender {
     this.#keeper = edges.keeper;
     this.#changes = edges.changes;
     this.#journal = edges.journal;
+    this.#queue = edges.queue;
     this.#clock = edges.clock;
     this.#startedMs = edges.clock.monotonicMs();
     this.#counter = edges.counter;
@@ -174,6 +179,7 @@ export class Recommender {
       events.push(...decisionEvents(entry));
     });
     this.#journal?.append(events);
+    this.#queue?.settle(draft.approvals.values(), plan.header.plannedAtMs);
     this.#forget(draft);
     await this.#serve(this.#rowsAfter(draft));
     await this.#inSlices(this.book.replace(draft.entries), () => undefined);
@@ -229,11 +235,13 @@ export class Recommender {
       if (same.wished.replicas >= wish.allocation.replicas) return;
     }
     const past = this.#past(this.book.get(namespace, service), header.plannedAtMs - madeMs, scope);
-    const decision = decide(wish, header, past, this.#rules);
+    const approval = this.#queue?.contextOf(header, wish, this.book.get(namespace, service));
+    const decision = decide(wish, header, past, this.#rules, { ...(approval && { approval }) });
     if ("refusal" in decision) {
       draft.refusals.set(key, decision.refusal);
     } else {
       draft.entries.set(key, bookEntry(decision.record, madeMs));
+      if (approval !== undefined) draft.approvals.set(key, decision.record);
       draft.refusals.delete(key);
     }
   }
@@ -256,14 +264,19 @@ export class Recommender {
       const key = bookKey(namespace, service);
       const entry = draft.entries.get(key);
       if (entry === undefined) return;
-      const { wish } = DecisionRecord.parse(JSON.parse(entry.json));
+      const { context, wish } = DecisionRecord.parse(JSON.parse(entry.json));
       const past = this.#past(
         this.book.get(namespace, service),
         plan.header.plannedAtMs - plan.madeMs,
         draft.scope,
       );
-      const decision = decide(wish, plan.header, past, this.#rules, share);
-      if ("record" in decision) draft.entries.set(key, bookEntry(decision.record, plan.madeMs));
+      const decision = decide(wish, plan.header, past, this.#rules, {
+        ...(context.approval && { approval: context.approval }),
+        room: share,
+      });
+      if ("refusal" in decision) return;
+      draft.entries.set(key, bookEntry(decision.record, plan.madeMs));
+      if (context.approval !== undefined) draft.approvals.set(key, decision.record);
     });
   }
 
@@ -341,13 +354,20 @@ function isOf({ recommendation }: BookEntry, scope: Scope): boolean {
   return recommendation.application === scope.name && recommendation.namespace === scope.namespace;
 }
 
-const nothingNew = (scope: Scope): PlanDraft => ({ scope, entries: new Map(), refusals: new Map() });
+const nothingNew = (scope: Scope): PlanDraft => ({
+  scope,
+  entries: new Map(),
+  refusals: new Map(),
+  approvals: new Map(),
+});
 
 /** What a plan comes to, by service. */
 interface PlanDraft {
   readonly scope: Scope;
   readonly entries: Map<string, BookEntry>;
   readonly refusals: Map<string, Refusal>;
+  /** Records of services whose large changes wait for a person. */
+  readonly approvals: Map<string, DecisionRecord>;
 }
 
 /** The step that refused, and why. */

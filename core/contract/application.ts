@@ -77,6 +77,23 @@ export const Application = z.strictObject({
   priority: Priority.default(0).describe(
     "Whose replicas come first where a quota of the namespace has no room for those of all applications.",
   ),
+  approval: z
+    .strictObject({
+      replicasRatio: z
+        .number()
+        .positive()
+        .max(100)
+        .default(0.5)
+        .describe("A change of a service's replicas by more than this share waits for a person."),
+      expiresMinutes: z
+        .number()
+        .min(1)
+        .max(1_440)
+        .default(15)
+        .describe("How long it waits; from then on it changes nothing."),
+    })
+    .optional()
+    .describe("Large changes wait for a person; without it none does."),
   calendars: z
     .array(Calendar)
     .max(100)

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { CHANGE_STATES } from "./change.ts";
 import { Allocation, APPLICATION_MODES, PolicyLabel } from "./plan.ts";
 import { Count, EpochMs, ObjectName, ServiceName } from "./quantity.ts";
 
@@ -19,6 +20,18 @@ export const AuditEvent = z.discriminatedUnion("kind", [
     codes: z.array(z.string()).max(32),
     /** SHA-256 of the decision record as it is served. */
     recordHash: z.string(),
+  }),
+  /** A change that waits for a person came into this state. */
+  z.strictObject({
+    kind: z.literal("change"),
+    ...Of,
+    atMs: EpochMs,
+    change: z.string(),
+    state: z.enum(CHANGE_STATES),
+    fromReplicas: Count,
+    toReplicas: Count,
+    by: z.string().max(200).optional(),
+    notBeforeMs: EpochMs.optional(),
   }),
 ]);
 export type AuditEvent = z.infer<typeof AuditEvent>;

@@ -95,6 +95,7 @@ export const Reason = z.discriminatedUnion("code", [
   reason("change-limit", { fromReplicas: Count, limitReplicas: Count }),
   reason("container-change-limit", { growRatio: NonNegative, shrinkRatio: Ratio }),
   reason("growth-limit", { fromReplicas: Count, mostReplicas: Count }),
+  reason("approval-awaited", { change: Name, fromReplicas: Count, toReplicas: Count, expiresMs: EpochMs }),
   reason("calendar-floor", Scheduled),
   reason("calendar-ceiling", Scheduled),
   reason("quota", { quota: Name, mostReplicas: Count, ahead: z.array(Rival).max(5) }),

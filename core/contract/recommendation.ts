@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { ApprovalContext } from "./change.ts";
 import { CalendarLimit } from "./calendar.ts";
 import { Allocation, APPLICATION_MODES, Bounds, PolicyLabel, Wish } from "./plan.ts";
 import { Count, EpochMs, NonNegative, ObjectName, Ratio, ServiceName } from "./quantity.ts";
@@ -70,6 +71,8 @@ export const DecisionRecord = z.strictObject({
     calendars: z.array(CalendarLimit).max(100).optional(),
     /** Absent where every service of the namespace finds room. */
     room: RoomShare.optional(),
+    /** Absent where changes need no approval. */
+    approval: ApprovalContext.optional(),
   }),
   actions: z.array(GuardAction).max(64),
   final: Allocation,

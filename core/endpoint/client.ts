@@ -51,7 +51,7 @@ export interface Call {
   /** Path below the base address, without a leading slash. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string | readonly string[]>>;
-  /** Sends the query as a form by POST, for what is too long for an address. The call must still change nothing. */
+  /** Sends the query as a form by POST, for what is too long for an address. A call that changes something must be made by a client of one attempt. */
   readonly asForm?: boolean;
   readonly accept?: string;
   /** Bounds this call below the endpoint's own deadline. */

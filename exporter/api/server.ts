@@ -9,6 +9,8 @@ import type { HttpServer } from "@tradewind/core/http-server.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import type { ReloadingTls } from "@tradewind/core/reloading-tls.ts";
 import type { RecommendationList } from "@tradewind/core/contract/recommendation.ts";
+import { setChanges } from "../approval/api.ts";
+import type { ChangesPort } from "../approval/api.ts";
 import { loadPage } from "../web/page.ts";
 
 /** What the HTTP side reads. All of it is memory. */
@@ -16,6 +18,7 @@ export interface ApiSurroundings {
   readonly list: () => RecommendationList;
   readonly decisionJson: (id: string) => string | undefined;
   readonly historyJson: (namespace: string, service: string) => string[];
+  readonly changes: ChangesPort;
   /** What stands in the way of good answers; empty when all is well. */
   readonly missing: () => string[];
   /** Whether KEDA would be answered; a process that is not alive for long is to be ended. */
@@ -53,7 +56,8 @@ const SECURITY_HEADERS = {
 } as const;
 
 /**
- * Serves metrics, recommendations, decision records, health and the web page. Nothing can be changed through it.
+ * Serves metrics, recommendations, decision records, health and the web page. All that can be
+ * changed through it is whether a change that waits for a person is approved, and that with a token only.
  * @throws TradewindError `cannot-listen` naming the address
  */
 export async function serveApi(
@@ -80,6 +84,7 @@ export async function serveApi(
   setErrors(server, surroundings.log);
   setHealth(server, surroundings, () => draining);
   setData(server, surroundings);
+  setChanges(server, surroundings.changes);
   setPage(server);
   try {
     await server.listen(listen);
@@ -169,7 +174,7 @@ function setErrors(server: FastifyInstance, log: Logger): void {
   server.setNotFoundHandler(async (_request, reply) =>
     problem(reply, 404, "not-found", [
       "there are / /metrics /v1/recommendations /v1/decisions/{id}",
-      "/v1/decisions?namespace=&service= /healthz /readyz",
+      "/v1/decisions?namespace=&service= /v1/changes /healthz /readyz",
     ]),
   );
   server.setErrorHandler(async (error: unknown, _request, reply) => {

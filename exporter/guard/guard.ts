@@ -3,6 +3,7 @@ import type { Reason } from "@tradewind/core/contract/reason.ts";
 import type { DecisionRecord, GuardAction } from "@tradewind/core/contract/recommendation.ts";
 import { inWords } from "@tradewind/core/reasons.ts";
 import { sameAllocation } from "./baseline.ts";
+import { approval } from "./approval.ts";
 import { bounds } from "./bounds.ts";
 import { calendar } from "./calendar.ts";
 import { changeLimit } from "./change-limit.ts";
@@ -20,6 +21,7 @@ export const GUARD_STEPS: readonly GuardStep[] = [
   staleInput,
   missingData,
   changeLimit,
+  approval,
   calendar,
   room,
   bounds,

@@ -4,6 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import type { StatementSync } from "node:sqlite";
 import { AuditRow } from "@tradewind/core/contract/audit.ts";
 import type { AuditEvent } from "@tradewind/core/contract/audit.ts";
+import { Change } from "@tradewind/core/contract/change.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
 import { DIRECTORY_MODE, FILE_MODE } from "@tradewind/core/process/state-file.ts";
 import { chained, FIRST_HASH } from "./chain.ts";
@@ -12,10 +13,13 @@ const JOURNAL_FILE = "journal.sqlite";
 const DAY_MS = 86_400_000;
 /** How long rows are kept. */
 const KEPT_DAYS = 90;
+/** Longer than any change stands open. */
+const CHANGES_DAYS = 3;
 
 const TABLES = `
   CREATE TABLE IF NOT EXISTS audit (seq INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, row TEXT NOT NULL, hash TEXT NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+  CREATE TABLE IF NOT EXISTS changes (id TEXT PRIMARY KEY, at_ms INTEGER NOT NULL, change TEXT NOT NULL) STRICT;
   CREATE TRIGGER IF NOT EXISTS audit_is_append_only BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
 `;
 
@@ -44,9 +48,15 @@ export class Journal {
     }
   }
 
-  /** Adds events in their order. @throws Error of SQLite, and nothing is written */
-  append(events: readonly AuditEvent[], nowMs: number): void {
-    if (events.length === 0) return;
+  /** Changes as they were written last; one that cannot be read is left out. */
+  changes(): Change[] {
+    const rows = this.#database.prepare("SELECT change FROM changes ORDER BY at_ms").all();
+    return rows.flatMap(({ change }) => Change.safeParse(JSON.parse(String(change))).data ?? []);
+  }
+
+  /** Adds events in their order, and puts changes in the place of those of the same id. @throws Error of SQLite, and nothing is written */
+  append(events: readonly AuditEvent[], nowMs: number, changes: readonly Change[] = []): void {
+    if (events.length + changes.length === 0) return;
     this.#database.exec("BEGIN IMMEDIATE");
     try {
       let { hash, seq } = this.#last();
@@ -56,6 +66,12 @@ export class Journal {
         seq += 1;
         this.#insert.run(seq, Math.round(event.atMs), row, hash);
       }
+      for (const change of changes) {
+        this.#database
+          .prepare("INSERT OR REPLACE INTO changes (id, at_ms, change) VALUES (?, ?, ?)")
+          .run(change.id, Math.round(change.proposedAtMs), JSON.stringify(change));
+      }
+      this.#database.prepare("DELETE FROM changes WHERE at_ms < ?").run(nowMs - CHANGES_DAYS * DAY_MS);
       this.#prune(nowMs);
       this.#database.exec("COMMIT");
     } catch (error) {

@@ -1,4 +1,5 @@
 import type { AuditEvent } from "@tradewind/core/contract/audit.ts";
+import type { Change } from "@tradewind/core/contract/change.ts";
 import { describeError } from "@tradewind/core/errors.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import type { Clock } from "@tradewind/core/clock.ts";
@@ -30,21 +31,34 @@ export class JournalKeeper {
     return this.#problem;
   }
 
-  append(events: readonly AuditEvent[]): void {
-    if (events.length === 0) return;
+  /** Changes as they were written last. */
+  changes(): Change[] {
+    try {
+      return this.#journal?.changes() ?? [];
+    } catch (error) {
+      this.#fail(error);
+      return [];
+    }
+  }
+
+  /** @returns whether it is written */
+  append(events: readonly AuditEvent[], changes: readonly Change[] = []): boolean {
+    if (events.length === 0) return true;
     const { clock, counter } = this.#options;
     this.#open();
     try {
       if (this.#journal === undefined) counter.audited("lost", events.length);
       else {
-        this.#journal.append(events, clock.nowMs());
+        this.#journal.append(events, clock.nowMs(), changes);
         counter.audited("written", events.length);
         this.#problem = undefined;
+        return true;
       }
     } catch (error) {
       counter.audited("lost", events.length);
       this.#fail(error);
     }
+    return false;
   }
 
   close(): void {

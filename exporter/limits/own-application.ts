@@ -19,6 +19,8 @@ import type { Connection } from "@tradewind/kubernetes/client/connection.ts";
 export interface OwnApplication {
   /** That of one application; of an exporter that reads only one it may be another one's, which the asker compares. */
   find(namespace: string, name: string): Application | undefined;
+  /** Changes of an application that its annotation approves. */
+  approved(namespace: string, name: string): readonly string[];
   /** Why there is none although one was named; the limits of the settings hold meanwhile. */
   problem(): string | undefined;
   stop(): Promise<void>;
@@ -59,6 +61,8 @@ export async function followApplication(options: OwnApplicationOptions): Promise
   resource.start();
   return {
     find: () => resource.current(),
+    approved: (namespace, name) =>
+      namespace === place.namespace && name === place.name ? resource.approved() : [],
     problem: () => (resource.current() === undefined ? resource.whyNot() : undefined),
     stop: async () => {
       await resource.stop();
@@ -77,6 +81,7 @@ async function followSeveral(
   await followed.start();
   return {
     find: (namespace, name) => followed.find(applicationKey({ namespace, name })),
+    approved: (namespace, name) => followed.approved(applicationKey({ namespace, name })),
     problem: () => followed.whyNot(),
     stop: async () => {
       await followed.stop();
@@ -91,6 +96,7 @@ async function clientOf({ clock, connection, kubeconfig }: OwnApplicationOptions
 
 const still = (application: Application | undefined, problem: string | undefined): OwnApplication => ({
   find: () => application,
+  approved: () => [],
   problem: () => problem,
   stop: async () => undefined,
 });

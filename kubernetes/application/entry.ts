@@ -8,6 +8,8 @@ export interface ApplicationEntry {
   readonly application: Application | undefined;
   /** What is wrong with its newest state; undefined when it is the one in use. */
   readonly problem: string | undefined;
+  /** Changes that the annotation of a resource approves. */
+  readonly approved?: readonly string[];
   /** Of a resource that never was valid. */
   readonly place?: { readonly namespace: string; readonly name: string };
 }

@@ -25,6 +25,8 @@ export interface FollowedApplication {
   readonly name?: string;
   /** Present where it is planned. */
   readonly application?: Application;
+  /** Changes that the annotation of a resource approves. */
+  readonly approved?: readonly string[];
   readonly problem?: string;
 }
 
@@ -94,6 +96,11 @@ export class FollowedApplications {
     return this.planned().find((application) => applicationKey(application) === key);
   }
 
+  approved(key: string): readonly string[] {
+    const found = this.#list.find(({ application }) => application && applicationKey(application) === key);
+    return found?.approved ?? [];
+  }
+
   #take(): void {
     const { log, onChange } = this.#options;
     const before = this.planned();
@@ -126,7 +133,7 @@ function followed(entries: readonly ApplicationEntry[]): FollowedApplication[] {
 
 /** @param first by key the origins of those before it, which it joins where it is planned */
 function standing(
-  { application, origin, place, problem }: ApplicationEntry,
+  { application, approved, origin, place, problem }: ApplicationEntry,
   first: Map<string, string>,
 ): FollowedApplication {
   const known = application ?? place;
@@ -149,5 +156,12 @@ function standing(
     );
   }
   first.set(key, origin);
-  return { origin, state: "planned", ...names, application, ...(problem !== undefined && { problem }) };
+  return {
+    origin,
+    state: "planned",
+    ...names,
+    application,
+    ...(approved && { approved }),
+    ...(problem !== undefined && { problem }),
+  };
 }

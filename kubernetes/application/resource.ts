@@ -31,9 +31,21 @@ export function applicationPlace(config: string): ApplicationPlace | undefined {
 
 /** An Application resource, as it is read. */
 export const Resource = z.object({
-  metadata: z.object({ name: z.string(), namespace: z.string() }),
+  metadata: z.object({
+    name: z.string(),
+    namespace: z.string(),
+    annotations: z.record(z.string(), z.string()).nullish(),
+  }),
   spec: z.record(z.string(), z.unknown()),
 });
+
+const APPROVE = "tradewind.dev/approve";
+
+/** Ids of changes in the annotation of an Application, separated by commas. */
+export function approvedIn({ annotations }: z.infer<typeof Resource>["metadata"]): readonly string[] {
+  const ids = (annotations?.[APPROVE] ?? "").split(",").map((each) => each.trim());
+  return ids.filter((each) => each !== "");
+}
 
 export interface ApplicationResourceOptions extends ApplicationPlace {
   readonly client: ApiClient;
@@ -76,6 +88,12 @@ export class ApplicationResource {
 
   async stop(): Promise<void> {
     await this.reflector.stop();
+  }
+
+  /** Changes that its annotation approves. */
+  approved(): readonly string[] {
+    const [resource] = this.reflector.items.values();
+    return resource === undefined ? [] : approvedIn(resource.metadata);
   }
 
   current(): Application | undefined {

@@ -9,7 +9,7 @@ import { Reflector } from "../watch/reflector.ts";
 import type { WatchObserver } from "../watch/reflector.ts";
 import type { ApplicationEntries, ApplicationEntry } from "./entry.ts";
 import { parseApplication } from "./file.ts";
-import { Resource } from "./resource.ts";
+import { approvedIn, Resource } from "./resource.ts";
 
 export interface ApplicationResourcesOptions {
   readonly client: ApiClient;
@@ -44,7 +44,10 @@ export class ApplicationResources implements ApplicationEntries {
   }
 
   entries(): readonly ApplicationEntry[] {
-    return [...this.#held.values()].map(({ entry }) => entry);
+    return [...this.#held].map(([key, { entry }]) => {
+      const resource = this.#reflector.items.get(key);
+      return Object.assign({}, entry, resource && { approved: approvedIn(resource.metadata) });
+    });
   }
 
   whyNot(): string | undefined {

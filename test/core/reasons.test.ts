@@ -135,6 +135,16 @@ const EXAMPLES: readonly (readonly [Reason, string])[] = [
   ],
   [
     {
+      code: "approval-awaited",
+      change: "3f9a2b77c1",
+      fromReplicas: 5,
+      toReplicas: 12,
+      expiresMs: Date.UTC(2026, 6, 6, 8, 30),
+    },
+    "5 → 12 replicas waits for approval: tradewind approve 3f9a2b77c1",
+  ],
+  [
+    {
       code: "calendar-floor",
       calendar: "morning",
       replicas: 12,

@@ -123,6 +123,7 @@ describe("the HTTP side", () => {
         list: none,
         decisionJson: none,
         historyJson: none,
+        changes: { hasToken: false, list: none, decide: none },
         missing: () => [],
         door: new HttpDoor({ monotonicMs: () => performance.now(), log: createLog("test", "silent") }),
         tls: undefined,

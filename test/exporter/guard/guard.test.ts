@@ -38,6 +38,7 @@ describe("guard", () => {
       "stale-input",
       "missing-data",
       "change-limit",
+      "approval",
       "calendar",
       "room",
       "bounds",

@@ -101,7 +101,7 @@ describe("the audit trail", () => {
       .trim()
       .split("\n")
       .map((line) => JSON.parse((JSON.parse(line) as { row: string }).row) as AuditEvent);
-    expect(rows.map(({ after }) => after.replicas)).toEqual([5, 7]);
+    expect(rows.map((each) => each.kind === "decision" && each.after.replicas)).toEqual([5, 7]);
     expect((await run("verify", "--state", state)).stdout).toMatch(
       /^2 rows follow from one another; head [0-9a-f]{64}\n$/,
     );

@@ -1,0 +1,66 @@
+import type { FastifyInstance, FastifyReply } from "fastify";
+import { z } from "zod";
+import type { Change } from "@tradewind/core/contract/change.ts";
+import { describeError, TradewindError } from "@tradewind/core/errors.ts";
+import type { Verdict } from "./change-queue.ts";
+
+/** What the API does with changes. */
+export interface ChangesPort {
+  /** Whether requests must show a token; without one nobody can be told from anybody. */
+  readonly hasToken: boolean;
+  readonly list: () => Change[];
+  /** @throws TradewindError as the queue does */
+  readonly decide: (id: string, verdict: Verdict) => Change;
+}
+
+const Body = z.strictObject({
+  verdict: z.enum(["approve", "refuse"]),
+  by: z.string().min(1).max(200),
+  /** RFC 3339, with a zone. */
+  at: z.iso.datetime({ offset: true }).optional(),
+});
+
+const STATUS: Readonly<Record<string, number>> = {
+  "unknown-change": 404,
+  "not-awaiting": 409,
+  "invalid-input": 400,
+  "journal-unusable": 503,
+};
+
+/**
+ * `GET /v1/changes`, and `POST /v1/changes/{id}` with a form. A page from elsewhere can make a browser send a form with the password it
+ * knows; it cannot make it send a bearer token, so only that counts.
+ */
+export function setChanges(server: FastifyInstance, { decide, hasToken, list }: ChangesPort): void {
+  server.addContentTypeParser(
+    "application/x-www-form-urlencoded",
+    { parseAs: "string" },
+    (_request, body, done) => done(null, Object.fromEntries(new URLSearchParams(String(body)))),
+  );
+  server.get("/v1/changes", async () => ({ changes: list() }));
+  server.post<{ Params: { id: string } }>("/v1/changes/:id", async ({ body, headers, params }, reply) => {
+    if (!hasToken || headers.authorization?.startsWith("Bearer ") !== true) {
+      const how = "start the exporter with --http-token-file, and send Authorization: Bearer TOKEN";
+      return problem(reply, 403, "token-needed", `changes are approved with a token only: ${how}`);
+    }
+    const read = Body.safeParse(body);
+    if (!read.success) {
+      return problem(
+        reply,
+        400,
+        "invalid-input",
+        "send verdict=approve|refuse&by=NAME, and at=TIME for later",
+      );
+    }
+    const { at, by, verdict } = read.data;
+    try {
+      return decide(params.id, { verdict, by, notBeforeMs: at === undefined ? undefined : Date.parse(at) });
+    } catch (error) {
+      if (!(error instanceof TradewindError)) throw error;
+      return problem(reply, STATUS[error.code] ?? 500, error.code, describeError(error));
+    }
+  });
+}
+
+const problem = (reply: FastifyReply, code: number, error: string, message: string) =>
+  reply.code(code).send({ error, message });

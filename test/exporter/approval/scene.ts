@@ -1,0 +1,101 @@
+import { Application } from "@tradewind/core/contract/application.ts";
+import type { Clock } from "@tradewind/core/clock.ts";
+import type { Plan } from "@tradewind/core/contract/plan.ts";
+import { ChangeQueue } from "@tradewind/exporter/approval/change-queue.ts";
+import { JournalKeeper } from "@tradewind/exporter/journal/keeper.ts";
+import { Recommender } from "@tradewind/exporter/recommender.ts";
+import { DecisionBook } from "@tradewind/exporter/store/book.ts";
+import { StateKeeper } from "@tradewind/exporter/store/keeper.ts";
+import { StateFile } from "@tradewind/exporter/store/state-file.ts";
+import { NO_LIMITS, planOf, wishOf } from "../wish.ts";
+
+export const MINUTE_MS = 60_000;
+export const START_MS = 1_800_000_000_000;
+
+export const application = Application.parse({
+  name: "hotel",
+  namespace: "shop",
+  mode: "act",
+  entry: "search",
+  objective: { milliseconds: 200 },
+  approval: {},
+});
+
+/** What a process is killed by. */
+export class Killed extends Error {}
+
+/** The deciding part of an exporter over a directory, which can be killed and started again. */
+export class Process {
+  readonly queue: ChangeQueue;
+  readonly recommender: Recommender;
+  readonly #journal: JournalKeeper;
+  nowMs = START_MS;
+
+  /** @param step called before and after all that outlasts the process, or that others see */
+  constructor(directory: string, step: () => void = () => undefined) {
+    const log = { error: () => undefined, info: () => undefined } as never;
+    const clock: Clock = { nowMs: () => this.nowMs, monotonicMs: () => this.nowMs };
+    const counter = {
+      audited: () => undefined,
+      stateEvent: () => undefined,
+      guardAction: () => undefined,
+      guardRefusal: () => undefined,
+      wishRejected: () => undefined,
+    };
+    const around = <Result>(work: () => Result): Result => {
+      step();
+      const result = work();
+      step();
+      return result;
+    };
+    this.#journal = new JournalKeeper(directory, { clock, log, counter });
+    const find = () => application;
+    this.queue = new ChangeQueue(
+      this.#journal.changes(),
+      (events, changes) => around(() => this.#journal.append(events, changes)),
+      find,
+    );
+    const keeper = new StateKeeper(new StateFile(directory), { clock, log, counter });
+    const save = keeper.save.bind(keeper);
+    keeper.save = async (records) => {
+      step();
+      await save(records, 10_000);
+      step();
+    };
+    this.recommender = new Recommender(
+      new DecisionBook(),
+      {
+        exporterStartedAtMs: 0,
+        clockToleranceMs: 0,
+        staleAfterSeconds: 300,
+        restartGraceSeconds: 0,
+        limitsOf: () => NO_LIMITS,
+        applicationOf: find,
+      },
+      { keeper, queue: this.queue, clock, counter, serve: async () => around(async () => undefined) },
+    );
+  }
+
+  /** A plan of 10 running replicas asks for so many. */
+  async plan(replicas: number, atMs: number, evidence: Record<string, number> = {}): Promise<void> {
+    this.nowMs = atMs;
+    const observed = { replicasReady: 10, replicasWanted: 10, complete: true };
+    const wish = wishOf({
+      allocation: { replicas },
+      observed,
+      evidence,
+      inputs: { windowHash: "0123456789abcdef", windowEndMs: atMs },
+    });
+    const { wishes, ...header }: Plan = planOf([wish], { mode: "act", plannedAtMs: atMs });
+    const fresh = wishes.map((each) => ({ ...each, inputs: { ...each.inputs, windowEndMs: atMs } }));
+    await this.recommender.takePlan({ header, wishes: fresh, madeMs: atMs });
+  }
+
+  get replicas(): number | undefined {
+    return this.recommender.book.get("shop", "search")?.final.replicas;
+  }
+
+  end(): void {
+    this.#journal.close();
+  }
+}
