@@ -1,0 +1,237 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { Application } from "@tradewind/core/contract/application.ts";
+import { decide as guarded } from "@tradewind/exporter/decide.ts";
+import { calendarsBy } from "@tradewind/exporter/calendar/calendars.ts";
+import { ChangeQueue } from "@tradewind/exporter/approval/change-queue.ts";
+import { limitsBy } from "@tradewind/exporter/limits/limits.ts";
+import { modeOf } from "@tradewind/exporter/limits/mode.ts";
+import { ExporterOptions } from "@tradewind/exporter/options.ts";
+import { answeredReplicas } from "@tradewind/exporter/recommendation.ts";
+import { PodSizes, sharesOf } from "@tradewind/exporter/room/claims.ts";
+import { bookEntry } from "@tradewind/exporter/store/book.ts";
+import { allConfiguredNames } from "@tradewind/kubernetes/workloads/configured-names.ts";
+import { decide } from "@tradewind/predictor/policy/ladder.ts";
+import type { PolicyInputs } from "@tradewind/predictor/policy/inputs.ts";
+import { application as resizable, inputs, START_MS } from "./predictor/measurements.ts";
+import { chained } from "./predictor/policy/modelled.ts";
+import { SHOP, shop, simulate } from "./predictor/policy/simulated-application.ts";
+import { wishOf } from "./exporter/wish.ts";
+
+type Given = z.input<typeof Application>;
+
+const base = (changes: Partial<Given> = {}): Application =>
+  Application.parse({
+    name: "hotel",
+    namespace: "shop",
+    entry: "frontend",
+    objective: { milliseconds: 200 },
+    mode: "act",
+    ...changes,
+  });
+
+const NOON_MS = Date.parse("2026-07-06T12:00:00Z");
+
+/** What the exporter decides at noon of a Monday on 40 replicas of odd sizes, of which 20 run. */
+function decided(application: Application, at = NOON_MS): unknown {
+  const find = () => application;
+  const queue = new ChangeQueue([], () => true, find);
+  const wish = wishOf({
+    allocation: { replicas: 40, cpuCores: 0.55, memoryBytes: 230e6 },
+    observed: { replicasReady: 20, replicasWanted: 20, complete: true },
+    evidence: { needReplicas: 30 },
+    inputs: { windowHash: "0123456789abcdef", windowEndMs: at },
+  });
+  const plan = {
+    application: "hotel",
+    sequence: 1,
+    predictorStartedAtMs: 0,
+    plannedAtMs: at,
+    mode: "act" as const,
+  };
+  const approval = queue.contextOf(plan, wish, undefined);
+  const rules = {
+    exporterStartedAtMs: 0,
+    staleAfterSeconds: 300,
+    restartGraceSeconds: 0,
+    limitsOf: limitsBy(ExporterOptions.parse({}).limits, find),
+    calendarsOf: calendarsBy(find),
+    modeOf: () => modeOf(plan, "shop", application),
+  };
+  const decision = guarded(wish, plan, { exporterStartedAtMs: 0 }, rules, { ...(approval && { approval }) });
+  if ("refusal" in decision) return decision;
+  const { actions, final } = decision.record;
+  const entry = bookEntry(decision.record, 0);
+  const sizes = new PodSizes();
+  sizes.note("shop", [
+    { service: "search", takes: { pods: 1 } },
+    { service: "report", takes: { pods: 1 } },
+  ]);
+  const rival = Object.assign({}, entry, {
+    recommendation: { ...entry.recommendation, application: "batch", service: "report" },
+  });
+  const room = { quotas: [{ name: "team", left: { pods: 10 } }], pods: [] };
+  const other = Application.parse({ ...base(), name: "batch", priority: 0 });
+  const shares = sharesOf(room, [entry, rival], sizes, (_, name) => (name === "batch" ? other : application));
+  return { actions, final, answered: answeredReplicas(decision.record), share: shares.get("search") };
+}
+
+const calendar = {
+  name: "day",
+  from: "0 8 * * *",
+  until: "0 18 * * *",
+  floor: { replicas: 60 },
+} satisfies NonNullable<Given["calendars"]>[number];
+const withCalendar = (changes: object): Application => base({ calendars: [{ ...calendar, ...changes }] });
+const ceiling = (changes: object) =>
+  withCalendar({ floor: undefined, ceiling: { replicas: 25, ...changes } });
+const search = (changes: object): Application => base({ services: [{ name: "search", ...changes }] });
+
+const RUN = simulate({
+  services: SHOP,
+  application: shop(),
+  conditions: (at) => ({ requestsPerSecond: at < 60 ? 40 : at < 120 ? 150 : 40 }),
+  seconds: 240,
+  windowSeconds: 5,
+  podStartSeconds: 8,
+  seed: 3,
+});
+
+/** What the predictor plans of recorded windows. */
+function planned(changes: object, choice: PolicyInputs["choice"] = "auto"): unknown {
+  const application = shop(changes);
+  let { state } = inputs(RUN[0]!.windowSet, { application });
+  return RUN.map(({ outcome, windowSet }) => {
+    const nowMs = outcome.plan.plannedAtMs;
+    const next = decide(inputs(windowSet, { application, choice, state, nowMs }));
+    ({ state } = next);
+    return next.plan.wishes.map(({ advice, allocation, service }) => ({ advice, allocation, service }));
+  });
+}
+
+/** What the predictor plans of two services of containers that can be resized, while their load rises. */
+function sized(prices: object): unknown {
+  const application = resizable({ resize: "limits", prices });
+  let state: PolicyInputs["state"] | undefined;
+  return Array.from({ length: 14 }, (_, window) => {
+    const startMs = START_MS + 15_000 * window;
+    const requestsPerSecond = 20 + 10 * window;
+    const one = {
+      replicas: 3,
+      cores: 1,
+      baseSeconds: 0.05,
+      requestsPerSecond,
+      memoryBytes: 2e9,
+      usedBytes: 1.2e9,
+    };
+    const set = chained(
+      [
+        { ...one, service: "frontend", cpuSecondsPerRequest: 0.01 },
+        { ...one, service: "search", cpuSecondsPerRequest: 0.02 },
+      ],
+      startMs,
+    );
+    const next = decide(inputs(set, { application, ...(state && { state }), nowMs: set.endMs + 5_000 }));
+    ({ state } = next);
+    return next.plan.wishes.map(({ advice, allocation, service }) => ({ advice, allocation, service }));
+  });
+}
+
+type Pair = readonly [before: () => unknown, after: () => unknown];
+const ofGuard = (before: Application, after: Application, at = NOON_MS): Pair => [
+  () => decided(before, at),
+  () => decided(after, at),
+];
+const ofPlan = (before: object, after: object, choice?: PolicyInputs["choice"]): Pair => [
+  () => planned(before, choice),
+  () => planned(after, choice),
+];
+
+/** By the path of a field two configurations that differ in it, as they are decided by. */
+const FIELDS: Readonly<Record<string, Pair>> = {
+  name: ofGuard(
+    search({ maxReplicas: 30 }),
+    Application.parse({ ...search({ maxReplicas: 30 }), name: "bank" }),
+  ),
+  namespace: ofGuard(
+    search({ maxReplicas: 30 }),
+    Application.parse({ ...search({ maxReplicas: 30 }), namespace: "bank" }),
+  ),
+  entry: ofPlan({}, { entry: "search" }),
+  "objective.percentile": ofPlan(
+    {},
+    { objective: { milliseconds: 120, windowSeconds: 15, percentile: 0.5 } },
+  ),
+  "objective.milliseconds": ofPlan({}, { objective: { milliseconds: 40, windowSeconds: 15 } }),
+  "objective.windowSeconds": ofPlan({}, { objective: { milliseconds: 120, windowSeconds: 600 } }, "queue"),
+  "services.name": ofGuard(
+    search({ maxReplicas: 30 }),
+    base({ services: [{ name: "rate", maxReplicas: 30 }] }),
+  ),
+  "services.workload.kind": [
+    () => named({ kind: "Deployment", name: "search-v2" }),
+    () => named({ kind: "StatefulSet", name: "search-v2" }),
+  ],
+  "services.workload.name": [
+    () => named({ kind: "Deployment", name: "search-v2" }),
+    () => named({ kind: "Deployment", name: "search-v3" }),
+  ],
+  "services.priority": ofGuard(search({ priority: 1 }), search({ priority: -1 })),
+  "services.minReplicas": ofGuard(base(), search({ minReplicas: 50 })),
+  "services.maxReplicas": ofGuard(base(), search({ maxReplicas: 30 })),
+  "services.cpu.minCores": ofGuard(base(), search({ cpu: { minCores: 1 } })),
+  "services.cpu.maxCores": ofGuard(base(), search({ cpu: { maxCores: 0.3 } })),
+  "services.cpu.stepCores": ofGuard(base(), search({ cpu: { stepCores: 0.5 } })),
+  "services.memory.minBytes": ofGuard(base(), search({ memory: { minBytes: 1e9 } })),
+  "services.memory.maxBytes": ofGuard(base(), search({ memory: { maxBytes: 200e6 } })),
+  "services.memory.stepBytes": ofGuard(base(), search({ memory: { stepBytes: 500e6 } })),
+  "budget.pods": ofPlan({}, { budget: { pods: 6 } }),
+  mode: ofGuard(base(), base({ mode: "recommend" })),
+  resize: ofPlan({}, { resize: "limits" }),
+  priority: ofGuard(base({ priority: 1 }), base({ priority: -1 })),
+  "approval.replicasRatio": ofGuard(base({ approval: {} }), base({ approval: { replicasRatio: 1 } })),
+  "approval.expiresMinutes": ofGuard(base({ approval: {} }), base({ approval: { expiresMinutes: 60 } })),
+  "calendars.name": ofGuard(withCalendar({}), withCalendar({ name: "other" })),
+  "calendars.services": ofGuard(withCalendar({}), withCalendar({ services: ["rate"] })),
+  "calendars.from": ofGuard(withCalendar({}), withCalendar({ from: "0 13 * * *" })),
+  "calendars.until": ofGuard(withCalendar({}), withCalendar({ until: "0 11 * * *" })),
+  "calendars.timeZone": ofGuard(withCalendar({}), withCalendar({ timeZone: "Asia/Tokyo" })),
+  "calendars.except": ofGuard(withCalendar({}), withCalendar({ except: ["2026-07-06"] })),
+  "calendars.floor.replicas": ofGuard(withCalendar({}), withCalendar({ floor: { replicas: 70 } })),
+  "calendars.ceiling.replicas": ofGuard(ceiling({}), ceiling({ replicas: 22 })),
+  "calendars.ceiling.soft": ofGuard(ceiling({}), ceiling({ soft: true })),
+  "prices.cpuCoreHour": [() => sized({}), () => sized({ cpuCoreHour: 10 })],
+  "prices.memoryGigabyteHour": [() => sized({}), () => sized({ memoryGigabyteHour: 10 })],
+};
+
+function named(workload: { kind: string; name: string }): unknown {
+  const nameOf = allConfiguredNames([base({ services: [{ name: "search", workload }] })]);
+  return ["Deployment", "StatefulSet"].map((kind) =>
+    nameOf({ kind, name: "search-v2", namespace: "shop" } as never),
+  );
+}
+
+interface JsonSchema {
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly items?: JsonSchema;
+}
+
+function* leaves({ items, properties }: JsonSchema, path: string): Generator<string> {
+  if (items !== undefined) yield* leaves(items, path);
+  else if (properties === undefined) yield path;
+  else
+    for (const [name, part] of Object.entries(properties))
+      yield* leaves(part, path === "" ? name : `${path}.${name}`);
+}
+
+describe("a field of the configuration of an application", () => {
+  it("has a decision that changes with it, each of them", () => {
+    const schema = z.toJSONSchema(Application, { io: "input" }) as JsonSchema;
+    expect(Object.keys(FIELDS).toSorted()).toEqual([...leaves(schema, "")].toSorted());
+  });
+
+  it.each(Object.entries(FIELDS))("%s changes a decision", (_path, [before, after]) => {
+    expect(after()).not.toEqual(before());
+    expect(before()).toEqual(before());
+  });
+});
