@@ -72,6 +72,8 @@ const SENTENCES: Sentences = {
     `latency, load or replicas are missing: growth from ${replicas(fromReplicas)} is limited to ${mostReplicas}`,
   "approval-awaited": ({ change, fromReplicas, toReplicas }) =>
     `${fromReplicas} → ${replicas(toReplicas)} waits for approval: tradewind approve ${change}`,
+  "rolled-back": (facts) =>
+    `the objective was missed after a change that took away: keeps at least ${replicas(facts.replicas)} until ${minute(facts.untilMs)}`,
   "calendar-floor": (facts) => scheduled(facts, "least"),
   "calendar-ceiling": (facts) => scheduled(facts, "most"),
   quota: ({ ahead, mostReplicas, quota }) =>

@@ -51,14 +51,14 @@ export type Decision = { readonly record: DecisionRecord } | { readonly refusal:
 /**
  * Turns a wish into a decision. The time of the decision is the time of the plan, not of its arrival, so that two
  * exporters that read the same plan at different moments decide the same.
- * @param shared what is open for approval, and what a quota leaves the service where it has no room for all
+ * @param shared what is open for approval, what a harmful change is rolled back to, and what a quota leaves the service where it has no room for all
  */
 export function decide(
   wish: Wish,
   plan: PlanHeader,
   past: DecisionPast,
   rules: DecisionRules,
-  shared: Pick<DecisionRecord["context"], "approval" | "room"> = {},
+  shared: Pick<DecisionRecord["context"], "approval" | "rollback" | "room"> = {},
 ): Decision {
   const decidedAtMs = plan.plannedAtMs;
   const calendars = rules.calendarsOf?.(plan, wish) ?? [];

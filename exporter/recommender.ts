@@ -1,6 +1,7 @@
 import type { Clock } from "@tradewind/core/clock.ts";
 import type { AuditEvent } from "@tradewind/core/contract/audit.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
+import type { Wish } from "@tradewind/core/contract/plan.ts";
 import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import type { Reason } from "@tradewind/core/contract/reason.ts";
 import { inWords } from "@tradewind/core/reasons.ts";
@@ -10,6 +11,7 @@ import type { ChangeQueue } from "./approval/change-queue.ts";
 import { decisionEvents } from "./journal/events.ts";
 import type { JournalKeeper } from "./journal/keeper.ts";
 import { PodSizes, sharesOf } from "./room/claims.ts";
+import { Rollbacks } from "./rollback/rollbacks.ts";
 import { forEachInSlices } from "./source/slices.ts";
 import type { FetchedPlan } from "./source/plan-fetcher.ts";
 import { readWish } from "./source/read-plan.ts";
@@ -83,6 +85,7 @@ export class Recommender {
   readonly #predictors = new Map<string, Followed>();
   #savedRevision = 0;
   readonly #podSizes = new PodSizes();
+  readonly #rollbacks = new Rollbacks();
 
   constructor(book: DecisionBook, rules: RecommenderRules, edges: RecommenderEdges) {
     this.book = book;
@@ -166,6 +169,7 @@ export class Recommender {
     this.#follow(plan.header.predictorStartedAtMs, scope);
     await this.#saveChanges();
     await this.#inSlices(plan.wishes, (value) => this.#take(value, plan, draft));
+    const events = this.#rollBack(plan, draft);
     await this.#shareRoom(plan, draft);
     await this.#inSlices(draft.refusals.values(), ({ step }) => {
       if (step !== CONTRACT) this.#counter.guardRefusal(step);
@@ -174,7 +178,6 @@ export class Recommender {
       for (const { step } of guard) this.#counter.guardAction(step);
     });
     await this.#keeper.save(await this.#stateAfter(draft), DISK_PATIENCE_MS);
-    const events: AuditEvent[] = [];
     await this.#inSlices(draft.entries.values(), (entry) => {
       events.push(...decisionEvents(entry));
     });
@@ -235,8 +238,14 @@ export class Recommender {
       if (same.wished.replicas >= wish.allocation.replicas) return;
     }
     const past = this.#past(this.book.get(namespace, service), header.plannedAtMs - madeMs, scope);
-    const approval = this.#queue?.contextOf(header, wish, this.book.get(namespace, service));
-    const decision = decide(wish, header, past, this.#rules, { ...(approval && { approval }) });
+    const before = this.book.get(namespace, service);
+    const approval = this.#queue?.contextOf(header, wish, before);
+    const rollback = this.#rollbacks.of(wish, before, header.plannedAtMs);
+    const decision = decide(wish, header, past, this.#rules, {
+      ...(rollback && { rollback }),
+      ...(approval && { approval }),
+    });
+    draft.wishes.push(wish);
     if ("refusal" in decision) {
       draft.refusals.set(key, decision.refusal);
     } else {
@@ -264,20 +273,42 @@ export class Recommender {
       const key = bookKey(namespace, service);
       const entry = draft.entries.get(key);
       if (entry === undefined) return;
-      const { context, wish } = DecisionRecord.parse(JSON.parse(entry.json));
-      const past = this.#past(
-        this.book.get(namespace, service),
-        plan.header.plannedAtMs - plan.madeMs,
-        draft.scope,
-      );
-      const decision = decide(wish, plan.header, past, this.#rules, {
-        ...(context.approval && { approval: context.approval }),
-        room: share,
-      });
-      if ("refusal" in decision) return;
-      draft.entries.set(key, bookEntry(decision.record, plan.madeMs));
-      if (context.approval !== undefined) draft.approvals.set(key, decision.record);
+      this.#decideAgain(entry, plan, draft, { room: share });
     });
+  }
+
+  /** Watches what became of earlier changes, and decides again on services of which one did harm. */
+  #rollBack(plan: FetchedPlan, draft: PlanDraft): AuditEvent[] {
+    const { application, namespace } = plan.header;
+    const isActing = [...draft.entries.values()].some(({ mode }) => mode === "act");
+    if (!isActing) {
+      this.#rollbacks.forget({ namespace, name: application });
+      return [];
+    }
+    const events = this.#rollbacks.see(plan.header, draft.wishes);
+    for (const { service } of events) {
+      const entry = draft.entries.get(bookKey(namespace, service));
+      const rollback = this.#rollbacks.of({ namespace, service }, entry, plan.header.plannedAtMs);
+      if (entry !== undefined && rollback !== undefined) this.#decideAgain(entry, plan, draft, { rollback });
+    }
+    return events;
+  }
+
+  #decideAgain(
+    { json, recommendation: { namespace, service } }: BookEntry,
+    { header, madeMs }: FetchedPlan,
+    draft: PlanDraft,
+    more: Pick<DecisionRecord["context"], "rollback" | "room">,
+  ): void {
+    const key = bookKey(namespace, service);
+    const { context, wish } = DecisionRecord.parse(JSON.parse(json));
+    const { approval, rollback } = context;
+    const past = this.#past(this.book.get(namespace, service), header.plannedAtMs - madeMs, draft.scope);
+    const shared = { ...(rollback && { rollback }), ...(approval && { approval }), ...more };
+    const decision = decide(wish, header, past, this.#rules, shared);
+    if ("refusal" in decision) return;
+    draft.entries.set(key, bookEntry(decision.record, madeMs));
+    if (approval !== undefined) draft.approvals.set(key, decision.record);
   }
 
   /** @param offsetMs from our monotonic clock to the plan's */
@@ -359,6 +390,7 @@ const nothingNew = (scope: Scope): PlanDraft => ({
   entries: new Map(),
   refusals: new Map(),
   approvals: new Map(),
+  wishes: [],
 });
 
 /** What a plan comes to, by service. */
@@ -368,6 +400,7 @@ interface PlanDraft {
   readonly refusals: Map<string, Refusal>;
   /** Records of services whose large changes wait for a person. */
   readonly approvals: Map<string, DecisionRecord>;
+  readonly wishes: Wish[];
 }
 
 /** The step that refused, and why. */

@@ -3,6 +3,7 @@ import { CHANGE_STATES } from "./change.ts";
 import { Allocation, APPLICATION_MODES, PolicyLabel } from "./plan.ts";
 import { Count, EpochMs, ObjectName, ServiceName } from "./quantity.ts";
 
+const RollbackShape = { before: Allocation.partial(), times: Count, untilMs: EpochMs };
 const Of = { application: ObjectName, namespace: ObjectName, service: ServiceName };
 
 /** What happened. Times are those of the plan, or of the person who acted. */
@@ -21,6 +22,8 @@ export const AuditEvent = z.discriminatedUnion("kind", [
     /** SHA-256 of the decision record as it is served. */
     recordHash: z.string(),
   }),
+  /** A change did harm; what ran before it is kept for a time. */
+  z.strictObject({ kind: z.literal("rollback"), ...Of, atMs: EpochMs, ...RollbackShape }),
   /** A change that waits for a person came into this state. */
   z.strictObject({
     kind: z.literal("change"),

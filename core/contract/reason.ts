@@ -96,6 +96,7 @@ export const Reason = z.discriminatedUnion("code", [
   reason("container-change-limit", { growRatio: NonNegative, shrinkRatio: Ratio }),
   reason("growth-limit", { fromReplicas: Count, mostReplicas: Count }),
   reason("approval-awaited", { change: Name, fromReplicas: Count, toReplicas: Count, expiresMs: EpochMs }),
+  reason("rolled-back", { replicas: Count, times: Count, untilMs: EpochMs }),
   reason("calendar-floor", Scheduled),
   reason("calendar-ceiling", Scheduled),
   reason("quota", { quota: Name, mostReplicas: Count, ahead: z.array(Rival).max(5) }),

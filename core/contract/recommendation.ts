@@ -44,6 +44,15 @@ export const RoomShare = z.strictObject({
 });
 export type RoomShare = z.infer<typeof RoomShare>;
 
+/** What is kept of a service after a change that did harm. */
+export const Rollback = z.strictObject({
+  before: Allocation.partial(),
+  /** How many changes of the service did harm within a day. */
+  times: Count,
+  untilMs: EpochMs,
+});
+export type Rollback = z.infer<typeof Rollback>;
+
 /** Everything that went into one recommendation: replaying it gives the same numbers bit for bit. */
 export const DecisionRecord = z.strictObject({
   id: z.string().regex(/^[0-9a-z-]{1,64}$/),
@@ -71,6 +80,8 @@ export const DecisionRecord = z.strictObject({
     calendars: z.array(CalendarLimit).max(100).optional(),
     /** Absent where every service of the namespace finds room. */
     room: RoomShare.optional(),
+    /** Absent where no change did harm lately. */
+    rollback: Rollback.optional(),
     /** Absent where changes need no approval. */
     approval: ApprovalContext.optional(),
   }),
@@ -164,6 +175,19 @@ export type ServedRecommendation = z.infer<typeof ServedRecommendation>;
 
 export const RECOMMENDATIONS_SCHEMA = "tradewind.dev/recommendations/v1";
 
+/** What recommendations that were not carried out would have changed, since this exporter began to count. */
+export const RegretReport = z.strictObject({
+  sinceMs: EpochMs,
+  /** Price, in the application's currency, of what ran and was not recommended, and of what was recommended and did not run. */
+  savedCost: NonNegative,
+  addedCost: NonNegative,
+  /** Time in which the objective was missed while more was recommended than ran. */
+  missedSeconds: NonNegative,
+  /** Time that was counted: with the application in another mode than act. */
+  observedSeconds: NonNegative,
+});
+export type RegretReport = z.infer<typeof RegretReport>;
+
 /** One of several applications as the exporter sees it. */
 export const ServedApplication = z.strictObject({
   namespace: ObjectName,
@@ -179,6 +203,8 @@ export const ServedApplication = z.strictObject({
   mode: z.enum(APPLICATION_MODES).optional(),
   objective: z.strictObject({ percentile: Ratio, seconds: z.number().positive() }).optional(),
   measuredLatencySeconds: NonNegative.optional(),
+  /** Absent in mode act. */
+  regret: RegretReport.optional(),
 });
 export type ServedApplication = z.infer<typeof ServedApplication>;
 
@@ -206,6 +232,8 @@ export const RecommendationList = z.strictObject({
   mode: z.enum(APPLICATION_MODES).optional(),
   objective: z.strictObject({ percentile: Ratio, seconds: z.number().positive() }).optional(),
   measuredLatencySeconds: NonNegative.optional(),
+  /** Absent in mode act. */
+  regret: RegretReport.optional(),
   recommendations: z.array(ServedRecommendation).max(20_000),
 });
 export type RecommendationList = z.infer<typeof RecommendationList>;

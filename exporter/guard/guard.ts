@@ -9,6 +9,7 @@ import { calendar } from "./calendar.ts";
 import { changeLimit } from "./change-limit.ts";
 import { missingData } from "./missing-data.ts";
 import { restartGrace } from "./restart-grace.ts";
+import { rollback } from "./rollback.ts";
 import { room } from "./room.ts";
 import { staleInput } from "./stale-input.ts";
 import type { GuardContext, GuardStep } from "./step.ts";
@@ -22,6 +23,7 @@ export const GUARD_STEPS: readonly GuardStep[] = [
   missingData,
   changeLimit,
   approval,
+  rollback,
   calendar,
   room,
   bounds,

@@ -2,6 +2,7 @@ import type { Allocation, ApplicationMode } from "@tradewind/core/contract/plan.
 import type {
   DecisionRecord,
   Recommendation,
+  Rollback,
   ServedRecommendation,
   SizeChanges,
 } from "@tradewind/core/contract/recommendation.ts";
@@ -25,6 +26,8 @@ export interface BookEntry {
   readonly asked: number;
   readonly running: number | undefined;
   readonly severity: number;
+  /** What is kept after a change that did harm. */
+  readonly rollback: Rollback | undefined;
   /** What is done with the decision. */
   readonly mode: ApplicationMode;
   /** What ran before, as far as the record says. */
@@ -52,6 +55,7 @@ export function bookEntry(record: DecisionRecord, decidedMs: number | undefined)
     running: record.wish.observed.replicasWanted ?? record.wish.observed.replicasReady,
     severity: record.wish.evidence["tailOverObjective"] ?? 0,
     observed: observedBefore(record),
+    rollback: record.context.rollback,
     mode: record.context.mode ?? "act",
     guard: record.actions.map(({ step, reason, reasons }) => ({ step, reason, reasons })),
     json: JSON.stringify(record),

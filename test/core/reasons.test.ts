@@ -144,6 +144,10 @@ const EXAMPLES: readonly (readonly [Reason, string])[] = [
     "5 → 12 replicas waits for approval: tradewind approve 3f9a2b77c1",
   ],
   [
+    { code: "rolled-back", replicas: 6, times: 1, untilMs: Date.UTC(2026, 6, 6, 8, 30) },
+    "the objective was missed after a change that took away: keeps at least 6 replicas until 2026-07-06T08:30Z",
+  ],
+  [
     {
       code: "calendar-floor",
       calendar: "morning",

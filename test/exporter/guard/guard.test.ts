@@ -39,6 +39,7 @@ describe("guard", () => {
       "missing-data",
       "change-limit",
       "approval",
+      "rollback",
       "calendar",
       "room",
       "bounds",

@@ -1,0 +1,125 @@
+import type { Allocation } from "@tradewind/core/contract/plan.ts";
+
+/** One service in one window. */
+export interface ServiceSight {
+  readonly running: Partial<Allocation>;
+  readonly requestsPerSecond: number | undefined;
+  /** CPU interference on its nodes, 0 to 1. */
+  readonly interference: number | undefined;
+  readonly youngestStartMs: number | undefined;
+}
+
+/** One window of an application, as far as changes are judged by it. */
+export interface Sight {
+  readonly atMs: number;
+  /** Measured latency over the objective; undefined where it is not known. */
+  readonly severity: number | undefined;
+  readonly complete: boolean;
+  readonly services: ReadonlyMap<string, ServiceSight>;
+}
+
+/** A change that did harm, and what ran before it. */
+export interface Harm {
+  readonly service: string;
+  readonly before: Partial<Allocation>;
+}
+
+/** Windows in which the objective must have been met before, and missed after a change. */
+const WINDOWS = 2;
+/** Windows in which a change is watched. */
+const WATCHED = 5;
+/** Latency after the change, over that before. */
+const WORSE_RATIO = 1.1;
+/** What is no fault of the change: more load, a noisy neighbour. */
+const MORE_LOAD_RATIO = 1.15;
+const MORE_INTERFERENCE = 0.2;
+
+interface Watched extends Harm {
+  /** The windows before it. */
+  readonly reference: readonly Sight[];
+  readonly after: Sight[];
+}
+
+/**
+ * Watches what becomes of the latency after less runs than before. It blames the change only where the objective was met before it and is
+ * missed after it, and neither the load nor the interference rose, nothing was deployed or restarted, and no data is missing.
+ */
+export class HarmWatch {
+  #before: readonly Sight[] = [];
+  readonly #watched = new Map<string, Watched>();
+
+  /** Takes the next window. @returns the changes that did harm, each once */
+  see(sight: Sight): Harm[] {
+    for (const change of this.#shrunk(sight)) this.#watched.set(change.service, change);
+    const harms: Harm[] = [];
+    for (const watched of this.#watched.values()) {
+      watched.after.push(sight);
+      const verdict = judge(watched);
+      if (verdict === "open") continue;
+      this.#watched.delete(watched.service);
+      if (verdict === "harm") harms.push({ service: watched.service, before: watched.before });
+    }
+    this.#before = [...this.#before, sight].slice(-WINDOWS);
+    return harms;
+  }
+
+  /** Services of which less runs than in the window before, where the objective was met until then. */
+  *#shrunk({ services }: Sight): Generator<Watched> {
+    const reference = this.#before;
+    const last = reference.at(-1);
+    if (last === undefined || reference.length < WINDOWS || !reference.every(isMet)) return;
+    for (const [service, { running }] of services) {
+      const before = last.services.get(service)?.running ?? {};
+      if (isLess(running, before)) yield { service, before, reference, after: [] };
+    }
+  }
+}
+
+const isMet = ({ complete, severity }: Sight): boolean => complete && severity !== undefined && severity <= 1;
+const isMissed = ({ severity }: Sight): boolean => severity !== undefined && severity > 1;
+
+function isLess(now: Partial<Allocation>, before: Partial<Allocation>): boolean {
+  return (["cpuCores", "memoryBytes", "replicas"] as const).some(
+    (size) => (now[size] ?? Infinity) < (before[size] ?? 0),
+  );
+}
+
+function judge(watched: Watched): "open" | "harm" | "none" {
+  const { after, reference } = watched;
+  const newest = after.slice(-WINDOWS);
+  if (after.some(({ complete }) => !complete)) return "none";
+  if (newest.length === WINDOWS && newest.every(isMissed)) {
+    const ratio =
+      mean(newest.map(({ severity = 0 }) => severity)) / mean(reference.map(({ severity = 0 }) => severity));
+    return ratio >= WORSE_RATIO && !isElsewhere(watched, newest) ? "harm" : "none";
+  }
+  return after.length >= WATCHED + WINDOWS - 1 ? "none" : "open";
+}
+
+/** Something else explains the latency. */
+function isElsewhere({ reference, service }: Watched, newest: readonly Sight[]): boolean {
+  const total = (sight: Sight): number =>
+    [...sight.services.values()].reduce((sum, { requestsPerSecond = 0 }) => sum + requestsPerSecond, 0);
+  const own = ({ services }: Sight): number => services.get(service)?.requestsPerSecond ?? 0;
+  if ([total, own].some((load) => mean(newest.map(load)) > MORE_LOAD_RATIO * mean(reference.map(load))))
+    return true;
+  return [...(newest.at(-1)?.services.keys() ?? [])].some(
+    (each) => isDisturbed(each, reference, newest) || isReplaced(each, reference, newest),
+  );
+}
+
+function isDisturbed(service: string, reference: readonly Sight[], newest: readonly Sight[]): boolean {
+  const of = ({ services }: Sight): number => services.get(service)?.interference ?? 0;
+  return mean(newest.map(of)) - mean(reference.map(of)) > MORE_INTERFERENCE;
+}
+
+/** A replica began after the first window of the reference although no more are wanted: a deploy, or a restart. */
+function isReplaced(service: string, [first]: readonly Sight[], newest: readonly Sight[]): boolean {
+  const [now, before] = [newest.at(-1)?.services.get(service), first?.services.get(service)];
+  if (first === undefined || now?.youngestStartMs === undefined || now.youngestStartMs <= first.atMs)
+    return false;
+  return (now.running.replicas ?? 0) <= (before?.running.replicas ?? 0);
+}
+
+const mean = (values: readonly number[]): number =>
+  values.reduce((sum, each) => sum + each, 0) / Math.max(1, values.length);
