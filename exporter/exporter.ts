@@ -234,7 +234,15 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
     },
   });
   const statuses = (): readonly ApplicationStatus[] =>
-    plans.statuses().map(({ plan, ...rest }) => withMode(rest, plan, plan && ownOf(plan)));
+    plans.statuses().map(({ plan, ...rest }) => {
+      const report =
+        plan &&
+        regret.report({
+          application: plan.application,
+          ...(rest.application && { namespace: plan.namespace }),
+        });
+      return { ...withMode(rest, plan, plan && ownOf(plan)), ...(report && { regret: report }) };
+    });
   return { keeper, journal, queue, application, recommender, plans, statuses };
 }
 

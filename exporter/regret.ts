@@ -4,7 +4,7 @@ import type { ApplicationMode } from "@tradewind/core/contract/plan.ts";
 import { APPLICATION_MODES } from "@tradewind/core/contract/plan.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import { costPerHour, Prices } from "@tradewind/core/contract/prices.ts";
-import type { Recommendation } from "@tradewind/core/contract/recommendation.ts";
+import type { Recommendation, RegretReport } from "@tradewind/core/contract/recommendation.ts";
 import { modeOf } from "./limits/mode.ts";
 import type { ReadPlan } from "./source/read-plan.ts";
 import type { DecisionBook } from "./store/book.ts";
@@ -86,6 +86,7 @@ export class Regret {
   private readonly mode;
   /** By key, when the plan before was made; ms. */
   private readonly lastMs = new Map<string, number>();
+  private readonly sums = new Map<string, RegretReport>();
 
   constructor(registry: Registry) {
     const registers = [registry];
@@ -124,7 +125,23 @@ export class Regret {
     const saved = (isRegretted ? seconds / 3_600 : 0) * (bill.running - bill.recommended);
     this.cost.inc({ ...labels, direction: "saved" }, Math.max(0, saved));
     this.cost.inc({ ...labels, direction: "added" }, Math.max(0, -saved));
-    this.missed.inc(labels, isRegretted && isMissed && bill.isMore ? seconds : 0);
+    const missedSeconds = isRegretted && isMissed && bill.isMore ? seconds : 0;
+    this.missed.inc(labels, missedSeconds);
+    const sums = this.sums.get(key);
+    if (!isRegretted) this.sums.delete(key);
+    else
+      this.sums.set(key, {
+        sinceMs: sums?.sinceMs ?? plannedAtMs,
+        savedCost: (sums?.savedCost ?? 0) + Math.max(0, saved),
+        addedCost: (sums?.addedCost ?? 0) + Math.max(0, -saved),
+        missedSeconds: (sums?.missedSeconds ?? 0) + missedSeconds,
+        observedSeconds: (sums?.observedSeconds ?? 0) + (sums === undefined ? 0 : seconds),
+      });
+  }
+
+  /** What was counted since the application came into a mode other than act. */
+  report(of: Pick<Look, "application" | "namespace">): RegretReport | undefined {
+    return this.sums.get(Object.values(labelsOf(of)).join("/"));
   }
 
   /** The time that a plan speaks of, from the plan before it. */
@@ -138,11 +155,13 @@ export class Regret {
   forget(look: Required<Pick<Look, "namespace" | "application">>): void {
     const labels = labelsOf(look);
     this.lastMs.delete(Object.values(labels).join("/"));
+    this.sums.delete(Object.values(labels).join("/"));
     for (const mode of APPLICATION_MODES) this.mode.remove({ ...labels, mode });
   }
 
   private forgetAll(): void {
     this.lastMs.clear();
+    this.sums.clear();
     this.mode.reset();
   }
 }

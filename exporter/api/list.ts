@@ -49,7 +49,7 @@ const isOne = (status: ApplicationStatus | readonly ApplicationStatus[]): status
   !Array.isArray(status);
 
 function applicationOf(status: ApplicationStatus, clock: Clock): ServedApplication {
-  const { predictor, mode, objective, measuredLatencySeconds } = headerOfOne(status, clock);
+  const { predictor, mode, objective, measuredLatencySeconds, regret } = headerOfOne(status, clock);
   const { reachable: _, ...about } = predictor;
   const { name = "", namespace = "" } = status.application ?? {};
   return {
@@ -59,11 +59,12 @@ function applicationOf(status: ApplicationStatus, clock: Clock): ServedApplicati
     ...(mode && { mode }),
     ...(objective && { objective }),
     ...(measuredLatencySeconds !== undefined && { measuredLatencySeconds }),
+    ...(regret && { regret }),
   };
 }
 
 function headerOfOne(
-  { madeMs, plan, problem, reachable }: ApplicationStatus,
+  { madeMs, plan, problem, reachable, regret }: ApplicationStatus,
   clock: Clock,
 ): RecommendationHeader {
   return {
@@ -84,6 +85,7 @@ function headerOfOne(
     },
     ...(plan === undefined ? {} : { application: plan.application, objective: plan.objective }),
     ...(plan?.mode === undefined ? {} : { mode: plan.mode }),
+    ...(regret && { regret }),
     ...(plan?.measuredLatencySeconds === undefined
       ? {}
       : { measuredLatencySeconds: plan.measuredLatencySeconds }),

@@ -1,4 +1,5 @@
 import { applicationKey } from "@tradewind/core/contract/application-list.ts";
+import type { RegretReport } from "@tradewind/core/contract/recommendation.ts";
 import type { KnownApplication, KnownApplications } from "./application-poll.ts";
 import type { PlanSource, PlanSourceStatus } from "./plan-source.ts";
 
@@ -6,6 +7,8 @@ import type { PlanSource, PlanSourceStatus } from "./plan-source.ts";
 export interface ApplicationStatus extends PlanSourceStatus {
   /** Absent while the predictors plan one application only. */
   readonly application?: KnownApplication;
+  /** What recommendations that were not carried out would have changed. */
+  readonly regret?: RegretReport | undefined;
 }
 
 export interface PlanSourcesOptions {

@@ -27,13 +27,14 @@ function applicationInWords(
   { name, namespace, ...about }: ServedApplication,
   { reachable }: RecommendationList["predictor"],
 ): string {
-  const { measuredLatencySeconds, mode, objective, ...predictor } = about;
+  const { measuredLatencySeconds, mode, objective, regret, ...predictor } = about;
   return headInWords({
     schema: RECOMMENDATIONS_SCHEMA,
     servedAtMs: 0,
     application: `${namespace}/${name}`,
     ...(objective && { objective }),
     ...(mode && { mode }),
+    ...(regret && { regret }),
     ...(measuredLatencySeconds !== undefined && { measuredLatencySeconds }),
     predictor: { reachable, ...predictor },
   });
@@ -50,8 +51,20 @@ function headInWords(head: Omit<RecommendationList, "recommendations">): string 
       ? "No plan."
       : `Policy ${predictor.policy}${age === undefined ? "" : `, ${Math.round(age)} s ago`}: ${predictor.policyReason ?? ""}${codesAfter(predictor.policyReasons)}`;
   const problem = predictor.problem === undefined ? [] : [`No new plan: ${predictor.problem}`];
-  return [`${application}${standing ?? ""}`, policy, ...problem].join("\n");
+  return [`${application}${standing ?? ""}`, policy, ...problem, ...regretInWords(head)].join("\n");
 }
+
+/** What ran against what was recommended, where nothing is carried out. */
+function regretInWords({ mode, regret }: Pick<RecommendationList, "mode" | "regret">): string[] {
+  if (regret === undefined || mode === undefined) return [];
+  const { addedCost, missedSeconds, observedSeconds, savedCost, sinceMs } = regret;
+  const missed = `objective missed for ${Math.round(missedSeconds)} s while more was recommended`;
+  const cost = `acting would have saved ${cents(savedCost)} and added ${cents(addedCost)}`;
+  return [`Mode ${mode}, ${Math.round(observedSeconds)} s since ${time(sinceMs)}: ${cost}; ${missed}`];
+}
+
+/** A price, to a tenth of a thousandth of the currency. */
+const cents = (cost: number): string => cost.toFixed(4);
 
 function serviceInWords(served: ServedRecommendation): string {
   const { namespace, policy, reason, refused, replicasReady = "?", service, setBy, valid } = served;

@@ -74,6 +74,21 @@ describe("what an application in mode observe forgoes", () => {
     expect(told[MISSED]).toBe(60);
   });
 
+  it("is reported in sums since the first plan, and no more once the mode is act", () => {
+    const regret = new Regret(new Registry());
+    for (const ms of [30_000, 90_000]) regret.look(look(ms, { recommendations: fewer }));
+    regret.look(look(120_000, { recommendations: more, isMissed: true }));
+    expect(regret.report({ application: "hotel" })).toEqual({
+      sinceMs: 30_000,
+      savedCost: expect.closeTo((0.12 * 60) / 3_600, 9) as number,
+      addedCost: expect.closeTo(((6 * 0.11 - 0.24) * 30) / 3_600, 9) as number,
+      missedSeconds: 30,
+      observedSeconds: 90,
+    });
+    regret.look(look(150_000, { mode: "act" }));
+    expect(regret.report({ application: "hotel" })).toBeUndefined();
+  });
+
   it("is no time of a miss for which no more was recommended", async () => {
     const told = await after([0, 60_000].map((ms) => look(ms, { isMissed: true })));
     expect([told[MISSED], told[SAVED], told[ADDED]]).toEqual([0, 0, 0]);

@@ -48,6 +48,18 @@ async function grown() {
 }
 
 describe("tradewind status", () => {
+  it("says what acting would have saved and added while the mode is observe", async () => {
+    const exporter = await runningExporter(
+      planOf([wishOf()], { mode: "observe", plannedAtMs: Date.now() - 60_000 }),
+    );
+    exporter.predictor.serve(planOf([wishOf()], { mode: "observe", sequence: 2 }));
+    await exporter.listWhen("an hour's part", ({ regret }) => (regret?.observedSeconds ?? 0) > 50);
+    const text = await printed("--scaler", exporter.http);
+    expect(text).toMatch(
+      /^Mode observe, \d+ s since \S+Z: acting would have saved \d\.\d{4} and added \d\.\d{4}; objective missed for \d+ s while more was recommended$/m,
+    );
+  });
+
   it("says of every service what is recommended, which decision changed it last and why", async () => {
     const text = await printed("--scaler", (await grown()).http);
     expect(text).toMatch(
