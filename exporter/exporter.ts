@@ -234,15 +234,7 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
     },
   });
   const statuses = (): readonly ApplicationStatus[] =>
-    plans.statuses().map(({ plan, ...rest }) => {
-      const report =
-        plan &&
-        regret.report({
-          application: plan.application,
-          ...(rest.application && { namespace: plan.namespace }),
-        });
-      return { ...withMode(rest, plan, plan && ownOf(plan)), ...(report && { regret: report }) };
-    });
+    plans.statuses().map(({ plan, ...rest }) => withMode(rest, plan, plan && ownOf(plan), regret));
   return { keeper, journal, queue, application, recommender, plans, statuses };
 }
 
@@ -250,9 +242,16 @@ function withMode(
   rest: Omit<ApplicationStatus, "plan">,
   plan: ApplicationStatus["plan"],
   own: Application | undefined,
+  regret: Regret,
 ): ApplicationStatus {
   if (plan === undefined) return rest;
-  return { ...rest, plan: { ...plan, mode: modeOf(plan, plan.namespace, own) } };
+  const { application, namespace } = plan;
+  const report = regret.report({ application, ...(rest.application && { namespace }) });
+  return {
+    ...rest,
+    plan: { ...plan, mode: modeOf(plan, namespace, own) },
+    ...(report && { regret: report }),
+  };
 }
 
 function planSource(

@@ -1,17 +1,18 @@
 import type { Clock } from "@tradewind/core/clock.ts";
 import type { AuditEvent } from "@tradewind/core/contract/audit.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
-import type { Wish } from "@tradewind/core/contract/plan.ts";
 import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import type { Reason } from "@tradewind/core/contract/reason.ts";
-import { inWords } from "@tradewind/core/reasons.ts";
 import { decide } from "./decide.ts";
 import type { DecisionPast, DecisionRules, Refusal } from "./decide.ts";
 import type { ChangeQueue } from "./approval/change-queue.ts";
+import { EVERYTHING, isOf, keyOf, nothingNew } from "./plan-draft.ts";
+import type { PlanDraft, Scope } from "./plan-draft.ts";
+import { lifeOf, refusalInWords, rowOf } from "./served-rows.ts";
 import { decisionEvents } from "./journal/events.ts";
 import type { JournalKeeper } from "./journal/keeper.ts";
 import { PodSizes, sharesOf } from "./room/claims.ts";
-import { Rollbacks } from "./rollback/rollbacks.ts";
+import { Rollbacks, serviceSight } from "./rollback/rollbacks.ts";
 import { forEachInSlices } from "./source/slices.ts";
 import type { FetchedPlan } from "./source/plan-fetcher.ts";
 import { readWish } from "./source/read-plan.ts";
@@ -19,7 +20,7 @@ import { bookEntry, bookKey } from "./store/book.ts";
 import type { BookEntry, DecisionBook } from "./store/book.ts";
 import type { StateKeeper } from "./store/keeper.ts";
 import { mayBeServed } from "./keda/table.ts";
-import type { ServedDecision, ServedRow } from "./keda/table.ts";
+import type { ServedRow } from "./keda/table.ts";
 
 /** How long a new decision waits for the disk before it is served anyway. */
 const DISK_PATIENCE_MS = 500;
@@ -245,7 +246,8 @@ export class Recommender {
       ...(rollback && { rollback }),
       ...(approval && { approval }),
     });
-    draft.wishes.push(wish);
+    draft.sights.set(service, serviceSight(wish));
+    draft.complete &&= wish.observed.complete;
     if ("refusal" in decision) {
       draft.refusals.set(key, decision.refusal);
     } else {
@@ -285,7 +287,7 @@ export class Recommender {
       this.#rollbacks.forget({ namespace, name: application });
       return [];
     }
-    const events = this.#rollbacks.see(plan.header, draft.wishes);
+    const events = this.#rollbacks.see(plan.header, { complete: draft.complete, services: draft.sights });
     for (const { service } of events) {
       const entry = draft.entries.get(bookKey(namespace, service));
       const rollback = this.#rollbacks.of({ namespace, service }, entry, plan.header.plannedAtMs);
@@ -368,60 +370,8 @@ export class Recommender {
   }
 }
 
-/** Of which application a plan is; undefined where there is only one: its plan then is of everything. */
-export type Scope = { readonly namespace: string; readonly name: string } | undefined;
-const EVERYTHING: Scope = undefined;
-
 /** A predictor whose plans are taken. */
 interface Followed {
   readonly startedAtMs: number;
   readonly takenMs?: number;
-}
-
-const keyOf = (scope: Scope): string => (scope === undefined ? "" : `${scope.namespace}/${scope.name}`);
-
-function isOf({ recommendation }: BookEntry, scope: Scope): boolean {
-  if (scope === undefined) return true;
-  return recommendation.application === scope.name && recommendation.namespace === scope.namespace;
-}
-
-const nothingNew = (scope: Scope): PlanDraft => ({
-  scope,
-  entries: new Map(),
-  refusals: new Map(),
-  approvals: new Map(),
-  wishes: [],
-});
-
-/** What a plan comes to, by service. */
-interface PlanDraft {
-  readonly scope: Scope;
-  readonly entries: Map<string, BookEntry>;
-  readonly refusals: Map<string, Refusal>;
-  /** Records of services whose large changes wait for a person. */
-  readonly approvals: Map<string, DecisionRecord>;
-  readonly wishes: Wish[];
-}
-
-/** The step that refused, and why. */
-export const refusalInWords = ({ reason, step }: Pick<Refusal, "step" | "reason">): string =>
-  `${step}: ${inWords([reason], 900)}`;
-
-function rowOf(entry: BookEntry, refusal: Refusal | undefined): ServedRow {
-  const { namespace, service } = entry.recommendation;
-  const { answered } = entry;
-  const decided = answered === undefined ? undefined : { ...lifeOf(entry), replicas: answered };
-  const unknown: Pick<Refusal, "step" | "reason"> | undefined =
-    answered === undefined ? { step: "mode", reason: { code: "running-unknown" } } : refusal;
-  return {
-    namespace,
-    service,
-    ...(decided && { decided }),
-    ...(unknown && { refusal: refusalInWords(unknown) }),
-  };
-}
-
-function lifeOf({ decidedMs, recommendation }: BookEntry): Omit<ServedDecision, "replicas"> {
-  const { application, decidedAtMs, validUntilMs } = recommendation;
-  return { application, decidedMs, lifetimeMs: validUntilMs - decidedAtMs };
 }

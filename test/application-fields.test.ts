@@ -206,9 +206,7 @@ const FIELDS: Readonly<Record<string, Pair>> = {
 
 function named(workload: { kind: string; name: string }): unknown {
   const nameOf = allConfiguredNames([base({ services: [{ name: "search", workload }] })]);
-  return ["Deployment", "StatefulSet"].map((kind) =>
-    nameOf({ kind, name: "search-v2", namespace: "shop" } as never),
-  );
+  return ["Deployment", "StatefulSet"].map((kind) => nameOf({ kind, name: "search-v2", namespace: "shop" }));
 }
 
 interface JsonSchema {

@@ -73,9 +73,9 @@ function drawn(kind: Kind, rng: Rng): Scenario {
     before: Math.max(before, after + 1),
     after,
     eventWindow: CHANGE_WINDOW + Math.floor(5 * rng()),
-    loadRatio: kind === "loadStep" ? between(1.3, 2.5) : 1,
-    slowerRatio: kind === "deploy" || kind === "interference" ? between(1.4, 3) : 1,
-    interference: kind === "interference" ? between(0.3, 0.8) : 0,
+    loadRatio: kind === "loadStep" ? between(1.15, 2.5) : 1,
+    slowerRatio: kind === "deploy" || kind === "interference" ? between(1.2, 3) : 1,
+    interference: kind === "interference" ? between(0.2, 0.8) : 0,
     station: kind === "deploy" || kind === "interference" ? Math.floor(STATIONS.length * rng()) : SHRUNK,
   };
 }

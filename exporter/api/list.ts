@@ -6,8 +6,8 @@ import type {
   ServedRecommendation,
 } from "@tradewind/core/contract/recommendation.ts";
 import type { ApplicationStatus } from "../source/plan-sources.ts";
-import { refusalInWords } from "../recommender.ts";
 import type { Recommender } from "../recommender.ts";
+import { refusalInWords } from "../served-rows.ts";
 import type { BookEntry } from "../store/book.ts";
 
 /** What there is to say besides the recommendations. */

@@ -13,6 +13,8 @@ const JOURNAL_FILE = "journal.sqlite";
 const DAY_MS = 86_400_000;
 /** How long rows are kept. */
 const KEPT_DAYS = 90;
+/** About 100 MB. */
+const MOST_ROWS = 200_000;
 /** Longer than any change stands open. */
 const CHANGES_DAYS = 3;
 
@@ -31,15 +33,10 @@ export class Journal {
   readonly #database: DatabaseSync;
   readonly #insert: StatementSync;
 
-  /**
-   * @param directory undefined: in memory only
-   * @throws TradewindError `journal-unusable`
-   */
-  constructor(directory: string | undefined) {
+  /** @throws TradewindError `journal-unusable` */
+  constructor(directory: string) {
     try {
-      this.#database = new DatabaseSync(directory === undefined ? ":memory:" : made(directory), {
-        timeout: 2_000,
-      });
+      this.#database = new DatabaseSync(made(directory), { timeout: 2_000 });
       this.#database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
       this.#database.exec(TABLES);
       this.#insert = this.#database.prepare("INSERT INTO audit (seq, at_ms, row, hash) VALUES (?, ?, ?, ?)");
@@ -96,8 +93,10 @@ export class Journal {
   /** Leaves out the oldest rows, and keeps the hash of the last of them: the chain begins there. */
   #prune(nowMs: number): void {
     const oldest = this.#database
-      .prepare("SELECT max(seq) AS seq FROM audit WHERE seq < (SELECT min(seq) FROM audit WHERE at_ms >= ?)")
-      .get(nowMs - KEPT_DAYS * DAY_MS) as { seq: number | null } | undefined;
+      .prepare(
+        "SELECT max(seq) AS seq FROM audit WHERE seq < (SELECT min(seq) FROM audit WHERE at_ms >= ?) OR seq <= (SELECT max(seq) FROM audit) - ?",
+      )
+      .get(nowMs - KEPT_DAYS * DAY_MS, MOST_ROWS) as { seq: number | null } | undefined;
     if (oldest === undefined || oldest.seq === null) return;
     this.#database
       .prepare("INSERT OR REPLACE INTO meta SELECT 'before', hash FROM audit WHERE seq = ?")
@@ -150,8 +149,8 @@ function made(directory: string): string {
   return path;
 }
 
-function unusable(directory: string | undefined, cause: unknown): TradewindError {
-  const where = directory === undefined ? "in memory" : join(directory, JOURNAL_FILE);
+function unusable(directory: string, cause: unknown): TradewindError {
+  const where = join(directory, JOURNAL_FILE);
   return new TradewindError(
     "journal-unusable",
     `the journal ${where} cannot be used; check owner and mode, or move it away`,

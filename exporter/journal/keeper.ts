@@ -10,7 +10,7 @@ export interface AuditCounter {
   audited(result: "written" | "lost", rows: number): void;
 }
 
-/** Writes the journal, and goes on without it where the disk refuses: nobody is kept from being served. */
+/** Writes the journal where there is a directory for it, and goes on without it where the disk refuses: nobody is kept from being served. */
 export class JournalKeeper {
   readonly #options: { readonly clock: Clock; readonly log: Logger; readonly counter: AuditCounter };
   readonly #directory: string | undefined;
@@ -43,7 +43,7 @@ export class JournalKeeper {
 
   /** @returns whether it is written */
   append(events: readonly AuditEvent[], changes: readonly Change[] = []): boolean {
-    if (events.length === 0) return true;
+    if (events.length === 0 || this.#directory === undefined) return true;
     const { clock, counter } = this.#options;
     this.#open();
     try {
@@ -67,7 +67,7 @@ export class JournalKeeper {
   }
 
   #open(): void {
-    if (this.#journal !== undefined) return;
+    if (this.#journal !== undefined || this.#directory === undefined) return;
     try {
       this.#journal = new Journal(this.#directory);
     } catch (error) {

@@ -23,15 +23,18 @@ export class Rollbacks {
   readonly #watches = new Map<string, HarmWatch>();
   readonly #held = new Map<string, Rollback>();
 
-  /** Takes the wishes of a plan before they are decided on. @returns what is rolled back from now on */
-  see(header: Header, wishes: readonly Wish[]): AuditEvent[] {
-    const { application, namespace, plannedAtMs } = header;
+  /** Takes what a plan's wishes say. @returns what is rolled back from now on */
+  see(header: Header, { complete, services }: Pick<Sight, "complete" | "services">): AuditEvent[] {
+    const { application, measuredLatencySeconds: measured, namespace, objective, plannedAtMs } = header;
+    const severity = measured === undefined ? undefined : measured / objective.seconds;
     const key = applicationKey({ namespace, name: application });
     const watch = this.#watches.get(key) ?? new HarmWatch();
     this.#watches.set(key, watch);
-    return watch.see(sightOf(header, wishes)).map(({ before, service }) => {
-      const held = this.#hold(bookKey(namespace, service), before, plannedAtMs);
-      return { kind: "rollback", application, namespace, service, atMs: plannedAtMs, ...held };
+    const harms = watch.see({ atMs: plannedAtMs, severity, complete, services });
+    return harms.map(({ before, service }): AuditEvent => {
+      const { times, untilMs } = this.#hold(bookKey(namespace, service), before, plannedAtMs);
+      const of = { application, namespace, service };
+      return Object.assign({ kind: "rollback" as const, atMs: plannedAtMs, before, times, untilMs }, of);
     });
   }
 
@@ -65,16 +68,8 @@ export class Rollbacks {
   }
 }
 
-function sightOf({ measuredLatencySeconds, objective, plannedAtMs }: Header, wishes: readonly Wish[]): Sight {
-  return {
-    atMs: plannedAtMs,
-    severity: measuredLatencySeconds === undefined ? undefined : measuredLatencySeconds / objective.seconds,
-    complete: wishes.every(({ observed }) => observed.complete),
-    services: new Map(wishes.map((wish) => [wish.service, serviceSight(wish)])),
-  };
-}
-
-function serviceSight({ evidence, observed }: Wish): ServiceSight {
+/** What is remembered of a service in a window. */
+export function serviceSight({ evidence, observed }: Wish): ServiceSight {
   const { cpuCores, lastStartedAtMs, memoryBytes, replicasReady, replicasWanted } = observed;
   const replicas = replicasWanted ?? replicasReady;
   return {
