@@ -8,6 +8,7 @@ import type { Learnt, PickState } from "./picks.ts";
 import {
   calmDay,
   chainPick,
+  decisionPick,
   highestLatencyPick,
   memoryByPeak,
   memoryChainPick,
@@ -34,6 +35,7 @@ const TIE = 0.99;
 const TOP = 5;
 
 const RANKINGS: Record<string, (state: PickState) => Choice | undefined> = {
+  decision: decisionPick,
   chain: chainPick,
   grad: ownPick,
   tracked: trackedPick,

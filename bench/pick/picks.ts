@@ -145,13 +145,26 @@ export const memoryChainPick = (state: Seen): Choice | undefined =>
     ({ costPerHour: price, gainSeconds }) => gainSeconds / price,
   );
 
-/** Services to which a decision gives more memory, whatever their latency: by the highest use that was seen. */
-export const memoryByPeak = ({ memoryPeaks, windowSet }: Seen): number[] =>
-  windowSet.windows.flatMap((window, service) => {
+/** Memory that each service lacks by the rule of the decision, need over limit; the rule asks for no latency. */
+const memoryShortages = ({ memoryPeaks, windowSet }: Seen): number[] =>
+  windowSet.windows.map((window) => {
     const has = sizeOf(window).memoryBytes;
-    const need = memoryNeed(memoryPeaks.get(window.service) ?? [], has, MEMORY_RATIO) ?? has;
-    return need > has ? [service] : [];
+    return (memoryNeed(memoryPeaks.get(window.service) ?? [], has, MEMORY_RATIO) ?? has) / has;
   });
+
+/** Services to which a decision gives more memory. */
+export const memoryByPeak = (state: Seen): number[] =>
+  memoryShortages(state).flatMap((shortage, service) => (shortage > 1 ? [service] : []));
+
+/**
+ * What a decision does where it may set memory, one step at a time: first the memory of the service that lacks most, else
+ * as {@link chainPick}.
+ */
+export function decisionPick(state: PickState): Choice | undefined {
+  const shortages = memoryShortages(state);
+  const most = Math.max(...shortages);
+  return most > 1 ? { service: shortages.indexOf(most), resource: "memory" } : chainPick(state);
+}
 
 /** As {@link chainPick}, by the tracked profiles alone. */
 export const trackedPick = (state: PickState): Choice | undefined =>
