@@ -143,7 +143,7 @@ function latency({
 }
 
 const STARTED: Readonly<Record<Facts<"restart-grace">["started"], string>> = {
-  exporter: "the exporter started",
+  exporter: "the scaler started",
   predictor: "the predictor started",
   "other-predictor": "the predictor took the place of another one",
   replica: "the youngest replica started",

@@ -98,7 +98,7 @@ interface Deciding {
  * @throws TradewindError when an option is wrong, an address is taken or the certificates cannot be used
  */
 export async function startExporter(input: ExporterInput, edges: ExporterEdges = {}): Promise<Running> {
-  const options = parseWith(ExporterOptions, input, "exporter options");
+  const options = parseWith(ExporterOptions, input, "scaler options");
   const setting: Setting = {
     options,
     edges,
@@ -165,7 +165,7 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
   });
   undo.defer(() => cluster?.stop());
   undo.defer(() => api.drain());
-  log.info({ restored, http: api.address, grpc }, "exporter started");
+  log.info({ restored, http: api.address, grpc }, "scaler started");
   return { http: api.address, grpc, ...(probes && { probe: probes.address }) };
 }
 
@@ -348,7 +348,7 @@ async function startProbes(
   return serveProbes(listen, {
     dead: async () =>
       (await scaler.isResponsive()) ? undefined : "the thread that answers KEDA does not answer",
-    notReady: () => (api.isDraining() ? "the exporter is stopping" : undefined),
+    notReady: () => (api.isDraining() ? "the scaler is stopping" : undefined),
   });
 }
 

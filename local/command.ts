@@ -1,43 +1,58 @@
 import { Option } from "commander";
 import type { Command } from "commander";
-import { writeFile } from "node:fs/promises";
-import type { RunReport } from "@tradewind/core/contract/run-report.ts";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { RunReport } from "@tradewind/core/contract/run-report.ts";
+import type { RunComparison } from "@tradewind/core/contract/run-report.ts";
 import { parseWith } from "@tradewind/core/config.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
 import { LOG_LEVELS } from "@tradewind/core/log.ts";
 import { startLocal } from "./local.ts";
+import type { LocalSurroundings } from "./local.ts";
 import { APPLICATION_NAMES } from "./application/applications.ts";
 import { LocalOptions } from "./options.ts";
 import type { LocalInput } from "./options.ts";
-import { POLICY_FORMS } from "./policy.ts";
-import { renderSummary } from "./screen/render.ts";
+import { DEFAULT_RIVAL, isRecording, POLICY_FORMS } from "./policy.ts";
+import type { Rival } from "./screen/picture.ts";
+import { renderSummary } from "./screen/summary.ts";
 import { createScreen } from "./screen/screen.ts";
-import type { Screen } from "./screen/screen.ts";
+import { renderVerdict } from "./screen/verdict.ts";
 import { INTERRUPTED, onInterrupt } from "./supervise/interrupt.ts";
+
+/** Length of a compared run without --for: each phase once. */
+const COMPARED_SECONDS = 150;
 
 const EXAMPLES = `
 Examples:
   tradewind local
       Watch an application of eight services stay inside its objective, until Ctrl-C.
+  tradewind local --compare
+      The same load twice, five minutes in all: under a HorizontalPodAutoscaler at 60 % CPU, then under Tradewind, and a verdict.
+  tradewind local --for 150s --policy hpa:60 --json hpa.json
+  tradewind local --for 150s --compare hpa.json
+      The first command records the rival; the second runs Tradewind beside the recording, which is marked as one.
   tradewind local --for 150s --policy queue --seed 7 --calibration work.json --json run.json
       A measured run that ends by itself; the same seed sends the same requests.
   tradewind local --for 150s --policy auto --seed 7 --calibration work.json --json auto.json
       The same load and the same work, at the cheapest sizes: CPU and memory of running replicas move too.
   tradewind local --for 150s --policy static --seed 7 --calibration work.json --json static.json
       The same without any scaling, to compare with.
-  tradewind local --for 150s --policy hpa:60 --seed 7 --calibration work.json --json hpa.json
-      The same load with a HorizontalPodAutoscaler at 60 % CPU instead: what a cluster has without Tradewind.
   tradewind local --load rates.txt --objective 400ms
       Your own load: requests per second, one value a line, spread over the run.
 
 The application sends real traces over OTLP, burns real CPU under a real quota where the machine permits it, and its
 replicas are processes that are started and stopped as KEDA and a HorizontalPodAutoscaler would do it, with shorter
-periods (poll and sync 3 s, scale-down window 20 s). See docs/local.md.
+periods (poll and sync 3 s, scale-down window 20 s). On a terminal k kills the predictor, ? lists the keys, q ends the
+run. See docs/local.md.
 
 Exit codes: 0 the run ended (without --for: Ctrl-C is its end), 1 a process failed, 2 not understood,
 130 stopped by Ctrl-C before the end of --for.`;
 
-async function writeReport(target: string, report: RunReport): Promise<void> {
+/** As the command line gives them: `--compare` may stand alone. */
+type LocalFlags = Omit<LocalInput, "compare"> & { readonly compare?: string | true };
+
+async function writeReport(target: string, report: RunReport | RunComparison): Promise<void> {
   const text = `${JSON.stringify(report, null, 2)}\n`;
   if (target === "-") {
     process.stdout.write(text);
@@ -59,16 +74,16 @@ async function run(input: LocalInput): Promise<void> {
   // A closed terminal or pipe ends the run like a signal does.
   stream.once("error", () => process.emit("SIGHUP")).on("error", () => undefined);
   const interrupted = new AbortController();
+  const { signal } = interrupted;
   const release = onInterrupt(() => {
     screen.say("stopping; once more leaves at once");
     interrupted.abort();
   });
   try {
-    screen.say("starting the application and Tradewind ...");
-    const report = await runToItsEnd(options, screen, interrupted.signal);
-    screen.close();
-    if (report !== undefined) screen.say(renderSummary(report));
-    if (interrupted.signal.aborted && options.for !== undefined) {
+    const report = await (options.compare === undefined
+      ? runAlone(options, { screen, signal })
+      : runCompared(options, options.compare, { screen, signal }));
+    if (signal.aborted && (options.for !== undefined || options.compare !== undefined)) {
       process.exitCode = INTERRUPTED;
     } else if (report !== undefined && options.json !== undefined) {
       await writeReport(options.json, report);
@@ -80,20 +95,100 @@ async function run(input: LocalInput): Promise<void> {
   }
 }
 
+/** One run and its table by phase. */
+async function runAlone(
+  options: LocalOptions,
+  surroundings: LocalSurroundings,
+): Promise<RunReport | undefined> {
+  const { screen } = surroundings;
+  screen.say("starting the application and Tradewind ...");
+  const report = await runToItsEnd(options, surroundings);
+  screen.close();
+  if (report !== undefined) screen.say(renderSummary(report));
+  return report;
+}
+
 /** @returns undefined when it was interrupted before the load began */
 async function runToItsEnd(
   options: LocalOptions,
-  screen: Screen,
-  signal: AbortSignal,
+  surroundings: LocalSurroundings,
 ): Promise<RunReport | undefined> {
+  const { signal } = surroundings;
   try {
-    const local = await startLocal(options, screen, signal);
+    const local = await startLocal(options, surroundings);
     signal.addEventListener("abort", () => void local.stop());
     if (signal.aborted) void local.stop();
     return await local.finished;
   } catch (error) {
     if (signal.aborted) return undefined;
     throw error;
+  }
+}
+
+/** The rival first, unless its run is read from a file, then ours beside it, with the same work and the same requests. */
+async function runCompared(
+  options: LocalOptions,
+  rival: string,
+  { screen, signal }: LocalSurroundings,
+): Promise<RunComparison | undefined> {
+  const directory = await mkdtemp(join(tmpdir(), "tradewind-compare-"));
+  try {
+    const calibration = options.calibration ?? join(directory, "work.json");
+    const shared = { ...options, for: options.for ?? COMPARED_SECONDS, calibration };
+    const recorded = isRecording(rival);
+    if (!recorded) screen.say(`1 of 2: ${rival}`);
+    const theirs = recorded
+      ? await readRecording(rival, shared)
+      : await runAlone({ ...shared, policy: rival }, { screen, signal });
+    if (theirs === undefined || signal.aborted) return undefined;
+    screen.say(recorded ? `beside the recording ${rival}` : `2 of 2: ${options.policy}`);
+    const ours = await runAlone(shared, { screen, signal, rival: ghostOf(theirs, recorded) });
+    if (ours === undefined || signal.aborted) return undefined;
+    const comparison = { recorded, rival: theirs, ours };
+    screen.say(`\n${renderVerdict(comparison)}`);
+    return comparison;
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+const ghostOf = ({ policy, timeline }: RunReport, isRecorded: boolean): Rival => ({
+  name: policy,
+  isRecorded,
+  p95Seconds: (timeline?.p95Ms ?? []).map((ms) => (ms === null ? undefined : ms / 1e3)),
+});
+
+/**
+ * The report of a run that is to be compared with.
+ * @throws TradewindError `recording-differs` when it is of another load than the run that is asked for
+ */
+async function readRecording(path: string, options: LocalOptions): Promise<RunReport> {
+  const report = await readFile(path, "utf8").then(
+    (text) => parseWith(RunReport, parseJson(text, path), path),
+    (error: unknown) => {
+      throw new TradewindError("recording-not-read", `the recording ${path} could not be read`, {
+        cause: error,
+      });
+    },
+  );
+  const differs = (
+    [
+      ["--application", report.application, options.application],
+      ["--seed", report.seed, options.seed],
+      ["--objective", report.objectiveMs, options.objective * 1e3],
+      ["--for", report.phases.at(-1)?.toS, options.for],
+    ] as const
+  ).filter(([, theirs, asked]) => theirs !== asked);
+  if (differs.length === 0) return report;
+  const what = differs.map(([flag, theirs, asked]) => `${flag} ${theirs}, not ${asked}`).join("; ");
+  throw new TradewindError("recording-differs", `${path} is of another load: ${what}`);
+}
+
+function parseJson(text: string, path: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new TradewindError("recording-not-read", `${path} is not JSON`, { cause: error });
   }
 }
 
@@ -116,6 +211,10 @@ export function configure(command: Command): void {
       "--policy <policy>",
       `what decides, one of ${POLICY_FORMS}: the cheapest sizes, queue balancing, nobody, an HPA on CPU (percent), KEDA on requests/s of a replica`,
       "auto",
+    )
+    .option(
+      "--compare [rival]",
+      `run a rival's policy first on the same load and close with a verdict; or the report (.json) of a run that is shown instead (default: ${DEFAULT_RIVAL})`,
     )
     .option("--seed <number>", "the same seed sends the same requests", "7")
     .option("--objective <duration>", "objective of the 95th percentile of latency", "200ms")
@@ -156,5 +255,10 @@ export function configure(command: Command): void {
         .default("info"),
     )
     .addHelpText("after", EXAMPLES)
-    .action(async (flags: LocalInput) => run(flags));
+    .action(async ({ compare, ...flags }: LocalFlags) =>
+      run({
+        ...flags,
+        ...(compare !== undefined && { compare: compare === true ? DEFAULT_RIVAL : compare }),
+      }),
+    );
 }

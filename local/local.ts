@@ -22,8 +22,13 @@ import type { Platform } from "./platform.ts";
 import { composeReport, createMeters } from "./report/meters.ts";
 import type { Meters } from "./report/meters.ts";
 import { createObserver } from "./report/observer.ts";
+import { createOutage } from "./outage.ts";
+import type { Outage } from "./outage.ts";
 import type { Observer } from "./report/observer.ts";
-import { composePicture } from "./screen/compose.ts";
+import { composePicture, ruleOf } from "./screen/compose.ts";
+import { readKeys } from "./screen/keys.ts";
+import type { Keys } from "./screen/keys.ts";
+import type { Rival } from "./screen/picture.ts";
 import type { Screen } from "./screen/screen.ts";
 import { NAMESPACE } from "./supervise/workloads.ts";
 
@@ -57,17 +62,29 @@ interface RunParts {
   readonly trace: RateTrace;
   /** Settled by whatever ends the run. */
   readonly ending: PromiseWithResolvers<void>;
+  readonly meters: Meters;
+  readonly outage: Outage;
+  /** Seconds since the start of the load; 0 before it. */
+  readonly clock: { elapsedSeconds: () => number };
+  readonly rival: Rival | undefined;
+}
+
+/** What a run is started with beside its options. */
+export interface LocalSurroundings {
+  readonly screen: Screen;
+  /** Gives up a start that is under way; once it is done, `stop()` ends the run. */
+  readonly signal: AbortSignal;
+  /** A run to draw beside this one. */
+  readonly rival?: Rival | undefined;
 }
 
 /**
  * Starts the application, its load and all of Tradewind.
- * @param signal gives up a start that is under way; once it is done, `stop()` ends the run
  * @throws TradewindError that names what could not be started, or the signal's reason; nothing is left running then
  */
 export async function startLocal(
   options: LocalOptions,
-  screen: Screen,
-  signal: AbortSignal,
+  { rival, screen, signal }: LocalSurroundings,
 ): Promise<LocalRun> {
   const trace =
     options.load === undefined
@@ -76,12 +93,23 @@ export async function startLocal(
   const ending = Promise.withResolvers<void>();
   // Awaited only once the platform stands; a failure before that must not count as unhandled.
   ending.promise.catch(() => undefined);
+  const meters = createMeters({
+    phases: phasesOf(options.for ?? ROUND_SECONDS),
+    objectiveSeconds: options.objective,
+    isEndless: options.for === undefined,
+  });
+  const outage = createOutage(meters);
+  const clock = { elapsedSeconds: () => 0 };
   const platform = await startPlatform(options, {
     say: (text) => screen.say(text),
     onFailure: (error) => ending.reject(error),
+    onProcess(name, state) {
+      const line = name === "predictor" && state === "up" ? outage.end(clock.elapsedSeconds()) : undefined;
+      if (line !== undefined) screen.say(line);
+    },
     signal,
   });
-  const finished = run({ options, screen, platform, trace, ending });
+  const finished = run({ options, screen, platform, trace, ending, meters, outage, clock, rival });
   finished.catch(() => undefined);
   return {
     addresses: platform.processes.addresses,
@@ -95,11 +123,11 @@ export async function startLocal(
 
 /** Puts the load on the platform and follows it to its end. */
 async function run(parts: RunParts): Promise<RunReport> {
-  const { options, screen, platform, ending } = parts;
+  const { clock, ending, meters, options, outage, platform, screen } = parts;
   try {
     const roundSeconds = options.for ?? ROUND_SECONDS;
+    const policy = parsePolicy(options.policy);
     const phases = phasesOf(roundSeconds);
-    const meters = createMeters(phases, options.objective);
     const observer = createObserver(platform.processes.addresses);
     const decided: Decided[] = [];
     const actuator = attach(parts, meters, observer, decided);
@@ -129,8 +157,12 @@ async function run(parts: RunParts): Promise<RunReport> {
       onOutcome(outcome) {
         meters.phases.record(outcome);
         meters.recent.record(outcome);
+        meters.timeline.record(outcome);
       },
     });
+    clock.elapsedSeconds = () => load.elapsedSeconds();
+    const help = { isShown: false };
+    const keys = followKeys(parts, help);
 
     const tick = async (): Promise<void> => {
       const atS = load.elapsedSeconds();
@@ -142,9 +174,11 @@ async function run(parts: RunParts): Promise<RunReport> {
       await resizer.apply(observation.recommendations);
       for (const { service, change, limitedBy, size } of decided.splice(0)) {
         const known = observation.recommendations?.recommendations.find((each) => each.service === service);
-        const why = [limitedBy, known?.setBy?.[size]?.reason ?? known?.reason ?? ""].filter(
-          (text) => text !== "",
-        );
+        const rule =
+          policy.kind === "tradewind"
+            ? (known?.setBy?.[size]?.reason ?? known?.reason ?? "")
+            : ruleOf(policy);
+        const why = [limitedBy, rule].filter((text) => text !== "");
         screen.say(`${service}  ${change}  ${why.join("; ")}`);
       }
       screen.show(
@@ -152,7 +186,12 @@ async function run(parts: RunParts): Promise<RunReport> {
           options,
           atS: load.elapsedSeconds(),
           phase: phaseAt(phases, atS).name,
-          load: meters.recent.read(load.elapsedSeconds()),
+          phases,
+          meters,
+          rival: parts.rival,
+          isInteractive: keys.isInteractive,
+          showsHelp: help.isShown,
+          notes: [outage.note(load.elapsedSeconds())].filter((note) => note !== undefined),
           states: platform.fleet.states(),
           observation,
           interference: disturbance.source,
@@ -166,6 +205,7 @@ async function run(parts: RunParts): Promise<RunReport> {
     try {
       await ending.promise;
     } finally {
+      keys.stop();
       await stopTicking();
       await disturbance.stop();
       await load.stop();
@@ -184,6 +224,20 @@ async function run(parts: RunParts): Promise<RunReport> {
   } finally {
     await platform.stop();
   }
+}
+
+/** The keys of the live picture. */
+function followKeys({ clock, outage, platform, screen }: RunParts, help: { isShown: boolean }): Keys {
+  return readKeys(process.stdin, {
+    isLive: screen.isLive,
+    onKey(key) {
+      if (key === "?") help.isShown = !help.isShown;
+      if (key !== "k" || !platform.processes.kill("predictor")) return;
+      outage.begin(clock.elapsedSeconds());
+      screen.say("killed the predictor; the scaler goes on answering from its last decision");
+    },
+    onQuit: () => process.emit("SIGINT"),
+  });
 }
 
 function attach(
@@ -205,6 +259,8 @@ function attach(
     },
     onActuation({ service, from, to, reason }) {
       meters.actuations += 1;
+      meters.starts += Math.max(0, to - from);
+      meters.stops += Math.max(0, from - to);
       decided.push({
         service,
         change: `${from} → ${to}`,

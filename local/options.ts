@@ -2,7 +2,7 @@ import { z } from "zod";
 import { LOG_LEVELS } from "@tradewind/core/log.ts";
 import { APPLICATION_NAMES } from "./application/applications.ts";
 import { duration } from "./duration.ts";
-import { policyText } from "./policy.ts";
+import { policyText, rivalText } from "./policy.ts";
 
 /** Shortest run in which every phase holds a few windows. */
 const MIN_RUN_SECONDS = 15;
@@ -15,6 +15,8 @@ export const LocalOptions = z.strictObject({
   application: z.enum(APPLICATION_NAMES).default("hotel"),
   policy: policyText.prefault("auto"),
   seed: z.coerce.number().int().min(0).max(2_147_483_647).default(7),
+  /** What it is compared with: a policy that runs first, or the report of a run (`.json`). */
+  compare: rivalText.optional(),
   /** Where the report goes; `-` is standard output. */
   json: z.string().min(1).optional(),
   /** File of requests per second, one value a line. */

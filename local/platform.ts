@@ -16,7 +16,7 @@ import { parsePolicy } from "./policy.ts";
 import { chooseQuota, sweepGroups } from "./quota/choose.ts";
 import type { Quota } from "./quota/quota.ts";
 import { sharedCalibration } from "./supervise/calibration-file.ts";
-import { startProcesses } from "./supervise/processes.ts";
+import { shownName, startProcesses } from "./supervise/processes.ts";
 import type { Processes } from "./supervise/processes.ts";
 import { isAlive, openRunDirectory, RUNS_DIRECTORY, sweepRuns } from "./supervise/run-directory.ts";
 import type { ProcessRegister } from "./supervise/run-directory.ts";
@@ -39,6 +39,8 @@ export interface PlatformOptions extends Pick<
 export interface PlatformEvents {
   /** A line for people. */
   readonly say: (text: string) => void;
+  /** A process of Tradewind died, or is ready again. */
+  readonly onProcess?: (name: string, state: "up" | "down") => void;
   /** The platform cannot go on. */
   readonly onFailure: (error: Error) => void;
   /** Gives up the start. */
@@ -100,7 +102,7 @@ export async function startPlatform(options: PlatformOptions, events: PlatformEv
 
 async function assemble(
   options: PlatformOptions,
-  { say, onFailure, signal }: PlatformEvents,
+  { say, onFailure, onProcess, signal }: PlatformEvents,
   teardown: Teardown,
 ): Promise<Platform> {
   const topology = applicationOf(options.application);
@@ -154,8 +156,9 @@ async function assemble(
     env: { NODE_COMPILE_CACHE: compileCache },
     node,
     onChange(name, state, pid) {
+      onProcess?.(name, state);
       if (state === "up" && pid !== undefined) register.add(name, pid);
-      if (state === "down") say(`the ${name} died; starting it again`);
+      if (state === "down") say(`the ${shownName(name)} died; starting it again`);
     },
     onGivenUp: onFailure,
     say,

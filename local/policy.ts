@@ -35,11 +35,25 @@ export function parsePolicy(text: string): Policy {
   );
 }
 
-/** The text of a policy on the command line, as it is written in reports. */
-export const policyText = z.string().superRefine((text, context) => {
+/** Adds what is wrong with a policy's text to a schema's issues. */
+function checkPolicy(text: string, context: z.RefinementCtx): void {
   try {
     parsePolicy(text);
   } catch (error) {
     context.addIssue(describeError(error));
   }
+}
+
+/** The text of a policy on the command line, as it is written in reports. */
+export const policyText = z.string().superRefine(checkPolicy);
+
+/** What `--compare` takes when it names nothing: the autoscaler that most clusters have. */
+export const DEFAULT_RIVAL = "hpa:60";
+
+/** True for the report of a run, which is read; else the text is a policy, which runs. */
+export const isRecording = (rival: string): boolean => rival.endsWith(".json");
+
+/** A policy, or the path of a run's report. */
+export const rivalText = z.string().superRefine((text, context) => {
+  if (!isRecording(text)) checkPolicy(text, context);
 });

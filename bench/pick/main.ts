@@ -5,7 +5,17 @@ import { learnServices, simulatedSweep } from "./learn.ts";
 import { RESOURCES } from "./models.ts";
 import type { Choice, Resource } from "./models.ts";
 import type { Learnt, PickState } from "./picks.ts";
-import { calmDay, chainPick, highestLatencyPick, ownPick, pickState, trackedPick } from "./picks.ts";
+import {
+  calmDay,
+  chainPick,
+  decisionPick,
+  highestLatencyPick,
+  memoryByPeak,
+  memoryChainPick,
+  ownPick,
+  pickState,
+  trackedPick,
+} from "./picks.ts";
 import { highestOwnTail, mostMemoryStarved, mostUtilised } from "./rules.ts";
 
 /** Services of each application. */
@@ -25,9 +35,11 @@ const TIE = 0.99;
 const TOP = 5;
 
 const RANKINGS: Record<string, (state: PickState) => Choice | undefined> = {
+  decision: decisionPick,
   chain: chainPick,
   grad: ownPick,
   tracked: trackedPick,
+  chainWithMemory: memoryChainPick,
   highestLatency: highestLatencyPick,
   mostMemoryStarved,
   hpa: mostUtilised,
@@ -99,6 +111,24 @@ function reportOf(outcomes: readonly Outcome[]): Record<string, unknown> {
 const isTie = ({ steps: [best, next] }: PickState): boolean =>
   (next?.gainPerCost ?? 0) >= TIE * (best?.gainPerCost ?? 0);
 
+/** What the predictor's own rule for memory, which no ranking knows, does in these states. */
+function memoryRuleOf(states: readonly PickState[]): Record<string, number> {
+  const enlarged = states.map(memoryByPeak);
+  const hit = states.map(({ steps: [best] }, at) => {
+    const isMemory = best?.resource === "memory";
+    return isMemory ? (enlarged[at] ?? []).includes(best.service) : undefined;
+  });
+  const memoryBest = hit.filter((each) => each !== undefined);
+  return {
+    memoryBestStates: memoryBest.length,
+    bestStepTakenPercent: share(memoryBest.filter(Boolean).length, memoryBest.length),
+    servicesEnlargedPercent: share(
+      enlarged.flat().length,
+      states.reduce((sum, { windowSet }) => sum + windowSet.windows.length, 0),
+    ),
+  };
+}
+
 /** A simulated application, its sweep, and what the predictor learns of it. */
 function learn(seed: number, services: number, quick: boolean): Learnt {
   const scenario = randomScenario(`application ${seed}`, services, TRUTH_SAMPLES, seededRng(seed));
@@ -115,8 +145,7 @@ export const benchmark: Benchmark = {
     const sizes = quick ? QUICK.sizes : SIZES;
     const perApplication = quick ? QUICK.states : STATES_PER_APPLICATION;
     const startedMs = performance.now();
-    let states = 0;
-    let ties = 0;
+    const states: PickState[] = [];
     let residuals = 0;
     for (const [at, services] of sizes.entries()) {
       const applicationSeed = FIRST_SEED + 1_000 * seed + 10 * at;
@@ -124,8 +153,7 @@ export const benchmark: Benchmark = {
       residuals += learnt.models.filter(({ residual }) => residual !== undefined).length;
       const rng = seededRng(applicationSeed + 2);
       const drawn = Array.from({ length: perApplication }, () => pickState(learnt, rng));
-      states += drawn.length;
-      ties += drawn.filter(isTie).length;
+      states.push(...drawn);
       for (const [name, pick] of Object.entries(RANKINGS)) {
         outcomes.get(name)?.push(...drawn.map((state) => outcomeOf(state, pick(state))));
       }
@@ -135,12 +163,13 @@ export const benchmark: Benchmark = {
     }
     return Promise.resolve({
       simulated: true,
-      states,
+      states: states.length,
       applications: sizes.length,
       sweepWindows: quick ? QUICK.windows : SWEEP_WINDOWS,
       residualsInUse: residuals,
-      nearTies: ties,
+      nearTies: states.filter(isTie).length,
       bestSteps: sharesOf((outcomes.get("chain") ?? []).map(({ best }) => best)),
+      memoryRule: memoryRuleOf(states),
       rankings: Object.fromEntries([...outcomes].map(([name, all]) => [name, reportOf(all)])),
     });
   },

@@ -2,6 +2,7 @@ import { costPerHour } from "@tradewind/core/contract/prices.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import { serviceSpecs } from "@tradewind/core/contract/application.ts";
 import type { Window, WindowSet } from "@tradewind/core/contract/window.ts";
+import type { MemoryPeak } from "@tradewind/predictor/facts/state.ts";
 import { containerSize } from "@tradewind/predictor/facts/size.ts";
 import type { Size } from "@tradewind/predictor/facts/size.ts";
 import { compileFlow, serviceIndex } from "@tradewind/predictor/models/route/call-graph.ts";
@@ -27,6 +28,8 @@ export interface Seen {
   readonly application: Application;
   readonly windowSet: WindowSet;
   readonly known: ReadonlyMap<string, ServiceModel>;
+  /** Highest memory use of a container so far, by service. */
+  readonly memoryPeaks: ReadonlyMap<string, readonly MemoryPeak[]>;
 }
 
 /** A step as the models see it. */
@@ -65,19 +68,37 @@ export function stepUp(
 
 const out: OwnTime = { meanSeconds: 0, tailSeconds: 0, sigma: 0, tailByCores: 0, tailByLoad: 0 };
 
+/** Whether a step of memory moves the share of it that is in use, which the residual has seen, or changes nothing as in a decision. */
+export type MemorySteps = "without effect" | "by the residual";
+
 /** Self-time p95 of a service by size. */
-function ownTails(window: Window, { profile, residual }: ServiceModel): (size: Size) => number {
-  const served = residual && new ServedResidual(residual, profile, surroundingsOf(window), 0.95);
-  return ({ cpuCores, replicas }) => {
+function ownTails(
+  window: Window,
+  { profile, residual }: ServiceModel,
+  memorySteps: MemorySteps,
+): (size: Size) => number {
+  const now = sizeOf(window).memoryBytes;
+  const seen = surroundingsOf(window);
+  const servedAt = (memoryBytes: number): ServedResidual | undefined => {
+    const change = memorySteps === "by the residual" ? now / memoryBytes : 1;
+    return (
+      residual &&
+      new ServedResidual(residual, profile, { ...seen, memoryRatio: seen.memoryRatio * change }, 0.95)
+    );
+  };
+  return ({ cpuCores, memoryBytes, replicas }) => {
     const place = { cpuCores, loadPerContainer: (window.requestsPerSecond ?? 0) / replicas };
     predictOwnTime(profile, place, 0.95, out);
-    served?.apply(place, out);
+    servedAt(memoryBytes)?.apply(place, out);
     return out.tailSeconds;
   };
 }
 
 /** Every step up of every service, by the models of the predictor: tracked profiles with their residuals, and the call graph. */
-export function predictedSteps({ application, known, windowSet }: Seen): PredictedStep[] {
+export function predictedSteps(
+  { application, known, windowSet }: Seen,
+  memorySteps: MemorySteps = "without effect",
+): PredictedStep[] {
   const { windows } = windowSet;
   const [flow] = windowSet.flows;
   const index = serviceIndex(windows.map(({ service }) => service));
@@ -85,7 +106,7 @@ export function predictedSteps({ application, known, windowSet }: Seen): Predict
   if (graph === undefined) return [];
   const models = windows.map((window) => {
     const of = known.get(window.service);
-    return of && ownTails(window, of);
+    return of && ownTails(window, of, memorySteps);
   });
   const own = Float64Array.from(
     windows,

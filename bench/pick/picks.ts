@@ -1,3 +1,6 @@
+import { memoryNeed, memoryPeaksAfter } from "@tradewind/predictor/facts/memory-peaks.ts";
+import type { MemoryPeak } from "@tradewind/predictor/facts/state.ts";
+import { CostSettings } from "@tradewind/predictor/facts/cost-settings.ts";
 import { Application } from "@tradewind/core/contract/application.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import type { Rng } from "@tradewind/core/rng.ts";
@@ -28,6 +31,8 @@ const CALM_WINDOWS = 200;
 
 /** A state counts as missed when the tail is this many times the calm one. */
 const MISSED_FROM = 1.3;
+
+const MEMORY_RATIO = CostSettings.parse({}).memoryRatio;
 
 const STEP_BOUNDS = { cpu: { maxCores: 8 }, memory: { maxBytes: 8e9 }, maxReplicas: 20 };
 
@@ -81,6 +86,15 @@ export function calmDay(scenario: Scenario, rng: Rng): Pick<Learnt, "calmWindows
   };
 }
 
+/** What the predictor remembers of the memory that containers used. */
+function peaksOf(sets: readonly WindowSet[]): ReadonlyMap<string, readonly MemoryPeak[]> {
+  const peaks = new Map<string, readonly MemoryPeak[]>();
+  for (const window of sets.flatMap(({ windows }) => windows)) {
+    peaks.set(window.service, memoryPeaksAfter(peaks.get(window.service) ?? [], window));
+  }
+  return peaks;
+}
+
 /** Draws states until one misses the objective. */
 export function pickState(learnt: Learnt, rng: Rng): PickState {
   const { calmTailSeconds, calmWindows, models, scenario } = learnt;
@@ -105,6 +119,7 @@ export function pickState(learnt: Learnt, rng: Rng): PickState {
     application,
     windowSet,
     known,
+    memoryPeaks: peaksOf(seen),
     steps: trueSteps(scenario, answered, windowSet, application),
   };
 }
@@ -122,6 +137,34 @@ export const chainPick = (state: Seen): Choice | undefined =>
 /** The step that takes most off its own service's predicted p95 for its price. */
 export const ownPick = (state: Seen): Choice | undefined =>
   best(predictedSteps(state), ({ costPerHour: price, ownGainSeconds }) => ownGainSeconds / price);
+
+/** As {@link chainPick}, with what the residual says of more memory: no decision of the predictor does this. */
+export const memoryChainPick = (state: Seen): Choice | undefined =>
+  best(
+    predictedSteps(state, "by the residual"),
+    ({ costPerHour: price, gainSeconds }) => gainSeconds / price,
+  );
+
+/** Memory that each service lacks by the rule of the decision, need over limit; the rule asks for no latency. */
+const memoryShortages = ({ memoryPeaks, windowSet }: Seen): number[] =>
+  windowSet.windows.map((window) => {
+    const has = sizeOf(window).memoryBytes;
+    return (memoryNeed(memoryPeaks.get(window.service) ?? [], has, MEMORY_RATIO) ?? has) / has;
+  });
+
+/** Services to which a decision gives more memory. */
+export const memoryByPeak = (state: Seen): number[] =>
+  memoryShortages(state).flatMap((shortage, service) => (shortage > 1 ? [service] : []));
+
+/**
+ * What a decision does where it may set memory, one step at a time: first the memory of the service that lacks most, else
+ * as {@link chainPick}.
+ */
+export function decisionPick(state: PickState): Choice | undefined {
+  const shortages = memoryShortages(state);
+  const most = Math.max(...shortages);
+  return most > 1 ? { service: shortages.indexOf(most), resource: "memory" } : chainPick(state);
+}
 
 /** As {@link chainPick}, by the tracked profiles alone. */
 export const trackedPick = (state: PickState): Choice | undefined =>

@@ -28,6 +28,26 @@ export const PhaseReport = z.strictObject({
 });
 export type PhaseReport = z.infer<typeof PhaseReport>;
 
+/** p95 of the users' requests over a run, from its start, in steps of one length. */
+export const RunTimeline = z.strictObject({
+  stepSeconds: z.number().positive(),
+  /** One for each step, ms; null where no request was due. A failed request counts as the time-out. */
+  p95Ms: z.array(NonNegative.nullable()).max(1_000),
+});
+export type RunTimeline = z.infer<typeof RunTimeline>;
+
+/** What is added up over a whole run. */
+export const RunTotals = z.strictObject({
+  /** Seconds in steps of the timeline whose p95 was over the objective. */
+  secondsOver: NonNegative,
+  /** Mean price of what ready replicas were allowed to use, at the default prices. */
+  costPerHour: NonNegative,
+  /** Replicas that were started and stopped after the first ones. */
+  starts: Count,
+  stops: Count,
+});
+export type RunTotals = z.infer<typeof RunTotals>;
+
 /** What `tradewind local --for … --json FILE` writes. Every number was measured in the run. */
 export const RunReport = z.strictObject({
   version: z.string(),
@@ -50,5 +70,17 @@ export const RunReport = z.strictObject({
   /** The agent's own account of its samples and its cost. */
   agent: z.strictObject({ samples: Count, cpuRatio: NonNegative, rssBytes: NonNegative }),
   phases: z.array(PhaseReport),
+  /** Absent in reports of earlier versions. */
+  totals: RunTotals.optional(),
+  timeline: RunTimeline.optional(),
 });
 export type RunReport = z.infer<typeof RunReport>;
+
+/** What `tradewind local --compare … --json FILE` writes: two runs of the same load. */
+export const RunComparison = z.strictObject({
+  /** The rival's run was read from a file. */
+  recorded: z.boolean(),
+  rival: RunReport,
+  ours: RunReport,
+});
+export type RunComparison = z.infer<typeof RunComparison>;

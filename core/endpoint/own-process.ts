@@ -21,12 +21,15 @@ export interface ProcessAccess {
 
 /** One of our own processes. */
 export interface OwnProcess {
-  /** What starts it: `tradewind NAME`. */
-  readonly name: string;
+  /** What people call it. */
+  readonly name: "agent" | "predictor" | "scaler";
   readonly url: string;
   /** The flag that gave the address. */
   readonly flag: string;
 }
+
+/** What starts each: `tradewind COMMAND`. */
+const COMMANDS = { agent: "agent", predictor: "predictor", scaler: "exporter" } as const;
 
 /** What commander gives for the flags of {@link addAccessFlags}. */
 export interface AccessFlags extends Omit<ProcessAccess, "timeoutSeconds"> {
@@ -69,7 +72,7 @@ export function clientOf({ flag, name, url }: OwnProcess, access: ProcessAccess)
     `${flag} ${url}, or a flag beside it,`,
   );
   const remedies = {
-    unreachable: `start \`tradewind ${name}\`, or correct ${flag}`,
+    unreachable: `start \`tradewind ${COMMANDS[name]}\`, or correct ${flag}`,
     refused: "give --token-file a token that it takes",
     tls: "give --ca-file the authority of its certificate, and a URL with a name that is in it; http:// without --http-tls-cert",
     timeout: "raise --timeout, or see whether it is short of CPU",

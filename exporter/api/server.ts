@@ -90,7 +90,7 @@ export async function serveApi(
     await server.listen(listen);
   } catch (error) {
     await server.close();
-    throw cannotListen(listen, "is another exporter running?", error);
+    throw cannotListen(listen, "is another scaler running?", error);
   }
   return {
     address: addressOf(server.server),
@@ -123,14 +123,12 @@ function setHealth(
 ): void {
   server.get("/healthz", async (_request, reply) => {
     if (await isAlive()) return { status: "ok" };
-    return problem(reply, 503, "stuck", [
-      "the thread that answers KEDA does not answer; restart the exporter",
-    ]);
+    return problem(reply, 503, "stuck", ["the thread that answers KEDA does not answer; restart the scaler"]);
   });
   server.get("/readyz", async (_request, reply) => {
     const ready = !isDraining();
     reply.code(ready ? 200 : 503);
-    return { ready, missing: ready ? missing() : ["the exporter is stopping"] };
+    return { ready, missing: ready ? missing() : ["the scaler is stopping"] };
   });
 }
 
@@ -181,7 +179,7 @@ function setErrors(server: FastifyInstance, log: Logger): void {
     const given = error instanceof Error && "statusCode" in error ? Number(error.statusCode) : 500;
     if (given >= 400 && given < 500) return problem(reply, given, "bad-request", [describeError(error)]);
     log.error({ problem: describeError(error) }, "request failed");
-    return problem(reply, 500, "internal", ["the exporter failed on this request; its log says why"]);
+    return problem(reply, 500, "internal", ["the scaler failed on this request; its log says why"]);
   });
 }
 

@@ -45,7 +45,7 @@ export class ClusterMetrics {
     }
     const leader = new Gauge({
       name: "tradewind_leader",
-      help: "1 on the exporter that writes to the cluster, 0 on its twins.",
+      help: "1 on the scaler that writes to the cluster, 0 on its peers.",
       registers: [registry],
       collect() {
         this.set(Number(isLeader()));

@@ -116,7 +116,7 @@ function endWithoutGreeting(socket: Socket, handshakeMs: number): void {
 function listenFailed(host: string, port: number, cause: unknown): TradewindError {
   return new TradewindError(
     "cannot-listen",
-    `cannot listen for KEDA on ${host}:${port}; is another exporter running?`,
+    `cannot listen for KEDA on ${host}:${port}; is another scaler running?`,
     { cause },
   );
 }

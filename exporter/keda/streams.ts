@@ -51,7 +51,7 @@ export class ActivityStreams {
       endWith(
         call,
         status.RESOURCE_EXHAUSTED,
-        `more than ${this.#maxStreams} streams are open on this exporter`,
+        `more than ${this.#maxStreams} streams are open on this scaler`,
       );
       return false;
     }

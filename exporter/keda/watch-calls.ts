@@ -91,7 +91,7 @@ class OpenCalls {
 
   #endOldest(why: string): void {
     const [oldest] = this.#waiting;
-    oldest?.sendStatus({ code: status.RESOURCE_EXHAUSTED, details: `${why} on this exporter` });
+    oldest?.sendStatus({ code: status.RESOURCE_EXHAUSTED, details: `${why} on this scaler` });
   }
 
   #endOverdue(): void {

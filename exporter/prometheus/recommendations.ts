@@ -66,7 +66,7 @@ const SERVICE_GAUGES: readonly { name: string; help: string; value: ServiceValue
     },
     {
       name: "tradewind_recommendation_age_seconds",
-      help: "Time since the decision by the exporter's monotonic clock; goes on after it has expired, absent when unknown.",
+      help: "Time since the decision by the scaler's monotonic clock; goes on after it has expired, absent when unknown.",
       value: ({ ageSeconds }) => ageSeconds,
       evenWhenExpired: true,
     },
@@ -174,7 +174,7 @@ const APPLICATION_GAUGES: readonly {
   },
   {
     name: "tradewind_plan_age_seconds",
-    help: "Time since the predictor made the plan in force, by the exporter's monotonic clock.",
+    help: "Time since the predictor made the plan in force, by the scaler's monotonic clock.",
     value: ({ lastPlanAgeSeconds }) => lastPlanAgeSeconds,
   },
 ];

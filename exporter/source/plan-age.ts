@@ -86,7 +86,7 @@ export class PlanAge {
     if (byWallMs < -clockToleranceMs && !this.#goesOn(plannedAtMs, isSameLife, nowMs)) {
       throw new TradewindError(
         "future",
-        `the newest plan is dated ${seconds(-byWallMs)} s after this exporter's clock, more than the ${seconds(clockToleranceMs)} s allowed; correct the clock of one of the two nodes`,
+        `the newest plan is dated ${seconds(-byWallMs)} s after this scaler's clock, more than the ${seconds(clockToleranceMs)} s allowed; correct the clock of one of the two nodes`,
       );
     }
     // The plan before this one was still the newest when the predictor answered last.

@@ -30,13 +30,13 @@ interface Flags extends AccessFlags {
 export function configure(command: Command): void {
   command
     .description("Show what is recommended now, and which decision set it.")
-    .option("--scaler <url>", "address of the exporter", "http://127.0.0.1:9812")
+    .option("--scaler <url>", "address of the scaler", "http://127.0.0.1:9812")
     .option("--service <name>", "only this service, with the decisions that changed its size");
-  addAccessFlags(command, "the exporter")
+  addAccessFlags(command, "the scaler")
     .option("--json", "print the answer of /v1/recommendations instead of text", false)
     .addHelpText("after", EXAMPLES)
     .action(async (flags: Flags) => {
-      const exporter = { name: "exporter", url: flags.scaler, flag: "--scaler" };
+      const exporter = { name: "scaler" as const, url: flags.scaler, flag: "--scaler" };
       process.stdout.write(await asking(exporter, accessOf(flags), async (client) => show(flags, client)));
     });
 }

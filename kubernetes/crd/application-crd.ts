@@ -138,7 +138,7 @@ function resourceSchema(kind: string): OpenApiSchema {
       kind: { type: "string" },
       metadata: { type: "object" },
       spec,
-      status: { description: "Written by the leading exporter.", ...status },
+      status: { description: "Written by the leading scaler.", ...status },
     },
   };
 }

@@ -129,12 +129,12 @@ export const PERMISSIONS: readonly Permission[] = [
   }),
   permission("scaler", "leader", "own", RESOURCES.leases, {
     verbs: ["create"],
-    why: "one exporter writes, the others stand by (create cannot be bound to a name)",
+    why: "one scaler writes, the others stand by (create cannot be bound to a name)",
   }),
   permission("scaler", "leader", "own", RESOURCES.leases, {
     verbs: ["get", "update"],
     resourceNames: [LEASE_NAME],
-    why: "one exporter writes, the others stand by",
+    why: "one scaler writes, the others stand by",
   }),
   permission("scaler", "events", "watched", RESOURCES.events, {
     verbs: ["create", "patch"],

@@ -1,3 +1,4 @@
+import { costPerHour, Prices } from "@tradewind/core/contract/prices.ts";
 import { RunReport } from "@tradewind/core/contract/run-report.ts";
 import { parseWith } from "@tradewind/core/config.ts";
 import { VERSION } from "@tradewind/core/version.ts";
@@ -9,6 +10,8 @@ import { createPhaseMeter } from "./phase-meter.ts";
 import type { PhaseMeter } from "./phase-meter.ts";
 import { createRecentMeter } from "./recent.ts";
 import type { RecentMeter } from "./recent.ts";
+import { createTimeline } from "./timeline.ts";
+import type { Timeline } from "./timeline.ts";
 
 /** Seconds that the figures on the screen look back. */
 const RECENT_SECONDS = 5;
@@ -17,19 +20,34 @@ const RECENT_SECONDS = 5;
 export interface Meters {
   readonly phases: PhaseMeter;
   readonly recent: RecentMeter;
+  readonly timeline: Timeline;
   /** Duration of the scaler's calls, s. */
   readonly rpcLatency: LatencyHistogram;
   rpcErrors: number;
   actuations: number;
+  /** Replicas started and stopped by the autoscaler. */
+  starts: number;
+  stops: number;
 }
 
-export function createMeters(phases: readonly Phase[], objectiveSeconds: number): Meters {
+export interface MeterOptions {
+  readonly phases: readonly Phase[];
+  readonly objectiveSeconds: number;
+  /** The phases repeat until the run is stopped. */
+  readonly isEndless: boolean;
+}
+
+export function createMeters({ isEndless, objectiveSeconds, phases }: MeterOptions): Meters {
+  const roundSeconds = phases.at(-1)?.toS ?? 1;
   return {
     phases: createPhaseMeter(phases, objectiveSeconds),
     recent: createRecentMeter(RECENT_SECONDS),
     rpcLatency: createLatencyHistogram(),
+    timeline: createTimeline({ roundSeconds, objectiveSeconds, isEndless }),
     rpcErrors: 0,
     actuations: 0,
+    starts: 0,
+    stops: 0,
   };
 }
 
@@ -37,7 +55,9 @@ export function createMeters(phases: readonly Phase[], objectiveSeconds: number)
 export type RunIdentity = Pick<RunReport, "seed" | "policy" | "application" | "objectiveMs" | "durationS">;
 
 export function composeReport(identity: RunIdentity, meters: Meters, seen: Observation): RunReport {
-  const { rpcLatency, rpcErrors, actuations, phases } = meters;
+  const { actuations, phases, rpcErrors, rpcLatency, starts, stops, timeline } = meters;
+  const { cpuCores, memoryBytes } = phases.given();
+  const steps = timeline.read(Infinity);
   const report: RunReport = {
     version: VERSION,
     ...identity,
@@ -56,6 +76,13 @@ export function composeReport(identity: RunIdentity, meters: Meters, seen: Obser
       rssBytes: seen.snapshot?.agent.residentBytes ?? 0,
     },
     phases: [...phases.report()],
+    totals: {
+      secondsOver: timeline.secondsOver,
+      costPerHour: costPerHour({ cpuCores, memoryBytes }, Prices.parse({})),
+      starts,
+      stops,
+    },
+    timeline: steps,
   };
   return parseWith(RunReport, report, "the report of this run");
 }

@@ -24,6 +24,17 @@ export interface PhaseMeter {
   /** To be called about once a second. */
   sample(sample: FleetSample): void;
   report(): readonly PhaseReport[];
+  /** Requests so far. */
+  counts(): RequestCounts;
+  /** Mean over time of what the ready replicas were allowed to use, all phases. */
+  given(): { readonly cpuCores: number; readonly memoryBytes: number };
+}
+
+export interface RequestCounts {
+  readonly requests: number;
+  /** Over the objective; failed ones are among them. */
+  readonly over: number;
+  readonly failed: number;
 }
 
 interface Tally {
@@ -53,7 +64,25 @@ export function createPhaseMeter(phases: readonly Phase[], objectiveSeconds: num
   const tallies = new Map<PhaseName, Tally>(phases.map(({ name }) => [name, newTally()]));
   let last: FleetSample | undefined;
 
+  const sum = (of: (tally: Tally) => number): number =>
+    [...tallies.values()].reduce((total, tally) => total + of(tally), 0);
+
   return {
+    counts: () => ({
+      requests: sum(({ requests }) => requests),
+      over: sum(({ violations }) => violations),
+      failed: sum(({ failed }) => failed),
+    }),
+    given() {
+      const seconds = Math.max(
+        1e-9,
+        sum((tally) => tally.seconds),
+      );
+      return {
+        cpuCores: sum((tally) => tally.allocatedCpuCoreSeconds) / seconds,
+        memoryBytes: sum((tally) => tally.allocatedMemoryByteSeconds) / seconds,
+      };
+    },
     record({ dueSeconds, latencySeconds, failed }) {
       const tally = tallies.get(phaseAt(phases, dueSeconds).name);
       if (tally === undefined) return;

@@ -1,18 +1,26 @@
+import { costPerHour, Prices } from "@tradewind/core/contract/prices.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
 import type { ServiceState } from "../application/fleet.ts";
 import type { LocalOptions } from "../options.ts";
 import { parsePolicy } from "../policy.ts";
 import type { Policy } from "../policy.ts";
-import type { PhaseName } from "../phases/phases.ts";
+import type { Phase, PhaseName } from "../phases/phases.ts";
+import { TIMELINE_STEPS } from "../report/timeline.ts";
+import type { Meters } from "../report/meters.ts";
 import type { Observation } from "../report/observer.ts";
-import type { RecentLoad } from "../report/recent.ts";
-import type { Picture, PicturedService } from "./picture.ts";
+import type { Picture, PicturedService, PicturedTotals, Rival, Trend } from "./picture.ts";
 
 export interface PictureParts {
   readonly options: LocalOptions;
   readonly atS: number;
   readonly phase: PhaseName;
-  readonly load: RecentLoad;
+  readonly phases: readonly Phase[];
+  readonly meters: Meters;
+  readonly rival: Rival | undefined;
+  readonly isInteractive: boolean;
+  readonly showsHelp: boolean;
+  /** What the screen says beside the troubles, for example of a predictor that was killed. */
+  readonly notes: readonly string[];
   readonly states: readonly ServiceState[];
   readonly observation: Observation;
   readonly interference: string | undefined;
@@ -55,17 +63,52 @@ function measured(state: ServiceState, window: Window | undefined) {
 }
 
 /** The rule of an autoscaler other than Tradewind. */
-function ruleOf(policy: Exclude<Policy, { readonly kind: "tradewind" }>): string {
+export function ruleOf(policy: Exclude<Policy, { readonly kind: "tradewind" }>): string {
   return policy.kind === "hpa"
     ? `HorizontalPodAutoscaler: CPU at ${Math.round(policy.cpuRatio * 100)} % of the request`
     : `KEDA: ${policy.requestsPerSecond} requests/s for each replica`;
 }
 
+function totalsOf({ meters, states }: PictureParts): PicturedTotals {
+  const sizes = states.flatMap(({ ready }) => ready.map(({ limits }) => limits));
+  const sum = (of: (size: (typeof sizes)[number]) => number): number =>
+    sizes.reduce((total, size) => total + of(size), 0);
+  const given = { cpuCores: sum((size) => size.cpuCores), memoryBytes: sum((size) => size.memoryBytes) };
+  return {
+    ...meters.phases.counts(),
+    ...given,
+    replicas: sizes.length,
+    costPerHour: costPerHour(given, Prices.parse({})),
+    starts: meters.starts,
+    stops: meters.stops,
+  };
+}
+
+function trendOf({ atS, meters, phases, rival }: PictureParts): Trend {
+  const seconds = phases.at(-1)?.toS ?? 1;
+  return {
+    steps: TIMELINE_STEPS,
+    p95Seconds: meters.timeline.read(atS).p95Ms.map((ms) => (ms === null ? undefined : ms / 1e3)),
+    phases: phases.map(({ fromS, name, toS }) => ({
+      name,
+      fromShare: fromS / seconds,
+      toShare: toS / seconds,
+    })),
+    ...(rival !== undefined && { rival }),
+  };
+}
+
+/** A predictor without a window yet answers no plan: that is the beginning, not a trouble. */
+const BEGINNING_SECONDS = 30;
+const COLLECTING = "collecting the first window; replicas stay as they are until then";
+
 /** Puts together what the screen shows. */
 export function composePicture(parts: PictureParts): Picture {
   const { options, observation, interference, addresses } = parts;
   const policy = parsePolicy(options.policy);
+  const load = parts.meters.recent.read(parts.atS);
   const problem = observation.recommendations?.predictor.problem;
+  const isBeginning = observation.decisions === 0 && parts.atS < BEGINNING_SECONDS;
   return {
     application: options.application,
     policy:
@@ -76,9 +119,9 @@ export function composePicture(parts: PictureParts): Picture {
     elapsedS: parts.atS,
     ...(options.for !== undefined && { durationS: options.for }),
     objectiveSeconds: options.objective,
-    requestsPerSecond: parts.load.requestsPerSecond,
-    p95Seconds: parts.load.p95Seconds,
-    failed: parts.load.failed,
+    requestsPerSecond: load.requestsPerSecond,
+    p95Seconds: load.p95Seconds,
+    failed: load.failed,
     services: parts.states.map((state) => pictureService(state, observation, policy)),
     ...(interference !== undefined && { interference }),
     quota: parts.quota,
@@ -88,6 +131,11 @@ export function composePicture(parts: PictureParts): Picture {
       ["predictor", `${addresses["predictor"] ?? ""}/metrics`],
       ["agent", `${addresses["agent"] ?? ""}/metrics`],
     ],
-    troubles: problem === undefined ? [] : [problem],
+    troubles: problem === undefined || isBeginning ? [] : [problem],
+    notes: [...(isBeginning && policy.kind === "tradewind" ? [COLLECTING] : []), ...parts.notes],
+    totals: totalsOf(parts),
+    trend: trendOf(parts),
+    isInteractive: parts.isInteractive,
+    showsHelp: parts.showsHelp,
   };
 }

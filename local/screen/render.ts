@@ -1,51 +1,21 @@
-import type { RunReport } from "@tradewind/core/contract/run-report.ts";
 import { formatBytes } from "@tradewind/core/units.ts";
 import type { ContainerSize } from "../application/topology.ts";
-import { PHASE_NAMES } from "../phases/phases.ts";
+import { formatLatency, formatSeconds } from "./format.ts";
 import type { Picture, PicturedService } from "./picture.ts";
 import { cut, padLeft, padRight } from "./style.ts";
-import type { Paint, Tone } from "./style.ts";
+import type { Paint } from "./style.ts";
+import { toneOf } from "./tone.ts";
+import { renderTrend } from "./trend.ts";
 
 const NARROW = 72;
-const BAR_WIDTH = 24;
-
-/** `38 ms`, `1.25 s`; a dash when it was not measured. */
-export function formatLatency(seconds: number | undefined): string {
-  if (seconds === undefined) return "–";
-  return seconds < 1 ? `${Math.round(seconds * 1e3)} ms` : `${seconds.toFixed(2)} s`;
-}
-
-/** `75 s`, `2 m 05 s`. */
-export function formatSeconds(seconds: number): string {
-  const whole = Math.max(0, Math.round(seconds));
-  if (whole < 100) return `${whole} s`;
-  return `${Math.floor(whole / 60)} m ${String(whole % 60).padStart(2, "0")} s`;
-}
-
-/** Green within the objective, yellow close to it, red beyond. */
-export function toneOf(seconds: number | undefined, objectiveSeconds: number): Tone {
-  if (seconds === undefined) return "dim";
-  if (seconds > objectiveSeconds) return "red";
-  return seconds > 0.8 * objectiveSeconds ? "yellow" : "green";
-}
 
 function header(picture: Picture, paint: Paint): string {
-  const { application, policy, elapsedS, durationS, phase } = picture;
+  const { application, policy, elapsedS, durationS } = picture;
   const time =
     durationS === undefined
       ? `${formatSeconds(elapsedS)}, Ctrl-C stops`
       : `${formatSeconds(elapsedS)} of ${formatSeconds(durationS)}, ${formatSeconds(durationS - elapsedS)} left`;
-  const phases = PHASE_NAMES.map((name) => (name === phase ? paint("bold", name) : paint("dim", name))).join(
-    " ",
-  );
-  return `${paint("bold", "Tradewind")}  ${application}, policy ${policy}   ${time}\n${phases}`;
-}
-
-function bar(picture: Picture, paint: Paint): string {
-  const { durationS, elapsedS } = picture;
-  if (durationS === undefined) return "";
-  const done = Math.round(BAR_WIDTH * Math.min(1, elapsedS / durationS));
-  return `  ${paint("cyan", "━".repeat(done))}${paint("dim", "━".repeat(BAR_WIDTH - done))}`;
+  return `${paint("bold", "Tradewind")}  ${application}, policy ${policy}   ${time}`;
 }
 
 function userLine(picture: Picture, paint: Paint): string {
@@ -58,6 +28,27 @@ function userLine(picture: Picture, paint: Paint): string {
     ...(interference === undefined ? [] : [paint("yellow", `disturbed by ${interference}`)]),
   ];
   return parts.join("   ");
+}
+
+/** What the run has come to so far, and what runs now. */
+function totalsLines({ totals }: Picture): readonly string[] {
+  const { costPerHour, cpuCores, failed, memoryBytes, over, replicas: ready, requests } = totals;
+  const share = ((100 * over) / Math.max(1, requests)).toFixed(2);
+  return [
+    `so far ${requests} requests, ${over} over the objective (${share} %), ${failed} failed, ${totals.starts} starts, ${totals.stops} stops`,
+    `now    ${ready} replicas, ${cpuCores.toFixed(2)} cores, ${formatBytes(memoryBytes)}, ${costPerHour.toFixed(4)} per hour`,
+  ];
+}
+
+const HELP = [
+  "k  kills the predictor: the scaler goes on answering from its last decision, and the supervisor starts the predictor again",
+  "?  shows or hides this",
+  "q  ends the run, as Ctrl-C does",
+];
+
+function footer({ isInteractive, showsHelp }: Picture): readonly string[] {
+  if (!isInteractive) return [];
+  return showsHelp ? HELP : ["keys: k kill the predictor, ? help, q quit"];
 }
 
 function replicas({ replicasReady, replicasWanted }: PicturedService, paint: Paint): string {
@@ -121,22 +112,27 @@ function flow(items: readonly string[], width: number): readonly string[] {
  * @param columns width of the terminal; narrow ones lose the reasons
  */
 export function renderPicture(picture: Picture, columns: number, paint: Paint): string {
-  const { services, objectiveSeconds, addresses, quota, troubles } = picture;
+  const { services, objectiveSeconds, addresses, quota, troubles, notes, phase, trend } = picture;
   const width = Math.max(20, columns);
   const lines = [
-    header(picture, paint) + bar(picture, paint),
+    header(picture, paint),
     "",
     userLine(picture, paint),
+    ...totalsLines(picture).map((line) => paint("dim", cut(line, width))),
+    "",
+    ...renderTrend(trend, { columns: width, objectiveSeconds, phase }, paint),
     "",
     heading(width, paint),
     ...services.map((service) => row(service, width, objectiveSeconds, paint)),
     "",
+    ...notes.map((text) => paint("cyan", cut(text, width))),
     ...troubles.map((text) => paint("red", cut(`! ${text}`, width))),
     paint("dim", cut(`quota: ${quota}`, width)),
     ...flow(
       addresses.map(([name, address]) => `${name} ${address}`),
       width,
     ).map((line) => paint("dim", line)),
+    ...footer(picture).map((line) => paint("dim", cut(line, width))),
   ];
   return lines.join("\n");
 }
@@ -164,39 +160,4 @@ export function renderProgress(picture: Picture): string {
     `${failed} failed`,
     `replicas ${ready === wanted ? ready : `${ready} → ${wanted}`}`,
   ].join("  ");
-}
-
-/** What came out of a run, phase by phase. */
-export function renderSummary({ phases, objectiveMs }: RunReport): string {
-  const heading = [
-    "phase".padEnd(14),
-    "requests",
-    "failed",
-    "     p95",
-    "over objective",
-    "replicas",
-    "CPU used",
-    "CPU given",
-    "memory given",
-  ];
-  const rows = phases.map((phase) => {
-    const { p95Ms, violationRatio } = phase;
-    return [
-      phase.name.padEnd(14),
-      padLeft(String(phase.requests), 8),
-      padLeft(String(phase.failed), 6),
-      padLeft(formatLatency(p95Ms === null ? undefined : p95Ms / 1e3), 8),
-      padLeft(violationRatio === null ? "–" : `${(100 * violationRatio).toFixed(1)} %`, 14),
-      padLeft(phase.replicasMean.toFixed(1), 8),
-      padLeft(phase.cpuCoresMean.toFixed(2), 8),
-      padLeft(phase.allocatedCpuCoresMean?.toFixed(2) ?? "–", 9),
-      padLeft(
-        phase.allocatedMemoryBytesMean === undefined ? "–" : formatBytes(phase.allocatedMemoryBytesMean),
-        12,
-      ),
-    ].join("  ");
-  });
-  return [`objective: p95 within ${formatLatency(objectiveMs / 1e3)}`, heading.join("  "), ...rows].join(
-    "\n",
-  );
 }

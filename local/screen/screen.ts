@@ -6,6 +6,8 @@ import { choosePaint } from "./style.ts";
 
 /** Where the run shows itself. */
 export interface Screen {
+  /** The picture is drawn over itself, on a terminal. */
+  readonly isLive: boolean;
   /** One line that stays. */
   say(text: string): void;
   /** The state of things now; drawn over the last one on a terminal, a line of progress now and then elsewhere. */
@@ -22,6 +24,7 @@ function createLiveScreen(stream: WriteStream, env: NodeJS.ProcessEnv): Screen {
   const update = createLogUpdate(stream);
   let drawn = "";
   return {
+    isLive: true,
     say(text) {
       update.persist(text);
       if (drawn !== "") update(drawn);
@@ -39,15 +42,21 @@ function createLiveScreen(stream: WriteStream, env: NodeJS.ProcessEnv): Screen {
 
 function createPlainScreen(stream: NodeJS.WritableStream): Screen {
   let lastAtS = Number.NEGATIVE_INFINITY;
+  let hasShownPlaces = false;
   return {
+    isLive: false,
     say: (text) => void stream.write(`${text}\n`),
     show(picture) {
       if (picture.elapsedS - lastAtS < PROGRESS_EVERY_SECONDS) return;
-      if (lastAtS === Number.NEGATIVE_INFINITY) stream.write(`${renderPlaces(picture)}\n`);
+      if (!hasShownPlaces) stream.write(`${renderPlaces(picture)}\n`);
+      hasShownPlaces = true;
       lastAtS = picture.elapsedS;
       stream.write(`${renderProgress(picture)}\n`);
     },
-    close: () => undefined,
+    close() {
+      lastAtS = Number.NEGATIVE_INFINITY;
+      hasShownPlaces = false;
+    },
   };
 }
 

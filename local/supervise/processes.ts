@@ -44,6 +44,8 @@ export interface Processes {
     readonly otlp: string;
     readonly grpc: string;
   };
+  /** Ends one at once, as a crash does; it is started again. @returns false when it was not running */
+  kill(name: "agent" | "predictor" | "exporter"): boolean;
   stop(): Promise<void>;
 }
 
@@ -96,6 +98,17 @@ function flagsOf(
   };
 }
 
+/** What people call a process: the command `exporter` is the scaler. */
+export const shownName = (name: string): string => (name === "exporter" ? "scaler" : name);
+
+function killed(pid: number): boolean {
+  try {
+    return process.kill(pid, "SIGKILL");
+  } catch {
+    return false;
+  }
+}
+
 /**
  * Starts agent, predictor and exporter side by side.
  * @throws TradewindError `process-failed` when one does not become ready; the others are stopped again
@@ -131,6 +144,10 @@ export async function startProcesses(options: ProcessesOptions): Promise<Process
       exporter: `http://${ports.exporter}`,
       otlp: `http://${ports.otlp}`,
       grpc: ports.grpc,
+    },
+    kill(name) {
+      const pid = started.find((each) => each.name === name)?.pid();
+      return pid !== undefined && killed(pid);
     },
     stop,
   };

@@ -24,7 +24,7 @@ export function configure(command: Command): void {
     .option("--sources <file>", "sections `sources` and `store`, where --config names a resource or several")
     .option("--agents <urls>", "addresses of the node agents, separated by commas", urlList, [])
     .option("--predictor <url>", "address of the predictor, for example http://127.0.0.1:9811")
-    .option("--exporter <url>", "address of the exporter, for example http://127.0.0.1:9812")
+    .option("--exporter <url>", "address of the scaler, for example http://127.0.0.1:9812")
     .option(
       "--workloads <source>",
       "kubernetes[:namespace,…]: whether the cluster can be read, as the predictor would",

@@ -34,7 +34,7 @@ async function asked<Schema extends z.ZodType>(
 }
 
 export async function checkAgent(url: string, access: ProcessAccess, nowMs: number): Promise<Finding[]> {
-  const agent = { name: "agent", url, flag: "--agents" };
+  const agent = { name: "agent" as const, url, flag: "--agents" };
   return asked(agent, access, { path: "v1/snapshot" }, Snapshot, (snapshot, subject) => {
     const ageSeconds = (nowMs - snapshot.takenAtMs) / 1_000;
     const containers = snapshot.containers.length;
@@ -69,7 +69,7 @@ export async function checkAgent(url: string, access: ProcessAccess, nowMs: numb
 
 /** Its plan, or where it plans several applications that of each. */
 export async function checkPredictor(url: string, access: ProcessAccess, nowMs: number): Promise<Finding[]> {
-  const predictor = { name: "predictor", url, flag: "--predictor" };
+  const predictor = { name: "predictor" as const, url, flag: "--predictor" };
   let several: ApplicationList["applications"] = [];
   let wrong: Finding[] = [];
   await asked(predictor, access, { path: "v1/applications" }, ApplicationList, (list, subject) => {
@@ -138,7 +138,7 @@ async function checkPlan(
 }
 
 export async function checkExporter(url: string, access: ProcessAccess): Promise<Finding[]> {
-  const exporter = { name: "exporter", url, flag: "--exporter" };
+  const exporter = { name: "scaler" as const, url, flag: "--exporter" };
   const schema = z.union([Recommendations, z.array(z.unknown())]);
   return asked(exporter, access, { path: "v1/recommendations" }, schema, (answer, subject) => {
     const list = Array.isArray(answer) ? answer : (answer.recommendations ?? []);
@@ -148,7 +148,7 @@ export async function checkExporter(url: string, access: ProcessAccess): Promise
         subject,
         level: "warning",
         message: "answers but has no recommendation yet",
-        remedy: "wait for the first plan; if none comes, check the exporter's --predictor",
+        remedy: "wait for the first plan; if none comes, check the scaler's --predictor",
       },
     ];
   });

@@ -166,6 +166,15 @@ describe("every metric and label that is used is one that a process has", () => 
     expect(() => expectKnown("sum by (le) (tradewind_keda_rpc_duration_seconds_bucket)")).not.toThrow();
   });
 
+  it("and is found in the glossary", () => {
+    const glossary = readFileSync(join(CHART, "..", "..", "docs", "glossary.md"), "utf8");
+    const named = [...declared.keys()].filter((name) => /^(?:tradewind|process)_/.test(name));
+    const missing = named.filter(
+      (name) => !glossary.includes(`\`${name.replace(/_(?:bucket|count|sum)$/, "")}\``),
+    );
+    expect(missing).toEqual([]);
+  });
+
   const { groups } = parse(readFileSync(join(CHART, "rules", "tradewind.yaml"), "utf8")) as Rules;
   it.each(groups.flatMap(({ rules }) => rules))("by $alert", ({ expr }) => {
     expect(namesIn(expr).length).toBeGreaterThan(0);

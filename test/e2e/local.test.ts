@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { RecommendationList } from "@tradewind/core/contract/recommendation.ts";
-import { RunReport } from "@tradewind/core/contract/run-report.ts";
+import { RunComparison, RunReport } from "@tradewind/core/contract/run-report.ts";
 import { WorkloadList } from "@tradewind/core/contract/workload.ts";
 import { createScalerClient } from "@tradewind/local/actuator/scaler-client.ts";
 import { NAMESPACE } from "@tradewind/local/supervise/workloads.ts";
@@ -106,8 +106,8 @@ async function kedaMetrics(
 
 describe("tradewind local", () => {
   it(
-    "runs the whole of it, writes a report of real figures, and leaves nothing behind",
-    { timeout: 120_000 },
+    "runs the whole of it, writes a report of real figures that a later run is compared with, and leaves nothing behind",
+    { timeout: 180_000 },
     async () => {
       const report = join(directory, "run.json");
       const load = await loadFile([90]);
@@ -147,7 +147,30 @@ describe("tradewind local", () => {
         expect(phase.allocatedCpuCoresMean).toBeGreaterThan(8 * 0.2 - 1e-9);
         expect(phase.allocatedMemoryBytesMean).toBeGreaterThan(8 * 2 ** 28 - 1);
       }
+      expect(figures.timeline?.p95Ms.length).toBeGreaterThan(50);
+      expect(figures.totals?.costPerHour).toBeGreaterThan(0);
       expect(remainsOf(platformPid, processes)).toEqual([]);
+
+      const comparison = join(directory, "comparison.json");
+      const compared = tradewindLocal(
+        "--for",
+        "15s",
+        "--load",
+        load,
+        "--compare",
+        report,
+        "--json",
+        comparison,
+      );
+      expect({ code: await compared.exited, output: compared.output() }).toMatchObject({ code: 0 });
+      expect(compared.output()).toContain("queue is a recording (seed 7), not a run of now.");
+      const { ours, recorded, rival } = RunComparison.parse(JSON.parse(await readFile(comparison, "utf8")));
+      expect({ recorded, rival }).toEqual({ recorded: true, rival: figures });
+      expect(ours).toMatchObject({ seed: 7, policy: "auto" });
+
+      const other = tradewindLocal("--for", "20s", "--compare", report);
+      expect({ code: await other.exited, output: other.output() }).toMatchObject({ code: 1 });
+      expect(other.output()).toContain("is of another load: --for 15, not 20");
     },
   );
 

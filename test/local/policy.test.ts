@@ -24,6 +24,14 @@ describe("a policy of earlier releases", () => {
 });
 
 describe("the options of a local run", () => {
+  it("take a policy or the report of a run to compare with", () => {
+    expect(LocalOptions.parse({ compare: "keda-rps:20" }).compare).toBe("keda-rps:20");
+    expect(LocalOptions.parse({ compare: "runs/hpa.json" }).compare).toBe("runs/hpa.json");
+    expect(LocalOptions.safeParse({ compare: "hpa" }).error?.issues[0]?.message).toContain(
+      "'hpa' is no policy",
+    );
+  });
+
   it("name the policies when --policy is not understood", () => {
     const result = LocalOptions.safeParse({ policy: "hpa" });
     expect(result.error?.issues[0]?.message).toContain("'hpa' is no policy");

@@ -41,7 +41,7 @@ export const itself: Dashboard = {
         },
         {
           title: "Time of a call, 99th percentile",
-          description: "From headers to status, in the exporter.",
+          description: "From headers to status, in the scaler.",
           kind: "timeseries",
           unit: "s",
           queries: [
@@ -63,7 +63,7 @@ export const itself: Dashboard = {
       title: "Predictor",
       panels: [
         {
-          title: "Reached by the exporters",
+          title: "Reached by the scalers",
           description: "1 when the last poll gave an answer.",
           kind: "state-timeline",
           max: 1,
@@ -125,7 +125,7 @@ export const itself: Dashboard = {
             { expr: "sum(increase(tradewind_predictor_plan_failures_total[1h]))", legend: "no plan" },
             {
               expr: 'sum(increase(tradewind_state_events_total{event="save-failed"}[1h]))',
-              legend: "state of exporters",
+              legend: "state of scalers",
             },
             {
               expr: "sum(increase(tradewind_predictor_state_errors_total[1h]))",
@@ -145,14 +145,14 @@ export const itself: Dashboard = {
       panels: [
         {
           title: "CPU",
-          description: "Cores used by all agents, exporters and, as the agents see them, predictors.",
+          description: "Cores used by all agents, scalers and, as the agents see them, predictors.",
           kind: "timeseries",
           stacked: true,
           queries: [
             { expr: "sum(rate(tradewind_agent_cpu_seconds_total[5m]))", legend: "agents" },
             {
               expr: "sum(rate(process_cpu_seconds_total[5m]) and on (instance) tradewind_exporter_info)",
-              legend: "exporters",
+              legend: "scalers",
             },
             {
               expr: ofPredictors("rate(tradewind_container_cpu_usage_seconds_total[5m])"),
@@ -163,7 +163,7 @@ export const itself: Dashboard = {
         {
           title: "Memory",
           description:
-            "Resident, all agents and exporters; working set of the predictors, as the agents see it.",
+            "Resident, all agents and scalers; working set of the predictors, as the agents see it.",
           kind: "timeseries",
           unit: "bytes",
           stacked: true,
@@ -171,13 +171,13 @@ export const itself: Dashboard = {
             { expr: "sum(tradewind_agent_resident_memory_bytes)", legend: "agents" },
             {
               expr: "sum(process_resident_memory_bytes and on (instance) tradewind_exporter_info)",
-              legend: "exporters",
+              legend: "scalers",
             },
             { expr: ofPredictors("tradewind_container_memory_working_set_bytes"), legend: "predictors" },
           ],
         },
         {
-          title: "Delay of the exporters' event loops",
+          title: "Delay of the scalers' event loops",
           description: "99th percentile between two scrapes; grpc is the thread that answers KEDA.",
           kind: "timeseries",
           unit: "s",
@@ -190,7 +190,7 @@ export const itself: Dashboard = {
           description: "More than one while an upgrade runs.",
           kind: "stat",
           queries: [
-            { expr: "count by (version) (tradewind_exporter_info)", legend: "exporter {{version}}" },
+            { expr: "count by (version) (tradewind_exporter_info)", legend: "scaler {{version}}" },
             { expr: "count by (version) (tradewind_predictor_build_info)", legend: "predictor {{version}}" },
           ],
         },

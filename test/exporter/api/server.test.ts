@@ -147,7 +147,7 @@ describe("the HTTP side", () => {
     const start = (listen: string, grpcListen: string) =>
       startExporter({ listen, grpcListen, logLevel: "silent" });
     await expect(start(taken.http, "127.0.0.1:0")).rejects.toThrow(
-      `cannot listen on ${taken.http}; is another exporter running?`,
+      `cannot listen on ${taken.http}; is another scaler running?`,
     );
     await expect(start("127.0.0.1:0", taken.grpc)).rejects.toThrow(`cannot listen for KEDA on ${taken.grpc}`);
     await expect(start("9812", "127.0.0.1:0")).rejects.toThrow("'9812' is not host:port");

@@ -148,7 +148,7 @@ describe("calls that are begun and never made", () => {
     const calls = Array.from({ length: 5 }, () => halfOpen(on, "GetMetricSpec"));
     await until("two to be ended", () => calls.filter(({ status }) => status === "8").length === 2);
     expect(calls.map(({ status }) => status)).toEqual(["8", "8", undefined, undefined, undefined]);
-    expect(calls[0]!.message).toBe("more than 3 calls are in progress on this exporter");
+    expect(calls[0]!.message).toBe("more than 3 calls are in progress on this scaler");
     expect(await replicas(exporter)).toBe(5);
   });
 
@@ -160,7 +160,7 @@ describe("calls that are begun and never made", () => {
     const calls = Array.from({ length: 3 }, () => halfOpen(on, "GetMetrics", 4_000));
     await until("one to be ended", () => calls[0]!.status);
     expect(calls.map(({ status }) => status)).toEqual(["8", undefined, undefined]);
-    expect(calls[0]!.message).toBe("calls in progress hold more than 10000 bytes on this exporter");
+    expect(calls[0]!.message).toBe("calls in progress hold more than 10000 bytes on this scaler");
   });
 
   it("are refused when their headers are larger than 8 KiB", async () => {

@@ -63,7 +63,7 @@ describe("a predictor with a clock ahead", () => {
     const exporter = await runningExporter(planBy(3, { plannedAtMs: Date.now() + HOUR_MS, wishes: [] }));
     await until("a refusal", async () => (await refusals(exporter, "future")) > 0);
     expect((await failure(exporter.client.metrics(ref, "m"))).details).toMatch(
-      /no decision .*: the newest plan is dated 3[56]\d\d s after this exporter's clock/,
+      /no decision .*: the newest plan is dated 3[56]\d\d s after this scaler's clock/,
     );
   });
 });

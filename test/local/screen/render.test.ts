@@ -1,12 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { phasesOf } from "@tradewind/local/phases/phases.ts";
 import type { Picture } from "@tradewind/local/screen/picture.ts";
-import {
-  formatLatency,
-  formatSeconds,
-  renderPicture,
-  renderProgress,
-} from "@tradewind/local/screen/render.ts";
+import { formatLatency, formatSeconds } from "@tradewind/local/screen/format.ts";
+import { renderPicture, renderProgress } from "@tradewind/local/screen/render.ts";
 import { choosePaint, coloured, cut, plain } from "@tradewind/local/screen/style.ts";
+
+const PHASES = phasesOf(150);
 
 const PICTURE: Picture = {
   application: "hotel",
@@ -47,6 +46,25 @@ const PICTURE: Picture = {
     ["scaler", "127.0.0.1:9813"],
   ],
   troubles: ["predictor does not answer"],
+  notes: [],
+  totals: {
+    requests: 4_000,
+    over: 20,
+    failed: 3,
+    replicas: 2,
+    cpuCores: 0.24,
+    memoryBytes: 2 ** 29,
+    costPerHour: 0.0097,
+    starts: 1,
+    stops: 0,
+  },
+  trend: {
+    steps: 60,
+    p95Seconds: [0.03, 0.2, 0.3, undefined, 0.412, 0.9],
+    phases: PHASES.map(({ fromS, name, toS }) => ({ name, fromShare: fromS / 150, toShare: toS / 150 })),
+  },
+  isInteractive: false,
+  showsHelp: false,
 };
 
 describe("renderPicture", () => {
@@ -54,9 +72,14 @@ describe("renderPicture", () => {
     expect(renderPicture(PICTURE, 100, plain)).toBe(
       [
         "Tradewind  hotel, policy queue   61 s of 2 m 30 s, 89 s left",
-        "warmup calm surge interference recovery  ━━━━━━━━━━━━━━━━━━━━━━━━",
         "",
         "users  33.2 req/s   p95 412 ms (objective 300 ms)   3 failed   disturbed by stress-ng",
+        "so far 4000 requests, 20 over the objective (0.50 %), 3 failed, 1 starts, 0 stops",
+        "now    2 replicas, 0.24 cores, 512.0 MiB, 0.0097 per hour",
+        "",
+        "p95     ▁▃▄ ▆█",
+        "        │warmup │calm     │surge              │interference │recovery",
+        "        ▄ and lower: within the objective",
         "",
         "service           req/s       p95  replicas  cores each   why",
         "frontend           33.2    350 ms  1 → 3     0.12 → 0.18  CPU demand is 145 % of what its ready rep…",
@@ -72,7 +95,9 @@ describe("renderPicture", () => {
   it.each([20, 40, 60, 72, 80, 120, 200])(
     "keeps the rows of services within %d columns or their own minimum",
     (columns) => {
-      const rows = renderPicture(PICTURE, columns, plain).split("\n").slice(5, 8);
+      const lines = renderPicture(PICTURE, columns, plain).split("\n");
+      const first = lines.findIndex((line) => line.startsWith("service"));
+      const rows = lines.slice(first, first + 3);
       for (const row of rows) expect(row.length).toBeLessThanOrEqual(Math.max(columns, 48));
     },
   );
@@ -87,6 +112,30 @@ describe("renderPicture", () => {
   it("says how to stop a run without an end", () => {
     const { durationS: _durationS, ...endless } = PICTURE;
     expect(renderPicture(endless, 100, plain)).toContain("61 s, Ctrl-C stops");
+  });
+});
+
+describe("renderPicture beside a rival", () => {
+  const rival = { name: "hpa:60", isRecorded: true, p95Seconds: [0.03, 0.9, 0.3] };
+  const compared: Picture = { ...PICTURE, trend: { ...PICTURE.trend, rival } };
+
+  it("draws the rival's p95 beneath ours and says that it is a recording", () => {
+    const text = renderPicture(compared, 100, plain);
+    expect(text).toContain("p95     ▁▃▄ ▆█\nhpa:60  ▁█▄\n");
+    expect(text).toContain("within the objective; hpa:60 is a recording");
+  });
+
+  it("keeps the higher of two steps where the terminal is too narrow for each", () => {
+    expect(renderPicture(compared, 50, plain)).toContain("p95     ▃▄█\nhpa:60  █▄\n");
+  });
+
+  it("names the keys where they are read, and explains them on demand", () => {
+    expect(renderPicture(PICTURE, 100, plain)).not.toContain("keys:");
+    const interactive = { ...PICTURE, isInteractive: true };
+    expect(renderPicture(interactive, 100, plain)).toContain("keys: k kill the predictor");
+    expect(renderPicture({ ...interactive, showsHelp: true }, 100, plain)).toContain(
+      "k  kills the predictor",
+    );
   });
 });
 

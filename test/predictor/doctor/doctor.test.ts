@@ -50,7 +50,7 @@ describe("doctor", () => {
     expect(said[2]).toMatch(/tempo tempo \|.*404/);
     expect(said[3]).toMatch(/agent .*nothing listens.*\| start `tradewind agent`/);
     expect(said[4]).toMatch(/predictor .*404/);
-    expect(said[5]).toMatch(/exporter .*\| start `tradewind exporter`/);
+    expect(said[5]).toMatch(/scaler .*\| start `tradewind exporter`/);
   });
 
   it("says of a configuration what is wrong in it, once", async () => {
