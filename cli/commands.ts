@@ -82,7 +82,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: "audit",
-    summary: "prints or checks what the exporter did, hash-chained",
+    summary: "prints or checks what the scaler did, hash-chained",
     group: LOOK,
     load: async () => import("@tradewind/exporter/audit/command.ts"),
   },

@@ -14,9 +14,9 @@ Examples:
   $ tradewind approve 3f9a2b77c1 --token-file token --scaler http://10.0.0.7:9812,http://10.0.0.8:9812
   $ kubectl annotate application hotel tradewind.dev/approve=3f9a2b77c1 --overwrite
 
-An approval counts until its change expires. Each exporter decides for itself: give all of them, or annotate the Application.
+An approval counts until its change expires. Each scaler decides for itself: give all of them, or annotate the Application.
 
-Exit codes: 0 done, 1 no exporter took it.`;
+Exit codes: 0 done, 1 no scaler took it.`;
 
 interface Flags extends AccessFlags {
   readonly scaler: string;
@@ -30,11 +30,11 @@ export function configure(command: Command): void {
   command
     .description("List changes that wait for a person, approve one, or refuse it.")
     .argument("[id]", "id of the change")
-    .option("--scaler <urls>", "addresses of the exporters, separated by commas", "http://127.0.0.1:9812")
+    .option("--scaler <urls>", "addresses of the scalers, separated by commas", "http://127.0.0.1:9812")
     .option("--refuse", "refuse it instead", false)
     .option("--at <time>", "carry it out no sooner, RFC 3339, at most a day ahead")
     .option("--by <name>", "who decides, for the audit trail", userInfo().username);
-  addAccessFlags(command, "the exporters")
+  addAccessFlags(command, "the scalers")
     .addHelpText("after", EXAMPLES)
     .action(async (id: string | undefined, flags: Flags) => {
       process.stdout.write(await (id === undefined ? listed(flags) : decided(id, flags)));
@@ -42,12 +42,12 @@ export function configure(command: Command): void {
 }
 
 const addressesOf = ({ scaler }: Flags): string[] => scaler.split(",").map((each) => each.trim());
-const exporterAt = (url: string) => ({ name: "exporter", url, flag: "--scaler" });
+const scalerAt = (url: string) => ({ name: "scaler" as const, url, flag: "--scaler" });
 
 async function listed(flags: Flags): Promise<string> {
   const all = new Map<string, Change>();
   for (const url of addressesOf(flags)) {
-    const { changes } = await asking(exporterAt(url), accessOf(flags), async (client) =>
+    const { changes } = await asking(scalerAt(url), accessOf(flags), async (client) =>
       client.json({ path: "v1/changes" }, ChangeList),
     );
     for (const change of changes) all.set(change.id, change);
@@ -64,7 +64,7 @@ async function decided(id: string, flags: Flags): Promise<string> {
   const problems: string[] = [];
   for (const url of addressesOf(flags)) {
     try {
-      const change = await asking(exporterAt(url), accessOf(flags), async (client) =>
+      const change = await asking(scalerAt(url), accessOf(flags), async (client) =>
         client.json({ path, query, asForm: true }, Change),
       );
       lines.push(`${changeInWords(change)}\n`);

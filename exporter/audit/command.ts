@@ -21,11 +21,11 @@ Exit codes: 0 done, 1 the trail is broken or cannot be read.`;
 
 /** Adds description, options and actions to its command. */
 export function configure(command: Command): void {
-  command.description("Print or check the audit trail of an exporter.").addHelpText("after", EXAMPLES);
+  command.description("Print or check the audit trail of a scaler.").addHelpText("after", EXAMPLES);
   command
     .command("export")
     .description("print all rows as JSON lines, oldest first")
-    .requiredOption("--state <dir>", "the exporter's state directory; it may be running")
+    .requiredOption("--state <dir>", "the scaler's state directory; it may be running")
     .action(async ({ state }: { readonly state: string }) => {
       const { openTrail } = await import("../journal/journal.ts");
       using trail = openTrail(state);
@@ -34,7 +34,7 @@ export function configure(command: Command): void {
   command
     .command("verify")
     .description("check that every row follows from the one before it")
-    .option("--state <dir>", "the exporter's state directory; it may be running")
+    .option("--state <dir>", "the scaler's state directory; it may be running")
     .option("--file <file>", "rows that 'export' printed")
     .action(async (flags: { readonly state?: string; readonly file?: string }) => {
       process.stdout.write(`${verdictInWords(await verdictOf(flags))}\n`);

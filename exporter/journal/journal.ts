@@ -116,10 +116,7 @@ export interface AuditTrail extends Disposable {
 export function openTrail(directory: string): AuditTrail {
   const path = join(directory, JOURNAL_FILE);
   if (!existsSync(path)) {
-    throw new TradewindError(
-      "no-journal",
-      `there is no ${path}; give --state the exporter's state directory`,
-    );
+    throw new TradewindError("no-journal", `there is no ${path}; give --state the scaler's state directory`);
   }
   try {
     const database = new DatabaseSync(path, { readOnly: true, timeout: 2_000 });

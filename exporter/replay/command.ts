@@ -28,13 +28,13 @@ export function configure(command: Command): void {
   command
     .description("Decide again on what a decision record says, and compare.")
     .argument("<id>", "id of the decision")
-    .option("--scaler <url>", "address of the exporter", "http://127.0.0.1:9812");
-  addAccessFlags(command, "the exporter")
+    .option("--scaler <url>", "address of the scaler", "http://127.0.0.1:9812");
+  addAccessFlags(command, "the scaler")
     .addHelpText("after", EXAMPLES)
     .action(async (id: string, flags: Flags) => {
-      const exporter = { name: "exporter", url: flags.scaler, flag: "--scaler" };
+      const scaler = { name: "scaler" as const, url: flags.scaler, flag: "--scaler" };
       const path = `v1/decisions/${encodeURIComponent(id)}`;
-      const record = await asking(exporter, accessOf(flags), async (client) =>
+      const record = await asking(scaler, accessOf(flags), async (client) =>
         client.json({ path }, z.record(z.string(), z.unknown())),
       );
       process.stdout.write(`${replayInWords(record)}\n`);
