@@ -81,6 +81,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => import("@tradewind/predictor/sensitivities/command.ts"),
   },
   {
+    name: "explain",
+    summary: "says why an objective is missed: service, resource, evidence, and what would end it",
+    group: LOOK,
+    load: async () => import("@tradewind/predictor/explain/command.ts"),
+  },
+  {
     name: "backtest",
     summary: "replays policies on what was recorded, after saying how far its models are off",
     group: BEGIN,

@@ -24,6 +24,7 @@ import { shiftState } from "./policy/shift-state.ts";
 import type { PolicyState } from "./policy/state.ts";
 import { proposedChanges } from "./proposed-changes.ts";
 import type { Published } from "./api/published.ts";
+import type { Explaining } from "./explaining.ts";
 import type { LastSensitivities } from "./sensitivities/last-sensitivities.ts";
 import type { ContainerRates } from "./sources/container-rates.ts";
 import { combineResources, combineWindows, missingParts } from "./sources/combine-windows.ts";
@@ -50,6 +51,8 @@ export interface DecidingOptions {
   readonly published: Published;
   /** Told every decision that is published; absent where nobody asks what one more unit is worth. */
   readonly sensitivities?: LastSensitivities;
+  /** Told every window that is decided on; absent where nobody asks why objectives are missed. */
+  readonly explaining?: Explaining;
   readonly archive: InputsArchive;
   readonly metrics: ApplicationMetrics;
   readonly clock: Clock;
@@ -127,6 +130,7 @@ export class Deciding {
   clockStepped(stepMs: number): void {
     this.state = shiftState(this.state, stepMs);
     this.last = undefined;
+    this.parts.explaining?.clockStepped();
   }
 
   /**
@@ -202,6 +206,7 @@ export class Deciding {
     this.last = { inputs, missing: parts, window };
     const planSeconds = (clock.monotonicMs() - beganMs) / 1e3;
     metrics.planned(plan, toMs, planSeconds);
+    this.parts.explaining?.window({ application, windowSet, outcome });
     if (!repeated) {
       const cost = hourlyCost(windowSet, plan, application);
       metrics.accounts(plan, judgedRequests(windowSet, application), cost);
@@ -211,10 +216,12 @@ export class Deciding {
 
   private adopt(outcome: PolicyOutcome, inputs: PolicyInputs, missing: readonly string[]): Plan {
     const { application, windowSet } = inputs;
+    const cause = this.parts.explaining?.cause();
     const plan = this.parts.published.publish(outcome.plan, windowSet, {
       complete: missing.length === 0,
       ...(missing.length > 0 && { missing: [...missing] }),
       mode: application.mode,
+      ...(cause && { cause }),
     });
     this.parts.sensitivities?.adopt(plan, outcome.sensitivities);
     this.parts.onChanges?.(proposedChanges(plan, this.state));

@@ -5,6 +5,8 @@ import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
 import { describeError } from "@tradewind/core/errors.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import { ApplicationMetrics } from "./application-metrics.ts";
+import { ExplanationMetrics } from "./explain/metrics.ts";
+import { Explaining } from "./explaining.ts";
 import { Deciding } from "./deciding.ts";
 import { Gathering, NOTHING_GATHERED } from "./gathering.ts";
 import { History } from "./history.ts";
@@ -79,6 +81,7 @@ export class PlannedApplication {
   readonly archive: InputsArchive;
   readonly sensitivities: LastSensitivities;
   readonly forecasts: LoadForecasts;
+  readonly explaining: Explaining;
   readonly metrics: ApplicationMetrics;
   readonly history: History;
   readonly learningMetrics: LearningMetrics;
@@ -111,6 +114,7 @@ export class PlannedApplication {
     registerSensitivityMetrics(registry, { last: this.sensitivities, log });
     this.forecasts = new LoadForecasts(options.settings.cost);
     registerForecastMetrics(registry, { forecasts: this.forecasts, log });
+    this.explaining = this.makeExplaining();
     const { graceSeconds, windowSeconds } = options;
     this.builder = makeBuilder(shared, own);
     this.metrics.follow(() => this.builder.totals(), graceSeconds);
@@ -156,6 +160,7 @@ export class PlannedApplication {
       nodes,
       published: this.published,
       sensitivities: this.sensitivities,
+      explaining: this.explaining,
       archive: this.archive,
       metrics: this.metrics,
       clock,
@@ -253,6 +258,23 @@ export class PlannedApplication {
 
   async stop(): Promise<void> {
     for (const end of this.ends.splice(0).reverse()) await end();
+  }
+
+  private makeExplaining(): Explaining {
+    const { clock, log } = this.shared;
+    const { name, namespace } = this.application;
+    const explaining: Explaining = new Explaining({
+      monotonicMs: () => clock.monotonicMs(),
+      log,
+      onExplained: (explanation) => {
+        const { causes, summary } = explanation;
+        metrics.explained(explanation);
+        const cause = causes[0] && { service: causes[0].service, type: causes[0].type };
+        log.info({ application: name, namespace, ...cause, summary }, "the objective is missed");
+      },
+    });
+    const metrics = new ExplanationMetrics(this.metrics.registry, () => explaining.current());
+    return explaining;
   }
 
   private learn(): Learning | undefined {

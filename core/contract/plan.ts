@@ -125,6 +125,16 @@ export type Wish = z.infer<typeof Wish>;
 export const APPLICATION_MODES = ["observe", "recommend", "act"] as const;
 export type ApplicationMode = (typeof APPLICATION_MODES)[number];
 
+/** What an application's missed objective is put down to; the predictor's `/v1/explain` has all of it. */
+export const PlanCause = z.strictObject({
+  service: ServiceName,
+  /** See `CAUSE_TYPES`; another release may know further ones. */
+  type: z.string().min(1).max(16),
+  sinceMs: EpochMs,
+  summary: z.string().max(1_000),
+});
+export type PlanCause = z.infer<typeof PlanCause>;
+
 export const PLAN_SCHEMA = "tradewind.dev/plan/v1";
 
 /** One decision of the predictor for a whole application: `GET /v1/plan`. */
@@ -151,6 +161,8 @@ export const Plan = z.strictObject({
   objective: z.strictObject({ percentile: Ratio, seconds: z.number().positive() }),
   /** Measured percentile of the worst flow; absent without traffic. */
   measuredLatencySeconds: NonNegative.optional(),
+  /** Absent where the objective is met, or no cause is named. */
+  cause: orAbsent(PlanCause),
   wishes: z.array(Wish).max(10_000),
 });
 export type Plan = z.infer<typeof Plan>;

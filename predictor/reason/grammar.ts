@@ -24,17 +24,19 @@ export const Fault = z.strictObject({
 });
 export type Fault = z.infer<typeof Fault>;
 
-export const RESOURCES = ["cpu", "memory", "replicas", "none"] as const;
+/** `own-time`: the service answers as fast as before the trouble began. */
+export const RESOURCES = ["cpu", "replicas", "own-time"] as const;
 /** `better` and `worse` by more than 2 % of the objective. */
 export const OUTCOMES = ["better", "same", "worse"] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** What would become of the slowest route's tail if one thing were changed; `none` is the control that changes nothing. */
+/** What would become of the slowest route's tail if one thing were changed. */
 export const Counterfactual = z.strictObject({
   id: Id,
   resource: z.enum(RESOURCES),
-  /** Replicas, or steps of the container's CPU or memory. */
-  change: z.number().int().min(-4).max(4),
+  /** Replicas, cores of a container, or seconds of self time: as it is, and as supposed. */
+  from: z.number().min(0).max(1e6),
+  to: z.number().min(0).max(1e6),
   expected: z.enum(OUTCOMES),
   tailSeconds: z.number().min(0).optional(),
   why: z.string().max(300),

@@ -23,7 +23,8 @@ export interface Excess {
   readonly transitCallers: number;
 }
 
-interface Edge extends Omit<Call, "transit"> {
+interface Edge extends Pick<Call, "caller" | "callee"> {
+  readonly told: number | undefined;
   /** Excess of the network time, seconds; 0 where it is usual or not known. */
   readonly slower: number;
 }
@@ -45,10 +46,12 @@ export function judge(incident: Incident): Judged[] {
       return [name, new Map(all.map((each) => [each.signal, each]))];
     }),
   );
-  const edges = calls.map(({ callee, caller, perRequest, transit }): Edge => {
-    const slower = worsened(transit && read(transit, leastPast));
-    return { caller, callee, slower, ...(perRequest !== undefined && { perRequest }) };
-  });
+  const edges = calls.map(({ callee, caller, perRequest: told, transit }): Edge => ({
+    caller,
+    callee,
+    told,
+    slower: worsened(transit && read(transit, leastPast)),
+  }));
   const from = groupBy(edges, ({ caller }) => caller);
   const to = groupBy(edges, ({ callee }) => callee);
   const entry = readings.get(incident.entry);
@@ -118,7 +121,7 @@ function ownSeconds({ growth, own, readings }: Place, callees: readonly Edge[]):
   const self = own.get("selfTimeP95");
   if (self !== undefined) return growth(self);
   let seconds = growth(own.get("responseP95"));
-  for (const { callee, perRequest: told } of callees) {
+  for (const { callee, told } of callees) {
     const theirs = readings.get(callee);
     const calls = told ?? Math.min(1, perRequest(theirs, own));
     seconds -= calls * growth(theirs?.get("responseP95"));

@@ -1,8 +1,7 @@
-/**
- * Where a cause lies (ORACL's C, D, M, N and what no resource mends): CPU, disk, memory, network, interference by other
- * tenants, load beyond what ran before, a new version, outside the application.
- */
-export const FAULT_TYPES = ["C", "M", "D", "N", "I", "L", "V", "X"] as const;
+import { CAUSE_TYPES } from "@tradewind/core/contract/explanation.ts";
+
+/** Where a cause lies: ORACL's C, D, M, N and what no resource mends. */
+export const FAULT_TYPES = CAUSE_TYPES;
 export type FaultType = (typeof FAULT_TYPES)[number];
 
 /** What a signal says: time or failures that requests see, or what a resource shows. */
@@ -126,7 +125,7 @@ export function pastOf(
   values: ArrayLike<number>,
 ): { readonly median: number; readonly sigma: number } | undefined {
   if (values.length === 0) return undefined;
-  const sorted = Float64Array.from(values).sort();
+  const sorted = new Float64Array(values).sort();
   const median = middle(sorted);
   return { median, sigma: MAD_TO_SIGMA * middle(distances(sorted, median)) };
 }

@@ -18,7 +18,15 @@ const ANSWER: Transcript = {
     },
   ],
   counterfactuals: [
-    { id: 3, resource: "cpu", change: 2, expected: "better", tailSeconds: 0.27, why: "it is throttled" },
+    {
+      id: 3,
+      resource: "cpu",
+      from: 0.5,
+      to: 0.9,
+      expected: "better",
+      tailSeconds: 0.27,
+      why: "it is throttled",
+    },
   ],
   roots: [{ id: 3, type: "C" }],
 };
@@ -76,7 +84,7 @@ describe("the four tagged stages", () => {
     ["a confidence above 1", text.replace('"confidence":0.8', '"confidence":80'), 1],
     ["an unknown type", text.replace('"type":"C"', '"type":"Q"'), 1],
     ["an unknown field", text.replace('"id":3', '"execute":"rm","id":3'), 1],
-    ["a change of a hundred replicas", text.replace('"change":2', '"change":100'), 1],
+    ["a change to a million cores more", text.replace('"to":0.9', '"to":1e9'), 1],
     ["nothing", "", 16],
   ])("are refused whole with %s", (_name, answer, invalid) => {
     const parsed = parseTranscript(answer);

@@ -1,0 +1,143 @@
+import type { Application } from "@tradewind/core/contract/application.ts";
+import type { Explanation } from "@tradewind/core/contract/explanation.ts";
+import type { Plan, PlanCause } from "@tradewind/core/contract/plan.ts";
+import type { WindowSet } from "@tradewind/core/contract/window.ts";
+import { describeError } from "@tradewind/core/errors.ts";
+import type { Logger } from "@tradewind/core/log.ts";
+import type { PolicyOutcome } from "./policy/inputs.ts";
+import { explain } from "./reason/explain.ts";
+import type { Explained } from "./reason/explain.ts";
+import { SignalHistory } from "./reason/signal-history.ts";
+
+/** Explanations that can be asked for by time. */
+const MOST_KEPT = 200;
+/** An explanation further away from the time that is asked for is not one of it. */
+const NEAR_MS = 300_000;
+/** Explaining takes no more than this share of the time. */
+const DUTY = 0.02;
+/** Longer names would make a plan long. */
+const MOST_CHARACTERS = 300;
+
+export interface ExplainingOptions {
+  readonly monotonicMs: () => number;
+  readonly log: Logger;
+  /** Called with every explanation of a missed objective. */
+  readonly onExplained: (explanation: Explanation) => void;
+}
+
+/** What was decided on. */
+export interface DecidedWindow {
+  readonly application: Application;
+  readonly windowSet: WindowSet;
+  readonly outcome: Pick<PolicyOutcome, "plan" | "whatIf">;
+}
+
+/** Why an application misses its objective: worked out when it begins to, and again while it goes on. */
+export class Explaining {
+  readonly #options: ExplainingOptions;
+  readonly #signals = new SignalHistory();
+  #kept: Explanation[] = [];
+  #last: { readonly explained: () => Explained | undefined; made?: Explanation | undefined } | undefined;
+  /** By the monotonic clock; nothing is explained again before. */
+  #notBeforeMs = Number.NEGATIVE_INFINITY;
+  #wasMissed = false;
+
+  constructor(options: ExplainingOptions) {
+    this.#options = options;
+  }
+
+  /** Takes a window after its plan was published. Never throws. */
+  window(decided: DecidedWindow): void {
+    try {
+      this.#take(decided);
+    } catch (error) {
+      this.#options.log.error({ problem: describeError(error) }, "no explanation for this window");
+    }
+  }
+
+  /** The wall clock was set: windows of before have other times. */
+  clockStepped(): void {
+    this.#signals.clear();
+    this.#last = undefined;
+  }
+
+  /** Of the last window; undefined before the first. It names no cause where the objective is met. */
+  latest(): Explanation | undefined {
+    const last = this.#last;
+    if (last === undefined) return undefined;
+    if (last.made === undefined) {
+      const explained = last.explained();
+      last.made = explained && explain(explained);
+    }
+    return last.made;
+  }
+
+  /** The kept explanation of a missed objective that is nearest to a time, within five minutes. */
+  at(ms: number): Explanation | undefined {
+    const [nearest] = this.#kept.toSorted((a, b) => Math.abs(a.atMs - ms) - Math.abs(b.atMs - ms));
+    return nearest !== undefined && Math.abs(nearest.atMs - ms) <= NEAR_MS ? nearest : undefined;
+  }
+
+  /** Explanations of missed objectives, oldest first. */
+  kept(): readonly Explanation[] {
+    return this.#kept;
+  }
+
+  /** The newest explanation while the objective is missed. */
+  current(): Explanation | undefined {
+    return this.#wasMissed ? this.#kept.at(-1) : undefined;
+  }
+
+  /** What plans say of it: undefined where the objective is met, or no cause is named. */
+  cause(): PlanCause | undefined {
+    const made = this.current();
+    const [first] = made?.causes ?? [];
+    if (made === undefined || first === undefined) return undefined;
+    const { service, type } = first;
+    return { service, type, sinceMs: made.onsetMs, summary: made.summary.slice(0, MOST_CHARACTERS) };
+  }
+
+  #take({ application, outcome, windowSet }: DecidedWindow): void {
+    const { plan, whatIf } = outcome;
+    const { measuredLatencySeconds: measured, objective } = plan;
+    const severity = measured === undefined ? undefined : measured / objective.seconds;
+    this.#signals.add(windowSet, severity, application.namespace);
+    this.#last = { explained: () => this.#explained({ application, outcome, windowSet }, whatIf) };
+    const isMissed = severity !== undefined && severity > 1;
+    const isOnset = isMissed && !this.#wasMissed;
+    this.#wasMissed = isMissed;
+    const beganMs = this.#options.monotonicMs();
+    if (!isMissed || (!isOnset && beganMs < this.#notBeforeMs)) return;
+    const made = this.latest();
+    const endedMs = this.#options.monotonicMs();
+    this.#notBeforeMs = endedMs + (endedMs - beganMs) / DUTY;
+    if (made === undefined) return;
+    this.#kept = [...this.#kept.slice(1 - MOST_KEPT), made];
+    this.#options.onExplained(made);
+  }
+
+  #explained(
+    { application, outcome, windowSet }: DecidedWindow,
+    whatIf: PolicyOutcome["whatIf"],
+  ): Explained | undefined {
+    const {
+      plan,
+    }: { readonly plan: Pick<Plan, "measuredLatencySeconds" | "objective" | "policy" | "policyReason"> } =
+      outcome;
+    const models = whatIf?.();
+    const incident = this.#signals.incident(application.entry, models?.influences() ?? new Map());
+    if (incident === undefined) return undefined;
+    return {
+      application: application.name,
+      namespace: application.namespace,
+      atMs: windowSet.endMs,
+      onsetMs: incident.onsetMs,
+      pastWindows: incident.pastWindows,
+      objective: plan.objective,
+      measuredLatencySeconds: plan.measuredLatencySeconds,
+      incident,
+      models,
+      whyNoModels: `policy '${plan.policy}' decided without live models: ${plan.policyReason}`,
+    };
+  }
+}
