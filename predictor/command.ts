@@ -80,6 +80,10 @@ export function configure(command: Command): void {
       "workloads and their pods: a file, or kubernetes[:namespace,…|:*] (default: the application's namespace)",
     )
     .option("--kubeconfig <file>", "how to reach the cluster from outside of it")
+    .option(
+      "--webhook-file <file>",
+      "file with the address of an incoming webhook, in Slack's form, that is told why an objective is missed",
+    )
     .option("--window <duration>", "length of a window", duration, 15)
     .option(
       "--grace <duration>",
@@ -123,6 +127,7 @@ interface Flags {
   readonly peersTlsCa?: string;
   readonly workloads?: string;
   readonly kubeconfig?: string;
+  readonly webhookFile?: string;
   readonly window: number;
   readonly grace?: number;
   readonly policy: PolicyChoice;

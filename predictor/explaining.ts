@@ -1,12 +1,14 @@
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { Explanation } from "@tradewind/core/contract/explanation.ts";
 import type { Plan, PlanCause } from "@tradewind/core/contract/plan.ts";
+import { TRANSCRIPT_SCHEMA } from "@tradewind/core/contract/transcript.ts";
+import type { TranscriptLine } from "@tradewind/core/contract/transcript.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import { describeError } from "@tradewind/core/errors.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import type { PolicyOutcome } from "./policy/inputs.ts";
 import { explain } from "./reason/explain.ts";
-import type { Explained } from "./reason/explain.ts";
+import type { Explained, Reasoned } from "./reason/explain.ts";
 import { SignalHistory } from "./reason/signal-history.ts";
 
 /** Explanations that can be asked for by time. */
@@ -15,6 +17,8 @@ const MOST_KEPT = 200;
 const NEAR_MS = 300_000;
 /** Explaining takes no more than this share of the time. */
 const DUTY = 0.02;
+/** Who wrote a transcript. */
+const BUILT_IN = "built-in";
 /** Longer names would make a plan long. */
 const MOST_CHARACTERS = 300;
 
@@ -36,8 +40,8 @@ export interface DecidedWindow {
 export class Explaining {
   readonly #options: ExplainingOptions;
   readonly #signals = new SignalHistory();
-  #kept: Explanation[] = [];
-  #last: { readonly explained: () => Explained | undefined; made?: Explanation | undefined } | undefined;
+  #kept: Reasoned[] = [];
+  #last: { readonly explained: () => Explained | undefined; made?: Reasoned | undefined } | undefined;
   /** By the monotonic clock; nothing is explained again before. */
   #notBeforeMs = Number.NEGATIVE_INFINITY;
   #wasMissed = false;
@@ -63,6 +67,10 @@ export class Explaining {
 
   /** Of the last window; undefined before the first. It names no cause where the objective is met. */
   latest(): Explanation | undefined {
+    return this.#reasoned()?.explanation;
+  }
+
+  #reasoned(): Reasoned | undefined {
     const last = this.#last;
     if (last === undefined) return undefined;
     if (last.made === undefined) {
@@ -74,18 +82,26 @@ export class Explaining {
 
   /** The kept explanation of a missed objective that is nearest to a time, within five minutes. */
   at(ms: number): Explanation | undefined {
-    const [nearest] = this.#kept.toSorted((a, b) => Math.abs(a.atMs - ms) - Math.abs(b.atMs - ms));
+    const [nearest] = this.kept().toSorted((a, b) => Math.abs(a.atMs - ms) - Math.abs(b.atMs - ms));
     return nearest !== undefined && Math.abs(nearest.atMs - ms) <= NEAR_MS ? nearest : undefined;
   }
 
   /** Explanations of missed objectives, oldest first. */
   kept(): readonly Explanation[] {
-    return this.#kept;
+    return this.#kept.map(({ explanation }) => explanation);
+  }
+
+  /** The same with what they were made from, for training and for scores. */
+  *transcripts(): Generator<Omit<TranscriptLine, "sketch"> & Pick<Reasoned, "sketch">> {
+    for (const { explanation, sketch } of this.#kept) {
+      const { application, atMs, sketchHash, transcript: answer } = explanation;
+      yield { schema: TRANSCRIPT_SCHEMA, application, atMs, model: BUILT_IN, sketchHash, sketch, answer };
+    }
   }
 
   /** The newest explanation while the objective is missed. */
   current(): Explanation | undefined {
-    return this.#wasMissed ? this.#kept.at(-1) : undefined;
+    return this.#wasMissed ? this.#kept.at(-1)?.explanation : undefined;
   }
 
   /** What plans say of it: undefined where the objective is met, or no cause is named. */
@@ -108,12 +124,12 @@ export class Explaining {
     this.#wasMissed = isMissed;
     const beganMs = this.#options.monotonicMs();
     if (!isMissed || (!isOnset && beganMs < this.#notBeforeMs)) return;
-    const made = this.latest();
+    const made = this.#reasoned();
     const endedMs = this.#options.monotonicMs();
     this.#notBeforeMs = endedMs + (endedMs - beganMs) / DUTY;
     if (made === undefined) return;
     this.#kept = [...this.#kept.slice(1 - MOST_KEPT), made];
-    this.#options.onExplained(made);
+    this.#options.onExplained(made.explanation);
   }
 
   #explained(

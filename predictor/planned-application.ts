@@ -6,6 +6,7 @@ import { describeError } from "@tradewind/core/errors.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import { ApplicationMetrics } from "./application-metrics.ts";
 import { ExplanationMetrics } from "./explain/metrics.ts";
+import type { Webhook } from "./explain/webhook.ts";
 import { Explaining } from "./explaining.ts";
 import { Deciding } from "./deciding.ts";
 import { Gathering, NOTHING_GATHERED } from "./gathering.ts";
@@ -53,6 +54,8 @@ export interface SharedParts {
   readonly nodes: NodeRoom;
   readonly trainer: ModelTrainer;
   readonly metrics: PredictorMetrics;
+  /** Told why objectives are missed; absent: nobody is. */
+  readonly webhook: Webhook | undefined;
   readonly clock: Clock;
   readonly log: Logger;
   /** More than one may be planned: each has its share of memory, and series with its name. */
@@ -261,7 +264,7 @@ export class PlannedApplication {
   }
 
   private makeExplaining(): Explaining {
-    const { clock, log } = this.shared;
+    const { clock, log, webhook } = this.shared;
     const { name, namespace } = this.application;
     const explaining: Explaining = new Explaining({
       monotonicMs: () => clock.monotonicMs(),
@@ -269,6 +272,7 @@ export class PlannedApplication {
       onExplained: (explanation) => {
         const { causes, summary } = explanation;
         metrics.explained(explanation);
+        webhook?.tell(explanation);
         const cause = causes[0] && { service: causes[0].service, type: causes[0].type };
         log.info({ application: name, namespace, ...cause, summary }, "the objective is missed");
       },

@@ -18,6 +18,7 @@ import type { Api } from "./api/server.ts";
 import { registerApplications } from "./applications-metrics.ts";
 import { OnlyApplication, SeveralApplications } from "./applications.ts";
 import type { Applications } from "./applications.ts";
+import { Webhook } from "./explain/webhook.ts";
 import { Gathering } from "./gathering.ts";
 import { InOrder } from "./in-order.ts";
 import { PredictorMetrics } from "./metrics.ts";
@@ -211,12 +212,14 @@ async function openApplications(
   const source = await followWorkloads(setting, surroundings, known);
   const workloads = (): WorkloadList | undefined => source?.current();
   const several = only === undefined;
+  const webhook = openWebhook(setting);
   const shared: SharedParts = {
     ...setting,
     several,
     rates: several ? rememberedRates(rates) : rates,
     nodes,
     trainer: trainer.forOne(),
+    webhook,
   };
   const follow = (onChange: () => void): FollowedApplications =>
     (followed = new FollowedApplications({
@@ -240,6 +243,20 @@ async function openApplications(
   ends.push(async () => trainer.stop());
   registerApplications(metrics.registry, applications);
   return applications;
+}
+
+function openWebhook({ clock, ends, log, metrics, options }: Setting): Webhook | undefined {
+  if (options.webhookFile === undefined) return undefined;
+  const webhook = new Webhook({
+    file: options.webhookFile,
+    registry: metrics.registry,
+    nowMs: () => clock.nowMs(),
+    monotonicMs: () => clock.monotonicMs(),
+    rng: Math.random,
+    log,
+  });
+  ends.push(async () => webhook.stop());
+  return webhook;
 }
 
 /** Every application asks about the same window, one after the other. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { Allocation, APPLICATION_MODES, Bounds, PolicyLabel, Wish } from "./plan.ts";
-import { Count, EpochMs, NonNegative, ObjectName, Ratio, ServiceName } from "./quantity.ts";
+import { Allocation, APPLICATION_MODES, Bounds, PlanCause, PolicyLabel, Wish } from "./plan.ts";
+import { Count, EpochMs, NonNegative, ObjectName, orAbsent, Ratio, ServiceName } from "./quantity.ts";
 import { Reasons } from "./reason.ts";
 
 /** One guard step that changed the allocation, or refused to. */
@@ -158,6 +158,7 @@ export const ServedApplication = z.strictObject({
   mode: z.enum(APPLICATION_MODES).optional(),
   objective: z.strictObject({ percentile: Ratio, seconds: z.number().positive() }).optional(),
   measuredLatencySeconds: NonNegative.optional(),
+  cause: orAbsent(PlanCause),
 });
 export type ServedApplication = z.infer<typeof ServedApplication>;
 
@@ -185,6 +186,8 @@ export const RecommendationList = z.strictObject({
   mode: z.enum(APPLICATION_MODES).optional(),
   objective: z.strictObject({ percentile: Ratio, seconds: z.number().positive() }).optional(),
   measuredLatencySeconds: NonNegative.optional(),
+  /** What the missed objective is put down to; absent where it is met, or no cause is named. */
+  cause: orAbsent(PlanCause),
   recommendations: z.array(ServedRecommendation).max(20_000),
 });
 export type RecommendationList = z.infer<typeof RecommendationList>;

@@ -49,7 +49,7 @@ const isOne = (status: ApplicationStatus | readonly ApplicationStatus[]): status
   !Array.isArray(status);
 
 function applicationOf(status: ApplicationStatus, clock: Clock): ServedApplication {
-  const { predictor, mode, objective, measuredLatencySeconds } = headerOfOne(status, clock);
+  const { cause, predictor, mode, objective, measuredLatencySeconds } = headerOfOne(status, clock);
   const { reachable: _, ...about } = predictor;
   const { name = "", namespace = "" } = status.application ?? {};
   return {
@@ -59,6 +59,7 @@ function applicationOf(status: ApplicationStatus, clock: Clock): ServedApplicati
     ...(mode && { mode }),
     ...(objective && { objective }),
     ...(measuredLatencySeconds !== undefined && { measuredLatencySeconds }),
+    ...(cause && { cause }),
   };
 }
 
@@ -87,6 +88,7 @@ function headerOfOne(
     ...(plan?.measuredLatencySeconds === undefined
       ? {}
       : { measuredLatencySeconds: plan.measuredLatencySeconds }),
+    ...(plan?.cause && { cause: plan.cause }),
   };
 }
 

@@ -184,8 +184,8 @@ function addOwnRoutes(server: FastifyInstance, applications: Applications): void
     of(({ explaining }, request, reply) => sendExplanation(reply, explaining, request.query as Asked)),
   );
   server.get(
-    "/v1/explanations",
-    of(({ explaining }, _request, reply) => reply.send({ explanations: explaining.kept() })),
+    "/v1/transcripts",
+    of(({ explaining }, _request, reply) => reply.send({ transcripts: [...explaining.transcripts()] })),
   );
   server.get(
     "/v1/decisions",

@@ -4,14 +4,18 @@ import type { AccessFlags } from "@tradewind/core/endpoint/own-process.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
 import type { Command } from "commander";
 import { z } from "zod";
+import { Transcripts } from "@tradewind/core/contract/transcript.ts";
+import type { TranscriptLine } from "@tradewind/core/contract/transcript.ts";
 import { timeArgument } from "../export/time-argument.ts";
 import { explanationInWords, isAbout } from "./in-words.ts";
+import { anonymised, scored } from "./transcripts.ts";
 
 const EXAMPLES = `
 Examples:
   $ tradewind explain
   $ tradewind explain --service cart
   $ tradewind explain --at 10m
+  $ tradewind explain --transcripts --at 10m --cause cart:C --anonymise >> transcripts.jsonl
   $ tradewind explain --json | jq '.causes[] | {service, type, confidence}'
 
 How to read it:
@@ -33,6 +37,9 @@ interface Flags extends AccessFlags {
   readonly application?: string;
   readonly namespace?: string;
   readonly json: boolean;
+  readonly transcripts: boolean;
+  readonly cause: readonly string[];
+  readonly anonymise: boolean;
 }
 
 /** Adds description, options and action to its command. */
@@ -52,8 +59,24 @@ export function configure(command: Command): void {
     .option("--namespace <name>", "of the application in this namespace");
   addAccessFlags(command, "the predictor")
     .option("--json", "print the answer of /v1/explain instead of text", false)
+    .option(
+      "--transcripts",
+      "print kept transcripts as JSON lines, for training and scores; with --at that one",
+      false,
+    )
+    .option(
+      "--cause <service:type>",
+      "what the cause was: labels and scores the transcripts; may be repeated",
+      oneMore,
+      [],
+    )
+    .option("--anonymise", "with --transcripts, numbers instead of names", false)
     .addHelpText("after", EXAMPLES)
     .action(async (flags: Flags) => {
+      if (flags.transcripts) {
+        for (const line of await transcripts(flags)) process.stdout.write(`${JSON.stringify(line)}\n`);
+        return;
+      }
       const explanation = await ask(flags);
       if (flags.service !== undefined && !isAbout(explanation, flags.service)) {
         throw new TradewindError("no-such-service", `the explanation says nothing of '${flags.service}'`);
@@ -61,6 +84,31 @@ export function configure(command: Command): void {
       const text = flags.json ? JSON.stringify(explanation) : explanationInWords(explanation, flags.service);
       process.stdout.write(`${text}\n`);
     });
+}
+
+function oneMore(text: string, before: readonly string[]): string[] {
+  return [...before, text];
+}
+
+async function transcripts({ anonymise, at, cause, predictor, ...flags }: Flags): Promise<TranscriptLine[]> {
+  const { application, namespace } = flags;
+  const query = {
+    ...(application !== undefined && { application }),
+    ...(namespace !== undefined && { namespace }),
+  };
+  return asking(
+    { name: "predictor", url: predictor, flag: "--predictor" },
+    accessOf(flags),
+    async (client) => {
+      const { transcripts: all } = await client.json({ path: "v1/transcripts", query }, Transcripts);
+      const nearest =
+        at === undefined
+          ? all
+          : all.toSorted((a, b) => Math.abs(a.atMs - at) - Math.abs(b.atMs - at)).slice(0, 1);
+      const labelled = cause.length === 0 ? nearest : nearest.map((line) => scored(line, cause));
+      return anonymise ? labelled.map((line) => anonymised(line)) : labelled;
+    },
+  );
 }
 
 async function ask({ application, at, namespace, predictor, ...flags }: Flags): Promise<Explanation> {

@@ -16,6 +16,7 @@ import type { Ranking, Suspect } from "./rank.ts";
 import type { Judged } from "./shares.ts";
 import { signalSpec } from "./signals.ts";
 import type { Reading } from "./signals.ts";
+import { LEAST_PAST } from "./signal-history.ts";
 import { sketchHash, sketchOf } from "./sketch.ts";
 import type { Sketch } from "./sketch.ts";
 import { rootsOf } from "./verdict.ts";
@@ -38,11 +39,15 @@ export interface Explained {
 
 const MOST_CLEARED = 20;
 const MOST_FAULTS = 5;
-/** Fewer windows of the past are a short memory. */
-const SHORT_PAST = 20;
+
+/** An explanation, and the state of the application that every value in it is cited from. */
+export interface Reasoned {
+  readonly explanation: Explanation;
+  readonly sketch: Sketch;
+}
 
 /** Explains a window without a language model. Pure: equal windows give equal explanations. */
-export function explain(explained: Explained): Explanation {
+export function explain(explained: Explained): Reasoned {
   const { application, atMs, incident, measuredLatencySeconds, models, namespace, objective } = explained;
   const ranking = rank(incident);
   const isMissed = incident.isMissed === true;
@@ -66,7 +71,7 @@ export function explain(explained: Explained): Explanation {
     counterfactuals: tried,
   };
   const told = summary(facts);
-  return {
+  const explanation: Explanation = {
     schema: EXPLANATION_SCHEMA,
     application,
     namespace,
@@ -81,6 +86,7 @@ export function explain(explained: Explained): Explanation {
     missing: missingOf(explained),
     transcript: renderTranscript(transcriptOf(told, sketch, ranking, roots, tried)),
   };
+  return { explanation, sketch };
 }
 
 function causeOf({ confidence, evidence, service, share, type }: Suspect): NamedCause {
@@ -137,8 +143,8 @@ function missingOf({ incident, models, pastWindows, whyNoModels }: Explained): s
   );
   const names = unmeasured.slice(0, 5).map(({ name }) => `'${name}'`);
   return [
-    ...(pastWindows < SHORT_PAST
-      ? [`${pastWindows} windows met the objective before, ${SHORT_PAST} are needed for usual values`]
+    ...(pastWindows < LEAST_PAST
+      ? [`${pastWindows} windows met the objective before, ${LEAST_PAST} are needed for usual values`]
       : []),
     ...(models === undefined ? [`no counterfactual was run: ${whyNoModels}`.slice(0, 300)] : []),
     ...(names.length > 0

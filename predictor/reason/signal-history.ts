@@ -9,7 +9,7 @@ import { callsOf, signalsOf } from "./window-signals.ts";
 const MOST_WINDOWS = 160;
 const LOOK_BACK = 40;
 /** Windows that a baseline is made of at least. */
-const LEAST_PAST = 20;
+export const LEAST_PAST = 10;
 /** A version that has run for so many windows is no longer new. */
 const NEW_FOR_WINDOWS = 40;
 /** Names beyond so many are not followed: whoever sends spans makes them up. */
@@ -116,7 +116,7 @@ export class SignalHistory {
         normal: measured(past, ({ transits }) => transits[at]),
         now: measured(now, ({ transits }) => transits[at]),
       };
-      return { caller, callee, transit, ...(perRequest !== undefined && { perRequest }) };
+      return perRequest === undefined ? { caller, callee, transit } : { caller, callee, transit, perRequest };
     });
     return {
       entry,

@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { Explanation } from "@tradewind/core/contract/explanation.ts";
+import { TranscriptLine } from "@tradewind/core/contract/transcript.ts";
 import { Plan } from "@tradewind/core/contract/plan.ts";
 import { startPredictor } from "@tradewind/predictor/predictor.ts";
 import type { Running } from "@tradewind/core/running.ts";
@@ -91,6 +92,8 @@ describe("a predictor whose application becomes slow", () => {
 
     const predictor = ["--predictor", running.addresses["http"]!];
     expect(await tradewind(...predictor)).toMatch(/Cause: 'geo'/);
+    const lines = (await tradewind(...predictor, "--transcripts", "--cause", "geo:X")).trim().split("\n");
+    expect(TranscriptLine.parse(JSON.parse(lines[0]!)).labels?.source).toBe("operator");
     const json: unknown = JSON.parse(await tradewind(...predictor, "--json", "--at", "1s"));
     expect(Math.abs(Explanation.parse(json).atMs - missed.atMs)).toBeLessThan(60_000);
     await expect(tradewind(...predictor, "--at", "2d")).rejects.toThrow("no missed objective was explained");

@@ -55,7 +55,7 @@ function explained(extra: Partial<Explained> = {}, isMissed = true): Explained {
 
 describe("an explanation", () => {
   it("names service and resource, and cites values of the sketch with what they were before", () => {
-    const made = Explanation.parse(explain(explained()));
+    const made = Explanation.parse(explain(explained()).explanation);
     expect(made.causes.map(({ service, type }) => [service, type])).toEqual([["only", "C"]]);
     expect(made.causes[0]!.evidence).toContainEqual({
       signal: "throttledRatio",
@@ -67,7 +67,7 @@ describe("an explanation", () => {
   });
 
   it("runs each counterfactual on the models: a third container ends a miss of 60 ms, by 75 → 50 ms", () => {
-    const { counterfactuals } = explain(explained());
+    const { counterfactuals } = explain(explained()).explanation;
     const third = counterfactuals.find(({ resource, to }) => resource === "replicas" && to === 3);
     expect(third).toMatchObject({ service: "only", from: 2, outcome: "better", ends: true });
     expect(third!.tailAfterSeconds).toBeCloseTo(0.05, 9);
@@ -76,26 +76,26 @@ describe("an explanation", () => {
   });
 
   it("says what is not the cause, and why", () => {
-    expect(explain(explained()).notCauses).toEqual([
+    expect(explain(explained()).explanation.notCauses).toEqual([
       { service: "web", code: "as-before", why: "self-time p95 10.0 ms (before: 10.0 ms)" },
     ]);
   });
 
   it("names nothing while the objective is met", () => {
-    const calm = explain(explained({}, false));
+    const calm = explain(explained({}, false)).explanation;
     expect(calm).toMatchObject({ isMissed: false, causes: [], counterfactuals: [], notCauses: [] });
     expect(calm.summary).toContain("Nothing to explain");
   });
 
   it("has no counterfactual without live models, and says why", () => {
-    const made = explain(explained({ models: undefined }));
+    const made = explain(explained({ models: undefined })).explanation;
     expect(made.counterfactuals).toEqual([]);
     expect(made.missing).toEqual(["no counterfactual was run: policy 'queue' decided"]);
     expect(made.causes).toHaveLength(1);
   });
 
   it("carries the four stages, whose roots are the causes", () => {
-    const made = explain(explained());
+    const made = explain(explained()).explanation;
     const { invalid, transcript } = parseTranscript(made.transcript);
     expect(invalid).toBe(0);
     // Services are numbered by name: only 1, web 2.
@@ -110,10 +110,10 @@ describe("an explanation", () => {
   });
 
   it("reads as text that names cause, evidence, what was run, and what is not the cause", () => {
-    const text = explanationInWords(explain(explained()));
+    const text = explanationInWords(explain(explained()).explanation);
     expect(text).toContain("only (CPU;");
     expect(text).toContain("'only' with 3 instead of 2 replicas: 75.0 ms → 50.0 ms (better, objective met)");
     expect(text).toContain("web: self-time p95 10.0 ms");
-    expect(explanationInWords(explain(explained()), "web")).not.toContain("only (CPU;");
+    expect(explanationInWords(explain(explained()).explanation, "web")).not.toContain("only (CPU;");
   });
 });
