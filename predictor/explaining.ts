@@ -1,6 +1,6 @@
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { Explanation } from "@tradewind/core/contract/explanation.ts";
-import type { Plan, PlanCause } from "@tradewind/core/contract/plan.ts";
+import type { PlanCause } from "@tradewind/core/contract/plan.ts";
 import { TRANSCRIPT_SCHEMA } from "@tradewind/core/contract/transcript.ts";
 import type { TranscriptLine } from "@tradewind/core/contract/transcript.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
@@ -113,12 +113,13 @@ export class Explaining {
     return { service, type, sinceMs: made.onsetMs, summary: made.summary.slice(0, MOST_CHARACTERS) };
   }
 
-  #take({ application, outcome, windowSet }: DecidedWindow): void {
-    const { plan, whatIf } = outcome;
+  #take(decided: DecidedWindow): void {
+    const { application, outcome, windowSet } = decided;
+    const { plan } = outcome;
     const { measuredLatencySeconds: measured, objective } = plan;
     const severity = measured === undefined ? undefined : measured / objective.seconds;
     this.#signals.add(windowSet, severity, application.namespace);
-    this.#last = { explained: () => this.#explained({ application, outcome, windowSet }, whatIf) };
+    this.#last = { explained: () => this.#explained(decided) };
     const isMissed = severity !== undefined && severity > 1;
     const isOnset = isMissed && !this.#wasMissed;
     this.#wasMissed = isMissed;
@@ -132,15 +133,8 @@ export class Explaining {
     this.#options.onExplained(made.explanation);
   }
 
-  #explained(
-    { application, outcome, windowSet }: DecidedWindow,
-    whatIf: PolicyOutcome["whatIf"],
-  ): Explained | undefined {
-    const {
-      plan,
-    }: { readonly plan: Pick<Plan, "measuredLatencySeconds" | "objective" | "policy" | "policyReason"> } =
-      outcome;
-    const models = whatIf?.();
+  #explained({ application, outcome, windowSet }: DecidedWindow): Explained | undefined {
+    const { plan, whatIf: models } = outcome;
     const incident = this.#signals.incident(application.entry, models?.influences() ?? new Map());
     if (incident === undefined) return undefined;
     return {

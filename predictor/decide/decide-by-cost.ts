@@ -65,7 +65,7 @@ export function decideByCost(request: CostRequest): CostDecision {
     targets,
     reasons,
     sensitivities,
-    whatIf: () => new WhatIf(atBase()),
+    whatIf: new WhatIf(atBase),
   };
 }
 

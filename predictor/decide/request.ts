@@ -54,7 +54,7 @@ export interface CostDecision {
   readonly level: CostLevel;
   /** What one more unit of each service is worth; absent like the targets. */
   readonly sensitivities?: Sensitivities;
-  /** Makes the models at the sizes that the decision started from; absent like the targets. */
-  readonly whatIf?: () => WhatIf;
+  /** The models at the sizes that the decision started from; absent like the targets. */
+  readonly whatIf?: WhatIf;
   readonly reasons: readonly Reason[];
 }

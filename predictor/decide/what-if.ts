@@ -18,15 +18,26 @@ export interface Expected {
 /** Where the size of a container cannot be changed, a step is this share of its CPU. */
 const STEP_SHARE = 0.25;
 
-/** Asks the models of a decision what would be, at the sizes that it started from and the median load. Changes nothing. */
+/**
+ * Asks the models of a decision what would be, at the sizes that it started from and the median load. Changes nothing. The
+ * models are put together when something is asked.
+ */
 export class WhatIf {
-  readonly #cost: ApplicationCost;
-  readonly #numberOf: ReadonlyMap<string, number>;
+  readonly #make: () => ApplicationCost;
+  #made: ApplicationCost | undefined;
 
-  /** @param cost at those sizes, and nobody else's */
-  constructor(cost: ApplicationCost) {
-    this.#cost = cost;
-    this.#numberOf = new Map(cost.services.map(({ name }, at) => [name, at]));
+  /** @param make the models at those sizes, for nobody else */
+  constructor(make: () => ApplicationCost) {
+    this.#make = make;
+  }
+
+  get #cost(): ApplicationCost {
+    this.#made ??= this.#make();
+    return this.#made;
+  }
+
+  #numberOf(service: string): number {
+    return this.#cost.services.findIndex(({ name }) => name === service);
   }
 
   /** Predicted tail of the slowest route, seconds. */
@@ -49,7 +60,7 @@ export class WhatIf {
 
   /** Undefined where the service has no model of its own time, or is on no route. */
   resized(service: string, { resource, steps }: SizeStep): Expected | undefined {
-    const at = this.#numberOf.get(service) ?? -1;
+    const at = this.#numberOf(service);
     const { own, stepCpuCores = 0 } = this.#cost.services[at] ?? {};
     if (own === undefined || this.#cost.routesThrough(at).length === 0) return undefined;
     const now = this.#cost.sizeOf(at);
@@ -75,7 +86,7 @@ export class WhatIf {
    * @param thenSeconds the tail that is supposed
    */
   ownTime(service: string, nowSeconds: number, thenSeconds: number): Expected | undefined {
-    const at = this.#numberOf.get(service) ?? -1;
+    const at = this.#numberOf(service);
     if (at < 0 || this.#cost.routesThrough(at).length === 0) return undefined;
     const [tailBeforeSeconds, tailAfterSeconds] = [nowSeconds, thenSeconds].map((seconds) =>
       this.#slowestIf(at, seconds),

@@ -54,6 +54,6 @@ export interface PolicyOutcome {
   readonly queues: readonly ServiceQueue[];
   /** What one more unit of each service is worth; absent where no live models decided. */
   readonly sensitivities?: Sensitivities;
-  /** Makes the models at the sizes that the decision started from; absent like the sensitivities. */
-  readonly whatIf?: () => WhatIf;
+  /** The models at the sizes that the decision started from; absent like the sensitivities. */
+  readonly whatIf?: WhatIf;
 }

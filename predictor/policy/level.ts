@@ -24,8 +24,8 @@ export interface LevelDecision {
   readonly course?: Course;
   /** What one more unit of each service is worth; absent where no live models decided. */
   readonly sensitivities?: Sensitivities | undefined;
-  /** Makes the models at the sizes that the decision started from; absent like the sensitivities. */
-  readonly whatIf?: (() => WhatIf) | undefined;
+  /** The models at the sizes that the decision started from; absent like the sensitivities. */
+  readonly whatIf?: WhatIf | undefined;
 }
 
 /** One level of the ladder. */

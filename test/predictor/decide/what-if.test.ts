@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { chain, queueing, service } from "./priced.ts";
 import { randomApplication } from "./random-cost.ts";
 
-const only = (): WhatIf => new WhatIf(chain([service("only", { own: queueing(0.03, 0.02) })]));
+const only = (): WhatIf => new WhatIf(() => chain([service("only", { own: queueing(0.03, 0.02) })]));
 
 describe("asking the models what would be", () => {
   it("gives the tail before and after one replica more: 30 ms / 0.4 at 60 % used, 30 ms / 0.6 at 40 %", () => {
@@ -22,7 +22,7 @@ describe("asking the models what would be", () => {
   });
 
   it("knows nothing of a service without a model, of none at all, and of no replicas", () => {
-    const chained = new WhatIf(chain([service("only", { own: queueing(0.03, 0.02) })]));
+    const chained = new WhatIf(() => chain([service("only", { own: queueing(0.03, 0.02) })]));
     expect(chained.resized("nobody", { resource: "cpu", steps: 1 })).toBeUndefined();
     expect(chained.ownTime("nobody", 1, 0.1)).toBeUndefined();
     expect(chained.resized("only", { resource: "replicas", steps: -2 })).toBeUndefined();
@@ -32,7 +32,7 @@ describe("asking the models what would be", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 1e6 }), (seed) => {
         const { options, routes, services } = randomApplication(seed, 20);
-        const models = new WhatIf(new ApplicationCost(services, routes, options));
+        const models = new WhatIf(() => new ApplicationCost(services, routes, options));
         const before = models.tailSeconds;
         for (const { name } of services)
           for (const resource of ["cpu", "replicas"] as const) {

@@ -29,7 +29,7 @@ const CANDIDATES: readonly Candidate[] = [
 ];
 
 /** One route through `only`, whose model has a tail of 75 ms at its two containers. */
-const models = (): WhatIf => new WhatIf(chain([service("only", { own: queueing(0.03, 0.02) })]));
+const models = (): WhatIf => new WhatIf(() => chain([service("only", { own: queueing(0.03, 0.02) })]));
 
 function explained(extra: Partial<Explained> = {}, isMissed = true): Explained {
   return {

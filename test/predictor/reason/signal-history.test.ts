@@ -50,19 +50,25 @@ function after(
 
 describe("the onset", () => {
   it.each([
-    ["of a step", [1, 1, 1, 1, 3, 3], 4],
-    ["of a step with a gap", [1, 1, Number.NaN, 1, 3, 3], 4],
-    ["of one high value", [1, 1, 1, 1, 5], 4],
-    ["where nothing rose is the last value", [1, 1, 1], 2],
-    ["of one value is that", [7], 0],
+    ["of a step", [0.5, 0.5, 0.5, 0.5, 3, 3], 4],
+    ["of a step with a gap", [0.5, 0.5, Number.NaN, 0.5, 3, 3], 4],
+    ["of a rise is up to two windows before the first miss", [0.2, 0.2, 0.2, 0.8, 0.9, 0.95, 1.5], 4],
+    ["of one missed window", [0.5, 0.5, 0.5, 0.5, 5], 4],
+    [
+      "is that of this incident: five windows that met the objective ended the one before",
+      [3, 3, 0.5, 0.5, 0.5, 0.5, 0.5, 3],
+      7,
+    ],
+    ["while the objective is met is the last window", [0.2, 0.2, 0.9], 2],
+    ["of one window is that", [7], 0],
     ["of none is 0", [], 0],
-  ])("%s", (_name, values, at) => {
-    expect(onsetOf(values)).toBe(at);
+  ])("%s", (_name, severities, at) => {
+    expect(onsetOf(severities)).toBe(at);
   });
 
   it("is no longer ago than 20 windows", () => {
-    const values = Array.from({ length: 40 }, (_, at) => (at < 5 ? 1 : 3));
-    expect(onsetOf(values)).toBe(20);
+    const severities = Array.from({ length: 40 }, (_, at) => (at < 5 ? 0.5 : 3));
+    expect(onsetOf(severities)).toBe(20);
   });
 });
 
