@@ -42,7 +42,7 @@ export const CheckedCounterfactual = z.strictObject({
   tailAfterSeconds: NonNegative,
   /** Better or worse by more than 2 % of the objective. */
   outcome: z.enum(["better", "same", "worse"]),
-  /** The objective would be met. */
+  /** The models expect the objective to be missed without the change, and met with it. */
   ends: z.boolean(),
 });
 export type CheckedCounterfactual = z.infer<typeof CheckedCounterfactual>;

@@ -18,6 +18,10 @@ export function outcomeOf(
   return change < -SAME ? "better" : change > SAME ? "worse" : "same";
 }
 
+/** The models expect a miss before the change, and none after it. */
+const endsMiss = ({ tailAfterSeconds, tailBeforeSeconds }: Expected, objectiveSeconds: number): boolean =>
+  tailBeforeSeconds > objectiveSeconds && tailAfterSeconds <= objectiveSeconds;
+
 /**
  * What the live models say of one and two steps more of each resource for the first suspects, and of each answering as it did
  * before the onset. A service without a model has none.
@@ -39,7 +43,7 @@ export function counterfactuals(
         resource,
         ...expected,
         outcome,
-        ends: expected.tailAfterSeconds <= objectiveSeconds,
+        ends: endsMiss(expected, objectiveSeconds),
       });
     };
     for (const resource of ["replicas", "cpu"] as const)

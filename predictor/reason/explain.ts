@@ -20,7 +20,7 @@ import { LEAST_PAST } from "./signal-history.ts";
 import { sketchHash, sketchOf } from "./sketch.ts";
 import type { Sketch } from "./sketch.ts";
 import { rootsOf } from "./verdict.ts";
-import { counterfactual, reading, summary } from "./words.ts";
+import { counterfactual, millis, reading, summary } from "./words.ts";
 
 /** The window that is to be explained. */
 export interface Explained {
@@ -33,7 +33,7 @@ export interface Explained {
   readonly measuredLatencySeconds: number | undefined;
   readonly incident: Incident;
   /** The live models; undefined where none decided on this window, and why not. */
-  readonly models: Pick<WhatIf, "resized" | "ownTime"> | undefined;
+  readonly models: Pick<WhatIf, "resized" | "ownTime" | "tailSeconds"> | undefined;
   readonly whyNoModels: string;
 }
 
@@ -122,7 +122,7 @@ function clearedBy(
   tried: readonly CheckedCounterfactual[],
 ): ClearedService {
   const refuted = tried.find(
-    (each) => each.service === service && each.resource === "own-time" && !each.ends,
+    (each) => each.service === service && each.resource === "own-time" && each.outcome === "same",
   );
   if (refuted !== undefined) return { service, code: "refuted", why: `even ${counterfactual(refuted)}` };
   const share = suspects.find((each) => each.service === service)?.share ?? 0;
@@ -137,7 +137,17 @@ function clearedBy(
     : { service, code: "as-before", why: value };
 }
 
-function missingOf({ incident, models, pastWindows, whyNoModels }: Explained): string[] {
+/** Models that do not see the miss say little of what would end it. */
+function disagreement({ incident, measuredLatencySeconds, models, objective }: Explained): string[] {
+  if (models === undefined || incident.isMissed !== true || measuredLatencySeconds === undefined) return [];
+  const { tailSeconds } = models;
+  if (tailSeconds > objective.seconds) return [];
+  const [expected, measured] = [millis(tailSeconds), millis(measuredLatencySeconds)];
+  return [`the models expect ${expected} where ${measured} was measured: they do not see this miss`];
+}
+
+function missingOf(explained: Explained): string[] {
+  const { incident, models, pastWindows, whyNoModels } = explained;
   const unmeasured = incident.candidates.filter(
     ({ series }) => !series.some(({ signal }) => signal === "selfTimeP95" || signal === "responseP95"),
   );
@@ -147,6 +157,7 @@ function missingOf({ incident, models, pastWindows, whyNoModels }: Explained): s
       ? [`${pastWindows} windows met the objective before, ${LEAST_PAST} are needed for usual values`]
       : []),
     ...(models === undefined ? [`no counterfactual was run: ${whyNoModels}`.slice(0, 300)] : []),
+    ...disagreement(explained),
     ...(names.length > 0
       ? [`no latency of ${names.join(", ")}${unmeasured.length > 5 ? " and others" : ""}`]
       : []),

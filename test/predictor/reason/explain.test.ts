@@ -87,6 +87,32 @@ describe("an explanation", () => {
     expect(calm.summary).toContain("Nothing to explain");
   });
 
+  it("clears a suspect whose usual time would change nothing by the models", () => {
+    // Another service has a sign of a resource and little more time: 51 instead of 50 ms.
+    const idle: Candidate = {
+      name: "only",
+      series: [series("selfTimeP95", 0.05, 0.0501), series("throttledRatio", 0.01, 0.6)],
+    };
+    const web = {
+      name: "web",
+      series: [series("responseP95", 0.08, 0.26), series("selfTimeP95", 0.01, 0.19)],
+    };
+    const { incident } = explained();
+    const made = explain(explained({ incident: { ...incident, candidates: [web, idle] } })).explanation;
+    expect(made.causes.map(({ service }) => service)).toEqual(["web"]);
+    expect(made.notCauses).toMatchObject([{ service: "only", code: "refuted" }]);
+  });
+
+  it("says where the models do not see the miss", () => {
+    const objective = { percentile: 0.95, seconds: 0.08 };
+    const made = explain(explained({ objective })).explanation;
+    expect(made.missing).toEqual([
+      "the models expect 75.0 ms where 260 ms was measured: they do not see this miss",
+    ]);
+    const sizes = made.counterfactuals.filter(({ resource }) => resource !== "own-time");
+    expect(sizes.some(({ ends }) => ends)).toBe(false);
+  });
+
   it("has no counterfactual without live models, and says why", () => {
     const made = explain(explained({ models: undefined })).explanation;
     expect(made.counterfactuals).toEqual([]);
