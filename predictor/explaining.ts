@@ -19,8 +19,8 @@ const NEAR_MS = 300_000;
 const DUTY = 0.02;
 /** Who wrote a transcript. */
 const BUILT_IN = "built-in";
-/** Longer names would make a plan long. */
-const MOST_CHARACTERS = 300;
+/** A plan carries no more of the sentence. */
+const MOST_CHARACTERS = 500;
 
 export interface ExplainingOptions {
   readonly monotonicMs: () => number;

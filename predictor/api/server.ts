@@ -59,7 +59,7 @@ const HEADERS = { "cache-control": "no-store", "x-content-type-options": "nosnif
 
 /**
  * Serves what is in memory, and of the store the newest decisions; no request causes work for the policies, and one for each
- * decision makes the sensitivities.
+ * decision makes the sensitivities, and one the explanation.
  * @throws TradewindError `cannot-listen`
  */
 export async function startApi(options: ApiOptions): Promise<Api> {

@@ -28,7 +28,6 @@ export type Fault = z.infer<typeof Fault>;
 export const RESOURCES = ["cpu", "replicas", "own-time"] as const;
 /** `better` and `worse` by more than 2 % of the objective. */
 export const OUTCOMES = ["better", "same", "worse"] as const;
-export type Outcome = (typeof OUTCOMES)[number];
 
 /** What would become of the slowest route's tail if one thing were changed. */
 export const Counterfactual = z.strictObject({

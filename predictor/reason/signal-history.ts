@@ -37,7 +37,7 @@ interface Version {
   windows: number;
 }
 
-/** What the last windows said of every service: a bounded memory, 10 KB for each service. */
+/** What the last windows said of every service: a bounded memory, 12 KB for each service. */
 export class SignalHistory {
   #windows: KeptWindow[] = [];
   #services = new Map<string, number>();
