@@ -46,7 +46,7 @@ export class Webhook {
   constructor(options: WebhookOptions) {
     this.#options = options;
     const { file, log, monotonicMs, registry } = options;
-    const reading = { what: "webhook's address", code: "webhook-unusable", parse: addressIn };
+    const reading = { what: "webhook file", code: "webhook-unusable", parse: addressIn };
     this.#url = new RereadFile(file, reading, { log, monotonicMs });
     this.#results = new Counter({
       name: "tradewind_webhook_messages_total",
