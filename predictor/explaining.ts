@@ -1,20 +1,28 @@
 import type { Application } from "@tradewind/core/contract/application.ts";
-import type { Explanation } from "@tradewind/core/contract/explanation.ts";
+import type { Explanation, ModelOpinion } from "@tradewind/core/contract/explanation.ts";
 import type { PlanCause } from "@tradewind/core/contract/plan.ts";
 import { TRANSCRIPT_SCHEMA } from "@tradewind/core/contract/transcript.ts";
 import type { TranscriptLine } from "@tradewind/core/contract/transcript.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import { describeError } from "@tradewind/core/errors.ts";
 import type { Logger } from "@tradewind/core/log.ts";
+import type { WhatIf } from "./decide/what-if.ts";
+import type { ModelConnection } from "./explain/model.ts";
 import type { PolicyOutcome } from "./policy/inputs.ts";
+import { checkAnswer } from "./reason/check-answer.ts";
 import { explain } from "./reason/explain.ts";
 import type { Explained, Reasoned } from "./reason/explain.ts";
+import { promptOf } from "./reason/prompt.ts";
 import { SignalHistory } from "./reason/signal-history.ts";
 
 /** Explanations that can be asked for by time. */
 const MOST_KEPT = 200;
 /** An explanation further away from the time that is asked for is not one of it. */
 const NEAR_MS = 300_000;
+/** A model is asked once in this time while an incident goes on, and at its onset. */
+const ASK_EVERY_MS = 60_000;
+/** An answer that comes after so many more windows is of another time. */
+const LATE_WINDOWS = 2;
 /** Explaining takes no more than this share of the time. */
 const DUTY = 0.02;
 /** Who wrote a transcript. */
@@ -27,6 +35,10 @@ export interface ExplainingOptions {
   readonly log: Logger;
   /** Called with every explanation of a missed objective. */
   readonly onExplained: (explanation: Explanation) => void;
+  /** A language model that is asked too; absent: none. What it says changes nothing but text. */
+  readonly model?: Pick<ModelConnection, "ask" | "model"> | undefined;
+  /** Called with every answer of the model that came in time. */
+  readonly onOpinion?: (opinion: ModelOpinion) => void;
 }
 
 /** What was decided on. */
@@ -45,6 +57,8 @@ export class Explaining {
   /** By the monotonic clock; nothing is explained again before. */
   #notBeforeMs = Number.NEGATIVE_INFINITY;
   #wasMissed = false;
+  #windows = 0;
+  #askedMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: ExplainingOptions) {
     this.#options = options;
@@ -119,6 +133,7 @@ export class Explaining {
     const { measuredLatencySeconds: measured, objective } = plan;
     const severity = measured === undefined ? undefined : measured / objective.seconds;
     this.#signals.add(windowSet, severity, application.namespace);
+    this.#windows += 1;
     this.#last = { explained: () => this.#explained(decided) };
     const isMissed = severity !== undefined && severity > 1;
     const isOnset = isMissed && !this.#wasMissed;
@@ -131,6 +146,36 @@ export class Explaining {
     if (made === undefined) return;
     this.#kept = [...this.#kept.slice(1 - MOST_KEPT), made];
     this.#options.onExplained(made.explanation);
+    if (isOnset || endedMs - this.#askedMs >= ASK_EVERY_MS) {
+      this.#askedMs = endedMs;
+      void this.#consult(made, outcome.whatIf);
+    }
+  }
+
+  /** Asks the model about an explanation that is made. Never throws; nothing waits for it. */
+  async #consult(made: Reasoned, models: WhatIf | undefined): Promise<void> {
+    const { log, model, onOpinion } = this.#options;
+    if (model === undefined) return;
+    const { explanation, sketch } = made;
+    const askedAt = this.#windows;
+    try {
+      const first = explanation.causes.map(({ service }) => service);
+      const answer = await model.ask(promptOf(sketch, first));
+      if (answer === undefined || this.#windows - askedAt > LATE_WINDOWS) return;
+      const opinion = checkAnswer(answer, {
+        model: model.model,
+        sketch,
+        objectiveSeconds: explanation.objective.seconds,
+        models,
+        builtIn: first[0],
+      });
+      onOpinion?.(opinion);
+      const told = { sketch, explanation: { ...explanation, opinion } };
+      this.#kept = this.#kept.map((each) => (each === made ? told : each));
+      if (this.#last?.made === made) this.#last.made = told;
+    } catch (error) {
+      log.error({ problem: describeError(error) }, "the model's answer was not checked");
+    }
   }
 
   #explained({ application, outcome, windowSet }: DecidedWindow): Explained | undefined {

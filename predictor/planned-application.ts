@@ -6,6 +6,7 @@ import { describeError } from "@tradewind/core/errors.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import { ApplicationMetrics } from "./application-metrics.ts";
 import { ExplanationMetrics } from "./explain/metrics.ts";
+import type { ModelConnection } from "./explain/model.ts";
 import type { Webhook } from "./explain/webhook.ts";
 import { Explaining } from "./explaining.ts";
 import { Deciding } from "./deciding.ts";
@@ -56,6 +57,8 @@ export interface SharedParts {
   readonly metrics: PredictorMetrics;
   /** Told why objectives are missed; absent: nobody is. */
   readonly webhook: Webhook | undefined;
+  /** A language model that is asked why too; absent: none. */
+  readonly reasoner: ModelConnection | undefined;
   readonly clock: Clock;
   readonly log: Logger;
   /** More than one may be planned: each has its share of memory, and series with its name. */
@@ -264,11 +267,13 @@ export class PlannedApplication {
   }
 
   private makeExplaining(): Explaining {
-    const { clock, log, webhook } = this.shared;
+    const { clock, log, reasoner, webhook } = this.shared;
     const { name, namespace } = this.application;
     const explaining: Explaining = new Explaining({
       monotonicMs: () => clock.monotonicMs(),
       log,
+      model: reasoner,
+      onOpinion: (opinion) => metrics.answered(opinion),
       onExplained: (explanation) => {
         const { causes, summary } = explanation;
         metrics.explained(explanation);

@@ -18,6 +18,7 @@ import type { Api } from "./api/server.ts";
 import { registerApplications } from "./applications-metrics.ts";
 import { OnlyApplication, SeveralApplications } from "./applications.ts";
 import type { Applications } from "./applications.ts";
+import { ModelConnection } from "./explain/model.ts";
 import { Webhook } from "./explain/webhook.ts";
 import { Gathering } from "./gathering.ts";
 import { InOrder } from "./in-order.ts";
@@ -220,6 +221,7 @@ async function openApplications(
     nodes,
     trainer: trainer.forOne(),
     webhook,
+    reasoner: openReasoner(setting),
   };
   const follow = (onChange: () => void): FollowedApplications =>
     (followed = new FollowedApplications({
@@ -243,6 +245,14 @@ async function openApplications(
   ends.push(async () => trainer.stop());
   registerApplications(metrics.registry, applications);
   return applications;
+}
+
+function openReasoner({ clock, ends, metrics, options }: Setting): ModelConnection | undefined {
+  if (options.reasoner === undefined) return undefined;
+  const monotonicMs = (): number => clock.monotonicMs();
+  const connection = new ModelConnection(options.reasoner, { registry: metrics.registry, monotonicMs });
+  ends.push(async () => connection.stop());
+  return connection;
 }
 
 function openWebhook({ clock, ends, log, metrics, options }: Setting): Webhook | undefined {

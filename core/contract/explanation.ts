@@ -56,6 +56,35 @@ export const ClearedService = z.strictObject({
 });
 export type ClearedService = z.infer<typeof ClearedService>;
 
+/** Why a part of a model's answer is kept, or not. */
+export const ANSWER_VERDICTS = [
+  "format",
+  "no-such-service",
+  "no-such-signal",
+  "value-differs",
+  "too-little-evidence",
+  "model-disagrees",
+  "no-model",
+  "unsafe",
+  "kept",
+] as const;
+
+/** What a language model says of the same window, after every claim was checked. It is text: nothing acts on it. */
+export const ModelOpinion = z.strictObject({
+  model: z.string().min(1).max(200),
+  /** Its words, where the answer as a whole was kept; they were not checked. */
+  words: z.string().max(4_000),
+  /** Causes of which every citation is true. */
+  causes: z.array(z.strictObject({ service: ServiceName, type: CauseType })).max(16),
+  /** Changes that it expects to help, and that the live models expect to help. */
+  counterfactuals: z.array(CheckedCounterfactual).max(64),
+  /** How many parts got each verdict. */
+  verdicts: z.partialRecord(z.enum(ANSWER_VERDICTS), Count),
+  /** It names the same first cause as the built-in reasoner. */
+  agrees: z.boolean(),
+});
+export type ModelOpinion = z.infer<typeof ModelOpinion>;
+
 export const EXPLANATION_SCHEMA = "tradewind.dev/explanation/v1";
 
 /** Why the objective is missed, or that it is not: `GET /v1/explain` of the predictor. */
@@ -86,5 +115,7 @@ export const Explanation = z.strictObject({
   missing: z.array(z.string().max(300)).max(16),
   /** The four tagged stages. */
   transcript: z.string().max(262_144),
+  /** Absent where no model is configured, or it has not answered. */
+  opinion: ModelOpinion.optional(),
 });
 export type Explanation = z.infer<typeof Explanation>;

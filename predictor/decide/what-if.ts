@@ -60,22 +60,32 @@ export class WhatIf {
 
   /** Undefined where the service has no model of its own time, or is on no route. */
   resized(service: string, { resource, steps }: SizeStep): Expected | undefined {
-    const at = this.#numberOf(service);
-    const { own, stepCpuCores = 0 } = this.#cost.services[at] ?? {};
-    if (own === undefined || this.#cost.routesThrough(at).length === 0) return undefined;
-    const now = this.#cost.sizeOf(at);
+    const now = this.sizeOf(service);
+    if (now === undefined) return undefined;
+    const { stepCpuCores = 0 } = this.#cost.services[this.#numberOf(service)] ?? {};
     const step = stepCpuCores > 0 ? stepCpuCores : STEP_SHARE * now.cpuCores;
-    const then: Size =
-      resource === "replicas"
-        ? { ...now, replicas: now.replicas + steps }
-        : { ...now, cpuCores: now.cpuCores + steps * step };
-    if (then.replicas < 1 || !(then.cpuCores > 0)) return undefined;
+    const to = resource === "replicas" ? now.replicas + steps : now.cpuCores + steps * step;
+    return this.sized(service, resource, to);
+  }
+
+  /** The size that the decision started from; undefined as above. */
+  sizeOf(service: string): Size | undefined {
+    const at = this.#numberOf(service);
+    const isModelled = this.#cost.services[at]?.own !== undefined && this.#cost.routesThrough(at).length > 0;
+    return isModelled ? this.#cost.sizeOf(at) : undefined;
+  }
+
+  /** The same for so many replicas, or cores of each container. */
+  sized(service: string, resource: SizeStep["resource"], to: number): Expected | undefined {
+    const now = this.sizeOf(service);
+    if (now === undefined || !(to > 0) || (resource === "replicas" && to < 1)) return undefined;
+    const at = this.#numberOf(service);
+    const then: Size = resource === "replicas" ? { ...now, replicas: to } : { ...now, cpuCores: to };
     const tailBeforeSeconds = this.tailSeconds;
     this.#cost.set(at, then);
     const tailAfterSeconds = this.tailSeconds;
     this.#cost.set(at, now);
-    const [from, to] =
-      resource === "replicas" ? [now.replicas, then.replicas] : [now.cpuCores, then.cpuCores];
+    const from = resource === "replicas" ? now.replicas : now.cpuCores;
     return { from, to, tailBeforeSeconds, tailAfterSeconds };
   }
 

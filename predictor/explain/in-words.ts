@@ -30,10 +30,24 @@ export function explanationInWords(explanation: Explanation, service?: string): 
       notCauses.filter(concerns).map((each) => `${each.service}: ${each.why} [${each.code}]`),
     ),
     ...part("Not known:", missing),
+    ...part("A model says, after checks:", opinionLines(explanation)),
   ].join("\n");
 }
 
 const time = (ms: number): string => new Date(ms).toISOString();
+
+function opinionLines({ opinion }: Explanation): string[] {
+  if (opinion === undefined) return [];
+  const { agrees, causes, counterfactuals, model, verdicts, words } = opinion;
+  const named = causes.map(({ service, type }) => `${service} (${TYPE_WORDS[type]})`).join(", ");
+  const counts = Object.entries(verdicts).map(([verdict, count]) => `${verdict} ${count}`);
+  return [
+    `${model}: ${named === "" ? "no cause whose evidence is true" : named}${agrees ? ", as the built-in reasoner" : ""}`,
+    ...counterfactuals.map((each) => counterfactual(each)),
+    `verdicts: ${counts.join(", ")}`,
+    ...(words === "" ? [] : [`not checked: ${words}`]),
+  ];
+}
 
 function causeLines({ confidence, evidence, service, share, type }: NamedCause): string[] {
   const parts = `${(100 * share).toFixed(0)} % of what was added, confidence ${confidence.toFixed(2)}`;

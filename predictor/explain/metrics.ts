@@ -1,4 +1,4 @@
-import type { Explanation } from "@tradewind/core/contract/explanation.ts";
+import type { Explanation, ModelOpinion } from "@tradewind/core/contract/explanation.ts";
 import { Counter, Gauge } from "prom-client";
 import type { Registry } from "prom-client";
 
@@ -6,6 +6,8 @@ import type { Registry } from "prom-client";
 export class ExplanationMetrics {
   readonly #made: Counter<"verdict">;
   readonly #counterfactuals: Counter<"outcome">;
+  readonly #verdicts: Counter<"verdict">;
+  readonly #agreements: Counter<"agrees">;
   readonly #causes: Gauge<"service" | "type">;
 
   /** @param isMissed whether the objective is missed now: causes are shown only then */
@@ -23,6 +25,18 @@ export class ExplanationMetrics {
       labelNames: ["outcome"],
       registers,
     });
+    this.#verdicts = new Counter({
+      name: "tradewind_reasoner_verdicts_total",
+      help: "Parts of a language model's answers by verdict: kept, or why not.",
+      labelNames: ["verdict"],
+      registers,
+    });
+    this.#agreements = new Counter({
+      name: "tradewind_reasoner_agreements_total",
+      help: "Checked answers of a language model, by whether the first cause is that of the built-in reasoner.",
+      labelNames: ["agrees"],
+      registers,
+    });
     this.#causes = new Gauge({
       name: "tradewind_cause_confidence_ratio",
       help: "Confidence in each cause that is named while the objective is missed; type: C CPU, M memory, D disk, N network, I interference, L load, V new version, X outside.",
@@ -37,6 +51,11 @@ export class ExplanationMetrics {
     this.#causes.reset();
     for (const verdict of ["named", "abstained"]) this.#made.inc({ verdict }, 0);
     for (const outcome of ["better", "same", "worse"]) this.#counterfactuals.inc({ outcome }, 0);
+  }
+
+  answered({ agrees, verdicts }: ModelOpinion): void {
+    this.#agreements.inc({ agrees: String(agrees) });
+    for (const [verdict, count] of Object.entries(verdicts)) this.#verdicts.inc({ verdict }, count);
   }
 
   explained({ causes, counterfactuals }: Explanation): void {

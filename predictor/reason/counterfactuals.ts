@@ -10,7 +10,7 @@ const STEPS = [1, 2] as const;
 
 type Models = Pick<WhatIf, "resized" | "ownTime">;
 
-export function outcomeOf(
+function outcomeOf(
   { tailAfterSeconds, tailBeforeSeconds }: Pick<Expected, "tailAfterSeconds" | "tailBeforeSeconds">,
   objectiveSeconds: number,
 ): CheckedCounterfactual["outcome"] {
@@ -21,6 +21,17 @@ export function outcomeOf(
 /** The models expect a miss before the change, and none after it. */
 const endsMiss = ({ tailAfterSeconds, tailBeforeSeconds }: Expected, objectiveSeconds: number): boolean =>
   tailBeforeSeconds > objectiveSeconds && tailAfterSeconds <= objectiveSeconds;
+
+/** A change that was run on the models, judged. */
+export function checkedOf(
+  service: string,
+  resource: CheckedCounterfactual["resource"],
+  expected: Expected,
+  objectiveSeconds: number,
+): CheckedCounterfactual {
+  const outcome = outcomeOf(expected, objectiveSeconds);
+  return { service, resource, ...expected, outcome, ends: endsMiss(expected, objectiveSeconds) };
+}
 
 /**
  * What the live models say of one and two steps more of each resource for the first suspects, and of each answering as it did
@@ -36,15 +47,7 @@ export function counterfactuals(
   const found: CheckedCounterfactual[] = [];
   for (const { service } of suspects.slice(0, MOST_SUSPECTS)) {
     const add = (resource: CheckedCounterfactual["resource"], expected: Expected | undefined): void => {
-      if (expected === undefined) return;
-      const outcome = outcomeOf(expected, objectiveSeconds);
-      found.push({
-        service,
-        resource,
-        ...expected,
-        outcome,
-        ends: endsMiss(expected, objectiveSeconds),
-      });
+      if (expected !== undefined) found.push(checkedOf(service, resource, expected, objectiveSeconds));
     };
     for (const resource of ["replicas", "cpu"] as const)
       for (const steps of STEPS) add(resource, models.resized(service, { resource, steps }));

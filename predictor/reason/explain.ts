@@ -33,7 +33,7 @@ export interface Explained {
   readonly measuredLatencySeconds: number | undefined;
   readonly incident: Incident;
   /** The live models; undefined where none decided on this window, and why not. */
-  readonly models: Pick<WhatIf, "resized" | "ownTime" | "tailSeconds"> | undefined;
+  readonly models: Pick<WhatIf, "resized" | "sized" | "sizeOf" | "ownTime" | "tailSeconds"> | undefined;
   readonly whyNoModels: string;
 }
 
