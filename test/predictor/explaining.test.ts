@@ -3,6 +3,7 @@ import type { Explanation } from "@tradewind/core/contract/explanation.ts";
 import { createLog } from "@tradewind/core/log.ts";
 import { Explaining } from "@tradewind/predictor/explaining.ts";
 import type { DecidedWindow, ExplainingOptions } from "@tradewind/predictor/explaining.ts";
+import type { DecidedPlan } from "@tradewind/predictor/policy/inputs.ts";
 import { describe, expect, it } from "vitest";
 import { waitUntil } from "../wait-until.ts";
 
@@ -19,7 +20,7 @@ function decided(at: number, seconds: number): DecidedWindow {
   };
   const times = { startMs: at * 15_000, endMs: (at + 1) * 15_000 };
   const window = { namespace: "default", service: "web", ...times, callees: [], containers: [] };
-  const plan = {
+  const plan: DecidedPlan = {
     application: "default",
     namespace: "default",
     plannedAtMs: times.endMs,
@@ -27,8 +28,9 @@ function decided(at: number, seconds: number): DecidedWindow {
     policyReason: "no models",
     objective: { percentile: 0.95, seconds: 0.1 },
     measuredLatencySeconds: seconds,
+    policyReasons: [],
     wishes: [],
-  } as const;
+  };
   return {
     application,
     windowSet: {
