@@ -17,6 +17,8 @@ export const REWARD_SETTINGS = {
   manyTokens: 2_000,
   /** `correct` of Eq. 11 from this result on. */
   correctFrom: 0.8,
+  /** kappa of Eq. 12. */
+  kappa: 0.02,
 } as const;
 const EPSILON = 1e-6;
 
@@ -76,7 +78,7 @@ export const lengthReward = (result: number, tokens: number): number =>
   result >= REWARD_SETTINGS.correctFrom ? lengthScore(tokens) : 0;
 
 /** R_KL (Eq. 12): needs the model's own probabilities, so that it is 0 where answers are only scored. @param divergence nats */
-export const klReward = (divergence: number, kappa: number): number => -kappa * divergence + 0;
+export const klReward = (divergence: number): number => -REWARD_SETTINGS.kappa * divergence + 0;
 
 export interface Reward {
   readonly result: number;
@@ -85,15 +87,16 @@ export interface Reward {
   readonly total: number;
 }
 
-/** R_total (Eq. 13) of an answer that is scored, not trained: without Eq. 12. */
+/** R_total (Eq. 13). @param answer without `divergence` it is scored, not trained: Eq. 12 is 0 then */
 export function rewardOf(answer: {
   readonly named: readonly Root[];
   readonly truth: readonly Root[];
   readonly invalid: number;
   readonly tokens: number;
+  readonly divergence?: number;
 }): Reward {
   const result = resultReward(answer.named, answer.truth);
   const format = formatReward(answer.invalid);
   const length = lengthReward(result, answer.tokens);
-  return { result, format, length, total: result + format + length };
+  return { result, format, length, total: result + format + length + klReward(answer.divergence ?? 0) };
 }
