@@ -90,6 +90,7 @@ function flagsOf(
       "--grpc-listen": ports.grpc,
       "--predictor": `http://${ports.predictor}`,
       "--application": options.applicationPath,
+      "--agents": `http://${ports.agent}`,
       "--state": join(stateDirectory, "exporter"),
       "--stale-after": STALE_AFTER,
       "--restart-grace": RESTART_GRACE,
