@@ -7,9 +7,11 @@ import type { Contender } from "@tradewind/simulator/contenders/contender.ts";
 import { HPA_CPU } from "@tradewind/simulator/contenders/hpa.ts";
 import { run } from "@tradewind/simulator/contenders/run.ts";
 import { gatherPairs, silentContender } from "@tradewind/simulator/teacher/lessons.ts";
-import { heldOutPlant } from "@tradewind/simulator/teacher/plants.ts";
+import { HELD_OUT_APPLICATIONS, heldOutPlant } from "@tradewind/simulator/teacher/plants.ts";
 import { agreementOf } from "@tradewind/simulator/teacher/train-student.ts";
 import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
+import { localRun } from "./local-run.ts";
+import type { LocalOutcome } from "./local-run.ts";
 import { estimate } from "../course/statistics.ts";
 
 /** Seeds that were looked at while the students were made are below this. */
@@ -78,12 +80,15 @@ async function silence(seeds: readonly number[], progress: BenchmarkOptions["pro
   });
 }
 
-/** Students against the planner on the application that comes first among the held-out ones. */
-async function agreement(seed: number, progress: BenchmarkOptions["progress"]) {
+/** Students against the planner on the application that comes first among the held-out ones, over several seeds. */
+async function agreement(seeds: readonly number[], progress: BenchmarkOptions["progress"]) {
   const rewards: Record<"planner" | "students", number[]> = { planner: [], students: [] };
   const pairs = [];
-  for (const who of ["planner", "students"] as const) {
-    progress(`agreement: ${who} decide`);
+  for (const [seed, who] of seeds.flatMap((each) => [
+    [each, "planner"] as const,
+    [each, "students"] as const,
+  ])) {
+    progress(`agreement: ${who} decide, seed ${seed}`);
     const gathered = await gatherPairs(heldOutPlant(seed), {
       actuators: "replicas",
       parameters: who === "students" ? PARAMETERS : undefined,
@@ -93,11 +98,9 @@ async function agreement(seed: number, progress: BenchmarkOptions["progress"]) {
     pairs.push(...gathered);
   }
   const microseconds = microsecondsOf();
-  const students = [...Map.groupBy(pairs, ({ service }) => service)].map(([service, own]) => ({
-    service,
-    ...agreementOf(PARAMETERS, own),
-    microseconds,
-  }));
+  const students = [...Map.groupBy(pairs, ({ service }) => service)].map(([service, own]) =>
+    Object.assign({ service, microseconds }, agreementOf(PARAMETERS, own)),
+  );
   const mean = (values: readonly number[]): number => estimate(values).mean;
   return {
     students,
@@ -126,12 +129,34 @@ function microsecondsOf(): number {
   return took;
 }
 
+/** The same with real processes on the local platform, `--local N` pairs; nothing of it is simulated. */
+async function localPairs(
+  pairs: number,
+  seed: number,
+  progress: BenchmarkOptions["progress"],
+): Promise<LocalOutcome[]> {
+  const outcomes: LocalOutcome[] = [];
+  for (let pair = 0; pair < pairs; pair += 1) {
+    for (const silence of pair % 2 === 0
+      ? (["hold", "students"] as const)
+      : (["students", "hold"] as const)) {
+      outcomes.push(await localRun(silence, FIRST_SEED * seed + pair));
+      progress(JSON.stringify(outcomes.at(-1)));
+    }
+  }
+  return outcomes;
+}
+
 export const benchmark: Benchmark = {
+  options: { local: { type: "string" } },
   summary: "students of the planner while no predictor answers, against holding and a CPU rule (simulated)",
-  async run({ progress, quick, seed }) {
+  async run({ progress, quick, seed, values }) {
+    const pairs = Number(values["local"] ?? 0);
+    if (pairs > 0) return { simulated: false, local: await localPairs(pairs, seed, progress) };
     const first = FIRST_SEED * seed;
     const seeds = Array.from({ length: quick ? QUICK_SEEDS : SEEDS }, (_, i) => first + i);
-    const { all, closedLoop, students } = await agreement(first, progress);
+    const judged = seeds.filter((each) => (each - first) % HELD_OUT_APPLICATIONS === 0);
+    const { all, closedLoop, students } = await agreement(judged, progress);
     return {
       simulated: true,
       about: SHIPPED_STUDENTS.about,

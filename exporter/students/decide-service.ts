@@ -7,7 +7,7 @@ import { boundsOf } from "../guard/baseline.ts";
 import { mostReplicas, reactiveReplicas, studentAllocation, TARGET_UTILISATION } from "./allocate.ts";
 import type { Silence } from "./allocate.ts";
 import { asList, podCores, studentInputs } from "./inputs.ts";
-import type { LoadPoint, PlannedService } from "./inputs.ts";
+import type { LoadPoint, PlannedService, StudentInputs } from "./inputs.ts";
 import { demandCores } from "./reading.ts";
 import type { ServiceReading } from "./reading.ts";
 import type { Student, StudentActions } from "./student.ts";
@@ -77,8 +77,7 @@ export function decideService(service: SilentService): Wish | undefined {
   const { earlier, nowMs, reading, record, student } = service;
   const { limits } = record.context;
   if (limits === undefined || (record.context.mode ?? "act") !== "act") return undefined;
-  if (nowMs - reading.atMs > 1e3 * OLDEST_READING_SECONDS || reading.pods <= 0) return undefined;
-  if (!Number.isFinite(reading.cpuCores) || reading.cpuCores < 0) return undefined;
+  if (isUnusable(service)) return undefined;
   const planned = plannedOf(service);
   const cores = podCores(reading, planned);
   if (cores === undefined) return undefined;
@@ -103,28 +102,39 @@ export function decideService(service: SilentService): Wish | undefined {
     ...asked,
     replicas: Math.max(asked.replicas, Math.min(need, most)),
   };
-  const cpuRatio = demand / (reading.pods * cores);
   const reasons: Reason[] = [
     { code: "predictor-silent", silentSeconds: Math.max(0, nowMs - planned.decidedMs) / 1e3 },
-    ...(inputs && actions && student
-      ? [
-          {
-            code: "student" as const,
-            modelHash: student.modelHash,
-            loadRatio: inputs.loadRatio,
-            forecastRatio: inputs.forecastRatio,
-          },
-        ]
-      : []),
-    ...(actions === undefined || need > asked.replicas
-      ? [{ code: "cpu-demand" as const, cpuRatio, targetRatio: TARGET_UTILISATION }]
-      : []),
-    ...(need > most
-      ? [{ code: "silence-limit" as const, plannedReplicas: silence.planned.replicas, mostReplicas: most }]
-      : []),
+    ...(inputs && actions && student ? [studentReason(student, inputs)] : []),
+    ...(actions === undefined || need > asked.replicas ? [demandReason(demand, reading.pods * cores)] : []),
+    ...(need > most ? [limitReason(silence.planned.replicas, most)] : []),
     { code: "replicas", fromReplicas: record.final.replicas, toReplicas: allocation.replicas },
   ];
   return wishOf(service, { actions, allocation, inputs: inputs && asList(inputs), planned, reasons });
+}
+
+const studentReason = ({ modelHash }: NamedStudent, { forecastRatio, loadRatio }: StudentInputs): Reason => ({
+  code: "student",
+  modelHash,
+  loadRatio,
+  forecastRatio,
+});
+
+const demandReason = (demand: number, capacityCores: number): Reason => ({
+  code: "cpu-demand",
+  cpuRatio: demand / capacityCores,
+  targetRatio: TARGET_UTILISATION,
+});
+
+const limitReason = (plannedReplicas: number, most: number): Reason => ({
+  code: "silence-limit",
+  plannedReplicas,
+  mostReplicas: most,
+});
+
+/** Why nothing is decided: what is known is too old, or of no use. */
+function isUnusable({ nowMs, reading }: SilentService): boolean {
+  if (nowMs - reading.atMs > 1e3 * OLDEST_READING_SECONDS || reading.pods <= 0) return true;
+  return !Number.isFinite(reading.cpuCores) || reading.cpuCores < 0;
 }
 
 /** Undefined where a weight of the student is of no use. */

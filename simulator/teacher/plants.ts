@@ -46,6 +46,9 @@ const HELD_OUT: readonly ((seed: number) => ApplicationModel)[] = [
   (seed) => generated({ services: 12, seed, cpuMs: 6 }),
 ];
 
+/** Seeds of one application are so far apart. */
+export const HELD_OUT_APPLICATIONS = HELD_OUT.length;
+
 /** A plant that nobody learns on: another application, a flash crowd or a slower rise, and one silence as it begins. */
 export function heldOutPlant(seed: number): Obstacle {
   const rng = seededRng(seed);

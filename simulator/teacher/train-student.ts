@@ -21,7 +21,7 @@ export const ACTED_ON = 0.5;
 /** Pairs in which the teacher acts count so much more: most say "nothing". */
 const ACTING_WEIGHT = 4;
 const BATCH = 64;
-const RATES = { from: 3e-3, to: 1e-4 };
+const RATES = { from: 1e-3, to: 1e-4 };
 /** Of AdamW. */
 const DECAY = 1e-4;
 
