@@ -9,21 +9,28 @@ import type { World } from "../world.ts";
 import { rewardMeter } from "./reward.ts";
 import type { Pair } from "./train-student.ts";
 
-/** What a planner would have done at one moment, from what a student could see. */
-export function pairOf({ before, inputs, wished }: Lesson): Pair {
+/** Stands for the model that is being made: a name as decisions must have one. */
+const IN_TRAINING = "0000000000000000";
+
+/**
+ * What a planner would have done at one moment, from what a student could see. Below what was planned before the silence a student cannot
+ * go, so there is nothing to teach.
+ */
+export function pairOf({ before, inputs, planned, wished }: Lesson): Pair {
   const { bounds } = wished;
   const size = (part: "cpuCores" | "memoryBytes", step: number | undefined): number => {
     const [from, to] = [before.final[part], wished.allocation[part]];
     if (from === undefined || to === undefined || step === undefined) return 0;
+    const target = Math.max(to, planned[part] ?? 0);
     // Two steps of a size are an action of 1, as doubling is of replicas.
-    return taughtAction(2, 2 + Math.trunc((to - from) / step + Math.sign(to - from) * 1e-6));
+    return taughtAction(2, 2 + Math.trunc((target - from) / step + Math.sign(target - from) * 1e-6));
   };
   return {
     inputs,
     actions: [
       size("cpuCores", bounds.cpuStepCores),
       size("memoryBytes", bounds.memoryStepBytes),
-      taughtAction(before.final.replicas, wished.allocation.replicas),
+      taughtAction(before.final.replicas, Math.max(wished.allocation.replicas, planned.replicas)),
     ],
   };
 }
@@ -64,7 +71,7 @@ export async function gatherPairs(
   const silence: SilenceKind =
     parameters === undefined
       ? { drive: "planner", lessons }
-      : { drive: "students", student: { student: new Student(parameters), modelHash: "lesson" }, lessons };
+      : { drive: "students", student: { student: new Student(parameters), modelHash: IN_TRAINING }, lessons };
   const meter = rewardMeter(obstacle);
   const onWindow = (world: World): void => {
     const reward = meter(world);

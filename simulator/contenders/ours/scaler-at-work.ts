@@ -32,6 +32,7 @@ export class ScalerAtWork {
   private readonly targets = new Map<string, { cpuCores?: number; memoryBytes?: number }>();
   private rows = new Map<string, ServedRow>();
   private nowMs: number;
+  private rejected = 0;
 
   constructor(application: Application, startedAtMs: number) {
     const { clockTolerance, limits, restartGrace, staleAfter } = ExporterOptions.parse({});
@@ -52,7 +53,9 @@ export class ScalerAtWork {
       counter: {
         guardAction: () => undefined,
         guardRefusal: () => undefined,
-        wishRejected: () => undefined,
+        wishRejected: () => {
+          this.rejected += 1;
+        },
       },
       serve: (rows) => {
         this.rows = new Map([...rows].map((row) => [row.service, row]));
@@ -69,12 +72,17 @@ export class ScalerAtWork {
     this.sizes.record(recommendationList(this.recommender, { reachable: true }, this.clock), nowMs);
   }
 
-  /** Decides by itself for as long as no plan comes, as {@link SilentPlans} does; `silentSinceMs` as there. */
+  /**
+   * Decides by itself for as long as no plan comes, as {@link SilentPlans} does; `silentSinceMs` as there.
+   * @throws Error when such a decision breaks the contract, which must not pass for holding
+   */
   async decideAlone(silent: SilentPlans, silentSinceMs: number, nowMs: number): Promise<void> {
     this.nowMs = nowMs;
+    const { rejected } = this;
     for (const { plan } of silent.plans(this.recommender.book.entries(), () => silentSinceMs, nowMs)) {
       await this.recommender.takePlan(plan);
     }
+    if (this.rejected > rejected) throw new Error("a decision without a predictor breaks the contract");
   }
 
   /** Id of the decision in force. */

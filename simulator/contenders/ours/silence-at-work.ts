@@ -1,4 +1,4 @@
-import type { Plan } from "@tradewind/core/contract/plan.ts";
+import type { Allocation, Plan } from "@tradewind/core/contract/plan.ts";
 import type { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import { boundsOf } from "@tradewind/exporter/guard/baseline.ts";
 import { plannedOf } from "@tradewind/exporter/students/decide-service.ts";
@@ -24,6 +24,8 @@ export interface Lesson {
   readonly service: string;
   readonly inputs: readonly number[];
   readonly before: DecisionRecord;
+  /** By the last plan before the silence. */
+  readonly planned: Allocation;
   readonly wished: Plan["wishes"][number];
 }
 
@@ -82,8 +84,10 @@ export class SilenceAtWork {
   /** Tells the lessons what the planner made of the window that the last moments lie in. */
   label({ wishes }: Plan): void {
     for (const wished of wishes) {
+      const planned = this.planned.get(wished.service)?.allocation;
       for (const { before, inputs } of this.moments.get(wished.service) ?? []) {
-        this.kind.lessons?.({ service: wished.service, inputs, before, wished });
+        if (planned !== undefined)
+          this.kind.lessons?.({ service: wished.service, inputs, before, planned, wished });
       }
     }
     this.moments = new Map();

@@ -39,7 +39,6 @@ class LateClock implements Clock {
 interface Stage {
   readonly clock: LateClock;
   readonly exporter: TestExporter;
-  readonly state: string;
   /** From now on the predictor is dead. */
   kill(): void;
 }
@@ -75,14 +74,14 @@ async function stage(students: Students): Promise<Stage> {
     answering(JSON.stringify(body ?? {}), body === undefined ? 404 : 200)(request, response);
   });
   await exporter.listWhen("the plan", ({ recommendations }) => recommendations[0]?.replicas === 4);
-  return { clock, exporter, state, kill: () => exporter.predictor.behave((request) => request.destroy()) };
+  await until("the students on disk", () => readFileSync(join(state, "students.json"), "utf8"));
+  return { clock, exporter, kill: () => exporter.predictor.behave((request) => request.destroy()) };
 }
 
 describe("an exporter whose predictor is dead", () => {
   it("lets the student of the last plan add, says so, and gives way to the next plan", async () => {
     const students = growingStudents();
-    const { clock, exporter, kill, state } = await stage(students);
-    await until("the students on disk", () => readFileSync(join(state, "students.json"), "utf8"));
+    const { clock, exporter, kill } = await stage(students);
     kill();
     clock.aheadMs = 40_000;
     const { recommendations } = await exporter.listWhen(
