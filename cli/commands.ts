@@ -93,6 +93,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => import("@tradewind/simulator/command/backtest.ts"),
   },
   {
+    name: "train-students",
+    summary: "teaches what scalers decide by while no predictor answers, in the simulator",
+    group: TRY,
+    load: async () => import("@tradewind/simulator/command/train-students.ts"),
+  },
+  {
     name: "export",
     summary: "prints the stored windows as CSV or JSON lines",
     group: LOOK,

@@ -2,9 +2,8 @@ import type { Clock } from "@tradewind/core/clock.ts";
 import type { Reason } from "@tradewind/core/contract/reason.ts";
 import { inWords } from "@tradewind/core/reasons.ts";
 import { decide } from "./decide.ts";
-import type { DecisionPast, DecisionRules, Refusal } from "./decide.ts";
+import type { DecisionPast, DecisionRules, PlanHeader, Refusal } from "./decide.ts";
 import { forEachInSlices } from "./source/slices.ts";
-import type { FetchedPlan } from "./source/plan-fetcher.ts";
 import { readWish } from "./source/read-plan.ts";
 import { bookEntry, bookKey } from "./store/book.ts";
 import type { BookEntry, DecisionBook } from "./store/book.ts";
@@ -29,6 +28,17 @@ export interface DecisionCounter {
 export interface RecommenderRules extends DecisionRules {
   /** A decision on disk that is dated this much after our wall clock is of unknown age. ms */
   readonly clockToleranceMs: number;
+}
+
+/** A plan as far as decisions need it. */
+export interface TakenPlan {
+  readonly header: PlanHeader;
+  /** Gone through when the plan has its turn. */
+  readonly wishes: Iterable<unknown>;
+  /** When it was made, on our monotonic clock. */
+  readonly madeMs: number;
+  /** It is of some services only: what is known of the others stays. */
+  readonly isPartial?: boolean;
 }
 
 /** Puts these rows in force for KEDA, all at one moment, in the place of all before. Resolves when they are. */
@@ -120,7 +130,7 @@ export class Recommender {
    * Decides every wish of a plan, writes the decisions down and puts them in force.
    * @param scope the application that the plan is of, among several: what is decided of the others stays
    */
-  async takePlan(plan: FetchedPlan, scope: Scope = EVERYTHING): Promise<void> {
+  async takePlan(plan: TakenPlan, scope: Scope = EVERYTHING): Promise<void> {
     return this.#inTurn(async () => this.#takeNow(plan, scope));
   }
 
@@ -143,7 +153,7 @@ export class Recommender {
     return turn;
   }
 
-  async #takeNow(plan: FetchedPlan, scope: Scope): Promise<void> {
+  async #takeNow(plan: TakenPlan, scope: Scope): Promise<void> {
     const draft = nothingNew(scope);
     this.#follow(plan.header.predictorStartedAtMs, scope);
     await this.#saveChanges();
@@ -154,13 +164,21 @@ export class Recommender {
     await this.#inSlices(draft.entries.values(), ({ guard }) => {
       for (const { step } of guard) this.#counter.guardAction(step);
     });
+    if (plan.isPartial === true) this.#keepRefusals(draft);
     await this.#keeper.save(await this.#stateAfter(draft), DISK_PATIENCE_MS);
-    this.#forget(draft);
+    if (plan.isPartial !== true) this.#forget(draft);
     await this.#serve(this.#rowsAfter(draft));
     await this.#inSlices(this.book.replace(draft.entries), () => undefined);
     this.#refusals.set(keyOf(scope), draft.refusals);
     if (scope === EVERYTHING) return;
     this.#refusals.delete(keyOf(EVERYTHING));
+  }
+
+  /** Those of the plan before, of services that this one does not name. */
+  #keepRefusals({ entries, refusals, scope }: PlanDraft): void {
+    for (const [key, refusal] of this.#refusals.get(keyOf(scope)) ?? []) {
+      if (!entries.has(key) && !refusals.has(key)) refusals.set(key, refusal);
+    }
   }
 
   #follow(startedAtMs: number, scope: Scope): void {
@@ -184,7 +202,7 @@ export class Recommender {
     await forEachInSlices(items, visit, () => this.#clock.monotonicMs());
   }
 
-  #take(value: unknown, { header, madeMs }: FetchedPlan, draft: PlanDraft): void {
+  #take(value: unknown, { header, madeMs }: TakenPlan, draft: PlanDraft): void {
     const wish = readWish(value);
     if ("rejected" in wish) {
       const { namespace, service, reason: problem } = wish.rejected;

@@ -31,6 +31,8 @@ import { combineResources, combineWindows, missingParts } from "./sources/combin
 import type { Gathered } from "./sources/combine-windows.ts";
 import { resourceView } from "./sources/resources.ts";
 import type { SpanOrigins } from "./sources/span-origins.ts";
+import { SHIPPED_HASH } from "./students/shipped.ts";
+import { withWorkloads } from "./students/with-workloads.ts";
 import type { ClosedWindow } from "./window-clock.ts";
 import type { Interval } from "./window/interval.ts";
 import { SilentServices } from "./window/silent-services.ts";
@@ -217,7 +219,9 @@ export class Deciding {
   private adopt(outcome: PolicyOutcome, inputs: PolicyInputs, missing: readonly string[]): Plan {
     const { application, windowSet } = inputs;
     const cause = this.parts.explaining?.cause();
-    const plan = this.parts.published.publish(outcome.plan, windowSet, {
+    const wishes = withWorkloads(outcome.plan.wishes, this.parts.workloads());
+    const plan = this.parts.published.publish({ ...outcome.plan, wishes }, windowSet, {
+      students: { hash: SHIPPED_HASH },
       complete: missing.length === 0,
       ...(missing.length > 0 && { missing: [...missing] }),
       mode: application.mode,

@@ -31,6 +31,7 @@ import type { ContainerRates } from "./sources/container-rates.ts";
 import { registerEndpointMetrics } from "./sources/endpoint-metrics.ts";
 import type { Sections } from "./sources-config.ts";
 import { PUSHED, SpanOrigins } from "./sources/span-origins.ts";
+import { shippedText } from "./students/shipped.ts";
 import { countArrivals, SurgeWatch } from "./surge-watch.ts";
 import type { ClosedWindow } from "./window-clock.ts";
 import type { ArrivalCounter } from "./window/arrival-counter.ts";
@@ -259,7 +260,7 @@ export class PlannedApplication {
 
   /** The file of a model in use, or of one that was. */
   modelText(hash: string): string | undefined {
-    return this.learning?.modelText(hash);
+    return shippedText(hash) ?? this.learning?.modelText(hash);
   }
 
   async stop(): Promise<void> {

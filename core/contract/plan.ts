@@ -76,6 +76,14 @@ export const Bounds = z.strictObject({
 });
 export type Bounds = z.infer<typeof Bounds>;
 
+/** A workload by its name, by which those of its pods begin. */
+export const WishWorkload = z.object({
+  name: ObjectName,
+  /** The container whose size is decided on; absent: the only one. */
+  container: z.string().min(1).max(253).optional(),
+});
+export type WishWorkload = z.infer<typeof WishWorkload>;
+
 /** What a policy would like for one service, before the guard. */
 export const Wish = z.strictObject({
   namespace: ObjectName,
@@ -115,6 +123,8 @@ export const Wish = z.strictObject({
   }),
   /** What the policy kept to. The guard of an exporter has bounds of its own. */
   bounds: Bounds,
+  /** What runs the service, so that a scaler finds its pods without the predictor; absent where the predictor does not know. */
+  workloads: orAbsent(z.array(WishWorkload).max(8)),
 });
 export type Wish = z.infer<typeof Wish>;
 
@@ -158,6 +168,8 @@ export const Plan = z.strictObject({
   /** Why this level of the ladder decides. */
   policyReason: z.string().max(500),
   policyReasons: Reasons,
+  /** By what a scaler decides while no predictor answers: the name of a model, see core/contract/students.ts. */
+  students: orAbsent(z.object({ hash: ContentHash })),
   objective: z.strictObject({ percentile: Ratio, seconds: z.number().positive() }),
   /** Measured percentile of the worst flow; absent without traffic. */
   measuredLatencySeconds: NonNegative.optional(),
