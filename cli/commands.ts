@@ -99,10 +99,22 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => import("@tradewind/predictor/sensitivities/command.ts"),
   },
   {
+    name: "explain",
+    summary: "says why an objective is missed: service, resource, evidence, and what would end it",
+    group: LOOK,
+    load: async () => import("@tradewind/predictor/explain/command.ts"),
+  },
+  {
     name: "backtest",
     summary: "replays policies on what was recorded, after saying how far its models are off",
     group: BEGIN,
     load: async () => import("@tradewind/simulator/command/backtest.ts"),
+  },
+  {
+    name: "train-students",
+    summary: "teaches what scalers decide by while no predictor answers, in the simulator",
+    group: TRY,
+    load: async () => import("@tradewind/simulator/command/train-students.ts"),
   },
   {
     name: "export",

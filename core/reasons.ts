@@ -58,6 +58,12 @@ const SENTENCES: Sentences = {
   "scale-down-waits": ({ metWindows, neededWindows }) =>
     `well within the objective for ${metWindows} of the ${windows(neededWindows)} that a scale-down waits for`,
   "scale-down-unsafe": () => "no replica can go without risking the objective",
+  "predictor-silent": ({ silentSeconds }) => `no plan for ${Math.round(silentSeconds)} s`,
+  student: ({ forecastRatio, loadRatio }) =>
+    `a student of the planner decides at ${loadRatio.toFixed(2)} times the last plan's load, ` +
+    `${forecastRatio.toFixed(2)} times expected`,
+  "silence-limit": ({ mostReplicas, plannedReplicas }) =>
+    `without a predictor at most ${replicas(mostReplicas)} follow the ${plannedReplicas} of the last plan`,
   "min-replicas": ({ minReplicas }) => `the service keeps at least ${replicas(minReplicas)}`,
   "max-replicas": ({ maxReplicas }) =>
     maxReplicas === undefined

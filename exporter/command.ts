@@ -17,6 +17,9 @@ interface Flags {
   predictorTokenFile?: string;
   predictorCaFile?: string;
   predictorServerName?: string;
+  agents?: string;
+  agentsTokenFile?: string;
+  agentsCaFile?: string;
   state?: string;
   staleAfter: string;
   restartGrace: string;
@@ -76,6 +79,12 @@ export function configure(command: Command): void {
       "--predictor-server-name <name>",
       "name in the predictors' certificates (default: the one that --predictor gives)",
     )
+    .option(
+      "--agents <urls>",
+      "node agents, asked while no plan comes; dns+http://name:port for all of a name (default: hold the last decisions)",
+    )
+    .option("--agents-token-file <file>", "token that the agents ask for")
+    .option("--agents-ca-file <file>", "authority of the agents' certificates, PEM (default: public ones)")
     .option("--state <directory>", "keep decisions here across restarts")
     .option("--stale-after <duration>", "how long a decision may be served after its measurements", "5m")
     .option("--restart-grace <duration>", "take nothing away this long after a start", "120s")

@@ -44,10 +44,13 @@ import { lookAt, Regret } from "./regret.ts";
 import type { KnownApplication } from "./source/application-poll.ts";
 import { followApplications } from "./source/follow-applications.ts";
 import { makeFetcher } from "./source/make-fetcher.ts";
-import type { FetchedPlan } from "./source/plan-fetcher.ts";
+import type { FetchedPlan, PlanFetcher } from "./source/plan-fetcher.ts";
 import { PlanSource } from "./source/plan-source.ts";
 import { PlanSources } from "./source/plan-sources.ts";
 import type { ApplicationStatus } from "./source/plan-sources.ts";
+import { startAlone } from "./students/start.ts";
+import { StudentShelf } from "./students/student-shelf.ts";
+import { fetchStudents } from "./students/fetch-students.ts";
 import { DecisionBook } from "./store/book.ts";
 import { StateKeeper } from "./store/keeper.ts";
 import { CHANGES_FILE, StateFile } from "./store/state-file.ts";
@@ -88,6 +91,7 @@ interface Deciding {
   readonly application: OwnApplication;
   readonly recommender: Recommender;
   readonly plans: PlanSources;
+  readonly shelf: StudentShelf;
   /** Of the plans of each application, with the mode that they are handled in. */
   readonly statuses: () => readonly ApplicationStatus[];
 }
@@ -146,6 +150,9 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
   undo.defer(() => poll.stop());
   // Before the polling is, which waits for the plan in hand, which waits for a thread that may be stuck.
   undo.defer(() => scaler.stop());
+  undo.defer(
+    startAlone({ options, ...deciding, registry: metrics.registry, clock, log, lookup: edges.lookup }),
+  );
   if (restored === 0) {
     await Promise.race([firstPoll, delay(FIRST_PLAN_PATIENCE_MS, undefined, { ref: false })]);
   }
@@ -216,15 +223,18 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
     },
   );
   const regret = new Regret(metrics.registry);
+  const shelf = new StudentShelf(state, log);
+  await shelf.restore();
   const ownOf = ({ application: name, namespace }: FetchedPlan["header"]): Application | undefined =>
     application.find(namespace, name);
   const plans: PlanSources = new PlanSources({
     open: (place) =>
-      planSource(setting, scaler, place, async (plan) => {
+      planSource(setting, scaler, place, async (plan, fetcher) => {
         const { header } = plan;
         const { application: name, namespace } = header;
         queue.approveAnnotated(application.approved(namespace, name), header.plannedAtMs);
         await recommender.takePlan(plan, place);
+        await fetchStudents(header, { fetcher, shelf, log });
         regret.look(lookAt(header, recommender.book, ownOf(header), place !== undefined));
       }),
     onGone: async ({ name, namespace }) => {
@@ -235,7 +245,7 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
   });
   const statuses = (): readonly ApplicationStatus[] =>
     plans.statuses().map(({ plan, ...rest }) => withMode(rest, plan, plan && ownOf(plan), regret));
-  return { keeper, journal, queue, application, recommender, plans, statuses };
+  return { keeper, journal, queue, application, recommender, plans, shelf, statuses };
 }
 
 function withMode(
@@ -258,7 +268,7 @@ function planSource(
   { clock, edges, log, metrics, options }: Setting,
   scaler: ScalerThread,
   place: KnownApplication | undefined,
-  onPlan: (plan: FetchedPlan) => Promise<void>,
+  onPlan: (plan: FetchedPlan, fetcher: PlanFetcher) => Promise<void>,
 ): PlanSource {
   const onRefused = (code: string): void => metrics.planRefused(code);
   const fetcher = makeFetcher(options, { clock, log, lookup: edges.lookup, onRefused }, place);
@@ -266,7 +276,7 @@ function planSource(
   const plans: PlanSource = new PlanSource(
     fetcher,
     {
-      onPlan,
+      onPlan: async (plan) => onPlan(plan, fetcher),
       onPoll: (result) => {
         metrics.polled(result);
         metrics.clockStepped(wallClock.look());

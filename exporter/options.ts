@@ -90,6 +90,12 @@ export const ExporterOptions = z.strictObject({
   predictorCaFile: z.string().min(1).optional(),
   /** Name in the predictors' certificates; absent: the name or address that `predictor` gives. */
   predictorServerName: z.string().min(1).max(253).optional(),
+  /** Node agents, asked only while no plan comes; absent: the last decisions are held. */
+  agents: Targets.optional(),
+  /** Token that the agents ask for; absent: none. */
+  agentsTokenFile: z.string().min(1).optional(),
+  /** Authority of the agents' certificates, PEM; absent: those that Node.js knows. */
+  agentsCaFile: z.string().min(1).optional(),
   /** Directory for the decisions in force; without it they live in memory only. */
   state: z.string().min(1).optional(),
   /**
@@ -153,6 +159,8 @@ export const ExporterOptions = z.strictObject({
   /** Longest wait for one answer of the predictor. */
   predictorDeadline: Duration.pipe(z.number().min(0.05).max(60)).prefault("1s"),
   pollMs: z.number().int().min(10).max(60_000).default(1_000),
+  /** While no plan comes the agents are asked, and decisions made, this often. */
+  agentsPollMs: z.number().int().min(10).max(60_000).default(5_000),
   scaler: z
     .strictObject({
       maxRequestBytes: z

@@ -4,7 +4,7 @@ import type { Application } from "@tradewind/core/contract/application.ts";
 import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import type { Reason } from "@tradewind/core/contract/reason.ts";
 import { decide } from "./decide.ts";
-import type { DecisionPast, DecisionRules, Refusal } from "./decide.ts";
+import type { DecisionPast, DecisionRules, PlanHeader, Refusal } from "./decide.ts";
 import type { ChangeQueue } from "./approval/change-queue.ts";
 import { EVERYTHING, isOf, keyOf, nothingNew } from "./plan-draft.ts";
 import type { PlanDraft, Scope } from "./plan-draft.ts";
@@ -14,7 +14,6 @@ import type { JournalKeeper } from "./journal/keeper.ts";
 import { PodSizes, sharesOf } from "./room/claims.ts";
 import { Rollbacks, serviceSight } from "./rollback/rollbacks.ts";
 import { forEachInSlices } from "./source/slices.ts";
-import type { FetchedPlan } from "./source/plan-fetcher.ts";
 import { readWish } from "./source/read-plan.ts";
 import { bookEntry, bookKey } from "./store/book.ts";
 import type { BookEntry, DecisionBook } from "./store/book.ts";
@@ -41,6 +40,17 @@ export interface RecommenderRules extends DecisionRules {
   readonly clockToleranceMs: number;
   /** Finds the configuration of an application, for its priorities; absent: none is known. */
   readonly applicationOf?: (namespace: string, name: string) => Application | undefined;
+}
+
+/** A plan as far as decisions need it. */
+export interface TakenPlan {
+  readonly header: PlanHeader;
+  /** Gone through when the plan has its turn. */
+  readonly wishes: Iterable<unknown>;
+  /** When it was made, on our monotonic clock. */
+  readonly madeMs: number;
+  /** It is of some services only: what is known of the others stays. */
+  readonly isPartial?: boolean;
 }
 
 /** Puts these rows in force for KEDA, all at one moment, in the place of all before. Resolves when they are. */
@@ -142,7 +152,7 @@ export class Recommender {
    * Decides every wish of a plan, writes the decisions down and puts them in force.
    * @param scope the application that the plan is of, among several: what is decided of the others stays
    */
-  async takePlan(plan: FetchedPlan, scope: Scope = EVERYTHING): Promise<void> {
+  async takePlan(plan: TakenPlan, scope: Scope = EVERYTHING): Promise<void> {
     return this.#inTurn(async () => this.#takeNow(plan, scope));
   }
 
@@ -165,12 +175,13 @@ export class Recommender {
     return turn;
   }
 
-  async #takeNow(plan: FetchedPlan, scope: Scope): Promise<void> {
+  async #takeNow(plan: TakenPlan, scope: Scope): Promise<void> {
     const draft = nothingNew(scope);
     this.#follow(plan.header.predictorStartedAtMs, scope);
     await this.#saveChanges();
     await this.#inSlices(plan.wishes, (value) => this.#take(value, plan, draft));
-    const events = this.#rollBack(plan, draft);
+    // A plan of some services measured nothing that changes could be judged by.
+    const events = plan.isPartial === true ? [] : this.#rollBack(plan, draft);
     await this.#shareRoom(plan, draft);
     await this.#inSlices(draft.refusals.values(), ({ step }) => {
       if (step !== CONTRACT) this.#counter.guardRefusal(step);
@@ -178,18 +189,26 @@ export class Recommender {
     await this.#inSlices(draft.entries.values(), ({ guard }) => {
       for (const { step } of guard) this.#counter.guardAction(step);
     });
+    if (plan.isPartial === true) this.#keepRefusals(draft);
     await this.#keeper.save(await this.#stateAfter(draft), DISK_PATIENCE_MS);
     await this.#inSlices(draft.entries.values(), (entry) => {
       events.push(...decisionEvents(entry));
     });
     this.#journal?.append(events);
     this.#queue?.settle(draft.approvals.values(), plan.header.plannedAtMs);
-    this.#forget(draft);
+    if (plan.isPartial !== true) this.#forget(draft);
     await this.#serve(this.#rowsAfter(draft));
     await this.#inSlices(this.book.replace(draft.entries), () => undefined);
     this.#refusals.set(keyOf(scope), draft.refusals);
     if (scope === EVERYTHING) return;
     this.#refusals.delete(keyOf(EVERYTHING));
+  }
+
+  /** Those of the plan before, of services that this one does not name. */
+  #keepRefusals({ entries, refusals, scope }: PlanDraft): void {
+    for (const [key, refusal] of this.#refusals.get(keyOf(scope)) ?? []) {
+      if (!entries.has(key) && !refusals.has(key)) refusals.set(key, refusal);
+    }
   }
 
   #follow(startedAtMs: number, scope: Scope): void {
@@ -213,7 +232,7 @@ export class Recommender {
     await forEachInSlices(items, visit, () => this.#clock.monotonicMs());
   }
 
-  #take(value: unknown, { header, madeMs }: FetchedPlan, draft: PlanDraft): void {
+  #take(value: unknown, { header, madeMs }: TakenPlan, draft: PlanDraft): void {
     const wish = readWish(value);
     if ("rejected" in wish) {
       const { namespace, service, reason: problem } = wish.rejected;
@@ -258,7 +277,7 @@ export class Recommender {
   }
 
   /** Decides again on services for which a quota of the namespace has no room, and on those that come before them. */
-  async #shareRoom(plan: FetchedPlan, draft: PlanDraft): Promise<void> {
+  async #shareRoom(plan: TakenPlan, draft: PlanDraft): Promise<void> {
     const { application, namespace, room } = plan.header;
     if (room === undefined) return;
     this.#podSizes.note(namespace, room.pods);
@@ -280,7 +299,7 @@ export class Recommender {
   }
 
   /** Watches what became of earlier changes, and decides again on services of which one did harm. */
-  #rollBack(plan: FetchedPlan, draft: PlanDraft): AuditEvent[] {
+  #rollBack(plan: TakenPlan, draft: PlanDraft): AuditEvent[] {
     const { application, namespace } = plan.header;
     const isActing = [...draft.entries.values()].some(({ mode }) => mode === "act");
     if (!isActing) {
@@ -298,7 +317,7 @@ export class Recommender {
 
   #decideAgain(
     { json, recommendation: { namespace, service } }: BookEntry,
-    { header, madeMs }: FetchedPlan,
+    { header, madeMs }: TakenPlan,
     draft: PlanDraft,
     more: Pick<DecisionRecord["context"], "rollback" | "room">,
   ): void {

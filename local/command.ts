@@ -241,6 +241,11 @@ export function configure(command: Command): void {
         .default("auto"),
     )
     .addOption(
+      new Option("--silence <what>", "what the scaler does while no plan comes")
+        .choices(["students", "hold"])
+        .default("students"),
+    )
+    .addOption(
       new Option("--ports <which>", "the documented ports, where free, or any free ones")
         .choices(["preferred", "free"])
         .default("preferred"),

@@ -27,6 +27,8 @@ export const LocalOptions = z.strictObject({
   state: z.string().min(1).optional(),
   quota: z.enum(["auto", "cgroup", "emulated"]).default("auto"),
   interference: z.enum(["auto", "built-in", "none"]).default("auto"),
+  /** What the scaler does while no plan comes: decides by the planner's students, or holds. */
+  silence: z.enum(["students", "hold"]).default("students"),
   /** `preferred` takes the documented ports where they are free. */
   ports: z.enum(["preferred", "free"]).default("preferred"),
   /** File of the work in a millisecond, shared by runs that are compared. */

@@ -32,6 +32,8 @@ export interface PlatformOptions extends Pick<
   LocalOptions,
   "application" | "state" | "quota" | "objective" | "policy" | "ports" | "calibration" | "logLevel"
 > {
+  /** Default `students`. */
+  readonly silence?: LocalOptions["silence"];
   /** Length of the predictor's windows, s. */
   readonly windowSeconds?: number;
 }
@@ -149,6 +151,7 @@ async function assemble(
     applicationPath,
     workloadsPath,
     policy: policy.kind === "tradewind" ? policy.policy : "static",
+    silence: options.silence ?? "students",
     windowSeconds: options.windowSeconds ?? WINDOW_SECONDS,
     logLevel: options.logLevel,
     cgroupPath: quota.cgroupPath,

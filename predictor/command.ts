@@ -80,6 +80,18 @@ export function configure(command: Command): void {
       "workloads and their pods: a file, or kubernetes[:namespace,…|:*] (default: the application's namespace)",
     )
     .option("--kubeconfig <file>", "how to reach the cluster from outside of it")
+    .option(
+      "--webhook-file <file>",
+      "file with the address of an incoming webhook, in Slack's form, that is told why an objective is missed",
+    )
+    .option(
+      "--reasoner-url <url>",
+      "OpenAI-compatible API that is asked why an objective is missed, too (default: none)",
+    )
+    .option("--reasoner-model <name>", "model that it is asked for; --reasoner-url needs it")
+    .option("--reasoner-key-file <file>", "file with the key that it asks for")
+    .option("--reasoner-ca-file <file>", "authority of its certificate, PEM (default: public ones)")
+    .option("--reasoner-requests <count>", "requests to it in a day, at most", wholeNumber, 200)
     .option("--window <duration>", "length of a window", duration, 15)
     .option(
       "--grace <duration>",
@@ -123,6 +135,12 @@ interface Flags {
   readonly peersTlsCa?: string;
   readonly workloads?: string;
   readonly kubeconfig?: string;
+  readonly webhookFile?: string;
+  readonly reasonerUrl?: string;
+  readonly reasonerModel?: string;
+  readonly reasonerKeyFile?: string;
+  readonly reasonerCaFile?: string;
+  readonly reasonerRequests: number;
   readonly window: number;
   readonly grace?: number;
   readonly policy: PolicyChoice;
@@ -149,6 +167,11 @@ function optionsOf({
   peersTlsCert,
   peersTlsKey,
   peersTlsCa,
+  reasonerUrl,
+  reasonerModel,
+  reasonerKeyFile,
+  reasonerCaFile,
+  reasonerRequests,
   ...flags
 }: Flags): PredictorOptionsInput {
   return {
@@ -157,6 +180,15 @@ function optionsOf({
     httpTls: tlsFiles(httpTlsCert, httpTlsKey),
     otlpTls: tlsFiles(otlpTlsCert, otlpTlsKey),
     peersTls: peersTls(peersTlsCa, tlsFiles(peersTlsCert, peersTlsKey)),
+    ...(reasonerUrl !== undefined && {
+      reasoner: {
+        url: reasonerUrl,
+        model: reasonerModel ?? "",
+        requestsPerDay: reasonerRequests,
+        ...(reasonerKeyFile !== undefined && { keyFile: reasonerKeyFile }),
+        ...(reasonerCaFile !== undefined && { caFile: reasonerCaFile }),
+      },
+    }),
     agents: [...agents],
     peers: [...peers],
     windowSeconds: window,
@@ -180,6 +212,11 @@ function peersTls(
   return ca === undefined && files === undefined
     ? undefined
     : { ca: ca ?? "", cert: files?.cert ?? "", key: files?.key ?? "" };
+}
+
+function wholeNumber(text: string): number {
+  if (/^\d{1,6}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError(`'${text}' is not a whole number`);
 }
 
 function urlList(text: string): string[] {

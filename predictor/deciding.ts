@@ -24,6 +24,7 @@ import { shiftState } from "./policy/shift-state.ts";
 import type { PolicyState } from "./policy/state.ts";
 import { proposedChanges } from "./proposed-changes.ts";
 import type { Published } from "./api/published.ts";
+import type { Explaining } from "./explaining.ts";
 import type { LastSensitivities } from "./sensitivities/last-sensitivities.ts";
 import type { ContainerRates } from "./sources/container-rates.ts";
 import { combineResources, combineWindows, missingParts } from "./sources/combine-windows.ts";
@@ -31,6 +32,8 @@ import type { Gathered } from "./sources/combine-windows.ts";
 import { resourceView } from "./sources/resources.ts";
 import { quotaRoom } from "./quota-room.ts";
 import type { SpanOrigins } from "./sources/span-origins.ts";
+import { SHIPPED_HASH } from "./students/shipped.ts";
+import { withWorkloads } from "./students/with-workloads.ts";
 import type { ClosedWindow } from "./window-clock.ts";
 import type { Interval } from "./window/interval.ts";
 import { SilentServices } from "./window/silent-services.ts";
@@ -51,6 +54,8 @@ export interface DecidingOptions {
   readonly published: Published;
   /** Told every decision that is published; absent where nobody asks what one more unit is worth. */
   readonly sensitivities?: LastSensitivities;
+  /** Told every window that is decided on; absent where nobody asks why objectives are missed. */
+  readonly explaining?: Explaining;
   readonly archive: InputsArchive;
   readonly metrics: ApplicationMetrics;
   readonly clock: Clock;
@@ -128,6 +133,7 @@ export class Deciding {
   clockStepped(stepMs: number): void {
     this.state = shiftState(this.state, stepMs);
     this.last = undefined;
+    this.parts.explaining?.clockStepped();
   }
 
   /**
@@ -203,6 +209,7 @@ export class Deciding {
     this.last = { inputs, missing: parts, window };
     const planSeconds = (clock.monotonicMs() - beganMs) / 1e3;
     metrics.planned(plan, toMs, planSeconds);
+    this.parts.explaining?.window({ application, windowSet, outcome });
     if (!repeated) {
       const cost = hourlyCost(windowSet, plan, application);
       metrics.accounts(plan, judgedRequests(windowSet, application), cost);
@@ -212,12 +219,17 @@ export class Deciding {
 
   private adopt(outcome: PolicyOutcome, inputs: PolicyInputs, missing: readonly string[]): Plan {
     const { application, windowSet } = inputs;
-    const room = quotaRoom(this.parts.workloads(), application.namespace);
-    const plan = this.parts.published.publish(outcome.plan, windowSet, {
+    const workloads = this.parts.workloads();
+    const cause = this.parts.explaining?.cause();
+    const room = quotaRoom(workloads, application.namespace);
+    const wishes = withWorkloads(outcome.plan.wishes, workloads);
+    const plan = this.parts.published.publish({ ...outcome.plan, wishes }, windowSet, {
+      students: { hash: SHIPPED_HASH },
       complete: missing.length === 0,
       ...(missing.length > 0 && { missing: [...missing] }),
       mode: application.mode,
       ...(room && { room }),
+      ...(cause && { cause }),
     });
     this.parts.sensitivities?.adopt(plan, outcome.sensitivities);
     this.parts.onChanges?.(proposedChanges(plan, this.state));

@@ -74,6 +74,18 @@ export const PredictorOptions = z.strictObject({
     .describe("File with the workloads and their pods, or kubernetes[:namespace,…]."),
   /** How to reach the cluster from outside of it. */
   kubeconfig: z.string().min(1).optional(),
+  /** File with the address of an incoming webhook (Slack's form) that is told why an objective is missed; absent: nobody is. */
+  webhookFile: z.string().min(1).optional(),
+  /** A server that speaks OpenAI's chat completions, asked besides the built-in reasoner; absent: none. */
+  reasoner: z
+    .strictObject({
+      url: z.url({ protocol: /^https?$/ }),
+      model: z.string().min(1).max(200),
+      keyFile: z.string().min(1).optional(),
+      caFile: z.string().min(1).optional(),
+      requestsPerDay: z.number().int().min(1).max(100_000),
+    })
+    .optional(),
   windowSeconds: z.number().min(0.5).max(3_600).default(15),
   /** Default: 5 s, or a third of the window where that is less. */
   graceSeconds: z.number().min(0).max(60).optional(),

@@ -5,6 +5,10 @@ import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
 import { describeError } from "@tradewind/core/errors.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import { ApplicationMetrics } from "./application-metrics.ts";
+import { ExplanationMetrics } from "./explain/metrics.ts";
+import type { ModelConnection } from "./explain/model.ts";
+import type { Webhook } from "./explain/webhook.ts";
+import { Explaining } from "./explaining.ts";
 import { Deciding } from "./deciding.ts";
 import { Gathering, NOTHING_GATHERED } from "./gathering.ts";
 import { History } from "./history.ts";
@@ -27,6 +31,7 @@ import type { ContainerRates } from "./sources/container-rates.ts";
 import { registerEndpointMetrics } from "./sources/endpoint-metrics.ts";
 import type { Sections } from "./sources-config.ts";
 import { PUSHED, SpanOrigins } from "./sources/span-origins.ts";
+import { shippedText } from "./students/shipped.ts";
 import { countArrivals, SurgeWatch } from "./surge-watch.ts";
 import type { ClosedWindow } from "./window-clock.ts";
 import type { ArrivalCounter } from "./window/arrival-counter.ts";
@@ -51,6 +56,10 @@ export interface SharedParts {
   readonly nodes: NodeRoom;
   readonly trainer: ModelTrainer;
   readonly metrics: PredictorMetrics;
+  /** Told why objectives are missed; absent: nobody is. */
+  readonly webhook: Webhook | undefined;
+  /** A language model that is asked why too; absent: none. */
+  readonly reasoner: ModelConnection | undefined;
   readonly clock: Clock;
   readonly log: Logger;
   /** More than one may be planned: each has its share of memory, and series with its name. */
@@ -79,6 +88,7 @@ export class PlannedApplication {
   readonly archive: InputsArchive;
   readonly sensitivities: LastSensitivities;
   readonly forecasts: LoadForecasts;
+  readonly explaining: Explaining;
   readonly metrics: ApplicationMetrics;
   readonly history: History;
   readonly learningMetrics: LearningMetrics;
@@ -111,6 +121,7 @@ export class PlannedApplication {
     registerSensitivityMetrics(registry, { last: this.sensitivities, log });
     this.forecasts = new LoadForecasts(options.settings.cost);
     registerForecastMetrics(registry, { forecasts: this.forecasts, log });
+    this.explaining = this.makeExplaining();
     const { graceSeconds, windowSeconds } = options;
     this.builder = makeBuilder(shared, own);
     this.metrics.follow(() => this.builder.totals(), graceSeconds);
@@ -156,6 +167,7 @@ export class PlannedApplication {
       nodes,
       published: this.published,
       sensitivities: this.sensitivities,
+      explaining: this.explaining,
       archive: this.archive,
       metrics: this.metrics,
       clock,
@@ -248,11 +260,31 @@ export class PlannedApplication {
 
   /** The file of a model in use, or of one that was. */
   modelText(hash: string): string | undefined {
-    return this.learning?.modelText(hash);
+    return shippedText(hash) ?? this.learning?.modelText(hash);
   }
 
   async stop(): Promise<void> {
     for (const end of this.ends.splice(0).reverse()) await end();
+  }
+
+  private makeExplaining(): Explaining {
+    const { clock, log, reasoner, webhook } = this.shared;
+    const { name, namespace } = this.application;
+    const explaining: Explaining = new Explaining({
+      monotonicMs: () => clock.monotonicMs(),
+      log,
+      model: reasoner,
+      onOpinion: (opinion) => metrics.answered(opinion),
+      onExplained: (explanation) => {
+        const { causes, summary } = explanation;
+        metrics.explained(explanation);
+        webhook?.tell(explanation);
+        const cause = causes[0] && { service: causes[0].service, type: causes[0].type };
+        log.info({ application: name, namespace, ...cause, summary }, "the objective is missed");
+      },
+    });
+    const metrics = new ExplanationMetrics(this.metrics.registry, () => explaining.current());
+    return explaining;
   }
 
   private learn(): Learning | undefined {

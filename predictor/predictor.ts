@@ -18,6 +18,8 @@ import type { Api } from "./api/server.ts";
 import { registerApplications } from "./applications-metrics.ts";
 import { OnlyApplication, SeveralApplications } from "./applications.ts";
 import type { Applications } from "./applications.ts";
+import { ModelConnection } from "./explain/model.ts";
+import { Webhook } from "./explain/webhook.ts";
 import { Gathering } from "./gathering.ts";
 import { InOrder } from "./in-order.ts";
 import { PredictorMetrics } from "./metrics.ts";
@@ -211,12 +213,15 @@ async function openApplications(
   const source = await followWorkloads(setting, surroundings, known);
   const workloads = (): WorkloadList | undefined => source?.current();
   const several = only === undefined;
+  const webhook = openWebhook(setting);
   const shared: SharedParts = {
     ...setting,
     several,
     rates: several ? rememberedRates(rates) : rates,
     nodes,
     trainer: trainer.forOne(),
+    webhook,
+    reasoner: openReasoner(setting),
   };
   const follow = (onChange: () => void): FollowedApplications =>
     (followed = new FollowedApplications({
@@ -240,6 +245,28 @@ async function openApplications(
   ends.push(async () => trainer.stop());
   registerApplications(metrics.registry, applications);
   return applications;
+}
+
+function openReasoner({ clock, ends, metrics, options }: Setting): ModelConnection | undefined {
+  if (options.reasoner === undefined) return undefined;
+  const monotonicMs = (): number => clock.monotonicMs();
+  const connection = new ModelConnection(options.reasoner, { registry: metrics.registry, monotonicMs });
+  ends.push(async () => connection.stop());
+  return connection;
+}
+
+function openWebhook({ clock, ends, log, metrics, options }: Setting): Webhook | undefined {
+  if (options.webhookFile === undefined) return undefined;
+  const webhook = new Webhook({
+    file: options.webhookFile,
+    registry: metrics.registry,
+    nowMs: () => clock.nowMs(),
+    monotonicMs: () => clock.monotonicMs(),
+    rng: Math.random,
+    log,
+  });
+  ends.push(async () => webhook.stop());
+  return webhook;
 }
 
 /** Every application asks about the same window, one after the other. */

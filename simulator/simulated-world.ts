@@ -4,7 +4,7 @@ import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
 import { Cluster } from "./cluster/cluster.ts";
 import type { Ledger } from "./cluster/ledger.ts";
-import type { ContainerSize } from "./cluster/pod.ts";
+import type { ContainerSize, Pod } from "./cluster/pod.ts";
 import { podView } from "./cluster/pod-view.ts";
 import { workloadList } from "./cluster/workloads.ts";
 import type { WorkloadParts } from "./cluster/workloads.ts";
@@ -12,8 +12,18 @@ import { Engine } from "./engine/engine.ts";
 import { compile } from "./engine/program.ts";
 import type { PlantModel } from "./model/plant-model.ts";
 import { RouteRecord } from "./telemetry/route-record.ts";
+import { mainId } from "./telemetry/metrics.ts";
 import { Telemetry } from "./telemetry/telemetry.ts";
-import type { Account, ControlFaults, PodView, RouteAccount, ServiceHeld, Size, World } from "./world.ts";
+import type {
+  Account,
+  ControlFaults,
+  PodView,
+  RouteAccount,
+  ServiceHeld,
+  ServiceUse,
+  Size,
+  World,
+} from "./world.ts";
 
 export interface WorldOptions {
   readonly model: PlantModel;
@@ -120,6 +130,16 @@ export class SimulatedWorld implements World {
     return this.telemetry.windowSet(startMs, endMs, this.workloads());
   }
 
+  serviceUses(startMs: number, endMs: number): ReadonlyMap<string, ServiceUse> {
+    const uses = this.telemetry.metrics.uses(startMs - this.startMs, endMs - this.startMs);
+    return new Map(
+      this.services.flatMap((service, index) => {
+        const use = serviceUse(this.cluster.deployments[index]?.pods ?? [], uses);
+        return use === undefined ? [] : [[service, use] as const];
+      }),
+    );
+  }
+
   setReplicas(service: string, replicas: number): void {
     if (!Number.isInteger(replicas) || replicas < 0) {
       throw new RangeError(`${replicas} is not a number of replicas`);
@@ -222,5 +242,34 @@ function resized(from: ContainerSize, { cpuCores, memoryBytes }: Size): Containe
     ...(memoryLimitBytes !== undefined && {
       memoryLimitBytes: (memoryLimitBytes / from.memoryRequestBytes) * memory,
     }),
+  };
+}
+
+function serviceUse(
+  pods: readonly Pod[],
+  uses: ReturnType<Telemetry["metrics"]["uses"]>,
+): ServiceUse | undefined {
+  const read = pods.flatMap((pod) => {
+    const use = pod.phase === "ready" ? uses.get(mainId(pod)) : undefined;
+    return use?.cpuUsageCores === undefined ? [] : [{ size: pod.size, use }];
+  });
+  if (read.length === 0) return undefined;
+  const mean = (of: (each: (typeof read)[number]) => number | undefined): number | undefined => {
+    const values = read.map((each) => of(each));
+    return values.reduce<number | undefined>(
+      (sum, value) => (sum === undefined || value === undefined ? undefined : sum + value / read.length),
+      0,
+    );
+  };
+  const throttledRatio = mean(({ use }) => use.cpuThrottledRatio);
+  const cpuLimitCores = mean(({ size }) => size.cpuLimitCores);
+  const memoryLimitBytes = mean(({ size }) => size.memoryLimitBytes);
+  return {
+    pods: read.length,
+    cpuCores: read.reduce((sum, { use }) => sum + (use.cpuUsageCores ?? 0), 0),
+    memoryBytes: mean(({ use }) => use.memoryWorkingSetBytes) ?? 0,
+    ...(throttledRatio !== undefined && { throttledRatio }),
+    ...(cpuLimitCores !== undefined && { cpuLimitCores }),
+    ...(memoryLimitBytes !== undefined && { memoryLimitBytes }),
   };
 }

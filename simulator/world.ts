@@ -142,6 +142,18 @@ export interface ServiceHeld extends Omit<Held, "nodeCoreSeconds"> {
   readonly oomKills: number;
 }
 
+/** Use of the main containers of the ready pods of a service. */
+export interface ServiceUse {
+  /** Pods whose use was read. */
+  readonly pods: number;
+  readonly cpuCores: number;
+  /** Means over the pods; absent where a container has no limit. */
+  readonly throttledRatio?: number;
+  readonly cpuLimitCores?: number;
+  readonly memoryBytes: number;
+  readonly memoryLimitBytes?: number;
+}
+
 /**
  * An application on a cluster under load. Time moves only in `advanceTo`. Everything is deterministic: the same plant,
  * seed and actions give the same account, byte for byte, and arrivals and demands do not depend on the actions.
@@ -163,6 +175,11 @@ export interface World {
    * pod apart. Call it once per interval, in order, when `nowMs` is at least `endMs` plus the grace (5 s).
    */
   windowSet(startMs: number, endMs: number): WindowSet;
+  /**
+   * What agents read of the main containers of each service's ready pods over an interval that ends now; absent where a world has
+   * no containers to read.
+   */
+  serviceUses?(startMs: number, endMs: number): ReadonlyMap<string, ServiceUse>;
   /** Sets `spec.replicas` of the service's Deployment; scheduling, start, warm-up and draining follow. */
   setReplicas(service: string, replicas: number): void;
   /** `spec.replicas` as set last. */

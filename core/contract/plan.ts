@@ -77,6 +77,14 @@ export const Bounds = z.strictObject({
 });
 export type Bounds = z.infer<typeof Bounds>;
 
+/** A workload by its name, by which those of its pods begin. */
+export const WishWorkload = z.object({
+  name: ObjectName,
+  /** The container whose size is decided on; absent: the only one. */
+  container: z.string().min(1).max(253).optional(),
+});
+export type WishWorkload = z.infer<typeof WishWorkload>;
+
 /** What a policy would like for one service, before the guard. */
 export const Wish = z.strictObject({
   namespace: ObjectName,
@@ -116,6 +124,8 @@ export const Wish = z.strictObject({
   }),
   /** What the policy kept to. The guard of an exporter has bounds of its own. */
   bounds: Bounds,
+  /** What runs the service, so that a scaler finds its pods without the predictor; absent where the predictor does not know. */
+  workloads: orAbsent(z.array(WishWorkload).max(8)),
 });
 export type Wish = z.infer<typeof Wish>;
 
@@ -132,6 +142,15 @@ export const PlanRoom = z.strictObject({
   pods: z.array(z.strictObject({ service: ServiceName, takes: QuotaAmounts })).max(10_000),
 });
 export type PlanRoom = z.infer<typeof PlanRoom>;
+/** What an application's missed objective is put down to; the predictor's `/v1/explain` has all of it. */
+export const PlanCause = z.strictObject({
+  service: ServiceName,
+  /** See `CAUSE_TYPES`; another release may know further ones. */
+  type: z.string().min(1).max(16),
+  sinceMs: EpochMs,
+  summary: z.string().max(1_000),
+});
+export type PlanCause = z.infer<typeof PlanCause>;
 
 export const PLAN_SCHEMA = "tradewind.dev/plan/v1";
 
@@ -158,9 +177,13 @@ export const Plan = z.strictObject({
   /** Why this level of the ladder decides. */
   policyReason: z.string().max(500),
   policyReasons: Reasons,
+  /** By what a scaler decides while no predictor answers: the name of a model, see core/contract/students.ts. */
+  students: orAbsent(z.object({ hash: ContentHash })),
   objective: z.strictObject({ percentile: Ratio, seconds: z.number().positive() }),
   /** Measured percentile of the worst flow; absent without traffic. */
   measuredLatencySeconds: NonNegative.optional(),
+  /** Absent where the objective is met, or no cause is named. */
+  cause: orAbsent(PlanCause),
   wishes: z.array(Wish).max(10_000),
 });
 export type Plan = z.infer<typeof Plan>;

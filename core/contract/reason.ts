@@ -88,6 +88,10 @@ export const Reason = z.discriminatedUnion("code", [
   reason("scale-down", { metWindows: Count, services: Count }),
   reason("scale-down-waits", { metWindows: Count, neededWindows: Count }),
   reason("scale-down-unsafe", {}),
+  // What a scaler decides while no predictor answers.
+  reason("predictor-silent", { silentSeconds: Seconds }),
+  reason("student", { modelHash: Name, loadRatio: NonNegative, forecastRatio: NonNegative }),
+  reason("silence-limit", { plannedReplicas: Count, mostReplicas: Count }),
   // What the guard does.
   reason("min-replicas", { minReplicas: Count }),
   reason("max-replicas", { maxReplicas: Count.optional() }),

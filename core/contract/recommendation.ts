@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { ApprovalContext } from "./change.ts";
 import { CalendarLimit } from "./calendar.ts";
-import { Allocation, APPLICATION_MODES, Bounds, PolicyLabel, Wish } from "./plan.ts";
-import { Count, EpochMs, NonNegative, ObjectName, Ratio, ServiceName } from "./quantity.ts";
+import { Allocation, APPLICATION_MODES, Bounds, PlanCause, PolicyLabel, Wish } from "./plan.ts";
+import { Count, EpochMs, NonNegative, ObjectName, orAbsent, Ratio, ServiceName } from "./quantity.ts";
 import { Reasons } from "./reason.ts";
 
 /** One guard step that changed the allocation, or refused to. */
@@ -205,6 +205,7 @@ export const ServedApplication = z.strictObject({
   measuredLatencySeconds: NonNegative.optional(),
   /** Absent in mode act. */
   regret: RegretReport.optional(),
+  cause: orAbsent(PlanCause),
 });
 export type ServedApplication = z.infer<typeof ServedApplication>;
 
@@ -234,6 +235,8 @@ export const RecommendationList = z.strictObject({
   measuredLatencySeconds: NonNegative.optional(),
   /** Absent in mode act. */
   regret: RegretReport.optional(),
+  /** What the missed objective is put down to; absent where it is met, or no cause is named. */
+  cause: orAbsent(PlanCause),
   recommendations: z.array(ServedRecommendation).max(20_000),
 });
 export type RecommendationList = z.infer<typeof RecommendationList>;

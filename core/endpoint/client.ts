@@ -53,6 +53,8 @@ export interface Call {
   readonly query?: Readonly<Record<string, string | readonly string[]>>;
   /** Sends the query as a form by POST, for what is too long for an address. A call that changes something must be made by a client of one attempt. */
   readonly asForm?: boolean;
+  /** Sends this as JSON by POST. The call must still change nothing. */
+  readonly json?: unknown;
   readonly accept?: string;
   /** Bounds this call below the endpoint's own deadline. */
   readonly signal?: AbortSignal;
@@ -248,9 +250,10 @@ export class EndpointClient {
     signal: AbortSignal,
   ): Omit<Dispatcher.RequestOptions, "origin" | "path" | "method"> & { method: "GET" | "POST" } {
     const form = call.asForm === true;
+    const json = call.json === undefined ? undefined : JSON.stringify(call.json);
     return {
       dispatcher: this.dispatcher(credentials),
-      method: form ? "POST" : "GET",
+      method: form || json !== undefined ? "POST" : "GET",
       signal,
       headersTimeout: 0,
       bodyTimeout: 0,
@@ -260,9 +263,11 @@ export class EndpointClient {
         "user-agent": "tradewind",
         ...this.options.headers,
         ...(form ? { "content-type": "application/x-www-form-urlencoded" } : {}),
+        ...(json === undefined ? {} : { "content-type": "application/json" }),
         ...(credentials.authorization === undefined ? {} : { authorization: credentials.authorization }),
       },
       ...(form ? { body: parameters(call).toString() } : {}),
+      ...(json === undefined ? {} : { body: json }),
     } as Omit<Dispatcher.RequestOptions, "origin" | "path" | "method"> & { method: "GET" | "POST" };
   }
 

@@ -49,7 +49,7 @@ const isOne = (status: ApplicationStatus | readonly ApplicationStatus[]): status
   !Array.isArray(status);
 
 function applicationOf(status: ApplicationStatus, clock: Clock): ServedApplication {
-  const { predictor, mode, objective, measuredLatencySeconds, regret } = headerOfOne(status, clock);
+  const { cause, predictor, mode, objective, measuredLatencySeconds, regret } = headerOfOne(status, clock);
   const { reachable: _, ...about } = predictor;
   const { name = "", namespace = "" } = status.application ?? {};
   return {
@@ -60,6 +60,7 @@ function applicationOf(status: ApplicationStatus, clock: Clock): ServedApplicati
     ...(objective && { objective }),
     ...(measuredLatencySeconds !== undefined && { measuredLatencySeconds }),
     ...(regret && { regret }),
+    ...(cause && { cause }),
   };
 }
 
@@ -89,6 +90,7 @@ function headerOfOne(
     ...(plan?.measuredLatencySeconds === undefined
       ? {}
       : { measuredLatencySeconds: plan.measuredLatencySeconds }),
+    ...(plan?.cause && { cause: plan.cause }),
   };
 }
 

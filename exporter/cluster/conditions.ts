@@ -70,7 +70,14 @@ function objectiveMet({ header, list }: Judged): Verdict {
   const limit = `the objective of ${millis(objective.seconds)} ms`;
   return measured <= objective.seconds
     ? yes("WithinObjective", `${percentile} is within ${limit}`)
-    : no("ObjectiveMissed", `${percentile} is above ${limit}`);
+    : no("ObjectiveMissed", `${percentile} is above ${limit}${causeOf(header)}`);
+}
+
+/** Names only: numbers that move with every window would be written as often. */
+function causeOf({ cause }: ReadPlan["header"]): string {
+  return cause === undefined
+    ? ""
+    : `; most likely cause: '${cause.service}' (${cause.type}), 'tradewind explain' says why`;
 }
 
 function dataComplete({ header, list }: Judged): Verdict {

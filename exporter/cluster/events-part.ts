@@ -1,14 +1,18 @@
 import type { ServedRecommendation } from "@tradewind/core/contract/recommendation.ts";
 import type { EventRecorder, Regarding } from "@tradewind/kubernetes/write/events.ts";
 import type { Scalable } from "@tradewind/kubernetes/objects/scalable.ts";
+import { apiVersionOf, RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
 import { changesBetween } from "./changes.ts";
 import { modeIn } from "./part.ts";
 import type { LeaderPart, Scene } from "./part.ts";
+import { resourceOf } from "./status-part.ts";
 
 /** Tells of changes on the workloads themselves, where `kubectl describe` shows them. Silent while an application is observed. */
 export class EventsPart implements LeaderPart {
   readonly name = "events";
   private readonly recorder: EventRecorder;
+  /** By uid of the Application, the cause that was last told. */
+  private causes = new Map<string, string>();
   private seen = new Map<string, ServedRecommendation>();
 
   constructor(recorder: EventRecorder) {
@@ -34,6 +38,37 @@ export class EventsPart implements LeaderPart {
       }
     }
     this.seen = seen;
+    await this.tellCauses(scene, signal);
+  }
+
+  /** On the Application itself: a missed objective has a service and a resource to its name. */
+  private async tellCauses(scene: Scene, signal: AbortSignal): Promise<void> {
+    const told = new Map<string, string>();
+    for (const application of scene.applications) {
+      const { cause, mode } = application.header ?? {};
+      const resource = resourceOf(scene, application);
+      if (cause === undefined || resource === undefined || mode === "observe") continue;
+      const { name, namespace, uid } = resource.metadata;
+      const named = `${cause.service} ${cause.type}`;
+      told.set(uid, named);
+      if (this.causes.get(uid) === named) continue;
+      const { applications } = RESOURCES;
+      const regarding = {
+        apiVersion: apiVersionOf(applications),
+        kind: applications.kind,
+        namespace,
+        name,
+        uid,
+      };
+      const facts = {
+        type: "Warning",
+        reason: "CauseNamed",
+        action: "Explain",
+        note: cause.summary,
+      } as const;
+      await this.recorder.record({ ...facts, regarding }, signal);
+    }
+    this.causes = told;
   }
 }
 

@@ -110,7 +110,7 @@ export class StatusPart implements LeaderPart {
 }
 
 /** The resource of an application, as last seen. */
-function resourceOf({ view }: Scene, { place }: SceneApplication): ApplicationObject | undefined {
+export function resourceOf({ view }: Scene, { place }: SceneApplication): ApplicationObject | undefined {
   if (place === undefined) return undefined;
   return view(place.namespace)?.applications?.items.get(`${place.namespace}/${place.name}`);
 }

@@ -85,6 +85,13 @@ export class PlanClient {
     return body;
   }
 
+  /** A model by the name that a plan gives it. @throws TradewindError with a {@link FetchProblem} as code */
+  async model(hash: string, stopping: AbortSignal): Promise<Buffer> {
+    const { body, status } = await this.#get(new URL(`/v1/models/${hash}`, this.base), stopping, {});
+    if (status !== 200) throw this.#refused(status);
+    return body;
+  }
+
   /** Forgets the last body, so that the next fetch gives it again. */
   forgetLast(): void {
     this.#lastBody = undefined;

@@ -21,6 +21,11 @@ export interface PlanFetcher {
    * @throws TradewindError; its code says what is wrong and is a metric label
    */
   fetch(stopping: AbortSignal): Promise<FetchedPlan | null>;
+  /**
+   * A model that the plan in use names, as text.
+   * @throws TradewindError as {@link fetch}
+   */
+  model(hash: string, stopping: AbortSignal): Promise<string>;
   /** Age of the plan in use when a newer one should have come already; else undefined. ms */
   overdueMs(): number | undefined;
   /** Forgets the last plan, so that the next fetch gives it again. */
@@ -78,6 +83,10 @@ export class OnePredictor implements PlanFetcher {
       throw error;
     }
     return { ...plan, madeMs };
+  }
+
+  async model(hash: string, stopping: AbortSignal): Promise<string> {
+    return (await this.#client.model(hash, stopping)).toString("utf8");
   }
 
   ageMs(): number | undefined {

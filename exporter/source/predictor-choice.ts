@@ -96,6 +96,12 @@ export class PredictorChoice implements PlanFetcher {
     throw problem ?? this.nobody();
   }
 
+  async model(hash: string, stopping: AbortSignal): Promise<string> {
+    const candidate = this.candidates.get(this.chosen ?? "");
+    if (candidate === undefined) throw this.nobody();
+    return candidate.predictor.model(hash, stopping);
+  }
+
   forgetLast(): void {
     for (const { predictor } of this.candidates.values()) predictor.forgetLast();
   }

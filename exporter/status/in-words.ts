@@ -27,7 +27,7 @@ function applicationInWords(
   { name, namespace, ...about }: ServedApplication,
   { reachable }: RecommendationList["predictor"],
 ): string {
-  const { measuredLatencySeconds, mode, objective, regret, ...predictor } = about;
+  const { cause, measuredLatencySeconds, mode, objective, regret, ...predictor } = about;
   return headInWords({
     schema: RECOMMENDATIONS_SCHEMA,
     servedAtMs: 0,
@@ -36,12 +36,13 @@ function applicationInWords(
     ...(mode && { mode }),
     ...(regret && { regret }),
     ...(measuredLatencySeconds !== undefined && { measuredLatencySeconds }),
+    ...(cause && { cause }),
     predictor: { reachable, ...predictor },
   });
 }
 
 function headInWords(head: Omit<RecommendationList, "recommendations">): string {
-  const { application = "no application", measuredLatencySeconds, objective, predictor } = head;
+  const { application = "no application", cause, measuredLatencySeconds, objective, predictor } = head;
   const measured = measuredLatencySeconds === undefined ? "not measured" : ms(measuredLatencySeconds);
   const name = objective && `p${Number((100 * objective.percentile).toFixed(3))}`;
   const standing = objective && `: ${name} ${measured}, objective ${ms(objective.seconds)}`;
@@ -51,7 +52,8 @@ function headInWords(head: Omit<RecommendationList, "recommendations">): string 
       ? "No plan."
       : `Policy ${predictor.policy}${age === undefined ? "" : `, ${Math.round(age)} s ago`}: ${predictor.policyReason ?? ""}${codesAfter(predictor.policyReasons)}`;
   const problem = predictor.problem === undefined ? [] : [`No new plan: ${predictor.problem}`];
-  return [`${application}${standing ?? ""}`, policy, ...problem, ...regretInWords(head)].join("\n");
+  const why = cause === undefined ? [] : [`Missed since ${time(cause.sinceMs)}: ${cause.summary}`];
+  return [`${application}${standing ?? ""}`, ...why, policy, ...problem, ...regretInWords(head)].join("\n");
 }
 
 /** What ran against what was recommended, where nothing is carried out. */

@@ -21,6 +21,8 @@ export interface ProcessesOptions {
   readonly applicationPath: string;
   readonly workloadsPath: string;
   readonly policy: string;
+  /** What the exporter does while no plan comes. */
+  readonly silence: "students" | "hold";
   /** Length of the predictor's windows, s. */
   readonly windowSeconds: number;
   readonly logLevel: LogLevel;
@@ -90,6 +92,7 @@ function flagsOf(
       "--grpc-listen": ports.grpc,
       "--predictor": `http://${ports.predictor}`,
       "--application": options.applicationPath,
+      ...(options.silence === "students" && { "--agents": `http://${ports.agent}` }),
       "--state": join(stateDirectory, "exporter"),
       "--stale-after": STALE_AFTER,
       "--restart-grace": RESTART_GRACE,

@@ -34,7 +34,7 @@ export class Published {
   publish(
     decided: DecidedPlan,
     windowSet: WindowSet,
-    facts: Pick<Plan, "complete" | "missing" | "mode" | "room"> = {},
+    facts: Pick<Plan, "complete" | "missing" | "mode" | "cause" | "room" | "students"> = {},
   ): Plan {
     this.sequence += 1;
     const plan: Plan = {

@@ -13,6 +13,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Registry } from "prom-client";
 import type { Applications } from "../applications.ts";
 import { mergedMetrics } from "../merged-metrics.ts";
+import type { Explaining } from "../explaining.ts";
 import type { PlannedApplication } from "../planned-application.ts";
 import type { WindowStore } from "../store/window-store.ts";
 import type { LastSensitivities } from "../sensitivities/last-sensitivities.ts";
@@ -58,7 +59,7 @@ const HEADERS = { "cache-control": "no-store", "x-content-type-options": "nosnif
 
 /**
  * Serves what is in memory, and of the store the newest decisions; no request causes work for the policies, and one for each
- * decision makes the sensitivities.
+ * decision makes the sensitivities, and one the explanation.
  * @throws TradewindError `cannot-listen`
  */
 export async function startApi(options: ApiOptions): Promise<Api> {
@@ -179,6 +180,14 @@ function addOwnRoutes(server: FastifyInstance, applications: Applications): void
     }),
   );
   server.get(
+    "/v1/explain",
+    of(({ explaining }, request, reply) => sendExplanation(reply, explaining, request.query as Asked)),
+  );
+  server.get(
+    "/v1/transcripts",
+    of(({ explaining }, _request, reply) => reply.send({ transcripts: [...explaining.transcripts()] })),
+  );
+  server.get(
     "/v1/decisions",
     of(({ history }, request, reply) =>
       sendDecisions(reply, history.store, (request.query as Asked).service),
@@ -206,6 +215,8 @@ interface Asked {
   readonly namespace?: unknown;
   readonly application?: unknown;
   readonly service?: unknown;
+  /** ms since the epoch. */
+  readonly at?: unknown;
 }
 
 type Chosen =
@@ -243,6 +254,26 @@ function sendDecisions(
   if (!success) return fail(reply, 400, "bad-request", "?service= takes the name of one service");
   const answer: ProposedChanges = { decisions: [...store.decisions({ most: MOST_DECISIONS, service })] };
   return reply.send(answer);
+}
+
+function sendExplanation(reply: FastifyReply, explaining: Explaining, { at }: Asked): FastifyReply {
+  if (at === undefined) {
+    const latest = explaining.latest();
+    return latest === undefined ? fail(reply, 503, "no-plan-yet", NO_PLAN_YET) : reply.send(latest);
+  }
+  const ms = typeof at === "string" && at.trim() !== "" ? Number(at) : Number.NaN;
+  if (!Number.isFinite(ms)) return fail(reply, 400, "bad-request", "?at= takes milliseconds since 1970");
+  const found = explaining.at(ms);
+  if (found !== undefined) return reply.send(found);
+  const [first] = explaining.kept();
+  const kept =
+    first === undefined ? "none is kept" : `the first one kept is of ${new Date(first.atMs).toISOString()}`;
+  return fail(
+    reply,
+    404,
+    "not-found",
+    `no missed objective was explained within five minutes of then; ${kept}`,
+  );
 }
 
 /** @param asked as there */

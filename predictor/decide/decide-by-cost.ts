@@ -24,6 +24,7 @@ import { normalQuantile } from "./route-cost.ts";
 import { cheapest } from "./search.ts";
 import { Sensitivities } from "./sensitivities.ts";
 import { leastPerHour, passedService, roomySize, serviceToSize } from "./services.ts";
+import { WhatIf } from "./what-if.ts";
 import { withRises } from "./starts.ts";
 import { emptyMemory } from "./state.ts";
 import { expectation, targetsOf } from "./targets.ts";
@@ -49,7 +50,7 @@ export function decideByCost(request: CostRequest): CostDecision {
     const reasons = [{ code: "models-missing", ...namedServices(waiting) } as const];
     return { memory, level, targets: undefined, reasons };
   }
-  const { cost, unscheduled } = cheapestOf(request, known);
+  const { atBase, cost, unscheduled } = cheapestOf(request, known);
   const targets = targetsOf(request, known, cost, unscheduled);
   const { application, windowSet } = request.context;
   const adopted: Targets = isCarriedOut(application) ? targets : new Map();
@@ -58,7 +59,14 @@ export function decideByCost(request: CostRequest): CostDecision {
   const reasons = [...failures, expectation(cost, known)];
   cost.forgetOtherSizes();
   const sensitivities = new Sensitivities(cost, application.prices);
-  return { memory: { ...memory, services }, level, targets, reasons, sensitivities };
+  return {
+    memory: { ...memory, services },
+    level,
+    targets,
+    reasons,
+    sensitivities,
+    whatIf: new WhatIf(atBase),
+  };
 }
 
 const NO_RESIDUALS: Residuals = new Map();
@@ -122,6 +130,8 @@ interface Cheapest {
   /** Of what serves: replicas that wait for room on a node are not in it. */
   readonly cost: ApplicationCost;
   readonly unscheduled: Unscheduled;
+  /** The same models at the sizes that the decision started from. */
+  readonly atBase: () => ApplicationCost;
 }
 
 /** Where replicas wait for room on a node it is searched twice: for what to ask for, and for what to do while they wait. */
@@ -160,20 +170,22 @@ function cheapestOf(request: CostRequest, known: Known): Cheapest {
     ...(allNodes && { cpuCores: allNodes.cpuCores }),
   };
   const owns = new OwnTails(services, options.loads);
+  const atBase = (sized: readonly ServiceToSize[]) => (): ApplicationCost =>
+    new ApplicationCost(sized, routes, options, owns);
   const search = (sized: readonly ServiceToSize[]): ApplicationCost => {
     const roomy = routed.flatMap((one, at) => {
       const service = sized[at];
       return service === undefined ? [] : [roomySize(one, service, request, known)];
     });
-    const make = (): ApplicationCost => new ApplicationCost(sized, routes, options, owns);
-    const found = cheapest(make, roomy, limits, MOST_STEPS);
+    const found = cheapest(atBase(sized), roomy, limits, MOST_STEPS);
     meetProvenNeed(found, routed, request, known);
     return found;
   };
   const whole = search(services);
   const unscheduled = unscheduledIn(routed, whole);
-  if (unscheduled.size === 0) return { cost: whole, unscheduled };
-  return { cost: search(services.map((each) => withoutUnscheduled(each, unscheduled))), unscheduled };
+  if (unscheduled.size === 0) return { cost: whole, unscheduled, atBase: atBase(services) };
+  const serving = services.map((each) => withoutUnscheduled(each, unscheduled));
+  return { cost: search(serving), unscheduled, atBase: atBase(serving) };
 }
 
 function routesToHold(

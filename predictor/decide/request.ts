@@ -5,6 +5,7 @@ import type { Targets } from "../facts/target.ts";
 import type { LoadOutlook } from "./outlook.ts";
 import type { CostLevel, Residuals } from "./residuals.ts";
 import type { Sensitivities } from "./sensitivities.ts";
+import type { WhatIf } from "./what-if.ts";
 import type { CostSettings } from "../facts/cost-settings.ts";
 import type { CostMemory, ServiceModelMemory } from "./state.ts";
 
@@ -53,5 +54,7 @@ export interface CostDecision {
   readonly level: CostLevel;
   /** What one more unit of each service is worth; absent like the targets. */
   readonly sensitivities?: Sensitivities;
+  /** The models at the sizes that the decision started from; absent like the targets. */
+  readonly whatIf?: WhatIf;
   readonly reasons: readonly Reason[];
 }

@@ -5,6 +5,7 @@ import { EpochMs } from "@tradewind/core/contract/quantity.ts";
 import { WindowSet } from "@tradewind/core/contract/window.ts";
 import { z } from "zod";
 import type { Sensitivities } from "../decide/sensitivities.ts";
+import type { WhatIf } from "../decide/what-if.ts";
 import type { ServiceQueue } from "../facts/queue-estimate.ts";
 import { ServiceEvidence } from "../facts/evidence.ts";
 import { PolicySettings } from "../facts/settings.ts";
@@ -53,4 +54,6 @@ export interface PolicyOutcome {
   readonly queues: readonly ServiceQueue[];
   /** What one more unit of each service is worth; absent where no live models decided. */
   readonly sensitivities?: Sensitivities;
+  /** The models at the sizes that the decision started from; absent like the sensitivities. */
+  readonly whatIf?: WhatIf;
 }

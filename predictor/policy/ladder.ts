@@ -28,6 +28,7 @@ export function decide(inputs: PolicyInputs, models: Models = NO_MODELS): Policy
   return {
     state: { ...remember(facts, targets, course), ...(cost && { cost }) },
     ...(decision.sensitivities && { sensitivities: decision.sensitivities }),
+    ...(decision.whatIf && { whatIf: decision.whatIf }),
     queues: facts.observations.flatMap(({ queue }) => (queue === undefined ? [] : [queue])),
     plan: planOf(facts, { course, policy, reasons, targets }),
   };

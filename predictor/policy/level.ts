@@ -2,6 +2,7 @@ import type { PolicyName } from "@tradewind/core/contract/plan.ts";
 import type { Reason } from "@tradewind/core/contract/reason.ts";
 import type { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
 import type { Sensitivities } from "../decide/sensitivities.ts";
+import type { WhatIf } from "../decide/what-if.ts";
 import type { CostMemory } from "../decide/state.ts";
 import type { Facts } from "./facts.ts";
 import type { Course } from "../facts/state.ts";
@@ -23,6 +24,8 @@ export interface LevelDecision {
   readonly course?: Course;
   /** What one more unit of each service is worth; absent where no live models decided. */
   readonly sensitivities?: Sensitivities | undefined;
+  /** The models at the sizes that the decision started from; absent like the sensitivities. */
+  readonly whatIf?: WhatIf | undefined;
 }
 
 /** One level of the ladder. */

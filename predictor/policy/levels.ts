@@ -40,7 +40,7 @@ const COST: Level = {
     if (gap.length > 0) return { reasons: gap };
     const { context, inputs, models, observations, verdict } = facts;
     const { allNodes, largestContainer, profiles = [], settings, state, surgeRatio } = inputs;
-    const { level, memory, reasons, sensitivities, targets } = decideByCost({
+    const { level, memory, reasons, sensitivities, targets, whatIf } = decideByCost({
       context,
       observations,
       verdict,
@@ -51,7 +51,7 @@ const COST: Level = {
       largestContainer,
       residuals: residualsInUse(profiles, models),
     });
-    const decision = targets && { policy: level, targets, sensitivities };
+    const decision = targets && { policy: level, targets, sensitivities, whatIf };
     return { reasons, cost: memory, ...(decision && { decision }) };
   },
 };

@@ -113,6 +113,15 @@ const EXAMPLES: readonly (readonly [Reason, string])[] = [
     "well within the objective for 3 of the 20 windows that a scale-down waits for",
   ],
   [{ code: "scale-down-unsafe" }, "no replica can go without risking the objective"],
+  [{ code: "predictor-silent", silentSeconds: 40.2 }, "no plan for 40 s"],
+  [
+    { code: "student", modelHash: "0123456789abcdef", loadRatio: 2.1, forecastRatio: 3.5 },
+    "a student of the planner decides at 2.10 times the last plan's load, 3.50 times expected",
+  ],
+  [
+    { code: "silence-limit", plannedReplicas: 4, mostReplicas: 16 },
+    "without a predictor at most 16 replicas follow the 4 of the last plan",
+  ],
   [{ code: "min-replicas", minReplicas: 2 }, "the service keeps at least 2 replicas"],
   [{ code: "max-replicas", maxReplicas: 20 }, "the service may have at most 20 replicas"],
   [{ code: "max-replicas" }, "every service that could help has as many replicas as it may"],

@@ -254,6 +254,9 @@ those of the container's ports, and called, those of the ports that it calls.
 
 {{- define "tradewind.exporterFiles" -}}
 {{- $called := include "tradewind.hasPredictor" . | empty | ternary dict (dict "predictor" .Values.predictor.http) }}
+{{- if and .Values.agent.enabled (include "tradewind.hasPredictor" .) }}
+{{- $_ := set $called "agents" .Values.agent.http }}
+{{- end }}
 {{- include "tradewind.securityFiles" (dict "own" (dict "http" .Values.scaler.http) "called" $called) }}
 {{- end }}
 

@@ -29,6 +29,9 @@
     - --application={{ . }}
     {{- end }}
     {{- end }}
+    {{- if include "tradewind.hasPredictor" . }}
+    {{- include "tradewind.agentFlags" . }}
+    {{- end }}
     - --state=/var/lib/tradewind
     - --stale-after={{ .Values.scaler.staleAfter }}
     - --restart-grace={{ .Values.scaler.restartGrace }}
@@ -129,15 +132,7 @@
     - --sources=/etc/tradewind/application/sources.yaml
     {{- end }}
     - --workloads=kubernetes:{{ include "tradewind.watched" . }}
-    {{- if .Values.agent.enabled }}
-    - --agents=dns+{{ include "tradewind.scheme" .Values.agent.http }}://{{ include "tradewind.fullname" . }}-agent.{{ .Release.Namespace }}.svc:9810
-    {{- if .Values.agent.http.tlsSecret }}
-    - --agents-ca-file=/etc/tradewind/security/agents/ca.crt
-    {{- end }}
-    {{- if .Values.agent.http.tokenSecret }}
-    - --agents-token-file=/etc/tradewind/security/agents/token
-    {{- end }}
-    {{- end }}
+    {{- include "tradewind.agentFlags" . }}
     {{- if include "tradewind.hasPeers" . }}
     {{- $peersTls := dict "tlsSecret" (include "tradewind.peersTlsSecret" .) }}
     - --peers=dns+{{ include "tradewind.scheme" $peersTls }}://{{ include "tradewind.fullname" . }}-peers.{{ .Release.Namespace }}.svc:9814
@@ -228,5 +223,18 @@
 lifecycle:
   preStop:
     sleep: { seconds: {{ .seconds }} }
+{{- end }}
+{{- end }}
+
+{{/* How the node agents are reached, by the predictor always and by the exporter while no plan comes. */}}
+{{- define "tradewind.agentFlags" -}}
+{{- if .Values.agent.enabled }}
+    - --agents=dns+{{ include "tradewind.scheme" .Values.agent.http }}://{{ include "tradewind.fullname" . }}-agent.{{ .Release.Namespace }}.svc:9810
+{{- if .Values.agent.http.tlsSecret }}
+    - --agents-ca-file=/etc/tradewind/security/agents/ca.crt
+{{- end }}
+{{- if .Values.agent.http.tokenSecret }}
+    - --agents-token-file=/etc/tradewind/security/agents/token
+{{- end }}
 {{- end }}
 {{- end }}

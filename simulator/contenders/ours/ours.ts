@@ -8,15 +8,25 @@ import { ArrivalsSeen } from "./arrivals-seen.ts";
 import { measured } from "./measured.ts";
 import { PredictorAtWork } from "./predictor-at-work.ts";
 import { ScalerAtWork } from "./scaler-at-work.ts";
+import { SilenceAtWork } from "./silence-at-work.ts";
+import type { SilenceKind } from "./silence-at-work.ts";
 
-interface Kind {
+export interface Kind {
   readonly choice: PolicyChoice;
   readonly isTraining?: boolean;
   /** See `CostSettings`. */
   readonly seasons?: boolean;
+  /** What the scaler does while the predictor's process is down; absent: it holds. */
+  readonly silence?: SilenceKind;
 }
 
-function start(setting: Setting, { choice, isTraining = false, seasons = true }: Kind): Brain {
+/** While no plan comes the scaler looks at what it reads every so many slots: about 5 s. */
+const SLOTS_PER_SILENT_LOOK = 7;
+
+export function startOurs(
+  setting: Setting,
+  { choice, isTraining = false, seasons = true, silence }: Kind,
+): Brain {
   const { actuators, plant, processDown, seed, truth, world } = setting;
   const application = {
     ...plant.application,
@@ -58,20 +68,24 @@ function start(setting: Setting, { choice, isTraining = false, seasons = true }:
     await scaler.takePlan(newest.text, nowMs);
     return true;
   };
+  const alone = silence && new SilenceAtWork(silence, { scaler, world, windowSeconds: plant.windowSeconds });
   let slots = 0;
   return {
     scaledObject: (service) =>
       scaledObject(setting, service, [numberTrigger((nowMs) => scaler.replicas(service, nowMs))]),
     async onWindow({ nowMs, windowSet }) {
-      if (isDown(nowMs)) return;
+      const isSilent = isDown(nowMs);
+      if (isSilent && silence?.lessons === undefined) return;
       await predictor.close(measured(windowSet), nowMs);
-      await takePlan(nowMs);
+      if (isSilent && predictor.newest !== undefined) alone?.label(predictor.newest.plan);
+      if (!isSilent || silence?.drive === "planner") await takePlan(nowMs);
     },
     betweenWindows: {
       everyMs: arrivals.slotMs,
       async run(nowMs) {
         arrivals.observe(world, within(plant.faults.traceOutages, plant.startMs, nowMs));
         slots += 1;
+        if (slots % SLOTS_PER_SILENT_LOOK === 0) await alone?.look(isDown(nowMs), nowMs);
         if (slots % SLOTS_PER_LOOK !== 0 || isDown(nowMs)) return;
         predictor.look(nowMs);
         if (await takePlan(nowMs)) surges += 1;
@@ -89,7 +103,7 @@ const ours = (name: string, kind: Kind, about: string): Contender => ({
   defaults: {},
   grid: [],
   supports: () => true,
-  start: (setting) => start(setting, kind),
+  start: (setting) => startOurs(setting, kind),
 });
 
 /** Tradewind itself: its predictor's decision and learning and its exporter's guard, as shipped, with default settings. */

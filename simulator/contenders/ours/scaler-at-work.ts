@@ -10,7 +10,9 @@ import type { RecommenderRules } from "@tradewind/exporter/recommender.ts";
 import { countedOn, doubtOf, SettledSizes } from "@tradewind/exporter/sizing/settled-sizes.ts";
 import { readPlan } from "@tradewind/exporter/source/read-plan.ts";
 import { DecisionBook } from "@tradewind/exporter/store/book.ts";
+import type { BookEntry } from "@tradewind/exporter/store/book.ts";
 import { StateKeeper } from "@tradewind/exporter/store/keeper.ts";
+import type { SilentPlans } from "@tradewind/exporter/students/silent-plans.ts";
 import { steer } from "@tradewind/exporter/vpa/steer.ts";
 import type { PodView } from "../../world.ts";
 import type { Advice, Bounds } from "../../control/vpa/recommender.ts";
@@ -30,6 +32,7 @@ export class ScalerAtWork {
   private readonly targets = new Map<string, { cpuCores?: number; memoryBytes?: number }>();
   private rows = new Map<string, ServedRow>();
   private nowMs: number;
+  private rejected = 0;
 
   constructor(application: Application, startedAtMs: number) {
     const { clockTolerance, limits, restartGrace, staleAfter } = ExporterOptions.parse({});
@@ -50,7 +53,9 @@ export class ScalerAtWork {
       counter: {
         guardAction: () => undefined,
         guardRefusal: () => undefined,
-        wishRejected: () => undefined,
+        wishRejected: () => {
+          this.rejected += 1;
+        },
       },
       serve: (rows) => {
         this.rows = new Map([...rows].map((row) => [row.service, row]));
@@ -65,6 +70,31 @@ export class ScalerAtWork {
     const plan = await readPlan(Buffer.from(planText, "utf8"), "the plan", () => 0);
     await this.recommender.takePlan({ ...plan, madeMs: nowMs });
     this.sizes.record(recommendationList(this.recommender, { reachable: true }, this.clock), nowMs);
+  }
+
+  /**
+   * Decides by itself for as long as no plan comes, as {@link SilentPlans} does; `silentSinceMs` as there.
+   * @throws Error when such a decision breaks the contract, which must not pass for holding
+   */
+  async decideAlone(silent: SilentPlans, silentSinceMs: number, nowMs: number): Promise<void> {
+    this.nowMs = nowMs;
+    const { rejected } = this;
+    for (const { plan } of silent.plans(this.recommender.book.entries(), () => silentSinceMs, nowMs)) {
+      await this.recommender.takePlan(plan);
+    }
+    if (this.rejected > rejected) throw new Error("a decision without a predictor breaks the contract");
+  }
+
+  /** Id of the decision in force. */
+  inForce(service: string): string | undefined {
+    return [...this.recommender.book.entries()].find(
+      ({ recommendation }) => recommendation.service === service,
+    )?.recommendation.decisionId;
+  }
+
+  /** The decisions in force. */
+  entries(): Iterable<BookEntry> {
+    return this.recommender.book.entries();
   }
 
   /** What KEDA is answered; undefined for UNAVAILABLE. */

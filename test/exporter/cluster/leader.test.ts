@@ -99,6 +99,32 @@ describe("the leading exporter", () => {
     await until("a status", () => statusOf(fake) !== undefined);
   });
 
+  it("says in condition and event of the Application what a missed objective is put down to, once for a cause", async () => {
+    const { exporter, fake } = await cluster(["status", "events"]);
+    fake.put(RESOURCES.applications, application);
+    const cause = { service: "search", type: "C", sinceMs: 1, summary: "Cause: 'search', CPU." };
+    const missed = { measuredLatencySeconds: 9, cause };
+    const { predictor } = await exporter(plan([wish()], missed));
+    const told = (): KubeObject[] =>
+      fake.list(RESOURCES.events).filter(({ reason }) => reason === "CauseNamed");
+    await until("an event", () => told().length > 0);
+    expect(told()[0]).toMatchObject({
+      type: "Warning",
+      note: "Cause: 'search', CPU.",
+      regarding: { kind: "Application", name: "hotel", namespace: "shop" },
+    });
+    const asked = predictor.requests();
+    predictor.serve(plan([wish()], { ...missed, cause: { ...cause, sinceMs: 2 }, sequence: 2 }));
+    await until("the next plan", () => predictor.requests() > asked + 4);
+    expect(told()).toHaveLength(1);
+    const conditions = await until("the condition", () =>
+      statusOf(fake)?.conditions.find(
+        ({ type, message }) => type === "ObjectiveMet" && message.includes("cause"),
+      ),
+    );
+    expect(conditions.message).toContain("'search' (C)");
+  });
+
   it("tells changes on the workload, once", async () => {
     const { exporter, fake } = await cluster(["events"]);
     const { predictor } = await exporter(plan([wish()]));

@@ -85,6 +85,16 @@ describe("tradewind status", () => {
     ]);
   });
 
+  it("says what a missed objective is put down to, and since when", async () => {
+    const exporter = await grown();
+    const summary = "p95 250 ms, objective 200 ms. Cause: 'rate', CPU.";
+    const cause = { service: "rate", type: "C", sinceMs: Date.UTC(2026, 0, 1), summary };
+    exporter.predictor.serve(planOf([wishOf()], { sequence: 4, cause }));
+    await exporter.listWhen("a cause", (list) => list.cause?.service === "rate");
+    expect(await printed("--scaler", exporter.http)).toContain(`\nMissed since 2026-01-01T00:00:00`);
+    expect(await printed("--scaler", exporter.http)).toContain(summary);
+  });
+
   it("lists the decisions that changed one service", async () => {
     const text = await printed("--scaler", (await grown()).http, "--service", "search");
     expect(text).not.toContain("rate");

@@ -1,0 +1,130 @@
+import { Explanation } from "@tradewind/core/contract/explanation.ts";
+import { accessOf, addAccessFlags, asking } from "@tradewind/core/endpoint/own-process.ts";
+import type { AccessFlags } from "@tradewind/core/endpoint/own-process.ts";
+import { TradewindError } from "@tradewind/core/errors.ts";
+import type { Command } from "commander";
+import { z } from "zod";
+import { Transcripts } from "@tradewind/core/contract/transcript.ts";
+import type { TranscriptLine } from "@tradewind/core/contract/transcript.ts";
+import { timeArgument } from "../export/time-argument.ts";
+import { explanationInWords, isAbout } from "./in-words.ts";
+import { anonymised, scored } from "./transcripts.ts";
+
+const EXAMPLES = `
+Examples:
+  $ tradewind explain
+  $ tradewind explain --service cart
+  $ tradewind explain --at 10m
+  $ tradewind explain --transcripts --at 10m --cause cart:C --anonymise >> transcripts.jsonl
+  $ tradewind explain --json | jq '.causes[] | {service, type, confidence}'
+
+How to read it:
+  p95 412 ms, objective 300 ms. Cause: 'geo', CPU: share of throttled periods 62 % (before: 1 %), …
+  Every value is of the window named, and of the windows before in which the objective was met. 'Run on the models'
+  are changes that the live models were asked about: a size, or the service answering as fast as before. Without
+  models (policy queue or reactive) there are none. Nothing is changed by asking.
+
+Exit codes: 0 shown, 1 no answer, 2 not understood.`;
+
+/** With these the predictor says why there is nothing to show. */
+const NOTHING_TO_SHOW = [404, 503];
+const Answer = z.union([Explanation, z.object({ error: z.object({ message: z.string() }) })]);
+
+interface Flags extends AccessFlags {
+  readonly predictor: string;
+  readonly service?: string;
+  readonly at?: number;
+  readonly application?: string;
+  readonly namespace?: string;
+  readonly json: boolean;
+  readonly transcripts: boolean;
+  readonly cause: readonly string[];
+  readonly anonymise: boolean;
+}
+
+/** Adds description, options and action to its command. */
+export function configure(command: Command): void {
+  command
+    .description(
+      "Say why the objective is missed: which service, which resource, on what evidence, and what would end it.",
+    )
+    .option("--predictor <url>", "address of the predictor", "http://127.0.0.1:9811")
+    .option("--service <name>", "only what concerns this service")
+    .option(
+      "--at <time>",
+      "what was explained then: an ISO time, or how long ago, for example 10m",
+      timeArgument,
+    )
+    .option("--application <name>", "of this application, where the predictor has several")
+    .option("--namespace <name>", "of the application in this namespace");
+  addAccessFlags(command, "the predictor")
+    .option("--json", "print the answer of /v1/explain instead of text", false)
+    .option(
+      "--transcripts",
+      "print kept transcripts as JSON lines, for training and scores; with --at that one",
+      false,
+    )
+    .option(
+      "--cause <service:type>",
+      "what the cause was: labels and scores the transcripts; may be repeated",
+      oneMore,
+      [],
+    )
+    .option("--anonymise", "with --transcripts, numbers instead of names", false)
+    .addHelpText("after", EXAMPLES)
+    .action(async (flags: Flags) => {
+      if (flags.transcripts) {
+        for (const line of await transcripts(flags)) process.stdout.write(`${JSON.stringify(line)}\n`);
+        return;
+      }
+      const explanation = await ask(flags);
+      if (flags.service !== undefined && !isAbout(explanation, flags.service)) {
+        throw new TradewindError("no-such-service", `the explanation says nothing of '${flags.service}'`);
+      }
+      const text = flags.json ? JSON.stringify(explanation) : explanationInWords(explanation, flags.service);
+      process.stdout.write(`${text}\n`);
+    });
+}
+
+function oneMore(text: string, before: readonly string[]): string[] {
+  return [...before, text];
+}
+
+async function transcripts({ anonymise, at, cause, predictor, ...flags }: Flags): Promise<TranscriptLine[]> {
+  const { application, namespace } = flags;
+  const query = {
+    ...(application !== undefined && { application }),
+    ...(namespace !== undefined && { namespace }),
+  };
+  return asking(
+    { name: "predictor", url: predictor, flag: "--predictor" },
+    accessOf(flags),
+    async (client) => {
+      const { transcripts: all } = await client.json({ path: "v1/transcripts", query }, Transcripts);
+      const nearest =
+        at === undefined
+          ? all
+          : all.toSorted((a, b) => Math.abs(a.atMs - at) - Math.abs(b.atMs - at)).slice(0, 1);
+      const labelled = cause.length === 0 ? nearest : nearest.map((line) => scored(line, cause));
+      return anonymise ? labelled.map((line) => anonymised(line)) : labelled;
+    },
+  );
+}
+
+async function ask({ application, at, namespace, predictor, ...flags }: Flags): Promise<Explanation> {
+  const query = {
+    ...(at !== undefined && { at: String(at) }),
+    ...(application !== undefined && { application }),
+    ...(namespace !== undefined && { namespace }),
+  };
+  const call = { path: "v1/explain", query, acceptStatuses: NOTHING_TO_SHOW };
+  return asking(
+    { name: "predictor", url: predictor, flag: "--predictor" },
+    accessOf(flags),
+    async (client) => {
+      const answer = await client.json(call, Answer);
+      if (!("error" in answer)) return answer;
+      throw new TradewindError("no-explanation", `the predictor at ${predictor}: ${answer.error.message}`);
+    },
+  );
+}

@@ -1,0 +1,56 @@
+import type { Explanation, NamedCause } from "@tradewind/core/contract/explanation.ts";
+import { counterfactual, reading, TYPE_WORDS } from "../reason/words.ts";
+
+/** Whether an explanation says anything of a service. */
+export const isAbout = ({ causes, counterfactuals, notCauses }: Explanation, service: string): boolean =>
+  [...causes, ...counterfactuals, ...notCauses].some((each) => each.service === service);
+
+/** An explanation as lines of text. @param service only what concerns it */
+export function explanationInWords(explanation: Explanation, service?: string): string {
+  const { atMs, causes, counterfactuals, isMissed, missing, notCauses, onsetMs, pastWindows, summary } =
+    explanation;
+  const concerns = (each: { readonly service: string }): boolean =>
+    service === undefined || each.service === service;
+  const since = isMissed ? `, since ${time(onsetMs)}` : "";
+  const part = (title: string, lines: readonly string[]): string[] =>
+    lines.length === 0 ? [] : ["", title, ...lines.map((line) => `  ${line}`)];
+  return [
+    summary,
+    `Window of ${time(atMs)}${since}; usual values are of ${pastWindows} windows that met the objective.`,
+    ...part(
+      "Causes:",
+      causes.filter(concerns).flatMap((each) => causeLines(each)),
+    ),
+    ...part(
+      "Run on the models (p95 of the slowest route):",
+      counterfactuals.filter(concerns).map(counterfactual),
+    ),
+    ...part(
+      "Not the cause:",
+      notCauses.filter(concerns).map((each) => `${each.service}: ${each.why} [${each.code}]`),
+    ),
+    ...part("Not known:", missing),
+    ...part("A model says, after checks:", opinionLines(explanation)),
+  ].join("\n");
+}
+
+const time = (ms: number): string => new Date(ms).toISOString();
+
+function opinionLines({ opinion }: Explanation): string[] {
+  if (opinion === undefined) return [];
+  const { agrees, causes, counterfactuals, model, verdicts, words } = opinion;
+  const named = causes.map(({ service, type }) => `${service} (${TYPE_WORDS[type]})`).join(", ");
+  const counts = Object.entries(verdicts).map(([verdict, count]) => `${verdict} ${count}`);
+  return [
+    `${model}: ${named === "" ? "no cause whose evidence is true" : named}${agrees ? ", as the built-in reasoner" : ""}`,
+    ...counterfactuals.map((each) => counterfactual(each)),
+    `verdicts: ${counts.join(", ")}`,
+    ...(words === "" ? [] : [`not checked: ${words}`]),
+  ];
+}
+
+function causeLines({ confidence, evidence, service, share, type }: NamedCause): string[] {
+  const parts = `${(100 * share).toFixed(0)} % of what was added, confidence ${confidence.toFixed(2)}`;
+  const values = evidence.map((each) => `  ${reading(each)}, ${each.bin}`);
+  return [`${service} (${TYPE_WORDS[type]}; ${parts})`, ...values];
+}

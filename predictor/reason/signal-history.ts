@@ -1,0 +1,193 @@
+import type { WindowSet } from "@tradewind/core/contract/window.ts";
+import type { Call, Candidate, Incident } from "./incident.ts";
+import { onsetOf } from "./onset.ts";
+import { SIGNAL_NAMES } from "./signals.ts";
+import type { Series, SignalName } from "./signals.ts";
+import { callsOf, signalsOf } from "./window-signals.ts";
+
+/** Windows that are kept in all; a window of an incident gives way first once it is older than those that are looked back on. */
+const MOST_WINDOWS = 160;
+const LOOK_BACK = 40;
+/** Windows that a baseline is made of at least. */
+export const LEAST_PAST = 10;
+/** A version that has run for so many windows is no longer new. */
+const NEW_FOR_WINDOWS = 40;
+/** Names beyond so many are not followed: whoever sends spans makes them up. */
+const MOST_SERVICES = 10_000;
+const MOST_CALLS = 50_000;
+
+interface KeptWindow {
+  readonly endMs: number;
+  /** The objective was met. */
+  readonly isWell: boolean;
+  /** Latency of the slowest route over the objective; NaN where it is not known. */
+  readonly severity: number;
+  /** By service number times signals plus signal; NaN where not measured. */
+  readonly values: Float32Array;
+  /** Network time by call number. */
+  readonly transits: Float32Array;
+}
+
+/** Latency of the slowest route over the objective's; undefined where it is not known. */
+export type Severity = number | undefined;
+
+interface Version {
+  readonly revision: string;
+  /** Windows that it has run for, the first ones of all aside: what ran at the start is not new. */
+  windows: number;
+}
+
+/** What the last windows said of every service: a bounded memory, 12 KB for each service. */
+export class SignalHistory {
+  #windows: KeptWindow[] = [];
+  #services = new Map<string, number>();
+  #calls = new Map<
+    string,
+    { readonly at: number; readonly caller: string; readonly callee: string; perRequest: number | undefined }
+  >();
+  #versions = new Map<string, Version>();
+
+  /** Takes a window that was decided on. */
+  add(set: WindowSet, severity: Severity, namespace: string): void {
+    const windows = set.windows.filter((each) => each.namespace === namespace);
+    for (const { service } of windows) this.#know(service);
+    const values = new Float32Array(this.#services.size * SIGNAL_NAMES.length).fill(Number.NaN);
+    const transits: number[] = [];
+    for (const window of windows) {
+      const number = this.#services.get(window.service);
+      if (number === undefined) continue;
+      const first = number * SIGNAL_NAMES.length;
+      const signals = signalsOf(
+        window,
+        this.#newVersion(window.service, window.revision, window.newestRevisionShare),
+      );
+      for (const [at, name] of SIGNAL_NAMES.entries()) values[first + at] = signals.get(name) ?? Number.NaN;
+      for (const { callee, caller, perRequest, transitSeconds } of callsOf(window)) {
+        const call = this.#call(caller, callee);
+        if (call === undefined) continue;
+        call.perRequest = perRequest;
+        transits[call.at] = transitSeconds ?? Number.NaN;
+      }
+    }
+    const isWell = severity !== undefined && severity <= 1;
+    this.#windows.push({
+      endMs: set.endMs,
+      isWell,
+      severity: severity ?? Number.NaN,
+      values,
+      transits: Float32Array.from({ length: this.#calls.size }, (_, at) => transits[at] ?? Number.NaN),
+    });
+    if (this.#windows.length > MOST_WINDOWS) this.#windows.splice(this.#leastWorth(), 1);
+  }
+
+  /** Windows say nothing of times that are called otherwise now. */
+  clear(): void {
+    this.#windows = [];
+    this.#versions = new Map();
+  }
+
+  /**
+   * What there is to find a cause in now; undefined before the first window.
+   * @param influences by service, of the plan model; empty where there is none
+   */
+  incident(
+    entry: string,
+    influences: ReadonlyMap<string, number>,
+  ): (Incident & { readonly onsetMs: number; readonly pastWindows: number }) | undefined {
+    const last = this.#windows.at(-1);
+    if (last === undefined) return undefined;
+    const recent = this.#windows.slice(-LOOK_BACK);
+    const first = this.#windows.length - recent.length + onsetOf(recent.map(({ severity }) => severity));
+    const now = this.#windows.slice(first);
+    const past = this.#windows.slice(0, first).filter(({ isWell }) => isWell);
+    const present = new Set<number>();
+    for (const at of this.#services.values())
+      if (now.some(({ values }) => hasValue(values, at))) present.add(at);
+    const candidates = [...this.#services]
+      .filter(([, at]) => present.has(at))
+      .map(([name, at]): Candidate => {
+        const influence = influences.size === 0 ? undefined : (influences.get(name) ?? 0);
+        const series = seriesOf(past, now, at);
+        return influence === undefined ? { name, series } : { name, series, influence };
+      });
+    const calls = [...this.#calls.values()].map(({ at, callee, caller, perRequest }): Call => {
+      const transit: Series = {
+        signal: "transitTime",
+        normal: measured(past, ({ transits }) => transits[at]),
+        now: measured(now, ({ transits }) => transits[at]),
+      };
+      return perRequest === undefined ? { caller, callee, transit } : { caller, callee, transit, perRequest };
+    });
+    return {
+      entry,
+      candidates,
+      calls,
+      leastPast: LEAST_PAST,
+      isMissed: last.severity > 1,
+      onsetMs: now[0]?.endMs ?? last.endMs,
+      pastWindows: past.length,
+    };
+  }
+
+  #call(caller: string, callee: string): { readonly at: number; perRequest: number | undefined } | undefined {
+    const key = `${caller}\n${callee}`;
+    const known = this.#calls.get(key);
+    if (known !== undefined || this.#calls.size >= MOST_CALLS) return known;
+    const call = { at: this.#calls.size, caller, callee, perRequest: undefined };
+    this.#calls.set(key, call);
+    return call;
+  }
+
+  #know(service: string): void {
+    if (this.#services.has(service) || this.#services.size >= MOST_SERVICES) return;
+    this.#services.set(service, this.#services.size);
+  }
+
+  #newVersion(service: string, revision: string | undefined, share = 1): number | undefined {
+    if (revision === undefined) return undefined;
+    const known = this.#versions.get(service);
+    if (known?.revision === revision) {
+      known.windows += 1;
+      return known.windows <= NEW_FOR_WINDOWS ? share : 0;
+    }
+    this.#versions.set(service, { revision, windows: known === undefined ? NEW_FOR_WINDOWS : 1 });
+    return known === undefined ? 0 : share;
+  }
+
+  /** The oldest window of an incident that is over; else the oldest. */
+  #leastWorth(): number {
+    const old = this.#windows.slice(0, -LOOK_BACK).findIndex(({ isWell }) => !isWell);
+    return Math.max(0, old);
+  }
+}
+
+function hasValue(values: Float32Array, service: number): boolean {
+  const first = service * SIGNAL_NAMES.length;
+  for (let at = first; at < first + SIGNAL_NAMES.length; at += 1)
+    if (!Number.isNaN(values[at] ?? Number.NaN)) return true;
+  return false;
+}
+
+function measured(
+  windows: readonly KeptWindow[],
+  of: (window: KeptWindow) => number | undefined,
+): Float64Array {
+  const values = new Float64Array(windows.length);
+  let count = 0;
+  for (const window of windows) {
+    const value = of(window) ?? Number.NaN;
+    if (Number.isNaN(value)) continue;
+    values[count] = value;
+    count += 1;
+  }
+  return values.subarray(0, count);
+}
+
+function seriesOf(past: readonly KeptWindow[], now: readonly KeptWindow[], service: number): Series[] {
+  const first = service * SIGNAL_NAMES.length;
+  return SIGNAL_NAMES.flatMap((signal: SignalName, at): Series[] => {
+    const since = measured(now, ({ values }) => values[first + at]);
+    if (since.length === 0) return [];
+    return [{ signal, normal: measured(past, ({ values }) => values[first + at]), now: since }];
+  });
+}

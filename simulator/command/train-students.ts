@@ -1,0 +1,75 @@
+import { writeFile } from "node:fs/promises";
+import type { Command } from "commander";
+import { STUDENTS_SCHEMA, studentText } from "@tradewind/core/contract/students.ts";
+import type { Students } from "@tradewind/core/contract/students.ts";
+import { createProgress } from "@tradewind/local/screen/progress.ts";
+import { imitatePlanner } from "../teacher/imitate.ts";
+import type { Agreement } from "../teacher/train-student.ts";
+import { lessonPlant } from "../teacher/plants.ts";
+
+const EXAMPLES = `
+Examples:
+  tradewind train-students --out predictor/students/shipped-students.ts
+      The students that a release ships with; some ten minutes on one core.
+  tradewind train-students --plants 2 --rounds 1 --epochs 10 --json
+      A short run that shows it works.`;
+
+interface Flags {
+  readonly seed: string;
+  readonly plants: string;
+  readonly rounds: string;
+  readonly epochs: string;
+  readonly out?: string;
+  readonly json: boolean;
+}
+
+/** Adds what `tradewind train-students` takes and does. */
+export function configure(command: Command): void {
+  command
+    .description(
+      "teaches the students of the planner, in the simulator: what scalers decide by while no predictor answers",
+    )
+    .option("--seed <n>", "equal seeds give equal students", "1")
+    .option("--plants <n>", "simulated runs of each round", "12")
+    .option(
+      "--rounds <n>",
+      "rounds in which the student drives and the planner says what it would have done",
+      "3",
+    )
+    .option("--epochs <n>", "passes over all examples after each round", "60")
+    .option("--out <file>", "write the students as a module of TypeScript")
+    .option("--json", "print the students and how far they agree as JSON", false)
+    .addHelpText("after", EXAMPLES)
+    .action(async (flags: Flags) => train(flags));
+}
+
+async function train({ epochs, json, out, plants, rounds, seed }: Flags): Promise<void> {
+  const progress = createProgress(process.stderr, process.env);
+  const beganMs = performance.now();
+  const { heldOut, pairs, parameters } = await imitatePlanner({
+    seed: Number(seed),
+    plants: Number(plants),
+    rounds: Number(rounds),
+    epochs: Number(epochs),
+    plantOf: lessonPlant,
+    onProgress: (done, of, what) => {
+      const leftSeconds = Math.round(((performance.now() - beganMs) / 1e3 / done) * (of - done));
+      progress.show(`${done} of ${of} runs, ${leftSeconds} s left; ${what}`);
+    },
+  });
+  const about = `the planner of policy auto, simulated: ${plants} plants, ${rounds} rounds in which students drive, ${epochs} epochs, seed ${seed}`;
+  const students: Students = { schema: STUDENTS_SCHEMA, about, general: studentText(parameters) };
+  if (out !== undefined) await writeFile(out, moduleOf(students));
+  process.stdout.write(`${json ? JSON.stringify({ students, pairs, heldOut }) : inWords(pairs, heldOut)}\n`);
+}
+
+const inWords = (pairs: number, { agreement, agreementWhenActing = 0, mse }: Agreement): string =>
+  `${pairs} examples; on plants left out: agreement ${agreement.toFixed(3)}, ${agreementWhenActing.toFixed(3)} where the planner acts, squared error ${mse.toFixed(4)}`;
+
+const moduleOf = (
+  students: Students,
+): string => `import type { Students } from "@tradewind/core/contract/students.ts";
+
+/** Written by \`tradewind train-students\`; not by hand. */
+export const SHIPPED_STUDENTS: Students = ${JSON.stringify(students, null, 2)};
+`;

@@ -1,0 +1,82 @@
+import { taughtAction } from "@tradewind/exporter/students/allocate.ts";
+import { Student } from "@tradewind/exporter/students/student.ts";
+import type { Contender, Actuators } from "../contenders/contender.ts";
+import { startOurs } from "../contenders/ours/ours.ts";
+import type { Lesson, SilenceKind } from "../contenders/ours/silence-at-work.ts";
+import { run } from "../contenders/run.ts";
+import type { Obstacle } from "../contenders/run.ts";
+import type { World } from "../world.ts";
+import { rewardMeter } from "./reward.ts";
+import type { Pair } from "./train-student.ts";
+
+/** Stands for the model that is being made: a name as decisions must have one. */
+const IN_TRAINING = "0000000000000000";
+
+/**
+ * What a planner would have done at one moment, from what a student could see. Below what was planned before the silence a student cannot
+ * go, so there is nothing to teach.
+ */
+export function pairOf({ before, inputs, planned, wished }: Lesson): Pair {
+  const { bounds } = wished;
+  const size = (part: "cpuCores" | "memoryBytes", step: number | undefined): number => {
+    const [from, to] = [before.final[part], wished.allocation[part]];
+    if (from === undefined || to === undefined || step === undefined) return 0;
+    const target = Math.max(to, planned[part] ?? 0);
+    // Two steps of a size are an action of 1, as doubling is of replicas.
+    return taughtAction(2, 2 + Math.trunc((target - from) / step + Math.sign(target - from) * 1e-6));
+  };
+  return {
+    inputs,
+    actions: [
+      size("cpuCores", bounds.cpuStepCores),
+      size("memoryBytes", bounds.memoryStepBytes),
+      taughtAction(before.final.replicas, Math.max(wished.allocation.replicas, planned.replicas)),
+    ],
+  };
+}
+
+/** Tradewind with its predictor down in the plant's silences, and what the scaler then does. */
+export const silentContender = (silence: SilenceKind): Contender => ({
+  name: `silence-${silence.drive}`,
+  about: "Tradewind, policy auto, whose predictor is down for a while.",
+  defaults: {},
+  grid: [],
+  supports: () => true,
+  start: (setting) => startOurs(setting, { choice: "auto", silence }),
+});
+
+/** A pair, and whose it is. */
+export interface ServicePair extends Pair {
+  readonly service: string;
+}
+
+export interface Gathering {
+  readonly actuators: Actuators;
+  /** Of the student that decides in the silences; absent: the planner itself does. */
+  readonly parameters: Float64Array | undefined;
+  readonly seed: number;
+  /** Hears the reward of every window, see {@link rewardMeter}. */
+  readonly onReward?: (reward: number) => void;
+}
+
+/** Runs a plant and notes at every moment of its silences what the planner would do. */
+export async function gatherPairs(
+  obstacle: Obstacle,
+  { actuators, onReward, parameters, seed }: Gathering,
+): Promise<ServicePair[]> {
+  const pairs: ServicePair[] = [];
+  const lessons = (lesson: Lesson): void => {
+    pairs.push({ service: lesson.service, ...pairOf(lesson) });
+  };
+  const silence: SilenceKind =
+    parameters === undefined
+      ? { drive: "planner", lessons }
+      : { drive: "students", student: { student: new Student(parameters), modelHash: IN_TRAINING }, lessons };
+  const meter = rewardMeter(obstacle);
+  const onWindow = (world: World): void => {
+    const reward = meter(world);
+    if (reward !== undefined) onReward?.(reward);
+  };
+  await run({ obstacle, contender: silentContender(silence), actuators, seed, onWindow });
+  return pairs;
+}

@@ -1,0 +1,125 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { mkdtempSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { Clock } from "@tradewind/core/clock.ts";
+import { systemClock } from "@tradewind/core/clock.ts";
+import { contentHash } from "@tradewind/core/hash.ts";
+import type { Snapshot } from "@tradewind/core/contract/snapshot.ts";
+import { STUDENT_PARAMETERS, STUDENTS_SCHEMA, studentText } from "@tradewind/core/contract/students.ts";
+import type { Students } from "@tradewind/core/contract/students.ts";
+import { AT } from "@tradewind/exporter/students/student.ts";
+import { runningExporter } from "../running-exporter.ts";
+import type { TestExporter } from "../running-exporter.ts";
+import { answering } from "../fake-predictor.ts";
+import { until } from "../until.ts";
+import { planOf, wishOf } from "../wish.ts";
+import { containerOf, snapshotOf } from "./snapshots.ts";
+
+/** A student that adds half of the replicas whatever it sees. */
+function growingStudents(): Students {
+  const p = new Float64Array(STUDENT_PARAMETERS);
+  p[AT.lastBias + 2] = Math.atanh(0.75);
+  return { schema: STUDENTS_SCHEMA, about: "a test", general: studentText(p) };
+}
+
+/** Time that a test moves on, for both hands of the clock. */
+class LateClock implements Clock {
+  aheadMs = 0;
+  nowMs(): number {
+    return systemClock.nowMs() + this.aheadMs;
+  }
+  monotonicMs(): number {
+    return systemClock.monotonicMs() + this.aheadMs;
+  }
+}
+
+interface Stage {
+  readonly clock: LateClock;
+  readonly exporter: TestExporter;
+  /** From now on the predictor is dead. */
+  kill(): void;
+}
+
+/** An exporter with a plan of four replicas that use half of their CPU, and an agent that tells of those pods. */
+async function stage(students: Students): Promise<Stage> {
+  const agent = createServer((_request, response) => {
+    const snapshot: Snapshot = snapshotOf(
+      ["b", "c", "d", "f"].map((pod) => containerOf(`search-7f9c6bd4d8-x7k2${pod}`, { cpu: 0.25 })),
+    );
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(snapshot));
+  });
+  await new Promise<void>((resolve) => agent.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => new Promise<void>((resolve) => agent.close(() => resolve())));
+  const clock = new LateClock();
+  const state = mkdtempSync(join(tmpdir(), "students-"));
+  const exporter = await runningExporter(
+    undefined,
+    { agents: `http://127.0.0.1:${(agent.address() as AddressInfo).port}`, agentsPollMs: 50, state },
+    { clock },
+  );
+  const hash = contentHash(students);
+  const wish = wishOf({
+    allocation: { replicas: 4 },
+    evidence: { cpuSecondsPerRequest: 0.05, requestsPerSecond: 20, cpuPodCapacityCores: 0.5 },
+    observed: { replicasReady: 4, replicasWanted: 4, complete: true },
+    workloads: [{ name: "search", container: "app" }],
+  });
+  const plan = planOf([wish], { mode: "act", windowSeconds: 15, students: { hash } });
+  exporter.predictor.behave((request, response) => {
+    const body =
+      request.url === `/v1/models/${hash}` ? students : request.url === "/v1/plan" ? plan : undefined;
+    answering(JSON.stringify(body ?? {}), body === undefined ? 404 : 200)(request, response);
+  });
+  await exporter.listWhen("the plan", ({ recommendations }) => recommendations[0]?.replicas === 4);
+  await until("the students on disk", () => readFileSync(join(state, "students.json"), "utf8"));
+  return { clock, exporter, kill: () => exporter.predictor.behave((request) => request.destroy()) };
+}
+
+describe("an exporter whose predictor is dead", () => {
+  it("lets the student of the last plan add, says so, and gives way to the next plan", async () => {
+    const students = growingStudents();
+    const { clock, exporter, kill } = await stage(students);
+    kill();
+    clock.aheadMs = 40_000;
+    const { recommendations } = await exporter.listWhen(
+      "a decision of a student",
+      (list) => list.recommendations[0]?.policy === "students",
+    );
+    expect(recommendations[0]?.reasons?.map(({ code }) => code)).toEqual([
+      "predictor-silent",
+      "student",
+      "replicas",
+    ]);
+    expect(recommendations[0]?.replicas).toBeGreaterThan(4);
+    expect(await exporter.metrics()).toMatch(/^tradewind_silent_applications 1$/m);
+    const back = planOf([wishOf({ allocation: { replicas: 5 } })], {
+      sequence: 2,
+      plannedAtMs: clock.nowMs(),
+    });
+    exporter.predictor.serve({
+      ...back,
+      wishes: back.wishes.map((each) => ({
+        ...each,
+        inputs: { ...each.inputs, windowEndMs: clock.nowMs() },
+      })),
+    });
+    await exporter.listWhen("the plan", (list) => list.recommendations[0]?.policy === "queue");
+  });
+
+  it("outlives the last plan's time, as long as agents tell what runs", async () => {
+    const { clock, exporter, kill } = await stage(growingStudents());
+    kill();
+    for (clock.aheadMs = 40_000; clock.aheadMs < 400_000; clock.aheadMs += 60_000) {
+      const nowMs = clock.nowMs();
+      await exporter.listWhen(
+        "a new decision",
+        ({ recommendations: [first] }) => (first?.decidedAtMs ?? 0) >= nowMs - 20_000,
+      );
+    }
+    const { recommendations } = await exporter.list();
+    expect(recommendations[0]).toMatchObject({ valid: true, policy: "students" });
+  });
+});

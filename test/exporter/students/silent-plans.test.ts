@@ -1,0 +1,156 @@
+import { describe, expect, it } from "vitest";
+import type { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
+import { STUDENT_PARAMETERS } from "@tradewind/core/contract/students.ts";
+import { decide } from "@tradewind/exporter/decide.ts";
+import { bookEntry } from "@tradewind/exporter/store/book.ts";
+import type { BookEntry } from "@tradewind/exporter/store/book.ts";
+import type { ServiceReading } from "@tradewind/exporter/students/reading.ts";
+import { SilentPlans } from "@tradewind/exporter/students/silent-plans.ts";
+import { AT, Student } from "@tradewind/exporter/students/student.ts";
+import { readWish } from "@tradewind/exporter/source/read-plan.ts";
+import { NO_LIMITS, wishOf } from "../wish.ts";
+
+const RULES = {
+  exporterStartedAtMs: 0,
+  staleAfterSeconds: 300,
+  restartGraceSeconds: 0,
+  limitsOf: () => ({ ...NO_LIMITS, maxReplicas: 60, growRatio: 3, growReplicas: 4 }),
+};
+
+/** A planner's decision of second 100: four replicas of half a core for 20 requests/s of 50 ms CPU each, so 50 % use. */
+function plannedEntry(mode: "act" | "observe" = "act"): BookEntry {
+  const wish = wishOf({
+    allocation: { replicas: 4 },
+    evidence: { cpuSecondsPerRequest: 0.05, requestsPerSecond: 20, cpuPodCapacityCores: 0.5 },
+    inputs: { windowHash: "0123456789abcdef", windowEndMs: 95_000 },
+    observed: { replicasReady: 4, complete: true, memoryBytes: 256e6 },
+    workloads: [{ name: "search" }],
+  });
+  return entryOf(wish, 100_000, mode);
+}
+
+function entryOf(wish: ReturnType<typeof wishOf>, nowMs: number, mode: "act" | "observe" = "act"): BookEntry {
+  const plan = { application: "hotel", sequence: nowMs, predictorStartedAtMs: 0, plannedAtMs: nowMs, mode };
+  const decision = decide(wish, plan, { exporterStartedAtMs: 0 }, RULES);
+  if (!("record" in decision)) throw new Error("refused");
+  return bookEntry(decision.record, nowMs);
+}
+
+const reading = (atMs: number, cpuCores: number, throttledRatio = 0): ServiceReading => ({
+  atMs,
+  pods: 4,
+  cpuCores,
+  throttledRatio,
+  cpuLimitCores: 0.5,
+  memoryBytes: 100e6,
+  memoryLimitBytes: 256e6,
+});
+
+/** A student that always does the same. */
+function alwaysReplicas(action: number): Student {
+  const p = new Float64Array(STUDENT_PARAMETERS);
+  p[AT.lastBias + 2] = Math.atanh(action);
+  return new Student(p);
+}
+
+function silent(read: ServiceReading | undefined, student?: Student) {
+  const inForce = { id: "" };
+  const plans = new SilentPlans({
+    inForce: () => inForce.id,
+    reading: () => read,
+    student: () => student && { student, modelHash: "0123456789abcdef" },
+  });
+  return (entry: BookEntry, nowMs: number) => {
+    inForce.id = entry.recommendation.decisionId;
+    return [...plans.plans([entry], () => nowMs - 37_500, nowMs)].flatMap(({ plan }) =>
+      [...plan.wishes].map((value) => {
+        const wish = readWish(value);
+        if ("rejected" in wish) throw new Error(wish.rejected.reason);
+        return wish;
+      }),
+    );
+  };
+}
+
+const recordOf = ({ json }: BookEntry): DecisionRecord => JSON.parse(json) as DecisionRecord;
+
+describe("a scaler without plans", () => {
+  it("decides nothing before the last plan is overdue, and nothing for an application that is only observed", () => {
+    const look = silent(reading(120_000, 2, 1));
+    expect(look(plannedEntry(), 137_000)).toEqual([]);
+    expect(look(plannedEntry("observe"), 138_000)).toEqual([]);
+    expect(look(plannedEntry(), 138_000)).toHaveLength(1);
+  });
+
+  it("adds what the CPU demand needs where it has no student: 4 full replicas, throttled all the time, need 13", () => {
+    const [wish] = silent(reading(140_000, 2, 1))(plannedEntry(), 140_000);
+    // 2 cores used at the quota count twice: 4 / (0.5 · 0.65) = 12.3; measured pods allow 12, the last plan 16.
+    expect(wish).toMatchObject({ allocation: { replicas: 12 }, policy: "reactive" });
+    expect(wish?.reasons).toEqual([
+      { code: "predictor-silent", silentSeconds: 40 },
+      { code: "cpu-demand", cpuRatio: 2, targetRatio: 0.65 },
+      { code: "replicas", fromReplicas: 4, toReplicas: 12 },
+    ]);
+  });
+
+  it("lets a student add, and names it with its five inputs", () => {
+    const [wish] = silent(reading(140_000, 1.2), alwaysReplicas(0.75))(plannedEntry(), 140_000);
+    expect(wish).toMatchObject({
+      allocation: { replicas: 6 },
+      policy: "students",
+      inputs: { modelHash: "0123456789abcdef", windowEndMs: 140_000 },
+      observed: { replicasReady: 4 },
+      workloads: [{ name: "search" }],
+    });
+    const { evidence } = wish!;
+    expect(evidence["cpuInput"]).toBeCloseTo(1.2 / (4 * 0.5));
+    expect(evidence["memoryInput"]).toBeCloseTo(100 / 256);
+    expect(evidence["replicaInput"]).toBeCloseTo(4 / 60);
+    expect(evidence["loadInput"]).toBeCloseTo(1.2);
+    // A fifth more in the 45 s since the window's end is a third more again in 75 s.
+    expect(evidence["forecastInput"]).toBeCloseTo(1.2 + (0.2 / 45) * 75);
+  });
+
+  it("removes what students added, one at a time, and never what was planned", () => {
+    const [grown] = silent(reading(140_000, 1), alwaysReplicas(0.75))(plannedEntry(), 140_000);
+    let entry = entryOf(grown!, 140_000);
+    const seen: number[] = [];
+    for (let nowMs = 145_000; nowMs < 200_000; nowMs += 5_000) {
+      const [wish] = silent(reading(nowMs, 1), alwaysReplicas(-0.9))(entry, nowMs);
+      if (wish !== undefined) entry = entryOf(wish, nowMs);
+      seen.push(entry.final.replicas);
+    }
+    expect(seen).toEqual([5, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4]);
+    expect(recordOf(entry).wish.evidence["plannedReplicas"]).toBe(4);
+  });
+
+  it("adds no more than the guard lets one plan add, whatever the student asks for and for however long", () => {
+    let entry = plannedEntry();
+    for (let nowMs = 140_000; nowMs < 400_000; nowMs += 5_000) {
+      const [wish] = silent(reading(nowMs, 2, 1), alwaysReplicas(0.99))(entry, nowMs);
+      if (wish !== undefined) entry = entryOf(wish, nowMs);
+    }
+    expect(entry.final.replicas).toBe(3 * 4 + 4);
+  });
+
+  it("holds where readings are missing or older than 30 s", () => {
+    expect(silent(undefined, alwaysReplicas(0.9))(plannedEntry(), 140_000)).toEqual([]);
+    expect(silent(reading(109_000, 2), alwaysReplicas(0.9))(plannedEntry(), 140_000)).toEqual([]);
+  });
+
+  it("lets CPU demand decide where one of the five inputs is missing", () => {
+    const { memoryBytes: _, ...without } = reading(140_000, 1.5);
+    const [wish] = silent(without, alwaysReplicas(0.9))(plannedEntry(), 140_000);
+    expect(wish).toMatchObject({ policy: "reactive", allocation: { replicas: 5 } });
+  });
+
+  it("gives way to a decision that was made meanwhile", () => {
+    const plans = new SilentPlans({
+      inForce: () => "another",
+      reading: () => reading(140_000, 2),
+      student: () => undefined,
+    });
+    const [made] = plans.plans([plannedEntry()], () => 102_500, 140_000);
+    expect([...(made?.plan.wishes ?? [])]).toEqual([]);
+  });
+});

@@ -1,0 +1,48 @@
+import { ApplicationCost } from "@tradewind/predictor/decide/application-cost.ts";
+import { WhatIf } from "@tradewind/predictor/decide/what-if.ts";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { chain, queueing, service } from "./priced.ts";
+import { randomApplication } from "./random-cost.ts";
+
+const only = (): WhatIf => new WhatIf(() => chain([service("only", { own: queueing(0.03, 0.02) })]));
+
+describe("asking the models what would be", () => {
+  it("gives the tail before and after one replica more: 30 ms / 0.4 at 60 % used, 30 ms / 0.6 at 40 %", () => {
+    const expected = only().resized("only", { resource: "replicas", steps: 1 });
+    expect(expected).toMatchObject({ from: 2, to: 3 });
+    expect(expected!.tailBeforeSeconds).toBeCloseTo(0.075, 9);
+    expect(expected!.tailAfterSeconds).toBeCloseTo(0.05, 9);
+  });
+
+  it("gives the tail if a service took another time of its own: as long as that itself where it is alone", () => {
+    const expected = only().ownTime("only", 0.2, 0.06);
+    expect(expected!.tailBeforeSeconds).toBeCloseTo(0.2, 9);
+    expect(expected!.tailAfterSeconds).toBeCloseTo(0.06, 9);
+  });
+
+  it("knows nothing of a service without a model, of none at all, and of no replicas", () => {
+    const chained = new WhatIf(() => chain([service("only", { own: queueing(0.03, 0.02) })]));
+    expect(chained.resized("nobody", { resource: "cpu", steps: 1 })).toBeUndefined();
+    expect(chained.ownTime("nobody", 1, 0.1)).toBeUndefined();
+    expect(chained.resized("only", { resource: "replicas", steps: -2 })).toBeUndefined();
+  });
+
+  it("changes nothing by asking, and more never slows the slowest route", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 1e6 }), (seed) => {
+        const { options, routes, services } = randomApplication(seed, 20);
+        const models = new WhatIf(() => new ApplicationCost(services, routes, options));
+        const before = models.tailSeconds;
+        for (const { name } of services)
+          for (const resource of ["cpu", "replicas"] as const) {
+            const expected = models.resized(name, { resource, steps: 1 });
+            // Of parallel calls the variance of the longest may fall with one of them: see Sensitivities.
+            expect(expected?.tailAfterSeconds ?? before).toBeLessThanOrEqual(1.01 * before);
+          }
+        expect(models.tailSeconds).toBeCloseTo(before, 12);
+      }),
+      { numRuns: 30 },
+    );
+  });
+});
