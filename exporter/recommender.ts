@@ -2,6 +2,7 @@ import type { Clock } from "@tradewind/core/clock.ts";
 import type { AuditEvent } from "@tradewind/core/contract/audit.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
+import type { Plan } from "@tradewind/core/contract/plan.ts";
 import type { Reason } from "@tradewind/core/contract/reason.ts";
 import { decide } from "./decide.ts";
 import type { DecisionPast, DecisionRules, PlanHeader, Refusal } from "./decide.ts";
@@ -44,7 +45,9 @@ export interface RecommenderRules extends DecisionRules {
 
 /** A plan as far as decisions need it. */
 export interface TakenPlan {
-  readonly header: PlanHeader;
+  readonly header: PlanHeader &
+    Pick<Plan, "namespace" | "measuredLatencySeconds" | "room"> &
+    Partial<Pick<Plan, "objective">>;
   /** Gone through when the plan has its turn. */
   readonly wishes: Iterable<unknown>;
   /** When it was made, on our monotonic clock. */
@@ -180,8 +183,7 @@ export class Recommender {
     this.#follow(plan.header.predictorStartedAtMs, scope);
     await this.#saveChanges();
     await this.#inSlices(plan.wishes, (value) => this.#take(value, plan, draft));
-    // A plan of some services measured nothing that changes could be judged by.
-    const events = plan.isPartial === true ? [] : this.#rollBack(plan, draft);
+    const events = this.#rollBack(plan, draft);
     await this.#shareRoom(plan, draft);
     await this.#inSlices(draft.refusals.values(), ({ step }) => {
       if (step !== CONTRACT) this.#counter.guardRefusal(step);
@@ -300,13 +302,18 @@ export class Recommender {
 
   /** Watches what became of earlier changes, and decides again on services of which one did harm. */
   #rollBack(plan: TakenPlan, draft: PlanDraft): AuditEvent[] {
-    const { application, namespace } = plan.header;
+    const { application, namespace, objective } = plan.header;
+    // Nothing was measured that changes could be judged by.
+    if (objective === undefined) return [];
     const isActing = [...draft.entries.values()].some(({ mode }) => mode === "act");
     if (!isActing) {
       this.#rollbacks.forget({ namespace, name: application });
       return [];
     }
-    const events = this.#rollbacks.see(plan.header, { complete: draft.complete, services: draft.sights });
+    const events = this.#rollbacks.see(
+      { ...plan.header, objective },
+      { complete: draft.complete, services: draft.sights },
+    );
     for (const { service } of events) {
       const entry = draft.entries.get(bookKey(namespace, service));
       const rollback = this.#rollbacks.of({ namespace, service }, entry, plan.header.plannedAtMs);

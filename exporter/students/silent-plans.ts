@@ -89,6 +89,7 @@ export class SilentPlans {
       if (decided.length === 0) continue;
       const header: TakenPlan["header"] = {
         application,
+        namespace,
         sequence: this.sequence,
         predictorStartedAtMs: context.predictorStartedAtMs ?? 0,
         plannedAtMs: Math.max(0, Math.round(nowMs + decidedAtMs - first.decidedMs)),

@@ -237,7 +237,11 @@ describe.skipIf(helm === undefined)("what the chart renders", () => {
     expect(secrets(find(of("secured"), "DaemonSet", "tradewind-agent"), "agent-security")).toEqual(
       own("agent"),
     );
-    expect(secrets(scaler, "exporter-security")).toEqual([...own("page"), ...shown("predictor")]);
+    expect(secrets(scaler, "exporter-security")).toEqual([
+      ...own("page"),
+      ...shown("agent"),
+      ...shown("predictor"),
+    ]);
     expect(secrets(scaler, "predictor-security")).toEqual([
       ...own("predictor"),
       ...own("otlp"),
