@@ -56,7 +56,8 @@ async function plan(running: Running): Promise<Plan | undefined> {
   return answer.status === 200 ? Plan.parse(body) : undefined;
 }
 /** The wishes as they were decided: what runs each service is named afterwards. */
-const decidedWishes = ({ wishes }: Plan): object[] => wishes.map(({ workloads: _, ...decided }) => decided);
+const decidedWishes = ({ wishes }: Plan): object[] =>
+  wishes.map((wish) => ({ ...wish, workloads: undefined }));
 const replicasOf = (made: Plan | undefined): Record<string, number> =>
   Object.fromEntries((made?.wishes ?? []).map(({ service, allocation }) => [service, allocation.replicas]));
 async function nextPlan(running: Running, fits: (made: Plan) => boolean): Promise<Plan> {
