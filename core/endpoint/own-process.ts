@@ -39,7 +39,7 @@ export interface AccessFlags extends Omit<ProcessAccess, "timeoutSeconds"> {
 /** Adds the flags that say how processes are asked. @param whose who asks for the token, and has the certificate */
 export function addAccessFlags(command: Command, whose: string): Command {
   return command
-    .option("--token-file <file>", `token that ${whose} asks for`)
+    .option("--token-file <file>", `token of ${whose}`)
     .option("--ca-file <file>", `authority that signed the certificate of ${whose}, PEM`)
     .option("--timeout <seconds>", "how long one answer may take", seconds, 5);
 }
