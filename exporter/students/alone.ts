@@ -9,10 +9,12 @@ import type { Logger } from "@tradewind/core/log.ts";
 import type { Scope } from "../plan-draft.ts";
 import type { Recommender } from "../recommender.ts";
 import type { ApplicationStatus } from "../source/plan-sources.ts";
+import { forEachInSlices } from "../source/slices.ts";
 import { AgentReadings } from "./agent-readings.ts";
 import { AskedAgents } from "./ask-agents.ts";
 import { overdueSeconds } from "./silence.ts";
-import { SilentPlans } from "./silent-plans.ts";
+import { knownOf, SilentPlans } from "./silent-plans.ts";
+import type { Known } from "./silent-plans.ts";
 import type { StudentShelf } from "./student-shelf.ts";
 
 /** Of an application of which no plan has come since the start. s */
@@ -116,9 +118,12 @@ export class Alone {
       return status && this.limitMs(status);
     };
     const several = silent.some(({ application }) => application !== undefined);
+    const known: Known[] = [];
+    const read = (one: Known): void => void known.push(one);
+    await forEachInSlices(knownOf(recommender.book.entries()), read, () => clock.monotonicMs());
     const made = [
       ...this.plans.plans(
-        recommender.book.entries(),
+        known,
         ({ application, namespace }) => limitOf(application, namespace),
         clock.monotonicMs(),
       ),

@@ -39,7 +39,8 @@ export const TREND_MS = 60_000;
 /** A decision that changes nothing is made again this often, so that it does not grow old. ms */
 const KEEP_MS = 15_000;
 
-interface Known {
+/** A decision in force, read back. */
+export interface Known {
   readonly record: DecisionRecord;
   readonly decidedMs: number;
   readonly planned: ReturnType<typeof plannedOf>;
@@ -63,17 +64,17 @@ export class SilentPlans {
 
   /**
    * One plan for each application whose last one was made before `silentSinceMs`, with the services that are decided on now.
+   * @param all the decisions in force, see {@link knownOf}
    * @param silentSinceMs of an application; undefined: it is not silent
    */
   *plans(
-    entries: Iterable<BookEntry>,
+    all: readonly Known[],
     silentSinceMs: (application: Pick<ReadService, "application" | "namespace">) => number | undefined,
     nowMs: number,
   ): Generator<SilentPlan> {
-    for (const [, known] of Map.groupBy(
-      knownOf(entries),
-      ({ record }) => `${record.namespace}/${record.application}`,
-    )) {
+    this.forgetLoadsBut(all);
+    const byApplication = Map.groupBy(all, ({ record }) => `${record.namespace}/${record.application}`);
+    for (const known of byApplication.values()) {
       const [first] = known;
       if (first === undefined) continue;
       const { application, namespace } = first.record;
@@ -125,6 +126,11 @@ export class SilentPlans {
     return isDue ? decided : undefined;
   }
 
+  private forgetLoadsBut(all: readonly Known[]): void {
+    const keys = new Set(all.map(({ record: { namespace, service } }) => bookKey(namespace, service)));
+    for (const key of this.loads.keys()) if (!keys.has(key)) this.loads.delete(key);
+  }
+
   /** The load of this silence before the reading. */
   private loadsOf(
     key: string,
@@ -143,7 +149,8 @@ export class SilentPlans {
   }
 }
 
-function* knownOf(entries: Iterable<BookEntry>): Generator<Known> {
+/** Reads decisions back one by one, so that a caller with thousands can pause between two. */
+export function* knownOf(entries: Iterable<BookEntry>): Generator<Known> {
   for (const { decidedMs, json } of entries) {
     if (decidedMs === undefined) continue;
     const record = JSON.parse(json) as DecisionRecord;

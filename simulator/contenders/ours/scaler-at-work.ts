@@ -12,6 +12,7 @@ import { readPlan } from "@tradewind/exporter/source/read-plan.ts";
 import { DecisionBook } from "@tradewind/exporter/store/book.ts";
 import type { BookEntry } from "@tradewind/exporter/store/book.ts";
 import { StateKeeper } from "@tradewind/exporter/store/keeper.ts";
+import { knownOf } from "@tradewind/exporter/students/silent-plans.ts";
 import type { SilentPlans } from "@tradewind/exporter/students/silent-plans.ts";
 import { steer } from "@tradewind/exporter/vpa/steer.ts";
 import type { PodView } from "../../world.ts";
@@ -79,7 +80,11 @@ export class ScalerAtWork {
   async decideAlone(silent: SilentPlans, silentSinceMs: number, nowMs: number): Promise<void> {
     this.nowMs = nowMs;
     const { rejected } = this;
-    for (const { plan } of silent.plans(this.recommender.book.entries(), () => silentSinceMs, nowMs)) {
+    for (const { plan } of silent.plans(
+      [...knownOf(this.recommender.book.entries())],
+      () => silentSinceMs,
+      nowMs,
+    )) {
       await this.recommender.takePlan(plan);
     }
     if (this.rejected > rejected) throw new Error("a decision without a predictor breaks the contract");

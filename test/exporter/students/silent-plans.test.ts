@@ -5,7 +5,7 @@ import { decide } from "@tradewind/exporter/decide.ts";
 import { bookEntry } from "@tradewind/exporter/store/book.ts";
 import type { BookEntry } from "@tradewind/exporter/store/book.ts";
 import type { ServiceReading } from "@tradewind/exporter/students/reading.ts";
-import { SilentPlans } from "@tradewind/exporter/students/silent-plans.ts";
+import { knownOf, SilentPlans } from "@tradewind/exporter/students/silent-plans.ts";
 import { AT, Student } from "@tradewind/exporter/students/student.ts";
 import { readWish } from "@tradewind/exporter/source/read-plan.ts";
 import { NO_LIMITS, wishOf } from "../wish.ts";
@@ -62,7 +62,7 @@ function silent(read: ServiceReading | undefined, student?: Student) {
   });
   return (entry: BookEntry, nowMs: number) => {
     inForce.id = entry.recommendation.decisionId;
-    return [...plans.plans([entry], () => nowMs - 37_500, nowMs)].flatMap(({ plan }) =>
+    return [...plans.plans([...knownOf([entry])], () => nowMs - 37_500, nowMs)].flatMap(({ plan }) =>
       [...plan.wishes].map((value) => {
         const wish = readWish(value);
         if ("rejected" in wish) throw new Error(wish.rejected.reason);
@@ -150,7 +150,7 @@ describe("a scaler without plans", () => {
       reading: () => reading(140_000, 2),
       student: () => undefined,
     });
-    const [made] = plans.plans([plannedEntry()], () => 102_500, 140_000);
+    const [made] = plans.plans([...knownOf([plannedEntry()])], () => 102_500, 140_000);
     expect([...(made?.plan.wishes ?? [])]).toEqual([]);
   });
 });
