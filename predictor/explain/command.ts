@@ -1,11 +1,10 @@
 import { Explanation } from "@tradewind/core/contract/explanation.ts";
-import { accessOf, addAccessFlags, asking } from "@tradewind/core/endpoint/own-process.ts";
-import type { AccessFlags } from "@tradewind/core/endpoint/own-process.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
 import type { Command } from "commander";
-import { z } from "zod";
 import { Transcripts } from "@tradewind/core/contract/transcript.ts";
 import type { TranscriptLine } from "@tradewind/core/contract/transcript.ts";
+import { addApplicationFlags, askPredictor } from "../api/ask.ts";
+import type { ApplicationFlags } from "../api/ask.ts";
 import { timeArgument } from "../export/time-argument.ts";
 import { explanationInWords, isAbout } from "./in-words.ts";
 import { anonymised, scored } from "./transcripts.ts";
@@ -26,16 +25,9 @@ How to read it:
 
 Exit codes: 0 shown, 1 no answer, 2 not understood.`;
 
-/** With these the predictor says why there is nothing to show. */
-const NOTHING_TO_SHOW = [404, 503];
-const Answer = z.union([Explanation, z.object({ error: z.object({ message: z.string() }) })]);
-
-interface Flags extends AccessFlags {
-  readonly predictor: string;
+interface Flags extends ApplicationFlags {
   readonly service?: string;
   readonly at?: number;
-  readonly application?: string;
-  readonly namespace?: string;
   readonly json: boolean;
   readonly transcripts: boolean;
   readonly cause: readonly string[];
@@ -44,20 +36,17 @@ interface Flags extends AccessFlags {
 
 /** Adds description, options and action to its command. */
 export function configure(command: Command): void {
-  command
-    .description(
+  addApplicationFlags(
+    command.description(
       "Say why the objective is missed: which service, which resource, on what evidence, and what would end it.",
-    )
-    .option("--predictor <url>", "address of the predictor", "http://127.0.0.1:9811")
+    ),
+  )
     .option("--service <name>", "only what concerns this service")
     .option(
       "--at <time>",
       "what was explained then: an ISO time, or how long ago, for example 10m",
       timeArgument,
     )
-    .option("--application <name>", "of this application, where the predictor has several")
-    .option("--namespace <name>", "of the application in this namespace");
-  addAccessFlags(command, "the predictor")
     .option("--json", "print the answer of /v1/explain instead of text", false)
     .option(
       "--transcripts",
@@ -90,41 +79,18 @@ function oneMore(text: string, before: readonly string[]): string[] {
   return [...before, text];
 }
 
-async function transcripts({ anonymise, at, cause, predictor, ...flags }: Flags): Promise<TranscriptLine[]> {
-  const { application, namespace } = flags;
-  const query = {
-    ...(application !== undefined && { application }),
-    ...(namespace !== undefined && { namespace }),
-  };
-  return asking(
-    { name: "predictor", url: predictor, flag: "--predictor" },
-    accessOf(flags),
-    async (client) => {
-      const { transcripts: all } = await client.json({ path: "v1/transcripts", query }, Transcripts);
-      const nearest =
-        at === undefined
-          ? all
-          : all.toSorted((a, b) => Math.abs(a.atMs - at) - Math.abs(b.atMs - at)).slice(0, 1);
-      const labelled = cause.length === 0 ? nearest : nearest.map((line) => scored(line, cause));
-      return anonymise ? labelled.map((line) => anonymised(line)) : labelled;
-    },
-  );
+async function transcripts({ anonymise, at, cause, ...flags }: Flags): Promise<TranscriptLine[]> {
+  const asked = { path: "v1/transcripts", schema: Transcripts, absent: "no-transcripts" };
+  const { transcripts: all } = await askPredictor(flags, asked);
+  const nearest =
+    at === undefined
+      ? all
+      : all.toSorted((a, b) => Math.abs(a.atMs - at) - Math.abs(b.atMs - at)).slice(0, 1);
+  const labelled = cause.length === 0 ? nearest : nearest.map((line) => scored(line, cause));
+  return anonymise ? labelled.map((line) => anonymised(line)) : labelled;
 }
 
-async function ask({ application, at, namespace, predictor, ...flags }: Flags): Promise<Explanation> {
-  const query = {
-    ...(at !== undefined && { at: String(at) }),
-    ...(application !== undefined && { application }),
-    ...(namespace !== undefined && { namespace }),
-  };
-  const call = { path: "v1/explain", query, acceptStatuses: NOTHING_TO_SHOW };
-  return asking(
-    { name: "predictor", url: predictor, flag: "--predictor" },
-    accessOf(flags),
-    async (client) => {
-      const answer = await client.json(call, Answer);
-      if (!("error" in answer)) return answer;
-      throw new TradewindError("no-explanation", `the predictor at ${predictor}: ${answer.error.message}`);
-    },
-  );
+async function ask({ at, ...flags }: Flags): Promise<Explanation> {
+  const query = { at: at === undefined ? undefined : String(at) };
+  return askPredictor(flags, { path: "v1/explain", query, schema: Explanation, absent: "no-explanation" });
 }

@@ -1,10 +1,8 @@
 import type { Command } from "commander";
 import { SensitivityList } from "@tradewind/core/contract/sensitivities.ts";
 import type { ServiceSensitivity, UnitWorth } from "@tradewind/core/contract/sensitivities.ts";
-import { accessOf, addAccessFlags, asking } from "@tradewind/core/endpoint/own-process.ts";
-import type { AccessFlags } from "@tradewind/core/endpoint/own-process.ts";
-import { TradewindError } from "@tradewind/core/errors.ts";
-import { z } from "zod";
+import { addApplicationFlags, askPredictor } from "../api/ask.ts";
+import type { ApplicationFlags } from "../api/ask.ts";
 
 const EXAMPLES = `
 Examples:
@@ -25,52 +23,25 @@ Exit codes: 0 shown, 1 no answer, 2 not understood.`;
 /** A slope is shown for this share of a service's CPU: for a whole core it says nothing where containers are small. */
 const SHARE = 0.1;
 
-/** With these the predictor says why there is nothing to show. */
-const NOTHING_TO_SHOW = [404, 503];
-const Answer = z.union([SensitivityList, z.object({ error: z.object({ message: z.string() }) })]);
-
-interface Flags extends AccessFlags {
-  readonly predictor: string;
+interface Flags extends ApplicationFlags {
   readonly service?: string;
-  readonly application?: string;
-  readonly namespace?: string;
   readonly json: boolean;
 }
 
 /** Adds description, options and action to its command. */
 export function configure(command: Command): void {
-  command
-    .description("Show what more CPU and one more replica of each service are worth right now.")
-    .option("--predictor <url>", "address of the predictor", "http://127.0.0.1:9811")
+  addApplicationFlags(
+    command.description("Show what more CPU and one more replica of each service are worth right now."),
+  )
     .option("--service <name>", "only this service")
-    .option("--application <name>", "of this application, where the predictor has several")
-    .option("--namespace <name>", "of the application in this namespace");
-  addAccessFlags(command, "the predictor")
     .option("--json", "print the answer of /v1/sensitivities instead of text", false)
     .addHelpText("after", EXAMPLES)
     .action(async (flags: Flags) => {
-      const list = await ask(flags);
+      const { service } = flags;
+      const asked = { path: "v1/sensitivities", query: { service }, schema: SensitivityList };
+      const list = await askPredictor(flags, { ...asked, absent: "no-sensitivities" });
       process.stdout.write(flags.json ? `${JSON.stringify(list)}\n` : inWords(list));
     });
-}
-
-async function ask(flags: Flags): Promise<SensitivityList> {
-  const { application, namespace, predictor, service } = flags;
-  const query = {
-    ...(service !== undefined && { service }),
-    ...(application !== undefined && { application }),
-    ...(namespace !== undefined && { namespace }),
-  };
-  const call = { path: "v1/sensitivities", query, acceptStatuses: NOTHING_TO_SHOW };
-  return asking(
-    { name: "predictor", url: predictor, flag: "--predictor" },
-    accessOf(flags),
-    async (client) => {
-      const answer = await client.json(call, Answer);
-      if (!("error" in answer)) return answer;
-      throw new TradewindError("no-sensitivities", `the predictor at ${predictor}: ${answer.error.message}`);
-    },
-  );
 }
 
 /** Two lines for each service, those that gain most first. */

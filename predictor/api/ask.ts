@@ -1,0 +1,56 @@
+import { accessOf, addAccessFlags, asking } from "@tradewind/core/endpoint/own-process.ts";
+import type { AccessFlags } from "@tradewind/core/endpoint/own-process.ts";
+import { TradewindError } from "@tradewind/core/errors.ts";
+import type { Command } from "commander";
+import { z } from "zod";
+
+/** With these the predictor says why there is nothing to show. */
+const NOTHING_TO_SHOW = [404, 503];
+const Refusal = z.object({ error: z.object({ message: z.string() }) });
+
+/** Flags of commands that show what a predictor knows of one application. */
+export interface ApplicationFlags extends AccessFlags {
+  readonly predictor: string;
+  readonly application?: string;
+  readonly namespace?: string;
+}
+
+/** Adds {@link ApplicationFlags}. */
+export function addApplicationFlags(command: Command): Command {
+  command
+    .option("--predictor <url>", "address of the predictor", "http://127.0.0.1:9811")
+    .option("--application <name>", "of this application, where the predictor has several")
+    .option("--namespace <name>", "of the application in this namespace");
+  return addAccessFlags(command, "the predictor");
+}
+
+/** What is asked for. */
+export interface Asked<Answer> {
+  readonly path: string;
+  /** Besides the application; undefined values are left out. */
+  readonly query?: Readonly<Record<string, string | undefined>>;
+  readonly schema: z.ZodType<Answer>;
+  /** Code of the error where the predictor has nothing to show. */
+  readonly absent: string;
+}
+
+/** @throws TradewindError in words for a person at a terminal */
+export async function askPredictor<Answer>(
+  { application, namespace, predictor, ...flags }: ApplicationFlags,
+  { absent, path, query, schema }: Asked<Answer>,
+): Promise<Answer> {
+  const given = Object.entries({ ...query, application, namespace }).flatMap(([key, value]) =>
+    value === undefined ? [] : [[key, value] as const],
+  );
+  const call = { path, query: Object.fromEntries(given), acceptStatuses: NOTHING_TO_SHOW };
+  const either = z.union([schema.transform((shown) => ({ shown })), Refusal]);
+  return asking(
+    { name: "predictor", url: predictor, flag: "--predictor" },
+    accessOf(flags),
+    async (client) => {
+      const answer = await client.json(call, either);
+      if ("shown" in answer) return answer.shown;
+      throw new TradewindError(absent, `the predictor at ${predictor}: ${answer.error.message}`);
+    },
+  );
+}
