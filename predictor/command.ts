@@ -5,7 +5,7 @@ import { serve } from "@tradewind/core/serve.ts";
 import { parseDurationSeconds } from "@tradewind/core/units.ts";
 import { InvalidArgumentError, Option } from "commander";
 import type { Command } from "commander";
-import type { PredictorOptionsInput } from "./options.ts";
+import type { PredictorOptionsInput } from "./process/options.ts";
 
 const EXAMPLES = `
 Examples:

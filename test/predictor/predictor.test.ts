@@ -11,7 +11,7 @@ import { WindowSet } from "@tradewind/core/contract/window.ts";
 import { createLog } from "@tradewind/core/log.ts";
 import type { Running } from "@tradewind/core/running.ts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { PredictorOptionsInput } from "@tradewind/predictor/options.ts";
+import type { PredictorOptionsInput } from "@tradewind/predictor/process/options.ts";
 import { PolicyInputs } from "@tradewind/predictor/policy/inputs.ts";
 import { replay } from "@tradewind/predictor/policy/replay.ts";
 import { startPredictor } from "@tradewind/predictor/predictor.ts";

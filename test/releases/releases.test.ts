@@ -18,7 +18,7 @@ import { StateFile } from "@tradewind/exporter/store/state-file.ts";
 import { PolicyInputs } from "@tradewind/predictor/policy/inputs.ts";
 import { replay } from "@tradewind/predictor/policy/replay.ts";
 import { PolicyState } from "@tradewind/predictor/policy/state.ts";
-import { StateFile as PredictorStateFile } from "@tradewind/predictor/state-file.ts";
+import { StateFile as PredictorStateFile } from "@tradewind/predictor/store/state-file.ts";
 import { SqliteStore } from "@tradewind/predictor/store/sqlite-store.ts";
 import { pack } from "@tradewind/predictor/store/packing.ts";
 import { fakePredictor } from "../exporter/fake-predictor.ts";

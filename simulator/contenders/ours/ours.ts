@@ -1,5 +1,5 @@
 import type { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
-import { SLOTS_PER_LOOK } from "@tradewind/predictor/surge-watch.ts";
+import { SLOTS_PER_LOOK } from "@tradewind/predictor/application/surge-watch.ts";
 import { SLOTS_PER_WINDOW } from "@tradewind/predictor/window/surge.ts";
 import { within } from "../../control/control-path.ts";
 import { graceSeconds, numberTrigger, scaledObject } from "../contender.ts";

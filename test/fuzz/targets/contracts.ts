@@ -18,7 +18,7 @@ import { decide } from "@tradewind/exporter/decide.ts";
 import { parseApplication } from "@tradewind/kubernetes/application/file.ts";
 import { emptyState, PolicyState } from "@tradewind/predictor/policy/state.ts";
 import { replay } from "@tradewind/predictor/policy/replay.ts";
-import { PredictorOptions } from "@tradewind/predictor/options.ts";
+import { PredictorOptions } from "@tradewind/predictor/process/options.ts";
 import { ExporterOptions } from "@tradewind/exporter/options.ts";
 import { AgentOptions } from "@tradewind/agent/options.ts";
 import { NO_LIMITS, planOf, wishOf } from "../../exporter/wish.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Window, WindowSet } from "@tradewind/core/contract/window.ts";
-import { NOTHING_GATHERED } from "@tradewind/predictor/gathering.ts";
+import { NOTHING_GATHERED } from "@tradewind/predictor/application/gathering.ts";
 import {
   combineResources,
   combineWindows,

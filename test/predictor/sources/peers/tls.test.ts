@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { copyFile } from "node:fs/promises";
 import { systemClock } from "@tradewind/core/clock.ts";
-import { PredictorMetrics } from "@tradewind/predictor/metrics.ts";
-import { PredictorOptions } from "@tradewind/predictor/options.ts";
-import { joinPeers } from "@tradewind/predictor/join-peers.ts";
+import { PredictorMetrics } from "@tradewind/predictor/process/metrics.ts";
+import { PredictorOptions } from "@tradewind/predictor/process/options.ts";
+import { joinPeers } from "@tradewind/predictor/process/join-peers.ts";
 import { createLog } from "@tradewind/core/log.ts";
 import { ReloadingTls } from "@tradewind/core/reloading-tls.ts";
 import { Agent, request } from "undici";

@@ -1,0 +1,269 @@
+import type { Clock } from "@tradewind/core/clock.ts";
+import type { Application } from "@tradewind/core/contract/application.ts";
+import type { Plan, Wish } from "@tradewind/core/contract/plan.ts";
+import type { ProposedChange } from "@tradewind/core/contract/proposed-change.ts";
+import type { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
+import type { WindowSet } from "@tradewind/core/contract/window.ts";
+import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
+import { contentHash } from "@tradewind/core/hash.ts";
+import { describeError } from "@tradewind/core/errors.ts";
+import type { Logger } from "@tradewind/core/log.ts";
+import type { Learning } from "../learning/learning.ts";
+import { tailPredictionError } from "../learning/predicted-tail.ts";
+import type { ApplicationMetrics } from "./application-metrics.ts";
+import { hourlyCost, judgedRequests } from "../window/accounts.ts";
+import type { InputsArchive } from "./inputs-archive.ts";
+import type { NodeRoom } from "../room/node-room.ts";
+import { INPUTS_SCHEMA } from "../policy/inputs.ts";
+import type { PolicyInputs, PolicyOutcome } from "../policy/inputs.ts";
+import { decide } from "../policy/ladder.ts";
+import type { PolicySettings } from "../facts/settings.ts";
+import { withPast } from "../forecast/foresight.ts";
+import type { LoadInterval } from "../forecast/load-series.ts";
+import { shiftState } from "../policy/shift-state.ts";
+import type { PolicyState } from "../policy/state.ts";
+import { proposedChanges } from "./proposed-changes.ts";
+import type { Published } from "./published.ts";
+import type { Explaining } from "./explaining.ts";
+import type { LastSensitivities } from "../sensitivities/last-sensitivities.ts";
+import type { ContainerRates } from "../sources/container-rates.ts";
+import { combineResources, combineWindows, missingParts } from "../sources/combine-windows.ts";
+import type { Gathered } from "../sources/combine-windows.ts";
+import { resourceView } from "../sources/resources.ts";
+import { quotaRoom } from "../room/quota-room.ts";
+import type { SpanOrigins } from "../sources/span-origins.ts";
+import { SHIPPED_HASH } from "../students/shipped.ts";
+import { withWorkloads } from "../students/with-workloads.ts";
+import type { ClosedWindow } from "./window-clock.ts";
+import type { Interval } from "../window/interval.ts";
+import { SilentServices } from "../window/silent-services.ts";
+import { UntimelySpans } from "../window/untimely-spans.ts";
+import type { WindowBuilder } from "../window/window-builder.ts";
+
+export interface DecidingOptions {
+  /** The application as of now; undefined once it is gone, and then nothing is planned. */
+  readonly application: () => Application | undefined;
+  readonly options: { readonly choice: PolicyChoice; readonly settings: PolicySettings };
+  readonly state: PolicyState;
+  readonly builder: WindowBuilder;
+  readonly origins: SpanOrigins;
+  readonly rates: Pick<ContainerRates, "over">;
+  readonly workloads: () => WorkloadList | undefined;
+  /** How large a container may be; absent where nothing is known of the nodes. */
+  readonly nodes?: NodeRoom;
+  readonly published: Published;
+  /** Told every decision that is published; absent where nobody asks what one more unit is worth. */
+  readonly sensitivities?: LastSensitivities;
+  /** Told every window that is decided on; absent where nobody asks why objectives are missed. */
+  readonly explaining?: Explaining;
+  readonly archive: InputsArchive;
+  readonly metrics: ApplicationMetrics;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly onState: (state: PolicyState) => void;
+  /** Called with every window set that is decided on, but for those of a time that had windows before the clock was set back. */
+  readonly onWindows?: (set: WindowSet) => void;
+  /** Called with the wishes of each published plan that change a size. */
+  readonly onChanges?: (changes: readonly ProposedChange[]) => void;
+  /** Latency profiles and residuals of flows; absent where no policy asks for them. */
+  readonly learning?: Learning;
+  /** Told how far the tail was off that the plan before had predicted; undefined when that cannot be told. */
+  readonly onTailError?: (ratio: number | undefined) => void;
+}
+
+/** What the last window was decided from. */
+interface Decided {
+  readonly inputs: PolicyInputs;
+  readonly missing: readonly string[];
+  readonly window: ClosedWindow;
+}
+
+/** Turns each closed window into a plan and carries the policies' state from one to the next. */
+export class Deciding {
+  private readonly parts: DecidingOptions;
+  private readonly silent = new SilentServices();
+  private readonly untimely = new UntimelySpans();
+  private state: PolicyState;
+  private last: Decided | undefined;
+  private past: readonly LoadInterval[] = [];
+
+  constructor(parts: DecidingOptions) {
+    this.parts = parts;
+    this.state = parts.state;
+  }
+
+  /**
+   * Never throws: a window that cannot be turned into a plan is logged and counted, the last plan stays and ages, and the
+   * state is as before.
+   * @param gathered what the sources that are asked said about it
+   * @param missing what is known to be missing of its spans, in words
+   */
+  close(window: ClosedWindow, gathered: Gathered, missing: readonly string[]): void {
+    try {
+      this.plan(window, gathered, missing);
+    } catch (error) {
+      const { endMs, startMs } = window;
+      this.parts.metrics.planFailed();
+      this.parts.log.error({ startMs, endMs, problem: describeError(error) }, "no plan for this window");
+    }
+  }
+
+  /** The last window decided on that arrivals can be compared with: none before the first, and none of which a part is missing. */
+  get lastWindow(): Interval | undefined {
+    return this.last?.missing.length === 0 ? this.last.inputs.windowSet : undefined;
+  }
+
+  /**
+   * The load of a time before, for the seasons: taken up with the next window. What was measured live is not replaced.
+   * @param past by rising start, without overlap
+   */
+  learnPast(past: readonly LoadInterval[]): void {
+    this.past = past;
+  }
+
+  private takePast(): void {
+    const { cost } = this.state;
+    if (cost === undefined || this.past.length === 0) return;
+    const outlook = { ...cost.outlook, foresight: withPast(cost.outlook.foresight, this.past) };
+    this.state = { ...this.state, cost: { ...cost, outlook } };
+    this.past = [];
+  }
+
+  /** The wall clock was set: what is remembered keeps its age, and the last window has nothing to do with what arrives now. */
+  clockStepped(stepMs: number): void {
+    this.state = shiftState(this.state, stepMs);
+    this.last = undefined;
+    this.parts.explaining?.clockStepped();
+  }
+
+  /**
+   * Decides on the last window once more, knowing that load has risen since. The plan is published, and takes the place of the
+   * one before in the policies' state, only if it gives more to some service. Never throws, as {@link close}.
+   * @param surgeRatio see {@link PolicyInputs}
+   */
+  surge(surgeRatio: number): void {
+    try {
+      this.planAgain(surgeRatio);
+    } catch (error) {
+      this.parts.metrics.planFailed();
+      this.parts.log.error({ surgeRatio, problem: describeError(error) }, "no plan for a surge");
+    }
+  }
+
+  private planAgain(surgeRatio: number): void {
+    const application = this.parts.application();
+    if (application === undefined || this.last === undefined) return;
+    const { clock, learning, metrics, published } = this.parts;
+    const beganMs = clock.monotonicMs();
+    const inputs = { ...this.last.inputs, application, surgeRatio, nowMs: this.nowMs(this.last.window) };
+    const outcome = decide(inputs, learning?.models);
+    if (!givesMore(outcome.plan.wishes, published.plan()?.wishes ?? [])) return;
+    const plan = this.adopt(outcome, inputs, this.last.missing);
+    metrics.plannedAgain(plan, (clock.monotonicMs() - beganMs) / 1e3);
+  }
+
+  /** The time since the window by the monotonic clock, called as the window's own time is. */
+  private nowMs({ endMs, toMs }: ClosedWindow): number {
+    return Math.round(endMs + this.parts.clock.monotonicMs() - toMs);
+  }
+
+  private plan(window: ClosedWindow, gathered: Gathered, missing: readonly string[]): void {
+    const application = this.parts.application();
+    if (application === undefined) return;
+    const { endMs, repeated, startMs, toMs } = window;
+    const { builder, clock, learning, metrics, nodes, options, published, rates, workloads } = this.parts;
+    const beganMs = clock.monotonicMs();
+    this.takePast();
+    const nowMs = clock.nowMs();
+    const doubts = [...missing, ...this.untimely.lookAt(builder.totals())];
+    const running = workloads();
+    const own = resourceView(running, rates.over(startMs, endMs), { startMs, endMs }, nowMs);
+    const resources = combineResources(own, gathered.resources);
+    const built = builder.build(startMs, endMs, resources, nowMs);
+    const failed = gathered.failed.filter(({ kind }) => kind === "spans").map(({ name }) => name);
+    const told = this.parts.origins.since(window.fromMs, failed);
+    const windowSet = this.silent.vouch(combineWindows(built, gathered, { missing: doubts, told }));
+    if (!repeated) {
+      this.parts.onWindows?.(windowSet);
+      learning?.observe(windowSet, this.state.cost?.services);
+    }
+    const largestContainer = nodes?.largest(running, application.prices, nowMs);
+    const allNodes = nodes?.total(running, nowMs);
+    const inputs: PolicyInputs = {
+      schema: INPUTS_SCHEMA,
+      choice: options.choice,
+      application,
+      settings: options.settings,
+      state: this.state,
+      windowSet,
+      ...(learning && { profiles: learning.evidence() }),
+      ...(largestContainer && { largestContainer }),
+      ...(allNodes && { allNodes }),
+      nowMs: this.nowMs(window),
+    };
+    const before = published.plan()?.wishes ?? [];
+    const outcome = decide(inputs, learning?.models);
+    this.parts.onTailError?.(tailPredictionError(before, windowSet, outcome.plan.measuredLatencySeconds));
+    const parts = missingParts(windowSet, gathered, doubts);
+    const plan = this.adopt(outcome, inputs, parts);
+    this.last = { inputs, missing: parts, window };
+    const planSeconds = (clock.monotonicMs() - beganMs) / 1e3;
+    metrics.planned(plan, toMs, planSeconds);
+    this.parts.explaining?.window({ application, windowSet, outcome });
+    if (!repeated) {
+      const cost = hourlyCost(windowSet, plan, application);
+      metrics.accounts(plan, judgedRequests(windowSet, application), cost);
+    }
+    metrics.queues(windowSet.windows, outcome.queues);
+  }
+
+  private adopt(outcome: PolicyOutcome, inputs: PolicyInputs, missing: readonly string[]): Plan {
+    const { application, windowSet } = inputs;
+    const workloads = this.parts.workloads();
+    const cause = this.parts.explaining?.cause();
+    const room = quotaRoom(workloads, application.namespace);
+    const wishes = withWorkloads(outcome.plan.wishes, workloads);
+    const plan = this.parts.published.publish({ ...outcome.plan, wishes }, windowSet, {
+      students: { hash: SHIPPED_HASH },
+      complete: missing.length === 0,
+      ...(missing.length > 0 && { missing: [...missing] }),
+      mode: application.mode,
+      ...(room && { room }),
+      ...(cause && { cause }),
+    });
+    this.parts.sensitivities?.adopt(plan, outcome.sensitivities);
+    this.parts.onChanges?.(proposedChanges(plan, this.state));
+    this.state = outcome.state;
+    this.parts.onState(outcome.state);
+    this.parts.archive.add(plan.wishes[0]?.inputs.windowHash ?? contentHash(windowSet), inputs);
+    this.report(plan);
+    return plan;
+  }
+
+  private report({ policy, policyReason, sequence, wishes }: Plan): void {
+    const moves = wishes
+      .filter(
+        ({ allocation, evidence, steps = [] }) =>
+          allocation.replicas !== evidence["baseReplicas"] || steps.length > 0,
+      )
+      .map(({ service, allocation, evidence, reason }) => ({
+        service,
+        from: evidence["baseReplicas"],
+        to: allocation.replicas,
+        cpuCores: allocation.cpuCores,
+        reason,
+      }));
+    const facts = { sequence, policy, why: policyReason, moves: moves.slice(0, 20) };
+    if (moves.length > 0) this.parts.log.info(facts, "the plan changes");
+    else this.parts.log.debug(facts, "the plan stays");
+  }
+}
+
+function givesMore(wishes: readonly Wish[], before: readonly Wish[]): boolean {
+  const last = new Map(before.map(({ allocation, service }) => [service, allocation]));
+  return wishes.some(({ allocation: { cpuCores = 0, memoryBytes = 0, replicas }, service }) => {
+    const had = last.get(service);
+    if (had === undefined) return false;
+    return replicas > had.replicas || cpuCores > (had.cpuCores ?? 0) || memoryBytes > (had.memoryBytes ?? 0);
+  });
+}

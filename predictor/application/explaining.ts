@@ -1,0 +1,198 @@
+import type { Application } from "@tradewind/core/contract/application.ts";
+import type { Explanation, ModelOpinion } from "@tradewind/core/contract/explanation.ts";
+import type { PlanCause } from "@tradewind/core/contract/plan.ts";
+import { TRANSCRIPT_SCHEMA } from "@tradewind/core/contract/transcript.ts";
+import type { TranscriptLine } from "@tradewind/core/contract/transcript.ts";
+import type { WindowSet } from "@tradewind/core/contract/window.ts";
+import { describeError } from "@tradewind/core/errors.ts";
+import type { Logger } from "@tradewind/core/log.ts";
+import type { WhatIf } from "../decide/what-if.ts";
+import type { ModelConnection } from "../explain/model.ts";
+import type { PolicyOutcome } from "../policy/inputs.ts";
+import { checkAnswer } from "../reason/check-answer.ts";
+import { explain } from "../reason/explain.ts";
+import type { Explained, Reasoned } from "../reason/explain.ts";
+import { promptOf } from "../reason/prompt.ts";
+import { SignalHistory } from "../reason/signal-history.ts";
+
+/** Explanations that can be asked for by time. */
+const MOST_KEPT = 200;
+/** An explanation further away from the time that is asked for is not one of it. */
+const NEAR_MS = 300_000;
+/** A model is asked once in this time while an incident goes on, and at its onset. */
+const ASK_EVERY_MS = 60_000;
+/** An answer that comes after so many more windows is of another time. */
+const LATE_WINDOWS = 2;
+/** Explaining takes no more than this share of the time. */
+const DUTY = 0.02;
+/** Who wrote a transcript. */
+const BUILT_IN = "built-in";
+/** A plan carries no more of the sentence. */
+const MOST_CHARACTERS = 500;
+
+export interface ExplainingOptions {
+  readonly monotonicMs: () => number;
+  readonly log: Logger;
+  /** Called with every explanation of a missed objective. */
+  readonly onExplained: (explanation: Explanation) => void;
+  /** A language model that is asked too; absent: none. What it says changes nothing but text. */
+  readonly model?: Pick<ModelConnection, "ask" | "model"> | undefined;
+  /** Called with every answer of the model that came in time. */
+  readonly onOpinion?: (opinion: ModelOpinion) => void;
+}
+
+/** What was decided on. */
+export interface DecidedWindow {
+  readonly application: Application;
+  readonly windowSet: WindowSet;
+  readonly outcome: Pick<PolicyOutcome, "plan" | "whatIf">;
+}
+
+/** Why an application misses its objective: worked out when it begins to, and again while it goes on. */
+export class Explaining {
+  readonly #options: ExplainingOptions;
+  readonly #signals = new SignalHistory();
+  #kept: Reasoned[] = [];
+  #last: { readonly explained: () => Explained | undefined; made?: Reasoned | undefined } | undefined;
+  /** By the monotonic clock; nothing is explained again before. */
+  #notBeforeMs = Number.NEGATIVE_INFINITY;
+  #wasMissed = false;
+  #windows = 0;
+  #askedMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: ExplainingOptions) {
+    this.#options = options;
+  }
+
+  /** Takes a window after its plan was published. Never throws. */
+  window(decided: DecidedWindow): void {
+    try {
+      this.#take(decided);
+    } catch (error) {
+      this.#options.log.error({ problem: describeError(error) }, "no explanation for this window");
+    }
+  }
+
+  /** The wall clock was set: windows of before have other times. */
+  clockStepped(): void {
+    this.#signals.clear();
+    this.#last = undefined;
+  }
+
+  /** Of the last window; undefined before the first. It names no cause where the objective is met. */
+  latest(): Explanation | undefined {
+    return this.#reasoned()?.explanation;
+  }
+
+  #reasoned(): Reasoned | undefined {
+    const last = this.#last;
+    if (last === undefined) return undefined;
+    if (last.made === undefined) {
+      const explained = last.explained();
+      last.made = explained && explain(explained);
+    }
+    return last.made;
+  }
+
+  /** The kept explanation of a missed objective that is nearest to a time, within five minutes. */
+  at(ms: number): Explanation | undefined {
+    const [nearest] = this.kept().toSorted((a, b) => Math.abs(a.atMs - ms) - Math.abs(b.atMs - ms));
+    return nearest !== undefined && Math.abs(nearest.atMs - ms) <= NEAR_MS ? nearest : undefined;
+  }
+
+  /** Explanations of missed objectives, oldest first. */
+  kept(): readonly Explanation[] {
+    return this.#kept.map(({ explanation }) => explanation);
+  }
+
+  /** The same with what they were made from, for training and for scores. */
+  *transcripts(): Generator<Omit<TranscriptLine, "sketch"> & Pick<Reasoned, "sketch">> {
+    for (const { explanation, sketch } of this.#kept) {
+      const { application, atMs, sketchHash, transcript: answer } = explanation;
+      yield { schema: TRANSCRIPT_SCHEMA, application, atMs, model: BUILT_IN, sketchHash, sketch, answer };
+    }
+  }
+
+  /** The newest explanation while the objective is missed. */
+  current(): Explanation | undefined {
+    return this.#wasMissed ? this.#kept.at(-1)?.explanation : undefined;
+  }
+
+  /** What plans say of it: undefined where the objective is met, or no cause is named. */
+  cause(): PlanCause | undefined {
+    const made = this.current();
+    const [first] = made?.causes ?? [];
+    if (made === undefined || first === undefined) return undefined;
+    const { service, type } = first;
+    return { service, type, sinceMs: made.onsetMs, summary: made.summary.slice(0, MOST_CHARACTERS) };
+  }
+
+  #take(decided: DecidedWindow): void {
+    const { application, outcome, windowSet } = decided;
+    const { plan } = outcome;
+    const { measuredLatencySeconds: measured, objective } = plan;
+    const severity = measured === undefined ? undefined : measured / objective.seconds;
+    this.#signals.add(windowSet, severity, application.namespace);
+    this.#windows += 1;
+    this.#last = { explained: () => this.#explained(decided) };
+    const isMissed = severity !== undefined && severity > 1;
+    const isOnset = isMissed && !this.#wasMissed;
+    this.#wasMissed = isMissed;
+    const beganMs = this.#options.monotonicMs();
+    if (!isMissed || (!isOnset && beganMs < this.#notBeforeMs)) return;
+    const made = this.#reasoned();
+    const endedMs = this.#options.monotonicMs();
+    this.#notBeforeMs = endedMs + (endedMs - beganMs) / DUTY;
+    if (made === undefined) return;
+    this.#kept = [...this.#kept.slice(1 - MOST_KEPT), made];
+    this.#options.onExplained(made.explanation);
+    if (isOnset || endedMs - this.#askedMs >= ASK_EVERY_MS) {
+      this.#askedMs = endedMs;
+      void this.#consult(made, outcome.whatIf);
+    }
+  }
+
+  /** Asks the model about an explanation that is made. Never throws; nothing waits for it. */
+  async #consult(made: Reasoned, models: WhatIf | undefined): Promise<void> {
+    const { log, model, onOpinion } = this.#options;
+    if (model === undefined) return;
+    const { explanation, sketch } = made;
+    const askedAt = this.#windows;
+    try {
+      const first = explanation.causes.map(({ service }) => service);
+      const answer = await model.ask(promptOf(sketch, first));
+      if (answer === undefined || this.#windows - askedAt > LATE_WINDOWS) return;
+      const opinion = checkAnswer(answer, {
+        model: model.model,
+        sketch,
+        objectiveSeconds: explanation.objective.seconds,
+        models,
+        builtIn: first[0],
+      });
+      onOpinion?.(opinion);
+      const told = { sketch, explanation: { ...explanation, opinion } };
+      this.#kept = this.#kept.map((each) => (each === made ? told : each));
+      if (this.#last?.made === made) this.#last.made = told;
+    } catch (error) {
+      log.error({ problem: describeError(error) }, "the model's answer was not checked");
+    }
+  }
+
+  #explained({ application, outcome, windowSet }: DecidedWindow): Explained | undefined {
+    const { plan, whatIf: models } = outcome;
+    const incident = this.#signals.incident(application.entry, models?.influences() ?? new Map());
+    if (incident === undefined) return undefined;
+    return {
+      application: application.name,
+      namespace: application.namespace,
+      atMs: windowSet.endMs,
+      onsetMs: incident.onsetMs,
+      pastWindows: incident.pastWindows,
+      objective: plan.objective,
+      measuredLatencySeconds: plan.measuredLatencySeconds,
+      incident,
+      models,
+      whyNoModels: `policy '${plan.policy}' decided without live models: ${plan.policyReason}`,
+    };
+  }
+}

@@ -1,0 +1,83 @@
+import type { Application } from "@tradewind/core/contract/application.ts";
+import type { Clock } from "@tradewind/core/clock.ts";
+import { readWith } from "@tradewind/core/config.ts";
+import { describeError } from "@tradewind/core/errors.ts";
+import type { Logger } from "@tradewind/core/log.ts";
+import type { PredictorMetrics } from "../process/metrics.ts";
+import { emptyState, PolicyState } from "../policy/state.ts";
+import { StateFile } from "../store/state-file.ts";
+
+/** What the policies remember. */
+export interface Memory {
+  /** From before the start; undefined where there is none. */
+  readonly restored: PolicyState | undefined;
+  readonly keep: (state: PolicyState) => void;
+  /** As JSON, for peers; undefined before the first decision. */
+  readonly text: () => string | undefined;
+}
+
+export interface MemoryParts {
+  readonly application: Pick<Application, "name" | "namespace">;
+  /** Where to keep it; absent: nowhere. */
+  readonly directory: string | undefined;
+  readonly metrics: Pick<PredictorMetrics, "stateFailed">;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Called in reverse order to stop what has been started. */
+  readonly ends: (() => Promise<void> | void)[];
+}
+
+/** Reads back what is on disk, and keeps there what is decided from now on. */
+export async function openMemory(parts: MemoryParts): Promise<Memory> {
+  const { application, clock, directory, ends, log, metrics } = parts;
+  const file =
+    directory === undefined ? undefined : new StateFile(directory, log, () => metrics.stateFailed());
+  ends.push(async () => file?.flush());
+  const restored = await file?.read(application.name, application.namespace, clock.nowMs());
+  let latest = restored;
+  return {
+    restored,
+    keep: (state) => {
+      latest = state;
+      file?.write(state);
+    },
+    text: () => latest && JSON.stringify(latest),
+  };
+}
+
+/** The state of one application alone, or a list of those of several. */
+function statesIn(text: string): readonly unknown[] {
+  const value: unknown = JSON.parse(text);
+  return Array.isArray(value) ? value : [value];
+}
+
+/** A peer whose clock is ahead by more than this dates what it remembers wrongly. */
+const CLOCKS_DIFFER_MS = 10_000;
+
+/**
+ * What a predictor without a state of its own begins with: of those of its peers the newest that is of the same application, so
+ * that a pod is replaced and what was learnt is not lost; else nothing.
+ * @param texts as {@link Memory.text} of the peers gives them
+ */
+export function firstState(
+  { application, clock, log }: Pick<MemoryParts, "application" | "clock" | "log">,
+  texts: readonly string[],
+): PolicyState {
+  let newest: PolicyState | undefined;
+  for (const text of texts) {
+    try {
+      for (const value of statesIn(text)) {
+        const state = readWith(PolicyState, value, "the state of a peer");
+        const { namespace, windowEndMs = -Infinity } = state;
+        const isOurs = state.application === application.name && namespace === application.namespace;
+        if (!isOurs || windowEndMs > clock.nowMs() + CLOCKS_DIFFER_MS) continue;
+        if (windowEndMs > (newest?.windowEndMs ?? -Infinity)) newest = state;
+      }
+    } catch (error) {
+      log.warn({ problem: describeError(error) }, "the state of a peer cannot be used");
+    }
+  }
+  if (newest === undefined) return emptyState(application.name, application.namespace);
+  log.info({ services: newest.services.length }, "begins with what a peer remembers");
+  return newest;
+}

@@ -1,0 +1,363 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Clock } from "@tradewind/core/clock.ts";
+import type { Application } from "@tradewind/core/contract/application.ts";
+import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
+import { describeError } from "@tradewind/core/errors.ts";
+import type { Logger } from "@tradewind/core/log.ts";
+import { ApplicationMetrics } from "./application-metrics.ts";
+import { ExplanationMetrics } from "../explain/metrics.ts";
+import type { ModelConnection } from "../explain/model.ts";
+import type { Webhook } from "../explain/webhook.ts";
+import { Explaining } from "./explaining.ts";
+import { Deciding } from "./deciding.ts";
+import { Gathering, NOTHING_GATHERED } from "./gathering.ts";
+import { History } from "./history.ts";
+import { InputsArchive } from "./inputs-archive.ts";
+import type { Learning } from "../learning/learning.ts";
+import { LearningMetrics } from "../learning/metrics.ts";
+import type { ModelTrainer } from "../learning/model-trainer.ts";
+import { startLearning } from "../learning/start.ts";
+import { LoadForecasts, registerForecastMetrics } from "./load-forecasts.ts";
+import { firstState, openMemory } from "./memory.ts";
+import type { Memory } from "./memory.ts";
+import type { PredictorMetrics } from "../process/metrics.ts";
+import type { NodeRoom } from "../room/node-room.ts";
+import type { PredictorOptions } from "../process/options.ts";
+import { Published } from "./published.ts";
+import { LastSensitivities } from "../sensitivities/last-sensitivities.ts";
+import { registerSensitivityMetrics } from "../sensitivities/metrics.ts";
+import type { Gathered } from "../sources/combine-windows.ts";
+import type { ContainerRates } from "../sources/container-rates.ts";
+import { registerEndpointMetrics } from "../sources/endpoint-metrics.ts";
+import type { Sections } from "../sources/sources-config.ts";
+import { PUSHED, SpanOrigins } from "../sources/span-origins.ts";
+import { shippedText } from "../students/shipped.ts";
+import { countArrivals, SurgeWatch } from "./surge-watch.ts";
+import type { ClosedWindow } from "./window-clock.ts";
+import type { ArrivalCounter } from "../window/arrival-counter.ts";
+import type { AddResult } from "../window/drops.ts";
+import type { Interval } from "../window/interval.ts";
+import { DEFAULT_WINDOW_LIMITS } from "../window/limits.ts";
+import type { SpanBatch } from "../window/span.ts";
+import { WindowBuilder } from "../window/window-builder.ts";
+
+const ARCHIVED_INPUTS = 64;
+const ARCHIVED_BYTES = 64 * 1024 * 1024;
+/** Spans that are asked for come a window and its grace late, and may have begun before. */
+const PAST_SECONDS = 120;
+/** What each of several applications may hold of that which bounds the memory of a process. */
+const SHARE_OF_SEVERAL = 1 / 8;
+
+/** What all applications of one predictor have in common. */
+export interface SharedParts {
+  readonly options: PredictorOptions & { readonly graceSeconds: number };
+  readonly sections: Sections;
+  readonly rates: Pick<ContainerRates, "over">;
+  readonly nodes: NodeRoom;
+  readonly trainer: ModelTrainer;
+  readonly metrics: PredictorMetrics;
+  /** Told why objectives are missed; absent: nobody is. */
+  readonly webhook: Webhook | undefined;
+  /** A language model that is asked why too; absent: none. */
+  readonly reasoner: ModelConnection | undefined;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** More than one may be planned: each has its share of memory, and series with its name. */
+  readonly several: boolean;
+}
+
+/** One application as its predictor finds it. */
+export interface OwnParts {
+  /** At the start; its name and namespace stay. */
+  readonly application: Application;
+  /** As of now; undefined once it was deleted. */
+  readonly current: () => Application | undefined;
+  /** What runs of it. */
+  readonly workloads: () => WorkloadList | undefined;
+  /** Where its state is kept; absent: nowhere. */
+  readonly directory: string | undefined;
+}
+
+/**
+ * One application that is planned: its windows, its models, its history, what the policies remember of it, and its plan. Nothing
+ * of it is shared with another one, and nothing that goes wrong with it shows in another one.
+ */
+export class PlannedApplication {
+  readonly application: Application;
+  readonly published: Published;
+  readonly archive: InputsArchive;
+  readonly sensitivities: LastSensitivities;
+  readonly forecasts: LoadForecasts;
+  readonly explaining: Explaining;
+  readonly metrics: ApplicationMetrics;
+  readonly history: History;
+  readonly learningMetrics: LearningMetrics;
+  private readonly shared: SharedParts;
+  private readonly own: OwnParts;
+  private readonly memory: Memory;
+  private readonly origins = new SpanOrigins();
+  private readonly builder: WindowBuilder;
+  private readonly arrivals: ArrivalCounter;
+  private readonly gathering: Gathering | undefined;
+  private readonly ends: (() => Promise<void> | void)[];
+  private learning: Learning | undefined;
+  private deciding: Deciding | undefined;
+
+  private constructor(shared: SharedParts, own: OwnParts, memory: Memory, ends: PlannedApplication["ends"]) {
+    const { clock, log, options, sections, several } = shared;
+    this.shared = shared;
+    this.own = own;
+    this.memory = memory;
+    this.ends = ends;
+    this.application = own.application;
+    this.published = new Published(clock);
+    this.archive = new InputsArchive(ARCHIVED_INPUTS, ARCHIVED_BYTES * (several ? SHARE_OF_SEVERAL : 1));
+    this.metrics = new ApplicationMetrics(clock, options.policy);
+    const { registry } = this.metrics;
+    const { name, namespace } = own.application;
+    if (several) this.metrics.labelWith({ namespace, application: name });
+    this.learningMetrics = new LearningMetrics(registry);
+    this.sensitivities = new LastSensitivities(() => clock.monotonicMs());
+    registerSensitivityMetrics(registry, { last: this.sensitivities, log });
+    this.forecasts = new LoadForecasts(options.settings.cost);
+    registerForecastMetrics(registry, { forecasts: this.forecasts, log });
+    this.explaining = this.makeExplaining();
+    const { graceSeconds, windowSeconds } = options;
+    this.builder = makeBuilder(shared, own);
+    this.metrics.follow(() => this.builder.totals(), graceSeconds);
+    this.arrivals = countArrivals(() => own.current()?.entry, {
+      graceMs: 1e3 * graceSeconds,
+      windowMs: 1e3 * windowSeconds,
+    });
+    this.gathering = this.makeGathering();
+    const { store } = sections;
+    this.history = new History({ state: own.directory, store, windowSeconds, clock, log, registry });
+    ends.push(async () => this.history.stop());
+  }
+
+  /** Reads back what is kept of it. From now on it takes spans. */
+  static async open(shared: SharedParts, own: OwnParts): Promise<PlannedApplication> {
+    const { clock, log, metrics } = shared;
+    const ends: PlannedApplication["ends"] = [];
+    const { application, directory } = own;
+    const memory = await openMemory({ application, directory, metrics, clock, log, ends });
+    return new PlannedApplication(shared, own, memory, ends);
+  }
+
+  /** What its policies remember, as JSON; undefined before the first decision. */
+  remembered(): string | undefined {
+    return this.memory.text();
+  }
+
+  /** Begins to learn and to decide. @param askPeers gives what the peers remember, see {@link firstState} */
+  async begin(askPeers: () => Promise<readonly string[]>): Promise<void> {
+    const { clock, log, nodes, options, rates } = this.shared;
+    const { application, current, workloads } = this.own;
+    const state = this.memory.restored ?? firstState({ application, clock, log }, await askPeers());
+    this.learning = this.learn();
+    const { learning, learningMetrics } = this;
+    const deciding = new Deciding({
+      application: current,
+      options: { choice: options.policy, settings: options.settings },
+      state,
+      builder: this.builder,
+      origins: this.origins,
+      rates,
+      workloads,
+      nodes,
+      published: this.published,
+      sensitivities: this.sensitivities,
+      explaining: this.explaining,
+      archive: this.archive,
+      metrics: this.metrics,
+      clock,
+      log,
+      onState: (now) => {
+        this.memory.keep(now);
+        this.forecasts.adopt(now);
+      },
+      onWindows: (set) => this.history.store.append(set),
+      onChanges: (changes) => {
+        for (const change of changes) this.history.store.appendDecision(change);
+      },
+      ...(learning && { learning, onTailError: (ratio) => learningMetrics.tailPredicted(ratio) }),
+    });
+    this.deciding = deciding;
+    const surges = new SurgeWatch({
+      arrivals: this.arrivals,
+      lastWindow: () => deciding.lastWindow,
+      onSurge: (ratio) => deciding.surge(ratio),
+      graceMs: 1e3 * options.graceSeconds,
+      clock,
+    });
+    this.ends.push(() => surges.stop());
+    surges.start();
+    const learnPast = (): void => void this.learnPast(deciding);
+    learnPast();
+    this.history.backfill(this.gathering?.sources.prometheus ?? [], learnPast);
+  }
+
+  /** Gives the decision the load of the past that is in the store. Never throws: it is decided without. */
+  private async learnPast(deciding: Deciding): Promise<void> {
+    const { entry, name, namespace } = this.own.current() ?? this.application;
+    try {
+      deciding.learnPast(await this.history.loadOf(entry, namespace));
+    } catch (error) {
+      const problem = describeError(error);
+      this.shared.log.warn({ name, namespace, problem }, "seasons are learnt without the load of the past");
+    }
+  }
+
+  /** Takes spans that were pushed. */
+  take(batch: SpanBatch): AddResult {
+    const { clock } = this.shared;
+    const nowMs = clock.nowMs();
+    this.origins.note(PUSHED, batch, clock.monotonicMs());
+    const result = this.builder.add(batch, nowMs);
+    // After the builder, which puts the weights of the spans right.
+    this.arrivals.add(batch, nowMs);
+    return result;
+  }
+
+  /** Asks its sources about a window. Never throws. */
+  async gather(interval: Interval): Promise<Gathered> {
+    return (await this.gathering?.gather(interval)) ?? NOTHING_GATHERED;
+  }
+
+  /** Whether its sources have to be asked. */
+  get isGathering(): boolean {
+    return this.gathering !== undefined;
+  }
+
+  /**
+   * Decides on a window that is over. Never throws, so that the next application has its turn.
+   * @param isCurrent whether the window still counts: the clock may be set meanwhile
+   */
+  async decide(
+    window: ClosedWindow,
+    gathered: Gathered,
+    missing: readonly string[],
+    isCurrent: () => boolean,
+  ): Promise<void> {
+    const { clock, log } = this.shared;
+    try {
+      // Requests and other traffic are served between two steps.
+      for (const _ of this.builder.prepare(window.endMs, () => clock.nowMs())) await nextTurn();
+      if (isCurrent()) this.deciding?.close(window, gathered, missing);
+    } catch (error) {
+      const { name, namespace } = this.application;
+      this.metrics.planFailed();
+      log.error({ name, namespace, problem: describeError(error) }, "no plan for this window");
+    }
+  }
+
+  clockStepped(stepMs: number): void {
+    this.builder.restart();
+    this.arrivals.clear();
+    this.deciding?.clockStepped(stepMs);
+    this.published.doubt("the wall clock was set, and no window has closed since");
+  }
+
+  /** The file of a model in use, or of one that was. */
+  modelText(hash: string): string | undefined {
+    return shippedText(hash) ?? this.learning?.modelText(hash);
+  }
+
+  async stop(): Promise<void> {
+    for (const end of this.ends.splice(0).reverse()) await end();
+  }
+
+  private makeExplaining(): Explaining {
+    const { clock, log, reasoner, webhook } = this.shared;
+    const { name, namespace } = this.application;
+    const explaining: Explaining = new Explaining({
+      monotonicMs: () => clock.monotonicMs(),
+      log,
+      model: reasoner,
+      onOpinion: (opinion) => metrics.answered(opinion),
+      onExplained: (explanation) => {
+        const { causes, summary } = explanation;
+        metrics.explained(explanation);
+        webhook?.tell(explanation);
+        const cause = causes[0] && { service: causes[0].service, type: causes[0].type };
+        log.info({ application: name, namespace, ...cause, summary }, "the objective is missed");
+      },
+    });
+    const metrics = new ExplanationMetrics(this.metrics.registry, () => explaining.current());
+    return explaining;
+  }
+
+  private learn(): Learning | undefined {
+    const { clock, log, options, trainer } = this.shared;
+    const { policy: choice, settings, windowSeconds } = options;
+    const learning = startLearning({
+      choice,
+      trainer,
+      namespace: this.application.namespace,
+      application: this.own.current,
+      windowSeconds,
+      youngSeconds: settings.cost.youngSeconds,
+      store: this.history.store,
+      metrics: this.learningMetrics,
+      clock,
+      log,
+    });
+    this.ends.push(async () => learning?.stop());
+    return learning;
+  }
+
+  /** The sources that have to be asked; undefined when there are none. */
+  private makeGathering(): Gathering | undefined {
+    const { clock, log, options, sections } = this.shared;
+    const { prometheus, jaeger, tempo } = sections.sources;
+    if (prometheus.length + jaeger.length + tempo.length === 0) return undefined;
+    const gathering = new Gathering({
+      config: sections.sources,
+      application: this.application,
+      windowSeconds: options.windowSeconds,
+      builder: this.builder,
+      origins: this.origins,
+      clock,
+      log,
+    });
+    registerEndpointMetrics(this.metrics.registry, () => gathering.health());
+    this.ends.push(async () => gathering.stop());
+    return gathering;
+  }
+}
+
+function makeBuilder(
+  { options, sections, several }: SharedParts,
+  { application, current, workloads }: OwnParts,
+): WindowBuilder {
+  const { windowSeconds, graceSeconds } = options;
+  const { assumedSamplingRatio, maxSpanWeight } = sections.sources.otlp;
+  const pulled = sections.sources.jaeger.length + sections.sources.tempo.length > 0;
+  const share = several ? SHARE_OF_SEVERAL : 1;
+  return new WindowBuilder({
+    windowSeconds,
+    namespace: application.namespace,
+    traceGraceSeconds: graceSeconds,
+    assumedSamplingRatio,
+    maxSpanWeight,
+    maxOpenTraces: DEFAULT_WINDOW_LIMITS.maxOpenTraces * share,
+    maxOpenSpans: DEFAULT_WINDOW_LIMITS.maxOpenSpans * share,
+    ...(pulled ? { maxPastSeconds: PAST_SECONDS + windowSeconds + graceSeconds } : {}),
+    hashSeed: Math.floor(Math.random() * 2 ** 32),
+    objectiveSeconds: () => {
+      const objective = current()?.objective;
+      return objective && objective.milliseconds / 1e3;
+    },
+    knownServices: () => knownServices(current(), workloads()),
+  });
+}
+
+/** Services that the application names or that have a workload. */
+function* knownServices(
+  application: Application | undefined,
+  list: WorkloadList | undefined,
+): Generator<string> {
+  if (application !== undefined) yield application.entry;
+  for (const { name } of application?.services ?? []) yield name;
+  for (const { service } of list?.workloads ?? []) yield service;
+}

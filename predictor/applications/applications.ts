@@ -1,0 +1,339 @@
+import { applicationKey } from "@tradewind/core/contract/application-list.ts";
+import type { ListedApplication } from "@tradewind/core/contract/application-list.ts";
+import type { Application } from "@tradewind/core/contract/application.ts";
+import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
+import { describeError } from "@tradewind/core/errors.ts";
+import type {
+  FollowedApplication,
+  FollowedApplications,
+} from "@tradewind/kubernetes/application/followed.ts";
+import { adoptState, removeOldStates, stateDirectory } from "../application/application-state.ts";
+import { Dispatch } from "./dispatch.ts";
+import { InOrder } from "./in-order.ts";
+import { PlannedApplication } from "../application/planned-application.ts";
+import type { OwnParts, SharedParts } from "../application/planned-application.ts";
+import { Claims } from "../window/claims.ts";
+import type { AddResult, ArrivalDrop } from "../window/drops.ts";
+import type { SpanBatch } from "../window/span.ts";
+
+/** What is planned: one application, or several that come and go. */
+export interface Applications {
+  readonly several: boolean;
+  /** Those that are planned now. */
+  planned(): readonly PlannedApplication[];
+  list(): readonly ListedApplication[];
+  /** Why it is not known yet what is to be planned. */
+  whyNot(): string | undefined;
+  take(batch: SpanBatch): AddResult;
+  /** Spans that no application got, by why. */
+  drops(): Readonly<Partial<Record<ArrivalDrop, number>>>;
+  /** A window is over: what runs may have changed. */
+  windowClosed(): void;
+  /** What the policies remember, as JSON, for peers; undefined before the first decision. */
+  remembered(): string | undefined;
+  begin(askPeers: () => Promise<readonly string[]>): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** The one application of a predictor: all that the predictor sees is of it. */
+export class OnlyApplication implements Applications {
+  readonly several = false;
+  readonly #only: PlannedApplication;
+  readonly #origin: string;
+  readonly #current: OwnParts["current"];
+  readonly #problem: () => string | undefined;
+
+  private constructor(
+    only: PlannedApplication,
+    origin: string,
+    current: OwnParts["current"],
+    problem: () => string | undefined,
+  ) {
+    this.#only = only;
+    this.#origin = origin;
+    this.#current = current;
+    this.#problem = problem;
+  }
+
+  /** @param origin where it is configured, and what is wrong with its newest configuration */
+  static async open(
+    shared: SharedParts,
+    own: OwnParts,
+    origin: { readonly text: string; readonly problem: () => string | undefined },
+  ): Promise<OnlyApplication> {
+    return new OnlyApplication(
+      await PlannedApplication.open(shared, own),
+      origin.text,
+      own.current,
+      origin.problem,
+    );
+  }
+
+  planned(): readonly PlannedApplication[] {
+    return [this.#only];
+  }
+
+  list(): readonly ListedApplication[] {
+    const problem = this.#problem();
+    const state = this.#current() === undefined ? "deleted" : "planned";
+    return [
+      {
+        ...listed(this.#only, this.#origin),
+        state,
+        ...(problem !== undefined && { problem: problem.slice(0, 1_000) }),
+      },
+    ];
+  }
+
+  whyNot(): string | undefined {
+    return undefined;
+  }
+
+  take(batch: SpanBatch): AddResult {
+    return this.#only.take(batch);
+  }
+
+  drops(): Readonly<Partial<Record<ArrivalDrop, number>>> {
+    return {};
+  }
+
+  windowClosed(): void {
+    // Whatever changed, all of it is of this one.
+  }
+
+  remembered(): string | undefined {
+    return this.#only.remembered();
+  }
+
+  async begin(askPeers: () => Promise<readonly string[]>): Promise<void> {
+    await this.#only.begin(askPeers);
+  }
+
+  async stop(): Promise<void> {
+    await this.#only.stop();
+  }
+}
+
+export interface SeveralParts {
+  readonly shared: SharedParts;
+  readonly workloads: () => WorkloadList | undefined;
+}
+
+/** A list of what runs may be this old when the next application looks at it: it is put together anew for none of them. */
+const LIST_MS = 1_000;
+/** Services that a problem names. */
+const MOST_NAMES = 10;
+const CLEAN_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+
+/** Several applications, each planned for itself. */
+export class SeveralApplications implements Applications {
+  readonly several = true;
+  readonly #parts: SeveralParts;
+  readonly #followed: FollowedApplications;
+  readonly #running = new Map<string, PlannedApplication>();
+  readonly #failed = new Map<string, string>();
+  readonly #changes = new InOrder();
+  readonly #dispatch: Dispatch;
+  #claims: Claims;
+  #list: { readonly atMs: number; readonly list: WorkloadList | undefined } | undefined;
+  #cleaner: NodeJS.Timeout | undefined;
+  #askPeers: () => Promise<readonly string[]> = async () => Promise.resolve([]);
+
+  /** @param follow makes what follows the configurations, given what to call after each change */
+  constructor(parts: SeveralParts, follow: (onChange: () => void) => FollowedApplications) {
+    this.#parts = parts;
+    this.#claims = new Claims([], () => false);
+    this.#dispatch = new Dispatch({
+      claim: (namespace, service) => this.#claims.of(namespace, service),
+      intake: (key) => {
+        const running = this.#running.get(key);
+        return running && ((batch) => running.take(batch));
+      },
+      log: parts.shared.log,
+    });
+    this.#followed = follow(() => this.#changed());
+  }
+
+  planned(): readonly PlannedApplication[] {
+    return [...this.#running.values()];
+  }
+
+  list(): readonly ListedApplication[] {
+    const contested = this.#claims.contested();
+    return this.#followed.list().map((each) => this.#listed(each, contested));
+  }
+
+  #listed(
+    { application, name, namespace, origin, problem, state }: FollowedApplication,
+    contested: ReturnType<Claims["contested"]>,
+  ): ListedApplication {
+    const key = application && applicationKey(application);
+    const running = key === undefined ? undefined : this.#running.get(key);
+    const problems = [
+      problem,
+      ...(contested.get(key ?? "") ?? []),
+      this.#failed.get(key ?? ""),
+      application && this.#unnamed(application),
+    ];
+    const text = problems
+      .filter((each) => each !== undefined)
+      .join("; ")
+      .slice(0, 1_000);
+    const base =
+      running === undefined
+        ? { ...(namespace && { namespace }), ...(name && { name }), origin }
+        : listed(running, origin);
+    return { ...base, state, ...(text !== "" && { problem: text }) };
+  }
+
+  whyNot(): string | undefined {
+    return this.#followed.whyNot();
+  }
+
+  take(batch: SpanBatch): AddResult {
+    return this.#dispatch.add(batch);
+  }
+
+  drops(): Readonly<Partial<Record<ArrivalDrop, number>>> {
+    return this.#dispatch.drops;
+  }
+
+  windowClosed(): void {
+    this.#dispatch.forget();
+  }
+
+  remembered(): string | undefined {
+    const states = this.planned().flatMap((each) => each.remembered() ?? []);
+    return states.length === 0 ? undefined : `[${states.join(",")}]`;
+  }
+
+  async begin(askPeers: () => Promise<readonly string[]>): Promise<void> {
+    this.#askPeers = askPeers;
+    await this.#followed.start();
+    await this.#changes.settled();
+    this.#cleaner = setInterval(() => this.#changes.add(async () => this.#clean()), CLEAN_MS);
+    this.#cleaner.unref();
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#cleaner);
+    await this.#followed.stop();
+    await this.#changes.settled();
+    const all = this.planned();
+    this.#running.clear();
+    await Promise.all(all.map(async (each) => each.stop()));
+  }
+
+  #changed(): void {
+    const applications = this.#followed.planned();
+    this.#claims = new Claims(applications, (namespace, service) => this.#runs(namespace, service));
+    this.#dispatch.forget();
+    this.#changes.add(async () => this.#follow());
+  }
+
+  /** Begins with those that came, and ends those that are gone. */
+  async #follow(): Promise<void> {
+    const wanted = new Map(this.#followed.planned().map((each) => [applicationKey(each), each]));
+    for (const [key, running] of this.#running) {
+      if (wanted.has(key)) continue;
+      this.#running.delete(key);
+      await running.stop().catch((error: unknown) => {
+        this.#parts.shared.log.error(
+          { application: key, problem: describeError(error) },
+          "it did not end well",
+        );
+      });
+    }
+    for (const key of this.#failed.keys()) if (!wanted.has(key)) this.#failed.delete(key);
+    for (const [key, application] of wanted) {
+      if (this.#running.has(key)) continue;
+      try {
+        await this.#open(key, application);
+        this.#failed.delete(key);
+      } catch (error) {
+        const problem = describeError(error);
+        this.#failed.set(key, `it cannot be planned: ${problem}`);
+        this.#parts.shared.log.error({ application: key, problem }, "an application cannot be planned");
+      }
+    }
+  }
+
+  async #open(key: string, application: Application): Promise<void> {
+    const { shared } = this.#parts;
+    const { state } = shared.options;
+    if (state !== undefined) await adoptState(state, application, shared.log);
+    const opened = await PlannedApplication.open(shared, {
+      application,
+      current: () => this.#followed.find(key),
+      workloads: () => this.#workloadsOf(key, application),
+      directory: state && stateDirectory(state, application),
+    });
+    await opened.begin(this.#askPeers);
+    this.#running.set(key, opened);
+    const { name, namespace } = application;
+    shared.log.info({ name, namespace }, "plans this application");
+  }
+
+  /** Tenancy is by namespace: nothing that runs elsewhere is any of its business. */
+  #workloadsOf(key: string, { namespace }: Application): WorkloadList | undefined {
+    const list = this.#workloads();
+    return (
+      list && {
+        ...list,
+        workloads: list.workloads.filter(
+          (each) => each.namespace === namespace && this.#claims.of(namespace, each.service).owner === key,
+        ),
+        ...(list.quotas && { quotas: list.quotas.filter((quota) => quota.namespace === namespace) }),
+      }
+    );
+  }
+
+  #runs(namespace: string, service: string): boolean {
+    return (
+      this.#workloads()?.workloads.some(
+        (each) => each.namespace === namespace && each.service === service,
+      ) === true
+    );
+  }
+
+  #workloads(): WorkloadList | undefined {
+    const nowMs = this.#parts.shared.clock.monotonicMs();
+    if (this.#list === undefined || nowMs - this.#list.atMs > LIST_MS)
+      this.#list = { atMs: nowMs, list: this.#parts.workloads() };
+    return this.#list.list;
+  }
+
+  /** Says which services of a namespace nobody plans because several applications are in it and none names them. */
+  #unnamed({ namespace }: Application): string | undefined {
+    const found = (this.#workloads()?.workloads ?? []).flatMap((each) => {
+      const claim = each.namespace === namespace ? this.#claims.of(namespace, each.service) : undefined;
+      return claim !== undefined && claim.owner === undefined && claim.several.length === 0
+        ? [each.service]
+        : [];
+    });
+    if (found.length === 0) return undefined;
+    const names = [...new Set(found)].slice(0, MOST_NAMES).join(", ");
+    return `nobody plans ${names} in namespace '${namespace}', which has several applications: name each in the services of one`;
+  }
+
+  async #clean(): Promise<void> {
+    const { clock, log, options, sections } = this.#parts.shared;
+    if (options.state === undefined || this.whyNot() !== undefined) return;
+    const olderThanMs = sections.store.hourDays * DAY_MS;
+    await removeOldStates(options.state, new Set(this.#running.keys()), {
+      log,
+      nowMs: clock.nowMs(),
+      olderThanMs,
+    });
+  }
+}
+
+function listed(
+  { application, published }: PlannedApplication,
+  origin: string,
+): Omit<ListedApplication, "state"> {
+  const planAgeSeconds = published.ageSeconds();
+  const { name, namespace } = application;
+  return { namespace, name, origin, ...(planAgeSeconds !== undefined && { planAgeSeconds }) };
+}

@@ -1,0 +1,28 @@
+import type { Application } from "@tradewind/core/contract/application.ts";
+import type { ClientSettings } from "@tradewind/core/endpoint/client.ts";
+import { JaegerSource } from "./jaeger/jaeger-source.ts";
+import { PrometheusSource } from "./prometheus/prometheus-source.ts";
+import type { SpanSource } from "./source.ts";
+import type { AskedSources } from "./sources-config.ts";
+import { TempoSource } from "./tempo/tempo-source.ts";
+
+/** The configured sources that are asked (traces pushed to us need none). */
+export interface MadeSources {
+  readonly prometheus: readonly PrometheusSource[];
+  readonly spans: readonly SpanSource[];
+}
+
+export function makeSources(
+  config: AskedSources,
+  application: Pick<Application, "namespace" | "entry"> | undefined,
+  settings: ClientSettings = {},
+): MadeSources {
+  const context = { namespace: application?.namespace ?? "default", entry: application?.entry };
+  return {
+    prometheus: config.prometheus.map((options) => new PrometheusSource(options, context, settings)),
+    spans: [
+      ...config.jaeger.map((options) => new JaegerSource(options, context.entry, settings)),
+      ...config.tempo.map((options) => new TempoSource(options, context.entry, settings)),
+    ],
+  };
+}

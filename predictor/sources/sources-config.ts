@@ -1,0 +1,52 @@
+import { readFile } from "node:fs/promises";
+import { parse } from "yaml";
+import { z } from "zod";
+import { parseWith } from "@tradewind/core/config.ts";
+import { TradewindError } from "@tradewind/core/errors.ts";
+import { StoreOptions } from "../store/options.ts";
+import { JaegerOptions } from "./jaeger/options.ts";
+import { OtlpOptions } from "./otlp/options.ts";
+import { PrometheusOptions } from "./prometheus/options.ts";
+import { TempoOptions } from "./tempo/options.ts";
+
+/** Sections of the configuration file that say where measurements come from and where they are kept. */
+export const SourcesConfig = z
+  .strictObject({
+    prometheus: z.array(PrometheusOptions).max(16).default([]),
+    jaeger: z.array(JaegerOptions).max(16).default([]),
+    tempo: z.array(TempoOptions).max(16).default([]),
+    otlp: OtlpOptions.prefault({}),
+  })
+  .superRefine(({ prometheus, jaeger, tempo }, context) => {
+    const names = [...prometheus, ...jaeger, ...tempo].map(({ name }) => name);
+    const twice = names.find((name, index) => names.indexOf(name) !== index);
+    if (twice !== undefined) {
+      context.addIssue({
+        code: "custom",
+        message: `two sources are called '${twice}'; give each its own name`,
+      });
+    }
+  });
+type SourcesConfig = z.infer<typeof SourcesConfig>;
+/** The sources that have to be asked. */
+export type AskedSources = Omit<SourcesConfig, "otlp">;
+
+const Sections = z.object({ sources: SourcesConfig.prefault({}), store: StoreOptions.prefault({}) });
+export type Sections = z.infer<typeof Sections>;
+
+/**
+ * @param path undefined for the defaults: nothing is asked, and the store keeps what it keeps by default
+ * @throws TradewindError `invalid-config` or `invalid-input` that names the file and what is wrong in it
+ */
+export async function readSections(path: string | undefined): Promise<Sections> {
+  if (path === undefined) return Sections.parse({});
+  let value: unknown;
+  try {
+    value = parse(await readFile(path, "utf8"), { maxAliasCount: 100 });
+  } catch (error) {
+    throw new TradewindError("invalid-config", `the configuration ${path} cannot be read as YAML or JSON`, {
+      cause: error,
+    });
+  }
+  return parseWith(Sections, value, `the configuration ${path}`);
+}
