@@ -96,13 +96,13 @@ export const COMMANDS: readonly CommandEntry[] = [
     name: "sensitivities",
     summary: "asks a predictor what more CPU or a replica of each service is worth now",
     group: LOOK,
-    load: async () => import("@tradewind/predictor/sensitivities/command.ts"),
+    load: async () => import("@tradewind/predictor/ask/sensitivities.ts"),
   },
   {
     name: "explain",
     summary: "says why an objective is missed: service, resource, evidence, and what would end it",
     group: LOOK,
-    load: async () => import("@tradewind/predictor/explain/command.ts"),
+    load: async () => import("@tradewind/predictor/ask/explain.ts"),
   },
   {
     name: "backtest",

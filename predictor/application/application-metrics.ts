@@ -3,7 +3,7 @@ import type { Plan } from "@tradewind/core/contract/plan.ts";
 import type { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
-import type { HourlyCost, JudgedRequests } from "../window/accounts.ts";
+import type { HourlyCost, JudgedRequests } from "../facts/accounts.ts";
 import type { ServiceQueue } from "../facts/queue-estimate.ts";
 import type { WindowBuilderTotals } from "../window/window-builder.ts";
 

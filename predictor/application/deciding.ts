@@ -11,7 +11,7 @@ import type { Logger } from "@tradewind/core/log.ts";
 import type { Learning } from "../learning/learning.ts";
 import { tailPredictionError } from "../learning/predicted-tail.ts";
 import type { ApplicationMetrics } from "./application-metrics.ts";
-import { hourlyCost, judgedRequests } from "../window/accounts.ts";
+import { hourlyCost, judgedRequests } from "../facts/accounts.ts";
 import type { InputsArchive } from "./inputs-archive.ts";
 import type { NodeRoom } from "../room/node-room.ts";
 import { INPUTS_SCHEMA } from "../policy/inputs.ts";

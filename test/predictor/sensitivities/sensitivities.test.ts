@@ -7,7 +7,7 @@ import { SensitivityList } from "@tradewind/core/contract/sensitivities.ts";
 import { createLog } from "@tradewind/core/log.ts";
 import type { Running } from "@tradewind/core/running.ts";
 import { startPredictor } from "@tradewind/predictor/predictor.ts";
-import { inWords } from "@tradewind/predictor/sensitivities/command.ts";
+import { inWords } from "@tradewind/predictor/ask/sensitivities.ts";
 import { LastSensitivities } from "@tradewind/predictor/sensitivities/last-sensitivities.ts";
 import { registerSensitivityMetrics } from "@tradewind/predictor/sensitivities/metrics.ts";
 import { Registry } from "prom-client";

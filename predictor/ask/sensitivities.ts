@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { SensitivityList } from "@tradewind/core/contract/sensitivities.ts";
 import type { ServiceSensitivity, UnitWorth } from "@tradewind/core/contract/sensitivities.ts";
-import { addApplicationFlags, askPredictor } from "../api/ask.ts";
-import type { ApplicationFlags } from "../api/ask.ts";
+import { addApplicationFlags, askPredictor } from "./ask.ts";
+import type { ApplicationFlags } from "./ask.ts";
 
 const EXAMPLES = `
 Examples:

@@ -1,6 +1,6 @@
 import { Application } from "@tradewind/core/contract/application.ts";
 import { FlowWindow, Window, WindowSet } from "@tradewind/core/contract/window.ts";
-import { hourlyCost, judgedRequests } from "@tradewind/predictor/window/accounts.ts";
+import { hourlyCost, judgedRequests } from "@tradewind/predictor/facts/accounts.ts";
 import { describe, expect, it } from "vitest";
 import { wishOf } from "../../exporter/wish.ts";
 

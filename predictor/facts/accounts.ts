@@ -2,9 +2,9 @@ import type { Application } from "@tradewind/core/contract/application.ts";
 import { costPerHour } from "@tradewind/core/contract/prices.ts";
 import type { Plan } from "@tradewind/core/contract/plan.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
-import { containerSize } from "../facts/size.ts";
-import { ownFlows } from "../facts/verdict.ts";
-import { shareOver } from "../facts/objective.ts";
+import { containerSize } from "./size.ts";
+import { ownFlows } from "./verdict.ts";
+import { shareOver } from "./objective.ts";
 
 /** Requests of users in a window, by the objective's latency. Failed ones count by their latency as well. */
 export interface JudgedRequests {

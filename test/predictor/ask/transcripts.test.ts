@@ -1,5 +1,5 @@
 import { TRANSCRIPT_SCHEMA, TranscriptLine } from "@tradewind/core/contract/transcript.ts";
-import { anonymised, scored } from "@tradewind/predictor/explain/transcripts.ts";
+import { anonymised, scored } from "@tradewind/predictor/ask/transcripts.ts";
 import { parseTranscript, renderTranscript } from "@tradewind/predictor/reason/grammar.ts";
 import { describe, expect, it } from "vitest";
 
