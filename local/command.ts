@@ -11,6 +11,8 @@ import { LOG_LEVELS } from "@tradewind/core/log.ts";
 import { startLocal } from "./local.ts";
 import type { LocalSurroundings } from "./local.ts";
 import { APPLICATION_NAMES } from "./application/applications.ts";
+import { FAULT_FORM } from "./fault/fault-text.ts";
+import { FAULT_KINDS, FAULT_WORDS } from "./fault/service-fault.ts";
 import { LocalOptions } from "./options.ts";
 import type { LocalInput } from "./options.ts";
 import { DEFAULT_RIVAL, isRecording, POLICY_FORMS } from "./policy.ts";
@@ -38,6 +40,8 @@ Examples:
       The same load and the same work, at the cheapest sizes: CPU and memory of running replicas move too.
   tradewind local --for 150s --policy static --seed 7 --calibration work.json --json static.json
       The same without any scaling, to compare with.
+  tradewind local --policy static --interference none --fault rate:cpu@60s+60s
+      Something goes wrong in one service and nothing is scaled; ask another terminal's tradewind explain what and why.
   tradewind local --load rates.txt --objective 400ms
       Your own load: requests per second, one value a line, spread over the run.
 
@@ -45,6 +49,9 @@ The application sends real traces over OTLP, burns real CPU under a real quota w
 replicas are processes that are started and stopped as KEDA and a HorizontalPodAutoscaler would do it, with shorter
 periods (poll and sync 3 s, scale-down window 20 s). On a terminal k kills the predictor, ? lists the keys, q ends the
 run. See docs/local.md.
+
+Kinds of --fault:
+${FAULT_KINDS.map((kind) => `  ${kind.padEnd(11)}${FAULT_WORDS[kind]}`).join("\n")}
 
 Exit codes: 0 the run ended (without --for: Ctrl-C is its end), 1 a process failed, 2 not understood,
 130 stopped by Ctrl-C before the end of --for.`;
@@ -239,6 +246,10 @@ export function configure(command: Command): void {
       )
         .choices(["auto", "built-in", "none"])
         .default("auto"),
+    )
+    .option(
+      "--fault <fault>",
+      `break a service during the run: ${FAULT_FORM}, for example geo:cpu@60s+30s (default time: @45s+40s)`,
     )
     .addOption(
       new Option("--silence <what>", "what the scaler does while no plan comes")

@@ -9,6 +9,7 @@ import { describeResize } from "./screen/render.ts";
 import { createResizer } from "./actuator/resizer.ts";
 import { createHttpClient } from "./application/call.ts";
 import { applicationOf } from "./application/applications.ts";
+import { scheduleFault } from "./fault/follow-fault.ts";
 import { createDisturbance } from "./interference/disturbance.ts";
 import { arrivals } from "./load/arrivals.ts";
 import { startLoad } from "./load/generator.ts";
@@ -143,6 +144,7 @@ async function run(parts: RunParts): Promise<RunReport> {
       onSpawn: (pid) => platform.register.add("interference", pid),
       say: (text) => screen.say(text),
     });
+    const fault = scheduleFault(options.fault, platform.fleet, (text) => screen.say(text));
     const client = createHttpClient();
     const load = startLoad({
       arrivals: arrivals(
@@ -169,6 +171,7 @@ async function run(parts: RunParts): Promise<RunReport> {
       sampleFleet(platform, meters, atS);
       if (options.for !== undefined && atS >= options.for) return ending.resolve();
       await disturbance.follow(atS);
+      await fault.follow(atS);
       const observation = await observer.refresh();
       actuator.follow();
       await resizer.apply(observation.recommendations);

@@ -4,6 +4,8 @@ import { rootsOf } from "@tradewind/predictor/reason/verdict.ts";
 import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
 import type { CalmCase, RecordedCase, RecordedSet } from "./case.ts";
 import { largeIncident } from "./large.ts";
+import { localSets } from "./local/both-applications.ts";
+import { liveFigures } from "./local/cases.ts";
 import { nezha } from "./nezha.ts";
 import { petshop } from "./petshop.ts";
 import { rcaeval } from "./rcaeval.ts";
@@ -104,13 +106,14 @@ function parts(sets: readonly RecordedSet[]): (readonly [string, readonly Record
   });
 }
 
-function run({ progress, quick, seed }: BenchmarkOptions): Promise<Record<string, unknown>> {
+async function run({ progress, quick, seed, values }: BenchmarkOptions): Promise<Record<string, unknown>> {
+  if (values["local"] === true) return runLocal({ progress, quick, seed, values });
   progress("rca: reading the recordings");
   const sets = [petshop(), nezha(), ...rcaeval()];
   const repeats = quick ? 2 : REPEATS;
   const rng = seededRng(seed);
   const calm = sets.filter(({ calm }) => calm.length > 0);
-  return Promise.resolve({
+  return {
     sets: parts(sets).map(([name, cases]) => {
       progress(`rca: ${name}`);
       return setOf(name, cases, repeats);
@@ -132,10 +135,45 @@ function run({ progress, quick, seed }: BenchmarkOptions): Promise<Record<string
       const { msP50, msP99 } = timesOf(() => rank(incident), repeats);
       return { services, simulated: true, msP50, msP99 };
     }),
-  });
+  };
+}
+
+/** Faults injected into the applications of the local platform, with real processes, in real time. */
+async function runLocal({
+  progress,
+  quick,
+  seed,
+  values,
+}: BenchmarkOptions): Promise<Record<string, unknown>> {
+  const count = quick ? 2 : Number(values["cases"]);
+  progress(
+    `rca: ${count} faults into each of two applications, about ${Math.ceil((count * 65) / 60) + 2} min`,
+  );
+  const sets = await localSets(count, seed);
+  const repeats = quick ? 2 : REPEATS;
+  const recorded = sets.flatMap((set) => set.recorded);
+  return {
+    sets: [...sets.map((set) => [set.name, set.recorded] as const), ["overall", recorded] as const]
+      .filter(([, cases]) => cases.length > 0)
+      .map(([name, cases]) => setOf(name, cases, repeats)),
+    calm: [
+      calmOf(
+        "overall",
+        sets.flatMap(({ calm }) => calm),
+      ),
+    ],
+    live: sets.map(({ cases, name }) => ({ name, ...liveFigures(cases) })),
+  };
 }
 
 export const benchmark: Benchmark = {
-  summary: "root causes of recorded incidents: the built-in reasoner against simple rules",
+  summary:
+    "root causes of recorded incidents, or with --local of injected faults: the built-in reasoner against simple rules",
+  options: {
+    /** Instead of the recordings. */
+    local: { type: "boolean", default: false },
+    /** Faults into each application. */
+    cases: { type: "string", default: "32" },
+  },
   run,
 };

@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { describeError } from "@tradewind/core/errors.ts";
+import { NO_FAULT } from "../fault/service-fault.ts";
+import type { ReplicaFault } from "../fault/service-fault.ts";
 import type { Balancer } from "./balance.ts";
 import type { Endpoints } from "./protocol.ts";
 import { containerIdOf, startReplica } from "./replica-process.ts";
@@ -37,6 +39,8 @@ export interface ServiceState {
   /** What each replica is to have; a running one may still have more memory, see `ReplicaProcess.resize`. */
   readonly size: ContainerSize;
   readonly ready: readonly ReplicaProcess[];
+  /** Of what new replicas run, from 1. */
+  readonly version: number;
 }
 
 /** All replicas of the application: what the Deployments, their ReplicaSets and the kubelet are in a cluster. */
@@ -48,6 +52,13 @@ export interface Fleet {
    * the kernel refuses, or that what is resident forbids for now, are tried again with the next call.
    */
   resize(service: string, size: ContainerSize): Promise<void>;
+  /** Makes something wrong with the replicas of a service, later ones included. */
+  disturb(service: string, fault: ReplicaFault): void;
+  /**
+   * Rolls out another version: one replica after the other is started, and an old one stopped. Replicas that could not be
+   * started are started again as any other.
+   */
+  deploy(service: string, fault: ReplicaFault): Promise<void>;
   states(): readonly ServiceState[];
   /** CPU time of all replicas that ever ran. */
   cpuSeconds(): number;
@@ -60,6 +71,8 @@ interface Group {
   readonly definition: ServiceDefinition;
   wanted: number;
   size: ContainerSize;
+  fault: ReplicaFault;
+  version: number;
   ready: ReplicaProcess[];
   starting: number;
   failures: number;
@@ -69,7 +82,16 @@ export function createFleet(options: FleetOptions): Fleet {
   const groups = new Map<string, Group>(
     options.topology.services.map((definition) => [
       definition.name,
-      { definition, wanted: 0, size: definition.size, ready: [], starting: 0, failures: 0 },
+      {
+        definition,
+        wanted: 0,
+        size: definition.size,
+        fault: NO_FAULT,
+        version: 1,
+        ready: [],
+        starting: 0,
+        failures: 0,
+      },
     ]),
   );
   const departing = new Set<Promise<void>>();
@@ -124,6 +146,7 @@ export function createFleet(options: FleetOptions): Fleet {
       podUid,
       podName: `${definition.name}-${podUid.slice(0, 8)}`,
       containerId: containerIdOf(podUid),
+      version: group.version,
     };
     const { calibration, quota, tracesUrl, compileCache, nowMs, onSpawn } = options;
     const replica = await startReplica({
@@ -141,6 +164,7 @@ export function createFleet(options: FleetOptions): Fleet {
     replica.setEndpoints(endpointsFor(definition));
     // The size may have changed while it started.
     await resizeReplica(replica, group.size);
+    replica.setFault(group.fault);
     group.ready.push(replica);
     group.failures = 0;
     publish();
@@ -223,9 +247,26 @@ export function createFleet(options: FleetOptions): Fleet {
       );
       if (changed.includes(true)) options.onChange();
     },
+    disturb(service, fault) {
+      const group = groups.get(service);
+      if (group === undefined) return;
+      group.fault = fault;
+      for (const replica of group.ready) replica.setFault(fault);
+    },
+    async deploy(service, fault) {
+      const group = groups.get(service);
+      if (group === undefined || stopped) return;
+      group.fault = fault;
+      group.version += 1;
+      for (const old of [...group.ready]) {
+        await start(group);
+        if (group.ready.includes(old)) depart(group, old);
+      }
+    },
     states: () =>
-      [...groups.values()].map(({ definition, wanted, size, ready }) => ({
+      [...groups.values()].map(({ definition, wanted, size, ready, version }) => ({
         definition,
+        version,
         replicasWanted: wanted,
         size,
         ready: [...ready],

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { ReplicaFault } from "../fault/service-fault.ts";
 import { Calibration } from "./work.ts";
 
 /** What a replica is told when it starts, as JSON in the environment variable `TRADEWIND_REPLICA`. */
@@ -21,6 +22,8 @@ export const ToReplica = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("endpoints"), endpoints: Endpoints }),
   /** CPU limit to keep by itself from now on, where no cgroup enforces it. */
   z.strictObject({ kind: z.literal("limit"), cpuCores: z.number().positive() }),
+  /** What is wrong with the replica from now on. */
+  z.strictObject({ kind: z.literal("fault"), fault: ReplicaFault }),
   /** No new requests will come: finish, send the last spans, exit. */
   z.strictObject({ kind: z.literal("drain") }),
 ]);

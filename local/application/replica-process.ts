@@ -8,6 +8,7 @@ import { describeError, TradewindError } from "@tradewind/core/errors.ts";
 import { siblingModule } from "../supervise/module-path.ts";
 import type { ContainerQuota, Quota } from "../quota/quota.ts";
 import type { Endpoint } from "./balance.ts";
+import type { ReplicaFault } from "../fault/service-fault.ts";
 import { FromReplica } from "./protocol.ts";
 import type { Endpoints, ReplicaConfig, ToReplica } from "./protocol.ts";
 import { applicableSize, isSameSize } from "./container-size.ts";
@@ -25,6 +26,8 @@ export interface ReplicaIdentity {
   readonly podName: string;
   /** 64 hexadecimal digits, as container runtimes name containers. */
   readonly containerId: string;
+  /** Which version of its service it runs, from 1. */
+  readonly version: number;
 }
 
 export interface ReplicaUsage {
@@ -55,6 +58,7 @@ export interface ReplicaProcess {
    */
   resize(wanted: ContainerSize): Promise<boolean>;
   setEndpoints(endpoints: Endpoints): void;
+  setFault(fault: ReplicaFault): void;
   /** Lets it finish what it has, then makes sure that it is gone and its cgroup removed. */
   stop(): Promise<void>;
   /** Settles when the process is gone, with what it last said on standard error. */
@@ -228,6 +232,7 @@ export async function startReplica(start: ReplicaStart): Promise<ReplicaProcess>
         return true;
       },
       setEndpoints: (endpoints) => send({ kind: "endpoints", endpoints }),
+      setFault: (fault) => send({ kind: "fault", fault }),
       stop: async () => (stopping ??= stop()),
     };
   } catch (error) {

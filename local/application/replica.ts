@@ -8,6 +8,7 @@ import { systemClock } from "@tradewind/core/clock.ts";
 import { parseJsonWith, parseWith } from "@tradewind/core/config.ts";
 import { blockThread, createBucket } from "../quota/token-bucket.ts";
 import type { Bucket } from "../quota/token-bucket.ts";
+import { NO_FAULT } from "../fault/service-fault.ts";
 import { createBalancer } from "./balance.ts";
 import { createHttpClient } from "./call.ts";
 import { createProcessor } from "./processor.ts";
@@ -52,7 +53,15 @@ await processor.run(WARM_UP_MILLIS, new AbortController().signal);
 const client = createHttpClient();
 const balancers = new Map(calleesOf(definition).map((callee) => [callee, createBalancer()]));
 const tracing = startTracing(config);
-const { server, counts } = createService({ definition, processor, client, balancers, tracing });
+let fault = NO_FAULT;
+const { server, counts } = createService({
+  definition,
+  processor,
+  client,
+  balancers,
+  tracing,
+  fault: () => fault,
+});
 
 const reportUsage = (): void =>
   send({
@@ -89,6 +98,9 @@ function onMessage(raw: unknown): void {
       break;
     case "limit":
       limitCpu(message.cpuCores);
+      break;
+    case "fault":
+      ({ fault } = message);
       break;
     case "drain":
       void drain();

@@ -1,5 +1,7 @@
 import { createServer } from "node:http";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import { setTimeout as delay } from "node:timers/promises";
+import type { ReplicaFault } from "../fault/service-fault.ts";
 import type { Balancer } from "./balance.ts";
 import type { HttpClient } from "./call.ts";
 import { demandMillis } from "./demand.ts";
@@ -13,6 +15,7 @@ export const MAX_IN_REPLICA = 32;
 /** A call that takes longer has failed; nobody waits longer at the entry either. */
 export const CALL_TIMEOUT_MILLIS = 2_000;
 const MAX_BODY_BYTES = 64 * 1024;
+const SEED_DIGITS = 1_000;
 
 export interface ServiceOptions {
   readonly definition: ServiceDefinition;
@@ -21,6 +24,8 @@ export interface ServiceOptions {
   /** By name of the called service. */
   readonly balancers: ReadonlyMap<string, Balancer>;
   readonly tracing: Tracing;
+  /** What is wrong with the replica now. */
+  readonly fault: () => ReplicaFault;
 }
 
 export interface ServiceCounts {
@@ -61,7 +66,8 @@ async function callOut(options: ServiceOptions, call: Call, incoming: Incoming):
 /** Does the work of one request. @returns the HTTP status */
 async function serve(options: ServiceOptions, route: Route, incoming: Incoming): Promise<number> {
   const { definition, processor } = options;
-  const demand = demandMillis(incoming.demandSeed, definition.name, route.cpuMillis);
+  const { cpuRatio, failedRatio, outsideMillis } = options.fault();
+  const demand = cpuRatio * demandMillis(incoming.demandSeed, definition.name, route.cpuMillis);
   const parts = route.stages.length === 0 ? 1 : 2;
   await processor.run(demand / parts, incoming.signal);
   for (const stage of route.stages) {
@@ -69,7 +75,9 @@ async function serve(options: ServiceOptions, route: Route, incoming: Incoming):
     if (answers.includes(false)) return 502;
   }
   if (parts === 2) await processor.run(demand / parts, incoming.signal);
-  return 200;
+  if (outsideMillis > 0) await delay(outsideMillis);
+  // The last digits of the seed differ from request to request, and are the same in every service.
+  return (incoming.demandSeed % SEED_DIGITS) / SEED_DIGITS < failedRatio ? 500 : 200;
 }
 
 function answer(response: ServerResponse, status: number, body: object): void {
@@ -107,6 +115,8 @@ export function createService(options: ServiceOptions): {
     const route = definition.routes[name];
     if (route === undefined) return answer(response, 404, { error: `${definition.name} has no ${name}` });
 
+    const { networkMillis } = options.fault();
+    if (networkMillis > 0) await delay(networkMillis);
     const span = tracing.startServerSpan(name, request.headers);
     if (counts.inFlight >= MAX_IN_REPLICA) {
       counts.refusedTotal += 1;

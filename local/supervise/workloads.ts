@@ -11,18 +11,20 @@ export function workloadListOf(states: readonly ServiceState[], node: string, no
   return {
     schema: WORKLOADS_SCHEMA,
     observedAtMs: nowMs,
-    workloads: states.map(({ definition, replicasWanted, ready }) => ({
+    workloads: states.map(({ definition, replicasWanted, ready, version }) => ({
       namespace: NAMESPACE,
       kind: "Deployment",
       name: definition.name,
       service: definition.name,
       replicasWanted,
       replicasReady: ready.length,
+      revision: String(version),
       pods: ready.map(({ identity, pid, startedAtMs, readyAtMs, limits }) => ({
         uid: identity.podUid,
         name: identity.podName,
         node,
         ready: true,
+        revision: String(identity.version),
         startedAtMs,
         readyAtMs,
         containers: [

@@ -19,7 +19,7 @@ function setUp() {
   const told: Resize[] = [];
   const resizer = createResizer(
     {
-      states: () => [{ definition: definition!, replicasWanted: 1, size, ready: [] }],
+      states: () => [{ definition: definition!, replicasWanted: 1, size, ready: [], version: 1 }],
       async resize(service, to) {
         expect(service).toBe("frontend");
         calls.push(to);

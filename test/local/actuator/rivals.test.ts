@@ -17,7 +17,7 @@ function proposed(
 ): number | undefined {
   const readyAtMs = NOW_MS - readyForSeconds * 1e3;
   const ready = usage.map((_, at) => ({
-    identity: { podUid: "", podName: "", containerId: String(at) },
+    identity: { podUid: "", podName: "", containerId: String(at), version: 1 },
     startedAtMs: readyAtMs - 1_000,
     readyAtMs,
     usage: () => ({ atMs: NOW_MS, cpuSeconds: 0, residentBytes: 0, requestsTotal: 0, refusedTotal: 0 }),

@@ -10,6 +10,7 @@ import { createHttpClient } from "@tradewind/local/application/call.ts";
 import type { HttpClient } from "@tradewind/local/application/call.ts";
 import { createFleet } from "@tradewind/local/application/fleet.ts";
 import type { Fleet } from "@tradewind/local/application/fleet.ts";
+import { carryOut } from "@tradewind/local/fault/carry-out.ts";
 import { HOTEL } from "@tradewind/local/application/hotel.ts";
 import type { Topology } from "@tradewind/local/application/topology.ts";
 import { chooseQuota } from "@tradewind/local/quota/choose.ts";
@@ -102,6 +103,46 @@ describe("a fleet of real replicas", { timeout: 40_000 }, () => {
     await waitUntil(() => fleet.cpuSeconds() > 0, 10_000, "replicas report their CPU time");
     await fleet.stop();
     expect(pids.filter(isAlive)).toEqual([]);
+    expect(troubles).toEqual([]);
+  });
+
+  it("answers late, badly or from another version while something is wrong with a service, and as before once it is not", async () => {
+    fleet.scale("frontend", 1);
+    fleet.scale("user", 1);
+    await fleet.settled(AbortSignal.timeout(20_000));
+    await waitUntil(async () => (await ask("POST /user")) === 200, 10_000);
+    const [first] = readyOf("user");
+
+    const clear = await carryOut({ service: "user", kind: "errors" }, fleet);
+    // Requests without a number count as those that fail.
+    await waitUntil(async () => (await ask("POST /user")) === 502, 10_000, "the callee fails");
+    await clear();
+    await waitUntil(async () => (await ask("POST /user")) === 200, 10_000, "the callee is well again");
+
+    const late = await carryOut({ service: "user", kind: "dependency" }, fleet);
+    await waitUntil(async () => {
+      const beganMs = performance.now();
+      await ask("POST /user");
+      return performance.now() - beganMs >= 250;
+    }, 10_000);
+    await late();
+
+    const rollBack = await carryOut({ service: "user", kind: "deploy" }, fleet);
+    expect(readyOf("user").map(({ identity }) => identity.version)).toEqual([2]);
+    expect(readyOf("user")[0]!.pid).not.toBe(first!.pid);
+    const list = workloadListOf(fleet.states(), "node", Date.now()).workloads;
+    expect(list.find(({ service }) => service === "user")).toMatchObject({
+      revision: "2",
+      pods: [{ revision: "2" }],
+    });
+    await rollBack();
+    await waitUntil(async () => (await ask("POST /user")) === 200, 10_000);
+
+    const before = fleet.states().find(({ definition }) => definition.name === "user")!.size;
+    const unlimit = await carryOut({ service: "user", kind: "limit" }, fleet);
+    expect(readyOf("user")[0]!.limits.cpuCores).toBeCloseTo(before.cpuCores / 4);
+    await unlimit();
+    expect(readyOf("user")[0]!.limits).toEqual(before);
     expect(troubles).toEqual([]);
   });
 

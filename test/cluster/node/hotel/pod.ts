@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { parseWith } from "@tradewind/core/config.ts";
+import { NO_FAULT } from "@tradewind/local/fault/service-fault.ts";
 import { createBalancer } from "@tradewind/local/application/balance.ts";
 import { createHttpClient } from "@tradewind/local/application/call.ts";
 import { createProcessor } from "@tradewind/local/application/processor.ts";
@@ -47,7 +48,14 @@ const balancers = new Map(calleesOf(definition).map((callee) => [callee, createB
 
 await look(namespace, balancers);
 const client = createHttpClient();
-const { server } = createService({ definition, processor, client, balancers, tracing });
+const { server } = createService({
+  definition,
+  processor,
+  client,
+  balancers,
+  tracing,
+  fault: () => NO_FAULT,
+});
 server.listen(PORT, "0.0.0.0", () => process.stdout.write(`${service} listens\n`));
 
 process.on("SIGTERM", () => {
