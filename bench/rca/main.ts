@@ -162,7 +162,7 @@ async function runLocal({
         sets.flatMap(({ calm }) => calm),
       ),
     ],
-    live: sets.map(({ cases, name }) => ({ name, ...liveFigures(cases) })),
+    live: sets.map((set) => liveFigures(set)),
   };
 }
 

@@ -258,7 +258,8 @@ export function createFleet(options: FleetOptions): Fleet {
       if (group === undefined || stopped) return;
       group.fault = fault;
       group.version += 1;
-      for (const old of [...group.ready]) {
+      const before = group.ready.slice();
+      for (const old of before) {
         await start(group);
         if (group.ready.includes(old)) depart(group, old);
       }

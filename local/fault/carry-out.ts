@@ -22,7 +22,10 @@ export async function carryOut({ kind, service }: ServiceFault, fleet: Fleet): P
     case "deploy":
       await fleet.deploy(service, REPLICA_FAULTS[kind]);
       return async () => fleet.deploy(service, NO_FAULT);
-    default:
+    case "cpu":
+    case "dependency":
+    case "errors":
+    case "network":
       fleet.disturb(service, REPLICA_FAULTS[kind]);
       return async () => fleet.disturb(service, NO_FAULT);
   }

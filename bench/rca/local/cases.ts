@@ -195,13 +195,14 @@ async function resize(
 }
 
 /** Figures that only live explanations have. */
-export function liveFigures(cases: readonly LocalCase[]): Record<string, unknown> {
+export function liveFigures({ cases, name }: LocalSet): Record<string, unknown> {
   const felt = cases.filter(({ isFelt }) => isFelt);
   const share = (ones: readonly LocalCase[], holds: (one: LocalCase) => boolean): number | null =>
     ones.length === 0 ? null : Number((ones.filter(holds).length / ones.length).toFixed(3));
   const changed = felt.filter(({ change }) => change !== undefined);
   const firstRight = ({ named, service }: LocalCase): boolean => named[0]?.service === service;
   return {
+    name,
     injected: cases.length,
     felt: felt.length,
     ac1: share(felt, firstRight),

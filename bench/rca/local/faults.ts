@@ -2,6 +2,7 @@ import type { Rng } from "@tradewind/core/rng.ts";
 import type { Fleet } from "@tradewind/local/application/fleet.ts";
 import type { Topology } from "@tradewind/local/application/topology.ts";
 import { NO_FAULT } from "@tradewind/local/fault/service-fault.ts";
+import type { ReplicaFault } from "@tradewind/local/fault/service-fault.ts";
 
 /** What is injected, as the list names it. */
 export const KINDS = ["cpu", "network", "dependency", "limit", "deploy"] as const;
@@ -41,27 +42,32 @@ export async function inject(
   fleet: Fleet,
   objectiveSeconds: number,
 ): Promise<() => Promise<void>> {
-  const objectiveMillis = 1e3 * objectiveSeconds;
-  const clear = async (): Promise<void> => fleet.disturb(service, NO_FAULT);
-  switch (kind) {
-    case "cpu":
-      fleet.disturb(service, { ...NO_FAULT, cpuRatio: between(10, 30, strength) });
-      return clear;
-    case "network":
-      fleet.disturb(service, { ...NO_FAULT, networkMillis: objectiveMillis * between(1, 3, strength) });
-      return clear;
-    case "dependency":
-      fleet.disturb(service, { ...NO_FAULT, outsideMillis: objectiveMillis * between(1, 3, strength) });
-      return clear;
-    case "limit": {
-      const before = sizeOf(fleet, service);
-      await fleet.resize(service, { ...before, cpuCores: before.cpuCores * between(0.3, 0.1, strength) });
-      return async () => fleet.resize(service, before);
-    }
-    case "deploy":
-      await fleet.deploy(service, { ...NO_FAULT, cpuRatio: between(10, 30, strength) });
-      return async () => fleet.deploy(service, NO_FAULT);
+  if (kind === "limit") {
+    const before = sizeOf(fleet, service);
+    await fleet.resize(service, { ...before, cpuCores: before.cpuCores * between(0.3, 0.1, strength) });
+    return async () => fleet.resize(service, before);
   }
+  if (kind === "deploy") {
+    await fleet.deploy(service, replicaFault(kind, strength, objectiveSeconds));
+    return async () => fleet.deploy(service, NO_FAULT);
+  }
+  fleet.disturb(service, replicaFault(kind, strength, objectiveSeconds));
+  return async () => fleet.disturb(service, NO_FAULT);
+}
+
+function replicaFault(
+  kind: Exclude<Kind, "limit">,
+  strength: number,
+  objectiveSeconds: number,
+): ReplicaFault {
+  const waitMillis = 1e3 * objectiveSeconds * between(1, 3, strength);
+  const faults: Record<typeof kind, Partial<ReplicaFault>> = {
+    cpu: { cpuRatio: between(10, 30, strength) },
+    deploy: { cpuRatio: between(10, 30, strength) },
+    network: { networkMillis: waitMillis },
+    dependency: { outsideMillis: waitMillis },
+  };
+  return { ...NO_FAULT, ...faults[kind] };
 }
 
 export function sizeOf(fleet: Fleet, service: string) {
