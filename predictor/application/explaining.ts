@@ -207,7 +207,7 @@ export class Explaining {
     const askedAt = this.#windows;
     try {
       const first = explanation.causes.map(({ service }) => service);
-      const answer = await model.ask(promptOf(sketch, first));
+      const answer = await model.ask(promptOf(sketch, first, explanation));
       if (answer === undefined || this.#windows - askedAt > LATE_WINDOWS) return;
       const opinion = checkAnswer(answer, {
         model: model.model,
