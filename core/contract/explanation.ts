@@ -1,8 +1,18 @@
 import { z } from "zod";
-import { ContentHash, Count, EpochMs, NonNegative, ObjectName, Ratio, ServiceName } from "./quantity.ts";
+import { CAUSE_TYPES } from "./cause.ts";
+import { Precedents } from "./incident.ts";
+import { MOST_PATTERNS, Pattern } from "./pattern.ts";
+import {
+  ContentHash,
+  Count,
+  EpochMs,
+  NonNegative,
+  ObjectName,
+  orAbsent,
+  Ratio,
+  ServiceName,
+} from "./quantity.ts";
 
-/** C CPU, M memory, D disk, N network, I interference by other tenants, L load, V a new version, X outside of what is measured. */
-export const CAUSE_TYPES = ["C", "M", "D", "N", "I", "L", "V", "X"] as const;
 const CauseType = z.enum(CAUSE_TYPES);
 
 /** A measured value of a service, as it stands in the sketch of the same window. */
@@ -111,6 +121,10 @@ export const Explanation = z.strictObject({
   causes: z.array(NamedCause).max(3),
   counterfactuals: z.array(CheckedCounterfactual).max(64),
   notCauses: z.array(ClearedService).max(20),
+  /** What the window and the load show by name, see {@link Pattern}; absent in what earlier releases wrote. */
+  patterns: orAbsent(z.array(Pattern).max(MOST_PATTERNS)),
+  /** What was like it before, and how that ended; absent while the objective is met, and in what earlier releases wrote. */
+  precedents: orAbsent(Precedents),
   /** What is not known, in words. */
   missing: z.array(z.string().max(300)).max(16),
   /** The four tagged stages. */

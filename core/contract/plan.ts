@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { Pattern } from "./pattern.ts";
 import {
   ContentHash,
   Count,
@@ -152,6 +153,9 @@ export const PlanCause = z.strictObject({
 });
 export type PlanCause = z.infer<typeof PlanCause>;
 
+/** Most patterns that a plan carries; the predictor's `/v1/patterns` has all of them. */
+export const MOST_PLAN_PATTERNS = 8;
+
 export const PLAN_SCHEMA = "tradewind.dev/plan/v1";
 
 /** One decision of the predictor for a whole application: `GET /v1/plan`. */
@@ -184,6 +188,8 @@ export const Plan = z.strictObject({
   measuredLatencySeconds: NonNegative.optional(),
   /** Absent where the objective is met, or no cause is named. */
   cause: orAbsent(PlanCause),
+  /** What the window and the load show, failures first; absent where nothing is seen. */
+  patterns: orAbsent(z.array(Pattern).max(MOST_PLAN_PATTERNS)),
   wishes: z.array(Wish).max(10_000),
 });
 export type Plan = z.infer<typeof Plan>;

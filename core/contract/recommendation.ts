@@ -1,7 +1,16 @@
 import { z } from "zod";
 import { ApprovalContext } from "./change.ts";
 import { CalendarLimit } from "./calendar.ts";
-import { Allocation, APPLICATION_MODES, Bounds, PlanCause, PolicyLabel, Wish } from "./plan.ts";
+import { Pattern } from "./pattern.ts";
+import {
+  Allocation,
+  APPLICATION_MODES,
+  Bounds,
+  MOST_PLAN_PATTERNS,
+  PlanCause,
+  PolicyLabel,
+  Wish,
+} from "./plan.ts";
 import { Count, EpochMs, NonNegative, ObjectName, orAbsent, Ratio, ServiceName } from "./quantity.ts";
 import { Reasons } from "./reason.ts";
 
@@ -206,6 +215,7 @@ export const ServedApplication = z.strictObject({
   /** Absent in mode act. */
   regret: RegretReport.optional(),
   cause: orAbsent(PlanCause),
+  patterns: orAbsent(z.array(Pattern).max(MOST_PLAN_PATTERNS)),
 });
 export type ServedApplication = z.infer<typeof ServedApplication>;
 
@@ -237,6 +247,7 @@ export const RecommendationList = z.strictObject({
   regret: RegretReport.optional(),
   /** What the missed objective is put down to; absent where it is met, or no cause is named. */
   cause: orAbsent(PlanCause),
+  patterns: orAbsent(z.array(Pattern).max(MOST_PLAN_PATTERNS)),
   recommendations: z.array(ServedRecommendation).max(20_000),
 });
 export type RecommendationList = z.infer<typeof RecommendationList>;

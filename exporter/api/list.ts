@@ -49,7 +49,10 @@ const isOne = (status: ApplicationStatus | readonly ApplicationStatus[]): status
   !Array.isArray(status);
 
 function applicationOf(status: ApplicationStatus, clock: Clock): ServedApplication {
-  const { cause, predictor, mode, objective, measuredLatencySeconds, regret } = headerOfOne(status, clock);
+  const { cause, predictor, mode, objective, measuredLatencySeconds, patterns, regret } = headerOfOne(
+    status,
+    clock,
+  );
   const { reachable: _, ...about } = predictor;
   const { name = "", namespace = "" } = status.application ?? {};
   return {
@@ -61,6 +64,7 @@ function applicationOf(status: ApplicationStatus, clock: Clock): ServedApplicati
     ...(measuredLatencySeconds !== undefined && { measuredLatencySeconds }),
     ...(regret && { regret }),
     ...(cause && { cause }),
+    ...(patterns && { patterns }),
   };
 }
 
@@ -91,6 +95,7 @@ function headerOfOne(
       ? {}
       : { measuredLatencySeconds: plan.measuredLatencySeconds }),
     ...(plan?.cause && { cause: plan.cause }),
+    ...(plan?.patterns && { patterns: plan.patterns }),
   };
 }
 

@@ -27,7 +27,7 @@ function applicationInWords(
   { name, namespace, ...about }: ServedApplication,
   { reachable }: RecommendationList["predictor"],
 ): string {
-  const { cause, measuredLatencySeconds, mode, objective, regret, ...predictor } = about;
+  const { cause, measuredLatencySeconds, mode, objective, patterns, regret, ...predictor } = about;
   return headInWords({
     schema: RECOMMENDATIONS_SCHEMA,
     servedAtMs: 0,
@@ -37,12 +37,14 @@ function applicationInWords(
     ...(regret && { regret }),
     ...(measuredLatencySeconds !== undefined && { measuredLatencySeconds }),
     ...(cause && { cause }),
+    ...(patterns && { patterns }),
     predictor: { reachable, ...predictor },
   });
 }
 
 function headInWords(head: Omit<RecommendationList, "recommendations">): string {
   const { application = "no application", cause, measuredLatencySeconds, objective, predictor } = head;
+  const seen = (head.patterns ?? []).map(({ kind, words }) => `Seen: ${words} [${kind}]`);
   const measured = measuredLatencySeconds === undefined ? "not measured" : ms(measuredLatencySeconds);
   const name = objective && `p${Number((100 * objective.percentile).toFixed(3))}`;
   const standing = objective && `: ${name} ${measured}, objective ${ms(objective.seconds)}`;
@@ -53,7 +55,14 @@ function headInWords(head: Omit<RecommendationList, "recommendations">): string 
       : `Policy ${predictor.policy}${age === undefined ? "" : `, ${Math.round(age)} s ago`}: ${predictor.policyReason ?? ""}${codesAfter(predictor.policyReasons)}`;
   const problem = predictor.problem === undefined ? [] : [`No new plan: ${predictor.problem}`];
   const why = cause === undefined ? [] : [`Missed since ${time(cause.sinceMs)}: ${cause.summary}`];
-  return [`${application}${standing ?? ""}`, ...why, policy, ...problem, ...regretInWords(head)].join("\n");
+  return [
+    `${application}${standing ?? ""}`,
+    ...why,
+    ...seen,
+    policy,
+    ...problem,
+    ...regretInWords(head),
+  ].join("\n");
 }
 
 /** What ran against what was recommended, where nothing is carried out. */

@@ -180,6 +180,23 @@ function addOwnRoutes(server: FastifyInstance, applications: Applications): void
     }),
   );
   server.get(
+    "/v1/context",
+    of((one, request, reply) => {
+      const tag = one.published.planTag();
+      if (tag !== undefined) reply.header("etag", tag);
+      if (tag !== undefined && request.headers["if-none-match"] === tag) return reply.code(304).send();
+      const context = one.context();
+      return context === undefined ? fail(reply, 503, "no-plan-yet", NO_PLAN_YET) : reply.send(context);
+    }),
+  );
+  server.get(
+    "/v1/patterns",
+    of(({ patterns }, _request, reply) => {
+      const latest = patterns.latest();
+      return latest === undefined ? fail(reply, 503, "no-plan-yet", NO_PLAN_YET) : reply.send(latest);
+    }),
+  );
+  server.get(
     "/v1/explain",
     of(({ explaining }, request, reply) => sendExplanation(reply, explaining, request.query as Asked)),
   );

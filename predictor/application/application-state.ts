@@ -5,7 +5,7 @@ import { describeError } from "@tradewind/core/errors.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import { DIRECTORY_MODE } from "@tradewind/core/process/state-file.ts";
 import { z } from "zod";
-import { STATE_FILE } from "../store/state-file.ts";
+import { INCIDENT_STATE, POLICY_STATE } from "../store/state-file.ts";
 import { HISTORY_FILE } from "../store/history-file.ts";
 
 interface Place {
@@ -14,7 +14,13 @@ interface Place {
 }
 
 const APPLICATIONS = "applications";
-const FILES = [STATE_FILE, HISTORY_FILE, `${HISTORY_FILE}-wal`, `${HISTORY_FILE}-shm`];
+const FILES = [
+  POLICY_STATE.name,
+  INCIDENT_STATE.name,
+  HISTORY_FILE,
+  `${HISTORY_FILE}-wal`,
+  `${HISTORY_FILE}-shm`,
+];
 const Named = z.object({ application: z.string(), namespace: z.string() });
 
 /** Where one of several applications keeps its state: `DIR/applications/NAMESPACE/NAME`. */
@@ -29,7 +35,7 @@ export async function adoptState(state: string, place: Place, log: Logger): Prom
   const to = stateDirectory(state, place);
   try {
     if (await exists(to)) return;
-    const text = await readFile(join(state, STATE_FILE), "utf8").catch(() => undefined);
+    const text = await readFile(join(state, POLICY_STATE.name), "utf8").catch(() => undefined);
     if (text === undefined) return;
     const found = Named.parse(JSON.parse(text));
     if (found.application !== place.name || found.namespace !== place.namespace) return;

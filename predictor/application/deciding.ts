@@ -1,5 +1,6 @@
 import type { Clock } from "@tradewind/core/clock.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
+import { MOST_PLAN_PATTERNS } from "@tradewind/core/contract/plan.ts";
 import type { Plan, Wish } from "@tradewind/core/contract/plan.ts";
 import type { ProposedChange } from "@tradewind/core/contract/proposed-change.ts";
 import type { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
@@ -25,6 +26,7 @@ import type { PolicyState } from "../policy/state.ts";
 import { proposedChanges } from "./proposed-changes.ts";
 import type { Published } from "./published.ts";
 import type { Explaining } from "./explaining.ts";
+import type { PatternWatch } from "./pattern-watch.ts";
 import type { LastSensitivities } from "../sensitivities/last-sensitivities.ts";
 import type { ContainerRates } from "../sources/container-rates.ts";
 import { combineResources, combineWindows, missingParts } from "../sources/combine-windows.ts";
@@ -56,6 +58,8 @@ export interface DecidingOptions {
   readonly sensitivities?: LastSensitivities;
   /** Told every window that is decided on; absent where nobody asks why objectives are missed. */
   readonly explaining?: Explaining;
+  /** Told the same; absent where nobody asks what windows show. */
+  readonly patterns?: PatternWatch;
   readonly archive: InputsArchive;
   readonly metrics: ApplicationMetrics;
   readonly clock: Clock;
@@ -134,6 +138,7 @@ export class Deciding {
     this.state = shiftState(this.state, stepMs);
     this.last = undefined;
     this.parts.explaining?.clockStepped();
+    this.parts.patterns?.clockStepped();
   }
 
   /**
@@ -209,6 +214,7 @@ export class Deciding {
     this.last = { inputs, missing: parts, window };
     const planSeconds = (clock.monotonicMs() - beganMs) / 1e3;
     metrics.planned(plan, toMs, planSeconds);
+    this.parts.patterns?.window({ application, windowSet, outcome });
     this.parts.explaining?.window({ application, windowSet, outcome });
     if (!repeated) {
       const cost = hourlyCost(windowSet, plan, application);
@@ -221,6 +227,7 @@ export class Deciding {
     const { application, windowSet } = inputs;
     const workloads = this.parts.workloads();
     const cause = this.parts.explaining?.cause();
+    const patterns = this.parts.patterns?.patterns() ?? [];
     const room = quotaRoom(workloads, application.namespace);
     const wishes = withWorkloads(outcome.plan.wishes, workloads);
     const plan = this.parts.published.publish({ ...outcome.plan, wishes }, windowSet, {
@@ -230,6 +237,7 @@ export class Deciding {
       mode: application.mode,
       ...(room && { room }),
       ...(cause && { cause }),
+      ...(patterns.length > 0 && { patterns: patterns.slice(0, MOST_PLAN_PATTERNS) }),
     });
     this.parts.sensitivities?.adopt(plan, outcome.sensitivities);
     this.parts.onChanges?.(proposedChanges(plan, this.state));

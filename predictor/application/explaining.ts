@@ -1,5 +1,6 @@
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { Explanation, ModelOpinion } from "@tradewind/core/contract/explanation.ts";
+import type { Pattern } from "@tradewind/core/contract/pattern.ts";
 import type { PlanCause } from "@tradewind/core/contract/plan.ts";
 import { TRANSCRIPT_SCHEMA } from "@tradewind/core/contract/transcript.ts";
 import type { TranscriptLine } from "@tradewind/core/contract/transcript.ts";
@@ -13,7 +14,11 @@ import { checkAnswer } from "../reason/check-answer.ts";
 import { explain } from "../reason/explain.ts";
 import type { Explained, Reasoned } from "../reason/explain.ts";
 import { promptOf } from "../reason/prompt.ts";
+import { emptyIncidents, withWindow } from "../reason/incident-log.ts";
+import type { IncidentState, LoggedWindow } from "../reason/incident-log.ts";
+import { signsOf } from "../reason/precedents.ts";
 import { SignalHistory } from "../reason/signal-history.ts";
+import type { Sketch } from "../reason/sketch.ts";
 
 /** Explanations that can be asked for by time. */
 const MOST_KEPT = 200;
@@ -33,6 +38,10 @@ const MOST_CHARACTERS = 500;
 export interface ExplainingOptions {
   readonly monotonicMs: () => number;
   readonly log: Logger;
+  /** What the window shows by name; absent: nobody looks. */
+  readonly patterns?: () => readonly Pattern[];
+  /** Past incidents, and where they are kept; absent: those of this process, nowhere. */
+  readonly incidents?: { readonly restored: IncidentState; readonly keep: (state: IncidentState) => void };
   /** Called with every explanation of a missed objective. */
   readonly onExplained: (explanation: Explanation) => void;
   /** A language model that is asked too; absent: none. What it says changes nothing but text. */
@@ -59,9 +68,11 @@ export class Explaining {
   #wasMissed = false;
   #windows = 0;
   #askedMs = Number.NEGATIVE_INFINITY;
+  #incidents: IncidentState;
 
   constructor(options: ExplainingOptions) {
     this.#options = options;
+    this.#incidents = options.incidents?.restored ?? emptyIncidents("any", "any");
   }
 
   /** Takes a window after its plan was published. Never throws. */
@@ -82,6 +93,11 @@ export class Explaining {
   /** Of the last window; undefined before the first. It names no cause where the objective is met. */
   latest(): Explanation | undefined {
     return this.#reasoned()?.explanation;
+  }
+
+  /** The state that the last window was in, each value against its own past; undefined before the first. */
+  sketch(): Sketch | undefined {
+    return this.#reasoned()?.sketch;
   }
 
   #reasoned(): Reasoned | undefined {
@@ -113,6 +129,11 @@ export class Explaining {
     }
   }
 
+  /** Times in which the objective was missed, oldest first. */
+  incidents(): IncidentState["incidents"] {
+    return this.#incidents.incidents;
+  }
+
   /** The newest explanation while the objective is missed. */
   current(): Explanation | undefined {
     return this.#wasMissed ? this.#kept.at(-1)?.explanation : undefined;
@@ -138,18 +159,44 @@ export class Explaining {
     const isMissed = severity !== undefined && severity > 1;
     const isOnset = isMissed && !this.#wasMissed;
     this.#wasMissed = isMissed;
+    const made = isMissed ? this.#explainNow(isOnset, outcome.whatIf) : undefined;
+    this.#logIncident(decided, severity, made);
+  }
+
+  /** Undefined where it was explained a moment ago. */
+  #explainNow(isOnset: boolean, models: WhatIf | undefined): Reasoned | undefined {
     const beganMs = this.#options.monotonicMs();
-    if (!isMissed || (!isOnset && beganMs < this.#notBeforeMs)) return;
+    if (!isOnset && beganMs < this.#notBeforeMs) return undefined;
     const made = this.#reasoned();
     const endedMs = this.#options.monotonicMs();
     this.#notBeforeMs = endedMs + (endedMs - beganMs) / DUTY;
-    if (made === undefined) return;
+    if (made === undefined) return undefined;
     this.#kept = [...this.#kept.slice(1 - MOST_KEPT), made];
     this.#options.onExplained(made.explanation);
     if (isOnset || endedMs - this.#askedMs >= ASK_EVERY_MS) {
       this.#askedMs = endedMs;
-      void this.#consult(made, outcome.whatIf);
+      void this.#consult(made, models);
     }
+    return made;
+  }
+
+  #logIncident(
+    { application, windowSet }: DecidedWindow,
+    severity: number | undefined,
+    made: Reasoned | undefined,
+  ): void {
+    const windows = windowSet.windows.filter(({ namespace }) => namespace === application.namespace);
+    const entry = windows.find(({ service }) => service === application.entry);
+    const before = this.#incidents;
+    this.#incidents = withWindow(before, {
+      startMs: windowSet.startMs,
+      endMs: windowSet.endMs,
+      severity,
+      load: entry?.requestsPerSecond,
+      windows,
+      told: made && toldOf(made),
+    });
+    if (this.#incidents !== before) this.#options.incidents?.keep(this.#incidents);
   }
 
   /** Asks the model about an explanation that is made. Never throws; nothing waits for it. */
@@ -160,7 +207,7 @@ export class Explaining {
     const askedAt = this.#windows;
     try {
       const first = explanation.causes.map(({ service }) => service);
-      const answer = await model.ask(promptOf(sketch, first));
+      const answer = await model.ask(promptOf(sketch, first, explanation));
       if (answer === undefined || this.#windows - askedAt > LATE_WINDOWS) return;
       const opinion = checkAnswer(answer, {
         model: model.model,
@@ -190,9 +237,21 @@ export class Explaining {
       pastWindows: incident.pastWindows,
       objective: plan.objective,
       measuredLatencySeconds: plan.measuredLatencySeconds,
+      patterns: this.#options.patterns?.() ?? [],
+      incidents: this.#incidents.incidents,
       incident,
       models,
       whyNoModels: `policy '${plan.policy}' decided without live models: ${plan.policyReason}`,
     };
   }
+}
+
+function toldOf({ explanation, sketch }: Reasoned): NonNullable<LoggedWindow["told"]> {
+  const [first] = explanation.causes;
+  const patterns = new Set((explanation.patterns ?? []).map(({ kind }) => kind));
+  return {
+    ...(first && { cause: { service: first.service, type: first.type } }),
+    patterns: [...patterns],
+    signs: signsOf(sketch),
+  };
 }

@@ -5,7 +5,9 @@ import { describeError } from "@tradewind/core/errors.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import type { PredictorMetrics } from "../process/metrics.ts";
 import { emptyState, PolicyState } from "../policy/state.ts";
-import { StateFile } from "../store/state-file.ts";
+import { emptyIncidents } from "../reason/incident-log.ts";
+import type { IncidentState } from "../reason/incident-log.ts";
+import { INCIDENT_STATE, POLICY_STATE, StateFile } from "../store/state-file.ts";
 
 /** What the policies remember. */
 export interface Memory {
@@ -31,7 +33,9 @@ export interface MemoryParts {
 export async function openMemory(parts: MemoryParts): Promise<Memory> {
   const { application, clock, directory, ends, log, metrics } = parts;
   const file =
-    directory === undefined ? undefined : new StateFile(directory, log, () => metrics.stateFailed());
+    directory === undefined
+      ? undefined
+      : new StateFile(directory, POLICY_STATE, log, () => metrics.stateFailed());
   ends.push(async () => file?.flush());
   const restored = await file?.read(application.name, application.namespace, clock.nowMs());
   let latest = restored;
@@ -42,6 +46,28 @@ export async function openMemory(parts: MemoryParts): Promise<Memory> {
       file?.write(state);
     },
     text: () => latest && JSON.stringify(latest),
+  };
+}
+
+/** Times in which the objective was missed, as they were kept, and what keeps them. */
+export interface IncidentMemory {
+  readonly restored: IncidentState;
+  readonly keep: (state: IncidentState) => void;
+}
+
+/** The same for what was missed, and how it ended. */
+export async function openIncidents(parts: MemoryParts): Promise<IncidentMemory> {
+  const { application, clock, directory, ends, log, metrics } = parts;
+  const { name, namespace } = application;
+  const file =
+    directory === undefined
+      ? undefined
+      : new StateFile(directory, INCIDENT_STATE, log, () => metrics.stateFailed());
+  ends.push(async () => file?.flush());
+  const restored = await file?.read(name, namespace, clock.nowMs());
+  return {
+    restored: restored ?? emptyIncidents(name, namespace),
+    keep: (state) => file?.write(state),
   };
 }
 

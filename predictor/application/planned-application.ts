@@ -4,7 +4,9 @@ import type { Application } from "@tradewind/core/contract/application.ts";
 import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
 import { describeError } from "@tradewind/core/errors.ts";
 import type { Logger } from "@tradewind/core/log.ts";
+import type { ApplicationContext } from "@tradewind/core/contract/context.ts";
 import { ApplicationMetrics } from "./application-metrics.ts";
+import { contextOf } from "./context.ts";
 import { ExplanationMetrics } from "../explain/metrics.ts";
 import type { ModelConnection } from "../explain/model.ts";
 import type { Webhook } from "../explain/webhook.ts";
@@ -18,11 +20,12 @@ import { LearningMetrics } from "../learning/metrics.ts";
 import type { ModelTrainer } from "../learning/model-trainer.ts";
 import { startLearning } from "../learning/start.ts";
 import { LoadForecasts, registerForecastMetrics } from "./load-forecasts.ts";
-import { firstState, openMemory } from "./memory.ts";
-import type { Memory } from "./memory.ts";
+import { firstState, openIncidents, openMemory } from "./memory.ts";
+import type { IncidentMemory, Memory } from "./memory.ts";
 import type { PredictorMetrics } from "../process/metrics.ts";
 import type { NodeRoom } from "../room/node-room.ts";
 import type { PredictorOptions } from "../process/options.ts";
+import { PatternWatch, registerPatternMetrics } from "./pattern-watch.ts";
 import { Published } from "./published.ts";
 import { LastSensitivities } from "../sensitivities/last-sensitivities.ts";
 import { registerSensitivityMetrics } from "../sensitivities/metrics.ts";
@@ -88,6 +91,7 @@ export class PlannedApplication {
   readonly archive: InputsArchive;
   readonly sensitivities: LastSensitivities;
   readonly forecasts: LoadForecasts;
+  readonly patterns: PatternWatch;
   readonly explaining: Explaining;
   readonly metrics: ApplicationMetrics;
   readonly history: History;
@@ -103,7 +107,12 @@ export class PlannedApplication {
   private learning: Learning | undefined;
   private deciding: Deciding | undefined;
 
-  private constructor(shared: SharedParts, own: OwnParts, memory: Memory, ends: PlannedApplication["ends"]) {
+  private constructor(
+    shared: SharedParts,
+    own: OwnParts,
+    { incidents, memory }: { readonly memory: Memory; readonly incidents: IncidentMemory },
+    ends: PlannedApplication["ends"],
+  ) {
     const { clock, log, options, sections, several } = shared;
     this.shared = shared;
     this.own = own;
@@ -121,7 +130,9 @@ export class PlannedApplication {
     registerSensitivityMetrics(registry, { last: this.sensitivities, log });
     this.forecasts = new LoadForecasts(options.settings.cost);
     registerForecastMetrics(registry, { forecasts: this.forecasts, log });
-    this.explaining = this.makeExplaining();
+    this.patterns = new PatternWatch(log);
+    registerPatternMetrics(registry, this.patterns);
+    this.explaining = this.makeExplaining(incidents);
     const { graceSeconds, windowSeconds } = options;
     this.builder = makeBuilder(shared, own);
     this.metrics.follow(() => this.builder.totals(), graceSeconds);
@@ -140,8 +151,9 @@ export class PlannedApplication {
     const { clock, log, metrics } = shared;
     const ends: PlannedApplication["ends"] = [];
     const { application, directory } = own;
-    const memory = await openMemory({ application, directory, metrics, clock, log, ends });
-    return new PlannedApplication(shared, own, memory, ends);
+    const parts = { application, directory, metrics, clock, log, ends };
+    const kept = { memory: await openMemory(parts), incidents: await openIncidents(parts) };
+    return new PlannedApplication(shared, own, kept, ends);
   }
 
   /** What its policies remember, as JSON; undefined before the first decision. */
@@ -168,6 +180,7 @@ export class PlannedApplication {
       published: this.published,
       sensitivities: this.sensitivities,
       explaining: this.explaining,
+      patterns: this.patterns,
       archive: this.archive,
       metrics: this.metrics,
       clock,
@@ -206,6 +219,21 @@ export class PlannedApplication {
       const problem = describeError(error);
       this.shared.log.warn({ name, namespace, problem }, "seasons are learnt without the load of the past");
     }
+  }
+
+  /** All that is known of it now; undefined before the first plan. */
+  context(): ApplicationContext | undefined {
+    const [plan, windowSet] = [this.published.plan(), this.published.windows()];
+    if (plan === undefined || windowSet === undefined) return undefined;
+    return contextOf({
+      application: this.own.current() ?? this.application,
+      plan,
+      windowSet,
+      sketch: this.explaining.sketch(),
+      patterns: this.patterns.patterns(),
+      forecast: this.forecasts.latest(),
+      incidents: this.explaining.incidents(),
+    });
   }
 
   /** Takes spans that were pushed. */
@@ -267,12 +295,14 @@ export class PlannedApplication {
     for (const end of this.ends.splice(0).reverse()) await end();
   }
 
-  private makeExplaining(): Explaining {
+  private makeExplaining(incidents: IncidentMemory): Explaining {
     const { clock, log, reasoner, webhook } = this.shared;
     const { name, namespace } = this.application;
     const explaining: Explaining = new Explaining({
       monotonicMs: () => clock.monotonicMs(),
       log,
+      patterns: () => this.patterns.patterns(),
+      incidents,
       model: reasoner,
       onOpinion: (opinion) => metrics.answered(opinion),
       onExplained: (explanation) => {

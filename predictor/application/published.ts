@@ -34,7 +34,7 @@ export class Published {
   publish(
     decided: DecidedPlan,
     windowSet: WindowSet,
-    facts: Pick<Plan, "complete" | "missing" | "mode" | "cause" | "room" | "students"> = {},
+    facts: Pick<Plan, "complete" | "missing" | "mode" | "cause" | "patterns" | "room" | "students"> = {},
   ): Plan {
     this.sequence += 1;
     const plan: Plan = {
@@ -94,6 +94,11 @@ export class Published {
   /** Entity tag of the plan, quotes included: equal tags, equal plans. */
   planTag(): string | undefined {
     return this.current?.tag;
+  }
+
+  /** What the plan was decided on. */
+  windows(): WindowSet | undefined {
+    return this.windowSet;
   }
 
   windowsText(): string | undefined {

@@ -1,3 +1,4 @@
+import { ApplicationContext } from "@tradewind/core/contract/context.ts";
 import { Explanation } from "@tradewind/core/contract/explanation.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
 import type { Command } from "commander";
@@ -15,6 +16,7 @@ Examples:
   $ tradewind explain --service cart
   $ tradewind explain --at 10m
   $ tradewind explain --transcripts --at 10m --cause cart:C --anonymise >> transcripts.jsonl
+  $ tradewind explain --context | jq '.services[] | select(.unusual != [])'
   $ tradewind explain --json | jq '.causes[] | {service, type, confidence}'
 
 How to read it:
@@ -29,6 +31,7 @@ interface Flags extends ApplicationFlags {
   readonly service?: string;
   readonly at?: number;
   readonly json: boolean;
+  readonly context: boolean;
   readonly transcripts: boolean;
   readonly cause: readonly string[];
   readonly anonymise: boolean;
@@ -49,6 +52,11 @@ export function configure(command: Command): void {
     )
     .option("--json", "print the answer of /v1/explain instead of text", false)
     .option(
+      "--context",
+      "print all that is known of the application now, as JSON: the answer of /v1/context",
+      false,
+    )
+    .option(
       "--transcripts",
       "print kept transcripts as JSON lines, for training and scores; with --at that one",
       false,
@@ -62,6 +70,11 @@ export function configure(command: Command): void {
     .option("--anonymise", "with --transcripts, numbers instead of names", false)
     .addHelpText("after", EXAMPLES)
     .action(async (flags: Flags) => {
+      if (flags.context) {
+        const asked = { path: "v1/context", schema: ApplicationContext, absent: "no-context" };
+        process.stdout.write(`${JSON.stringify(await askPredictor(flags, asked))}\n`);
+        return;
+      }
       if (flags.transcripts) {
         for (const line of await transcripts(flags)) process.stdout.write(`${JSON.stringify(line)}\n`);
         return;

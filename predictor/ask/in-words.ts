@@ -1,5 +1,6 @@
 import type { Explanation, NamedCause } from "@tradewind/core/contract/explanation.ts";
-import { counterfactual, reading, TYPE_WORDS } from "../reason/words.ts";
+import type { Pattern } from "@tradewind/core/contract/pattern.ts";
+import { counterfactual, precedentInWords, reading, TYPE_WORDS } from "../reason/words.ts";
 
 /** Whether an explanation says anything of a service. */
 export const isAbout = ({ causes, counterfactuals, notCauses }: Explanation, service: string): boolean =>
@@ -9,6 +10,7 @@ export const isAbout = ({ causes, counterfactuals, notCauses }: Explanation, ser
 export function explanationInWords(explanation: Explanation, service?: string): string {
   const { atMs, causes, counterfactuals, isMissed, missing, notCauses, onsetMs, pastWindows, summary } =
     explanation;
+  const { patterns = [] } = explanation;
   const concerns = (each: { readonly service: string }): boolean =>
     service === undefined || each.service === service;
   const since = isMissed ? `, since ${time(onsetMs)}` : "";
@@ -29,12 +31,36 @@ export function explanationInWords(explanation: Explanation, service?: string): 
       "Not the cause:",
       notCauses.filter(concerns).map((each) => `${each.service}: ${each.why} [${each.code}]`),
     ),
+    ...part(
+      "Seen in the windows and in the load:",
+      patterns
+        .filter(
+          (each) =>
+            service === undefined ||
+            each.service === undefined ||
+            each.service === service ||
+            each.callee === service,
+        )
+        .map(patternInWords),
+    ),
+    ...part("Happened before:", precedentLines(explanation)),
     ...part("Not known:", missing),
     ...part("A model says, after checks:", opinionLines(explanation)),
   ].join("\n");
 }
 
+const patternInWords = ({ confidence, kind, sinceMs, words }: Pattern): string =>
+  `${words} [${kind}, confidence ${confidence.toFixed(2)}, since ${time(sinceMs)}]`;
+
 const time = (ms: number): string => new Date(ms).toISOString();
+
+function precedentLines({ precedents }: Explanation): string[] {
+  if (precedents === undefined || precedents.known === 0) return [];
+  const { known, nearest } = precedents;
+  return nearest.length === 0
+    ? [`nothing like it among the last ${known} incidents`]
+    : nearest.map((each) => precedentInWords(each));
+}
 
 function opinionLines({ opinion }: Explanation): string[] {
   if (opinion === undefined) return [];

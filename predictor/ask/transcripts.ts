@@ -1,5 +1,5 @@
 import type { TranscriptLine } from "@tradewind/core/contract/transcript.ts";
-import { CAUSE_TYPES } from "@tradewind/core/contract/explanation.ts";
+import { CAUSE_TYPES } from "@tradewind/core/contract/cause.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
 import { parseTranscript } from "../reason/grammar.ts";
 import type { Root } from "../reason/grammar.ts";

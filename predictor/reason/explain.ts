@@ -6,8 +6,11 @@ import type {
   Explanation,
   NamedCause,
 } from "@tradewind/core/contract/explanation.ts";
+import type { Pattern } from "@tradewind/core/contract/pattern.ts";
 import type { WhatIf } from "../decide/what-if.ts";
 import { counterfactuals } from "./counterfactuals.ts";
+import type { KeptIncident } from "./incident-log.ts";
+import { nearest, signsOf } from "./precedents.ts";
 import { renderTranscript } from "./grammar.ts";
 import type { Transcript } from "./grammar.ts";
 import type { Incident } from "./incident.ts";
@@ -31,6 +34,9 @@ export interface Explained {
   readonly pastWindows: number;
   readonly objective: { readonly percentile: number; readonly seconds: number };
   readonly measuredLatencySeconds: number | undefined;
+  /** What the window shows by name, failures first. */
+  readonly patterns: readonly Pattern[];
+  readonly incidents: readonly KeptIncident[];
   readonly incident: Incident;
   /** The live models; undefined where none decided on this window, and why not. */
   readonly models: Pick<WhatIf, "resized" | "sized" | "sizeOf" | "ownTime" | "tailSeconds"> | undefined;
@@ -69,6 +75,7 @@ export function explain(explained: Explained): Reasoned {
     isMissed,
     causes,
     counterfactuals: tried,
+    patterns: [...explained.patterns],
   };
   const told = summary(facts);
   const explanation: Explanation = {
@@ -83,6 +90,7 @@ export function explain(explained: Explained): Reasoned {
     sketchHash: sketchHash(sketch),
     summary: told,
     notCauses: isMissed ? cleared(ranking, roots, tried) : [],
+    ...(isMissed && { precedents: nearest(explained.incidents, signsOf(sketch), explained.onsetMs) }),
     missing: missingOf(explained),
     transcript: renderTranscript(transcriptOf(told, sketch, ranking, roots, tried)),
   };

@@ -1,4 +1,4 @@
-import { CAUSE_TYPES } from "@tradewind/core/contract/explanation.ts";
+import { CAUSE_TYPES } from "@tradewind/core/contract/cause.ts";
 
 /** Where a cause lies: ORACL's C, D, M, N and what no resource mends. */
 export const FAULT_TYPES = CAUSE_TYPES;

@@ -1,7 +1,18 @@
 import type { CheckedCounterfactual, Explanation, NamedCause } from "@tradewind/core/contract/explanation.ts";
+import type { Precedent } from "@tradewind/core/contract/incident.ts";
+import type { Pattern } from "@tradewind/core/contract/pattern.ts";
 import { SIGNAL_NAMES, signalSpec } from "./signals.ts";
 
 type Type = NamedCause["type"];
+
+/** What each failure pattern is called. */
+const FAILURE_NAMES: ReadonlyMap<string, string> = new Map([
+  ["retry-storm", "a retry storm"],
+  ["fan-out", "more calls for each request"],
+  ["scaling-lag", "replicas that come late"],
+  ["limits", "a limit that is too low"],
+  ["co-location", "a crowded node"],
+]);
 
 /** What each type of cause is called. */
 export const TYPE_WORDS: Readonly<Record<Type, string>> = {
@@ -96,7 +107,7 @@ export function remedy(all: readonly CheckedCounterfactual[]): CheckedCounterfac
 export function summary(
   about: Pick<
     Explanation,
-    "causes" | "counterfactuals" | "isMissed" | "measuredLatencySeconds" | "objective"
+    "causes" | "counterfactuals" | "isMissed" | "measuredLatencySeconds" | "objective" | "patterns"
   >,
 ): string {
   const { causes, counterfactuals, isMissed, measuredLatencySeconds: measured, objective } = about;
@@ -104,7 +115,8 @@ export function summary(
   const against = `${name} ${measured === undefined ? "not measured" : millis(measured)}, objective ${millis(objective.seconds)}`;
   if (!isMissed) return `Nothing to explain: ${against}.`;
   const [first] = causes;
-  if (first === undefined) return `${against}: no service stands out, so no cause is named.`;
+  const seen = failureOf(about.patterns ?? []);
+  if (first === undefined) return `${against}: no service stands out, so no cause is named.${seen}`;
   const signs = first.evidence.slice(0, 2).map((each) => reading(each));
   const because = signs.length === 0 ? "" : `: ${signs.join(", ")}`;
   const cause = `'${first.service}', ${TYPE_WORDS[first.type]}${because}`;
@@ -115,5 +127,34 @@ export function summary(
     best === undefined
       ? "No change of its size is known to help"
       : `By the models ${change(best)} takes it from ${millis(best.tailBeforeSeconds)} to ${millis(best.tailAfterSeconds)}`;
-  return `${against}. Cause: ${cause}. ${end}.`.slice(0, 1_000);
+  return `${against}. Cause: ${cause}.${seen} ${end}.`.slice(0, 1_000);
+}
+
+const lengthOf = (ms: number): string =>
+  ms < 120_000 ? `${Math.round(ms / 1e3)} s` : `${Math.round(ms / 60_000)} minutes`;
+
+/** A past incident: when, what was named, and what ended it. */
+export function precedentInWords(past: Precedent): string {
+  const { cause, changes, ended, endMs, onsetMs, similarity, worstRatio } = past;
+  const named = cause === undefined ? "no cause named" : `'${cause.service}', ${TYPE_WORDS[cause.type]}`;
+  const grown = changes.filter(({ from, to }) => to > from).slice(0, 3);
+  const sizes = grown.map(({ from, resource, service, to }) =>
+    resource === "replicas"
+      ? `'${service}' ${from} → ${to} replicas`
+      : `'${service}' ${from.toFixed(2)} → ${to.toFixed(2)} cores`,
+  );
+  const what = sizes.length === 0 ? "nothing grew" : `with ${sizes.join(", ")}`;
+  const end = {
+    growth: `ended ${what}, at the same load`,
+    load: `ended as the load fell; ${sizes.length === 0 ? what : `${sizes.join(", ")} beside it`}`,
+    neither: `ended by itself; ${what}`,
+  }[ended];
+  const head = `${new Date(onsetMs).toISOString()} for ${lengthOf(endMs - onsetMs)}, ${(100 * similarity).toFixed(0)} % alike`;
+  return `${head}: ${named}, ${worstRatio.toFixed(1)} times the objective; ${end}`;
+}
+
+/** The surest failure pattern as a sentence; empty where none is seen. */
+function failureOf(patterns: readonly Pattern[]): string {
+  const found = patterns.find(({ kind }) => FAILURE_NAMES.has(kind));
+  return found === undefined ? "" : ` Seen: ${FAILURE_NAMES.get(found.kind) ?? ""}: ${found.words}.`;
 }

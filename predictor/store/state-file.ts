@@ -4,24 +4,44 @@ import { readJsonWith } from "@tradewind/core/config.ts";
 import { describeError } from "@tradewind/core/errors.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import { asidePath, replaceState } from "@tradewind/core/process/state-file.ts";
+import type { z } from "zod";
 import { PolicyState } from "../policy/state.ts";
+import { IncidentState } from "../reason/incident-log.ts";
 
-/** Name of the policies' state in the state directory. */
-export const STATE_FILE = "predictor-state.json";
+/** A state of one application that is kept in a file. */
+interface OwnedState {
+  readonly application: string;
+  readonly namespace: string;
+}
+
+/** What is kept in a file of this name. */
+export interface StateKind<State extends OwnedState> {
+  /** In the state directory. */
+  readonly name: string;
+  readonly schema: z.ZodType<State>;
+}
+
+/** What the policies remember. */
+export const POLICY_STATE: StateKind<PolicyState> = { name: "predictor-state.json", schema: PolicyState };
+
+/** Times in which the objective was missed. */
+export const INCIDENT_STATE: StateKind<IncidentState> = { name: "incidents.json", schema: IncidentState };
 
 /**
- * Keeps the policies' state in one file of a directory, replaced as a whole. Writes that come while one is under way are merged
+ * Keeps a state in one file of a directory, replaced as a whole. Writes that come while one is under way are merged
  * to the newest.
  */
-export class StateFile {
+export class StateFile<State extends OwnedState> {
   readonly path: string;
   private readonly log: Logger;
   private readonly onError: () => void;
-  private pending: PolicyState | undefined;
+  private readonly schema: z.ZodType<State>;
+  private pending: State | undefined;
   private writing: Promise<void> | undefined;
 
-  constructor(directory: string, log: Logger, onError: () => void) {
-    this.path = join(directory, STATE_FILE);
+  constructor(directory: string, kind: StateKind<State>, log: Logger, onError: () => void) {
+    this.path = join(directory, kind.name);
+    this.schema = kind.schema;
     this.log = log;
     this.onError = onError;
   }
@@ -30,9 +50,9 @@ export class StateFile {
    * The state kept for this application, or undefined when there is none. A file that cannot be used is set aside:
    * without state nothing is scaled down, since decisions then start from what the platform runs.
    */
-  async read(application: string, namespace: string, nowMs: number): Promise<PolicyState | undefined> {
+  async read(application: string, namespace: string, nowMs: number): Promise<State | undefined> {
     try {
-      const state = readJsonWith(PolicyState, await readFile(this.path, "utf8"), `the state ${this.path}`);
+      const state = readJsonWith(this.schema, await readFile(this.path, "utf8"), `the state ${this.path}`);
       if (state.application === application && state.namespace === namespace) return state;
       this.log.warn(
         { path: this.path, application: state.application },
@@ -52,7 +72,7 @@ export class StateFile {
   }
 
   /** Never throws: a disk that is full or gone must not stop decisions. It is logged and counted. */
-  write(state: PolicyState): void {
+  write(state: State): void {
     this.pending = state;
     this.writing ??= this.drain();
   }

@@ -3,7 +3,9 @@ import { mkdir } from "node:fs/promises";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { ApplicationContext } from "@tradewind/core/contract/context.ts";
 import { LoadForecast } from "@tradewind/core/contract/forecast.ts";
+import { PatternList } from "@tradewind/core/contract/pattern.ts";
 import { Plan } from "@tradewind/core/contract/plan.ts";
 import { ProposedChanges } from "@tradewind/core/contract/proposed-change.ts";
 import type { ProposedChange } from "@tradewind/core/contract/proposed-change.ts";
@@ -261,6 +263,17 @@ describe("a predictor with policy auto", () => {
         if (answer.status !== 200) return false;
         return LoadForecast.parse(await answer.json()).season?.seasonSeconds === 1_800;
       }, 15_000);
+      await waitUntil(async () => {
+        const { patterns } = PatternList.parse(await (await get(running, "/v1/patterns")).json());
+        return patterns.some(({ kind }) => kind === "season");
+      }, 15_000);
+      const context = await get(running, "/v1/context");
+      const { forecast, patterns, services } = ApplicationContext.parse(await context.json());
+      expect(forecast?.season?.seasonSeconds).toBe(1_800);
+      expect(patterns.map(({ kind }) => kind)).toContain("season");
+      expect(services.map(({ service }) => service)).toContain("frontend");
+      const metrics = await (await get(running, "/metrics")).text();
+      expect(metrics).toMatch(/^tradewind_pattern_confidence_ratio\{kind="season"\} (1|0\.\d+)$/m);
     } finally {
       stopLoad();
       await running.stop();

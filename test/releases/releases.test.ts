@@ -18,7 +18,7 @@ import { StateFile } from "@tradewind/exporter/store/state-file.ts";
 import { PolicyInputs } from "@tradewind/predictor/policy/inputs.ts";
 import { replay } from "@tradewind/predictor/policy/replay.ts";
 import { PolicyState } from "@tradewind/predictor/policy/state.ts";
-import { StateFile as PredictorStateFile } from "@tradewind/predictor/store/state-file.ts";
+import { POLICY_STATE, StateFile as PredictorStateFile } from "@tradewind/predictor/store/state-file.ts";
 import { SqliteStore } from "@tradewind/predictor/store/sqlite-store.ts";
 import { pack } from "@tradewind/predictor/store/packing.ts";
 import { fakePredictor } from "../exporter/fake-predictor.ts";
@@ -127,7 +127,7 @@ describe("what a later release writes", () => {
     const state = await directory();
     const before = (await read("predictor-state.json")) as PolicyState;
     await writeFile(join(state, "predictor-state.json"), JSON.stringify(nextRelease(before)));
-    const file = new PredictorStateFile(state, log, () => undefined);
+    const file = new PredictorStateFile(state, POLICY_STATE, log, () => undefined);
     expect(await file.read(before.application, before.namespace, 0)).toEqual(withoutPlanner(before));
   });
 

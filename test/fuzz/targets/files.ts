@@ -14,7 +14,10 @@ import { parseTrace } from "@tradewind/local/load/trace.ts";
 import { readApplication } from "@tradewind/kubernetes/application/file.ts";
 import { emptyState } from "@tradewind/predictor/policy/state.ts";
 import { readSections } from "@tradewind/predictor/sources/sources-config.ts";
-import { StateFile as PolicyFile } from "@tradewind/predictor/store/state-file.ts";
+import {
+  POLICY_STATE as POLICY_KIND,
+  StateFile as PolicyFile,
+} from "@tradewind/predictor/store/state-file.ts";
 import { openMemory } from "@tradewind/predictor/store/database.ts";
 import { pack, unpack } from "@tradewind/predictor/store/packing.ts";
 import { salvageFile } from "@tradewind/predictor/store/salvage.ts";
@@ -210,7 +213,7 @@ export const FILE_TARGETS: readonly Target[] = [
     "predictor-state.json",
     new ByteMutator([POLICY_STATE], ["null", "{}"]),
     async (_path, directory) => {
-      const file = new PolicyFile(directory, silentLog, () => undefined);
+      const file = new PolicyFile(directory, POLICY_KIND, silentLog, () => undefined);
       const state = await attemptAsync(async () => file.read("shop", "shop", 0), never);
       expectNumbers(state);
     },

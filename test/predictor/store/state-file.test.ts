@@ -5,7 +5,7 @@ import { createLog } from "@tradewind/core/log.ts";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { emptyState } from "@tradewind/predictor/policy/state.ts";
 import type { PolicyState } from "@tradewind/predictor/policy/state.ts";
-import { StateFile } from "@tradewind/predictor/store/state-file.ts";
+import { POLICY_STATE, StateFile } from "@tradewind/predictor/store/state-file.ts";
 
 let directory: string;
 beforeEach(async () => {
@@ -25,7 +25,7 @@ const state = (calmWindows: number): PolicyState => ({
 
 describe("the state file", () => {
   it("gives back what was written, for the same application only", async () => {
-    const file = new StateFile(join(directory, "deep", "down"), log, () => undefined);
+    const file = new StateFile(join(directory, "deep", "down"), POLICY_STATE, log, () => undefined);
     file.write(state(4));
     await file.flush();
     expect(await file.read("shop", "default", NOW_MS)).toEqual(state(4));
@@ -34,7 +34,7 @@ describe("the state file", () => {
   });
 
   it("keeps the newest of many writes and leaves nothing else behind", async () => {
-    const file = new StateFile(directory, log, () => undefined);
+    const file = new StateFile(directory, POLICY_STATE, log, () => undefined);
     for (let index = 0; index < 50; index += 1) file.write(state(index));
     await file.flush();
     expect((await file.read("shop", "default", NOW_MS))?.calmWindows).toBe(49);
@@ -47,7 +47,7 @@ describe("the state file", () => {
     ["negative replicas", JSON.stringify(state(1)).replace('"replicas":3', '"replicas":-3')],
   ])("sets %s aside and starts without", async (_name, text) => {
     let errors = 0;
-    const file = new StateFile(directory, log, () => (errors += 1));
+    const file = new StateFile(directory, POLICY_STATE, log, () => (errors += 1));
     await writeFile(file.path, text);
     expect(await file.read("shop", "default", NOW_MS)).toBeUndefined();
     expect(errors).toBe(1);
@@ -57,7 +57,7 @@ describe("the state file", () => {
   it("is not there at the first start, which is no error", async () => {
     let errors = 0;
     expect(
-      await new StateFile(directory, log, () => (errors += 1)).read("shop", "default", NOW_MS),
+      await new StateFile(directory, POLICY_STATE, log, () => (errors += 1)).read("shop", "default", NOW_MS),
     ).toBeUndefined();
     expect(errors).toBe(0);
   });
@@ -65,7 +65,7 @@ describe("the state file", () => {
   it("counts a write that fails and goes on", async () => {
     let errors = 0;
     await writeFile(join(directory, "file"), "");
-    const file = new StateFile(join(directory, "file"), log, () => (errors += 1));
+    const file = new StateFile(join(directory, "file"), POLICY_STATE, log, () => (errors += 1));
     file.write(state(1));
     await file.flush();
     file.write(state(2));
