@@ -13,20 +13,15 @@ const LIMITED_RATIO = 0.25;
 export async function carryOut({ kind, service }: ServiceFault, fleet: Fleet): Promise<() => Promise<void>> {
   const state = fleet.states().find(({ definition }) => definition.name === service);
   if (state === undefined) throw new Error(`the application has no service '${service}'`);
-  switch (kind) {
-    case "limit": {
-      const before = state.size;
-      await fleet.resize(service, { ...before, cpuCores: LIMITED_RATIO * before.cpuCores });
-      return async () => fleet.resize(service, before);
-    }
-    case "deploy":
-      await fleet.deploy(service, REPLICA_FAULTS[kind]);
-      return async () => fleet.deploy(service, NO_FAULT);
-    case "cpu":
-    case "dependency":
-    case "errors":
-    case "network":
-      fleet.disturb(service, REPLICA_FAULTS[kind]);
-      return async () => fleet.disturb(service, NO_FAULT);
+  if (kind === "limit") {
+    const before = state.size;
+    await fleet.resize(service, { ...before, cpuCores: LIMITED_RATIO * before.cpuCores });
+    return async () => fleet.resize(service, before);
   }
+  if (kind === "deploy") {
+    await fleet.deploy(service, REPLICA_FAULTS[kind]);
+    return async () => fleet.deploy(service, NO_FAULT);
+  }
+  fleet.disturb(service, REPLICA_FAULTS[kind]);
+  return async () => fleet.disturb(service, NO_FAULT);
 }
