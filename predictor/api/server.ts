@@ -4,6 +4,7 @@ import type { HttpDoor } from "@tradewind/core/http-door.ts";
 import { addressOf, cannotListen, createHttpServer } from "@tradewind/core/http-server.ts";
 import { APPLICATION_LIST_SCHEMA, applicationKey } from "@tradewind/core/contract/application-list.ts";
 import type { ApplicationList } from "@tradewind/core/contract/application-list.ts";
+import type { IncidentList } from "@tradewind/core/contract/measured.ts";
 import type { ProposedChanges } from "@tradewind/core/contract/proposed-change.ts";
 import { ServiceName } from "@tradewind/core/contract/quantity.ts";
 import { WhatIfRequest } from "@tradewind/core/contract/what-if.ts";
@@ -186,6 +187,20 @@ function addOwnRoutes(server: FastifyInstance, applications: Applications): void
     of(({ published }, _request, reply) => sendText(reply, published.windowsText(), NO_PLAN_YET)),
   );
   server.get(
+    "/v1/measured",
+    of(({ measured }, _request, reply) => sendText(reply, measured.text(), NO_PLAN_YET)),
+  );
+  server.get(
+    "/v1/course",
+    of(({ application, measured }, _request, reply) =>
+      reply.send(measured.course({ application: application.name, namespace: application.namespace })),
+    ),
+  );
+  server.get(
+    "/v1/incidents",
+    of(({ explaining }, _request, reply) => reply.send(incidentList(explaining))),
+  );
+  server.get(
     "/v1/sensitivities",
     of(async ({ sensitivities }, request, reply) =>
       sendSensitivities(reply, sensitivities, (request.query as Asked).service),
@@ -312,6 +327,21 @@ async function sendSensitivities(
   if (services.length > 0 || list.unavailable !== undefined) return reply.send({ ...list, services });
   return fail(reply, 404, "not-found", `'${service}' is on no user's route, or has no calibrated model yet`);
 }
+
+/** Without what each was made from, newest first. */
+const incidentList = (explaining: Explaining): IncidentList => ({
+  incidents: explaining
+    .kept()
+    .map(({ atMs, causes: [first], measuredLatencySeconds, objective, onsetMs, summary }) => ({
+      atMs,
+      onsetMs,
+      ...(measuredLatencySeconds !== undefined && { measuredLatencySeconds }),
+      objectiveSeconds: objective.seconds,
+      summary,
+      ...(first && { cause: { service: first.service, type: first.type } }),
+    }))
+    .toReversed(),
+});
 
 function sendText(reply: FastifyReply, text: string | undefined, whyNot: string): FastifyReply {
   if (text === undefined) return fail(reply, 503, "no-plan-yet", whyNot);

@@ -25,6 +25,7 @@ import type { PolicyState } from "../policy/state.ts";
 import { proposedChanges } from "./proposed-changes.ts";
 import type { Published } from "./published.ts";
 import type { Explaining } from "./explaining.ts";
+import type { LastMeasured } from "../measured/last-measured.ts";
 import type { LastSensitivities } from "../sensitivities/last-sensitivities.ts";
 import type { LastWhatIf } from "../what-if/last-what-if.ts";
 import type { ContainerRates } from "../sources/container-rates.ts";
@@ -57,6 +58,8 @@ export interface DecidingOptions {
   readonly sensitivities?: LastSensitivities;
   /** Told the same; absent where nobody asks what would be. */
   readonly whatIf?: LastWhatIf;
+  /** Told every window that is decided on; absent where nobody asks what was measured. */
+  readonly measured?: LastMeasured;
   /** Told every window that is decided on; absent where nobody asks why objectives are missed. */
   readonly explaining?: Explaining;
   readonly archive: InputsArchive;
@@ -215,7 +218,9 @@ export class Deciding {
     this.parts.explaining?.window({ application, windowSet, outcome });
     if (!repeated) {
       const cost = hourlyCost(windowSet, plan, application);
-      metrics.accounts(plan, judgedRequests(windowSet, application), cost);
+      const requests = judgedRequests(windowSet, application);
+      metrics.accounts(plan, requests, cost);
+      this.parts.measured?.adopt({ application, windowSet, plan, requests, cost, models: outcome.whatIf });
     }
     metrics.queues(windowSet.windows, outcome.queues);
   }

@@ -15,6 +15,7 @@ import { History } from "./history.ts";
 import { InputsArchive } from "./inputs-archive.ts";
 import type { Learning } from "../learning/learning.ts";
 import { LearningMetrics } from "../learning/metrics.ts";
+import { LastMeasured } from "../measured/last-measured.ts";
 import type { ModelTrainer } from "../learning/model-trainer.ts";
 import { startLearning } from "../learning/start.ts";
 import { LoadForecasts, registerForecastMetrics } from "./load-forecasts.ts";
@@ -89,6 +90,7 @@ export class PlannedApplication {
   readonly archive: InputsArchive;
   readonly sensitivities: LastSensitivities;
   readonly whatIf = new LastWhatIf();
+  readonly measured = new LastMeasured();
   readonly forecasts: LoadForecasts;
   readonly explaining: Explaining;
   readonly metrics: ApplicationMetrics;
@@ -170,6 +172,7 @@ export class PlannedApplication {
       published: this.published,
       sensitivities: this.sensitivities,
       whatIf: this.whatIf,
+      measured: this.measured,
       explaining: this.explaining,
       archive: this.archive,
       metrics: this.metrics,

@@ -63,6 +63,19 @@ export class WhatIf {
     return found;
   }
 
+  /** Share of the slowest route's tail that each service's own time makes up, to first order; they sum to 1. */
+  tailShares(): Map<string, number> {
+    const parts = new Map<string, number>();
+    let sum = 0;
+    for (const [service, slope] of this.influences()) {
+      const at = this.#numberOf(service);
+      const part = slope * (this.#cost.ownAt(at, this.#cost.sizeOf(at)).tailSeconds[0] ?? 0);
+      parts.set(service, part);
+      sum += part;
+    }
+    return new Map([...parts].map(([service, part]) => [service, sum > 0 ? part / sum : 0]));
+  }
+
   /** Undefined where the service has no model of its own time, or is on no route. */
   resized(service: string, { resource, steps }: SizeStep): Expected | undefined {
     const now = this.sizeOf(service);
