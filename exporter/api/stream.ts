@@ -9,6 +9,9 @@ const LOOK_MS = 500;
 /** A viewer that reads so slowly is left out of a turn. */
 const MOST_HELD_BYTES = 1_048_576;
 
+/** What rises by itself is no news. */
+const RISING: ReadonlySet<string> = new Set(["servedAtMs", "lastPlanAgeSeconds"]);
+
 /** What is known besides recommendations, and a number that rises with each of them. */
 export interface Watched {
   readonly header: () => RecommendationHeader;
@@ -25,9 +28,9 @@ export function setStream(server: FastifyInstance, { header, revision }: Watched
   let last = "";
   let quietMs = 0;
   const look = (): void => {
-    const { servedAtMs: _, ...standing } = header();
-    const { lastPlanAgeSeconds: __, ...predictor } = standing.predictor;
-    const now = JSON.stringify([revision(), { ...standing, predictor }].map(withoutAges));
+    const now = JSON.stringify([revision(), header()], (name, value: unknown) =>
+      RISING.has(name) ? undefined : value,
+    );
     quietMs += LOOK_MS;
     if (now === last && quietMs < BEAT_MS) return;
     const message = now === last ? ": beat\n\n" : messageOf(header());
@@ -64,16 +67,6 @@ export function setStream(server: FastifyInstance, { header, revision }: Watched
 
 const messageOf = (header: RecommendationHeader): string =>
   `event: header\ndata: ${JSON.stringify(header)}\n\n`;
-
-/** Ages rise by themselves and are no news. */
-function withoutAges(value: unknown): unknown {
-  if (typeof value !== "object" || value === null || !("applications" in value)) return value;
-  const { applications } = value as RecommendationHeader;
-  return {
-    ...value,
-    applications: applications?.map(({ lastPlanAgeSeconds: _, ...each }) => each),
-  };
-}
 
 const plain = (headers: Record<string, number | string | string[] | undefined>): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));

@@ -4,7 +4,8 @@ import type { HttpDoor } from "@tradewind/core/http-door.ts";
 import { addressOf, cannotListen, createHttpServer } from "@tradewind/core/http-server.ts";
 import { APPLICATION_LIST_SCHEMA, applicationKey } from "@tradewind/core/contract/application-list.ts";
 import type { ApplicationList } from "@tradewind/core/contract/application-list.ts";
-import type { IncidentList } from "@tradewind/core/contract/measured.ts";
+import type { Explanation } from "@tradewind/core/contract/explanation.ts";
+import type { Incident, IncidentList } from "@tradewind/core/contract/measured.ts";
 import type { ProposedChanges } from "@tradewind/core/contract/proposed-change.ts";
 import { ServiceName } from "@tradewind/core/contract/quantity.ts";
 import { WhatIfRequest } from "@tradewind/core/contract/what-if.ts";
@@ -330,18 +331,21 @@ async function sendSensitivities(
 
 /** Without what each was made from, newest first. */
 const incidentList = (explaining: Explaining): IncidentList => ({
-  incidents: explaining
-    .kept()
-    .map(({ atMs, causes: [first], measuredLatencySeconds, objective, onsetMs, summary }) => ({
-      atMs,
-      onsetMs,
-      ...(measuredLatencySeconds !== undefined && { measuredLatencySeconds }),
-      objectiveSeconds: objective.seconds,
-      summary,
-      ...(first && { cause: { service: first.service, type: first.type } }),
-    }))
-    .toReversed(),
+  incidents: explaining.kept().map(incidentOf).toReversed(),
 });
+
+function incidentOf(explained: Explanation): Incident {
+  const { atMs, causes, measuredLatencySeconds, objective, onsetMs, summary } = explained;
+  const [first] = causes;
+  return {
+    atMs,
+    onsetMs,
+    ...(measuredLatencySeconds !== undefined && { measuredLatencySeconds }),
+    objectiveSeconds: objective.seconds,
+    summary,
+    ...(first && { cause: { service: first.service, type: first.type } }),
+  };
+}
 
 function sendText(reply: FastifyReply, text: string | undefined, whyNot: string): FastifyReply {
   if (text === undefined) return fail(reply, 503, "no-plan-yet", whyNot);

@@ -24,8 +24,9 @@ export async function ask(path, init) {
     const aborted = error instanceof DOMException && error.name === "AbortError";
     throw aborted ? error : new ApiProblem("The scaler does not answer. Is its pod running?", 0, "no-answer");
   }
+  if (response.ok) return response.json();
+  /** @type {unknown} */
   const body = await response.json().catch(() => ({}));
-  if (response.ok) return body;
   const { error, message } =
     /** @type {{ error?: string | { code: string, message: string }, message?: string }} */ (body);
   const [code, words] = typeof error === "object" ? [error.code, error.message] : [error ?? "", message];
@@ -43,24 +44,28 @@ export const post = (path, body, signal) =>
 
 /**
  * An answer that is asked for again whenever `version` changes; the last one stays until the next is there.
- * @template Answer
  * @param {string | undefined} path undefined: nothing is asked
  * @param {unknown} [version]
- * @returns {{ answer: Answer | undefined, problem: ApiProblem | undefined }}
+ * @returns {{ answer: unknown, problem: ApiProblem | undefined }}
  */
 export function useAsk(path, version) {
   const [state, setState] = useState(
-    /** @type {{ path?: string, answer?: Answer, problem?: ApiProblem }} */ ({}),
+    /** @type {{ path?: string, answer?: unknown, problem?: ApiProblem }} */ ({}),
   );
   useEffect(() => {
     if (path === undefined) return undefined;
     const leaving = new AbortController();
-    ask(path, { signal: leaving.signal }).then(
-      (answer) => setState({ path, answer: /** @type {Answer} */ (answer) }),
-      (problem) => {
-        if (!leaving.signal.aborted) setState((last) => ({ ...(last.path === path && last), path, problem }));
-      },
-    );
+    const put = async () => {
+      try {
+        const answer = await ask(path, { signal: leaving.signal });
+        if (!leaving.signal.aborted) setState({ path, answer });
+      } catch (error) {
+        if (leaving.signal.aborted) return;
+        const problem = error instanceof ApiProblem ? error : new ApiProblem(String(error), 0, "");
+        setState((last) => ({ ...(last.path === path && last), path, problem }));
+      }
+    };
+    void put();
     return () => leaving.abort();
   }, [path, version]);
   const isOfPath = state.path === path;

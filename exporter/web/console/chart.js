@@ -63,7 +63,7 @@ export function axes(unit) {
   };
   const font = "11px system-ui";
   return [
-    { ...common, font, values: TIMES, space: 90 },
+    { ...common, font, values: TIMES, space: 90, size: 28 },
     {
       ...common,
       font,

@@ -96,7 +96,9 @@ function Explained({ explanation }) {
       h(
         "span",
         null,
-        `${name} ${ms(measuredLatencySeconds)} of ${ms(objective.seconds)} at ${clock(atMs)}. ${summary}`,
+        isMissed
+          ? `At ${clock(atMs)}: ${summary}`
+          : `${name} ${ms(measuredLatencySeconds)} of ${ms(objective.seconds)} at ${clock(atMs)}. ${summary}`,
       ),
       harm === "failures" && " Users notice failures.",
     ),

@@ -15,8 +15,19 @@ const MOST_NODES = 120;
 const NODE = { width: 172, height: 46 };
 const ZOOM = { least: 0.2, most: 2.5 };
 
-/** @typedef {{ service: MeasuredService, x: number, y: number }} Node */
-/** @typedef {{ call: MeasuredCall, points: { x: number, y: number }[] }} Edge */
+/**
+ * What of dagre is used; its own types need those of a package that it does not bring.
+ * @typedef {{ x: number, y: number }} Point
+ * @typedef {object} Graph
+ * @property {(options: object) => void} setGraph
+ * @property {(make: () => object) => void} setDefaultEdgeLabel
+ * @property {(name: string, box: { width: number, height: number }) => void} setNode
+ * @property {(from: string, to: string) => void} setEdge
+ * @property {() => { width?: number, height?: number }} graph
+ * @property {(name: string) => Point} node
+ * @property {(from: string, to: string) => { points: Point[] }} edge
+ * @typedef {{ graphlib: { Graph: new () => Graph }, layout: (graph: Graph) => void }} Dagre
+ */
 
 /** Who calls whom, and where the time goes. @param {ViewProps} props */
 export function CallMap({ known, route, standing }) {
@@ -110,23 +121,19 @@ const callsAmong = (calls, services) =>
 
 /** Places from left to right, callers before whom they call. @param {Pick<Measured, "services" | "calls">} chosen */
 function layOut({ calls, services }) {
-  const graph = new dagre.graphlib.Graph();
+  const { graphlib, layout } = /** @type {Dagre} */ (/** @type {unknown} */ (dagre));
+  const graph = new graphlib.Graph();
   graph.setGraph({ rankdir: "LR", nodesep: 18, ranksep: 70, marginx: 12, marginy: 12 });
   graph.setDefaultEdgeLabel(() => ({}));
   for (const { service } of services) graph.setNode(service, { ...NODE });
   for (const { callee, caller } of calls) graph.setEdge(caller, callee);
-  dagre.layout(graph);
+  layout(graph);
   const { height = 0, width = 0 } = graph.graph();
   return {
     width,
     height,
-    nodes: new Map(
-      services.map(({ service }) => [service, /** @type {{ x: number, y: number }} */ (graph.node(service))]),
-    ),
-    edges: calls.map(
-      ({ callee, caller }) =>
-        /** @type {{ points: { x: number, y: number }[] }} */ (graph.edge(caller, callee)).points,
-    ),
+    nodes: new Map(services.map(({ service }) => [service, graph.node(service)])),
+    edges: calls.map(({ callee, caller }) => graph.edge(caller, callee).points),
   };
 }
 
@@ -222,10 +229,7 @@ function Box({ service, at, isEntry }) {
   const words = `${rate(requestsPerSecond)}/s · ${ms(selfTimeP95Seconds)}`;
   return h(
     "a",
-    {
-      href: linkTo("services", [], { filter: name }),
-      "aria-label": `${name}: ${rate(requestsPerSecond)} requests a second, self-time p95 ${ms(selfTimeP95Seconds)}, ${percent(service.tailShare)} of the tail`,
-    },
+    { href: linkTo("services", [], { filter: name }) },
     h(
       "g",
       { class: `box ${kind}`, transform: `translate(${at.x - NODE.width / 2} ${at.y - NODE.height / 2})` },
@@ -235,9 +239,9 @@ function Box({ service, at, isEntry }) {
         "text",
         { class: "name", x: 10, y: 18 },
         name.length > 20 ? `${name.slice(0, 19)}…` : name,
-        isEntry ? " ⇠ users" : "",
+        isEntry ? " ⇠ users " : " ",
       ),
-      h("text", { class: "words", x: 10, y: 34 }, words),
+      h("text", { class: "words", x: 10, y: 34 }, `${words} `),
       service.tailShare !== undefined &&
         h("text", { class: "share-text", x: NODE.width - 8, y: 34 }, percent(tailShare)),
     ),

@@ -4,7 +4,7 @@ import { useAsk } from "./api.js";
 import { axes, Chart, colour } from "./chart.js";
 import { EventLine, Sign } from "./event-words.js";
 import { clock, count, money, ms, percent, percentileName, rate } from "./format.js";
-import { Card, Missing, Notice, Tile } from "./parts.js";
+import { Card, Missing, Tile } from "./parts.js";
 import { linkTo } from "./route.js";
 import { of, verdictOf } from "./state.js";
 
@@ -42,47 +42,55 @@ export function Overview({ known, standing }) {
     h(
       "div",
       { class: "columns", key: "below" },
-      h(
-        Card,
-        { title: "What was done last" },
-        own.length === 0
-          ? h("p", { class: "soft" }, "No decision has changed a size yet.")
-          : h(
-              "ul",
-              { class: "events" },
-              own
-                .slice(0, 8)
-                .map((event) =>
-                  h(
-                    "li",
-                    { key: `${event.atMs} ${event.kind} ${event.service}` },
-                    h("span", { class: "soft small" }, clock(event.atMs)),
-                    " ",
-                    h(Sign, { event }),
-                    " ",
-                    h(EventLine, { event }),
-                  ),
-                ),
-            ),
-        h("p", { class: "small" }, h("a", { href: linkTo("timeline") }, "All events")),
-      ),
-      h(
-        Card,
-        { title: "What is missing" },
-        missing.length === 0 && standing?.problem === undefined
-          ? h("p", null, "Nothing: plans come, decisions are kept and served.")
-          : h(
-              "ul",
-              null,
-              [...new Set([...(standing?.problem === undefined ? [] : [standing.problem]), ...missing])].map(
-                (each) => h("li", { key: each }, each),
-              ),
-            ),
-        header.predictor.policy !== undefined &&
-          h("p", { class: "soft small" }, `Level '${standing?.policy}' decides: ${standing?.policyReason}`),
-      ),
+      h(LastDone, { events: own }),
+      h(WhatIsMissing, { standing, missing }),
     ),
   ];
+}
+
+/** @param {{ events: readonly AuditEvent[] }} props */
+const LastDone = ({ events }) =>
+  h(
+    Card,
+    { title: "What was done last" },
+    events.length === 0
+      ? h("p", { class: "soft" }, "No decision has changed a size yet.")
+      : h(
+          "ul",
+          { class: "events" },
+          events
+            .slice(0, 8)
+            .map((event) =>
+              h(
+                "li",
+                { key: `${event.atMs} ${event.kind} ${event.service}` },
+                h("span", { class: "soft small" }, clock(event.atMs)),
+                " ",
+                h(Sign, { event }),
+                " ",
+                h(EventLine, { event }),
+              ),
+            ),
+        ),
+    h("p", { class: "small" }, h("a", { href: linkTo("timeline") }, "All events")),
+  );
+
+/** @param {{ standing: Standing | undefined, missing: readonly string[] }} props */
+function WhatIsMissing({ missing, standing }) {
+  const { policy, policyReason, problem } = standing ?? {};
+  const all = [...new Set([...(problem === undefined ? [] : [problem]), ...missing])];
+  return h(
+    Card,
+    { title: "What is missing" },
+    all.length === 0
+      ? h("p", null, "Nothing: plans come, decisions are kept and served.")
+      : h(
+          "ul",
+          null,
+          all.map((each) => h("li", { key: each }, each)),
+        ),
+    policy !== undefined && h("p", { class: "soft small" }, `Level '${policy}' decides: ${policyReason}`),
+  );
 }
 
 /** @param {{ namespace: string, application: string }} each @param {Standing | undefined} standing */
@@ -262,13 +270,14 @@ function options(marks) {
 }
 
 /** A line for each time at which something was done. @param {uPlot} plot @param {readonly { at: number, kind: string }[]} marks */
-function drawMarks({ bbox, ctx, scales, valToPos }, marks) {
+function drawMarks(plot, marks) {
+  const { bbox, ctx, scales } = plot;
   const { min = 0, max = 0 } = scales["x"] ?? {};
   const colours = { decision: colour("bar"), rollback: colour("warn") };
   ctx.save();
   for (const { at, kind } of marks) {
     if (at < (min ?? 0) || at > (max ?? 0)) continue;
-    const x = Math.round(valToPos(at, "x", true));
+    const x = Math.round(plot.valToPos(at, "x", true));
     ctx.fillStyle = kind === "rollback" ? colours.rollback : colours.decision;
     ctx.globalAlpha = 0.45;
     ctx.fillRect(x, bbox.top, 2, bbox.height);

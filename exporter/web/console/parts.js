@@ -117,7 +117,11 @@ export const Table = ({ caption, head, rows }) =>
         h(
           "tr",
           null,
-          head.map(([title, name = ""]) => h("th", { scope: "col", class: name, key: title }, title)),
+          head.map(([title, name = ""]) =>
+            title === ""
+              ? h("td", { key: title })
+              : h("th", { scope: "col", class: name, key: title }, title),
+          ),
         ),
       ),
       h("tbody", null, rows),

@@ -1,9 +1,10 @@
 import { h } from "preact";
 import { useState } from "preact/hooks";
-import { ApiProblem, ask, useAsk } from "./api.js";
+import { ask, useAsk } from "./api.js";
 import { date, percent } from "./format.js";
 import { Card, Chip, Missing, Notice, Table, useId } from "./parts.js";
 
+/** @import { ApiProblem } from "./api.js" */
 /** @import { CalendarList } from "@tradewind/core/contract/calendar.ts" */
 /** @import { Change, ChangeList } from "@tradewind/core/contract/change.ts" */
 /** @import { ViewProps } from "./main.js" */

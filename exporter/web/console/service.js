@@ -1,7 +1,7 @@
 import { h } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ask, useAsk } from "./api.js";
-import { bytes, clock, cores, count, date, ms, percent, SIZES } from "./format.js";
+import { bytes, clock, cores, count, date, ms, percent } from "./format.js";
 import { Diff, FromTo, Missing } from "./parts.js";
 import { linkTo } from "./route.js";
 
@@ -65,14 +65,13 @@ export function ServiceDetail({ row, onClose }) {
       h(
         "ul",
         null,
-        /** @type {[keyof typeof SIZES, SizeChange][]} */ (Object.entries(served.setBy ?? {})).map(
-          ([size, change]) =>
-            h(
-              "li",
-              { key: size },
-              h(Diff, { before: { [size]: change.from }, after: { [size]: change.to } }),
-              ` at ${clock(change.decidedAtMs)}: ${change.reason}`,
-            ),
+        /** @type {[string, SizeChange][]} */ (Object.entries(served.setBy ?? {})).map(([size, change]) =>
+          h(
+            "li",
+            { key: size },
+            h(Diff, { before: { [size]: change.from }, after: { [size]: change.to } }),
+            ` at ${clock(change.decidedAtMs)}: ${change.reason}`,
+          ),
         ),
       ),
       record === undefined ? h(Missing, { problem, what: "decision record" }) : h(Record, { record }),

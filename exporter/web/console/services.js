@@ -120,7 +120,7 @@ const COLUMNS = [
     cell: ({ measured }) =>
       h(Share, {
         ratio: measured?.interferenceRatio,
-        text: `${percent(measured?.interferenceRatio)}`,
+        text: percent(measured?.interferenceRatio),
         warnAt: 0.3,
         badAt: 0.6,
       }),

@@ -65,7 +65,7 @@ async function read() {
 export function follow() {
   const stream = new EventSource("v1/stream");
   stream.addEventListener("header", (event) => {
-    const header = /** @type {RecommendationList} */ (JSON.parse(event.data));
+    const header = /** @type {RecommendationList} */ (JSON.parse(String(event.data)));
     tell({ header, heardMs: performance.now(), isConnected: true });
     void read();
   });

@@ -93,7 +93,9 @@ export function Timeline({ known, route, standing }) {
 function happenings(events, incidents) {
   const onsets = new Map((incidents?.incidents ?? []).map((each) => [each.onsetMs, each]));
   /** @type {Happening[]} */
-  const missed = [...onsets.values()].map((each) => ({ ...each, kind: "incident" }));
+  const missed = [...onsets.values()].map((each) =>
+    Object.assign({ kind: /** @type {const} */ ("incident") }, each),
+  );
   return [...(events?.events ?? []), ...missed].sort((a, b) => b.atMs - a.atMs);
 }
 

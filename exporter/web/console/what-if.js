@@ -1,7 +1,7 @@
 import { h } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ApiProblem, post } from "./api.js";
-import { bytes, cores, count, money, ms, percent, rate } from "./format.js";
+import { bytes, cores, count, money, ms, percent, percentileName, rate } from "./format.js";
 import { Card, FromTo, Missing, Table, Tile, useId } from "./parts.js";
 import { linkTo, replaceLink } from "./route.js";
 
@@ -207,7 +207,9 @@ function useAnswers(supposed, standing, version) {
     const question = {
       ...place,
       load: supposed.load,
-      services: Object.entries(supposed.services).map(([service, sizes]) => ({ service, ...sizes })),
+      services: Object.entries(supposed.services).map(([service, sizes]) =>
+        Object.assign({ service }, sizes),
+      ),
     };
     const put = async () => {
       try {
@@ -298,7 +300,7 @@ function Answer({ answer }) {
     h(
       Card,
       {
-        title: `Predicted ${`p${+(100 * answer.objective.percentile).toFixed(1)}`} by route, with its 90 % interval`,
+        title: `Predicted ${percentileName(answer.objective.percentile)} by route, with its 90 % interval`,
       },
       h(
         "ul",

@@ -1,4 +1,4 @@
-import { Change } from "@tradewind/core/contract/change.ts";
+import type { Change } from "@tradewind/core/contract/change.ts";
 import { EventList } from "@tradewind/core/contract/audit.ts";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -15,7 +15,10 @@ describe("questions that the scaler passes on", () => {
       let body = "";
       request.on("data", (part: Buffer) => (body += part.toString()));
       request.on("end", () => {
-        if (request.url!.startsWith("/v1/plan")) return void response.writeHead(503).end("{}");
+        if (request.url!.startsWith("/v1/plan")) {
+          response.writeHead(503).end("{}");
+          return;
+        }
         seen.push(`${request.method} ${request.url} ${body}`);
         response
           .writeHead(404, { "content-type": "application/json" })
@@ -103,7 +106,7 @@ describe("the stream of the console", () => {
     let text = "";
     const until = async (count: number): Promise<void> => {
       while (text.split("event: header").length <= count) {
-        const { done, value } = await reader.read();
+        const { done, value } = (await reader.read()) as { done: boolean; value: Uint8Array };
         if (done) throw new Error("the stream ended");
         text += Buffer.from(value).toString();
       }

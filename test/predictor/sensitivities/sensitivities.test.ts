@@ -10,7 +10,7 @@ import { registerSensitivityMetrics } from "@tradewind/predictor/sensitivities/m
 import { Registry } from "prom-client";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { waitUntil } from "../../wait-until.ts";
-import { Shop, TOKEN } from "../shop.ts";
+import { Shop } from "../shop.ts";
 
 const PROGRAM = join(import.meta.dirname, "..", "..", "..", "bin", "tradewind.mjs");
 
