@@ -7,6 +7,9 @@ const root = dirname(import.meta.dirname);
 const dist = join(root, "dist");
 const assets = "{core,agent,kubernetes,predictor,exporter,local,cli}/**/*.{json,proto,html,css,svg,txt,csv}";
 
+/** What browsers run as it is. */
+const browserFiles = "exporter/web/console/*.js";
+
 rmSync(dist, { recursive: true, force: true });
 execFileSync(join(root, "node_modules", ".bin", "tsc"), ["-p", "tsconfig.build.json"], {
   cwd: root,
@@ -21,7 +24,10 @@ for (const workspace of manifest.workspaces) {
   mkdirSync(join(dist, workspace), { recursive: true });
   writeFileSync(join(dist, workspace, "package.json"), JSON.stringify(workspaceManifest, null, 2));
 }
-for (const asset of globSync(assets, { cwd: root, exclude: ["**/node_modules/**", "*/package.json"] })) {
+for (const asset of globSync([assets, browserFiles], {
+  cwd: root,
+  exclude: ["**/node_modules/**", "*/package.json", "**/tsconfig.json"],
+})) {
   mkdirSync(dirname(join(dist, asset)), { recursive: true });
   cpSync(join(root, asset), join(dist, asset));
 }

@@ -25,6 +25,7 @@ interface Flags {
   restartGrace: string;
   clockTolerance: string;
   watchdog: string;
+  backtestReport?: string;
   application: string[];
   maxReplicas: string;
   maxGrowth: string;
@@ -104,6 +105,7 @@ export function configure(command: Command): void {
       "end the process when one of its threads hangs this long; 0: never",
       "3s",
     )
+    .option("--backtest-report <file>", "show what `tradewind backtest --json` wrote there in the console")
     .option("--tls.cert <file>", "certificate of the gRPC port, PEM")
     .option("--tls.key <file>", "its key, PEM")
     .option("--tls.client-ca <file>", "authority that KEDA's client certificate must come from, PEM")

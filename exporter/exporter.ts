@@ -21,7 +21,7 @@ import { recommendationHeader, recommendationList, servedNow } from "./api/list.
 import { serveApi } from "./api/server.ts";
 import type { ApiServer } from "./api/server.ts";
 import { ChangeQueue } from "./approval/change-queue.ts";
-import { calendarsBy } from "./calendar/calendars.ts";
+import { calendarList, calendarsBy } from "./calendar/calendars.ts";
 import { startCluster } from "./cluster/cluster.ts";
 import type { ClusterEdges } from "./cluster/cluster.ts";
 import { sceneApplications } from "./cluster/scene-applications.ts";
@@ -295,7 +295,7 @@ async function openPorts(
   scaler: ScalerThread,
   deciding: Deciding,
 ): Promise<{ api: ApiServer; probes: ProbeServer | undefined }> {
-  const { queue, recommender, statuses } = deciding;
+  const { journal, plans, queue, recommender, statuses } = deciding;
   const monotonicMs = (): number => clock.monotonicMs();
   registerApplication(metrics.registry, () => recommendationHeader(statuses(), clock));
   undo.defer(registerProcess(metrics.registry, () => metrics.scaler));
@@ -312,6 +312,16 @@ async function openPorts(
       list: () => queue.list(),
       decide: (id, verdict) => queue.decide(id, verdict, clock.nowMs()),
     },
+    occasions: {
+      events: () => journal.recent(),
+      calendars: () => calendarList(plannedApplications(deciding), clock.nowMs()),
+      backtestReport: options.backtestReport,
+    },
+    watched: {
+      header: () => recommendationHeader(statuses(), clock),
+      revision: () => recommender.book.changesRevision,
+    },
+    ask: async (place, question) => plans.ask(place, question),
     missing: () => missing(deciding),
     isAlive: () => scaler.isResponsive(),
     door: new HttpDoor({ allowedHosts, tokenFile, monotonicMs, log }),
@@ -333,6 +343,10 @@ async function openPorts(
   });
   return { api, probes };
 }
+
+/** Applications that plans are for, as far as their configuration is known here. */
+const plannedApplications = ({ application, statuses }: Deciding): Application[] =>
+  statuses().flatMap(({ plan }) => (plan && application.find(plan.namespace, plan.application)) ?? []);
 
 function threadOptions(options: ExporterOptions): ScalerThreadOptions {
   const { grpcListen, logLevel, scaler, tls, watchdog } = options;

@@ -134,6 +134,8 @@ export const ExporterOptions = z.strictObject({
       shrinkRatio: z.coerce.number().min(0).max(1).default(0.5),
     })
     .prefault({}),
+  /** What `tradewind backtest --json` printed, for the page; absent: none. */
+  backtestReport: z.string().min(1).optional(),
   restartGrace: Duration.pipe(z.number().min(0).max(86_400)).prefault("120s"),
   /**
    * How much later than our own clock a plan may be dated. Clocks of nodes that are kept by NTP differ by milliseconds; ten

@@ -39,6 +39,10 @@ export const AuditEvent = z.discriminatedUnion("kind", [
 ]);
 export type AuditEvent = z.infer<typeof AuditEvent>;
 
+/** What happened lately, newest first: `GET /v1/events` of the scaler. */
+export const EventList = z.object({ events: z.array(AuditEvent).max(10_000) });
+export type EventList = z.infer<typeof EventList>;
+
 /** A row of the audit trail. `hash` is the SHA-256 of the hash before it and `row`. */
 export const AuditRow = z.strictObject({ seq: Count, row: z.string(), hash: z.string().length(64) });
 export type AuditRow = z.infer<typeof AuditRow>;

@@ -50,3 +50,19 @@ export const CalendarLimit = z.strictObject({
   untilMs: EpochMs,
 });
 export type CalendarLimit = z.infer<typeof CalendarLimit>;
+
+/** The calendars of the applications, each with the window that holds or comes next: `GET /v1/calendars` of the scaler. */
+export const CalendarList = z.strictObject({
+  calendars: z
+    .array(
+      z.strictObject({
+        application: ObjectName,
+        namespace: ObjectName,
+        calendar: Calendar,
+        /** Absent where no window comes any more. */
+        window: z.strictObject({ fromMs: EpochMs, untilMs: EpochMs, isOpen: z.boolean() }).optional(),
+      }),
+    )
+    .max(10_000),
+});
+export type CalendarList = z.infer<typeof CalendarList>;

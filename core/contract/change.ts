@@ -25,7 +25,12 @@ export const Change = z.strictObject({
 export type Change = z.infer<typeof Change>;
 
 /** `GET /v1/changes` of the exporter, newest first. */
-export const ChangeList = z.object({ changes: z.array(Change).max(10_000) });
+export const ChangeList = z.object({
+  changes: z.array(Change).max(10_000),
+  /** Whether changes can be approved here: with a token only, and this scaler may have none. Absent from earlier releases. */
+  takesVerdicts: z.boolean().optional(),
+});
+export type ChangeList = z.infer<typeof ChangeList>;
 
 /** What a decision reads of approvals. */
 export const ApprovalContext = z.strictObject({

@@ -1,8 +1,8 @@
 import { Readable } from "node:stream";
 import fastify from "fastify";
-import type { FastifyInstance, FastifyReply } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { ConnectionCounts, ConnectionLimits } from "@tradewind/core/connection-limits.ts";
-import { describeError } from "@tradewind/core/errors.ts";
+import { describeError, TradewindError } from "@tradewind/core/errors.ts";
 import type { HttpDoor } from "@tradewind/core/http-door.ts";
 import { addressOf, cannotListen, createHttpServer } from "@tradewind/core/http-server.ts";
 import type { HttpServer } from "@tradewind/core/http-server.ts";
@@ -11,14 +11,27 @@ import type { ReloadingTls } from "@tradewind/core/reloading-tls.ts";
 import type { RecommendationList } from "@tradewind/core/contract/recommendation.ts";
 import { setChanges } from "../approval/api.ts";
 import type { ChangesPort } from "../approval/api.ts";
-import { loadPage } from "../web/page.ts";
+import { replayInWords } from "../replay/in-words.ts";
+import { FILES, loadConsole } from "../web/assets.ts";
+import type { Asset } from "../web/assets.ts";
+import { setOccasions } from "./occasions.ts";
+import type { Occasions } from "./occasions.ts";
+import { setQuestions } from "./questions.ts";
+import type { AskPredictor } from "./questions.ts";
+import { setStream } from "./stream.ts";
+import type { Watched } from "./stream.ts";
 
-/** What the HTTP side reads. All of it is memory. */
+/** What the HTTP side reads. All of it is memory, but for what is asked of a predictor and the file of a backtest. */
 export interface ApiSurroundings {
   readonly list: () => RecommendationList;
   readonly decisionJson: (id: string) => string | undefined;
   readonly historyJson: (namespace: string, service: string) => string[];
   readonly changes: ChangesPort;
+  /** What happened, what is going to happen, and what would have. */
+  readonly occasions: Occasions;
+  readonly watched: Watched;
+  /** Goes on to a predictor. */
+  readonly ask: AskPredictor;
   /** What stands in the way of good answers; empty when all is well. */
   readonly missing: () => string[];
   /** Whether KEDA would be answered; a process that is not alive for long is to be ended. */
@@ -85,7 +98,10 @@ export async function serveApi(
   setHealth(server, surroundings, () => draining);
   setData(server, surroundings);
   setChanges(server, surroundings.changes);
-  setPage(server);
+  setOccasions(server, surroundings.occasions);
+  setQuestions(server, surroundings.ask);
+  setStream(server, surroundings.watched);
+  setConsole(server);
   try {
     await server.listen(listen);
   } catch (error) {
@@ -147,6 +163,17 @@ function setData(server: FastifyInstance, surroundings: ApiSurroundings): void {
       "the ids in force are in /v1/recommendations as decisionId",
     ]);
   });
+  server.get<{ Params: { id: string } }>("/v1/decisions/:id/replay", async ({ params }, reply) => {
+    const json = surroundings.decisionJson(params.id);
+    if (json === undefined)
+      return problem(reply, 404, "unknown-decision", ["no decision has this id any more"]);
+    try {
+      return { same: true, words: replayInWords(JSON.parse(json) as Record<string, unknown>) };
+    } catch (error) {
+      if (!(error instanceof TradewindError)) throw error;
+      return { same: false, words: describeError(error) };
+    }
+  });
   server.get<{ Querystring: { namespace?: unknown; service?: unknown } }>(
     "/v1/decisions",
     async ({ query: { namespace, service } }, reply) => {
@@ -158,21 +185,32 @@ function setData(server: FastifyInstance, surroundings: ApiSurroundings): void {
   );
 }
 
-function setPage(server: FastifyInstance): void {
-  const page = loadPage();
-  server.get("/", async (_request, reply) =>
-    reply
-      .header("content-security-policy", page.contentSecurityPolicy)
-      .type("text/html; charset=utf-8")
-      .send(page.html),
-  );
+function setConsole(server: FastifyInstance): void {
+  const { contentSecurityPolicy, files, page } = loadConsole();
+  server.get("/", async (request, reply) => {
+    reply.header("content-security-policy", contentSecurityPolicy);
+    return sendAsset(request, reply, page);
+  });
+  server.get<{ Params: { file: string } }>(`/${FILES}:file`, async (request, reply) => {
+    const file = files.get(request.params.file);
+    if (file !== undefined) return sendAsset(request, reply, file);
+    return problem(reply, 404, "not-found", ["the console has no such file; reload the page"]);
+  });
+}
+
+/** A browser keeps it, and asks each time whether it still holds. */
+function sendAsset(request: FastifyRequest, reply: FastifyReply, { body, tag, type }: Asset): FastifyReply {
+  reply.headers({ "cache-control": "no-cache", etag: tag });
+  if (request.headers["if-none-match"] === tag) return reply.code(304).send();
+  return reply.type(type).send(body);
 }
 
 function setErrors(server: FastifyInstance, log: Logger): void {
   server.setNotFoundHandler(async (_request, reply) =>
     problem(reply, 404, "not-found", [
-      "there are / /metrics /v1/recommendations /v1/decisions/{id}",
-      "/v1/decisions?namespace=&service= /v1/changes /healthz /readyz",
+      "there are / /metrics /v1/recommendations /v1/stream /v1/decisions/{id} /v1/decisions/{id}/replay",
+      "/v1/decisions?namespace=&service= /v1/events /v1/changes /v1/calendars /v1/backtest /v1/what-if /v1/explain",
+      "/v1/incidents /v1/measured /v1/course /v1/forecast /v1/sensitivities /healthz /readyz",
     ]),
   );
   server.setErrorHandler(async (error: unknown, _request, reply) => {

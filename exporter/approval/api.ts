@@ -37,7 +37,7 @@ export function setChanges(server: FastifyInstance, { decide, hasToken, list }: 
     { parseAs: "string" },
     (_request, body, done) => done(null, Object.fromEntries(new URLSearchParams(String(body)))),
   );
-  server.get("/v1/changes", async () => ({ changes: list() }));
+  server.get("/v1/changes", async () => ({ changes: list(), takesVerdicts: hasToken }));
   server.post<{ Params: { id: string } }>("/v1/changes/:id", async ({ body, headers, params }, reply) => {
     if (!hasToken || headers.authorization?.startsWith("Bearer ") !== true) {
       const how = "start the exporter with --http-token-file, and send Authorization: Bearer TOKEN";

@@ -1,5 +1,5 @@
 import type { Application } from "@tradewind/core/contract/application.ts";
-import type { Calendar, CalendarLimit } from "@tradewind/core/contract/calendar.ts";
+import type { Calendar, CalendarLimit, CalendarList } from "@tradewind/core/contract/calendar.ts";
 import type { Wish } from "@tradewind/core/contract/plan.ts";
 import { CalendarTimes } from "@tradewind/kubernetes/application/calendar-times.ts";
 import type { PlanHeader } from "../decide.ts";
@@ -66,4 +66,17 @@ function limitOf(
       untilMs,
     },
   ];
+}
+
+/** What people ask of the calendars of applications: which there are, and when they hold. */
+export function calendarList(applications: readonly Application[], nowMs: number): CalendarList {
+  return {
+    calendars: applications.flatMap(({ calendars, name: application, namespace }) =>
+      calendars.map((calendar) => {
+        const window = new CalendarTimes(calendar).windowAt(nowMs);
+        const isOpen = window !== undefined && window.fromMs <= nowMs;
+        return { application, namespace, calendar, ...(window && { window: { ...window, isOpen } }) };
+      }),
+    ),
+  };
 }

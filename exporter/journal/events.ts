@@ -8,7 +8,8 @@ import type { BookEntry } from "../store/book.ts";
 export function decisionEvents(entry: BookEntry): AuditEvent[] {
   const { final, json, mode, observed, recommendation } = entry;
   const { application, decidedAtMs, decisionId, namespace, policy, reasons, service } = recommendation;
-  if (SIZES.every((size) => observed[size] === final[size])) return [];
+  // A size that the decision does not state is left as it is.
+  if (SIZES.every((size) => final[size] === undefined || observed[size] === final[size])) return [];
   return [
     {
       kind: "decision",

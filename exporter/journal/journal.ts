@@ -2,8 +2,7 @@ import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { StatementSync } from "node:sqlite";
-import { AuditRow } from "@tradewind/core/contract/audit.ts";
-import type { AuditEvent } from "@tradewind/core/contract/audit.ts";
+import { AuditEvent, AuditRow } from "@tradewind/core/contract/audit.ts";
 import { Change } from "@tradewind/core/contract/change.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
 import { DIRECTORY_MODE, FILE_MODE } from "@tradewind/core/process/state-file.ts";
@@ -49,6 +48,12 @@ export class Journal {
   changes(): Change[] {
     const rows = this.#database.prepare("SELECT change FROM changes ORDER BY at_ms").all();
     return rows.flatMap(({ change }) => Change.safeParse(JSON.parse(String(change))).data ?? []);
+  }
+
+  /** The newest events, oldest first; one that cannot be read is left out. */
+  newest(most: number): AuditEvent[] {
+    const rows = this.#database.prepare("SELECT row FROM audit ORDER BY seq DESC LIMIT ?").all(most);
+    return rows.reverse().flatMap(({ row }) => AuditEvent.safeParse(JSON.parse(String(row))).data ?? []);
   }
 
   /** Adds events in their order, and puts changes in the place of those of the same id. @throws Error of SQLite, and nothing is written */

@@ -10,12 +10,16 @@ export interface AuditCounter {
   audited(result: "written" | "lost", rows: number): void;
 }
 
+/** Events that can be asked for without reading the journal. */
+const MOST_RECENT = 2_000;
+
 /** Writes the journal where there is a directory for it, and goes on without it where the disk refuses: nobody is kept from being served. */
 export class JournalKeeper {
   readonly #options: { readonly clock: Clock; readonly log: Logger; readonly counter: AuditCounter };
   readonly #directory: string | undefined;
   #journal: Journal | undefined;
   #problem: string | undefined;
+  #recent: AuditEvent[] = [];
 
   constructor(
     directory: string | undefined,
@@ -24,6 +28,11 @@ export class JournalKeeper {
     this.#directory = directory;
     this.#options = options;
     this.#open();
+    try {
+      this.#recent = this.#journal?.newest(MOST_RECENT) ?? [];
+    } catch (error) {
+      this.#fail(error);
+    }
   }
 
   /** Why rows are lost; undefined while they are not. */
@@ -41,8 +50,15 @@ export class JournalKeeper {
     }
   }
 
+  /** What happened lately, newest first, whether it is on disk or not. */
+  recent(): AuditEvent[] {
+    return this.#recent.toReversed();
+  }
+
   /** @returns whether it is written */
   append(events: readonly AuditEvent[], changes: readonly Change[] = []): boolean {
+    this.#recent.push(...events);
+    if (this.#recent.length > 2 * MOST_RECENT) this.#recent = this.#recent.slice(-MOST_RECENT);
     if (events.length === 0 || this.#directory === undefined) return true;
     const { clock, counter } = this.#options;
     this.#open();

@@ -29,6 +29,21 @@ export interface PlanClientOptions {
   readonly serverName?: string | undefined;
 }
 
+/** Something that people ask a predictor through the scaler. */
+export interface Question {
+  readonly path: string;
+  readonly query: Readonly<Record<string, string>>;
+  /** JSON; it is then posted. */
+  readonly body?: Buffer | undefined;
+}
+
+/** What the predictor said, word for word. */
+export type Reply = Pick<Answer, "status" | "body">;
+
+/** People wait longer than polls do: an explanation takes the models some time. */
+const QUESTION_MS = 5_000;
+const QUESTION_CONNECTIONS = 2;
+
 /** Fetches `GET /v1/plan`, over one kept connection, never longer than the deadline. */
 export class PlanClient {
   /** The predictor's base address. */
@@ -36,6 +51,8 @@ export class PlanClient {
   readonly #url: URL;
   readonly #options: PlanClientOptions;
   readonly #agent: Agent;
+  /** Of questions of people, which hold up no plan. */
+  #asking: Agent | undefined;
   #entityTag: string | undefined;
   #lastBody: Buffer | undefined;
 
@@ -92,6 +109,19 @@ export class PlanClient {
     return body;
   }
 
+  /** @throws TradewindError with a {@link FetchProblem} as code */
+  async ask({ body, path, query }: Question, stopping: AbortSignal): Promise<Reply> {
+    this.#asking ??= new Agent({
+      connections: QUESTION_CONNECTIONS,
+      maxResponseSize: MAX_PLAN_BYTES,
+      connect: connectorOf(this.#options),
+    });
+    const url = this.#at(path);
+    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+    const headers = body === undefined ? {} : { "content-type": "application/json" };
+    return this.#get(url, stopping, headers, { agent: this.#asking, body, deadlineMs: QUESTION_MS });
+  }
+
   /** Forgets the last body, so that the next fetch gives it again. */
   forgetLast(): void {
     this.#lastBody = undefined;
@@ -99,7 +129,7 @@ export class PlanClient {
   }
 
   async close(): Promise<void> {
-    await this.#agent.destroy();
+    await Promise.all([this.#agent.destroy(), this.#asking?.destroy()]);
   }
 
   #at(path: string): URL {
@@ -122,11 +152,19 @@ export class PlanClient {
     return authorization === undefined ? {} : { authorization };
   }
 
-  async #get(url: URL, stopping: AbortSignal, headers: Record<string, string>): Promise<Answer> {
-    const deadline = AbortSignal.timeout(this.#options.deadlineMs);
+  async #get(
+    url: URL,
+    stopping: AbortSignal,
+    headers: Record<string, string>,
+    how: { agent?: Agent; body?: Buffer | undefined; deadlineMs?: number } = {},
+  ): Promise<Answer> {
+    const { agent = this.#agent, body, deadlineMs = this.#options.deadlineMs } = how;
+    const deadline = AbortSignal.timeout(deadlineMs);
     try {
       const response = await request(url, {
-        dispatcher: this.#agent,
+        dispatcher: agent,
+        method: body === undefined ? "GET" : "POST",
+        ...(body !== undefined && { body }),
         signal: AbortSignal.any([deadline, stopping]),
         headers: { accept: "application/json", ...this.#shown(), ...headers },
       });

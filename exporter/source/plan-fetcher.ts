@@ -3,7 +3,7 @@ import { TradewindError } from "@tradewind/core/errors.ts";
 import { PlanAge } from "./plan-age.ts";
 import type { PlanAgeOptions } from "./plan-age.ts";
 import { PlanClient } from "./plan-client.ts";
-import type { PlanClientOptions } from "./plan-client.ts";
+import type { PlanClientOptions, Question, Reply } from "./plan-client.ts";
 import { readPlan, readWish } from "./read-plan.ts";
 import type { ReadPlan } from "./read-plan.ts";
 
@@ -26,6 +26,11 @@ export interface PlanFetcher {
    * @throws TradewindError as {@link fetch}
    */
   model(hash: string, stopping: AbortSignal): Promise<string>;
+  /**
+   * Asks the predictor whose plan is in use.
+   * @throws TradewindError as {@link fetch}
+   */
+  answer(question: Question, stopping: AbortSignal): Promise<Reply>;
   /** Age of the plan in use when a newer one should have come already; else undefined. ms */
   overdueMs(): number | undefined;
   /** Forgets the last plan, so that the next fetch gives it again. */
@@ -87,6 +92,10 @@ export class OnePredictor implements PlanFetcher {
 
   async model(hash: string, stopping: AbortSignal): Promise<string> {
     return (await this.#client.model(hash, stopping)).toString("utf8");
+  }
+
+  async answer(question: Question, stopping: AbortSignal): Promise<Reply> {
+    return this.#client.ask(question, stopping);
   }
 
   ageMs(): number | undefined {

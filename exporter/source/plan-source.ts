@@ -4,6 +4,7 @@ import { describeError, TradewindError } from "@tradewind/core/errors.ts";
 import { LastingProblem } from "@tradewind/core/lasting-problem.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import type { Rng } from "@tradewind/core/rng.ts";
+import type { Question, Reply } from "./plan-client.ts";
 import type { FetchedPlan, PlanFetcher } from "./plan-fetcher.ts";
 
 /** While polls fail, the pause doubles up to this many times the usual one. */
@@ -69,6 +70,11 @@ export class PlanSource {
   start(): Promise<void> {
     this.#running ??= this.#run();
     return this.#firstPoll.promise;
+  }
+
+  /** Asks the predictor whose plan is in use. @throws TradewindError as {@link PlanFetcher.fetch} */
+  async ask(question: Question): Promise<Reply> {
+    return this.#client.answer(question, this.#stopping.signal);
   }
 
   async stop(): Promise<void> {

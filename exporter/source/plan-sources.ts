@@ -1,6 +1,8 @@
 import { applicationKey } from "@tradewind/core/contract/application-list.ts";
+import { TradewindError } from "@tradewind/core/errors.ts";
 import type { RegretReport } from "@tradewind/core/contract/recommendation.ts";
 import type { KnownApplication, KnownApplications } from "./application-poll.ts";
+import type { Question, Reply } from "./plan-client.ts";
 import type { PlanSource, PlanSourceStatus } from "./plan-source.ts";
 
 /** Of one application: where its plans come from, and how they do. */
@@ -17,6 +19,9 @@ export interface PlanSourcesOptions {
   /** Called with each application that is not planned any more, and was until now. */
   readonly onGone: (application: KnownApplication) => Promise<void>;
 }
+
+/** Applications that a refusal names. */
+const MOST_NAMES = 8;
 
 /** The plans of one application, or of several that come and go. */
 export class PlanSources {
@@ -81,6 +86,30 @@ export class PlanSources {
       firstPolls.push(source.start());
     }
     await Promise.all(firstPolls);
+  }
+
+  /**
+   * Asks the predictor of one application.
+   * @param place as far as the asker names it
+   * @throws TradewindError `no-such-application`, `several-applications`, and as {@link PlanSource.ask}
+   */
+  async ask(
+    place: Partial<Pick<KnownApplication, "namespace" | "name">>,
+    question: Question,
+  ): Promise<Reply> {
+    if (this.#only !== undefined) return this.#only.ask(question);
+    const planned = (this.#several ?? []).filter(
+      (each) =>
+        this.#sources.has(applicationKey(each)) &&
+        each.name === (place.name ?? each.name) &&
+        each.namespace === (place.namespace ?? each.namespace),
+    );
+    const [one, ...others] = planned;
+    const source = one && this.#sources.get(applicationKey(one));
+    if (source !== undefined && others.length === 0) return source.ask(question);
+    const names = [...this.#sources.keys()].slice(0, MOST_NAMES).join(", ");
+    const problem = `ask with ?namespace=NAMESPACE&application=NAME for one of ${names}`;
+    throw new TradewindError(source === undefined ? "no-such-application" : "several-applications", problem);
   }
 
   async stop(): Promise<void> {

@@ -7,6 +7,7 @@ import type { FetchedPlan, OnePredictorOptions, PlanFetcher } from "./plan-fetch
 import { rankPredictors } from "./rank-predictors.ts";
 import type { PredictorFacts } from "./rank-predictors.ts";
 import { isConnectionProblem } from "./plan-client.ts";
+import type { Question, Reply } from "./plan-client.ts";
 
 export interface PredictorChoiceOptions extends OnePredictorOptions {
   /** `http://host:port` or `dns+http://name:port`; the predictor beside this exporter among them. */
@@ -100,6 +101,12 @@ export class PredictorChoice implements PlanFetcher {
     const candidate = this.candidates.get(this.chosen ?? "");
     if (candidate === undefined) throw this.nobody();
     return candidate.predictor.model(hash, stopping);
+  }
+
+  async answer(question: Question, stopping: AbortSignal): Promise<Reply> {
+    const candidate = this.candidates.get(this.chosen ?? "");
+    if (candidate === undefined) throw this.nobody();
+    return candidate.predictor.answer(question, stopping);
   }
 
   forgetLast(): void {

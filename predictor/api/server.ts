@@ -1,11 +1,14 @@
 import type { ConnectionLimits } from "@tradewind/core/connection-limits.ts";
-import { describeError } from "@tradewind/core/errors.ts";
+import { describeError, issuesInWords, TradewindError } from "@tradewind/core/errors.ts";
 import type { HttpDoor } from "@tradewind/core/http-door.ts";
 import { addressOf, cannotListen, createHttpServer } from "@tradewind/core/http-server.ts";
 import { APPLICATION_LIST_SCHEMA, applicationKey } from "@tradewind/core/contract/application-list.ts";
 import type { ApplicationList } from "@tradewind/core/contract/application-list.ts";
+import type { Explanation } from "@tradewind/core/contract/explanation.ts";
+import type { Incident, IncidentList } from "@tradewind/core/contract/measured.ts";
 import type { ProposedChanges } from "@tradewind/core/contract/proposed-change.ts";
 import { ServiceName } from "@tradewind/core/contract/quantity.ts";
+import { WhatIfRequest } from "@tradewind/core/contract/what-if.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import type { ReloadingTls } from "@tradewind/core/reloading-tls.ts";
 import fastify from "fastify";
@@ -39,8 +42,10 @@ export interface Api {
   stop(): Promise<void>;
 }
 
-/** Everything is asked by GET without a body. */
+/** Almost everything is asked by GET without a body. */
 const MAX_BODY_BYTES = 1_024;
+/** Supposed sizes of as many services as may be asked about at once. */
+const MAX_WHAT_IF_BYTES = 256 * 1_024;
 const IDLE_MS = 30_000;
 
 /** Changes that are served at once, the newest. */
@@ -58,8 +63,8 @@ const CONNECTIONS: ConnectionLimits = { maxConnections: 256, maxPerAddress: 64, 
 const HEADERS = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
 /**
- * Serves what is in memory, and of the store the newest decisions; no request causes work for the policies, and one for each
- * decision makes the sensitivities, and one the explanation.
+ * Serves what is in memory, and of the store the newest decisions; no request causes work for the policies. One for each
+ * decision makes the sensitivities, and one the explanation; `/v1/what-if` runs the models each time.
  * @throws TradewindError `cannot-listen`
  */
 export async function startApi(options: ApiOptions): Promise<Api> {
@@ -112,6 +117,7 @@ function addRoutes(server: FastifyInstance, options: ApiOptions): void {
     } satisfies ApplicationList);
   });
   addOwnRoutes(server, applications);
+  addWhatIf(server, applications);
   server.get<{ Params: { hash: string } }>("/v1/inputs/:hash", async ({ params }, reply) => {
     const text = ofAny(applications, ({ archive }) => archive.get(params.hash));
     if (text !== undefined) return sendText(reply, text, "");
@@ -135,6 +141,23 @@ function addRoutes(server: FastifyInstance, options: ApiOptions): void {
   server.get("/readyz", async (_request, reply) => {
     const why = notReady();
     return why === undefined ? reply.send({ ok: true }) : fail(reply, 503, "not-ready", why);
+  });
+}
+
+/** What would be: executed on the models of the last decision, which it leaves as they are. */
+function addWhatIf(server: FastifyInstance, applications: Applications): void {
+  server.post("/v1/what-if", { bodyLimit: MAX_WHAT_IF_BYTES }, async (request, reply) => {
+    const { data, error } = WhatIfRequest.safeParse(request.body ?? {});
+    if (data === undefined) return fail(reply, 400, "bad-request", issuesInWords(error.issues));
+    const { application, namespace } = data;
+    const found = chosen(applications, { application, namespace, ...(request.query as Asked) });
+    if ("problem" in found) return fail(reply, found.status, found.code, found.problem);
+    try {
+      return await reply.send(found.one.whatIf.answer(data));
+    } catch (problem) {
+      if (!(problem instanceof TradewindError)) throw problem;
+      return fail(reply, problem.code === "unknown-service" ? 404 : 503, problem.code, problem.message);
+    }
   });
 }
 
@@ -163,6 +186,20 @@ function addOwnRoutes(server: FastifyInstance, applications: Applications): void
   server.get(
     "/v1/windows",
     of(({ published }, _request, reply) => sendText(reply, published.windowsText(), NO_PLAN_YET)),
+  );
+  server.get(
+    "/v1/measured",
+    of(({ measured }, _request, reply) => sendText(reply, measured.text(), NO_PLAN_YET)),
+  );
+  server.get(
+    "/v1/course",
+    of(({ application, measured }, _request, reply) =>
+      reply.send(measured.course({ application: application.name, namespace: application.namespace })),
+    ),
+  );
+  server.get(
+    "/v1/incidents",
+    of(({ explaining }, _request, reply) => reply.send(incidentList(explaining))),
   );
   server.get(
     "/v1/sensitivities",
@@ -307,6 +344,24 @@ async function sendSensitivities(
   const services = list.services.filter((each) => each.service === service);
   if (services.length > 0 || list.unavailable !== undefined) return reply.send({ ...list, services });
   return fail(reply, 404, "not-found", `'${service}' is on no user's route, or has no calibrated model yet`);
+}
+
+/** Without what each was made from, newest first. */
+const incidentList = (explaining: Explaining): IncidentList => ({
+  incidents: explaining.kept().map(incidentOf).toReversed(),
+});
+
+function incidentOf(explained: Explanation): Incident {
+  const { atMs, causes, measuredLatencySeconds, objective, onsetMs, summary } = explained;
+  const [first] = causes;
+  return {
+    atMs,
+    onsetMs,
+    ...(measuredLatencySeconds !== undefined && { measuredLatencySeconds }),
+    objectiveSeconds: objective.seconds,
+    summary,
+    ...(first && { cause: { service: first.service, type: first.type } }),
+  };
 }
 
 function sendText(reply: FastifyReply, text: string | undefined, whyNot: string): FastifyReply {

@@ -27,7 +27,9 @@ import { proposedChanges } from "./proposed-changes.ts";
 import type { Published } from "./published.ts";
 import type { Explaining } from "./explaining.ts";
 import type { PatternWatch } from "./pattern-watch.ts";
+import type { LastMeasured } from "../measured/last-measured.ts";
 import type { LastSensitivities } from "../sensitivities/last-sensitivities.ts";
+import type { LastWhatIf } from "../what-if/last-what-if.ts";
 import type { ContainerRates } from "../sources/container-rates.ts";
 import { combineResources, combineWindows, missingParts } from "../sources/combine-windows.ts";
 import type { Gathered } from "../sources/combine-windows.ts";
@@ -56,6 +58,10 @@ export interface DecidingOptions {
   readonly published: Published;
   /** Told every decision that is published; absent where nobody asks what one more unit is worth. */
   readonly sensitivities?: LastSensitivities;
+  /** Told the same; absent where nobody asks what would be. */
+  readonly whatIf?: LastWhatIf;
+  /** Told every window that is decided on; absent where nobody asks what was measured. */
+  readonly measured?: LastMeasured;
   /** Told every window that is decided on; absent where nobody asks why objectives are missed. */
   readonly explaining?: Explaining;
   /** Told the same; absent where nobody asks what windows show. */
@@ -218,7 +224,9 @@ export class Deciding {
     this.parts.explaining?.window({ application, windowSet, outcome });
     if (!repeated) {
       const cost = hourlyCost(windowSet, plan, application);
-      metrics.accounts(plan, judgedRequests(windowSet, application), cost);
+      const requests = judgedRequests(windowSet, application);
+      metrics.accounts(plan, requests, cost);
+      this.parts.measured?.adopt({ application, windowSet, plan, requests, cost, models: outcome.whatIf });
     }
     metrics.queues(windowSet.windows, outcome.queues);
   }
@@ -240,6 +248,7 @@ export class Deciding {
       ...(patterns.length > 0 && { patterns: patterns.slice(0, MOST_PLAN_PATTERNS) }),
     });
     this.parts.sensitivities?.adopt(plan, outcome.sensitivities);
+    this.parts.whatIf?.adopt(plan, outcome.whatIf);
     this.parts.onChanges?.(proposedChanges(plan, this.state));
     this.state = outcome.state;
     this.parts.onState(outcome.state);

@@ -17,6 +17,7 @@ import { History } from "./history.ts";
 import { InputsArchive } from "./inputs-archive.ts";
 import type { Learning } from "../learning/learning.ts";
 import { LearningMetrics } from "../learning/metrics.ts";
+import { LastMeasured } from "../measured/last-measured.ts";
 import type { ModelTrainer } from "../learning/model-trainer.ts";
 import { startLearning } from "../learning/start.ts";
 import { LoadForecasts, registerForecastMetrics } from "./load-forecasts.ts";
@@ -36,6 +37,7 @@ import type { Sections } from "../sources/sources-config.ts";
 import { PUSHED, SpanOrigins } from "../sources/span-origins.ts";
 import { shippedText } from "../students/shipped.ts";
 import { countArrivals, SurgeWatch } from "./surge-watch.ts";
+import { LastWhatIf } from "../what-if/last-what-if.ts";
 import type { ClosedWindow } from "./window-clock.ts";
 import type { ArrivalCounter } from "../window/arrival-counter.ts";
 import type { AddResult } from "../window/drops.ts";
@@ -90,6 +92,8 @@ export class PlannedApplication {
   readonly published: Published;
   readonly archive: InputsArchive;
   readonly sensitivities: LastSensitivities;
+  readonly whatIf = new LastWhatIf();
+  readonly measured = new LastMeasured();
   readonly forecasts: LoadForecasts;
   readonly patterns: PatternWatch;
   readonly explaining: Explaining;
@@ -179,6 +183,8 @@ export class PlannedApplication {
       nodes,
       published: this.published,
       sensitivities: this.sensitivities,
+      whatIf: this.whatIf,
+      measured: this.measured,
       explaining: this.explaining,
       patterns: this.patterns,
       archive: this.archive,

@@ -23,17 +23,22 @@ const STEP_SHARE = 0.25;
  * models are put together when something is asked.
  */
 export class WhatIf {
-  readonly #make: () => ApplicationCost;
+  readonly #make: (loadRatio?: number) => ApplicationCost;
   #made: ApplicationCost | undefined;
 
-  /** @param make the models at those sizes, for nobody else */
-  constructor(make: () => ApplicationCost) {
+  /** @param make the models at those sizes, for nobody else, and at so many times the load that was planned for */
+  constructor(make: (loadRatio?: number) => ApplicationCost) {
     this.#make = make;
   }
 
   get #cost(): ApplicationCost {
     this.#made ??= this.#make();
     return this.#made;
+  }
+
+  /** The models at those sizes and so many times the load that was planned for; nobody else has them. */
+  models(loadRatio: number): ApplicationCost {
+    return this.#make(loadRatio);
   }
 
   #numberOf(service: string): number {
@@ -56,6 +61,19 @@ export class WhatIf {
       if (name !== undefined && slope > 0) found.set(name, slope);
     }
     return found;
+  }
+
+  /** Share of the slowest route's tail that each service's own time makes up, to first order; they sum to 1. */
+  tailShares(): Map<string, number> {
+    const parts = new Map<string, number>();
+    let sum = 0;
+    for (const [service, slope] of this.influences()) {
+      const at = this.#numberOf(service);
+      const part = slope * (this.#cost.ownAt(at, this.#cost.sizeOf(at)).tailSeconds[0] ?? 0);
+      parts.set(service, part);
+      sum += part;
+    }
+    return new Map([...parts].map(([service, part]) => [service, sum > 0 ? part / sum : 0]));
   }
 
   /** Undefined where the service has no model of its own time, or is on no route. */

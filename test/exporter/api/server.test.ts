@@ -100,17 +100,27 @@ describe("the HTTP side", () => {
     }
   });
 
-  it("serves a page whose own script and style are all that its policy allows", async () => {
+  it("serves the console, whose files and one import map are all that its policy lets a browser run", async () => {
     const exporter = await runningExporter(undefined);
     const response = await fetch(exporter.http);
     const [html, policy] = [await response.text(), response.headers.get("content-security-policy")!];
     expect(response.headers.get("content-type")).toMatch(/^text\/html/);
-    for (const tag of ["script", "style"]) {
-      const [, text] = new RegExp(`<${tag}>([^]*?)</${tag}>`).exec(html)!;
-      const hash = createHash("sha256").update(text!).digest("base64");
-      expect(policy).toContain(`${tag}-src 'sha256-${hash}'`);
+    const [, map = ""] = /<script type="importmap">([^]*?)<\/script>/.exec(html)!;
+    const hash = createHash("sha256").update(map).digest("base64");
+    expect(policy).toContain(`script-src 'self' 'sha256-${hash}';`);
+    expect(policy).toContain("style-src 'self';");
+    expect(html).not.toMatch(/https?:\/\/|style="|onclick|@import|url\(|<style/);
+    const { imports } = JSON.parse(map) as { imports: Record<string, string> };
+    const named = [...html.matchAll(/(?:src|href)="(ui\/[^"]+)"/g)].map(([, file]) => file!);
+    expect(named.length).toBeGreaterThan(10);
+    for (const file of [...named, ...Object.values(imports)]) {
+      const asset = await fetch(new URL(file, `${exporter.http}/`));
+      expect([file, asset.status]).toEqual([file, 200]);
+      const again = await fetch(asset.url, { headers: { "if-none-match": asset.headers.get("etag")! } });
+      expect(again.status).toBe(304);
     }
-    expect(html).not.toMatch(/https?:\/\/|style="|onclick|@import|url\(/);
+    expect((await fetch(`${exporter.http}/ui/server.ts`)).status).toBe(404);
+    expect((await fetch(`${exporter.http}/ui/..%2fassets.ts`)).status).toBe(404);
   });
 
   it("is not alive for its kubelet once the thread that answers KEDA is stuck", async () => {
@@ -124,6 +134,9 @@ describe("the HTTP side", () => {
         decisionJson: none,
         historyJson: none,
         changes: { hasToken: false, list: none, decide: none },
+        occasions: { events: none, calendars: none, backtestReport: undefined },
+        watched: { header: none, revision: none },
+        ask: none,
         missing: () => [],
         door: new HttpDoor({ monotonicMs: () => performance.now(), log: createLog("test", "silent") }),
         tls: undefined,

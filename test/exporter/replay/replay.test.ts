@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
-import { replayInWords } from "@tradewind/exporter/replay/command.ts";
+import { replayInWords } from "@tradewind/exporter/replay/in-words.ts";
 import { runningExporter } from "../running-exporter.ts";
 import { planOf, wishOf } from "../wish.ts";
 

@@ -15,6 +15,18 @@ describe("asking the models what would be", () => {
     expect(expected!.tailAfterSeconds).toBeCloseTo(0.05, 9);
   });
 
+  it("gives each service its share of the slowest route: of 30 ms and 90 ms in a row a share near 1 to 3", () => {
+    const chained = new WhatIf(() =>
+      chain([
+        service("fast", { own: queueing(0.012, 0.02) }),
+        service("slow", { own: queueing(0.036, 0.02) }),
+      ]),
+    );
+    const shares = chained.tailShares();
+    expect(shares.get("fast")! + shares.get("slow")!).toBeCloseTo(1, 12);
+    expect(shares.get("slow")).toBeGreaterThan(0.7);
+  });
+
   it("gives the tail if a service took another time of its own: as long as that itself where it is alone", () => {
     const expected = only().ownTime("only", 0.2, 0.06);
     expect(expected!.tailBeforeSeconds).toBeCloseTo(0.2, 9);

@@ -1,0 +1,56 @@
+import { readFile } from "node:fs/promises";
+import type { FastifyInstance, FastifyReply } from "fastify";
+import { z } from "zod";
+import { readJsonWith } from "@tradewind/core/config.ts";
+import type { AuditEvent, EventList } from "@tradewind/core/contract/audit.ts";
+import { BacktestSummary } from "@tradewind/core/contract/backtest.ts";
+import type { CalendarList } from "@tradewind/core/contract/calendar.ts";
+import { describeError } from "@tradewind/core/errors.ts";
+
+/** What happened, what is going to happen, and what would have. */
+export interface Occasions {
+  /** Newest first. */
+  readonly events: () => AuditEvent[];
+  readonly calendars: () => CalendarList;
+  /** File that the operator names. */
+  readonly backtestReport: string | undefined;
+}
+
+const MOST_EVENTS = 500;
+const HOW = "run `tradewind backtest --json > FILE` and start the scaler with --backtest-report FILE";
+
+const EventQuery = z.object({
+  namespace: z.string().optional(),
+  service: z.string().optional(),
+  /** Only those before, ms since the epoch. */
+  before: z.coerce.number().optional(),
+  most: z.coerce.number().int().min(1).max(2_000).default(MOST_EVENTS),
+});
+
+/** `GET /v1/events`, `/v1/calendars` and `/v1/backtest`. */
+export function setOccasions(server: FastifyInstance, occasions: Occasions): void {
+  server.get("/v1/events", async ({ query }, reply) => {
+    const read = EventQuery.safeParse(query);
+    if (!read.success)
+      return problem(reply, 400, "invalid-query", "ask with ?namespace=&service=&before=MS&most=1…2000");
+    const { before = Number.POSITIVE_INFINITY, most, namespace, service } = read.data;
+    const fits = (event: AuditEvent): boolean =>
+      event.atMs < before &&
+      event.service === (service ?? event.service) &&
+      event.namespace === (namespace ?? event.namespace);
+    return { events: occasions.events().filter(fits).slice(0, most) } satisfies EventList;
+  });
+  server.get("/v1/calendars", async () => occasions.calendars());
+  server.get("/v1/backtest", async (_request, reply) => {
+    const path = occasions.backtestReport;
+    if (path === undefined) return problem(reply, 404, "no-backtest", `no backtest is named: ${HOW}`);
+    try {
+      return readJsonWith(BacktestSummary, await readFile(path, "utf8"), `the backtest ${path}`);
+    } catch (error) {
+      return problem(reply, 404, "no-backtest", `${describeError(error).slice(0, 500)}; ${HOW}`);
+    }
+  });
+}
+
+const problem = (reply: FastifyReply, code: number, error: string, message: string) =>
+  reply.code(code).send({ error, message });

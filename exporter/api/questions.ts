@@ -1,0 +1,63 @@
+import type { FastifyInstance, FastifyReply } from "fastify";
+import { describeError, TradewindError } from "@tradewind/core/errors.ts";
+import type { KnownApplication } from "../source/application-poll.ts";
+import type { Question, Reply } from "../source/plan-client.ts";
+
+/** Asks the predictor of one application. @throws TradewindError of its codes in {@link STATUS}, others are problems of reaching it */
+export type AskPredictor = (
+  place: Partial<Pick<KnownApplication, "namespace" | "name">>,
+  question: Question,
+) => Promise<Reply>;
+
+/** What of a predictor may be asked for through the scaler; all of it is read only. */
+const PATHS = [
+  "/v1/measured",
+  "/v1/course",
+  "/v1/incidents",
+  "/v1/explain",
+  "/v1/forecast",
+  "/v1/sensitivities",
+] as const;
+const MAX_BODY_BYTES = 256 * 1_024;
+/** Questions under way at once; people whose turn has not come ask again. */
+const MOST_AT_ONCE = 8;
+const STATUS: Readonly<Record<string, number>> = { "no-such-application": 404, "several-applications": 400 };
+
+/**
+ * Passes questions of people on to the predictor whose plan is in use, and its answers back as they are: the page asks nobody but
+ * the scaler. Whatever the predictor does, plans and KEDA's answers take other ways.
+ */
+export function setQuestions(server: FastifyInstance, ask: AskPredictor): void {
+  let underWay = 0;
+  const pass = async (reply: FastifyReply, path: string, query: unknown, body?: Buffer): Promise<unknown> => {
+    if (underWay >= MOST_AT_ONCE) return problem(reply, 429, "busy", "too many questions at once; ask again");
+    underWay += 1;
+    try {
+      const { application, namespace, ...others } = textsOf(query);
+      const place = { ...(application && { name: application }), ...(namespace && { namespace }) };
+      const answer = await ask(place, { path, query: others, body });
+      return await reply.code(answer.status).type("application/json; charset=utf-8").send(answer.body);
+    } catch (error) {
+      if (!(error instanceof TradewindError)) throw error;
+      return await problem(reply, STATUS[error.code] ?? 502, error.code, describeError(error));
+    } finally {
+      underWay -= 1;
+    }
+  };
+  for (const path of PATHS) server.get(path, async ({ query }, reply) => pass(reply, path, query));
+  server.post("/v1/what-if", { bodyLimit: MAX_BODY_BYTES }, async ({ body, query }, reply) => {
+    const { application, namespace } = textsOf(body);
+    const named = { ...(application && { application }), ...(namespace && { namespace }) };
+    const sent = Buffer.from(JSON.stringify(body ?? {}));
+    return pass(reply, "/v1/what-if", { ...named, ...textsOf(query) }, sent);
+  });
+}
+
+/** Those parts of a query or a body that are texts. */
+const textsOf = (given: unknown): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(given ?? {}).filter((each): each is [string, string] => typeof each[1] === "string"),
+  );
+
+const problem = (reply: FastifyReply, code: number, error: string, message: string) =>
+  reply.code(code).send({ error: { code: error, message: message.slice(0, 1_000) } });

@@ -1,0 +1,72 @@
+import type { FastifyInstance } from "fastify";
+import type { RecommendationHeader } from "./list.ts";
+
+/** People who look at once. */
+const MOST_VIEWERS = 100;
+/** Well within the silence after which a connection ends. */
+const BEAT_MS = 4_000;
+const LOOK_MS = 500;
+/** A viewer that reads so slowly is left out of a turn. */
+const MOST_HELD_BYTES = 1_048_576;
+
+/** What rises by itself is no news. */
+const RISING: ReadonlySet<string> = new Set(["servedAtMs", "lastPlanAgeSeconds"]);
+
+/** What is known besides recommendations, and a number that rises with each of them. */
+export interface Watched {
+  readonly header: () => RecommendationHeader;
+  readonly revision: () => number;
+}
+
+/**
+ * `GET /v1/stream`: server-sent events. `header` is what `/v1/recommendations` says besides the recommendations; it comes when a
+ * plan was taken up or the standing changed, and tells a page that it is time to ask for the rest.
+ */
+export function setStream(server: FastifyInstance, { header, revision }: Watched): void {
+  const viewers = new Set<NodeJS.WritableStream & { readonly writableLength?: number }>();
+  let timer: NodeJS.Timeout | undefined;
+  let last = "";
+  let quietMs = 0;
+  const look = (): void => {
+    const now = JSON.stringify([revision(), header()], (name, value: unknown) =>
+      RISING.has(name) ? undefined : value,
+    );
+    quietMs += LOOK_MS;
+    if (now === last && quietMs < BEAT_MS) return;
+    const message = now === last ? ": beat\n\n" : messageOf(header());
+    last = now;
+    quietMs = 0;
+    for (const each of viewers) if ((each.writableLength ?? 0) < MOST_HELD_BYTES) each.write(message);
+  };
+  const leave = (viewer: NodeJS.WritableStream): void => {
+    viewers.delete(viewer);
+    if (viewers.size > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+    last = "";
+  };
+  server.get("/v1/stream", async (_request, reply) => {
+    if (viewers.size >= MOST_VIEWERS) {
+      return reply.code(503).send({ error: "busy", message: `${MOST_VIEWERS} people look already` });
+    }
+    reply.hijack();
+    const { raw } = reply;
+    raw.writeHead(200, { ...plain(reply.getHeaders()), "content-type": "text/event-stream; charset=utf-8" });
+    raw.write(`retry: 2000\n\n${messageOf(header())}`);
+    viewers.add(raw);
+    timer ??= setInterval(look, LOOK_MS);
+    raw.on("close", () => leave(raw));
+    raw.on("error", () => leave(raw));
+    return reply;
+  });
+  server.addHook("onClose", async () => {
+    clearInterval(timer);
+    for (const viewer of viewers) viewer.end();
+  });
+}
+
+const messageOf = (header: RecommendationHeader): string =>
+  `event: header\ndata: ${JSON.stringify(header)}\n\n`;
+
+const plain = (headers: Record<string, number | string | string[] | undefined>): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));

@@ -1,0 +1,58 @@
+import { h } from "preact";
+import { date } from "./format.js";
+import { Chip, Diff } from "./parts.js";
+
+/** @import { AuditEvent } from "@tradewind/core/contract/audit.ts" */
+/** @import { Incident } from "@tradewind/core/contract/measured.ts" */
+
+/** What can stand in a timeline. @typedef {AuditEvent | (Incident & { kind: "incident" })} Happening */
+
+/** @param {Happening} event @returns {{ kind: string, word: string }} */
+export function signOf(event) {
+  if (event.kind === "incident") return { kind: "bad", word: "incident" };
+  if (event.kind === "rollback") return { kind: "warn", word: "rollback" };
+  if (event.kind === "change")
+    return { kind: event.state === "awaiting" ? "warn" : "", word: `approval ${event.state}` };
+  return { kind: "info", word: event.mode === "act" ? "decision" : `decision (${event.mode})` };
+}
+
+/** @param {{ event: Happening }} props */
+export const Sign = ({ event }) => {
+  const { kind, word } = signOf(event);
+  return h(Chip, { kind }, word);
+};
+
+/** What happened, in one line. @param {{ event: Happening }} props */
+export function EventLine({ event }) {
+  if (event.kind === "incident") return h("span", null, event.summary);
+  if (event.kind === "decision")
+    return h(
+      "span",
+      null,
+      h("strong", null, event.service),
+      " ",
+      h(Diff, { before: event.before, after: event.after }),
+      " ",
+      h(Codes, { codes: event.codes }),
+    );
+  if (event.kind === "rollback")
+    return h(
+      "span",
+      null,
+      h("strong", null, event.service),
+      ": the change did harm (",
+      event.times === 1 ? "once" : `${event.times} times`,
+      " today); what ran before is kept until ",
+      date(event.untilMs),
+    );
+  const by = event.by === undefined ? "" : ` by ${event.by}`;
+  return h(
+    "span",
+    null,
+    h("strong", null, event.service),
+    `: replicas ${event.fromReplicas} → ${event.toReplicas} ${event.state}${by}`,
+  );
+}
+
+/** Codes of reasons; docs/reasons.md says what each means on call. @param {{ codes: readonly string[] }} props */
+export const Codes = ({ codes }) => h("span", { class: "soft small" }, [...new Set(codes)].join(", "));

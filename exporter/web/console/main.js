@@ -1,0 +1,160 @@
+import { h, render } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { linkTo, useRoute } from "./route.js";
+import { age } from "./format.js";
+import { follow, keyOf, standings, useKnown, useSeconds, verdictOf } from "./state.js";
+import { Chip, Notice } from "./parts.js";
+import { Overview } from "./overview.js";
+import { Services } from "./services.js";
+import { CallMap } from "./map.js";
+import { Timeline } from "./timeline.js";
+import { WhatIf } from "./what-if.js";
+import { Incident } from "./incident.js";
+import { Plans } from "./plans.js";
+import { Backtest } from "./backtest.js";
+
+/** @import { Standing, Known } from "./state.js" */
+/** @import { Route } from "./route.js" */
+/** @import { ComponentType } from "preact" */
+
+/**
+ * What every view is given.
+ * @typedef {{ known: Known, standing: Standing | undefined, route: Route }} ViewProps
+ */
+
+/** @type {Record<string, { title: string, view: ComponentType<ViewProps> }>} */
+const VIEWS = {
+  overview: { title: "Overview", view: Overview },
+  services: { title: "Services", view: Services },
+  map: { title: "Map", view: CallMap },
+  timeline: { title: "Timeline", view: Timeline },
+  "what-if": { title: "What if", view: WhatIf },
+  incident: { title: "Incident", view: Incident },
+  plans: { title: "Approvals", view: Plans },
+  backtest: { title: "Backtest", view: Backtest },
+};
+
+/** Light, dark, or as the system has it. */
+function Theme() {
+  const [theme, setTheme] = useState(localStorage.getItem("theme") ?? "");
+  useEffect(() => {
+    document.documentElement.dataset["theme"] = theme;
+    localStorage.setItem("theme", theme);
+    dispatchEvent(new Event("themechange"));
+  }, [theme]);
+  const isDark = theme === "" ? matchMedia("(prefers-color-scheme: dark)").matches : theme === "dark";
+  return h("button", { onClick: () => setTheme(isDark ? "light" : "dark") }, isDark ? "Light" : "Dark");
+}
+
+/** Which application is looked at, where there are several. @param {{ all: readonly Standing[], chosen: Standing | undefined }} props */
+function Picker({ all, chosen }) {
+  if (all.length < 2) return h("span", { class: "soft" }, chosen?.name);
+  return h(
+    "label",
+    null,
+    h("span", { class: "unseen" }, "Application"),
+    h(
+      "select",
+      {
+        value: chosen && keyOf(chosen),
+        onChange: (/** @type {{ currentTarget: HTMLSelectElement }} */ event) => {
+          location.hash = linkTo(location.hash.split(/[/?]/)[1] ?? "overview", [], {
+            application: event.currentTarget.value,
+          });
+        },
+      },
+      all.map((each) => h("option", { value: keyOf(each), key: keyOf(each) }, keyOf(each))),
+    ),
+  );
+}
+
+/** How fresh the page is. @param {{ known: Known }} props */
+function Freshness({ known: { header, heardMs, isConnected } }) {
+  const nowMs = useSeconds();
+  if (header === undefined) return h("span", { class: "soft" }, "connecting …");
+  if (!isConnected) return h(Chip, { kind: "bad" }, "not connected");
+  const planAge = header.predictor.lastPlanAgeSeconds;
+  const words = planAge === undefined ? "live" : `live, plan ${age(planAge + (nowMs - heardMs) / 1e3)}`;
+  return h("span", { class: "soft small" }, words);
+}
+
+function Console() {
+  const route = useRoute();
+  const known = useKnown();
+  const all = standings(known.header);
+  const wanted = route.query.get("application");
+  const standing = all.find((each) => keyOf(each) === wanted) ?? all[0];
+  const { title, view: View } = VIEWS[route.view] ?? { title: "Not found", view: Unknown };
+  const { kind, word } = verdictOf(standing);
+  useEffect(() => {
+    document.title = `${title} · Tradewind`;
+  }, [title]);
+  return h(
+    "div",
+    { class: "frame" },
+    h(
+      "a",
+      {
+        class: "skip",
+        href: "#view",
+        onClick: (/** @type {Event} */ event) => {
+          event.preventDefault();
+          document.getElementById("view")?.focus();
+        },
+      },
+      "Skip to the view",
+    ),
+    h(
+      "header",
+      { class: "top" },
+      h("span", { class: "name" }, h("img", { src: "ui/icon.svg", alt: "" }), "Tradewind"),
+      h(Picker, { all, chosen: standing }),
+      known.header !== undefined && h(Chip, { kind }, word),
+      standing?.mode !== undefined &&
+        standing.mode !== "act" &&
+        h(Chip, { kind: "info" }, `mode ${standing.mode}: nothing is changed`),
+      h("span", { class: "end" }, h(Freshness, { known }), h(Theme, null)),
+    ),
+    h(
+      "nav",
+      { "aria-label": "Views" },
+      h(
+        "ul",
+        null,
+        Object.entries(VIEWS).map(([name, each]) =>
+          h(
+            "li",
+            { key: name },
+            h(
+              "a",
+              { href: linkTo(name), ...(name === route.view && { "aria-current": "page" }) },
+              each.title,
+            ),
+          ),
+        ),
+      ),
+    ),
+    h(
+      "main",
+      { id: "view", tabIndex: -1 },
+      !known.isConnected &&
+        known.header !== undefined &&
+        h(
+          Notice,
+          { kind: "bad", title: "The scaler does not answer." },
+          "What is shown is what it said last. Is its pod running? KEDA keeps what runs meanwhile.",
+        ),
+      h(View, { known, standing, route }),
+    ),
+  );
+}
+
+/** @param {ViewProps} props */
+const Unknown = ({ route }) =>
+  h(Notice, { title: `There is no view '${route.view}'.` }, "Choose one of those beside.");
+
+const root = document.getElementById("app");
+if (root !== null) {
+  follow();
+  render(h(Console, null), root);
+}

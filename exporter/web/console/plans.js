@@ -1,0 +1,231 @@
+import { h } from "preact";
+import { useState } from "preact/hooks";
+import { ask, useAsk } from "./api.js";
+import { date, percent } from "./format.js";
+import { Card, Chip, Missing, Notice, Table, useId } from "./parts.js";
+
+/** @import { ApiProblem } from "./api.js" */
+/** @import { CalendarList } from "@tradewind/core/contract/calendar.ts" */
+/** @import { Change, ChangeList } from "@tradewind/core/contract/change.ts" */
+/** @import { ViewProps } from "./main.js" */
+
+/** Changes that wait for a person, and calendars. @param {ViewProps} props */
+export function Plans({ known }) {
+  const version = known.header?.servedAtMs;
+  const [decided, setDecided] = useState(0);
+  const changes = useAsk(known.header && "v1/changes", `${version} ${decided}`);
+  const calendars = useAsk(known.header && "v1/calendars", version);
+  return [
+    h("h1", { key: "title" }, "Calendars and approvals"),
+    h(Approvals, {
+      key: "changes",
+      list: /** @type {ChangeList | undefined} */ (changes.answer),
+      problem: changes.problem,
+      onDecided: () => setDecided(decided + 1),
+    }),
+    h(Calendars, {
+      key: "calendars",
+      list: /** @type {CalendarList | undefined} */ (calendars.answer),
+      problem: calendars.problem,
+    }),
+  ];
+}
+
+/** @param {{ list: ChangeList | undefined, problem: ApiProblem | undefined, onDecided: () => void }} props */
+function Approvals({ list, onDecided, problem }) {
+  const [who, setWho] = useState({ by: "", token: "" });
+  const ids = [useId("by"), useId("token")];
+  if (list === undefined)
+    return h(Card, { title: "Changes that wait" }, h(Missing, { problem, what: "changes" }));
+  const waiting = list.changes.filter(({ state }) => state === "awaiting" || state === "approved");
+  const past = list.changes.filter((each) => !waiting.includes(each));
+  return h(
+    Card,
+    { title: "Changes that wait" },
+    waiting.length === 0
+      ? h(
+          "p",
+          { class: "soft" },
+          "None. Large changes wait here once the Application has `approval: {}`; without it every change goes by itself.",
+        )
+      : h(
+          "div",
+          { class: "stack" },
+          list.takesVerdicts === true
+            ? h(
+                "div",
+                { class: "row" },
+                h("label", { for: ids[0] }, "Your name"),
+                h("input", {
+                  id: ids[0],
+                  type: "text",
+                  autocomplete: "username",
+                  value: who.by,
+                  onInput: (/** @type {{ currentTarget: HTMLInputElement }} */ event) =>
+                    setWho({ ...who, by: event.currentTarget.value }),
+                }),
+                h("label", { for: ids[1] }, "Token"),
+                h("input", {
+                  id: ids[1],
+                  type: "password",
+                  autocomplete: "off",
+                  value: who.token,
+                  onInput: (/** @type {{ currentTarget: HTMLInputElement }} */ event) =>
+                    setWho({ ...who, token: event.currentTarget.value }),
+                }),
+              )
+            : h(
+                Notice,
+                { title: "Read only." },
+                "Start the scaler with --http-token-file to approve here, or annotate the Application: docs/execution.md.",
+              ),
+          h(
+            "ul",
+            { class: "events" },
+            waiting.map((change) =>
+              h(
+                "li",
+                { key: change.id },
+                h(Waiting, { change, who, mayDecide: list.takesVerdicts === true, onDecided }),
+              ),
+            ),
+          ),
+        ),
+    past.length > 0 &&
+      h(
+        "details",
+        null,
+        h("summary", null, `${past.length} decided or expired`),
+        h(Table, {
+          caption: "The last day",
+          head: [["Service"], ["Replicas"], ["State"], ["By"]],
+          rows: past
+            .slice(0, 100)
+            .map((each) =>
+              h(
+                "tr",
+                { key: each.id },
+                h("td", null, each.service),
+                h("td", null, `${each.fromReplicas} → ${each.toReplicas}`),
+                h("td", null, each.state),
+                h("td", null, each.by ?? "–"),
+              ),
+            ),
+        }),
+      ),
+  );
+}
+
+/** @param {{ change: Change, who: { by: string, token: string }, mayDecide: boolean, onDecided: () => void }} props */
+function Waiting({ change, mayDecide, onDecided, who }) {
+  const [words, setWords] = useState("");
+  const { expiresMs, fromReplicas, id, namespace, notBeforeMs, service, state, toReplicas } = change;
+  /** @param {"approve" | "refuse"} verdict */
+  const decide = async (verdict) => {
+    if (who.by.trim() === "" || who.token === "") return setWords("Give your name and the token first.");
+    try {
+      await ask(`v1/changes/${id}`, {
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${who.token}`,
+          "content-type": "application/x-www-form-urlencoded",
+        },
+        body: new URLSearchParams({ verdict, by: who.by.trim() }).toString(),
+      });
+      setWords("");
+      onDecided();
+    } catch (error) {
+      setWords(error instanceof Error ? error.message : "no answer");
+    }
+    return undefined;
+  };
+  const share =
+    fromReplicas === 0
+      ? ""
+      : ` (${toReplicas >= fromReplicas ? "+" : "−"}${percent(Math.abs(toReplicas / fromReplicas - 1))})`;
+  return h(
+    "div",
+    { class: "row" },
+    h(Chip, { kind: state === "awaiting" ? "warn" : "good" }, state),
+    h("strong", null, service),
+    h("span", { class: "soft" }, namespace),
+    h("span", null, `replicas ${fromReplicas} → ${toReplicas}${share}`),
+    h(
+      "span",
+      { class: "soft" },
+      notBeforeMs === undefined ? `expires ${date(expiresMs)}` : `not before ${date(notBeforeMs)}`,
+    ),
+    mayDecide &&
+      state === "awaiting" &&
+      h(
+        "span",
+        { class: "row" },
+        h("button", { class: "primary", onClick: () => void decide("approve") }, "Approve"),
+        h("button", { onClick: () => void decide("refuse") }, "Refuse"),
+      ),
+    h("span", { role: "status", class: "bad" }, words),
+  );
+}
+
+/** @param {{ list: CalendarList | undefined, problem: ApiProblem | undefined }} props */
+function Calendars({ list, problem }) {
+  if (list === undefined) return h(Card, { title: "Calendars" }, h(Missing, { problem, what: "calendars" }));
+  if (list.calendars.length === 0)
+    return h(
+      Card,
+      { title: "Calendars" },
+      h(
+        "p",
+        { class: "soft" },
+        "None that this scaler reads. Write `calendars` into the Application and give it to the scaler with --application: docs/calendars.md.",
+      ),
+    );
+  return h(
+    Card,
+    { title: "Calendars" },
+    h(Table, {
+      caption: "Least and most replicas by the time",
+      head: [["Calendar"], ["Services"], ["Floor", "number"], ["Ceiling", "number"], ["Window"], ["Pattern"]],
+      rows: list.calendars.map(({ application, calendar, namespace, window }) =>
+        h(
+          "tr",
+          { key: `${namespace}/${application}/${calendar.name}` },
+          h(
+            "td",
+            null,
+            h("strong", null, calendar.name),
+            " ",
+            h("span", { class: "soft small" }, `${namespace}/${application}`),
+          ),
+          h("td", null, calendar.services?.join(", ") ?? "all"),
+          h("td", { class: "number" }, calendar.floor?.replicas ?? "–"),
+          h(
+            "td",
+            { class: "number" },
+            calendar.ceiling === undefined
+              ? "–"
+              : `${calendar.ceiling.replicas}${calendar.ceiling.soft ? " (soft)" : ""}`,
+          ),
+          h(
+            "td",
+            null,
+            window === undefined
+              ? h("span", { class: "soft" }, "none to come")
+              : h(
+                  "span",
+                  null,
+                  h(Chip, { kind: window.isOpen ? "good" : "" }, window.isOpen ? "open" : "next"),
+                  ` ${date(window.fromMs)} to ${date(window.untilMs)}`,
+                ),
+          ),
+          h(
+            "td",
+            { class: "small" },
+            h("code", null, `${calendar.from} … ${calendar.until}`),
+            ` ${calendar.timeZone}`,
+          ),
+        ),
+      ),
+    }),
+  );
+}

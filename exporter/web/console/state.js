@@ -1,0 +1,145 @@
+import { useEffect, useState } from "preact/hooks";
+import { ask } from "./api.js";
+
+/**
+ * @import { RecommendationList, ServedRecommendation } from "@tradewind/core/contract/recommendation.ts"
+ * @import { Measured, MeasuredService } from "@tradewind/core/contract/measured.ts"
+ * @import { Course } from "@tradewind/core/contract/measured.ts"
+ */
+
+/**
+ * What is known of one application, or of the only one.
+ * @typedef {object} Standing
+ * @property {string | undefined} name
+ * @property {string | undefined} namespace undefined where there is one application only and no plan yet
+ * @property {string | undefined} problem
+ * @property {number | undefined} lastPlanAtMs
+ * @property {number | undefined} lastPlanAgeSeconds
+ * @property {string | undefined} policy
+ * @property {string | undefined} policyReason
+ * @property {"observe" | "recommend" | "act" | undefined} mode
+ * @property {{ percentile: number, seconds: number } | undefined} objective
+ * @property {number | undefined} measuredLatencySeconds
+ * @property {RecommendationList["regret"]} regret
+ * @property {RecommendationList["cause"]} cause
+ */
+
+/**
+ * @typedef {object} Known
+ * @property {RecommendationList | undefined} header without recommendations where none were read yet
+ * @property {readonly ServedRecommendation[]} recommendations
+ * @property {number} heardMs by the browser's monotonic clock, of the header
+ * @property {boolean} isConnected
+ */
+
+/** @type {Known} */
+let known = { header: undefined, recommendations: [], heardMs: 0, isConnected: false };
+/** @type {Set<(known: Known) => void>} */
+const listeners = new Set();
+
+/** @param {Partial<Known>} news */
+function tell(news) {
+  known = { ...known, ...news };
+  for (const listener of listeners) listener(known);
+}
+
+let reading = false;
+let again = false;
+
+/** Reads all recommendations; what changes meanwhile is read once more afterwards. */
+async function read() {
+  again = reading;
+  if (reading) return;
+  reading = true;
+  try {
+    const list = /** @type {RecommendationList} */ (await ask("v1/recommendations"));
+    tell({ header: list, recommendations: list.recommendations, heardMs: performance.now() });
+  } catch {
+    // The stream says when the scaler is back.
+  }
+  reading = false;
+  if (again) void read();
+}
+
+/** Follows the scaler for as long as the page is open; a browser connects again by itself. */
+export function follow() {
+  const stream = new EventSource("v1/stream");
+  stream.addEventListener("header", (event) => {
+    const header = /** @type {RecommendationList} */ (JSON.parse(String(event.data)));
+    tell({ header, heardMs: performance.now(), isConnected: true });
+    void read();
+  });
+  stream.addEventListener("error", () => {
+    tell({ isConnected: false });
+    // A browser gives up where the answer was no stream, as a proxy's error page is none.
+    if (stream.readyState === EventSource.CLOSED) setTimeout(follow, 3_000);
+  });
+}
+
+/** @returns {Known} */
+export function useKnown() {
+  const [state, setState] = useState(known);
+  useEffect(() => {
+    listeners.add(setState);
+    setState(known);
+    return () => void listeners.delete(setState);
+  }, []);
+  return state;
+}
+
+/** Draws again once a second, for ages. @returns {number} ms, monotonic */
+export function useSeconds() {
+  const [nowMs, setNow] = useState(performance.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(performance.now()), 1_000);
+    return () => clearInterval(timer);
+  }, []);
+  return nowMs;
+}
+
+/** Every application. @param {RecommendationList | undefined} header @returns {Standing[]} */
+export function standings(header) {
+  if (header === undefined) return [];
+  const { application, applications, cause, measuredLatencySeconds, mode, objective, predictor, regret } =
+    header;
+  if (applications !== undefined)
+    return applications.map((each) => /** @type {Standing} */ (/** @type {unknown} */ (each)));
+  const { lastPlanAgeSeconds, lastPlanAtMs, policy, policyReason, problem } = predictor;
+  const plan = { lastPlanAgeSeconds, lastPlanAtMs, policy, policyReason, problem };
+  return [
+    {
+      name: application,
+      namespace: undefined,
+      ...plan,
+      mode,
+      objective,
+      measuredLatencySeconds,
+      regret,
+      cause,
+    },
+  ];
+}
+
+/** @param {Pick<Standing, "name" | "namespace">} standing */
+export const keyOf = ({ name, namespace }) =>
+  namespace === undefined ? (name ?? "") : `${namespace}/${name}`;
+
+/** The question for one application. @param {string} path @param {Standing | undefined} standing @param {Record<string, string>} [more] */
+export function of(path, standing, more = {}) {
+  const place =
+    standing?.namespace === undefined
+      ? {}
+      : { namespace: standing.namespace, application: standing.name ?? "" };
+  const search = new URLSearchParams({ ...place, ...more }).toString();
+  return search === "" ? path : `${path}?${search}`;
+}
+
+/** @param {Standing | undefined} standing @returns {{ word: string, kind: "good" | "warn" | "bad" | "" }} */
+export function verdictOf(standing) {
+  if (standing?.objective === undefined) return { word: "No plan yet", kind: "warn" };
+  if (standing.problem !== undefined) return { word: "No new plan", kind: "warn" };
+  if (standing.measuredLatencySeconds === undefined) return { word: "No traffic", kind: "" };
+  return standing.measuredLatencySeconds > standing.objective.seconds
+    ? { word: "Objective missed", kind: "bad" }
+    : { word: "Objective met", kind: "good" };
+}

@@ -1,0 +1,24 @@
+import { COURSE_SCHEMA } from "@tradewind/core/contract/measured.ts";
+import type { Course, CoursePoint } from "@tradewind/core/contract/measured.ts";
+
+/** A day in windows of 15 s. */
+const MOST_POINTS = 5_760;
+
+/** The windows of the last hours, one point each, in memory. */
+export class CourseLog {
+  readonly #points: CoursePoint[] = [];
+
+  add(point: CoursePoint): void {
+    const last = this.#points.at(-1);
+    // A window that is decided on again, or one of a clock that was set back.
+    if (last !== undefined && point.atMs <= last.atMs) this.#points.pop();
+    this.#points.push(point);
+    if (this.#points.length > MOST_POINTS) this.#points.shift();
+  }
+
+  /** @param most of the newest points */
+  course(of: Pick<Course, "application" | "namespace">, most = MOST_POINTS): Course {
+    const { application, namespace } = of;
+    return { schema: COURSE_SCHEMA, application, namespace, points: this.#points.slice(-most) };
+  }
+}
