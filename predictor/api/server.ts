@@ -1,11 +1,12 @@
 import type { ConnectionLimits } from "@tradewind/core/connection-limits.ts";
-import { describeError } from "@tradewind/core/errors.ts";
+import { describeError, issuesInWords, TradewindError } from "@tradewind/core/errors.ts";
 import type { HttpDoor } from "@tradewind/core/http-door.ts";
 import { addressOf, cannotListen, createHttpServer } from "@tradewind/core/http-server.ts";
 import { APPLICATION_LIST_SCHEMA, applicationKey } from "@tradewind/core/contract/application-list.ts";
 import type { ApplicationList } from "@tradewind/core/contract/application-list.ts";
 import type { ProposedChanges } from "@tradewind/core/contract/proposed-change.ts";
 import { ServiceName } from "@tradewind/core/contract/quantity.ts";
+import { WhatIfRequest } from "@tradewind/core/contract/what-if.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import type { ReloadingTls } from "@tradewind/core/reloading-tls.ts";
 import fastify from "fastify";
@@ -39,8 +40,10 @@ export interface Api {
   stop(): Promise<void>;
 }
 
-/** Everything is asked by GET without a body. */
+/** Almost everything is asked by GET without a body. */
 const MAX_BODY_BYTES = 1_024;
+/** Supposed sizes of as many services as may be asked about at once. */
+const MAX_WHAT_IF_BYTES = 256 * 1_024;
 const IDLE_MS = 30_000;
 
 /** Changes that are served at once, the newest. */
@@ -58,8 +61,8 @@ const CONNECTIONS: ConnectionLimits = { maxConnections: 256, maxPerAddress: 64, 
 const HEADERS = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
 /**
- * Serves what is in memory, and of the store the newest decisions; no request causes work for the policies, and one for each
- * decision makes the sensitivities, and one the explanation.
+ * Serves what is in memory, and of the store the newest decisions; no request causes work for the policies. One for each
+ * decision makes the sensitivities, and one the explanation; `/v1/what-if` runs the models each time.
  * @throws TradewindError `cannot-listen`
  */
 export async function startApi(options: ApiOptions): Promise<Api> {
@@ -112,6 +115,7 @@ function addRoutes(server: FastifyInstance, options: ApiOptions): void {
     } satisfies ApplicationList);
   });
   addOwnRoutes(server, applications);
+  addWhatIf(server, applications);
   server.get<{ Params: { hash: string } }>("/v1/inputs/:hash", async ({ params }, reply) => {
     const text = ofAny(applications, ({ archive }) => archive.get(params.hash));
     if (text !== undefined) return sendText(reply, text, "");
@@ -135,6 +139,23 @@ function addRoutes(server: FastifyInstance, options: ApiOptions): void {
   server.get("/readyz", async (_request, reply) => {
     const why = notReady();
     return why === undefined ? reply.send({ ok: true }) : fail(reply, 503, "not-ready", why);
+  });
+}
+
+/** What would be: executed on the models of the last decision, which it leaves as they are. */
+function addWhatIf(server: FastifyInstance, applications: Applications): void {
+  server.post("/v1/what-if", { bodyLimit: MAX_WHAT_IF_BYTES }, async (request, reply) => {
+    const { data, error } = WhatIfRequest.safeParse(request.body ?? {});
+    if (data === undefined) return fail(reply, 400, "bad-request", issuesInWords(error.issues));
+    const { application, namespace } = data;
+    const found = chosen(applications, { application, namespace, ...(request.query as Asked) });
+    if ("problem" in found) return fail(reply, found.status, found.code, found.problem);
+    try {
+      return await reply.send(found.one.whatIf.answer(data));
+    } catch (problem) {
+      if (!(problem instanceof TradewindError)) throw problem;
+      return fail(reply, problem.code === "unknown-service" ? 404 : 503, problem.code, problem.message);
+    }
   });
 }
 

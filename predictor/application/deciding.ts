@@ -26,6 +26,7 @@ import { proposedChanges } from "./proposed-changes.ts";
 import type { Published } from "./published.ts";
 import type { Explaining } from "./explaining.ts";
 import type { LastSensitivities } from "../sensitivities/last-sensitivities.ts";
+import type { LastWhatIf } from "../what-if/last-what-if.ts";
 import type { ContainerRates } from "../sources/container-rates.ts";
 import { combineResources, combineWindows, missingParts } from "../sources/combine-windows.ts";
 import type { Gathered } from "../sources/combine-windows.ts";
@@ -54,6 +55,8 @@ export interface DecidingOptions {
   readonly published: Published;
   /** Told every decision that is published; absent where nobody asks what one more unit is worth. */
   readonly sensitivities?: LastSensitivities;
+  /** Told the same; absent where nobody asks what would be. */
+  readonly whatIf?: LastWhatIf;
   /** Told every window that is decided on; absent where nobody asks why objectives are missed. */
   readonly explaining?: Explaining;
   readonly archive: InputsArchive;
@@ -232,6 +235,7 @@ export class Deciding {
       ...(cause && { cause }),
     });
     this.parts.sensitivities?.adopt(plan, outcome.sensitivities);
+    this.parts.whatIf?.adopt(plan, outcome.whatIf);
     this.parts.onChanges?.(proposedChanges(plan, this.state));
     this.state = outcome.state;
     this.parts.onState(outcome.state);

@@ -33,6 +33,7 @@ import type { Sections } from "../sources/sources-config.ts";
 import { PUSHED, SpanOrigins } from "../sources/span-origins.ts";
 import { shippedText } from "../students/shipped.ts";
 import { countArrivals, SurgeWatch } from "./surge-watch.ts";
+import { LastWhatIf } from "../what-if/last-what-if.ts";
 import type { ClosedWindow } from "./window-clock.ts";
 import type { ArrivalCounter } from "../window/arrival-counter.ts";
 import type { AddResult } from "../window/drops.ts";
@@ -87,6 +88,7 @@ export class PlannedApplication {
   readonly published: Published;
   readonly archive: InputsArchive;
   readonly sensitivities: LastSensitivities;
+  readonly whatIf = new LastWhatIf();
   readonly forecasts: LoadForecasts;
   readonly explaining: Explaining;
   readonly metrics: ApplicationMetrics;
@@ -167,6 +169,7 @@ export class PlannedApplication {
       nodes,
       published: this.published,
       sensitivities: this.sensitivities,
+      whatIf: this.whatIf,
       explaining: this.explaining,
       archive: this.archive,
       metrics: this.metrics,

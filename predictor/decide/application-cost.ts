@@ -75,6 +75,12 @@ export interface CostOptions {
   readonly warmUpRatio: number;
 }
 
+/** The same at another load: all that may come is this many times as much. */
+export const atLoad = (options: CostOptions, ratio: number): CostOptions => ({
+  ...options,
+  loads: options.loads.map(({ factor, weight }) => ({ factor: ratio * factor, weight })),
+});
+
 /** A smaller factor costs nothing worth reckoning with. */
 const LEAST_WARM_UP = 1.2;
 
@@ -237,6 +243,11 @@ export class ApplicationCost {
   /** Numbers of the services of a route. */
   servicesOf(route: number): Int32Array {
     return this.routes[route]?.graph.serviceOf ?? new Int32Array();
+  }
+
+  /** The median load over that of the last window. */
+  get loadRatio(): number {
+    return this.options.loads[0]?.factor ?? 1;
   }
 
   get loadCount(): number {

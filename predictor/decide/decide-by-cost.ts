@@ -9,7 +9,7 @@ import type { Observation } from "../facts/observation.ts";
 import { failureReasons, namedServices } from "../facts/reasons.ts";
 import type { Targets } from "../facts/target.ts";
 import { median } from "../models/statistics.ts";
-import { ApplicationCost, loadPoints } from "./application-cost.ts";
+import { ApplicationCost, atLoad, loadPoints } from "./application-cost.ts";
 import type { CostOptions, RouteToHold, ServiceToSize } from "./application-cost.ts";
 import { arrivals, hiddenLoad } from "./arrivals.ts";
 import { learn } from "./learn.ts";
@@ -130,8 +130,8 @@ interface Cheapest {
   /** Of what serves: replicas that wait for room on a node are not in it. */
   readonly cost: ApplicationCost;
   readonly unscheduled: Unscheduled;
-  /** The same models at the sizes that the decision started from. */
-  readonly atBase: () => ApplicationCost;
+  /** The same models at the sizes that the decision started from, and at this many times the load that it planned for. */
+  readonly atBase: (loadRatio?: number) => ApplicationCost;
 }
 
 /** Where replicas wait for room on a node it is searched twice: for what to ask for, and for what to do while they wait. */
@@ -170,8 +170,12 @@ function cheapestOf(request: CostRequest, known: Known): Cheapest {
     ...(allNodes && { cpuCores: allNodes.cpuCores }),
   };
   const owns = new OwnTails(services, options.loads);
-  const atBase = (sized: readonly ServiceToSize[]) => (): ApplicationCost =>
-    new ApplicationCost(sized, routes, options, owns);
+  const atBase =
+    (sized: readonly ServiceToSize[]) =>
+    (loadRatio = 1): ApplicationCost =>
+      loadRatio === 1
+        ? new ApplicationCost(sized, routes, options, owns)
+        : new ApplicationCost(sized, routes, atLoad(options, loadRatio));
   const search = (sized: readonly ServiceToSize[]): ApplicationCost => {
     const roomy = routed.flatMap((one, at) => {
       const service = sized[at];

@@ -23,17 +23,22 @@ const STEP_SHARE = 0.25;
  * models are put together when something is asked.
  */
 export class WhatIf {
-  readonly #make: () => ApplicationCost;
+  readonly #make: (loadRatio?: number) => ApplicationCost;
   #made: ApplicationCost | undefined;
 
-  /** @param make the models at those sizes, for nobody else */
-  constructor(make: () => ApplicationCost) {
+  /** @param make the models at those sizes, for nobody else, and at so many times the load that was planned for */
+  constructor(make: (loadRatio?: number) => ApplicationCost) {
     this.#make = make;
   }
 
   get #cost(): ApplicationCost {
     this.#made ??= this.#make();
     return this.#made;
+  }
+
+  /** The models at those sizes and so many times the load that was planned for; nobody else has them. */
+  models(loadRatio: number): ApplicationCost {
+    return this.#make(loadRatio);
   }
 
   #numberOf(service: string): number {

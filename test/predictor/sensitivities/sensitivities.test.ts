@@ -1,93 +1,22 @@
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { SensitivityList } from "@tradewind/core/contract/sensitivities.ts";
 import { createLog } from "@tradewind/core/log.ts";
-import type { Running } from "@tradewind/core/running.ts";
-import { startPredictor } from "@tradewind/predictor/predictor.ts";
 import { inWords } from "@tradewind/predictor/ask/sensitivities.ts";
 import { LastSensitivities } from "@tradewind/predictor/sensitivities/last-sensitivities.ts";
 import { registerSensitivityMetrics } from "@tradewind/predictor/sensitivities/metrics.ts";
 import { Registry } from "prom-client";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { waitUntil } from "../../wait-until.ts";
-import { RunningApplication } from "../running-application.ts";
+import { Shop, TOKEN } from "../shop.ts";
 
-const TOKEN = "0123456789abcdef0123456789abcdef";
 const PROGRAM = join(import.meta.dirname, "..", "..", "..", "bin", "tradewind.mjs");
 
 async function tradewind(...args: readonly string[]): Promise<string> {
   const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM, "sensitivities", ...args]);
   return stdout;
-}
-
-/** A running predictor that asks for a token, and an application with load. */
-class Shop {
-  readonly application: RunningApplication;
-  readonly tokenFile: string;
-  private readonly running: Running;
-  private readonly timer: NodeJS.Timeout;
-
-  private constructor(application: RunningApplication, tokenFile: string, running: Running) {
-    this.application = application;
-    this.tokenFile = tokenFile;
-    this.running = running;
-    this.timer = setInterval(() => {
-      void application.sendTraces(running.addresses["otlp"]!, 10, 60).catch(() => undefined);
-    }, 100);
-  }
-
-  static async open(policy: "auto" | "queue"): Promise<Shop> {
-    const application = await RunningApplication.start();
-    application.podUsageCores = 0.2;
-    const tokenFile = join(application.directory, "token");
-    await writeFile(tokenFile, TOKEN);
-    const running = await startPredictor({
-      config: application.config,
-      listen: "127.0.0.1:0",
-      otlpListen: "127.0.0.1:0",
-      httpTokenFile: tokenFile,
-      agents: [application.agent.url],
-      workloads: application.workloads,
-      policy,
-      windowSeconds: 1,
-      graceSeconds: 0.2,
-      agentPollMs: 100,
-      agentTimeoutMs: 300,
-      workloadsPollMs: 30,
-      logLevel: "silent",
-    });
-    return new Shop(application, tokenFile, running);
-  }
-
-  get url(): string {
-    return this.running.addresses["http"]!;
-  }
-
-  async get(path: string): Promise<Response> {
-    return fetch(`${this.url}${path}`, { headers: { authorization: `Bearer ${TOKEN}` } });
-  }
-
-  async list(fits: (list: SensitivityList) => boolean): Promise<SensitivityList> {
-    let found: SensitivityList | undefined;
-    await waitUntil(async () => {
-      const answer = await this.get("/v1/sensitivities");
-      const body: unknown = await answer.json();
-      if (answer.status !== 200) return false;
-      const list = SensitivityList.parse(body);
-      if (fits(list)) found = list;
-      return found !== undefined;
-    }, 15_000);
-    return found!;
-  }
-
-  async close(): Promise<void> {
-    clearInterval(this.timer);
-    await this.running.stop();
-    await this.application.stop();
-  }
 }
 
 describe("a predictor whose live models decide", () => {
