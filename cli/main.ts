@@ -1,4 +1,4 @@
-/** The `tradewind` command. Loads only the room of the command that was asked for. */
+/** The `tradewind` command. Loads only the package of the command that was asked for. */
 import { Command, CommanderError } from "commander";
 import { describeError, TradewindError } from "@tradewind/core/errors.ts";
 import { VERSION } from "@tradewind/core/version.ts";

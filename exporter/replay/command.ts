@@ -6,6 +6,8 @@ import { accessOf, addAccessFlags, asking } from "@tradewind/core/endpoint/own-p
 import type { AccessFlags } from "@tradewind/core/endpoint/own-process.ts";
 import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
+import { addJsonFlag, exitCodes, printAnswer } from "@tradewind/core/terminal/answer.ts";
+import type { Answer } from "@tradewind/core/terminal/answer.ts";
 import { replay } from "../guard/guard.ts";
 import { sizeInWords } from "../status/in-words.ts";
 
@@ -17,10 +19,11 @@ Examples:
 Runs the guard again over what the record says it read, and compares the record byte by byte. Ids are decisionId in
 /v1/recommendations and in the audit trail.
 
-Exit codes: 0 the same bytes, 1 not the same, or no answer.`;
+${exitCodes("the same bytes", "not the same, or no answer")}`;
 
 interface Flags extends AccessFlags {
   readonly scaler: string;
+  readonly json: boolean;
 }
 
 /** Adds description, options and action to its command. */
@@ -29,7 +32,7 @@ export function configure(command: Command): void {
     .description("Decide again on what a decision record says, and compare.")
     .argument("<id>", "id of the decision")
     .option("--scaler <url>", "address of the scaler", "http://127.0.0.1:9812");
-  addAccessFlags(command, "the scaler")
+  addJsonFlag(addAccessFlags(command, "the scaler"))
     .addHelpText("after", EXAMPLES)
     .action(async (id: string, flags: Flags) => {
       const scaler = { name: "scaler" as const, url: flags.scaler, flag: "--scaler" };
@@ -37,7 +40,7 @@ export function configure(command: Command): void {
       const record = await asking(scaler, accessOf(flags), async (client) =>
         client.json({ path }, z.record(z.string(), z.unknown())),
       );
-      process.stdout.write(`${replayInWords(record)}\n`);
+      printAnswer(replayed(record), flags.json);
     });
 }
 
@@ -45,7 +48,7 @@ export function configure(command: Command): void {
  * @param served a decision record with its keys in the order in which it is served
  * @throws TradewindError `replay-differs` that says in what
  */
-export function replayInWords(served: Readonly<Record<string, unknown>>): string {
+export function replayed(served: Readonly<Record<string, unknown>>): Answer {
   const record = readWith(DecisionRecord, served, "the decision record");
   const { actions, final, refusal } = replay(record);
   if (refusal !== undefined) {
@@ -62,10 +65,16 @@ export function replayInWords(served: Readonly<Record<string, unknown>>): string
     throw new TradewindError("replay-differs", `${what}; was it written by another release, or changed?`);
   }
   const steps = actions.map(({ reason, step }) => `  ${step}: ${reason}`);
-  const hash = createHash("sha256").update(after).digest("hex");
-  return [
-    `${record.service} (${record.namespace}): ${sizeInWords(record.wish.allocation)} proposed, ${sizeInWords(final)} decided`,
+  const sha256 = createHash("sha256").update(after).digest("hex");
+  const bytes = Buffer.byteLength(after);
+  const { id, namespace, service, wish } = record;
+  const lines = [
+    `${service} (${namespace}): ${sizeInWords(wish.allocation)} proposed, ${sizeInWords(final)} decided`,
     ...(steps.length > 0 ? steps : ["  no guard step changed it"]),
-    `same ${Buffer.byteLength(after)} bytes, SHA-256 ${hash}`,
-  ].join("\n");
+    `same ${bytes} bytes, SHA-256 ${sha256}`,
+  ];
+  return {
+    json: { id, namespace, service, proposed: wish.allocation, actions, final, same: true, bytes, sha256 },
+    text: () => lines.join("\n"),
+  };
 }

@@ -1,9 +1,9 @@
 import { formatBytes } from "@tradewind/core/units.ts";
 import type { ContainerSize } from "../application/topology.ts";
-import { formatLatency, formatSeconds } from "./format.ts";
+import { formatLatency, formatSeconds } from "@tradewind/core/terminal/format.ts";
 import type { Picture, PicturedService } from "./picture.ts";
-import { cut, padLeft, padRight } from "./style.ts";
-import type { Paint } from "./style.ts";
+import { cut, padLeft, padRight } from "@tradewind/core/terminal/style.ts";
+import type { Paint } from "@tradewind/core/terminal/style.ts";
 import { toneOf } from "./tone.ts";
 import { renderTrend } from "./trend.ts";
 

@@ -2,7 +2,7 @@ import { createLogUpdate } from "log-update";
 import type { WriteStream } from "node:tty";
 import type { Picture } from "./picture.ts";
 import { renderPicture, renderPlaces, renderProgress } from "./render.ts";
-import { choosePaint } from "./style.ts";
+import { choosePaint } from "@tradewind/core/terminal/style.ts";
 
 /** Where the run shows itself. */
 export interface Screen {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { phasesOf } from "@tradewind/local/phases/phases.ts";
 import type { Picture } from "@tradewind/local/screen/picture.ts";
-import { formatLatency, formatSeconds } from "@tradewind/local/screen/format.ts";
+import { formatLatency, formatSeconds } from "@tradewind/core/terminal/format.ts";
 import { renderPicture, renderProgress } from "@tradewind/local/screen/render.ts";
-import { choosePaint, coloured, cut, plain } from "@tradewind/local/screen/style.ts";
+import { choosePaint, coloured, cut, plain } from "@tradewind/core/terminal/style.ts";
 
 const PHASES = phasesOf(150);
 

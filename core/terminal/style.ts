@@ -17,7 +17,7 @@ export function choosePaint(
   return isTerminal && !refused ? coloured : plain;
 }
 
-const widthOf = (text: string): number => Array.from(stripVTControlCharacters(text)).length;
+export const widthOf = (text: string): number => Array.from(stripVTControlCharacters(text)).length;
 
 /** Cuts to a width, with an ellipsis where something was cut. For text without colours. */
 export function cut(text: string, width: number): string {
