@@ -48,8 +48,8 @@ Examples:
 
 The application sends real traces over OTLP, burns real CPU under a real quota where the machine permits it, and its
 replicas are processes that are started and stopped as KEDA and a HorizontalPodAutoscaler would do it, with shorter
-periods (poll and sync 3 s, scale-down window 20 s). On a terminal k kills the predictor, ? lists the keys, q ends the
-run. See docs/local.md.
+periods (poll and sync 3 s, scale-down window 20 s). On a terminal w asks what if, e explains, k kills
+the predictor, ? lists the keys, q ends the run. See docs/local.md.
 
 Kinds of --fault:
 ${FAULT_KINDS.map((kind) => `  ${kind.padEnd(11)}${FAULT_WORDS[kind]}`).join("\n")}

@@ -30,7 +30,7 @@ function createLiveScreen(stream: WriteStream, env: NodeJS.ProcessEnv): Screen {
       if (drawn !== "") update(drawn);
     },
     show(picture) {
-      drawn = renderPicture(picture, stream.columns, paint);
+      drawn = renderPicture(picture, { columns: stream.columns, rows: stream.rows }, paint);
       update(drawn);
     },
     close() {
