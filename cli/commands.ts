@@ -8,7 +8,7 @@ export interface CommandModule {
 
 export interface CommandEntry {
   readonly name: string;
-  /** One line for the list of commands, which must not load the rooms behind them. */
+  /** One line for the list of commands, which must not load the packages behind them. */
   readonly summary: string;
   readonly group: string;
   readonly load: () => Promise<CommandModule>;
@@ -22,19 +22,19 @@ const LOOK = "Looking after it:";
 export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "local",
-    summary: "a small application, its load and all of Tradewind on this machine (npm start)",
+    summary: "run a small application, its load and all of Tradewind on this machine (npm start)",
     group: TRY,
     load: async () => import("@tradewind/local/command.ts"),
   },
   {
     name: "inject",
-    summary: "takes CPU, memory, bandwidth or network of this machine for a while",
+    summary: "be a noisy neighbour: take CPU, memory, bandwidth or network for a while",
     group: TRY,
     load: async () => import("@tradewind/local/inject/command.ts"),
   },
   {
     name: "profile",
-    summary: "sweeps load, allocation, replicas and interference on this machine, for latency profiles",
+    summary: "sweep load, allocation, replicas and interference on this machine, for latency profiles",
     group: TRY,
     load: async () => import("@tradewind/local/profile/command.ts"),
   },
@@ -58,68 +58,86 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: "init",
-    summary: "looks at a namespace or manifests, and writes what to apply to it",
+    summary: "look at a namespace or manifests, and write what to apply to it",
     group: BEGIN,
     load: async () => import("@tradewind/kubernetes/init/command.ts"),
   },
   {
     name: "doctor",
-    summary: "asks every configured server whether it answers, and says what to mend",
+    summary: "ask every configured server whether it answers, and say what to do",
     group: LOOK,
     load: async () => import("@tradewind/predictor/doctor/command.ts"),
   },
   {
     name: "status",
-    summary: "shows what is recommended now, and which decision set it and why",
+    summary: "show what is recommended now, and which decision set it and why",
     group: LOOK,
     load: async () => import("@tradewind/exporter/status/command.ts"),
   },
   {
+    name: "explain",
+    summary: "say why the objective is missed: service, resource, evidence, and what would end it",
+    group: LOOK,
+    load: async () => import("@tradewind/predictor/ask/explain.ts"),
+  },
+  {
+    name: "what-if",
+    summary: "show p95 and cost at another load or other sizes, by the live models",
+    group: LOOK,
+    load: async () => import("@tradewind/predictor/ask/what-if.ts"),
+  },
+  {
+    name: "sensitivities",
+    summary: "show what more CPU or one more replica of each service is worth now",
+    group: LOOK,
+    load: async () => import("@tradewind/predictor/ask/sensitivities.ts"),
+  },
+  {
+    name: "report",
+    summary: "show what happened over a time: objective, cost, decisions, savings",
+    group: LOOK,
+    load: async () => import("@tradewind/predictor/ask/report.ts"),
+  },
+  {
     name: "approve",
-    summary: "lists large changes that wait for a person, approves or refuses one",
+    summary: "list large changes that wait for a person, approve or refuse one",
     group: LOOK,
     load: async () => import("@tradewind/exporter/approval/command.ts"),
   },
   {
     name: "audit",
-    summary: "prints or checks what the scaler did, hash-chained",
+    summary: "print or check what the scaler did, hash-chained",
     group: LOOK,
     load: async () => import("@tradewind/exporter/audit/command.ts"),
   },
   {
     name: "replay",
-    summary: "decides again on a decision record, and compares byte by byte",
+    summary: "decide again on a decision record, and compare byte by byte",
     group: LOOK,
     load: async () => import("@tradewind/exporter/replay/command.ts"),
   },
   {
-    name: "sensitivities",
-    summary: "asks a predictor what more CPU or a replica of each service is worth now",
-    group: LOOK,
-    load: async () => import("@tradewind/predictor/ask/sensitivities.ts"),
-  },
-  {
-    name: "explain",
-    summary: "says why an objective is missed: service, resource, evidence, and what would end it",
-    group: LOOK,
-    load: async () => import("@tradewind/predictor/ask/explain.ts"),
-  },
-  {
     name: "backtest",
-    summary: "replays policies on what was recorded, after saying how far its models are off",
+    summary: "replay policies on what was recorded, after saying how far its models are off",
     group: BEGIN,
     load: async () => import("@tradewind/simulator/command/backtest.ts"),
   },
   {
     name: "train-students",
-    summary: "teaches what scalers decide by while no predictor answers, in the simulator",
+    summary: "teach what scalers decide by while no predictor answers, in the simulator",
     group: TRY,
     load: async () => import("@tradewind/simulator/command/train-students.ts"),
   },
   {
     name: "export",
-    summary: "prints the stored windows as CSV or JSON lines",
+    summary: "print the stored windows as CSV or JSON lines",
     group: LOOK,
     load: async () => import("@tradewind/predictor/export/command.ts"),
+  },
+  {
+    name: "completion",
+    summary: "print what makes bash, zsh or fish complete commands, options and values",
+    group: BEGIN,
+    load: async () => import("./completion/command.ts"),
   },
 ];

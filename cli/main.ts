@@ -1,4 +1,4 @@
-/** The `tradewind` command. Loads only the room of the command that was asked for. */
+/** The `tradewind` command. Loads only the package of the command that was asked for. */
 import { Command, CommanderError } from "commander";
 import { describeError, TradewindError } from "@tradewind/core/errors.ts";
 import { VERSION } from "@tradewind/core/version.ts";
@@ -9,6 +9,8 @@ Examples:
   tradewind local                                    watch the whole of it work on this machine until Ctrl-C
   tradewind local --for 150s --seed 7 --json run.json    the same as a measured run that ends by itself
   tradewind agent --listen 0.0.0.0:9810              metrics of this node for Prometheus and the predictor
+  tradewind status                                   what is recommended, what changed last and why
+  tradewind what-if --service cart --replicas +1     p95 and cost with one more replica, before anything changes
   tradewind predictor --help                         options of one command
 
 Exit codes: 0 done; 1 failed, or doctor found a problem; 2 the command line, or a file that it names, must be changed;
@@ -35,7 +37,8 @@ async function main(args: readonly string[]): Promise<void> {
   for (const { name, summary, group, load } of COMMANDS) {
     const command = program.command(name).summary(summary).helpGroup(group);
     command.exitOverride().showHelpAfterError(`(tradewind ${name} --help shows its options)`);
-    if (name === asked) (await load()).configure(command);
+    // Completion is made of the options of all of them.
+    if (name === asked || asked === "completion") (await load()).configure(command);
   }
   if (args.length === 0) program.outputHelp();
   else await program.parseAsync(args, { from: "user" });

@@ -54,7 +54,7 @@ Examples:
 /** Adds what `tradewind exporter` takes and does. */
 export function configure(command: Command): void {
   command
-    .description("KEDA external scaler: guards, serves and remembers what the predictor recommends")
+    .description("KEDA external scaler: guards, serves and remembers what the predictor recommends.")
     .option("--listen <host:port>", "HTTP: web page, metrics, API", "127.0.0.1:9812")
     .option("--grpc-listen <host:port>", "gRPC: KEDA", "127.0.0.1:9813")
     .option("--probe-listen <host:port>", "HTTP: /healthz and /readyz on a port of their own (default: off)")

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { RunReport } from "@tradewind/core/contract/run-report.ts";
 import type { RunComparison } from "@tradewind/core/contract/run-report.ts";
 import { parseWith } from "@tradewind/core/config.ts";
+import { exitCodes } from "@tradewind/core/terminal/answer.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
 import { LOG_LEVELS } from "@tradewind/core/log.ts";
 import { startLocal } from "./local.ts";
@@ -47,14 +48,13 @@ Examples:
 
 The application sends real traces over OTLP, burns real CPU under a real quota where the machine permits it, and its
 replicas are processes that are started and stopped as KEDA and a HorizontalPodAutoscaler would do it, with shorter
-periods (poll and sync 3 s, scale-down window 20 s). On a terminal k kills the predictor, ? lists the keys, q ends the
-run. See docs/local.md.
+periods (poll and sync 3 s, scale-down window 20 s). On a terminal w asks what if, e explains, k kills
+the predictor, ? lists the keys, q ends the run. See docs/local.md.
 
 Kinds of --fault:
 ${FAULT_KINDS.map((kind) => `  ${kind.padEnd(11)}${FAULT_WORDS[kind]}`).join("\n")}
 
-Exit codes: 0 the run ended (without --for: Ctrl-C is its end), 1 a process failed, 2 not understood,
-130 stopped by Ctrl-C before the end of --for.`;
+${exitCodes("the run ended (without --for: Ctrl-C is its end)", "a process failed", "130 stopped by Ctrl-C before the end of --for")}`;
 
 /** As the command line gives them: `--compare` may stand alone. */
 type LocalFlags = Omit<LocalInput, "compare"> & { readonly compare?: string | true };
@@ -203,7 +203,7 @@ function parseJson(text: string, path: string): unknown {
 export function configure(command: Command): void {
   command
     .description(
-      "Runs a small application, its load and all of Tradewind on this machine, and shows what happens.",
+      "Run a small application, its load and all of Tradewind on this machine, and show what happens.",
     )
     .option(
       "--for <duration>",

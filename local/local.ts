@@ -29,6 +29,8 @@ import type { Observer } from "./report/observer.ts";
 import { composePicture, ruleOf } from "./screen/compose.ts";
 import { readKeys } from "./screen/keys.ts";
 import type { Keys } from "./screen/keys.ts";
+import { createQuestions, QUESTION_KEYS } from "./screen/questions.ts";
+import type { Questions } from "./screen/questions.ts";
 import type { Rival } from "./screen/picture.ts";
 import type { Screen } from "./screen/screen.ts";
 import { NAMESPACE } from "./supervise/workloads.ts";
@@ -164,7 +166,8 @@ async function run(parts: RunParts): Promise<RunReport> {
     });
     clock.elapsedSeconds = () => load.elapsedSeconds();
     const help = { isShown: false };
-    const keys = followKeys(parts, help);
+    const questions = createQuestions(platform.processes.addresses.predictor);
+    const keys = followKeys(parts, help, questions);
 
     const tick = async (): Promise<void> => {
       const atS = load.elapsedSeconds();
@@ -195,6 +198,7 @@ async function run(parts: RunParts): Promise<RunReport> {
           isInteractive: keys.isInteractive,
           showsHelp: help.isShown,
           notes: [outage.note(load.elapsedSeconds())].filter((note) => note !== undefined),
+          answer: questions.lines,
           states: platform.fleet.states(),
           observation,
           interference: disturbance.source,
@@ -230,11 +234,17 @@ async function run(parts: RunParts): Promise<RunReport> {
 }
 
 /** The keys of the live picture. */
-function followKeys({ clock, outage, platform, screen }: RunParts, help: { isShown: boolean }): Keys {
+function followKeys(
+  { clock, outage, platform, screen }: RunParts,
+  help: { isShown: boolean },
+  questions: Questions,
+): Keys {
   return readKeys(process.stdin, {
     isLive: screen.isLive,
     onKey(key) {
       if (key === "?") help.isShown = !help.isShown;
+      const question = QUESTION_KEYS.find((each) => each === key);
+      if (question !== undefined) void questions.toggle(question, clock.elapsedSeconds());
       if (key !== "k" || !platform.processes.kill("predictor")) return;
       outage.begin(clock.elapsedSeconds());
       screen.say("killed the predictor; the scaler goes on answering from its last decision");

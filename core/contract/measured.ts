@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { CAUSE_TYPES } from "./explanation.ts";
+import { CAUSE_TYPES } from "./cause.ts";
 import { INTERFERENCE_COMPONENTS } from "./interference.ts";
 import { PolicyLabel } from "./plan.ts";
 import { EpochMs, NonNegative, ObjectName, Ratio, ServiceName } from "./quantity.ts";

@@ -11,7 +11,8 @@ import type { ReloadingTls } from "@tradewind/core/reloading-tls.ts";
 import type { RecommendationList } from "@tradewind/core/contract/recommendation.ts";
 import { setChanges } from "../approval/api.ts";
 import type { ChangesPort } from "../approval/api.ts";
-import { replayInWords } from "../replay/in-words.ts";
+import { plain } from "@tradewind/core/terminal/style.ts";
+import { replayed } from "../replay/replayed.ts";
 import { FILES, loadConsole } from "../web/assets.ts";
 import type { Asset } from "../web/assets.ts";
 import { setOccasions } from "./occasions.ts";
@@ -168,7 +169,7 @@ function setData(server: FastifyInstance, surroundings: ApiSurroundings): void {
     if (json === undefined)
       return problem(reply, 404, "unknown-decision", ["no decision has this id any more"]);
     try {
-      return { same: true, words: replayInWords(JSON.parse(json) as Record<string, unknown>) };
+      return { same: true, words: replayed(JSON.parse(json) as Record<string, unknown>).text(plain) };
     } catch (error) {
       if (!(error instanceof TradewindError)) throw error;
       return { same: false, words: describeError(error) };

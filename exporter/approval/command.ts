@@ -4,6 +4,9 @@ import { Change, ChangeList } from "@tradewind/core/contract/change.ts";
 import { accessOf, addAccessFlags, asking } from "@tradewind/core/endpoint/own-process.ts";
 import type { AccessFlags } from "@tradewind/core/endpoint/own-process.ts";
 import { describeError, TradewindError } from "@tradewind/core/errors.ts";
+import { addJsonFlag, exitCodes, printAnswer } from "@tradewind/core/terminal/answer.ts";
+import type { Answer } from "@tradewind/core/terminal/answer.ts";
+import { renderTable } from "@tradewind/core/terminal/table.ts";
 
 const EXAMPLES = `
 Examples:
@@ -16,13 +19,14 @@ Examples:
 
 An approval counts until its change expires. Each scaler decides for itself: give all of them, or annotate the Application.
 
-Exit codes: 0 done, 1 no scaler took it.`;
+${exitCodes("done", "no scaler took it")}`;
 
 interface Flags extends AccessFlags {
   readonly scaler: string;
   readonly refuse: boolean;
   readonly at?: string;
   readonly by: string;
+  readonly json: boolean;
 }
 
 /** Adds description, options and action to its command. */
@@ -34,17 +38,17 @@ export function configure(command: Command): void {
     .option("--refuse", "refuse it instead", false)
     .option("--at <time>", "carry it out no sooner, RFC 3339, at most a day ahead")
     .option("--by <name>", "who decides, for the audit trail", userInfo().username);
-  addAccessFlags(command, "the scalers")
+  addJsonFlag(addAccessFlags(command, "the scalers"), "one JSON object with the changes")
     .addHelpText("after", EXAMPLES)
     .action(async (id: string | undefined, flags: Flags) => {
-      process.stdout.write(await (id === undefined ? listed(flags) : decided(id, flags)));
+      printAnswer(await (id === undefined ? listed(flags) : decided(id, flags)), flags.json);
     });
 }
 
 const addressesOf = ({ scaler }: Flags): string[] => scaler.split(",").map((each) => each.trim());
 const scalerAt = (url: string) => ({ name: "scaler" as const, url, flag: "--scaler" });
 
-async function listed(flags: Flags): Promise<string> {
+async function listed(flags: Flags): Promise<Answer> {
   const all = new Map<string, Change>();
   for (const url of addressesOf(flags)) {
     const { changes } = await asking(scalerAt(url), accessOf(flags), async (client) =>
@@ -52,36 +56,66 @@ async function listed(flags: Flags): Promise<string> {
     );
     for (const change of changes) all.set(change.id, change);
   }
-  const lines = [...all.values()].map((change) => `${changeInWords(change)}\n`);
-  return lines.length === 0 ? "No change waits for a person.\n" : lines.join("");
+  return changesAnswer([...all.values()]);
 }
 
-async function decided(id: string, flags: Flags): Promise<string> {
+async function decided(id: string, flags: Flags): Promise<Answer> {
   const { at, by, refuse } = flags;
   const query = { verdict: refuse ? "refuse" : "approve", by, ...(at !== undefined && { at }) };
   const path = `v1/changes/${encodeURIComponent(id)}`;
-  const lines: string[] = [];
+  const changes: Change[] = [];
   const problems: string[] = [];
   for (const url of addressesOf(flags)) {
     try {
-      const change = await asking(scalerAt(url), accessOf(flags), async (client) =>
-        client.json({ path, query, asForm: true }, Change),
+      changes.push(
+        await asking(scalerAt(url), accessOf(flags), async (client) =>
+          client.json({ path, query, asForm: true }, Change),
+        ),
       );
-      lines.push(`${changeInWords(change)}\n`);
     } catch (error) {
       problems.push(describeError(error));
     }
   }
-  if (lines.length === 0) throw new TradewindError("not-taken", problems.join("; "));
-  return [...lines, ...problems.map((each) => `not taken: ${each}\n`)].join("");
+  if (changes.length === 0) throw new TradewindError("not-taken", problems.join("; "));
+  return changesAnswer(changes, problems);
 }
 
-function changeInWords(change: Change): string {
-  const { by, expiresMs, fromReplicas, id, namespace, notBeforeMs, service, state, toReplicas } = change;
-  const until = state === "awaiting" || state === "approved" ? ` until ${time(expiresMs)}` : "";
-  const from = notBeforeMs === undefined ? "" : `, from ${time(notBeforeMs)}`;
-  const who = by === undefined ? "" : ` by ${by}`;
-  return `${id}  ${service} (${namespace}) ${fromReplicas} → ${toReplicas} replicas: ${state}${who}${from}${until}`;
+const COLUMNS = [
+  { title: "id" },
+  { title: "service" },
+  { title: "namespace" },
+  { title: "replicas" },
+  { title: "state" },
+  { title: "when" },
+];
+const TONES = {
+  awaiting: "yellow",
+  approved: "green",
+  refused: "red",
+  expired: "dim",
+  executed: "green",
+} as const;
+
+/** @param problems scalers that did not take a decision, and why */
+function changesAnswer(changes: readonly Change[], problems: readonly string[] = []): Answer {
+  return {
+    json: { changes, ...(problems.length > 0 && { problems }) },
+    text(paint) {
+      if (changes.length === 0) return "No change waits for a person.";
+      const rows = changes.map((change) => {
+        const { by, fromReplicas, id, namespace, service, state, toReplicas } = change;
+        const stateOf = paint(TONES[state], `${state}${by === undefined ? "" : ` by ${by}`}`);
+        return [id, service, namespace, `${fromReplicas} → ${toReplicas}`, stateOf, whenOf(change)];
+      });
+      return [renderTable(COLUMNS, rows, paint), ...problems.map((each) => `not taken: ${each}`)].join("\n");
+    },
+  };
+}
+
+/** `from 2026-03-02T08:45:00Z until …`; when it was proposed where it is over. */
+function whenOf({ expiresMs, notBeforeMs, proposedAtMs, state }: Change): string {
+  if (state !== "awaiting" && state !== "approved") return `proposed ${time(proposedAtMs)}`;
+  return `${notBeforeMs === undefined ? "" : `from ${time(notBeforeMs)} `}until ${time(expiresMs)}`;
 }
 
 const time = (epochMs: number): string => `${new Date(epochMs).toISOString().slice(0, 19)}Z`;

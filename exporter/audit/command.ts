@@ -4,6 +4,8 @@ import type { Command } from "commander";
 import { AuditRow } from "@tradewind/core/contract/audit.ts";
 import { parseJsonWith } from "@tradewind/core/config.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
+import { addJsonFlag, exitCodes, printAnswer } from "@tradewind/core/terminal/answer.ts";
+import type { JsonFlag } from "@tradewind/core/terminal/answer.ts";
 import { verifyChain } from "../journal/chain.ts";
 import type { ChainVerdict } from "../journal/chain.ts";
 
@@ -17,7 +19,7 @@ Examples:
 Each line has a row and the SHA-256 of the hash before it and of the row. Note the head that 'verify' prints: rows cut off at
 the end show by nothing else.
 
-Exit codes: 0 done, 1 the trail is broken or cannot be read.`;
+${exitCodes("done", "the trail is broken or cannot be read")}`;
 
 /** Adds description, options and actions to its command. */
 export function configure(command: Command): void {
@@ -31,13 +33,14 @@ export function configure(command: Command): void {
       using trail = openTrail(state);
       for (const row of trail.rows()) process.stdout.write(`${JSON.stringify(row)}\n`);
     });
-  command
-    .command("verify")
+  addJsonFlag(command.command("verify"))
     .description("check that every row follows from the one before it")
     .option("--state <dir>", "the scaler's state directory; it may be running")
     .option("--file <file>", "rows that 'export' printed")
-    .action(async (flags: { readonly state?: string; readonly file?: string }) => {
-      process.stdout.write(`${verdictInWords(await verdictOf(flags))}\n`);
+    .action(async (flags: JsonFlag & { readonly state?: string; readonly file?: string }) => {
+      const { head, rows } = unbroken(await verdictOf(flags));
+      const text = (): string => `${rows} rows follow from one another; head ${head}`;
+      printAnswer({ json: { rows, head }, text }, flags.json);
     });
 }
 
@@ -58,8 +61,9 @@ async function verdictOf({ file, state }: { file?: string; state?: string }): Pr
 }
 
 /** @throws TradewindError `audit-broken` */
-function verdictInWords({ brokenAt, head, rows }: ChainVerdict): string {
-  if (brokenAt === undefined) return `${rows} rows follow from one another; head ${head}`;
+function unbroken(verdict: ChainVerdict): ChainVerdict {
+  const { brokenAt, rows } = verdict;
+  if (brokenAt === undefined) return verdict;
   throw new TradewindError(
     "audit-broken",
     `row ${brokenAt} does not follow from those before it: it was changed, or rows before it were left out; ${rows} rows before it are sound`,

@@ -2,7 +2,8 @@ import type { Command } from "commander";
 import { z } from "zod";
 import { accessOf, addAccessFlags, asking } from "@tradewind/core/endpoint/own-process.ts";
 import type { AccessFlags } from "@tradewind/core/endpoint/own-process.ts";
-import { replayInWords } from "./in-words.ts";
+import { addJsonFlag, exitCodes, printAnswer } from "@tradewind/core/terminal/answer.ts";
+import { replayed } from "./replayed.ts";
 
 const EXAMPLES = `
 Examples:
@@ -12,10 +13,11 @@ Examples:
 Runs the guard again over what the record says it read, and compares the record byte by byte. Ids are decisionId in
 /v1/recommendations and in the audit trail.
 
-Exit codes: 0 the same bytes, 1 not the same, or no answer.`;
+${exitCodes("the same bytes", "not the same, or no answer")}`;
 
 interface Flags extends AccessFlags {
   readonly scaler: string;
+  readonly json: boolean;
 }
 
 /** Adds description, options and action to its command. */
@@ -24,7 +26,7 @@ export function configure(command: Command): void {
     .description("Decide again on what a decision record says, and compare.")
     .argument("<id>", "id of the decision")
     .option("--scaler <url>", "address of the scaler", "http://127.0.0.1:9812");
-  addAccessFlags(command, "the scaler")
+  addJsonFlag(addAccessFlags(command, "the scaler"))
     .addHelpText("after", EXAMPLES)
     .action(async (id: string, flags: Flags) => {
       const scaler = { name: "scaler" as const, url: flags.scaler, flag: "--scaler" };
@@ -32,6 +34,6 @@ export function configure(command: Command): void {
       const record = await asking(scaler, accessOf(flags), async (client) =>
         client.json({ path }, z.record(z.string(), z.unknown())),
       );
-      process.stdout.write(`${replayInWords(record)}\n`);
+      printAnswer(replayed(record), flags.json);
     });
 }

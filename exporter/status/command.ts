@@ -5,7 +5,9 @@ import { accessOf, addAccessFlags, asking } from "@tradewind/core/endpoint/own-p
 import type { AccessFlags } from "@tradewind/core/endpoint/own-process.ts";
 import { DecisionRecord, RecommendationList } from "@tradewind/core/contract/recommendation.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
-import { decisionsInWords, statusInWords } from "./in-words.ts";
+import { addJsonFlag, exitCodes, printAnswer } from "@tradewind/core/terminal/answer.ts";
+import type { Answer } from "@tradewind/core/terminal/answer.ts";
+import { decisionsInWords, serviceStatusInWords, statusInWords } from "./in-words.ts";
 
 const EXAMPLES = `
 Examples:
@@ -13,10 +15,10 @@ Examples:
   $ tradewind status --scaler http://127.0.0.1:9812 --service search
   $ tradewind status --json | jq '.recommendations[] | {service, replicas, setBy}'
 
-'last change' is the newest decision that changed a size of the service, with the reason it had then; 'now' is what the
-newest decision says. With --service all decisions that are kept and changed a size follow.
+Changes are listed newest first: of each service the newest decision that changed a size, with the reason it had then. With
+--service: what the newest decision says now, and every kept decision that changed a size of that service.
 
-Exit codes: 0 shown, 1 no answer, 2 not understood.`;
+${exitCodes("shown", "no answer")}`;
 
 const Decisions = z.object({ decisions: z.array(DecisionRecord) });
 
@@ -32,16 +34,16 @@ export function configure(command: Command): void {
     .description("Show what is recommended now, and which decision set it.")
     .option("--scaler <url>", "address of the scaler", "http://127.0.0.1:9812")
     .option("--service <name>", "only this service, with the decisions that changed its size");
-  addAccessFlags(command, "the scaler")
-    .option("--json", "print the answer of /v1/recommendations instead of text", false)
+  addJsonFlag(addAccessFlags(command, "the scaler"), "the answer of /v1/recommendations")
     .addHelpText("after", EXAMPLES)
     .action(async (flags: Flags) => {
       const exporter = { name: "scaler" as const, url: flags.scaler, flag: "--scaler" };
-      process.stdout.write(await asking(exporter, accessOf(flags), async (client) => show(flags, client)));
+      const answer = await asking(exporter, accessOf(flags), async (client) => shown(flags, client));
+      printAnswer(answer, flags.json);
     });
 }
 
-async function show({ json, service }: Flags, client: EndpointClient): Promise<string> {
+async function shown({ service }: Flags, client: EndpointClient): Promise<Answer> {
   const list = await client.json({ path: "v1/recommendations" }, RecommendationList);
   const recommendations = list.recommendations.filter((each) => [undefined, each.service].includes(service));
   if (service !== undefined && recommendations.length === 0) {
@@ -51,12 +53,17 @@ async function show({ json, service }: Flags, client: EndpointClient): Promise<s
       `nothing is recommended for '${service}'; services: ${known.join(", ") || "none"}`,
     );
   }
-  if (json) return `${JSON.stringify({ ...list, recommendations })}\n`;
-  const texts = [statusInWords({ ...list, recommendations })];
-  for (const { namespace } of service === undefined ? [] : recommendations) {
-    const query = { namespace, service: service ?? "" };
-    const { decisions } = await client.json({ path: "v1/decisions", query }, Decisions);
-    texts.push(decisionsInWords(decisions));
+  const json = { ...list, recommendations };
+  if (service === undefined) return { json, text: (paint) => statusInWords(json, paint) };
+  const histories: DecisionRecord[][] = [];
+  for (const { namespace } of recommendations) {
+    const { decisions } = await client.json(
+      { path: "v1/decisions", query: { namespace, service } },
+      Decisions,
+    );
+    histories.push(decisions);
   }
-  return texts.join("\n");
+  const text: Answer["text"] = (paint) =>
+    [serviceStatusInWords(json, paint), ...histories.map((each) => decisionsInWords(each))].join("\n\n");
+  return { json, text };
 }

@@ -8,46 +8,115 @@ import type {
 import type { Allocation } from "@tradewind/core/contract/plan.ts";
 import type { Reasons } from "@tradewind/core/contract/reason.ts";
 import { codesOf } from "@tradewind/core/reasons.ts";
+import type { Paint } from "@tradewind/core/terminal/style.ts";
+import { renderTable } from "@tradewind/core/terminal/table.ts";
+import type { Column } from "@tradewind/core/terminal/table.ts";
 import { formatCores, formatMemory } from "@tradewind/kubernetes/objects/quantity.ts";
 import { lastChange } from "../last-change.ts";
 import { recommendationOf } from "../recommendation.ts";
 
-/** A head line on the application, then a few lines for each service. */
-export function statusInWords({ recommendations, ...head }: RecommendationList): string {
-  const services = recommendations.map((served) => serviceInWords(served));
-  const none = "No decision yet.";
-  const heads = head.applications?.map((each) => applicationInWords(each, head.predictor)) ?? [
-    headInWords(head),
+const NONE =
+  "No decision yet: the first comes with the first window of requests. 'tradewind doctor' says what is missing.";
+
+/** A head line on the application, a table of the services, and the newest change of each with its reason. */
+export function statusInWords({ recommendations, ...head }: RecommendationList, paint: Paint): string {
+  if (recommendations.length === 0) return [...headsInWords(head, paint), NONE].join("\n\n");
+  const changes = recommendations
+    .flatMap((served) => {
+      const change = lastChange(served.setBy);
+      return change === undefined ? [] : [{ service: served.service, ...change }];
+    })
+    .toSorted((a, b) => b.decidedAtMs - a.decidedAtMs)
+    .map(
+      ({ decidedAtMs, policy, reason, reasons, service, what }) =>
+        `  ${time(decidedAtMs)}  ${service}  ${what} (${policy}): ${reason}${codesAfter(reasons)}`,
+    );
+  const listed =
+    changes.length === 0
+      ? "No size has changed since Tradewind first saw these services."
+      : ["Changes, newest first:", ...changes].join("\n");
+  const refusals = recommendations.flatMap(({ refused, refusedReasons, service }) =>
+    refused === undefined ? [] : [`  ${service}  ${refused}${codesAfter(refusedReasons)}`],
+  );
+  const refusedNow = refusals.length === 0 ? [] : [["Refused now:", ...refusals].join("\n")];
+  return [...headsInWords(head, paint), servicesTable(recommendations, paint), listed, ...refusedNow].join(
+    "\n\n",
+  );
+}
+
+/** The same with a few lines for each service instead of the table. */
+export function serviceStatusInWords({ recommendations, ...head }: RecommendationList, paint: Paint): string {
+  return [...headsInWords(head, paint), ...recommendations.map((served) => serviceInWords(served))].join(
+    "\n\n",
+  );
+}
+
+const headsInWords = (head: Omit<RecommendationList, "recommendations">, paint: Paint): string[] =>
+  head.applications?.map((each) => applicationInWords(each, head.predictor, paint)) ?? [
+    headInWords(head, paint),
   ];
-  return `${[...heads, ...(services.length > 0 ? services : [none])].join("\n\n")}\n`;
+
+const COLUMNS: readonly Column[] = [
+  { title: "service" },
+  { title: "namespace" },
+  { title: "ready", align: "right" },
+  { title: "recommended" },
+  { title: "last change" },
+  { title: "level" },
+];
+
+function servicesTable(recommendations: readonly ServedRecommendation[], paint: Paint): string {
+  const rows = recommendations.map((served) => {
+    const { namespace, policy, replicas, replicasReady, service, setBy, valid } = served;
+    const change = lastChange(setBy);
+    const isDue = replicasReady !== undefined && replicasReady !== replicas;
+    return [
+      service,
+      namespace,
+      replicasReady === undefined ? "?" : String(replicasReady),
+      paint(
+        valid ? (isDue ? "yellow" : "green") : "red",
+        `${sizeInWords(served)}${valid ? "" : ", too old"}`,
+      ),
+      change === undefined ? "none" : `${change.what} at ${time(change.decidedAtMs).slice(11)}`,
+      policy,
+    ];
+  });
+  return renderTable(COLUMNS, rows, paint);
 }
 
 /** One of several. */
 function applicationInWords(
   { name, namespace, ...about }: ServedApplication,
   { reachable }: RecommendationList["predictor"],
+  paint: Paint,
 ): string {
   const { cause, measuredLatencySeconds, mode, objective, patterns, regret, ...predictor } = about;
-  return headInWords({
-    schema: RECOMMENDATIONS_SCHEMA,
-    servedAtMs: 0,
-    application: `${namespace}/${name}`,
-    ...(objective && { objective }),
-    ...(mode && { mode }),
-    ...(regret && { regret }),
-    ...(measuredLatencySeconds !== undefined && { measuredLatencySeconds }),
-    ...(cause && { cause }),
-    ...(patterns && { patterns }),
-    predictor: { reachable, ...predictor },
-  });
+  return headInWords(
+    {
+      schema: RECOMMENDATIONS_SCHEMA,
+      servedAtMs: 0,
+      application: `${namespace}/${name}`,
+      ...(objective && { objective }),
+      ...(mode && { mode }),
+      ...(regret && { regret }),
+      ...(measuredLatencySeconds !== undefined && { measuredLatencySeconds }),
+      ...(cause && { cause }),
+      ...(patterns && { patterns }),
+      predictor: { reachable, ...predictor },
+    },
+    paint,
+  );
 }
 
-function headInWords(head: Omit<RecommendationList, "recommendations">): string {
+function headInWords(head: Omit<RecommendationList, "recommendations">, paint: Paint): string {
   const { application = "no application", cause, measuredLatencySeconds, objective, predictor } = head;
   const seen = (head.patterns ?? []).map(({ kind, words }) => `Seen: ${words} [${kind}]`);
   const measured = measuredLatencySeconds === undefined ? "not measured" : ms(measuredLatencySeconds);
   const name = objective && `p${Number((100 * objective.percentile).toFixed(3))}`;
-  const standing = objective && `: ${name} ${measured}, objective ${ms(objective.seconds)}`;
+  const isMissed = objective !== undefined && (measuredLatencySeconds ?? 0) > objective.seconds;
+  const tone = measuredLatencySeconds === undefined ? "dim" : isMissed ? "red" : "green";
+  const standing = objective && `: ${paint(tone, `${name} ${measured}`)}, objective ${ms(objective.seconds)}`;
   const age = predictor.lastPlanAgeSeconds;
   const policy =
     predictor.policy === undefined
@@ -108,7 +177,7 @@ export function decisionsInWords(records: readonly DecisionRecord[]): string {
     const { policy, reason, reasons } = recommendationOf(record);
     return `  ${time(record.decidedAtMs)}  ${sizeInWords(record.final)} (${policy}): ${reason}${codesAfter(reasons)}`;
   });
-  return `${["Decisions, the one in force first:", ...lines].join("\n")}\n`;
+  return ["Decisions, the one in force first:", ...lines].join("\n");
 }
 
 /** `4 of 600m CPU and 200Mi memory` */

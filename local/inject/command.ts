@@ -1,6 +1,7 @@
 import { Option } from "commander";
 import type { Command } from "commander";
 import { parseWith } from "@tradewind/core/config.ts";
+import { exitCodes } from "@tradewind/core/terminal/answer.ts";
 import { ANOMALY_RESOURCES } from "../interference/anomaly.ts";
 import { createProgress } from "../screen/progress.ts";
 import { INTERRUPTED, onInterrupt } from "../supervise/interrupt.ts";
@@ -26,7 +27,7 @@ What an intensity is a share of:
 Refused is what would leave less than half a core, or less memory than 512 MiB or a tenth, whichever is more.
 Everything it starts ends with it, also after kill -9; see docs/profiling.md.
 
-Exit codes: 0 it ran for its time, 1 refused or failed, 2 not understood, 130 stopped by Ctrl-C.`;
+${exitCodes("it ran for its time", "refused or failed", "130 stopped by Ctrl-C")}`;
 
 async function run(input: InjectInput): Promise<void> {
   const options = parseWith(InjectOptions, input, "the command line");
@@ -44,7 +45,7 @@ async function run(input: InjectInput): Promise<void> {
 export function configure(command: Command): void {
   command
     .description(
-      "Takes CPU, memory, memory bandwidth or network of this machine for a while, to see what it does to others.",
+      "Be a noisy neighbour: take CPU, memory, memory bandwidth or network of this machine for a while.",
     )
     .addOption(
       new Option("--resource <resource>", "what to take").choices(ANOMALY_RESOURCES).makeOptionMandatory(),

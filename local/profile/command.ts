@@ -1,6 +1,7 @@
 import { Option } from "commander";
 import type { Command } from "commander";
 import { parseWith } from "@tradewind/core/config.ts";
+import { exitCodes } from "@tradewind/core/terminal/answer.ts";
 import { createProgress } from "../screen/progress.ts";
 import { INTERRUPTED, onInterrupt } from "../supervise/interrupt.ts";
 import { ProfileOptions } from "./options.ts";
@@ -22,7 +23,7 @@ Each configuration sets load, CPU and memory limit and replicas of every service
 processes; nothing scales meanwhile. At the end, and after Ctrl-C, it says which cells of load × CPU × interference
 are still empty. See docs/profiling.md.
 
-Exit codes: 0 all configurations are measured, 1 failed, 2 not understood, 130 stopped by Ctrl-C.`;
+${exitCodes("all configurations are measured", "failed", "130 stopped by Ctrl-C")}`;
 
 async function run(input: ProfileInput): Promise<void> {
   const options = parseWith(ProfileOptions, input, "the command line");
@@ -46,7 +47,7 @@ async function run(input: ProfileInput): Promise<void> {
 export function configure(command: Command): void {
   command
     .description(
-      "Measures the local platform under many settings, so that latency profiles can be trained and judged.",
+      "Measure the local platform under many settings, so that latency profiles can be trained and judged.",
     )
     .option("--out <file>", "JSON lines, one for each service and window", ".tradewind/sweep.jsonl")
     .option("--configurations <number>", "how many settings", "200")

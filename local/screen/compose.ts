@@ -19,6 +19,7 @@ export interface PictureParts {
   readonly rival: Rival | undefined;
   readonly isInteractive: boolean;
   readonly showsHelp: boolean;
+  readonly answer: readonly string[];
   /** What the screen says beside the troubles, for example of a predictor that was killed. */
   readonly notes: readonly string[];
   readonly states: readonly ServiceState[];
@@ -133,6 +134,7 @@ export function composePicture(parts: PictureParts): Picture {
     ],
     troubles: problem === undefined || isBeginning ? [] : [problem],
     notes: [...(isBeginning && policy.kind === "tradewind" ? [COLLECTING] : []), ...parts.notes],
+    answer: parts.answer,
     totals: totalsOf(parts),
     trend: trendOf(parts),
     isInteractive: parts.isInteractive,

@@ -22,6 +22,8 @@ export interface Picture {
   readonly troubles: readonly string[];
   /** What is going on and is no trouble, for example that the first window is being collected. */
   readonly notes: readonly string[];
+  /** The answer to what a person asked with a key; empty while nothing is. */
+  readonly answer: readonly string[];
   readonly totals: PicturedTotals;
   readonly trend: Trend;
   /** Keys are read. */

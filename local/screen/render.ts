@@ -1,13 +1,17 @@
 import { formatBytes } from "@tradewind/core/units.ts";
 import type { ContainerSize } from "../application/topology.ts";
-import { formatLatency, formatSeconds } from "./format.ts";
+import { formatLatency, formatSeconds } from "@tradewind/core/terminal/format.ts";
 import type { Picture, PicturedService } from "./picture.ts";
-import { cut, padLeft, padRight } from "./style.ts";
-import type { Paint } from "./style.ts";
+import { cut, padLeft, padRight, wrap } from "@tradewind/core/terminal/style.ts";
+import type { Paint } from "@tradewind/core/terminal/style.ts";
 import { toneOf } from "./tone.ts";
 import { renderTrend } from "./trend.ts";
 
 const NARROW = 72;
+/** 15 + 6 + 8 + 8 + 11 and five gaps of two: where reasons begin. */
+const REASON_AT = 58;
+/** With less room a reason stands beneath its row. */
+const LEAST_REASON = 40;
 
 function header(picture: Picture, paint: Paint): string {
   const { application, policy, elapsedS, durationS } = picture;
@@ -41,6 +45,8 @@ function totalsLines({ totals }: Picture): readonly string[] {
 }
 
 const HELP = [
+  "w  what if: p95 and cost with one more replica of each service, and with half as much load again; nothing is changed",
+  "e  explain: why the objective is missed, on what evidence, and what would end it",
   "k  kills the predictor: the scaler goes on answering from its last decision, and the supervisor starts the predictor again",
   "?  shows or hides this",
   "q  ends the run, as Ctrl-C does",
@@ -48,7 +54,7 @@ const HELP = [
 
 function footer({ isInteractive, showsHelp }: Picture): readonly string[] {
   if (!isInteractive) return [];
-  return showsHelp ? HELP : ["keys: k kill the predictor, ? help, q quit"];
+  return showsHelp ? HELP : ["keys: w what if, e explain, k kill the predictor, ? help, q quit"];
 }
 
 function replicas({ replicasReady, replicasWanted }: PicturedService, paint: Paint): string {
@@ -75,7 +81,19 @@ export function describeResize(from: ContainerSize, to: ContainerSize): string {
   return `${changes.join(", ")} each`;
 }
 
-function row(service: PicturedService, columns: number, objectiveSeconds: number, paint: Paint): string {
+/** How rows are set. */
+interface Setting {
+  readonly columns: number;
+  readonly objectiveSeconds: number;
+  /** Reasons take as many lines as they need. */
+  readonly isWhole: boolean;
+}
+
+function row(
+  service: PicturedService,
+  { columns, isWhole, objectiveSeconds }: Setting,
+  paint: Paint,
+): string {
   const { name, requestsPerSecond, p95Seconds, reason } = service;
   const cells = [
     padRight(cut(name, 15), 15),
@@ -83,10 +101,17 @@ function row(service: PicturedService, columns: number, objectiveSeconds: number
     padLeft(paint(toneOf(p95Seconds, objectiveSeconds), formatLatency(p95Seconds)), 8),
     padRight(replicas(service, paint), 8),
   ];
-  if (columns < NARROW) return cells.join("  ");
-  // 15 + 6 + 8 + 8 + 11 and five gaps of two.
-  const room = columns - 58;
-  return [...cells, padRight(cores(service, paint), 11), paint("dim", cut(reason, room))].join("  ");
+  if (columns >= NARROW) cells.push(padRight(cores(service, paint), 11));
+  const room = columns - REASON_AT;
+  if (!isWhole) {
+    return [...cells, ...(columns < NARROW ? [] : [paint("dim", cut(reason, room))])].join("  ");
+  }
+  const isBeside = room >= LEAST_REASON;
+  const indent = " ".repeat(isBeside ? REASON_AT : 2);
+  const [first = "", ...others] = wrap(reason, isBeside ? room : columns - indent.length);
+  const beneath = (isBeside ? others : [first, ...others]).map((line) => paint("dim", `${indent}${line}`));
+  const head = [...cells, ...(isBeside ? [paint("dim", first)] : [])].join("  ").trimEnd();
+  return [head, ...beneath].join("\n");
 }
 
 function heading(columns: number, paint: Paint): string {
@@ -107,13 +132,27 @@ function flow(items: readonly string[], width: number): readonly string[] {
   return lines;
 }
 
-/**
- * The live picture as text.
- * @param columns width of the terminal; narrow ones lose the reasons
- */
-export function renderPicture(picture: Picture, columns: number, paint: Paint): string {
-  const { services, objectiveSeconds, addresses, quota, troubles, notes, phase, trend } = picture;
+/** Size of a terminal. */
+export interface TerminalSize {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+/** The live picture as text. Reasons are whole; where that takes more lines than there are, each is cut to one. */
+export function renderPicture(picture: Picture, { columns, rows }: TerminalSize, paint: Paint): string {
+  const whole = renderLines(picture, { columns, isWhole: true }, paint);
+  if (whole.split("\n").length <= rows) return whole;
+  return renderLines(picture, { columns, isWhole: false }, paint);
+}
+
+function renderLines(
+  picture: Picture,
+  { columns, isWhole }: Pick<Setting, "columns" | "isWhole">,
+  paint: Paint,
+): string {
+  const { services, objectiveSeconds, addresses, answer, quota, troubles, notes, phase, trend } = picture;
   const width = Math.max(20, columns);
+  const setting = { columns: width, isWhole, objectiveSeconds };
   const lines = [
     header(picture, paint),
     "",
@@ -123,8 +162,9 @@ export function renderPicture(picture: Picture, columns: number, paint: Paint): 
     ...renderTrend(trend, { columns: width, objectiveSeconds, phase }, paint),
     "",
     heading(width, paint),
-    ...services.map((service) => row(service, width, objectiveSeconds, paint)),
+    ...services.map((service) => row(service, setting, paint)),
     "",
+    ...answer.flatMap((text) => wrap(text, width)),
     ...notes.map((text) => paint("cyan", cut(text, width))),
     ...troubles.map((text) => paint("red", cut(`! ${text}`, width))),
     paint("dim", cut(`quota: ${quota}`, width)),

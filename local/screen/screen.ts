@@ -2,7 +2,7 @@ import { createLogUpdate } from "log-update";
 import type { WriteStream } from "node:tty";
 import type { Picture } from "./picture.ts";
 import { renderPicture, renderPlaces, renderProgress } from "./render.ts";
-import { choosePaint } from "./style.ts";
+import { choosePaint } from "@tradewind/core/terminal/style.ts";
 
 /** Where the run shows itself. */
 export interface Screen {
@@ -30,7 +30,7 @@ function createLiveScreen(stream: WriteStream, env: NodeJS.ProcessEnv): Screen {
       if (drawn !== "") update(drawn);
     },
     show(picture) {
-      drawn = renderPicture(picture, stream.columns, paint);
+      drawn = renderPicture(picture, { columns: stream.columns, rows: stream.rows }, paint);
       update(drawn);
     },
     close() {

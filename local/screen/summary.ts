@@ -1,7 +1,7 @@
 import type { RunReport } from "@tradewind/core/contract/run-report.ts";
 import { formatBytes } from "@tradewind/core/units.ts";
-import { formatLatency } from "./format.ts";
-import { padLeft } from "./style.ts";
+import { formatLatency } from "@tradewind/core/terminal/format.ts";
+import { padLeft } from "@tradewind/core/terminal/style.ts";
 
 /** What came out of a run, phase by phase. */
 export function renderSummary({ phases, objectiveMs }: RunReport): string {

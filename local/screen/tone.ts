@@ -1,4 +1,4 @@
-import type { Tone } from "./style.ts";
+import type { Tone } from "@tradewind/core/terminal/style.ts";
 
 /** Green within the objective, yellow close to it, red beyond. */
 export function toneOf(seconds: number | undefined, objectiveSeconds: number): Tone {

@@ -1,6 +1,6 @@
 import type { Trend } from "./picture.ts";
-import { cut, padRight } from "./style.ts";
-import type { Paint } from "./style.ts";
+import { cut, padRight } from "@tradewind/core/terminal/style.ts";
+import type { Paint } from "@tradewind/core/terminal/style.ts";
 import { toneOf } from "./tone.ts";
 
 const BLOCKS = "▁▂▃▄▅▆▇█";

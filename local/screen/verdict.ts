@@ -1,7 +1,7 @@
 import type { RunComparison, RunReport } from "@tradewind/core/contract/run-report.ts";
 import { formatBytes } from "@tradewind/core/units.ts";
-import { formatLatency } from "./format.ts";
-import { padLeft, padRight } from "./style.ts";
+import { formatLatency } from "@tradewind/core/terminal/format.ts";
+import { padLeft, padRight } from "@tradewind/core/terminal/style.ts";
 
 interface Figures {
   readonly requests: number;

@@ -3,6 +3,7 @@ import { describeError, issuesInWords, TradewindError } from "@tradewind/core/er
 import type { HttpDoor } from "@tradewind/core/http-door.ts";
 import { addressOf, cannotListen, createHttpServer } from "@tradewind/core/http-server.ts";
 import { APPLICATION_LIST_SCHEMA, applicationKey } from "@tradewind/core/contract/application-list.ts";
+import type { Application } from "@tradewind/core/contract/application.ts";
 import type { ApplicationList } from "@tradewind/core/contract/application-list.ts";
 import type { Explanation } from "@tradewind/core/contract/explanation.ts";
 import type { Incident, IncidentList } from "@tradewind/core/contract/measured.ts";
@@ -19,6 +20,7 @@ import { mergedMetrics } from "../applications/merged-metrics.ts";
 import type { Explaining } from "../application/explaining.ts";
 import type { PlannedApplication } from "../application/planned-application.ts";
 import type { WindowStore } from "../store/window-store.ts";
+import { readPeriod } from "../report/read-period.ts";
 import type { LastSensitivities } from "../sensitivities/last-sensitivities.ts";
 import { parseListen } from "../sources/otlp/listen-address.ts";
 
@@ -47,6 +49,9 @@ const MAX_BODY_BYTES = 1_024;
 /** Supposed sizes of as many services as may be asked about at once. */
 const MAX_WHAT_IF_BYTES = 256 * 1_024;
 const IDLE_MS = 30_000;
+
+/** Longer than anything is kept by default. */
+const MOST_REPORTED_MS = 60 * 86_400_000;
 
 /** Changes that are served at once, the newest. */
 const MOST_DECISIONS = 200;
@@ -248,6 +253,12 @@ function addOwnRoutes(server: FastifyInstance, applications: Applications): void
     ),
   );
   server.get(
+    "/v1/report",
+    of(({ application, history }, request, reply) =>
+      sendReport(reply, history.store, application, request.query as Asked),
+    ),
+  );
+  server.get(
     "/v1/inputs",
     of(({ archive }, _request, reply) => reply.send({ hashes: archive.hashes() })),
   );
@@ -271,6 +282,8 @@ interface Asked {
   readonly service?: unknown;
   /** ms since the epoch. */
   readonly at?: unknown;
+  readonly from?: unknown;
+  readonly to?: unknown;
 }
 
 type Chosen =
@@ -310,12 +323,32 @@ function sendDecisions(
   return reply.send(answer);
 }
 
+/** ms since the epoch; NaN where it is no number. */
+const msOf = (asked: unknown): number =>
+  typeof asked === "string" && asked.trim() !== "" ? Number(asked) : Number.NaN;
+
+async function sendReport(
+  reply: FastifyReply,
+  store: WindowStore,
+  application: Application,
+  { from, to }: Asked,
+): Promise<FastifyReply> {
+  const [fromMs, toMs] = [msOf(from), msOf(to)];
+  if (!(fromMs < toMs && toMs - fromMs <= MOST_REPORTED_MS)) {
+    const how = "?from= and ?to= take milliseconds since 1970, `from` before `to`, at most 60 days apart";
+    return fail(reply, 400, "bad-request", how);
+  }
+  const report = await readPeriod(store, application, { fromMs, toMs });
+  if (report !== undefined) return reply.send(report);
+  return fail(reply, 404, "not-found", "no window of that time is stored; is --state set, and does it hold?");
+}
+
 function sendExplanation(reply: FastifyReply, explaining: Explaining, { at }: Asked): FastifyReply {
   if (at === undefined) {
     const latest = explaining.latest();
     return latest === undefined ? fail(reply, 503, "no-plan-yet", NO_PLAN_YET) : reply.send(latest);
   }
-  const ms = typeof at === "string" && at.trim() !== "" ? Number(at) : Number.NaN;
+  const ms = msOf(at);
   if (!Number.isFinite(ms)) return fail(reply, 400, "bad-request", "?at= takes milliseconds since 1970");
   const found = explaining.at(ms);
   if (found !== undefined) return reply.send(found);

@@ -29,6 +29,8 @@ export interface Asked<Answer> {
   readonly path: string;
   /** Besides the application; undefined values are left out. */
   readonly query?: Readonly<Record<string, string | undefined>>;
+  /** Sent by POST. */
+  readonly body?: object;
   readonly schema: z.ZodType<Answer>;
   /** Code of the error where the predictor has nothing to show. */
   readonly absent: string;
@@ -37,12 +39,17 @@ export interface Asked<Answer> {
 /** @throws TradewindError in words for a person at a terminal */
 export async function askPredictor<Answer>(
   { application, namespace, predictor, ...flags }: ApplicationFlags,
-  { absent, path, query, schema }: Asked<Answer>,
+  { absent, body, path, query, schema }: Asked<Answer>,
 ): Promise<Answer> {
   const given = Object.entries({ ...query, application, namespace }).flatMap(([key, value]) =>
     value === undefined ? [] : [[key, value] as const],
   );
-  const call = { path, query: Object.fromEntries(given), acceptStatuses: NOTHING_TO_SHOW };
+  const call = {
+    path,
+    query: Object.fromEntries(given),
+    acceptStatuses: NOTHING_TO_SHOW,
+    ...(body !== undefined && { json: body }),
+  };
   const either = z.union([schema.transform((shown) => ({ shown })), Refusal]);
   return asking(
     { name: "predictor", url: predictor, flag: "--predictor" },

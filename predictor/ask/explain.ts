@@ -1,6 +1,7 @@
 import { ApplicationContext } from "@tradewind/core/contract/context.ts";
 import { Explanation } from "@tradewind/core/contract/explanation.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
+import { addJsonFlag, exitCodes, printAnswer } from "@tradewind/core/terminal/answer.ts";
 import type { Command } from "commander";
 import { Transcripts } from "@tradewind/core/contract/transcript.ts";
 import type { TranscriptLine } from "@tradewind/core/contract/transcript.ts";
@@ -25,7 +26,7 @@ How to read it:
   are changes that the live models were asked about: a size, or the service answering as fast as before. Without
   models (policy queue or reactive) there are none. Nothing is changed by asking.
 
-Exit codes: 0 shown, 1 no answer, 2 not understood.`;
+${exitCodes("shown", "no answer")}`;
 
 interface Flags extends ApplicationFlags {
   readonly service?: string;
@@ -39,18 +40,16 @@ interface Flags extends ApplicationFlags {
 
 /** Adds description, options and action to its command. */
 export function configure(command: Command): void {
-  addApplicationFlags(
-    command.description(
-      "Say why the objective is missed: which service, which resource, on what evidence, and what would end it.",
-    ),
-  )
+  const described = command.description(
+    "Say why the objective is missed: which service, which resource, on what evidence, and what would end it.",
+  );
+  addJsonFlag(addApplicationFlags(described), "the answer of /v1/explain")
     .option("--service <name>", "only what concerns this service")
     .option(
       "--at <time>",
       "what was explained then: an ISO time, or how long ago, for example 10m",
       timeArgument,
     )
-    .option("--json", "print the answer of /v1/explain instead of text", false)
     .option(
       "--context",
       "print all that is known of the application now, as JSON: the answer of /v1/context",
@@ -83,8 +82,8 @@ export function configure(command: Command): void {
       if (flags.service !== undefined && !isAbout(explanation, flags.service)) {
         throw new TradewindError("no-such-service", `the explanation says nothing of '${flags.service}'`);
       }
-      const text = flags.json ? JSON.stringify(explanation) : explanationInWords(explanation, flags.service);
-      process.stdout.write(`${text}\n`);
+      const text = (): string => explanationInWords(explanation, flags.service);
+      printAnswer({ json: explanation, text }, flags.json);
     });
 }
 

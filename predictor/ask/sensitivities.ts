@@ -1,3 +1,4 @@
+import { addJsonFlag, exitCodes, printAnswer } from "@tradewind/core/terminal/answer.ts";
 import type { Command } from "commander";
 import { SensitivityList } from "@tradewind/core/contract/sensitivities.ts";
 import type { ServiceSensitivity, UnitWorth } from "@tradewind/core/contract/sensitivities.ts";
@@ -18,7 +19,7 @@ How to read it:
   objectives are expected to cost. --json and the metrics have the slope for a whole core, here -80 ms: a whole core
   gains less than its slope says. Services that gain most come first.
 
-Exit codes: 0 shown, 1 no answer, 2 not understood.`;
+${exitCodes("shown", "no answer")}`;
 
 /** A slope is shown for this share of a service's CPU: for a whole core it says nothing where containers are small. */
 const SHARE = 0.1;
@@ -30,17 +31,17 @@ interface Flags extends ApplicationFlags {
 
 /** Adds description, options and action to its command. */
 export function configure(command: Command): void {
-  addApplicationFlags(
-    command.description("Show what more CPU and one more replica of each service are worth right now."),
-  )
+  const described = command.description(
+    "Show what more CPU and one more replica of each service are worth right now.",
+  );
+  addJsonFlag(addApplicationFlags(described), "the answer of /v1/sensitivities")
     .option("--service <name>", "only this service")
-    .option("--json", "print the answer of /v1/sensitivities instead of text", false)
     .addHelpText("after", EXAMPLES)
     .action(async (flags: Flags) => {
       const { service } = flags;
       const asked = { path: "v1/sensitivities", query: { service }, schema: SensitivityList };
       const list = await askPredictor(flags, { ...asked, absent: "no-sensitivities" });
-      process.stdout.write(flags.json ? `${JSON.stringify(list)}\n` : inWords(list));
+      printAnswer({ json: list, text: () => inWords(list) }, flags.json);
     });
 }
 
@@ -50,8 +51,8 @@ export function inWords(list: SensitivityList): string {
   const percentile = `p${Number((100 * objective.percentile).toFixed(3))}`;
   const decided = new Date(decidedAtMs).toISOString();
   const head = `Decision of ${decided} by ${policy}; objective: ${percentile} ${ms(objective.seconds)} ms.`;
-  if (unavailable !== undefined) return `${head}\n${unavailable}\n`;
-  if (services.length === 0) return `${head}\nNo service on a user's route has a calibrated model.\n`;
+  if (unavailable !== undefined) return `${head}\n${unavailable}`;
+  if (services.length === 0) return `${head}\nNo service on a user's route has a calibrated model.`;
   const blocks = [...services]
     .sort((a, b) => net(a) - net(b))
     .map((each) =>
@@ -63,7 +64,7 @@ export function inWords(list: SensitivityList): string {
     );
   const { costPerHour, reason } = services[0]?.perGibibyte ?? { costPerHour: 0, reason: "" };
   const memory = `One more gibibyte, of any service: 0 ms, costs ${costPerHour.toFixed(4)}/h; ${reason}.`;
-  return `${[head, ...blocks, memory].join("\n\n")}\n`;
+  return [head, ...blocks, memory].join("\n\n");
 }
 
 /** What the better unit of a service changes of all costs for an hour. */

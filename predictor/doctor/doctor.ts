@@ -9,7 +9,7 @@ import { problem } from "../sources/check.ts";
 import type { Finding } from "../sources/source.ts";
 import { readSections } from "../sources/sources-config.ts";
 import type { DoctorOptions } from "./options.ts";
-import { checkAgent, checkExporter, checkPredictor } from "./own-processes.ts";
+import { checkAgent, checkScaler, checkPredictor } from "./own-processes.ts";
 import { examineCluster, usesCluster } from "./cluster.ts";
 import { checkState } from "./state-directory.ts";
 
@@ -22,13 +22,13 @@ async function checkStates(state: string, nowMs: number): Promise<Finding[]> {
 
 /** Looks at everything that is configured, all at once, each within the timeout. Never throws. */
 export async function examine(options: DoctorOptions, nowMs: number): Promise<Finding[]> {
-  const { agents, predictor, exporter, state } = options;
+  const { agents, predictor, scaler, state } = options;
   const looks: Promise<Finding[]>[] = [
     examineConfigs(options, nowMs),
     ...(usesCluster(options) ? [examineCluster(options)] : []),
     ...agents.map(async (url) => checkAgent(url, options, nowMs)),
     ...(predictor === undefined ? [] : [checkPredictor(predictor, options, nowMs)]),
-    ...(exporter === undefined ? [] : [checkExporter(exporter, options)]),
+    ...(scaler === undefined ? [] : [checkScaler(scaler, options)]),
     ...(state === undefined ? [] : [checkStates(state, nowMs)]),
   ];
   const findings = (await Promise.all(looks)).flat();
@@ -38,7 +38,7 @@ export async function examine(options: DoctorOptions, nowMs: number): Promise<Fi
       subject: "doctor",
       level: "warning",
       message: "nothing to examine",
-      remedy: "name what you run: --config, --agents, --predictor, --exporter or --state",
+      remedy: "name what you run: --config, --agents, --predictor, --scaler or --state",
     },
   ];
 }

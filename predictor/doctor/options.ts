@@ -18,10 +18,10 @@ export const DoctorOptions = z.strictObject({
     .max(5_000)
     .default([]),
   predictor: z.url({ protocol: /^https?$/ }).optional(),
-  exporter: z.url({ protocol: /^https?$/ }).optional(),
-  /** Shown to agents, predictor and exporter. */
+  scaler: z.url({ protocol: /^https?$/ }).optional(),
+  /** Shown to agents, predictor and scaler. */
   tokenFile: z.string().min(1).optional(),
-  /** Authority of the certificates of agents, predictor and exporter, PEM. */
+  /** Authority of the certificates of agents, predictor and scaler, PEM. */
   caFile: z.string().min(1).optional(),
   state: z.string().min(1).optional(),
   /** As the predictor's option: only `kubernetes[:namespace,…]` is looked at here. */

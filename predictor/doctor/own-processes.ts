@@ -137,8 +137,8 @@ async function checkPlan(
   });
 }
 
-export async function checkExporter(url: string, access: ProcessAccess): Promise<Finding[]> {
-  const exporter = { name: "scaler" as const, url, flag: "--exporter" };
+export async function checkScaler(url: string, access: ProcessAccess): Promise<Finding[]> {
+  const exporter = { name: "scaler" as const, url, flag: "--scaler" };
   const schema = z.union([Recommendations, z.array(z.unknown())]);
   return asked(exporter, access, { path: "v1/recommendations" }, schema, (answer, subject) => {
     const list = Array.isArray(answer) ? answer : (answer.recommendations ?? []);

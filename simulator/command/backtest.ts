@@ -1,8 +1,9 @@
 import { writeFile } from "node:fs/promises";
-import { InvalidArgumentError } from "commander";
+import { InvalidArgumentError, Option } from "commander";
 import type { Command } from "commander";
 import { systemClock } from "@tradewind/core/clock.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
+import { addJsonFlag, exitCodes, printAnswer } from "@tradewind/core/terminal/answer.ts";
 import { createLog } from "@tradewind/core/log.ts";
 import { parseDurationSeconds } from "@tradewind/core/units.ts";
 import { createProgress } from "@tradewind/local/screen/progress.ts";
@@ -16,18 +17,21 @@ import { readPrometheus, readStored } from "./read-recording.ts";
 
 const EXAMPLES = `
 Examples:
-  tradewind backtest --application application.yaml --state /var/lib/tradewind --from 7d
+  tradewind backtest --config application.yaml --state /var/lib/tradewind --from 7d
       The last week as the predictor stored it: fits on the first half, replays policies on the second.
-  tradewind backtest --application application.yaml --sources application.yaml --from 14d --html report.html
+  tradewind backtest --config application.yaml --sources application.yaml --from 14d --html report.html
       The same from Prometheus or VictoriaMetrics (section 'sources' of the file), as a page for a browser.
-  tradewind backtest --application run/application.yaml --state run --policies hpa-cpu,tradewind-auto --json
+  tradewind backtest --config run/application.yaml --state run --policies hpa-cpu,tradewind-auto --json
       A recording of 'npm start -- --state run', two policies, machine-readable.
 
 First it says how far its models are off on the part of the recording that they did not see; replayed figures are worth no
-more than that. Exit codes: 0 done, 1 failed, 2 not understood.`;
+more than that.
+
+${exitCodes("done", "failed")}`;
 
 interface Flags {
-  readonly application: string;
+  readonly config?: string;
+  readonly application?: string;
   readonly state?: string;
   readonly sources?: string;
   readonly from?: number;
@@ -66,7 +70,10 @@ function chosen(policies: string | undefined): typeof BACKTEST_CONTENDERS {
 
 async function run(flags: Flags): Promise<void> {
   const contenders = chosen(flags.policies);
-  const application = await readApplication(flags.application);
+  const { config = flags.application } = flags;
+  if (config === undefined)
+    throw new TradewindError("invalid-input", "give --config, the application's file");
+  const application = await readApplication(config);
   const progress = createProgress(process.stderr, process.env);
   const query = { fromMs: flags.from ?? 0, toMs: flags.to ?? systemClock.nowMs() };
   const beganMs = performance.now();
@@ -101,14 +108,15 @@ async function run(flags: Flags): Promise<void> {
     await writeFile(flags.html, htmlReport(report));
     progress.say(`the page is in ${flags.html}`);
   }
-  process.stdout.write(`${flags.json ? JSON.stringify(report) : terminalReport(report)}\n`);
+  printAnswer({ json: report, text: (paint) => terminalReport(report, paint) }, flags.json);
 }
 
 /** Adds what `tradewind backtest` takes and does. */
 export function configure(command: Command): void {
-  command
-    .description("Replays policies on what was recorded, after saying how far its models can be believed.")
-    .requiredOption("--application <file>", "the application's configuration, YAML or JSON")
+  addJsonFlag(command)
+    .description("Replay policies on what was recorded, after saying how far its models can be believed.")
+    .option("--config <file>", "the application's configuration, YAML or JSON")
+    .addOption(new Option("--application <file>", "the same as --config").hideHelp())
     .option("--state <directory>", "a predictor's state directory; it may be running")
     .option("--sources <file>", "configuration with sources.prometheus: read the past from there instead")
     .option(
@@ -125,7 +133,6 @@ export function configure(command: Command): void {
     .option("--pod-start <duration>", "from the creation of a pod until it is ready", seconds, 45)
     .option("--seed <number>", "of the errors that replays draw", Number, 1)
     .option("--html <file>", "write a page with plots there, readable without a network")
-    .option("--json", "print the report as JSON", false)
     .addHelpText("after", EXAMPLES)
     .action(async (flags: Flags) => run(flags));
 }

@@ -27,7 +27,7 @@ interface Flags {
 export function configure(command: Command): void {
   command
     .description(
-      "teaches the students of the planner, in the simulator: what scalers decide by while no predictor answers",
+      "Teach the students of the planner, in the simulator: what scalers decide by while no predictor answers.",
     )
     .option("--seed <n>", "equal seeds give equal students", "1")
     .option("--plants <n>", "simulated runs of each round", "12")

@@ -1,28 +1,11 @@
-import { execFile, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { VERSION } from "@tradewind/core/version.ts";
+import { tradewind } from "./tradewind.ts";
 
 const PROGRAM = join(import.meta.dirname, "..", "..", "bin", "tradewind.mjs");
-
-interface Result {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-async function tradewind(...args: readonly string[]): Promise<Result> {
-  return new Promise((resolve) => {
-    execFile(process.execPath, [PROGRAM, ...args], { timeout: 15_000 }, (error, stdout, stderr) => {
-      resolve({
-        code: typeof error?.code === "number" ? error.code : error === null ? 0 : 1,
-        stdout,
-        stderr,
-      });
-    });
-  });
-}
 
 describe("the tradewind command", () => {
   it("teaches with --help: every command, in groups, and examples", async () => {

@@ -1,9 +1,11 @@
+import { renderTable } from "@tradewind/core/terminal/table.ts";
+import type { Paint } from "@tradewind/core/terminal/style.ts";
 import type { BacktestReport } from "../backtest.ts";
 import { LIMITS, milliseconds, POLICY_COLUMNS, policyRows, time, trustOf } from "./words.ts";
 import type { PolicyRow } from "./words.ts";
 
 /** The report as text, for a terminal of any width. */
-export function terminalReport(report: BacktestReport): string {
+export function terminalReport(report: BacktestReport, paint: Paint): string {
   const {
     application,
     fitUntilMs,
@@ -17,14 +19,14 @@ export function terminalReport(report: BacktestReport): string {
   } = report;
   const rows = policyRows(report);
   const columns = Object.keys(POLICY_COLUMNS) as (keyof PolicyRow)[];
-  const width = (column: keyof PolicyRow): number =>
-    Math.max(POLICY_COLUMNS[column].length, ...rows.map((row) => row[column].length));
-  const line = (cell: (column: keyof PolicyRow) => string): string =>
-    columns
-      .map((column, place) =>
-        place < 2 ? cell(column).padEnd(width(column)) : cell(column).padStart(width(column)),
-      )
-      .join("  ");
+  const table = renderTable(
+    columns.map((column, place) => ({
+      title: POLICY_COLUMNS[column],
+      align: place < 2 ? "left" : "right",
+    })),
+    rows.map((row) => columns.map((column) => row[column])),
+    paint,
+  );
   const trained = services.filter(({ model }) => model === "trained").length;
   const none = services.filter(({ model }) => model === "none").map(({ service }) => service);
   return [
@@ -35,8 +37,7 @@ export function terminalReport(report: BacktestReport): string {
     "Predicted against measured, on the part that no model saw:",
     ...routes.map((route) => `  ${route.route}: ${trustOf(route)}`),
     "",
-    line((column) => POLICY_COLUMNS[column]),
-    ...rows.map((row) => line((column) => row[column])),
+    table,
     "",
     ...LIMITS.map((limit) => `- ${limit}`),
   ].join("\n");

@@ -24,9 +24,12 @@ it("holds a large change until a person with the token approves it, and then ans
   exporter.predictor.serve(planOf([wishOf()]));
   const access = ["--scaler", exporter.http, "--token-file", token];
   const list = async (): Promise<string> => (await tradewind("approve", ...access)).stdout;
-  await expect.poll(list, { timeout: 20_000 }).toContain("search (shop) 3 → 5 replicas: awaiting");
+  await expect.poll(list, { timeout: 20_000 }).toMatch(/search +shop +3 → 5 +awaiting +until/);
   expect(await exporter.client.metrics(ref, "m")).toMatchObject([{ int: 3 }]);
-  const id = (await list()).slice(0, 10);
+  const { changes } = JSON.parse((await tradewind("approve", "--json", ...access)).stdout) as {
+    changes: { id: string }[];
+  };
+  const id = changes[0]!.id;
   const post = async (headers: Record<string, string>) =>
     fetch(`${exporter.http}/v1/changes/${id}`, {
       method: "POST",

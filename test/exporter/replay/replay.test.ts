@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
-import { replayInWords } from "@tradewind/exporter/replay/in-words.ts";
+import { replayed } from "@tradewind/exporter/replay/replayed.ts";
 import { runningExporter } from "../running-exporter.ts";
 import { planOf, wishOf } from "../wish.ts";
 
@@ -21,6 +21,6 @@ it("replays a served decision to the same bytes, and says so to a person", async
   expect(stdout).toContain("search (shop): 99 proposed");
   expect(stdout).toContain(`same ${Buffer.byteLength(text)} bytes, SHA-256 `);
   const changed = JSON.parse(text) as Record<string, unknown>;
-  expect(() => replayInWords({ ...changed, final: { replicas: 21 } })).toThrow("the record says 21");
-  expect(() => replayInWords({ ...changed, decidedAtMs: 9e12 })).toThrow("step 'stale-input' refuses");
+  expect(() => replayed({ ...changed, final: { replicas: 21 } })).toThrow("the record says 21");
+  expect(() => replayed({ ...changed, decidedAtMs: 9e12 })).toThrow("step 'stale-input' refuses");
 });

@@ -60,18 +60,28 @@ describe("tradewind status", () => {
     );
   });
 
-  it("says of every service what is recommended, which decision changed it last and why", async () => {
+  it("shows a table of the services, and the decision that changed each last with its reason, newest first", async () => {
     const text = await printed("--scaler", (await grown()).http);
     expect(text).toMatch(
       /^hotel: p95 250 ms, objective 200 ms\nPolicy queue, \d+ s ago: no profile yet \[cpu-only\]\n/,
     );
+    expect(text).toMatch(/^service +namespace +ready +recommended +last change +level$/m);
+    expect(text).toMatch(
+      /^search +shop +3 +8 of 600m CPU and \S+ memory +replicas 5 → 8 at \d\d:\d\d:\d\dZ +queue$/m,
+    );
+    expect(text).toMatch(
+      /newest first:\n {2}\d{4}-\S+Z {2}search {2}replicas 5 → 8 \(queue\): the queue grew \[queue-share\]\n {2}\d{4}-\S+Z {2}rate {2}replicas 3 → 5/,
+    );
+  });
+
+  it("says of one service what the newest decision says now", async () => {
+    const text = await printed("--scaler", (await grown()).http, "--service", "search");
     expect(text).toContain("search (shop): 3 ready, 8 of 600m CPU and ");
     expect(text).toMatch(
       /last change {2}replicas 5 → 8 at \d{4}-\S+Z \(queue\): the queue grew \[queue-share\]/,
     );
     // A code of a later release is shown as it is.
     expect(text).toMatch(/now {10}queue: keeps 8 \[carbon-limit\]/);
-    expect(text).toMatch(/rate \(shop\)[^]*replicas 3 → 5 at/);
   });
 
   it("says how well the self time of a service was predicted, where that is known", async () => {
@@ -79,7 +89,7 @@ describe("tradewind status", () => {
     const { http } = await runningExporter(
       planOf([wishOf({ evidence }), wishOf({ service: "rate", evidence: { profileErrorRatio: 0.1 } })]),
     );
-    const text = await printed("--scaler", http);
+    const text = await printed("--scaler", http, "--service", "search");
     expect(text.match(/prediction .*/g)).toEqual([
       "prediction   self time off by 12 %, bias -3 %, 78 % of windows in the interval for 80 %",
     ]);

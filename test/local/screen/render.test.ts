@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { phasesOf } from "@tradewind/local/phases/phases.ts";
 import type { Picture } from "@tradewind/local/screen/picture.ts";
-import { formatLatency, formatSeconds } from "@tradewind/local/screen/format.ts";
+import { formatLatency, formatSeconds } from "@tradewind/core/terminal/format.ts";
 import { renderPicture, renderProgress } from "@tradewind/local/screen/render.ts";
-import { choosePaint, coloured, cut, plain } from "@tradewind/local/screen/style.ts";
+import { choosePaint, coloured, cut, plain } from "@tradewind/core/terminal/style.ts";
 
 const PHASES = phasesOf(150);
 
@@ -47,6 +47,7 @@ const PICTURE: Picture = {
   ],
   troubles: ["predictor does not answer"],
   notes: [],
+  answer: [],
   totals: {
     requests: 4_000,
     over: 20,
@@ -67,9 +68,12 @@ const PICTURE: Picture = {
   showsHelp: false,
 };
 
+/** A terminal that is high enough. */
+const high = (columns: number) => ({ columns, rows: 100 });
+
 describe("renderPicture", () => {
   it("shows load, latency against the objective, replicas now and wanted, and why", () => {
-    expect(renderPicture(PICTURE, 100, plain)).toBe(
+    expect(renderPicture(PICTURE, high(100), plain)).toBe(
       [
         "Tradewind  hotel, policy queue   61 s of 2 m 30 s, 89 s left",
         "",
@@ -82,7 +86,8 @@ describe("renderPicture", () => {
         "        ▄ and lower: within the objective",
         "",
         "service           req/s       p95  replicas  cores each   why",
-        "frontend           33.2    350 ms  1 → 3     0.12 → 0.18  CPU demand is 145 % of what its ready rep…",
+        "frontend           33.2    350 ms  1 → 3     0.12 → 0.18  CPU demand is 145 % of what its ready",
+        "                                                          replicas have: needs 3",
         "reservation           –         –  1         0.12         no recommendation yet",
         "",
         "! predictor does not answer",
@@ -95,23 +100,41 @@ describe("renderPicture", () => {
   it.each([20, 40, 60, 72, 80, 120, 200])(
     "keeps the rows of services within %d columns or their own minimum",
     (columns) => {
-      const lines = renderPicture(PICTURE, columns, plain).split("\n");
+      const lines = renderPicture(PICTURE, high(columns), plain).split("\n");
       const first = lines.findIndex((line) => line.startsWith("service"));
-      const rows = lines.slice(first, first + 3);
-      for (const row of rows) expect(row.length).toBeLessThanOrEqual(Math.max(columns, 48));
+      const last = lines.findIndex((line) => line.startsWith("! "));
+      for (const row of lines.slice(first, last))
+        expect(row.length).toBeLessThanOrEqual(Math.max(columns, 48));
     },
   );
 
+  it.each([40, 60, 80, 120])("shows every reason whole on %d columns", (columns) => {
+    const text = renderPicture(PICTURE, high(columns), plain).replaceAll(/\s+/g, " ");
+    expect(text).toContain("CPU demand is 145 % of what its ready replicas have: needs 3");
+  });
+
+  it("cuts reasons to a line each where the terminal is too low for all of them", () => {
+    const text = renderPicture(PICTURE, { columns: 100, rows: 16 }, plain);
+    expect(text).toContain("0.12 → 0.18  CPU demand is 145 % of what its ready rep…\nreservation");
+  });
+
+  it("shows the answer to what a person asked beneath the services", () => {
+    const asked = { ...PICTURE, answer: ["what if, asked at 61 s:", "  geo 2 → 3 replicas  p95 80 ms"] };
+    expect(renderPicture(asked, high(100), plain)).toContain(
+      "no recommendation yet\n\nwhat if, asked at 61 s:\n  geo 2 → 3 replicas  p95 80 ms\n! predictor",
+    );
+  });
+
   it("colours without changing the text", () => {
-    const text = renderPicture(PICTURE, 100, coloured);
+    const text = renderPicture(PICTURE, high(100), coloured);
     expect(text).toContain("\u001b[31m");
     // eslint-disable-next-line no-control-regex -- colour sequences are what is taken out
-    expect(text.replace(/\u001b\[\d+m/g, "")).toBe(renderPicture(PICTURE, 100, plain));
+    expect(text.replace(/\u001b\[\d+m/g, "")).toBe(renderPicture(PICTURE, high(100), plain));
   });
 
   it("says how to stop a run without an end", () => {
     const { durationS: _durationS, ...endless } = PICTURE;
-    expect(renderPicture(endless, 100, plain)).toContain("61 s, Ctrl-C stops");
+    expect(renderPicture(endless, high(100), plain)).toContain("61 s, Ctrl-C stops");
   });
 });
 
@@ -120,20 +143,22 @@ describe("renderPicture beside a rival", () => {
   const compared: Picture = { ...PICTURE, trend: { ...PICTURE.trend, rival } };
 
   it("draws the rival's p95 beneath ours and says that it is a recording", () => {
-    const text = renderPicture(compared, 100, plain);
+    const text = renderPicture(compared, high(100), plain);
     expect(text).toContain("p95     ▁▃▄ ▆█\nhpa:60  ▁█▄\n");
     expect(text).toContain("within the objective; hpa:60 is a recording");
   });
 
   it("keeps the higher of two steps where the terminal is too narrow for each", () => {
-    expect(renderPicture(compared, 50, plain)).toContain("p95     ▃▄█\nhpa:60  █▄\n");
+    expect(renderPicture(compared, high(50), plain)).toContain("p95     ▃▄█\nhpa:60  █▄\n");
   });
 
   it("names the keys where they are read, and explains them on demand", () => {
-    expect(renderPicture(PICTURE, 100, plain)).not.toContain("keys:");
+    expect(renderPicture(PICTURE, high(100), plain)).not.toContain("keys:");
     const interactive = { ...PICTURE, isInteractive: true };
-    expect(renderPicture(interactive, 100, plain)).toContain("keys: k kill the predictor");
-    expect(renderPicture({ ...interactive, showsHelp: true }, 100, plain)).toContain(
+    expect(renderPicture(interactive, high(100), plain)).toContain(
+      "keys: w what if, e explain, k kill the predictor",
+    );
+    expect(renderPicture({ ...interactive, showsHelp: true }, high(100), plain)).toContain(
       "k  kills the predictor",
     );
   });

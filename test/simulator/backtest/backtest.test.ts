@@ -4,6 +4,7 @@ import type { BacktestReport } from "@tradewind/simulator/backtest/backtest.ts";
 import { BACKTEST_CONTENDERS } from "@tradewind/simulator/backtest/contenders.ts";
 import { historyOf, splitHistory } from "@tradewind/simulator/backtest/history.ts";
 import { htmlReport } from "@tradewind/simulator/backtest/report/html.ts";
+import { plain } from "@tradewind/core/terminal/style.ts";
 import { terminalReport } from "@tradewind/simulator/backtest/report/terminal.ts";
 import { APPLICATION, recording } from "./recording.ts";
 
@@ -83,7 +84,7 @@ describe("a backtest", () => {
 describe("the report of a backtest", () => {
   it("has the same figures in text and page, names what is simulated, and needs no network", async () => {
     const report = await replay("static");
-    const [text, page] = [terminalReport(report), htmlReport(report)];
+    const [text, page] = [terminalReport(report, plain), htmlReport(report)];
     for (const shown of ["GET /", "as it ran", "static", "measured", "simulated"]) {
       expect(text).toContain(shown);
       expect(page).toContain(shown);

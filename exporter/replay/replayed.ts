@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { readWith } from "@tradewind/core/config.ts";
 import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
+import type { Answer } from "@tradewind/core/terminal/answer.ts";
 import { replay } from "../guard/guard.ts";
 import { sizeInWords } from "../status/in-words.ts";
 
@@ -9,7 +10,7 @@ import { sizeInWords } from "../status/in-words.ts";
  * @param served a decision record with its keys in the order in which it is served
  * @throws TradewindError `replay-differs` that says in what
  */
-export function replayInWords(served: Readonly<Record<string, unknown>>): string {
+export function replayed(served: Readonly<Record<string, unknown>>): Answer {
   const record = readWith(DecisionRecord, served, "the decision record");
   const { actions, final, refusal } = replay(record);
   if (refusal !== undefined) {
@@ -26,10 +27,16 @@ export function replayInWords(served: Readonly<Record<string, unknown>>): string
     throw new TradewindError("replay-differs", `${what}; was it written by another release, or changed?`);
   }
   const steps = actions.map(({ reason, step }) => `  ${step}: ${reason}`);
-  const hash = createHash("sha256").update(after).digest("hex");
-  return [
-    `${record.service} (${record.namespace}): ${sizeInWords(record.wish.allocation)} proposed, ${sizeInWords(final)} decided`,
+  const sha256 = createHash("sha256").update(after).digest("hex");
+  const bytes = Buffer.byteLength(after);
+  const { id, namespace, service, wish } = record;
+  const lines = [
+    `${service} (${namespace}): ${sizeInWords(wish.allocation)} proposed, ${sizeInWords(final)} decided`,
     ...(steps.length > 0 ? steps : ["  no guard step changed it"]),
-    `same ${Buffer.byteLength(after)} bytes, SHA-256 ${hash}`,
-  ].join("\n");
+    `same ${bytes} bytes, SHA-256 ${sha256}`,
+  ];
+  return {
+    json: { id, namespace, service, proposed: wish.allocation, actions, final, same: true, bytes, sha256 },
+    text: () => lines.join("\n"),
+  };
 }

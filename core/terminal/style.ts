@@ -17,7 +17,7 @@ export function choosePaint(
   return isTerminal && !refused ? coloured : plain;
 }
 
-const widthOf = (text: string): number => Array.from(stripVTControlCharacters(text)).length;
+export const widthOf = (text: string): number => Array.from(stripVTControlCharacters(text)).length;
 
 /** Cuts to a width, with an ellipsis where something was cut. For text without colours. */
 export function cut(text: string, width: number): string {
@@ -32,3 +32,25 @@ export const padRight = (text: string, width: number): string =>
   text + " ".repeat(Math.max(0, width - widthOf(text)));
 export const padLeft = (text: string, width: number): string =>
   " ".repeat(Math.max(0, width - widthOf(text))) + text;
+
+/**
+ * Breaks a text at blanks into lines of at most `width` columns, each with the indentation of the text; a longer word is cut into
+ * pieces. A text that fits stays as it is. For text without colours.
+ */
+export function wrap(text: string, width: number): string[] {
+  if (widthOf(text) <= width) return [text];
+  const indent = /^ */.exec(text)?.[0] ?? "";
+  const room = Math.max(1, width - indent.length);
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.trim().split(/ +/)) {
+    let rest = Array.from(word);
+    if (line !== "" && widthOf(line) + 1 + rest.length > room) {
+      lines.push(line);
+      line = "";
+    }
+    for (; rest.length > room; rest = rest.slice(room)) lines.push(rest.slice(0, room).join(""));
+    line = line === "" ? rest.join("") : `${line} ${rest.join("")}`;
+  }
+  return [...lines, line].map((each) => `${indent}${each}`);
+}

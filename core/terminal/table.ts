@@ -1,0 +1,28 @@
+import { padLeft, padRight, widthOf } from "./style.ts";
+import type { Paint } from "./style.ts";
+
+/** A column of a table; numbers stand at the right. */
+export interface Column {
+  readonly title: string;
+  readonly align?: "left" | "right";
+}
+
+/**
+ * Rows under a dim heading, two spaces between columns. Cells may hold colours.
+ * @param rows cells in the order of the columns
+ */
+export function renderTable(
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  paint: Paint,
+): string {
+  const cells = [columns.map(({ title }) => title), ...rows];
+  const widths = columns.map((_, at) => Math.max(...cells.map((row) => widthOf(row[at] ?? ""))));
+  const lines = cells.map((row) =>
+    columns
+      .map(({ align }, at) => (align === "right" ? padLeft : padRight)(row[at] ?? "", widths[at] ?? 0))
+      .join("  ")
+      .trimEnd(),
+  );
+  return [paint("dim", lines[0] ?? ""), ...lines.slice(1)].join("\n");
+}

@@ -1,0 +1,117 @@
+import type { PeriodReport } from "@tradewind/core/contract/period-report.ts";
+import { SIZES } from "@tradewind/core/contract/recommendation.ts";
+import { formatLatency, formatSeconds } from "@tradewind/core/terminal/format.ts";
+import type { Paint } from "@tradewind/core/terminal/style.ts";
+import { renderTable } from "@tradewind/core/terminal/table.ts";
+import { formatCores, formatMemory } from "@tradewind/kubernetes/objects/quantity.ts";
+import type { Unacted } from "./report.ts";
+
+type Change = PeriodReport["newest"][number];
+
+/** Objective and cost in sentences, then tables of routes and services, then the newest decisions with their reasons. */
+export function reportInWords(report: PeriodReport, unacted: Unacted, paint: Paint): string {
+  const { application, decisions, fromMs, newest, objective, toMs } = report;
+  const percentile = `p${Number((100 * objective.percentile).toFixed(3))}`;
+  const title = `${application}, ${time(fromMs)} to ${time(toMs)}; objective: ${percentile} ${formatLatency(objective.seconds)}`;
+  const shown = newest.length < decisions ? ` (the newest ${newest.length})` : "";
+  return [
+    [
+      title,
+      ...objectiveLines(report, percentile, paint),
+      ...costLines(report),
+      ...unactedLines(unacted),
+    ].join("\n"),
+    routesTable(report, percentile, paint),
+    servicesTable(report, paint),
+    decisions === 0
+      ? "No plan proposed another size."
+      : [`${decisions} proposals of another size${shown}:`, ...newest.map(changeInWords)].join("\n"),
+  ].join("\n\n");
+}
+
+function objectiveLines(report: PeriodReport, percentile: string, paint: Paint): string[] {
+  const { measuredSeconds, missedSeconds, requests, requestsOver, worstLatencySeconds } = report;
+  if (measuredSeconds === 0) return ["Objective: no requests were measured."];
+  const missed = `missed for ${formatSeconds(missedSeconds)} of ${formatSeconds(measuredSeconds)} (${percent(missedSeconds / measuredSeconds)})`;
+  return [
+    `Objective: ${paint(missedSeconds > 0 ? "red" : "green", missed)}; ${Math.round(requestsOver)} of ${Math.round(requests)} requests over (${percent(requestsOver / Math.max(1, requests))}), worst ${percentile} ${formatLatency(worstLatencySeconds)}`,
+  ];
+}
+
+function costLines(report: PeriodReport): string[] {
+  const { cost, costAtFirstSizes, cpuCoreHours, fromMs, memoryGigabyteHours, replicaHours, toMs } = report;
+  const hours = (toMs - fromMs) / 3_600_000;
+  const saved = costAtFirstSizes > 0 ? 1 - cost / costAtFirstSizes : 0;
+  return [
+    `Cost: ${cost.toFixed(4)} (${(cost / hours).toFixed(4)} an hour) for ${cpuCoreHours.toFixed(2)} core-hours, ${memoryGigabyteHours.toFixed(2)} GB-hours, ${replicaHours.toFixed(2)} replica-hours`,
+    `Savings: ${percent(Math.abs(saved))} ${saved < 0 ? "more" : "less"} than the sizes at the begin, kept all the time (${costAtFirstSizes.toFixed(4)})`,
+  ];
+}
+
+function unactedLines({ mode, regret, scalerProblem }: Unacted): string[] {
+  if (scalerProblem !== undefined) return [`Acting: not known, ${scalerProblem}`];
+  if (regret === undefined) return mode === undefined ? [] : [`Acting: mode is ${mode}`];
+  const { addedCost, missedSeconds, observedSeconds, savedCost, sinceMs } = regret;
+  return [
+    `Acting (mode is ${mode}): since ${time(sinceMs)} (${formatSeconds(observedSeconds)}) it would have saved ${savedCost.toFixed(4)} and added ${addedCost.toFixed(4)}; objective missed for ${formatSeconds(missedSeconds)} while more was recommended`,
+  ];
+}
+
+function routesTable({ routes }: PeriodReport, percentile: string, paint: Paint): string {
+  return renderTable(
+    [
+      { title: "route" },
+      { title: "requests", align: "right" },
+      { title: "over", align: "right" },
+      { title: "missed for", align: "right" },
+      { title: `worst ${percentile}`, align: "right" },
+    ],
+    routes.map((each) => [
+      each.route,
+      each.requests.toFixed(0),
+      percent(each.requestsOver / each.requests),
+      formatSeconds(each.missedSeconds),
+      formatLatency(each.worstLatencySeconds),
+    ]),
+    paint,
+  );
+}
+
+function servicesTable({ services }: PeriodReport, paint: Paint): string {
+  return renderTable(
+    [
+      { title: "service" },
+      { title: "replicas", align: "right" },
+      { title: "core-hours", align: "right" },
+      { title: "GB-hours", align: "right" },
+      { title: "cost", align: "right" },
+      { title: "decisions", align: "right" },
+    ],
+    services.map(({ cost, cpuCoreHours, decisions, memoryGigabyteHours, service, ...replicas }) => [
+      service,
+      replicas.replicasLeast === replicas.replicasMost
+        ? String(replicas.replicasMost)
+        : `${replicas.replicasLeast} to ${replicas.replicasMost}`,
+      cpuCoreHours.toFixed(2),
+      memoryGigabyteHours.toFixed(2),
+      cost.toFixed(4),
+      String(decisions),
+    ]),
+    paint,
+  );
+}
+
+const FORMATS = { replicas: String, cpuCores: formatCores, memoryBytes: formatMemory } as const;
+const NAMES = { replicas: "replicas", cpuCores: "CPU", memoryBytes: "memory" } as const;
+
+function changeInWords({ after, before, decidedAtMs, reason, service }: Change): string {
+  const what = SIZES.flatMap((size) => {
+    const [from, to] = [before[size], after[size]];
+    if (from === undefined || to === undefined || from === to) return [];
+    return [`${NAMES[size]} ${FORMATS[size](from)} → ${FORMATS[size](to)}`];
+  });
+  return `  ${time(decidedAtMs)}  ${service}  ${what.join(", ")}: ${reason}`;
+}
+
+const time = (epochMs: number): string => `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
+const percent = (ratio: number): string => `${(100 * ratio).toFixed(ratio < 0.1 ? 2 : 1)} %`;

@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Running } from "@tradewind/core/running.ts";
+import { createQuestions } from "@tradewind/local/screen/questions.ts";
+import { startPredictor } from "@tradewind/predictor/predictor.ts";
+import { RunningApplication } from "../../predictor/running-application.ts";
+import { waitUntil } from "../../wait-until.ts";
+
+describe("the keys of the live picture that ask a predictor", () => {
+  let application: RunningApplication;
+  let predictor: Running;
+  let users: NodeJS.Timeout;
+
+  beforeAll(async () => {
+    application = await RunningApplication.start();
+    application.podUsageCores = 0.2;
+    predictor = await startPredictor({
+      config: application.config,
+      listen: "127.0.0.1:0",
+      otlpListen: "127.0.0.1:0",
+      agents: [application.agent.url],
+      workloads: application.workloads,
+      windowSeconds: 1,
+      graceSeconds: 0.2,
+      agentPollMs: 100,
+      agentTimeoutMs: 300,
+      workloadsPollMs: 30,
+      logLevel: "silent",
+    });
+    users = setInterval(() => {
+      void application.sendTraces(predictor.addresses["otlp"]!, 10, 60).catch(() => undefined);
+    }, 100);
+  }, 30_000);
+
+  afterAll(async () => {
+    clearInterval(users);
+    await predictor.stop();
+    await application.stop();
+  });
+
+  it("w shows p95 and cost with one more replica of each service, and hides them again", async () => {
+    const questions = createQuestions(predictor.addresses["http"]!);
+    await waitUntil(async () => {
+      await questions.toggle("w", 61);
+      if (questions.lines.some((line) => line.includes("geo 2 → 3"))) return true;
+      await questions.toggle("w", 61);
+      return false;
+    }, 30_000);
+    const text = questions.lines.join("\n");
+    expect(text).toMatch(/^what if, asked at 61 s:\n {2}now +p95 [\d.]+ m?s of 100 ms, \d\.\d{4} per hour\n/);
+    expect(text).toMatch(/ {2}1\.5 times the load +p95 [\d.]+ m?s, /);
+    expect(text).toMatch(/ {2}frontend 1 → 2 replicas +p95 [\d.]+ m?s, \d\.\d{4} per hour/);
+    await questions.toggle("w", 62);
+    expect(questions.lines).toEqual([]);
+  });
+
+  it("e shows the explanation, in the place of what was shown", async () => {
+    const questions = createQuestions(predictor.addresses["http"]!);
+    await questions.toggle("w", 1);
+    await waitUntil(async () => {
+      await questions.toggle("e", 2);
+      if (questions.lines[1]?.includes("objective 100 ms") === true) return true;
+      await questions.toggle("e", 2);
+      return false;
+    }, 30_000);
+    expect(questions.lines[0]).toBe("explain, asked at 2 s:");
+  });
+
+  it("says what went wrong where no predictor answers", async () => {
+    const questions = createQuestions("http://127.0.0.1:1");
+    await questions.toggle("e", 3);
+    expect(questions.lines[1]).toMatch(/fetch failed|ECONNREFUSED|bad port/);
+  });
+});
