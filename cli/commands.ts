@@ -129,6 +129,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => import("@tradewind/simulator/command/train-students.ts"),
   },
   {
+    name: "train-teacher",
+    summary: "trains DRPC's teacher (TD3) in the simulator, and judges it against the planner",
+    group: TRY,
+    load: async () => import("@tradewind/simulator/command/train-teacher.ts"),
+  },
+  {
     name: "export",
     summary: "print the stored windows as CSV or JSON lines",
     group: LOOK,

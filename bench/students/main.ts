@@ -7,8 +7,20 @@ import type { Contender } from "@tradewind/simulator/contenders/contender.ts";
 import { HPA_CPU } from "@tradewind/simulator/contenders/hpa.ts";
 import { run } from "@tradewind/simulator/contenders/run.ts";
 import { gatherPairs, silentContender } from "@tradewind/simulator/teacher/lessons.ts";
-import { HELD_OUT_APPLICATIONS, heldOutPlant } from "@tradewind/simulator/teacher/plants.ts";
+import { judgeTeacher } from "@tradewind/simulator/teacher/judge.ts";
+import type { Verdict } from "@tradewind/simulator/teacher/judge.ts";
+import {
+  episodePlant,
+  HELD_OUT_APPLICATIONS,
+  heldOutPlant,
+  judgedPlant,
+} from "@tradewind/simulator/teacher/plants.ts";
+import { OUR_TERMS } from "@tradewind/simulator/teacher/reward.ts";
+import { readTeacher } from "@tradewind/simulator/command/teacher-file.ts";
+import type { Checkpoint } from "@tradewind/simulator/teacher/td3/checkpoint.ts";
+import { startEngine } from "@tradewind/simulator/teacher/td3/engine.ts";
 import { agreementOf } from "@tradewind/simulator/teacher/train-student.ts";
+import { policyOf, trainTeacher } from "@tradewind/simulator/teacher/train-teacher.ts";
 import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
 import { localRun } from "./local-run.ts";
 import type { LocalOutcome } from "./local-run.ts";
@@ -19,6 +31,10 @@ const FIRST_SEED = 300;
 const SEEDS = 20;
 const QUICK_SEEDS = 1;
 const TIMED = 200_000;
+/** Plants that a teacher is judged by, and the first of their seeds, which no training reaches. */
+const JUDGED = 10;
+const QUICK_JUDGED = 2;
+const TEACHER_SEED = 6_000_000;
 
 const PARAMETERS = studentParameters(SHIPPED_STUDENTS.general);
 const STUDENT = { student: new Student(PARAMETERS), modelHash: contentHash(SHIPPED_STUDENTS) };
@@ -58,25 +74,21 @@ async function silence(seeds: readonly number[], progress: BenchmarkOptions["pro
     }
     progress(`silence: seed ${index + 1} of ${seeds.length}`);
   }
-  const held = outcomes.get("hold") ?? [];
-  const alive = outcomes.get("alive") ?? [];
-  return [...outcomes].map(([policy, all]) => {
-    const mean = (of: (each: Outcome) => number): number => estimate(all.map((each) => of(each))).mean;
-    const ratio = (of: (each: Outcome) => number, to: readonly Outcome[]): number =>
-      mean(of) / estimate(to.map((each) => of(each))).mean;
-    return {
+  const mean = (policy: string, of: (each: Outcome) => number): number =>
+    estimate((outcomes.get(policy) ?? []).map((each) => of(each))).mean;
+  return Object.keys(POLICIES).map((policy) => {
+    const row = {
       policy,
-      requestsOver: Math.round(mean(({ over }) => over)),
-      minutesOver: mean(({ minutesOver }) => minutesOver),
-      cost: mean(({ cost }) => cost),
-      overToHold: ratio(({ over }) => over, held),
-      costToHold: ratio(({ cost }) => cost, held),
-      costToAlive: ratio(({ cost }) => cost, alive),
-      /** Share of requests that are over less than where sizes are held, seed by seed. */
-      savedShare: estimate(
-        all.map(({ over, requests }, i) => (held[i]?.over ?? 0) / (held[i]?.requests ?? 1) - over / requests),
-      ),
+      requestsOver: mean(policy, ({ over }) => over),
+      minutesOver: mean(policy, ({ minutesOver }) => minutesOver),
+      cost: mean(policy, ({ cost }) => cost),
     };
+    const toHold = [
+      row.requestsOver / mean("hold", ({ over }) => over),
+      row.cost / mean("hold", ({ cost }) => cost),
+    ];
+    progress(`${policy}: over / hold ${toHold[0]?.toFixed(3)}, cost / hold ${toHold[1]?.toFixed(3)}`);
+    return row;
   });
 }
 
@@ -98,19 +110,59 @@ async function agreement(seeds: readonly number[], progress: BenchmarkOptions["p
     pairs.push(...gathered);
   }
   const microseconds = microsecondsOf();
-  const students = [...Map.groupBy(pairs, ({ service }) => service)].map(([service, own]) =>
-    Object.assign({ service, microseconds }, agreementOf(PARAMETERS, own)),
-  );
+  const groups = [["all", pairs] as const, ...Map.groupBy(pairs, ({ service }) => service)];
+  const students = groups.map(([service, own]) => {
+    const { agreement, agreementWhenActing, mse } = agreementOf(PARAMETERS, own);
+    return { service, mse, agreement, agreementWhenActing, microseconds };
+  });
   const mean = (values: readonly number[]): number => estimate(values).mean;
-  return {
-    students,
-    all: agreementOf(PARAMETERS, pairs),
-    closedLoop: {
-      reward: mean(rewards.students),
-      plannerReward: mean(rewards.planner),
-      rewardRatio: mean(rewards.students) / mean(rewards.planner),
+  progress(
+    `reward: students ${mean(rewards.students).toFixed(3)}, planner ${mean(rewards.planner).toFixed(3)}`,
+  );
+  return { students, closedLoop: { rewardRatio: mean(rewards.students) / mean(rewards.planner) } };
+}
+
+/** Judges a teacher's file, or one that is trained here for so short a time that it is not expected to be accepted. */
+async function teacher(
+  file: string | undefined,
+  { progress, quick, seed }: Pick<BenchmarkOptions, "progress" | "quick" | "seed">,
+): Promise<Verdict> {
+  const trained = file === undefined ? await shortTraining(seed, quick, progress) : await readTeacher(file);
+  if (trained === undefined) throw new Error(`there is no teacher in ${file}`);
+  const plants = quick ? QUICK_JUDGED : JUDGED;
+  return judgeTeacher({
+    seeds: Array.from({ length: plants }, (_, i) => TEACHER_SEED + i),
+    plantOf: (plantSeed) => judgedPlant(plantSeed, trained.shape.kind),
+    actuators: "replicas",
+    terms: OUR_TERMS,
+    act: policyOf(trained),
+    onProgress: (done) => progress(`teacher: judged on ${done} of ${plants} plants`),
+  });
+}
+
+async function shortTraining(
+  seed: number,
+  quick: boolean,
+  progress: BenchmarkOptions["progress"],
+): Promise<Checkpoint> {
+  const { tensors } = await startEngine("auto");
+  return trainTeacher(tensors, {
+    seed,
+    shape: { kind: "shared", layers: [32, 32] },
+    plannerEpisodes: quick ? 1 : 8,
+    episodes: quick ? 2 : 12,
+    batch: 32,
+    buffer: 10_000,
+    updates: 24,
+    tiedEpisodes: 8,
+    actuators: "replicas",
+    terms: OUR_TERMS,
+    plantOf: (plantSeed) => episodePlant(plantSeed, "shared"),
+    onEpisode: async ({ rewards }) => {
+      progress(`teacher: episode ${rewards.length}, reward ${rewards.at(-1)?.toFixed(3)}`);
+      return true;
     },
-  };
+  });
 }
 
 function microsecondsOf(): number {
@@ -148,24 +200,16 @@ async function localPairs(
 }
 
 export const benchmark: Benchmark = {
-  options: { local: { type: "string" } },
-  summary: "students of the planner while no predictor answers, against holding and a CPU rule (simulated)",
+  options: { local: { type: "string" }, teacher: { type: "string" } },
+  summary: "teacher and students, and what students are worth while no predictor answers (simulated)",
   async run({ progress, quick, seed, values }) {
     const pairs = Number(values["local"] ?? 0);
     if (pairs > 0) return { simulated: false, local: await localPairs(pairs, seed, progress) };
     const first = FIRST_SEED * seed;
     const seeds = Array.from({ length: quick ? QUICK_SEEDS : SEEDS }, (_, i) => first + i);
     const judged = seeds.filter((each) => (each - first) % HELD_OUT_APPLICATIONS === 0);
-    const { all, closedLoop, students } = await agreement(judged, progress);
-    return {
-      simulated: true,
-      about: SHIPPED_STUDENTS.about,
-      teacher: null,
-      students,
-      agreement: all,
-      closedLoop,
-      seeds,
-      silence: await silence(seeds, progress),
-    };
+    const verdict = await teacher(values["teacher"] as string | undefined, { progress, quick, seed });
+    const { closedLoop, students } = await agreement(judged, progress);
+    return { teacher: verdict, students, closedLoop, silence: await silence(seeds, progress) };
   },
 };

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ServiceName } from "./quantity.ts";
 
-export const STUDENTS_SCHEMA = "tradewind.dev/students/v1";
+export const STUDENTS_SCHEMA = "tradewind.dev/students/v2";
 
 /** Numbers of one student: 5-20-20-3 with LayerNorm after the first layer. */
 export const STUDENT_PARAMETERS = 643;

@@ -6,8 +6,12 @@ import type { StudentActions } from "./student.ts";
 const ACTED_ON = 0.5;
 /** Steps of a container's size at an action of 1. */
 const MOST_SIZE_STEPS = 2;
-/** Share of its CPU that a replica is sized to use, as where the predictor decides by CPU alone (predictor/facts/settings.ts). */
-export const TARGET_UTILISATION = 0.65;
+/**
+ * Shares of its CPU that a replica is left to use in a silence: beyond the first, replicas are added whatever students say; students add
+ * no more than the second needs. Fuller than a predictor would have it, since without one nobody removes for five minutes what was
+ * added in vain (docs/students.md has the figures).
+ */
+export const SILENT_UTILISATION = { reactive: 0.9, students: 0.85 } as const;
 /** At most this many times the pods that were measured are asked for at once, as there. */
 const NEED_GROWTH = 3;
 
@@ -18,17 +22,26 @@ export interface Silence {
   readonly current: Allocation;
   readonly bounds: Bounds;
   readonly limits: Pick<GuardLimits, "growRatio" | "growReplicas">;
+  /** Students add no replicas beyond these. */
+  readonly studentsMost: number;
 }
 
 /** Most replicas that a silence may come to: as far as the guard lets one plan go. One that is silent does no more than one that errs. */
-export function mostReplicas({ bounds, limits, planned }: Silence): number {
+export function mostReplicas({ bounds, limits, planned }: Omit<Silence, "studentsMost">): number {
   const most = Math.floor(limits.growRatio * planned.replicas) + limits.growReplicas;
   return Math.max(planned.replicas, Math.min(most, bounds.maxReplicas));
 }
 
-/** Replicas that the CPU demand needs at the usual target. At least 1. */
-export function reactiveReplicas(demand: number, podCores: number, podsMeasured: number): number {
-  const need = Math.max(1, Math.ceil(demand / (podCores * TARGET_UTILISATION) - 1e-6));
+/** CPU in use, and the pods that it was read of. */
+export interface CpuUse {
+  readonly cores: number;
+  readonly podCores: number;
+  readonly pods: number;
+}
+
+/** Replicas that the CPU in use needs when each is left to use this share of its own. At least 1. */
+export function neededReplicas({ cores, podCores, pods: podsMeasured }: CpuUse, utilisation: number): number {
+  const need = Math.max(1, Math.ceil(cores / (podCores * utilisation) - 1e-6));
   return Math.min(need, Math.max(podsMeasured + 1, Math.floor(podsMeasured * NEED_GROWTH)));
 }
 
@@ -50,11 +63,12 @@ export function studentAllocation(actions: StudentActions, silence: Silence): Al
     const most = Math.max(least, Math.min(max, least * limits.growRatio));
     return { [part]: within(now + step * sizeSteps(action), least, most) };
   };
+  const most = Math.min(mostReplicas(silence), Math.max(current.replicas, silence.studentsMost));
   return {
     replicas: within(
       current.replicas + replicaSteps(actions.replicas, current.replicas),
       planned.replicas,
-      mostReplicas(silence),
+      most,
     ),
     ...size(actions.cpu, "cpuCores", bounds.cpuStepCores, bounds.cpuMaxCores),
     ...size(actions.memory, "memoryBytes", bounds.memoryStepBytes, bounds.memoryMaxBytes),

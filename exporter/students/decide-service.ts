@@ -4,11 +4,10 @@ import type { Reason } from "@tradewind/core/contract/reason.ts";
 import { contentHash } from "@tradewind/core/hash.ts";
 import { inWords } from "@tradewind/core/reasons.ts";
 import { boundsOf } from "../guard/baseline.ts";
-import { mostReplicas, reactiveReplicas, studentAllocation, TARGET_UTILISATION } from "./allocate.ts";
+import { mostReplicas, neededReplicas, SILENT_UTILISATION, studentAllocation } from "./allocate.ts";
 import type { Silence } from "./allocate.ts";
 import { asList, podCores, studentInputs } from "./inputs.ts";
 import type { LoadPoint, PlannedService, StudentInputs } from "./inputs.ts";
-import { demandCores } from "./reading.ts";
 import type { ServiceReading } from "./reading.ts";
 import type { Student, StudentActions } from "./student.ts";
 
@@ -82,18 +81,17 @@ export function decideService(service: SilentService): Wish | undefined {
   const cores = podCores(reading, planned);
   if (cores === undefined) return undefined;
   const bounds = boundsOf({ ...record.context, wish: record.wish, decidedAtMs: record.decidedAtMs });
-  const silence: Silence = { planned: planned.allocation, current: record.final, bounds, limits };
-  const inputs =
-    student &&
-    studentInputs(
-      reading,
-      planned,
-      { replicas: record.final.replicas, maxReplicas: bounds.maxReplicas },
-      earlier,
-    );
+  const use = { cores: reading.cpuCores, podCores: cores, pods: reading.pods };
+  const silence: Silence = {
+    planned: planned.allocation,
+    current: record.final,
+    bounds,
+    limits,
+    studentsMost: neededReplicas(use, SILENT_UTILISATION.students),
+  };
+  const inputs = student && studentInputs(reading, planned, record.final.replicas, earlier);
   const actions = inputs && usable(student?.student.act(asList(inputs)));
-  const demand = demandCores(reading, cores);
-  const need = reactiveReplicas(demand, cores, reading.pods);
+  const need = neededReplicas(use, SILENT_UTILISATION.reactive);
   if (!Number.isFinite(need)) return undefined;
   const asked = actions === undefined ? record.final : studentAllocation(actions, silence);
   const most = mostReplicas(silence);
@@ -105,7 +103,9 @@ export function decideService(service: SilentService): Wish | undefined {
   const reasons: Reason[] = [
     { code: "predictor-silent", silentSeconds: Math.max(0, nowMs - planned.decidedMs) / 1e3 },
     ...(inputs && actions && student ? [studentReason(student, inputs)] : []),
-    ...(actions === undefined || need > asked.replicas ? [demandReason(demand, reading.pods * cores)] : []),
+    ...(actions === undefined || need > asked.replicas
+      ? [demandReason(reading.cpuCores, reading.pods * cores)]
+      : []),
     ...(need > most ? [limitReason(silence.planned.replicas, most)] : []),
     { code: "replicas", fromReplicas: record.final.replicas, toReplicas: allocation.replicas },
   ];
@@ -119,10 +119,10 @@ const studentReason = ({ modelHash }: NamedStudent, { forecastRatio, loadRatio }
   forecastRatio,
 });
 
-const demandReason = (demand: number, capacityCores: number): Reason => ({
+const demandReason = (usedCores: number, capacityCores: number): Reason => ({
   code: "cpu-demand",
-  cpuRatio: demand / capacityCores,
-  targetRatio: TARGET_UTILISATION,
+  cpuRatio: usedCores / capacityCores,
+  targetRatio: SILENT_UTILISATION.reactive,
 });
 
 const limitReason = (plannedReplicas: number, most: number): Reason => ({

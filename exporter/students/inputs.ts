@@ -20,7 +20,7 @@ export interface StudentInputs {
   readonly cpuRatio: number;
   /** Memory in use over the memory of a container. */
   readonly memoryRatio: number;
-  /** Replicas decided on over the most that the service may have. */
+  /** Replicas of the last plan over those decided on since: 1 where nothing was added. */
   readonly replicaRatio: number;
   /** Load now over the load of the last plan; by the CPU that it takes, for the scaler sees no requests. */
   readonly loadRatio: number;
@@ -54,7 +54,7 @@ export function loadRatio(reading: ServiceReading, planned: PlannedService): num
 export function studentInputs(
   reading: ServiceReading,
   planned: PlannedService,
-  decided: { readonly replicas: number; readonly maxReplicas: number },
+  decidedReplicas: number,
   earlier: readonly LoadPoint[],
 ): StudentInputs | undefined {
   const cores = podCores(reading, planned);
@@ -65,9 +65,9 @@ export function studentInputs(
     return undefined;
   }
   const inputs = {
-    cpuRatio: demandCores(reading, cores) / (Math.max(1, decided.replicas) * cores),
+    cpuRatio: demandCores(reading, cores) / (Math.max(1, decidedReplicas) * cores),
     memoryRatio: memoryBytes / memoryLimit,
-    replicaRatio: decided.replicas / Math.max(1, decided.maxReplicas),
+    replicaRatio: planned.allocation.replicas / Math.max(1, decidedReplicas),
     loadRatio: load,
     forecastRatio: ahead(load, reading.atMs, earlier),
   };

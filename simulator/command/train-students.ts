@@ -10,7 +10,7 @@ import { lessonPlant } from "../teacher/plants.ts";
 const EXAMPLES = `
 Examples:
   tradewind train-students --out predictor/students/shipped-students.ts
-      The students that a release ships with; some ten minutes on one core.
+      The students that a release ships with; some five minutes on one core.
   tradewind train-students --plants 2 --rounds 1 --epochs 10 --json
       A short run that shows it works.`;
 
@@ -30,13 +30,13 @@ export function configure(command: Command): void {
       "Teach the students of the planner, in the simulator: what scalers decide by while no predictor answers.",
     )
     .option("--seed <n>", "equal seeds give equal students", "1")
-    .option("--plants <n>", "simulated runs of each round", "12")
+    .option("--plants <n>", "simulated runs of each round", "18")
     .option(
       "--rounds <n>",
       "rounds in which the student drives and the planner says what it would have done",
       "3",
     )
-    .option("--epochs <n>", "passes over all examples after each round", "60")
+    .option("--epochs <n>", "passes over all examples after each round", "120")
     .option("--out <file>", "write the students as a module of TypeScript")
     .option("--json", "print the students and how far they agree as JSON", false)
     .addHelpText("after", EXAMPLES)

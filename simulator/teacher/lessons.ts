@@ -5,6 +5,7 @@ import { startOurs } from "../contenders/ours/ours.ts";
 import type { Lesson, SilenceKind } from "../contenders/ours/silence-at-work.ts";
 import { run } from "../contenders/run.ts";
 import type { Obstacle } from "../contenders/run.ts";
+import { within } from "../control/control-path.ts";
 import type { World } from "../world.ts";
 import { rewardMeter } from "./reward.ts";
 import type { Pair } from "./train-student.ts";
@@ -55,7 +56,7 @@ export interface Gathering {
   /** Of the student that decides in the silences; absent: the planner itself does. */
   readonly parameters: Float64Array | undefined;
   readonly seed: number;
-  /** Hears the reward of every window, see {@link rewardMeter}. */
+  /** Hears the reward of every window of the silences, see {@link rewardMeter}. */
   readonly onReward?: (reward: number) => void;
 }
 
@@ -73,9 +74,11 @@ export async function gatherPairs(
       ? { drive: "planner", lessons }
       : { drive: "students", student: { student: new Student(parameters), modelHash: IN_TRAINING }, lessons };
   const meter = rewardMeter(obstacle);
+  const { plant, processDown = [] } = obstacle;
   const onWindow = (world: World): void => {
-    const reward = meter(world);
-    if (reward !== undefined) onReward?.(reward);
+    const measured = meter(world);
+    if (measured !== undefined && within(processDown, plant.startMs, world.nowMs))
+      onReward?.(measured.reward);
   };
   await run({ obstacle, contender: silentContender(silence), actuators, seed, onWindow });
   return pairs;

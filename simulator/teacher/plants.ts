@@ -69,6 +69,30 @@ export function heldOutPlant(seed: number): Obstacle {
   );
 }
 
+/** Windows of an episode. */
+const EPISODE_SECONDS = 96 * 15;
+/** Left out of what an episode counts: the first windows know nothing. */
+const EPISODE_WARM_UP_SECONDS = 60;
+
+/** A plant for a teacher to learn on: as {@link lessonPlant}, without silences. `flat`: always the same application. */
+export function episodePlant(seed: number, kind: "shared" | "flat"): Obstacle {
+  const rng = seededRng(seed);
+  const application = kind === "flat" ? shop() : applicationOf(rng);
+  const load = loadOf(rng, USUAL_LOAD * between(rng, 0.5, 1.2));
+  return silentObstacle({ ...EPISODE, name: `episode-${seed}`, application, load }, []);
+}
+
+/** A plant to judge a teacher by: applications that no episode is of, and loads of all four shapes. `flat`: its own application, other seeds. */
+export function judgedPlant(seed: number, kind: "shared" | "flat"): Obstacle {
+  const rng = seededRng(seed);
+  const heldOut = HELD_OUT[seed % HELD_OUT.length]?.(seed) ?? hotelReservation();
+  const application = kind === "flat" ? shop() : heldOut;
+  const load = loadOf(rng, between(rng, 30, 60));
+  return silentObstacle({ ...EPISODE, name: `judged-${seed}`, application, load }, []);
+}
+
+const EPISODE = { seconds: EPISODE_SECONDS, warmUpSeconds: EPISODE_WARM_UP_SECONDS } as const;
+
 interface SilentInput {
   readonly name: string;
   readonly application: ApplicationModel;

@@ -1,6 +1,7 @@
+import { costPerHour } from "@tradewind/core/contract/prices.ts";
+import type { Prices } from "@tradewind/core/contract/prices.ts";
 import type { Obstacle } from "../contenders/run.ts";
-import { within } from "../control/control-path.ts";
-import type { LatencyView, World } from "../world.ts";
+import type { Account, RouteAccount, World } from "../world.ts";
 
 /** Shares of what is allocated that are aimed at: the planner's for CPU, DRPC's code for memory. */
 export const AIMS = { cpu: 0.65, memory: 0.75 } as const;
@@ -31,25 +32,74 @@ export function utilReward(uses: readonly Use[], aims: Use = AIMS): number {
 /** DRPC, Eq. 3: in (0, 1]. */
 export const reward = (qos: number, util: number): number => qos / util;
 
-/** Measures the reward of each window of a run, from the first silence on. @returns undefined before, and without requests */
-export function rewardMeter({ plant, processDown = [] }: Obstacle): (world: World) => number | undefined {
-  let before = new Map<string, LatencyView>();
+/** What DRPC's reward lacks, for a teacher that pays for what it does; both are off to restate the paper. */
+export interface RewardTerms {
+  /** For the share of deployments whose replicas changed. */
+  readonly churn: number;
+  /** For what the window cost beyond the first, as a share of that. */
+  readonly cost: number;
+}
+
+export const AS_PRINTED: RewardTerms = { churn: 0, cost: 0 };
+export const OUR_TERMS: RewardTerms = { churn: 0.02, cost: 0.2 };
+
+/** What one window was worth. */
+export interface WindowReward {
+  readonly reward: number;
+  /** Share of the requests that ended in the window and failed. */
+  readonly failedShare: number;
+}
+
+/** Measures the reward of each window of a run. @returns undefined in a window in which no request ended */
+export function rewardMeter(
+  { plant }: Obstacle,
+  terms: RewardTerms = AS_PRINTED,
+): (world: World) => WindowReward | undefined {
+  let before = new Map<string, RouteAccount>();
+  let account: Account | undefined;
+  let replicas = new Map<string, number>();
+  let firstCost: number | undefined;
   const windowMs = 1e3 * plant.windowSeconds;
   return (world) => {
-    const { routes } = world.account();
-    const ratios = routes.flatMap(({ latency, objectiveSeconds, percentile, route }) => {
-      const last = before.get(route);
-      const now = last === undefined ? latency : latency.since(last);
-      return now.count === 0 ? [] : [now.quantileSeconds(percentile) / objectiveSeconds];
+    const now = world.account();
+    const ended = now.routes.map((route) => ({ route, last: before.get(route.route) }));
+    const ratios = ended.flatMap(({ last, route: { latency, objectiveSeconds, percentile } }) => {
+      const since = last === undefined ? latency : latency.since(last.latency);
+      return since.count === 0 ? [] : [since.quantileSeconds(percentile) / objectiveSeconds];
     });
-    before = new Map(routes.map(({ latency, route }) => [route, latency]));
-    if (ratios.length === 0 || !within(processDown, plant.startMs, world.nowMs)) return undefined;
+    const requests = sum(ended.map(({ last, route }) => route.requests - (last?.requests ?? 0)));
+    const failed = sum(ended.map(({ last, route }) => route.failed - (last?.failed ?? 0)));
+    const spent = account && costBetween(account, now, plant.application.prices);
+    const wanted = new Map(world.services.map((service) => [service, world.replicas(service)]));
+    const changed = [...wanted].filter(([service, count]) => (replicas.get(service) ?? count) !== count);
+    before = new Map(now.routes.map((route) => [route.route, route]));
+    [account, replicas] = [now, wanted];
+    firstCost ??= spent;
+    if (ratios.length === 0) return undefined;
     const uses = [...(world.serviceUses?.(world.nowMs - windowMs, world.nowMs).values() ?? [])];
     const util = uses.flatMap(({ cpuCores, cpuLimitCores, memoryBytes, memoryLimitBytes, pods }): Use[] =>
       cpuLimitCores === undefined || memoryLimitBytes === undefined
         ? []
         : [{ cpu: cpuCores / (pods * cpuLimitCores), memory: memoryBytes / memoryLimitBytes }],
     );
-    return reward(qosReward(Math.max(...ratios), 1), utilReward(util));
+    const more = spent === undefined || firstCost === undefined ? 0 : spent / firstCost - 1;
+    const paid = terms.churn * (changed.length / Math.max(1, wanted.size)) + terms.cost * more;
+    return {
+      reward: reward(qosReward(Math.max(...ratios), 1), utilReward(util)) - paid,
+      failedShare: requests > 0 ? failed / requests : 0,
+    };
   };
+}
+
+const sum = (values: readonly number[]): number => values.reduce((total, each) => total + each, 0);
+
+/** Mean price per hour of what was held between two accounts; undefined without time between them. */
+function costBetween(from: Account, to: Account, prices: Prices): number | undefined {
+  const seconds = (to.atMs - from.atMs) / 1e3;
+  if (seconds <= 0) return undefined;
+  const used = {
+    cpuCores: (to.coreSeconds - from.coreSeconds) / seconds,
+    memoryBytes: (to.byteSeconds - from.byteSeconds) / seconds,
+  };
+  return costPerHour(used, prices);
 }

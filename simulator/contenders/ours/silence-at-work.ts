@@ -1,6 +1,5 @@
 import type { Allocation, Plan } from "@tradewind/core/contract/plan.ts";
 import type { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
-import { boundsOf } from "@tradewind/exporter/guard/baseline.ts";
 import { plannedOf } from "@tradewind/exporter/students/decide-service.ts";
 import type { NamedStudent } from "@tradewind/exporter/students/decide-service.ts";
 import { asList, loadRatio, studentInputs } from "@tradewind/exporter/students/inputs.ts";
@@ -112,13 +111,7 @@ export class SilenceAtWork {
       const reading = this.reading(service);
       if (planned === undefined || reading === undefined) continue;
       const earlier = (this.loads.get(service) ?? []).filter(({ atMs }) => atMs >= nowMs - TREND_MS);
-      const { maxReplicas } = boundsOf({ ...before.context, wish: before.wish, decidedAtMs: nowMs });
-      const inputs = studentInputs(
-        reading,
-        planned,
-        { replicas: before.final.replicas, maxReplicas },
-        earlier,
-      );
+      const inputs = studentInputs(reading, planned, before.final.replicas, earlier);
       const ratio = loadRatio(reading, planned);
       this.loads.set(service, ratio === undefined ? earlier : [...earlier, { atMs: nowMs, ratio }]);
       if (inputs === undefined) continue;

@@ -43,11 +43,11 @@ interface Stage {
   kill(): void;
 }
 
-/** An exporter with a plan of four replicas that use half of their CPU, and an agent that tells of those pods. */
+/** An exporter with a plan of four replicas that use nine tenths of their CPU, and an agent that tells of those pods. */
 async function stage(students: Students): Promise<Stage> {
   const agent = createServer((_request, response) => {
     const snapshot: Snapshot = snapshotOf(
-      ["b", "c", "d", "f"].map((pod) => containerOf(`search-7f9c6bd4d8-x7k2${pod}`, { cpu: 0.25 })),
+      ["b", "c", "d", "f"].map((pod) => containerOf(`search-7f9c6bd4d8-x7k2${pod}`, { cpu: 0.45 })),
     );
     response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(snapshot));
   });

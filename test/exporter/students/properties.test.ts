@@ -95,7 +95,8 @@ describe("a decision without a predictor, for any five inputs and any weights,",
         student,
         fc.array(any, { minLength: 5, maxLength: 5 }),
         fc.record({ replicas: fc.nat({ max: 20 }), steps: fc.nat({ max: 3 }) }),
-        (plan, one, inputs, added) => {
+        fc.nat({ max: 100 }),
+        (plan, one, inputs, added, studentsMost) => {
           const { cpuCores = 1, memoryBytes, replicas } = plan;
           const silence = {
             planned: plan,
@@ -106,6 +107,7 @@ describe("a decision without a predictor, for any five inputs and any weights,",
             },
             bounds: { ...wishOf().bounds, maxReplicas: 60, cpuStepCores: 0.1 },
             limits: LIMITS,
+            studentsMost,
           };
           const next = studentAllocation(one.act(inputs), silence);
           expect(Number.isInteger(next.replicas)).toBe(true);
@@ -113,6 +115,7 @@ describe("a decision without a predictor, for any five inputs and any weights,",
           expect(next.replicas).toBeLessThanOrEqual(
             Math.max(mostReplicas(silence), silence.current.replicas),
           );
+          expect(next.replicas).toBeLessThanOrEqual(Math.max(silence.current.replicas, studentsMost));
           expect(next.cpuCores).toBeGreaterThanOrEqual(cpuCores);
           expect(next.cpuCores).toBeLessThanOrEqual(Math.max(4, cpuCores));
           expect(next.memoryBytes).toBeGreaterThanOrEqual(memoryBytes ?? 0);

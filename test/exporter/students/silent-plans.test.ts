@@ -82,37 +82,40 @@ describe("a scaler without plans", () => {
     expect(look(plannedEntry(), 138_000)).toHaveLength(1);
   });
 
-  it("adds what the CPU demand needs where it has no student: 4 full replicas, throttled all the time, need 13", () => {
+  it("adds what the CPU in use needs where it has no student: 4 full replicas need 5 that use 90 %", () => {
     const [wish] = silent(reading(140_000, 2, 1))(plannedEntry(), 140_000);
-    // 2 cores used at the quota count twice: 4 / (0.5 · 0.65) = 12.3; measured pods allow 12, the last plan 16.
-    expect(wish).toMatchObject({ allocation: { replicas: 12 }, policy: "reactive" });
+    // 2 / (0.5 · 0.9) = 4.4
+    expect(wish).toMatchObject({ allocation: { replicas: 5 }, policy: "reactive" });
     expect(wish?.reasons).toEqual([
       { code: "predictor-silent", silentSeconds: 40 },
-      { code: "cpu-demand", cpuRatio: 2, targetRatio: 0.65 },
-      { code: "replicas", fromReplicas: 4, toReplicas: 12 },
+      { code: "cpu-demand", cpuRatio: 1, targetRatio: 0.9 },
+      { code: "replicas", fromReplicas: 4, toReplicas: 5 },
     ]);
   });
 
   it("lets a student add, and names it with its five inputs", () => {
-    const [wish] = silent(reading(140_000, 1.2), alwaysReplicas(0.75))(plannedEntry(), 140_000);
+    const [wish] = silent(reading(140_000, 1.75), alwaysReplicas(0.75))(plannedEntry(), 140_000);
     expect(wish).toMatchObject({
-      allocation: { replicas: 6 },
+      // It asks for 6; 1.75 / (0.5 · 0.85) = 4.1.
+      allocation: { replicas: 5 },
       policy: "students",
       inputs: { modelHash: "0123456789abcdef", windowEndMs: 140_000 },
       observed: { replicasReady: 4 },
       workloads: [{ name: "search" }],
     });
     const { evidence } = wish!;
-    expect(evidence["cpuInput"]).toBeCloseTo(1.2 / (4 * 0.5));
+    expect(evidence["cpuInput"]).toBeCloseTo(1.75 / (4 * 0.5));
     expect(evidence["memoryInput"]).toBeCloseTo(100 / 256);
-    expect(evidence["replicaInput"]).toBeCloseTo(4 / 60);
-    expect(evidence["loadInput"]).toBeCloseTo(1.2);
-    // A fifth more in the 45 s since the window's end is a third more again in 75 s.
-    expect(evidence["forecastInput"]).toBeCloseTo(1.2 + (0.2 / 45) * 75);
+    expect(evidence["replicaInput"]).toBe(1);
+    expect(evidence["loadInput"]).toBeCloseTo(1.75);
+    // Three quarters more in the 45 s since the window's end are five quarters more again in 75 s.
+    expect(evidence["forecastInput"]).toBeCloseTo(1.75 + (0.75 / 45) * 75);
   });
 
   it("removes what students added, one at a time, and never what was planned", () => {
-    const [grown] = silent(reading(140_000, 1), alwaysReplicas(0.75))(plannedEntry(), 140_000);
+    const full = { ...reading(140_000, 3), pods: 6 };
+    const [grown] = silent(full, alwaysReplicas(0.75))(plannedEntry(), 140_000);
+    expect(grown?.allocation.replicas).toBe(7);
     let entry = entryOf(grown!, 140_000);
     const seen: number[] = [];
     for (let nowMs = 145_000; nowMs < 200_000; nowMs += 5_000) {
@@ -120,14 +123,15 @@ describe("a scaler without plans", () => {
       if (wish !== undefined) entry = entryOf(wish, nowMs);
       seen.push(entry.final.replicas);
     }
-    expect(seen).toEqual([5, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4]);
+    expect(seen).toEqual([6, 5, 4, 4, 4, 4, 4, 4, 4, 4, 4]);
     expect(recordOf(entry).wish.evidence["plannedReplicas"]).toBe(4);
   });
 
   it("adds no more than the guard lets one plan add, whatever the student asks for and for however long", () => {
     let entry = plannedEntry();
     for (let nowMs = 140_000; nowMs < 400_000; nowMs += 5_000) {
-      const [wish] = silent(reading(nowMs, 2, 1), alwaysReplicas(0.99))(entry, nowMs);
+      const full = { ...reading(nowMs, 20), pods: 40 };
+      const [wish] = silent(full, alwaysReplicas(0.99))(entry, nowMs);
       if (wish !== undefined) entry = entryOf(wish, nowMs);
     }
     expect(entry.final.replicas).toBe(3 * 4 + 4);
@@ -139,7 +143,7 @@ describe("a scaler without plans", () => {
   });
 
   it("lets CPU demand decide where one of the five inputs is missing", () => {
-    const { memoryBytes: _, ...without } = reading(140_000, 1.5);
+    const { memoryBytes: _, ...without } = reading(140_000, 2);
     const [wish] = silent(without, alwaysReplicas(0.9))(plannedEntry(), 140_000);
     expect(wish).toMatchObject({ policy: "reactive", allocation: { replicas: 5 } });
   });

@@ -20,15 +20,11 @@ describe("lessons of a silence", () => {
       seed: 300,
       onReward: (each) => rewards.push(each),
     });
-    const replicaInputs = pairs.map(({ inputs }) => inputs[2] ?? 0);
-    // From one replica of 60 to as many as a silence may come to: 3 times 1, and 4.
-    expect(Math.min(...replicaInputs)).toBeCloseTo(1 / 60);
-    expect(Math.max(...replicaInputs)).toBeCloseTo(7 / 60);
-    const few = pairs.filter(({ inputs }) => inputs[2] === 1 / 60);
-    const many = pairs.filter(({ inputs }) => inputs[2] === 7 / 60);
-    expect(few.some(({ actions }) => actions[2] > 0.5)).toBe(true);
-    expect(many.some(({ actions }) => actions[2] < -0.5)).toBe(true);
-    expect(many.some(({ actions }) => actions[2] > 0.5)).toBe(false);
+    // The third input is what was planned over what is decided on: 1 until the student adds.
+    const shares = pairs.map(({ inputs }) => inputs[2] ?? 0);
+    expect(shares.every((share) => share > 0 && share <= 1)).toBe(true);
+    expect(new Set(shares).size).toBeGreaterThan(1);
+    expect(pairs.some(({ actions }) => actions[2] > 0.5)).toBe(true);
     expect(rewards.length).toBeGreaterThan(15);
     expect(rewards.every((each) => each >= 0 && each <= 1)).toBe(true);
   });

@@ -1,0 +1,17 @@
+const BLOCKS = "▁▂▃▄▅▆▇█";
+
+/** One character for each value, or for the mean of each group of them where there are more than `columns`; between their extremes. */
+export function sparkline(values: readonly number[], columns: number): string {
+  const size = Math.max(1, Math.ceil(values.length / columns));
+  const means = Array.from({ length: Math.ceil(values.length / size) }, (_, at) => {
+    const group = values.slice(at * size, (at + 1) * size);
+    return group.reduce((sum, value) => sum + value, 0) / group.length;
+  });
+  const [least, most] = [Math.min(...means), Math.max(...means)];
+  return means
+    .map((value) => {
+      const share = most > least ? (value - least) / (most - least) : 1;
+      return BLOCKS[Math.min(BLOCKS.length - 1, Math.floor(share * BLOCKS.length))] ?? "";
+    })
+    .join("");
+}

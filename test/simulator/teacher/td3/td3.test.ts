@@ -1,0 +1,109 @@
+import * as tf from "@tensorflow/tfjs-core";
+import { beforeAll, describe, expect, it } from "vitest";
+import { seededRng } from "@tradewind/core/rng.ts";
+import { startEngine } from "@tradewind/simulator/teacher/td3/engine.ts";
+import { partsOf, policy, stateBatch, value } from "@tradewind/simulator/teacher/td3/graph.ts";
+import { actorNetwork, criticNetwork, drawn } from "@tradewind/simulator/teacher/td3/networks.ts";
+import type { Shape } from "@tradewind/simulator/teacher/td3/networks.ts";
+import { actionsOf, newTd3, Td3 } from "@tradewind/simulator/teacher/td3/td3.ts";
+import { stateOf, transitionOf } from "./states.ts";
+
+const SHARED: Shape = { kind: "shared", layers: [12, 8] };
+const FLAT: Shape = { kind: "flat", layers: [12, 8], services: 3 };
+
+beforeAll(async () => {
+  await startEngine("wasm");
+});
+
+describe("a teacher's networks", () => {
+  it.each([SHARED, FLAT])("act by closed form as TensorFlow.js has it ($kind)", (shape) => {
+    const rng = seededRng(1);
+    const values = drawn(actorNetwork(shape), rng);
+    const states = [stateOf(3, rng), stateOf(3, rng)];
+    const graph = tf.tidy(() =>
+      policy(tf, shape, partsOf(tf, actorNetwork(shape), values), stateBatch(tf, states, 3)).dataSync(),
+    );
+    const closed = states.flatMap((state) => [...actionsOf(shape, values, state)]);
+    expect(closed).toHaveLength(18);
+    for (const [i, action] of closed.entries()) expect(action).toBeCloseTo(graph[i] ?? Number.NaN, 5);
+  });
+
+  it("a shared critic values an application the same in any order of its deployments, and beside a larger one", () => {
+    const rng = seededRng(2);
+    const net = criticNetwork(SHARED);
+    const values = drawn(net, rng);
+    const { actions, state } = transitionOf(2, rng);
+    const swap = (all: Float32Array): Float32Array => {
+      const half = all.length / 2;
+      return Float32Array.from([...all.subarray(half), ...all.subarray(0, half)]);
+    };
+    const swapped = { ...state, locals: swap(state.locals) };
+    const larger = stateOf(5, rng);
+    const padded = (own: Float32Array): number[] => [...own, ...Array.from({ length: 9 }, () => 0)];
+    const all = [...padded(actions), ...padded(swap(actions)), ...Array.from({ length: 15 }, () => 0.5)];
+    const [first, second, other] = tf.tidy(() => {
+      const states = stateBatch(tf, [state, swapped, larger], 5);
+      return value(tf, SHARED, partsOf(tf, net, values), {
+        states,
+        actions: tf.tensor(all, [3, 5, 3]),
+      }).dataSync();
+    });
+    const alone = tf.tidy(() => {
+      const states = stateBatch(tf, [state], 2);
+      return value(tf, SHARED, partsOf(tf, net, values), {
+        states,
+        actions: tf.tensor(actions, [1, 2, 3]),
+      }).dataSync();
+    });
+    expect(second).toBeCloseTo(first ?? Number.NaN, 5);
+    expect(alone[0]).toBeCloseTo(first ?? Number.NaN, 5);
+    expect(other).not.toBeCloseTo(first ?? Number.NaN, 2);
+  });
+});
+
+describe("a training by TD3", () => {
+  it.each([SHARED, FLAT])("moves towards the actions that are worth most ($kind)", (shape) => {
+    const rng = seededRng(3);
+    const td3 = new Td3(tf, shape, newTd3(shape, rng));
+    // Best is an action of 0.6 everywhere.
+    const worth = (actions: Float32Array): number =>
+      -actions.reduce((sum, action) => sum + (action - 0.6) ** 2, 0) / actions.length;
+    const transitions = Array.from({ length: 400 }, () => transitionOf(3, rng, worth));
+    const draw = () => Array.from({ length: 32 }, () => transitions[Math.floor(400 * rng())]!);
+    const distance = (): number => -worth(actionsOf(shape, td3.state.actor.values, transitions[0]!.state));
+    const before = distance();
+    const losses = Array.from({ length: 300 }, () => td3.update(draw(), rng));
+    expect(losses.at(-1)).toBeLessThan(losses[0]! / 2);
+    expect(distance()).toBeLessThan(0.97 * before);
+    expect(tf.memory().numTensors).toBe(0);
+  });
+
+  it("moves actor and targets at every second update only", () => {
+    const rng = seededRng(4);
+    const td3 = new Td3(tf, SHARED, newTd3(SHARED, rng));
+    const batch = [transitionOf(2, rng, () => 1), transitionOf(3, rng, () => 0)];
+    const { actor, critics } = td3.state;
+    const [actorBefore, targetBefore] = [actor.values.slice(), critics[0].target.slice()];
+    td3.update(batch, rng);
+    expect([actor.values, critics[0].target]).toEqual([actorBefore, targetBefore]);
+    expect(critics[0].values).not.toEqual(targetBefore);
+    td3.update(batch, rng);
+    expect(actor.values).not.toEqual(actorBefore);
+    expect(critics[0].target).not.toEqual(targetBefore);
+  });
+
+  it("clones the planner's actions", () => {
+    const rng = seededRng(5);
+    const td3 = new Td3(tf, SHARED, newTd3(SHARED, rng));
+    const batch = Array.from({ length: 32 }, () => {
+      const each = transitionOf(2, rng);
+      // More replicas where the CPU use of a deployment is above a half.
+      const planner = Float32Array.from({ length: 6 }, (_, i) =>
+        i % 3 === 2 && each.state.locals[8 * Math.floor(i / 3)]! > 0.5 ? 0.8 : 0,
+      );
+      return { ...each, planner };
+    });
+    const losses = Array.from({ length: 250 }, () => td3.imitate(batch));
+    expect(losses.at(-1)).toBeLessThan(losses[0]! / 2);
+  });
+});
