@@ -28,11 +28,11 @@ export async function localSets(count: number, seed: number): Promise<LocalSet[]
 }
 
 async function inItsProcess(order: LocalOrder): Promise<LocalSet> {
-  const child = fork(join(import.meta.dirname, "one-application.ts"), [JSON.stringify(order)], {
+  const child = fork(join(import.meta.dirname, "..", "application-worker.ts"), [JSON.stringify(order)], {
     serialization: "advanced",
   });
   return new Promise((resolve, reject) => {
-    // What a child of our own sends is what `one-application.ts` says.
+    // What a child of our own sends is what `application-worker.ts` says.
     child.once("message", (set) => resolve(set as LocalSet));
     child.once("error", reject);
     child.once("exit", (code) =>

@@ -1,7 +1,7 @@
 /** Injects faults into one application in a process of its own: a machine's platforms are told apart by their processes. */
 import { parseJsonWith } from "@tradewind/core/config.ts";
 import { z } from "zod";
-import { localSet } from "./cases.ts";
+import { localSet } from "./local/cases.ts";
 
 const Order = z.strictObject({
   application: z.string(),
