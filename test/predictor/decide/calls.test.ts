@@ -2,7 +2,7 @@ import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import { callsAfter } from "@tradewind/predictor/decide/calls.ts";
 import type { Calls } from "@tradewind/predictor/decide/state.ts";
 import { describe, expect, it } from "vitest";
-import { flow, START_MS, window, WINDOW_MS, windowSet } from "../measurements.ts";
+import { flow, window, windowSet } from "../measurements.ts";
 import { seen } from "./given.ts";
 
 /** 40 requests a second, of which `count` were traced; backend is called `perSecond` times a second. */
