@@ -22,6 +22,10 @@ export interface ServiceToSize {
   readonly stepCpuCores: number;
   /** CPU a request of a container that has just started over that of others; absent: not known. */
   readonly warmUpFactor?: number | undefined;
+  /** Nodes that its containers run on, and how many of them: those share what the node has left. */
+  readonly nodes?: ReadonlyMap<string, number>;
+  /** CPU of a container that runs, cores. */
+  readonly runningCores?: number;
   /** Absent where it has no model: then its own time stays as measured. */
   readonly own?: OwnTimes;
   /** How sure a change of its own time is; absent where no profile says it. */
@@ -81,8 +85,14 @@ export const atLoad = (options: CostOptions, ratio: number): CostOptions => ({
   loads: options.loads.map(({ factor, weight }) => ({ factor: ratio * factor, weight })),
 });
 
-/** A smaller factor costs nothing worth reckoning with. */
-const LEAST_WARM_UP = 1.2;
+/** Price per hour of the containers that start or stop, and of what the others are given or lose. */
+function changedPerHour(from: Size, to: Size, prices: Prices): number {
+  const had = costPerHour({ ...from, replicas: 1 }, prices);
+  const has = costPerHour({ ...to, replicas: 1 }, prices);
+  const started = Math.max(0, to.replicas - from.replicas) * has;
+  const stopped = Math.max(0, from.replicas - to.replicas) * had;
+  return started + stopped + Math.min(from.replicas, to.replicas) * Math.abs(has - had);
+}
 
 /** What the sizes of an application cost an hour: their price, what is missed of the objective, and what changes to them cost. */
 export class ApplicationCost {
@@ -312,16 +322,15 @@ export class ApplicationCost {
   priceOf(service: number, size: Size): number {
     const { changeRatio, prices } = this.options;
     const base = this.services[service]?.base ?? size;
-    const added = Math.max(0, costPerHour(size, prices) - costPerHour(base, prices));
-    const removed = Math.max(0, costPerHour(base, prices) - costPerHour(size, prices));
-    return costPerHour(size, prices) + changeRatio * (added + removed) + this.warmUpOf(service, size, base);
+    const change = changeRatio * changedPerHour(base, size, prices);
+    return costPerHour(size, prices) + change + this.warmUpOf(service, size, base);
   }
 
   /** What requests to containers that warm up miss, per hour: each added one gets its share of them at once. */
   private warmUpOf(service: number, { cpuCores, replicas }: Size, base: Size): number {
     const { own, warmUpFactor = 1 } = this.services[service] ?? {};
     const added = replicas - base.replicas;
-    if (own === undefined || added <= 0 || warmUpFactor < LEAST_WARM_UP) return 0;
+    if (own === undefined || added <= 0 || warmUpFactor <= 1) return 0;
     const { missPerHour, quantile, warmUpRatio } = this.options;
     const size = { ...base, cpuCores, replicas };
     own(size, warmUpFactor * this.loadOf(service, size, 0), this.young);

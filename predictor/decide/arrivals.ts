@@ -2,7 +2,7 @@ import { compileFlow, serviceIndex } from "../models/route/call-graph.ts";
 import { demandOf } from "../models/queue/tracked-profile.ts";
 import type { Observation } from "../facts/observation.ts";
 import type { CostRequest } from "./request.ts";
-import type { RouteMemory, ServiceModelMemory } from "./state.ts";
+import type { Calls, RouteMemory, ServiceModelMemory } from "./state.ts";
 
 export interface Arrivals {
   /** Requests per second that arrive at the application. */
@@ -24,10 +24,16 @@ export function arrivals(
   { context, observations, verdict }: Pick<CostRequest, "context" | "observations" | "verdict">,
   counted: number,
   routes: readonly RouteMemory[] = [],
+  calls: ReadonlyMap<string, Calls> = new Map(),
 ): Arrivals {
   const names = observations.map(({ service }) => service);
   const index = serviceIndex(names);
-  const loads = observations.map(({ window }) => window?.requestsPerSecond ?? 0);
+  const loads = observations.map(({ service, window }) => {
+    const known = calls.get(service);
+    return known !== undefined && known.requests > 0
+      ? (known.calls / known.requests) * verdict.requestsPerSecond
+      : (window?.requestsPerSecond ?? 0);
+  });
   const visitsOf = new Map(routes.map(({ route, visits }) => [route, visits]));
   const intended = new Map<string, number>();
   let perSecond = 0;

@@ -1,6 +1,5 @@
 import type { Window } from "@tradewind/core/contract/window.ts";
-import { compileFlow, serviceIndex } from "../models/route/call-graph.ts";
-import type { ServiceIndex } from "../models/route/call-graph.ts";
+import { serviceIndex } from "../models/route/call-graph.ts";
 import { isCalibrated } from "../models/queue/tracked-profile.ts";
 import type { Size } from "../facts/size.ts";
 import { countedArrivalRatio } from "./counted-arrivals.ts";
@@ -10,10 +9,10 @@ import { failureReasons, namedServices } from "../facts/reasons.ts";
 import type { Targets } from "../facts/target.ts";
 import { median } from "../models/statistics.ts";
 import { ApplicationCost, atLoad, loadPoints } from "./application-cost.ts";
-import type { CostOptions, RouteToHold, ServiceToSize } from "./application-cost.ts";
+import type { CostOptions, ServiceToSize } from "./application-cost.ts";
+import { callsAfter } from "./calls.ts";
 import { arrivals, hiddenLoad } from "./arrivals.ts";
 import { learn } from "./learn.ts";
-import { excessOf, UNSEEN_ERROR, UNSEEN_SPREAD } from "./learn-routes.ts";
 import { outlookOf } from "./outlook.ts";
 import { OwnTails } from "./own-tails.ts";
 import type { CostDecision, CostRequest, Known } from "./request.ts";
@@ -21,13 +20,16 @@ import { levelOf } from "./residuals.ts";
 import type { Residuals } from "./residuals.ts";
 import { meetProvenNeed } from "./proven-need.ts";
 import { normalQuantile } from "./route-cost.ts";
+import { routesToHold } from "./routes-to-hold.ts";
 import { cheapest } from "./search.ts";
 import { Sensitivities } from "./sensitivities.ts";
 import { leastPerHour, passedService, roomySize, serviceToSize } from "./services.ts";
 import { WhatIf } from "./what-if.ts";
+import { nodeRoomsOf } from "./resize-room.ts";
 import { withRises } from "./starts.ts";
 import { emptyMemory } from "./state.ts";
 import { expectation, targetsOf } from "./targets.ts";
+import { unexplained } from "./unexplained.ts";
 import { unscheduledIn, withoutUnscheduled } from "./unscheduled.ts";
 import type { Unscheduled } from "./unscheduled.ts";
 
@@ -77,12 +79,14 @@ function learnt(request: CostRequest): Known {
   const { application, missing, windowSet } = context;
   const entry = observations.find(({ service }) => service === application.entry);
   const counted = countedArrivalRatio(entry, verdict.requestsPerSecond);
-  const { intended, loads, perSecond } = arrivals(request, counted ?? 1, request.memory?.routes);
+  const calls = callsAfter(request, request.memory?.services ?? []);
+  const { intended, loads, perSecond } = arrivals(request, counted ?? 1, request.memory?.routes, calls);
   const memory = learn(request.memory ?? emptyMemory(settings.startSeconds), {
     windowSet: { ...windowSet, windows: ownWindows(request) },
     observations,
     verdict,
     arrivalsPerSecond: perSecond,
+    calls,
     percentile: application.objective.percentile,
     isComplete: missing === undefined,
     settings,
@@ -90,8 +94,6 @@ function learnt(request: CostRequest): Known {
   const models = new Map(memory.services.map((each) => [each.service, each]));
   const passed = verdict.flows.flatMap(({ flow }) => flow.services.concat(flow.entryService));
   const onRoute = new Set([...passed, ...intended.keys()]);
-  const missed = verdict.flows.filter(({ severity }) => severity > 1);
-  const onMissedRoute = new Set([...missed.flatMap(({ flow }) => flow.services), ...intended.keys()]);
   const hidden = observations.map((one) =>
     onRoute.has(one.service) ? hiddenLoad(one, models.get(one.service), loads.get(one.service)) : 1,
   );
@@ -109,7 +111,18 @@ function learnt(request: CostRequest): Known {
     residuals,
   );
   const awaited = new Set(intended.keys());
-  return { models, memory, loads, outlook, onRoute, onMissedRoute, awaited, warmUpFactor, residuals, level };
+  return {
+    models,
+    memory,
+    loads,
+    outlook,
+    onRoute,
+    onUnexplainedRoute: new Set(),
+    awaited,
+    warmUpFactor,
+    residuals,
+    level,
+  };
 }
 
 const ownWindows = ({ context: { application, windowSet } }: CostRequest): Window[] =>
@@ -135,7 +148,9 @@ interface Cheapest {
 }
 
 /** Where replicas wait for room on a node it is searched twice: for what to ask for, and for what to do while they wait. */
-function cheapestOf(request: CostRequest, known: Known): Cheapest {
+function cheapestOf(request: CostRequest, before: Known): Cheapest {
+  const onUnexplainedRoute = unexplained(request, before);
+  const known = { ...before, onUnexplainedRoute };
   const { allNodes, context, observations, settings } = request;
   const { budget, objective, prices } = context.application;
   const { memory, onRoute, outlook } = known;
@@ -146,7 +161,8 @@ function cheapestOf(request: CostRequest, known: Known): Cheapest {
     ...routed.map((one) => serviceToSize(one, request, known)),
     ...passed.map((window) => passedService(window, request)),
   ];
-  const routes = routesToHold(request, known, serviceIndex(services.map(({ name }) => name)));
+  const index = serviceIndex(services.map(({ name }) => name));
+  const routes = routesToHold(request, known, index).map(({ route }) => route);
   const least = routed.reduce(
     (sum, one, at) => sum + leastPerHour(one, services[at]?.floor ?? NONE, request, known),
     0,
@@ -168,6 +184,7 @@ function cheapestOf(request: CostRequest, known: Known): Cheapest {
   const limits = {
     ...(budget.pods !== undefined && { pods: Math.max(0, budget.pods - elsewhere) }),
     ...(allNodes && { cpuCores: allNodes.cpuCores }),
+    nodes: nodeRoomsOf(routed),
   };
   const owns = new OwnTails(services, options.loads);
   const atBase =
@@ -190,28 +207,4 @@ function cheapestOf(request: CostRequest, known: Known): Cheapest {
   if (unscheduled.size === 0) return { cost: whole, unscheduled, atBase: atBase(services) };
   const serving = services.map((each) => withoutUnscheduled(each, unscheduled));
   return { cost: search(serving), unscheduled, atBase: atBase(serving) };
-}
-
-function routesToHold(
-  { context, verdict }: CostRequest,
-  { memory }: Known,
-  index: ServiceIndex,
-): RouteToHold[] {
-  const remembered = new Map(memory.routes.map((each) => [each.route, each]));
-  const all = verdict.requestsPerSecond;
-  return verdict.flows.flatMap(({ flow }): RouteToHold[] => {
-    const graph = compileFlow(flow, context.windowSet, index);
-    const route = remembered.get(flow.flow);
-    if (graph === undefined) return [];
-    return [
-      {
-        graph,
-        share: all > 0 ? flow.requestsPerSecond / all : 0,
-        objectiveSeconds: context.application.objective.milliseconds / 1e3,
-        ...excessOf(route),
-        spread: route !== undefined && route.spread > 0 ? route.spread : UNSEEN_SPREAD,
-        sigma: route === undefined ? UNSEEN_ERROR : Math.sqrt(route.square),
-      },
-    ];
-  });
 }

@@ -65,7 +65,7 @@ export function descendTogether(
       ranking.update();
       return taken;
     }
-    for (const { from, to } of kept) if (!isGrowth(from, to)) totals.change(from, to);
+    for (const { from, service, to } of kept) if (!isGrowth(from, to)) totals.change(service, from, to);
     ranking.update();
     taken += kept.length;
     if (rounds.every((steps) => steps.length === 0)) return taken;
@@ -102,7 +102,7 @@ function takeBest(
     const to = ranking.sizeOf(step);
     if (to === undefined || !ranking.isAllowed(step, totals)) continue;
     const from = cost.sizeOf(service);
-    if (isGrowth(from, to)) totals.change(from, to);
+    if (isGrowth(from, to)) totals.change(service, from, to);
     ranking.set(service, to);
     taken.push({ service, from, to, estimate });
   }
@@ -130,6 +130,6 @@ const isGrowth = (from: Size, to: Size): boolean =>
   to.replicas > from.replicas || to.cpuCores > from.cpuCores;
 
 function undo({ from, service, to }: Taken, ranking: StepRanking, totals: Totals): void {
-  if (isGrowth(from, to)) totals.change(to, from);
+  if (isGrowth(from, to)) totals.change(service, to, from);
   ranking.set(service, from);
 }

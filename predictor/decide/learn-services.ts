@@ -16,7 +16,9 @@ export function servicesAfter(memory: Pick<CostMemory, "services">, lesson: Less
   const before = new Map(memory.services.map((each) => [each.service, each]));
   return lesson.observations.map((observation) => {
     const { service, window } = observation;
-    const had = before.get(service) ?? { service, profile: emptyProfile(), windows: 0 };
+    const known = before.get(service) ?? { service, profile: emptyProfile(), windows: 0 };
+    const calls = lesson.calls?.get(service);
+    const had = calls === undefined ? known : { ...known, calls };
     if (window === undefined || window.missing !== undefined) return had;
     return serviceAfter(had, window, lesson, isTurningAway(observation, lesson));
   });
@@ -54,6 +56,7 @@ function serviceAfter(
       atMs: window.endMs,
       holdMs: 1e3 * lesson.settings.standSeconds,
     }),
+    ...(had.calls && { calls: had.calls }),
     ...(revision !== undefined && { revision }),
     ...(warmUpFactor !== undefined && { warmUpFactor }),
     ...(killedMs !== undefined && { killedMs }),

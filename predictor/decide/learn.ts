@@ -6,7 +6,7 @@ import { servicesAfter } from "./learn-services.ts";
 import { observeLoad } from "./outlook.ts";
 import type { CostSettings } from "../facts/cost-settings.ts";
 import { startSecondsAfter } from "./starts.ts";
-import type { CostMemory } from "./state.ts";
+import type { Calls, CostMemory } from "./state.ts";
 
 /** One window, as much of it as the models learn from. */
 export interface Lesson {
@@ -15,6 +15,8 @@ export interface Lesson {
   readonly verdict: Verdict;
   /** Requests that arrived at the application, by when they began where that was counted. */
   readonly arrivalsPerSecond: number;
+  /** Calls of each service for a request of the application. */
+  readonly calls?: ReadonlyMap<string, Calls>;
   readonly percentile: number;
   /** A part of the traffic was not seen: then only the sizes are taken up. */
   readonly isComplete: boolean;

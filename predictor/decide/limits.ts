@@ -8,6 +8,8 @@ export const SLACK = 1e-9;
 export interface TotalLimits {
   readonly pods?: number;
   readonly cpuCores?: number;
+  /** CPU that nodes have left for containers that run there, cores, by node. */
+  readonly nodes?: ReadonlyMap<string, number>;
 }
 
 /** Pods and cores of all services together, kept up with each change. */
@@ -16,9 +18,14 @@ export class Totals {
   private cpuCores = 0;
   private readonly limits: TotalLimits;
 
+  private readonly cost: ApplicationCost;
+  /** What larger containers take of the room of their nodes. */
+  private readonly taken = new Map<string, number>();
+
   constructor(cost: ApplicationCost, limits: TotalLimits) {
     this.limits = limits;
-    for (const service of cost.services.keys()) this.add(cost.sizeOf(service), 1);
+    this.cost = cost;
+    for (const service of cost.services.keys()) this.add(service, cost.sizeOf(service), 1);
   }
 
   /** Whether all limits are kept. */
@@ -28,7 +35,8 @@ export class Totals {
   }
 
   /** A change that asks for no more than the limits leave, or for less than before. */
-  allows(from: Size, to: Size): boolean {
+  allows(service: number, from: Size, to: Size): boolean {
+    if (to.cpuCores > from.cpuCores && !this.fits(service, from, to)) return false;
     const { cpuCores = Infinity, pods = Infinity } = this.limits;
     const addedPods = to.replicas - from.replicas;
     const addedCores = to.replicas * to.cpuCores - from.replicas * from.cpuCores;
@@ -38,12 +46,28 @@ export class Totals {
     );
   }
 
-  change(from: Size, to: Size): void {
-    this.add(from, -1);
-    this.add(to, 1);
+  change(service: number, from: Size, to: Size): void {
+    this.add(service, from, -1);
+    this.add(service, to, 1);
   }
 
-  private add({ cpuCores, replicas }: Size, sign: number): void {
+  private fits(service: number, from: Size, to: Size): boolean {
+    const { nodes: rooms } = this.limits;
+    const { nodes, runningCores } = this.cost.services[service] ?? {};
+    if (rooms === undefined || nodes === undefined || runningCores === undefined) return true;
+    const more = Math.max(0, to.cpuCores - runningCores) - Math.max(0, from.cpuCores - runningCores);
+    if (more <= 0) return true;
+    for (const [node, containers] of nodes)
+      if ((this.taken.get(node) ?? 0) + containers * more > (rooms.get(node) ?? Infinity) + SLACK)
+        return false;
+    return true;
+  }
+
+  private add(service: number, { cpuCores, replicas }: Size, sign: number): void {
+    const { nodes, runningCores = cpuCores } = this.cost.services[service] ?? {};
+    if (this.limits.nodes !== undefined && cpuCores > runningCores)
+      for (const [node, containers] of nodes ?? [])
+        this.taken.set(node, (this.taken.get(node) ?? 0) + sign * containers * (cpuCores - runningCores));
     this.pods += sign * replicas;
     this.cpuCores += sign * replicas * cpuCores;
   }

@@ -93,7 +93,7 @@ export interface OutlookRequest {
 }
 
 /** Requests that a level is the mean of: its standard error is a tenth. */
-const LEVEL_COUNT = 100;
+export const LEVEL_COUNT = 100;
 
 /** Highest level of the points within a time of the last: each the mean of the points up to it that count as many requests. */
 function heldOf(points: Points, holdMs: number): number {

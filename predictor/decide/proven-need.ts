@@ -28,8 +28,8 @@ export function meetProvenNeed(
     const needed = one === undefined ? 0 : neededCores(one, request, known) * (1 - SLACK);
     for (let size = cost.sizeOf(at); size.replicas * size.cpuCores < needed; size = cost.sizeOf(at)) {
       const more = { ...size, replicas: size.replicas + 1 };
-      if (more.replicas > ceiling.replicas || !totals.allows(size, more)) break;
-      totals.change(size, more);
+      if (more.replicas > ceiling.replicas || !totals.allows(at, size, more)) break;
+      totals.change(at, size, more);
       cost.set(at, more);
     }
   }

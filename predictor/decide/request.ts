@@ -40,8 +40,8 @@ export interface Known {
   readonly onRoute: ReadonlySet<string>;
   /** Services behind one that fails more requests than may be late: those requests will reach them once they do not fail. */
   readonly awaited: ReadonlySet<string>;
-  /** Services that a route passes which misses its objective. */
-  readonly onMissedRoute: ReadonlySet<string>;
+  /** Services that a route passes which misses its objective by more than the models make of what runs. */
+  readonly onUnexplainedRoute: ReadonlySet<string>;
   readonly residuals: Residuals;
   /** `planner` where trained residuals take part in all that takes a measurable share of the time. */
   readonly level: CostLevel;

@@ -3,7 +3,7 @@ import type { ApplicationCost, ServiceToSize } from "./application-cost.ts";
 import { descendTogether, LARGE } from "./descend-together.ts";
 import { SLACK, Totals } from "./limits.ts";
 import type { TotalLimits } from "./limits.ts";
-import { FEWER, StepRanking, STEPS } from "./step-ranking.ts";
+import { FEWER, SMALLER, StepRanking, STEPS } from "./step-ranking.ts";
 
 /** Steps that are evaluated exactly before the best of them is taken. */
 const FINALISTS = 8;
@@ -48,7 +48,7 @@ const withFloor = ({ base, floor }: ServiceToSize): Size => ({
 });
 
 /**
- * Scales in where it costs least until the sizes are within the limits: to each service's floor, and under it where the floors
+ * Takes replicas or CPU where it costs least until the sizes are within the limits: to each service's floor, and under it where the floors
  * together are more than there is, so that what there is goes where it is worth most.
  * @returns false where they cannot be
  */
@@ -63,12 +63,15 @@ function fitAboveFloors(cost: ApplicationCost, limits: TotalLimits): boolean {
     let best = -1;
     let least = Number.POSITIVE_INFINITY;
     for (const service of cost.services.keys()) {
-      const step = STEPS * service + FEWER;
-      if (ranking.sizeOf(step) === undefined) continue;
-      const change = ranking.trial(step) / cost.sizeOf(service).cpuCores;
-      if (change >= least) continue;
-      least = change;
-      best = step;
+      const { cpuCores, replicas } = cost.sizeOf(service);
+      for (const step of [STEPS * service + FEWER, STEPS * service + SMALLER]) {
+        const size = ranking.sizeOf(step);
+        if (size === undefined) continue;
+        const change = ranking.trial(step) / (replicas * cpuCores - size.replicas * size.cpuCores);
+        if (change >= least) continue;
+        least = change;
+        best = step;
+      }
     }
     if (best < 0) return false;
     take(best, cost, ranking, totals);
@@ -91,7 +94,7 @@ function fitUnderFloors(cost: ApplicationCost, limits: TotalLimits): boolean {
       best = { service, size };
     }
     if (best === undefined) return false;
-    totals.change(cost.sizeOf(best.service), best.size);
+    totals.change(best.service, cost.sizeOf(best.service), best.size);
     cost.set(best.service, best.size);
   }
   return true;
@@ -101,7 +104,7 @@ function take(step: number, cost: ApplicationCost, ranking: StepRanking, totals:
   const service = Math.floor(step / STEPS);
   const size = ranking.sizeOf(step);
   if (size === undefined) return;
-  totals.change(cost.sizeOf(service), size);
+  totals.change(service, cost.sizeOf(service), size);
   ranking.set(service, size);
   ranking.update();
 }

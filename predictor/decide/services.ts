@@ -17,6 +17,7 @@ import type { OwnChange, OwnTimes } from "./own-tails.ts";
 import { modelPercentile, ownTailSeconds } from "./percentile.ts";
 import type { CostRequest, Known } from "./request.ts";
 import { resizeRoomOf } from "./resize-room.ts";
+import { UNSEEN_WARM_UP } from "./warm-up.ts";
 
 /** Replicas that a decision may ask for beyond the factor of growth, as the scaler's guard allows. */
 const GROWTH_PODS = 4;
@@ -37,6 +38,8 @@ export function serviceToSize(one: Observation, request: CostRequest, known: Kno
     requestsPerSecond: loadOf(one, known),
     base,
     measured: measuredOwn(window, request),
+    ...(one.runningContainer && { runningCores: one.runningContainer.cpuCores }),
+    nodes: nodesOf(window),
   };
   const own = one.container === undefined ? undefined : ownTimesOf(one, request.context.application, known);
   if (own === undefined) return { ...common, floor: base, ceiling: base, stepCpuCores: 0 };
@@ -46,10 +49,19 @@ export function serviceToSize(one: Observation, request: CostRequest, known: Kno
     ...common,
     ...bounds(one, base, request, known),
     stepCpuCores,
-    warmUpFactor: known.models.get(service)?.warmUpFactor ?? known.warmUpFactor,
+    warmUpFactor: known.models.get(service)?.warmUpFactor ?? known.warmUpFactor ?? UNSEEN_WARM_UP,
     own,
     ...(ownChange && { ownChange }),
   };
+}
+
+/** Main containers of a service by the node that they run on. */
+function nodesOf(window: Window | undefined): ReadonlyMap<string, number> {
+  const nodes = new Map<string, number>();
+  if (window !== undefined)
+    for (const { node } of mainContainers(window))
+      if (node !== undefined) nodes.set(node, (nodes.get(node) ?? 0) + 1);
+  return nodes;
 }
 
 /** What it has been asked to be, as far as its containers can become it where they run. */
@@ -155,16 +167,16 @@ export function leastPerHour(
   return costPerHour({ ...floor, cpuCores: cores / Math.max(1, floor.replicas) }, prices);
 }
 
-/** Nothing is taken from a service of whose load or replicas a part is not known, nor while a route through it misses. */
+/** Nothing is taken from a service of whose load or replicas a part is not known, nor while models do not explain a miss. */
 const isDoubtful = (
   { service, window }: Observation,
   { context }: CostRequest,
-  { onMissedRoute }: Known,
+  { onUnexplainedRoute }: Known,
 ): boolean =>
   context.missing !== undefined ||
   window?.replicasReady === undefined ||
   window.requestsPerSecond === undefined ||
-  onMissedRoute.has(service);
+  onUnexplainedRoute.has(service);
 
 function bounds(
   one: Observation,

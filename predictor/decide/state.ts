@@ -24,6 +24,10 @@ export const RouteMemory = z.strictObject({
 });
 export type RouteMemory = z.infer<typeof RouteMemory>;
 
+/** Calls of a service, and the requests of the application that made them. */
+export const Calls = z.strictObject({ calls: NonNegative, requests: NonNegative });
+export type Calls = z.infer<typeof Calls>;
+
 export const ServiceModelMemory = z.strictObject({
   service: ServiceName,
   profile: ProfileState,
@@ -35,6 +39,7 @@ export const ServiceModelMemory = z.strictObject({
   revision: z.string().max(253).optional(),
   /** Windows measured. */
   windows: NonNegative,
+  calls: Calls.optional(),
   /** CPU a request of a young container over that of one which is not, >= 1. */
   warmUpFactor: z.number().min(1).optional(),
   /** More replicas that were decided on and do not all serve yet. */

@@ -8,8 +8,9 @@ import { Slopes } from "./slopes.ts";
 
 /** Steps from one size: one replica fewer or more, one CPU step less or more. */
 export const STEPS = 4;
-/** Place of one replica fewer. */
+/** Places of one replica fewer, and of one CPU step less. */
 export const FEWER = 0;
+export const SMALLER = 2;
 
 /** The sizes one step away, by place; undefined where a bound is in the way. */
 function stepsFrom(service: ServiceToSize, size: Size): (Size | undefined)[] {
@@ -125,7 +126,10 @@ export class StepRanking {
 
   isAllowed(step: number, totals: Totals): boolean {
     const size = this.sizes[step];
-    return size !== undefined && totals.allows(this.cost.sizeOf(Math.floor(step / STEPS)), size);
+    return (
+      size !== undefined &&
+      totals.allows(Math.floor(step / STEPS), this.cost.sizeOf(Math.floor(step / STEPS)), size)
+    );
   }
 
   private spoil(service: number): void {

@@ -6,6 +6,8 @@ import { FULL_SHARE } from "./arrivals.ts";
 const WARM_UP_SHARE = 0.3;
 /** New processes with just-in-time compilation use two to four times the CPU a request; more is taken for chance. */
 const MOST_FACTOR = 10;
+/** Until a start has been seen new processes are taken to use so many times the CPU a request, as with just-in-time compilation. */
+export const UNSEEN_WARM_UP = 2;
 
 /**
  * CPU that a container takes a request while it is young over that of one which is not, after one more window: requests are

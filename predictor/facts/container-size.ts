@@ -44,7 +44,13 @@ export function unmovedAfter(
 ): Unmoved {
   if (wishedCores === undefined || runningCores === undefined) return {};
   if (Math.abs(wishedCores - runningCores) <= LEFT_ALONE_RATIO * runningCores) return {};
-  const { cpuUnmovedSinceMs: since = nowMs, platformCpuCores = runningCores } = memory ?? {};
+  const {
+    cpuCores: before = wishedCores,
+    cpuUnmovedSinceMs = nowMs,
+    platformCpuCores = runningCores,
+  } = memory ?? {};
+  const isTurned = before > runningCores !== wishedCores > runningCores;
+  const since = isTurned ? nowMs : cpuUnmovedSinceMs;
   const isOver = nowMs - since > AGAIN_MS + patience(wishedCores, runningCores);
   return { cpuUnmovedSinceMs: isOver || !isSame(platformCpuCores, runningCores) ? nowMs : since };
 }

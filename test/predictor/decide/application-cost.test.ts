@@ -42,7 +42,13 @@ describe("the cost of an application's sizes", () => {
     expect(ofStart(1)).toBe(0);
     expect(ofStart(3)).toBeGreaterThan(1);
     expect(ofStart(12)).toBeLessThan(ofStart(3));
-    expect(at(1.1).priceOf(0, size(3))).toBe(at().priceOf(0, size(3)));
+    expect(at(1).priceOf(0, size(3))).toBe(at().priceOf(0, size(3)));
+  });
+
+  it("prices a start and the smaller containers that pay for it, though both have one price", () => {
+    const cost = chain([fixed(1e-9)], { changeRatio: 0.25 });
+    // Two of one core become four of half a core: two started at half a core, two lose half a core each.
+    expect(cost.trial(0, size(4, 0.5))).toBeCloseTo(0.25 * (1 + 1), 6);
   });
 
   it("weighs a route by its share of the requests", () => {

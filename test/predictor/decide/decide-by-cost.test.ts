@@ -156,7 +156,14 @@ describe("policy auto with calibrated models", () => {
     expect(last(outcomes).plan.policyReasons).toMatchObject([{ code: "expected-misses" }]);
   });
 
-  it("makes no service smaller while a route through it misses its objective, whatever its models expect", () => {
+  it("takes away what does not help where the models explain the miss", () => {
+    const unreachable = application({ objective: { milliseconds: 1, windowSeconds: 45 } });
+    const idle = [FRONTEND, made("backend", { replicas: 8, requestsPerSecond: 10 })];
+    const outcomes = course(40, idle, unchanged, { application: unreachable });
+    expect(replicasOf(last(outcomes))).toBeLessThan(8);
+  });
+
+  it("makes no service smaller while a route through it misses by more than its models expect", () => {
     const idle = [FRONTEND, made("backend", { replicas: 8, requestsPerSecond: 10 })];
     const late: Change = (set, at) => ({
       ...set,
@@ -298,7 +305,7 @@ describe("policy auto with calibrated models", () => {
 });
 
 describe("policy auto while pods wait for room on a node", () => {
-  const LOADED = [FRONTEND, made("backend", { replicas: 2, requestsPerSecond: 90 })];
+  const LOADED = [FRONTEND, made("backend", { replicas: 2, requestsPerSecond: 120 })];
   /** Of four replicas that are asked for two run. */
   const crowded: Change = (set) => ({
     ...set,

@@ -77,6 +77,33 @@ test("search keeps the limits of pods and cores", () => {
   );
 });
 
+test("containers on one node share the room that it has left", () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 0, max: 1e6 }),
+      fc.double({ min: 0, max: 2, noNaN: true }),
+      (seed, room) => {
+        const { options, roomy, routes, services } = randomApplication(seed, 8);
+        const placed = services.map((each, at) => ({
+          ...each,
+          runningCores: each.base.cpuCores,
+          nodes: new Map([[`node-${at % 2}`, each.base.replicas]]),
+        }));
+        const make = () => new ApplicationCost(placed, routes, options);
+        const nodes = new Map([["node-0", room]]);
+        const found = cheapest(make, roomy, { nodes }, MOST_STEPS);
+        const taken = placed.reduce(
+          (sum, { base }, at) =>
+            at % 2 === 0 ? sum + base.replicas * Math.max(0, found.sizeOf(at).cpuCores - base.cpuCores) : sum,
+          0,
+        );
+        expect(taken).toBeLessThanOrEqual(room + 1e-6);
+      },
+    ),
+    { numRuns: 30 },
+  );
+});
+
 test("slope of the cost by a self-time tail is what a small change of the tail makes of it", () => {
   const { options, routes, services } = randomApplication(7, 25);
   const slopes = new Slopes(new ApplicationCost(services, routes, options));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { containerFacts } from "@tradewind/predictor/facts/container-size.ts";
+import { containerFacts, unmovedAfter } from "@tradewind/predictor/facts/container-size.ts";
 import { ServiceMemory } from "@tradewind/predictor/facts/state.ts";
 import { application, START_MS, window } from "../measurements.ts";
 
@@ -34,5 +34,27 @@ describe("a resize under way", () => {
     const stuck = facts(150, { cpuCores: 1, memoryMegabytes: 128 });
     expect(stuck.resizing).toBe(false);
     expect(stuck.container).toEqual({ cpuCores: 1, memoryBytes: 128 * MEGABYTE });
+  });
+});
+
+describe("a wish for another CPU size that is not carried out", () => {
+  /** Runs with one core and was wished to be so large for ten minutes. */
+  const waiting = (cpuCores: number) =>
+    ServiceMemory.parse({
+      service: "backend",
+      replicas: 1,
+      seenAtMs: START_MS,
+      cpuCores,
+      cpuUnmovedSinceMs: START_MS - 600_000,
+      platformCpuCores: 1,
+    });
+
+  it("waits on while it asks for the same way", () => {
+    expect(unmovedAfter(waiting(0.6), 0.8, 1, START_MS)).toEqual({ cpuUnmovedSinceMs: START_MS - 600_000 });
+  });
+
+  it("waits from now on once it asks for the other way, so that a smaller size that never came does not rule out a larger one", () => {
+    expect(unmovedAfter(waiting(0.6), 2, 1, START_MS)).toEqual({ cpuUnmovedSinceMs: START_MS });
+    expect(unmovedAfter(waiting(2), 0.6, 1, START_MS)).toEqual({ cpuUnmovedSinceMs: START_MS });
   });
 });

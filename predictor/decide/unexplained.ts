@@ -1,0 +1,56 @@
+import { serviceIndex } from "../models/route/call-graph.ts";
+import { shareOver as measuredShareOver } from "../facts/objective.ts";
+import type { Observation } from "../facts/observation.ts";
+import { ApplicationCost } from "./application-cost.ts";
+import type { ServiceToSize } from "./application-cost.ts";
+import type { CostRequest, Known } from "./request.ts";
+import { normalQuantile, shareOver } from "./route-cost.ts";
+import { routesToHold } from "./routes-to-hold.ts";
+import { serviceToSize } from "./services.ts";
+
+/**
+ * Services on routes that miss their objective by more than the models make of what runs, with their own error: what those services
+ * could do without nobody knows. A miss that the models explain is no reason to keep what does not help against it.
+ */
+export function unexplained(request: CostRequest, known: Known): ReadonlySet<string> {
+  const { objective, prices } = request.context.application;
+  const { verdict } = request;
+  if (verdict.flows.every(({ severity }) => !(severity > 1))) return new Set();
+  const services = request.observations
+    .filter(({ service }) => known.onRoute.has(service))
+    .map((one) => running(one, request, known));
+  const held = routesToHold(request, known, serviceIndex(services.map(({ name }) => name)));
+  const quantile = normalQuantile(objective.percentile);
+  const routes = held.map(({ route }) => route);
+  const cost = new ApplicationCost(services, routes, {
+    prices,
+    missPerHour: 0,
+    budget: 1 - objective.percentile,
+    quantile,
+    loads: [{ factor: 1, weight: 1 }],
+    changeRatio: 0,
+    warmUpRatio: 0,
+  });
+  const isExplained = (name: string): boolean => {
+    const at = held.findIndex(({ measured }) => measured.flow.flow === name);
+    const each = held[at];
+    if (each === undefined) return false;
+    const { errorRatio, latency } = each.measured.flow;
+    const { objectiveSeconds, spread } = each.route;
+    const over = errorRatio + (1 - errorRatio) * measuredShareOver(latency, objectiveSeconds);
+    const tailSeconds = cost.tailOf(at) * Math.exp(cost.sigmaOf(at));
+    return shareOver({ tailSeconds, quantile, spread, sigma: 0 }, objectiveSeconds) >= over;
+  };
+  const left = verdict.flows.filter(({ flow, severity }) => severity > 1 && !isExplained(flow.flow));
+  const awaited = left.length > 0 ? known.awaited : [];
+  return new Set([...left.flatMap(({ flow }) => flow.services), ...awaited]);
+}
+
+/** The service at the size that runs. */
+function running(one: Observation, request: CostRequest, known: Known): ServiceToSize {
+  const each = serviceToSize(one, request, known);
+  const { cpuCores = each.base.cpuCores } = one.runningContainer ?? {};
+  const { readyReplicas: replicas = each.base.replicas } = one;
+  const base = { ...each.base, cpuCores, replicas };
+  return { ...each, base, floor: base, ceiling: base };
+}

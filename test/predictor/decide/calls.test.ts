@@ -1,0 +1,53 @@
+import type { WindowSet } from "@tradewind/core/contract/window.ts";
+import { callsAfter } from "@tradewind/predictor/decide/calls.ts";
+import type { Calls } from "@tradewind/predictor/decide/state.ts";
+import { describe, expect, it } from "vitest";
+import { flow, window, windowSet } from "../measurements.ts";
+import { seen } from "./given.ts";
+
+/** 40 requests a second, of which `count` were traced; backend is called `perSecond` times a second. */
+function windowOf(count: number, perSecond: number, errorRatio = 0): WindowSet {
+  const made = flow(["frontend", "backend"], 0.1, { requestsPerSecond: 40, errorRatio });
+  return windowSet(
+    [
+      window({ service: "frontend", replicas: 1, rate: 40, ownSeconds: 0.01 }),
+      window({ service: "backend", replicas: 1, rate: perSecond, ownSeconds: 0.01 }),
+    ],
+    [{ ...made, latency: { ...made.latency, count } }],
+  );
+}
+
+function after(had: Calls | undefined, set: WindowSet): Calls | undefined {
+  const memory = { service: "backend", windows: 1, profile: PROFILE, ...(had && { calls: had }) };
+  return callsAfter(seen(set), [memory]).get("backend");
+}
+
+const PROFILE = {} as Parameters<typeof callsAfter>[1][number]["profile"];
+
+const ratio = ({ calls, requests }: Calls): number => calls / requests;
+
+describe("calls of a service for a request", () => {
+  it("are those of one window where it has a hundred of them", () => {
+    expect(after({ calls: 500, requests: 1_000 }, windowOf(200, 40))).toEqual({ calls: 200, requests: 200 });
+  });
+
+  it("are those of as many windows as make a hundred where one has fewer", () => {
+    // Ten calls of twenty requests now; ninety of the three hundred before count on.
+    const known = after({ calls: 100, requests: 300 }, windowOf(20, 20))!;
+    expect(known.calls).toBeCloseTo(100, 9);
+    expect(known.requests).toBeCloseTo(20 + 270, 9);
+  });
+
+  it("end once it is called no more", () => {
+    let known: Calls | undefined = { calls: 100, requests: 200 };
+    for (let at = 0; at < 20; at += 1) known = after(known, windowOf(600, 0));
+    expect(ratio(known!)).toBeLessThan(0.01);
+  });
+
+  it("are not told by a window in which requests fail, nor by one of which traffic is missing", () => {
+    expect(after({ calls: 100, requests: 200 }, windowOf(600, 2, 0.4))).toBeUndefined();
+    const given = seen(windowOf(600, 40));
+    const context = { ...given.context, missing: "spans were lost" };
+    expect(callsAfter({ ...given, context }, []).size).toBe(0);
+  });
+});
