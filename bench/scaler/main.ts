@@ -1,5 +1,3 @@
-import { spawn } from "node:child_process";
-import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -7,12 +5,11 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
-import { z } from "zod";
 import { describeError } from "@tradewind/core/errors.ts";
 import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
 import { planFor } from "./plan.ts";
+import { load, startExporterProcess } from "./scaler-process.ts";
+import type { LoadResult } from "./scaler-process.ts";
 
 const OBJECTS = 5_000;
 const STEADY_PER_SECOND = 1_000;
@@ -21,21 +18,8 @@ const CALLS_IN_FLIGHT = 64;
 const PLAN_EVERY_MS = 15_000;
 /** As Prometheus does in many clusters. */
 const SCRAPE_EVERY_MS = 15_000;
-/** As docker/exporter.Dockerfile starts it. */
-const IMAGE_ENVIRONMENT = { NODE_ENV: "production", MALLOC_ARENA_MAX: "2" };
-const IMAGE_FLAGS = ["--v8-pool-size=1"];
 /** Linux counts CPU time in hundredths of a second for user space. */
 const CLOCK_TICKS_PER_SECOND = 100;
-
-const LoadResult = z.object({
-  calls: z.number(),
-  failed: z.number(),
-  seconds: z.number(),
-  p50Ms: z.number(),
-  p99Ms: z.number(),
-  maxMs: z.number(),
-});
-type LoadResult = z.infer<typeof LoadResult>;
 
 /**
  * A real exporter process with state on disk, a predictor that plans 5,000 services anew every 15 s, a scrape of all their
@@ -123,76 +107,6 @@ async function servePlans(seed: number): Promise<{ url: string; stop: () => Prom
       server.closeAllConnections();
     },
   };
-}
-
-const Ready = z.object({ addresses: z.object({ http: z.string(), grpc: z.string() }) });
-
-async function startExporterProcess(predictor: string, state: string) {
-  const cli = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
-  const listen = ["--listen", "127.0.0.1:0", "--grpc-listen", "127.0.0.1:0"];
-  const child = spawn(
-    process.execPath,
-    [
-      ...IMAGE_FLAGS,
-      cli,
-      "exporter",
-      ...listen,
-      "--predictor",
-      predictor,
-      "--state",
-      state,
-      "--log-level",
-      "warn",
-    ],
-    { stdio: ["ignore", "pipe", "inherit"], env: { ...process.env, ...IMAGE_ENVIRONMENT } },
-  );
-  const { addresses } = Ready.parse(JSON.parse(await firstLine(child)));
-  const scrape = async (): Promise<string> => (await fetch(`${addresses.http}/metrics`)).text();
-  const scrapeBytes = async (): Promise<ArrayBuffer> =>
-    (await fetch(`${addresses.http}/metrics`)).arrayBuffer();
-  return {
-    pid: child.pid ?? 0,
-    scrapeBytes,
-    grpc: addresses.grpc,
-    stop: async () => {
-      const exited = once(child, "exit");
-      child.kill("SIGTERM");
-      await exited;
-    },
-    decided: async (services: number): Promise<void> => {
-      for (let attempt = 0; attempt < 100; attempt += 1) {
-        const series = (await scrape()).split("\ntradewind_recommended_replicas{").length - 1;
-        if (series === services) return;
-        await new Promise((resolve) => setTimeout(resolve, 200));
-      }
-      throw new Error("the exporter did not take up the plan");
-    },
-  };
-}
-
-async function firstLine(child: ChildProcess): Promise<string> {
-  if (child.stdout === null) throw new Error("the process has no standard output");
-  const lines = createInterface(child.stdout);
-  const [line] = (await Promise.race([
-    once(lines, "line"),
-    once(child, "exit").then(() => {
-      throw new Error("the process ended before it was ready");
-    }),
-  ])) as [string];
-  return line;
-}
-
-async function load(job: object, onWarm: () => void): Promise<LoadResult> {
-  const script = fileURLToPath(new URL("load.ts", import.meta.url));
-  const child = spawn(process.execPath, [script, JSON.stringify(job)], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  let last = "";
-  for await (const line of createInterface(child.stdout)) {
-    if (line === "warm") onWarm();
-    last = line;
-  }
-  return LoadResult.parse(JSON.parse(last));
 }
 
 function cpuSeconds(pid: number): number {

@@ -60,6 +60,8 @@ export interface ApiServer {
 const CONNECTIONS: ConnectionLimits = { maxConnections: 512, maxPerAddress: 128, firstRequestMs: 10_000 };
 const IDLE_MS = 10_000;
 const MAX_BODY_BYTES = 1_024;
+/** Everybody who is told of a new plan asks at once, and thousands of recommendations take tens of milliseconds to write. */
+const SHARED_MS = 150;
 const SECURITY_HEADERS = {
   "cache-control": "no-store",
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
@@ -155,7 +157,15 @@ function setData(server: FastifyInstance, surroundings: ApiSurroundings): void {
       .type("text/plain; version=0.0.4; charset=utf-8")
       .send(Readable.from(surroundings.metrics(), { objectMode: false })),
   );
-  server.get("/v1/recommendations", async () => surroundings.list());
+  let shared: { readonly untilMs: number; readonly text: Buffer } | undefined;
+  server.get("/v1/recommendations", async (_request, reply) => {
+    const nowMs = performance.now();
+    if (shared === undefined || nowMs >= shared.untilMs) {
+      const text = Buffer.from(JSON.stringify(surroundings.list()));
+      shared = { untilMs: nowMs + SHARED_MS, text };
+    }
+    return sendJson(reply, shared.text);
+  });
   server.get<{ Params: { id: string } }>("/v1/decisions/:id", async ({ params }, reply) => {
     const json = surroundings.decisionJson(params.id);
     if (json !== undefined) return sendJson(reply, json);
@@ -222,7 +232,7 @@ function setErrors(server: FastifyInstance, log: Logger): void {
   });
 }
 
-const sendJson = (reply: FastifyReply, json: string) =>
+const sendJson = (reply: FastifyReply, json: string | Buffer) =>
   reply.type("application/json; charset=utf-8").send(json);
 
 const problem = (reply: FastifyReply, code: number, error: string, message: readonly string[]) =>

@@ -15,6 +15,7 @@ import type { ReloadingTls } from "@tradewind/core/reloading-tls.ts";
 import fastify from "fastify";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Registry } from "prom-client";
+import { z } from "zod";
 import type { Applications } from "../applications/applications.ts";
 import { mergedMetrics } from "../applications/merged-metrics.ts";
 import type { Explaining } from "../application/explaining.ts";
@@ -62,6 +63,7 @@ const MOST_NAMES = 8;
 const NO_PLAN_YET = "no window has closed since the start; ask again";
 const NO_FORECAST_YET = "no window with load has been decided on by policy auto; ask again";
 
+const Since = z.coerce.number().min(0).optional();
 const HASH = /^[0-9a-f]{16}$/;
 /** Each exporter keeps two connections, a Prometheus one. */
 const CONNECTIONS: ConnectionLimits = { maxConnections: 256, maxPerAddress: 64, firstRequestMs: 10_000 };
@@ -198,9 +200,11 @@ function addOwnRoutes(server: FastifyInstance, applications: Applications): void
   );
   server.get(
     "/v1/course",
-    of(({ application, measured }, _request, reply) =>
-      reply.send(measured.course({ application: application.name, namespace: application.namespace })),
-    ),
+    of(({ application: { name, namespace }, measured }, { query }, reply) => {
+      const { data: sinceMs, success } = Since.safeParse((query as { since?: unknown }).since);
+      if (!success) return fail(reply, 400, "bad-request", "?since= takes milliseconds since 1970");
+      return reply.send(measured.course({ application: name, namespace }, sinceMs));
+    }),
   );
   server.get(
     "/v1/incidents",

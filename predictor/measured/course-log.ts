@@ -16,9 +16,9 @@ export class CourseLog {
     if (this.#points.length > MOST_POINTS) this.#points.shift();
   }
 
-  /** @param most of the newest points */
-  course(of: Pick<Course, "application" | "namespace">, most = MOST_POINTS): Course {
-    const { application, namespace } = of;
-    return { schema: COURSE_SCHEMA, application, namespace, points: this.#points.slice(-most) };
+  /** @param sinceMs only points after it */
+  course({ application, namespace }: Pick<Course, "application" | "namespace">, sinceMs = 0): Course {
+    const points = this.#points.filter(({ atMs }) => atMs > sinceMs);
+    return { schema: COURSE_SCHEMA, application, namespace, points };
   }
 }

@@ -56,7 +56,8 @@ export class LastMeasured {
     return this.#text;
   }
 
-  course(of: Pick<Course, "application" | "namespace">): Course {
-    return this.#log.course(of);
+  /** @param sinceMs only windows that ended after it */
+  course(of: Pick<Course, "application" | "namespace">, sinceMs?: number): Course {
+    return this.#log.course(of, sinceMs);
   }
 }

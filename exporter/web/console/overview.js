@@ -25,7 +25,8 @@ const RANGES = /** @type {const} */ ([
 /** What is wrong, what was done, what it costs. @param {ViewProps} props */
 export function Overview({ known, standing }) {
   const { header } = known;
-  const course = useAsk(header && of("v1/course", standing), standing?.lastPlanAtMs);
+  const [range, setRange] = useState(/** @type {number} */ (RANGES[1][1]));
+  const course = useCourse(header && standing, range);
   const events = useAsk(header && "v1/events?most=500", header?.servedAtMs);
   const ready = useAsk(header && "readyz", header?.servedAtMs);
   const { answer } = /** @type {{ answer: Course | undefined }} */ (course);
@@ -38,7 +39,7 @@ export function Overview({ known, standing }) {
     h("h1", { key: "title", class: "unseen" }, "Overview"),
     h(Banner, { key: "banner", standing, last: own[0] }),
     h(Tiles, { key: "tiles", standing, point: answer?.points.at(-1), services }),
-    h(LatencyCard, { key: "latency", standing, course, events: own }),
+    h(LatencyCard, { key: "latency", standing, course, events: own, range, setRange }),
     h(
       "div",
       { class: "columns", key: "below" },
@@ -93,6 +94,16 @@ function WhatIsMissing({ missing, standing }) {
   );
 }
 
+/** The windows of the range and no more: a day of them is a megabyte. @param {Standing | undefined} standing @param {number} range seconds */
+function useCourse(standing, range) {
+  const { lastPlanAtMs } = standing ?? {};
+  const since = Math.max(
+    0,
+    Math.floor(((lastPlanAtMs ?? 0) / 1e3 - range) / (range / 20)) * (range / 20) * 1e3,
+  );
+  return useAsk(standing && of("v1/course", standing, { since: String(since) }), lastPlanAtMs);
+}
+
 /** @param {{ namespace: string, application: string }} each @param {Standing | undefined} standing */
 const isOf = ({ application, namespace }, standing) =>
   standing?.name === undefined ||
@@ -118,6 +129,7 @@ function Banner({ standing, last }) {
       h("span", { class: "figures" }, figures ?? standing?.problem ?? "The first window is being collected."),
     ),
     cause !== undefined &&
+      kind === "bad" &&
       h("p", null, cause.summary, " ", h("a", { href: linkTo("incident") }, "Why, and what would help")),
     standing?.problem !== undefined &&
       objective !== undefined &&
@@ -186,9 +198,8 @@ function Tiles({ standing, point, services }) {
   );
 }
 
-/** @param {{ standing: Standing | undefined, course: ReturnType<typeof useAsk>, events: readonly AuditEvent[] }} props */
-function LatencyCard({ standing, course, events }) {
-  const [range, setRange] = useState(/** @type {number} */ (RANGES[1][1]));
+/** @param {{ standing: Standing | undefined, course: ReturnType<typeof useAsk>, events: readonly AuditEvent[], range: number, setRange: (seconds: number) => void }} props */
+function LatencyCard({ standing, course, events, range, setRange }) {
   const points = /** @type {Course | undefined} */ (course.answer)?.points ?? [];
   const shown = useMemo(
     () => points.filter(({ atMs }) => atMs >= (points.at(-1)?.atMs ?? 0) - 1e3 * range),

@@ -54,7 +54,7 @@ const COLUMNS = [
         null,
         h("a", { href: linkTo("services", [served.namespace, served.service]) }, served.service),
         " ",
-        h("span", { class: "soft small" }, served.namespace),
+        h("span", { class: "soft small under" }, `${served.namespace} · ${served.policy}`),
         served.refused !== undefined && h(Chip, { kind: "warn" }, "held"),
         !served.valid && h(Chip, { kind: "bad" }, "not served"),
       ),
@@ -124,13 +124,6 @@ const COLUMNS = [
         warnAt: 0.3,
         badAt: 0.6,
       }),
-  },
-  {
-    name: "level",
-    title: "Level",
-    class: "hides",
-    sort: ({ served }) => served.policy,
-    cell: ({ served }) => served.policy,
   },
   {
     name: "last",

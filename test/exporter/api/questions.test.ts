@@ -15,7 +15,7 @@ describe("questions that the scaler passes on", () => {
       let body = "";
       request.on("data", (part: Buffer) => (body += part.toString()));
       request.on("end", () => {
-        if (request.url!.startsWith("/v1/plan")) {
+        if (/^\/v1\/(plan|applications)/.test(request.url!)) {
           response.writeHead(503).end("{}");
           return;
         }

@@ -96,6 +96,12 @@ describe("the course of an application", () => {
     expect([points[0]!.atMs, points.at(-1)!.atMs]).toEqual([41, 5_800]);
   });
 
+  it("gives only the windows after a time when asked so", () => {
+    const log = new CourseLog();
+    for (const atMs of [1, 2, 3]) log.add(point(atMs));
+    expect(log.course(of, 1).points.map(({ atMs }) => atMs)).toEqual([2, 3]);
+  });
+
   it("puts a window that is decided on again in the place of itself", () => {
     const log = new CourseLog();
     for (const atMs of [1, 2, 2]) log.add(point(atMs));
