@@ -53,7 +53,7 @@ const JUDGED_FROM = 5_000_000;
 export function configure(command: Command): void {
   command
     .description(
-      "trains a teacher (TD3) in the simulator, and judges it against the planner on plants it never saw",
+      "Train a teacher (TD3) in the simulator, and judge it against the planner on plants that it never saw.",
     )
     .option("--seed <n>", "equal seeds give equal teachers on one engine", "1")
     .option("--episodes <n>", "all episodes of 96 windows of 15 s", "300")
