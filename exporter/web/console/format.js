@@ -5,7 +5,7 @@ const DASH = "–";
 /** @param {number | undefined} seconds */
 export function ms(seconds) {
   if (seconds === undefined) return DASH;
-  if (seconds >= 10) return `${seconds.toFixed(1)} s`;
+  if (seconds >= 1) return `${seconds.toFixed(seconds < 10 ? 2 : 1)} s`;
   const value = 1e3 * seconds;
   return `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`;
 }

@@ -313,7 +313,7 @@ function Answer({ answer }) {
         Card,
         { title: "Services" },
         h(Table, {
-          caption: `${services.length} services, now → then`,
+          caption: "Now → then",
           head: [
             ["Service"],
             ["Replicas", "number"],
