@@ -60,8 +60,6 @@ export interface ApiServer {
 const CONNECTIONS: ConnectionLimits = { maxConnections: 512, maxPerAddress: 128, firstRequestMs: 10_000 };
 const IDLE_MS = 10_000;
 const MAX_BODY_BYTES = 1_024;
-/** Everybody who is told of a new plan asks at once, and thousands of recommendations take tens of milliseconds to write. */
-const SHARED_MS = 150;
 const SECURITY_HEADERS = {
   "cache-control": "no-store",
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
@@ -157,14 +155,16 @@ function setData(server: FastifyInstance, surroundings: ApiSurroundings): void {
       .type("text/plain; version=0.0.4; charset=utf-8")
       .send(Readable.from(surroundings.metrics(), { objectMode: false })),
   );
-  let shared: { readonly untilMs: number; readonly text: Buffer } | undefined;
+  let shared: Buffer | undefined;
   server.get("/v1/recommendations", async (_request, reply) => {
-    const nowMs = performance.now();
-    if (shared === undefined || nowMs >= shared.untilMs) {
-      const text = Buffer.from(JSON.stringify(surroundings.list()));
-      shared = { untilMs: nowMs + SHARED_MS, text };
+    if (shared === undefined) {
+      shared = Buffer.from(JSON.stringify(surroundings.list()));
+      // Those who asked meanwhile have the same answer. It is never older than the turn of the event loop that they came in.
+      setImmediate(() => {
+        shared = undefined;
+      });
     }
-    return sendJson(reply, shared.text);
+    return sendJson(reply, shared);
   });
   server.get<{ Params: { id: string } }>("/v1/decisions/:id", async ({ params }, reply) => {
     const json = surroundings.decisionJson(params.id);
