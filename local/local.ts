@@ -174,7 +174,7 @@ async function run(parts: RunParts): Promise<RunReport> {
       sampleFleet(platform, meters, atS);
       if (options.for !== undefined && atS >= options.for) return ending.resolve();
       await disturbance.follow(atS);
-      await fault.follow(atS);
+      fault.follow(atS);
       const observation = await observer.refresh();
       actuator.follow();
       await resizer.apply(observation.recommendations);
