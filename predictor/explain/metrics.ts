@@ -8,7 +8,7 @@ export class ExplanationMetrics {
   readonly #counterfactuals: Counter<"outcome">;
   readonly #verdicts: Counter<"verdict">;
   readonly #agreements: Counter<"agrees">;
-  readonly #causes: Gauge<"service" | "type">;
+  readonly #causes: Gauge<"application" | "service" | "type">;
 
   /** @param isMissed whether the objective is missed now: causes are shown only then */
   constructor(registry: Registry, current: () => Explanation | undefined) {
@@ -40,12 +40,13 @@ export class ExplanationMetrics {
     this.#causes = new Gauge({
       name: "tradewind_cause_confidence_ratio",
       help: "Confidence in each cause that is named while the objective is missed; type: C CPU, M memory, D disk, N network, I interference, L load, V new version, X outside.",
-      labelNames: ["service", "type"],
+      labelNames: ["application", "service", "type"],
       registers,
       collect() {
         this.reset();
-        for (const { confidence, service, type } of current()?.causes ?? [])
-          this.set({ service, type }, confidence);
+        const { application = "", causes = [] } = current() ?? {};
+        for (const { confidence, service, type } of causes)
+          this.set({ application, service, type }, confidence);
       },
     });
     this.#causes.reset();

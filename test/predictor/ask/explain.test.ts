@@ -88,7 +88,9 @@ describe("a predictor whose application becomes slow", () => {
     }, 10_000);
     const metrics = await (await fetch(url("/metrics"))).text();
     expect(metrics).toMatch(/^tradewind_explanations_total\{verdict="named"\} [1-9]/m);
-    expect(metrics).toMatch(/^tradewind_cause_confidence_ratio\{service="geo",type="\w"\} [01]/m);
+    expect(metrics).toMatch(
+      /^tradewind_cause_confidence_ratio\{application="\w+",service="geo",type="\w"\} [01]/m,
+    );
 
     const predictor = ["--predictor", running.addresses["http"]!];
     expect(await tradewind(...predictor)).toMatch(/Cause: 'geo'/);
