@@ -108,6 +108,8 @@ export const Explanation = z.strictObject({
   onsetMs: EpochMs,
   objective: z.strictObject({ percentile: Ratio, seconds: z.number().positive() }),
   measuredLatencySeconds: NonNegative.optional(),
+  /** Share of failed requests of the worst route, where that are more than may be late; a failed request counts as one over the objective. */
+  failedRatio: orAbsent(Ratio),
   isMissed: z.boolean(),
   /** What users notice. */
   harm: z.enum(["time", "failures"]),

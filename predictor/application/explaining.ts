@@ -14,7 +14,7 @@ import { checkAnswer } from "../reason/check-answer.ts";
 import { explain } from "../reason/explain.ts";
 import type { Explained, Reasoned } from "../reason/explain.ts";
 import { promptOf } from "../reason/prompt.ts";
-import { emptyIncidents, withWindow } from "../reason/incident-log.ts";
+import { withWindow } from "../reason/incident-log.ts";
 import type { IncidentState, LoggedWindow } from "../reason/incident-log.ts";
 import { signsOf } from "../reason/precedents.ts";
 import { SignalHistory } from "../reason/signal-history.ts";
@@ -40,8 +40,8 @@ export interface ExplainingOptions {
   readonly log: Logger;
   /** What the window shows by name; absent: nobody looks. */
   readonly patterns?: () => readonly Pattern[];
-  /** Past incidents, and where they are kept; absent: those of this process, nowhere. */
-  readonly incidents?: { readonly restored: IncidentState; readonly keep: (state: IncidentState) => void };
+  /** Past incidents, and where they are kept. */
+  readonly incidents: { readonly restored: IncidentState; readonly keep: (state: IncidentState) => void };
   /** Called with every explanation of a missed objective. */
   readonly onExplained: (explanation: Explanation) => void;
   /** A language model that is asked too; absent: none. What it says changes nothing but text. */
@@ -54,7 +54,7 @@ export interface ExplainingOptions {
 export interface DecidedWindow {
   readonly application: Application;
   readonly windowSet: WindowSet;
-  readonly outcome: Pick<PolicyOutcome, "plan" | "whatIf">;
+  readonly outcome: Pick<PolicyOutcome, "plan" | "slo" | "whatIf">;
 }
 
 /** Why an application misses its objective: worked out when it begins to, and again while it goes on. */
@@ -72,7 +72,7 @@ export class Explaining {
 
   constructor(options: ExplainingOptions) {
     this.#options = options;
-    this.#incidents = options.incidents?.restored ?? emptyIncidents("any", "any");
+    this.#incidents = options.incidents.restored;
   }
 
   /** Takes a window after its plan was published. Never throws. */
@@ -150,9 +150,7 @@ export class Explaining {
 
   #take(decided: DecidedWindow): void {
     const { application, outcome, windowSet } = decided;
-    const { plan } = outcome;
-    const { measuredLatencySeconds: measured, objective } = plan;
-    const severity = measured === undefined ? undefined : measured / objective.seconds;
+    const severity = outcome.slo?.ratio;
     this.#signals.add(windowSet, severity, application.namespace);
     this.#windows += 1;
     this.#last = { explained: () => this.#explained(decided) };
@@ -196,7 +194,7 @@ export class Explaining {
       windows,
       told: made && toldOf(made),
     });
-    if (this.#incidents !== before) this.#options.incidents?.keep(this.#incidents);
+    if (this.#incidents !== before) this.#options.incidents.keep(this.#incidents);
   }
 
   /** Asks the model about an explanation that is made. Never throws; nothing waits for it. */
@@ -226,7 +224,7 @@ export class Explaining {
   }
 
   #explained({ application, outcome, windowSet }: DecidedWindow): Explained | undefined {
-    const { plan, whatIf: models } = outcome;
+    const { plan, slo, whatIf: models } = outcome;
     const incident = this.#signals.incident(application.entry, models?.influences() ?? new Map());
     if (incident === undefined) return undefined;
     return {
@@ -237,6 +235,7 @@ export class Explaining {
       pastWindows: incident.pastWindows,
       objective: plan.objective,
       measuredLatencySeconds: plan.measuredLatencySeconds,
+      failedRatio: slo?.failedRatio,
       patterns: this.#options.patterns?.() ?? [],
       incidents: this.#incidents.incidents,
       incident,

@@ -4,6 +4,7 @@ import { createLog } from "@tradewind/core/log.ts";
 import { Explaining } from "@tradewind/predictor/application/explaining.ts";
 import type { DecidedWindow, ExplainingOptions } from "@tradewind/predictor/application/explaining.ts";
 import type { DecidedPlan } from "@tradewind/predictor/policy/inputs.ts";
+import { emptyIncidents } from "@tradewind/predictor/reason/incident-log.ts";
 import { describe, expect, it } from "vitest";
 import { waitUntil } from "../../wait-until.ts";
 
@@ -38,7 +39,7 @@ function decided(at: number, seconds: number): DecidedWindow {
       windows: [{ ...window, requestsPerSecond: 20, ownLatency: latency, responseLatency: latency }],
       flows: [],
     },
-    outcome: { plan },
+    outcome: { plan, slo: { ratio: seconds / 0.1 } },
   };
 }
 
@@ -49,6 +50,7 @@ function explaining(model?: ExplainingOptions["model"]) {
   const one = new Explaining({
     monotonicMs: () => clock.ms,
     log: createLog("test", "silent"),
+    incidents: { restored: emptyIncidents("default", "default"), keep: () => undefined },
     onExplained: (explanation) => made.push(explanation),
     model,
   });
@@ -75,6 +77,32 @@ describe("explaining", () => {
     one.window(decided(13, 0.05));
     expect(one.cause()).toBeUndefined();
     expect(one.latest()).toMatchObject({ isMissed: false, causes: [] });
+  });
+
+  it("explains requests that fail while the rest is fast, and runs no size on models that know no failures", () => {
+    const { made, one } = explaining();
+    one.window(decided(13, 0.05));
+    const failing = decided(14, 0.05);
+    const [window] = failing.windowSet.windows;
+    one.window({
+      ...failing,
+      windowSet: { ...failing.windowSet, windows: [{ ...window!, errorRatio: 0.4 }] },
+      outcome: { ...failing.outcome, slo: { ratio: 8, failedRatio: 0.4 } },
+    });
+    expect(made.at(-1)).toMatchObject({
+      isMissed: true,
+      failedRatio: 0.4,
+      harm: "failures",
+      measuredLatencySeconds: 0.05,
+      causes: [
+        {
+          service: "web",
+          evidence: expect.arrayContaining([expect.objectContaining({ signal: "errorRatio" })]),
+        },
+      ],
+      counterfactuals: [],
+    });
+    expect(one.cause()!.summary).toContain("40 % of the requests failed, 5 % may; p95 50.0 ms");
   });
 
   it("shows what a model says beside its own words, with the verdict of each part", async () => {
