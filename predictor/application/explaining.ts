@@ -9,10 +9,12 @@ import { describeError } from "@tradewind/core/errors.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import type { WhatIf } from "../decide/what-if.ts";
 import type { ModelConnection } from "../explain/model.ts";
+import type { SloStanding } from "../facts/verdict.ts";
 import type { PolicyOutcome } from "../policy/inputs.ts";
 import { checkAnswer } from "../reason/check-answer.ts";
 import { explain } from "../reason/explain.ts";
 import type { Explained, Reasoned } from "../reason/explain.ts";
+import type { Incident } from "../reason/incident.ts";
 import { promptOf } from "../reason/prompt.ts";
 import { withWindow } from "../reason/incident-log.ts";
 import type { IncidentState, LoggedWindow } from "../reason/incident-log.ts";
@@ -225,7 +227,7 @@ export class Explaining {
 
   #explained({ application, outcome, windowSet }: DecidedWindow): Explained | undefined {
     const { plan, slo, whatIf: models } = outcome;
-    const incident = this.#signals.incident(application.entry, models?.influences() ?? new Map());
+    const incident = this.#signals.incident(application.entry, models?.influences(slo?.route) ?? new Map());
     if (incident === undefined) return undefined;
     return {
       application: application.name,
@@ -238,12 +240,19 @@ export class Explaining {
       failedRatio: slo?.failedRatio,
       patterns: this.#options.patterns?.() ?? [],
       incidents: this.#incidents.incidents,
-      incident,
+      incident: slo === undefined ? incident : { ...incident, harm: harmOf(slo, plan) },
       models,
       whyNoModels: `policy '${plan.policy}' decided without live models: ${plan.policyReason}`,
     };
   }
 }
+
+/** Whether latency or failed requests are further beyond what the objective allows. */
+const harmOf = (
+  { failedRatio = 0 }: SloStanding,
+  { measuredLatencySeconds = 0, objective: { percentile, seconds } }: PolicyOutcome["plan"],
+): NonNullable<Incident["harm"]> =>
+  failedRatio / (1 - percentile) > measuredLatencySeconds / seconds ? "failures" : "time";
 
 function toldOf({ explanation, sketch }: Reasoned): NonNullable<LoggedWindow["told"]> {
   const [first] = explanation.causes;

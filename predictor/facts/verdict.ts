@@ -121,6 +121,8 @@ export interface SloStanding {
   readonly ratio: number;
   /** Share of the requests that failed, of the flow with most, where that are more than may be late. */
   readonly failedRatio?: number;
+  /** The slowest flow. */
+  readonly route: string;
 }
 
 /** Undefined without any flow. A few failed requests of a few are chance: only flows with enough calls fail. */
@@ -128,13 +130,15 @@ export function sloStanding(
   { flows, tailSeconds }: Pick<Verdict, "flows" | "tailSeconds">,
   objective: Pick<FlowObjective, "percentile" | "tailSeconds">,
 ): SloStanding | undefined {
-  if (tailSeconds === undefined) return undefined;
+  const slowest = flows.find((each) => each.tailSeconds === tailSeconds);
+  if (tailSeconds === undefined || slowest === undefined) return undefined;
+  const route = slowest.flow.flow;
   const slow = tailSeconds / objective.tailSeconds;
   const failedRatio = largest(
     flows.filter(({ isFailing, telling }) => isFailing && telling).map(({ flow }) => flow.errorRatio),
   );
-  if (failedRatio === undefined) return { ratio: slow };
-  return { ratio: Math.max(slow, failedRatio / (1 - objective.percentile)), failedRatio };
+  if (failedRatio === undefined) return { ratio: slow, route };
+  return { ratio: Math.max(slow, failedRatio / (1 - objective.percentile)), failedRatio, route };
 }
 
 /** Tail over objective of the worst flow with enough calls to tell, or of the worst where none has. */

@@ -39,7 +39,7 @@ function decided(at: number, seconds: number): DecidedWindow {
       windows: [{ ...window, requestsPerSecond: 20, ownLatency: latency, responseLatency: latency }],
       flows: [],
     },
-    outcome: { plan, slo: { ratio: seconds / 0.1 } },
+    outcome: { plan, slo: { ratio: seconds / 0.1, route: "GET /" } },
   };
 }
 
@@ -87,7 +87,7 @@ describe("explaining", () => {
     one.window({
       ...failing,
       windowSet: { ...failing.windowSet, windows: [{ ...window!, errorRatio: 0.4 }] },
-      outcome: { ...failing.outcome, slo: { ratio: 8, failedRatio: 0.4 } },
+      outcome: { ...failing.outcome, slo: { ratio: 8, failedRatio: 0.4, route: "GET /" } },
     });
     expect(made.at(-1)).toMatchObject({
       isMissed: true,

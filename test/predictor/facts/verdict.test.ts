@@ -41,17 +41,17 @@ describe("how a window stands to the objective for users", () => {
     sloStanding(verdictOn(errorRatio, tailSeconds, count), OBJECTIVE);
 
   it("is the latency over the objective while few requests fail", () => {
-    expect(standing(0.04, 0.05)).toEqual({ ratio: 0.25 });
-    expect(standing(0, 0.5)).toEqual({ ratio: 2.5 });
+    expect(standing(0.04, 0.05)).toEqual({ ratio: 0.25, route: "GET /" });
+    expect(standing(0, 0.5)).toEqual({ ratio: 2.5, route: "GET /" });
   });
 
   it("is missed by fast requests that fail: a tenth failed where a twentieth may", () => {
-    expect(standing(0.1, 0.05)).toEqual({ ratio: expect.closeTo(2, 9), failedRatio: 0.1 });
-    expect(standing(0.1, 1)).toEqual({ ratio: 5, failedRatio: 0.1 });
+    expect(standing(0.1, 0.05)).toEqual({ ratio: expect.closeTo(2, 9), failedRatio: 0.1, route: "GET /" });
+    expect(standing(0.1, 1)).toEqual({ ratio: 5, failedRatio: 0.1, route: "GET /" });
   });
 
   it("is not missed by one failed request of a handful", () => {
-    expect(standing(0.25, 0.05, 4)).toEqual({ ratio: expect.closeTo(0.25, 2) });
+    expect(standing(0.25, 0.05, 4)).toEqual({ ratio: expect.closeTo(0.25, 2), route: "GET /" });
   });
 
   it("is unknown without traffic", () => {
