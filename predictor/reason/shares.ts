@@ -129,22 +129,16 @@ function ownSeconds({ growth, own, readings }: Place, callees: readonly Edge[]):
   return Math.max(0, seconds);
 }
 
-/** Failed requests beyond what is usual; all of them where nothing is known of the past and they are many. */
-const failed: Growth = (reading) =>
-  reading !== undefined && reading.baseline === undefined && reading.bin === "high"
-    ? reading.value
-    : worsened(reading);
-
 /** Its failed requests less those of its callees, which make its own fail; and requests in which it stops to call others. */
 function ownFailures(
   own: Readings,
   callees: readonly Edge[],
   readings: ReadonlyMap<string, Readings>,
 ): number {
-  let failures = failed(own.get("errorRatio"));
+  let failures = worsened(own.get("errorRatio"));
   for (const { callee } of callees) {
     const theirs = readings.get(callee);
-    failures -= failed(theirs?.get("errorRatio")) * perRequest(theirs, own);
+    failures -= worsened(theirs?.get("errorRatio")) * perRequest(theirs, own);
   }
   const calls = own.get("callsPerRequest");
   const stopped = calls?.baseline !== undefined && calls.z < -UNUSUAL ? 1 - calls.value / calls.baseline : 0;

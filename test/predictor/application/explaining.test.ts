@@ -36,7 +36,9 @@ function decided(at: number, seconds: number): DecidedWindow {
     application,
     windowSet: {
       ...times,
-      windows: [{ ...window, requestsPerSecond: 20, ownLatency: latency, responseLatency: latency }],
+      windows: [
+        { ...window, requestsPerSecond: 20, errorRatio: 0, ownLatency: latency, responseLatency: latency },
+      ],
       flows: [],
     },
     outcome: { plan, slo: { ratio: seconds / 0.1, route: "GET /" } },
