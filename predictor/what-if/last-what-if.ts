@@ -5,9 +5,21 @@ import { TradewindError } from "@tradewind/core/errors.ts";
 import { suppose } from "../decide/suppose.ts";
 import type { WhatIf } from "../decide/what-if.ts";
 
+/** A decision with the models that it was made by. */
+export interface DecidedModels {
+  readonly plan: Plan;
+  /** Undefined where no live models decided. */
+  readonly models: WhatIf | undefined;
+}
+
 /** Answers what would be at other sizes or another load, by the models of the last decision. */
 export class LastWhatIf {
-  #last: { readonly plan: Plan; readonly models: WhatIf | undefined } | undefined;
+  #last: DecidedModels | undefined;
+
+  /** Undefined before the first decision. */
+  get last(): DecidedModels | undefined {
+    return this.#last;
+  }
 
   /** @param models undefined where no live models decided */
   adopt(plan: Plan, models: WhatIf | undefined): void {
