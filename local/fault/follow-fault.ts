@@ -13,21 +13,34 @@ export interface FaultSchedule {
   follow(atS: number): void;
 }
 
+export interface FaultEvents {
+  readonly say: (text: string) => void;
+  readonly nowMs: () => number;
+  /** Called when the fault ends, before it is undone. @returns what is to be said of it */
+  readonly onOver: (
+    fault: TimedFault,
+    time: { readonly fromMs: number; readonly toMs: number },
+  ) => Promise<string>;
+}
+
 export function scheduleFault(
   fault: TimedFault | undefined,
   fleet: FaultyFleet,
-  say: (text: string) => void,
+  { nowMs, onOver, say }: FaultEvents,
 ): FaultSchedule {
   let end: (() => Promise<void>) | undefined;
   let isBegun = false;
   let isChanging = false;
+  let fromMs = 0;
 
   const begin = async (begun: TimedFault): Promise<void> => {
     say(`${begun.service}  fault: ${FAULT_WORDS[begun.kind]}; tradewind explain says what it makes of it`);
+    fromMs = nowMs();
     end = await carryOut(begun, fleet);
   };
-  const finish = async ({ service }: TimedFault): Promise<void> => {
-    say(`${service}  the fault ends`);
+  const finish = async (over: TimedFault): Promise<void> => {
+    const told = await onOver(over, { fromMs, toMs: nowMs() });
+    say(`${over.service}  the fault ends; ${told}`);
     await end?.();
   };
   return {

@@ -35,6 +35,16 @@ export const FAULT_WORDS: Readonly<Record<FaultKind, string>> = {
   deploy: "a new version is rolled out that takes ten times the CPU",
 };
 
+/** What the cause is that an explanation should name, see `CAUSE_TYPES`. */
+export const FAULT_CAUSES = {
+  cpu: "C",
+  network: "N",
+  dependency: "X",
+  errors: "X",
+  limit: "C",
+  deploy: "V",
+} as const satisfies Record<FaultKind, string>;
+
 /** How much a fault does: within the replicas, or, for `limit`, to the CPU of their containers. */
 export interface FaultEffect {
   readonly replica: ReplicaFault;

@@ -24,6 +24,7 @@ import type { WindowStore } from "../store/window-store.ts";
 import { readPeriod } from "../report/read-period.ts";
 import type { LastSensitivities } from "../sensitivities/last-sensitivities.ts";
 import { parseListen } from "../sources/otlp/listen-address.ts";
+import { addAccuracy } from "./accuracy.ts";
 import { chosen, fail } from "./asked.ts";
 import type { Asked } from "./asked.ts";
 import { addProposals } from "./proposals.ts";
@@ -126,6 +127,7 @@ function addRoutes(server: FastifyInstance, options: ApiOptions): void {
   addOwnRoutes(server, applications);
   addWhatIf(server, applications);
   addProposals(server, applications);
+  addAccuracy(server, applications);
   server.get<{ Params: { hash: string } }>("/v1/inputs/:hash", async ({ params }, reply) => {
     const text = ofAny(applications, ({ archive }) => archive.get(params.hash));
     if (text !== undefined) return sendText(reply, text, "");

@@ -314,6 +314,8 @@ export class PlannedApplication {
       incidents,
       model: reasoner,
       onOpinion: (opinion) => metrics.answered(opinion),
+      onJudged: (judgement) => metrics.judged(judgement),
+      onExecuted: (agreed) => metrics.executed(agreed),
       onExplained: (explanation) => {
         const { causes, summary } = explanation;
         metrics.explained(explanation);

@@ -38,6 +38,8 @@ export interface Explained {
   readonly failedRatio: number | undefined;
   /** What the window shows by name, failures first. */
   readonly patterns: readonly Pattern[];
+  /** Of explanations that somebody judged, those whose first cause was right. */
+  readonly accuracy: Explanation["accuracy"];
   readonly incidents: readonly KeptIncident[];
   readonly incident: Incident;
   /** The live models; undefined where none decided on this window, and why not. */
@@ -97,6 +99,7 @@ export function explain(explained: Explained): Reasoned {
     notCauses: isMissed ? cleared(ranking, roots, tried) : [],
     ...(isMissed && { precedents: nearest(explained.incidents, signsOf(sketch), explained.onsetMs) }),
     missing: missingOf(explained),
+    ...(explained.accuracy && { accuracy: explained.accuracy }),
     transcript: renderTranscript(transcriptOf(told, sketch, ranking, roots, tried)),
   };
   return { explanation, sketch };

@@ -148,7 +148,8 @@ function score(one: Judged, { harm, ignored, total }: Scale): Omit<Suspect, "con
   const sign = strongest(one, ignored);
   const strength = sign?.strength ?? 0;
   const byTransit = harm === "time" && excess.transitCallers * excess.transitSeconds > excess.ownSeconds;
-  const type = byTransit ? "N" : typeOf(one, sign, ignored);
+  // A process that waits for CPU takes up requests late: that is no network.
+  const type = byTransit && sign?.type !== "C" ? "N" : typeOf(one, sign, ignored);
   const value =
     (share * (WITHOUT_SIGN + (1 - WITHOUT_SIGN) * strength) + SIGN_ALONE * strength) *
     (isOutside ? OUTSIDE : 1);

@@ -9,9 +9,9 @@ import type { PlannedFault } from "./faults.ts";
 import { startRig } from "./rig.ts";
 import type { Rig } from "./rig.ts";
 
-/** Windows of 5 s in which the objective is met before a fault, the first of them behind what went before. */
-const CALM_WINDOWS = 3;
-const MOST_CALM_WINDOWS = 16;
+/** Windows of 5 s in which the objective is met before a fault: with fewer it is part of the incident before. */
+const CALM_WINDOWS = 6;
+const MOST_CALM_WINDOWS = 20;
 const FIRST_CALM_WINDOWS = 14;
 /** A fault that is not felt within so many windows is none. */
 const FELT_WITHIN = 6;

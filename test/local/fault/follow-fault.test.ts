@@ -24,18 +24,29 @@ function scene(kind: FaultKind, failure?: Error) {
     },
   };
   const fault = { service: definition!.name, kind, fromSeconds: 10, forSeconds: 5 };
-  const schedule = scheduleFault(fault, fleet, (text) => said.push(text));
-  return { deploys, done, fault, said, schedule, size: definition!.size };
+  const times: unknown[] = [];
+  let nowMs = 1_000;
+  const schedule = scheduleFault(fault, fleet, {
+    say: (text) => said.push(text),
+    nowMs: () => (nowMs += 1_000),
+    onOver: async (_over, time) => {
+      times.push(time);
+      return "named was 'frontend'";
+    },
+  });
+  return { deploys, done, fault, said, schedule, size: definition!.size, times };
 }
 
 describe("a timed fault", () => {
   it("begins at its time and ends at its end, once each", async () => {
-    const { done, schedule, size } = scene("limit");
+    const { done, said, schedule, size, times } = scene("limit");
     for (const atS of [0, 9, 10, 11, 14, 15, 16]) {
       schedule.follow(atS);
       await nextTurn();
     }
     expect(done).toEqual([`resize ${size.cpuCores / 4}`, `resize ${size.cpuCores}`]);
+    expect(times).toEqual([{ fromMs: 2_000, toMs: 3_000 }]);
+    expect(said.at(-1)).toContain("named was 'frontend'");
   });
 
   it("keeps nobody waiting for a deploy, and is not ended before it is done", async () => {
@@ -49,6 +60,7 @@ describe("a timed fault", () => {
     deploys[0]!();
     await nextTurn();
     schedule.follow(17);
+    await nextTurn();
     expect(done).toEqual(["deploy 10", "deploy 1"]);
   });
 

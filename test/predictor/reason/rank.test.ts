@@ -92,6 +92,21 @@ describe("a busy node", () => {
   });
 });
 
+describe("requests that reach a service late", () => {
+  const late = { caller: "web", callee: "cart", transit: series("transitTime", 0.001, 0.2) };
+  const cart = (...more: Series[]) =>
+    service("cart", series("requestRate", 20), series("selfTimeP95", 0.05), ...more);
+
+  it("are a matter of the network where it has CPU", () => {
+    expect(firstOf(incident([service("web", ...slowWeb), cart()], [late]))).toBe("cart N");
+  });
+
+  it("are a matter of CPU where it is throttled", () => {
+    const throttled = cart(series("throttledRatio", 0.01, 0.8));
+    expect(firstOf(incident([service("web", ...slowWeb), throttled], [late]))).toBe("cart C");
+  });
+});
+
 describe("a new version", () => {
   it("is the cause of the CPU that it takes", () => {
     const cart = service(
