@@ -5,6 +5,7 @@ import type { CheckedProposal, Proposal } from "@tradewind/core/contract/proposa
 import { describeError, TradewindError } from "@tradewind/core/errors.ts";
 import { addJsonFlag, exitCodes, printAnswer } from "@tradewind/core/terminal/answer.ts";
 import type { Command } from "commander";
+import { z } from "zod";
 import { addApplicationFlags, askPredictor } from "./ask.ts";
 import type { ApplicationFlags } from "./ask.ts";
 
@@ -64,7 +65,7 @@ async function proposalsIn(path: string): Promise<readonly unknown[]> {
     // As `tradewind proposals --json` prints them.
     const list = ProposalList.safeParse(value);
     if (list.success) return list.data.proposals;
-    return Array.isArray(value) ? value : [value];
+    return z.array(z.unknown()).catch([value]).parse(value);
   } catch (error) {
     throw new TradewindError("invalid-input", `--check ${path}: ${describeError(error)}`, { cause: error });
   }

@@ -1,4 +1,4 @@
-import type { Bounds, Plan, Wish } from "@tradewind/core/contract/plan.ts";
+import type { Plan, Wish } from "@tradewind/core/contract/plan.ts";
 import { CREATE_INSTANCE, Proposal } from "@tradewind/core/contract/proposal.ts";
 import type { CheckedProposal, PROPOSAL_VERDICTS } from "@tradewind/core/contract/proposal.ts";
 import { QUOTA_AMOUNTS } from "@tradewind/core/contract/workload.ts";
@@ -114,38 +114,52 @@ function sizeNow({ allocation, evidence }: Wish): Size {
 const isSame = (a: Size, b: Size): boolean =>
   a.replicas === b.replicas && a.cpuCores === b.cpuCores && a.memoryBytes === b.memoryBytes;
 
-/** The size that the rules ask for, one after the other. */
+/** The size that the rules ask for together; the later of two wins. */
 function sizeThen({ configuration, rules, until }: Proposal, now: Size): Size | Fault {
-  const { cpu, memory, replicas } = configuration;
-  let then = now;
+  const parts: Partial<Size>[] = [];
   for (const rule of rules) {
-    if (rule === CREATE_INSTANCE) then = { ...then, replicas: now.replicas + 1 };
     if (rule === "place")
       return { verdict: "no-model", why: "no model knows what another node would do: place it by hand" };
-    if (rule === "resize") {
-      if (cpu === undefined && memory === undefined)
-        return { verdict: "format", why: "'resize' takes cpu or memory" };
-      try {
-        then = {
-          ...then,
-          ...(cpu !== undefined && { cpuCores: cpu }),
-          ...(memory !== undefined && { memoryBytes: parseQuantity(memory) }),
-        };
-      } catch (error) {
-        return { verdict: "format", why: error instanceof Error ? error.message : "no quantity" };
-      }
-    }
-    if (rule !== "scale" && rule !== "floor" && rule !== "ceiling") continue;
-    if (replicas === undefined) return { verdict: "format", why: `'${rule}' takes replicas` };
-    if (rule !== "scale" && until === undefined) return { verdict: "format", why: `'${rule}' takes until` };
-    const reached = {
-      scale: replicas,
-      floor: Math.max(replicas, now.replicas),
-      ceiling: Math.min(replicas, now.replicas),
-    };
-    then = { ...then, replicas: reached[rule] };
+    const part =
+      rule === "resize" ? containerThen(configuration) : replicasThen(rule, configuration, until, now);
+    if ("verdict" in part) return part;
+    parts.push(part);
   }
-  return then;
+  const last = <Key extends keyof Size>(key: Key): Size[Key] =>
+    parts.findLast((part) => part[key] !== undefined)?.[key] ?? now[key];
+  const [cpuCores, memoryBytes] = [last("cpuCores"), last("memoryBytes")];
+  return {
+    replicas: last("replicas"),
+    ...(cpuCores !== undefined && { cpuCores }),
+    ...(memoryBytes !== undefined && { memoryBytes }),
+  };
+}
+
+function containerThen({ cpu, memory }: Proposal["configuration"]): Partial<Size> | Fault {
+  if (cpu === undefined && memory === undefined)
+    return { verdict: "format", why: "'resize' takes cpu or memory" };
+  try {
+    return {
+      ...(cpu !== undefined && { cpuCores: cpu }),
+      ...(memory !== undefined && { memoryBytes: parseQuantity(memory) }),
+    };
+  } catch (error) {
+    return { verdict: "format", why: error instanceof Error ? error.message : "no quantity" };
+  }
+}
+
+function replicasThen(
+  rule: string,
+  { replicas }: Proposal["configuration"],
+  until: string | undefined,
+  now: Size,
+): Partial<Size> | Fault {
+  if (rule === CREATE_INSTANCE) return { replicas: now.replicas + 1 };
+  if (rule !== "scale" && rule !== "floor" && rule !== "ceiling") return {};
+  if (replicas === undefined) return { verdict: "format", why: `'${rule}' takes replicas` };
+  if (rule === "scale") return { replicas };
+  if (until === undefined) return { verdict: "format", why: `'${rule}' takes until` };
+  return { replicas: rule === "floor" ? Math.max(replicas, now.replicas) : Math.min(replicas, now.replicas) };
 }
 
 function untimely({ time, until }: Proposal, { nowMs, plan }: ProposalContext): Fault | undefined {

@@ -1,4 +1,6 @@
+import type { IncidentChange } from "@tradewind/core/contract/incident.ts";
 import type { Explanation } from "@tradewind/core/contract/explanation.ts";
+import { changesSince } from "./incident-log.ts";
 import type { SizesByService } from "./incident-log.ts";
 
 /** Windows after a change until what it did is looked at. */
@@ -7,8 +9,6 @@ const SETTLES = 2;
 const SAME_LOAD = 0.15;
 /** A change of the SLO ratio by less is none: 2 % of the objective, as for counterfactuals. */
 const SAME = 0.02;
-/** A container's CPU that differs by less is the same. */
-const SAME_CPU = 0.01;
 
 /** A window as far as changes of sizes go. */
 export interface SizedWindow {
@@ -63,7 +63,7 @@ export function watchChange(
   { awaited, last }: ChangeWatch,
   window: SizedWindow,
 ): { readonly watch: ChangeWatch; readonly executed?: ExecutedChange } {
-  const changes = last === undefined ? [] : changesBetween(last.sizes, window.sizes);
+  const changes = last === undefined ? [] : changesSince(last.sizes, window.sizes);
   if (changes.length > 0) return { watch: { last: window, awaited: begun(changes, last) } };
   if (awaited === undefined) return { watch: { last: window, awaited } };
   const windows = awaited.windows + 1;
@@ -72,10 +72,7 @@ export function watchChange(
   return { watch: { last: window, awaited: undefined }, ...(executed && { executed }) };
 }
 
-function begun(
-  changes: readonly (Step & { readonly from: number })[],
-  last: SizedWindow | undefined,
-): Awaited | undefined {
+function begun(changes: readonly IncidentChange[], last: SizedWindow | undefined): Awaited | undefined {
   const [change, ...others] = changes;
   const { load, ratio, told } = last ?? {};
   if (change === undefined || others.length > 0 || change.to <= change.from) return undefined;
@@ -103,21 +100,6 @@ function outcomeOf(
     expected: asked?.outcome,
     named: told.causes.map(({ service }) => service),
   };
-}
-
-function changesBetween(before: SizesByService, after: SizesByService): (Step & { readonly from: number })[] {
-  return Object.entries(before).flatMap(([service, { cpuCores: from, replicas }]) => {
-    const is = after[service];
-    if (is === undefined) return [];
-    const { cpuCores: to } = is;
-    const isResized = from !== undefined && to !== undefined && Math.abs(to - from) > SAME_CPU * from;
-    return [
-      ...(is.replicas === replicas
-        ? []
-        : [{ service, resource: "replicas" as const, from: replicas, to: is.replicas }]),
-      ...(isResized ? [{ service, resource: "cpu" as const, from, to }] : []),
-    ];
-  });
 }
 
 /**

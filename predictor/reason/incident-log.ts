@@ -154,8 +154,8 @@ export function sizesOf(windows: readonly Window[]): SizesByService {
   );
 }
 
-/** Those that grew most first. */
-function changesSince(before: SizesByService, after: SizesByService): IncidentChange[] {
+/** Sizes that differ, those that grew most first. */
+export function changesSince(before: SizesByService, after: SizesByService): IncidentChange[] {
   const changes: IncidentChange[] = [];
   for (const [service, { cpuCores: from, replicas }] of Object.entries(before)) {
     const is = after[service];

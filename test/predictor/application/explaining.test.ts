@@ -110,11 +110,11 @@ describe("explaining", () => {
       causes: [
         {
           service: "web",
-          evidence: expect.arrayContaining([expect.objectContaining({ signal: "errorRatio" })]),
         },
       ],
       counterfactuals: [],
     });
+    expect(made.at(-1)!.causes[0]!.evidence.map(({ signal }) => signal)).toContain("errorRatio");
     expect(one.cause()!.summary).toContain("40 % of the requests failed, 5 % may; p95 50.0 ms");
   });
 
@@ -180,14 +180,14 @@ describe("explaining", () => {
     const { one } = explaining({ arms, ask });
     const of = { application: "default", namespace: "default" };
     await waitUntil(() => one.accuracy(of).comparison !== undefined);
-    expect(asked.toSorted()).toEqual(["honest", "liar"]);
+    expect(new Set(asked)).toEqual(new Set(["honest", "liar"]));
     expect(one.latest()!.opinion!.model).toBe(asked[0]);
     expect(one.accuracy(of).comparison).toEqual({ a: "honest", b: "liar", pairs: 1, aBetter: 1, bBetter: 0 });
-    expect([...one.transcripts()].map(({ model }) => model).toSorted()).toEqual([
+    expect(new Set([...one.transcripts()].map(({ model }) => model))).toEqual(new Set([
       "built-in",
       "honest",
       "liar",
-    ]);
+    ]));
     one.label({ fromMs: 13 * 15_000, toMs: 13 * 15_000, service: "web", type: "X", source: "operator" });
     expect(one.accuracy(of).causes).toEqual([
       { reasoner: "built-in", source: "operator", judged: 1, first: 1, among: 0 },

@@ -177,11 +177,9 @@ describe("a proposal in InfraLLM's form", () => {
     const before = asked.tailSeconds;
     const junk = fc.anything({ withBigInt: true, withNullPrototype: true, withDate: true });
     const fields = fc.record(
-      {
-        ...Object.fromEntries(
-          Object.keys(GOOD).map((key) => [key, fc.oneof(fc.constant(GOOD[key as keyof typeof GOOD]), junk)]),
-        ),
-      },
+      Object.fromEntries(
+        Object.keys(GOOD).map((key) => [key, fc.oneof(fc.constant(GOOD[key as keyof typeof GOOD]), junk)]),
+      ),
       { requiredKeys: [] },
     );
     fc.assert(
