@@ -10,17 +10,10 @@ const HOSTS = ["scaler", "http", "predictor-peers", "otlp", "peers", "agent"].fl
   return [name, `${name}.tradewind`, `${name}.tradewind.svc`, `${name}.tradewind.svc.cluster.local`];
 });
 
-/** Secrets of the value files, and those that cert-manager would write for its Certificates. */
-const CERTIFICATES = [
-  ["tradewind", "tradewind-tls"],
-  ["tradewind", "agent-tls"],
-  ["tradewind", "predictor-tls"],
-  ["tradewind", "otlp-tls"],
-  ["tradewind", "peers-tls"],
-  ["tradewind", "page-tls"],
-  ["tradewind", "tradewind-scaler-tls"],
-  ["tradewind", "tradewind-keda-client"],
-] as const;
+/** Secrets with certificates that the value files name. */
+const CERTIFICATES = ["tradewind-tls", "agent-tls", "predictor-tls", "otlp-tls", "peers-tls", "page-tls"];
+/** Those that cert-manager would write for the chart's Certificates; Helm refuses to install over them. */
+const CERT_MANAGER = ["tradewind-scaler-tls", "tradewind-keda-client"];
 const TOKENS = ["agent-token", "predictor-token", "otlp-token", "page-token", "prometheus-token"];
 
 /** Volumes of storage class `fast`, for three scalers and what their first release leaves behind. */
@@ -28,29 +21,39 @@ const VOLUMES = 3;
 
 /**
  * What the value files of `charts/tradewind/ci` take from a cluster beside the chart: certificates, tokens, volumes, and kinds of
- * cert-manager and of Prometheus' operator, which nobody serves here: certificates are written as cert-manager would.
+ * cert-manager and of Prometheus' operator, which nobody serves here.
  * @param folder for the volumes, on the node
  */
 export function givenObjects(folder: string): object[] {
   const tls = certificate();
-  const secret = (namespace: string, name: string, type: string, stringData: object): object => ({
-    apiVersion: "v1",
-    kind: "Secret",
-    metadata: { name, namespace },
-    type,
-    stringData,
-  });
   return [
     ...FOREIGN.map((each) => ({
       apiVersion: "apiextensions.k8s.io/v1",
       kind: "CustomResourceDefinition",
       ...definition(each),
     })),
-    ...CERTIFICATES.map(([namespace, name]) => secret(namespace, name, "kubernetes.io/tls", tls)),
+    ...CERTIFICATES.map((name) => secret("tradewind", name, "kubernetes.io/tls", tls)),
     ...TOKENS.map((name) => secret("tradewind", name, "Opaque", { token: "a-token-of-this-test" })),
     ...Array.from({ length: VOLUMES }, (_, index) => volume(folder, index)),
   ];
 }
+
+/** What cert-manager would have written for a release with its Certificates. */
+export function certManagerSecrets(): { readonly names: readonly string[]; readonly objects: object[] } {
+  const tls = certificate();
+  return {
+    names: CERT_MANAGER,
+    objects: CERT_MANAGER.map((name) => secret("tradewind", name, "kubernetes.io/tls", tls)),
+  };
+}
+
+const secret = (namespace: string, name: string, type: string, stringData: object): object => ({
+  apiVersion: "v1",
+  kind: "Secret",
+  metadata: { name, namespace },
+  type,
+  stringData,
+});
 
 /** One certificate that is its own authority, for every port. */
 function certificate(): Record<"tls.crt" | "tls.key" | "ca.crt", string> {

@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { CHART, helm, runHelm, valuesOf } from "../../charts/helm.ts";
 import { until } from "../../exporter/until.ts";
 import { measured } from "../measured.ts";
-import { givenObjects } from "./given-objects.ts";
+import { certManagerSecrets, givenObjects } from "./given-objects.ts";
 import { nodeCluster, PATIENCE_MS, TIMEOUT_MS } from "./node.ts";
 
 const node = helm === undefined ? undefined : nodeCluster();
@@ -24,6 +24,9 @@ const RELEASES = [
   ["inject", "minimal"],
   ["full", "minimal"],
 ] as const;
+
+/** Their certificates come from cert-manager, which does not run here. */
+const OF_CERT_MANAGER: ReadonlySet<string> = new Set(["mtls-selfsigned", "mtls-certmanager", "full"]);
 
 /** Images that were built here; and the waits for KEDA's next look-up of addresses, which nobody does here, are left out. */
 const HERE = [
@@ -74,9 +77,26 @@ describe.skipIf(node === undefined)("a release on a real node", { timeout: TIMEO
   const pods = async (): Promise<string> => kubectl("get", "pods", "--namespace=tradewind", "--output=wide");
   const values = (name: string): string[] => [CHART, `--values=${valuesOf(name)}`, ...HERE, "--wait"];
 
+  /** Secrets of Certificates are there until the test is over. */
+  const playCertManager = async (): Promise<void> => {
+    const { names, objects } = certManagerSecrets();
+    for (const object of objects) await apply(object);
+    onTestFinished(async () => void (await kubectl("delete", "secret", "--namespace=tradewind", ...names)));
+  };
+
   it.each(RELEASES)(
     "with the values %s becomes ready, passes its tests at once, becomes %s and what it was, and leaves nothing",
     async (name, other) => {
+      onTestFinished(async () => {
+        await runHelm(
+          "uninstall",
+          "tradewind",
+          "--namespace=tradewind",
+          `--kubeconfig=${kubeconfig}`,
+          "--wait",
+        );
+      });
+      if (OF_CERT_MANAGER.has(name)) await playCertManager();
       await succeeds(`install ${name}`, "install", "tradewind", ...values(name));
       expect(await succeeds(`test ${name} right after`, "test", "tradewind")).toContain("Succeeded");
       await succeeds(`upgrade ${name} to ${other}`, "upgrade", "tradewind", ...values(other));

@@ -62,7 +62,8 @@ describe.skipIf(node === undefined)(
         );
       await until("the VPA has a recommendation", async () => (await target()) !== "", PATIENCE_MS);
       measured("a VPA's status has the recommendation, from the plan on", seconds());
-      expect(JSON.parse(await target())).toEqual({ cpu: "200m", memory: "48Mi" });
+      // Half of the CPU limit is requested, as before; memory is requested whole.
+      expect(JSON.parse(await target())).toEqual({ cpu: "200m", memory: "96Mi" });
       const updater = spawn(
         join(programs, "vpa-updater"),
         [
@@ -77,11 +78,12 @@ describe.skipIf(node === undefined)(
       );
       onTestFinished(() => void updater.kill("SIGKILL"));
       await until(
+        // The VPA keeps the ratio of limits to requests.
         "the cgroups have the new limits",
         async () => {
           expect(updater.exitCode, "the updater runs").toBe(null);
           const { cpuCores, memoryBytes } = await lookAtPod(kubectl, NAMESPACE);
-          return cpuCores === 0.4 && memoryBytes === 96 * MIB;
+          return cpuCores === 0.4 && memoryBytes === 192 * MIB;
         },
         PATIENCE_MS,
       );
