@@ -76,6 +76,11 @@ export function configure(command: Command): void {
     .option("--peers-tls-key <file>", "its key, PEM")
     .option("--peers-tls-ca <file>", "authority of all predictors' certificates, PEM")
     .option(
+      "--planners-per-application <count>",
+      "with --peers: how many of the predictors plan each of several applications, at least 2 (default: all)",
+      wholeNumber,
+    )
+    .option(
       "--workloads <source>",
       "workloads and their pods: a file, or kubernetes[:namespace,…|:*] (default: the application's namespace)",
     )
@@ -135,6 +140,7 @@ interface Flags {
   readonly peersTlsCert?: string;
   readonly peersTlsKey?: string;
   readonly peersTlsCa?: string;
+  readonly plannersPerApplication?: number;
   readonly workloads?: string;
   readonly kubeconfig?: string;
   readonly webhookFile?: string;

@@ -67,6 +67,8 @@ export const PredictorOptions = z.strictObject({
     .extend({ ca: z.string().min(1, "missing; give --peers-tls-ca with --peers-tls-cert") })
     .optional(),
   peersSecretFile: z.string().min(1).optional().describe("File with the secret that predictors share."),
+  /** How many predictors plan each of several applications; absent: all do. One alone leaves a gap when it dies. */
+  plannersPerApplication: z.number().int().min(2).max(64).optional(),
   workloads: z
     .string()
     .min(1)
