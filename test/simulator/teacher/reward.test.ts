@@ -36,14 +36,13 @@ describe("the reward of DRPC", () => {
   it("Eq. 4, as meant: it is largest within the objective at the aimed use, and falls with either distance", () => {
     const worth = (tail: number, cpu: number): number =>
       reward(qosReward(tail, 0.2), utilReward([{ cpu, memory: AIMS.memory }]));
-    const tails = fc.double({ min: 0, max: 1, noNaN: true });
-    const uses = fc.double({ min: 0, max: 1, noNaN: true });
+    const share = fc.double({ min: 0, max: 1, noNaN: true });
     fc.assert(
-      fc.property(tails, tails, uses, uses, (tailA, tailB, useA, useB) => {
-        const [near, far] = [Math.abs(AIMS.cpu - useA), Math.abs(AIMS.cpu - useB)];
-        if (tailA <= tailB && near <= far)
-          expect(worth(tailA, useA)).toBeGreaterThanOrEqual(worth(tailB, useB));
-        expect(worth(tailA, useA)).toBeLessThanOrEqual(worth(0.2, AIMS.cpu));
+      fc.property(share, share, share, share, (tail, later, use, off) => {
+        const best = worth(0.2, AIMS.cpu);
+        const farther = use < AIMS.cpu ? use - off : use + off;
+        expect(worth(tail, use)).toBeLessThanOrEqual(best);
+        expect(worth(tail + later, farther)).toBeLessThanOrEqual(worth(tail, use));
       }),
     );
     // A miss by half at a use of 0.15 too much: e^-0.25 over 1 + 0.15³.
