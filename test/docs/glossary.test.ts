@@ -1,9 +1,11 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { Accuracy, CauseLabel } from "@tradewind/core/contract/accuracy.ts";
 import { Application, Objective, ServiceSpec } from "@tradewind/core/contract/application.ts";
 import { ApplicationList, ListedApplication } from "@tradewind/core/contract/application-list.ts";
 import { LoadForecast } from "@tradewind/core/contract/forecast.ts";
 import { Plan, Wish } from "@tradewind/core/contract/plan.ts";
+import { CheckedProposal, Proposal, ProposalCheck } from "@tradewind/core/contract/proposal.ts";
 import { ProposedChange, ProposedChanges } from "@tradewind/core/contract/proposed-change.ts";
 import {
   DecisionRecord,
@@ -26,6 +28,11 @@ const defined = new Set(
 );
 
 const SCHEMAS = {
+  Accuracy,
+  CauseLabel,
+  CheckedProposal,
+  Proposal,
+  ProposalCheck,
   Application,
   Objective,
   ServiceSpec,
