@@ -28,6 +28,7 @@ import type { NodeRoom } from "../room/node-room.ts";
 import type { PredictorOptions } from "../process/options.ts";
 import { PatternWatch, registerPatternMetrics } from "./pattern-watch.ts";
 import { Proposing } from "./proposing.ts";
+import { makeBuilder, SHARE_OF_SEVERAL } from "./make-builder.ts";
 import { Published } from "./published.ts";
 import { LastSensitivities } from "../sensitivities/last-sensitivities.ts";
 import { registerSensitivityMetrics } from "../sensitivities/metrics.ts";
@@ -43,16 +44,11 @@ import type { ClosedWindow } from "./window-clock.ts";
 import type { ArrivalCounter } from "../window/arrival-counter.ts";
 import type { AddResult } from "../window/drops.ts";
 import type { Interval } from "../window/interval.ts";
-import { DEFAULT_WINDOW_LIMITS } from "../window/limits.ts";
 import type { SpanBatch } from "../window/span.ts";
-import { WindowBuilder } from "../window/window-builder.ts";
+import type { WindowBuilder } from "../window/window-builder.ts";
 
 const ARCHIVED_INPUTS = 64;
 const ARCHIVED_BYTES = 64 * 1024 * 1024;
-/** Spans that are asked for come a window and its grace late, and may have begun before. */
-const PAST_SECONDS = 120;
-/** What each of several applications may hold of that which bounds the memory of a process. */
-const SHARE_OF_SEVERAL = 1 / 8;
 
 /** What all applications of one predictor have in common. */
 export interface SharedParts {
@@ -381,40 +377,4 @@ export class PlannedApplication {
     this.ends.push(async () => gathering.stop());
     return gathering;
   }
-}
-
-function makeBuilder(
-  { options, sections, several }: SharedParts,
-  { application, current, workloads }: OwnParts,
-): WindowBuilder {
-  const { windowSeconds, graceSeconds } = options;
-  const { assumedSamplingRatio, maxSpanWeight } = sections.sources.otlp;
-  const pulled = sections.sources.jaeger.length + sections.sources.tempo.length > 0;
-  const share = several ? SHARE_OF_SEVERAL : 1;
-  return new WindowBuilder({
-    windowSeconds,
-    namespace: application.namespace,
-    traceGraceSeconds: graceSeconds,
-    assumedSamplingRatio,
-    maxSpanWeight,
-    maxOpenTraces: DEFAULT_WINDOW_LIMITS.maxOpenTraces * share,
-    maxOpenSpans: DEFAULT_WINDOW_LIMITS.maxOpenSpans * share,
-    ...(pulled ? { maxPastSeconds: PAST_SECONDS + windowSeconds + graceSeconds } : {}),
-    hashSeed: Math.floor(Math.random() * 2 ** 32),
-    objectiveSeconds: () => {
-      const objective = current()?.objective;
-      return objective && objective.milliseconds / 1e3;
-    },
-    knownServices: () => knownServices(current(), workloads()),
-  });
-}
-
-/** Services that the application names or that have a workload. */
-function* knownServices(
-  application: Application | undefined,
-  list: WorkloadList | undefined,
-): Generator<string> {
-  if (application !== undefined) yield application.entry;
-  for (const { name } of application?.services ?? []) yield name;
-  for (const { service } of list?.workloads ?? []) yield service;
 }
