@@ -88,7 +88,7 @@ export function clientOf({ flag, name, url }: OwnProcess, access: ProcessAccess)
     timeout: "raise --timeout, or see whether it is short of CPU",
     credentials: "correct --token-file or --ca-file, or give this user the right to read it",
   };
-  return new EndpointClient(`${name} ${url}`, "tradewind", options, { remedies });
+  return new EndpointClient(name, "tradewind", options, { remedies });
 }
 
 /**

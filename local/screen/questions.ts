@@ -73,8 +73,11 @@ async function whatIfLines(predictor: string): Promise<string[]> {
   const sized = (await Promise.all(asked)).toSorted((a, b) => tailOf(a.answer) - tailOf(b.answer));
   const rows = [more, ...sized];
   const width = Math.max(...rows.map(({ what }) => what.length));
+  const measured = now.routes.flatMap(({ lastWindow }) => lastWindow?.measuredSeconds ?? []);
+  const was = measured.length === 0 ? "" : ` (measured ${formatLatency(Math.max(...measured))})`;
   return [
-    `  ${"now".padEnd(width)}  p95 ${formatLatency(tailOf(now))} of ${formatLatency(now.objective.seconds)}, ${now.costPerHour.now.toFixed(4)} per hour`,
+    ...now.warnings.map(({ words }) => `  careful: ${words}`),
+    `  ${"now".padEnd(width)}  p95 ${formatLatency(tailOf(now))}${was} of ${formatLatency(now.objective.seconds)}, ${now.costPerHour.now.toFixed(4)} per hour`,
     ...rows.map(
       ({ answer, what }) =>
         `  ${what.padEnd(width)}  p95 ${formatLatency(tailOf(answer))}, ${answer.costPerHour.then.toFixed(4)} per hour`,

@@ -125,7 +125,7 @@ describe("beside a running predictor and scaler", () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/Objective: missed for \d+ s of \d+ s/);
     expect(stdout).toMatch(/^Cost: \d/m);
-    expect(stdout).toContain("Acting: not known, scaler http://127.0.0.1:1");
+    expect(stdout).toContain("Acting: not known, scaler (http://127.0.0.1:1)");
   });
 });
 

@@ -20,7 +20,7 @@ describe("the keys of the live picture that ask a predictor", () => {
       return false;
     }, 30_000);
     const text = questions.lines.join("\n");
-    expect(text).toMatch(/^what if, asked at 61 s:\n {2}now +p95 [\d.]+ m?s of 100 ms, \d\.\d{4} per hour\n/);
+    expect(text).toMatch(/^what if, asked at 61 s:\n {2}careful: the models of .+ have seen \d windows; .+\n {2}now +p95 [\d.]+ m?s \(measured [\d.]+ m?s\) of 100 ms, \d\.\d{4} per hour\n/);
     expect(text).toMatch(/ {2}1\.5 times the load +p95 [\d.]+ m?s, /);
     expect(text).toMatch(/ {2}frontend 1 → 2 replicas +p95 [\d.]+ m?s, \d\.\d{4} per hour/);
     await questions.toggle("w", 62);
@@ -43,7 +43,7 @@ describe("the keys of the live picture that ask a predictor", () => {
     const questions = createQuestions("http://127.0.0.1:1");
     await questions.toggle("e", 3);
     expect(questions.lines[1]).toMatch(
-      /^predictor http:\/\/127\.0\.0\.1:1: .+; it has ended, or is being started again$/,
+      /^predictor \(http:\/\/127\.0\.0\.1:1\): nothing listens .+; it has ended, or is being started again/,
     );
   });
 });
