@@ -87,7 +87,7 @@ export const Course = z.strictObject({
   application: ObjectName,
   namespace: ObjectName,
   points: z.array(CoursePoint).max(10_000),
-  /** Those since the predictor began, oldest first. */
+  /** All since the predictor began, oldest first. */
   deploys: z.array(Deploy).max(1_000).default([]),
 });
 export type Course = z.infer<typeof Course>;

@@ -23,6 +23,6 @@ export class CourseLog {
   /** @param sinceMs only points after it */
   course({ application, namespace }: Pick<Course, "application" | "namespace">, sinceMs = 0): Course {
     const points = this.#points.filter(({ atMs }) => atMs > sinceMs);
-    return { schema: COURSE_SCHEMA, application, namespace, points, deploys: this.#deploys.deploys(sinceMs) };
+    return { schema: COURSE_SCHEMA, application, namespace, points, deploys: [...this.#deploys.deploys] };
   }
 }

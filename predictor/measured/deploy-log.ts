@@ -20,8 +20,8 @@ export class DeployLog {
     }
   }
 
-  /** Oldest first. @param sinceMs only later ones */
-  deploys(sinceMs: number): Deploy[] {
-    return this.#deploys.filter(({ atMs }) => atMs > sinceMs);
+  /** Oldest first. */
+  get deploys(): readonly Deploy[] {
+    return this.#deploys;
   }
 }
