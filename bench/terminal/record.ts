@@ -14,9 +14,9 @@ const ROOT = join(import.meta.dirname, "..", "..");
 const [COLUMNS, ROWS] = [118, 40];
 const EVERY_SECONDS = 2;
 const RUN_SECONDS = 150;
-/** When the surge of the second run has been answered: that frame is drawn. */
-const SURGE_SHARE = 0.55;
-const PHASE = /\bsurge\b/;
+/** Into the second run, when its surge has been answered: that frame is drawn. */
+const SURGE_SECONDS = 0.5 * RUN_SECONDS;
+const ELAPSED = /^Tradewind .+ (\d+) s of /m;
 
 const terminal = new EmulatedTerminal(COLUMNS, ROWS);
 const frames: Frame[] = [];
@@ -47,9 +47,9 @@ if (code !== 0) throw new Error(`the comparison ended with ${code}`);
 
 const textOf = ({ lines }: Frame): string =>
   lines.map((line) => line.map(({ character }) => character).join("")).join("\n");
-const surges = frames.filter((frame) => PHASE.test(textOf(frame).split("\n")[0] ?? ""));
-const later = surges.slice(Math.floor(surges.length / 2));
-const surge = later[Math.floor(SURGE_SHARE * later.length)] ?? frames.at(-1);
+const distance = (frame: Frame): number =>
+  Math.abs(Number(ELAPSED.exec(textOf(frame))?.[1] ?? Infinity) - SURGE_SECONDS);
+const [surge] = frames.slice(frames.length / 2).toSorted((a, b) => distance(a) - distance(b));
 const last = frames.at(-1);
 await mkdir(join(ROOT, "docs", "recordings"), { recursive: true });
 const facts = { columns: COLUMNS, rows: ROWS, title: "npm start -- --compare" };

@@ -20,7 +20,9 @@ describe("the keys of the live picture that ask a predictor", () => {
       return false;
     }, 30_000);
     const text = questions.lines.join("\n");
-    expect(text).toMatch(/^what if, asked at 61 s:\n {2}careful: the models of .+ have seen \d windows; .+\n {2}now +p95 [\d.]+ m?s \(measured [\d.]+ m?s\) of 100 ms, \d\.\d{4} per hour\n/);
+    expect(text).toMatch(
+      /^what if, asked at 61 s:\n {2}careful: the models of .+ have seen \d windows; .+\n {2}now +p95 [\d.]+ m?s \(measured [\d.]+ m?s\) of 100 ms, \d\.\d{4} per hour\n/,
+    );
     expect(text).toMatch(/ {2}1\.5 times the load +p95 [\d.]+ m?s, /);
     expect(text).toMatch(/ {2}frontend 1 → 2 replicas +p95 [\d.]+ m?s, \d\.\d{4} per hour/);
     await questions.toggle("w", 62);
