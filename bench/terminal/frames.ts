@@ -75,11 +75,11 @@ export function drawingOf({ lines }: Frame, columns: number, label: string): str
       const x = (MARGIN + WIDTH * at).toFixed(1);
       const y = MARGIN + HEIGHT * row + 13;
       return [
-        `<text x="${x}" y="${y}" textLength="${(WIDTH * text.length).toFixed(1)}" fill="${colour}"${bold}>${escaped(text)}</text>`,
+        `<text x="${x}" y="${y}" textLength="${(WIDTH * text.length).toFixed(1)}" fill="${colour}"${bold}>${unbroken(text)}</text>`,
       ];
     });
   });
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width.toFixed(0)} ${height}" role="img" aria-label="${escaped(label)}" font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="14" xml:space="preserve">
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width.toFixed(0)} ${height}" role="img" aria-label="${escaped(label)}" font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="14">
 <rect width="100%" height="100%" rx="8" fill="${GROUND}"/>
 ${texts.join("\n")}
 </svg>
@@ -88,3 +88,6 @@ ${texts.join("\n")}
 
 const escaped = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
+
+/** Browsers draw several blanks in a row as one, unless they must not break there. */
+const unbroken = (text: string): string => escaped(text).replaceAll(" ", "\u00A0");

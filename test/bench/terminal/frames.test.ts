@@ -57,7 +57,7 @@ describe("frames of a terminal", () => {
   });
 
   it("become a drawing with escaped text and the colours of the terminal", () => {
-    expect(drawingOf(first, 10, "x")).toContain(">a &lt;b></text>");
+    expect(drawingOf(first, 10, "x")).toContain(">a\u00A0&lt;b></text>");
     expect(drawingOf(second, 10, "x")).toMatch(/fill="#56d364">new</);
   });
 });
