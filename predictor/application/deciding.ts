@@ -248,7 +248,8 @@ export class Deciding {
       ...(patterns.length > 0 && { patterns: patterns.slice(0, MOST_PLAN_PATTERNS) }),
     });
     this.parts.sensitivities?.adopt(plan, outcome.sensitivities);
-    this.parts.whatIf?.adopt(plan, outcome.whatIf);
+    const services = outcome.state.cost?.services ?? [];
+    this.parts.whatIf?.adopt({ plan, models: outcome.whatIf, windowSet, services });
     this.parts.onChanges?.(proposedChanges(plan, this.state));
     this.state = outcome.state;
     this.parts.onState(outcome.state);
