@@ -93,6 +93,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => import("@tradewind/predictor/ask/what-if.ts"),
   },
   {
+    name: "proposals",
+    summary: "print what the last plan changes as proposals, or check somebody else's on the models",
+    group: LOOK,
+    load: async () => import("@tradewind/predictor/ask/proposals.ts"),
+  },
+  {
     name: "sensitivities",
     summary: "show what more CPU or one more replica of each service is worth now",
     group: LOOK,

@@ -2,7 +2,7 @@ import type { ConnectionLimits } from "@tradewind/core/connection-limits.ts";
 import { describeError, issuesInWords, TradewindError } from "@tradewind/core/errors.ts";
 import type { HttpDoor } from "@tradewind/core/http-door.ts";
 import { addressOf, cannotListen, createHttpServer } from "@tradewind/core/http-server.ts";
-import { APPLICATION_LIST_SCHEMA, applicationKey } from "@tradewind/core/contract/application-list.ts";
+import { APPLICATION_LIST_SCHEMA } from "@tradewind/core/contract/application-list.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { ApplicationList } from "@tradewind/core/contract/application-list.ts";
 import type { Explanation } from "@tradewind/core/contract/explanation.ts";
@@ -24,6 +24,10 @@ import type { WindowStore } from "../store/window-store.ts";
 import { readPeriod } from "../report/read-period.ts";
 import type { LastSensitivities } from "../sensitivities/last-sensitivities.ts";
 import { parseListen } from "../sources/otlp/listen-address.ts";
+import { addAccuracy } from "./accuracy.ts";
+import { chosen, fail } from "./asked.ts";
+import type { Asked } from "./asked.ts";
+import { addProposals } from "./proposals.ts";
 
 export interface ApiOptions {
   readonly listen: string;
@@ -56,9 +60,6 @@ const MOST_REPORTED_MS = 60 * 86_400_000;
 
 /** Changes that are served at once, the newest. */
 const MOST_DECISIONS = 200;
-
-/** Applications that a refusal names. */
-const MOST_NAMES = 8;
 
 const NO_PLAN_YET = "no window has closed since the start; ask again";
 const NO_FORECAST_YET = "no window with load has been decided on by policy auto; ask again";
@@ -125,6 +126,8 @@ function addRoutes(server: FastifyInstance, options: ApiOptions): void {
   });
   addOwnRoutes(server, applications);
   addWhatIf(server, applications);
+  addProposals(server, applications);
+  addAccuracy(server, applications);
   server.get<{ Params: { hash: string } }>("/v1/inputs/:hash", async ({ params }, reply) => {
     const text = ofAny(applications, ({ archive }) => archive.get(params.hash));
     if (text !== undefined) return sendText(reply, text, "");
@@ -279,42 +282,6 @@ function ofAny<Found>(
   return undefined;
 }
 
-/** Query of a request, as it came. */
-interface Asked {
-  readonly namespace?: unknown;
-  readonly application?: unknown;
-  readonly service?: unknown;
-  /** ms since the epoch. */
-  readonly at?: unknown;
-  readonly from?: unknown;
-  readonly to?: unknown;
-}
-
-type Chosen =
-  | { readonly one: PlannedApplication }
-  | { readonly status: number; readonly code: string; readonly problem: string };
-
-/** The application that is asked for, or the only one. */
-function chosen(applications: Applications, { application, namespace }: Asked): Chosen {
-  const all = applications.planned();
-  const found = all.filter(
-    ({ application: each }) =>
-      (application === undefined || each.name === application) &&
-      (namespace === undefined || each.namespace === namespace),
-  );
-  const [one, ...others] = found;
-  if (one !== undefined && others.length === 0) return { one };
-  if (all.length === 0) {
-    const problem = applications.whyNot() ?? "there is no application to plan; /v1/applications lists them";
-    return { status: 503, code: "no-plan-yet", problem };
-  }
-  const names = all.slice(0, MOST_NAMES).map(({ application: each }) => applicationKey(each));
-  const problem = `ask with ?namespace=NAMESPACE&application=NAME for one of ${names.join(", ")}`;
-  return found.length === 0
-    ? { status: 404, code: "no-such-application", problem }
-    : { status: 400, code: "several-applications", problem };
-}
-
 /** @param asked `?service=` as it came: once, several times or not at all */
 function sendDecisions(
   reply: FastifyReply,
@@ -404,8 +371,4 @@ function incidentOf(explained: Explanation): Incident {
 function sendText(reply: FastifyReply, text: string | undefined, whyNot: string): FastifyReply {
   if (text === undefined) return fail(reply, 503, "no-plan-yet", whyNot);
   return reply.type("application/json; charset=utf-8").send(text);
-}
-
-function fail(reply: FastifyReply, status: number, code: string, message: string): FastifyReply {
-  return reply.code(status).send({ error: { code, message: message.slice(0, 500) } });
 }

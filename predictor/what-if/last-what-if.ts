@@ -14,11 +14,15 @@ interface AgainstMeasured {
   readonly warnings: WhatIfWarning[];
 }
 
-/** A decision that was published. */
-interface Decided {
+/** A decision with the models that it was made by. */
+export interface DecidedModels {
   readonly plan: Plan;
   /** Undefined where no live models decided. */
   readonly models: WhatIf | undefined;
+}
+
+/** A decision that was published. */
+interface Decided extends DecidedModels {
   /** That it was decided on. */
   readonly windowSet: Pick<WindowSet, "flows" | "windows">;
   /** How many windows the model of each service has seen. */
@@ -29,6 +33,11 @@ interface Decided {
 export class LastWhatIf {
   #last: Decided | undefined;
   #against: AgainstMeasured | undefined;
+
+  /** Undefined before the first decision. */
+  get last(): DecidedModels | undefined {
+    return this.#last;
+  }
 
   adopt(decided: Decided): void {
     this.#last = decided;

@@ -74,6 +74,7 @@ describe("beside a running predictor and scaler", () => {
     ["explain", () => from.predictor(), ["causes"]],
     ["what-if", () => [...from.predictor(), "--load", "1.5"], ["routes", "costPerHour"]],
     ["sensitivities", () => from.predictor(), ["services"]],
+    ["proposals", () => from.predictor(), ["proposals"]],
     ["replay", async () => [await decisionId(), ...from.scaler()], ["same", "sha256"]],
     ["approve", () => from.scaler(), ["changes"]],
     ["doctor", () => [...from.predictor(), ...from.scaler()], ["healthy", "findings"]],

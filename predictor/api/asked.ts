@@ -1,0 +1,48 @@
+import { applicationKey } from "@tradewind/core/contract/application-list.ts";
+import type { FastifyReply } from "fastify";
+import type { Applications } from "../applications/applications.ts";
+import type { PlannedApplication } from "../application/planned-application.ts";
+
+/** Applications that a refusal names. */
+const MOST_NAMES = 8;
+
+/** Query of a request, as it came. */
+export interface Asked {
+  readonly namespace?: unknown;
+  readonly application?: unknown;
+  readonly service?: unknown;
+  /** ms since the epoch. */
+  readonly at?: unknown;
+  readonly from?: unknown;
+  readonly to?: unknown;
+}
+
+export type Chosen =
+  | { readonly one: PlannedApplication }
+  | { readonly status: number; readonly code: string; readonly problem: string };
+
+/** The application that is asked for, or the only one. */
+export function chosen(applications: Applications, { application, namespace }: Asked): Chosen {
+  const all = applications.planned();
+  const found = all.filter(
+    ({ application: each }) =>
+      (application === undefined || each.name === application) &&
+      (namespace === undefined || each.namespace === namespace),
+  );
+  const [one, ...others] = found;
+  if (one !== undefined && others.length === 0) return { one };
+  if (all.length === 0) {
+    const problem = applications.whyNot() ?? "there is no application to plan; /v1/applications lists them";
+    return { status: 503, code: "no-plan-yet", problem };
+  }
+  const names = all.slice(0, MOST_NAMES).map(({ application: each }) => applicationKey(each));
+  const problem = `ask with ?namespace=NAMESPACE&application=NAME for one of ${names.join(", ")}`;
+  return found.length === 0
+    ? { status: 404, code: "no-such-application", problem }
+    : { status: 400, code: "several-applications", problem };
+}
+
+/** Answers with a status, a code for programs and words for people. */
+export function fail(reply: FastifyReply, status: number, code: string, message: string): FastifyReply {
+  return reply.code(status).send({ error: { code, message: message.slice(0, 500) } });
+}
