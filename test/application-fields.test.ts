@@ -38,7 +38,7 @@ function decided(application: Application, at = NOON_MS): unknown {
   const queue = new ChangeQueue([], () => true, find);
   const wish = wishOf({
     allocation: { replicas: 40, cpuCores: 0.55, memoryBytes: 230e6 },
-    observed: { replicasReady: 20, replicasWanted: 20, complete: true },
+    observed: { replicasReady: 20, replicasWanted: 20, cpuCores: 0.5, memoryBytes: 210e6, complete: true },
     evidence: { needReplicas: 30 },
     inputs: { windowHash: "0123456789abcdef", windowEndMs: at },
   });
@@ -190,6 +190,7 @@ const FIELDS: Readonly<Record<string, Pair>> = {
   resize: ofPlan({}, { resize: "limits" }),
   priority: ofGuard(base({ priority: 1 }), base({ priority: -1 })),
   "approval.replicasRatio": ofGuard(base({ approval: {} }), base({ approval: { replicasRatio: 1 } })),
+  "approval.containerRatio": ofGuard(base({ approval: {} }), base({ approval: { containerRatio: 0.05 } })),
   "approval.expiresMinutes": ofGuard(base({ approval: {} }), base({ approval: { expiresMinutes: 60 } })),
   "calendars.name": ofGuard(withCalendar({}), withCalendar({ name: "other" })),
   "calendars.services": ofGuard(withCalendar({}), withCalendar({ services: ["rate"] })),

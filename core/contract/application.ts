@@ -85,6 +85,12 @@ export const Application = z.strictObject({
         .max(100)
         .default(0.5)
         .describe("A change of a service's replicas by more than this share waits for a person."),
+      containerRatio: z
+        .number()
+        .positive()
+        .max(100)
+        .default(0.5)
+        .describe("The same for the CPU and the memory of each container."),
       expiresMinutes: z
         .number()
         .min(1)

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { CHANGE_STATES } from "./change.ts";
-import { Allocation, APPLICATION_MODES, PolicyLabel } from "./plan.ts";
-import { Count, EpochMs, ObjectName, ServiceName } from "./quantity.ts";
+import { Allocation, APPLICATION_MODES, PLAN_RESOURCES, PolicyLabel } from "./plan.ts";
+import { Count, EpochMs, NonNegative, ObjectName, ServiceName } from "./quantity.ts";
 
 const RollbackShape = { before: Allocation.partial(), times: Count, untilMs: EpochMs };
 const Of = { application: ObjectName, namespace: ObjectName, service: ServiceName };
@@ -31,8 +31,9 @@ export const AuditEvent = z.discriminatedUnion("kind", [
     atMs: EpochMs,
     change: z.string(),
     state: z.enum(CHANGE_STATES),
-    fromReplicas: Count,
-    toReplicas: Count,
+    resource: z.enum(PLAN_RESOURCES),
+    from: NonNegative,
+    to: NonNegative,
     by: z.string().max(200).optional(),
     notBeforeMs: EpochMs.optional(),
   }),

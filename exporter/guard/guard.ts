@@ -3,7 +3,7 @@ import type { Reason } from "@tradewind/core/contract/reason.ts";
 import type { DecisionRecord, GuardAction } from "@tradewind/core/contract/recommendation.ts";
 import { inWords } from "@tradewind/core/reasons.ts";
 import { sameAllocation } from "./baseline.ts";
-import { approval } from "./approval.ts";
+import { approvals } from "./approval.ts";
 import { bounds } from "./bounds.ts";
 import { calendar } from "./calendar.ts";
 import { changeLimit } from "./change-limit.ts";
@@ -22,7 +22,7 @@ export const GUARD_STEPS: readonly GuardStep[] = [
   staleInput,
   missingData,
   changeLimit,
-  approval,
+  ...approvals,
   rollback,
   calendar,
   room,

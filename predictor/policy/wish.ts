@@ -126,6 +126,7 @@ function evidence(observation: Observation, facts: DecisionFacts): Record<string
     baseCpuCores: observation.container?.cpuCores,
     runningCpuCores: observation.runningContainer?.cpuCores,
     baseMemoryBytes: observation.container?.memoryBytes,
+    memoryPeakBytes: highestPeak(observation.memoryPeaks),
     needReplicas: observation.need,
     shrinkNeedReplicas: observation.shrinkNeed,
     cpuDemandCores: demand?.cores,
@@ -156,6 +157,9 @@ function evidence(observation: Observation, facts: DecisionFacts): Record<string
   const known = Object.entries(numbers).filter((entry): entry is [string, number] => entry[1] !== undefined);
   return Object.fromEntries(known);
 }
+
+const highestPeak = (peaks: Observation["memoryPeaks"]): number | undefined =>
+  peaks.length === 0 ? undefined : Math.max(...peaks.map(({ bytes }) => bytes));
 
 function worstCpuInterference({ window }: Observation): number | undefined {
   let worst: number | undefined;

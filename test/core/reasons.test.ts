@@ -146,11 +146,34 @@ const EXAMPLES: readonly (readonly [Reason, string])[] = [
     {
       code: "approval-awaited",
       change: "3f9a2b77c1",
-      fromReplicas: 5,
-      toReplicas: 12,
+      resource: "replicas",
+      from: 5,
+      to: 12,
       expiresMs: Date.UTC(2026, 6, 6, 8, 30),
     },
     "5 → 12 replicas waits for approval: tradewind approve 3f9a2b77c1",
+  ],
+  [
+    {
+      code: "approval-awaited",
+      change: "3f9a2b77c1",
+      resource: "cpu",
+      from: 0.2,
+      to: 0.8,
+      expiresMs: Date.UTC(2026, 6, 6, 8, 30),
+    },
+    "0.20 → 0.80 cores each waits for approval: tradewind approve 3f9a2b77c1",
+  ],
+  [
+    {
+      code: "approval-refused",
+      change: "3f9a2b77c1",
+      resource: "memory",
+      from: 0,
+      to: 2 ** 28,
+      expiresMs: Date.UTC(2026, 6, 6, 8, 30),
+    },
+    "256 MiB each was refused (3f9a2b77c1): it is not proposed again before 2026-07-06T08:30Z",
   ],
   [
     { code: "rolled-back", replicas: 6, times: 1, untilMs: Date.UTC(2026, 6, 6, 8, 30) },

@@ -1,5 +1,5 @@
 import { h } from "preact";
-import { date } from "./format.js";
+import { date, sizeChange } from "./format.js";
 import { Chip, Diff } from "./parts.js";
 
 /** @import { AuditEvent } from "@tradewind/core/contract/audit.ts" */
@@ -46,12 +46,7 @@ export function EventLine({ event }) {
       date(event.untilMs),
     );
   const by = event.by === undefined ? "" : ` by ${event.by}`;
-  return h(
-    "span",
-    null,
-    h("strong", null, event.service),
-    `: replicas ${event.fromReplicas} → ${event.toReplicas} ${event.state}${by}`,
-  );
+  return h("span", null, h("strong", null, event.service), `: ${sizeChange(event)} ${event.state}${by}`);
 }
 
 /** Codes of reasons; docs/reasons.md says what each means on call. @param {{ codes: readonly string[] }} props */

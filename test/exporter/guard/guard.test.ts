@@ -38,6 +38,9 @@ describe("guard", () => {
       "stale-input",
       "missing-data",
       "change-limit",
+      // Of CPU, of memory, of replicas.
+      "approval",
+      "approval",
       "approval",
       "rollback",
       "calendar",

@@ -1,13 +1,18 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { CHANGE_STATES } from "@tradewind/core/contract/change.ts";
+import type { ApprovalContext } from "@tradewind/core/contract/change.ts";
+import { PLAN_RESOURCES } from "@tradewind/core/contract/plan.ts";
 import type { CalendarLimit } from "@tradewind/core/contract/calendar.ts";
 import { Reason } from "@tradewind/core/contract/reason.ts";
-import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
+import { DecisionRecord, SIZES } from "@tradewind/core/contract/recommendation.ts";
 import type { GuardLimits } from "@tradewind/core/contract/recommendation.ts";
 import type { Wish } from "@tradewind/core/contract/plan.ts";
 import { decide } from "@tradewind/exporter/decide.ts";
 import type { DecisionPast, DecisionRules } from "@tradewind/exporter/decide.ts";
 import { baselineReplicas, boundsOf, previousAllocation } from "@tradewind/exporter/guard/baseline.ts";
+import { approvals } from "@tradewind/exporter/guard/approval.ts";
+import { bounded } from "@tradewind/exporter/guard/bounds.ts";
 import { guard, replay } from "@tradewind/exporter/guard/guard.ts";
 import type { GuardContext } from "@tradewind/exporter/guard/step.ts";
 import { wishOf } from "../wish.ts";
@@ -71,6 +76,27 @@ const calendar: fc.Arbitrary<CalendarLimit> = fc
   })
   .map(defined);
 
+const resource = fc.constantFrom(...PLAN_RESOURCES);
+
+const approval: fc.Arbitrary<ApprovalContext> = fc.record({
+  replicasRatio: fc.double({ min: 0.01, max: 3, noNaN: true }),
+  containerRatio: fc.double({ min: 0.01, max: 3, noNaN: true }),
+  reference: allocation,
+  expiresMs: time,
+  severityBefore: fc.double({ min: 0, max: 4, noNaN: true }),
+  changes: fc.array(
+    fc.record({
+      id: fc.constant("0123456789"),
+      resource,
+      from: bytes,
+      to: bytes,
+      state: fc.constantFrom(...CHANGE_STATES),
+      expiresMs: time,
+    }),
+    { maxLength: 4 },
+  ),
+});
+
 const context: fc.Arbitrary<GuardContext> = fc
   .record({
     wish,
@@ -84,6 +110,7 @@ const context: fc.Arbitrary<GuardContext> = fc
     restartGraceSeconds: fc.nat({ max: 1_000 }),
     limits: optional(limits),
     calendars: optional(fc.array(calendar, { maxLength: 4 })),
+    approval: optional(approval),
     room: optional(replicas.map((mostReplicas) => ({ quota: "team", mostReplicas, ahead: [] }))),
   })
   .map((parts) => defined(parts) as unknown as GuardContext);
@@ -162,6 +189,31 @@ describe("the guard, for any wish and any context,", () => {
         const most = given.room?.mostReplicas ?? Infinity;
         const floor = Math.min(Math.max(0, ...floors), Math.max(minReplicas, maxReplicas), most);
         expect(final.replicas).toBeGreaterThanOrEqual(floor);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it("moves no size by more than is allowed without a person, while nothing was approved", () => {
+    fc.assert(
+      fc.property(context, approval, (any, { changes: _, ...given }) => {
+        const { observed } = any.wish;
+        const asked = bounded(any.wish.allocation, boundsOf(any));
+        const of = { ...any, mode: "act" as const, approval: { ...given, changes: [] } };
+        const { final } = guard({ ...of, wish: { ...any.wish, allocation: asked } }, approvals);
+        const { replicasReady, replicasWanted } = observed;
+        const running = { cpuCores: 0, memoryBytes: 0, replicas: replicasWanted ?? replicasReady };
+        const before = { ...running, ...previousAllocation(any) };
+        for (const size of SIZES) {
+          const [base, now, runs = 0] = [before[size], final?.[size], running[size]];
+          if (base === undefined || now === undefined) continue;
+          const from = given.reference[size] ?? base;
+          const allowed =
+            size === "replicas" ? given.replicasRatio * Math.max(1, from) : given.containerRatio * from;
+          expect(Math.abs(now - from)).toBeLessThanOrEqual(
+            Math.max(allowed, Math.abs(base - from), runs - from),
+          );
+        }
       }),
       { numRuns: 1_000 },
     );
