@@ -86,6 +86,8 @@ const SENTENCES: Sentences = {
   quota: ({ ahead, mostReplicas, quota }) =>
     `quota '${quota}' has room for ${replicas(mostReplicas)}${ahead.length === 0 ? "" : ` after ${rivals(ahead)}`}`,
   "quota-first": ({ behind, quota }) => `comes first in quota '${quota}', before ${rivals(behind)}`,
+  "disruption-budget": ({ allowedReplicas, budget, leastReplicas }) =>
+    `PodDisruptionBudget '${budget}' lets ${allowedReplicas === 0 ? "no pod" : `${allowedReplicas} ${allowedReplicas === 1 ? "pod" : "pods"}`} go now: keeps ${replicas(leastReplicas)}`,
   "restart-grace": ({ agoSeconds, graceSeconds, started }) =>
     `${STARTED[started]} ${Math.round(agoSeconds)} s ago: ` +
     `nothing is removed in the first ${graceSeconds} s`,

@@ -47,7 +47,7 @@ export interface RecommenderRules extends DecisionRules {
 export interface TakenPlan {
   readonly header: PlanHeader &
     Pick<Plan, "namespace" | "measuredLatencySeconds" | "room"> &
-    Partial<Pick<Plan, "objective">>;
+    Partial<Pick<Plan, "disruptions" | "objective">>;
   /** Gone through when the plan has its turn. */
   readonly wishes: Iterable<unknown>;
   /** When it was made, on our monotonic clock. */
@@ -179,7 +179,7 @@ export class Recommender {
   }
 
   async #takeNow(plan: TakenPlan, scope: Scope): Promise<void> {
-    const draft = nothingNew(scope);
+    const draft = nothingNew(scope, plan.header.disruptions);
     this.#follow(plan.header.predictorStartedAtMs, scope);
     await this.#saveChanges();
     await this.#inSlices(plan.wishes, (value) => this.#take(value, plan, draft));
@@ -263,7 +263,9 @@ export class Recommender {
     const before = this.book.get(namespace, service);
     const approval = this.#queue?.contextOf(header, wish, before);
     const rollback = this.#rollbacks.of(wish, before, header.plannedAtMs);
+    const disruptions = draft.disruptions.get(service);
     const decision = decide(wish, header, past, this.#rules, {
+      ...(disruptions && { disruptions }),
       ...(rollback && { rollback }),
       ...(approval && { approval }),
     });
@@ -330,9 +332,14 @@ export class Recommender {
   ): void {
     const key = bookKey(namespace, service);
     const { context, wish } = DecisionRecord.parse(JSON.parse(json));
-    const { approval, rollback } = context;
+    const { approval, disruptions, rollback } = context;
     const past = this.#past(this.book.get(namespace, service), header.plannedAtMs - madeMs, draft.scope);
-    const shared = { ...(rollback && { rollback }), ...(approval && { approval }), ...more };
+    const shared = {
+      ...(disruptions && { disruptions }),
+      ...(rollback && { rollback }),
+      ...(approval && { approval }),
+      ...more,
+    };
     const decision = decide(wish, header, past, this.#rules, shared);
     if ("refusal" in decision) return;
     draft.entries.set(key, bookEntry(decision.record, madeMs));

@@ -143,6 +143,16 @@ export const PlanRoom = z.strictObject({
   pods: z.array(z.strictObject({ service: ServiceName, takes: QuotaAmounts })).max(10_000),
 });
 export type PlanRoom = z.infer<typeof PlanRoom>;
+
+/** What the tightest PodDisruptionBudget of a service allows now. */
+export const PlanDisruptions = z.strictObject({
+  service: ServiceName,
+  budget: ObjectName,
+  /** Pods that may be taken down at once. */
+  allowed: Count,
+});
+export type PlanDisruptions = z.infer<typeof PlanDisruptions>;
+
 /** What an application's missed objective is put down to; the predictor's `/v1/explain` has all of it. */
 export const PlanCause = z.strictObject({
   service: ServiceName,
@@ -177,6 +187,8 @@ export const Plan = z.strictObject({
   mode: orAbsent(z.enum(APPLICATION_MODES)),
   /** Absent where no quota holds, or none is known. */
   room: orAbsent(PlanRoom),
+  /** Services of which a PodDisruptionBudget limits how many pods may be taken down at once; absent where none does, or none is known. */
+  disruptions: orAbsent(z.array(PlanDisruptions).max(10_000)),
   policy: PolicyLabel,
   /** Why this level of the ladder decides. */
   policyReason: z.string().max(500),

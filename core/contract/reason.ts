@@ -115,6 +115,7 @@ export const Reason = z.discriminatedUnion("code", [
   reason("calendar-ceiling", Scheduled),
   reason("quota", { quota: Name, mostReplicas: Count, ahead: z.array(Rival).max(5) }),
   reason("quota-first", { quota: Name, behind: z.array(Rival).max(5) }),
+  reason("disruption-budget", { budget: Name, allowedReplicas: Count, leastReplicas: Count }),
   reason("restart-grace", {
     /** `other-predictor`: another predictor's plans are followed since. */
     started: z.enum(["exporter", "predictor", "other-predictor", "replica"]),

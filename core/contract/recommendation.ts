@@ -8,6 +8,7 @@ import {
   Bounds,
   MOST_PLAN_PATTERNS,
   PlanCause,
+  PlanDisruptions,
   PolicyLabel,
   Wish,
 } from "./plan.ts";
@@ -89,6 +90,8 @@ export const DecisionRecord = z.strictObject({
     calendars: z.array(CalendarLimit).max(100).optional(),
     /** Absent where every service of the namespace finds room. */
     room: RoomShare.optional(),
+    /** Absent where no PodDisruptionBudget is known. */
+    disruptions: PlanDisruptions.omit({ service: true }).optional(),
     /** Absent where no change did harm lately. */
     rollback: Rollback.optional(),
     /** Absent where changes need no approval. */

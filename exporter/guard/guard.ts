@@ -7,6 +7,7 @@ import { approvals } from "./approval.ts";
 import { bounds } from "./bounds.ts";
 import { calendar } from "./calendar.ts";
 import { changeLimit } from "./change-limit.ts";
+import { disruptionBudget } from "./disruption-budget.ts";
 import { missingData } from "./missing-data.ts";
 import { restartGrace } from "./restart-grace.ts";
 import { rollback } from "./rollback.ts";
@@ -26,6 +27,7 @@ export const GUARD_STEPS: readonly GuardStep[] = [
   rollback,
   calendar,
   room,
+  disruptionBudget,
   bounds,
   restartGrace,
 ];

@@ -218,6 +218,14 @@ const EXAMPLES: readonly (readonly [Reason, string])[] = [
     "comes first in quota 'team', before report of batch (priority 0)",
   ],
   [
+    { code: "disruption-budget", budget: "search", allowedReplicas: 1, leastReplicas: 9 },
+    "PodDisruptionBudget 'search' lets 1 pod go now: keeps 9 replicas",
+  ],
+  [
+    { code: "disruption-budget", budget: "search", allowedReplicas: 0, leastReplicas: 1 },
+    "PodDisruptionBudget 'search' lets no pod go now: keeps 1 replica",
+  ],
+  [
     { code: "restart-grace", started: "predictor", agoSeconds: 12.4, graceSeconds: 120 },
     "the predictor started 12 s ago: nothing is removed in the first 120 s",
   ],

@@ -83,6 +83,7 @@ export class Process {
     atMs: number,
     evidence: Record<string, number> = {},
     sizes: ContainerSize = {},
+    header: Partial<Plan> = {},
   ): Promise<void> {
     this.nowMs = atMs;
     const running = { cpuCores: 0.5, memoryBytes: 256e6 };
@@ -93,9 +94,9 @@ export class Process {
       evidence,
       inputs: { windowHash: "0123456789abcdef", windowEndMs: atMs },
     });
-    const { wishes, ...header }: Plan = planOf([wish], { mode: "act", plannedAtMs: atMs });
+    const { wishes, ...rest }: Plan = planOf([wish], { mode: "act", plannedAtMs: atMs, ...header });
     const fresh = wishes.map((each) => ({ ...each, inputs: { ...each.inputs, windowEndMs: atMs } }));
-    await this.recommender.takePlan({ header, wishes: fresh, madeMs: atMs });
+    await this.recommender.takePlan({ header: rest, wishes: fresh, madeMs: atMs });
   }
 
   get replicas(): number | undefined {

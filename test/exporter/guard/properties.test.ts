@@ -111,6 +111,7 @@ const context: fc.Arbitrary<GuardContext> = fc
     limits: optional(limits),
     calendars: optional(fc.array(calendar, { maxLength: 4 })),
     approval: optional(approval),
+    disruptions: optional(fc.nat({ max: 20 }).map((allowed) => ({ budget: "search", allowed }))),
     room: optional(replicas.map((mostReplicas) => ({ quota: "team", mostReplicas, ahead: [] }))),
   })
   .map((parts) => defined(parts) as unknown as GuardContext);
@@ -189,6 +190,21 @@ describe("the guard, for any wish and any context,", () => {
         const most = given.room?.mostReplicas ?? Infinity;
         const floor = Math.min(Math.max(0, ...floors), Math.max(minReplicas, maxReplicas), most);
         expect(final.replicas).toBeGreaterThanOrEqual(floor);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it("takes no more pods at once than a PodDisruptionBudget allows, but for the maximum of the service", () => {
+    fc.assert(
+      fc.property(context, (given) => {
+        const { final } = guard(given);
+        const { replicasReady, replicasWanted } = given.wish.observed;
+        const running = replicasWanted ?? replicasReady;
+        fc.pre(final !== undefined && given.disruptions !== undefined && running !== undefined);
+        const { maxReplicas, minReplicas } = boundsOf(given);
+        const least = Math.min(running - given.disruptions.allowed, Math.max(minReplicas, maxReplicas));
+        expect(final.replicas).toBeGreaterThanOrEqual(least);
       }),
       { numRuns: 1_000 },
     );
