@@ -86,6 +86,12 @@ const SENTENCES: Sentences = {
   quota: ({ ahead, mostReplicas, quota }) =>
     `quota '${quota}' has room for ${replicas(mostReplicas)}${ahead.length === 0 ? "" : ` after ${rivals(ahead)}`}`,
   "quota-first": ({ behind, quota }) => `comes first in quota '${quota}', before ${rivals(behind)}`,
+  brownout: ({ for: first, leastReplicas, quota }) =>
+    `optional: goes down to ${replicas(leastReplicas)}, since ${rivals([first])} misses its objective and ` +
+    `${quota === undefined ? "no node has room for it" : `quota '${quota}' has no room for it`}`,
+  "brownout-first": ({ services }) =>
+    `${services.map(({ application, service }) => `${service} of ${application}`).join(", ")} ` +
+    `${services.length === 1 ? "goes" : "go"} down to make room for it`,
   "disruption-budget": ({ allowedReplicas, budget, leastReplicas }) =>
     `PodDisruptionBudget '${budget}' lets ${allowedReplicas === 0 ? "no pod" : `${allowedReplicas} ${allowedReplicas === 1 ? "pod" : "pods"}`} go now: keeps ${replicas(leastReplicas)}`,
   "restart-grace": ({ agoSeconds, graceSeconds, started }) =>

@@ -42,7 +42,10 @@ export interface DecisionPast {
  * What is open for approval, what a harmful change is rolled back to, how many pods may go at once, and what a quota leaves the service where
  * it has no room for all.
  */
-export type SharedContext = Pick<DecisionRecord["context"], "approval" | "disruptions" | "rollback" | "room">;
+export type SharedContext = Pick<
+  DecisionRecord["context"],
+  "approval" | "brownout" | "disruptions" | "madeRoom" | "rollback" | "room"
+>;
 
 /** A wish that led to no decision. */
 export interface Refusal {

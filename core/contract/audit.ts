@@ -24,6 +24,15 @@ export const AuditEvent = z.discriminatedUnion("kind", [
   }),
   /** A change did harm; what ran before it is kept for a time. */
   z.strictObject({ kind: z.literal("rollback"), ...Of, atMs: EpochMs, ...RollbackShape }),
+  /** An optional service goes down to its minimum for another one, or need not any longer. */
+  z.strictObject({
+    kind: z.literal("brownout"),
+    ...Of,
+    atMs: EpochMs,
+    state: z.enum(["begun", "ended"]),
+    for: z.strictObject({ application: ObjectName, service: ServiceName, priority: z.number() }),
+    quota: ObjectName.optional(),
+  }),
   /** A change that waits for a person came into this state. */
   z.strictObject({
     kind: z.literal("change"),

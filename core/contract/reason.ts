@@ -115,6 +115,13 @@ export const Reason = z.discriminatedUnion("code", [
   reason("calendar-ceiling", Scheduled),
   reason("quota", { quota: Name, mostReplicas: Count, ahead: z.array(Rival).max(5) }),
   reason("quota-first", { quota: Name, behind: z.array(Rival).max(5) }),
+  reason("brownout", {
+    for: Rival,
+    /** That had no room; absent where no node had. */
+    quota: Name.optional(),
+    leastReplicas: Count,
+  }),
+  reason("brownout-first", { services: z.array(Rival.omit({ priority: true })).max(5) }),
   reason("disruption-budget", { budget: Name, allowedReplicas: Count, leastReplicas: Count }),
   reason("restart-grace", {
     /** `other-predictor`: another predictor's plans are followed since. */

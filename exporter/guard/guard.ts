@@ -5,6 +5,7 @@ import { inWords } from "@tradewind/core/reasons.ts";
 import { sameAllocation } from "./baseline.ts";
 import { approvals } from "./approval.ts";
 import { bounds } from "./bounds.ts";
+import { brownout } from "./brownout.ts";
 import { calendar } from "./calendar.ts";
 import { changeLimit } from "./change-limit.ts";
 import { disruptionBudget } from "./disruption-budget.ts";
@@ -17,10 +18,11 @@ import type { GuardContext, GuardStep } from "./step.ts";
 
 /**
  * The steps in their order. A later step sees what the earlier ones left; each may only hold, add or refuse, except
- * `calendar` and `bounds`, which apply what a person configured, and `change-limit`, which slows growth. docs/guard.md explains each.
+ * `brownout`, `calendar` and `bounds`, which apply what a person configured, and `change-limit`, which slows growth. docs/guard.md explains each.
  */
 export const GUARD_STEPS: readonly GuardStep[] = [
   staleInput,
+  brownout,
   missingData,
   changeLimit,
   ...approvals,

@@ -218,6 +218,23 @@ const EXAMPLES: readonly (readonly [Reason, string])[] = [
     "comes first in quota 'team', before report of batch (priority 0)",
   ],
   [
+    {
+      code: "brownout",
+      for: { application: "hotel", service: "search", priority: 100 },
+      quota: "team",
+      leastReplicas: 1,
+    },
+    "optional: goes down to 1 replica, since search of hotel (priority 100) misses its objective and quota 'team' has no room for it",
+  ],
+  [
+    { code: "brownout", for: { application: "hotel", service: "search", priority: 0 }, leastReplicas: 0 },
+    "optional: goes down to 0 replicas, since search of hotel (priority 0) misses its objective and no node has room for it",
+  ],
+  [
+    { code: "brownout-first", services: [{ application: "hotel", service: "recommend" }] },
+    "recommend of hotel goes down to make room for it",
+  ],
+  [
     { code: "disruption-budget", budget: "search", allowedReplicas: 1, leastReplicas: 9 },
     "PodDisruptionBudget 'search' lets 1 pod go now: keeps 9 replicas",
   ],

@@ -11,6 +11,7 @@ import { Chip, Diff } from "./parts.js";
 export function signOf(event) {
   if (event.kind === "incident") return { kind: "bad", word: "incident" };
   if (event.kind === "rollback") return { kind: "warn", word: "rollback" };
+  if (event.kind === "brownout") return { kind: "warn", word: `brownout ${event.state}` };
   if (event.kind === "change")
     return { kind: event.state === "awaiting" ? "warn" : "", word: `approval ${event.state}` };
   return { kind: "info", word: event.mode === "act" ? "decision" : `decision (${event.mode})` };
@@ -44,6 +45,18 @@ export function EventLine({ event }) {
       event.times === 1 ? "once" : `${event.times} times`,
       " today); what ran before is kept until ",
       date(event.untilMs),
+    );
+  if (event.kind === "brownout")
+    return h(
+      "span",
+      null,
+      h("strong", null, event.service),
+      event.state === "begun"
+        ? ": goes down to its minimum to make room for "
+        : ": comes back, as it was down for ",
+      h("strong", null, event.for.service),
+      ` of ${event.for.application}`,
+      event.quota === undefined ? "" : ` (quota '${event.quota}')`,
     );
   const by = event.by === undefined ? "" : ` by ${event.by}`;
   return h("span", null, h("strong", null, event.service), `: ${sizeChange(event)} ${event.state}${by}`);

@@ -36,6 +36,7 @@ describe("guard", () => {
   it("asks its steps in the documented order", () => {
     expect(GUARD_STEPS.map(({ name }) => name)).toEqual([
       "stale-input",
+      "brownout",
       "missing-data",
       "change-limit",
       // Of CPU, of memory, of replicas.

@@ -111,6 +111,9 @@ const context: fc.Arbitrary<GuardContext> = fc
     limits: optional(limits),
     calendars: optional(fc.array(calendar, { maxLength: 4 })),
     approval: optional(approval),
+    brownout: optional(
+      fc.constant({ for: { application: "hotel", service: "search", priority: 0 }, sinceMs: 0 }),
+    ),
     disruptions: optional(fc.nat({ max: 20 }).map((allowed) => ({ budget: "search", allowed }))),
     room: optional(replicas.map((mostReplicas) => ({ quota: "team", mostReplicas, ahead: [] }))),
   })
@@ -195,6 +198,24 @@ describe("the guard, for any wish and any context,", () => {
     );
   });
 
+  it("takes no optional service under its minimum, and gives it no more than without a brownout", () => {
+    fc.assert(
+      fc.property(
+        context,
+        ({ brownout = { for: { application: "a", service: "b", priority: 0 }, sinceMs: 0 }, ...given }) => {
+          const [without, withIt] = [guard(given).final, guard({ ...given, brownout }).final];
+          fc.pre(without !== undefined && withIt !== undefined);
+          const { maxReplicas, minReplicas } = boundsOf(given);
+          expect(withIt.replicas).toBeGreaterThanOrEqual(
+            Math.min(minReplicas, Math.max(minReplicas, maxReplicas)),
+          );
+          expect(withIt.replicas).toBeLessThanOrEqual(Math.max(without.replicas, minReplicas));
+        },
+      ),
+      { numRuns: 1_000 },
+    );
+  });
+
   it("takes no more pods at once than a PodDisruptionBudget allows, but for the maximum of the service", () => {
     fc.assert(
       fc.property(context, (given) => {
@@ -249,7 +270,7 @@ describe("the guard, for any wish and any context,", () => {
 
   it("gives its own answer again when it is asked for it: what was decided twice is decided once", () => {
     fc.assert(
-      fc.property(context, (given) => {
+      fc.property(context, ({ brownout: _, ...given }) => {
         const { final } = guard(given);
         fc.pre(final !== undefined);
         const again = guard({
