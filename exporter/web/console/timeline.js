@@ -18,6 +18,7 @@ const KINDS = /** @type {const} */ ([
   ["", "Everything"],
   ["decision", "Decisions"],
   ["rollback", "Rollbacks"],
+  ["brownout", "Brownouts"],
   ["change", "Approvals"],
   ["incident", "Incidents"],
   ["deploy", "Deploys"],
