@@ -75,6 +75,8 @@ export interface CostOptions {
   readonly loads: readonly LoadPoint[];
   /** Share of a container's price per hour that adding or removing one costs. */
   readonly changeRatio: number;
+  /** Share of the time that counts in which containers still have the CPU that a smaller size takes from them. */
+  readonly lateRatio: number;
   /** Share of the time for which a decision stands in which what it adds warms up. */
   readonly warmUpRatio: number;
 }
@@ -318,12 +320,13 @@ export class ApplicationCost {
     if (weight > 0) this.tails[load]?.[route]?.addGradient(weight, out);
   }
 
-  /** Price per hour of a size and of the change to it. */
+  /** Price per hour of a size and of the change to it. CPU that containers have not given back yet is paid for. */
   priceOf(service: number, size: Size): number {
-    const { changeRatio, prices } = this.options;
-    const base = this.services[service]?.base ?? size;
+    const { changeRatio, lateRatio, prices } = this.options;
+    const { base = size, runningCores = 0 } = this.services[service] ?? {};
     const change = changeRatio * changedPerHour(base, size, prices);
-    return costPerHour(size, prices) + change + this.warmUpOf(service, size, base);
+    const late = lateRatio * size.replicas * Math.max(0, runningCores - size.cpuCores) * prices.cpuCoreHour;
+    return costPerHour(size, prices) + change + late + this.warmUpOf(service, size, base);
   }
 
   /** What requests to containers that warm up miss, per hour: each added one gets its share of them at once. */

@@ -25,7 +25,15 @@ export type Forecast = (typeof FORECASTS)[number];
 /** What is remembered of the load of the whole application. */
 export const OutlookState = z.strictObject({
   points: z
-    .array(z.strictObject({ endMs: EpochMs, perSecond: NonNegative, count: NonNegative }))
+    .array(
+      z.strictObject({
+        endMs: EpochMs,
+        perSecond: NonNegative,
+        count: NonNegative,
+        /** More requests failed than may be late: some of the load is requests that came again. */
+        isFailing: z.literal(true).optional(),
+      }),
+    )
     .max(MOST_POINTS),
   /** Times that forecasts have been judged. */
   judged: NonNegative,
@@ -122,7 +130,8 @@ const served = (kind: Forecast, points: Points, horizonMs: number): number =>
 
 /**
  * Takes up the load of one more window, and judges by it the forecasts that were made a horizon before: by the highest load
- * from then to now, less what chance makes of the count.
+ * from then to now, less what chance makes of the count. Once requests do not fail any more, what came while they did is forgotten: some of
+ * it was requests that came again.
  * @param horizonMs from the end of a window until what is decided on it serves
  */
 export function observeLoad(
@@ -130,17 +139,19 @@ export function observeLoad(
   point: Points[number],
   { holdMs, horizonMs, windowMs }: { windowMs: number; horizonMs: number; holdMs: number },
 ): OutlookState {
-  const points = [...state.points, point].slice(-MOST_POINTS);
+  const isFailing = point.isFailing === true;
+  const before = isFailing ? state.points : state.points.filter((each) => each.isFailing !== true);
+  const points = [...before, point].slice(-MOST_POINTS);
   const steps = Math.max(1, Math.round(horizonMs / windowMs));
   const known = points.slice(0, -steps);
   const peakPerSecond = Math.max(
-    point.perSecond,
+    isFailing ? 0 : point.perSecond,
     state.peakPerSecond * 0.5 ** (windowMs / PEAK_HALF_LIFE_MS),
   );
   const { endMs, perSecond } = point;
   const load = { startMs: endMs - windowMs, endMs, perSecond };
   const foresight = observe(state.foresight, load, reachOf(horizonMs, holdMs));
-  if (known.length < FITTED_POINTS) return { ...state, points, foresight, peakPerSecond };
+  if (isFailing || known.length < FITTED_POINTS) return { ...state, points, foresight, peakPerSecond };
   const since = points.slice(-steps - 1);
   const highest = since.reduce((most, each) => (each.perSecond > most.perSecond ? each : most), point);
   if (!(highest.perSecond > 0)) return { ...state, points, foresight, peakPerSecond };

@@ -10,15 +10,20 @@ export interface HeldRoute {
   readonly route: RouteToHold;
 }
 
-/** The routes of the window with what is known of them. @param index numbers of the services that the cost has */
+/**
+ * The routes of the window with what is known of them.
+ * @param index numbers of the services that the cost has
+ * @param flows those of the window that count; default all
+ */
 export function routesToHold(
   { context, verdict }: CostRequest,
   { memory }: Pick<Known, "memory">,
   index: ServiceIndex,
+  flows = verdict.flows,
 ): HeldRoute[] {
   const remembered = new Map(memory.routes.map((each) => [each.route, each]));
   const all = verdict.requestsPerSecond;
-  return verdict.flows.flatMap((measured): HeldRoute[] => {
+  return flows.flatMap((measured): HeldRoute[] => {
     const { flow } = measured;
     const graph = compileFlow(flow, context.windowSet, index);
     const route = remembered.get(flow.flow);

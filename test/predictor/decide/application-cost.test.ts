@@ -51,6 +51,13 @@ describe("the cost of an application's sizes", () => {
     expect(cost.trial(0, size(4, 0.5))).toBeCloseTo(0.25 * (1 + 1), 6);
   });
 
+  it("prices CPU that containers give back late: two of 0.5 cores that run with 2 cost 1 and half of the 3 too many", () => {
+    const cost = chain([{ ...fixed(1e-9), runningCores: 2 }], { lateRatio: 0.5 });
+    expect(cost.priceOf(0, size(2, 0.5))).toBeCloseTo(1 + 0.5 * 3, 9);
+    expect(cost.priceOf(0, size(2, 2))).toBeCloseTo(4, 9);
+    expect(cost.priceOf(0, size(2, 3))).toBeCloseTo(6, 9);
+  });
+
   it("weighs a route by its share of the requests", () => {
     const missed = (share: number): number => chain([fixed(0.2)], {}, { share }).total() - 2;
     expect(missed(0.25)).toBeCloseTo(missed(1) / 4, 9);
