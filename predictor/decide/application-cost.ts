@@ -87,13 +87,13 @@ export const atLoad = (options: CostOptions, ratio: number): CostOptions => ({
   loads: options.loads.map(({ factor, weight }) => ({ factor: ratio * factor, weight })),
 });
 
-/** Price per hour of the containers that start or stop, and of what the others are given or lose. */
+/** Price per hour of the containers that start or stop, and of what the others are given. */
 function changedPerHour(from: Size, to: Size, prices: Prices): number {
   const had = costPerHour({ ...from, replicas: 1 }, prices);
   const has = costPerHour({ ...to, replicas: 1 }, prices);
   const started = Math.max(0, to.replicas - from.replicas) * has;
   const stopped = Math.max(0, from.replicas - to.replicas) * had;
-  return started + stopped + Math.min(from.replicas, to.replicas) * Math.abs(has - had);
+  return started + stopped + Math.min(from.replicas, to.replicas) * Math.max(0, has - had);
 }
 
 /** What the sizes of an application cost an hour: their price, what is missed of the objective, and what changes to them cost. */

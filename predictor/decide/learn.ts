@@ -36,7 +36,12 @@ export function learn(memory: CostMemory, lesson: Lesson): CostMemory {
     lesson.observations.flatMap((one) => (one.unscheduled > 0 ? [one.service] : [])),
   );
   return {
-    startSeconds: startSecondsAfter(memory, services, endMs, unscheduled),
+    startSeconds: startSecondsAfter(
+      memory,
+      services,
+      { endMs, mostSeconds: 2 * settings.standSeconds },
+      unscheduled,
+    ),
     outlook: isSeen
       ? observeLoad(memory.outlook, point, {
           windowMs: endMs - startMs,

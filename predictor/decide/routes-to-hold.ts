@@ -2,7 +2,7 @@ import { compileFlow } from "../models/route/call-graph.ts";
 import type { ServiceIndex } from "../models/route/call-graph.ts";
 import type { FlowVerdict } from "../facts/verdict.ts";
 import type { RouteToHold } from "./application-cost.ts";
-import { excessOf, UNSEEN_ERROR, UNSEEN_SPREAD } from "./learn-routes.ts";
+import { excessOf, spreadOf, UNSEEN_ERROR } from "./learn-routes.ts";
 import type { CostRequest, Known } from "./request.ts";
 
 export interface HeldRoute {
@@ -36,7 +36,7 @@ export function routesToHold(
           share: all > 0 ? flow.requestsPerSecond / all : 0,
           objectiveSeconds: context.application.objective.milliseconds / 1e3,
           ...excessOf(route),
-          spread: route !== undefined && route.spread > 0 ? route.spread : UNSEEN_SPREAD,
+          spread: route !== undefined && route.spread > 0 ? route.spread : spreadOf(flow.latency),
           sigma: route === undefined ? UNSEEN_ERROR : Math.sqrt(route.square),
         },
       },
