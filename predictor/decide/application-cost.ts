@@ -102,6 +102,8 @@ export class ApplicationCost {
   private readonly routes: readonly RouteToHold[];
   private readonly options: CostOptions;
   private readonly sizes: Size[];
+  /** {@link priceOf} of the sizes; NaN: not worked out. */
+  private readonly paid: Float64Array;
   /** By load point, then route. Load points of the same load share theirs. */
   private readonly tails: readonly (readonly FlowTail[])[];
   /** The first load point of each load. */
@@ -136,6 +138,7 @@ export class ApplicationCost {
     this.routes = routes;
     this.options = options;
     this.sizes = services.map(({ base }) => base);
+    this.paid = new Float64Array(services.length).fill(Number.NaN);
     this.ownSigma = new Float64Array(services.length);
     this.routeSigma = new Float64Array(routes.length);
     this.gradient = new Float64Array(services.length);
@@ -160,6 +163,7 @@ export class ApplicationCost {
   set(service: number, size: Size): void {
     const before = this.sizeOf(service);
     this.sizes[service] = size;
+    this.paid[service] = Number.NaN;
     if (before.replicas === size.replicas && before.cpuCores === size.cpuCores) return;
     const own = this.owns.at(service, size);
     this.put(service, own);
@@ -171,7 +175,7 @@ export class ApplicationCost {
   total(): number {
     const { missPerHour } = this.options;
     let cost = 0;
-    for (const [service, size] of this.sizes.entries()) cost += this.priceOf(service, size);
+    for (let service = 0; service < this.sizes.length; service += 1) cost += this.paidFor(service);
     for (let route = 0; route < this.loss.length; route += 1) cost += missPerHour * this.missOf(route);
     return cost;
   }
@@ -183,9 +187,8 @@ export class ApplicationCost {
 
   /** How much {@link total} would change if the service had this size. */
   trial(service: number, size: Size): number {
-    const before = this.sizeOf(service);
     const routes = this.routesOf[service] ?? [];
-    let change = this.priceOf(service, size) - this.priceOf(service, before);
+    let change = this.priceOf(service, size) - this.paidFor(service);
     if (routes.length === 0) return change;
     let missed = 0;
     for (const route of routes) missed -= this.missOf(route);
@@ -318,6 +321,15 @@ export class ApplicationCost {
     const byTail = lossByTail({ tailSeconds, quantile, spread, sigma }, objectiveSeconds);
     const weight = missPerHour * this.weighted(route, (loads[load]?.weight ?? 0) * byTail * factor);
     if (weight > 0) this.tails[load]?.[route]?.addGradient(weight, out);
+  }
+
+  /** {@link priceOf} of the size that it has. */
+  paidFor(service: number): number {
+    const known = this.paid[service] as number;
+    if (!Number.isNaN(known)) return known;
+    const price = this.priceOf(service, this.sizeOf(service));
+    this.paid[service] = price;
+    return price;
   }
 
   /** Price per hour of a size and of the change to it. CPU that containers have not given back yet is paid for. */
