@@ -67,7 +67,7 @@ export interface DecidingOptions {
   readonly explaining?: Explaining;
   /** Told the same; absent where nobody asks what windows show. */
   readonly patterns?: PatternWatch;
-  readonly archive: InputsArchive;
+  readonly archive: Pick<InputsArchive, "add">;
   readonly metrics: ApplicationMetrics;
   readonly clock: Clock;
   readonly log: Logger;
