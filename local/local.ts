@@ -196,7 +196,8 @@ async function run(parts: RunParts): Promise<RunReport> {
           policy.kind === "tradewind"
             ? (known?.setBy?.[size]?.reason ?? known?.reason ?? "")
             : ruleOf(policy);
-        const why = [limitedBy, rule].filter((text) => text !== "");
+        // The reason names the sizes as well, and the line has them already.
+        const why = [limitedBy, rule.replace(`, ${change}`, "")].filter((text) => text !== "");
         screen.say(`${service}  ${change}  ${why.join("; ")}`);
       }
       screen.show(

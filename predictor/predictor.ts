@@ -26,7 +26,7 @@ import { PredictorMetrics } from "./process/metrics.ts";
 import { NodeRoom } from "./room/node-room.ts";
 import { PredictorOptions } from "./process/options.ts";
 import type { PredictorOptionsInput } from "./process/options.ts";
-import type { SharedParts } from "./application/planned-application.ts";
+import type { SharedParts } from "./application/parts.ts";
 import { Agents } from "./sources/agents.ts";
 import { ContainerRates } from "./sources/container-rates.ts";
 import { registerEndpointMetrics } from "./sources/endpoint-metrics.ts";

@@ -2,8 +2,9 @@ import { CauseLabel } from "@tradewind/core/contract/accuracy.ts";
 import { issuesInWords } from "@tradewind/core/errors.ts";
 import type { FastifyInstance } from "fastify";
 import type { Applications } from "../applications/applications.ts";
-import { chosen, fail } from "./asked.ts";
+import { chosen } from "./asked.ts";
 import type { Asked } from "./asked.ts";
+import { fail } from "./replies.ts";
 
 /** How right named causes were, and what somebody knows of what the cause was. */
 export function addAccuracy(server: FastifyInstance, applications: Applications): void {

@@ -1,10 +1,6 @@
-import { applicationKey } from "@tradewind/core/contract/application-list.ts";
-import type { FastifyReply } from "fastify";
+import { applicationKey, askForOne } from "@tradewind/core/contract/application-list.ts";
 import type { Applications } from "../applications/applications.ts";
 import type { PlannedApplication } from "../application/planned-application.ts";
-
-/** Applications that a refusal names. */
-const MOST_NAMES = 8;
 
 /** Query of a request, as it came. */
 export interface Asked {
@@ -35,14 +31,8 @@ export function chosen(applications: Applications, { application, namespace }: A
     const problem = applications.whyNot() ?? "there is no application to plan; /v1/applications lists them";
     return { status: 503, code: "no-plan-yet", problem };
   }
-  const names = all.slice(0, MOST_NAMES).map(({ application: each }) => applicationKey(each));
-  const problem = `ask with ?namespace=NAMESPACE&application=NAME for one of ${names.join(", ")}`;
+  const problem = askForOne(all.map(({ application: each }) => applicationKey(each)));
   return found.length === 0
     ? { status: 404, code: "no-such-application", problem }
     : { status: 400, code: "several-applications", problem };
-}
-
-/** Answers with a status, a code for programs and words for people. */
-export function fail(reply: FastifyReply, status: number, code: string, message: string): FastifyReply {
-  return reply.code(status).send({ error: { code, message: message.slice(0, 500) } });
 }

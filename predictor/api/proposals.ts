@@ -1,8 +1,9 @@
 import { MOST_PROPOSALS } from "@tradewind/core/contract/proposal.ts";
 import type { FastifyInstance } from "fastify";
 import type { Applications } from "../applications/applications.ts";
-import { chosen, fail } from "./asked.ts";
+import { chosen } from "./asked.ts";
 import type { Asked } from "./asked.ts";
+import { fail } from "./replies.ts";
 
 const MAX_BYTES = 256 * 1_024;
 const NO_PLAN_YET = "no window has closed since the start; ask again";

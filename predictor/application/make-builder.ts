@@ -2,14 +2,14 @@ import type { Application } from "@tradewind/core/contract/application.ts";
 import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
 import { DEFAULT_WINDOW_LIMITS } from "../window/limits.ts";
 import { WindowBuilder } from "../window/window-builder.ts";
-import type { OwnParts, SharedParts } from "./planned-application.ts";
+import type { OwnParts, SharedParts } from "./parts.ts";
 
 /** Spans that are asked for come a window and its grace late, and may have begun before. */
 const PAST_SECONDS = 120;
 /** What each of several applications may hold of that which bounds the memory of a process. */
 export const SHARE_OF_SEVERAL = 1 / 8;
 
-/** What turns the spans of an application into windows. */
+/** Makes the windows of one application. */
 export function makeBuilder(
   { options, sections, several }: SharedParts,
   { application, current, workloads }: OwnParts,

@@ -1,15 +1,10 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Clock } from "@tradewind/core/clock.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
-import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
 import { describeError } from "@tradewind/core/errors.ts";
-import type { Logger } from "@tradewind/core/log.ts";
 import type { ApplicationContext } from "@tradewind/core/contract/context.ts";
 import { ApplicationMetrics } from "./application-metrics.ts";
 import { contextOf } from "./context.ts";
 import { ExplanationMetrics } from "../explain/metrics.ts";
-import type { ModelConnection } from "../explain/model.ts";
-import type { Webhook } from "../explain/webhook.ts";
 import { Explaining } from "./explaining.ts";
 import { Deciding } from "./deciding.ts";
 import { Gathering, NOTHING_GATHERED } from "./gathering.ts";
@@ -18,24 +13,19 @@ import { InputsArchive } from "./inputs-archive.ts";
 import type { Learning } from "../learning/learning.ts";
 import { LearningMetrics } from "../learning/metrics.ts";
 import { LastMeasured } from "../measured/last-measured.ts";
-import type { ModelTrainer } from "../learning/model-trainer.ts";
 import { startLearning } from "../learning/start.ts";
 import { LoadForecasts, registerForecastMetrics } from "./load-forecasts.ts";
 import { firstState, openIncidents, openMemory } from "./memory.ts";
 import type { IncidentMemory, Memory } from "./memory.ts";
-import type { PredictorMetrics } from "../process/metrics.ts";
-import type { NodeRoom } from "../room/node-room.ts";
-import type { PredictorOptions } from "../process/options.ts";
 import { PatternWatch, registerPatternMetrics } from "./pattern-watch.ts";
 import { Proposing } from "./proposing.ts";
 import { makeBuilder, SHARE_OF_SEVERAL } from "./make-builder.ts";
+import type { OwnParts, SharedParts } from "./parts.ts";
 import { Published } from "./published.ts";
 import { LastSensitivities } from "../sensitivities/last-sensitivities.ts";
 import { registerSensitivityMetrics } from "../sensitivities/metrics.ts";
 import type { Gathered } from "../sources/combine-windows.ts";
-import type { ContainerRates } from "../sources/container-rates.ts";
 import { registerEndpointMetrics } from "../sources/endpoint-metrics.ts";
-import type { Sections } from "../sources/sources-config.ts";
 import { PUSHED, SpanOrigins } from "../sources/span-origins.ts";
 import { shippedText } from "../students/shipped.ts";
 import { countArrivals, SurgeWatch } from "./surge-watch.ts";
@@ -49,36 +39,6 @@ import type { WindowBuilder } from "../window/window-builder.ts";
 
 const ARCHIVED_INPUTS = 64;
 const ARCHIVED_BYTES = 64 * 1024 * 1024;
-
-/** What all applications of one predictor have in common. */
-export interface SharedParts {
-  readonly options: PredictorOptions & { readonly graceSeconds: number };
-  readonly sections: Sections;
-  readonly rates: Pick<ContainerRates, "over">;
-  readonly nodes: NodeRoom;
-  readonly trainer: ModelTrainer;
-  readonly metrics: PredictorMetrics;
-  /** Told why objectives are missed; absent: nobody is. */
-  readonly webhook: Webhook | undefined;
-  /** A language model that is asked why too; absent: none. */
-  readonly reasoner: ModelConnection | undefined;
-  readonly clock: Clock;
-  readonly log: Logger;
-  /** More than one may be planned: each has its share of memory, and series with its name. */
-  readonly several: boolean;
-}
-
-/** One application as its predictor finds it. */
-export interface OwnParts {
-  /** At the start; its name and namespace stay. */
-  readonly application: Application;
-  /** As of now; undefined once it was deleted. */
-  readonly current: () => Application | undefined;
-  /** What runs of it. */
-  readonly workloads: () => WorkloadList | undefined;
-  /** Where its state is kept; absent: nowhere. */
-  readonly directory: string | undefined;
-}
 
 /**
  * One application that is planned: its windows, its models, its history, what the policies remember of it, and its plan. Nothing

@@ -12,7 +12,7 @@ import { Dispatch } from "./dispatch.ts";
 import { InOrder } from "./in-order.ts";
 import { isPlanner } from "./planners.ts";
 import { PlannedApplication } from "../application/planned-application.ts";
-import type { OwnParts, SharedParts } from "../application/planned-application.ts";
+import type { OwnParts, SharedParts } from "../application/parts.ts";
 import { Claims } from "../window/claims.ts";
 import type { AddResult, ArrivalDrop } from "../window/drops.ts";
 import type { SpanBatch } from "../window/span.ts";

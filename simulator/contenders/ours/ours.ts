@@ -1,5 +1,6 @@
 import type { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
 import { SLOTS_PER_LOOK } from "@tradewind/predictor/application/surge-watch.ts";
+import type { PolicyInputs } from "@tradewind/predictor/policy/inputs.ts";
 import { SLOTS_PER_WINDOW } from "@tradewind/predictor/window/surge.ts";
 import { within } from "../../control/control-path.ts";
 import { graceSeconds, numberTrigger, scaledObject } from "../contender.ts";
@@ -16,6 +17,8 @@ export interface Kind {
   readonly isTraining?: boolean;
   /** See `CostSettings`. */
   readonly seasons?: boolean;
+  /** See `PredictorOptions`. */
+  readonly onInputs?: (inputs: PolicyInputs) => void;
   /** What the scaler does while the predictor's process is down; absent: it holds. */
   readonly silence?: SilenceKind;
 }
@@ -25,7 +28,7 @@ const SLOTS_PER_SILENT_LOOK = 7;
 
 export function startOurs(
   setting: Setting,
-  { choice, isTraining = false, seasons = true, silence }: Kind,
+  { choice, isTraining = false, onInputs, seasons = true, silence }: Kind,
 ): Brain {
   const { actuators, plant, processDown, seed, truth, world } = setting;
   const application = {
@@ -53,6 +56,7 @@ export function startOurs(
     isTraining,
     seasons,
     arrivals,
+    onInputs,
   });
   const scaler = new ScalerAtWork(application, plant.startMs);
   let level = "hold";

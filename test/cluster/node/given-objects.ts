@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { installed } from "../../installed.ts";
 import { definition, FOREIGN } from "../foreign-kinds.ts";
 
 /** Names under which the ports of a release are called, in its namespace. */
@@ -57,6 +58,8 @@ const secret = (namespace: string, name: string, type: string, stringData: objec
 
 /** One certificate that is its own authority, for every port. */
 function certificate(): Record<"tls.crt" | "tls.key" | "ca.crt", string> {
+  const openssl = installed("openssl");
+  if (openssl === undefined) throw new Error("certificates are made by openssl, which is not installed");
   const folder = mkdtempSync(join(tmpdir(), "tradewind-certificate-"));
   try {
     const [key, cert] = [join(folder, "tls.key"), join(folder, "tls.crt")];
@@ -64,7 +67,7 @@ function certificate(): Record<"tls.crt" | "tls.key" | "ca.crt", string> {
     const request = ["req", "-x509", "-nodes", "-days", "2", "-subj", "/CN=tradewind"];
     const curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"];
     const files = ["-keyout", key, "-out", cert, "-addext", `subjectAltName=${names}`];
-    execFileSync("openssl", [...request, ...curve, ...files], { stdio: "ignore" });
+    execFileSync(openssl, [...request, ...curve, ...files], { stdio: "ignore" });
     const text = readFileSync(cert, "utf8");
     return { "tls.crt": text, "tls.key": readFileSync(key, "utf8"), "ca.crt": text };
   } finally {

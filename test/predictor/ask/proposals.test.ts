@@ -13,7 +13,7 @@ const PROGRAM = join(import.meta.dirname, "..", "..", "..", "bin", "tradewind.mj
 describe("proposals sent to a predictor whose live models decide", () => {
   let shop: Shop;
   beforeAll(async () => {
-    shop = await Shop.open("auto");
+    shop = await Shop.open({ policy: "auto" });
     await shop.list(({ services }) => services.length === 2);
   }, 30_000);
   afterAll(async () => shop.close());
