@@ -215,7 +215,12 @@ users: [{ name: me, user: { token: ${token} } }]
     const program = join(import.meta.dirname, "..", "..", "bin", "tradewind.mjs");
     const child = execFile(process.execPath, [
       program,
-      ...["kubectl", "--port", "0", "--kubeconfig", kubeconfig, "console"],
+      "kubectl",
+      "--port",
+      "0",
+      "--kubeconfig",
+      kubeconfig,
+      "console",
     ]);
     const ended = new Promise<number | null>((resolve) => child.once("exit", resolve));
     const line = await new Promise<string>((resolve) => child.stdout!.once("data", resolve));
