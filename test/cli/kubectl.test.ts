@@ -104,7 +104,9 @@ users: [{ name: me, user: { token: ${token} } }]
 
   it("asks the predictor, both or every scaler, as the command does", async () => {
     const { fake, run } = await cluster([scalerPod("scaler-a"), scalerPod("scaler-b")]);
-    expect((await run("what-if", "--service", "geo", "--replicas", "+1")).stdout).toMatch(/^geo +\d+ → \d+ /m);
+    expect((await run("what-if", "--service", "geo", "--replicas", "+1")).stdout).toMatch(
+      /^geo +\d+ → \d+ /m,
+    );
     expect(forwarded(fake)).toEqual(["scaler-a:9811"]);
     expect((await run("report", "--json")).code).toBe(0);
     expect(forwarded(fake)).toEqual(["scaler-a:9811", "scaler-a:9812"]);
@@ -170,7 +172,9 @@ users: [{ name: me, user: { token: ${token} } }]
   it("asks the next pod where the first does not answer", async () => {
     const { fake, run } = await cluster([scalerPod("scaler-a"), scalerPod("scaler-b")]);
     fake.forwards.delete("tradewind/scaler-a:9811");
-    expect((await run("what-if", "--service", "geo", "--replicas", "+1")).stdout).toMatch(/^geo +\d+ → \d+ /m);
+    expect((await run("what-if", "--service", "geo", "--replicas", "+1")).stdout).toMatch(
+      /^geo +\d+ → \d+ /m,
+    );
     expect(forwarded(fake)).toEqual(["scaler-a:9811", "scaler-b:9811"]);
   });
 
