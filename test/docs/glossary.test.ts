@@ -1,7 +1,12 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { Accuracy, CauseLabel } from "@tradewind/core/contract/accuracy.ts";
 import { Application, Objective, ServiceSpec } from "@tradewind/core/contract/application.ts";
+import {
+  Accuracy,
+  CauseJudgement,
+  CauseLabel,
+  ReasonerComparison,
+} from "@tradewind/core/contract/accuracy.ts";
 import { ApplicationList, ListedApplication } from "@tradewind/core/contract/application-list.ts";
 import { AuditRow, EventList } from "@tradewind/core/contract/audit.ts";
 import { Calendar, CalendarList } from "@tradewind/core/contract/calendar.ts";
@@ -39,13 +44,13 @@ import {
 } from "@tradewind/core/contract/what-if.ts";
 import { LoadForecast } from "@tradewind/core/contract/forecast.ts";
 import { Plan, Wish } from "@tradewind/core/contract/plan.ts";
-import { CheckedProposal, Proposal, ProposalCheck } from "@tradewind/core/contract/proposal.ts";
 import { ProposedChange, ProposedChanges } from "@tradewind/core/contract/proposed-change.ts";
 import {
   DecisionRecord,
   RecommendationList,
   ServedRecommendation,
 } from "@tradewind/core/contract/recommendation.ts";
+import { CheckedProposal, Proposal, ProposalCheck, ProposalList } from "@tradewind/core/contract/proposal.ts";
 import { SensitivityList, ServiceSensitivity } from "@tradewind/core/contract/sensitivities.ts";
 import { Snapshot } from "@tradewind/core/contract/snapshot.ts";
 import { FlowWindow, Window, WindowSet } from "@tradewind/core/contract/window.ts";
@@ -62,11 +67,6 @@ const defined = new Set(
 );
 
 const SCHEMAS = {
-  Accuracy,
-  CauseLabel,
-  CheckedProposal,
-  Proposal,
-  ProposalCheck,
   Application,
   Objective,
   ServiceSpec,
@@ -87,6 +87,14 @@ const SCHEMAS = {
   Window,
   WindowSet,
   WorkloadList,
+  Accuracy,
+  CauseJudgement,
+  CauseLabel,
+  ReasonerComparison,
+  CheckedProposal,
+  Proposal,
+  ProposalCheck,
+  ProposalList,
   AuditRow,
   EventList,
   Calendar,
