@@ -50,7 +50,9 @@ export class HarmWatch {
 
   /** Takes the next window. @returns the changes that did harm, each once */
   see(sight: Sight): Harm[] {
-    for (const change of this.#shrunk(sight)) this.#watched.set(change.service, change);
+    for (const change of this.#shrunk(sight)) {
+      this.#watched.set(change.service, together(this.#watched.get(change.service), change));
+    }
     const harms: Harm[] = [];
     for (const watched of this.#watched.values()) {
       watched.after.push(sight);
@@ -73,6 +75,12 @@ export class HarmWatch {
       if (isLess(running, before)) yield { service, before, reference, after: [] };
     }
   }
+}
+
+/** A change that comes in several steps is one: it is judged by what was before the first, and from the last on. */
+function together(earlier: Watched | undefined, change: Watched): Watched {
+  if (earlier === undefined) return change;
+  return { ...earlier, before: { ...change.before, ...earlier.before }, after: [] };
 }
 
 const isMet = ({ complete, severity }: Sight): boolean => complete && severity !== undefined && severity <= 1;
