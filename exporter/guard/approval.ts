@@ -1,5 +1,5 @@
 import type { Allocation } from "@tradewind/core/contract/plan.ts";
-import type { ApprovalContext, Change } from "@tradewind/core/contract/change.ts";
+import type { ApprovalContext, SizeChange } from "@tradewind/core/contract/change.ts";
 import { contentHash } from "@tradewind/core/hash.ts";
 import { allocationOf, boundsOf, previousAllocation } from "./baseline.ts";
 import { bounded } from "./bounds.ts";
@@ -9,7 +9,7 @@ import type { GuardContext, GuardStep } from "./step.ts";
 const EMERGENCY_SEVERITY = 2;
 const ID_CHARACTERS = 10;
 
-type Resource = Change["resource"];
+type Resource = SizeChange["resource"];
 
 /** What an allocation calls each resource. */
 export const SIZE_OF = { replicas: "replicas", cpu: "cpuCores", memory: "memoryBytes" } as const;
@@ -144,7 +144,7 @@ const larger = (value: number | undefined, least: number): number | undefined =>
 function changeId(
   { wish }: GuardContext,
   resource: Resource,
-  { expiresMs, from, to }: Pick<Change, "from" | "to" | "expiresMs">,
+  { expiresMs, from, to }: Pick<SizeChange, "from" | "to" | "expiresMs">,
 ): string {
   const { namespace, service } = wish;
   return contentHash([namespace, service, resource, from, to, expiresMs]).slice(0, ID_CHARACTERS);
