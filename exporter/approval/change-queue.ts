@@ -127,7 +127,7 @@ export class ChangeQueue {
         const id = contentHash([namespace, application, each.calendar.name, plannedAtMs]).slice(0, 10);
         const of = { kind: "calendar" as const, id, application, namespace, state: "awaiting" as const };
         const times = { proposedAtMs: plannedAtMs, expiresMs: plannedAtMs + CALENDAR_OPEN_MS };
-        return { ...each, ...of, ...times };
+        return Object.assign(of, each, times);
       });
     const gone = [...known.values()]
       .filter((each) => isOpen(each, plannedAtMs) && this.#isUnnamed(each, named, plannedAtMs))
