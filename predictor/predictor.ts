@@ -26,7 +26,7 @@ import { PredictorMetrics } from "./process/metrics.ts";
 import { NodeRoom } from "./room/node-room.ts";
 import { PredictorOptions } from "./process/options.ts";
 import type { PredictorOptionsInput } from "./process/options.ts";
-import type { SharedParts } from "./application/planned-application.ts";
+import type { SharedParts } from "./application/parts.ts";
 import { Agents } from "./sources/agents.ts";
 import { ContainerRates } from "./sources/container-rates.ts";
 import { registerEndpointMetrics } from "./sources/endpoint-metrics.ts";
@@ -143,7 +143,7 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
   const onSpans = (batch: SpanBatch): AddResult => applications.take(batch);
   const state = (): string | undefined => applications.remembered();
   const { address: peersAddress, peers } = await joinPeers({ ...setting, state }, onSpans);
-  await applications.begin(async () => (await peers?.askStates()) ?? []);
+  await applications.begin(peers);
   const section = setting.sections.sources.otlp;
   const receivers = await startReceivers({ ...setting, section, onSpans, exchange: peers });
   const closing = new InOrder();
@@ -234,7 +234,10 @@ async function openApplications(
     }));
   const applications: Applications =
     only === undefined
-      ? new SeveralApplications({ shared, workloads }, follow)
+      ? new SeveralApplications(
+          { shared, workloads, plannersPerApplication: options.plannersPerApplication },
+          follow,
+        )
       : await OnlyApplication.open(
           shared,
           { ...only, workloads, directory: options.state },

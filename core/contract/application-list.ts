@@ -37,3 +37,10 @@ export type ApplicationList = z.infer<typeof ApplicationList>;
 /** Names an application; neither part can hold a slash. */
 export const applicationKey = ({ name, namespace }: { namespace: string; name: string }): string =>
   `${namespace}/${name}`;
+
+/** Applications that a refusal names. */
+const MOST_NAMES = 8;
+
+/** What whoever asks without saying of which application is told. @param keys see {@link applicationKey} */
+export const askForOne = (keys: readonly string[]): string =>
+  `ask with ?namespace=NAMESPACE&application=NAME for one of ${keys.slice(0, MOST_NAMES).join(", ")}`;

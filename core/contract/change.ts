@@ -48,7 +48,7 @@ export type CalendarChange = z.infer<typeof CalendarChange>;
 export const Change = z.discriminatedUnion("kind", [SizeChange, CalendarChange]);
 export type Change = z.infer<typeof Change>;
 
-/** `GET /v1/changes` of the exporter, newest first. */
+/** `GET /v1/changes` of the scaler, newest first. */
 export const ChangeList = z.object({
   changes: z.array(Change).max(10_000),
   /** Whether changes can be approved here: with a token only, and this scaler may have none. Absent from earlier releases. */

@@ -1,4 +1,4 @@
-import { applicationKey } from "@tradewind/core/contract/application-list.ts";
+import { applicationKey, askForOne } from "@tradewind/core/contract/application-list.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
 import type { RegretReport } from "@tradewind/core/contract/recommendation.ts";
 import type { KnownApplication, KnownApplications } from "./application-poll.ts";
@@ -19,9 +19,6 @@ export interface PlanSourcesOptions {
   /** Called with each application that is not planned any more, and was until now. */
   readonly onGone: (application: KnownApplication) => Promise<void>;
 }
-
-/** Applications that a refusal names. */
-const MOST_NAMES = 8;
 
 /** The plans of one application, or of several that come and go. */
 export class PlanSources {
@@ -107,8 +104,7 @@ export class PlanSources {
     const [one, ...others] = planned;
     const source = one && this.#sources.get(applicationKey(one));
     if (source !== undefined && others.length === 0) return source.ask(question);
-    const names = [...this.#sources.keys()].slice(0, MOST_NAMES).join(", ");
-    const problem = `ask with ?namespace=NAMESPACE&application=NAME for one of ${names}`;
+    const problem = askForOne([...this.#sources.keys()]);
     throw new TradewindError(source === undefined ? "no-such-application" : "several-applications", problem);
   }
 

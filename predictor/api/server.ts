@@ -2,28 +2,24 @@ import type { ConnectionLimits } from "@tradewind/core/connection-limits.ts";
 import { describeError, issuesInWords, TradewindError } from "@tradewind/core/errors.ts";
 import type { HttpDoor } from "@tradewind/core/http-door.ts";
 import { addressOf, cannotListen, createHttpServer } from "@tradewind/core/http-server.ts";
-import { APPLICATION_LIST_SCHEMA, applicationKey } from "@tradewind/core/contract/application-list.ts";
-import type { Application } from "@tradewind/core/contract/application.ts";
+import { APPLICATION_LIST_SCHEMA } from "@tradewind/core/contract/application-list.ts";
 import type { ApplicationList } from "@tradewind/core/contract/application-list.ts";
-import type { Explanation } from "@tradewind/core/contract/explanation.ts";
-import type { Incident, IncidentList } from "@tradewind/core/contract/measured.ts";
-import type { ProposedChanges } from "@tradewind/core/contract/proposed-change.ts";
-import { ServiceName } from "@tradewind/core/contract/quantity.ts";
 import { WhatIfRequest } from "@tradewind/core/contract/what-if.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import type { ReloadingTls } from "@tradewind/core/reloading-tls.ts";
 import fastify from "fastify";
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance } from "fastify";
 import type { Registry } from "prom-client";
-import { z } from "zod";
 import type { Applications } from "../applications/applications.ts";
 import { mergedMetrics } from "../applications/merged-metrics.ts";
-import type { Explaining } from "../application/explaining.ts";
 import type { PlannedApplication } from "../application/planned-application.ts";
-import type { WindowStore } from "../store/window-store.ts";
-import { readPeriod } from "../report/read-period.ts";
-import type { LastSensitivities } from "../sensitivities/last-sensitivities.ts";
 import { parseListen } from "../sources/otlp/listen-address.ts";
+import { addAccuracy } from "./accuracy.ts";
+import { addApplicationRoutes } from "./application-routes.ts";
+import { chosen } from "./asked.ts";
+import type { Asked } from "./asked.ts";
+import { addProposals } from "./proposals.ts";
+import { fail, sendText } from "./replies.ts";
 
 export interface ApiOptions {
   readonly listen: string;
@@ -51,19 +47,6 @@ const MAX_BODY_BYTES = 1_024;
 const MAX_WHAT_IF_BYTES = 256 * 1_024;
 const IDLE_MS = 30_000;
 
-/** Longer than anything is kept by default. */
-const MOST_REPORTED_MS = 60 * 86_400_000;
-
-/** Changes that are served at once, the newest. */
-const MOST_DECISIONS = 200;
-
-/** Applications that a refusal names. */
-const MOST_NAMES = 8;
-
-const NO_PLAN_YET = "no window has closed since the start; ask again";
-const NO_FORECAST_YET = "no window with load has been decided on by policy auto; ask again";
-
-const Since = z.coerce.number().min(0).optional();
 const HASH = /^[0-9a-f]{16}$/;
 /** Each exporter keeps two connections, a Prometheus one. */
 const CONNECTIONS: ConnectionLimits = { maxConnections: 256, maxPerAddress: 64, firstRequestMs: 10_000 };
@@ -123,8 +106,10 @@ function addRoutes(server: FastifyInstance, options: ApiOptions): void {
       applications: [...applications.list()],
     } satisfies ApplicationList);
   });
-  addOwnRoutes(server, applications);
+  addApplicationRoutes(server, applications);
   addWhatIf(server, applications);
+  addProposals(server, applications);
+  addAccuracy(server, applications);
   server.get<{ Params: { hash: string } }>("/v1/inputs/:hash", async ({ params }, reply) => {
     const text = ofAny(applications, ({ archive }) => archive.get(params.hash));
     if (text !== undefined) return sendText(reply, text, "");
@@ -168,106 +153,6 @@ function addWhatIf(server: FastifyInstance, applications: Applications): void {
   });
 }
 
-/** What is asked of one application, which `?namespace=` and `?application=` name where there are several. */
-function addOwnRoutes(server: FastifyInstance, applications: Applications): void {
-  const of =
-    (send: (one: PlannedApplication, request: FastifyRequest, reply: FastifyReply) => unknown) =>
-    async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-      const found = chosen(applications, request.query as Asked);
-      if ("problem" in found) return fail(reply, found.status, found.code, found.problem);
-      return send(found.one, request, reply);
-    };
-  server.get(
-    "/v1/plan",
-    of(({ published }, request, reply) => {
-      const tag = published.planTag();
-      if (tag !== undefined) reply.header("etag", tag);
-      if (tag !== undefined && request.headers["if-none-match"] === tag) return reply.code(304).send();
-      return sendText(reply, published.planText(), NO_PLAN_YET);
-    }),
-  );
-  server.get(
-    "/v1/plan/header",
-    of(({ published }, _request, reply) => sendText(reply, published.headerText(), NO_PLAN_YET)),
-  );
-  server.get(
-    "/v1/windows",
-    of(({ published }, _request, reply) => sendText(reply, published.windowsText(), NO_PLAN_YET)),
-  );
-  server.get(
-    "/v1/measured",
-    of(({ measured }, _request, reply) => sendText(reply, measured.text(), NO_PLAN_YET)),
-  );
-  server.get(
-    "/v1/course",
-    of(({ application: { name, namespace }, measured }, { query }, reply) => {
-      const { data: sinceMs, success } = Since.safeParse((query as { since?: unknown }).since);
-      if (!success) return fail(reply, 400, "bad-request", "?since= takes milliseconds since 1970");
-      return reply.send(measured.course({ application: name, namespace }, sinceMs));
-    }),
-  );
-  server.get(
-    "/v1/incidents",
-    of(({ explaining }, _request, reply) => reply.send(incidentList(explaining))),
-  );
-  server.get(
-    "/v1/sensitivities",
-    of(async ({ sensitivities }, request, reply) =>
-      sendSensitivities(reply, sensitivities, (request.query as Asked).service),
-    ),
-  );
-  server.get(
-    "/v1/forecast",
-    of(async ({ forecasts }, _request, reply) => {
-      const forecast = forecasts.latest();
-      return forecast === undefined
-        ? fail(reply, 503, "no-forecast-yet", NO_FORECAST_YET)
-        : reply.send(forecast);
-    }),
-  );
-  server.get(
-    "/v1/context",
-    of((one, request, reply) => {
-      const tag = one.published.planTag();
-      if (tag !== undefined) reply.header("etag", tag);
-      if (tag !== undefined && request.headers["if-none-match"] === tag) return reply.code(304).send();
-      const context = one.context();
-      return context === undefined ? fail(reply, 503, "no-plan-yet", NO_PLAN_YET) : reply.send(context);
-    }),
-  );
-  server.get(
-    "/v1/patterns",
-    of(({ patterns }, _request, reply) => {
-      const latest = patterns.latest();
-      return latest === undefined ? fail(reply, 503, "no-plan-yet", NO_PLAN_YET) : reply.send(latest);
-    }),
-  );
-  server.get(
-    "/v1/explain",
-    of(({ explaining }, request, reply) => sendExplanation(reply, explaining, request.query as Asked)),
-  );
-  server.get(
-    "/v1/transcripts",
-    of(({ explaining }, _request, reply) => reply.send({ transcripts: [...explaining.transcripts()] })),
-  );
-  server.get(
-    "/v1/decisions",
-    of(({ history }, request, reply) =>
-      sendDecisions(reply, history.store, (request.query as Asked).service),
-    ),
-  );
-  server.get(
-    "/v1/report",
-    of(({ application, history }, request, reply) =>
-      sendReport(reply, history.store, application, request.query as Asked),
-    ),
-  );
-  server.get(
-    "/v1/inputs",
-    of(({ archive }, _request, reply) => reply.send({ hashes: archive.hashes() })),
-  );
-}
-
 function ofAny<Found>(
   applications: Applications,
   find: (one: PlannedApplication) => Found | undefined,
@@ -277,135 +162,4 @@ function ofAny<Found>(
     if (found !== undefined) return found;
   }
   return undefined;
-}
-
-/** Query of a request, as it came. */
-interface Asked {
-  readonly namespace?: unknown;
-  readonly application?: unknown;
-  readonly service?: unknown;
-  /** ms since the epoch. */
-  readonly at?: unknown;
-  readonly from?: unknown;
-  readonly to?: unknown;
-}
-
-type Chosen =
-  | { readonly one: PlannedApplication }
-  | { readonly status: number; readonly code: string; readonly problem: string };
-
-/** The application that is asked for, or the only one. */
-function chosen(applications: Applications, { application, namespace }: Asked): Chosen {
-  const all = applications.planned();
-  const found = all.filter(
-    ({ application: each }) =>
-      (application === undefined || each.name === application) &&
-      (namespace === undefined || each.namespace === namespace),
-  );
-  const [one, ...others] = found;
-  if (one !== undefined && others.length === 0) return { one };
-  if (all.length === 0) {
-    const problem = applications.whyNot() ?? "there is no application to plan; /v1/applications lists them";
-    return { status: 503, code: "no-plan-yet", problem };
-  }
-  const names = all.slice(0, MOST_NAMES).map(({ application: each }) => applicationKey(each));
-  const problem = `ask with ?namespace=NAMESPACE&application=NAME for one of ${names.join(", ")}`;
-  return found.length === 0
-    ? { status: 404, code: "no-such-application", problem }
-    : { status: 400, code: "several-applications", problem };
-}
-
-/** @param asked `?service=` as it came: once, several times or not at all */
-function sendDecisions(
-  reply: FastifyReply,
-  store: Pick<WindowStore, "decisions">,
-  asked: unknown,
-): FastifyReply {
-  const { data: service, success } = ServiceName.optional().safeParse(asked);
-  if (!success) return fail(reply, 400, "bad-request", "?service= takes the name of one service");
-  const answer: ProposedChanges = { decisions: [...store.decisions({ most: MOST_DECISIONS, service })] };
-  return reply.send(answer);
-}
-
-/** ms since the epoch; NaN where it is no number. */
-const msOf = (asked: unknown): number =>
-  typeof asked === "string" && asked.trim() !== "" ? Number(asked) : Number.NaN;
-
-async function sendReport(
-  reply: FastifyReply,
-  store: WindowStore,
-  application: Application,
-  { from, to }: Asked,
-): Promise<FastifyReply> {
-  const [fromMs, toMs] = [msOf(from), msOf(to)];
-  if (!(fromMs < toMs && toMs - fromMs <= MOST_REPORTED_MS)) {
-    const how = "?from= and ?to= take milliseconds since 1970, `from` before `to`, at most 60 days apart";
-    return fail(reply, 400, "bad-request", how);
-  }
-  const report = await readPeriod(store, application, { fromMs, toMs });
-  if (report !== undefined) return reply.send(report);
-  return fail(reply, 404, "not-found", "no window of that time is stored; is --state set, and does it hold?");
-}
-
-function sendExplanation(reply: FastifyReply, explaining: Explaining, { at }: Asked): FastifyReply {
-  if (at === undefined) {
-    const latest = explaining.latest();
-    return latest === undefined ? fail(reply, 503, "no-plan-yet", NO_PLAN_YET) : reply.send(latest);
-  }
-  const ms = msOf(at);
-  if (!Number.isFinite(ms)) return fail(reply, 400, "bad-request", "?at= takes milliseconds since 1970");
-  const found = explaining.at(ms);
-  if (found !== undefined) return reply.send(found);
-  const [first] = explaining.kept();
-  const kept =
-    first === undefined ? "none is kept" : `the first one kept is of ${new Date(first.atMs).toISOString()}`;
-  return fail(
-    reply,
-    404,
-    "not-found",
-    `no missed objective was explained within five minutes of then; ${kept}`,
-  );
-}
-
-/** @param asked as there */
-async function sendSensitivities(
-  reply: FastifyReply,
-  sensitivities: LastSensitivities,
-  asked: unknown,
-): Promise<FastifyReply> {
-  const { data: service, success } = ServiceName.optional().safeParse(asked);
-  if (!success) return fail(reply, 400, "bad-request", "?service= takes the name of one service");
-  const list = await sensitivities.list();
-  if (list === undefined) return fail(reply, 503, "no-plan-yet", NO_PLAN_YET);
-  if (service === undefined) return reply.send(list);
-  const services = list.services.filter((each) => each.service === service);
-  if (services.length > 0 || list.unavailable !== undefined) return reply.send({ ...list, services });
-  return fail(reply, 404, "not-found", `'${service}' is on no user's route, or has no calibrated model yet`);
-}
-
-/** Without what each was made from, newest first. */
-const incidentList = (explaining: Explaining): IncidentList => ({
-  incidents: explaining.kept().map(incidentOf).toReversed(),
-});
-
-function incidentOf(explained: Explanation): Incident {
-  const { atMs, causes, measuredLatencySeconds, objective, onsetMs, summary } = explained;
-  const [first] = causes;
-  return {
-    atMs,
-    onsetMs,
-    ...(measuredLatencySeconds !== undefined && { measuredLatencySeconds }),
-    objectiveSeconds: objective.seconds,
-    summary,
-    ...(first && { cause: { service: first.service, type: first.type } }),
-  };
-}
-
-function sendText(reply: FastifyReply, text: string | undefined, whyNot: string): FastifyReply {
-  if (text === undefined) return fail(reply, 503, "no-plan-yet", whyNot);
-  return reply.type("application/json; charset=utf-8").send(text);
-}
-
-function fail(reply: FastifyReply, status: number, code: string, message: string): FastifyReply {
-  return reply.code(status).send({ error: { code, message: message.slice(0, 500) } });
 }

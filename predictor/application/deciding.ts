@@ -70,7 +70,7 @@ export interface DecidingOptions {
   readonly explaining?: Explaining;
   /** Told the same; absent where nobody asks what windows show. */
   readonly patterns?: PatternWatch;
-  readonly archive: InputsArchive;
+  readonly archive: Pick<InputsArchive, "add">;
   readonly metrics: ApplicationMetrics;
   readonly clock: Clock;
   readonly log: Logger;
@@ -257,7 +257,8 @@ export class Deciding {
       ...(patterns.length > 0 && { patterns: patterns.slice(0, MOST_PLAN_PATTERNS) }),
     });
     this.parts.sensitivities?.adopt(plan, outcome.sensitivities);
-    this.parts.whatIf?.adopt(plan, outcome.whatIf);
+    const services = outcome.state.cost?.services ?? [];
+    this.parts.whatIf?.adopt({ plan, models: outcome.whatIf, windowSet, services });
     this.parts.onChanges?.(proposedChanges(plan, this.state));
     this.state = outcome.state;
     this.parts.onState(outcome.state);

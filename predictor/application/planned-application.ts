@@ -1,15 +1,10 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Clock } from "@tradewind/core/clock.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
-import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
 import { describeError } from "@tradewind/core/errors.ts";
-import type { Logger } from "@tradewind/core/log.ts";
 import type { ApplicationContext } from "@tradewind/core/contract/context.ts";
 import { ApplicationMetrics } from "./application-metrics.ts";
 import { contextOf } from "./context.ts";
 import { ExplanationMetrics } from "../explain/metrics.ts";
-import type { ModelConnection } from "../explain/model.ts";
-import type { Webhook } from "../explain/webhook.ts";
 import { Explaining } from "./explaining.ts";
 import { Deciding } from "./deciding.ts";
 import { Gathering, NOTHING_GATHERED } from "./gathering.ts";
@@ -18,22 +13,19 @@ import { InputsArchive } from "./inputs-archive.ts";
 import type { Learning } from "../learning/learning.ts";
 import { LearningMetrics } from "../learning/metrics.ts";
 import { LastMeasured } from "../measured/last-measured.ts";
-import type { ModelTrainer } from "../learning/model-trainer.ts";
 import { startLearning } from "../learning/start.ts";
 import { LoadForecasts, registerForecastMetrics } from "./load-forecasts.ts";
 import { firstState, openIncidents, openMemory } from "./memory.ts";
 import type { IncidentMemory, Memory } from "./memory.ts";
-import type { PredictorMetrics } from "../process/metrics.ts";
-import type { NodeRoom } from "../room/node-room.ts";
-import type { PredictorOptions } from "../process/options.ts";
 import { PatternWatch, registerPatternMetrics } from "./pattern-watch.ts";
+import { Proposing } from "./proposing.ts";
+import { makeBuilder, SHARE_OF_SEVERAL } from "./make-builder.ts";
+import type { OwnParts, SharedParts } from "./parts.ts";
 import { Published } from "./published.ts";
 import { LastSensitivities } from "../sensitivities/last-sensitivities.ts";
 import { registerSensitivityMetrics } from "../sensitivities/metrics.ts";
 import type { Gathered } from "../sources/combine-windows.ts";
-import type { ContainerRates } from "../sources/container-rates.ts";
 import { registerEndpointMetrics } from "../sources/endpoint-metrics.ts";
-import type { Sections } from "../sources/sources-config.ts";
 import { PUSHED, SpanOrigins } from "../sources/span-origins.ts";
 import { shippedText } from "../students/shipped.ts";
 import { countArrivals, SurgeWatch } from "./surge-watch.ts";
@@ -42,46 +34,11 @@ import type { ClosedWindow } from "./window-clock.ts";
 import type { ArrivalCounter } from "../window/arrival-counter.ts";
 import type { AddResult } from "../window/drops.ts";
 import type { Interval } from "../window/interval.ts";
-import { DEFAULT_WINDOW_LIMITS } from "../window/limits.ts";
 import type { SpanBatch } from "../window/span.ts";
-import { WindowBuilder } from "../window/window-builder.ts";
+import type { WindowBuilder } from "../window/window-builder.ts";
 
 const ARCHIVED_INPUTS = 64;
 const ARCHIVED_BYTES = 64 * 1024 * 1024;
-/** Spans that are asked for come a window and its grace late, and may have begun before. */
-const PAST_SECONDS = 120;
-/** What each of several applications may hold of that which bounds the memory of a process. */
-const SHARE_OF_SEVERAL = 1 / 8;
-
-/** What all applications of one predictor have in common. */
-export interface SharedParts {
-  readonly options: PredictorOptions & { readonly graceSeconds: number };
-  readonly sections: Sections;
-  readonly rates: Pick<ContainerRates, "over">;
-  readonly nodes: NodeRoom;
-  readonly trainer: ModelTrainer;
-  readonly metrics: PredictorMetrics;
-  /** Told why objectives are missed; absent: nobody is. */
-  readonly webhook: Webhook | undefined;
-  /** A language model that is asked why too; absent: none. */
-  readonly reasoner: ModelConnection | undefined;
-  readonly clock: Clock;
-  readonly log: Logger;
-  /** More than one may be planned: each has its share of memory, and series with its name. */
-  readonly several: boolean;
-}
-
-/** One application as its predictor finds it. */
-export interface OwnParts {
-  /** At the start; its name and namespace stay. */
-  readonly application: Application;
-  /** As of now; undefined once it was deleted. */
-  readonly current: () => Application | undefined;
-  /** What runs of it. */
-  readonly workloads: () => WorkloadList | undefined;
-  /** Where its state is kept; absent: nowhere. */
-  readonly directory: string | undefined;
-}
 
 /**
  * One application that is planned: its windows, its models, its history, what the policies remember of it, and its plan. Nothing
@@ -93,6 +50,7 @@ export class PlannedApplication {
   readonly archive: InputsArchive;
   readonly sensitivities: LastSensitivities;
   readonly whatIf = new LastWhatIf();
+  readonly proposing: Proposing;
   readonly measured = new LastMeasured();
   readonly forecasts: LoadForecasts;
   readonly patterns: PatternWatch;
@@ -137,6 +95,7 @@ export class PlannedApplication {
     this.patterns = new PatternWatch(log);
     registerPatternMetrics(registry, this.patterns);
     this.explaining = this.makeExplaining(incidents);
+    this.proposing = this.makeProposing();
     const { graceSeconds, windowSeconds } = options;
     this.builder = makeBuilder(shared, own);
     this.metrics.follow(() => this.builder.totals(), graceSeconds);
@@ -311,6 +270,8 @@ export class PlannedApplication {
       incidents,
       model: reasoner,
       onOpinion: (opinion) => metrics.answered(opinion),
+      onJudged: (judgement) => metrics.judged(judgement),
+      onExecuted: (agreed) => metrics.executed(agreed),
       onExplained: (explanation) => {
         const { causes, summary } = explanation;
         metrics.explained(explanation);
@@ -321,6 +282,22 @@ export class PlannedApplication {
     });
     const metrics = new ExplanationMetrics(this.metrics.registry, () => explaining.current());
     return explaining;
+  }
+
+  private makeProposing(): Proposing {
+    const { name, namespace } = this.application;
+    return new Proposing({
+      application: () => this.own.current() ?? this.application,
+      last: () => this.whatIf.last,
+      isMissed: () => this.explaining.current() !== undefined,
+      similarities: () => {
+        const { nearest = [] } = this.explaining.current()?.precedents ?? {};
+        return nearest.map(({ similarity }) => similarity);
+      },
+      course: (sinceMs) => this.measured.course({ application: name, namespace }, sinceMs).points,
+      nowMs: () => this.shared.clock.nowMs(),
+      registry: this.metrics.registry,
+    });
   }
 
   private learn(): Learning | undefined {
@@ -360,40 +337,4 @@ export class PlannedApplication {
     this.ends.push(async () => gathering.stop());
     return gathering;
   }
-}
-
-function makeBuilder(
-  { options, sections, several }: SharedParts,
-  { application, current, workloads }: OwnParts,
-): WindowBuilder {
-  const { windowSeconds, graceSeconds } = options;
-  const { assumedSamplingRatio, maxSpanWeight } = sections.sources.otlp;
-  const pulled = sections.sources.jaeger.length + sections.sources.tempo.length > 0;
-  const share = several ? SHARE_OF_SEVERAL : 1;
-  return new WindowBuilder({
-    windowSeconds,
-    namespace: application.namespace,
-    traceGraceSeconds: graceSeconds,
-    assumedSamplingRatio,
-    maxSpanWeight,
-    maxOpenTraces: DEFAULT_WINDOW_LIMITS.maxOpenTraces * share,
-    maxOpenSpans: DEFAULT_WINDOW_LIMITS.maxOpenSpans * share,
-    ...(pulled ? { maxPastSeconds: PAST_SECONDS + windowSeconds + graceSeconds } : {}),
-    hashSeed: Math.floor(Math.random() * 2 ** 32),
-    objectiveSeconds: () => {
-      const objective = current()?.objective;
-      return objective && objective.milliseconds / 1e3;
-    },
-    knownServices: () => knownServices(current(), workloads()),
-  });
-}
-
-/** Services that the application names or that have a workload. */
-function* knownServices(
-  application: Application | undefined,
-  list: WorkloadList | undefined,
-): Generator<string> {
-  if (application !== undefined) yield application.entry;
-  for (const { name } of application?.services ?? []) yield name;
-  for (const { service } of list?.workloads ?? []) yield service;
 }

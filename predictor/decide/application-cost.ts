@@ -75,6 +75,8 @@ export interface CostOptions {
   readonly loads: readonly LoadPoint[];
   /** Share of a container's price per hour that adding or removing one costs. */
   readonly changeRatio: number;
+  /** Share of the time that counts in which containers still have the CPU that a smaller size takes from them. */
+  readonly lateRatio: number;
   /** Share of the time for which a decision stands in which what it adds warms up. */
   readonly warmUpRatio: number;
 }
@@ -85,13 +87,13 @@ export const atLoad = (options: CostOptions, ratio: number): CostOptions => ({
   loads: options.loads.map(({ factor, weight }) => ({ factor: ratio * factor, weight })),
 });
 
-/** Price per hour of the containers that start or stop, and of what the others are given or lose. */
+/** Price per hour of the containers that start or stop, and of what the others are given. */
 function changedPerHour(from: Size, to: Size, prices: Prices): number {
   const had = costPerHour({ ...from, replicas: 1 }, prices);
   const has = costPerHour({ ...to, replicas: 1 }, prices);
   const started = Math.max(0, to.replicas - from.replicas) * has;
   const stopped = Math.max(0, from.replicas - to.replicas) * had;
-  return started + stopped + Math.min(from.replicas, to.replicas) * Math.abs(has - had);
+  return started + stopped + Math.min(from.replicas, to.replicas) * Math.max(0, has - had);
 }
 
 /** What the sizes of an application cost an hour: their price, what is missed of the objective, and what changes to them cost. */
@@ -100,6 +102,8 @@ export class ApplicationCost {
   private readonly routes: readonly RouteToHold[];
   private readonly options: CostOptions;
   private readonly sizes: Size[];
+  /** {@link priceOf} of the sizes; NaN: not worked out. */
+  private readonly paid: Float64Array;
   /** By load point, then route. Load points of the same load share theirs. */
   private readonly tails: readonly (readonly FlowTail[])[];
   /** The first load point of each load. */
@@ -134,6 +138,7 @@ export class ApplicationCost {
     this.routes = routes;
     this.options = options;
     this.sizes = services.map(({ base }) => base);
+    this.paid = new Float64Array(services.length).fill(Number.NaN);
     this.ownSigma = new Float64Array(services.length);
     this.routeSigma = new Float64Array(routes.length);
     this.gradient = new Float64Array(services.length);
@@ -158,6 +163,7 @@ export class ApplicationCost {
   set(service: number, size: Size): void {
     const before = this.sizeOf(service);
     this.sizes[service] = size;
+    this.paid[service] = Number.NaN;
     if (before.replicas === size.replicas && before.cpuCores === size.cpuCores) return;
     const own = this.owns.at(service, size);
     this.put(service, own);
@@ -169,7 +175,7 @@ export class ApplicationCost {
   total(): number {
     const { missPerHour } = this.options;
     let cost = 0;
-    for (const [service, size] of this.sizes.entries()) cost += this.priceOf(service, size);
+    for (let service = 0; service < this.sizes.length; service += 1) cost += this.paidFor(service);
     for (let route = 0; route < this.loss.length; route += 1) cost += missPerHour * this.missOf(route);
     return cost;
   }
@@ -181,9 +187,8 @@ export class ApplicationCost {
 
   /** How much {@link total} would change if the service had this size. */
   trial(service: number, size: Size): number {
-    const before = this.sizeOf(service);
     const routes = this.routesOf[service] ?? [];
-    let change = this.priceOf(service, size) - this.priceOf(service, before);
+    let change = this.priceOf(service, size) - this.paidFor(service);
     if (routes.length === 0) return change;
     let missed = 0;
     for (const route of routes) missed -= this.missOf(route);
@@ -318,12 +323,22 @@ export class ApplicationCost {
     if (weight > 0) this.tails[load]?.[route]?.addGradient(weight, out);
   }
 
-  /** Price per hour of a size and of the change to it. */
+  /** {@link priceOf} of the size that it has. */
+  paidFor(service: number): number {
+    const known = this.paid[service] as number;
+    if (!Number.isNaN(known)) return known;
+    const price = this.priceOf(service, this.sizeOf(service));
+    this.paid[service] = price;
+    return price;
+  }
+
+  /** Price per hour of a size and of the change to it. CPU that containers have not given back yet is paid for. */
   priceOf(service: number, size: Size): number {
-    const { changeRatio, prices } = this.options;
-    const base = this.services[service]?.base ?? size;
+    const { changeRatio, lateRatio, prices } = this.options;
+    const { base = size, runningCores = 0 } = this.services[service] ?? {};
     const change = changeRatio * changedPerHour(base, size, prices);
-    return costPerHour(size, prices) + change + this.warmUpOf(service, size, base);
+    const late = lateRatio * size.replicas * Math.max(0, runningCores - size.cpuCores) * prices.cpuCoreHour;
+    return costPerHour(size, prices) + change + late + this.warmUpOf(service, size, base);
   }
 
   /** What requests to containers that warm up miss, per hour: each added one gets its share of them at once. */

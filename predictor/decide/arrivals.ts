@@ -1,4 +1,5 @@
 import { compileFlow, serviceIndex } from "../models/route/call-graph.ts";
+import { SATURATED } from "../models/queue/take-window.ts";
 import { demandOf } from "../models/queue/tracked-profile.ts";
 import type { Observation } from "../facts/observation.ts";
 import type { CostRequest } from "./request.ts";
@@ -58,9 +59,6 @@ export function arrivals(
   return { perSecond, loads: new Map(all), intended };
 }
 
-/** A container that uses this share of what it can is full: what it would have used beyond that is not known. */
-export const FULL_SHARE = 0.95;
-
 /**
  * Load that a full service hides, as a factor: a container that was throttled in all of its periods may have been asked for
  * twice what it did, and callers that were turned away leave no trace. 1 for a service with room. What the requests counted ask for
@@ -77,7 +75,7 @@ export function hiddenLoad(
   const parallelism = known?.parallelism ?? Number.POSITIVE_INFINITY;
   const { podCapacityCores, podsMeasured, throttledRatio, usageCores } = demand;
   const used = usageCores / podsMeasured / Math.min(podCapacityCores, parallelism);
-  if (!(used >= FULL_SHARE)) return 1;
+  if (!(used >= SATURATED)) return 1;
   const asked = podCapacityCores <= parallelism ? 1 + throttledRatio : 2;
   const countedCores = requestsPerSecond * (known?.cpuSecondsPerRequest ?? 0);
   return Math.max(1, asked / Math.max(1, countedCores / usageCores));

@@ -4,8 +4,6 @@ import type { Size } from "../facts/size.ts";
 
 /** One step makes a container's CPU this much larger or smaller: advice of any size is off by no more. */
 const STEP = 1.1;
-/** From 8 cores to 0.05 are 54 steps. */
-const MOST_ROUNDS = 60;
 
 /** CPU of each container that may be advised, cores. */
 export interface CoresBounds {
@@ -26,7 +24,7 @@ export function cheapestCores(
 ): ReadonlyMap<number, number> {
   const decided = new Map([...bounds.keys()].map((at) => [at, cost.sizeOf(at)]));
   const walks = new Map([...bounds.keys()].map((at): [number, Walk] => [at, { factor: 1 / STEP, steps: 0 }]));
-  for (let round = 0; round < MOST_ROUNDS && walks.size > 0; round += 1) {
+  while (walks.size > 0) {
     for (const [at, walk] of walks) {
       const between = bounds.get(at);
       const next = between && nextOf(cost, at, walk, between);

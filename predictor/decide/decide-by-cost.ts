@@ -174,6 +174,7 @@ function cheapestOf(request: CostRequest, before: Known): Cheapest {
     quantile: normalQuantile(objective.percentile),
     loads: loadPoints(outlook),
     changeRatio: memory.startSeconds / settings.standSeconds,
+    lateRatio: settings.shrinkSeconds / (settings.shrinkSeconds + settings.standSeconds),
     warmUpRatio: Math.min(1, settings.youngSeconds / settings.standSeconds),
   };
   // Services off every route take their pods of the budget first: nothing here says what they could do without.

@@ -7,14 +7,8 @@ import type { StepRanking } from "./step-ranking.ts";
 
 /** From so many services on several steps are taken together. */
 export const LARGE = 100;
-/** A service on more routes than this, such as the entry, is left to steps one at a time. */
-const MOST_ROUTES = 4;
-/** Share of a route's services that the first round may change. */
-const FIRST_SHARE = 0.25;
-/** Steps together are kept where they bring this share of what was estimated; from the second on more are taken next time. */
-const KEPT_SHARE = 0.25;
-const GOOD_SHARE = 0.5;
-const MOST_ROUNDS = 60;
+/** Share of a route's services that the first round may change; steps together are kept where they bring this share of what was estimated. */
+const SHARE = 0.25;
 
 interface Taken {
   readonly service: number;
@@ -35,9 +29,9 @@ export function descendTogether(
   mostSteps: number,
 ): number {
   const servicesOf = servicesByRoute(cost);
-  const most = servicesOf.map((services) => Math.max(1, Math.ceil(FIRST_SHARE * services.length)));
+  const most = servicesOf.map((services) => Math.max(1, Math.ceil(SHARE * services.length)));
   let taken = 0;
-  for (let round = 0; round < MOST_ROUNDS && taken < mostSteps; round += 1) {
+  while (taken < mostSteps) {
     const before = cost.total();
     const missed = servicesOf.map((_, route) => cost.missPerHourOf(route));
     const rounds = servicesOf.map((services, route) =>
@@ -53,10 +47,10 @@ export function descendTogether(
         estimated += estimate;
       }
       const limit = most[route] ?? 0;
-      if (change > KEPT_SHARE * estimated) {
+      if (change > SHARE * estimated) {
         undone.push(...steps);
         most[route] = Math.floor(Math.min(limit, steps.length) / 2);
-      } else if (change < GOOD_SHARE * estimated) most[route] = 2 * limit;
+      } else most[route] = 2 * limit;
     }
     for (const step of undone) undo(step, ranking, totals);
     const kept = rounds.flat().filter((step) => !undone.includes(step));
@@ -73,12 +67,12 @@ export function descendTogether(
   return taken;
 }
 
-/** Each service counts to the first route through it. */
+/** A service on several routes, such as the entry, is left to steps one at a time. */
 function servicesByRoute(cost: ApplicationCost): number[][] {
   const services: number[][] = Array.from({ length: cost.routeCount }, () => []);
   for (const service of cost.services.keys()) {
-    const [first, ...others] = cost.routesThrough(service);
-    if (first !== undefined && others.length < MOST_ROUTES) services[first]?.push(service);
+    const [route, ...others] = cost.routesThrough(service);
+    if (route !== undefined && others.length === 0) services[route]?.push(service);
   }
   return services;
 }

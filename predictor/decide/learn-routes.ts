@@ -1,6 +1,8 @@
 import type { LatencySummary } from "@tradewind/core/contract/window.ts";
 import { compileFlow, serviceIndex } from "../models/route/call-graph.ts";
 import type { FlowGraph, ServiceIndex } from "../models/route/call-graph.ts";
+import { P95 } from "../models/queue/queue-curve.ts";
+import { LEAST_CALLS } from "../models/queue/take-window.ts";
 import { TAIL_QUANTILE } from "../models/route/lognormal.ts";
 import { FlowTail } from "../models/route/flow-tail.ts";
 import type { Observation } from "../facts/observation.ts";
@@ -10,17 +12,13 @@ import type { Lesson } from "./learn.ts";
 import { ownTailSeconds } from "./percentile.ts";
 import type { CostMemory, RouteMemory } from "./state.ts";
 
-/** Calls from which on a tail tells anything. */
-const TELLING_CALLS = 20;
-/** Excesses of this many windows are kept; after the first few those of one window in {@link EVERY}. */
+/** Excesses of this many windows are kept; after the first few those of one window in {@link EVERY}: of an hour in all. */
 const MOST_EXCESSES = 64;
 const EVERY = 4;
-const FIRST_EXCESSES = 8;
 /** Weight of a window in what is learnt of a route's spread and error. */
 const ROUTE_SHARE = 0.1;
-/** Until it has been seen a composed tail counts as off by so much, as ln, and requests as spread so widely. */
+/** Until it has been seen a composed tail counts as off by so much, as ln. */
 export const UNSEEN_ERROR = 0.3;
-export const UNSEEN_SPREAD = 0.6;
 const LEAST_SPREAD = 0.1;
 const MOST_ROUTES = 1_000;
 const MOST_VISITED = 1_000;
@@ -47,7 +45,7 @@ export function routesAfter(memory: Pick<CostMemory, "routes">, lesson: Lesson):
   const seen = new Set(verdict.flows.map(({ flow }) => flow.flow));
   const learnt = verdict.flows.map(({ flow, isFailing }): RouteMemory => {
     const known = before.get(flow.flow) ?? emptyRoute(flow.flow);
-    if (flow.latency.count < TELLING_CALLS || isFailing) return known;
+    if (flow.latency.count < LEAST_CALLS[P95] || isFailing) return known;
     const graph = compileFlow(flow, lesson.windowSet, own.index);
     const had = Object.assign({}, known, visitsOf(graph, lesson));
     if (!isSteady(flow.services, byName)) return had;
@@ -103,25 +101,27 @@ function measuredOwn({ percentile, windowSet: { windows } }: Lesson): MeasuredOw
   };
 }
 
+/** Standard deviation of ln(latency) of a route's requests, by two of their percentiles. */
+export const spreadOf = ({ p50Seconds, p95Seconds }: LatencySummary): number =>
+  Math.max(LEAST_SPREAD, Math.log(p95Seconds / Math.max(p50Seconds, LEAST_SECONDS)) / TAIL_QUANTILE);
+
 /**
  * @param composed tail of the route from what its services took, seconds
  * @param measured tail of the route, seconds
  */
 function routeAfter(
   had: RouteMemory,
-  { count, p50Seconds, p95Seconds }: LatencySummary,
+  latency: LatencySummary,
   composed: number,
   measured: number,
 ): RouteMemory {
-  const spread = Math.max(
-    LEAST_SPREAD,
-    Math.log(p95Seconds / Math.max(p50Seconds, LEAST_SECONDS)) / TAIL_QUANTILE,
-  );
-  const isKept = had.windows < FIRST_EXCESSES || had.windows % EVERY === 0;
+  const spread = spreadOf(latency);
+  const isKept = had.windows < 2 * EVERY || had.windows % EVERY === 0;
   const kept = (values: readonly number[], value: number): number[] =>
     isKept ? [...values, value].slice(-MOST_EXCESSES) : [...values];
   const { excessSeconds, factor } = excessOf(had);
-  const error = Math.log(measured / (factor * composed + excessSeconds)) ** 2 - chanceOfTail(count) ** 2;
+  const error =
+    Math.log(measured / (factor * composed + excessSeconds)) ** 2 - chanceOfTail(latency.count) ** 2;
   return {
     ...had,
     windows: had.windows + 1,

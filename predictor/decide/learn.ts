@@ -28,14 +28,20 @@ export function learn(memory: CostMemory, lesson: Lesson): CostMemory {
   const { arrivalsPerSecond, isComplete, settings, verdict, windowSet } = lesson;
   const { endMs, startMs } = windowSet;
   const count = verdict.flows.reduce((sum, { flow }) => sum + flow.latency.count, 0);
-  const point = { endMs, perSecond: arrivalsPerSecond, count };
+  const isFailing = verdict.flows.some((each) => each.isFailing);
+  const point = { endMs, perSecond: arrivalsPerSecond, count, ...(isFailing && { isFailing }) };
   const isSeen = isComplete && arrivalsPerSecond > 0;
   const services = servicesAfter(memory, lesson);
   const unscheduled = new Set(
     lesson.observations.flatMap((one) => (one.unscheduled > 0 ? [one.service] : [])),
   );
   return {
-    startSeconds: startSecondsAfter(memory, services, endMs, unscheduled),
+    startSeconds: startSecondsAfter(
+      memory,
+      services,
+      { endMs, mostSeconds: 2 * settings.standSeconds },
+      unscheduled,
+    ),
     outlook: isSeen
       ? observeLoad(memory.outlook, point, {
           windowMs: endMs - startMs,

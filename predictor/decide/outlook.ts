@@ -2,19 +2,17 @@ import { NonNegative, EpochMs } from "@tradewind/core/contract/quantity.ts";
 import { z } from "zod";
 import { emptyForesight, foresee, ForesightState, observe } from "../forecast/foresight.ts";
 import type { Foreseen, Reach } from "../forecast/foresight.ts";
+import { FIRST_RESIDUAL } from "../models/queue/profile-state.ts";
+import { RECENT_WINDOWS } from "../models/recent-windows.ts";
 
 /** Points that are kept: enough for forecasts made a horizon ago to be judged by what came, in windows of a second. */
 const MOST_POINTS = 400;
-/** Time that a level or a line is fitted to, and least points. */
+/** Time that a level or a line is fitted to; a line and how far it is off take three points. */
 const FITTED_MS = 90_000;
-const FITTED_POINTS = 6;
-/** Weight of the newest error of a forecast in the mean of their squares. */
-const ERROR_SHARE = 0.02;
-/** Until forecasts have been judged they count as off by so much, as ln. */
-const UNJUDGED_ERROR = 0.1;
+const LINE_POINTS = 3;
 
-/** Load that has not been seen for so long counts half. */
-const PEAK_HALF_LIFE_MS = 3_600_000;
+/** What happened may happen again within this time: a kill for memory, half of the highest load. */
+export const AGAIN_MS = 3_600_000;
 
 /** A season is asked for the highest load of the horizon and of so much more: some starts take longer than the mean. */
 const MARGIN_MS = 120_000;
@@ -25,11 +23,19 @@ export type Forecast = (typeof FORECASTS)[number];
 /** What is remembered of the load of the whole application. */
 export const OutlookState = z.strictObject({
   points: z
-    .array(z.strictObject({ endMs: EpochMs, perSecond: NonNegative, count: NonNegative }))
+    .array(
+      z.strictObject({
+        endMs: EpochMs,
+        perSecond: NonNegative,
+        count: NonNegative,
+        /** More requests failed than may be late: some of the load is requests that came again. */
+        isFailing: z.literal(true).optional(),
+      }),
+    )
     .max(MOST_POINTS),
   /** Times that forecasts have been judged. */
   judged: NonNegative,
-  /** Highest load seen, forgotten by half in {@link PEAK_HALF_LIFE_MS}. */
+  /** Highest load seen, forgotten by half in {@link AGAIN_MS}. */
   peakPerSecond: NonNegative.default(0),
   /** Load of hours, days and weeks, with the seasons found in it. */
   foresight: ForesightState.default(emptyForesight).catch(emptyForesight),
@@ -39,7 +45,7 @@ export const OutlookState = z.strictObject({
 export type OutlookState = z.infer<typeof OutlookState>;
 
 export function emptyOutlook(): OutlookState {
-  const error = { all: UNJUDGED_ERROR ** 2, under: UNJUDGED_ERROR ** 2 / 2 };
+  const error = { all: FIRST_RESIDUAL ** 2, under: FIRST_RESIDUAL ** 2 / 2 };
   return {
     points: [],
     judged: 0,
@@ -63,15 +69,18 @@ export interface LoadOutlook {
 
 type Points = OutlookState["points"];
 
-/** Requests per second a time after the last point; at least a tenth of the last point, so that a logarithm is finite. */
+/** Least forecast over the last point, so that a logarithm is finite. */
+const LEAST_RATIO = 0.1;
+
+/** Requests per second a time after the last point. */
 function forecastOf(kind: Forecast, points: Points, afterMs: number): number {
   const last = points.at(-1);
   if (last === undefined) return 0;
   const recent = points.filter(({ endMs }) => endMs > last.endMs - FITTED_MS);
-  const fitted = recent.length < FITTED_POINTS ? points.slice(-FITTED_POINTS) : recent;
+  const fitted = recent.length < LINE_POINTS ? points.slice(-LINE_POINTS) : recent;
   if (kind === "last") return last.perSecond;
   const mean = fitted.reduce((sum, { perSecond }) => sum + perSecond, 0) / fitted.length;
-  if (kind === "mean" || fitted.length < 3) return mean;
+  if (kind === "mean" || fitted.length < LINE_POINTS) return mean;
   const meanMs = fitted.reduce((sum, { endMs }) => sum + endMs, 0) / fitted.length;
   let [product, square] = [0, 0];
   for (const { endMs, perSecond } of fitted) {
@@ -79,7 +88,7 @@ function forecastOf(kind: Forecast, points: Points, afterMs: number): number {
     square += (endMs - meanMs) ** 2;
   }
   const slope = square > 0 ? product / square : 0;
-  return Math.max(0.1 * last.perSecond, mean + slope * (last.endMs + afterMs - meanMs));
+  return Math.max(LEAST_RATIO * last.perSecond, mean + slope * (last.endMs + afterMs - meanMs));
 }
 
 export interface OutlookRequest {
@@ -122,7 +131,8 @@ const served = (kind: Forecast, points: Points, horizonMs: number): number =>
 
 /**
  * Takes up the load of one more window, and judges by it the forecasts that were made a horizon before: by the highest load
- * from then to now, less what chance makes of the count.
+ * from then to now, less what chance makes of the count. Once requests do not fail any more, what came while they did is forgotten: some of
+ * it was requests that came again.
  * @param horizonMs from the end of a window until what is decided on it serves
  */
 export function observeLoad(
@@ -130,17 +140,19 @@ export function observeLoad(
   point: Points[number],
   { holdMs, horizonMs, windowMs }: { windowMs: number; horizonMs: number; holdMs: number },
 ): OutlookState {
-  const points = [...state.points, point].slice(-MOST_POINTS);
+  const isFailing = point.isFailing === true;
+  const before = isFailing ? state.points : state.points.filter((each) => each.isFailing !== true);
+  const points = [...before, point].slice(-MOST_POINTS);
   const steps = Math.max(1, Math.round(horizonMs / windowMs));
   const known = points.slice(0, -steps);
   const peakPerSecond = Math.max(
-    point.perSecond,
-    state.peakPerSecond * 0.5 ** (windowMs / PEAK_HALF_LIFE_MS),
+    isFailing ? 0 : point.perSecond,
+    state.peakPerSecond * 0.5 ** (windowMs / AGAIN_MS),
   );
   const { endMs, perSecond } = point;
   const load = { startMs: endMs - windowMs, endMs, perSecond };
   const foresight = observe(state.foresight, load, reachOf(horizonMs, holdMs));
-  if (known.length < FITTED_POINTS) return { ...state, points, foresight, peakPerSecond };
+  if (isFailing || known.length < LINE_POINTS) return { ...state, points, foresight, peakPerSecond };
   const since = points.slice(-steps - 1);
   const highest = since.reduce((most, each) => (each.perSecond > most.perSecond ? each : most), point);
   if (!(highest.perSecond > 0)) return { ...state, points, foresight, peakPerSecond };
@@ -149,7 +161,7 @@ export function observeLoad(
     const error = Math.log(highest.perSecond / served(kind, known, horizonMs));
     if (!Number.isFinite(error)) return { all, under };
     const square = Math.max(0, error ** 2 - chance);
-    const mix = (before: number, now: number): number => before + ERROR_SHARE * (now - before);
+    const mix = (before: number, now: number): number => before + (now - before) / RECENT_WINDOWS;
     return { all: mix(all, square), under: mix(under, error > 0 ? square : 0) };
   };
   const { last, line, mean } = state.errors;
@@ -184,7 +196,7 @@ export function outlookOf(
   const sigma = Math.sqrt(2 * errors[forecast].under);
   if (last === undefined || !(last.perSecond > 0))
     return { ratio: surgeRatio, sigma, mostRatio: Number.POSITIVE_INFINITY, forecast };
-  const believed = judged < FITTED_POINTS ? FORECASTS : [forecast];
+  const believed = judged < LINE_POINTS ? FORECASTS : [forecast];
   const soon = Math.max(
     surgeRatio * last.perSecond,
     ...believed.map((kind) => served(kind, points, horizonMs)),

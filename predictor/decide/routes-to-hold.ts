@@ -2,7 +2,7 @@ import { compileFlow } from "../models/route/call-graph.ts";
 import type { ServiceIndex } from "../models/route/call-graph.ts";
 import type { FlowVerdict } from "../facts/verdict.ts";
 import type { RouteToHold } from "./application-cost.ts";
-import { excessOf, UNSEEN_ERROR, UNSEEN_SPREAD } from "./learn-routes.ts";
+import { excessOf, spreadOf, UNSEEN_ERROR } from "./learn-routes.ts";
 import type { CostRequest, Known } from "./request.ts";
 
 export interface HeldRoute {
@@ -10,15 +10,20 @@ export interface HeldRoute {
   readonly route: RouteToHold;
 }
 
-/** The routes of the window with what is known of them. @param index numbers of the services that the cost has */
+/**
+ * The routes of the window with what is known of them.
+ * @param index numbers of the services that the cost has
+ * @param flows those of the window that count; default all
+ */
 export function routesToHold(
   { context, verdict }: CostRequest,
   { memory }: Pick<Known, "memory">,
   index: ServiceIndex,
+  flows = verdict.flows,
 ): HeldRoute[] {
   const remembered = new Map(memory.routes.map((each) => [each.route, each]));
   const all = verdict.requestsPerSecond;
-  return verdict.flows.flatMap((measured): HeldRoute[] => {
+  return flows.flatMap((measured): HeldRoute[] => {
     const { flow } = measured;
     const graph = compileFlow(flow, context.windowSet, index);
     const route = remembered.get(flow.flow);
@@ -31,7 +36,7 @@ export function routesToHold(
           share: all > 0 ? flow.requestsPerSecond / all : 0,
           objectiveSeconds: context.application.objective.milliseconds / 1e3,
           ...excessOf(route),
-          spread: route !== undefined && route.spread > 0 ? route.spread : UNSEEN_SPREAD,
+          spread: route !== undefined && route.spread > 0 ? route.spread : spreadOf(flow.latency),
           sigma: route === undefined ? UNSEEN_ERROR : Math.sqrt(route.square),
         },
       },

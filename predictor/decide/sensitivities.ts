@@ -2,11 +2,10 @@ import type { Gain, RouteSensitivity, ServiceSensitivity } from "@tradewind/core
 import { costPerHour } from "@tradewind/core/contract/prices.ts";
 import type { Prices } from "@tradewind/core/contract/prices.ts";
 import type { Size } from "../facts/size.ts";
+import { TAIL_QUANTILE } from "../models/route/lognormal.ts";
 import type { ApplicationCost, ServiceToSize } from "./application-cost.ts";
 import { Slopes } from "./slopes.ts";
 
-/** Standard normal quantile of the ends of a 90 % interval. */
-const QUANTILE = 1.6449;
 /** The interval of a slope is that of the change over this share of the CPU limit: the curve's table has kinks. */
 const SLOPE_SHARE = 0.05;
 const GIBIBYTE = 2 ** 30;
@@ -195,8 +194,8 @@ const around = (seconds: number, low: number, high: number): OwnGain => ({
 /** @param sigma standard deviation of the logarithm of a factor on it */
 const unsureBy = (sigma: number, seconds: number): OwnGain => ({
   seconds,
-  low: seconds * Math.exp(QUANTILE * sigma),
-  high: seconds * Math.exp(-QUANTILE * sigma),
+  low: seconds * Math.exp(TAIL_QUANTILE * sigma),
+  high: seconds * Math.exp(-TAIL_QUANTILE * sigma),
 });
 
 /**
@@ -206,7 +205,7 @@ const unsureBy = (sigma: number, seconds: number): OwnGain => ({
  */
 function gainOf(own: OwnGain, through: (change: number) => number, sigma: number): Gain {
   const seconds = notAbove0(through(own.seconds));
-  const ofRoute = QUANTILE * sigma * seconds;
+  const ofRoute = TAIL_QUANTILE * sigma * seconds;
   return {
     seconds,
     lowSeconds: notAbove0(seconds - Math.hypot(seconds - Math.min(seconds, through(own.low)), ofRoute)),

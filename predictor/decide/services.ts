@@ -14,6 +14,7 @@ import type { Observation } from "../facts/observation.ts";
 import { bounded } from "../facts/target.ts";
 import type { ServiceToSize } from "./application-cost.ts";
 import type { OwnChange, OwnTimes } from "./own-tails.ts";
+import { AGAIN_MS } from "./outlook.ts";
 import { modelPercentile, ownTailSeconds } from "./percentile.ts";
 import type { CostRequest, Known } from "./request.ts";
 import { resizeRoomOf } from "./resize-room.ts";
@@ -21,10 +22,6 @@ import { UNSEEN_WARM_UP } from "./warm-up.ts";
 
 /** Replicas that a decision may ask for beyond the factor of growth, as the scaler's guard allows. */
 const GROWTH_PODS = 4;
-
-/** A service of which a container was killed for memory within this time has another that serves meanwhile. */
-const CRASHING_MS = 3_600_000;
-const WITH_SPARE = 2;
 
 /** Tolerates the rounding of sums: 3.0000000001 replicas are 3. */
 const ROUNDING = 1e-6;
@@ -193,8 +190,9 @@ function bounds(
   const least = resizable.cpu ? 1 : Math.min(most, Math.ceil(needed - ROUNDING));
   const running = one.runningContainer?.cpuCores ?? base.cpuCores;
   const { killedMs = Number.NEGATIVE_INFINITY } = known.models.get(one.service) ?? {};
-  const isCrashing = request.context.windowSet.endMs - killedMs < CRASHING_MS;
-  const spared = isCrashing ? Math.max(least, WITH_SPARE) : least;
+  // Where a container may be killed for memory another serves meanwhile.
+  const isCrashing = request.context.windowSet.endMs - killedMs < AGAIN_MS;
+  const spared = isCrashing ? Math.max(least, 2) : least;
   const mostCores = Math.min(
     spec.cpu.maxCores,
     settings.mostGrowth * running,

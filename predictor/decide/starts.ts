@@ -2,33 +2,31 @@ import type { Observation } from "../facts/observation.ts";
 import type { Targets } from "../facts/target.ts";
 import type { CostMemory, ServiceModelMemory } from "./state.ts";
 
-/** Share of the newest start in what is learnt of how long starts take. */
-const START_SHARE = 0.2;
+/** Weight of the newest start in what is learnt of starts: there are few of them. */
+export const START_SHARE = 0.25;
 
 /**
  * A start that is over counts with its length; one that takes longer than any before says so at once, unless it waits for room on a
  * node: nobody knows when that comes.
+ * @param mostSeconds a start that takes longer is none: the cluster is full
  */
 export function startSecondsAfter(
   { services: before, startSeconds }: Pick<CostMemory, "services" | "startSeconds">,
   after: readonly ServiceModelMemory[],
-  endMs: number,
+  { endMs, mostSeconds }: { readonly endMs: number; readonly mostSeconds: number },
   unscheduled: ReadonlySet<string> = new Set(),
 ): number {
   const still = new Set(after.flatMap(({ rising, service }) => (rising === undefined ? [] : [service])));
   let seconds = startSeconds;
   for (const { rising, service } of before) {
     if (rising === undefined) continue;
-    const elapsed = (endMs - rising.sinceMs) / 1e3;
+    const elapsed = Math.min((endMs - rising.sinceMs) / 1e3, mostSeconds);
     if (still.has(service) && unscheduled.has(service)) continue;
-    if (still.has(service)) seconds = Math.max(seconds, Math.min(elapsed, MOST_START_SECONDS));
-    else seconds += START_SHARE * (Math.min(elapsed, MOST_START_SECONDS) - seconds);
+    if (still.has(service)) seconds = Math.max(seconds, elapsed);
+    else seconds += START_SHARE * (elapsed - seconds);
   }
   return seconds;
 }
-
-/** A start that takes longer than this is none: the cluster is full. */
-const MOST_START_SECONDS = 600;
 
 /** Notes the services for which more replicas have been decided on than serve. */
 export function withRises(

@@ -142,7 +142,7 @@ export class StepRanking {
     const each = this.cost.services[service];
     if (each === undefined) return;
     const from = this.cost.sizeOf(service);
-    const price = this.cost.priceOf(service, from);
+    const price = this.cost.paidFor(service);
     for (const [place, size] of stepsFrom(each, from).entries()) {
       const step = STEPS * service + place;
       this.sizes[step] = size;

@@ -1,11 +1,9 @@
 import type { PredictedRoute, PredictedService } from "@tradewind/core/contract/what-if.ts";
 import type { SupposedService, WhatIfAnswer, WhatIfRequest } from "@tradewind/core/contract/what-if.ts";
 import type { Size } from "../facts/size.ts";
+import { TAIL_QUANTILE } from "../models/route/lognormal.ts";
 import type { ApplicationCost } from "./application-cost.ts";
 import type { WhatIf } from "./what-if.ts";
-
-/** Standard normal quantile of the ends of a 90 % interval. */
-const QUANTILE = 1.6449;
 
 /** What models expect of sizes and of a load. */
 export type Supposition = Pick<WhatIfAnswer, "load" | "routes" | "services" | "costPerHour" | "overRatio">;
@@ -64,7 +62,7 @@ function routesOf(now: ApplicationCost, then: ApplicationCost): Supposition["rou
 
 function routeAt(cost: ApplicationCost, route: number): PredictedRoute {
   const latencySeconds = cost.tailOf(route);
-  const stretch = Math.exp(QUANTILE * cost.sigmaOf(route));
+  const stretch = Math.exp(TAIL_QUANTILE * cost.sigmaOf(route));
   return {
     latencySeconds,
     lowSeconds: latencySeconds / stretch,

@@ -1,3 +1,4 @@
+import type { FlowWindow } from "@tradewind/core/contract/window.ts";
 import { serviceIndex } from "../models/route/call-graph.ts";
 import { shareOver as measuredShareOver } from "../facts/objective.ts";
 import type { Observation } from "../facts/observation.ts";
@@ -14,12 +15,13 @@ import { serviceToSize } from "./services.ts";
  */
 export function unexplained(request: CostRequest, known: Known): ReadonlySet<string> {
   const { objective, prices } = request.context.application;
-  const { verdict } = request;
-  if (verdict.flows.every(({ severity }) => !(severity > 1))) return new Set();
+  const missed = request.verdict.flows.filter(({ severity }) => severity > 1);
+  if (missed.length === 0) return new Set();
+  const passed = new Set(missed.flatMap(({ flow }) => namesOf(flow)));
   const services = request.observations
-    .filter(({ service }) => known.onRoute.has(service))
+    .filter(({ service }) => known.onRoute.has(service) && passed.has(service))
     .map((one) => running(one, request, known));
-  const held = routesToHold(request, known, serviceIndex(services.map(({ name }) => name)));
+  const held = routesToHold(request, known, serviceIndex(services.map(({ name }) => name)), missed);
   const quantile = normalQuantile(objective.percentile);
   const routes = held.map(({ route }) => route);
   const cost = new ApplicationCost(services, routes, {
@@ -29,22 +31,27 @@ export function unexplained(request: CostRequest, known: Known): ReadonlySet<str
     quantile,
     loads: [{ factor: 1, weight: 1 }],
     changeRatio: 0,
+    lateRatio: 0,
     warmUpRatio: 0,
   });
-  const isExplained = (name: string): boolean => {
-    const at = held.findIndex(({ measured }) => measured.flow.flow === name);
-    const each = held[at];
-    if (each === undefined) return false;
-    const { errorRatio, latency } = each.measured.flow;
-    const { objectiveSeconds, spread } = each.route;
+  const explained = new Set<string>();
+  for (const [at, { measured, route }] of held.entries()) {
+    const { errorRatio, flow, latency } = measured.flow;
+    const { objectiveSeconds, spread } = route;
     const over = errorRatio + (1 - errorRatio) * measuredShareOver(latency, objectiveSeconds);
     const tailSeconds = cost.tailOf(at) * Math.exp(cost.sigmaOf(at));
-    return shareOver({ tailSeconds, quantile, spread, sigma: 0 }, objectiveSeconds) >= over;
-  };
-  const left = verdict.flows.filter(({ flow, severity }) => severity > 1 && !isExplained(flow.flow));
+    if (shareOver({ tailSeconds, quantile, spread, sigma: 0 }, objectiveSeconds) >= over) explained.add(flow);
+  }
+  const left = missed.filter(({ flow }) => !explained.has(flow.flow));
   const awaited = left.length > 0 ? known.awaited : [];
   return new Set([...left.flatMap(({ flow }) => flow.services), ...awaited]);
 }
+
+const namesOf = ({ calls = [], entryService, services }: FlowWindow): string[] => [
+  entryService,
+  ...services,
+  ...calls.flatMap(({ callee, caller }) => [caller, callee]),
+];
 
 /** The service at the size that runs. */
 function running(one: Observation, request: CostRequest, known: Known): ServiceToSize {

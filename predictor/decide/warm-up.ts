@@ -1,9 +1,8 @@
 import type { Window } from "@tradewind/core/contract/window.ts";
 import { allocatedCpuCores, mainContainers, meanOfKnown } from "@tradewind/core/main-containers.ts";
-import { FULL_SHARE } from "./arrivals.ts";
+import { SATURATED } from "../models/queue/take-window.ts";
+import { START_SHARE } from "./starts.ts";
 
-/** Weight of the newest window in what is known of a warm-up. */
-const WARM_UP_SHARE = 0.3;
 /** New processes with just-in-time compilation use two to four times the CPU a request; more is taken for chance. */
 const MOST_FACTOR = 10;
 /** Until a start has been seen new processes are taken to use so many times the CPU a request, as with just-in-time compilation. */
@@ -21,7 +20,7 @@ export function warmUpAfter(had: number | undefined, window: Window, youngMs: nu
   for (const container of mainContainers(window)) {
     const { cpuUsageCores, startedAtMs } = container;
     if (cpuUsageCores === undefined || startedAtMs === undefined) continue;
-    const isFull = cpuUsageCores >= FULL_SHARE * (allocatedCpuCores(container) ?? Infinity);
+    const isFull = cpuUsageCores >= SATURATED * (allocatedCpuCores(container) ?? Infinity);
     if (window.endMs - startedAtMs < youngMs) {
       young.push(cpuUsageCores);
       isYoungFull ||= isFull;
@@ -34,5 +33,5 @@ export function warmUpAfter(had: number | undefined, window: Window, youngMs: nu
   if (isGrownFull || !(ofYoung > 0) || !(ofGrown > 0)) return had;
   const factor = Math.min(MOST_FACTOR, Math.max(1, ofYoung / ofGrown));
   if (had === undefined) return factor;
-  return isYoungFull && factor < had ? had : had + WARM_UP_SHARE * (factor - had);
+  return isYoungFull && factor < had ? had : had + START_SHARE * (factor - had);
 }

@@ -8,6 +8,8 @@ export const CostSettings = z.strictObject({
   startSeconds: z.number().positive().default(75),
   /** For how long a decision stands before the platform undoes it, seconds: the stabilization window of an HPA. */
   standSeconds: z.number().positive().default(300),
+  /** Until whoever resizes gives back CPU that a container is not to have any more, seconds: the scaler watches for so long. */
+  shrinkSeconds: z.number().min(0).default(600),
   /** Seasons of the load that have proven themselves say what load will come. */
   seasons: z.boolean().default(true),
   /** CPU demand over capacity that no size goes beyond. */

@@ -4,7 +4,7 @@ import type { PeriodReport } from "@tradewind/core/contract/period-report.ts";
 import { costPerHour } from "@tradewind/core/contract/prices.ts";
 import type { ProposedChange } from "@tradewind/core/contract/proposed-change.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
-import { flowTailSeconds, shareOver } from "../facts/objective.ts";
+import { flowTailSeconds, shareOverOrFailed } from "../facts/objective.ts";
 import { containerSize } from "../facts/size.ts";
 import type { StoredFlow } from "../store/window-store.ts";
 
@@ -21,7 +21,9 @@ export class Period {
   readonly #services = new Map<string, Served>();
   /** Of all routes: by the begin of a window, how long it was and whether any route missed in it. */
   readonly #intervals = new Map<number, { seconds: number; isMissed: boolean }>();
-  readonly #changes: ProposedChange[] = [];
+  /** How many there are by service, and the newest of all, newest first. */
+  readonly #changesOf = new Map<string, number>();
+  #newestChanges: readonly ProposedChange[] = [];
   /** By service, price for an hour in its first window. */
   readonly #firstCostPerHour = new Map<string, number>();
   #costAtFirstSizes = 0;
@@ -36,7 +38,7 @@ export class Period {
 
   /** By rising start. */
   addFlow(stored: StoredFlow): void {
-    const { endMs, entryService, flow, latency, overObjectiveRatio, requestsPerSecond, startMs } = stored;
+    const { endMs, entryService, errorRatio, flow, latency, requestsPerSecond, startMs } = stored;
     const { entry, objective } = this.#application;
     if (entryService !== entry || !(requestsPerSecond > 0)) return;
     if (startMs < (this.#countedToMs.get(flow) ?? 0)) return;
@@ -45,7 +47,7 @@ export class Period {
     const limitSeconds = objective.milliseconds / 1e3;
     const seconds = (endMs - startMs) / 1e3;
     const tailSeconds = flowTailSeconds(latency, objective.percentile);
-    const isMissed = tailSeconds > limitSeconds;
+    const isMissed = tailSeconds > limitSeconds || errorRatio > 1 - objective.percentile;
     const requests = requestsPerSecond * seconds;
     const route = this.#routes.get(flow) ?? {
       route: flow,
@@ -57,7 +59,7 @@ export class Period {
     this.#routes.set(flow, {
       route: flow,
       requests: route.requests + requests,
-      requestsOver: route.requestsOver + requests * (overObjectiveRatio ?? shareOver(latency, limitSeconds)),
+      requestsOver: route.requestsOver + requests * shareOverOrFailed(stored, limitSeconds),
       measuredSeconds: route.measuredSeconds + seconds,
       missedSeconds: route.missedSeconds + (isMissed ? seconds : 0),
       worstLatencySeconds: Math.max(route.worstLatencySeconds ?? 0, tailSeconds),
@@ -96,7 +98,13 @@ export class Period {
   }
 
   addChange(change: ProposedChange): void {
-    this.#changes.push(change);
+    const { decidedAtMs, service } = change;
+    this.#changesOf.set(service, (this.#changesOf.get(service) ?? 0) + 1);
+    const oldest = this.#newestChanges[MOST_NEWEST - 1]?.decidedAtMs ?? Number.NEGATIVE_INFINITY;
+    if (decidedAtMs <= oldest) return;
+    this.#newestChanges = [...this.#newestChanges, change]
+      .toSorted((a, b) => b.decidedAtMs - a.decidedAtMs)
+      .slice(0, MOST_NEWEST);
   }
 
   /** Undefined where nothing was added but changes. */
@@ -122,27 +130,20 @@ export class Period {
       routes,
       ...paidInAll(services),
       costAtFirstSizes: this.#costAtFirstSizes,
-      services: services.map((each) => this.#withDecisions(each)),
-      decisions: this.#changes.length,
+      services: services.map((each) => ({ ...each, decisions: this.#changesOf.get(each.service) ?? 0 })),
+      decisions: sum([...this.#changesOf.values()]),
       newest: this.#newest(),
     };
   }
 
-  #withDecisions(served: Served): Served {
-    return { ...served, decisions: this.#changes.filter(({ service }) => service === served.service).length };
-  }
-
   #newest(): PeriodReport["newest"] {
-    return this.#changes
-      .toSorted((a, b) => b.decidedAtMs - a.decidedAtMs)
-      .slice(0, MOST_NEWEST)
-      .map(({ before, decidedAtMs, proposal, service }) => ({
-        service,
-        decidedAtMs,
-        before,
-        after: proposal.allocation,
-        reason: proposal.reason,
-      }));
+    return this.#newestChanges.map(({ before, decidedAtMs, proposal, service }) => ({
+      service,
+      decidedAtMs,
+      before,
+      after: proposal.allocation,
+      reason: proposal.reason,
+    }));
   }
 
   #extend(startMs: number, endMs: number): void {

@@ -6,7 +6,7 @@ import { Period } from "./period.ts";
 
 /** The store is read for so long a time at once, and spans have their turn in between. */
 const SLICE_MS = 600_000;
-/** More than the store keeps of any time that is asked about. */
+/** More than are decided on in such a time. */
 const MOST_CHANGES = 100_000;
 
 /**
@@ -23,11 +23,8 @@ export async function readPeriod(
     const slice = { fromMs: startMs, toMs: Math.min(toMs, startMs + SLICE_MS) };
     for (const window of store.windows({ ...slice, namespace })) period.addWindow(window);
     for (const flow of store.flows(slice)) period.addFlow(flow);
+    for (const change of store.decisions({ ...slice, most: MOST_CHANGES })) period.addChange(change);
     await nextTurn();
-  }
-  for (const change of store.decisions({ most: MOST_CHANGES })) {
-    if (change.decidedAtMs < fromMs) break;
-    if (change.decidedAtMs < toMs) period.addChange(change);
   }
   return period.report();
 }

@@ -110,11 +110,11 @@ export class SqliteStore implements WindowStore {
   }
 
   decisions(query: DecisionQuery): ProposedChange[] {
-    const { most, service } = query;
+    const { fromMs = Number.NEGATIVE_INFINITY, most, service, toMs = Number.POSITIVE_INFINITY } = query;
+    const isAsked = ({ decidedAtMs, service: of }: ProposedChange): boolean =>
+      (service === undefined || of === service) && decidedAtMs >= fromMs && decidedAtMs < toMs;
     const waiting = this.pending.rows.flatMap((row) =>
-      row.kind === "decision" && (service === undefined || row.record.service === service)
-        ? [row.record]
-        : [],
+      row.kind === "decision" && isAsked(row.record) ? [row.record] : [],
     );
     const written = this.file.reading((tables) => tables.decisions(query));
     return [...waiting.toReversed(), ...written].sort((a, b) => b.decidedAtMs - a.decidedAtMs).slice(0, most);

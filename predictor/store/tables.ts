@@ -180,11 +180,13 @@ export class Tables {
   }
 
   /** Newest first. */
-  decisions({ most, service }: DecisionQuery): Generator<ProposedChange> {
+  decisions({ fromMs, most, service, toMs }: DecisionQuery): Generator<ProposedChange> {
     return this.readAll(
       ProposedChange,
-      "SELECT body, checksum FROM decisions WHERE ?1 IS NULL OR service = ?1 ORDER BY decided_at_ms DESC, id DESC LIMIT ?2",
+      "SELECT body, checksum FROM decisions WHERE (?1 IS NULL OR service = ?1) AND decided_at_ms >= ?2 AND decided_at_ms < ?3 ORDER BY decided_at_ms DESC, id DESC LIMIT ?4",
       service ?? null,
+      fromMs ?? Number.MIN_SAFE_INTEGER,
+      toMs ?? Number.MAX_SAFE_INTEGER,
       most,
     );
   }

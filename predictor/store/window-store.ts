@@ -19,6 +19,9 @@ export interface DecisionQuery {
   /** At most so many, the newest. */
   readonly most: number;
   readonly service?: string | undefined;
+  /** Decided at or after this time, ms since the epoch, and before the other; absent: at any time. */
+  readonly fromMs?: number | undefined;
+  readonly toMs?: number | undefined;
 }
 
 export interface StoredFlow extends FlowWindow {

@@ -3,13 +3,14 @@ import { date, sizeChange } from "./format.js";
 import { Chip, Diff } from "./parts.js";
 
 /** @import { AuditEvent } from "@tradewind/core/contract/audit.ts" */
-/** @import { Incident } from "@tradewind/core/contract/measured.ts" */
+/** @import { Deploy, Incident } from "@tradewind/core/contract/measured.ts" */
 
-/** What can stand in a timeline. @typedef {AuditEvent | (Incident & { kind: "incident" })} Happening */
+/** What can stand in a timeline. @typedef {AuditEvent | (Incident & { kind: "incident" }) | (Deploy & { kind: "deploy" })} Happening */
 
 /** @param {Happening} event @returns {{ kind: string, word: string }} */
 export function signOf(event) {
   if (event.kind === "incident") return { kind: "bad", word: "incident" };
+  if (event.kind === "deploy") return { kind: "", word: "deploy" };
   if (event.kind === "rollback") return { kind: "warn", word: "rollback" };
   if (event.kind === "calendar")
     return { kind: event.state === "awaiting" ? "warn" : "", word: `calendar ${event.state}` };
@@ -28,6 +29,14 @@ export const Sign = ({ event }) => {
 /** What happened, in one line. @param {{ event: Happening }} props */
 export function EventLine({ event }) {
   if (event.kind === "incident") return h("span", null, event.summary);
+  if (event.kind === "deploy")
+    return h(
+      "span",
+      null,
+      h("strong", null, event.service),
+      ": its newest pods run another template ",
+      h("span", { class: "soft small" }, `${event.from} → ${event.to}`),
+    );
   if (event.kind === "decision")
     return h(
       "span",

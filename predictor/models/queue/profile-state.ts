@@ -87,7 +87,7 @@ const BOUNDS: readonly (readonly [least: number, most: number])[] = [
 const LOG_LEAST = BOUNDS.map(([least]) => Math.log(least));
 const LOG_MOST = BOUNDS.map(([, most]) => Math.log(most));
 /** Standard deviation of ln latency that the model is taken to miss before windows have shown how much. */
-const FIRST_RESIDUAL = 0.15;
+export const FIRST_RESIDUAL = 0.15;
 
 export function emptyProfile(): ProfileState {
   const covariance = Array.from({ length: PARAMETER_COUNT ** 2 }, () => 0);

@@ -91,7 +91,7 @@ const inOrder = tablesOf(IN_ORDER, false);
 export const LAST_UTILISATION = UTILISATIONS[UTILISATIONS.length - 1] ?? 0;
 const ROOM = 1 - LAST_UTILISATION;
 /** Below this quota share it counts how large the quota is, not how many cores use it up: the curve is read at fewer cores. */
-const LEAST_SHARE = 0.1;
+const LEAST_SHARE = QUOTA_SHARES[1];
 /** Below the first quota share the response is as one over it, down to a thirtieth (a millicore for one thread). */
 const FIRST_LOG_SHARE = Math.log(QUOTA_SHARES[0]);
 const MOST_LOG_BELOW = Math.log(30);

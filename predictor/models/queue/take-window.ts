@@ -54,12 +54,16 @@ const YOUNG_NOISE = 1;
 const INTERFERENCE_NOISE = 0.4;
 /** Standard deviation of ln latency of a saturated window: it may have begun with any queue that windows before it left. */
 const SATURATED_NOISE = 3;
+/** So many standard deviations from what is expected is an outlier: a single window counts for no more. */
+export const OUTLIER = 3;
 /** Share of throttled periods that makes a program that needs no more cores than its limit e times less likely. */
 const THROTTLED_SCALE = 0.1;
 /** Requests from which a percentile is measured at all: one beyond it is expected. */
 export const LEAST_CALLS = [1, 2, 20, 100] as const;
 /** The median of requests whose self time holds all of their demand is no less than this below the mean demand. */
 const LEAST_OVERHEAD = 0.4;
+/** Share of the first time measured that no CPU takes, at least. */
+const LEAST_BASE = 0.2;
 /** The statistics of one window say together about half of what as many independent ones would. */
 const SHARED_CHANCE = 0.5;
 
@@ -205,7 +209,7 @@ function takeLatency(estimate: Estimate, program: Program, evidence: Evidence): 
     if (!isPositive(seconds) || calls < LEAST_CALLS[statistic]) continue;
     if (isFirst) {
       const demand = Math.exp(estimate.mean[DEMAND] as number);
-      estimate.mean[BASE] = Math.log(Math.max(0.2 * seconds, seconds - demand));
+      estimate.mean[BASE] = Math.log(Math.max(LEAST_BASE * seconds, seconds - demand));
       const outside = 1 - seconds / demand;
       if (outside > LEAST_OVERHEAD) estimate.mean[OVERHEAD] = Math.log(outside);
       bound(estimate);
@@ -222,7 +226,7 @@ function takeLatency(estimate: Estimate, program: Program, evidence: Evidence): 
     const chance = ofQueue + chanceAt(inWindow, program, at, statistic, { calls, cpuShare: answer.cpuShare });
     if (statistic !== MEAN) {
       const beyond = (Math.log(seconds) - expected.value) ** 2 - chance - expected.variance;
-      excess[kind] = Math.min(beyond, 9 * (residual + chance));
+      excess[kind] = Math.min(beyond, OUTLIER ** 2 * (residual + chance));
     }
     const noise = evidence.change + chance + residual;
     likelihood += takeMeasured(estimate, Math.log(seconds), noise, evidence);

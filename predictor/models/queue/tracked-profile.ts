@@ -4,6 +4,7 @@ import { DEMAND, emptyTimeAnswer, HOUSEKEEPING, PARAMETER_COUNT, timeAt } from "
 import type { Program, TimePlace } from "./own-time.ts";
 import { emptyProfile, PRIOR, ProfileState, PROGRAMS } from "./profile-state.ts";
 import { P50, P95, P99 } from "./queue-curve.ts";
+import { RECENT_WINDOWS } from "../recent-windows.ts";
 import {
   changeOf,
   INFLATION,
@@ -11,6 +12,7 @@ import {
   isCpuSeen,
   isLatencySeen,
   isPositive,
+  OUTLIER,
   takeWindow,
   TRACKED_COUNT,
 } from "./take-window.ts";
@@ -31,18 +33,15 @@ export interface OwnTime {
   tailByLoad: number;
 }
 
-/** Weight of a window in the residual variance: about the last 40 windows count. */
-const RESIDUAL_WEIGHT = 0.025;
 /** Random walk of each parameter's logarithm, standard deviation per square root of an hour; and at a deploy. */
 const DRIFT = 0.1;
 const DEPLOY_DRIFT = 0.7;
-/** Variance from disturbances above which a window does not count as steady: 10 %. */
-const STEADY = 0.01;
 /** Windows of each kind before the profile is believed: fewer cannot outvote a disturbed one. */
 const LEAST_WINDOWS = 3;
-/** So many standard deviations from what was expected, three windows in a row: the service has changed. */
-const SURPRISE = 3;
-/** Standard deviation of ln of the curve's own error, see docs/models.md: steady windows show it where they are, not elsewhere. */
+/**
+ * Standard deviation of ln of the curve's own error, see docs/models.md: steady windows show it where they are, not elsewhere. A window that is
+ * disturbed by less counts as steady.
+ */
 const CURVE_ERROR = 0.1;
 /** No program is ever less likely than this: a deploy can change it. */
 const LEAST_WEIGHT = 0.001;
@@ -79,7 +78,7 @@ function close(): { mean: number[]; covariance: number[] } {
 /** Takes in one window. Windows must come in order of time; one that says nothing changes only the counts. */
 export function track(state: ProfileState, observation: ProfileObservation): ProfileState {
   const [inflation, change] = [inflationOf(observation), changeOf(state, observation)];
-  const isSteady = inflation + change < STEADY;
+  const isSteady = inflation + change < CURVE_ERROR ** 2;
   const isChanged = observation.isAfterDeploy === true || Math.abs(state.surprises) >= LEAST_WINDOWS;
   const taken = PROGRAMS.map((program, i) => {
     open(state.means[i] as number[], state.covariances[i] as number[], inflation);
@@ -110,7 +109,7 @@ export function track(state: ProfileState, observation: ProfileObservation): Pro
     covariances: taken.map(({ covariance }) => covariance),
     residuals: state.residuals.map((residual, i) =>
       isSteady
-        ? Math.max(0, residual + RESIDUAL_WEIGHT * (average(({ excess }) => excess[i] ?? 0) - residual))
+        ? Math.max(0, residual + (average(({ excess }) => excess[i] ?? 0) - residual) / RECENT_WINDOWS)
         : residual,
     ),
     cpuWindows: state.cpuWindows + (isCpuSeen(observation) ? 1 : 0),
@@ -143,9 +142,10 @@ function placeAfter(
   return isHere ? { ...place, windows: place.windows + 1 } : { load: loadPerContainer, windows: 1 };
 }
 
+/** Three windows in a row so far from what was expected: the service has changed. */
 function surprisesAfter(before: number, distance: number, isSteady: boolean): number {
   if (!isSteady) return before;
-  if (Math.abs(distance) < SURPRISE) return 0;
+  if (Math.abs(distance) < OUTLIER) return 0;
   const sign = Math.sign(distance);
   return Math.sign(before) === sign ? before + sign : sign;
 }

@@ -1,5 +1,5 @@
-/** Windows that count. */
-const MOST_WINDOWS = 40;
+import { RECENT_WINDOWS } from "../recent-windows.ts";
+
 /** A normal value lies within so many standard deviations with a probability of 0.8. */
 const DEVIATIONS = 1.2816;
 
@@ -26,7 +26,7 @@ export class PredictionRecord {
   add(error: number, deviation: number): void {
     this.#errors.push(error);
     this.#areWithin.push(Math.abs(error) <= DEVIATIONS * deviation);
-    if (this.#errors.length <= MOST_WINDOWS) return;
+    if (this.#errors.length <= RECENT_WINDOWS) return;
     this.#errors.shift();
     this.#areWithin.shift();
   }

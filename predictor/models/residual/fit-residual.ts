@@ -9,6 +9,7 @@ import { Network, parameterCount, signsOf } from "./network.ts";
 import { BOUND, placeIn, referenceLogOf } from "./residual.ts";
 import type { ResidualModel, Span } from "./residual-model.ts";
 import type { ServedRow } from "./served-rows.ts";
+import { LEAST_DEVIATION } from "./standing.ts";
 
 const UNITS = 6;
 const STEPS = 600;
@@ -18,13 +19,11 @@ const LEARNING_RATE = 0.03;
 const WEIGHT_SPREAD = 2;
 const OUTPUT_SPREAD = 0.1;
 const CURVE_SPREAD = 0.15;
-/** Half of the tracked slope is left at least. */
-const LEAST_CURVE = -0.5;
+/** The tracked slope is doubled or halved at most. */
 const MOST_CURVE = 1;
+const LEAST_CURVE = 1 / (1 + MOST_CURVE) - 1;
 /** A window so much older than the newest counts half. */
 const HALF_LIFE_MS = 12 * 3_600_000;
-/** Variance of ln of a percentile that no residual explains. */
-const LEAST_VARIANCE = 0.05 ** 2;
 /** Below this many of its scales |error| counts as its square does, so that it has a slope everywhere. */
 const ROUNDING = 0.1;
 
@@ -120,7 +119,7 @@ function dataOf(rows: readonly ServedRow[], reference: Place): Datum[] {
       raw,
       curve: Math.log(out.tailSeconds) - referenceLogOf(reference, state, percentile),
       target: Math.min(BOUND, Math.max(-BOUND, error)),
-      scale: Math.sqrt((variance + LEAST_VARIANCE) / 2),
+      scale: Math.sqrt((variance + LEAST_DEVIATION ** 2) / 2),
       weight: 0.5 ** ((newestMs - atMs) / HALF_LIFE_MS),
     };
   });

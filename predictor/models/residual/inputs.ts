@@ -1,6 +1,7 @@
 import { INTERFERENCE_COMPONENTS } from "@tradewind/core/contract/interference.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
 import { mainContainers, meanOfKnown } from "@tradewind/core/main-containers.ts";
+import { LAST_UTILISATION } from "../queue/queue-curve.ts";
 import { demandOf } from "../queue/tracked-profile.ts";
 import type { ProfileState } from "../queue/tracked-profile.ts";
 import type { Direction } from "./network.ts";
@@ -34,8 +35,6 @@ export const LEAST_WIDTHS: readonly number[] = Array.from({ length: INPUT_COUNT 
   i >= MEMORY ? 0.1 : 1,
 );
 
-/** Utilisation beyond which nothing more is told apart. */
-const MOST_UTILISATION = 0.97;
 /** Requests per second below which loads are one. */
 export const LEAST_LOAD = 1e-6;
 
@@ -98,8 +97,8 @@ export function writePlace(
 ): void {
   const capacity = Math.min(cpuCores ?? Infinity, parallelism);
   const used = housekeepingCores + loadPerContainer * cpuSecondsPerRequest;
-  const utilisation = Math.min(MOST_UTILISATION, used / capacity);
-  const byUse = utilisation < MOST_UTILISATION ? 1 / (capacity - used) : 0;
+  const utilisation = Math.min(LAST_UTILISATION, used / capacity);
+  const byUse = utilisation < LAST_UTILISATION ? 1 / (capacity - used) : 0;
   out[CORES] = cpuCores === undefined ? Number.NaN : Math.log(cpuCores);
   out[LOAD] = Math.log(Math.max(LEAST_LOAD, loadPerContainer));
   out[STRETCH] = -Math.log1p(-utilisation);

@@ -1,4 +1,6 @@
+import { OUTLIER } from "../queue/take-window.ts";
 import { residualVariance } from "../queue/tracked-profile.ts";
+import { RECENT_WINDOWS } from "../recent-windows.ts";
 import { PredictionRecord } from "./accuracy.ts";
 import type { Accuracy } from "./accuracy.ts";
 import type { ResidualModel } from "./residual-model.ts";
@@ -17,11 +19,7 @@ export interface Judgement {
 }
 
 /** Standard deviation of ln of a percentile that counts besides chance: a gain of a thousandth is none. */
-const LEAST_DEVIATION = 0.05;
-/** A single window counts for no more than this. */
-const MOST_GAIN = 3;
-/** An excess is at most so many variances of chance, as in the tracked profile. */
-const MOST_EXCESS = 9;
+export const LEAST_DEVIATION = 0.05;
 
 /** Judges a model by a window that did not train it. */
 export function judge(model: ResidualModel, row: ServedRow): Judgement {
@@ -30,9 +28,9 @@ export function judge(model: ResidualModel, row: ServedRow): Judgement {
   const gain = (Math.abs(error) - Math.abs(left)) / Math.hypot(Math.sqrt(variance), LEAST_DEVIATION);
   return {
     atMs,
-    gain: Math.min(MOST_GAIN, Math.max(-MOST_GAIN, gain)),
+    gain: Math.min(OUTLIER, Math.max(-OUTLIER, gain)),
     error: left,
-    excess: Math.min(left * left - variance, MOST_EXCESS * variance),
+    excess: Math.min(left * left - variance, OUTLIER ** 2 * variance),
   };
 }
 
@@ -55,12 +53,10 @@ export function pairedT(differences: readonly number[]): number {
 
 /** Windows that a verdict needs at least, and that are kept. */
 const LEAST_WINDOWS = 12;
-const MOST_WINDOWS = 120;
+const MOST_WINDOWS = 3 * RECENT_WINDOWS;
 /** t from which a candidate is promoted, and from which what is in use is taken out again. */
 const PROMOTED = 2.5;
 const DEMOTED = 2;
-/** Windows that say how a version in use is doing now. */
-const RECENT_WINDOWS = 40;
 
 /** A trained residual and the name of its file. */
 export interface Version {

@@ -1,4 +1,5 @@
 import type { Rng } from "@tradewind/core/rng.ts";
+import { RECENT_WINDOWS } from "../recent-windows.ts";
 import { fitResidual } from "./fit-residual.ts";
 import type { Percentile } from "./residual.ts";
 import type { ResidualModel } from "./residual-model.ts";
@@ -31,7 +32,7 @@ export type ResidualOutcome =
   | { readonly kind: "failed"; readonly why: string };
 
 /** Rows below which nothing can be told from chance. */
-export const LEAST_ROWS = 40;
+export const LEAST_ROWS = RECENT_WINDOWS;
 /** Share of the rows that train; the later ones judge. */
 const TRAINING_SHARE = 0.8;
 

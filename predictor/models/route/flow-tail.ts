@@ -1,5 +1,6 @@
 import type { FlowGraph } from "./call-graph.ts";
 import {
+  BEYOND_TAIL,
   emptyTail,
   EXPONENTIAL_MEAN_OVER_TAIL,
   momentsOverTail,
@@ -8,9 +9,6 @@ import {
 } from "./lognormal.ts";
 import type { Tail } from "./lognormal.ts";
 import { StageTime } from "./stage-time.ts";
-
-/** Share of requests that the tail leaves out: spikes on fewer of them do not show in it. */
-const BEYOND_TAIL = 0.05;
 
 /** A service with spikes that its own tail does not show, and what they add to the flow over its own tail. */
 interface Spikes {

@@ -4,8 +4,11 @@ export const TAIL_QUANTILE = 1.644_853_626_951_472_2;
 /** Floor of a variance, s²: keeps the derivative of its root finite. */
 const MIN_VARIANCE = 1e-18;
 
+/** Share of requests that the tail leaves out: spikes on fewer of them do not show in it. */
+export const BEYOND_TAIL = 0.05;
+
 /** Share of calls that are far longer than the tail, where the mean says that there are such: half of the most there can be. */
-export const SPIKE_SHARE = 0.025;
+export const SPIKE_SHARE = BEYOND_TAIL / 2;
 
 /** Mean over tail of an exponentially distributed time: 1 / ln 20. Stands in until a service has been measured. */
 export const EXPONENTIAL_MEAN_OVER_TAIL = 1 / Math.log(20);

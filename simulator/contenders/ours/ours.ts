@@ -2,6 +2,7 @@ import type { AuditEvent } from "@tradewind/core/contract/audit.ts";
 import type { Plan } from "@tradewind/core/contract/plan.ts";
 import type { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
 import { SLOTS_PER_LOOK } from "@tradewind/predictor/application/surge-watch.ts";
+import type { PolicyInputs } from "@tradewind/predictor/policy/inputs.ts";
 import { SLOTS_PER_WINDOW } from "@tradewind/predictor/window/surge.ts";
 import { within } from "../../control/control-path.ts";
 import { graceSeconds, numberTrigger, scaledObject } from "../contender.ts";
@@ -18,6 +19,8 @@ export interface Kind {
   readonly isTraining?: boolean;
   /** See `CostSettings`. */
   readonly seasons?: boolean;
+  /** See `PredictorOptions`. */
+  readonly onInputs?: (inputs: PolicyInputs) => void;
   /** What the scaler does while the predictor's process is down; absent: it holds. */
   readonly silence?: SilenceKind;
   /** Makes another plan of each of the predictor's, as one that is wrong would: to see what becomes of it. */
@@ -31,7 +34,7 @@ const SLOTS_PER_SILENT_LOOK = 7;
 
 export function startOurs(
   setting: Setting,
-  { choice, isTraining = false, onEvent, rewrite, seasons = true, silence }: Kind,
+  { choice, isTraining = false, onEvent, onInputs, rewrite, seasons = true, silence }: Kind,
 ): Brain {
   const { actuators, plant, processDown, seed, truth, world } = setting;
   const application = {
@@ -59,6 +62,7 @@ export function startOurs(
     isTraining,
     seasons,
     arrivals,
+    onInputs,
   });
   const scaler = new ScalerAtWork(application, plant.startMs, onEvent);
   let level = "hold";

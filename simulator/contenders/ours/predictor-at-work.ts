@@ -12,6 +12,7 @@ import type { ModelTrainer } from "@tradewind/predictor/learning/model-trainer.t
 import { NodeRoom } from "@tradewind/predictor/room/node-room.ts";
 import type { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
 import { PolicySettings } from "@tradewind/predictor/facts/settings.ts";
+import type { PolicyInputs } from "@tradewind/predictor/policy/inputs.ts";
 import { emptyState } from "@tradewind/predictor/policy/state.ts";
 import { NOTHING_GATHERED } from "@tradewind/predictor/application/gathering.ts";
 import { SurgeWatch } from "@tradewind/predictor/application/surge-watch.ts";
@@ -37,6 +38,8 @@ export interface PredictorOptions {
   readonly seasons: boolean;
   /** What spans tell of requests between two windows. */
   readonly arrivals: CountedArrivals;
+  /** Told the inputs of every decision that is published; absent where nobody records them. */
+  readonly onInputs?: ((inputs: PolicyInputs) => void) | undefined;
 }
 
 /** The predictor's own trainings, made at once on this thread in place of another one. */
@@ -114,7 +117,7 @@ export class PredictorAtWork {
       workloads,
       nodes: new NodeRoom(),
       published: this.published,
-      archive: SILENT as DecidingOptions["archive"],
+      archive: { add: (_hash, inputs) => options.onInputs?.(inputs) },
       metrics: SILENT as DecidingOptions["metrics"],
       clock,
       log,

@@ -45,10 +45,18 @@ describe("the cost of an application's sizes", () => {
     expect(at(1).priceOf(0, size(3))).toBe(at().priceOf(0, size(3)));
   });
 
-  it("prices a start and the smaller containers that pay for it, though both have one price", () => {
+  it("prices a start and larger containers, though what they take the place of had the same price", () => {
     const cost = chain([fixed(1e-9)], { changeRatio: 0.25 });
-    // Two of one core become four of half a core: two started at half a core, two lose half a core each.
-    expect(cost.trial(0, size(4, 0.5))).toBeCloseTo(0.25 * (1 + 1), 6);
+    // Two of one core become four of half a core: two started at half a core. Or one of two: one stopped, one given a core.
+    expect(cost.trial(0, size(4, 0.5))).toBeCloseTo(0.25 * 1, 6);
+    expect(cost.trial(0, size(1, 2))).toBeCloseTo(0.25 * (1 + 1), 6);
+  });
+
+  it("prices CPU that containers give back late: two of 0.5 cores that run with 2 cost 1 and half of the 3 too many", () => {
+    const cost = chain([{ ...fixed(1e-9), runningCores: 2 }], { lateRatio: 0.5 });
+    expect(cost.priceOf(0, size(2, 0.5))).toBeCloseTo(1 + 0.5 * 3, 9);
+    expect(cost.priceOf(0, size(2, 2))).toBeCloseTo(4, 9);
+    expect(cost.priceOf(0, size(2, 3))).toBeCloseTo(6, 9);
   });
 
   it("weighs a route by its share of the requests", () => {

@@ -90,7 +90,7 @@ describe("the load that a full service hides", () => {
   });
 
   it("is none for a service with CPU left, though it was throttled", () => {
-    expect(hiddenLoad(busy({ podUsageCores: 0.9, throttled: 0.8 }), undefined)).toBe(1);
+    expect(hiddenLoad(busy({ podUsageCores: 0.85, throttled: 0.8 }), undefined)).toBe(1);
   });
 
   it("is none where no CPU use was measured", () => {

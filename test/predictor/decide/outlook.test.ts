@@ -65,6 +65,26 @@ describe("the load outlook", () => {
     expect(outlook(after([...burst, ...times(6 * minute, 40)], seconds)).ratio).toBeLessThan(1.01);
   });
 
+  it("forgets requests that came again once none fail: 3 times the load for 5 windows, then the load before", () => {
+    const storm = (state: OutlookState, perSecond: number, at: number, isFailing: boolean): OutlookState =>
+      observeLoad(
+        state,
+        {
+          endMs: START_MS + 15_000 * at,
+          perSecond,
+          count: 15 * perSecond,
+          ...(isFailing && { isFailing }),
+        },
+        { windowMs: 15_000, horizonMs: HORIZON_MS, holdMs: HOLD_MS },
+      );
+    const calm = after(times(40, 60));
+    let state = calm;
+    for (let at = 41; at <= 45; at += 1) state = storm(state, 180, at, true);
+    expect(outlook(state).ratio * 180).toBeGreaterThanOrEqual(180);
+    state = storm(state, 60, 46, false);
+    expect(outlook(state)).toEqual(outlook(storm(calm, 60, 46, false)));
+  });
+
   it("does not hold a level that so few requests made that chance explains it", () => {
     const loads = [...times(60, 0.2), 0.6, 0.2];
     expect(outlook(after(loads)).ratio).toBeLessThan(1.1);

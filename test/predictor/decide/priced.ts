@@ -76,6 +76,7 @@ export const options = (overrides: Partial<CostOptions> = {}): CostOptions => ({
   quantile: normalQuantile(0.95),
   loads: [{ factor: 1, weight: 1 }],
   changeRatio: 0,
+  lateRatio: 0,
   warmUpRatio: 0.4,
   ...overrides,
 });

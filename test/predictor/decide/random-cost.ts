@@ -68,6 +68,7 @@ export function randomApplication(seed: number, count: number): RandomApplicatio
       quantile: 1.645,
       loads: loadPoints({ ratio: 1 + 0.3 * rng(), sigma: 0.3 * rng(), mostRatio: 2, forecast: "mean" }),
       changeRatio: 0.25,
+      lateRatio: 0.5,
       warmUpRatio: 0.4,
     },
     roomy: services.map(({ base, ceiling }) => ({

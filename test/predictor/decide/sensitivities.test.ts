@@ -155,7 +155,7 @@ describe("what one more unit is worth", () => {
       return row!.perCore.highSeconds - row!.perCore.lowSeconds;
     };
     expect(widthOf(0, 0)).toBe(0);
-    expect(widthOf(0, 0.2)).toBeCloseTo(2 * 1.6449 * 0.2 * 0.05625, 9);
+    expect(widthOf(0, 0.2)).toBeCloseTo(2 * 1.644853626951 * 0.2 * 0.05625, 9);
     expect(widthOf(0.2, 0)).toBeGreaterThan(0);
     expect(widthOf(0.2, 0.2)).toBeGreaterThan(Math.max(widthOf(0.2, 0), widthOf(0, 0.2)));
   });

@@ -29,8 +29,8 @@ describe("the warm-up of a service", () => {
     expect(after(undefined, [0.2, 3_600], [0.2, 600], [0.6, 60])).toBeCloseTo(3, 9);
   });
 
-  it("moves by 30 % of the distance with each window", () => {
-    expect(after(2, [0.2, 600], [0.6, 60])).toBeCloseTo(2.3, 9);
+  it("moves by a quarter of the distance with each window", () => {
+    expect(after(2, [0.2, 600], [0.6, 60])).toBeCloseTo(2.25, 9);
   });
 
   it("is not known from containers of one kind, nor while the older ones are full", () => {
@@ -42,7 +42,7 @@ describe("the warm-up of a service", () => {
 
   it("is at least what a full young container shows", () => {
     expect(after(4, [0.4, 600], [1, 60])).toBe(4);
-    expect(after(2, [0.25, 600], [1, 60])).toBeCloseTo(2.6, 9);
+    expect(after(2, [0.25, 600], [1, 60])).toBeCloseTo(2.5, 9);
   });
 
   it("lies between 1 and 10", () => {
