@@ -88,7 +88,7 @@ const SENTENCES: Sentences = {
   "quota-first": ({ behind, quota }) => `comes first in quota '${quota}', before ${rivals(behind)}`,
   brownout: ({ for: first, leastReplicas, quota }) =>
     `optional: goes down to ${replicas(leastReplicas)}, since ${rivals([first])} misses its objective and ` +
-    `${quota === undefined ? "no node has room for it" : `quota '${quota}' has no room for it`}`,
+    (quota === undefined ? "no node has room for it" : `quota '${quota}' has no room for it`),
   "brownout-first": ({ services }) =>
     `${services.map(({ application, service }) => `${service} of ${application}`).join(", ")} ` +
     `${services.length === 1 ? "goes" : "go"} down to make room for it`,

@@ -22,6 +22,7 @@ import { serveApi } from "./api/server.ts";
 import type { ApiServer } from "./api/server.ts";
 import { ChangeQueue } from "./approval/change-queue.ts";
 import { calendarList, calendarsBy } from "./calendar/calendars.ts";
+import { withLearned } from "./calendar/with-learned.ts";
 import { startCluster } from "./cluster/cluster.ts";
 import type { ClusterEdges } from "./cluster/cluster.ts";
 import { sceneApplications } from "./cluster/scene-applications.ts";
@@ -208,7 +209,7 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
     {
       modeOf: (plan, namespace) => modeOf(plan, namespace, application.find(namespace, plan.application)),
       applicationOf: (namespace, name) => application.find(namespace, name),
-      calendarsOf: calendarsBy((namespace, name) => application.find(namespace, name)),
+      calendarsOf: calendarsBy(withApproved(application, queue)),
       limitsOf: limitsBy(options.limits, (namespace, name) => application.find(namespace, name)),
       exporterStartedAtMs: clock.nowMs(),
       staleAfterSeconds: options.staleAfter,
@@ -236,6 +237,7 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
         const { header } = plan;
         const { application: name, namespace } = header;
         queue.takeAnnotations(application.annotated(namespace, name), header.plannedAtMs);
+        queue.takeLearned(header);
         await recommender.takePlan(plan, place);
         await fetchStudents(header, { fetcher, shelf, log });
         regret.look(lookAt(header, recommender.book, ownOf(header), place !== undefined));
@@ -348,8 +350,17 @@ async function openPorts(
 }
 
 /** Applications that plans are for, as far as their configuration is known here. */
-const plannedApplications = ({ application, statuses }: Deciding): Application[] =>
-  statuses().flatMap(({ plan }) => (plan && application.find(plan.namespace, plan.application)) ?? []);
+function plannedApplications({ application, queue, statuses }: Deciding): Application[] {
+  const find = withApproved(application, queue);
+  return statuses().flatMap(({ plan }) => (plan && find(plan.namespace, plan.application)) ?? []);
+}
+
+/** Applications as they are configured, with the calendars that were learned and approved. */
+const withApproved = (application: OwnApplication, queue: ChangeQueue): ReturnType<typeof withLearned> =>
+  withLearned(
+    (namespace, name) => application.find(namespace, name),
+    (namespace, name) => queue.calendarsOf(namespace, name),
+  );
 
 function threadOptions(options: ExporterOptions): ScalerThreadOptions {
   const { grpcListen, logLevel, scaler, tls, watchdog } = options;

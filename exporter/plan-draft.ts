@@ -24,6 +24,7 @@ export const nothingNew = (scope: Scope, disruptions: readonly PlanDisruptions[]
   approvals: new Map(),
   sights: new Map(),
   complete: true,
+  windowEndMs: 0,
 });
 
 /** What a plan comes to, by service. */
@@ -38,4 +39,6 @@ export interface PlanDraft {
   /** What changes are judged by: each service, and whether all of them were measured. */
   readonly sights: Map<string, ServiceSight>;
   complete: boolean;
+  /** Of the newest measurements behind the wishes. */
+  windowEndMs: number;
 }

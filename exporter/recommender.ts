@@ -1,5 +1,6 @@
 import type { Clock } from "@tradewind/core/clock.ts";
 import type { AuditEvent } from "@tradewind/core/contract/audit.ts";
+import { applicationKey } from "@tradewind/core/contract/application-list.ts";
 import { serviceSpecs } from "@tradewind/core/contract/application.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
@@ -105,6 +106,8 @@ export class Recommender {
   readonly #podSizes = new PodSizes();
   readonly #rollbacks = new Rollbacks();
   readonly #brownouts = new Brownouts();
+  /** End of the window by which changes were judged last, by application. */
+  readonly #judgedWindowMs = new Map<string, number>();
 
   constructor(book: DecisionBook, rules: RecommenderRules, edges: RecommenderEdges) {
     this.book = book;
@@ -191,8 +194,9 @@ export class Recommender {
     this.#follow(plan.header.predictorStartedAtMs, scope);
     await this.#saveChanges();
     await this.#inSlices(plan.wishes, (value) => this.#take(value, plan, draft));
-    const events = this.#rollBack(plan, draft);
-    events.push(...(await this.#shareRoom(plan, draft)));
+    const isNew = this.#isNewWindow(plan, draft);
+    const events = isNew ? this.#rollBack(plan, draft) : [];
+    events.push(...(await this.#shareRoom(plan, draft, isNew)));
     await this.#inSlices(draft.refusals.values(), ({ step }) => {
       if (step !== CONTRACT) this.#counter.guardRefusal(step);
     });
@@ -283,6 +287,7 @@ export class Recommender {
     });
     draft.sights.set(service, serviceSight(wish));
     draft.complete &&= wish.observed.complete;
+    draft.windowEndMs = Math.max(draft.windowEndMs, wish.inputs.windowEndMs);
     if ("refusal" in decision) {
       draft.refusals.set(key, decision.refusal);
     } else {
@@ -296,7 +301,7 @@ export class Recommender {
    * Decides again on services for which a quota of the namespace has no room, on those that come before them, and on optional ones that go
    * down for others. @returns brownouts that begin or end
    */
-  async #shareRoom(plan: TakenPlan, draft: PlanDraft): Promise<AuditEvent[]> {
+  async #shareRoom(plan: TakenPlan, draft: PlanDraft, isNew: boolean): Promise<AuditEvent[]> {
     const { application, namespace, room } = plan.header;
     this.#podSizes.note(namespace, room?.pods ?? []);
     const others = [...this.book.entries()].filter(
@@ -316,7 +321,7 @@ export class Recommender {
     });
     const { header } = plan;
     const seen = { header, own, others, shares, sizes, application: find };
-    const events = seeBrownouts(this.#brownouts, seen);
+    const events = isNew ? seeBrownouts(this.#brownouts, seen) : [];
     for (const { service } of events) {
       const entry = draft.entries.get(bookKey(namespace, service));
       const brownout = this.#brownouts.of(namespace, service);
@@ -333,6 +338,14 @@ export class Recommender {
     const brownout = this.#brownouts.of(namespace, service);
     const own = brownout && this.#rules.applicationOf?.(namespace, application);
     return own && serviceSpecs(own)(service).optional ? brownout : undefined;
+  }
+
+  /** Of a surge plans are made of the window before once more: that is no second window in a row. */
+  #isNewWindow({ header: { application, namespace } }: TakenPlan, { windowEndMs }: PlanDraft): boolean {
+    const key = applicationKey({ namespace, name: application });
+    const isNew = this.#judgedWindowMs.get(key) !== windowEndMs;
+    this.#judgedWindowMs.set(key, windowEndMs);
+    return isNew;
   }
 
   /** Watches what became of earlier changes, and decides again on services of which one did harm. */

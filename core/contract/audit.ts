@@ -33,6 +33,17 @@ export const AuditEvent = z.discriminatedUnion("kind", [
     for: z.strictObject({ application: ObjectName, service: ServiceName, priority: z.number() }),
     quota: ObjectName.optional(),
   }),
+  /** A calendar that was learned came into this state. */
+  z.strictObject({
+    kind: z.literal("calendar"),
+    ...Of,
+    atMs: EpochMs,
+    change: z.string(),
+    state: z.enum(CHANGE_STATES),
+    calendar: ObjectName,
+    floorReplicas: Count,
+    by: z.string().max(200).optional(),
+  }),
   /** A change that waits for a person came into this state. */
   z.strictObject({
     kind: z.literal("change"),

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Count, EpochMs, ObjectName, ServiceName } from "./quantity.ts";
+import { Count, EpochMs, ObjectName, Ratio, ServiceName } from "./quantity.ts";
 
 const Cron = z.string().min(9).max(120);
 const DATES = /^\d{4}-\d{2}-\d{2}(\/\d{4}-\d{2}-\d{2})?$/;
@@ -38,6 +38,21 @@ export const Calendar = z.strictObject({
     .describe("Most replicas of each service."),
 });
 export type Calendar = z.infer<typeof Calendar>;
+
+/** A floor that the load of the past weeks speaks for; it counts once a person approved it. */
+export const LearnedCalendar = z.strictObject({
+  /** For one service, by day of the week and time in UTC. */
+  calendar: Calendar,
+  service: ServiceName,
+  /** What the service needs at the usual load of such a day. */
+  usualReplicas: Count,
+  /** Days of the past weeks on which it would have held, and those of them on which it was needed. */
+  occurrences: Count,
+  hits: Count,
+  /** Share of days on which it is needed at least, with a probability of 0.9. */
+  confidence: Ratio,
+});
+export type LearnedCalendar = z.infer<typeof LearnedCalendar>;
 
 /** What a calendar asks for at the time of a decision. */
 export const CalendarLimit = z.strictObject({

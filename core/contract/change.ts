@@ -1,30 +1,51 @@
 import { z } from "zod";
+import { LearnedCalendar } from "./calendar.ts";
 import { Allocation, PLAN_RESOURCES } from "./plan.ts";
 import { EpochMs, NonNegative, ObjectName, ServiceName } from "./quantity.ts";
 
-/** `awaiting` a person; `approved`, and carried out once its time has come; the other three are ends. */
-export const CHANGE_STATES = ["awaiting", "approved", "refused", "expired", "executed"] as const;
+/**
+ * `awaiting` a person; `approved`, and carried out once its time has come; the others are ends. A calendar is in force while it is approved,
+ * and `withdrawn` when the load speaks for it no longer.
+ */
+export const CHANGE_STATES = ["awaiting", "approved", "refused", "expired", "executed", "withdrawn"] as const;
 
-/** A change of one size of a service so large that a person decides on it. */
-export const Change = z.strictObject({
+const Common = {
   id: z.string().regex(/^[0-9a-f]{10}$/),
   application: ObjectName,
   namespace: ObjectName,
   service: ServiceName,
+  proposedAtMs: EpochMs,
+  /** From then on it changes nothing; an approved calendar stays. */
+  expiresMs: EpochMs,
+  state: z.enum(CHANGE_STATES),
+  /** Who decided, and when. */
+  by: z.string().max(200).optional(),
+  decidedAtMs: EpochMs.optional(),
+};
+
+/** A change of one size of a service so large that a person decides on it. */
+export const SizeChange = z.strictObject({
+  kind: z.literal("size"),
+  ...Common,
   resource: z.enum(PLAN_RESOURCES),
   /** Replicas, or cores or bytes of each container; 0 where containers state no such size. */
   from: NonNegative,
   to: NonNegative,
-  proposedAtMs: EpochMs,
-  /** From then on it changes nothing. */
-  expiresMs: EpochMs,
-  state: z.enum(CHANGE_STATES),
   /** Approved for later. */
   notBeforeMs: EpochMs.optional(),
-  /** Who decided, and when. */
-  by: z.string().max(200).optional(),
-  decidedAtMs: EpochMs.optional(),
 });
+export type SizeChange = z.infer<typeof SizeChange>;
+
+/** A calendar that the load of the past speaks for. */
+export const CalendarChange = z.strictObject({
+  kind: z.literal("calendar"),
+  ...Common,
+  ...LearnedCalendar.shape,
+});
+export type CalendarChange = z.infer<typeof CalendarChange>;
+
+/** What a person decides on. */
+export const Change = z.discriminatedUnion("kind", [SizeChange, CalendarChange]);
 export type Change = z.infer<typeof Change>;
 
 /** `GET /v1/changes` of the scaler, newest first. */
@@ -50,7 +71,7 @@ export const ApprovalContext = z.strictObject({
   /** Those of the service that have not expired: open ones, and refused ones, which are not proposed again meanwhile. */
   changes: z
     .array(
-      Change.pick({
+      SizeChange.pick({
         id: true,
         resource: true,
         from: true,

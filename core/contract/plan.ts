@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { LearnedCalendar } from "./calendar.ts";
 import { Pattern } from "./pattern.ts";
 import {
   ContentHash,
@@ -194,6 +195,8 @@ export const Plan = z.strictObject({
   room: orAbsent(PlanRoom),
   /** Services of which a PodDisruptionBudget limits how many pods may be taken down at once; absent where none does, or none is known. */
   disruptions: orAbsent(z.array(PlanDisruptions).max(10_000)),
+  /** Calendars that the load of the past speaks for; absent while too little of it is known to say. */
+  learnedCalendars: orAbsent(z.array(LearnedCalendar).max(1_000)),
   policy: PolicyLabel,
   /** Why this level of the ladder decides. */
   policyReason: z.string().max(500),

@@ -1,8 +1,10 @@
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { AuditEvent } from "@tradewind/core/contract/audit.ts";
-import type { ApprovalContext, Change } from "@tradewind/core/contract/change.ts";
-import type { ContainerSize, Wish } from "@tradewind/core/contract/plan.ts";
+import type { ApprovalContext, CalendarChange, Change, SizeChange } from "@tradewind/core/contract/change.ts";
+import type { Calendar } from "@tradewind/core/contract/calendar.ts";
+import type { ContainerSize, Plan, Wish } from "@tradewind/core/contract/plan.ts";
 import type { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
+import { contentHash } from "@tradewind/core/hash.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
 import type { Annotated } from "@tradewind/kubernetes/application/resource.ts";
 import type { PlanHeader } from "../decide.ts";
@@ -17,11 +19,22 @@ const SHOWN_MS = 86_400_000;
 /** Who decides where nobody knows more: the API server's own audit log says who wrote it. */
 const ANNOTATED = "annotation";
 const MOST_CHANGES = 1_000;
+/** How long a calendar that was learned waits for a person, and when one that was refused may be proposed again. */
+const CALENDAR_OPEN_MS = 7 * 86_400_000;
+/** One that plans have not named for so long is withdrawn. */
+const WITHDRAWN_MS = 86_400_000;
+/** A floor is worth a person's look from so many replicas more than usual on. */
+const LEAST_MORE = 2;
+const CALENDAR_AGAIN_MS = 30 * 86_400_000;
 /** How far ahead a change may be approved for. */
 const MOST_AHEAD_MS = 86_400_000;
 
 /** Writes what happened and the changes as they are now, both or neither. @returns whether it is on disk */
 export type WriteChanges = (events: readonly AuditEvent[], changes: readonly Change[]) => boolean;
+
+/** A plan, as far as it says what was learned. */
+export type LearnedHeader = Pick<Plan, "application" | "namespace" | "plannedAtMs"> &
+  Partial<Pick<Plan, "learnedCalendars">>;
 
 /** What a person says of a change. */
 export interface Verdict {
@@ -35,6 +48,8 @@ export interface Verdict {
 export class ChangeQueue {
   readonly #changes = new Map<string, Change>();
   readonly #moves = new Moves();
+  /** Since when plans have not named a learned calendar, by its id. */
+  readonly #unnamedSinceMs = new Map<string, number>();
   readonly #write: WriteChanges;
   readonly #application: (namespace: string, name: string) => Application | undefined;
 
@@ -78,10 +93,65 @@ export class ChangeQueue {
       expiresMs: plannedAtMs + openMs,
       severityBefore: before?.severity ?? 0,
       changes: this.list()
+        .filter((each) => each.kind === "size")
         .filter((each) => bookKey(each.namespace, each.service) === key && counts(each, plannedAtMs))
         .slice(0, 32)
         .map(openPart),
     };
+  }
+
+  /** Calendars of an application that were learned and approved. */
+  calendarsOf(namespace: string, application: string): Calendar[] {
+    return this.#learned(namespace, application)
+      .filter(({ state }) => state === "approved")
+      .map(({ calendar }) => calendar);
+  }
+
+  /**
+   * Takes the calendars that a plan's predictor has learned: new ones wait, and those that it names no longer are withdrawn. One that was refused
+   * or expired is not proposed again before it is a month old. A plan without them says nothing.
+   */
+  takeLearned({ application, learnedCalendars, namespace, plannedAtMs }: LearnedHeader): void {
+    if (learnedCalendars === undefined) return;
+    const known = new Map(this.#learned(namespace, application).map((each) => [each.calendar.name, each]));
+    const named = new Set(learnedCalendars.map(({ calendar }) => calendar.name));
+    const isOver = ({ proposedAtMs, state }: Change): boolean =>
+      state === "withdrawn" || plannedAtMs - proposedAtMs > CALENDAR_AGAIN_MS;
+    const fresh = learnedCalendars
+      .filter(({ calendar: { floor, name }, usualReplicas }) => {
+        if ((floor?.replicas ?? 0) < usualReplicas + LEAST_MORE) return false;
+        const last = known.get(name);
+        return last === undefined || (!isOpen(last, plannedAtMs) && isOver(last));
+      })
+      .map((each): Change => {
+        const id = contentHash([namespace, application, each.calendar.name, plannedAtMs]).slice(0, 10);
+        const of = { kind: "calendar" as const, id, application, namespace, state: "awaiting" as const };
+        const times = { proposedAtMs: plannedAtMs, expiresMs: plannedAtMs + CALENDAR_OPEN_MS };
+        return Object.assign(of, each, times);
+      });
+    const gone = [...known.values()]
+      .filter((each) => isOpen(each, plannedAtMs) && this.#isUnnamed(each, named, plannedAtMs))
+      .map((each): Change => Object.assign({}, each, { state: "withdrawn" as const }));
+    this.#take([...fresh, ...gone], plannedAtMs);
+  }
+
+  /** A gap in the data of a service is no reason to withdraw its calendars. */
+  #isUnnamed({ calendar, id }: CalendarChange, named: ReadonlySet<string>, nowMs: number): boolean {
+    if (named.has(calendar.name)) {
+      this.#unnamedSinceMs.delete(id);
+      return false;
+    }
+    const sinceMs = this.#unnamedSinceMs.get(id) ?? nowMs;
+    this.#unnamedSinceMs.set(id, sinceMs);
+    return nowMs - sinceMs >= WITHDRAWN_MS;
+  }
+
+  /** The newest of each name last. */
+  #learned(namespace: string, application: string): CalendarChange[] {
+    return this.list()
+      .reverse()
+      .filter((each) => each.kind === "calendar")
+      .filter((each) => each.namespace === namespace && each.application === application);
   }
 
   /** Decides on those that wait and are named in annotations of an Application. */
@@ -103,7 +173,7 @@ export class ChangeQueue {
       after.push(...proposed(record).filter(({ id }) => !this.#changes.has(id)));
       for (const { id, state } of record.context.approval?.changes ?? []) {
         const change = this.#changes.get(id);
-        if (state !== "approved" || change?.state !== "approved") continue;
+        if (state !== "approved" || change?.state !== "approved" || change.kind !== "size") continue;
         if (isReached(change, record)) after.push({ ...change, state: "executed" });
       }
     }
@@ -135,14 +205,19 @@ export class ChangeQueue {
     if (aheadMs < 0 || aheadMs > MOST_AHEAD_MS) {
       throw new TradewindError("invalid-input", "the time must lie within the next 24 hours");
     }
-    const decided: Change = {
-      ...change,
-      state: verdict === "approve" ? "approved" : "refused",
+    if (change.kind === "calendar" && notBeforeMs !== undefined) {
+      throw new TradewindError(
+        "invalid-input",
+        "a calendar says by itself when it holds; leave out the time",
+      );
+    }
+    const decided: Change = Object.assign({}, change, {
+      state: verdict === "approve" ? ("approved" as const) : ("refused" as const),
       expiresMs: change.expiresMs + aheadMs,
       ...(notBeforeMs !== undefined && { notBeforeMs }),
       by,
       decidedAtMs: nowMs,
-    };
+    });
     if (this.#take([decided], nowMs)) return decided;
     throw new TradewindError("journal-unusable", "the approval cannot be written down; nothing was changed");
   }
@@ -157,21 +232,29 @@ export class ChangeQueue {
     )
       return false;
     for (const change of after) this.#changes.set(change.id, change);
-    const old = this.list().filter(({ expiresMs }) => expiresMs <= nowMs - SHOWN_MS);
-    for (const { id } of old) this.#changes.delete(id);
-    for (const { id } of this.list().slice(MOST_CHANGES)) this.#changes.delete(id);
+    for (const change of this.list()) if (!isShown(change, nowMs)) this.#changes.delete(change.id);
+    const ended = this.list().filter((change) => !isOpen(change, nowMs));
+    for (const { id } of ended.slice(MOST_CHANGES)) this.#changes.delete(id);
     return true;
   }
 }
 
-const isOpen = ({ expiresMs, state }: Change, nowMs: number): boolean =>
-  (state === "awaiting" || state === "approved") && expiresMs > nowMs;
+const isOpen = ({ expiresMs, kind, state }: Change, nowMs: number): boolean =>
+  (state === "awaiting" && expiresMs > nowMs) ||
+  (state === "approved" && (kind === "calendar" || expiresMs > nowMs));
+
+/** A calendar that was decided on is known for as long as it is not to be proposed again. */
+const isShown = (change: Change, nowMs: number): boolean =>
+  isOpen(change, nowMs) ||
+  (change.kind === "calendar"
+    ? change.proposedAtMs > nowMs - CALENDAR_AGAIN_MS
+    : change.expiresMs > nowMs - SHOWN_MS);
 
 /** One that was refused is not proposed again while it would have stood open. */
 const counts = (change: Change, nowMs: number): boolean =>
   isOpen(change, nowMs) || (change.state === "refused" && change.expiresMs > nowMs);
 
-function openPart(change: Change): ApprovalContext["changes"][number] {
+function openPart(change: SizeChange): ApprovalContext["changes"][number] {
   const { expiresMs, from, id, notBeforeMs, resource, state, to } = change;
   return { id, resource, from, to, state, expiresMs, ...(notBeforeMs !== undefined && { notBeforeMs }) };
 }
@@ -181,7 +264,7 @@ const sizeOf = ({ cpuCores, memoryBytes }: Wish["observed"]): ContainerSize => (
   ...(memoryBytes !== undefined && { memoryBytes }),
 });
 
-function isReached({ from, resource, to }: Change, { final }: DecisionRecord): boolean {
+function isReached({ from, resource, to }: SizeChange, { final }: DecisionRecord): boolean {
   const now = final[SIZE_OF[resource]];
   return now !== undefined && (to > from ? now >= to : now <= to);
 }
@@ -192,26 +275,27 @@ function proposed({ actions, application, decidedAtMs, namespace, service }: Dec
     reasons.flatMap((reason): Change[] => {
       if (reason.code !== "approval-awaited" || !("change" in reason)) return [];
       const { change: id, expiresMs, from, resource, to } = reason;
-      const of = { application, namespace, service, resource, from, to };
+      const of = { kind: "size" as const, application, namespace, service, resource, from, to };
       return [{ id, ...of, proposedAtMs: decidedAtMs, expiresMs, state: "awaiting" }];
     }),
   );
 }
 
 function eventOf(change: Change, nowMs: number): AuditEvent {
-  const { application, by, from, id, namespace, notBeforeMs, resource, service, state, to } = change;
-  return {
-    kind: "change",
+  const { application, by, id, namespace, service, state } = change;
+  const of = {
     application,
     namespace,
     service,
     atMs: nowMs,
     change: id,
     state,
-    resource,
-    from,
-    to,
     ...(by !== undefined && { by }),
-    ...(notBeforeMs !== undefined && { notBeforeMs }),
   };
+  if (change.kind === "calendar") {
+    const { floor, name } = change.calendar;
+    return { kind: "calendar", ...of, calendar: name, floorReplicas: floor?.replicas ?? 0 };
+  }
+  const { from, notBeforeMs, resource, to } = change;
+  return { kind: "change", ...of, resource, from, to, ...(notBeforeMs !== undefined && { notBeforeMs }) };
 }

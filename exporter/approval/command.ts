@@ -101,6 +101,7 @@ const TONES = {
   refused: "red",
   expired: "dim",
   executed: "green",
+  withdrawn: "dim",
 } as const;
 
 /** @param problems scalers that did not take a decision, and why */
@@ -112,7 +113,7 @@ function changesAnswer(changes: readonly Change[], problems: readonly string[] =
       const rows = changes.map((change) => {
         const { by, id, namespace, service, state } = change;
         const stateOf = paint(TONES[state], `${state}${by === undefined ? "" : ` by ${by}`}`);
-        return [id, service, namespace, sizesInWords(change), stateOf, whenOf(change)];
+        return [id, service, namespace, inWords(change), stateOf, whenOf(change)];
       });
       return [renderTable(COLUMNS, rows, paint), ...problems.map((each) => `not taken: ${each}`)].join("\n");
     },
@@ -120,13 +121,22 @@ function changesAnswer(changes: readonly Change[], problems: readonly string[] =
 }
 
 /** `replicas 3 → 5`, `CPU 200m → 800m`, `memory 1Gi → 256Mi` */
-function sizesInWords({ from, resource, to }: Change): string {
+function inWords(change: Change): string {
+  if (change.kind === "calendar") {
+    const { calendar, hits, occurrences, usualReplicas } = change;
+    const floor = calendar.floor?.replicas ?? 0;
+    const when = `${calendar.from} until ${calendar.until} ${calendar.timeZone}`;
+    return `at least ${floor} (usual ${usualReplicas}) ${when}, needed on ${hits} of ${occurrences} days`;
+  }
+  const { from, resource, to } = change;
   const { format, name } = RESOURCES[resource];
   return `${name} ${from === 0 && resource !== "replicas" ? "" : `${format(from)} → `}${format(to)}`;
 }
 
 /** `from 2026-03-02T08:45:00Z until …`; when it was proposed where it is over. */
-function whenOf({ expiresMs, notBeforeMs, proposedAtMs, state }: Change): string {
+function whenOf({ expiresMs, kind, proposedAtMs, state, ...rest }: Change): string {
+  const notBeforeMs = "notBeforeMs" in rest ? rest.notBeforeMs : undefined;
+  if (kind === "calendar" && state === "approved") return "until the load needs it no longer";
   if (state !== "awaiting" && state !== "approved") return `proposed ${time(proposedAtMs)}`;
   return `${notBeforeMs === undefined ? "" : `from ${time(notBeforeMs)} `}until ${time(expiresMs)}`;
 }

@@ -1,5 +1,5 @@
 import type { Allocation } from "@tradewind/core/contract/plan.ts";
-import type { ApprovalContext, Change } from "@tradewind/core/contract/change.ts";
+import type { ApprovalContext, SizeChange } from "@tradewind/core/contract/change.ts";
 import { contentHash } from "@tradewind/core/hash.ts";
 import { allocationOf, boundsOf, previousAllocation } from "./baseline.ts";
 import { bounded } from "./bounds.ts";
@@ -9,7 +9,7 @@ import type { GuardContext, GuardStep } from "./step.ts";
 const EMERGENCY_SEVERITY = 2;
 const ID_CHARACTERS = 10;
 
-type Resource = Change["resource"];
+type Resource = SizeChange["resource"];
 
 /** What an allocation calls each resource. */
 export const SIZE_OF = { replicas: "replicas", cpu: "cpuCores", memory: "memoryBytes" } as const;
@@ -23,41 +23,70 @@ const approvalOf = (resource: Resource): GuardStep => ({
   name: "approval",
   apply: (allocation, context) => {
     const { approval: given, mode = "act" } = context;
-    const size = SIZE_OF[resource];
-    const decided = inForce(context)[size];
-    if (given === undefined || mode !== "act" || allocation[size] === undefined || decided === undefined)
-      return null;
-    const to = bounded(allocation, boundsOf(context))[size] ?? decided;
-    const from = given.reference[size] ?? decided;
-    if (!isLarge(resource, from, to, given)) return null;
-    const isUp = to > from;
-    // What runs is reached without a person.
-    const base = isUp ? Math.max(decided, running(context)[size] ?? 0) : decided;
-    // Where containers state no size, there is nothing that grows: they would be bound by it for the first time.
-    const isGrowth = isUp && (resource === "replicas" || base > 0);
-    // Back towards the reference, or no step at all.
-    if (isUp ? to <= base : to >= base) return null;
-    if (isGrowth && isEmergency(context, given)) return null;
+    const step = largeStep(resource, allocation, context);
+    if (given === undefined || mode !== "act" || step === undefined) return null;
+    const { from, isUp, to } = step;
     const open = given.changes.find((each) => each.resource === resource && each.to > each.from === isUp);
-    const approved = open && isDue(open, context) ? open.to : undefined;
-    const allowed = isUp
-      ? Math.max(base, Math.min(to, Math.max(isGrowth ? need(resource, context) : 0, approved ?? 0)))
-      : Math.min(base, Math.max(to, approved ?? Infinity));
+    const allowed = allowedOf(resource, step, open, context);
     if (allowed === to) return null;
+    const size = SIZE_OF[resource];
     const held = withSize(allocation, size, allowed);
+    const { expiresMs } = given;
+    const known = open ?? { id: changeId(context, resource, { from, to, expiresMs }), from, to, expiresMs };
     return {
       allocation: isUp ? keepingRest(held, size, context) : held,
       reason: {
         code: open?.state === "refused" ? "approval-refused" : "approval-awaited",
-        change: open?.id ?? changeId(context, resource, { from, to, expiresMs: given.expiresMs }),
+        change: known.id,
         resource,
-        from: open?.from ?? from,
-        to: open?.to ?? to,
-        expiresMs: open?.expiresMs ?? given.expiresMs,
+        from: known.from,
+        to: known.to,
+        expiresMs: known.expiresMs,
       },
     };
   },
 });
+
+interface LargeStep {
+  readonly from: number;
+  readonly to: number;
+  /** What may not be left without a person. */
+  readonly base: number;
+  readonly isUp: boolean;
+  /** Of something that runs. Where containers state no size nothing grows: they would be bound by it for the first time. */
+  readonly isGrowth: boolean;
+}
+
+/** A step that is too large; undefined for a small one, for one back towards the reference, and for growth in an emergency. */
+function largeStep(resource: Resource, allocation: Allocation, context: GuardContext): LargeStep | undefined {
+  const size = SIZE_OF[resource];
+  const decided = inForce(context)[size];
+  const to = bounded(allocation, boundsOf(context))[size];
+  const { approval: given } = context;
+  if (given === undefined || to === undefined || decided === undefined) return undefined;
+  const from = given.reference[size] ?? decided;
+  if (!isLarge(resource, from, to, given)) return undefined;
+  const isUp = to > from;
+  // What runs is reached without a person.
+  const base = isUp ? Math.max(decided, running(context)[size] ?? 0) : decided;
+  if (isUp ? to <= base : to >= base) return undefined;
+  const isGrowth = isUp && (resource === "replicas" || base > 0);
+  return isGrowth && isEmergency(context, given) ? undefined : { from, to, base, isUp, isGrowth };
+}
+
+type Known = ApprovalContext["changes"][number];
+
+function allowedOf(
+  resource: Resource,
+  { base, isGrowth, isUp, to }: LargeStep,
+  open: Known | undefined,
+  context: GuardContext,
+): number {
+  const approved = open !== undefined && isDue(open, context) ? open.to : undefined;
+  if (!isUp) return Math.min(base, Math.max(to, approved ?? Infinity));
+  const needed = isGrowth ? need(resource, context) : 0;
+  return Math.max(base, Math.min(to, Math.max(needed, approved ?? 0)));
+}
 
 /** One for each size; container sizes first, since replicas make up for a container that may not grow. */
 export const approvals: readonly GuardStep[] = (["cpu", "memory", "replicas"] as const).map(approvalOf);
@@ -105,10 +134,8 @@ function need(resource: Resource, { wish }: GuardContext): number {
   return resource === "memory" ? (wish.evidence["memoryPeakBytes"] ?? 0) : 0;
 }
 
-const isDue = (
-  { notBeforeMs = 0, state }: ApprovalContext["changes"][number],
-  { decidedAtMs }: GuardContext,
-): boolean => state === "approved" && notBeforeMs <= decidedAtMs;
+const isDue = ({ notBeforeMs = 0, state }: Known, { decidedAtMs }: GuardContext): boolean =>
+  state === "approved" && notBeforeMs <= decidedAtMs;
 
 /** A container size of 0 is left out: it stays as it is. */
 function withSize(allocation: Allocation, size: (typeof SIZE_OF)[Resource], value: number): Allocation {
@@ -144,7 +171,7 @@ const larger = (value: number | undefined, least: number): number | undefined =>
 function changeId(
   { wish }: GuardContext,
   resource: Resource,
-  { expiresMs, from, to }: Pick<Change, "from" | "to" | "expiresMs">,
+  { expiresMs, from, to }: Pick<SizeChange, "from" | "to" | "expiresMs">,
 ): string {
   const { namespace, service } = wish;
   return contentHash([namespace, service, resource, from, to, expiresMs]).slice(0, ID_CHARACTERS);

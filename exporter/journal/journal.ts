@@ -14,8 +14,10 @@ const DAY_MS = 86_400_000;
 const KEPT_DAYS = 90;
 /** About 100 MB. */
 const MOST_ROWS = 200_000;
-/** Longer than any change stands open. */
+/** Longer than any change of a size stands open. */
 const CHANGES_DAYS = 3;
+/** As long as a calendar that was refused is not proposed again. */
+const CALENDAR_DAYS = 31;
 
 const TABLES = `
   CREATE TABLE IF NOT EXISTS audit (seq INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, row TEXT NOT NULL, hash TEXT NOT NULL) STRICT;
@@ -71,7 +73,7 @@ export class Journal {
       for (const change of changes) {
         this.#database
           .prepare("INSERT OR REPLACE INTO changes (id, at_ms, change) VALUES (?, ?, ?)")
-          .run(change.id, Math.round(change.proposedAtMs), JSON.stringify(change));
+          .run(change.id, Math.round(keptFromMs(change)), JSON.stringify(change));
       }
       this.#database.prepare("DELETE FROM changes WHERE at_ms < ?").run(nowMs - CHANGES_DAYS * DAY_MS);
       this.#prune(nowMs);
@@ -108,6 +110,14 @@ export class Journal {
       .run(oldest.seq);
     this.#database.prepare("DELETE FROM audit WHERE seq <= ?").run(oldest.seq);
   }
+}
+
+/** From when on a change is {@link CHANGES_DAYS} old. A calendar is in force for as long as it is approved. */
+function keptFromMs({ kind, proposedAtMs, state }: Change): number {
+  if (kind === "size") return proposedAtMs;
+  return state === "approved"
+    ? Number.MAX_SAFE_INTEGER
+    : proposedAtMs + (CALENDAR_DAYS - CHANGES_DAYS) * DAY_MS;
 }
 
 /** The audit trail of an exporter that may be running. */

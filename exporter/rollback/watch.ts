@@ -50,7 +50,9 @@ export class HarmWatch {
 
   /** Takes the next window. @returns the changes that did harm, each once */
   see(sight: Sight): Harm[] {
-    for (const change of this.#shrunk(sight)) this.#watched.set(change.service, change);
+    for (const change of this.#shrunk(sight)) {
+      this.#watched.set(change.service, together(this.#watched.get(change.service), change));
+    }
     const harms: Harm[] = [];
     for (const watched of this.#watched.values()) {
       watched.after.push(sight);
@@ -73,6 +75,12 @@ export class HarmWatch {
       if (isLess(running, before)) yield { service, before, reference, after: [] };
     }
   }
+}
+
+/** A change that comes in several steps is one: it is judged by what was before the first, and from the last on. */
+function together(earlier: Watched | undefined, change: Watched): Watched {
+  if (earlier === undefined) return change;
+  return { ...earlier, before: { ...change.before, ...earlier.before }, after: [] };
 }
 
 const isMet = ({ complete, severity }: Sight): boolean => complete && severity !== undefined && severity <= 1;
@@ -101,7 +109,7 @@ function isElsewhere({ reference, service }: Watched, newest: readonly Sight[]):
   const total = (sight: Sight): number =>
     [...sight.services.values()].reduce((sum, { requestsPerSecond = 0 }) => sum + requestsPerSecond, 0);
   const own = ({ services }: Sight): number => services.get(service)?.requestsPerSecond ?? 0;
-  if ([total, own].some((load) => mean(newest.map(load)) > MORE_LOAD_RATIO * mean(reference.map(load))))
+  if ([total, own].some((load) => latest(newest, load) > MORE_LOAD_RATIO * mean(reference.map(load))))
     return true;
   return [...(newest.at(-1)?.services.keys() ?? [])].some(
     (each) => isDisturbed(each, reference, newest) || isReplaced(each, reference, newest),
@@ -110,7 +118,7 @@ function isElsewhere({ reference, service }: Watched, newest: readonly Sight[]):
 
 function isDisturbed(service: string, reference: readonly Sight[], newest: readonly Sight[]): boolean {
   const of = ({ services }: Sight): number => services.get(service)?.interference ?? 0;
-  return mean(newest.map(of)) - mean(reference.map(of)) > MORE_INTERFERENCE;
+  return latest(newest, of) - mean(reference.map(of)) > MORE_INTERFERENCE;
 }
 
 /** A replica began after the first window of the reference although no more are wanted: a deploy, or a restart. */
@@ -120,6 +128,10 @@ function isReplaced(service: string, [first]: readonly Sight[], newest: readonly
     return false;
   return (now.running.replicas ?? 0) <= (before?.running.replicas ?? 0);
 }
+
+/** What began in the middle of the first of the windows shows whole in the last alone. */
+const latest = (newest: readonly Sight[], of: (sight: Sight) => number): number =>
+  Math.max(mean(newest.map(of)), ...newest.slice(-1).map(of));
 
 const mean = (values: readonly number[]): number =>
   values.reduce((sum, each) => sum + each, 0) / Math.max(1, values.length);

@@ -12,6 +12,9 @@ import type { Logger } from "@tradewind/core/log.ts";
 import type { Learning } from "../learning/learning.ts";
 import { tailPredictionError } from "../learning/predicted-tail.ts";
 import type { ApplicationMetrics } from "./application-metrics.ts";
+import type { LearnedCalendar } from "@tradewind/core/contract/calendar.ts";
+import { LearnedCalendars } from "../calendar/propose-calendars.ts";
+import { ownFlows } from "../facts/verdict.ts";
 import { hourlyCost, judgedRequests } from "../facts/accounts.ts";
 import type { InputsArchive } from "./inputs-archive.ts";
 import type { NodeRoom } from "../room/node-room.ts";
@@ -97,6 +100,7 @@ export class Deciding {
   private state: PolicyState;
   private last: Decided | undefined;
   private past: readonly LoadInterval[] = [];
+  private readonly calendars = new LearnedCalendars();
 
   constructor(parts: DecidingOptions) {
     this.parts = parts;
@@ -238,6 +242,7 @@ export class Deciding {
     const cause = this.parts.explaining?.cause();
     const patterns = this.parts.patterns?.patterns() ?? [];
     const room = quotaRoom(workloads, application.namespace);
+    const learnedCalendars = this.learnCalendars(outcome, inputs);
     const disruptions = disruptionsOf(workloads, application.namespace);
     const wishes = withWorkloads(outcome.plan.wishes, workloads);
     const plan = this.parts.published.publish({ ...outcome.plan, wishes }, windowSet, {
@@ -246,6 +251,7 @@ export class Deciding {
       ...(missing.length > 0 && { missing: [...missing] }),
       mode: application.mode,
       ...(room && { room }),
+      ...(learnedCalendars && { learnedCalendars }),
       ...(disruptions.length > 0 && { disruptions }),
       ...(cause && { cause }),
       ...(patterns.length > 0 && { patterns: patterns.slice(0, MOST_PLAN_PATTERNS) }),
@@ -259,6 +265,22 @@ export class Deciding {
     this.parts.archive.add(plan.wishes[0]?.inputs.windowHash ?? contentHash(windowSet), inputs);
     this.report(plan);
     return plan;
+  }
+
+  /** Calendars that the load of the past speaks for. */
+  private learnCalendars(
+    { plan, state }: PolicyOutcome,
+    { application, windowSet }: PolicyInputs,
+  ): LearnedCalendar[] | undefined {
+    const longest = state.cost?.outlook.foresight.at(-1)?.series;
+    if (longest === undefined) return undefined;
+    const routes = ownFlows(windowSet.flows, application.entry);
+    return this.calendars.propose({
+      series: longest,
+      perSecond: routes.reduce((sum, { requestsPerSecond }) => sum + requestsPerSecond, 0),
+      targetUtilisation: this.parts.options.settings.targetUtilisation,
+      wishes: plan.wishes,
+    });
   }
 
   private report({ policy, policyReason, sequence, wishes }: Plan): void {

@@ -36,7 +36,15 @@ export class Published {
     windowSet: WindowSet,
     facts: Pick<
       Plan,
-      "complete" | "missing" | "mode" | "cause" | "disruptions" | "patterns" | "room" | "students"
+      | "complete"
+      | "missing"
+      | "mode"
+      | "cause"
+      | "disruptions"
+      | "learnedCalendars"
+      | "patterns"
+      | "room"
+      | "students"
     > = {},
   ): Plan {
     this.sequence += 1;

@@ -54,8 +54,8 @@ describe.skipIf(helm === undefined)("values that cannot be meant", () => {
       "web has memory.minBytes above memory.maxBytes",
     ],
     [
-      `${APPLICATION},application.spec.services[0].name=web,application.spec.services[0].optional=true`,
-      "additional properties 'optional' not allowed",
+      `${APPLICATION},application.spec.services[0].name=web,application.spec.services[0].brownout=true`,
+      "additional properties 'brownout' not allowed",
     ],
     ["scaler.tls.enabled=true", "scaler.tls.enabled needs a certificate: set certificates.generate"],
     ["certificates.days=7", "minimum: got 7, want 30"],

@@ -10,7 +10,7 @@ import {
 import { ApplicationList, ListedApplication } from "@tradewind/core/contract/application-list.ts";
 import { AuditRow, EventList } from "@tradewind/core/contract/audit.ts";
 import { Calendar, CalendarList } from "@tradewind/core/contract/calendar.ts";
-import { Change, ChangeList } from "@tradewind/core/contract/change.ts";
+import { CalendarChange, ChangeList, SizeChange } from "@tradewind/core/contract/change.ts";
 import { ApplicationContext, ContextService } from "@tradewind/core/contract/context.ts";
 import {
   CheckedCounterfactual,
@@ -99,7 +99,8 @@ const SCHEMAS = {
   EventList,
   Calendar,
   CalendarList,
-  Change,
+  SizeChange,
+  CalendarChange,
   ChangeList,
   ApplicationContext,
   ContextService,

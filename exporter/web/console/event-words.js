@@ -12,6 +12,8 @@ export function signOf(event) {
   if (event.kind === "incident") return { kind: "bad", word: "incident" };
   if (event.kind === "deploy") return { kind: "", word: "deploy" };
   if (event.kind === "rollback") return { kind: "warn", word: "rollback" };
+  if (event.kind === "calendar")
+    return { kind: event.state === "awaiting" ? "warn" : "", word: `calendar ${event.state}` };
   if (event.kind === "brownout") return { kind: "warn", word: `brownout ${event.state}` };
   if (event.kind === "change")
     return { kind: event.state === "awaiting" ? "warn" : "", word: `approval ${event.state}` };
@@ -66,6 +68,14 @@ export function EventLine({ event }) {
       h("strong", null, event.for.service),
       ` of ${event.for.application}`,
       event.quota === undefined ? "" : ` (quota '${event.quota}')`,
+    );
+  if (event.kind === "calendar")
+    return h(
+      "span",
+      null,
+      h("strong", null, event.service),
+      `: calendar '${event.calendar}' of at least ${event.floorReplicas} replicas ${event.state}`,
+      event.by === undefined ? "" : ` by ${event.by}`,
     );
   const by = event.by === undefined ? "" : ` by ${event.by}`;
   return h("span", null, h("strong", null, event.service), `: ${sizeChange(event)} ${event.state}${by}`);

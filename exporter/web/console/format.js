@@ -1,5 +1,7 @@
 /** How numbers are written on every page. Absent is a dash, never 0. */
 
+/** @import { Change } from "@tradewind/core/contract/change.ts" */
+
 const DASH = "–";
 
 /** @param {number | undefined} seconds */
@@ -70,6 +72,14 @@ export function sizeChange({ from, resource, to }) {
     SIZES[resource === "cpu" ? "cpuCores" : resource === "memory" ? "memoryBytes" : resource];
   return `${title} ${from === 0 && resource !== "replicas" ? "" : `${write(from)} → `}${write(to)}`;
 }
+
+/** What a change would do. @param {Change} change */
+export const changeText = (change) =>
+  change.kind === "size"
+    ? sizeChange(change)
+    : `at least ${change.calendar.floor?.replicas ?? 0} replicas (usual ${change.usualReplicas}) from ` +
+      `${change.calendar.from} until ${change.calendar.until} ${change.calendar.timeZone}, ` +
+      `needed on ${change.hits} of ${change.occurrences} days (confidence ${percent(change.confidence)})`;
 
 /** How a size is called and written. */
 export const SIZES = /** @type {const} */ ({

@@ -1,7 +1,7 @@
 import { h } from "preact";
 import { useState } from "preact/hooks";
 import { ask, useAsk } from "./api.js";
-import { date, percent, sizeChange } from "./format.js";
+import { changeText, date, percent } from "./format.js";
 import { Card, Chip, Missing, Notice, Table, useId } from "./parts.js";
 
 /** @import { ApiProblem } from "./api.js" */
@@ -106,7 +106,7 @@ function Approvals({ list, onDecided, problem }) {
                 "tr",
                 { key: each.id },
                 h("td", null, each.service),
-                h("td", null, sizeChange(each)),
+                h("td", null, changeText(each)),
                 h("td", null, each.state),
                 h("td", null, each.by ?? "–"),
               ),
@@ -119,7 +119,9 @@ function Approvals({ list, onDecided, problem }) {
 /** @param {{ change: Change, who: { by: string, token: string }, mayDecide: boolean, onDecided: () => void }} props */
 function Waiting({ change, mayDecide, onDecided, who }) {
   const [words, setWords] = useState("");
-  const { expiresMs, from, id, namespace, notBeforeMs, service, state, to } = change;
+  const { expiresMs, id, namespace, service, state } = change;
+  const { from, notBeforeMs, to } =
+    change.kind === "size" ? change : { from: 0, to: 0, notBeforeMs: undefined };
   /** @param {"approve" | "refuse"} verdict */
   const decide = async (verdict) => {
     if (who.by.trim() === "" || who.token === "") return setWords("Give your name and the token first.");
@@ -146,7 +148,7 @@ function Waiting({ change, mayDecide, onDecided, who }) {
     h(Chip, { kind: state === "awaiting" ? "warn" : "good" }, state),
     h("strong", null, service),
     h("span", { class: "soft" }, namespace),
-    h("span", null, `${sizeChange(change)}${share}`),
+    h("span", null, `${changeText(change)}${share}`),
     h(
       "span",
       { class: "soft" },

@@ -20,6 +20,7 @@ const KINDS = /** @type {const} */ ([
   ["rollback", "Rollbacks"],
   ["brownout", "Brownouts"],
   ["change", "Approvals"],
+  ["calendar", "Calendars"],
   ["incident", "Incidents"],
   ["deploy", "Deploys"],
 ]);

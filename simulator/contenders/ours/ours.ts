@@ -1,3 +1,5 @@
+import type { AuditEvent } from "@tradewind/core/contract/audit.ts";
+import type { Plan } from "@tradewind/core/contract/plan.ts";
 import type { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
 import { SLOTS_PER_LOOK } from "@tradewind/predictor/application/surge-watch.ts";
 import type { PolicyInputs } from "@tradewind/predictor/policy/inputs.ts";
@@ -21,6 +23,10 @@ export interface Kind {
   readonly onInputs?: (inputs: PolicyInputs) => void;
   /** What the scaler does while the predictor's process is down; absent: it holds. */
   readonly silence?: SilenceKind;
+  /** Makes another plan of each of the predictor's, as one that is wrong would: to see what becomes of it. */
+  readonly rewrite?: (plan: Plan, nowMs: number) => Plan;
+  /** Hears what the scaler would write into its audit trail. */
+  readonly onEvent?: (event: AuditEvent) => void;
 }
 
 /** While no plan comes the scaler looks at what it reads every so many slots: about 5 s. */
@@ -28,7 +34,7 @@ const SLOTS_PER_SILENT_LOOK = 7;
 
 export function startOurs(
   setting: Setting,
-  { choice, isTraining = false, onInputs, seasons = true, silence }: Kind,
+  { choice, isTraining = false, onEvent, onInputs, rewrite, seasons = true, silence }: Kind,
 ): Brain {
   const { actuators, plant, processDown, seed, truth, world } = setting;
   const application = {
@@ -58,7 +64,7 @@ export function startOurs(
     arrivals,
     onInputs,
   });
-  const scaler = new ScalerAtWork(application, plant.startMs);
+  const scaler = new ScalerAtWork(application, plant.startMs, onEvent);
   let level = "hold";
   let taken = -1;
   let surges = 0;
@@ -69,7 +75,8 @@ export function startOurs(
     if (newest === undefined || newest.plan.sequence === taken) return false;
     taken = newest.plan.sequence;
     level = newest.plan.policy;
-    await scaler.takePlan(newest.text, nowMs);
+    const text = rewrite === undefined ? newest.text : JSON.stringify(rewrite(newest.plan, nowMs));
+    await scaler.takePlan(text, nowMs);
     return true;
   };
   const alone = silence && new SilenceAtWork(silence, { scaler, world, windowSeconds: plant.windowSeconds });

@@ -1,3 +1,4 @@
+import type { AuditEvent } from "@tradewind/core/contract/audit.ts";
 import { serviceSpecs } from "@tradewind/core/contract/application.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import { recommendationList } from "@tradewind/exporter/api/list.ts";
@@ -35,7 +36,8 @@ export class ScalerAtWork {
   private nowMs: number;
   private rejected = 0;
 
-  constructor(application: Application, startedAtMs: number) {
+  /** @param onEvent hears what goes into the audit trail */
+  constructor(application: Application, startedAtMs: number, onEvent?: (event: AuditEvent) => void) {
     const { clockTolerance, limits, restartGrace, staleAfter } = ExporterOptions.parse({});
     this.nowMs = startedAtMs;
     this.specOf = serviceSpecs(application);
@@ -51,6 +53,14 @@ export class ScalerAtWork {
     this.recommender = new Recommender(new DecisionBook(), rules, {
       keeper: new StateKeeper(undefined, { clock, log, counter: { stateEvent: () => undefined } }),
       clock,
+      ...(onEvent && {
+        journal: {
+          append: (events) => {
+            for (const event of events) onEvent(event);
+            return true;
+          },
+        },
+      }),
       counter: {
         guardAction: () => undefined,
         guardRefusal: () => undefined,

@@ -62,7 +62,7 @@ describe("a change that waits for a person", () => {
     await process.plan(10, at(0), {}, wished);
     expect(process.final).toEqual({ replicas: 10, cpuCores: 0.5, memoryBytes: 256e6 });
     const [cpu, memory] = ["cpu", "memory"].map((name) =>
-      process.queue.list().find(({ resource }) => resource === name),
+      process.queue.list().find((each) => each.kind === "size" && each.resource === name),
     );
     expect([cpu, memory]).toMatchObject([
       { from: 0.5, to: 1.5, state: "awaiting" },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ApprovalContext, Change } from "@tradewind/core/contract/change.ts";
+import type { ApprovalContext } from "@tradewind/core/contract/change.ts";
 import { guard } from "@tradewind/exporter/guard/guard.ts";
 import { approvals } from "@tradewind/exporter/guard/approval.ts";
 import type { Allocation } from "@tradewind/core/contract/plan.ts";
@@ -113,7 +113,8 @@ interface SizeCase {
   /** What the plan asks for in place of what runs. */
   readonly to: Partial<Allocation>;
   readonly running?: Partial<Allocation>;
-  readonly approved?: Pick<Change, "resource" | "to"> & Partial<Change>;
+  readonly approved?: Partial<ApprovalContext["changes"][number]> &
+    Pick<ApprovalContext["changes"][number], "resource" | "to">;
   readonly reference?: Partial<Allocation>;
   readonly evidence?: Record<string, number>;
   readonly severityBefore?: number;

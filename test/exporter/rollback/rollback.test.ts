@@ -10,7 +10,14 @@ import { planOf, wishOf } from "../wish.ts";
 
 const WINDOW_MS = 15_000;
 
-async function see(process: Process, window: number, running: number, seconds: number): Promise<void> {
+/** @param windowEndMs of the measurements; by default the time of the plan */
+async function see(
+  process: Process,
+  window: number,
+  running: number,
+  seconds: number,
+  windowEndMs = START_MS + window * WINDOW_MS,
+): Promise<void> {
   const atMs = START_MS + window * WINDOW_MS;
   process.nowMs = atMs;
   const wish = wishOf({
@@ -19,7 +26,7 @@ async function see(process: Process, window: number, running: number, seconds: n
     evidence: { requestsPerSecond: 100, interferenceCpu: 0 },
   });
   const plan: Plan = planOf([wish], { mode: "act", plannedAtMs: atMs, measuredLatencySeconds: seconds });
-  const wishes = plan.wishes.map((each) => ({ ...each, inputs: { ...each.inputs, windowEndMs: atMs } }));
+  const wishes = plan.wishes.map((each) => ({ ...each, inputs: { ...each.inputs, windowEndMs } }));
   const { wishes: _, ...header } = plan;
   await process.recommender.takePlan({ header, wishes, madeMs: atMs });
 }
@@ -50,4 +57,17 @@ it("keeps what ran before a harmful change for half an hour, also over a restart
   await see(after, 3 + 120 + 1, 6, 0.1);
   expect(after.replicas).toBe(4);
   after.end();
+});
+
+it("does not take two plans of one window for two windows in which the objective is missed", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "tradewind-rollback-"));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  const process = new Process(directory);
+  onTestFinished(() => process.end());
+  for (const window of [0, 1]) await see(process, window, 6, 0.1);
+  await see(process, 2, 4, 0.3);
+  await see(process, 2.5, 4, 0.3, START_MS + 2 * WINDOW_MS);
+  expect(process.replicas).toBe(4);
+  await see(process, 3, 4, 0.3);
+  expect(process.replicas).toBe(6);
 });

@@ -55,6 +55,11 @@ describe("a change after which the objective is missed", () => {
     ]);
   });
 
+  it("is rolled back to what ran before its first step where it came in several", () => {
+    const steps = [...MET, less(0.9, { replicas: 5 }), less(0.9), less(1.4), less(1.5)];
+    expect(blamed(steps)).toEqual([[], [], [], [], [], [["search", 6]]]);
+  });
+
   it("is blamed when the miss comes up to four windows later, and not after that", () => {
     expect(blamed([...MET, less(0.9), less(0.9), less(0.9), less(1.3), less(1.3)]).at(-1)).toEqual([
       ["search", 6],
