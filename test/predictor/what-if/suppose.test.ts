@@ -1,5 +1,6 @@
 import type { PolicyInputs, PolicyOutcome } from "@tradewind/predictor/policy/inputs.ts";
-import { ApplicationCost, atLoad } from "@tradewind/predictor/decide/application-cost.ts";
+import { ApplicationCost } from "@tradewind/predictor/decide/application-cost.ts";
+import { atLoad } from "@tradewind/predictor/decide/cost-inputs.ts";
 import { cheapest } from "@tradewind/predictor/decide/search.ts";
 import { suppose } from "@tradewind/predictor/decide/suppose.ts";
 import { WhatIf } from "@tradewind/predictor/decide/what-if.ts";
