@@ -11,6 +11,8 @@ export interface CommandEntry {
   /** One line for the list of commands, which must not load the packages behind them. */
   readonly summary: string;
   readonly group: string;
+  /** The processes that it asks, by its flags `--scaler` and `--predictor`; absent where it asks none. */
+  readonly asks?: { readonly scaler?: "one" | "every"; readonly predictor?: "one" };
   readonly load: () => Promise<CommandModule>;
 }
 
@@ -66,42 +68,55 @@ export const COMMANDS: readonly CommandEntry[] = [
     name: "doctor",
     summary: "ask every configured server whether it answers, and say what to do",
     group: LOOK,
+    asks: { scaler: "one", predictor: "one" },
     load: async () => import("@tradewind/predictor/doctor/command.ts"),
   },
   {
     name: "status",
     summary: "show what is recommended now, and which decision set it and why",
     group: LOOK,
+    asks: { scaler: "one" },
     load: async () => import("@tradewind/exporter/status/command.ts"),
   },
   {
     name: "explain",
     summary: "say why the objective is missed: service, resource, evidence, and what would end it",
     group: LOOK,
+    asks: { predictor: "one" },
     load: async () => import("@tradewind/predictor/ask/explain.ts"),
   },
   {
     name: "what-if",
     summary: "show p95 and cost at another load or other sizes, by the live models",
     group: LOOK,
+    asks: { predictor: "one" },
     load: async () => import("@tradewind/predictor/ask/what-if.ts"),
+  },
+  {
+    name: "proposals",
+    summary: "print what the last plan changes as proposals, or check somebody else's on the models",
+    group: LOOK,
+    load: async () => import("@tradewind/predictor/ask/proposals.ts"),
   },
   {
     name: "sensitivities",
     summary: "show what more CPU or one more replica of each service is worth now",
     group: LOOK,
+    asks: { predictor: "one" },
     load: async () => import("@tradewind/predictor/ask/sensitivities.ts"),
   },
   {
     name: "report",
     summary: "show what happened over a time: objective, cost, decisions, savings",
     group: LOOK,
+    asks: { scaler: "one", predictor: "one" },
     load: async () => import("@tradewind/predictor/ask/report.ts"),
   },
   {
     name: "approve",
     summary: "list large changes that wait for a person, approve or refuse one",
     group: LOOK,
+    asks: { scaler: "every" },
     load: async () => import("@tradewind/exporter/approval/command.ts"),
   },
   {
@@ -114,6 +129,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     name: "replay",
     summary: "decide again on a decision record, and compare byte by byte",
     group: LOOK,
+    asks: { scaler: "one" },
     load: async () => import("@tradewind/exporter/replay/command.ts"),
   },
   {
@@ -139,6 +155,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: "print the stored windows as CSV or JSON lines",
     group: LOOK,
     load: async () => import("@tradewind/predictor/export/command.ts"),
+  },
+  {
+    name: "kubectl",
+    summary: "run one of the commands above on the release in a cluster (kubectl tradewind)",
+    group: LOOK,
+    load: async () => import("./kubectl/command.ts"),
   },
   {
     name: "completion",

@@ -32,6 +32,8 @@ async function main(args: readonly string[]): Promise<void> {
     .usage("<command> [options]")
     .addHelpText("after", EXAMPLES)
     .showHelpAfterError("(tradewind --help lists the commands)")
+    // So that `tradewind kubectl` can leave what follows a command to that command.
+    .enablePositionalOptions()
     .exitOverride();
   const asked = args[0] === "help" ? args[1] : args[0];
   for (const { name, summary, group, load } of COMMANDS) {

@@ -76,8 +76,9 @@ const SENTENCES: Sentences = {
     `one decision makes a container at most ${growRatio} times as large and leaves at least ${percent(shrinkRatio)} of it`,
   "growth-limit": ({ fromReplicas, mostReplicas }) =>
     `latency, load or replicas are missing: growth from ${replicas(fromReplicas)} is limited to ${mostReplicas}`,
-  "approval-awaited": ({ change, fromReplicas, toReplicas }) =>
-    `${fromReplicas} → ${replicas(toReplicas)} waits for approval: tradewind approve ${change}`,
+  "approval-awaited": (facts) => `${sizes(facts)} waits for approval: tradewind approve ${facts.change}`,
+  "approval-refused": (facts) =>
+    `${sizes(facts)} was refused (${facts.change}): it is not proposed again before ${minute(facts.expiresMs)}`,
   "rolled-back": (facts) =>
     `the objective was missed after a change that took away: keeps at least ${replicas(facts.replicas)} until ${minute(facts.untilMs)}`,
   "calendar-floor": (facts) => scheduled(facts, "least"),
@@ -85,6 +86,14 @@ const SENTENCES: Sentences = {
   quota: ({ ahead, mostReplicas, quota }) =>
     `quota '${quota}' has room for ${replicas(mostReplicas)}${ahead.length === 0 ? "" : ` after ${rivals(ahead)}`}`,
   "quota-first": ({ behind, quota }) => `comes first in quota '${quota}', before ${rivals(behind)}`,
+  brownout: ({ for: first, leastReplicas, quota }) =>
+    `optional: goes down to ${replicas(leastReplicas)}, since ${rivals([first])} misses its objective and ` +
+    `${quota === undefined ? "no node has room for it" : `quota '${quota}' has no room for it`}`,
+  "brownout-first": ({ services }) =>
+    `${services.map(({ application, service }) => `${service} of ${application}`).join(", ")} ` +
+    `${services.length === 1 ? "goes" : "go"} down to make room for it`,
+  "disruption-budget": ({ allowedReplicas, budget, leastReplicas }) =>
+    `PodDisruptionBudget '${budget}' lets ${allowedReplicas === 0 ? "no pod" : `${allowedReplicas} ${allowedReplicas === 1 ? "pod" : "pods"}`} go now: keeps ${replicas(leastReplicas)}`,
   "restart-grace": ({ agoSeconds, graceSeconds, started }) =>
     `${STARTED[started]} ${Math.round(agoSeconds)} s ago: ` +
     `nothing is removed in the first ${graceSeconds} s`,
@@ -173,6 +182,16 @@ function rivals(all: Facts<"quota">["ahead"]): string {
   return all
     .map(({ application, priority, service }) => `${service} of ${application} (priority ${priority})`)
     .join(", ");
+}
+
+/** `5 → 12 replicas`, `0.20 → 0.80 cores each`, `1024 → 256 MiB each`; without the first number where it is not known. */
+function sizes({ from, resource, to }: Facts<"approval-awaited" | "approval-refused">): string {
+  if (resource === "replicas") return `${from} → ${replicas(to)}`;
+  const [write, unit] =
+    resource === "cpu"
+      ? [(value: number) => value.toFixed(2), "cores each"]
+      : [(value: number) => String(mebibytes(value)), "MiB each"];
+  return `${from === 0 ? "" : `${write(from)} → `}${write(to)} ${unit}`;
 }
 
 /** To the minute, in UTC. */

@@ -38,6 +38,15 @@ export interface DecisionPast {
   readonly previous?: { readonly final: Allocation; readonly decidedAtMs: number };
 }
 
+/**
+ * What is open for approval, what a harmful change is rolled back to, how many pods may go at once, and what a quota leaves the service where
+ * it has no room for all.
+ */
+export type SharedContext = Pick<
+  DecisionRecord["context"],
+  "approval" | "brownout" | "disruptions" | "madeRoom" | "rollback" | "room"
+>;
+
 /** A wish that led to no decision. */
 export interface Refusal {
   readonly namespace: string;
@@ -51,14 +60,14 @@ export type Decision = { readonly record: DecisionRecord } | { readonly refusal:
 /**
  * Turns a wish into a decision. The time of the decision is the time of the plan, not of its arrival, so that two
  * exporters that read the same plan at different moments decide the same.
- * @param shared what is open for approval, what a harmful change is rolled back to, and what a quota leaves the service where it has no room for all
+ * @param shared what the decision reads of other services, of other decisions and of people
  */
 export function decide(
   wish: Wish,
   plan: PlanHeader,
   past: DecisionPast,
   rules: DecisionRules,
-  shared: Pick<DecisionRecord["context"], "approval" | "rollback" | "room"> = {},
+  shared: SharedContext = {},
 ): Decision {
   const decidedAtMs = plan.plannedAtMs;
   const calendars = rules.calendarsOf?.(plan, wish) ?? [];

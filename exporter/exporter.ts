@@ -133,7 +133,7 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
   });
   undo.defer(() => scaler.stop());
   const deciding = await prepareDecisions(setting, scaler);
-  const { plans, recommender, statuses } = deciding;
+  const { application, plans, recommender, statuses } = deciding;
   const restored = await recommender.restore();
   const { api, probes } = await openPorts(setting, scaler, deciding);
   const poll = followApplications(options, plans, {
@@ -167,7 +167,10 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
     rng: seededRng(randomInt(2 ** 31)),
     registry: metrics.registry,
     list: () => recommendationList(recommender, statuses(), clock),
-    applications: () => sceneApplications(recommender, statuses(), clock),
+    applications: () =>
+      sceneApplications(recommender, statuses(), clock, (namespace, name) =>
+        application.find(namespace, name),
+      ),
     ...edges.cluster,
   });
   undo.defer(() => cluster?.stop());
@@ -232,7 +235,7 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
       planSource(setting, scaler, place, async (plan, fetcher) => {
         const { header } = plan;
         const { application: name, namespace } = header;
-        queue.approveAnnotated(application.approved(namespace, name), header.plannedAtMs);
+        queue.takeAnnotations(application.annotated(namespace, name), header.plannedAtMs);
         await recommender.takePlan(plan, place);
         await fetchStudents(header, { fetcher, shelf, log });
         regret.look(lookAt(header, recommender.book, ownOf(header), place !== undefined));

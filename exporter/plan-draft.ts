@@ -1,3 +1,4 @@
+import type { PlanDisruptions } from "@tradewind/core/contract/plan.ts";
 import type { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import type { Refusal } from "./decide.ts";
 import type { ServiceSight } from "./rollback/watch.ts";
@@ -15,8 +16,9 @@ export function isOf({ recommendation }: BookEntry, scope: Scope): boolean {
   return recommendation.application === scope.name && recommendation.namespace === scope.namespace;
 }
 
-export const nothingNew = (scope: Scope): PlanDraft => ({
+export const nothingNew = (scope: Scope, disruptions: readonly PlanDisruptions[] = []): PlanDraft => ({
   scope,
+  disruptions: new Map(disruptions.map(({ service, ...rest }) => [service, rest])),
   entries: new Map(),
   refusals: new Map(),
   approvals: new Map(),
@@ -27,6 +29,8 @@ export const nothingNew = (scope: Scope): PlanDraft => ({
 /** What a plan comes to, by service. */
 export interface PlanDraft {
   readonly scope: Scope;
+  /** What PodDisruptionBudgets allow, by service. */
+  readonly disruptions: ReadonlyMap<string, Omit<PlanDisruptions, "service">>;
   readonly entries: Map<string, BookEntry>;
   readonly refusals: Map<string, Refusal>;
   /** Records of services whose large changes wait for a person. */

@@ -47,8 +47,13 @@ function predictionOf({
 }
 
 /** A service that others made room for says so, as they do. */
-function comesFirst({ context: { room } }: DecisionRecord): Extract<Reason, { code: "quota-first" }>[] {
-  return room?.behind === undefined ? [] : [{ code: "quota-first", quota: room.quota, behind: room.behind }];
+function comesFirst({ context: { madeRoom, room } }: DecisionRecord): Reason[] {
+  return [
+    ...(room?.behind === undefined
+      ? []
+      : [{ code: "quota-first" as const, quota: room.quota, behind: room.behind }]),
+    ...(madeRoom === undefined ? [] : [{ code: "brownout-first" as const, services: madeRoom }]),
+  ];
 }
 
 /**

@@ -1,15 +1,19 @@
 import type { Clock } from "@tradewind/core/clock.ts";
 import type { AuditEvent } from "@tradewind/core/contract/audit.ts";
+import { serviceSpecs } from "@tradewind/core/contract/application.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
-import type { Plan } from "@tradewind/core/contract/plan.ts";
+import type { Brownout, RoomShare } from "@tradewind/core/contract/recommendation.ts";
+import type { Plan, Wish } from "@tradewind/core/contract/plan.ts";
 import type { Reason } from "@tradewind/core/contract/reason.ts";
+import { Brownouts } from "./brownout/brownouts.ts";
+import { seeBrownouts } from "./brownout/sight.ts";
 import { decide } from "./decide.ts";
-import type { DecisionPast, DecisionRules, PlanHeader, Refusal } from "./decide.ts";
+import type { DecisionPast, DecisionRules, PlanHeader, Refusal, SharedContext } from "./decide.ts";
 import type { ChangeQueue } from "./approval/change-queue.ts";
 import { EVERYTHING, isOf, keyOf, nothingNew } from "./plan-draft.ts";
 import type { PlanDraft, Scope } from "./plan-draft.ts";
-import { lifeOf, refusalInWords, rowOf } from "./served-rows.ts";
+import { lifeOf, rowsAfter } from "./served-rows.ts";
 import { decisionEvents } from "./journal/events.ts";
 import type { JournalKeeper } from "./journal/keeper.ts";
 import { PodSizes, sharesOf } from "./room/claims.ts";
@@ -47,7 +51,7 @@ export interface RecommenderRules extends DecisionRules {
 export interface TakenPlan {
   readonly header: PlanHeader &
     Pick<Plan, "namespace" | "measuredLatencySeconds" | "room"> &
-    Partial<Pick<Plan, "objective">>;
+    Partial<Pick<Plan, "disruptions" | "objective">>;
   /** Gone through when the plan has its turn. */
   readonly wishes: Iterable<unknown>;
   /** When it was made, on our monotonic clock. */
@@ -100,6 +104,7 @@ export class Recommender {
   #savedRevision = 0;
   readonly #podSizes = new PodSizes();
   readonly #rollbacks = new Rollbacks();
+  readonly #brownouts = new Brownouts();
 
   constructor(book: DecisionBook, rules: RecommenderRules, edges: RecommenderEdges) {
     this.book = book;
@@ -132,7 +137,9 @@ export class Recommender {
         return bookEntry(record, ageMs < -clockToleranceMs ? undefined : monotonicMs - Math.max(0, ageMs));
       }),
     );
-    await this.#serve(this.#rowsAfter(nothingNew(EVERYTHING)));
+    for (const { brownout, recommendation } of this.book.entries())
+      if (brownout !== undefined) this.#brownouts.recall(recommendation, brownout);
+    await this.#serve(rowsAfter(nothingNew(EVERYTHING), this.book, this.#refusals));
     return records.length;
   }
 
@@ -165,10 +172,11 @@ export class Recommender {
       const scope = { name, namespace };
       this.#refusals.delete(keyOf(scope));
       this.#predictors.delete(keyOf(scope));
+      this.#brownouts.forget(scope);
       this.book.forget((entry) => isOf(entry, scope));
       const draft = nothingNew(EVERYTHING);
       await this.#keeper.save(await this.#stateAfter(draft), DISK_PATIENCE_MS);
-      await this.#serve(this.#rowsAfter(draft));
+      await this.#serve(rowsAfter(draft, this.book, this.#refusals));
     });
   }
 
@@ -179,12 +187,12 @@ export class Recommender {
   }
 
   async #takeNow(plan: TakenPlan, scope: Scope): Promise<void> {
-    const draft = nothingNew(scope);
+    const draft = nothingNew(scope, plan.header.disruptions);
     this.#follow(plan.header.predictorStartedAtMs, scope);
     await this.#saveChanges();
     await this.#inSlices(plan.wishes, (value) => this.#take(value, plan, draft));
     const events = this.#rollBack(plan, draft);
-    await this.#shareRoom(plan, draft);
+    events.push(...(await this.#shareRoom(plan, draft)));
     await this.#inSlices(draft.refusals.values(), ({ step }) => {
       if (step !== CONTRACT) this.#counter.guardRefusal(step);
     });
@@ -199,7 +207,7 @@ export class Recommender {
     this.#journal?.append(events);
     this.#queue?.settle(draft.approvals.values(), plan.header.plannedAtMs);
     if (plan.isPartial !== true) this.#forget(draft);
-    await this.#serve(this.#rowsAfter(draft));
+    await this.#serve(rowsAfter(draft, this.book, this.#refusals));
     await this.#inSlices(this.book.replace(draft.entries), () => undefined);
     this.#refusals.set(keyOf(scope), draft.refusals);
     if (scope === EVERYTHING) return;
@@ -263,7 +271,13 @@ export class Recommender {
     const before = this.book.get(namespace, service);
     const approval = this.#queue?.contextOf(header, wish, before);
     const rollback = this.#rollbacks.of(wish, before, header.plannedAtMs);
+    const disruptions = draft.disruptions.get(service);
+    const brownout = this.#brownoutOf(header.application, wish);
+    const madeRoom = this.#brownouts.madeRoom(namespace, header.application, service);
     const decision = decide(wish, header, past, this.#rules, {
+      ...(brownout && { brownout }),
+      ...(madeRoom && { madeRoom }),
+      ...(disruptions && { disruptions }),
       ...(rollback && { rollback }),
       ...(approval && { approval }),
     });
@@ -278,11 +292,13 @@ export class Recommender {
     }
   }
 
-  /** Decides again on services for which a quota of the namespace has no room, and on those that come before them. */
-  async #shareRoom(plan: TakenPlan, draft: PlanDraft): Promise<void> {
+  /**
+   * Decides again on services for which a quota of the namespace has no room, on those that come before them, and on optional ones that go
+   * down for others. @returns brownouts that begin or end
+   */
+  async #shareRoom(plan: TakenPlan, draft: PlanDraft): Promise<AuditEvent[]> {
     const { application, namespace, room } = plan.header;
-    if (room === undefined) return;
-    this.#podSizes.note(namespace, room.pods);
+    this.#podSizes.note(namespace, room?.pods ?? []);
     const others = [...this.book.entries()].filter(
       ({ mode, recommendation: each }) =>
         mode === "act" && each.namespace === namespace && each.application !== application,
@@ -291,13 +307,32 @@ export class Recommender {
       ({ recommendation: each }) => each.namespace === namespace,
     );
     const find = this.#rules.applicationOf ?? (() => undefined);
-    const shares = sharesOf(room, [...others, ...own], this.#podSizes, find);
+    const sizes = this.#podSizes;
+    const shares =
+      room === undefined ? new Map<string, RoomShare>() : sharesOf(room, [...others, ...own], sizes, find);
     await this.#inSlices(shares, ([service, share]) => {
-      const key = bookKey(namespace, service);
-      const entry = draft.entries.get(key);
-      if (entry === undefined) return;
-      this.#decideAgain(entry, plan, draft, { room: share });
+      const entry = draft.entries.get(bookKey(namespace, service));
+      if (entry !== undefined) this.#decideAgain(entry, plan, draft, { room: share });
     });
+    const { header } = plan;
+    const seen = { header, own, others, shares, sizes, application: find };
+    const events = seeBrownouts(this.#brownouts, seen);
+    for (const { service } of events) {
+      const entry = draft.entries.get(bookKey(namespace, service));
+      const brownout = this.#brownouts.of(namespace, service);
+      if (entry !== undefined && brownout !== undefined) this.#decideAgain(entry, plan, draft, { brownout });
+    }
+    return events;
+  }
+
+  /** Undefined where its application says no longer that it is optional. */
+  #brownoutOf(
+    application: string,
+    { namespace, service }: Pick<Wish, "namespace" | "service">,
+  ): Brownout | undefined {
+    const brownout = this.#brownouts.of(namespace, service);
+    const own = brownout && this.#rules.applicationOf?.(namespace, application);
+    return own && serviceSpecs(own)(service).optional ? brownout : undefined;
   }
 
   /** Watches what became of earlier changes, and decides again on services of which one did harm. */
@@ -326,13 +361,20 @@ export class Recommender {
     { json, recommendation: { namespace, service } }: BookEntry,
     { header, madeMs }: TakenPlan,
     draft: PlanDraft,
-    more: Pick<DecisionRecord["context"], "rollback" | "room">,
+    more: SharedContext,
   ): void {
     const key = bookKey(namespace, service);
     const { context, wish } = DecisionRecord.parse(JSON.parse(json));
-    const { approval, rollback } = context;
+    const { approval, brownout, disruptions, madeRoom, rollback } = context;
     const past = this.#past(this.book.get(namespace, service), header.plannedAtMs - madeMs, draft.scope);
-    const shared = { ...(rollback && { rollback }), ...(approval && { approval }), ...more };
+    const shared = {
+      ...(brownout && { brownout }),
+      ...(madeRoom && { madeRoom }),
+      ...(disruptions && { disruptions }),
+      ...(rollback && { rollback }),
+      ...(approval && { approval }),
+      ...more,
+    };
     const decision = decide(wish, header, past, this.#rules, shared);
     if ("refusal" in decision) return;
     draft.entries.set(key, bookEntry(decision.record, madeMs));
@@ -358,31 +400,6 @@ export class Recommender {
     });
     for (const { json } of entries.values()) state.push(json);
     return state;
-  }
-
-  /** What is served once the draft is in force. */
-  *#rowsAfter({ entries, refusals: own, scope }: PlanDraft): Generator<ServedRow> {
-    const refusals = this.#allRefusals(own, scope);
-    for (const [key, entry] of this.book.byService()) {
-      if (!entries.has(key)) yield rowOf(entry, refusals.get(key));
-    }
-    for (const [key, entry] of entries) yield rowOf(entry, refusals.get(key));
-    for (const [key, refusal] of refusals) {
-      const { namespace, service } = refusal;
-      if (entries.has(key) || this.book.get(namespace, service) !== undefined) continue;
-      yield { namespace, service, refusal: refusalInWords(refusal) };
-    }
-  }
-
-  /** @param own in the place of those of the scope */
-  #allRefusals(own: ReadonlyMap<string, Refusal>, scope: Scope): ReadonlyMap<string, Refusal> {
-    const all = new Map<string, Refusal>();
-    for (const [key, refusals] of this.#refusals) {
-      const isKept = key !== keyOf(scope) && key !== keyOf(EVERYTHING);
-      if (isKept) for (const [service, refusal] of refusals) all.set(service, refusal);
-    }
-    for (const [service, refusal] of own) all.set(service, refusal);
-    return all;
   }
 
   /** A service that left the plan is served until its decision expires: the plan may have left it out by mistake. */

@@ -9,6 +9,7 @@ import { describeResize } from "./screen/render.ts";
 import { createResizer } from "./actuator/resizer.ts";
 import { createHttpClient } from "./application/call.ts";
 import { applicationOf } from "./application/applications.ts";
+import { labelFault } from "./fault/label-fault.ts";
 import { scheduleFault } from "./fault/follow-fault.ts";
 import { createDisturbance } from "./interference/disturbance.ts";
 import { arrivals } from "./load/arrivals.ts";
@@ -146,7 +147,11 @@ async function run(parts: RunParts): Promise<RunReport> {
       onSpawn: (pid) => platform.register.add("interference", pid),
       say: (text) => screen.say(text),
     });
-    const fault = scheduleFault(options.fault, platform.fleet, (text) => screen.say(text));
+    const fault = scheduleFault(options.fault, platform.fleet, {
+      say: (text) => screen.say(text),
+      nowMs: () => systemClock.nowMs(),
+      onOver: async (over, time) => labelFault(platform.processes.addresses.predictor, over, time),
+    });
     const client = createHttpClient();
     const load = startLoad({
       arrivals: arrivals(
@@ -174,7 +179,7 @@ async function run(parts: RunParts): Promise<RunReport> {
       sampleFleet(platform, meters, atS);
       if (options.for !== undefined && atS >= options.for) return ending.resolve();
       await disturbance.follow(atS);
-      await fault.follow(atS);
+      fault.follow(atS);
       const observation = await observer.refresh();
       actuator.follow();
       await resizer.apply(observation.recommendations);
@@ -184,7 +189,8 @@ async function run(parts: RunParts): Promise<RunReport> {
           policy.kind === "tradewind"
             ? (known?.setBy?.[size]?.reason ?? known?.reason ?? "")
             : ruleOf(policy);
-        const why = [limitedBy, rule].filter((text) => text !== "");
+        // The reason names the sizes as well, and the line has them already.
+        const why = [limitedBy, rule.replace(`, ${change}`, "")].filter((text) => text !== "");
         screen.say(`${service}  ${change}  ${why.join("; ")}`);
       }
       screen.show(

@@ -2,6 +2,7 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";
 import { systemClock } from "@tradewind/core/clock.ts";
+import type { ApplicationMode } from "@tradewind/core/contract/plan.ts";
 import { describeError } from "@tradewind/core/errors.ts";
 import { replaceFile } from "@tradewind/core/process/state-file.ts";
 import { applicationOf } from "./application/applications.ts";
@@ -34,6 +35,8 @@ export interface PlatformOptions extends Pick<
 > {
   /** Default `students`. */
   readonly silence?: LocalOptions["silence"];
+  /** What is done with the plans. Default `act`; `recommend` where nobody carries them out. */
+  readonly mode?: ApplicationMode;
   /** Length of the predictor's windows, s. */
   readonly windowSeconds?: number;
 }
@@ -132,7 +135,10 @@ async function assemble(
   const applicationPath = join(stateDirectory, "application.yaml");
   const compileCache = join(run.path, "compile-cache");
   // JSON is YAML too.
-  const configuration = applicationConfiguration(topology, NAMESPACE, options.objective);
+  const configuration = applicationConfiguration(topology, NAMESPACE, {
+    mode: options.mode ?? "act",
+    objectiveSeconds: options.objective,
+  });
   await writeFile(applicationPath, `${JSON.stringify(configuration, null, 2)}\n`);
 
   const started: { fleet?: Fleet } = {};

@@ -76,6 +76,11 @@ export function configure(command: Command): void {
     .option("--peers-tls-key <file>", "its key, PEM")
     .option("--peers-tls-ca <file>", "authority of all predictors' certificates, PEM")
     .option(
+      "--planners-per-application <count>",
+      "with --peers: how many of the predictors plan each of several applications, at least 2 (default: all)",
+      wholeNumber,
+    )
+    .option(
       "--workloads <source>",
       "workloads and their pods: a file, or kubernetes[:namespace,…|:*] (default: the application's namespace)",
     )
@@ -91,6 +96,8 @@ export function configure(command: Command): void {
     .option("--reasoner-model <name>", "model that it is asked for; --reasoner-url needs it")
     .option("--reasoner-key-file <file>", "file with the key that it asks for")
     .option("--reasoner-ca-file <file>", "authority of its certificate, PEM (default: public ones)")
+    .option("--reasoner-compare-model <name>", "another model that is asked the same, to compare the two")
+    .option("--reasoner-compare-prompt <file>", "other instructions that are compared with those that ship")
     .option("--reasoner-requests <count>", "requests to it in a day, at most", wholeNumber, 200)
     .option("--window <duration>", "length of a window", duration, 15)
     .option(
@@ -133,6 +140,7 @@ interface Flags {
   readonly peersTlsCert?: string;
   readonly peersTlsKey?: string;
   readonly peersTlsCa?: string;
+  readonly plannersPerApplication?: number;
   readonly workloads?: string;
   readonly kubeconfig?: string;
   readonly webhookFile?: string;
@@ -140,6 +148,8 @@ interface Flags {
   readonly reasonerModel?: string;
   readonly reasonerKeyFile?: string;
   readonly reasonerCaFile?: string;
+  readonly reasonerCompareModel?: string;
+  readonly reasonerComparePrompt?: string;
   readonly reasonerRequests: number;
   readonly window: number;
   readonly grace?: number;
@@ -171,6 +181,8 @@ function optionsOf({
   reasonerModel,
   reasonerKeyFile,
   reasonerCaFile,
+  reasonerCompareModel,
+  reasonerComparePrompt,
   reasonerRequests,
   ...flags
 }: Flags): PredictorOptionsInput {
@@ -187,6 +199,9 @@ function optionsOf({
         requestsPerDay: reasonerRequests,
         ...(reasonerKeyFile !== undefined && { keyFile: reasonerKeyFile }),
         ...(reasonerCaFile !== undefined && { caFile: reasonerCaFile }),
+        ...((reasonerCompareModel ?? reasonerComparePrompt) !== undefined && {
+          compare: { model: reasonerCompareModel, promptFile: reasonerComparePrompt },
+        }),
       },
     }),
     agents: [...agents],

@@ -143,7 +143,7 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
   const onSpans = (batch: SpanBatch): AddResult => applications.take(batch);
   const state = (): string | undefined => applications.remembered();
   const { address: peersAddress, peers } = await joinPeers({ ...setting, state }, onSpans);
-  await applications.begin(async () => (await peers?.askStates()) ?? []);
+  await applications.begin(peers);
   const section = setting.sections.sources.otlp;
   const receivers = await startReceivers({ ...setting, section, onSpans, exchange: peers });
   const closing = new InOrder();
@@ -234,7 +234,10 @@ async function openApplications(
     }));
   const applications: Applications =
     only === undefined
-      ? new SeveralApplications({ shared, workloads }, follow)
+      ? new SeveralApplications(
+          { shared, workloads, plannersPerApplication: options.plannersPerApplication },
+          follow,
+        )
       : await OnlyApplication.open(
           shared,
           { ...only, workloads, directory: options.state },

@@ -2,6 +2,8 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { Application } from "@tradewind/core/contract/application.ts";
 import { decide as guarded } from "@tradewind/exporter/decide.ts";
+import { Brownouts } from "@tradewind/exporter/brownout/brownouts.ts";
+import { seeBrownouts } from "@tradewind/exporter/brownout/sight.ts";
 import { calendarsBy } from "@tradewind/exporter/calendar/calendars.ts";
 import { ChangeQueue } from "@tradewind/exporter/approval/change-queue.ts";
 import { limitsBy } from "@tradewind/exporter/limits/limits.ts";
@@ -38,7 +40,7 @@ function decided(application: Application, at = NOON_MS): unknown {
   const queue = new ChangeQueue([], () => true, find);
   const wish = wishOf({
     allocation: { replicas: 40, cpuCores: 0.55, memoryBytes: 230e6 },
-    observed: { replicasReady: 20, replicasWanted: 20, complete: true },
+    observed: { replicasReady: 20, replicasWanted: 20, cpuCores: 0.5, memoryBytes: 210e6, complete: true },
     evidence: { needReplicas: 30 },
     inputs: { windowHash: "0123456789abcdef", windowEndMs: at },
   });
@@ -74,6 +76,51 @@ function decided(application: Application, at = NOON_MS): unknown {
   const other = Application.parse({ ...base(), name: "batch", priority: 0 });
   const shares = sharesOf(room, [entry, rival], sizes, (_, name) => (name === "batch" ? other : application));
   return { actions, final, answered: answeredReplicas(decision.record), share: shares.get("search") };
+}
+
+/** Who goes down for a service of 20 replicas that misses its objective in a full quota. */
+function browned(application: Application): unknown {
+  const brownouts = new Brownouts();
+  const wish = (service: string, replicas: number, routeOverObjective: number) =>
+    wishOf({
+      service,
+      allocation: { replicas },
+      observed: { replicasReady: 20, replicasWanted: 20, complete: true },
+      evidence: { routeOverObjective },
+      inputs: { windowHash: "0123456789abcdef", windowEndMs: NOON_MS },
+    });
+  const rules = {
+    exporterStartedAtMs: 0,
+    staleAfterSeconds: 300,
+    restartGraceSeconds: 0,
+    limitsOf: limitsBy(ExporterOptions.parse({}).limits, () => application),
+  };
+  const sizes = new PodSizes();
+  sizes.note("shop", [
+    { service: "search", takes: { pods: 1 } },
+    { service: "frontend", takes: { pods: 1 } },
+  ]);
+  const room = { quotas: [{ name: "team", left: { pods: 0 } }], pods: [] };
+  return [0, 15_000].map((afterMs) => {
+    const header = {
+      application: "hotel",
+      namespace: "shop",
+      sequence: 1,
+      predictorStartedAtMs: 0,
+      plannedAtMs: NOON_MS + afterMs,
+      objective: { percentile: 0.95, seconds: 0.2 },
+      mode: "act" as const,
+      room,
+    };
+    const own = [wish("search", 20, 0.5), wish("frontend", 22, 2)].map((each) => {
+      const decision = guarded(each, header, { exporterStartedAtMs: 0 }, rules);
+      if ("refusal" in decision) throw new Error("refused");
+      return bookEntry(decision.record, 0);
+    });
+    const find = () => application;
+    const shares = sharesOf(room, own, sizes, find);
+    return seeBrownouts(brownouts, { header, own, others: [], shares, sizes, application: find });
+  });
 }
 
 const calendar = {
@@ -177,6 +224,10 @@ const FIELDS: Readonly<Record<string, Pair>> = {
     () => named({ kind: "Deployment", name: "search-v3" }),
   ],
   "services.priority": ofGuard(search({ priority: 1 }), search({ priority: -1 })),
+  "services.optional": [
+    () => browned(search({ optional: false })),
+    () => browned(search({ optional: true })),
+  ],
   "services.minReplicas": ofGuard(base(), search({ minReplicas: 50 })),
   "services.maxReplicas": ofGuard(base(), search({ maxReplicas: 30 })),
   "services.cpu.minCores": ofGuard(base(), search({ cpu: { minCores: 1 } })),
@@ -190,6 +241,7 @@ const FIELDS: Readonly<Record<string, Pair>> = {
   resize: ofPlan({}, { resize: "limits" }),
   priority: ofGuard(base({ priority: 1 }), base({ priority: -1 })),
   "approval.replicasRatio": ofGuard(base({ approval: {} }), base({ approval: { replicasRatio: 1 } })),
+  "approval.containerRatio": ofGuard(base({ approval: {} }), base({ approval: { containerRatio: 0.05 } })),
   "approval.expiresMinutes": ofGuard(base({ approval: {} }), base({ approval: { expiresMinutes: 60 } })),
   "calendars.name": ofGuard(withCalendar({}), withCalendar({ name: "other" })),
   "calendars.services": ofGuard(withCalendar({}), withCalendar({ services: ["rate"] })),

@@ -92,5 +92,6 @@ function courseOf(endMs: number, seed: number): Course {
       recommendedCostPerHour: 38,
       policy: "queue",
     })),
+    deploys: [],
   };
 }

@@ -147,7 +147,7 @@ async function runLocal({
 }: BenchmarkOptions): Promise<Record<string, unknown>> {
   const count = quick ? 2 : Number(values["cases"]);
   progress(
-    `rca: ${count} faults into each of two applications, about ${Math.ceil((count * 65) / 60) + 2} min`,
+    `rca: ${count} faults into each of two applications, about ${Math.ceil((count * 80) / 60) + 2} min`,
   );
   const sets = await localSets(count, seed);
   const repeats = quick ? 2 : REPEATS;

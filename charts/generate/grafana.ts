@@ -40,11 +40,21 @@ export type Variable = { readonly name: string; readonly label: string } & (
   { readonly query: string } | { readonly choices: readonly [string, ...string[]] }
 );
 
+/** A mark over all panels for as long as a query has values. */
+export interface Annotation {
+  readonly name: string;
+  readonly expr: string;
+  /** With the labels of a series in `{{}}`. */
+  readonly title: string;
+  readonly text: string;
+}
+
 export interface Dashboard {
   readonly uid: string;
   readonly title: string;
   readonly description: string;
   readonly variables: readonly Variable[];
+  readonly annotations?: readonly Annotation[];
   readonly rows: readonly Row[];
 }
 
@@ -53,7 +63,8 @@ const COLUMNS = 24;
 const LETTERS = "ABCDEFGHIJKL";
 
 /** The dashboard as Grafana imports it. */
-export function grafanaJson({ uid, title, description, variables, rows }: Dashboard): unknown {
+export function grafanaJson(dashboard: Dashboard): unknown {
+  const { annotations = [], uid, title, description, variables, rows } = dashboard;
   return {
     uid,
     title,
@@ -76,7 +87,7 @@ export function grafanaJson({ uid, title, description, variables, rows }: Dashbo
         keepTime: true,
       },
     ],
-    annotations: { list: [] },
+    annotations: { list: annotations.map(annotationJson) },
     templating: {
       list: [
         { type: "datasource", name: "datasource", label: "Data source", query: "prometheus" },
@@ -93,6 +104,21 @@ export const atAll = (expr: string, seconds: number): string =>
     .replaceAll("$__range", `${Math.ceil(seconds)}s`)
     .replaceAll("$top", "8")
     .replaceAll(/\$\w+/g, ".*");
+
+/** Values of neighbouring steps are one mark from the first to the last of them. */
+function annotationJson({ expr, name, text, title }: Annotation): unknown {
+  return {
+    name,
+    datasource: DATASOURCE,
+    enable: true,
+    iconColor: "red",
+    expr,
+    step: "30s",
+    titleFormat: title,
+    textFormat: text,
+    tagKeys: "application,service,type",
+  };
+}
 
 function variableJson(variable: Variable): unknown {
   const { label, name } = variable;

@@ -145,6 +145,7 @@ export function valuesSchema(): Schema {
         policy: choice(...POLICY_CHOICES),
         http,
         otlp: object({ grpc: flag, ...security }),
+        plannersPerApplication: { anyOf: [count(2, 64), { type: "string", maxLength: 0 }] },
         peers: object({ existingSecret: text, tlsSecret: text }),
         extraVolumes: { type: "array", items: { type: "object", required: ["name"] } },
         extraVolumeMounts: { type: "array", items: { type: "object", required: ["name", "mountPath"] } },

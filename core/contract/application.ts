@@ -32,6 +32,12 @@ export const ServiceSpec = z.strictObject({
   priority: Priority.optional().describe(
     "Whose replicas come first where a quota has no room for all; defaults to the application's.",
   ),
+  optional: z
+    .boolean()
+    .default(false)
+    .describe(
+      "Goes down to minReplicas as the last resort: where a service that comes before it misses the objective and a quota or the nodes have no room for it. Its callers must do without it.",
+    ),
   minReplicas: z.number().int().min(0).default(1),
   maxReplicas: z.number().int().min(1).default(100),
   cpu: z
@@ -85,6 +91,12 @@ export const Application = z.strictObject({
         .max(100)
         .default(0.5)
         .describe("A change of a service's replicas by more than this share waits for a person."),
+      containerRatio: z
+        .number()
+        .positive()
+        .max(100)
+        .default(0.5)
+        .describe("The same for the CPU and the memory of each container."),
       expiresMinutes: z
         .number()
         .min(1)

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { CHANGE_STATES } from "./change.ts";
-import { Allocation, APPLICATION_MODES, PolicyLabel } from "./plan.ts";
-import { Count, EpochMs, ObjectName, ServiceName } from "./quantity.ts";
+import { Allocation, APPLICATION_MODES, PLAN_RESOURCES, PolicyLabel } from "./plan.ts";
+import { Count, EpochMs, NonNegative, ObjectName, ServiceName } from "./quantity.ts";
 
 const RollbackShape = { before: Allocation.partial(), times: Count, untilMs: EpochMs };
 const Of = { application: ObjectName, namespace: ObjectName, service: ServiceName };
@@ -24,6 +24,15 @@ export const AuditEvent = z.discriminatedUnion("kind", [
   }),
   /** A change did harm; what ran before it is kept for a time. */
   z.strictObject({ kind: z.literal("rollback"), ...Of, atMs: EpochMs, ...RollbackShape }),
+  /** An optional service goes down to its minimum for another one, or need not any longer. */
+  z.strictObject({
+    kind: z.literal("brownout"),
+    ...Of,
+    atMs: EpochMs,
+    state: z.enum(["begun", "ended"]),
+    for: z.strictObject({ application: ObjectName, service: ServiceName, priority: z.number() }),
+    quota: ObjectName.optional(),
+  }),
   /** A change that waits for a person came into this state. */
   z.strictObject({
     kind: z.literal("change"),
@@ -31,8 +40,9 @@ export const AuditEvent = z.discriminatedUnion("kind", [
     atMs: EpochMs,
     change: z.string(),
     state: z.enum(CHANGE_STATES),
-    fromReplicas: Count,
-    toReplicas: Count,
+    resource: z.enum(PLAN_RESOURCES),
+    from: NonNegative,
+    to: NonNegative,
     by: z.string().max(200).optional(),
     notBeforeMs: EpochMs.optional(),
   }),

@@ -1,17 +1,20 @@
 import { z } from "zod";
-import { Count, EpochMs, NonNegative, ObjectName, ServiceName } from "./quantity.ts";
+import { Allocation, PLAN_RESOURCES } from "./plan.ts";
+import { EpochMs, NonNegative, ObjectName, ServiceName } from "./quantity.ts";
 
 /** `awaiting` a person; `approved`, and carried out once its time has come; the other three are ends. */
 export const CHANGE_STATES = ["awaiting", "approved", "refused", "expired", "executed"] as const;
 
-/** A change of replicas so large that a person decides on it. */
+/** A change of one size of a service so large that a person decides on it. */
 export const Change = z.strictObject({
   id: z.string().regex(/^[0-9a-f]{10}$/),
   application: ObjectName,
   namespace: ObjectName,
   service: ServiceName,
-  fromReplicas: Count,
-  toReplicas: Count,
+  resource: z.enum(PLAN_RESOURCES),
+  /** Replicas, or cores or bytes of each container; 0 where containers state no such size. */
+  from: NonNegative,
+  to: NonNegative,
   proposedAtMs: EpochMs,
   /** From then on it changes nothing. */
   expiresMs: EpochMs,
@@ -24,7 +27,7 @@ export const Change = z.strictObject({
 });
 export type Change = z.infer<typeof Change>;
 
-/** `GET /v1/changes` of the exporter, newest first. */
+/** `GET /v1/changes` of the scaler, newest first. */
 export const ChangeList = z.object({
   changes: z.array(Change).max(10_000),
   /** Whether changes can be approved here: with a token only, and this scaler may have none. Absent from earlier releases. */
@@ -34,17 +37,29 @@ export type ChangeList = z.infer<typeof ChangeList>;
 
 /** What a decision reads of approvals. */
 export const ApprovalContext = z.strictObject({
-  /** A larger change of the reference waits for a person. */
+  /** A change of replicas by more than this share of the reference waits for a person. */
   replicasRatio: z.number().positive(),
-  /** Replicas in force as long ago as a change stands open: a change in small steps counts as one. */
-  referenceReplicas: Count,
+  /** The same for CPU and memory of each container. */
+  containerRatio: z.number().positive(),
+  /** Sizes in force as long ago as a change stands open: a change in small steps counts as one. */
+  reference: Allocation,
   /** When a change expires that is proposed now. */
   expiresMs: EpochMs,
   /** Measured latency over the objective in the decision before. */
   severityBefore: NonNegative,
-  /** Those of the service that are open now. */
+  /** Those of the service that have not expired: open ones, and refused ones, which are not proposed again meanwhile. */
   changes: z
-    .array(Change.pick({ id: true, fromReplicas: true, toReplicas: true, state: true, notBeforeMs: true }))
-    .max(16),
+    .array(
+      Change.pick({
+        id: true,
+        resource: true,
+        from: true,
+        to: true,
+        state: true,
+        notBeforeMs: true,
+        expiresMs: true,
+      }),
+    )
+    .max(32),
 });
 export type ApprovalContext = z.infer<typeof ApprovalContext>;

@@ -108,6 +108,8 @@ export const Explanation = z.strictObject({
   onsetMs: EpochMs,
   objective: z.strictObject({ percentile: Ratio, seconds: z.number().positive() }),
   measuredLatencySeconds: NonNegative.optional(),
+  /** Share of failed requests of the worst route, where that are more than may be late; a failed request counts as one over the objective. */
+  failedRatio: orAbsent(Ratio),
   isMissed: z.boolean(),
   /** What users notice. */
   harm: z.enum(["time", "failures"]),
@@ -127,6 +129,8 @@ export const Explanation = z.strictObject({
   precedents: orAbsent(Precedents),
   /** What is not known, in words. */
   missing: z.array(z.string().max(300)).max(16),
+  /** Earlier explanations that were judged, and those of them whose first cause was right; absent where none was. */
+  accuracy: orAbsent(z.strictObject({ judged: Count, first: Count })),
   /** The four tagged stages. */
   transcript: z.string().max(262_144),
   /** Absent where no model is configured, or it has not answered. */

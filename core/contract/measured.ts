@@ -68,6 +68,17 @@ export const CoursePoint = z.strictObject({
 });
 export type CoursePoint = z.infer<typeof CoursePoint>;
 
+/** A new program of a service: its newest pods run another pod template than before. */
+export const Deploy = z.strictObject({
+  service: ServiceName,
+  /** Begin of the first window that it was seen in. */
+  atMs: EpochMs,
+  /** Hashes of the pod templates. */
+  from: z.string().max(253),
+  to: z.string().max(253),
+});
+export type Deploy = z.infer<typeof Deploy>;
+
 export const COURSE_SCHEMA = "tradewind.dev/course/v1";
 
 /** The windows of the last hours, oldest first: `GET /v1/course` of the predictor and the scaler. */
@@ -76,6 +87,8 @@ export const Course = z.strictObject({
   application: ObjectName,
   namespace: ObjectName,
   points: z.array(CoursePoint).max(10_000),
+  /** All since the predictor began, oldest first. */
+  deploys: z.array(Deploy).max(1_000).default([]),
 });
 export type Course = z.infer<typeof Course>;
 

@@ -4,12 +4,12 @@ import { Count, EpochMs, NonNegative, ObjectName, Ratio, ServiceName } from "./q
 
 export const PERIOD_REPORT_SCHEMA = "tradewind.dev/period-report/v1";
 
-/** Requests of users by the objective's latency, and for how long they were measured. */
+/** Requests of users by the objective, which a failed one misses, and for how long they were measured. */
 const Judged = {
   requests: NonNegative,
-  /** Those that took longer than the objective: counted where the source counts them, else read off the percentiles. */
+  /** Those that failed or took longer than the objective; the latter counted where the source counts them, else read off the percentiles. */
   requestsOver: NonNegative,
-  /** Time in windows with requests, and the part of it in which the objective's percentile was over the objective. */
+  /** Time in windows with requests, and the part of it in which the objective was missed. */
   measuredSeconds: NonNegative,
   missedSeconds: NonNegative,
   /** Largest value of the objective's percentile in a window. Absent without requests. */

@@ -137,12 +137,27 @@ export type Wish = z.infer<typeof Wish>;
 export const APPLICATION_MODES = ["observe", "recommend", "act"] as const;
 export type ApplicationMode = (typeof APPLICATION_MODES)[number];
 
-/** What the quotas of the namespace leave for more pods, and what one pod of a service takes of them. */
+/** What the quotas of the namespace leave for more pods, what one pod of a service takes, and what waits for a node. */
 export const PlanRoom = z.strictObject({
   quotas: z.array(z.strictObject({ name: ObjectName, left: QuotaAmounts })).max(64),
   pods: z.array(z.strictObject({ service: ServiceName, takes: QuotaAmounts })).max(10_000),
+  /** Pods that no node has taken yet; absent where there are none. */
+  waiting: z
+    .array(z.strictObject({ service: ServiceName, pods: Count }))
+    .max(10_000)
+    .optional(),
 });
 export type PlanRoom = z.infer<typeof PlanRoom>;
+
+/** What the tightest PodDisruptionBudget of a service allows now. */
+export const PlanDisruptions = z.strictObject({
+  service: ServiceName,
+  budget: ObjectName,
+  /** Pods that may be taken down at once. */
+  allowed: Count,
+});
+export type PlanDisruptions = z.infer<typeof PlanDisruptions>;
+
 /** What an application's missed objective is put down to; the predictor's `/v1/explain` has all of it. */
 export const PlanCause = z.strictObject({
   service: ServiceName,
@@ -175,8 +190,10 @@ export const Plan = z.strictObject({
   missing: z.array(z.string().max(500)).max(16).optional(),
   /** What the application allows to be done with the plan. */
   mode: orAbsent(z.enum(APPLICATION_MODES)),
-  /** Absent where no quota holds, or none is known. */
+  /** Absent where no quota holds, or none is known, and no pod waits for a node. */
   room: orAbsent(PlanRoom),
+  /** Services of which a PodDisruptionBudget limits how many pods may be taken down at once; absent where none does, or none is known. */
+  disruptions: orAbsent(z.array(PlanDisruptions).max(10_000)),
   policy: PolicyLabel,
   /** Why this level of the ladder decides. */
   policyReason: z.string().max(500),

@@ -20,6 +20,15 @@ const Latency = {
 /** Replicas that a calendar asks for in a window of time. */
 const Scheduled = { calendar: Name, replicas: Count, fromMs: EpochMs, untilMs: EpochMs };
 
+/** A change of one size of a service: replicas, or cores or bytes of each container. */
+const Proposed = {
+  change: Name,
+  resource: z.enum(["cpu", "memory", "replicas"]),
+  from: NonNegative,
+  to: NonNegative,
+  expiresMs: EpochMs,
+};
+
 const Rival = z.object({ application: Name, service: Name, priority: z.number() });
 
 const reason = <Code extends string, Facts extends z.ZodRawShape>(code: Code, facts: Facts) =>
@@ -99,12 +108,21 @@ export const Reason = z.discriminatedUnion("code", [
   reason("change-limit", { fromReplicas: Count, limitReplicas: Count }),
   reason("container-change-limit", { growRatio: NonNegative, shrinkRatio: Ratio }),
   reason("growth-limit", { fromReplicas: Count, mostReplicas: Count }),
-  reason("approval-awaited", { change: Name, fromReplicas: Count, toReplicas: Count, expiresMs: EpochMs }),
+  reason("approval-awaited", Proposed),
+  reason("approval-refused", Proposed),
   reason("rolled-back", { replicas: Count, times: Count, untilMs: EpochMs }),
   reason("calendar-floor", Scheduled),
   reason("calendar-ceiling", Scheduled),
   reason("quota", { quota: Name, mostReplicas: Count, ahead: z.array(Rival).max(5) }),
   reason("quota-first", { quota: Name, behind: z.array(Rival).max(5) }),
+  reason("brownout", {
+    for: Rival,
+    /** That had no room; absent where no node had. */
+    quota: Name.optional(),
+    leastReplicas: Count,
+  }),
+  reason("brownout-first", { services: z.array(Rival.omit({ priority: true })).max(5) }),
+  reason("disruption-budget", { budget: Name, allowedReplicas: Count, leastReplicas: Count }),
   reason("restart-grace", {
     /** `other-predictor`: another predictor's plans are followed since. */
     started: z.enum(["exporter", "predictor", "other-predictor", "replica"]),

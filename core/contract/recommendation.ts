@@ -8,6 +8,7 @@ import {
   Bounds,
   MOST_PLAN_PATTERNS,
   PlanCause,
+  PlanDisruptions,
   PolicyLabel,
   Wish,
 } from "./plan.ts";
@@ -40,7 +41,7 @@ export const GuardLimits = z.strictObject({
 });
 export type GuardLimits = z.infer<typeof GuardLimits>;
 
-const Rival = z.strictObject({ application: ObjectName, service: ServiceName, priority: z.number() });
+export const Rival = z.strictObject({ application: ObjectName, service: ServiceName, priority: z.number() });
 
 /** What a quota of the namespace, and the services that share it, leave a service that is to grow. */
 export const RoomShare = z.strictObject({
@@ -52,6 +53,15 @@ export const RoomShare = z.strictObject({
   behind: z.array(Rival).max(5).optional(),
 });
 export type RoomShare = z.infer<typeof RoomShare>;
+
+/** An optional service is kept at its minimum, to make room for one that comes before it. */
+export const Brownout = z.strictObject({
+  for: Rival,
+  /** That had no room; absent where no node had. */
+  quota: ObjectName.optional(),
+  sinceMs: EpochMs,
+});
+export type Brownout = z.infer<typeof Brownout>;
 
 /** What is kept of a service after a change that did harm. */
 export const Rollback = z.strictObject({
@@ -89,6 +99,15 @@ export const DecisionRecord = z.strictObject({
     calendars: z.array(CalendarLimit).max(100).optional(),
     /** Absent where every service of the namespace finds room. */
     room: RoomShare.optional(),
+    /** Absent where no PodDisruptionBudget is known. */
+    disruptions: PlanDisruptions.omit({ service: true }).optional(),
+    /** Absent where the service is not kept at its minimum for another one. */
+    brownout: Brownout.optional(),
+    /** Optional services that are kept at their minimum for this one; absent where none is. */
+    madeRoom: z
+      .array(Rival.omit({ priority: true }))
+      .max(5)
+      .optional(),
     /** Absent where no change did harm lately. */
     rollback: Rollback.optional(),
     /** Absent where changes need no approval. */

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { LABEL_SOURCES } from "./accuracy.ts";
 import { ContentHash, Count, EpochMs, ObjectName } from "./quantity.ts";
 
 export const TRANSCRIPT_SCHEMA = "tradewind.dev/transcript/v1";
@@ -20,7 +21,7 @@ export const TranscriptLine = z.strictObject({
   /** The four tagged stages. */
   answer: z.string().max(262_144),
   /** What the causes were, and who says so. */
-  labels: z.strictObject({ root: z.array(Root).max(16), source: z.enum(["operator"]) }).optional(),
+  labels: z.strictObject({ root: z.array(Root).max(16), source: z.enum(LABEL_SOURCES) }).optional(),
   /** ORACL's reward (Eq. 8, 9, 11 and 13) against the labels. */
   reward: z
     .strictObject({ result: z.number(), format: z.number(), length: z.number(), total: z.number() })

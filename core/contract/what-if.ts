@@ -48,6 +48,13 @@ export const PredictedService = z.strictObject({
 });
 export type PredictedService = z.infer<typeof PredictedService>;
 
+/** Why a prediction may be wrong. */
+export const WhatIfWarning = z.strictObject({
+  code: z.enum(["far-from-measured", "few-windows"]),
+  words: z.string().max(1_000),
+});
+export type WhatIfWarning = z.infer<typeof WhatIfWarning>;
+
 const pair = <Schema extends z.ZodType>(schema: Schema) => z.strictObject({ now: schema, then: schema });
 
 export const WHAT_IF_SCHEMA = "tradewind.dev/what-if/v1";
@@ -74,6 +81,15 @@ export const WhatIfAnswer = z.strictObject({
         share: NonNegative,
         objectiveSeconds: z.number().positive(),
         ...pair(PredictedRoute).shape,
+        /** The last window; absent where the route had no requests. */
+        lastWindow: z
+          .strictObject({
+            /** The objective's percentile as it was measured. */
+            measuredSeconds: NonNegative,
+            /** As the models expect it of that window's load; absent where other sizes ran than those of now. */
+            predicted: PredictedRoute.optional(),
+          })
+          .optional(),
       }),
     )
     .max(1_000),
@@ -92,5 +108,7 @@ export const WhatIfAnswer = z.strictObject({
   costPerHour: pair(NonNegative),
   /** Share of all requests expected over their objective. */
   overRatio: pair(NonNegative),
+  /** Empty where nothing speaks against the prediction. */
+  warnings: z.array(WhatIfWarning).max(20).default([]),
 });
 export type WhatIfAnswer = z.infer<typeof WhatIfAnswer>;

@@ -50,6 +50,8 @@ export const Workload = z.strictObject({
   maxReplicas: Count.optional(),
   /** Pods that no node has taken yet: more replicas would wait like them. */
   podsUnscheduled: Count.optional(),
+  /** How many of its pods may be taken down at once, by its tightest PodDisruptionBudget; absent without one. */
+  disruptions: z.strictObject({ budget: ObjectName, allowed: Count }).optional(),
   /** The newest program, in terms of the pods' `revision`. */
   revision: z.string().min(1).max(253).optional(),
   pods: z.array(WorkloadPod).max(5_000),

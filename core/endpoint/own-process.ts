@@ -1,8 +1,10 @@
 import { InvalidArgumentError } from "commander";
 import type { Command } from "commander";
+import { z } from "zod";
 import { parseWith } from "../config.ts";
 import { TradewindError } from "../errors.ts";
 import { EndpointClient } from "./client.ts";
+import type { Call } from "./client.ts";
 import { EndpointError } from "./error.ts";
 import { EndpointOptions } from "./options.ts";
 
@@ -17,6 +19,8 @@ export interface ProcessAccess {
   readonly tokenFile?: string | undefined;
   /** File with the authority of its certificate, PEM. */
   readonly caFile?: string | undefined;
+  /** Name in its certificate, where the URL has another one, as through a forwarded port. */
+  readonly serverName?: string | undefined;
 }
 
 /** One of our own processes. */
@@ -24,8 +28,8 @@ export interface OwnProcess {
   /** What people call it. */
   readonly name: "agent" | "predictor" | "scaler";
   readonly url: string;
-  /** The flag that gave the address. */
-  readonly flag: string;
+  /** The flag that gave the address; absent where nobody gave one, and it was started by the one who asks. */
+  readonly flag?: string;
 }
 
 /** What starts each: `tradewind COMMAND`. */
@@ -41,6 +45,7 @@ export function addAccessFlags(command: Command, whose: string): Command {
   return command
     .option("--token-file <file>", `token of ${whose}`)
     .option("--ca-file <file>", `authority that signed the certificate of ${whose}, PEM`)
+    .option("--server-name <name>", "name in that certificate, where the URL has another one")
     .option("--timeout <seconds>", "how long one answer may take", seconds, 5);
 }
 
@@ -50,15 +55,17 @@ function seconds(text: string): number {
   throw new InvalidArgumentError(`'${text}' is not a number of seconds`);
 }
 
-export const accessOf = ({ caFile, timeout, tokenFile }: AccessFlags): ProcessAccess => ({
+export const accessOf = ({ caFile, serverName, timeout, tokenFile }: AccessFlags): ProcessAccess => ({
   timeoutSeconds: timeout,
   tokenFile,
   caFile,
+  serverName,
 });
 
 /** A client for one of our own processes, whose errors name the flags to change. @throws TradewindError `invalid-input` */
 export function clientOf({ flag, name, url }: OwnProcess, access: ProcessAccess): EndpointClient {
-  const { caFile, timeoutSeconds, tokenFile } = access;
+  const { caFile, serverName, timeoutSeconds, tokenFile } = access;
+  const tls = { ...(caFile !== undefined && { caFile }), ...(serverName !== undefined && { serverName }) };
   const options = parseWith(
     EndpointOptions,
     {
@@ -67,18 +74,21 @@ export function clientOf({ flag, name, url }: OwnProcess, access: ProcessAccess)
       maxAttempts: 1,
       maxResponseBytes: MAX_BYTES,
       ...(tokenFile !== undefined && { bearerTokenFile: tokenFile }),
-      ...(caFile !== undefined && { tls: { caFile } }),
+      ...(Object.keys(tls).length > 0 && { tls }),
     },
-    `${flag} ${url}, or a flag beside it,`,
+    `${flag ?? name} ${url}, or a flag beside it,`,
   );
   const remedies = {
-    unreachable: `start \`tradewind ${COMMANDS[name]}\`, or correct ${flag}`,
+    unreachable:
+      flag === undefined
+        ? "it has ended, or is being started again"
+        : `start \`tradewind ${COMMANDS[name]}\`, or correct ${flag}`,
     refused: "give --token-file a token that it takes",
-    tls: "give --ca-file the authority of its certificate, and a URL with a name that is in it; http:// without --http-tls-cert",
+    tls: "give --ca-file the authority of its certificate, and a URL with a name that is in it, or that name as --server-name; http:// without --http-tls-cert",
     timeout: "raise --timeout, or see whether it is short of CPU",
     credentials: "correct --token-file or --ca-file, or give this user the right to read it",
   };
-  return new EndpointClient(`${name} ${url}`, "tradewind", options, { remedies });
+  return new EndpointClient(name, "tradewind", options, { remedies });
 }
 
 /**
@@ -100,4 +110,27 @@ export async function asking<Result>(
   } finally {
     await client.close();
   }
+}
+
+/** With these a process says why there is nothing to show. */
+const NOTHING_TO_SHOW = [404, 503];
+const Refusal = z.object({ error: z.object({ message: z.string() }) });
+
+/**
+ * Asks for what may not be there yet.
+ * @param absent code of the error that has the reason which the process gave
+ * @throws TradewindError as {@link asking}, and with that code
+ */
+export async function askFor<Answer>(
+  asked: OwnProcess,
+  access: ProcessAccess,
+  call: Call,
+  { absent, schema }: { readonly absent: string; readonly schema: z.ZodType<Answer> },
+): Promise<Answer> {
+  const either = z.union([schema.transform((shown) => ({ shown })), Refusal]);
+  return asking(asked, access, async (client) => {
+    const answer = await client.json({ ...call, acceptStatuses: NOTHING_TO_SHOW }, either);
+    if ("shown" in answer) return answer.shown;
+    throw new TradewindError(absent, `the ${asked.name} at ${asked.url}: ${answer.error.message}`);
+  });
 }

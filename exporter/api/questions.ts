@@ -14,6 +14,7 @@ const PATHS = [
   "/v1/measured",
   "/v1/course",
   "/v1/incidents",
+  "/v1/patterns",
   "/v1/explain",
   "/v1/forecast",
   "/v1/sensitivities",

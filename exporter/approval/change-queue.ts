@@ -1,10 +1,12 @@
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { AuditEvent } from "@tradewind/core/contract/audit.ts";
 import type { ApprovalContext, Change } from "@tradewind/core/contract/change.ts";
-import type { Wish } from "@tradewind/core/contract/plan.ts";
+import type { ContainerSize, Wish } from "@tradewind/core/contract/plan.ts";
 import type { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
+import type { Annotated } from "@tradewind/kubernetes/application/resource.ts";
 import type { PlanHeader } from "../decide.ts";
+import { SIZE_OF } from "../guard/approval.ts";
 import { bookKey } from "../store/book.ts";
 import type { BookEntry } from "../store/book.ts";
 import { Moves } from "./moves.ts";
@@ -12,8 +14,8 @@ import { Moves } from "./moves.ts";
 const MINUTE_MS = 60_000;
 /** How long a change that came to an end is shown. */
 const SHOWN_MS = 86_400_000;
-/** Who approves where nobody knows more: the API server's own audit log says who wrote it. */
-const ANNOTATED = { state: "approved", by: "annotation" } as const;
+/** Who decides where nobody knows more: the API server's own audit log says who wrote it. */
+const ANNOTATED = "annotation";
 const MOST_CHANGES = 1_000;
 /** How far ahead a change may be approved for. */
 const MOST_AHEAD_MS = 86_400_000;
@@ -59,29 +61,37 @@ export class ChangeQueue {
     before: BookEntry | undefined,
   ): ApprovalContext | undefined {
     const approval = this.#application(namespace, name)?.approval;
-    const inForce = before?.final.replicas ?? observed.replicasWanted ?? observed.replicasReady;
-    if (approval === undefined || inForce === undefined) return undefined;
+    const { replicasReady, replicasWanted } = observed;
+    const replicas = before?.final.replicas ?? replicasWanted ?? replicasReady;
+    if (approval === undefined || replicas === undefined) return undefined;
     const openMs = approval.expiresMinutes * MINUTE_MS;
     const key = bookKey(namespace, service);
     return {
       replicasRatio: approval.replicasRatio,
-      referenceReplicas: this.#moves.inForceAt(key, plannedAtMs - openMs) ?? inForce,
+      containerRatio: approval.containerRatio,
+      reference: {
+        ...sizeOf(observed),
+        ...before?.final,
+        replicas,
+        ...this.#moves.inForceAt(key, plannedAtMs - openMs),
+      },
       expiresMs: plannedAtMs + openMs,
       severityBefore: before?.severity ?? 0,
       changes: this.list()
-        .filter((each) => bookKey(each.namespace, each.service) === key && isOpen(each, plannedAtMs))
-        .slice(0, 16)
+        .filter((each) => bookKey(each.namespace, each.service) === key && counts(each, plannedAtMs))
+        .slice(0, 32)
         .map(openPart),
     };
   }
 
-  /** Approves those of these that wait: ids in the annotation of an Application. */
-  approveAnnotated(ids: readonly string[], nowMs: number): void {
-    const waiting = ids.flatMap((id) => this.#changes.get(id) ?? []).filter((each) => isOpen(each, nowMs));
-    const approved = waiting
-      .filter(({ state }) => state === "awaiting")
-      .map((change): Change => Object.assign({}, change, ANNOTATED, { decidedAtMs: nowMs }));
-    this.#take(approved, nowMs);
+  /** Decides on those that wait and are named in annotations of an Application. */
+  takeAnnotations({ approved, refused }: Annotated, nowMs: number): void {
+    const decided = (ids: readonly string[], state: "approved" | "refused"): Change[] =>
+      ids
+        .flatMap((id) => this.#changes.get(id) ?? [])
+        .filter((each) => each.state === "awaiting" && isOpen(each, nowMs))
+        .map((change): Change => Object.assign({}, change, { state, by: ANNOTATED, decidedAtMs: nowMs }));
+    this.#take([...decided(approved, "approved"), ...decided(refused, "refused")], nowMs);
   }
 
   /** Takes what was decided: new changes wait, those that were reached are executed, and old ones expire. */
@@ -89,7 +99,7 @@ export class ChangeQueue {
     const after: Change[] = [];
     for (const record of records) {
       const key = bookKey(record.namespace, record.service);
-      this.#moves.note(key, record.decidedAtMs, record.final.replicas);
+      this.#moves.note(key, record.decidedAtMs, record.final);
       after.push(...proposed(record).filter(({ id }) => !this.#changes.has(id)));
       for (const { id, state } of record.context.approval?.changes ?? []) {
         const change = this.#changes.get(id);
@@ -157,13 +167,23 @@ export class ChangeQueue {
 const isOpen = ({ expiresMs, state }: Change, nowMs: number): boolean =>
   (state === "awaiting" || state === "approved") && expiresMs > nowMs;
 
+/** One that was refused is not proposed again while it would have stood open. */
+const counts = (change: Change, nowMs: number): boolean =>
+  isOpen(change, nowMs) || (change.state === "refused" && change.expiresMs > nowMs);
+
 function openPart(change: Change): ApprovalContext["changes"][number] {
-  const { fromReplicas, id, notBeforeMs, state, toReplicas } = change;
-  return { id, fromReplicas, toReplicas, state, ...(notBeforeMs !== undefined && { notBeforeMs }) };
+  const { expiresMs, from, id, notBeforeMs, resource, state, to } = change;
+  return { id, resource, from, to, state, expiresMs, ...(notBeforeMs !== undefined && { notBeforeMs }) };
 }
 
-function isReached({ fromReplicas, toReplicas }: Change, { final }: DecisionRecord): boolean {
-  return toReplicas > fromReplicas ? final.replicas >= toReplicas : final.replicas <= toReplicas;
+const sizeOf = ({ cpuCores, memoryBytes }: Wish["observed"]): ContainerSize => ({
+  ...(cpuCores !== undefined && { cpuCores }),
+  ...(memoryBytes !== undefined && { memoryBytes }),
+});
+
+function isReached({ from, resource, to }: Change, { final }: DecisionRecord): boolean {
+  const now = final[SIZE_OF[resource]];
+  return now !== undefined && (to > from ? now >= to : now <= to);
 }
 
 /** The change that a decision was held for. */
@@ -171,15 +191,15 @@ function proposed({ actions, application, decidedAtMs, namespace, service }: Dec
   return actions.flatMap(({ reasons = [] }) =>
     reasons.flatMap((reason): Change[] => {
       if (reason.code !== "approval-awaited" || !("change" in reason)) return [];
-      const { change: id, expiresMs, fromReplicas, toReplicas } = reason;
-      const of = { application, namespace, service, fromReplicas, toReplicas };
+      const { change: id, expiresMs, from, resource, to } = reason;
+      const of = { application, namespace, service, resource, from, to };
       return [{ id, ...of, proposedAtMs: decidedAtMs, expiresMs, state: "awaiting" }];
     }),
   );
 }
 
 function eventOf(change: Change, nowMs: number): AuditEvent {
-  const { application, by, fromReplicas, id, namespace, notBeforeMs, service, state, toReplicas } = change;
+  const { application, by, from, id, namespace, notBeforeMs, resource, service, state, to } = change;
   return {
     kind: "change",
     application,
@@ -188,8 +208,9 @@ function eventOf(change: Change, nowMs: number): AuditEvent {
     atMs: nowMs,
     change: id,
     state,
-    fromReplicas,
-    toReplicas,
+    resource,
+    from,
+    to,
     ...(by !== undefined && { by }),
     ...(notBeforeMs !== undefined && { notBeforeMs }),
   };

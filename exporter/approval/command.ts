@@ -7,6 +7,7 @@ import { describeError, TradewindError } from "@tradewind/core/errors.ts";
 import { addJsonFlag, exitCodes, printAnswer } from "@tradewind/core/terminal/answer.ts";
 import type { Answer } from "@tradewind/core/terminal/answer.ts";
 import { renderTable } from "@tradewind/core/terminal/table.ts";
+import { formatCores, formatMemory } from "@tradewind/kubernetes/objects/quantity.ts";
 
 const EXAMPLES = `
 Examples:
@@ -16,6 +17,7 @@ Examples:
   $ tradewind approve 3f9a2b77c1 --token-file token --refuse
   $ tradewind approve 3f9a2b77c1 --token-file token --scaler http://10.0.0.7:9812,http://10.0.0.8:9812
   $ kubectl annotate application hotel tradewind.dev/approve=3f9a2b77c1 --overwrite
+  $ kubectl annotate application hotel tradewind.dev/refuse=3f9a2b77c1 --overwrite
 
 An approval counts until its change expires. Each scaler decides for itself: give all of them, or annotate the Application.
 
@@ -84,10 +86,15 @@ const COLUMNS = [
   { title: "id" },
   { title: "service" },
   { title: "namespace" },
-  { title: "replicas" },
+  { title: "change" },
   { title: "state" },
   { title: "when" },
 ];
+const RESOURCES = {
+  replicas: { name: "replicas", format: String },
+  cpu: { name: "CPU", format: formatCores },
+  memory: { name: "memory", format: formatMemory },
+} as const;
 const TONES = {
   awaiting: "yellow",
   approved: "green",
@@ -103,13 +110,19 @@ function changesAnswer(changes: readonly Change[], problems: readonly string[] =
     text(paint) {
       if (changes.length === 0) return "No change waits for a person.";
       const rows = changes.map((change) => {
-        const { by, fromReplicas, id, namespace, service, state, toReplicas } = change;
+        const { by, id, namespace, service, state } = change;
         const stateOf = paint(TONES[state], `${state}${by === undefined ? "" : ` by ${by}`}`);
-        return [id, service, namespace, `${fromReplicas} → ${toReplicas}`, stateOf, whenOf(change)];
+        return [id, service, namespace, sizesInWords(change), stateOf, whenOf(change)];
       });
       return [renderTable(COLUMNS, rows, paint), ...problems.map((each) => `not taken: ${each}`)].join("\n");
     },
   };
+}
+
+/** `replicas 3 → 5`, `CPU 200m → 800m`, `memory 1Gi → 256Mi` */
+function sizesInWords({ from, resource, to }: Change): string {
+  const { format, name } = RESOURCES[resource];
+  return `${name} ${from === 0 && resource !== "replicas" ? "" : `${format(from)} → `}${format(to)}`;
 }
 
 /** `from 2026-03-02T08:45:00Z until …`; when it was proposed where it is over. */

@@ -1,21 +1,33 @@
-/** Sizes of a service that are remembered. */
+import type { Allocation } from "@tradewind/core/contract/plan.ts";
+import { SIZES } from "@tradewind/core/contract/recommendation.ts";
+
+/** Values of one size of a service that are remembered. */
 const MOST_MOVES = 256;
 
-/** How many replicas were in force when, as far back as changes stand open. */
+/** Which sizes were in force when, as far back as changes stand open. */
 export class Moves {
-  readonly #byService = new Map<string, { readonly atMs: number; readonly replicas: number }[]>();
+  readonly #bySize = new Map<string, { readonly atMs: number; readonly value: number }[]>();
 
-  note(key: string, atMs: number, replicas: number): void {
-    const moves = this.#byService.get(key) ?? [];
-    this.#byService.set(key, moves);
-    if (moves.at(-1)?.replicas === replicas) return;
-    moves.push({ atMs, replicas });
-    if (moves.length > MOST_MOVES) moves.shift();
+  note(key: string, atMs: number, allocation: Allocation): void {
+    for (const size of SIZES) {
+      const value = allocation[size];
+      if (value === undefined) continue;
+      const moves = this.#bySize.get(`${key}\n${size}`) ?? [];
+      this.#bySize.set(`${key}\n${size}`, moves);
+      if (moves.at(-1)?.value === value) continue;
+      moves.push({ atMs, value });
+      if (moves.length > MOST_MOVES) moves.shift();
+    }
   }
 
-  /** The replicas at that time, or the oldest that are known; undefined where none are. */
-  inForceAt(key: string, atMs: number): number | undefined {
-    const moves = this.#byService.get(key) ?? [];
-    return (moves.findLast((each) => each.atMs <= atMs) ?? moves[0])?.replicas;
+  /** The sizes at that time, or the oldest that are known; without those of which none is. */
+  inForceAt(key: string, atMs: number): Partial<Allocation> {
+    return Object.fromEntries(
+      SIZES.flatMap((size) => {
+        const moves = this.#bySize.get(`${key}\n${size}`) ?? [];
+        const move = moves.findLast((each) => each.atMs <= atMs) ?? moves[0];
+        return move === undefined ? [] : [[size, move.value]];
+      }),
+    );
   }
 }

@@ -25,20 +25,25 @@ export interface SceneApplication {
   /** Its plan in force; absent before the first. */
   readonly header: ReadPlan["header"] | undefined;
   readonly list: RecommendationList;
+  /** A larger change of a container waits for a person; absent where none does. */
+  readonly approvalRatio?: number | undefined;
   /** What is wrong with its newest configuration, among several. */
   readonly problem?: string | undefined;
 }
 
-/** The mode of the application that a recommendation is of; of the only application where there is none. */
-export function modeIn(
+/** The application that a recommendation is of; the only one where there are not several. */
+export function applicationIn(
   { applications }: Scene,
   served: ServedRecommendation | undefined,
-): ApplicationMode | undefined {
-  if (applications.length === 1) return applications[0]?.header?.mode;
+): SceneApplication | undefined {
+  if (applications.length === 1) return applications[0];
   return applications.find(
     ({ place }) => place?.name === served?.application && place?.namespace === served?.namespace,
-  )?.header?.mode;
+  );
 }
+
+export const modeIn = (scene: Scene, served: ServedRecommendation | undefined): ApplicationMode | undefined =>
+  applicationIn(scene, served)?.header?.mode;
 
 /** Something that only the leader does, over and over. Throws only what concerns all of it; what concerns one object it deals with. */
 export interface LeaderPart {

@@ -1,4 +1,5 @@
 import type { Clock } from "@tradewind/core/clock.ts";
+import type { Application } from "@tradewind/core/contract/application.ts";
 import { applicationKey } from "@tradewind/core/contract/application-list.ts";
 import { recommendationHeader, recommendationList } from "../api/list.ts";
 import type { Recommender } from "../recommender.ts";
@@ -10,13 +11,16 @@ export function sceneApplications(
   recommender: Recommender,
   statuses: readonly ApplicationStatus[],
   clock: Clock,
+  application: (namespace: string, name: string) => Application | undefined,
 ): readonly SceneApplication[] {
   const all = recommendationList(recommender, statuses, clock);
+  const ratioOf = (place: SceneApplication["place"]): number | undefined =>
+    place && application(place.namespace, place.name)?.approval?.containerRatio;
   const [only] = statuses;
   if (all.applications === undefined && only !== undefined) {
     const { plan } = only;
     const place = plan && { namespace: plan.namespace, name: plan.application };
-    return [{ place, header: plan, list: all }];
+    return [{ place, header: plan, list: all, approvalRatio: ratioOf(place) }];
   }
   const byApplication = Map.groupBy(all.recommendations, ({ application: name, namespace }) =>
     applicationKey({ name, namespace }),
@@ -25,6 +29,6 @@ export function sceneApplications(
     const { application: place, plan: header } = status;
     const recommendations = (place && byApplication.get(applicationKey(place))) ?? [];
     const list = Object.assign(recommendationHeader(status, clock), { recommendations });
-    return { place, header, list, problem: place?.problem };
+    return { place, header, list, approvalRatio: ratioOf(place), problem: place?.problem };
   });
 }

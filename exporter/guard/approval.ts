@@ -1,85 +1,151 @@
 import type { Allocation } from "@tradewind/core/contract/plan.ts";
-import type { ApprovalContext } from "@tradewind/core/contract/change.ts";
+import type { ApprovalContext, Change } from "@tradewind/core/contract/change.ts";
 import { contentHash } from "@tradewind/core/hash.ts";
-import { previousAllocation } from "./baseline.ts";
+import { allocationOf, boundsOf, previousAllocation } from "./baseline.ts";
+import { bounded } from "./bounds.ts";
 import type { GuardContext, GuardStep } from "./step.ts";
 
 /** In the emergency lane: latency is this many times the objective in two decisions in a row. */
 const EMERGENCY_SEVERITY = 2;
 const ID_CHARACTERS = 10;
 
+type Resource = Change["resource"];
+
+/** What an allocation calls each resource. */
+export const SIZE_OF = { replicas: "replicas", cpu: "cpuCores", memory: "memoryBytes" } as const;
+
 /**
- * Holds a change of replicas that is larger than the application allows without a person, until it was approved and is due. Growth
- * that CPU demand needs goes on, and so does all growth in an emergency.
+ * Holds a change of one size that is larger than the application allows without a person, until it was approved and is due. Growth that
+ * demand needs goes on, and so does all growth in an emergency. While growth of containers waits no replicas are taken away, and while growth
+ * of replicas waits no container shrinks: a plan may give the one in place of the other.
  */
-export const approval: GuardStep = {
+const approvalOf = (resource: Resource): GuardStep => ({
   name: "approval",
   apply: (allocation, context) => {
     const { approval: given, mode = "act" } = context;
-    const { replicasReady, replicasWanted } = context.wish.observed;
-    const base = previousAllocation(context)?.replicas ?? replicasWanted ?? replicasReady;
-    if (given === undefined || mode !== "act" || base === undefined) return null;
-    const { replicas: to } = allocation;
-    const { referenceReplicas: from, replicasRatio } = given;
+    const size = SIZE_OF[resource];
+    const decided = inForce(context)[size];
+    if (given === undefined || mode !== "act" || allocation[size] === undefined || decided === undefined)
+      return null;
+    const to = bounded(allocation, boundsOf(context))[size] ?? decided;
+    const from = given.reference[size] ?? decided;
+    if (!isLarge(resource, from, to, given)) return null;
     const isUp = to > from;
-    if (Math.abs(to - from) <= replicasRatio * Math.max(1, from)) return null;
+    // What runs is reached without a person.
+    const base = isUp ? Math.max(decided, running(context)[size] ?? 0) : decided;
+    // Where containers state no size, there is nothing that grows: they would be bound by it for the first time.
+    const isGrowth = isUp && (resource === "replicas" || base > 0);
     // Back towards the reference, or no step at all.
     if (isUp ? to <= base : to >= base) return null;
-    if (isUp && isEmergency(context, given)) return null;
+    if (isGrowth && isEmergency(context, given)) return null;
+    const open = given.changes.find((each) => each.resource === resource && each.to > each.from === isUp);
+    const approved = open && isDue(open, context) ? open.to : undefined;
     const allowed = isUp
-      ? Math.max(base, growth(context, given, to))
-      : Math.min(base, shrinkage(context, given, to));
+      ? Math.max(base, Math.min(to, Math.max(isGrowth ? need(resource, context) : 0, approved ?? 0)))
+      : Math.min(base, Math.max(to, approved ?? Infinity));
     if (allowed === to) return null;
-    const change = openChange(given, isUp)?.id ?? changeId(context, allocation, given);
+    const held = withSize(allocation, size, allowed);
     return {
-      allocation: { ...allocation, replicas: allowed },
+      allocation: isUp ? keepingRest(held, size, context) : held,
       reason: {
-        code: "approval-awaited",
-        change,
-        fromReplicas: from,
-        toReplicas: openChange(given, isUp)?.toReplicas ?? to,
-        expiresMs: given.expiresMs,
+        code: open?.state === "refused" ? "approval-refused" : "approval-awaited",
+        change: open?.id ?? changeId(context, resource, { from, to, expiresMs: given.expiresMs }),
+        resource,
+        from: open?.from ?? from,
+        to: open?.to ?? to,
+        expiresMs: open?.expiresMs ?? given.expiresMs,
       },
     };
   },
-};
+});
+
+/** One for each size; container sizes first, since replicas make up for a container that may not grow. */
+export const approvals: readonly GuardStep[] = (["cpu", "memory", "replicas"] as const).map(approvalOf);
+
+interface Sizes {
+  readonly replicas: number | undefined;
+  readonly cpuCores: number;
+  readonly memoryBytes: number;
+}
+
+/** Container sizes that are not known count as 0: whatever they become is a large change. */
+function running({ wish }: GuardContext): Sizes {
+  const { cpuCores = 0, memoryBytes = 0, replicasReady, replicasWanted } = wish.observed;
+  return { replicas: replicasWanted ?? replicasReady, cpuCores, memoryBytes };
+}
+
+function inForce(context: GuardContext): Sizes {
+  const { cpuCores, memoryBytes, replicas } = running(context);
+  const previous = previousAllocation(context);
+  return {
+    replicas: previous?.replicas ?? replicas,
+    cpuCores: previous?.cpuCores ?? cpuCores,
+    memoryBytes: previous?.memoryBytes ?? memoryBytes,
+  };
+}
+
+function isLarge(
+  resource: Resource,
+  from: number,
+  to: number,
+  { containerRatio, replicasRatio }: ApprovalContext,
+): boolean {
+  const [ratio, least] = resource === "replicas" ? [replicasRatio, 1] : [containerRatio, 0];
+  return Math.abs(to - from) > ratio * Math.max(least, from);
+}
 
 function isEmergency({ wish }: GuardContext, { severityBefore }: ApprovalContext): boolean {
   const severity = wish.evidence["tailOverObjective"] ?? 0;
   return Math.min(severity, severityBefore) >= EMERGENCY_SEVERITY;
 }
 
-function growth(context: GuardContext, given: ApprovalContext, to: number): number {
-  const need = Math.ceil(context.wish.evidence["needReplicas"] ?? 0);
-  return Math.min(to, Math.max(need, approvedReplicas(context, given, true) ?? 0));
+/** What demand takes, without a reserve. Of CPU replicas are the need. */
+function need(resource: Resource, { wish }: GuardContext): number {
+  if (resource === "replicas") return Math.ceil(wish.evidence["needReplicas"] ?? 0);
+  return resource === "memory" ? (wish.evidence["memoryPeakBytes"] ?? 0) : 0;
 }
 
-function shrinkage(context: GuardContext, given: ApprovalContext, to: number): number {
-  return Math.max(to, approvedReplicas(context, given, false) ?? Infinity);
-}
-
-function approvedReplicas(
+const isDue = (
+  { notBeforeMs = 0, state }: ApprovalContext["changes"][number],
   { decidedAtMs }: GuardContext,
-  { changes }: ApprovalContext,
-  isUp: boolean,
-): number | undefined {
-  return changes.find(
-    ({ fromReplicas, notBeforeMs = 0, state, toReplicas }) =>
-      state === "approved" && notBeforeMs <= decidedAtMs && toReplicas > fromReplicas === isUp,
-  )?.toReplicas;
+): boolean => state === "approved" && notBeforeMs <= decidedAtMs;
+
+/** A container size of 0 is left out: it stays as it is. */
+function withSize(allocation: Allocation, size: (typeof SIZE_OF)[Resource], value: number): Allocation {
+  const { cpuCores, memoryBytes, replicas }: Allocation = Object.assign({}, allocation, { [size]: value });
+  return allocationOf(
+    replicas,
+    cpuCores === 0 ? undefined : cpuCores,
+    memoryBytes === 0 ? undefined : memoryBytes,
+  );
 }
 
-/** The one that people were shown, or that is approved for later. */
-function openChange(
-  { changes }: ApprovalContext,
-  isUp: boolean,
-): ApprovalContext["changes"][number] | undefined {
-  return changes.find(({ fromReplicas, toReplicas }) => toReplicas > fromReplicas === isUp);
+/**
+ * What the held size was to make up for stays: replicas, of which CPU demand may need more while containers do not grow; and containers
+ * where replicas do not.
+ */
+function keepingRest(
+  { cpuCores, memoryBytes, replicas }: Allocation,
+  held: (typeof SIZE_OF)[Resource],
+  context: GuardContext,
+): Allocation {
+  const before = inForce(context);
+  if (held !== "replicas") {
+    const kept = Math.max(replicas, before.replicas ?? 0, need("replicas", context));
+    return allocationOf(kept, cpuCores, memoryBytes);
+  }
+  return allocationOf(replicas, larger(cpuCores, before.cpuCores), larger(memoryBytes, before.memoryBytes));
 }
+
+const larger = (value: number | undefined, least: number): number | undefined =>
+  value === undefined ? undefined : Math.max(value, least);
 
 /** The same in every exporter that reads the same plans. */
-function changeId({ wish }: GuardContext, { replicas }: Allocation, given: ApprovalContext): string {
+function changeId(
+  { wish }: GuardContext,
+  resource: Resource,
+  { expiresMs, from, to }: Pick<Change, "from" | "to" | "expiresMs">,
+): string {
   const { namespace, service } = wish;
-  const what = [namespace, service, given.referenceReplicas, replicas, given.expiresMs];
-  return contentHash(what).slice(0, ID_CHARACTERS);
+  return contentHash([namespace, service, resource, from, to, expiresMs]).slice(0, ID_CHARACTERS);
 }

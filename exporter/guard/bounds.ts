@@ -1,4 +1,4 @@
-import type { Bounds } from "@tradewind/core/contract/plan.ts";
+import type { Allocation, Bounds } from "@tradewind/core/contract/plan.ts";
 import type { Reason } from "@tradewind/core/contract/reason.ts";
 import { allocationOf, boundsOf, sameAllocation } from "./baseline.ts";
 import type { GuardStep } from "./step.ts";
@@ -8,19 +8,20 @@ export const bounds: GuardStep = {
   name: "bounds",
   apply: (allocation, context) => {
     const limits = boundsOf(context);
-    const replicas = clamp(allocation.replicas, limits.minReplicas, limits.maxReplicas);
-    const cpuCores = sized(allocation.cpuCores, limits.cpuStepCores, limits.cpuMinCores, limits.cpuMaxCores);
-    const memoryBytes = sized(
-      allocation.memoryBytes,
-      limits.memoryStepBytes,
-      limits.memoryMinBytes,
-      limits.memoryMaxBytes,
-    );
-    const bounded = allocationOf(replicas, cpuCores, memoryBytes);
-    if (sameAllocation(allocation, bounded)) return null;
-    return { allocation: bounded, reason: reason(allocation.replicas, replicas, limits) };
+    const within = bounded(allocation, limits);
+    if (sameAllocation(allocation, within)) return null;
+    return { allocation: within, reason: reason(allocation.replicas, within.replicas, limits) };
   },
 };
+
+/** Inside of the bounds, in whole steps. */
+export function bounded({ cpuCores, memoryBytes, replicas }: Allocation, limits: Bounds): Allocation {
+  return allocationOf(
+    clamp(replicas, limits.minReplicas, limits.maxReplicas),
+    sized(cpuCores, limits.cpuStepCores, limits.cpuMinCores, limits.cpuMaxCores),
+    sized(memoryBytes, limits.memoryStepBytes, limits.memoryMinBytes, limits.memoryMaxBytes),
+  );
+}
 
 function reason(wished: number, replicas: number, { minReplicas, maxReplicas }: Bounds): Reason {
   if (replicas > wished) return { code: "min-replicas", minReplicas };

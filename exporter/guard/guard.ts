@@ -3,10 +3,12 @@ import type { Reason } from "@tradewind/core/contract/reason.ts";
 import type { DecisionRecord, GuardAction } from "@tradewind/core/contract/recommendation.ts";
 import { inWords } from "@tradewind/core/reasons.ts";
 import { sameAllocation } from "./baseline.ts";
-import { approval } from "./approval.ts";
+import { approvals } from "./approval.ts";
 import { bounds } from "./bounds.ts";
+import { brownout } from "./brownout.ts";
 import { calendar } from "./calendar.ts";
 import { changeLimit } from "./change-limit.ts";
+import { disruptionBudget } from "./disruption-budget.ts";
 import { missingData } from "./missing-data.ts";
 import { restartGrace } from "./restart-grace.ts";
 import { rollback } from "./rollback.ts";
@@ -16,16 +18,18 @@ import type { GuardContext, GuardStep } from "./step.ts";
 
 /**
  * The steps in their order. A later step sees what the earlier ones left; each may only hold, add or refuse, except
- * `calendar` and `bounds`, which apply what a person configured, and `change-limit`, which slows growth. docs/guard.md explains each.
+ * `brownout`, `calendar` and `bounds`, which apply what a person configured, and `change-limit`, which slows growth. docs/guard.md explains each.
  */
 export const GUARD_STEPS: readonly GuardStep[] = [
   staleInput,
+  brownout,
   missingData,
   changeLimit,
-  approval,
+  ...approvals,
   rollback,
   calendar,
   room,
+  disruptionBudget,
   bounds,
   restartGrace,
 ];

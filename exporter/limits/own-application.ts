@@ -5,7 +5,12 @@ import { describeError } from "@tradewind/core/errors.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import { readApplication } from "@tradewind/kubernetes/application/file.ts";
 import { FollowedApplications } from "@tradewind/kubernetes/application/followed.ts";
-import { applicationPlace, ApplicationResource } from "@tradewind/kubernetes/application/resource.ts";
+import {
+  applicationPlace,
+  ApplicationResource,
+  NOTHING_ANNOTATED,
+} from "@tradewind/kubernetes/application/resource.ts";
+import type { Annotated } from "@tradewind/kubernetes/application/resource.ts";
 import {
   applicationSources,
   maySeveral,
@@ -19,8 +24,8 @@ import type { Connection } from "@tradewind/kubernetes/client/connection.ts";
 export interface OwnApplication {
   /** That of one application; of an exporter that reads only one it may be another one's, which the asker compares. */
   find(namespace: string, name: string): Application | undefined;
-  /** Changes of an application that its annotation approves. */
-  approved(namespace: string, name: string): readonly string[];
+  /** Changes of an application that its annotations decide on. */
+  annotated(namespace: string, name: string): Annotated;
   /** Why there is none although one was named; the limits of the settings hold meanwhile. */
   problem(): string | undefined;
   stop(): Promise<void>;
@@ -61,8 +66,8 @@ export async function followApplication(options: OwnApplicationOptions): Promise
   resource.start();
   return {
     find: () => resource.current(),
-    approved: (namespace, name) =>
-      namespace === place.namespace && name === place.name ? resource.approved() : [],
+    annotated: (namespace, name) =>
+      namespace === place.namespace && name === place.name ? resource.annotated() : NOTHING_ANNOTATED,
     problem: () => (resource.current() === undefined ? resource.whyNot() : undefined),
     stop: async () => {
       await resource.stop();
@@ -81,7 +86,7 @@ async function followSeveral(
   await followed.start();
   return {
     find: (namespace, name) => followed.find(applicationKey({ namespace, name })),
-    approved: (namespace, name) => followed.approved(applicationKey({ namespace, name })),
+    annotated: (namespace, name) => followed.annotated(applicationKey({ namespace, name })),
     problem: () => followed.whyNot(),
     stop: async () => {
       await followed.stop();
@@ -96,7 +101,7 @@ async function clientOf({ clock, connection, kubeconfig }: OwnApplicationOptions
 
 const still = (application: Application | undefined, problem: string | undefined): OwnApplication => ({
   find: () => application,
-  approved: () => [],
+  annotated: () => NOTHING_ANNOTATED,
   problem: () => problem,
   stop: async () => undefined,
 });

@@ -1,5 +1,6 @@
 import type { Allocation, ApplicationMode } from "@tradewind/core/contract/plan.ts";
 import type {
+  Brownout,
   DecisionRecord,
   Recommendation,
   Rollback,
@@ -26,6 +27,10 @@ export interface BookEntry {
   readonly asked: number;
   readonly running: number | undefined;
   readonly severity: number;
+  /** Latency over objective of the worst route through the service, 0 without one; undefined where it is not known. */
+  readonly routeSeverity: number | undefined;
+  /** The service is kept at its minimum for another one. */
+  readonly brownout: Brownout | undefined;
   /** What is kept after a change that did harm. */
   readonly rollback: Rollback | undefined;
   /** What is done with the decision. */
@@ -54,6 +59,10 @@ export function bookEntry(record: DecisionRecord, decidedMs: number | undefined)
     asked: record.actions.find(({ step }) => step === "room")?.before.replicas ?? record.final.replicas,
     running: record.wish.observed.replicasWanted ?? record.wish.observed.replicasReady,
     severity: record.wish.evidence["tailOverObjective"] ?? 0,
+    routeSeverity: record.wish.observed.complete
+      ? (record.wish.evidence["routeOverObjective"] ?? 0)
+      : undefined,
+    brownout: record.context.brownout,
     observed: observedBefore(record),
     rollback: record.context.rollback,
     mode: record.context.mode ?? "act",

@@ -2,7 +2,7 @@ import type { Pod, PodContainer } from "@tradewind/kubernetes/objects/pod.ts";
 import type { ContainerPolicy, VerticalPodAutoscaler } from "@tradewind/kubernetes/objects/vpa.ts";
 import { mainContainer } from "@tradewind/kubernetes/workloads/main-container.ts";
 import { keepingClass } from "../sizing/quality-of-service.ts";
-import { requestFor } from "../sizing/container-size.ts";
+import { containerSize, requestFor } from "../sizing/container-size.ts";
 import { RESOURCE_NAMES, SIZED } from "../sizing/size-history.ts";
 import type { ContainerSize, Sized } from "../sizing/size-history.ts";
 import { capped, steer } from "./steer.ts";
@@ -20,6 +20,8 @@ export interface VpaInputs {
   readonly scalePoints: readonly ("cpu" | "memory")[];
   /** Resources that the decision does not count on: they are shown, and running pods stay as they are. */
   readonly advised: readonly ("cpu" | "memory")[];
+  /** Advice that differs by more than this share from what runs is shown and not applied, since a person decides; absent: all is applied. */
+  readonly approvalRatio?: number | undefined;
   /** Whether running pods shall be changed, or only new ones. */
   readonly act: boolean;
 }
@@ -53,6 +55,12 @@ export function advise(inputs: VpaInputs): VpaAdvice {
   if (kept.size === undefined) return withheld("ClassKept", kept.reason);
   const resources = adviseResources(inputs, kept.size, container, policy, limitsFollow);
   if (Object.keys(resources).length > 0) return { container: { containerName: container.name, resources } };
+  if (SIZED.some((resource) => isForPerson(inputs, resource, kept.size[resource]))) {
+    return withheld(
+      "ApprovalNeeded",
+      "the size is advice that differs much from what runs, and large changes wait for a person: set it in the workload, or set resize",
+    );
+  }
   return inputs.scalePoints.length > 0
     ? withheld(
         "ScalePointKept",
@@ -62,12 +70,13 @@ export function advise(inputs: VpaInputs): VpaAdvice {
 }
 
 function adviseResources(
-  { act, advised, decided, pods, scalePoints, vpa, workload }: VpaInputs,
+  inputs: VpaInputs,
   settled: ContainerSize,
   container: PodContainer,
   policy: ContainerPolicy | undefined,
   limitsFollow: boolean,
 ): ContainerAdvice["resources"] {
+  const { act, advised, decided, pods, scalePoints, vpa, workload } = inputs;
   const stored = vpa.recommendations.find(({ containerName }) => containerName === container.name);
   const controlled = policy?.controlledResources ?? Object.values(RESOURCE_NAMES);
   const resources: Partial<Record<Sized, Steering & { uncapped: number }>> = {};
@@ -75,6 +84,7 @@ function adviseResources(
     const called = RESOURCE_NAMES[resource];
     const size = settled[resource];
     if (size === undefined || !controlled.includes(called) || scalePoints.includes(called)) continue;
+    if (isForPerson(inputs, resource, size)) continue;
     const running = pods.flatMap((pod) => mainContainer(pod, workload)?.requests[resource] ?? []);
     const wished = requestFor(container, resource, size, limitsFollow);
     const steering = steer(wished, stored?.target[called], running, act && !advised.includes(called));
@@ -84,6 +94,21 @@ function adviseResources(
     };
   }
   return resources;
+}
+
+/** Large advice in a VPA that would give it to new pods, where large changes wait for a person. */
+function isForPerson(
+  { advised, approvalRatio, pods, vpa, workload }: VpaInputs,
+  resource: Sized,
+  size: number | undefined,
+): boolean {
+  if (approvalRatio === undefined || size === undefined || vpa.updateMode === "Off") return false;
+  if (!advised.includes(RESOURCE_NAMES[resource])) return false;
+  const running = pods.flatMap((pod) => mainContainer(pod, workload) ?? []);
+  return running.some((each) => {
+    const { [resource]: now = 0 } = containerSize(each);
+    return Math.abs(size - now) > approvalRatio * now;
+  });
 }
 
 /** The policy for a container: its own, else the one for all. */

@@ -4,7 +4,7 @@ import { ApiError } from "@tradewind/kubernetes/client/api-error.ts";
 import type { ApiClient } from "@tradewind/kubernetes/client/client.ts";
 import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
 import type { VerticalPodAutoscaler } from "@tradewind/kubernetes/objects/vpa.ts";
-import { modeIn } from "../cluster/part.ts";
+import { applicationIn, modeIn } from "../cluster/part.ts";
 import type { LeaderPart, Scene } from "../cluster/part.ts";
 import { mainContainer } from "@tradewind/kubernetes/workloads/main-container.ts";
 import { containerSize } from "../sizing/container-size.ts";
@@ -105,6 +105,7 @@ export class VpaPart implements LeaderPart {
       decided: sizeOf(served),
       scalePoints,
       advised: served.advised ?? [],
+      approvalRatio: applicationIn(scene, served)?.approvalRatio,
       act: doubt === undefined,
     });
     return { advice, doubt };

@@ -1,4 +1,5 @@
 import type { Application } from "@tradewind/core/contract/application.ts";
+import type { Annotated } from "./resource.ts";
 
 /** One application as its source knows it. */
 export interface ApplicationEntry {
@@ -8,8 +9,8 @@ export interface ApplicationEntry {
   readonly application: Application | undefined;
   /** What is wrong with its newest state; undefined when it is the one in use. */
   readonly problem: string | undefined;
-  /** Changes that the annotation of a resource approves. */
-  readonly approved?: readonly string[];
+  /** Changes that the annotations of a resource decide on. */
+  readonly annotated?: Annotated;
   /** Of a resource that never was valid. */
   readonly place?: { readonly namespace: string; readonly name: string };
 }

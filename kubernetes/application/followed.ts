@@ -7,6 +7,8 @@ import type { ApiClient } from "../client/client.ts";
 import type { WatchObserver } from "../watch/reflector.ts";
 import { ApplicationFiles } from "./files.ts";
 import type { ApplicationEntries, ApplicationEntry } from "./entry.ts";
+import { NOTHING_ANNOTATED } from "./resource.ts";
+import type { Annotated } from "./resource.ts";
 import { ApplicationResources } from "./resources.ts";
 import { pathsOf, requireCluster } from "./sources.ts";
 import type { ApplicationSource } from "./sources.ts";
@@ -26,7 +28,7 @@ export interface FollowedApplication {
   /** Present where it is planned. */
   readonly application?: Application;
   /** Changes that the annotation of a resource approves. */
-  readonly approved?: readonly string[];
+  readonly annotated?: Annotated;
   readonly problem?: string;
 }
 
@@ -96,9 +98,9 @@ export class FollowedApplications {
     return this.planned().find((application) => applicationKey(application) === key);
   }
 
-  approved(key: string): readonly string[] {
+  annotated(key: string): Annotated {
     const found = this.#list.find(({ application }) => application && applicationKey(application) === key);
-    return found?.approved ?? [];
+    return found?.annotated ?? NOTHING_ANNOTATED;
   }
 
   #take(): void {
@@ -133,7 +135,7 @@ function followed(entries: readonly ApplicationEntry[]): FollowedApplication[] {
 
 /** @param first by key the origins of those before it, which it joins where it is planned */
 function standing(
-  { application, approved, origin, place, problem }: ApplicationEntry,
+  { annotated, application, origin, place, problem }: ApplicationEntry,
   first: Map<string, string>,
 ): FollowedApplication {
   const known = application ?? place;
@@ -161,7 +163,7 @@ function standing(
     state: "planned",
     ...names,
     application,
-    ...(approved && { approved }),
+    ...(annotated && { annotated }),
     ...(problem !== undefined && { problem }),
   };
 }

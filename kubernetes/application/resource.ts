@@ -39,13 +39,27 @@ export const Resource = z.object({
   spec: z.record(z.string(), z.unknown()),
 });
 
-const APPROVE = "tradewind.dev/approve";
-
-/** Ids of changes in the annotation of an Application, separated by commas. */
-export function approvedIn({ annotations }: z.infer<typeof Resource>["metadata"]): readonly string[] {
-  const ids = (annotations?.[APPROVE] ?? "").split(",").map((each) => each.trim());
-  return ids.filter((each) => each !== "");
+/** Ids of changes that annotations of an Application decide on. */
+export interface Annotated {
+  readonly approved: readonly string[];
+  readonly refused: readonly string[];
 }
+
+const APPROVE = "tradewind.dev/approve";
+const REFUSE = "tradewind.dev/refuse";
+
+/** What the annotations of an Application say: ids separated by commas. An id in both is refused. */
+export function annotatedIn({ annotations }: z.infer<typeof Resource>["metadata"]): Annotated {
+  const idsOf = (name: string): string[] =>
+    (annotations?.[name] ?? "")
+      .split(",")
+      .map((each) => each.trim())
+      .filter((each) => each !== "");
+  const refused = idsOf(REFUSE);
+  return { approved: idsOf(APPROVE).filter((each) => !refused.includes(each)), refused };
+}
+
+export const NOTHING_ANNOTATED: Annotated = { approved: [], refused: [] };
 
 export interface ApplicationResourceOptions extends ApplicationPlace {
   readonly client: ApiClient;
@@ -90,10 +104,10 @@ export class ApplicationResource {
     await this.reflector.stop();
   }
 
-  /** Changes that its annotation approves. */
-  approved(): readonly string[] {
+  /** Changes that its annotations decide on. */
+  annotated(): Annotated {
     const [resource] = this.reflector.items.values();
-    return resource === undefined ? [] : approvedIn(resource.metadata);
+    return resource === undefined ? NOTHING_ANNOTATED : annotatedIn(resource.metadata);
   }
 
   current(): Application | undefined {

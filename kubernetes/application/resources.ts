@@ -9,7 +9,7 @@ import { Reflector } from "../watch/reflector.ts";
 import type { WatchObserver } from "../watch/reflector.ts";
 import type { ApplicationEntries, ApplicationEntry } from "./entry.ts";
 import { parseApplication } from "./file.ts";
-import { approvedIn, Resource } from "./resource.ts";
+import { annotatedIn, Resource } from "./resource.ts";
 
 export interface ApplicationResourcesOptions {
   readonly client: ApiClient;
@@ -46,7 +46,7 @@ export class ApplicationResources implements ApplicationEntries {
   entries(): readonly ApplicationEntry[] {
     return [...this.#held].map(([key, { entry }]) => {
       const resource = this.#reflector.items.get(key);
-      return Object.assign({}, entry, resource && { approved: approvedIn(resource.metadata) });
+      return Object.assign({}, entry, resource && { annotated: annotatedIn(resource.metadata) });
     });
   }
 

@@ -26,7 +26,8 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
     const inside = inClusterConnection(environment, podNamespace(folder), folder);
     if (inside !== undefined) return inside;
   }
-  return (await kubeconfigReader()).kubeconfigConnection(kubeconfig, context);
+  const { connectionOf, readKubeconfig } = await kubeconfigReader();
+  return connectionOf(readKubeconfig(kubeconfig, context));
 }
 
 /** Images for pods leave the library out. */

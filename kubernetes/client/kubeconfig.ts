@@ -1,5 +1,6 @@
 import type { RequestOptions } from "node:https";
 import { KubeConfig } from "@kubernetes/client-node";
+import type { Cluster } from "@kubernetes/client-node";
 import { describeError, TradewindError } from "@tradewind/core/errors.ts";
 import { contentHash } from "@tradewind/core/hash.ts";
 import type { ApiCredentials, Connection } from "./connection.ts";
@@ -7,12 +8,17 @@ import type { ApiCredentials, Connection } from "./connection.ts";
 /** What the library makes of no kubeconfig at all. */
 const NO_CLUSTER = "http://localhost:8080";
 
+/** A kubeconfig whose current context names a cluster over https. */
+export interface ReadKubeconfig {
+  readonly config: KubeConfig;
+  readonly cluster: Cluster;
+}
+
 /**
- * The API server that a kubeconfig names, with whatever it takes to log in: certificates, tokens, exec plugins, OIDC.
  * @param path the file; undefined for `$KUBECONFIG` or `~/.kube/config`
  * @throws TradewindError `invalid-kubeconfig`
  */
-export function kubeconfigConnection(path: string | undefined, context: string | undefined): Connection {
+export function readKubeconfig(path: string | undefined, context: string | undefined): ReadKubeconfig {
   const what = path ?? "the kubeconfig";
   const config = new KubeConfig();
   try {
@@ -37,6 +43,11 @@ export function kubeconfigConnection(path: string | undefined, context: string |
         : `${what}: the server ${cluster.server} must be an https:// address`,
     );
   }
+  return { config, cluster };
+}
+
+/** The API server that a kubeconfig names, with whatever it takes to log in: certificates, tokens, exec plugins, OIDC. */
+export function connectionOf({ cluster, config }: ReadKubeconfig): Connection {
   const namespace = config.getContextObject(config.getCurrentContext())?.namespace;
   return {
     server: cluster.server,

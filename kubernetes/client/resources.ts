@@ -45,6 +45,7 @@ export const RESOURCES = {
   leases: named("coordination.k8s.io", "v1", "leases", "Lease"),
   namespaces: core("namespaces", "Namespace", false),
   nodes: core("nodes", "Node", false),
+  podDisruptionBudgets: named("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget"),
   pods: core("pods", "Pod"),
   replicaSets: named("apps", "v1", "replicasets", "ReplicaSet"),
   resourceQuotas: core("resourcequotas", "ResourceQuota"),

@@ -88,6 +88,7 @@ export interface Pod {
   readonly owner: Owner | undefined;
   /** Hash of the pod template it was made from; absent where no controller states one. */
   readonly revision: string | undefined;
+  readonly labels: Readonly<Record<string, string>>;
   readonly containers: readonly PodContainer[];
   readonly resizes: readonly ResizeCondition[];
 }
@@ -145,6 +146,7 @@ export const Pod = z
       defaultContainer: metadata.annotations[DEFAULT_CONTAINER],
       owner: metadata.ownerReferences,
       revision: REVISION_LABELS.map((name) => metadata.labels[name]).find((value) => value),
+      labels: metadata.labels,
       containers: [
         ...spec.containers.map((each) => container(each, statuses.get(each.name), false)),
         ...sidecars.map((each) => container(each, statuses.get(each.name), true)),

@@ -112,6 +112,13 @@ export const PERMISSIONS: readonly Permission[] = [
     "bounds of replicas, zero included, and whether KEDA asks",
   ),
   read("predictor", "workloads", "watched", RESOURCES.resourceQuotas, "how much the namespace has left"),
+  read(
+    "predictor",
+    "workloads",
+    "watched",
+    RESOURCES.podDisruptionBudgets,
+    "how many pods of a service may be taken down at once",
+  ),
   read("predictor", "nodes", "cluster", RESOURCES.nodes, "how much the nodes have left"),
   read("predictor", "application", "watched", RESOURCES.applications, "objective, services and bounds"),
   ...workloads("scaler"),

@@ -7,6 +7,7 @@ import { RESOURCES } from "../client/resources.ts";
 import type { Resource } from "../client/resources.ts";
 import { HorizontalPodAutoscaler, ScaledObject } from "../objects/autoscaler.ts";
 import { Node, ResourceQuota } from "../objects/capacity.ts";
+import { PodDisruptionBudget } from "../objects/disruption-budget.ts";
 import { Owned } from "../objects/metadata.ts";
 import { Pod } from "../objects/pod.ts";
 import { scalable } from "../objects/scalable.ts";
@@ -25,7 +26,7 @@ export interface ClusterWatchOptions {
   readonly namespaces: readonly string[];
   /** Also ScaledObjects: bounds with zero, and whom KEDA asks. */
   readonly scaledObjects: boolean;
-  /** Also what bounds the workloads from outside: quotas, nodes. */
+  /** Also what bounds the workloads from outside: quotas, disruption budgets, nodes. */
   readonly capacity: boolean;
   readonly log: Logger;
   readonly clock: Clock;
@@ -70,6 +71,7 @@ export class ClusterWatch {
   private readonly horizontalPodAutoscalers: Collection<HorizontalPodAutoscaler>;
   private readonly scaledObjects: Collection<ScaledObject>;
   private readonly quotas: Collection<ResourceQuota>;
+  private readonly budgets: Collection<PodDisruptionBudget>;
   private readonly nodes: Collection<Node>;
 
   constructor(options: ClusterWatchOptions) {
@@ -82,6 +84,7 @@ export class ClusterWatch {
     const none = new Collection<never>([]);
     this.scaledObjects = options.scaledObjects ? this.follow(RESOURCES.scaledObjects, ScaledObject) : none;
     this.quotas = options.capacity ? this.follow(RESOURCES.resourceQuotas, ResourceQuota) : none;
+    this.budgets = options.capacity ? this.follow(RESOURCES.podDisruptionBudgets, PodDisruptionBudget) : none;
     this.nodes = options.capacity ? this.follow(RESOURCES.nodes, Node) : none;
   }
 
@@ -118,6 +121,7 @@ export class ClusterWatch {
       horizontalPodAutoscalers: known(this.horizontalPodAutoscalers),
       scaledObjects: this.scaledObjects.all(),
       quotas: known(this.quotas),
+      budgets: known(this.budgets),
       nodes: known(this.nodes),
     };
   }
@@ -147,6 +151,7 @@ export class ClusterWatch {
       this.horizontalPodAutoscalers,
       this.scaledObjects,
       this.quotas,
+      this.budgets,
       this.nodes,
     ].flatMap(({ reflectors }) => reflectors as readonly Reflector<unknown>[]);
   }

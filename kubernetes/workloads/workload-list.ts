@@ -2,6 +2,8 @@ import { WORKLOADS_SCHEMA } from "@tradewind/core/contract/workload.ts";
 import type { Workload, WorkloadList, WorkloadPod } from "@tradewind/core/contract/workload.ts";
 import type { Autoscaler, HorizontalPodAutoscaler, ScaledObject } from "../objects/autoscaler.ts";
 import type { Node, ResourceQuota } from "../objects/capacity.ts";
+import type { PodDisruptionBudget } from "../objects/disruption-budget.ts";
+import { selects } from "../objects/label-selector.ts";
 import type { Owned } from "../objects/metadata.ts";
 import type { Pod, PodContainer } from "../objects/pod.ts";
 import type { Scalable } from "../objects/scalable.ts";
@@ -19,6 +21,7 @@ export interface ClusterObjects {
   readonly horizontalPodAutoscalers: readonly HorizontalPodAutoscaler[] | undefined;
   readonly scaledObjects: readonly ScaledObject[];
   readonly quotas: readonly ResourceQuota[] | undefined;
+  readonly budgets: readonly PodDisruptionBudget[] | undefined;
   readonly nodes: readonly Node[] | undefined;
 }
 
@@ -32,7 +35,7 @@ export function workloadList(
   configured: ConfiguredName,
   nowMs: number,
 ): WorkloadList {
-  const { nodes, quotas, scalables } = objects;
+  const { budgets = [], nodes, quotas, scalables } = objects;
   const names = serviceNames(scalables, configured);
   const pods = podsByWorkload(objects.pods, objects.replicaSets, scalables);
   const autoscalers = autoscalerByTarget(objects);
@@ -47,6 +50,7 @@ export function workloadList(
         pods: pods.get(each.uid) ?? [],
         autoscaler: autoscalers.get(`${each.kind}/${each.namespace}/${each.name}`),
         revision: revisions.get(each.uid),
+        budgets: budgets.filter(({ namespace }) => namespace === each.namespace),
       }),
     );
   return {
@@ -79,13 +83,16 @@ interface WorkloadFacts {
   readonly pods: readonly Pod[];
   readonly autoscaler: Autoscaler | undefined;
   readonly revision: string | undefined;
+  /** Of its namespace. */
+  readonly budgets: readonly PodDisruptionBudget[];
 }
 
 function workload(
   { kind, namespace, name, replicasReady, replicasWanted }: Scalable,
-  { autoscaler, pods, revision, service }: WorkloadFacts,
+  { autoscaler, budgets, pods, revision, service }: WorkloadFacts,
 ): Workload {
   const scheduled = pods.filter(({ node }) => node !== undefined);
+  const disruptions = fewest(budgets, pods);
   return {
     namespace,
     kind,
@@ -99,8 +106,20 @@ function workload(
     }),
     podsUnscheduled: pods.length - scheduled.length,
     ...(revision !== undefined && { revision }),
+    ...(disruptions && { disruptions }),
     pods: scheduled.slice(0, MAX_PODS).map((pod) => workloadPod(pod, name)),
   };
+}
+
+/** Of the budgets that select some of the pods the one that allows the fewest to go. */
+function fewest(
+  budgets: readonly PodDisruptionBudget[],
+  pods: readonly Pod[],
+): Workload["disruptions"] | undefined {
+  const [first] = budgets
+    .filter(({ selector }) => selector !== undefined && pods.some(({ labels }) => selects(selector, labels)))
+    .sort((a, b) => a.allowed - b.allowed || (a.name < b.name ? -1 : 1));
+  return first && { budget: first.name, allowed: first.allowed };
 }
 
 function workloadPod(pod: Pod, workloadName: string): WorkloadPod {

@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import type { ApplicationMode } from "@tradewind/core/contract/plan.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { Topology } from "./topology.ts";
 
@@ -6,14 +7,14 @@ import type { Topology } from "./topology.ts";
 export function applicationConfiguration(
   topology: Topology,
   namespace: string,
-  objectiveSeconds: number,
+  { mode, objectiveSeconds }: { readonly mode: ApplicationMode; readonly objectiveSeconds: number },
 ): z.input<typeof Application> {
   return {
     name: topology.name,
     namespace,
     entry: topology.entry,
     objective: { percentile: 0.95, milliseconds: objectiveSeconds * 1e3, windowSeconds: 15 },
-    mode: "act",
+    mode,
     // Limits are rewritten under running replicas.
     resize: "limits",
     services: topology.services.map(({ name, minReplicas, maxReplicas, sizeBounds: { min, max, step } }) => ({

@@ -202,12 +202,17 @@ export function createFleet(options: FleetOptions): Fleet {
 
   function launch(group: Group): void {
     group.starting += 1;
-    const starting = start(group).finally(() => {
+    void launched(group).finally(() => {
       group.starting -= 1;
-      launching.delete(starting);
       reconcile();
     });
+  }
+
+  /** A start that `stop` waits for. */
+  async function launched(group: Group): Promise<void> {
+    const starting = start(group);
     launching.add(starting);
+    await starting.finally(() => launching.delete(starting));
   }
 
   /** Starts what is missing, the service with the largest share missing first, and drains the youngest of what is too many. */
@@ -260,7 +265,7 @@ export function createFleet(options: FleetOptions): Fleet {
       group.version += 1;
       const before = group.ready.slice();
       for (const old of before) {
-        await start(group);
+        await launched(group);
         if (group.ready.includes(old)) depart(group, old);
       }
     },

@@ -35,12 +35,34 @@ export const FAULT_WORDS: Readonly<Record<FaultKind, string>> = {
   deploy: "a new version is rolled out that takes ten times the CPU",
 };
 
-/** What is wrong within its replicas. `limit` changes their size instead. */
-export const REPLICA_FAULTS: Readonly<Record<FaultKind, ReplicaFault>> = {
-  cpu: ReplicaFault.parse({ cpuRatio: 10 }),
-  network: ReplicaFault.parse({ networkMillis: 150 }),
-  dependency: ReplicaFault.parse({ outsideMillis: 250 }),
-  errors: ReplicaFault.parse({ failedRatio: 1 / 3 }),
-  limit: NO_FAULT,
-  deploy: ReplicaFault.parse({ cpuRatio: 10 }),
+/** What the cause is that an explanation should name, see `CAUSE_TYPES`. */
+export const FAULT_CAUSES = {
+  cpu: "C",
+  network: "N",
+  dependency: "X",
+  errors: "X",
+  limit: "C",
+  deploy: "V",
+} as const satisfies Record<FaultKind, string>;
+
+/** How much a fault does: within the replicas, or, for `limit`, to the CPU of their containers. */
+export interface FaultEffect {
+  readonly replica: ReplicaFault;
+  /** CPU of a container over what it had. */
+  readonly cpuLimitRatio: number;
+}
+
+const within = (fault: Partial<ReplicaFault>): FaultEffect => ({
+  replica: { ...NO_FAULT, ...fault },
+  cpuLimitRatio: 1,
+});
+
+/** What each kind does where nothing else is said: the numbers of `FAULT_WORDS`. */
+export const FAULT_EFFECTS: Readonly<Record<FaultKind, FaultEffect>> = {
+  cpu: within({ cpuRatio: 10 }),
+  network: within({ networkMillis: 150 }),
+  dependency: within({ outsideMillis: 250 }),
+  errors: within({ failedRatio: 1 / 3 }),
+  limit: { replica: NO_FAULT, cpuLimitRatio: 0.25 },
+  deploy: within({ cpuRatio: 10 }),
 };

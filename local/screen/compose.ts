@@ -127,7 +127,7 @@ export function composePicture(parts: PictureParts): Picture {
     ...(interference !== undefined && { interference }),
     quota: parts.quota,
     addresses: [
-      ["recommendations", `${addresses["exporter"] ?? ""}/`],
+      ["console", `${addresses["exporter"] ?? ""}/`],
       ["scaler", addresses["grpc"] ?? ""],
       ["predictor", `${addresses["predictor"] ?? ""}/metrics`],
       ["agent", `${addresses["agent"] ?? ""}/metrics`],

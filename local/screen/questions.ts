@@ -1,10 +1,10 @@
-import { readWith } from "@tradewind/core/config.ts";
 import { Explanation } from "@tradewind/core/contract/explanation.ts";
 import { WhatIfAnswer } from "@tradewind/core/contract/what-if.ts";
 import type { WhatIfRequest } from "@tradewind/core/contract/what-if.ts";
-import { describeError, TradewindError } from "@tradewind/core/errors.ts";
+import { askFor } from "@tradewind/core/endpoint/own-process.ts";
+import { describeError } from "@tradewind/core/errors.ts";
 import { formatLatency, formatSeconds } from "@tradewind/core/terminal/format.ts";
-import { z } from "zod";
+import type { z } from "zod";
 
 /** Keys that ask the predictor. */
 export const QUESTION_KEYS = ["w", "e"] as const;
@@ -18,10 +18,9 @@ export interface Questions {
   readonly lines: readonly string[];
 }
 
-const TIMEOUT_MILLIS = 5_000;
+const TIMEOUT_SECONDS = 5;
 /** A load that is asked about beside the sizes. */
 const MORE_LOAD = 1.5;
-const Refusal = z.object({ error: z.object({ message: z.string() }) });
 
 /** @param predictor its address */
 export function createQuestions(predictor: string): Questions {
@@ -47,24 +46,24 @@ export function createQuestions(predictor: string): Questions {
   };
 }
 
-async function ask<Schema extends z.ZodType>(
-  url: string,
-  schema: Schema,
+async function ask<Answer>(
+  predictor: string,
+  path: string,
+  schema: z.ZodType<Answer>,
   body?: object,
-): Promise<z.output<Schema>> {
-  const signal = AbortSignal.timeout(TIMEOUT_MILLIS);
-  const sent = body && { method: "POST", body: JSON.stringify(body) };
-  const answer = await fetch(url, { signal, headers: { "content-type": "application/json" }, ...sent });
-  const given: unknown = await answer.json();
-  const refusal = Refusal.safeParse(given).data;
-  if (refusal !== undefined) throw new TradewindError("no-answer", refusal.error.message);
-  return readWith(schema, given, url);
+): Promise<Answer> {
+  return askFor(
+    { name: "predictor", url: predictor },
+    { timeoutSeconds: TIMEOUT_SECONDS },
+    { path, ...(body && { json: body }) },
+    { absent: "no-answer", schema },
+  );
 }
 
 /** What one more replica of each service would do, the most useful first, and more load. */
 async function whatIfLines(predictor: string): Promise<string[]> {
   const whatIf = async (request: z.input<typeof WhatIfRequest>): Promise<WhatIfAnswer> =>
-    ask(`${predictor}/v1/what-if`, WhatIfAnswer, request);
+    ask(predictor, "v1/what-if", WhatIfAnswer, request);
   const now = await whatIf({});
   const asked = now.services.map(async ({ now: { replicas }, service }) => ({
     what: `${service} ${replicas} → ${replicas + 1} replicas`,
@@ -74,8 +73,11 @@ async function whatIfLines(predictor: string): Promise<string[]> {
   const sized = (await Promise.all(asked)).toSorted((a, b) => tailOf(a.answer) - tailOf(b.answer));
   const rows = [more, ...sized];
   const width = Math.max(...rows.map(({ what }) => what.length));
+  const measured = now.routes.flatMap(({ lastWindow }) => lastWindow?.measuredSeconds ?? []);
+  const was = measured.length === 0 ? "" : ` (measured ${formatLatency(Math.max(...measured))})`;
   return [
-    `  ${"now".padEnd(width)}  p95 ${formatLatency(tailOf(now))} of ${formatLatency(now.objective.seconds)}, ${now.costPerHour.now.toFixed(4)} per hour`,
+    ...now.warnings.map(({ words }) => `  careful: ${words}`),
+    `  ${"now".padEnd(width)}  p95 ${formatLatency(tailOf(now))}${was} of ${formatLatency(now.objective.seconds)}, ${now.costPerHour.now.toFixed(4)} per hour`,
     ...rows.map(
       ({ answer, what }) =>
         `  ${what.padEnd(width)}  p95 ${formatLatency(tailOf(answer))}, ${answer.costPerHour.then.toFixed(4)} per hour`,
@@ -89,7 +91,8 @@ const tailOf = ({ routes }: WhatIfAnswer): number =>
 
 async function explainLines(predictor: string): Promise<string[]> {
   const { causes, counterfactuals, missing, notCauses, summary } = await ask(
-    `${predictor}/v1/explain`,
+    predictor,
+    "v1/explain",
     Explanation,
   );
   return [

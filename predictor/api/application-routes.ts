@@ -1,4 +1,3 @@
-import { applicationKey, askForOne } from "@tradewind/core/contract/application-list.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { Explanation } from "@tradewind/core/contract/explanation.ts";
 import type { Incident, IncidentList } from "@tradewind/core/contract/measured.ts";
@@ -12,6 +11,8 @@ import type { PlannedApplication } from "../application/planned-application.ts";
 import type { WindowStore } from "../store/window-store.ts";
 import { readPeriod } from "../report/read-period.ts";
 import type { LastSensitivities } from "../sensitivities/last-sensitivities.ts";
+import { chosen } from "./asked.ts";
+import type { Asked } from "./asked.ts";
 import { fail, sendText } from "./replies.ts";
 
 /** Longer than anything is kept by default. */
@@ -123,41 +124,6 @@ export function addApplicationRoutes(server: FastifyInstance, applications: Appl
     "/v1/inputs",
     of(({ archive }, _request, reply) => reply.send({ hashes: archive.hashes() })),
   );
-}
-
-/** Query of a request, as it came. */
-export interface Asked {
-  readonly namespace?: unknown;
-  readonly application?: unknown;
-  readonly service?: unknown;
-  /** ms since the epoch. */
-  readonly at?: unknown;
-  readonly from?: unknown;
-  readonly to?: unknown;
-}
-
-type Chosen =
-  | { readonly one: PlannedApplication }
-  | { readonly status: number; readonly code: string; readonly problem: string };
-
-/** The application that is asked for, or the only one. */
-export function chosen(applications: Applications, { application, namespace }: Asked): Chosen {
-  const all = applications.planned();
-  const found = all.filter(
-    ({ application: each }) =>
-      (application === undefined || each.name === application) &&
-      (namespace === undefined || each.namespace === namespace),
-  );
-  const [one, ...others] = found;
-  if (one !== undefined && others.length === 0) return { one };
-  if (all.length === 0) {
-    const problem = applications.whyNot() ?? "there is no application to plan; /v1/applications lists them";
-    return { status: 503, code: "no-plan-yet", problem };
-  }
-  const problem = askForOne(all.map(({ application: each }) => applicationKey(each)));
-  return found.length === 0
-    ? { status: 404, code: "no-such-application", problem }
-    : { status: 400, code: "several-applications", problem };
 }
 
 /** @param asked `?service=` as it came: once, several times or not at all */

@@ -14,8 +14,11 @@ import type { Applications } from "../applications/applications.ts";
 import { mergedMetrics } from "../applications/merged-metrics.ts";
 import type { PlannedApplication } from "../application/planned-application.ts";
 import { parseListen } from "../sources/otlp/listen-address.ts";
-import { addApplicationRoutes, chosen } from "./application-routes.ts";
-import type { Asked } from "./application-routes.ts";
+import { addAccuracy } from "./accuracy.ts";
+import { addApplicationRoutes } from "./application-routes.ts";
+import { chosen } from "./asked.ts";
+import type { Asked } from "./asked.ts";
+import { addProposals } from "./proposals.ts";
 import { fail, sendText } from "./replies.ts";
 
 export interface ApiOptions {
@@ -105,6 +108,8 @@ function addRoutes(server: FastifyInstance, options: ApiOptions): void {
   });
   addApplicationRoutes(server, applications);
   addWhatIf(server, applications);
+  addProposals(server, applications);
+  addAccuracy(server, applications);
   server.get<{ Params: { hash: string } }>("/v1/inputs/:hash", async ({ params }, reply) => {
     const text = ofAny(applications, ({ archive }) => archive.get(params.hash));
     if (text !== undefined) return sendText(reply, text, "");

@@ -50,7 +50,7 @@ export class ApplicationMetrics {
   );
   private readonly judged = this.counter(
     "requests_total",
-    "Requests of users by the objective's latency: good within it, bad over it. Every predictor counts all of them.",
+    "Requests of users by the objective: good within it, bad over it or failed. Every predictor counts all of them.",
     ["application", "result"],
   );
   private readonly percentile = this.gauge(

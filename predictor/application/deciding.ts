@@ -34,6 +34,7 @@ import type { ContainerRates } from "../sources/container-rates.ts";
 import { combineResources, combineWindows, missingParts } from "../sources/combine-windows.ts";
 import type { Gathered } from "../sources/combine-windows.ts";
 import { resourceView } from "../sources/resources.ts";
+import { disruptionsOf } from "../room/disruptions.ts";
 import { quotaRoom } from "../room/quota-room.ts";
 import type { SpanOrigins } from "../sources/span-origins.ts";
 import { SHIPPED_HASH } from "../students/shipped.ts";
@@ -237,6 +238,7 @@ export class Deciding {
     const cause = this.parts.explaining?.cause();
     const patterns = this.parts.patterns?.patterns() ?? [];
     const room = quotaRoom(workloads, application.namespace);
+    const disruptions = disruptionsOf(workloads, application.namespace);
     const wishes = withWorkloads(outcome.plan.wishes, workloads);
     const plan = this.parts.published.publish({ ...outcome.plan, wishes }, windowSet, {
       students: { hash: SHIPPED_HASH },
@@ -244,11 +246,13 @@ export class Deciding {
       ...(missing.length > 0 && { missing: [...missing] }),
       mode: application.mode,
       ...(room && { room }),
+      ...(disruptions.length > 0 && { disruptions }),
       ...(cause && { cause }),
       ...(patterns.length > 0 && { patterns: patterns.slice(0, MOST_PLAN_PATTERNS) }),
     });
     this.parts.sensitivities?.adopt(plan, outcome.sensitivities);
-    this.parts.whatIf?.adopt(plan, outcome.whatIf);
+    const services = outcome.state.cost?.services ?? [];
+    this.parts.whatIf?.adopt({ plan, models: outcome.whatIf, windowSet, services });
     this.parts.onChanges?.(proposedChanges(plan, this.state));
     this.state = outcome.state;
     this.parts.onState(outcome.state);

@@ -1,3 +1,4 @@
+import type { Accuracy, CauseLabel } from "@tradewind/core/contract/accuracy.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { Explanation, ModelOpinion } from "@tradewind/core/contract/explanation.ts";
 import type { Pattern } from "@tradewind/core/contract/pattern.ts";
@@ -9,16 +10,21 @@ import { describeError } from "@tradewind/core/errors.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import type { WhatIf } from "../decide/what-if.ts";
 import type { ModelConnection } from "../explain/model.ts";
+import type { SloStanding } from "../facts/verdict.ts";
 import type { PolicyOutcome } from "../policy/inputs.ts";
-import { checkAnswer } from "../reason/check-answer.ts";
+import { BUILT_IN, emptyAccuracy, explanationFor } from "../reason/accuracy.ts";
 import { explain } from "../reason/explain.ts";
 import type { Explained, Reasoned } from "../reason/explain.ts";
-import { promptOf } from "../reason/prompt.ts";
-import { emptyIncidents, withWindow } from "../reason/incident-log.ts";
+import type { Incident } from "../reason/incident.ts";
+import { sizesOf, withWindow } from "../reason/incident-log.ts";
 import type { IncidentState, LoggedWindow } from "../reason/incident-log.ts";
 import { signsOf } from "../reason/precedents.ts";
 import { SignalHistory } from "../reason/signal-history.ts";
 import type { Sketch } from "../reason/sketch.ts";
+import { AccuracyTracker } from "./accuracy-tracker.ts";
+import type { AccuracyEvents } from "./accuracy-tracker.ts";
+import { consult } from "./consulting.ts";
+import type { Consulted } from "./consulting.ts";
 
 /** Explanations that can be asked for by time. */
 const MOST_KEPT = 200;
@@ -30,8 +36,6 @@ const ASK_EVERY_MS = 60_000;
 const LATE_WINDOWS = 2;
 /** Explaining takes no more than this share of the time. */
 const DUTY = 0.02;
-/** Who wrote a transcript. */
-const BUILT_IN = "built-in";
 /** A plan carries no more of the sentence. */
 const MOST_CHARACTERS = 500;
 
@@ -40,28 +44,36 @@ export interface ExplainingOptions {
   readonly log: Logger;
   /** What the window shows by name; absent: nobody looks. */
   readonly patterns?: () => readonly Pattern[];
-  /** Past incidents, and where they are kept; absent: those of this process, nowhere. */
-  readonly incidents?: { readonly restored: IncidentState; readonly keep: (state: IncidentState) => void };
+  /** Past incidents, and where they are kept. */
+  readonly incidents: { readonly restored: IncidentState; readonly keep: (state: IncidentState) => void };
   /** Called with every explanation of a missed objective. */
   readonly onExplained: (explanation: Explanation) => void;
-  /** A language model that is asked too; absent: none. What it says changes nothing but text. */
-  readonly model?: Pick<ModelConnection, "ask" | "model"> | undefined;
-  /** Called with every answer of the model that came in time. */
+  /** A language model that is asked too, or two; absent: none. What they say changes nothing but text. */
+  readonly model?: Pick<ModelConnection, "arms" | "ask"> | undefined;
+  /** Called with every answer of a model that came in time. */
   readonly onOpinion?: (opinion: ModelOpinion) => void;
+  readonly onJudged?: AccuracyEvents["onJudged"];
+  readonly onExecuted?: AccuracyEvents["onExecuted"];
 }
 
 /** What was decided on. */
 export interface DecidedWindow {
   readonly application: Application;
   readonly windowSet: WindowSet;
-  readonly outcome: Pick<PolicyOutcome, "plan" | "whatIf">;
+  readonly outcome: Pick<PolicyOutcome, "plan" | "slo" | "whatIf">;
+}
+
+interface Kept extends Reasoned {
+  readonly opinions: readonly ModelOpinion[];
+  readonly answers: Consulted["answers"];
 }
 
 /** Why an application misses its objective: worked out when it begins to, and again while it goes on. */
 export class Explaining {
   readonly #options: ExplainingOptions;
   readonly #signals = new SignalHistory();
-  #kept: Reasoned[] = [];
+  readonly #accuracy: AccuracyTracker;
+  #kept: Kept[] = [];
   #last: { readonly explained: () => Explained | undefined; made?: Reasoned | undefined } | undefined;
   /** By the monotonic clock; nothing is explained again before. */
   #notBeforeMs = Number.NEGATIVE_INFINITY;
@@ -72,7 +84,12 @@ export class Explaining {
 
   constructor(options: ExplainingOptions) {
     this.#options = options;
-    this.#incidents = options.incidents?.restored ?? emptyIncidents("any", "any");
+    this.#incidents = options.incidents.restored;
+    this.#accuracy = new AccuracyTracker(this.#incidents.accuracy ?? emptyAccuracy(), {
+      keep: (accuracy) => this.#keep({ ...this.#incidents, accuracy }),
+      onJudged: options.onJudged,
+      onExecuted: options.onExecuted,
+    });
   }
 
   /** Takes a window after its plan was published. Never throws. */
@@ -87,6 +104,7 @@ export class Explaining {
   /** The wall clock was set: windows of before have other times. */
   clockStepped(): void {
     this.#signals.clear();
+    this.#accuracy.clear();
     this.#last = undefined;
   }
 
@@ -121,12 +139,36 @@ export class Explaining {
     return this.#kept.map(({ explanation }) => explanation);
   }
 
-  /** The same with what they were made from, for training and for scores. */
+  /** The same with what they were made from and what models answered, for training and for scores. */
   *transcripts(): Generator<Omit<TranscriptLine, "sketch"> & Pick<Reasoned, "sketch">> {
-    for (const { explanation, sketch } of this.#kept) {
-      const { application, atMs, sketchHash, transcript: answer } = explanation;
-      yield { schema: TRANSCRIPT_SCHEMA, application, atMs, model: BUILT_IN, sketchHash, sketch, answer };
+    for (const { answers, explanation, sketch } of this.#kept) {
+      const { application, atMs, sketchHash, transcript } = explanation;
+      for (const { answer, model } of [{ model: BUILT_IN, answer: transcript }, ...answers]) {
+        const judged = this.#accuracy.judgementOf(atMs, model);
+        const id = sketch.services.find(({ name }) => name === judged?.service)?.id;
+        const type =
+          judged?.type ?? explanation.causes.find(({ service }) => service === judged?.service)?.type;
+        const labels =
+          judged === undefined || id === undefined || type === undefined
+            ? {}
+            : { labels: { root: [{ id, type }], source: judged.source } };
+        yield { schema: TRANSCRIPT_SCHEMA, application, atMs, model, sketchHash, sketch, answer, ...labels };
+      }
     }
+  }
+
+  /** How often named causes were right. */
+  accuracy(of: Pick<Accuracy, "application" | "namespace">): Accuracy {
+    return this.#accuracy.accuracy(of);
+  }
+
+  /** Somebody says what the cause was. @returns the explanation that is judged by it; undefined where none is of that time */
+  label(label: CauseLabel): Explanation | undefined {
+    const { atMs } = explanationFor(this.kept(), label, NEAR_MS) ?? {};
+    const judged = this.#kept.find(({ explanation }) => explanation.atMs === atMs);
+    if (judged === undefined) return undefined;
+    this.#accuracy.label(judged, label);
+    return judged.explanation;
   }
 
   /** Times in which the objective was missed, oldest first. */
@@ -150,9 +192,7 @@ export class Explaining {
 
   #take(decided: DecidedWindow): void {
     const { application, outcome, windowSet } = decided;
-    const { plan } = outcome;
-    const { measuredLatencySeconds: measured, objective } = plan;
-    const severity = measured === undefined ? undefined : measured / objective.seconds;
+    const severity = outcome.slo?.ratio;
     this.#signals.add(windowSet, severity, application.namespace);
     this.#windows += 1;
     this.#last = { explained: () => this.#explained(decided) };
@@ -171,7 +211,7 @@ export class Explaining {
     const endedMs = this.#options.monotonicMs();
     this.#notBeforeMs = endedMs + (endedMs - beganMs) / DUTY;
     if (made === undefined) return undefined;
-    this.#kept = [...this.#kept.slice(1 - MOST_KEPT), made];
+    this.#kept = [...this.#kept.slice(1 - MOST_KEPT), { ...made, opinions: [], answers: [] }];
     this.#options.onExplained(made.explanation);
     if (isOnset || endedMs - this.#askedMs >= ASK_EVERY_MS) {
       this.#askedMs = endedMs;
@@ -187,38 +227,44 @@ export class Explaining {
   ): void {
     const windows = windowSet.windows.filter(({ namespace }) => namespace === application.namespace);
     const entry = windows.find(({ service }) => service === application.entry);
-    const before = this.#incidents;
-    this.#incidents = withWindow(before, {
-      startMs: windowSet.startMs,
-      endMs: windowSet.endMs,
-      severity,
-      load: entry?.requestsPerSecond,
-      windows,
-      told: made && toldOf(made),
-    });
-    if (this.#incidents !== before) this.#options.incidents?.keep(this.#incidents);
+    const load = entry?.requestsPerSecond;
+    this.#keep(
+      withWindow(this.#incidents, {
+        startMs: windowSet.startMs,
+        endMs: windowSet.endMs,
+        severity,
+        load,
+        windows,
+        told: made && toldOf(made),
+      }),
+    );
+    const sized = { ratio: severity, load, sizes: sizesOf(windows), told: this.current() };
+    this.#accuracy.window(sized, (atMs) => this.#kept.find(({ explanation }) => explanation.atMs === atMs));
   }
 
-  /** Asks the model about an explanation that is made. Never throws; nothing waits for it. */
+  #keep(incidents: IncidentState): void {
+    if (incidents === this.#incidents) return;
+    this.#incidents = incidents;
+    this.#options.incidents.keep(incidents);
+  }
+
+  /** Asks about an explanation that is made. Never throws; nothing waits for it. */
   async #consult(made: Reasoned, models: WhatIf | undefined): Promise<void> {
     const { log, model, onOpinion } = this.#options;
     if (model === undefined) return;
-    const { explanation, sketch } = made;
     const askedAt = this.#windows;
     try {
-      const first = explanation.causes.map(({ service }) => service);
-      const answer = await model.ask(promptOf(sketch, first, explanation));
-      if (answer === undefined || this.#windows - askedAt > LATE_WINDOWS) return;
-      const opinion = checkAnswer(answer, {
-        model: model.model,
-        sketch,
-        objectiveSeconds: explanation.objective.seconds,
-        models,
-        builtIn: first[0],
-      });
-      onOpinion?.(opinion);
-      const told = { sketch, explanation: { ...explanation, opinion } };
-      this.#kept = this.#kept.map((each) => (each === made ? told : each));
+      const consulted = await consult(model, made, models, () => this.#windows - askedAt > LATE_WINDOWS);
+      if (consulted === undefined) return;
+      const { answers, shown: opinion } = consulted;
+      const opinions = consulted.opinions.filter((each) => each !== undefined);
+      for (const each of opinions) onOpinion?.(each);
+      const [a, b] = consulted.opinions;
+      if (a !== undefined && b !== undefined) this.#accuracy.pair(a, b);
+      const told = { sketch: made.sketch, explanation: { ...made.explanation, opinion } };
+      this.#kept = this.#kept.map((each) =>
+        each.explanation === made.explanation ? { ...told, opinions, answers } : each,
+      );
       if (this.#last?.made === made) this.#last.made = told;
     } catch (error) {
       log.error({ problem: describeError(error) }, "the model's answer was not checked");
@@ -226,8 +272,8 @@ export class Explaining {
   }
 
   #explained({ application, outcome, windowSet }: DecidedWindow): Explained | undefined {
-    const { plan, whatIf: models } = outcome;
-    const incident = this.#signals.incident(application.entry, models?.influences() ?? new Map());
+    const { plan, slo, whatIf: models } = outcome;
+    const incident = this.#signals.incident(application.entry, models?.influences(slo?.route) ?? new Map());
     if (incident === undefined) return undefined;
     return {
       application: application.name,
@@ -237,14 +283,23 @@ export class Explaining {
       pastWindows: incident.pastWindows,
       objective: plan.objective,
       measuredLatencySeconds: plan.measuredLatencySeconds,
+      failedRatio: slo?.failedRatio,
       patterns: this.#options.patterns?.() ?? [],
       incidents: this.#incidents.incidents,
-      incident,
+      accuracy: this.#accuracy.right,
+      incident: slo === undefined ? incident : { ...incident, harm: harmOf(slo, plan) },
       models,
       whyNoModels: `policy '${plan.policy}' decided without live models: ${plan.policyReason}`,
     };
   }
 }
+
+/** Whether latency or failed requests are further beyond what the objective allows. */
+const harmOf = (
+  { failedRatio = 0 }: SloStanding,
+  { measuredLatencySeconds = 0, objective: { percentile, seconds } }: PolicyOutcome["plan"],
+): NonNullable<Incident["harm"]> =>
+  failedRatio / (1 - percentile) > measuredLatencySeconds / seconds ? "failures" : "time";
 
 function toldOf({ explanation, sketch }: Reasoned): NonNullable<LoggedWindow["told"]> {
   const [first] = explanation.causes;

@@ -6,6 +6,7 @@ import { Gauge } from "prom-client";
 import type { Registry } from "prom-client";
 import { FailureWatch } from "../patterns/failure-watch.ts";
 import { loadPatterns } from "../patterns/load-patterns.ts";
+import type { PolicyOutcome } from "../policy/inputs.ts";
 import type { PolicyState } from "../policy/state.ts";
 import type { DecidedWindow } from "./explaining.ts";
 
@@ -15,7 +16,7 @@ const LOAD: ReadonlySet<PatternKind> = new Set(["shift", "trend", "season", "ano
 
 /** A window that was decided on, and what is remembered after it. */
 export interface WatchedWindow extends Pick<DecidedWindow, "application" | "windowSet"> {
-  readonly outcome: { readonly plan: DecidedWindow["outcome"]["plan"]; readonly state: PolicyState };
+  readonly outcome: Pick<PolicyOutcome, "slo" | "state">;
 }
 
 /** What windows and the load of an application show, by name. Nothing of it decides. */
@@ -33,14 +34,13 @@ export class PatternWatch {
   /** Takes a window that was decided on. Never throws: what fails is logged, and nothing is shown. */
   window({ application, outcome, windowSet }: WatchedWindow): void {
     try {
-      const { measuredLatencySeconds: measured, objective } = outcome.plan;
       const { name, namespace } = application;
       const windows = windowSet.windows.filter((each) => each.namespace === namespace);
       const failures = this.#failures.window({
         startMs: windowSet.startMs,
         endMs: windowSet.endMs,
         windows,
-        severity: measured === undefined ? undefined : measured / objective.seconds,
+        severity: outcome.slo?.ratio,
       });
       const found = [...failures, ...this.#loadOf(outcome.state)];
       const entry = windows.find(({ service }) => service === application.entry);

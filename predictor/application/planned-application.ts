@@ -18,6 +18,7 @@ import { LoadForecasts, registerForecastMetrics } from "./load-forecasts.ts";
 import { firstState, openIncidents, openMemory } from "./memory.ts";
 import type { IncidentMemory, Memory } from "./memory.ts";
 import { PatternWatch, registerPatternMetrics } from "./pattern-watch.ts";
+import { Proposing } from "./proposing.ts";
 import { makeBuilder, SHARE_OF_SEVERAL } from "./make-builder.ts";
 import type { OwnParts, SharedParts } from "./parts.ts";
 import { Published } from "./published.ts";
@@ -49,6 +50,7 @@ export class PlannedApplication {
   readonly archive: InputsArchive;
   readonly sensitivities: LastSensitivities;
   readonly whatIf = new LastWhatIf();
+  readonly proposing: Proposing;
   readonly measured = new LastMeasured();
   readonly forecasts: LoadForecasts;
   readonly patterns: PatternWatch;
@@ -93,6 +95,7 @@ export class PlannedApplication {
     this.patterns = new PatternWatch(log);
     registerPatternMetrics(registry, this.patterns);
     this.explaining = this.makeExplaining(incidents);
+    this.proposing = this.makeProposing();
     const { graceSeconds, windowSeconds } = options;
     this.builder = makeBuilder(shared, own);
     this.metrics.follow(() => this.builder.totals(), graceSeconds);
@@ -267,6 +270,8 @@ export class PlannedApplication {
       incidents,
       model: reasoner,
       onOpinion: (opinion) => metrics.answered(opinion),
+      onJudged: (judgement) => metrics.judged(judgement),
+      onExecuted: (agreed) => metrics.executed(agreed),
       onExplained: (explanation) => {
         const { causes, summary } = explanation;
         metrics.explained(explanation);
@@ -277,6 +282,22 @@ export class PlannedApplication {
     });
     const metrics = new ExplanationMetrics(this.metrics.registry, () => explaining.current());
     return explaining;
+  }
+
+  private makeProposing(): Proposing {
+    const { name, namespace } = this.application;
+    return new Proposing({
+      application: () => this.own.current() ?? this.application,
+      last: () => this.whatIf.last,
+      isMissed: () => this.explaining.current() !== undefined,
+      similarities: () => {
+        const { nearest = [] } = this.explaining.current()?.precedents ?? {};
+        return nearest.map(({ similarity }) => similarity);
+      },
+      course: (sinceMs) => this.measured.course({ application: name, namespace }, sinceMs).points,
+      nowMs: () => this.shared.clock.nowMs(),
+      registry: this.metrics.registry,
+    });
   }
 
   private learn(): Learning | undefined {

@@ -34,7 +34,10 @@ export class Published {
   publish(
     decided: DecidedPlan,
     windowSet: WindowSet,
-    facts: Pick<Plan, "complete" | "missing" | "mode" | "cause" | "patterns" | "room" | "students"> = {},
+    facts: Pick<
+      Plan,
+      "complete" | "missing" | "mode" | "cause" | "disruptions" | "patterns" | "room" | "students"
+    > = {},
   ): Plan {
     this.sequence += 1;
     const plan: Plan = {

@@ -10,6 +10,7 @@ import type {
 import { adoptState, removeOldStates, stateDirectory } from "../application/application-state.ts";
 import { Dispatch } from "./dispatch.ts";
 import { InOrder } from "./in-order.ts";
+import { isPlanner } from "./planners.ts";
 import { PlannedApplication } from "../application/planned-application.ts";
 import type { OwnParts, SharedParts } from "../application/parts.ts";
 import { Claims } from "../window/claims.ts";
@@ -31,8 +32,20 @@ export interface Applications {
   windowClosed(): void;
   /** What the policies remember, as JSON, for peers; undefined before the first decision. */
   remembered(): string | undefined;
-  begin(askPeers: () => Promise<readonly string[]>): Promise<void>;
+  begin(peers: OtherPredictors | undefined): Promise<void>;
   stop(): Promise<void>;
+}
+
+/** The other predictors, as this one sees them. */
+export interface OtherPredictors {
+  /** Names this predictor among them. */
+  readonly instance: string;
+  /** Names of those that answer now. */
+  answering(): readonly string[];
+  /** Resolves once all that are known were tried. */
+  met(): Promise<void>;
+  /** What their policies remember. */
+  askStates(): Promise<readonly string[]>;
 }
 
 /** The one application of a predictor: all that the predictor sees is of it. */
@@ -105,8 +118,8 @@ export class OnlyApplication implements Applications {
     return this.#only.remembered();
   }
 
-  async begin(askPeers: () => Promise<readonly string[]>): Promise<void> {
-    await this.#only.begin(askPeers);
+  async begin(peers: OtherPredictors | undefined): Promise<void> {
+    await this.#only.begin(async () => (await peers?.askStates()) ?? []);
   }
 
   async stop(): Promise<void> {
@@ -117,12 +130,16 @@ export class OnlyApplication implements Applications {
 export interface SeveralParts {
   readonly shared: SharedParts;
   readonly workloads: () => WorkloadList | undefined;
+  /** How many of the predictors plan each application; absent: all of them. */
+  readonly plannersPerApplication?: number | undefined;
 }
 
 /** A list of what runs may be this old when the next application looks at it: it is put together anew for none of them. */
 const LIST_MS = 1_000;
 /** Services that a problem names. */
 const MOST_NAMES = 10;
+/** An application that others plan now is planned on here for so long: by then they have learnt from windows of their own. */
+const HANDOVER_MS = 5 * 60_000;
 const CLEAN_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 
@@ -138,7 +155,9 @@ export class SeveralApplications implements Applications {
   #claims: Claims;
   #list: { readonly atMs: number; readonly list: WorkloadList | undefined } | undefined;
   #cleaner: NodeJS.Timeout | undefined;
-  #askPeers: () => Promise<readonly string[]> = async () => Promise.resolve([]);
+  #peers: OtherPredictors | undefined;
+  /** Since when others plan what is still planned here, by application. Monotonic, ms */
+  readonly #leaving = new Map<string, number>();
 
   /** @param follow makes what follows the configurations, given what to call after each change */
   constructor(parts: SeveralParts, follow: (onChange: () => void) => FollowedApplications) {
@@ -148,7 +167,8 @@ export class SeveralApplications implements Applications {
       claim: (namespace, service) => this.#claims.of(namespace, service),
       intake: (key) => {
         const running = this.#running.get(key);
-        return running && ((batch) => running.take(batch));
+        if (running !== undefined) return (batch) => running.take(batch);
+        return this.#followed.find(key) && !this.#isPlannedHere(key) ? leaveToOthers : undefined;
       },
       log: parts.shared.log,
     });
@@ -201,6 +221,8 @@ export class SeveralApplications implements Applications {
 
   windowClosed(): void {
     this.#dispatch.forget();
+    // Predictors may have come or gone.
+    if (this.#parts.plannersPerApplication !== undefined) this.#changes.add(async () => this.#follow());
   }
 
   remembered(): string | undefined {
@@ -208,8 +230,9 @@ export class SeveralApplications implements Applications {
     return states.length === 0 ? undefined : `[${states.join(",")}]`;
   }
 
-  async begin(askPeers: () => Promise<readonly string[]>): Promise<void> {
-    this.#askPeers = askPeers;
+  async begin(peers: OtherPredictors | undefined): Promise<void> {
+    this.#peers = peers;
+    if (this.#parts.plannersPerApplication !== undefined) await peers?.met();
     await this.#followed.start();
     await this.#changes.settled();
     this.#cleaner = setInterval(() => this.#changes.add(async () => this.#clean()), CLEAN_MS);
@@ -234,16 +257,11 @@ export class SeveralApplications implements Applications {
 
   /** Begins with those that came, and ends those that are gone. */
   async #follow(): Promise<void> {
-    const wanted = new Map(this.#followed.planned().map((each) => [applicationKey(each), each]));
+    const known = new Map(this.#followed.planned().map((each) => [applicationKey(each), each]));
+    const wanted = new Map([...known].filter(([key]) => this.#isPlannedHere(key)));
     for (const [key, running] of this.#running) {
-      if (wanted.has(key)) continue;
-      this.#running.delete(key);
-      await running.stop().catch((error: unknown) => {
-        this.#parts.shared.log.error(
-          { application: key, problem: describeError(error) },
-          "it did not end well",
-        );
-      });
+      if (wanted.has(key)) this.#leaving.delete(key);
+      else if (!known.has(key) || this.#hasHandedOver(key)) await this.#end(key, running);
     }
     for (const key of this.#failed.keys()) if (!wanted.has(key)) this.#failed.delete(key);
     for (const [key, application] of wanted) {
@@ -259,6 +277,29 @@ export class SeveralApplications implements Applications {
     }
   }
 
+  #isPlannedHere(key: string): boolean {
+    const { plannersPerApplication: count } = this.#parts;
+    if (count === undefined || this.#peers === undefined) return true;
+    return isPlanner(key, this.#peers.instance, this.#peers.answering(), count);
+  }
+
+  #hasHandedOver(key: string): boolean {
+    const nowMs = this.#parts.shared.clock.monotonicMs();
+    const sinceMs = this.#leaving.get(key) ?? nowMs;
+    this.#leaving.set(key, sinceMs);
+    return nowMs - sinceMs >= HANDOVER_MS;
+  }
+
+  async #end(key: string, running: PlannedApplication): Promise<void> {
+    this.#running.delete(key);
+    this.#leaving.delete(key);
+    const { log } = this.#parts.shared;
+    log.info({ application: key }, "plans this application no more");
+    await running.stop().catch((error: unknown) => {
+      log.error({ application: key, problem: describeError(error) }, "it did not end well");
+    });
+  }
+
   async #open(key: string, application: Application): Promise<void> {
     const { shared } = this.#parts;
     const { state } = shared.options;
@@ -269,7 +310,7 @@ export class SeveralApplications implements Applications {
       workloads: () => this.#workloadsOf(key, application),
       directory: state && stateDirectory(state, application),
     });
-    await opened.begin(this.#askPeers);
+    await opened.begin(async () => (await this.#peers?.askStates()) ?? []);
     this.#running.set(key, opened);
     const { name, namespace } = application;
     shared.log.info({ name, namespace }, "plans this application");
@@ -327,6 +368,16 @@ export class SeveralApplications implements Applications {
       olderThanMs,
     });
   }
+}
+
+/** Counts nothing: the spans are of an application that other predictors plan, and they have them too. */
+function leaveToOthers({ adjustedCount, invalidIds, length }: SpanBatch): AddResult {
+  adjustedCount.fill(0, 0, length);
+  return {
+    accepted: length,
+    rejected: invalidIds,
+    reasons: invalidIds > 0 ? { "invalid-id": invalidIds } : {},
+  };
 }
 
 function listed(

@@ -1,12 +1,7 @@
-import { accessOf, addAccessFlags, asking } from "@tradewind/core/endpoint/own-process.ts";
+import { accessOf, addAccessFlags, askFor } from "@tradewind/core/endpoint/own-process.ts";
 import type { AccessFlags } from "@tradewind/core/endpoint/own-process.ts";
-import { TradewindError } from "@tradewind/core/errors.ts";
 import type { Command } from "commander";
-import { z } from "zod";
-
-/** With these the predictor says why there is nothing to show. */
-const NOTHING_TO_SHOW = [404, 503];
-const Refusal = z.object({ error: z.object({ message: z.string() }) });
+import type { z } from "zod";
 
 /** Flags of commands that show what a predictor knows of one application. */
 export interface ApplicationFlags extends AccessFlags {
@@ -44,20 +39,10 @@ export async function askPredictor<Answer>(
   const given = Object.entries({ ...query, application, namespace }).flatMap(([key, value]) =>
     value === undefined ? [] : [[key, value] as const],
   );
-  const call = {
-    path,
-    query: Object.fromEntries(given),
-    acceptStatuses: NOTHING_TO_SHOW,
-    ...(body !== undefined && { json: body }),
-  };
-  const either = z.union([schema.transform((shown) => ({ shown })), Refusal]);
-  return asking(
+  return askFor(
     { name: "predictor", url: predictor, flag: "--predictor" },
     accessOf(flags),
-    async (client) => {
-      const answer = await client.json(call, either);
-      if ("shown" in answer) return answer.shown;
-      throw new TradewindError(absent, `the predictor at ${predictor}: ${answer.error.message}`);
-    },
+    { path, query: Object.fromEntries(given), ...(body !== undefined && { json: body }) },
+    { absent, schema },
   );
 }

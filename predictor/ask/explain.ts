@@ -1,3 +1,5 @@
+import { Accuracy } from "@tradewind/core/contract/accuracy.ts";
+import type { CauseLabel } from "@tradewind/core/contract/accuracy.ts";
 import { ApplicationContext } from "@tradewind/core/contract/context.ts";
 import { Explanation } from "@tradewind/core/contract/explanation.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
@@ -9,7 +11,8 @@ import { addApplicationFlags, askPredictor } from "./ask.ts";
 import type { ApplicationFlags } from "./ask.ts";
 import { timeArgument } from "../export/time-argument.ts";
 import { explanationInWords, isAbout } from "./in-words.ts";
-import { anonymised, scored } from "./transcripts.ts";
+import { accuracyInWords } from "./in-words.ts";
+import { anonymised, causeOf, rewarded, scored } from "./transcripts.ts";
 
 const EXAMPLES = `
 Examples:
@@ -17,6 +20,9 @@ Examples:
   $ tradewind explain --service cart
   $ tradewind explain --at 10m
   $ tradewind explain --transcripts --at 10m --cause cart:C --anonymise >> transcripts.jsonl
+  $ tradewind explain --at 10m --cause cart:C
+      Tells the predictor what the cause was: it counts how often it is right.
+  $ tradewind explain --accuracy
   $ tradewind explain --context | jq '.services[] | select(.unusual != [])'
   $ tradewind explain --json | jq '.causes[] | {service, type, confidence}'
 
@@ -32,6 +38,7 @@ interface Flags extends ApplicationFlags {
   readonly service?: string;
   readonly at?: number;
   readonly json: boolean;
+  readonly accuracy: boolean;
   readonly context: boolean;
   readonly transcripts: boolean;
   readonly cause: readonly string[];
@@ -62,10 +69,11 @@ export function configure(command: Command): void {
     )
     .option(
       "--cause <service:type>",
-      "what the cause was: labels and scores the transcripts; may be repeated",
+      "what the cause was: with --at kept as a judgement, with --transcripts a label that may be repeated",
       oneMore,
       [],
     )
+    .option("--accuracy", "how often the causes were right that were named", false)
     .option("--anonymise", "with --transcripts, numbers instead of names", false)
     .addHelpText("after", EXAMPLES)
     .action(async (flags: Flags) => {
@@ -74,11 +82,20 @@ export function configure(command: Command): void {
         process.stdout.write(`${JSON.stringify(await askPredictor(flags, asked))}\n`);
         return;
       }
+      if (flags.accuracy) {
+        const accuracy = await askPredictor(flags, {
+          path: "v1/accuracy",
+          schema: Accuracy,
+          absent: "no-accuracy",
+        });
+        printAnswer({ json: accuracy, text: () => accuracyInWords(accuracy) }, flags.json);
+        return;
+      }
       if (flags.transcripts) {
         for (const line of await transcripts(flags)) process.stdout.write(`${JSON.stringify(line)}\n`);
         return;
       }
-      const explanation = await ask(flags);
+      const explanation = flags.cause.length > 0 ? await label(flags) : await ask(flags);
       if (flags.service !== undefined && !isAbout(explanation, flags.service)) {
         throw new TradewindError("no-such-service", `the explanation says nothing of '${flags.service}'`);
       }
@@ -98,8 +115,17 @@ async function transcripts({ anonymise, at, cause, ...flags }: Flags): Promise<T
     at === undefined
       ? all
       : all.toSorted((a, b) => Math.abs(a.atMs - at) - Math.abs(b.atMs - at)).slice(0, 1);
-  const labelled = cause.length === 0 ? nearest : nearest.map((line) => scored(line, cause));
+  const labelled = cause.length === 0 ? nearest.map(rewarded) : nearest.map((line) => scored(line, cause));
   return anonymise ? labelled.map((line) => anonymised(line)) : labelled;
+}
+
+/** Tells the predictor what the cause of a missed objective was. @returns what it had named */
+async function label({ at, cause, ...flags }: Flags): Promise<Explanation> {
+  const [text = "", ...others] = cause;
+  if (at === undefined || others.length > 0)
+    throw new TradewindError("invalid-input", "--cause takes one cause and --at, or goes with --transcripts");
+  const body: CauseLabel = { fromMs: at, toMs: at, ...causeOf(text), source: "operator" };
+  return askPredictor(flags, { path: "v1/labels", body, schema: Explanation, absent: "no-explanation" });
 }
 
 async function ask({ at, ...flags }: Flags): Promise<Explanation> {

@@ -1,3 +1,4 @@
+import type { Accuracy } from "@tradewind/core/contract/accuracy.ts";
 import type { Explanation, NamedCause } from "@tradewind/core/contract/explanation.ts";
 import type { Pattern } from "@tradewind/core/contract/pattern.ts";
 import { counterfactual, precedentInWords, reading, TYPE_WORDS } from "../reason/words.ts";
@@ -45,6 +46,7 @@ export function explanationInWords(explanation: Explanation, service?: string): 
     ),
     ...part("Happened before:", precedentLines(explanation)),
     ...part("Not known:", missing),
+    ...part("How right it was before:", rightLines(explanation)),
     ...part("A model says, after checks:", opinionLines(explanation)),
   ].join("\n");
 }
@@ -53,6 +55,40 @@ const patternInWords = ({ confidence, kind, sinceMs, words }: Pattern): string =
   `${words} [${kind}, confidence ${confidence.toFixed(2)}, since ${time(sinceMs)}]`;
 
 const time = (ms: number): string => new Date(ms).toISOString();
+
+function rightLines({ accuracy }: Explanation): string[] {
+  if (accuracy === undefined) return [];
+  const { first, judged } = accuracy;
+  return [`${first} of ${judged} judged explanations named the cause first (tradewind explain --accuracy)`];
+}
+
+/** How often named causes were right, and which of two models was better. */
+export function accuracyInWords({ causes, comparison, counterfactuals }: Accuracy): string {
+  const { agreed, executed } = counterfactuals;
+  return [
+    ...(causes.length === 0
+      ? ["No explanation was judged yet: tradewind explain --at TIME --cause SERVICE:TYPE"]
+      : []),
+    ...causes.map(
+      ({ among, first, judged, reasoner, source }) =>
+        `${reasoner}, judged by ${source}: first ${first} of ${judged}, among those named ${first + among}`,
+    ),
+    `Changes that were carried out: ${agreed} of ${executed} did what the models expected.`,
+    ...(comparison === undefined ? [] : [comparisonInWords(comparison)]),
+  ].join("\n");
+}
+
+function comparisonInWords({
+  a,
+  aBetter,
+  b,
+  bBetter,
+  pValue,
+  pairs,
+}: NonNullable<Accuracy["comparison"]>): string {
+  const chance = pValue === undefined ? "fewer than 50 say nothing" : `p = ${pValue.toPrecision(2)}`;
+  return `Of ${pairs} windows more was kept ${aBetter} times of '${a}', ${bBetter} times of '${b}' (${chance}).`;
+}
 
 function precedentLines({ precedents }: Explanation): string[] {
   if (precedents === undefined || precedents.known === 0) return [];

@@ -14,22 +14,41 @@ const CHARACTERS_PER_TOKEN = 4;
  * @throws TradewindError `invalid-input` where one names no service of the sketch, or no type
  */
 export function scored(line: TranscriptLine, causes: readonly string[]): TranscriptLine {
-  const truth = causes.map((text) => rootIn(line, text));
+  const root = causes.map((text) => rootIn(line, text));
+  return rewarded({ ...line, labels: { root, source: "operator" } });
+}
+
+/** A transcript with its reward against its labels; without labels as it is. */
+export function rewarded(line: TranscriptLine): TranscriptLine {
+  if (line.labels === undefined) return line;
+  const truth = line.labels.root.flatMap(({ id, type }) => {
+    const known = CAUSE_TYPES.find((each) => each === type);
+    return known === undefined ? [] : [{ id, type: known }];
+  });
   const { invalid, transcript } = parseTranscript(line.answer);
   const tokens = Math.ceil(line.answer.length / CHARACTERS_PER_TOKEN);
   const reward = rewardOf({ named: transcript?.roots ?? [], truth, invalid, tokens });
-  return { ...line, labels: { root: truth, source: "operator" }, reward };
+  return { ...line, reward };
 }
 
 function rootIn({ sketch }: TranscriptLine, text: string): Root {
-  const cut = text.lastIndexOf(":");
-  const [name, letter] = [text.slice(0, Math.max(0, cut)), text.slice(cut + 1)];
-  const type = CAUSE_TYPES.find((each) => each === letter);
+  const { service: name, type } = causeOf(text);
   const service = sketch.services.find((each) => each.name === name);
-  if (type !== undefined && service !== undefined) return { id: service.id, type };
+  if (service !== undefined) return { id: service.id, type };
+  throw new TradewindError("invalid-input", `${FORM}; there is no service '${name}'`);
+}
+
+const FORM = "--cause takes SERVICE:TYPE, for example cart:C";
+
+/** `service:type`. @throws TradewindError `invalid-input` */
+export function causeOf(text: string): { readonly service: string; readonly type: Root["type"] } {
+  const cut = text.lastIndexOf(":");
+  const [service, letter] = [text.slice(0, Math.max(0, cut)), text.slice(cut + 1)];
+  const type = CAUSE_TYPES.find((each) => each === letter);
+  if (type !== undefined && service !== "") return { service, type };
   const problem =
-    type === undefined ? `'${letter}' is none of ${CAUSE_TYPES.join(", ")}` : `there is no service '${name}'`;
-  throw new TradewindError("invalid-input", `--cause takes SERVICE:TYPE, for example cart:C; ${problem}`);
+    type === undefined ? `'${letter}' is none of ${CAUSE_TYPES.join(", ")}` : "a service is missing";
+  throw new TradewindError("invalid-input", `${FORM}; ${problem}`);
 }
 
 /** The same with numbers instead of names, in the answer's text too. */

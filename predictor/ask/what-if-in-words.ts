@@ -9,6 +9,7 @@ import { formatCores, formatMemory } from "@tradewind/kubernetes/objects/quantit
 export function whatIfInWords(answer: WhatIfAnswer, paint: Paint): string {
   const { application, costPerHour, decidedAtMs, load, objective, overRatio, policy, routes, services } =
     answer;
+  const { warnings } = answer;
   const percentile = `p${Number((100 * objective.percentile).toFixed(3))}`;
   const [slowest] = routes;
   const isMet = routes.every(({ objectiveSeconds, then }) => then.latencySeconds <= objectiveSeconds);
@@ -25,6 +26,7 @@ export function whatIfInWords(answer: WhatIfAnswer, paint: Paint): string {
       verdict,
       `Cost: ${costPerHour.now.toFixed(4)} → ${costPerHour.then.toFixed(4)} an hour${more}; requests over the objective: ${percent(overRatio.now)} → ${percent(overRatio.then)}.`,
       `${application}: decision of ${new Date(decidedAtMs).toISOString().slice(0, 19)}Z by ${policy}; load ${load.then.toFixed(2)} times that of the last window (the plan: ${load.now.toFixed(2)}).`,
+      ...warnings.map(({ words }) => paint("yellow", `Careful: ${words}.`)),
     ].join("\n"),
     routesTable(answer, percentile, paint),
     servicesTable(services, percentile, paint),
@@ -35,14 +37,16 @@ function routesTable({ routes }: WhatIfAnswer, percentile: string, paint: Paint)
   const columns: readonly Column[] = [
     { title: "route" },
     { title: "objective", align: "right" },
+    { title: "measured", align: "right" },
     { title: `${percentile} now` },
     { title: `${percentile} then` },
     { title: "over now", align: "right" },
     { title: "over then", align: "right" },
   ];
-  const rows = routes.map(({ now, objectiveSeconds, route, then }) => [
+  const rows = routes.map(({ lastWindow, now, objectiveSeconds, route, then }) => [
     route,
     formatLatency(objectiveSeconds),
+    formatLatency(lastWindow?.measuredSeconds),
     ranged(now),
     paint(then.latencySeconds > objectiveSeconds ? "red" : "green", ranged(then)),
     percent(now.overRatio),

@@ -18,8 +18,8 @@ Examples:
   $ tradewind what-if --service cart --replicas 3 --json | jq '.routes[] | {route, now, then}'
 
 Runs the models of the last decision. 'now' are the sizes that decision started from, at the load that it planned for; 'then' is
-what you ask for. CPU and memory are of each container. The range is of 90 %, by the models' own uncertainty. Nothing is changed
-by asking. Without models (policy queue or reactive) there is no answer, and it says so.
+what you ask for. CPU and memory are of each container. The range is of 90 %, by the models' own uncertainty; 'measured' is the
+last window. 'Careful' says where models are far from what was measured, or young. Nothing is changed by asking. Without models (policy queue or reactive) there is no answer, and it says so.
 
 ${exitCodes("shown", "no answer")}`;
 

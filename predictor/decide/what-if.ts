@@ -50,9 +50,12 @@ export class WhatIf {
     return this.#cost.worstTailSeconds();
   }
 
-  /** Seconds that the slowest route's tail grows by for each second of a service's own; by service, none where it is 0. */
-  influences(): Map<string, number> {
-    const slowest = this.#slowestRoute();
+  /**
+   * Seconds that a route's tail grows by for each second of a service's own; by service, none where it is 0.
+   * @param measuredRoute the one that was measured to be slowest; the one that the models expect to be where it is unknown
+   */
+  influences(measuredRoute?: string): Map<string, number> {
+    const slowest = this.#routeOf(measuredRoute) ?? this.#slowestRoute();
     const slopes = new Float64Array(this.#cost.services.length);
     if (slowest !== undefined) this.#cost.addTailSlopes(slowest, slopes);
     const found = new Map<string, number>();
@@ -133,6 +136,12 @@ export class WhatIf {
       most = Math.max(most, tail);
     }
     return most;
+  }
+
+  #routeOf(name: string | undefined): number | undefined {
+    for (let route = 0; route < this.#cost.routeCount; route += 1)
+      if (this.#cost.routeOf(route).graph.flow === name) return route;
+    return undefined;
   }
 
   #slowestRoute(): number | undefined {

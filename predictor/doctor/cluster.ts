@@ -98,9 +98,13 @@ async function examineRights(
   return refused.map(({ namespace, permission, verb }) => ({
     subject,
     // Without these something is not known; without the others nothing is.
-    level: ["nodes", "resourcequotas", "scaledobjects", "horizontalpodautoscalers"].includes(
-      permission.resource,
-    )
+    level: [
+      "nodes",
+      "poddisruptionbudgets",
+      "resourcequotas",
+      "scaledobjects",
+      "horizontalpodautoscalers",
+    ].includes(permission.resource)
       ? "warning"
       : "problem",
     message: `may not ${verb} ${permission.resource}${namespace === undefined ? "" : ` in namespace '${namespace}'`}: ${permission.why}`,

@@ -1,3 +1,4 @@
+import type { CauseJudgement } from "@tradewind/core/contract/accuracy.ts";
 import type { Explanation, ModelOpinion } from "@tradewind/core/contract/explanation.ts";
 import { Counter, Gauge } from "prom-client";
 import type { Registry } from "prom-client";
@@ -8,7 +9,9 @@ export class ExplanationMetrics {
   readonly #counterfactuals: Counter<"outcome">;
   readonly #verdicts: Counter<"verdict">;
   readonly #agreements: Counter<"agrees">;
-  readonly #causes: Gauge<"service" | "type">;
+  readonly #judged: Counter<"reasoner" | "source" | "verdict">;
+  readonly #executed: Counter<"agreed">;
+  readonly #causes: Gauge<"application" | "service" | "type">;
 
   /** @param isMissed whether the objective is missed now: causes are shown only then */
   constructor(registry: Registry, current: () => Explanation | undefined) {
@@ -37,25 +40,47 @@ export class ExplanationMetrics {
       labelNames: ["agrees"],
       registers,
     });
+    this.#judged = new Counter({
+      name: "tradewind_causes_judged_total",
+      help: "Explanations judged by what the cause was, by who named it, who judged (operator, injected, verified by a change that was carried out) and verdict: named first, among others, wrong, none named.",
+      labelNames: ["reasoner", "source", "verdict"],
+      registers,
+    });
+    this.#executed = new Counter({
+      name: "tradewind_counterfactuals_executed_total",
+      help: "Supposed changes that were carried out while the objective was missed, by whether they did what the models expected.",
+      labelNames: ["agreed"],
+      registers,
+    });
     this.#causes = new Gauge({
       name: "tradewind_cause_confidence_ratio",
       help: "Confidence in each cause that is named while the objective is missed; type: C CPU, M memory, D disk, N network, I interference, L load, V new version, X outside.",
-      labelNames: ["service", "type"],
+      labelNames: ["application", "service", "type"],
       registers,
       collect() {
         this.reset();
-        for (const { confidence, service, type } of current()?.causes ?? [])
-          this.set({ service, type }, confidence);
+        const { application = "", causes = [] } = current() ?? {};
+        for (const { confidence, service, type } of causes)
+          this.set({ application, service, type }, confidence);
       },
     });
     this.#causes.reset();
     for (const verdict of ["named", "abstained"]) this.#made.inc({ verdict }, 0);
     for (const outcome of ["better", "same", "worse"]) this.#counterfactuals.inc({ outcome }, 0);
+    for (const agreed of ["true", "false"]) this.#executed.inc({ agreed }, 0);
   }
 
   answered({ agrees, verdicts }: ModelOpinion): void {
     this.#agreements.inc({ agrees: String(agrees) });
     for (const [verdict, count] of Object.entries(verdicts)) this.#verdicts.inc({ verdict }, count);
+  }
+
+  judged({ reasoner, source, verdict }: CauseJudgement): void {
+    this.#judged.inc({ reasoner, source, verdict });
+  }
+
+  executed(isAgreed: boolean): void {
+    this.#executed.inc({ agreed: String(isAgreed) });
   }
 
   explained({ causes, counterfactuals }: Explanation): void {

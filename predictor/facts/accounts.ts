@@ -4,9 +4,9 @@ import type { Plan } from "@tradewind/core/contract/plan.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import { containerSize } from "./size.ts";
 import { ownFlows } from "./verdict.ts";
-import { shareOver } from "./objective.ts";
+import { shareOverOrFailed } from "./objective.ts";
 
-/** Requests of users in a window, by the objective's latency. Failed ones count by their latency as well. */
+/** Requests of users in a window, by the objective: bad are those that took longer, and those that failed. */
 export interface JudgedRequests {
   readonly good: number;
   readonly bad: number;
@@ -19,9 +19,9 @@ export function judgedRequests(
 ): JudgedRequests {
   let good = 0;
   let bad = 0;
-  for (const { latency, overObjectiveRatio, requestsPerSecond } of ownFlows(flows, entry)) {
-    const requests = (requestsPerSecond * (endMs - startMs)) / 1e3;
-    const over = requests * (overObjectiveRatio ?? shareOver(latency, objective.milliseconds / 1e3));
+  for (const flow of ownFlows(flows, entry)) {
+    const requests = (flow.requestsPerSecond * (endMs - startMs)) / 1e3;
+    const over = requests * shareOverOrFailed(flow, objective.milliseconds / 1e3);
     good += requests - over;
     bad += over;
   }

@@ -1,5 +1,5 @@
 import type { Objective } from "@tradewind/core/contract/application.ts";
-import type { LatencySummary } from "@tradewind/core/contract/window.ts";
+import type { FlowWindow, LatencySummary } from "@tradewind/core/contract/window.ts";
 
 /** What the flows of an application are held to, seconds. */
 export interface FlowObjective {
@@ -47,6 +47,22 @@ export function shareOver(latency: LatencySummary, seconds: number): number {
   const depth =
     from.depth + ((to.depth - from.depth) * (seconds - from.seconds)) / (to.seconds - from.seconds);
   return Math.min(1, Math.exp(-depth));
+}
+
+/**
+ * Share of a flow's requests that took longer than so many seconds or failed, [0, 1]: a request that failed is over the objective
+ * however soon. Latencies are those of all requests, so that a failed one is as likely to be slow as any other.
+ */
+export function shareOverOrFailed(
+  {
+    errorRatio,
+    latency,
+    overObjectiveRatio,
+  }: Pick<FlowWindow, "errorRatio" | "latency" | "overObjectiveRatio">,
+  seconds: number,
+): number {
+  const over = overObjectiveRatio ?? shareOver(latency, seconds);
+  return errorRatio + (1 - errorRatio) * over;
 }
 
 interface Knot {

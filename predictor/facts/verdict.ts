@@ -115,6 +115,32 @@ export function judge(
   };
 }
 
+/** How the application stands to its objective for users, whoever decides and on how many calls. */
+export interface SloStanding {
+  /** Latency of the slowest flow over the objective, or failed requests over those that may be late; above 1 it is missed. */
+  readonly ratio: number;
+  /** Share of the requests that failed, of the flow with most, where that are more than may be late. */
+  readonly failedRatio?: number;
+  /** The slowest flow. */
+  readonly route: string;
+}
+
+/** Undefined without any flow. A few failed requests of a few are chance: only flows with enough calls fail. */
+export function sloStanding(
+  { flows, tailSeconds }: Pick<Verdict, "flows" | "tailSeconds">,
+  objective: Pick<FlowObjective, "percentile" | "tailSeconds">,
+): SloStanding | undefined {
+  const slowest = flows.find((each) => each.tailSeconds === tailSeconds);
+  if (tailSeconds === undefined || slowest === undefined) return undefined;
+  const route = slowest.flow.flow;
+  const slow = tailSeconds / objective.tailSeconds;
+  const failedRatio = largest(
+    flows.filter(({ isFailing, telling }) => isFailing && telling).map(({ flow }) => flow.errorRatio),
+  );
+  if (failedRatio === undefined) return { ratio: slow, route };
+  return { ratio: Math.max(slow, failedRatio / (1 - objective.percentile)), failedRatio, route };
+}
+
 /** Tail over objective of the worst flow with enough calls to tell, or of the worst where none has. */
 export function tellingSeverity({ severity, worstSeverity }: Verdict): number | undefined {
   return severity ?? worstSeverity;

@@ -21,14 +21,18 @@ export function tailPredictionError(
   const windows = new Map(windowSet.windows.map((window) => [window.service, window]));
   for (const wish of wishes) {
     if (wish.latencyAfterSeconds === undefined) continue;
-    if (!isCarriedOut(wish, windows.get(wish.service))) return undefined;
+    if (!isCarriedOut(wish.allocation, windows.get(wish.service))) return undefined;
     predicted = Math.max(predicted ?? 0, wish.latencyAfterSeconds);
   }
   if (predicted === undefined || measuredSeconds === undefined || !(measuredSeconds > 0)) return undefined;
   return Math.abs(predicted - measuredSeconds) / measuredSeconds;
 }
 
-function isCarriedOut({ allocation }: Wish, window: Window | undefined): boolean {
+/** Whether a size is what ran in a window; a size of CPU that is not known on either side counts as the same. */
+export function isCarriedOut(
+  allocation: Pick<Wish["allocation"], "cpuCores" | "replicas">,
+  window: Window | undefined,
+): boolean {
   if (window?.replicasReady !== allocation.replicas) return false;
   const cores = containerSize(window)?.cpuCores;
   if (allocation.cpuCores === undefined || cores === undefined) return true;

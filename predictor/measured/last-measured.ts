@@ -29,7 +29,7 @@ export class LastMeasured {
     this.#last = window;
     this.#text = undefined;
     const all = requests.good + requests.bad;
-    this.#log.add({
+    const point = {
       atMs: windowSet.endMs,
       ...(plan.measuredLatencySeconds !== undefined && { latencySeconds: plan.measuredLatencySeconds }),
       objectiveSeconds: plan.objective.seconds,
@@ -37,7 +37,8 @@ export class LastMeasured {
       overRatio: all > 0 ? Math.min(1, requests.bad / all) : 0,
       ...(cost && { costPerHour: cost.running, recommendedCostPerHour: cost.recommended }),
       policy: plan.policy,
-    });
+    };
+    this.#log.add(point, windowSet.windows);
   }
 
   /** As JSON; undefined before the first window. */

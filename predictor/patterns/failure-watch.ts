@@ -30,22 +30,15 @@ export class FailureWatch {
   readonly #usual = new UsualValues(MOST_NAMES);
   readonly #runs = new Runs(MOST_NAMES);
   readonly #kills = new Map<string, { readonly sinceMs: number; count: number; windows: number }>();
-  #patterns: readonly Pattern[] = [];
 
   /** The clock was set, or nothing is known of the windows before. */
   clear(): void {
     this.#usual.clear();
     this.#runs.clear();
     this.#kills.clear();
-    this.#patterns = [];
   }
 
-  /** Of the last window, in the order of its services. */
-  get patterns(): readonly Pattern[] {
-    return this.#patterns;
-  }
-
-  /** Takes one more window. */
+  /** Takes one more window. @returns what it shows, in the order of its services */
   window(taken: PatternWindow): readonly Pattern[] {
     const seen = new Set<string>();
     const errors = new Map(taken.windows.map(({ errorRatio, service }) => [service, errorRatio]));
@@ -69,7 +62,6 @@ export class FailureWatch {
     }
     this.#runs.keepOnly(seen);
     this.#usual.turn();
-    this.#patterns = found;
     return found;
   }
 

@@ -9,6 +9,7 @@ import type { WhatIf } from "../decide/what-if.ts";
 import type { ServiceQueue } from "../facts/queue-estimate.ts";
 import { ServiceEvidence } from "../facts/evidence.ts";
 import { PolicySettings } from "../facts/settings.ts";
+import type { SloStanding } from "../facts/verdict.ts";
 import { PolicyState } from "./state.ts";
 
 /** Records of releases that had policy `plan` are decided on again by `auto`, which took its place. */
@@ -52,6 +53,8 @@ export interface PolicyOutcome {
   readonly state: PolicyState;
   readonly plan: DecidedPlan;
   readonly queues: readonly ServiceQueue[];
+  /** How the window stands to the objective; absent without traffic. */
+  readonly slo?: SloStanding;
   /** What one more unit of each service is worth; absent where no live models decided. */
   readonly sensitivities?: Sensitivities;
   /** The models at the sizes that the decision started from; absent like the sensitivities. */

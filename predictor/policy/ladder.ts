@@ -12,6 +12,7 @@ import { isCarriedOut, statedSize } from "../facts/container-size.ts";
 import { planOf } from "./plan.ts";
 import { courseUnchanged, remember, unchangedCourse } from "./remember.ts";
 import type { Target, Targets } from "../facts/target.ts";
+import { sloStanding } from "../facts/verdict.ts";
 
 /**
  * One decision: from the state before and what was measured to the state after and a wish for each service. Pure: equal
@@ -25,8 +26,10 @@ export function decide(inputs: PolicyInputs, models: Models = NO_MODELS): Policy
   const decided = decision.course ?? unchangedCourse(facts.context.state);
   const course = isCarriedOut(inputs.application) ? decided : courseUnchanged(decided, facts.context);
   const targets = withAdvice(facts, keepSizes(facts, decision));
+  const slo = sloStanding(facts.verdict, facts.objective);
   return {
     state: { ...remember(facts, targets, course), ...(cost && { cost }) },
+    ...(slo && { slo }),
     ...(decision.sensitivities && { sensitivities: decision.sensitivities }),
     ...(decision.whatIf && { whatIf: decision.whatIf }),
     queues: facts.observations.flatMap(({ queue }) => (queue === undefined ? [] : [queue])),

@@ -18,6 +18,8 @@ export interface DecisionFacts {
   readonly course: Course;
   /** p95 of the slowest flow through each service, seconds. */
   readonly slowestFlowSeconds: ReadonlyMap<string, number>;
+  /** Latency over objective of the worst route through each service. */
+  readonly worstRoutes: ReadonlyMap<string, number>;
   /** Calls of all flows. */
   readonly calls: number;
   /** How well the self time of each service was predicted of late, where that is known. */
@@ -27,16 +29,20 @@ export interface DecisionFacts {
 }
 
 /** What {@link toWish} needs of the flows, once for all services. */
-export function flowFacts(verdict: Verdict): Pick<DecisionFacts, "slowestFlowSeconds" | "calls"> {
+export function flowFacts(
+  verdict: Verdict,
+): Pick<DecisionFacts, "slowestFlowSeconds" | "worstRoutes" | "calls"> {
+  const worst = new Map<string, number>();
   const slowest = new Map<string, number>();
   let calls = 0;
-  for (const { flow } of verdict.flows) {
+  for (const { flow, severity, telling } of verdict.flows) {
     calls += flow.latency.count;
     for (const service of flow.services) {
+      if (telling) worst.set(service, Math.max(worst.get(service) ?? 0, severity));
       slowest.set(service, Math.max(slowest.get(service) ?? 0, flow.latency.p95Seconds));
     }
   }
-  return { slowestFlowSeconds: slowest, calls };
+  return { slowestFlowSeconds: slowest, worstRoutes: worst, calls };
 }
 
 export function toWish(observation: Observation, target: Target, facts: DecisionFacts): Wish {
@@ -126,6 +132,7 @@ function evidence(observation: Observation, facts: DecisionFacts): Record<string
     baseCpuCores: observation.container?.cpuCores,
     runningCpuCores: observation.runningContainer?.cpuCores,
     baseMemoryBytes: observation.container?.memoryBytes,
+    memoryPeakBytes: highestPeak(observation.memoryPeaks),
     needReplicas: observation.need,
     shrinkNeedReplicas: observation.shrinkNeed,
     cpuDemandCores: demand?.cores,
@@ -140,6 +147,7 @@ function evidence(observation: Observation, facts: DecisionFacts): Record<string
     ownMeanSeconds: queue?.ownMeanSeconds,
     requestsPerSecond: window?.requestsPerSecond,
     tailOverObjective: tellingSeverity(verdict),
+    routeOverObjective: facts.worstRoutes.get(observation.service),
     tailSeconds: verdict.tailSeconds,
     objectiveSeconds: objective.tailSeconds,
     errorRatio: verdict.errorRatio,
@@ -156,6 +164,9 @@ function evidence(observation: Observation, facts: DecisionFacts): Record<string
   const known = Object.entries(numbers).filter((entry): entry is [string, number] => entry[1] !== undefined);
   return Object.fromEntries(known);
 }
+
+const highestPeak = (peaks: Observation["memoryPeaks"]): number | undefined =>
+  peaks.length === 0 ? undefined : Math.max(...peaks.map(({ bytes }) => bytes));
 
 function worstCpuInterference({ window }: Observation): number | undefined {
   let worst: number | undefined;

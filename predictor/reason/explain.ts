@@ -34,8 +34,12 @@ export interface Explained {
   readonly pastWindows: number;
   readonly objective: { readonly percentile: number; readonly seconds: number };
   readonly measuredLatencySeconds: number | undefined;
+  /** Share of failed requests where more failed than may be late. */
+  readonly failedRatio: number | undefined;
   /** What the window shows by name, failures first. */
   readonly patterns: readonly Pattern[];
+  /** Of explanations that somebody judged, those whose first cause was right. */
+  readonly accuracy: Explanation["accuracy"];
   readonly incidents: readonly KeptIncident[];
   readonly incident: Incident;
   /** The live models; undefined where none decided on this window, and why not. */
@@ -54,24 +58,27 @@ export interface Reasoned {
 
 /** Explains a window without a language model. Pure: equal windows give equal explanations. */
 export function explain(explained: Explained): Reasoned {
-  const { application, atMs, incident, measuredLatencySeconds, models, namespace, objective } = explained;
+  const { application, atMs, failedRatio, incident, measuredLatencySeconds, models, namespace, objective } =
+    explained;
   const ranking = rank(incident);
   const isMissed = incident.isMissed === true;
   const roots = isMissed ? rootsOf(ranking) : [];
   const tail = measuredLatencySeconds === undefined ? {} : { tailSeconds: measuredLatencySeconds };
+  const failed = failedRatio === undefined ? {} : { failedRatio };
   const sketch = sketchOf(
-    { application, endMs: atMs, objective: { ...objective, ...tail } },
+    { application, endMs: atMs, objective: { ...objective, ...tail, ...failed } },
     incident,
     ranking.judged,
   );
   const tried =
-    models === undefined || !isMissed
+    models === undefined || !isSlow(explained)
       ? []
       : counterfactuals(models, ranking.suspects, ranking.judged, objective.seconds);
   const causes = roots.map((each) => causeOf(each));
   const facts = {
     objective,
     ...(measuredLatencySeconds !== undefined && { measuredLatencySeconds }),
+    ...failed,
     isMissed,
     causes,
     counterfactuals: tried,
@@ -92,6 +99,7 @@ export function explain(explained: Explained): Reasoned {
     notCauses: isMissed ? cleared(ranking, roots, tried) : [],
     ...(isMissed && { precedents: nearest(explained.incidents, signsOf(sketch), explained.onsetMs) }),
     missing: missingOf(explained),
+    ...(explained.accuracy && { accuracy: explained.accuracy }),
     transcript: renderTranscript(transcriptOf(told, sketch, ranking, roots, tried)),
   };
   return { explanation, sketch };
@@ -145,9 +153,16 @@ function clearedBy(
     : { service, code: "as-before", why: value };
 }
 
+/** The miss is one of latency, not of failed requests alone. */
+const isSlow = ({ incident, measuredLatencySeconds = 0, objective }: Explained): boolean =>
+  incident.isMissed === true && measuredLatencySeconds > objective.seconds;
+
 /** Models that do not see the miss say little of what would end it. */
-function disagreement({ incident, measuredLatencySeconds, models, objective }: Explained): string[] {
+function disagreement(explained: Explained): string[] {
+  const { incident, measuredLatencySeconds, models, objective } = explained;
   if (models === undefined || incident.isMissed !== true || measuredLatencySeconds === undefined) return [];
+  if (!isSlow(explained))
+    return ["the models know nothing of failed requests: none was asked what would end them"];
   const { tailSeconds } = models;
   if (tailSeconds > objective.seconds) return [];
   const [expected, measured] = [millis(tailSeconds), millis(measuredLatencySeconds)];

@@ -4,6 +4,7 @@ import { EpochMs, NonNegative, ObjectName } from "@tradewind/core/contract/quant
 import type { Window } from "@tradewind/core/contract/window.ts";
 import { allocatedCpuCores, mainContainers } from "@tradewind/core/main-containers.ts";
 import { z } from "zod";
+import { AccuracyState } from "./accuracy.ts";
 import { Signs } from "./precedents.ts";
 
 export const INCIDENTS_SCHEMA = "tradewind.dev/incidents/v1";
@@ -50,6 +51,8 @@ export const IncidentState = z.strictObject({
   /** Oldest first. */
   incidents: z.array(KeptIncident).max(MOST_INCIDENTS),
   open: OpenIncident.optional(),
+  /** Absent in what earlier releases wrote. */
+  accuracy: AccuracyState.optional(),
 });
 export type IncidentState = z.infer<typeof IncidentState>;
 
@@ -134,10 +137,11 @@ function ended(open: Open, { load, windows }: LoggedWindow): KeptIncident {
   };
 }
 
-type Sizes = Readonly<Record<string, z.infer<typeof Size>>>;
+/** What serves of each service. */
+export type SizesByService = Readonly<Record<string, z.infer<typeof Size>>>;
 
 /** What serves of each service; the largest of its containers. */
-function sizesOf(windows: readonly Window[]): Sizes {
+export function sizesOf(windows: readonly Window[]): SizesByService {
   return Object.fromEntries(
     windows.flatMap((window) => {
       const { replicasReady, service } = window;
@@ -150,8 +154,8 @@ function sizesOf(windows: readonly Window[]): Sizes {
   );
 }
 
-/** Those that grew most first. */
-function changesSince(before: Sizes, after: Sizes): IncidentChange[] {
+/** Sizes that differ, those that grew most first. */
+export function changesSince(before: SizesByService, after: SizesByService): IncidentChange[] {
   const changes: IncidentChange[] = [];
   for (const [service, { cpuCores: from, replicas }] of Object.entries(before)) {
     const is = after[service];

@@ -33,4 +33,6 @@ export interface Incident {
   readonly leastPast: number;
   /** The objective is missed: then there is something to explain whatever the past was like. */
   readonly isMissed?: boolean;
+  /** What of it is missed; absent: judged by what the entry shows. */
+  readonly harm?: "time" | "failures";
 }

@@ -65,8 +65,9 @@ export function promptOf(sketch: Sketch, first: readonly string[], known: Known 
   const rest = services.length - shown.size;
   const edges = calls.filter(({ from, to }) => shown.has(from) && shown.has(to)).slice(0, MOST_EDGES);
   const measured = objective.tailSeconds === undefined ? "" : `, measured ${number(objective.tailSeconds)} s`;
+  const failed = objective.failedRatio === undefined ? "" : `, failed ${number(objective.failedRatio)}`;
   const state = [
-    `objective: percentile ${objective.percentile}, ${number(objective.seconds)} s${measured}`,
+    `objective: percentile ${objective.percentile}, ${number(objective.seconds)} s${measured}${failed}`,
     ...lines,
     ...(rest > 0 ? [`${rest} services at rest`] : []),
     ...edges.map(

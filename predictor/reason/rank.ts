@@ -1,7 +1,7 @@
 import type { Incident } from "./incident.ts";
 import { judge } from "./shares.ts";
 import type { Judged } from "./shares.ts";
-import { signalSpec, UNUSUAL } from "./signals.ts";
+import { SIGNAL_NAMES, signalSpec, UNUSUAL } from "./signals.ts";
 import type { FaultType, Reading } from "./signals.ts";
 
 /** A service and what it may be short of. */
@@ -48,15 +48,31 @@ interface Sign {
   readonly strength: number;
 }
 
-function strongest(one: Judged): Sign | undefined {
+/** What began with a new version comes from it: then it wins over signs that are as strong. */
+function strongest(one: Judged, ignored: FaultType | undefined): Sign | undefined {
   let best: Sign | undefined;
   for (const reading of one.readings.values()) {
     const { role, type } = signalSpec(reading.signal);
-    if (role !== "resource" || type === undefined || reading.bin !== "high") continue;
+    if (role !== "resource" || type === undefined || type === ignored || reading.bin !== "high") continue;
     const strength = strengthOf(reading);
-    if (strength > (best?.strength ?? 0)) best = { type, strength };
+    const than = best?.strength ?? 0;
+    if (strength > than || (strength === than && type === "V")) best = { type, strength };
   }
   return best;
+}
+
+const INTERFERENCE = SIGNAL_NAMES.filter((name) => signalSpec(name).type === "I");
+/** Fewer crowded services do not tell whether those beside a slow one are slow, too. */
+const FEW_CROWDED = 3;
+
+/** Interference slows what shares the node: where most crowded services are as fast as ever, it slows none of them. */
+function interferenceExplains(judged: readonly Judged[]): boolean {
+  const crowded = judged.filter(
+    ({ readings }) =>
+      readings.has("selfTimeP95") && INTERFERENCE.some((name) => readings.get(name)?.bin === "high"),
+  );
+  const slow = crowded.filter(({ readings }) => readings.get("selfTimeP95")?.bin === "high");
+  return crowded.length < FEW_CROWDED || 2 * slow.length >= crowded.length;
 }
 
 /** Utilisation under which the CPU that is short is that of others. */
@@ -67,10 +83,10 @@ const OWN_CPU_IDLE = 0.6;
  * is short under more load, each request taking as much as ever, is a matter of the load; CPU that is short while it uses
  * little of its own is a matter of others.
  */
-function typeOf({ readings }: Judged, sign: Sign | undefined): FaultType {
+function typeOf({ readings }: Judged, sign: Sign | undefined, ignored: FaultType | undefined): FaultType {
   if (sign === undefined) return "X";
   if (sign.type !== "C") return sign.type;
-  const isCrowded = readings.get("interferenceCpu")?.bin === "high";
+  const isCrowded = ignored !== "I" && readings.get("interferenceCpu")?.bin === "high";
   if (isCrowded && (readings.get("cpuUtilisation")?.value ?? 1) < OWN_CPU_IDLE) return "I";
   const { z: load = 0 } = readings.get("requestRate") ?? {};
   return load > CERTAIN && readings.get("cpuSecondsPerRequest")?.bin === "medium" ? "L" : "C";
@@ -87,10 +103,14 @@ export function rank(incident: Incident): Ranking {
   const entry = judged.find(({ name }) => name === incident.entry);
   const slow = entry?.readings.get("responseP95") ?? entry?.readings.get("selfTimeP95");
   const failing = entry?.readings.get("errorRatio");
-  const harm = (failing?.bin === "high" && failures > 0) || seconds === 0 ? "failures" : "time";
-  const usual = UNUSUAL * ((harm === "failures" ? failing : slow)?.spread ?? 0);
+  const shown = (failing?.bin === "high" && failures > 0) || seconds === 0 ? "failures" : "time";
+  const harm = incident.harm === "failures" && failures > 0 ? "failures" : shown;
+  // Of few requests all may fail: that is no share of what is usual of all.
+  const isKnown = incident.harm === harm && harm === "failures";
+  const usual = isKnown ? 0 : UNUSUAL * ((harm === "failures" ? failing : slow)?.spread ?? 0);
   const total = Math.max(usual, harm === "failures" ? failures : seconds);
-  const scored = judged.map((one) => score(one, harm, total)).filter(({ score }) => score > 0);
+  const ignored = interferenceExplains(judged) ? undefined : "I";
+  const scored = judged.map((one) => score(one, { harm, total, ignored })).filter(({ score }) => score > 0);
   const all = scored.reduce((sum, { score }) => sum + score, 0);
   return {
     suspects: scored
@@ -114,14 +134,22 @@ function alarmOf(
 const secondsOf = ({ excess }: Judged): number =>
   excess.ownSeconds + excess.transitCallers * excess.transitSeconds;
 
-function score(one: Judged, harm: Ranking["harm"], total: number): Omit<Suspect, "confidence"> {
+interface Scale {
+  readonly harm: Ranking["harm"];
+  readonly total: number;
+  /** A type that does not explain this incident. */
+  readonly ignored: FaultType | undefined;
+}
+
+function score(one: Judged, { harm, ignored, total }: Scale): Omit<Suspect, "confidence"> {
   const { excess, isOutside, name, readings } = one;
   const part = harm === "failures" ? excess.failures : secondsOf(one);
   const share = total > 0 ? part / total : 0;
-  const sign = strongest(one);
+  const sign = strongest(one, ignored);
   const strength = sign?.strength ?? 0;
   const byTransit = harm === "time" && excess.transitCallers * excess.transitSeconds > excess.ownSeconds;
-  const type = byTransit ? "N" : typeOf(one, sign);
+  // A process that waits for CPU takes up requests late: that is no network.
+  const type = byTransit && sign?.type !== "C" ? "N" : typeOf(one, sign, ignored);
   const value =
     (share * (WITHOUT_SIGN + (1 - WITHOUT_SIGN) * strength) + SIGN_ALONE * strength) *
     (isOutside ? OUTSIDE : 1);

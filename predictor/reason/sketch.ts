@@ -14,6 +14,8 @@ export interface Sketch {
     readonly percentile: number;
     readonly seconds: number;
     readonly tailSeconds?: number;
+    /** Share of failed requests where more failed than may be late. */
+    readonly failedRatio?: number;
   };
   /** A service's number is its place here, from 1. */
   readonly services: readonly {

@@ -103,16 +103,29 @@ export function remedy(all: readonly CheckedCounterfactual[]): CheckedCounterfac
   return ending ?? better.toSorted((a, b) => a.tailAfterSeconds - b.tailAfterSeconds)[0];
 }
 
+const percent = (ratio: number): string => `${Number((100 * ratio).toPrecision(2))} %`;
+
+const failures = (ratio: number, { percentile }: Explanation["objective"]): string =>
+  `${percent(ratio)} of the requests failed, ${percent(1 - percentile)} may`;
+
 /** One sentence for people. */
 export function summary(
   about: Pick<
     Explanation,
-    "causes" | "counterfactuals" | "isMissed" | "measuredLatencySeconds" | "objective" | "patterns"
+    | "causes"
+    | "counterfactuals"
+    | "failedRatio"
+    | "isMissed"
+    | "measuredLatencySeconds"
+    | "objective"
+    | "patterns"
   >,
 ): string {
-  const { causes, counterfactuals, isMissed, measuredLatencySeconds: measured, objective } = about;
+  const { causes, counterfactuals, failedRatio, isMissed, objective } = about;
+  const { measuredLatencySeconds: measured } = about;
   const name = percentileName(objective.percentile);
-  const against = `${name} ${measured === undefined ? "not measured" : millis(measured)}, objective ${millis(objective.seconds)}`;
+  const latency = `${name} ${measured === undefined ? "not measured" : millis(measured)}, objective ${millis(objective.seconds)}`;
+  const against = failedRatio === undefined ? latency : `${failures(failedRatio, objective)}; ${latency}`;
   if (!isMissed) return `Nothing to explain: ${against}.`;
   const [first] = causes;
   const seen = failureOf(about.patterns ?? []);

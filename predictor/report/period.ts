@@ -4,7 +4,7 @@ import type { PeriodReport } from "@tradewind/core/contract/period-report.ts";
 import { costPerHour } from "@tradewind/core/contract/prices.ts";
 import type { ProposedChange } from "@tradewind/core/contract/proposed-change.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
-import { flowTailSeconds, shareOver } from "../facts/objective.ts";
+import { flowTailSeconds, shareOverOrFailed } from "../facts/objective.ts";
 import { containerSize } from "../facts/size.ts";
 import type { StoredFlow } from "../store/window-store.ts";
 
@@ -38,7 +38,7 @@ export class Period {
 
   /** By rising start. */
   addFlow(stored: StoredFlow): void {
-    const { endMs, entryService, flow, latency, overObjectiveRatio, requestsPerSecond, startMs } = stored;
+    const { endMs, entryService, errorRatio, flow, latency, requestsPerSecond, startMs } = stored;
     const { entry, objective } = this.#application;
     if (entryService !== entry || !(requestsPerSecond > 0)) return;
     if (startMs < (this.#countedToMs.get(flow) ?? 0)) return;
@@ -47,7 +47,7 @@ export class Period {
     const limitSeconds = objective.milliseconds / 1e3;
     const seconds = (endMs - startMs) / 1e3;
     const tailSeconds = flowTailSeconds(latency, objective.percentile);
-    const isMissed = tailSeconds > limitSeconds;
+    const isMissed = tailSeconds > limitSeconds || errorRatio > 1 - objective.percentile;
     const requests = requestsPerSecond * seconds;
     const route = this.#routes.get(flow) ?? {
       route: flow,
@@ -59,7 +59,7 @@ export class Period {
     this.#routes.set(flow, {
       route: flow,
       requests: route.requests + requests,
-      requestsOver: route.requestsOver + requests * (overObjectiveRatio ?? shareOver(latency, limitSeconds)),
+      requestsOver: route.requestsOver + requests * shareOverOrFailed(stored, limitSeconds),
       measuredSeconds: route.measuredSeconds + seconds,
       missedSeconds: route.missedSeconds + (isMissed ? seconds : 0),
       worstLatencySeconds: Math.max(route.worstLatencySeconds ?? 0, tailSeconds),

@@ -2,15 +2,21 @@ import type { PlanRoom } from "@tradewind/core/contract/plan.ts";
 import { QUOTA_AMOUNTS } from "@tradewind/core/contract/workload.ts";
 import type { QuotaAmounts, Workload, WorkloadList, WorkloadPod } from "@tradewind/core/contract/workload.ts";
 
-/** What the quotas of a namespace leave, and what one pod of each service takes of them; undefined without quotas. */
+/**
+ * What the quotas of a namespace leave, what one pod of each service takes, and how many wait for a node; undefined where there are no
+ * quotas and none waits.
+ */
 export function quotaRoom(list: WorkloadList | undefined, namespace: string): PlanRoom | undefined {
   const quotas = (list?.quotas ?? []).filter((quota) => quota.namespace === namespace);
-  if (list === undefined || quotas.length === 0) return undefined;
+  const workloads = (list?.workloads ?? []).filter((each) => each.namespace === namespace);
+  const waiting = workloads.flatMap(({ podsUnscheduled: pods = 0, service }) =>
+    pods > 0 ? [{ service, pods }] : [],
+  );
+  if (quotas.length + waiting.length === 0) return undefined;
   return {
     quotas: quotas.map(({ hard, name, used }) => ({ name, left: leftOf(hard, used) })),
-    pods: list.workloads
-      .filter((each) => each.namespace === namespace)
-      .flatMap((each) => takesOf(each) ?? []),
+    pods: workloads.flatMap((each) => takesOf(each) ?? []),
+    ...(waiting.length > 0 && { waiting }),
   };
 }
 

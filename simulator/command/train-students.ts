@@ -3,9 +3,12 @@ import type { Command } from "commander";
 import { STUDENTS_SCHEMA, studentText } from "@tradewind/core/contract/students.ts";
 import type { Students } from "@tradewind/core/contract/students.ts";
 import { createProgress } from "@tradewind/local/screen/progress.ts";
+import { parseWith } from "@tradewind/core/config.ts";
+import { z } from "zod";
 import { imitatePlanner } from "../teacher/imitate.ts";
 import type { Agreement } from "../teacher/train-student.ts";
 import { lessonPlant } from "../teacher/plants.ts";
+import { addTrainingFlags, TrainingFlags, wholeNumber } from "./training-flags.ts";
 
 const EXAMPLES = `
 Examples:
@@ -14,22 +17,21 @@ Examples:
   tradewind train-students --plants 2 --rounds 1 --epochs 10 --json
       A short run that shows it works.`;
 
-interface Flags {
-  readonly seed: string;
-  readonly plants: string;
-  readonly rounds: string;
-  readonly epochs: string;
-  readonly out?: string;
-  readonly json: boolean;
-}
+/** What `tradewind train-students` can be told. */
+export const StudentFlags = TrainingFlags.extend({
+  plants: wholeNumber("--plants", 1, 10_000),
+  rounds: wholeNumber("--rounds", 0, 100),
+  epochs: wholeNumber("--epochs", 1, 100_000),
+  out: z.string().min(1).optional(),
+});
+type Flags = z.output<typeof StudentFlags>;
 
 /** Adds what `tradewind train-students` takes and does. */
 export function configure(command: Command): void {
-  command
-    .description(
-      "Teach the students of the planner, in the simulator: what scalers decide by while no predictor answers.",
-    )
-    .option("--seed <n>", "equal seeds give equal students", "1")
+  const described = command.description(
+    "Teach the students of the planner, in the simulator: what scalers decide by while no predictor answers.",
+  );
+  addTrainingFlags(described, "students", "the students and how far they agree")
     .option("--plants <n>", "simulated runs of each round", "18")
     .option(
       "--rounds <n>",
@@ -38,19 +40,18 @@ export function configure(command: Command): void {
     )
     .option("--epochs <n>", "passes over all examples after each round", "120")
     .option("--out <file>", "write the students as a module of TypeScript")
-    .option("--json", "print the students and how far they agree as JSON", false)
     .addHelpText("after", EXAMPLES)
-    .action(async (flags: Flags) => train(flags));
+    .action(async (flags: unknown) => train(parseWith(StudentFlags, flags, "the command line")));
 }
 
 async function train({ epochs, json, out, plants, rounds, seed }: Flags): Promise<void> {
   const progress = createProgress(process.stderr, process.env);
   const beganMs = performance.now();
   const { heldOut, pairs, parameters } = await imitatePlanner({
-    seed: Number(seed),
-    plants: Number(plants),
-    rounds: Number(rounds),
-    epochs: Number(epochs),
+    seed,
+    plants,
+    rounds,
+    epochs,
     plantOf: lessonPlant,
     onProgress: (done, of, what) => {
       const leftSeconds = Math.round(((performance.now() - beganMs) / 1e3 / done) * (of - done));

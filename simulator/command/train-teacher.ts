@@ -1,9 +1,9 @@
 import { Option } from "commander";
 import type { Command } from "commander";
+import { parseWith } from "@tradewind/core/config.ts";
 import { createProgress } from "@tradewind/local/screen/progress.ts";
 import type { Progress } from "@tradewind/local/screen/progress.ts";
 import { ACTUATORS } from "../contenders/contender.ts";
-import type { Actuators } from "../contenders/contender.ts";
 import { shop } from "../course/shop.ts";
 import { judgeTeacher } from "../teacher/judge.ts";
 import type { Verdict } from "../teacher/judge.ts";
@@ -12,11 +12,12 @@ import { AS_PRINTED, OUR_TERMS } from "../teacher/reward.ts";
 import { readTeacher, writeTeacher } from "./teacher-file.ts";
 import type { Checkpoint } from "../teacher/td3/checkpoint.ts";
 import { ENGINE_CHOICES, startEngine } from "../teacher/td3/engine.ts";
-import type { EngineChoice } from "../teacher/td3/engine.ts";
 import type { Shape } from "../teacher/td3/networks.ts";
 import { policyOf, settingsOf, trainTeacher } from "../teacher/train-teacher.ts";
 import type { TeachingOptions } from "../teacher/train-teacher.ts";
 import { sparkline } from "./sparkline.ts";
+import { addTrainingFlags, TrainingFlags, wholeNumber } from "./training-flags.ts";
+import { z } from "zod";
 
 const EXAMPLES = `
 Examples:
@@ -27,35 +28,42 @@ Examples:
   tradewind train-teacher --shape flat --reward printed --ties 0 --planner-episodes 0
       As the paper prints it: one network for all deployments, its reward, no help of the planner.`;
 
-interface Flags {
-  readonly seed: string;
-  readonly episodes: string;
-  readonly plannerEpisodes: string;
-  readonly ties: string;
-  readonly layers: string;
-  readonly batch: string;
-  readonly buffer: string;
-  readonly updates: string;
-  readonly shape: Shape["kind"];
-  readonly reward: "printed" | "ours";
-  readonly actuators: Actuators;
-  readonly engine: EngineChoice;
-  readonly heldOut: string;
-  readonly minutes?: string;
-  readonly state?: string;
-  readonly json: boolean;
-}
+/** Hidden layers as `400,300`. */
+const Layers = z
+  .string()
+  .regex(/^[1-9]\d{0,3}(,[1-9]\d{0,3}){0,7}$/, "--layers takes up to eight numbers of units such as 400,300")
+  .transform((text) => text.split(",").map(Number));
+
+const MOST_EPISODES = 1_000_000;
+
+/** What `tradewind train-teacher` can be told. */
+export const TeacherFlags = TrainingFlags.extend({
+  episodes: wholeNumber("--episodes", 1, MOST_EPISODES),
+  plannerEpisodes: wholeNumber("--planner-episodes", 0, MOST_EPISODES),
+  ties: wholeNumber("--ties", 0, MOST_EPISODES),
+  layers: Layers,
+  batch: wholeNumber("--batch", 1, 65_536),
+  buffer: wholeNumber("--buffer", 1, 1_000_000),
+  updates: wholeNumber("--updates", 0, 100_000),
+  shape: z.enum(["shared", "flat"]),
+  reward: z.enum(["printed", "ours"]),
+  actuators: z.enum(ACTUATORS),
+  engine: z.enum(ENGINE_CHOICES),
+  heldOut: wholeNumber("--held-out", 0, 10_000),
+  minutes: wholeNumber("--minutes", 1, 1_000_000).optional(),
+  state: z.string().min(1).optional(),
+}).refine(({ batch, buffer }) => batch <= buffer, "--buffer must hold a --batch");
+type Flags = z.output<typeof TeacherFlags>;
 
 /** Seeds of the plants that a teacher is judged by. */
 const JUDGED_FROM = 5_000_000;
 
 /** Adds what `tradewind train-teacher` takes and does. */
 export function configure(command: Command): void {
-  command
-    .description(
-      "Train a teacher (TD3) in the simulator, and judge it against the planner on plants that it never saw.",
-    )
-    .option("--seed <n>", "equal seeds give equal teachers on one engine", "1")
+  const described = command.description(
+    "Train a teacher (TD3) in the simulator, and judge it against the planner on plants that it never saw.",
+  );
+  addTrainingFlags(described, "teachers on one engine", "rewards and verdict")
     .option("--episodes <n>", "all episodes of 96 windows of 15 s", "300")
     .option(
       "--planner-episodes <n>",
@@ -91,9 +99,8 @@ export function configure(command: Command): void {
     .option("--held-out <n>", "plants to judge by; 0: none", "50")
     .option("--minutes <n>", "stop after the episode in which so much time has passed")
     .option("--state <file>", "keep the training here after each episode, and go on from it")
-    .option("--json", "print rewards and verdict as JSON", false)
     .addHelpText("after", EXAMPLES)
-    .action(async (flags: Flags) => train(flags));
+    .action(async (flags: unknown) => train(parseWith(TeacherFlags, flags, "the command line")));
 }
 
 async function train(flags: Flags): Promise<void> {
@@ -112,32 +119,27 @@ async function train(flags: Flags): Promise<void> {
 }
 
 function shapeOf({ layers, shape }: Flags): Shape {
-  const units = layers.split(",").map(Number);
-  if (!units.every((each) => Number.isInteger(each) && each > 0)) {
-    throw new Error(`--layers takes numbers of units such as 400,300, not '${layers}'`);
-  }
   return shape === "flat"
-    ? { kind: "flat", layers: units, services: shop().services.length }
-    : { kind: "shared", layers: units };
+    ? { kind: "flat", layers, services: shop().services.length }
+    : { kind: "shared", layers };
 }
 
 function optionsOf(flags: Flags, shape: Shape, progress: Progress): TeachingOptions {
   const beganMs = performance.now();
-  const { minutes = Infinity, state } = flags;
+  const { batch, buffer, episodes, minutes = Infinity, plannerEpisodes, seed, state, updates } = flags;
   let first: number | undefined;
-  const episodes = Number(flags.episodes);
   return {
-    seed: Number(flags.seed),
+    seed,
     shape,
-    plannerEpisodes: Number(flags.plannerEpisodes),
+    plannerEpisodes,
     episodes,
-    batch: Number(flags.batch),
-    buffer: Number(flags.buffer),
-    updates: Number(flags.updates),
-    tiedEpisodes: Number(flags.ties),
+    batch,
+    buffer,
+    updates,
+    tiedEpisodes: flags.ties,
     actuators: flags.actuators,
     terms: flags.reward === "ours" ? OUR_TERMS : AS_PRINTED,
-    plantOf: (seed) => episodePlant(seed, shape.kind),
+    plantOf: (plantSeed) => episodePlant(plantSeed, shape.kind),
     onEpisode: async (checkpoint) => {
       const { rewards } = checkpoint;
       first ??= rewards.length - 1;
@@ -147,7 +149,7 @@ function optionsOf(flags: Flags, shape: Shape, progress: Progress): TeachingOpti
         `${rewards.length} of ${episodes} episodes, ${leftSeconds} s left; reward ${rewards.at(-1)?.toFixed(3)} ${sparkline(rewards, 40)}`,
       );
       if (state !== undefined) await writeTeacher(state, checkpoint);
-      return tookSeconds < 60 * Number(minutes);
+      return tookSeconds < 60 * minutes;
     },
   };
 }
@@ -166,7 +168,7 @@ function refuseOther({ settings, shape }: Checkpoint, options: TeachingOptions, 
 }
 
 async function judge(trained: Checkpoint, flags: Flags, progress: Progress): Promise<Verdict | undefined> {
-  const plants = Number(flags.heldOut);
+  const plants = flags.heldOut;
   if (plants === 0) return undefined;
   return judgeTeacher({
     seeds: Array.from({ length: plants }, (_, i) => JUDGED_FROM + i),

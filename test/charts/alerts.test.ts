@@ -52,11 +52,12 @@ describe.skipIf(promtool === undefined)("alerts, judged by promtool", () => {
   });
 
   it("leave expressions in the dashboards that Prometheus takes", async () => {
-    const queries = Object.values(DASHBOARDS).flatMap(({ rows }) =>
-      rows.flatMap(({ panels }) =>
+    const queries = Object.values(DASHBOARDS).flatMap(({ annotations = [], rows }) => [
+      ...annotations.map(({ expr }) => atAll(expr, 3_600)),
+      ...rows.flatMap(({ panels }) =>
         panels.flatMap((panel) => panel.queries.map(({ expr }) => atAll(expr, 3_600))),
       ),
-    );
+    ]);
     await expect(checkExpressions(queries)).resolves.toBeUndefined();
     await expect(checkExpressions(["sum by (a) (rate(b[5m])"])).rejects.toThrow("parse");
   });

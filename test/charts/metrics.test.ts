@@ -6,6 +6,7 @@ import { WORKLOADS_SCHEMA } from "@tradewind/core/contract/workload.ts";
 import { systemClock } from "@tradewind/core/clock.ts";
 import { startExporter } from "@tradewind/exporter/exporter.ts";
 import { ExporterMetrics } from "@tradewind/exporter/prometheus/metrics.ts";
+import { ExplanationMetrics } from "@tradewind/predictor/explain/metrics.ts";
 import { LearningMetrics } from "@tradewind/predictor/learning/metrics.ts";
 import { ApplicationMetrics } from "@tradewind/predictor/application/application-metrics.ts";
 import { PredictorMetrics } from "@tradewind/predictor/process/metrics.ts";
@@ -93,6 +94,7 @@ function predictorMetrics(): void {
   addRegistered(new PredictorMetrics().registry);
   const { registry } = new ApplicationMetrics(systemClock, "auto");
   expect(new LearningMetrics(registry)).toBeDefined();
+  expect(new ExplanationMetrics(registry, () => undefined)).toBeDefined();
   registerEndpointMetrics(registry, () => []);
   registerPeerMetrics(registry, unasked);
   registerStoreMetrics(registry, unasked, unasked);
@@ -188,6 +190,16 @@ describe("every metric and label that is used is one that a process has", () => 
       expectKnown(expr);
       const shown = [...legend.matchAll(/\{\{(\w+)\}\}/g)].map(([, label]) => label);
       for (const label of shown) expect(labelsOf(namesIn(expr)), `legend of ${expr}`).toContain(label);
+    }
+  });
+
+  it("by the annotations of dashboards, with the labels that they show", () => {
+    const marks = dashboards.flatMap(({ annotations = [] }) => annotations);
+    expect(marks.length).toBeGreaterThan(0);
+    for (const { expr, title } of marks) {
+      expectKnown(expr);
+      const shown = [...title.matchAll(/\{\{(\w+)\}\}/g)].map(([, label]) => label);
+      expect(labelsOf(namesIn(expr))).toEqual(expect.arrayContaining(shown));
     }
   });
 

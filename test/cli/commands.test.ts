@@ -5,17 +5,11 @@ import { Command } from "commander";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { COMMANDS } from "@tradewind/cli/commands.ts";
 import { createLog } from "@tradewind/core/log.ts";
-import type { Running } from "@tradewind/core/running.ts";
-import { startExporter } from "@tradewind/exporter/exporter.ts";
-import { startPredictor } from "@tradewind/predictor/predictor.ts";
 import { HISTORY_FILE } from "@tradewind/predictor/store/history-file.ts";
 import { SqliteStore } from "@tradewind/predictor/store/sqlite-store.ts";
-import { RunningApplication } from "../predictor/running-application.ts";
 import { APPLICATION, recording } from "../simulator/backtest/recording.ts";
-import { waitUntil } from "../wait-until.ts";
+import { RunningRelease } from "./running-release.ts";
 import { tradewind } from "./tradewind.ts";
-
-const ANY = "127.0.0.1:0";
 
 /** A command with its options and help, and those below it. */
 async function configured(name: string): Promise<Command[]> {
@@ -59,60 +53,14 @@ describe("every command", () => {
 });
 
 describe("beside a running predictor and scaler", () => {
-  let application: RunningApplication;
-  let predictor: Running;
-  let scaler: Running;
-  let users: NodeJS.Timeout;
-  const predictorUrl = (): string => predictor.addresses["http"]!;
-  const scalerUrl = (): string => scaler.addresses["http"]!;
+  let release: RunningRelease;
+  const predictorUrl = (): string => release.predictorUrl;
+  const scalerUrl = (): string => release.scalerUrl;
 
   beforeAll(async () => {
-    application = await RunningApplication.start();
-    application.podUsageCores = 0.2;
-    predictor = await startPredictor({
-      config: application.config,
-      listen: ANY,
-      otlpListen: ANY,
-      agents: [application.agent.url],
-      workloads: application.workloads,
-      state: application.state,
-      windowSeconds: 1,
-      graceSeconds: 0.2,
-      agentPollMs: 100,
-      agentTimeoutMs: 300,
-      workloadsPollMs: 30,
-      logLevel: "silent",
-    });
-    scaler = await startExporter({
-      listen: ANY,
-      grpcListen: ANY,
-      predictor: predictorUrl(),
-      application: application.config,
-      logLevel: "silent",
-      restartGrace: 0,
-      pollMs: 50,
-    });
-    users = setInterval(() => {
-      void application.sendTraces(predictor.addresses["otlp"]!, 10, 60).catch(() => undefined);
-    }, 100);
-    await waitUntil(async () => {
-      const answer = await fetch(`${predictorUrl()}/v1/what-if`, {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: "{}",
-      });
-      const { routes = [] } = (await answer.json()) as { routes?: unknown[] };
-      const list = await (await fetch(`${scalerUrl()}/v1/recommendations`)).text();
-      return routes.length > 0 && list.includes('"decisionId"');
-    }, 30_000);
+    release = await RunningRelease.start();
   }, 60_000);
-
-  afterAll(async () => {
-    clearInterval(users);
-    await scaler.stop();
-    await predictor.stop();
-    await application.stop();
-  });
+  afterAll(async () => release.stop());
 
   const decisionId = async (): Promise<string> => {
     const { stdout } = await tradewind("status", "--scaler", scalerUrl(), "--json");
@@ -126,6 +74,7 @@ describe("beside a running predictor and scaler", () => {
     ["explain", () => from.predictor(), ["causes"]],
     ["what-if", () => [...from.predictor(), "--load", "1.5"], ["routes", "costPerHour"]],
     ["sensitivities", () => from.predictor(), ["services"]],
+    ["proposals", () => from.predictor(), ["proposals"]],
     ["replay", async () => [await decisionId(), ...from.scaler()], ["same", "sha256"]],
     ["approve", () => from.scaler(), ["changes"]],
     ["doctor", () => [...from.predictor(), ...from.scaler()], ["healthy", "findings"]],
@@ -177,7 +126,7 @@ describe("beside a running predictor and scaler", () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/Objective: missed for \d+ s of \d+ s/);
     expect(stdout).toMatch(/^Cost: \d/m);
-    expect(stdout).toContain("Acting: not known, scaler http://127.0.0.1:1");
+    expect(stdout).toContain("Acting: not known, scaler (http://127.0.0.1:1)");
   });
 });
 

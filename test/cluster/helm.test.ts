@@ -9,27 +9,12 @@ import type { RealApiServer } from "../kubernetes/real-api-server.ts";
 import { waitUntil } from "../wait-until.ts";
 import { leftOut, TIMEOUT_MS } from "./cluster.ts";
 import { create } from "./create.ts";
+import { definition, FOREIGN } from "./foreign-kinds.ts";
 
 const assets = helm === undefined || leftOut ? undefined : kubebuilderAssets();
 
 /** Namespaces that the value files speak of. */
 const NAMESPACES = ["tradewind", "shop", "bank", "payments", "monitoring", "keda"];
-
-const custom = (group: string, plural: string, kind: string): Resource => ({
-  ...RESOURCES.applications,
-  group,
-  version: "v1",
-  plural,
-  kind,
-});
-/** Kinds of other projects that the chart writes; here any content passes for them. */
-const FOREIGN = [
-  custom("monitoring.coreos.com", "podmonitors", "PodMonitor"),
-  custom("monitoring.coreos.com", "prometheusrules", "PrometheusRule"),
-  custom("monitoring.coreos.com", "servicemonitors", "ServiceMonitor"),
-  custom("cert-manager.io", "certificates", "Certificate"),
-  custom("cert-manager.io", "issuers", "Issuer"),
-];
 
 /** Kinds of which a release leaves traces in namespace `tradewind`. */
 const OWN = [
@@ -104,17 +89,3 @@ describe.skipIf(assets === undefined)("Helm and a real API server", { timeout: T
     },
   );
 });
-
-/** A definition that takes everything. */
-function definition({ group, kind, plural, version }: Resource): object {
-  const schema = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
-  return {
-    metadata: { name: `${plural}.${group}` },
-    spec: {
-      group,
-      scope: "Namespaced",
-      names: { kind, plural, singular: kind.toLowerCase(), listKind: `${kind}List` },
-      versions: [{ name: version, served: true, storage: true, schema: { openAPIV3Schema: schema } }],
-    },
-  };
-}

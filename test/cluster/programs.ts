@@ -3,7 +3,13 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 
 /** What is built. KEDA's own go.mod asks for Kubernetes 1.35 libraries, so that release is the API server's too. */
-export const VERSIONS = { kubernetes: "1.35.4", keda: "2.20.2", etcd: "3.6.8", coredns: "1.14.2" } as const;
+export const VERSIONS = {
+  kubernetes: "1.35.4",
+  keda: "2.20.2",
+  etcd: "3.6.8",
+  coredns: "1.14.2",
+  vpa: "1.7.3",
+} as const;
 
 /** Programs of the control plane, as files in the folder that `builtPrograms` gives. */
 export const PROGRAMS = [
@@ -15,12 +21,22 @@ export const PROGRAMS = [
 ] as const;
 export type Program = (typeof PROGRAMS)[number];
 
-/** What a node needs beside containerd and runc, and `kubectl` for whoever uses it. */
-export const NODE_PROGRAMS = ["coredns", "kube-proxy", "kube-scheduler", "kubectl", "kubelet"] as const;
+/** What a node needs beside containerd and runc, `kubectl` for whoever uses it, and the updater of the VPA. */
+export const NODE_PROGRAMS = [
+  "coredns",
+  "kube-proxy",
+  "kube-scheduler",
+  "kubectl",
+  "kubelet",
+  "vpa-updater",
+] as const;
 export type NodeProgram = (typeof NODE_PROGRAMS)[number];
 
 /** KEDA's own manifests, as folders of Kustomize, beside the programs of a node. */
 export const MANIFESTS = "keda-manifests";
+
+/** CustomResourceDefinitions of the Vertical Pod Autoscaler, beside the programs of a node. */
+export const VPA_DEFINITIONS = "vpa-definitions.yaml";
 
 /** KEDA's CustomResourceDefinitions, one JSON array, beside the programs. */
 export const DEFINITIONS = "keda-definitions.json";
@@ -45,19 +61,19 @@ export const programsFolder = (): string =>
 
 /** Where a build puts the programs of a node. */
 export const nodeProgramsFolder = (): string =>
-  join(cacheFolder(), `node-${VERSIONS.kubernetes}-coredns-${VERSIONS.coredns}`);
+  join(cacheFolder(), `node-${VERSIONS.kubernetes}-coredns-${VERSIONS.coredns}-vpa-${VERSIONS.vpa}`);
 
 /** The folder with all programs; undefined where they were not built. */
 export const builtPrograms = (): string | undefined => complete(programsFolder(), PROGRAMS, DEFINITIONS);
 
 /** The folder with the programs of a node; undefined where they were not built. */
 export const builtNodePrograms = (): string | undefined =>
-  complete(nodeProgramsFolder(), NODE_PROGRAMS, MANIFESTS);
+  complete(nodeProgramsFolder(), NODE_PROGRAMS, MANIFESTS, VPA_DEFINITIONS);
 
-function complete(folder: string, programs: readonly string[], beside: string): string | undefined {
+function complete(folder: string, programs: readonly string[], ...beside: string[]): string | undefined {
   try {
     for (const name of programs) accessSync(join(folder, name), constants.X_OK);
-    accessSync(join(folder, beside), constants.R_OK);
+    for (const name of beside) accessSync(join(folder, name), constants.R_OK);
     return folder;
   } catch {
     return undefined;

@@ -146,11 +146,34 @@ const EXAMPLES: readonly (readonly [Reason, string])[] = [
     {
       code: "approval-awaited",
       change: "3f9a2b77c1",
-      fromReplicas: 5,
-      toReplicas: 12,
+      resource: "replicas",
+      from: 5,
+      to: 12,
       expiresMs: Date.UTC(2026, 6, 6, 8, 30),
     },
     "5 → 12 replicas waits for approval: tradewind approve 3f9a2b77c1",
+  ],
+  [
+    {
+      code: "approval-awaited",
+      change: "3f9a2b77c1",
+      resource: "cpu",
+      from: 0.2,
+      to: 0.8,
+      expiresMs: Date.UTC(2026, 6, 6, 8, 30),
+    },
+    "0.20 → 0.80 cores each waits for approval: tradewind approve 3f9a2b77c1",
+  ],
+  [
+    {
+      code: "approval-refused",
+      change: "3f9a2b77c1",
+      resource: "memory",
+      from: 0,
+      to: 2 ** 28,
+      expiresMs: Date.UTC(2026, 6, 6, 8, 30),
+    },
+    "256 MiB each was refused (3f9a2b77c1): it is not proposed again before 2026-07-06T08:30Z",
   ],
   [
     { code: "rolled-back", replicas: 6, times: 1, untilMs: Date.UTC(2026, 6, 6, 8, 30) },
@@ -193,6 +216,31 @@ const EXAMPLES: readonly (readonly [Reason, string])[] = [
       behind: [{ application: "batch", service: "report", priority: 0 }],
     },
     "comes first in quota 'team', before report of batch (priority 0)",
+  ],
+  [
+    {
+      code: "brownout",
+      for: { application: "hotel", service: "search", priority: 100 },
+      quota: "team",
+      leastReplicas: 1,
+    },
+    "optional: goes down to 1 replica, since search of hotel (priority 100) misses its objective and quota 'team' has no room for it",
+  ],
+  [
+    { code: "brownout", for: { application: "hotel", service: "search", priority: 0 }, leastReplicas: 0 },
+    "optional: goes down to 0 replicas, since search of hotel (priority 0) misses its objective and no node has room for it",
+  ],
+  [
+    { code: "brownout-first", services: [{ application: "hotel", service: "recommend" }] },
+    "recommend of hotel goes down to make room for it",
+  ],
+  [
+    { code: "disruption-budget", budget: "search", allowedReplicas: 1, leastReplicas: 9 },
+    "PodDisruptionBudget 'search' lets 1 pod go now: keeps 9 replicas",
+  ],
+  [
+    { code: "disruption-budget", budget: "search", allowedReplicas: 0, leastReplicas: 1 },
+    "PodDisruptionBudget 'search' lets no pod go now: keeps 1 replica",
   ],
   [
     { code: "restart-grace", started: "predictor", agoSeconds: 12.4, graceSeconds: 120 },

@@ -2,6 +2,40 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Application, Objective, ServiceSpec } from "@tradewind/core/contract/application.ts";
 import { ApplicationList, ListedApplication } from "@tradewind/core/contract/application-list.ts";
+import { AuditRow, EventList } from "@tradewind/core/contract/audit.ts";
+import { Calendar, CalendarList } from "@tradewind/core/contract/calendar.ts";
+import { Change, ChangeList } from "@tradewind/core/contract/change.ts";
+import { ApplicationContext, ContextService } from "@tradewind/core/contract/context.ts";
+import {
+  CheckedCounterfactual,
+  ClearedService,
+  EvidenceReading,
+  Explanation,
+  ModelOpinion,
+  NamedCause,
+} from "@tradewind/core/contract/explanation.ts";
+import { IncidentChange, Precedent, Precedents } from "@tradewind/core/contract/incident.ts";
+import {
+  Course,
+  CoursePoint,
+  Deploy,
+  Incident,
+  IncidentList,
+  Measured,
+  MeasuredCall,
+  MeasuredService,
+} from "@tradewind/core/contract/measured.ts";
+import { Pattern, PatternList } from "@tradewind/core/contract/pattern.ts";
+import { PeriodReport } from "@tradewind/core/contract/period-report.ts";
+import { TranscriptLine, Transcripts } from "@tradewind/core/contract/transcript.ts";
+import {
+  PredictedRoute,
+  PredictedService,
+  SupposedService,
+  WhatIfAnswer,
+  WhatIfRequest,
+  WhatIfWarning,
+} from "@tradewind/core/contract/what-if.ts";
 import { LoadForecast } from "@tradewind/core/contract/forecast.ts";
 import { Plan, Wish } from "@tradewind/core/contract/plan.ts";
 import { ProposedChange, ProposedChanges } from "@tradewind/core/contract/proposed-change.ts";
@@ -46,6 +80,42 @@ const SCHEMAS = {
   Window,
   WindowSet,
   WorkloadList,
+  AuditRow,
+  EventList,
+  Calendar,
+  CalendarList,
+  Change,
+  ChangeList,
+  ApplicationContext,
+  ContextService,
+  CheckedCounterfactual,
+  ClearedService,
+  EvidenceReading,
+  Explanation,
+  ModelOpinion,
+  NamedCause,
+  IncidentChange,
+  Precedent,
+  Precedents,
+  Course,
+  CoursePoint,
+  Deploy,
+  Incident,
+  IncidentList,
+  Measured,
+  MeasuredCall,
+  MeasuredService,
+  Pattern,
+  PatternList,
+  PeriodReport,
+  TranscriptLine,
+  Transcripts,
+  PredictedRoute,
+  PredictedService,
+  SupposedService,
+  WhatIfAnswer,
+  WhatIfRequest,
+  WhatIfWarning,
 };
 
 describe("docs/glossary.md defines every field of", () => {

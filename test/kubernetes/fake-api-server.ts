@@ -3,6 +3,7 @@ import { createServer as createHttp } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer as createHttps } from "node:https";
 import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
 import { onTestFinished } from "vitest";
 import type { Connection } from "@tradewind/kubernetes/client/connection.ts";
 import { apiVersionOf, RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
@@ -10,6 +11,7 @@ import type { Resource } from "@tradewind/kubernetes/client/resources.ts";
 import { FakeAccess } from "./fake-access.ts";
 import type { ApiCall, Grant } from "./fake-access.ts";
 import { FakeObjects } from "./fake-objects.ts";
+import { serveTunnel } from "./fake-port-forward.ts";
 import type { KubeObject } from "./fake-objects.ts";
 import {
   jsonPatch,
@@ -31,10 +33,13 @@ export class FakeApiServer extends FakeObjects {
   readonly refused: ApiCall[] = [];
   /** `in-stream`: a watch that begins too far back is answered by an ERROR event, as kube-apiserver does; or by 410. */
   expiredWatch: "in-stream" | "status" = "in-stream";
+  /** Ports of this machine that ports of pods lead to, by `namespace/pod:port`. */
+  readonly forwards = new Map<string, number>();
   private readonly server;
   private readonly scheme: string;
   private readonly access = new FakeAccess();
   private faults: Fault[] = [];
+  private readonly tunnels = new Set<Duplex>();
 
   private constructor(tls?: { cert: Buffer; key: Buffer }) {
     super();
@@ -43,6 +48,7 @@ export class FakeApiServer extends FakeObjects {
     };
     this.server = tls === undefined ? createHttp(listener) : createHttps(tls, listener);
     this.scheme = tls === undefined ? "http" : "https";
+    this.server.on("upgrade", (request: IncomingMessage, socket: Duplex) => this.upgrade(request, socket));
     for (const resource of Object.values(RESOURCES)) this.install(resource);
   }
 
@@ -113,6 +119,7 @@ export class FakeApiServer extends FakeObjects {
 
   async stop(): Promise<void> {
     this.dropWatches();
+    for (const tunnel of this.tunnels) tunnel.destroy();
     this.server.closeAllConnections();
     await new Promise<void>((resolve) => this.server.close(() => resolve()));
   }
@@ -140,6 +147,28 @@ export class FakeApiServer extends FakeObjects {
       } else this.answer(call, request, response);
     } catch (error) {
       this.refuse(response, error instanceof PatchProblem ? 422 : 500, "Invalid", String(error));
+    }
+  }
+
+  /** `pods/portforward` over a web socket, for users who may get and create it. */
+  private upgrade(request: IncomingMessage, socket: Duplex): void {
+    this.tunnels.add(socket);
+    socket.on("close", () => this.tunnels.delete(socket));
+    socket.on("error", () => undefined);
+    const user = this.access.userOf(request.headers.authorization);
+    const call = this.parse(request, user ?? "", undefined);
+    const refuseWith = (line: string): void =>
+      void socket.end(`HTTP/1.1 ${line}\r\ncontent-length: 0\r\n\r\n`);
+    if (user === undefined) refuseWith("401 Unauthorized");
+    else if (call?.resource !== "pods/portforward") refuseWith("404 Not Found");
+    else if (["get", "create"].some((verb) => !this.access.allows({ ...call, verb })))
+      refuseWith("403 Forbidden");
+    else if (this.find(RESOURCES.pods, call.namespace, call.name ?? "") === undefined)
+      refuseWith("404 Not Found");
+    else {
+      const port = Number(call.query.get("ports"));
+      this.calls.push({ ...call, status: 101 });
+      serveTunnel(request, socket, port, this.forwards.get(`${call.namespace}/${call.name}:${port}`));
     }
   }
 

@@ -16,6 +16,8 @@ export class RunningApplication {
   readonly startedAtMs = Date.now();
   private readonly startedMs = performance.now();
   replicas = { frontend: 1, geo: 2 };
+  /** Hash of the pod template that all pods run. */
+  revision = "one";
   /** CPU that each pod uses, in cores. */
   podUsageCores = 0.3;
   private traces = 0;
@@ -124,11 +126,13 @@ export class RunningApplication {
         service,
         replicasWanted: count,
         replicasReady: count,
+        revision: this.revision,
         pods: Array.from({ length: count }, (_, pod) => ({
           uid: `uid-${service}-${pod}`,
           name: `${service}-${pod}`,
           node: "node-1",
           ready: true,
+          revision: this.revision,
           startedAtMs: this.startedAtMs - 60_000,
           containers: [{ id: `${service}-${pod}`, name: "main" }],
         })),

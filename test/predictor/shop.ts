@@ -8,7 +8,15 @@ import { RunningApplication } from "./running-application.ts";
 
 export const TOKEN = "0123456789abcdef0123456789abcdef";
 
-/** A running predictor that asks for a token, and an application with load. */
+export interface ShopOptions {
+  readonly policy?: "auto" | "queue";
+  /** Whether its predictor takes calls with {@link TOKEN} only. */
+  readonly asksForToken?: boolean;
+  /** Whether it keeps its windows. */
+  readonly hasState?: boolean;
+}
+
+/** A running predictor, and an application with load. */
 export class Shop {
   readonly application: RunningApplication;
   readonly tokenFile: string;
@@ -24,7 +32,11 @@ export class Shop {
     }, 100);
   }
 
-  static async open(policy: "auto" | "queue"): Promise<Shop> {
+  static async open({
+    policy = "auto",
+    asksForToken = false,
+    hasState = false,
+  }: ShopOptions = {}): Promise<Shop> {
     const application = await RunningApplication.start();
     application.podUsageCores = 0.2;
     const tokenFile = join(application.directory, "token");
@@ -33,7 +45,8 @@ export class Shop {
       config: application.config,
       listen: "127.0.0.1:0",
       otlpListen: "127.0.0.1:0",
-      httpTokenFile: tokenFile,
+      ...(asksForToken && { httpTokenFile: tokenFile }),
+      ...(hasState && { state: application.state }),
       agents: [application.agent.url],
       workloads: application.workloads,
       policy,

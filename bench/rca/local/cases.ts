@@ -2,15 +2,16 @@ import type { CheckedCounterfactual, Explanation } from "@tradewind/core/contrac
 import { seededRng } from "@tradewind/core/rng.ts";
 import { applicationOf } from "@tradewind/local/application/applications.ts";
 import type { Fleet } from "@tradewind/local/application/fleet.ts";
+import { carryOut } from "@tradewind/local/fault/carry-out.ts";
 import type { CalmCase, RecordedCase } from "../case.ts";
-import { inject, plannedFaults, RIGHT_TYPES, sizeOf } from "./faults.ts";
+import { effectOf, plannedFaults, RIGHT_TYPES, sizeOf } from "./faults.ts";
 import type { PlannedFault } from "./faults.ts";
 import { startRig } from "./rig.ts";
 import type { Rig } from "./rig.ts";
 
-/** Windows of 5 s in which the objective is met before a fault, the first of them behind what went before. */
-const CALM_WINDOWS = 3;
-const MOST_CALM_WINDOWS = 16;
+/** Windows of 5 s in which the objective is met before a fault: with fewer it is part of the incident before. */
+const CALM_WINDOWS = 6;
+const MOST_CALM_WINDOWS = 20;
 const FIRST_CALM_WINDOWS = 14;
 /** A fault that is not felt within so many windows is none. */
 const FELT_WITHIN = 6;
@@ -117,7 +118,7 @@ async function injected(
   entry: string,
 ): Promise<LocalCase & { readonly incident?: RecordedCase["incident"] }> {
   const { platform, severities, signals } = rig;
-  const end = await inject(fault, platform.fleet, rig.objectiveSeconds);
+  const end = await carryOut(fault, platform.fleet, effectOf(fault, rig.objectiveSeconds));
   const beganMs = performance.now();
   let missed = 0;
   let namedAfterSeconds: number | undefined;

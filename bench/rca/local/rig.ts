@@ -23,7 +23,7 @@ const ANSWER_WITHIN_MILLIS = 2_000;
 export interface Rig {
   readonly platform: Platform;
   readonly objectiveSeconds: number;
-  /** Latency over the objective by window since the start, oldest first; NaN where it is not known. */
+  /** Latency over the objective, or failed requests over those that may be late; by window, oldest first. NaN: not known. */
   readonly severities: readonly number[];
   /** What the windows so far say. */
   readonly signals: SignalHistory;
@@ -48,11 +48,15 @@ export async function startRig(options: RigOptions): Promise<Rig> {
   const { application, calibration, objective, requestsPerSecond, say, seed } = options;
   const local = LocalOptions.parse({ application, objective, calibration, ports: "free", logLevel: "warn" });
   const failed = new AbortController();
-  const platform = await startPlatform(local, {
-    say,
-    onFailure: (error) => failed.abort(error),
-    signal: failed.signal,
-  });
+  // Counterfactuals start from what runs, not from plans that nobody carries out.
+  const platform = await startPlatform(
+    { ...local, mode: "recommend" },
+    {
+      say,
+      onFailure: (error) => failed.abort(error),
+      signal: failed.signal,
+    },
+  );
   const client = createHttpClient();
   const load = startLoad({
     arrivals: arrivals([requestsPerSecond], 3_600, applicationOf(application).flows, seededRng(seed)),
@@ -79,10 +83,7 @@ export async function startRig(options: RigOptions): Promise<Rig> {
     )
       return false;
     lastEndMs = windows.endMs;
-    const severity =
-      plan.measuredLatencySeconds === undefined
-        ? undefined
-        : plan.measuredLatencySeconds / plan.objective.seconds;
+    const severity = plan.wishes[0]?.evidence["tailOverObjective"];
     signals.add(windows, severity, NAMESPACE);
     severities.push(severity ?? Number.NaN);
     return true;

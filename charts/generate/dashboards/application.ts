@@ -3,6 +3,7 @@ import {
   APPLICATION,
   burnRate,
   byApplication,
+  CAUSES,
   each,
   MODE,
   NAMESPACE,
@@ -45,6 +46,7 @@ export const application: Dashboard = {
   title: "Tradewind / Application",
   description: "Is the objective met, what does Tradewind want, and does it get it?",
   variables: [APPLICATION, NAMESPACE, SERVICE, TOP],
+  annotations: [CAUSES],
   rows: [
     {
       title: "Now",

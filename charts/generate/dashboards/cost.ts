@@ -4,6 +4,7 @@ import {
   BUDGET_LEFT,
   burnRate,
   byApplication,
+  CAUSES,
   MODE,
   OF_APPLICATION,
   shareOverIn,
@@ -146,5 +147,6 @@ export const cost: Dashboard = {
   title: "Tradewind / Cost and objective",
   description: "Is the objective met over days, at which cost, and what would following the plan change?",
   variables: [APPLICATION],
+  annotations: [CAUSES],
   rows: [NOW, OBJECTIVE, COST, REGRET],
 };

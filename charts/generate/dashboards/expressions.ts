@@ -1,4 +1,4 @@
-import type { Panel, Query, Variable } from "../grafana.ts";
+import type { Annotation, Panel, Query, Variable } from "../grafana.ts";
 
 export const APPLICATION: Variable = {
   name: "application",
@@ -60,6 +60,14 @@ export const shareOverIn = (window: string): string => shareOver(`rate(@[${windo
 export const burnRate = (window: string): string => `${shareOverIn(window)} / on (application) ${BUDGET}`;
 /** What is left of the error budget of the time shown; below 0 it is overdrawn. */
 export const BUDGET_LEFT = `1 - ${shareOver("increase(@[$__range])")} / on (application) ${BUDGET}`;
+
+/** What a missed objective is put down to, over every panel, for as long as it is missed. */
+export const CAUSES: Annotation = {
+  name: "Cause of the miss",
+  expr: `max by (application, service, type) (tradewind_cause_confidence_ratio${OF_APPLICATION})`,
+  title: "{{application}} misses its objective: {{service}} ({{type}})",
+  text: "C CPU, M memory, D disk, N network, I interference, L load, V new version, X outside. `tradewind explain --at` has the evidence.",
+};
 
 /** One query whose series are called after the application. */
 export const byApplication = (expr: string, prefix = ""): readonly Query[] => [

@@ -138,6 +138,9 @@
     - --peers=dns+{{ include "tradewind.scheme" $peersTls }}://{{ include "tradewind.fullname" . }}-peers.{{ .Release.Namespace }}.svc:9814
     - --peers-listen={{ .Values.listenHost }}:9814
     - --peers-secret-file=/etc/tradewind/peers/secret
+    {{- with .Values.predictor.plannersPerApplication }}
+    - --planners-per-application={{ . }}
+    {{- end }}
     {{- with include "tradewind.portFlags" (dict "flag" "peers" "security" $peersTls) }}
     {{- . | trim | nindent 4 }}
     - --peers-tls-ca=/etc/tradewind/security/peers/ca.crt

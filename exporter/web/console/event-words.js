@@ -1,16 +1,18 @@
 import { h } from "preact";
-import { date } from "./format.js";
+import { date, sizeChange } from "./format.js";
 import { Chip, Diff } from "./parts.js";
 
 /** @import { AuditEvent } from "@tradewind/core/contract/audit.ts" */
-/** @import { Incident } from "@tradewind/core/contract/measured.ts" */
+/** @import { Deploy, Incident } from "@tradewind/core/contract/measured.ts" */
 
-/** What can stand in a timeline. @typedef {AuditEvent | (Incident & { kind: "incident" })} Happening */
+/** What can stand in a timeline. @typedef {AuditEvent | (Incident & { kind: "incident" }) | (Deploy & { kind: "deploy" })} Happening */
 
 /** @param {Happening} event @returns {{ kind: string, word: string }} */
 export function signOf(event) {
   if (event.kind === "incident") return { kind: "bad", word: "incident" };
+  if (event.kind === "deploy") return { kind: "", word: "deploy" };
   if (event.kind === "rollback") return { kind: "warn", word: "rollback" };
+  if (event.kind === "brownout") return { kind: "warn", word: `brownout ${event.state}` };
   if (event.kind === "change")
     return { kind: event.state === "awaiting" ? "warn" : "", word: `approval ${event.state}` };
   return { kind: "info", word: event.mode === "act" ? "decision" : `decision (${event.mode})` };
@@ -25,6 +27,14 @@ export const Sign = ({ event }) => {
 /** What happened, in one line. @param {{ event: Happening }} props */
 export function EventLine({ event }) {
   if (event.kind === "incident") return h("span", null, event.summary);
+  if (event.kind === "deploy")
+    return h(
+      "span",
+      null,
+      h("strong", null, event.service),
+      ": its newest pods run another template ",
+      h("span", { class: "soft small" }, `${event.from} → ${event.to}`),
+    );
   if (event.kind === "decision")
     return h(
       "span",
@@ -45,13 +55,20 @@ export function EventLine({ event }) {
       " today); what ran before is kept until ",
       date(event.untilMs),
     );
+  if (event.kind === "brownout")
+    return h(
+      "span",
+      null,
+      h("strong", null, event.service),
+      event.state === "begun"
+        ? ": goes down to its minimum to make room for "
+        : ": comes back, as it was down for ",
+      h("strong", null, event.for.service),
+      ` of ${event.for.application}`,
+      event.quota === undefined ? "" : ` (quota '${event.quota}')`,
+    );
   const by = event.by === undefined ? "" : ` by ${event.by}`;
-  return h(
-    "span",
-    null,
-    h("strong", null, event.service),
-    `: replicas ${event.fromReplicas} → ${event.toReplicas} ${event.state}${by}`,
-  );
+  return h("span", null, h("strong", null, event.service), `: ${sizeChange(event)} ${event.state}${by}`);
 }
 
 /** Codes of reasons; docs/reasons.md says what each means on call. @param {{ codes: readonly string[] }} props */

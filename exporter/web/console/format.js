@@ -61,6 +61,16 @@ export const date = (atMs) =>
 /** @param {number} percentile @returns p95 of 0.95 */
 export const percentileName = (percentile) => `p${+(100 * percentile).toFixed(1)}`;
 
+/**
+ * A change of one size: `replicas 3 → 5`, `CPU 0.2 cores → 0.8 cores`.
+ * @param {{ resource: "cpu" | "memory" | "replicas", from: number, to: number }} change
+ */
+export function sizeChange({ from, resource, to }) {
+  const { title, write } =
+    SIZES[resource === "cpu" ? "cpuCores" : resource === "memory" ? "memoryBytes" : resource];
+  return `${title} ${from === 0 && resource !== "replicas" ? "" : `${write(from)} → `}${write(to)}`;
+}
+
 /** How a size is called and written. */
 export const SIZES = /** @type {const} */ ({
   replicas: { title: "replicas", write: count },

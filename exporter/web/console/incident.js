@@ -2,6 +2,7 @@ import { h } from "preact";
 import { useAsk } from "./api.js";
 import { clock, count, date, ms, percent, percentileName } from "./format.js";
 import { Card, Chip, Missing, Notice, Table } from "./parts.js";
+import { Patterns } from "./patterns.js";
 import { linkTo } from "./route.js";
 import { of } from "./state.js";
 
@@ -42,6 +43,7 @@ export function Incident({ known, route, standing }) {
     explanation === undefined
       ? h(Missing, { key: "none", problem, what: "explanation" })
       : h(Explained, { key: "explained", explanation }),
+    h(Patterns, { key: "patterns", standing }),
     h(
       Card,
       { key: "before", title: "Missed objectives that were explained" },

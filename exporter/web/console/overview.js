@@ -206,7 +206,14 @@ function LatencyCard({ standing, course, events, range, setRange }) {
     [points, range],
   );
   const data = useMemo(() => dataOf(shown), [shown]);
-  const marks = useMemo(() => events.map(({ atMs, kind }) => ({ at: atMs / 1e3, kind })), [events]);
+  const deploys = /** @type {Course | undefined} */ (course.answer)?.deploys;
+  const marks = useMemo(
+    () => [
+      ...events.map(({ atMs, kind }) => ({ at: atMs / 1e3, kind })),
+      ...(deploys ?? []).map(({ atMs }) => ({ at: atMs / 1e3, kind: "deploy" })),
+    ],
+    [events, deploys],
+  );
   const name = standing?.objective === undefined ? "p95" : percentileName(standing.objective.percentile);
   return h(
     Card,
@@ -217,6 +224,7 @@ function LatencyCard({ standing, course, events, range, setRange }) {
       h("span", { class: "key link" }, name),
       h("span", { class: "key bad" }, "objective"),
       h("span", { class: "key mark" }, "decision"),
+      h("span", { class: "key deploy" }, "deploy"),
       h(
         "span",
         { class: "row ranges" },
@@ -284,12 +292,13 @@ function options(marks) {
 function drawMarks(plot, marks) {
   const { bbox, ctx, scales } = plot;
   const { min = 0, max = 0 } = scales["x"] ?? {};
-  const colours = { decision: colour("bar"), rollback: colour("warn") };
+  /** @type {Record<string, string>} */
+  const colours = { rollback: colour("warn"), deploy: colour("ink") };
   ctx.save();
   for (const { at, kind } of marks) {
     if (at < (min ?? 0) || at > (max ?? 0)) continue;
     const x = Math.round(plot.valToPos(at, "x", true));
-    ctx.fillStyle = kind === "rollback" ? colours.rollback : colours.decision;
+    ctx.fillStyle = colours[kind] ?? colour("bar");
     ctx.globalAlpha = 0.45;
     ctx.fillRect(x, bbox.top, 2, bbox.height);
     ctx.globalAlpha = 1;

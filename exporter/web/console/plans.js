@@ -1,7 +1,7 @@
 import { h } from "preact";
 import { useState } from "preact/hooks";
 import { ask, useAsk } from "./api.js";
-import { date, percent } from "./format.js";
+import { date, percent, sizeChange } from "./format.js";
 import { Card, Chip, Missing, Notice, Table, useId } from "./parts.js";
 
 /** @import { ApiProblem } from "./api.js" */
@@ -98,7 +98,7 @@ function Approvals({ list, onDecided, problem }) {
         h("summary", null, `${past.length} decided or expired`),
         h(Table, {
           caption: "The last day",
-          head: [["Service"], ["Replicas"], ["State"], ["By"]],
+          head: [["Service"], ["Change"], ["State"], ["By"]],
           rows: past
             .slice(0, 100)
             .map((each) =>
@@ -106,7 +106,7 @@ function Approvals({ list, onDecided, problem }) {
                 "tr",
                 { key: each.id },
                 h("td", null, each.service),
-                h("td", null, `${each.fromReplicas} → ${each.toReplicas}`),
+                h("td", null, sizeChange(each)),
                 h("td", null, each.state),
                 h("td", null, each.by ?? "–"),
               ),
@@ -119,7 +119,7 @@ function Approvals({ list, onDecided, problem }) {
 /** @param {{ change: Change, who: { by: string, token: string }, mayDecide: boolean, onDecided: () => void }} props */
 function Waiting({ change, mayDecide, onDecided, who }) {
   const [words, setWords] = useState("");
-  const { expiresMs, fromReplicas, id, namespace, notBeforeMs, service, state, toReplicas } = change;
+  const { expiresMs, from, id, namespace, notBeforeMs, service, state, to } = change;
   /** @param {"approve" | "refuse"} verdict */
   const decide = async (verdict) => {
     if (who.by.trim() === "" || who.token === "") return setWords("Give your name and the token first.");
@@ -139,17 +139,14 @@ function Waiting({ change, mayDecide, onDecided, who }) {
     }
     return undefined;
   };
-  const share =
-    fromReplicas === 0
-      ? ""
-      : ` (${toReplicas >= fromReplicas ? "+" : "−"}${percent(Math.abs(toReplicas / fromReplicas - 1))})`;
+  const share = from === 0 ? "" : ` (${to >= from ? "+" : "−"}${percent(Math.abs(to / from - 1))})`;
   return h(
     "div",
     { class: "row" },
     h(Chip, { kind: state === "awaiting" ? "warn" : "good" }, state),
     h("strong", null, service),
     h("span", { class: "soft" }, namespace),
-    h("span", null, `replicas ${fromReplicas} → ${toReplicas}${share}`),
+    h("span", null, `${sizeChange(change)}${share}`),
     h(
       "span",
       { class: "soft" },

@@ -9,7 +9,7 @@ import { Record } from "./service.js";
 import { of } from "./state.js";
 
 /** @import { EventList } from "@tradewind/core/contract/audit.ts" */
-/** @import { IncidentList } from "@tradewind/core/contract/measured.ts" */
+/** @import { Course, IncidentList } from "@tradewind/core/contract/measured.ts" */
 /** @import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts" */
 /** @import { Happening } from "./event-words.js" */
 /** @import { ViewProps } from "./main.js" */
@@ -18,16 +18,21 @@ const KINDS = /** @type {const} */ ([
   ["", "Everything"],
   ["decision", "Decisions"],
   ["rollback", "Rollbacks"],
+  ["brownout", "Brownouts"],
   ["change", "Approvals"],
   ["incident", "Incidents"],
+  ["deploy", "Deploys"],
 ]);
 const PAGE = 100;
 
-/** Everything that was decided, taken back, approved or went wrong. @param {ViewProps} props */
+/** Everything that was decided, taken back, approved, deployed or went wrong. @param {ViewProps} props */
 export function Timeline({ known, route, standing }) {
   const version = known.header?.servedAtMs;
   const events = useAsk(known.header && "v1/events?most=2000", version);
   const incidents = useAsk(known.header && of("v1/incidents", standing), standing?.lastPlanAtMs);
+  const last = standing?.lastPlanAtMs;
+  // No point of the course is later than the last plan: the deploys alone.
+  const course = useAsk(known.header && of("v1/course", standing, { since: String(last ?? 0) }), last);
   const [kind, setKind] = useState(route.query.get("kind") ?? "");
   const [filter, setFilter] = useState(route.query.get("service") ?? "");
   const [shown, setShown] = useState(PAGE);
@@ -36,8 +41,9 @@ export function Timeline({ known, route, standing }) {
       happenings(
         /** @type {EventList | undefined} */ (events.answer),
         /** @type {IncidentList | undefined} */ (incidents.answer),
+        /** @type {Course | undefined} */ (course.answer),
       ),
-    [events.answer, incidents.answer],
+    [events.answer, incidents.answer, course.answer],
   );
   const wanted = filter.trim().toLowerCase();
   const fitting = all.filter((each) => (kind === "" || each.kind === kind) && textOf(each).includes(wanted));
@@ -89,14 +95,17 @@ export function Timeline({ known, route, standing }) {
   ];
 }
 
-/** Newest first. @param {EventList | undefined} events @param {IncidentList | undefined} incidents @returns {Happening[]} */
-function happenings(events, incidents) {
+/** Newest first. @param {EventList | undefined} events @param {IncidentList | undefined} incidents @param {Course | undefined} course @returns {Happening[]} */
+function happenings(events, incidents, course) {
   const onsets = new Map((incidents?.incidents ?? []).map((each) => [each.onsetMs, each]));
   /** @type {Happening[]} */
   const missed = [...onsets.values()].map((each) =>
     Object.assign({ kind: /** @type {const} */ ("incident") }, each),
   );
-  return [...(events?.events ?? []), ...missed].sort((a, b) => b.atMs - a.atMs);
+  const deploys = (course?.deploys ?? []).map((each) =>
+    Object.assign({ kind: /** @type {const} */ ("deploy") }, each),
+  );
+  return [...(events?.events ?? []), ...missed, ...deploys].sort((a, b) => b.atMs - a.atMs);
 }
 
 /** @param {Happening} each */
@@ -109,7 +118,9 @@ const keyOf = (each) =>
 const textOf = (each) =>
   (each.kind === "incident"
     ? each.summary
-    : `${each.namespace}/${each.service} ${each.kind === "decision" ? each.codes.join(" ") : signOf(each).word}`
+    : each.kind === "deploy"
+      ? `${each.service} deploy ${each.from} ${each.to}`
+      : `${each.namespace}/${each.service} ${each.kind === "decision" ? each.codes.join(" ") : signOf(each).word}`
   ).toLowerCase();
 
 /** @param {{ event: Happening, before: Happening | undefined }} props */

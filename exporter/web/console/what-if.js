@@ -2,7 +2,7 @@ import { h } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ApiProblem, post } from "./api.js";
 import { bytes, cores, count, money, ms, percent, percentileName, rate } from "./format.js";
-import { Card, FromTo, Missing, Table, Tile, useId } from "./parts.js";
+import { Card, FromTo, Missing, Notice, Table, Tile, useId } from "./parts.js";
 import { linkTo, replaceLink } from "./route.js";
 
 /** @import { WhatIfAnswer, SupposedService } from "@tradewind/core/contract/what-if.ts" */
@@ -256,7 +256,7 @@ function Slider({ label, max, min, onValue, step, value, write }) {
 
 /** @param {{ answer: WhatIfAnswer }} props */
 function Answer({ answer }) {
-  const { costPerHour: cost, overRatio: over, routes, services } = answer;
+  const { costPerHour: cost, overRatio: over, routes, services, warnings = [] } = answer;
   const difference = cost.now === 0 ? undefined : cost.then / cost.now - 1;
   const first = routes[0];
   const most = Math.max(
@@ -268,6 +268,16 @@ function Answer({ answer }) {
   return h(
     "div",
     { class: "stack" },
+    warnings.length > 0 &&
+      h(
+        Notice,
+        { kind: "warn", title: "Careful." },
+        h(
+          "ul",
+          null,
+          warnings.map(({ words }) => h("li", { key: words }, `${words}.`)),
+        ),
+      ),
     h(
       "dl",
       { class: "tiles" },
@@ -357,7 +367,8 @@ function Answer({ answer }) {
 
 /** Now and then as bars of the interval against the objective. @param {{ each: WhatIfAnswer["routes"][number], most: number }} props */
 function Route({ each, most }) {
-  const { now, objectiveSeconds, route, then } = each;
+  const { lastWindow, now, objectiveSeconds, route, then } = each;
+  const measured = lastWindow === undefined ? "" : `, measured ${ms(lastWindow.measuredSeconds)}`;
   const isMissed = then.latencySeconds > objectiveSeconds;
   const at = (/** @type {number} */ seconds) => 100 * Math.min(1, seconds / most);
   return h(
@@ -375,7 +386,7 @@ function Route({ each, most }) {
       h(
         "span",
         { class: "soft small" },
-        `now ${ms(now.latencySeconds)}; ${percent(then.overRatio, 1)} of requests over`,
+        `now ${ms(now.latencySeconds)}${measured}; ${percent(then.overRatio, 1)} of requests over`,
       ),
     ),
     h(

@@ -51,6 +51,8 @@ const NOTHING: ReceivedBatch = { body: new Uint8Array(0), contentType: "" };
 export class PeerLink {
   readonly address: string;
   readonly sinceMs: number;
+  /** Resolves after the first attempt, whatever it came to. */
+  readonly tried: Promise<void>;
   /** The predictor that answered there last. */
   instance: string | undefined;
   /** When it last answered, monotonic. */
@@ -70,9 +72,11 @@ export class PeerLink {
   private current: LinkState = "new";
   private wake: () => void = () => undefined;
   private loop: Promise<void> = Promise.resolve();
+  private readonly firstAttempt = Promise.withResolvers<void>();
 
   constructor(options: LinkOptions) {
     this.options = options;
+    this.tried = this.firstAttempt.promise;
     this.address = options.address;
     this.sinceMs = options.clock.monotonicMs();
     this.reachedMs = this.sinceMs;
@@ -142,6 +146,7 @@ export class PeerLink {
         this.queue.shift();
         this.queuedBytes -= next.body.byteLength;
       }
+      this.firstAttempt.resolve();
       failures = went ? 0 : failures + 1;
       if (failures > 0) await this.sleep(retryDelayMs(failures, undefined, RETRY, this.options.rng), false);
       else if (this.current === "self" || (this.queue.length === 0 && !isGreeting))

@@ -172,6 +172,18 @@ export class Peers implements BatchExchange {
     return answers.filter((text) => text !== undefined);
   }
 
+  /** Names of the peers that answered the last time, as they name themselves. */
+  answering(): readonly string[] {
+    return [...this.links.values()].flatMap(({ instance, state }) =>
+      state === "reached" && instance !== undefined ? [instance] : [],
+    );
+  }
+
+  /** Resolves once every peer whose address is known was tried. */
+  async met(): Promise<void> {
+    await Promise.all([...this.links.values()].map(async ({ tried }) => tried));
+  }
+
   /** Sends what waits, tells the peers that no more will come, and ends. */
   async stop(): Promise<void> {
     clearInterval(this.timer);

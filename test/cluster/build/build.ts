@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { parse } from "yaml";
@@ -16,6 +16,7 @@ import {
   PROGRAMS,
   programsFolder,
   VERSIONS,
+  VPA_DEFINITIONS,
 } from "../programs.ts";
 import type { NodeProgram, Program } from "../programs.ts";
 import {
@@ -29,6 +30,7 @@ import {
   PACKAGES,
   SCALER_FILES,
   SHARED_SCALER_FILE,
+  VPA_MODULE,
 } from "./go-module.ts";
 import { Progress } from "./progress.ts";
 import { run } from "./run.ts";
@@ -46,7 +48,7 @@ interface Target {
   readonly mains: Readonly<Record<string, string>>;
   readonly edits: readonly string[];
   /** Keeps what else of the sources is needed. */
-  readonly keep: (source: string, made: string) => Promise<unknown>;
+  readonly keep: (source: string, made: string, go: string) => Promise<unknown>;
 }
 
 /**
@@ -64,8 +66,11 @@ export async function buildPrograms(report: Report): Promise<string> {
 
 /** Compiles what a node runs in the same way. */
 export async function buildNodePrograms(report: Report): Promise<string> {
-  const keep = async (source: string, made: string): Promise<string> =>
-    run("cp", ["-r", join(source, "config"), join(made, MANIFESTS)], {});
+  const keep = async (source: string, made: string, go: string): Promise<void> => {
+    await run("cp", ["-r", join(source, "config"), join(made, MANIFESTS)], {});
+    const vpa = await run(go, ["list", "-m", "-f", "{{.Dir}}", VPA_MODULE], { cwd: source, env: GO_ENV });
+    await copyFile(join(vpa.trim(), "deploy", "vpa-v1-crd-gen.yaml"), join(made, VPA_DEFINITIONS));
+  };
   const target = {
     programs: NODE_PROGRAMS,
     folder: nodeProgramsFolder(),
@@ -88,7 +93,7 @@ async function build(target: Target, report: Report): Promise<string> {
     report("loading the sources of KEDA, Kubernetes and etcd");
     await writeModule(go, source, target);
     await compile(go, source, made, target.programs, report);
-    await target.keep(source, made);
+    await target.keep(source, made, go);
     await rm(target.folder, { recursive: true, force: true });
     await rename(made, target.folder);
   } finally {

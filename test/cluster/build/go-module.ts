@@ -64,7 +64,7 @@ const STAGING = `api apiextensions-apiserver apimachinery apiserver cli-runtime 
   kube-controller-manager kube-proxy kube-scheduler kubectl kubelet metrics mount-utils pod-security-admission
   sample-apiserver sample-cli-plugin sample-controller`.split(/\s+/);
 
-/** Arguments of `go mod edit` that add Kubernetes, etcd and, for a node, CoreDNS to KEDA's module. */
+/** Arguments of `go mod edit` that add Kubernetes, etcd and, for a node, CoreDNS and the VPA to KEDA's module. */
 export const moduleEdits = (): string[] => [
   ...STAGING.map(
     (name) => `-replace=k8s.io/${name}=k8s.io/${name}@v0.${VERSIONS.kubernetes.replace(/^1\./, "")}`,
@@ -72,7 +72,12 @@ export const moduleEdits = (): string[] => [
   `-require=k8s.io/kubernetes@v${VERSIONS.kubernetes}`,
   `-require=go.etcd.io/etcd/server/v3@v${VERSIONS.etcd}`,
 ];
-export const NODE_EDITS: readonly string[] = [`-require=github.com/coredns/coredns@v${VERSIONS.coredns}`];
+/** The Vertical Pod Autoscaler. */
+export const VPA_MODULE = "k8s.io/autoscaler/vertical-pod-autoscaler";
+export const NODE_EDITS: readonly string[] = [
+  `-require=github.com/coredns/coredns@v${VERSIONS.coredns}`,
+  `-require=${VPA_MODULE}@v${VERSIONS.vpa}`,
+];
 
 const kubernetesMain = (name: string, constructor: string, argument = ""): string => `package main
 
@@ -139,6 +144,7 @@ export const PACKAGES: Readonly<Record<Program | NodeProgram, string>> = {
   "kube-scheduler": "./cmd/kube-scheduler",
   kubectl: "k8s.io/kubernetes/cmd/kubectl",
   kubelet: "./cmd/kubelet",
+  "vpa-updater": `${VPA_MODULE}/pkg/updater`,
 };
 
 /** Linker flags: what the programs say their version is. KEDA reads the API server's. */

@@ -1,26 +1,44 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { mkdtemp, rm } from "node:fs/promises";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { CHART, helm, runHelm, valuesOf } from "../../charts/helm.ts";
 import { until } from "../../exporter/until.ts";
 import { measured } from "../measured.ts";
+import { certManagerSecrets, givenObjects } from "./given-objects.ts";
 import { nodeCluster, PATIENCE_MS, TIMEOUT_MS } from "./node.ts";
 
 const node = helm === undefined ? undefined : nodeCluster();
-const NAMESPACES = ["tradewind", "shop"];
+const NAMESPACES = ["tradewind", "shop", "bank", "payments", "monitoring"];
 
-/**
- * Value files whose pods can run here, and what each is upgraded to. The others need Secrets, cert-manager, Prometheus' kinds,
- * a storage class or a registry that this cluster does not have.
- */
-const RUNNABLE = [
+/** Every value file but `default`, whose scaler answers without an application and says so, and what each is upgraded to. */
+const RELEASES = [
   ["minimal", "mtls-generated"],
   ["mtls-generated", "minimal"],
   ["resource", "observe"],
   ["observe", "minimal"],
+  ["namespaces", "minimal"],
+  ["no-agent", "minimal"],
+  ["mtls-secret", "minimal"],
+  ["secured", "minimal"],
+  ["mtls-selfsigned", "mtls-certmanager"],
+  ["mtls-certmanager", "minimal"],
+  ["inject", "minimal"],
+  ["full", "minimal"],
 ] as const;
+
+/** Their certificates come from cert-manager, which does not run here. */
+const OF_CERT_MANAGER: ReadonlySet<string> = new Set(["mtls-selfsigned", "mtls-certmanager", "full"]);
+
+/** They switch the tests of the chart off. */
+const WITHOUT_TESTS: ReadonlySet<string> = new Set(["no-agent"]);
 
 /** Images that were built here; and the waits for KEDA's next look-up of addresses, which nobody does here, are left out. */
 const HERE = [
   "--set=global.image.registry=localhost",
+  "--set=agent.image.digest=",
+  "--set=predictor.image.registry=",
+  "--set=predictor.image.tag=",
+  "--set=inject.node=node-1",
+  "--set=inject.seconds=5",
   "--set=scaler.minReadySeconds=3",
   "--set=scaler.preStopSleepSeconds=1",
   "--set=scaler.resources.requests.cpu=10m",
@@ -28,12 +46,21 @@ const HERE = [
 ];
 
 describe.skipIf(node === undefined)("a release on a real node", { timeout: TIMEOUT_MS }, () => {
-  const { kubeconfig, kubectl } = node ?? { kubeconfig: "", kubectl: async () => Promise.resolve("") };
+  const { apply, kubeconfig, kubectl } = node ?? {
+    kubeconfig: "",
+    kubectl: async () => Promise.resolve(""),
+    apply: async () => Promise.resolve(),
+  };
+  let volumes: string;
   beforeAll(async () => {
     for (const name of NAMESPACES) await kubectl("create", "namespace", name).catch(() => undefined);
-  });
+    volumes = await mkdtemp("/var/lib/tradewind-volumes-");
+    for (const object of givenObjects(volumes)) await apply(object);
+  }, TIMEOUT_MS);
   afterAll(async () => {
     for (const name of NAMESPACES) await kubectl("delete", "namespace", name, "--ignore-not-found");
+    await kubectl("delete", "persistentvolume", "--selector=tradewind-test=volume", "--wait=false");
+    await rm(volumes, { recursive: true, force: true });
   }, TIMEOUT_MS);
 
   /** Runs Helm to its end and keeps how long it took. */
@@ -53,11 +80,29 @@ describe.skipIf(node === undefined)("a release on a real node", { timeout: TIMEO
   const pods = async (): Promise<string> => kubectl("get", "pods", "--namespace=tradewind", "--output=wide");
   const values = (name: string): string[] => [CHART, `--values=${valuesOf(name)}`, ...HERE, "--wait"];
 
-  it.each(RUNNABLE)(
+  /** Secrets of Certificates are there until the test is over. */
+  const playCertManager = async (): Promise<void> => {
+    const { names, objects } = certManagerSecrets();
+    for (const object of objects) await apply(object);
+    onTestFinished(async () => void (await kubectl("delete", "secret", "--namespace=tradewind", ...names)));
+  };
+
+  it.each(RELEASES)(
     "with the values %s becomes ready, passes its tests at once, becomes %s and what it was, and leaves nothing",
     async (name, other) => {
+      onTestFinished(async () => {
+        await runHelm(
+          "uninstall",
+          "tradewind",
+          "--namespace=tradewind",
+          `--kubeconfig=${kubeconfig}`,
+          "--wait",
+        );
+      });
+      if (OF_CERT_MANAGER.has(name)) await playCertManager();
       await succeeds(`install ${name}`, "install", "tradewind", ...values(name));
-      expect(await succeeds(`test ${name} right after`, "test", "tradewind")).toContain("Succeeded");
+      const tested = await succeeds(`test ${name} right after`, "test", "tradewind");
+      expect(tested).toContain(WITHOUT_TESTS.has(name) ? "TEST SUITE: None" : "Succeeded");
       await succeeds(`upgrade ${name} to ${other}`, "upgrade", "tradewind", ...values(other));
       await succeeds(`test ${other} after the upgrade`, "test", "tradewind");
       await succeeds(`rollback to ${name}`, "rollback", "tradewind", "1", "--wait");

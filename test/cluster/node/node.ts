@@ -1,3 +1,5 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Background } from "../background.ts";
 import { run } from "../build/run.ts";
@@ -11,7 +13,7 @@ export const PATIENCE_MS = 300_000;
 export const TIMEOUT_MS = 1_800_000;
 
 /** The cluster that `npm run cluster -- node up` started; undefined after a loud word. */
-export function nodeCluster(): { readonly kubeconfig: string; readonly kubectl: Kubectl } | undefined {
+export function nodeCluster(): UsableNode | undefined {
   const held = NODE.current();
   const programs = builtNodePrograms();
   if (held === undefined || programs === undefined) {
@@ -23,7 +25,26 @@ export function nodeCluster(): { readonly kubeconfig: string; readonly kubectl: 
   const { kubeconfig } = held;
   const kubectl: Kubectl = async (...args) =>
     run(join(programs, "kubectl"), ["--kubeconfig", kubeconfig, ...args], {});
-  return { kubeconfig, kubectl };
+  const apply = async (object: object): Promise<void> => {
+    const folder = await mkdtemp(join(tmpdir(), "tradewind-object-"));
+    try {
+      const file = join(folder, "object.json");
+      await writeFile(file, JSON.stringify(object));
+      await kubectl("apply", "--filename", file);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  };
+  return { apply, kubeconfig, kubectl, programs };
+}
+
+export interface UsableNode {
+  readonly kubeconfig: string;
+  /** Folder with the node's programs. */
+  readonly programs: string;
+  readonly kubectl: Kubectl;
+  /** Creates or changes one object. */
+  readonly apply: (object: object) => Promise<void>;
 }
 
 /** Runs kubectl. @returns what it printed @throws Error with what it complained */

@@ -3,7 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { AuditEvent } from "@tradewind/core/contract/audit.ts";
+import { recommendationList } from "@tradewind/exporter/api/list.ts";
 import { openTrail } from "@tradewind/exporter/journal/journal.ts";
+import { countedOn, SettledSizes } from "@tradewind/exporter/sizing/settled-sizes.ts";
 import { Killed, MINUTE_MS, Process, START_MS } from "./scene.ts";
 
 async function directory(): Promise<string> {
@@ -39,15 +41,67 @@ describe("a change that waits for a person", () => {
     expect(states(path)).toEqual(["awaiting", "approved", "executed", "awaiting"]);
   });
 
-  it("changes nothing when it is refused", async () => {
+  it("changes nothing when it is refused, and is not proposed again while it would have stood open", async () => {
     const path = await directory();
     const process = new Process(path);
     await process.plan(30, at(0));
     process.queue.decide(process.queue.list()[0]!.id, { verdict: "refuse", by: "ann" }, at(1));
-    await process.plan(10, at(2));
+    await process.plan(30, at(14));
+    expect(process.replicas).toBe(10);
+    expect(states(path)).toEqual(["awaiting", "refused"]);
+    await process.plan(30, at(15));
     expect(process.replicas).toBe(10);
     process.end();
-    expect(states(path)).toEqual(["awaiting", "refused"]);
+    expect(states(path)).toEqual(["awaiting", "refused", "awaiting"]);
+  });
+
+  it("of CPU and of memory is decided on apart, and executed once the decision in force has reached it", async () => {
+    const path = await directory();
+    const process = new Process(path);
+    const wished = { cpuCores: 1.5, memoryBytes: 100e6 };
+    await process.plan(10, at(0), {}, wished);
+    expect(process.final).toEqual({ replicas: 10, cpuCores: 0.5, memoryBytes: 256e6 });
+    const [cpu, memory] = ["cpu", "memory"].map((name) =>
+      process.queue.list().find(({ resource }) => resource === name),
+    );
+    expect([cpu, memory]).toMatchObject([
+      { from: 0.5, to: 1.5, state: "awaiting" },
+      { from: 256e6, to: 100e6, state: "awaiting" },
+    ]);
+    process.queue.decide(cpu!.id, APPROVE, at(1));
+    process.queue.decide(memory!.id, { verdict: "refuse", by: "ann" }, at(1));
+    await process.plan(10, at(2), {}, wished);
+    expect(process.final).toEqual({ replicas: 10, cpuCores: 1.5, memoryBytes: 256e6 });
+    process.end();
+    expect(states(path)).toEqual(["awaiting", "awaiting", "approved", "refused", "executed"]);
+  });
+
+  it("of CPU changes nothing once it has expired, approved or not", async () => {
+    const process = new Process(await directory());
+    onTestFinished(() => process.end());
+    const wished = { cpuCores: 1.5 };
+    await process.plan(10, at(0), {}, wished);
+    process.queue.decide(process.queue.list()[0]!.id, APPROVE, at(14));
+    await process.plan(10, at(15), {}, wished);
+    expect(process.final?.cpuCores).toBe(0.5);
+    expect(process.queue.list().map(({ state }) => state)).toEqual(["awaiting", "expired"]);
+  });
+
+  it("is what VPAs and resizes are given only once it was approved", async () => {
+    const process = new Process(await directory());
+    onTestFinished(() => process.end());
+    const sizes = new SettledSizes();
+    const given = (atMs: number) => {
+      const list = recommendationList(process.recommender, { reachable: true }, process.clock);
+      sizes.record(list, atMs);
+      const served = list.recommendations[0]!;
+      return countedOn(sizes.settled(served, [{ cpuCores: 0.5 }], atMs), served).cpuCores;
+    };
+    await process.plan(10, at(0), {}, { cpuCores: 1.5 });
+    expect(given(at(0))).toBe(0.5);
+    process.queue.decide(process.queue.list()[0]!.id, APPROVE, at(1));
+    await process.plan(10, at(2), {}, { cpuCores: 1.5 });
+    expect(given(at(2))).toBe(1.5);
   });
 
   it("changes nothing once it has expired, approved or not", async () => {
@@ -75,12 +129,23 @@ describe("a change that waits for a person", () => {
     expect(process.replicas).toBe(30);
   });
 
+  it("is refused by the annotation of the Application", async () => {
+    const process = new Process(await directory());
+    onTestFinished(() => process.end());
+    await process.plan(30, at(0));
+    const { id } = process.queue.list()[0]!;
+    process.queue.takeAnnotations({ approved: [], refused: [id] }, at(1));
+    await process.plan(30, at(2));
+    expect(process.replicas).toBe(10);
+    expect(process.queue.list()).toMatchObject([{ id, state: "refused", by: "annotation" }]);
+  });
+
   it("is approved by the annotation of the Application while it waits", async () => {
     const process = new Process(await directory());
     onTestFinished(() => process.end());
     await process.plan(30, at(0));
     const { id } = process.queue.list()[0]!;
-    process.queue.approveAnnotated(["ffffffffff", id], at(1));
+    process.queue.takeAnnotations({ approved: ["ffffffffff", id], refused: [] }, at(1));
     await process.plan(30, at(2));
     expect(process.replicas).toBe(30);
   });

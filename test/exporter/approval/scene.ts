@@ -1,6 +1,6 @@
 import { Application } from "@tradewind/core/contract/application.ts";
 import type { Clock } from "@tradewind/core/clock.ts";
-import type { Plan } from "@tradewind/core/contract/plan.ts";
+import type { Allocation, ContainerSize, Plan } from "@tradewind/core/contract/plan.ts";
 import { ChangeQueue } from "@tradewind/exporter/approval/change-queue.ts";
 import { JournalKeeper } from "@tradewind/exporter/journal/keeper.ts";
 import { Recommender } from "@tradewind/exporter/recommender.ts";
@@ -30,11 +30,12 @@ export class Process {
   readonly recommender: Recommender;
   readonly #journal: JournalKeeper;
   nowMs = START_MS;
+  readonly clock: Clock = { nowMs: () => this.nowMs, monotonicMs: () => this.nowMs };
 
   /** @param step called before and after all that outlasts the process, or that others see */
   constructor(directory: string, step: () => void = () => undefined) {
     const log = { error: () => undefined, info: () => undefined } as never;
-    const clock: Clock = { nowMs: () => this.nowMs, monotonicMs: () => this.nowMs };
+    const { clock } = this;
     const counter = {
       audited: () => undefined,
       stateEvent: () => undefined,
@@ -76,23 +77,34 @@ export class Process {
     );
   }
 
-  /** A plan of 10 running replicas asks for so many. */
-  async plan(replicas: number, atMs: number, evidence: Record<string, number> = {}): Promise<void> {
+  /** A plan of 10 running replicas of half a core and 256 MB asks for so many, and for these sizes. */
+  async plan(
+    replicas: number,
+    atMs: number,
+    evidence: Record<string, number> = {},
+    sizes: ContainerSize = {},
+    header: Partial<Plan> = {},
+  ): Promise<void> {
     this.nowMs = atMs;
-    const observed = { replicasReady: 10, replicasWanted: 10, complete: true };
+    const running = { cpuCores: 0.5, memoryBytes: 256e6 };
+    const observed = { replicasReady: 10, replicasWanted: 10, ...running, complete: true };
     const wish = wishOf({
-      allocation: { replicas },
+      allocation: { replicas, ...sizes },
       observed,
       evidence,
       inputs: { windowHash: "0123456789abcdef", windowEndMs: atMs },
     });
-    const { wishes, ...header }: Plan = planOf([wish], { mode: "act", plannedAtMs: atMs });
+    const { wishes, ...rest }: Plan = planOf([wish], { mode: "act", plannedAtMs: atMs, ...header });
     const fresh = wishes.map((each) => ({ ...each, inputs: { ...each.inputs, windowEndMs: atMs } }));
-    await this.recommender.takePlan({ header, wishes: fresh, madeMs: atMs });
+    await this.recommender.takePlan({ header: rest, wishes: fresh, madeMs: atMs });
   }
 
   get replicas(): number | undefined {
     return this.recommender.book.get("shop", "search")?.final.replicas;
+  }
+
+  get final(): Allocation | undefined {
+    return this.recommender.book.get("shop", "search")?.final;
   }
 
   end(): void {

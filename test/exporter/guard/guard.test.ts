@@ -4,7 +4,7 @@ import type { Allocation } from "@tradewind/core/contract/plan.ts";
 import { guard, GUARD_STEPS } from "@tradewind/exporter/guard/guard.ts";
 import type { GuardOutcome } from "@tradewind/exporter/guard/guard.ts";
 import type { GuardContext } from "@tradewind/exporter/guard/step.ts";
-import { wishOf } from "../wish.ts";
+import { NO_LIMITS, wishOf } from "../wish.ts";
 
 /** At second 1,000, an hour after every start; last decision 15 s ago. */
 function contextOf(changes: Partial<GuardContext> = {}): GuardContext {
@@ -36,12 +36,17 @@ describe("guard", () => {
   it("asks its steps in the documented order", () => {
     expect(GUARD_STEPS.map(({ name }) => name)).toEqual([
       "stale-input",
+      "brownout",
       "missing-data",
       "change-limit",
+      // Of CPU, of memory, of replicas.
+      "approval",
+      "approval",
       "approval",
       "rollback",
       "calendar",
       "room",
+      "disruption-budget",
       "bounds",
       "restart-grace",
     ]);
@@ -89,6 +94,44 @@ describe("stale-input", () => {
       step: "stale-input",
       reason: { code: "unusable-number", field, value },
     });
+  });
+});
+
+describe("disruption-budget", () => {
+  const budgeted = (replicas: number, allowed: number, changes: Partial<GuardContext> = {}) =>
+    guard(
+      contextOf({
+        wish: wishOf({
+          allocation: { replicas },
+          observed: { replicasReady: 4, replicasWanted: 4, complete: true },
+        }),
+        disruptions: { budget: "search", allowed },
+        ...changes,
+      }),
+    );
+
+  it("takes as many pods as the budget allows, and says which budget keeps the rest", () => {
+    const { actions, final } = budgeted(1, 2);
+    expect(final?.replicas).toBe(2);
+    expect(actions?.flatMap(({ reasons }) => reasons)).toEqual([
+      { code: "disruption-budget", budget: "search", allowedReplicas: 2, leastReplicas: 2 },
+    ]);
+    expect(budgeted(2, 2).actions).toEqual([]);
+  });
+
+  it("takes nothing while the budget allows none, and leaves growth alone", () => {
+    expect(budgeted(1, 0).final?.replicas).toBe(4);
+    expect(budgeted(6, 0).final?.replicas).toBe(6);
+  });
+
+  it("counts from what runs, not from an earlier decision that the platform has not followed yet", () => {
+    const previous = { previous: { replicas: 3 }, previousDecidedAtMs: 985_000 };
+    expect(budgeted(2, 1, previous).final?.replicas).toBe(3);
+  });
+
+  it("does not keep more than the maximum that a person set", () => {
+    const limits = { ...NO_LIMITS, maxReplicas: 2 };
+    expect(budgeted(1, 0, { limits }).final?.replicas).toBe(2);
   });
 });
 

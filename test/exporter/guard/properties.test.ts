@@ -1,13 +1,18 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { CHANGE_STATES } from "@tradewind/core/contract/change.ts";
+import type { ApprovalContext } from "@tradewind/core/contract/change.ts";
+import { PLAN_RESOURCES } from "@tradewind/core/contract/plan.ts";
 import type { CalendarLimit } from "@tradewind/core/contract/calendar.ts";
 import { Reason } from "@tradewind/core/contract/reason.ts";
-import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
+import { DecisionRecord, SIZES } from "@tradewind/core/contract/recommendation.ts";
 import type { GuardLimits } from "@tradewind/core/contract/recommendation.ts";
 import type { Wish } from "@tradewind/core/contract/plan.ts";
 import { decide } from "@tradewind/exporter/decide.ts";
 import type { DecisionPast, DecisionRules } from "@tradewind/exporter/decide.ts";
 import { baselineReplicas, boundsOf, previousAllocation } from "@tradewind/exporter/guard/baseline.ts";
+import { approvals } from "@tradewind/exporter/guard/approval.ts";
+import { bounded } from "@tradewind/exporter/guard/bounds.ts";
 import { guard, replay } from "@tradewind/exporter/guard/guard.ts";
 import type { GuardContext } from "@tradewind/exporter/guard/step.ts";
 import { wishOf } from "../wish.ts";
@@ -71,6 +76,27 @@ const calendar: fc.Arbitrary<CalendarLimit> = fc
   })
   .map(defined);
 
+const resource = fc.constantFrom(...PLAN_RESOURCES);
+
+const approval: fc.Arbitrary<ApprovalContext> = fc.record({
+  replicasRatio: fc.double({ min: 0.01, max: 3, noNaN: true }),
+  containerRatio: fc.double({ min: 0.01, max: 3, noNaN: true }),
+  reference: allocation,
+  expiresMs: time,
+  severityBefore: fc.double({ min: 0, max: 4, noNaN: true }),
+  changes: fc.array(
+    fc.record({
+      id: fc.constant("0123456789"),
+      resource,
+      from: bytes,
+      to: bytes,
+      state: fc.constantFrom(...CHANGE_STATES),
+      expiresMs: time,
+    }),
+    { maxLength: 4 },
+  ),
+});
+
 const context: fc.Arbitrary<GuardContext> = fc
   .record({
     wish,
@@ -84,6 +110,11 @@ const context: fc.Arbitrary<GuardContext> = fc
     restartGraceSeconds: fc.nat({ max: 1_000 }),
     limits: optional(limits),
     calendars: optional(fc.array(calendar, { maxLength: 4 })),
+    approval: optional(approval),
+    brownout: optional(
+      fc.constant({ for: { application: "hotel", service: "search", priority: 0 }, sinceMs: 0 }),
+    ),
+    disruptions: optional(fc.nat({ max: 20 }).map((allowed) => ({ budget: "search", allowed }))),
     room: optional(replicas.map((mostReplicas) => ({ quota: "team", mostReplicas, ahead: [] }))),
   })
   .map((parts) => defined(parts) as unknown as GuardContext);
@@ -167,6 +198,64 @@ describe("the guard, for any wish and any context,", () => {
     );
   });
 
+  it("takes no optional service under its minimum, and gives it no more than without a brownout", () => {
+    fc.assert(
+      fc.property(
+        context,
+        ({ brownout = { for: { application: "a", service: "b", priority: 0 }, sinceMs: 0 }, ...given }) => {
+          const [without, withIt] = [guard(given).final, guard({ ...given, brownout }).final];
+          fc.pre(without !== undefined && withIt !== undefined);
+          const { maxReplicas, minReplicas } = boundsOf(given);
+          expect(withIt.replicas).toBeGreaterThanOrEqual(
+            Math.min(minReplicas, Math.max(minReplicas, maxReplicas)),
+          );
+          expect(withIt.replicas).toBeLessThanOrEqual(Math.max(without.replicas, minReplicas));
+        },
+      ),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it("takes no more pods at once than a PodDisruptionBudget allows, but for the maximum of the service", () => {
+    fc.assert(
+      fc.property(context, (given) => {
+        const { final } = guard(given);
+        const { replicasReady, replicasWanted } = given.wish.observed;
+        const running = replicasWanted ?? replicasReady;
+        fc.pre(final !== undefined && given.disruptions !== undefined && running !== undefined);
+        const { maxReplicas, minReplicas } = boundsOf(given);
+        const least = Math.min(running - given.disruptions.allowed, Math.max(minReplicas, maxReplicas));
+        expect(final.replicas).toBeGreaterThanOrEqual(least);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it("moves no size by more than is allowed without a person, while nothing was approved", () => {
+    fc.assert(
+      fc.property(context, approval, (any, { changes: _, ...given }) => {
+        const { observed } = any.wish;
+        const asked = bounded(any.wish.allocation, boundsOf(any));
+        const of = { ...any, mode: "act" as const, approval: { ...given, changes: [] } };
+        const { final } = guard({ ...of, wish: { ...any.wish, allocation: asked } }, approvals);
+        const { replicasReady, replicasWanted } = observed;
+        const running = { cpuCores: 0, memoryBytes: 0, replicas: replicasWanted ?? replicasReady };
+        const before = { ...running, ...previousAllocation(any) };
+        for (const size of SIZES) {
+          const [base, now, runs = 0] = [before[size], final?.[size], running[size]];
+          if (base === undefined || now === undefined) continue;
+          const from = given.reference[size] ?? base;
+          const allowed =
+            size === "replicas" ? given.replicasRatio * Math.max(1, from) : given.containerRatio * from;
+          expect(Math.abs(now - from)).toBeLessThanOrEqual(
+            Math.max(allowed, Math.abs(base - from), runs - from),
+          );
+        }
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
   it("never grows past what a quota leaves, but to the least that the service must have", () => {
     fc.assert(
       fc.property(context, (given) => {
@@ -181,7 +270,7 @@ describe("the guard, for any wish and any context,", () => {
 
   it("gives its own answer again when it is asked for it: what was decided twice is decided once", () => {
     fc.assert(
-      fc.property(context, (given) => {
+      fc.property(context, ({ brownout: _, ...given }) => {
         const { final } = guard(given);
         fc.pre(final !== undefined);
         const again = guard({

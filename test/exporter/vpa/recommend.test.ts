@@ -44,6 +44,27 @@ const container = (changes: Partial<VpaInputs> = {}) =>
 const provided = (status: VpaStatus) =>
   status.conditions.find(({ type }) => type === "RecommendationProvided");
 
+describe("advice in a VPA of an application whose large changes wait for a person", () => {
+  const large = { settled: { cpuCores: 1, memoryBytes: 300 * MEBI }, advised: ["cpu", "memory"] } as const;
+
+  it("leaves out what differs too much from what runs, and gives the rest to new pods", () => {
+    expect(container({ ...large, approvalRatio: 0.5 })?.target).toEqual({ memory: "300Mi" });
+    expect(container(large)?.target).toEqual({ cpu: "1", memory: "300Mi" });
+  });
+
+  it("is whole where a person applies it", () => {
+    const vpa = vpaOf({ updatePolicy: { updateMode: "Off" } });
+    expect(container({ ...large, vpa, approvalRatio: 0.5 })?.target).toEqual({ cpu: "1", memory: "300Mi" });
+  });
+
+  it("is withheld with a reason where nothing of it is left, and what was decided is not", () => {
+    const settled = { cpuCores: 1 };
+    const all = { settled, decided: settled, approvalRatio: 0.5 };
+    expect(provided(written({ ...all, advised: ["cpu"] }))).toMatchObject({ reason: "ApprovalNeeded" });
+    expect(container({ ...all, advised: [] })?.target).toEqual({ cpu: "1" });
+  });
+});
+
 describe("the recommendation of a VPA", () => {
   it("names target, narrow bounds and the uncapped wish, so that the updater acts on pods that differ", () => {
     expect(written()).toEqual({

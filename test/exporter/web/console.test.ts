@@ -1,4 +1,5 @@
 import type { Measured } from "@tradewind/core/contract/measured.ts";
+import type { PatternList } from "@tradewind/core/contract/pattern.ts";
 import type { RecommendationList } from "@tradewind/core/contract/recommendation.ts";
 import type { WhatIfAnswer } from "@tradewind/core/contract/what-if.ts";
 import type { Browser, Page } from "playwright-core";
@@ -128,6 +129,32 @@ describe.skipIf(whyNoBrowser !== undefined)("the console in a browser", () => {
     await waitUntil(async () => !page.url().includes("set="));
     await page.context().close();
   });
+
+  it("shows a deploy in the timeline, and finds it by its kind", async () => {
+    const page = await opened(1_400, "light");
+    await scene.deploy();
+    await page.goto(`${scene.url}/#/timeline`);
+    await page.getByRole("button", { name: "Deploys" }).click();
+    const entry = page.locator(".timeline .entry", { hasText: "geo: its newest pods run another template" });
+    await entry.waitFor({ timeout: 15_000 });
+    expect(await entry.innerText()).toContain("one → two");
+    expect(await violations(page)).toEqual([]);
+    await page.context().close();
+  }, 30_000);
+
+  it("shows beside an incident the patterns that the predictor's API names", async () => {
+    const page = await opened(1_400, "light");
+    await page.goto(`${scene.url}/#/incident`);
+    const card = page.locator("section", { hasText: "Patterns in the windows and the load" });
+    await waitUntil(async () => {
+      const { patterns = [] } = await scene.json<Partial<PatternList>>("/v1/patterns");
+      const text = await card.innerText();
+      return patterns.length === 0
+        ? text.includes("None: no shift of the load")
+        : patterns.every(({ words }) => text.includes(words));
+    }, 15_000);
+    await page.context().close();
+  }, 30_000);
 
   it("says that the objective is missed, and why, soon after it is", async () => {
     const page = await opened(500, "light");

@@ -59,6 +59,12 @@ export class Scene {
     return new Scene(application, [predictor, scaler]);
   }
 
+  /** New pods of every service run another template. */
+  async deploy(): Promise<void> {
+    this.application.revision = "two";
+    await this.application.writeWorkloads();
+  }
+
   get url(): string {
     return this.processes[1]!.addresses["http"]!;
   }

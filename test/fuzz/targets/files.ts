@@ -8,7 +8,7 @@ import { WORKLOADS_SCHEMA } from "@tradewind/core/contract/workload.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
 import { decide } from "@tradewind/exporter/decide.ts";
 import { StateFile as DecisionsFile } from "@tradewind/exporter/store/state-file.ts";
-import { kubeconfigConnection } from "@tradewind/kubernetes/client/kubeconfig.ts";
+import { readKubeconfig } from "@tradewind/kubernetes/client/kubeconfig.ts";
 import { openSweepFile } from "@tradewind/local/profile/sweep-file.ts";
 import { parseTrace } from "@tradewind/local/load/trace.ts";
 import { readApplication } from "@tradewind/kubernetes/application/file.ts";
@@ -206,7 +206,7 @@ export const FILE_TARGETS: readonly Target[] = [
   ),
   fileTarget("history", "history.sqlite", DATABASES, useStore),
   fileTarget("kubeconfig", "config", new ByteMutator([KUBECONFIG], YAML_WORDS, 16_384), async (path) => {
-    attempt(() => kubeconfigConnection(path, undefined), documented("invalid-kubeconfig"));
+    attempt(() => readKubeconfig(path, undefined), documented("invalid-kubeconfig"));
   }),
   fileTarget(
     "policy-state",

@@ -5,6 +5,7 @@ import { refusal, refusalInWatch } from "@tradewind/kubernetes/client/api-error.
 import { readManifests } from "@tradewind/kubernetes/init/read-manifests.ts";
 import { HorizontalPodAutoscaler, ScaledObject } from "@tradewind/kubernetes/objects/autoscaler.ts";
 import { Node, ResourceQuota } from "@tradewind/kubernetes/objects/capacity.ts";
+import { PodDisruptionBudget } from "@tradewind/kubernetes/objects/disruption-budget.ts";
 import { Owned } from "@tradewind/kubernetes/objects/metadata.ts";
 import { Pod } from "@tradewind/kubernetes/objects/pod.ts";
 import { formatCores, formatMemory, parseQuantity } from "@tradewind/kubernetes/objects/quantity.ts";
@@ -55,6 +56,11 @@ const OBJECTS = {
       maxReplicaCount: 20,
       triggers: [{ type: "external", metricType: null, metadata: { service: "geo" } }],
     },
+  },
+  budget: {
+    metadata: { ...META, generation: 2 },
+    spec: { minAvailable: "50%", selector: { matchLabels: { app: "geo" } } },
+    status: { disruptionsAllowed: 1, observedGeneration: 2 },
   },
   node: {
     metadata: { name: "node-1" },
@@ -120,6 +126,7 @@ const workloads = valueTarget("kubernetes/workloads", [OBJECTS], (value) => {
     hpa,
     node,
     pod,
+    budget,
     quota,
     replicaSet: r,
     scaledObject,
@@ -138,6 +145,7 @@ const workloads = valueTarget("kubernetes/workloads", [OBJECTS], (value) => {
           horizontalPodAutoscalers: one(HorizontalPodAutoscaler, hpa),
           scaledObjects: one(ScaledObject, scaledObject),
           quotas: one(ResourceQuota, quota),
+          budgets: one(PodDisruptionBudget, budget),
           nodes: one(Node, node),
         },
         () => undefined,
@@ -301,6 +309,7 @@ export const KUBERNETES_TARGETS: readonly Target[] = [
   object("node", Node, OBJECTS.node),
   object("pod", Pod, OBJECTS.pod),
   object("quota", ResourceQuota, OBJECTS.quota),
+  object("budget", PodDisruptionBudget, OBJECTS.budget),
   object("scaled-object", ScaledObject, OBJECTS.scaledObject),
   object("vertical-autoscaler", VerticalPodAutoscaler, OBJECTS.vpa),
   quantity,

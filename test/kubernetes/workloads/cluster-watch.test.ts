@@ -242,6 +242,26 @@ describe("the workloads of a cluster", () => {
     ]);
   });
 
+  it("come with what the tightest PodDisruptionBudget that selects their pods allows", async () => {
+    const { fake, watch, list } = await cluster();
+    fill(fake);
+    const budget = (name: string, disruptionsAllowed: number | undefined, selector: object | null) =>
+      fake.put(RESOURCES.podDisruptionBudgets, {
+        metadata: { name, namespace: "shop" },
+        spec: { minAvailable: 1, selector },
+        ...(disruptionsAllowed !== undefined && { status: { disruptionsAllowed, observedGeneration: 9 } }),
+      });
+    budget("wide", 2, {});
+    budget("none", 0, null);
+    budget("others", 0, { matchLabels: { app: "web" } });
+    watch.start();
+    await waitUntil(() => list()?.workloads[0]?.disruptions !== undefined);
+    expect(list()?.workloads[0]?.disruptions).toEqual({ budget: "wide", allowed: 2 });
+    budget("tight", undefined, { matchExpressions: [{ key: "app", operator: "NotIn", values: ["web"] }] });
+    await waitUntil(() => list()?.workloads[0]?.disruptions?.budget === "tight");
+    expect(WorkloadList.parse(list()).workloads[0]?.disruptions).toEqual({ budget: "tight", allowed: 0 });
+  });
+
   it("do without KEDA, quotas and nodes where these are not installed or not allowed", async () => {
     const { fake, watch, list } = await cluster();
     fake.uninstall(RESOURCES.scaledObjects);

@@ -42,7 +42,7 @@ const PICTURE: Picture = {
   interference: "stress-ng",
   quota: "CFS quota, cgroup v1",
   addresses: [
-    ["recommendations", "http://127.0.0.1:9812/"],
+    ["console", "http://127.0.0.1:9812/"],
     ["scaler", "127.0.0.1:9813"],
   ],
   troubles: ["predictor does not answer"],
@@ -92,7 +92,7 @@ describe("renderPicture", () => {
         "",
         "! predictor does not answer",
         "quota: CFS quota, cgroup v1",
-        "recommendations http://127.0.0.1:9812/  scaler 127.0.0.1:9813",
+        "console http://127.0.0.1:9812/  scaler 127.0.0.1:9813",
       ].join("\n"),
     );
   });

@@ -4,6 +4,8 @@ import { createLog } from "@tradewind/core/log.ts";
 import { Explaining } from "@tradewind/predictor/application/explaining.ts";
 import type { DecidedWindow, ExplainingOptions } from "@tradewind/predictor/application/explaining.ts";
 import type { DecidedPlan } from "@tradewind/predictor/policy/inputs.ts";
+import { emptyIncidents } from "@tradewind/predictor/reason/incident-log.ts";
+import type { IncidentState } from "@tradewind/predictor/reason/incident-log.ts";
 import { describe, expect, it } from "vitest";
 import { waitUntil } from "../../wait-until.ts";
 
@@ -35,27 +37,40 @@ function decided(at: number, seconds: number): DecidedWindow {
     application,
     windowSet: {
       ...times,
-      windows: [{ ...window, requestsPerSecond: 20, ownLatency: latency, responseLatency: latency }],
+      windows: [
+        {
+          ...window,
+          requestsPerSecond: 20,
+          replicasReady: 1,
+          errorRatio: 0,
+          ownLatency: latency,
+          responseLatency: latency,
+        },
+      ],
       flows: [],
     },
-    outcome: { plan },
+    outcome: { plan, slo: { ratio: seconds / 0.1, route: "GET /" } },
   };
 }
 
 /** After twelve windows of 50 ms and one of 500 ms. */
 function explaining(model?: ExplainingOptions["model"]) {
   const made: Explanation[] = [];
+  const kept: IncidentState[] = [];
   const clock = { ms: 0 };
   const one = new Explaining({
     monotonicMs: () => clock.ms,
     log: createLog("test", "silent"),
+    incidents: { restored: emptyIncidents("default", "default"), keep: (state) => kept.push(state) },
     onExplained: (explanation) => made.push(explanation),
     model,
   });
   for (let at = 0; at < 12; at += 1) one.window(decided(at, 0.05));
   one.window(decided(12, 0.5));
-  return { clock, made, one };
+  return { clock, kept, made, one };
 }
+
+type Model = NonNullable<ExplainingOptions["model"]>;
 
 const TRUE_ANSWER = `<think>web</think><Fault>[{"id":1,"type":"X","confidence":1,"evidence":[{"signal":"selfTimeP95","value":0.5},
 {"signal":"responseP95","value":0.5}]}]</Fault><Counterfactual>[]</Counterfactual><root>[{"id":1,"type":"X"}]</root>`;
@@ -77,8 +92,34 @@ describe("explaining", () => {
     expect(one.latest()).toMatchObject({ isMissed: false, causes: [] });
   });
 
+  it("explains requests that fail while the rest is fast, and runs no size on models that know no failures", () => {
+    const { made, one } = explaining();
+    one.window(decided(13, 0.05));
+    const failing = decided(14, 0.05);
+    const [window] = failing.windowSet.windows;
+    one.window({
+      ...failing,
+      windowSet: { ...failing.windowSet, windows: [{ ...window!, errorRatio: 0.4 }] },
+      outcome: { ...failing.outcome, slo: { ratio: 8, failedRatio: 0.4, route: "GET /" } },
+    });
+    expect(made.at(-1)).toMatchObject({
+      isMissed: true,
+      failedRatio: 0.4,
+      harm: "failures",
+      measuredLatencySeconds: 0.05,
+      causes: [
+        {
+          service: "web",
+        },
+      ],
+      counterfactuals: [],
+    });
+    expect(made.at(-1)!.causes[0]!.evidence.map(({ signal }) => signal)).toContain("errorRatio");
+    expect(one.cause()!.summary).toContain("40 % of the requests failed, 5 % may; p95 50.0 ms");
+  });
+
   it("shows what a model says beside its own words, with the verdict of each part", async () => {
-    const { one } = explaining({ model: "stub", ask: async () => TRUE_ANSWER });
+    const { one } = explaining({ arms: [{ name: "stub", model: "stub" }], ask: async () => TRUE_ANSWER });
     await waitUntil(() => one.latest()?.opinion !== undefined);
     expect(one.latest()!.opinion).toMatchObject({
       model: "stub",
@@ -96,7 +137,7 @@ describe("explaining", () => {
     ["never answers", async () => new Promise(() => undefined)],
     ["throws", async () => Promise.reject(new Error("no"))],
   ])("changes nothing but the opinion where the model %s", async (_name, ask) => {
-    const { made, one } = explaining({ model: "stub", ask });
+    const { made, one } = explaining({ arms: [{ name: "stub", model: "stub" }], ask });
     await new Promise((resolve) => setImmediate(resolve));
     const { opinion: _, ...told } = one.latest()!;
     expect(told).toEqual(explaining().made[0]);
@@ -106,7 +147,7 @@ describe("explaining", () => {
 
   it("drops an answer that comes more than two windows late", async () => {
     const late = Promise.withResolvers<string>();
-    const { one } = explaining({ model: "stub", ask: async () => late.promise });
+    const { one } = explaining({ arms: [{ name: "stub", model: "stub" }], ask: async () => late.promise });
     for (let at = 13; at < 16; at += 1) one.window(decided(at, 0.5));
     late.resolve(TRUE_ANSWER);
     await late.promise;
@@ -118,11 +159,68 @@ describe("explaining", () => {
     const asked: number[] = [];
     let windows = 0;
     const ask = async (): Promise<undefined> => void asked.push(windows);
-    const { clock, one } = explaining({ model: "stub", ask });
+    const { clock, one } = explaining({ arms: [{ name: "stub", model: "stub" }], ask });
     for (windows = 1; windows <= 10; windows += 1) {
       clock.ms += 15_000;
       one.window(decided(12 + windows, 0.5));
     }
     expect(asked).toEqual([0, 4, 8]);
+  });
+
+  it("asks both models that are compared, shows one of them all day, and counts whose answer held", async () => {
+    const arms = [
+      { name: "honest", model: "a" },
+      { name: "liar", model: "b", system: "Lie." },
+    ];
+    const asked: (string | undefined)[] = [];
+    const ask: Model["ask"] = async (_prompt, arm) => {
+      asked.push(arm.name);
+      return arm.name === "honest" ? TRUE_ANSWER : TRUE_ANSWER.replaceAll("0.5", "9");
+    };
+    const { one } = explaining({ arms, ask });
+    const of = { application: "default", namespace: "default" };
+    await waitUntil(() => one.accuracy(of).comparison !== undefined);
+    expect(new Set(asked)).toEqual(new Set(["honest", "liar"]));
+    expect(one.latest()!.opinion!.model).toBe(asked[0]);
+    expect(one.accuracy(of).comparison).toEqual({ a: "honest", b: "liar", pairs: 1, aBetter: 1, bBetter: 0 });
+    expect(new Set([...one.transcripts()].map(({ model }) => model))).toEqual(new Set([
+      "built-in",
+      "honest",
+      "liar",
+    ]));
+    one.label({ fromMs: 13 * 15_000, toMs: 13 * 15_000, service: "web", type: "X", source: "operator" });
+    expect(one.accuracy(of).causes).toEqual([
+      { reasoner: "built-in", source: "operator", judged: 1, first: 1, among: 0 },
+      { reasoner: "honest", source: "operator", judged: 1, first: 1, among: 0 },
+      { reasoner: "liar", source: "operator", judged: 1, first: 0, among: 0 },
+    ]);
+    expect([...one.transcripts()].every(({ labels }) => labels?.source === "operator")).toBe(true);
+  });
+
+  it("knows no explanation of another time to judge", () => {
+    const { one } = explaining();
+    expect(one.label({ fromMs: 1e9, toMs: 1e9, service: "web", source: "operator" })).toBeUndefined();
+  });
+
+  it("judges itself by a replica that ended the miss, keeps that, and says it in the next explanation", () => {
+    const { kept, one } = explaining();
+    const grown = (at: number, seconds: number): DecidedWindow => {
+      const each = decided(at, seconds);
+      return {
+        ...each,
+        windowSet: {
+          ...each.windowSet,
+          windows: each.windowSet.windows.map((window) => Object.assign({}, window, { replicasReady: 2 })),
+        },
+      };
+    };
+    for (const [at, seconds] of [0.5, 0.5, 0.05].entries()) one.window(grown(13 + at, seconds));
+    const of = { application: "default", namespace: "default" };
+    expect(one.accuracy(of).causes).toEqual([
+      { reasoner: "built-in", source: "verified", judged: 1, first: 1, among: 0 },
+    ]);
+    expect(kept.at(-1)!.accuracy!.judgements).toHaveLength(1);
+    one.window(grown(16, 0.5));
+    expect(one.latest()!.accuracy).toEqual({ judged: 1, first: 1 });
   });
 });

@@ -88,12 +88,27 @@ describe("a predictor whose application becomes slow", () => {
     }, 10_000);
     const metrics = await (await fetch(url("/metrics"))).text();
     expect(metrics).toMatch(/^tradewind_explanations_total\{verdict="named"\} [1-9]/m);
-    expect(metrics).toMatch(/^tradewind_cause_confidence_ratio\{service="geo",type="\w"\} [01]/m);
+    expect(metrics).toMatch(
+      /^tradewind_cause_confidence_ratio\{application="\w+",service="geo",type="\w"\} [01]/m,
+    );
 
     const predictor = ["--predictor", running.addresses["http"]!];
     expect(await tradewind(...predictor)).toMatch(/Cause: 'geo'/);
     const lines = (await tradewind(...predictor, "--transcripts", "--cause", "geo:X")).trim().split("\n");
     expect(TranscriptLine.parse(JSON.parse(lines[0]!)).labels?.source).toBe("operator");
+    expect(await tradewind(...predictor, "--at", "1s", "--cause", "geo:C")).toMatch(/Cause: 'geo'/);
+    expect(await tradewind(...predictor, "--accuracy")).toContain(
+      "built-in, judged by operator: first 1 of 1",
+    );
+    const all = (await tradewind(...predictor, "--transcripts")).trim().split("\n");
+    const labelled = all.map((line) => TranscriptLine.parse(JSON.parse(line))).filter(({ labels }) => labels);
+    expect(labelled.map(({ labels }) => labels!.source)).toEqual(["operator"]);
+    expect(labelled[0]!.reward!.format).toBeCloseTo(0, 9);
+    const judged = await (await fetch(url("/metrics"))).text();
+    expect(judged).toMatch(
+      /^tradewind_causes_judged_total\{reasoner="built-in",source="operator",verdict="first"\} 1/m,
+    );
+    await expect(tradewind(...predictor, "--cause", "geo:C")).rejects.toThrow("--at");
     const json: unknown = JSON.parse(await tradewind(...predictor, "--json", "--at", "1s"));
     expect(Math.abs(Explanation.parse(json).atMs - missed.atMs)).toBeLessThan(60_000);
     await expect(tradewind(...predictor, "--at", "2d")).rejects.toThrow("no missed objective was explained");

@@ -2,7 +2,10 @@ import { ApplicationCost } from "@tradewind/predictor/decide/application-cost.ts
 import { WhatIf } from "@tradewind/predictor/decide/what-if.ts";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { chain, queueing, service } from "./priced.ts";
+import { compileFlow, serviceIndex } from "@tradewind/predictor/models/route/call-graph.ts";
+import { windowSet } from "../measurements.ts";
+import { flowOf } from "./given.ts";
+import { chain, options, queueing, route, service } from "./priced.ts";
 import { randomApplication } from "./random-cost.ts";
 
 const only = (): WhatIf => new WhatIf(() => chain([service("only", { own: queueing(0.03, 0.02) })]));
@@ -25,6 +28,22 @@ describe("asking the models what would be", () => {
     const shares = chained.tailShares();
     expect(shares.get("fast")! + shares.get("slow")!).toBeCloseTo(1, 12);
     expect(shares.get("slow")).toBeGreaterThan(0.7);
+  });
+
+  it("gives what each service adds to the route that was measured to be slow, whichever the models expect to be", () => {
+    const names = ["slow", "fast"];
+    const to = (name: string) => {
+      const flow = flowOf([], 0.1, { flow: `GET /${name}`, entryService: name, services: [name] });
+      return { ...route(names, []), graph: compileFlow(flow, windowSet([]), serviceIndex(names))! };
+    };
+    const services = [
+      service("slow", { own: queueing(0.2, 0.02) }),
+      service("fast", { own: queueing(0.01, 0.02) }),
+    ];
+    const two = new WhatIf(() => new ApplicationCost(services, names.map(to), options()));
+    expect([...two.influences().keys()]).toEqual(["slow"]);
+    expect([...two.influences("GET /fast").keys()]).toEqual(["fast"]);
+    expect([...two.influences("GET /unknown").keys()]).toEqual(["slow"]);
   });
 
   it("gives the tail if a service took another time of its own: as long as that itself where it is alone", () => {

@@ -44,6 +44,15 @@ describe("a window's requests by the objective", () => {
     expect(judgedRequests(setOf(flows), application)).toEqual({ good: 300, bad: 30 });
   });
 
+  it("are bad where they failed, however fast: a tenth of those within the objective", () => {
+    expect(judgedRequests(setOf([flow({ overObjectiveRatio: 0, errorRatio: 0.1 })]), application)).toEqual({
+      good: 270,
+      bad: 30,
+    });
+    const both = judgedRequests(setOf([flow({ overObjectiveRatio: 0.5, errorRatio: 0.1 })]), application);
+    expect(both.bad).toBeCloseTo(300 * 0.55, 9);
+  });
+
   it("are none without traffic", () => {
     expect(judgedRequests(setOf([]), application)).toEqual({ good: 0, bad: 0 });
   });

@@ -1,16 +1,21 @@
 import { flowObjective } from "@tradewind/predictor/facts/objective.ts";
 import { PolicySettings } from "@tradewind/predictor/facts/settings.ts";
-import { judge } from "@tradewind/predictor/facts/verdict.ts";
+import { judge, sloStanding } from "@tradewind/predictor/facts/verdict.ts";
 import type { FlowVerdict } from "@tradewind/predictor/facts/verdict.ts";
 import { describe, expect, it } from "vitest";
 import { application, flow } from "../measurements.ts";
 
 const OBJECTIVE = flowObjective(application().objective);
 
+const verdictOn = (errorRatio: number, tailSeconds: number, count?: number) => {
+  const [of] = [flow(["frontend"], tailSeconds, { errorRatio })];
+  const flows = [count === undefined ? of : { ...of, latency: { ...of.latency, count } }];
+  return judge(flows, "frontend", OBJECTIVE, PolicySettings.parse({}));
+};
+
 /** Of a route of which all spans are well within the objective of 200 ms, p95 50 ms, and this share failed. */
 function verdictOf(errorRatio: number, tailSeconds = 0.05): FlowVerdict {
-  const flows = [flow(["frontend"], tailSeconds, { errorRatio })];
-  return judge(flows, "frontend", OBJECTIVE, PolicySettings.parse({})).flows[0]!;
+  return verdictOn(errorRatio, tailSeconds).flows[0]!;
 }
 
 describe("a route of which requests fail", () => {
@@ -28,5 +33,32 @@ describe("a route of which requests fail", () => {
   it("is as far off as the worse of the two says", () => {
     expect(verdictOf(0.1, 2).severity).toBeCloseTo(10, 9);
     expect(verdictOf(0.1, 0.1).severity).toBeCloseTo(2, 9);
+  });
+});
+
+describe("how a window stands to the objective for users", () => {
+  const standing = (errorRatio: number, tailSeconds: number, count?: number) =>
+    sloStanding(verdictOn(errorRatio, tailSeconds, count), OBJECTIVE);
+
+  it("is the latency over the objective while few requests fail", () => {
+    expect(standing(0.04, 0.05)).toEqual({ ratio: 0.25, route: "GET /" });
+    expect(standing(0, 0.5)).toEqual({ ratio: 2.5, route: "GET /" });
+  });
+
+  it("is missed by fast requests that fail: a tenth failed where a twentieth may", () => {
+    expect(standing(0.1, 0.05)).toMatchObject({ failedRatio: 0.1, route: "GET /" });
+    expect(standing(0.1, 0.05)!.ratio).toBeCloseTo(2, 9);
+    expect(standing(0.1, 1)).toEqual({ ratio: 5, failedRatio: 0.1, route: "GET /" });
+  });
+
+  it("is not missed by one failed request of a handful", () => {
+    expect(standing(0.25, 0.05, 4)).not.toHaveProperty("failedRatio");
+    expect(standing(0.25, 0.05, 4)!.ratio).toBeCloseTo(0.25, 2);
+  });
+
+  it("is unknown without traffic", () => {
+    expect(
+      sloStanding(judge([], "frontend", OBJECTIVE, PolicySettings.parse({})), OBJECTIVE),
+    ).toBeUndefined();
   });
 });

@@ -90,7 +90,7 @@ describe("the course of an application", () => {
 
   it("keeps the newest 5,760 windows, oldest first", () => {
     const log = new CourseLog();
-    for (let at = 0; at < 5_800; at += 1) log.add(point(1 + at));
+    for (let at = 0; at < 5_800; at += 1) log.add(point(1 + at), []);
     const { points } = log.course(of);
     expect(points).toHaveLength(5_760);
     expect([points[0]!.atMs, points.at(-1)!.atMs]).toEqual([41, 5_800]);
@@ -98,13 +98,30 @@ describe("the course of an application", () => {
 
   it("gives only the windows after a time when asked so", () => {
     const log = new CourseLog();
-    for (const atMs of [1, 2, 3]) log.add(point(atMs));
+    for (const atMs of [1, 2, 3]) log.add(point(atMs), []);
     expect(log.course(of, 1).points.map(({ atMs }) => atMs)).toEqual([2, 3]);
   });
 
   it("puts a window that is decided on again in the place of itself", () => {
     const log = new CourseLog();
-    for (const atMs of [1, 2, 2]) log.add(point(atMs));
+    for (const atMs of [1, 2, 2]) log.add(point(atMs), []);
     expect(log.course(of).points.map(({ atMs }) => atMs)).toEqual([1, 2]);
+  });
+
+  it("names the deploys of services whose newest pods run another template, not what is seen first or absent", () => {
+    const log = new CourseLog();
+    const window = (startMs: number, revision?: string) => ({
+      service: "cart",
+      startMs,
+      ...(revision && { revision }),
+    });
+    const revisions = ["a", "a", undefined, "b", "b", "a"];
+    for (const [at, revision] of revisions.entries()) log.add(point(at + 1), [window(at, revision)]);
+    const deploys = [
+      { service: "cart", atMs: 3, from: "a", to: "b" },
+      { service: "cart", atMs: 5, from: "b", to: "a" },
+    ];
+    expect(log.course(of).deploys).toEqual(deploys);
+    expect(log.course(of, 6)).toMatchObject({ points: [], deploys });
   });
 });

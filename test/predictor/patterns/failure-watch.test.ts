@@ -41,14 +41,15 @@ type Services = readonly Omit<Window, "startMs" | "endMs">[];
 /** Twenty usual windows, then so many others; what the last one shows. */
 function after(usual: Services, count: number, then: Services, severity = 1.5): readonly Pattern[] {
   const watch = new FailureWatch();
+  let patterns: readonly Pattern[] = [];
   for (let at = 0; at < 20 + count; at += 1) {
     const times = { startMs: at * STEP_MS, endMs: (at + 1) * STEP_MS };
     const isUsual = at < 20;
     const windows = (isUsual ? usual : then).map((each) => ({ ...each, ...times }));
-    watch.window({ ...times, windows, severity: isUsual ? 0.5 : severity });
+    patterns = watch.window({ ...times, windows, severity: isUsual ? 0.5 : severity });
   }
-  for (const each of watch.patterns) expect(Pattern.parse(each)).toEqual(each);
-  return watch.patterns;
+  for (const each of patterns) expect(Pattern.parse(each)).toEqual(each);
+  return patterns;
 }
 
 const calls = (callsPerSecond: number) => [{ callee: "stock", callsPerSecond, parallelRatio: 0 }];
@@ -143,12 +144,12 @@ describe("limits", () => {
     const watch = new FailureWatch();
     for (let at = 0; at < 22; at += 1) {
       const times = { startMs: at * STEP_MS, endMs: (at + 1) * STEP_MS };
-      watch.window({
+      const patterns = watch.window({
         ...times,
         windows: [{ ...(at === 0 ? killed : service("web")), ...times }],
         severity: 0.5,
       });
-      expect(watch.patterns).toHaveLength(at < 20 ? 1 : 0);
+      expect(patterns).toHaveLength(at < 20 ? 1 : 0);
     }
   });
 });
@@ -204,13 +205,13 @@ async function kindsOn(name: string, seed: number): Promise<ReadonlySet<PatternK
         windowSet: Parameters<NonNullable<typeof brain.onWindow>>[0]["windowSet"];
       }) => {
         const tails = flows.map(({ latency }) => flowTailSeconds(latency, 0.95) / (model.objectiveMs / 1e3));
-        watch.window({
+        const patterns = watch.window({
           startMs,
           endMs,
           windows,
           severity: tails.length === 0 ? undefined : Math.max(...tails),
         });
-        shown.push(new Set(watch.patterns.map(({ kind }) => kind)));
+        shown.push(new Set(patterns.map(({ kind }) => kind)));
         return Promise.resolve();
       },
     };

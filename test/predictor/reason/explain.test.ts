@@ -40,6 +40,8 @@ function explained(extra: Partial<Explained> = {}, isMissed = true): Explained {
     pastWindows: 60,
     objective: { percentile: 0.95, seconds: 0.06 },
     measuredLatencySeconds: isMissed ? 0.26 : 0.05,
+    failedRatio: undefined,
+    accuracy: undefined,
     patterns: [],
     incidents: [],
     incident: {

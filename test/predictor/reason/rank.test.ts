@@ -61,6 +61,82 @@ describe("a signal against its past", () => {
   });
 });
 
+describe("a busy node", () => {
+  const crowded = (name: string, ...more: Series[]): Candidate =>
+    service(name, series("requestRate", 20), series("interferenceCpu", 0.1, 0.7), ...more);
+  const fast = series("selfTimeP95", 0.02);
+  const late = series("selfTimeP95", 0.05, 0.4);
+
+  it("is no cause where most of those on it are as fast as ever", () => {
+    const all = [
+      service("web", ...slowWeb),
+      crowded("cart", late),
+      crowded("ads", fast),
+      crowded("user", fast),
+    ];
+    expect(firstOf(incident(all, calls))).toBe("cart X");
+  });
+
+  it("is the cause where most of those on it are slow", () => {
+    const all = [
+      service("web", ...slowWeb),
+      crowded("cart", late),
+      crowded("ads", late),
+      crowded("user", fast),
+    ];
+    expect(firstOf(incident(all, calls))).toMatch(/ I$/);
+  });
+
+  it("is the cause where too few are known to be on it", () => {
+    expect(firstOf(incident([service("web", ...slowWeb), crowded("cart", late)], calls))).toBe("cart I");
+  });
+});
+
+describe("requests that reach a service late", () => {
+  const late = { caller: "web", callee: "cart", transit: series("transitTime", 0.001, 0.2) };
+  const cart = (...more: Series[]) =>
+    service("cart", series("requestRate", 20), series("selfTimeP95", 0.05), ...more);
+
+  it("are a matter of the network where it has CPU", () => {
+    expect(firstOf(incident([service("web", ...slowWeb), cart()], [late]))).toBe("cart N");
+  });
+
+  it("are a matter of CPU where it is throttled", () => {
+    const throttled = cart(series("throttledRatio", 0.01, 0.8));
+    expect(firstOf(incident([service("web", ...slowWeb), throttled], [late]))).toBe("cart C");
+  });
+});
+
+describe("a new version", () => {
+  it("is the cause of the CPU that it takes", () => {
+    const cart = service(
+      "cart",
+      series("selfTimeP95", 0.05, 0.4),
+      series("cpuSecondsPerRequest", 0.01, 0.1),
+      series("newVersion", 0, 1),
+    );
+    expect(firstOf(incident([service("web", ...slowWeb), cart], calls))).toBe("cart V");
+  });
+});
+
+describe("a route of few requests that fail", () => {
+  const fails = [
+    service(
+      "web",
+      series("requestRate", 20),
+      series("selfTimeP95", 0.02, 0.03),
+      series("errorRatio", 0, 0.008),
+    ),
+    service("pay", series("requestRate", 0.5), series("responseP95", 0.05), series("errorRatio", 0, 0.3)),
+  ];
+
+  it("has a cause where the objective says that requests fail, though they are few of all", () => {
+    const one = { ...incident(fails, [{ caller: "web", callee: "pay" }]), isMissed: true };
+    expect(rootsOf(rank({ ...one, harm: "failures" })).map((each) => each.service)).toEqual(["pay"]);
+    expect(rootsOf(rank(one)).map((each) => each.service)).toEqual(["web"]);
+  });
+});
+
 describe("ranking the services of an incident", () => {
   it("names the service whose own time grew, with the resource that it is short of", () => {
     const cart = service(

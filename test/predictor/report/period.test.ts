@@ -39,6 +39,13 @@ const ofService = (startMs: number, replicas: number): Window =>
   });
 
 describe("Period", () => {
+  it("counts a window in which more requests failed than may be late as missed, and the failed ones as over", () => {
+    const period = new Period(APPLICATION);
+    period.addFlow({ ...flow(0, 60, 0.1, 0), errorRatio: 0.1 });
+    const report = PeriodReport.parse(period.report());
+    expect(report).toMatchObject({ requests: 600, requestsOver: 60, missedSeconds: 60 });
+  });
+
   it("adds up requests, time over the objective and cost of the stored windows", () => {
     const period = new Period(APPLICATION);
     period.addFlow(flow(0, 60, 0.1, 0.01));

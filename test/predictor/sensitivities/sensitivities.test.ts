@@ -22,7 +22,7 @@ async function tradewind(...args: readonly string[]): Promise<string> {
 describe("a predictor whose live models decide", () => {
   let shop: Shop;
   beforeAll(async () => {
-    shop = await Shop.open("auto");
+    shop = await Shop.open({ asksForToken: true });
     await shop.list(({ services }) => services.length === 2);
   }, 30_000);
   afterAll(async () => shop.close());
@@ -100,7 +100,7 @@ describe("a predictor whose live models decide", () => {
 
 describe("a predictor that decides without live models", () => {
   it("says so, and has no series: absent, not 0", async () => {
-    const shop = await Shop.open("queue");
+    const shop = await Shop.open({ policy: "queue", asksForToken: true });
     try {
       const list = await shop.list(({ policy }) => policy === "queue");
       expect(list.services).toEqual([]);

@@ -7,7 +7,7 @@ import { Shop } from "../shop.ts";
 describe("asking a predictor whose live models decide what would be", () => {
   let shop: Shop;
   beforeAll(async () => {
-    shop = await Shop.open("auto");
+    shop = await Shop.open({ asksForToken: true });
     await shop.list(({ services }) => services.length === 2);
   }, 30_000);
   afterAll(async () => shop.close());
@@ -59,7 +59,7 @@ describe("asking a predictor whose live models decide what would be", () => {
 
 describe("asking a predictor without live models what would be", () => {
   it("is refused with the policy that decides and why it has no models", async () => {
-    const shop = await Shop.open("queue");
+    const shop = await Shop.open({ policy: "queue", asksForToken: true });
     try {
       await waitUntil(async () => {
         const answer = await shop.post("/v1/what-if", {});

@@ -1,0 +1,79 @@
+import { z } from "zod";
+import { CAUSE_TYPES } from "./cause.ts";
+import { Count, EpochMs, ObjectName, Ratio, ServiceName } from "./quantity.ts";
+
+/** Who says what the cause was: a person, whoever injected the fault, or a change that was carried out. */
+export const LABEL_SOURCES = ["operator", "injected", "verified"] as const;
+
+const CauseType = z.enum(CAUSE_TYPES);
+
+/** What the cause of a missed objective was, as somebody knows: `POST /v1/labels` of the predictor. */
+export const CauseLabel = z
+  .strictObject({
+    /** The newest explanation of this time is judged; of a moment, the nearest within five minutes. */
+    fromMs: EpochMs,
+    toMs: EpochMs,
+    service: ServiceName,
+    type: CauseType.optional(),
+    source: z.enum(LABEL_SOURCES).exclude(["verified"]),
+  })
+  .refine(({ fromMs, toMs }) => toMs >= fromMs, { path: ["toMs"], message: "must not be before fromMs" });
+export type CauseLabel = z.infer<typeof CauseLabel>;
+
+/** How a named cause stands to what the cause was. */
+export const JUDGEMENTS = ["first", "among", "wrong", "none"] as const;
+
+/** One explanation judged. */
+export const CauseJudgement = z.strictObject({
+  /** Of the explanation. */
+  atMs: EpochMs,
+  /** `built-in`, or the name of a model. */
+  reasoner: z.string().min(1).max(200),
+  source: z.enum(LABEL_SOURCES),
+  /** What the cause was. */
+  service: ServiceName,
+  type: CauseType.optional(),
+  /** The service was named first, named too, others were, or none was. */
+  verdict: z.enum(JUDGEMENTS),
+});
+export type CauseJudgement = z.infer<typeof CauseJudgement>;
+
+/** Two prompts or models that answered about the same windows. */
+export const ReasonerComparison = z.strictObject({
+  a: z.string().min(1).max(200),
+  b: z.string().min(1).max(200),
+  /** Windows of which both answered in time. */
+  pairs: Count,
+  /** More of its answer was kept after the checks. */
+  aBetter: Count,
+  bBetter: Count,
+  /** Chance of a difference as large by a fair coin, two-sided; absent below 50 pairs. */
+  pValue: Ratio.optional(),
+});
+export type ReasonerComparison = z.infer<typeof ReasonerComparison>;
+
+export const ACCURACY_SCHEMA = "tradewind.dev/accuracy/v1";
+
+/** How often causes were right that were named: `GET /v1/accuracy` of the predictor. */
+export const Accuracy = z.strictObject({
+  schema: z.literal(ACCURACY_SCHEMA),
+  application: ObjectName,
+  namespace: ObjectName,
+  /** By who named them and who judged. */
+  causes: z
+    .array(
+      z.strictObject({
+        reasoner: z.string().min(1).max(200),
+        source: z.enum(LABEL_SOURCES),
+        judged: Count,
+        first: Count,
+        among: Count,
+      }),
+    )
+    .max(64),
+  /** Changes of sizes during incidents of which the models were asked before: carried out, and with the outcome that they expected. */
+  counterfactuals: z.strictObject({ executed: Count, agreed: Count }),
+  /** Absent where one model answers, or none. */
+  comparison: ReasonerComparison.optional(),
+});
+export type Accuracy = z.infer<typeof Accuracy>;

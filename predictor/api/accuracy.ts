@@ -1,0 +1,33 @@
+import { CauseLabel } from "@tradewind/core/contract/accuracy.ts";
+import { issuesInWords } from "@tradewind/core/errors.ts";
+import type { FastifyInstance } from "fastify";
+import type { Applications } from "../applications/applications.ts";
+import { chosen } from "./asked.ts";
+import type { Asked } from "./asked.ts";
+import { fail } from "./replies.ts";
+
+/** How right named causes were, and what somebody knows of what the cause was. */
+export function addAccuracy(server: FastifyInstance, applications: Applications): void {
+  server.get("/v1/accuracy", async (request, reply) => {
+    const found = chosen(applications, request.query as Asked);
+    if ("problem" in found) return fail(reply, found.status, found.code, found.problem);
+    const { application, explaining } = found.one;
+    const { name, namespace } = application;
+    return reply.send(explaining.accuracy({ application: name, namespace }));
+  });
+  server.post("/v1/labels", async (request, reply) => {
+    const { data: label, error } = CauseLabel.safeParse(request.body);
+    if (label === undefined) return fail(reply, 400, "bad-request", issuesInWords(error.issues));
+    const found = chosen(applications, request.query as Asked);
+    if ("problem" in found) return fail(reply, found.status, found.code, found.problem);
+    const judged = found.one.explaining.label(label);
+    if (judged === undefined)
+      return fail(
+        reply,
+        404,
+        "not-found",
+        "no missed objective of that time was explained, or it is not kept",
+      );
+    return reply.send(judged);
+  });
+}
