@@ -47,5 +47,6 @@ export function describeError(error: unknown): string {
     // Whoever wrapped a schema's error has said what is in it.
     current = current instanceof TradewindError && isSchemaError(cause) ? undefined : cause;
   }
-  return messages.filter((message) => message !== "").join(": ") || "unknown error";
+  const said = messages.filter((message, at) => message !== "" && message !== messages[at - 1]);
+  return said.join(": ") || "unknown error";
 }

@@ -216,7 +216,7 @@ export function configure(command: Command): void {
     )
     .option(
       "--policy <policy>",
-      `what decides, one of ${POLICY_FORMS}: the cheapest sizes, queue balancing, nobody, an HPA on CPU (percent), KEDA on requests/s of a replica`,
+      `what decides, one of ${POLICY_FORMS}: the cheapest sizes, queue balancing, nobody, students alone (the predictor is gone from 30 s on), an HPA on CPU (percent), KEDA on requests/s of a replica`,
       "auto",
     )
     .option(
@@ -250,6 +250,10 @@ export function configure(command: Command): void {
     .option(
       "--fault <fault>",
       `break a service during the run: ${FAULT_FORM}, for example geo:cpu@60s+30s (default time: @45s+40s)`,
+    )
+    .option(
+      "--kill-predictor <time>",
+      "kill the predictor for good this long after the start of the load, to see what the scaler does alone",
     )
     .addOption(
       new Option("--silence <what>", "what the scaler does while no plan comes")

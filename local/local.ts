@@ -23,6 +23,7 @@ import { startPlatform } from "./platform.ts";
 import type { Platform } from "./platform.ts";
 import { composeReport, createMeters } from "./report/meters.ts";
 import type { Meters } from "./report/meters.ts";
+import { endPredictor } from "./end-predictor.ts";
 import { createObserver } from "./report/observer.ts";
 import { createOutage } from "./outage.ts";
 import type { Outage } from "./outage.ts";
@@ -152,6 +153,11 @@ async function run(parts: RunParts): Promise<RunReport> {
       nowMs: () => systemClock.nowMs(),
       onOver: async (over, time) => labelFault(platform.processes.addresses.predictor, over, time),
     });
+    const predictorEnds = endPredictor(options, {
+      processes: platform.processes,
+      outage,
+      say: (text) => screen.say(text),
+    });
     const client = createHttpClient();
     const load = startLoad({
       arrivals: arrivals(
@@ -180,6 +186,7 @@ async function run(parts: RunParts): Promise<RunReport> {
       if (options.for !== undefined && atS >= options.for) return ending.resolve();
       await disturbance.follow(atS);
       fault.follow(atS);
+      predictorEnds(atS);
       const observation = await observer.refresh();
       actuator.follow();
       await resizer.apply(observation.recommendations);

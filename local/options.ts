@@ -31,6 +31,8 @@ export const LocalOptions = z
     interference: z.enum(["auto", "built-in", "none"]).default("auto"),
     /** Something that goes wrong in a service during the run. */
     fault: faultText.optional(),
+    /** When the predictor is killed for good, s since the start of the load. */
+    killPredictor: duration(1, MAX_RUN_SECONDS, "--kill-predictor").optional(),
     /** What the scaler does while no plan comes: decides by the planner's students, or holds. */
     silence: z.enum(["students", "hold"]).default("students"),
     /** `preferred` takes the documented ports where they are free. */
@@ -39,7 +41,9 @@ export const LocalOptions = z
     calibration: z.string().min(1).optional(),
     logLevel: z.enum(LOG_LEVELS).default("info"),
   })
-  .superRefine(({ application, fault }, context) => {
+  .superRefine(({ application, fault, policy, silence }, context) => {
+    if (policy === "students" && silence === "hold")
+      context.addIssue("--policy students decides while no plan comes, and --silence hold does not");
     const names = applicationOf(application).services.map(({ name }) => name);
     if (fault !== undefined && !names.includes(fault.service))
       context.addIssue(`--fault: ${application} has no service '${fault.service}', only ${names.join(", ")}`);

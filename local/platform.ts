@@ -22,6 +22,7 @@ import type { Processes } from "./supervise/processes.ts";
 import { isAlive, openRunDirectory, RUNS_DIRECTORY, sweepRuns } from "./supervise/run-directory.ts";
 import type { ProcessRegister } from "./supervise/run-directory.ts";
 import { createWorkloadsFile, NAMESPACE, workloadListOf } from "./supervise/workloads.ts";
+import { stringify } from "yaml";
 
 const CGROUP_ROOT = "/sys/fs/cgroup";
 const START_TIMEOUT_MILLIS = 60_000;
@@ -134,12 +135,11 @@ async function assemble(
   const workloadsPath = join(stateDirectory, "workloads.json");
   const applicationPath = join(stateDirectory, "application.yaml");
   const compileCache = join(run.path, "compile-cache");
-  // JSON is YAML too.
   const configuration = applicationConfiguration(topology, NAMESPACE, {
     mode: options.mode ?? "act",
     objectiveSeconds: options.objective,
   });
-  await writeFile(applicationPath, `${JSON.stringify(configuration, null, 2)}\n`);
+  await writeFile(applicationPath, stringify(configuration));
 
   const started: { fleet?: Fleet } = {};
   const workloads = createWorkloadsFile(

@@ -8,14 +8,19 @@ import { z } from "zod";
  * The last two are what people have without Tradewind; then its processes watch and decide nothing.
  */
 export type Policy =
-  | { readonly kind: "tradewind"; readonly policy: PolicyChoice }
+  | {
+      readonly kind: "tradewind";
+      readonly policy: PolicyChoice;
+      /** The predictor plans until its students are known, and is gone then: the scaler decides by them alone. */
+      readonly isByStudents?: true;
+    }
   /** Target of mean CPU use over what each replica requests, 0 to 1. */
   | { readonly kind: "hpa"; readonly cpuRatio: number }
   /** Target of requests per second for each replica. */
   | { readonly kind: "keda-rps"; readonly requestsPerSecond: number };
 
 /** How the policies are written, for `--help` and messages. */
-export const POLICY_FORMS = [...POLICY_CHOICES, "hpa:PERCENT", "keda-rps:RATE"].join(", ");
+export const POLICY_FORMS = [...POLICY_CHOICES, "students", "hpa:PERCENT", "keda-rps:RATE"].join(", ");
 
 /**
  * Reads `auto`, `hpa:60` (percent of the requested CPU) or `keda-rps:20` (requests per second and replica).
@@ -24,6 +29,7 @@ export const POLICY_FORMS = [...POLICY_CHOICES, "hpa:PERCENT", "keda-rps:RATE"].
 export function parsePolicy(text: string): Policy {
   const policy = POLICY_CHOICES.find((each) => each === text);
   if (policy !== undefined) return { kind: "tradewind", policy };
+  if (text === "students") return { kind: "tradewind", policy: "auto", isByStudents: true };
   const [, kind, number] = /^(hpa|keda-rps):(\d{1,6}(?:\.\d{1,3})?)$/.exec(text) ?? [];
   const value = Number(number);
   if (kind === "hpa" && value >= 1 && value <= 100) return { kind, cpuRatio: value / 100 };

@@ -1,4 +1,5 @@
 /** `npm run -s bench -- students --json`: what the planner's students are worth while no predictor answers. Simulated. */
+import { parseWith } from "@tradewind/core/config.ts";
 import { contentHash } from "@tradewind/core/hash.ts";
 import { studentParameters } from "@tradewind/core/contract/students.ts";
 import { Student } from "@tradewind/exporter/students/student.ts";
@@ -21,8 +22,9 @@ import type { Checkpoint } from "@tradewind/simulator/teacher/td3/checkpoint.ts"
 import { startEngine } from "@tradewind/simulator/teacher/td3/engine.ts";
 import { agreementOf } from "@tradewind/simulator/teacher/train-student.ts";
 import { policyOf, trainTeacher } from "@tradewind/simulator/teacher/train-teacher.ts";
+import { z } from "zod";
 import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
-import { localRun } from "./local-run.ts";
+import { localRun, SECONDS } from "./local-run.ts";
 import type { LocalOutcome } from "./local-run.ts";
 import { estimate } from "../course/statistics.ts";
 
@@ -181,6 +183,28 @@ function microsecondsOf(): number {
   return took;
 }
 
+/** `--local N`. */
+const Pairs = z.coerce.number().int().min(1).max(100);
+
+/** Students over hold, pair by pair: means with 95 % intervals. */
+export function comparedPairs(outcomes: readonly LocalOutcome[]) {
+  const pairs = [...Map.groupBy(outcomes, ({ seed }) => seed).values()].flatMap((both) => {
+    const [hold, students] = (["hold", "students"] as const).map((silence) =>
+      both.find((each) => each.silence === silence),
+    );
+    return hold === undefined || students === undefined ? [] : [{ hold, students }];
+  });
+  const over = (of: LocalOutcome): number => of.requestsOver / Math.max(1, of.requests);
+  return {
+    pairs: pairs.length,
+    holdOver: estimate(pairs.map(({ hold }) => over(hold))),
+    studentsOver: estimate(pairs.map(({ students }) => over(students))),
+    /** Share of the requests over the objective that students have less. */
+    fewerOver: estimate(pairs.map(({ hold, students }) => over(hold) - over(students))),
+    costRatio: estimate(pairs.map(({ hold, students }) => students.cores / hold.cores)),
+  };
+}
+
 /** The same with real processes on the local platform, `--local N` pairs; nothing of it is simulated. */
 async function localPairs(
   pairs: number,
@@ -203,8 +227,12 @@ export const benchmark: Benchmark = {
   options: { local: { type: "string" }, teacher: { type: "string" } },
   summary: "teacher and students, and what students are worth while no predictor answers (simulated)",
   async run({ progress, quick, seed, values }) {
-    const pairs = Number(values["local"] ?? 0);
-    if (pairs > 0) return { simulated: false, local: await localPairs(pairs, seed, progress) };
+    if (values["local"] !== undefined) {
+      const pairs = parseWith(Pairs, values["local"], "--local");
+      progress(`students: ${pairs} pairs of runs of ${SECONDS} s`);
+      const outcomes = await localPairs(pairs, seed, progress);
+      return { simulated: false, ...comparedPairs(outcomes), local: outcomes };
+    }
     const first = FIRST_SEED * seed;
     const seeds = Array.from({ length: quick ? QUICK_SEEDS : SEEDS }, (_, i) => first + i);
     const judged = seeds.filter((each) => (each - first) % HELD_OUT_APPLICATIONS === 0);

@@ -7,6 +7,7 @@ import type {
   PodPort,
   Release,
   ReleaseChoice,
+  ScalerPod,
 } from "@tradewind/kubernetes/port-forward/scaler-pods.ts";
 import { COMMANDS } from "../commands.ts";
 import type { CommandEntry } from "../commands.ts";
@@ -79,28 +80,46 @@ async function runThere(name: string, words: readonly string[], flags: Flags): P
       `'${name}' is not asked of a cluster: kubectl tradewind runs ${known}`,
     );
   }
-  const there = new Command(`kubectl tradewind ${name}`).exitOverride();
-  there.showHelpAfterError(
-    `(kubectl tradewind ${name} --help shows its options; -n, --context and --release stand before '${name}')`,
-  );
-  (await entry.load()).configure(there);
+  const there = await named(entry);
   if (words.some((each) => HELP.has(each))) {
     there.outputHelp();
     return;
   }
   await withPorts(flags, async (open, release) => {
-    const endpoints = await endpointFlags(entry, words, release, open);
-    await there.parseAsync([...words, ...endpoints], { from: "user" });
+    for (const [at, pod] of release.pods.entries()) {
+      const asked = { pod, pods: release.pods };
+      try {
+        const endpoints = await endpointFlags(entry, words, asked, open);
+        await (await named(entry)).parseAsync([...words, ...endpoints], { from: "user" });
+        return;
+      } catch (error) {
+        // Another pod may plan the application, or be well; a wrong command line is wrong for all of them.
+        if (!mayTryAnother(error) || at === release.pods.length - 1) throw error;
+      }
+    }
   });
+}
+
+const mayTryAnother = (error: unknown): boolean =>
+  error instanceof TradewindError && !error.code.startsWith("invalid-");
+
+/** The command as kubectl's users name it. */
+async function named({ load, name }: CommandEntry): Promise<Command> {
+  const command = new Command(`kubectl tradewind ${name}`).exitOverride();
+  command.showHelpAfterError(
+    `(kubectl tradewind ${name} --help shows its options; -n, --context and --release stand before '${name}')`,
+  );
+  (await load()).configure(command);
+  return command;
 }
 
 type Open = (to: PodPort, localPort?: number) => Promise<Forwarded>;
 
-/** What the user did not name: the address of a scaler, of all of them, of a predictor. */
+/** What the user did not name: the address of a scaler, of all of them, of a predictor. @param pod the one that is asked first */
 async function endpointFlags(
   { asks }: CommandEntry,
   words: readonly string[],
-  { pods }: Release,
+  { pod, pods }: { readonly pod: ScalerPod; readonly pods: readonly ScalerPod[] },
   open: Open,
 ): Promise<string[]> {
   const { portOf } = await import("@tradewind/kubernetes/port-forward/scaler-pods.ts");
@@ -110,8 +129,8 @@ async function endpointFlags(
     const many = asks?.[asked];
     if (many === undefined || words.some((each) => each === flag || each.startsWith(`${flag}=`))) continue;
     const urls: string[] = [];
-    for (const pod of many === "one" ? pods.slice(0, 1) : pods) {
-      const to = portOf(pod, asked);
+    for (const each of many === "one" ? [pod] : pods) {
+      const to = portOf(each, asked);
       urls.push(`${to.isTls ? "https" : "http"}://127.0.0.1:${(await open(to)).port}`);
     }
     flags.push(flag, urls.join(","));

@@ -36,8 +36,9 @@ export interface OwnProcess {
 const COMMANDS = { agent: "agent", predictor: "predictor", scaler: "exporter" } as const;
 
 /** What commander gives for the flags of {@link addAccessFlags}. */
-export interface AccessFlags extends Omit<ProcessAccess, "timeoutSeconds"> {
+export interface AccessFlags extends Omit<ProcessAccess, "serverName" | "timeoutSeconds"> {
   readonly timeout: number;
+  readonly tlsServerName?: string;
 }
 
 /** Adds the flags that say how processes are asked. @param whose who asks for the token, and has the certificate */
@@ -45,7 +46,7 @@ export function addAccessFlags(command: Command, whose: string): Command {
   return command
     .option("--token-file <file>", `token of ${whose}`)
     .option("--ca-file <file>", `authority that signed the certificate of ${whose}, PEM`)
-    .option("--server-name <name>", "name in that certificate, where the URL has another one")
+    .option("--tls-server-name <name>", "name in that certificate, where the URL has another one")
     .option("--timeout <seconds>", "how long one answer may take", seconds, 5);
 }
 
@@ -55,11 +56,11 @@ function seconds(text: string): number {
   throw new InvalidArgumentError(`'${text}' is not a number of seconds`);
 }
 
-export const accessOf = ({ caFile, serverName, timeout, tokenFile }: AccessFlags): ProcessAccess => ({
+export const accessOf = ({ caFile, timeout, tlsServerName, tokenFile }: AccessFlags): ProcessAccess => ({
   timeoutSeconds: timeout,
   tokenFile,
   caFile,
-  serverName,
+  serverName: tlsServerName,
 });
 
 /** A client for one of our own processes, whose errors name the flags to change. @throws TradewindError `invalid-input` */
@@ -84,7 +85,7 @@ export function clientOf({ flag, name, url }: OwnProcess, access: ProcessAccess)
         ? "it has ended, or is being started again"
         : `start \`tradewind ${COMMANDS[name]}\`, or correct ${flag}`,
     refused: "give --token-file a token that it takes",
-    tls: "give --ca-file the authority of its certificate, and a URL with a name that is in it, or that name as --server-name; http:// without --http-tls-cert",
+    tls: "give --ca-file the authority of its certificate, and a URL with a name that is in it, or that name as --tls-server-name; http:// without --http-tls-cert",
     timeout: "raise --timeout, or see whether it is short of CPU",
     credentials: "correct --token-file or --ca-file, or give this user the right to read it",
   };

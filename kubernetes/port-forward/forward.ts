@@ -36,17 +36,20 @@ export async function forwardPort(config: KubeConfig, to: PodPort, localPort = 0
     problem = why;
     socket.destroy();
   };
+  const tunnelled = async (socket: Socket): Promise<void> => {
+    try {
+      const tunnel = await open(forward, to, socket, socket, (why) => failed(socket, why));
+      socket.on("close", () => tunnel.terminate());
+      if (socket.destroyed) tunnel.terminate();
+    } catch (error) {
+      failed(socket, (error as Error).message);
+    }
+  };
   const server = createServer((socket) => {
     sockets.add(socket);
     socket.on("error", () => undefined);
     socket.on("close", () => sockets.delete(socket));
-    open(forward, to, socket, socket, (why) => failed(socket, why)).then(
-      (tunnel) => {
-        socket.on("close", () => tunnel.terminate());
-        if (socket.destroyed) tunnel.terminate();
-      },
-      (error: unknown) => failed(socket, (error as Error).message),
-    );
+    void tunnelled(socket);
   });
   await listen(server, localPort);
   return {
@@ -83,7 +86,7 @@ async function open(
     return tunnel;
   } catch (error) {
     // An event of the web socket, whose only use is its message.
-    throw new TradewindError("port-forward", refused(namespace, pod, String((error as Error).message)));
+    throw new TradewindError("port-forward", refused(namespace, pod, (error as Error).message));
   }
 }
 

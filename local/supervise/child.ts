@@ -42,6 +42,8 @@ export interface Child {
   readonly name: string;
   readonly addresses: Readonly<Record<string, string>>;
   pid(): number | undefined;
+  /** Ends it at once, as a crash does, and starts it no more. */
+  end(): void;
   /** SIGTERM, then SIGKILL. Safe to call twice. */
   stop(): Promise<void>;
 }
@@ -170,6 +172,11 @@ export async function superviseChild(options: ChildOptions): Promise<Child> {
     name,
     addresses,
     pid: () => current.child.pid,
+    end() {
+      stopped = true;
+      clearTimeout(timer);
+      current.child.kill("SIGKILL");
+    },
     async stop() {
       stopped = true;
       clearTimeout(timer);

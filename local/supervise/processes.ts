@@ -48,6 +48,8 @@ export interface Processes {
   };
   /** Ends one at once, as a crash does; it is started again. @returns false when it was not running */
   kill(name: "agent" | "predictor" | "exporter"): boolean;
+  /** The same for good: it is not started again. */
+  end(name: "agent" | "predictor" | "exporter"): void;
   stop(): Promise<void>;
 }
 
@@ -151,6 +153,9 @@ export async function startProcesses(options: ProcessesOptions): Promise<Process
     kill(name) {
       const pid = started.find((each) => each.name === name)?.pid();
       return pid !== undefined && killed(pid);
+    },
+    end(name) {
+      started.find((each) => each.name === name)?.end();
     },
     stop,
   };

@@ -81,15 +81,17 @@ const OWN_CPU_IDLE = 0.6;
 /**
  * Where nothing of it shows a sign, the time passes outside of what it uses: in what it calls that sends no telemetry. CPU that
  * is short under more load, each request taking as much as ever, is a matter of the load; CPU that is short while it uses
- * little of its own is a matter of others.
+ * little of its own is a matter of others, unless each request takes more than ever.
  */
 function typeOf({ readings }: Judged, sign: Sign | undefined, ignored: FaultType | undefined): FaultType {
   if (sign === undefined) return "X";
   if (sign.type !== "C") return sign.type;
   const isCrowded = ignored !== "I" && readings.get("interferenceCpu")?.bin === "high";
-  if (isCrowded && (readings.get("cpuUtilisation")?.value ?? 1) < OWN_CPU_IDLE) return "I";
+  const { bin: eachRequest } = readings.get("cpuSecondsPerRequest") ?? {};
+  const isIdle = (readings.get("cpuUtilisation")?.value ?? 1) < OWN_CPU_IDLE;
+  if (isCrowded && isIdle && eachRequest !== "high") return "I";
   const { z: load = 0 } = readings.get("requestRate") ?? {};
-  return load > CERTAIN && readings.get("cpuSecondsPerRequest")?.bin === "medium" ? "L" : "C";
+  return load > CERTAIN && eachRequest === "medium" ? "L" : "C";
 }
 
 const sumOf = (judged: readonly Judged[], of: (one: Judged) => number): number =>

@@ -75,8 +75,11 @@ export async function backtest(options: BacktestOptions): Promise<BacktestReport
   const [first, begin, last] = [fit[0], later[0], later.at(-1)];
   if (first === undefined || begin === undefined || last === undefined || tooShort(fit, later)) {
     const need = `needs ${LEAST_INTERVALS} intervals to fit and ${LEAST_INTERVALS} to replay`;
+    const [window] = sets;
+    const seconds = window === undefined ? 15 : (window.endMs - window.startMs) / 1e3;
+    const least = `${Math.ceil((2 * LEAST_INTERVALS * seconds) / 60)} minutes of windows of ${seconds} s`;
     throw new RangeError(
-      `${need}, has ${fit.length} and ${later.length}; choose a longer time with --from and --to`,
+      `${need}, has ${fit.length} and ${later.length}; record ${least} at least, or choose a longer time with --from and --to`,
     );
   }
   const fitUntilMs = begin.startMs;

@@ -35,7 +35,7 @@ export function configure(command: Command): void {
     .option("--plants <n>", "simulated runs of each round", "18")
     .option(
       "--rounds <n>",
-      "rounds in which the student drives and the planner says what it would have done",
+      "most rounds in which the student drives and the planner says what it would have done",
       "3",
     )
     .option("--epochs <n>", "passes over all examples after each round", "120")
@@ -47,7 +47,7 @@ export function configure(command: Command): void {
 async function train({ epochs, json, out, plants, rounds, seed }: Flags): Promise<void> {
   const progress = createProgress(process.stderr, process.env);
   const beganMs = performance.now();
-  const { heldOut, pairs, parameters } = await imitatePlanner({
+  const { causes, heldOut, pairs, parameters } = await imitatePlanner({
     seed,
     plants,
     rounds,
@@ -61,11 +61,17 @@ async function train({ epochs, json, out, plants, rounds, seed }: Flags): Promis
   const about = `the planner of policy auto, simulated: ${plants} plants, ${rounds} rounds in which students drive, ${epochs} epochs, seed ${seed}`;
   const students: Students = { schema: STUDENTS_SCHEMA, about, general: studentText(parameters) };
   if (out !== undefined) await writeFile(out, moduleOf(students));
-  process.stdout.write(`${json ? JSON.stringify({ students, pairs, heldOut }) : inWords(pairs, heldOut)}\n`);
+  process.stdout.write(
+    `${json ? JSON.stringify({ students, pairs, heldOut, causes }) : inWords(pairs, heldOut, causes)}\n`,
+  );
 }
 
-const inWords = (pairs: number, { agreement, agreementWhenActing = 0, mse }: Agreement): string =>
-  `${pairs} examples; on plants left out: agreement ${agreement.toFixed(3)}, ${agreementWhenActing.toFixed(3)} where the planner acts, squared error ${mse.toFixed(4)}`;
+const inWords = (
+  pairs: number,
+  { agreement, agreementWhenActing = 0, mse }: Agreement,
+  causes: readonly string[],
+): string =>
+  `${pairs} examples; on plants left out: agreement ${agreement.toFixed(3)}, ${agreementWhenActing.toFixed(3)} where the planner acts, squared error ${mse.toFixed(4)}; causes to teach them further: ${causes.join(", ") || "none"}`;
 
 const moduleOf = (
   students: Students,

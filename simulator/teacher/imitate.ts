@@ -2,6 +2,8 @@ import { seededRng } from "@tradewind/core/rng.ts";
 import type { Obstacle } from "../contenders/run.ts";
 import type { Actuators } from "../contenders/contender.ts";
 import { gatherPairs } from "./lessons.ts";
+import { DECISIONS_COMPARED, KnownStates, retrainingCauses } from "./notifier.ts";
+import type { RetrainingCause } from "./notifier.ts";
 import { agreementOf, trainStudent } from "./train-student.ts";
 import type { Agreement, Pair } from "./train-student.ts";
 
@@ -9,7 +11,7 @@ export interface ImitationOptions {
   readonly seed: number;
   /** Plants of each round. */
   readonly plants: number;
-  /** Rounds in which the student drives and the planner says what it would have done (DAgger, Ross et al. 2011). */
+  /** Most rounds in which the student drives and the planner says what it would have done (DAgger, Ross et al. 2011). */
   readonly rounds: number;
   readonly epochs: number;
   readonly plantOf: (seed: number) => Obstacle;
@@ -21,6 +23,8 @@ export interface Imitation {
   readonly pairs: number;
   /** On plants that were left out of the training. */
   readonly heldOut: Agreement;
+  /** Why they should be taught further after the last round; empty: no cause. */
+  readonly causes: readonly RetrainingCause[];
 }
 
 /** Every so many plants one is kept apart, to judge by. */
@@ -28,32 +32,80 @@ const KEPT_APART = 6;
 
 const actuatorsOf = (seed: number): Actuators => (seed % 3 === 0 ? "replicas+cpu+memory" : "replicas");
 
-/** Teaches one student for all services, by what the planner does on many plants. */
+/**
+ * DRPC, Alg. 1 in the simulator: the planner drives and students are taught by it; then students drive, and while the notifier finds
+ * a cause they are taught by what the planner would have done. The same student serves all services.
+ */
 export async function imitatePlanner(options: ImitationOptions): Promise<Imitation> {
-  const { epochs, onProgress, plantOf, plants, rounds, seed } = options;
+  const { epochs, onProgress, plants, rounds, seed } = options;
   const training: Pair[] = [];
   const apart: Pair[] = [];
+  const of = plants * (rounds + 1);
+  const judge = (parameters: Float64Array): Agreement => agreementOf(parameters, apart);
+  const first = await drive(options, 0, undefined);
+  const plannerReward = meanOf(first.rewards);
+  let causes: readonly RetrainingCause[] = [];
   let parameters: Float64Array | undefined;
-  const runs = plants * (rounds + 1);
   for (let round = 0; round <= rounds; round += 1) {
-    for (let index = 0; index < plants; index += 1) {
-      const plantSeed = 1_000 * seed + round * plants + index;
-      const pairs = await gatherPairs(plantOf(plantSeed), {
-        actuators: actuatorsOf(plantSeed),
-        parameters,
-        seed: plantSeed,
-      });
-      (index % KEPT_APART === 0 ? apart : training).push(...pairs);
-      onProgress(round * plants + index + 1, runs, `round ${round}, ${training.length} pairs`);
+    const driven = round === 0 ? first : await drive(options, round, parameters);
+    if (parameters !== undefined) {
+      causes = causesOf(parameters, driven, plannerReward, training);
+      onProgress((round + 1) * plants, of, `teach again: ${causes.join(", ") || "no cause"}`);
+      if (causes.length === 0) break;
     }
+    training.push(...driven.training);
+    apart.push(...driven.apart);
     parameters = trainStudent(training, { epochs, rng: seededRng(seed + round) });
-    const { agreement, agreementWhenActing, mse } = agreementOf(parameters, apart);
+    const { agreement, agreementWhenActing, mse } = judge(parameters);
     onProgress(
       (round + 1) * plants,
-      runs,
+      of,
       `agreement ${agreement.toFixed(3)}, acting ${agreementWhenActing?.toFixed(3)}, mse ${mse.toFixed(4)}`,
     );
   }
   if (parameters === undefined) throw new RangeError("a training has at least one round");
-  return { parameters, pairs: training.length, heldOut: agreementOf(parameters, apart) };
+  return { parameters, pairs: training.length, heldOut: judge(parameters), causes };
 }
+
+interface Driven {
+  readonly training: readonly Pair[];
+  readonly apart: readonly Pair[];
+  readonly rewards: readonly number[];
+}
+
+/** One round of plants. @param parameters of the student that drives; undefined: the planner does */
+async function drive(
+  { onProgress, plantOf, plants, rounds, seed }: ImitationOptions,
+  round: number,
+  parameters: Float64Array | undefined,
+): Promise<Driven> {
+  const [training, apart, rewards]: [Pair[], Pair[], number[]] = [[], [], []];
+  for (let index = 0; index < plants; index += 1) {
+    const plantSeed = 1_000 * seed + round * plants + index;
+    const pairs = await gatherPairs(plantOf(plantSeed), {
+      actuators: actuatorsOf(plantSeed),
+      parameters,
+      seed: plantSeed,
+      onReward: (reward) => rewards.push(reward),
+    });
+    (index % KEPT_APART === 0 ? apart : training).push(...pairs);
+    onProgress(round * plants + index + 1, plants * (rounds + 1), `round ${round}, ${training.length} pairs`);
+  }
+  return { training, apart, rewards };
+}
+
+function causesOf(
+  parameters: Float64Array,
+  { apart, rewards, training }: Driven,
+  plannerReward: number,
+  lessons: readonly Pair[],
+): RetrainingCause[] {
+  const pairs = [...training, ...apart];
+  const { agreement } = agreementOf(parameters, pairs.slice(-DECISIONS_COMPARED));
+  const known = new KnownStates(lessons.map(({ inputs }) => inputs));
+  const states = pairs.map(({ inputs }) => inputs);
+  return retrainingCauses({ agreement, plannerReward, rewards, states }, known);
+}
+
+const meanOf = (values: readonly number[]): number =>
+  values.reduce((sum, each) => sum + each, 0) / Math.max(1, values.length);

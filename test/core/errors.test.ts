@@ -4,6 +4,13 @@ import { parseJsonWith } from "@tradewind/core/config.ts";
 import { describeError, TradewindError } from "@tradewind/core/errors.ts";
 
 describe("describeError", () => {
+  it("says once what a cause says in the same words", () => {
+    const cause = new RangeError("too short");
+    expect(describeError(new TradewindError("history-too-short", cause.message, { cause }))).toBe(
+      "too short",
+    );
+  });
+
   it("joins the messages of the causes, outermost first", () => {
     const error = new TradewindError("no-snapshot", "agent did not answer", {
       cause: new Error("connect ECONNREFUSED"),
@@ -22,10 +29,10 @@ describe("describeError", () => {
     );
   });
 
-  it("ends on a cause that points at itself, and says something for what is no error", () => {
-    const loop = new Error("loop");
-    loop.cause = loop;
-    expect(describeError(loop).split(": ")).toHaveLength(8);
+  it("ends on causes that point at each other, and says something for what is no error", () => {
+    const one = new Error("one");
+    one.cause = new Error("other", { cause: one });
+    expect(describeError(one).split(": ")).toHaveLength(8);
     expect(describeError(undefined)).toBe("unknown error");
     expect(describeError({ status: 503 })).toBe("{ status: 503 }");
   });

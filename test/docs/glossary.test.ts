@@ -1,6 +1,12 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Application, Objective, ServiceSpec } from "@tradewind/core/contract/application.ts";
+import {
+  Accuracy,
+  CauseJudgement,
+  CauseLabel,
+  ReasonerComparison,
+} from "@tradewind/core/contract/accuracy.ts";
 import { ApplicationList, ListedApplication } from "@tradewind/core/contract/application-list.ts";
 import { AuditRow, EventList } from "@tradewind/core/contract/audit.ts";
 import { Calendar, CalendarList } from "@tradewind/core/contract/calendar.ts";
@@ -44,6 +50,7 @@ import {
   RecommendationList,
   ServedRecommendation,
 } from "@tradewind/core/contract/recommendation.ts";
+import { CheckedProposal, Proposal, ProposalCheck, ProposalList } from "@tradewind/core/contract/proposal.ts";
 import { SensitivityList, ServiceSensitivity } from "@tradewind/core/contract/sensitivities.ts";
 import { Snapshot } from "@tradewind/core/contract/snapshot.ts";
 import { FlowWindow, Window, WindowSet } from "@tradewind/core/contract/window.ts";
@@ -80,6 +87,14 @@ const SCHEMAS = {
   Window,
   WindowSet,
   WorkloadList,
+  Accuracy,
+  CauseJudgement,
+  CauseLabel,
+  ReasonerComparison,
+  CheckedProposal,
+  Proposal,
+  ProposalCheck,
+  ProposalList,
   AuditRow,
   EventList,
   Calendar,

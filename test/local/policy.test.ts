@@ -5,6 +5,7 @@ import { LocalOptions } from "@tradewind/local/options.ts";
 describe("parsePolicy", () => {
   it("reads Tradewind's policies, an HPA on CPU in percent and KEDA on requests per second", () => {
     expect(parsePolicy("auto")).toEqual({ kind: "tradewind", policy: "auto" });
+    expect(parsePolicy("students")).toEqual({ kind: "tradewind", policy: "auto", isByStudents: true });
     expect(parsePolicy("hpa:60")).toEqual({ kind: "hpa", cpuRatio: 0.6 });
     expect(parsePolicy("keda-rps:12.5")).toEqual({ kind: "keda-rps", requestsPerSecond: 12.5 });
   });
@@ -12,7 +13,9 @@ describe("parsePolicy", () => {
   it.each(["", "hpa", "hpa:0", "hpa:101", "hpa:-5", "keda-rps:0", "keda-rps:x", "planner", "auto:1"])(
     "refuses '%s' and lists the forms",
     (text) => {
-      expect(() => parsePolicy(text)).toThrow("write one of auto, queue, static, hpa:PERCENT, keda-rps:RATE");
+      expect(() => parsePolicy(text)).toThrow(
+        "write one of auto, queue, static, students, hpa:PERCENT, keda-rps:RATE",
+      );
     },
   );
 });
@@ -35,6 +38,11 @@ describe("the options of a local run", () => {
   it("name the policies when --policy is not understood", () => {
     const result = LocalOptions.safeParse({ policy: "hpa" });
     expect(result.error?.issues[0]?.message).toContain("'hpa' is no policy");
+  });
+
+  it("refuse students that may not decide", () => {
+    expect(LocalOptions.safeParse({ policy: "students" }).success).toBe(true);
+    expect(LocalOptions.safeParse({ policy: "students", silence: "hold" }).success).toBe(false);
   });
 
   it("refuse an application that does not exist", () => {

@@ -256,7 +256,9 @@ function Slider({ label, max, min, onValue, step, value, write }) {
 
 /** @param {{ answer: WhatIfAnswer }} props */
 function Answer({ answer }) {
-  const { costPerHour: cost, overRatio: over, routes, services, warnings = [] } = answer;
+  const { costPerHour: cost, overRatio: over, routes, services } = answer;
+  // A predictor of an earlier release gives none.
+  const warnings = /** @type {WhatIfAnswer["warnings"] | undefined} */ (answer.warnings) ?? [];
   const difference = cost.now === 0 ? undefined : cost.then / cost.now - 1;
   const first = routes[0];
   const most = Math.max(

@@ -56,6 +56,17 @@ describe("superviseChild", () => {
     expect(child.pid()).not.toBe(pid);
   });
 
+  it("leaves a process dead that was ended for good", async () => {
+    const events: string[] = [];
+    child = await superviseChild(await optionsFor(`${READY} setInterval(() => {}, 1000);`, events));
+    const pid = child.pid()!;
+    child.end();
+    await waitUntil(() => !isAlive(pid), 10_000, "it is dead");
+    await child.stop();
+    expect(events).toEqual(["up"]);
+    expect(child.pid()).toBe(pid);
+  });
+
   it("says why a process does not start, with the end of its log", async () => {
     const script = `console.error("line 1"); console.error("port 9810 is taken"); process.exit(3);`;
     await expect(superviseChild(await optionsFor(script))).rejects.toThrow(

@@ -183,11 +183,9 @@ describe("explaining", () => {
     expect(new Set(asked)).toEqual(new Set(["honest", "liar"]));
     expect(one.latest()!.opinion!.model).toBe(asked[0]);
     expect(one.accuracy(of).comparison).toEqual({ a: "honest", b: "liar", pairs: 1, aBetter: 1, bBetter: 0 });
-    expect(new Set([...one.transcripts()].map(({ model }) => model))).toEqual(new Set([
-      "built-in",
-      "honest",
-      "liar",
-    ]));
+    expect(new Set([...one.transcripts()].map(({ model }) => model))).toEqual(
+      new Set(["built-in", "honest", "liar"]),
+    );
     one.label({ fromMs: 13 * 15_000, toMs: 13 * 15_000, service: "web", type: "X", source: "operator" });
     expect(one.accuracy(of).causes).toEqual([
       { reasoner: "built-in", source: "operator", judged: 1, first: 1, among: 0 },

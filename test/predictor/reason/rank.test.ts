@@ -92,6 +92,27 @@ describe("a busy node", () => {
   });
 });
 
+describe("CPU that is short on a crowded node", () => {
+  const starved = (...more: Series[]): Candidate =>
+    service(
+      "cart",
+      series("requestRate", 20),
+      series("selfTimeP95", 0.05, 0.4),
+      series("throttledRatio", 0.01, 0.8),
+      series("cpuUtilisation", 0.3, 0.4),
+      series("interferenceCpu", 0.1, 0.7),
+      ...more,
+    );
+
+  it("is a matter of others where each request takes as much as ever, and of its own where it takes more", () => {
+    const slow = service("web", ...slowWeb);
+    expect(firstOf(incident([slow, starved(series("cpuSecondsPerRequest", 0.01))], calls))).toBe("cart I");
+    expect(firstOf(incident([slow, starved(series("cpuSecondsPerRequest", 0.01, 0.1))], calls))).toBe(
+      "cart C",
+    );
+  });
+});
+
 describe("requests that reach a service late", () => {
   const late = { caller: "web", callee: "cart", transit: series("transitTime", 0.001, 0.2) };
   const cart = (...more: Series[]) =>

@@ -28,6 +28,14 @@ describe("the training of a student", () => {
     }
   });
 
+  it("Eq. 9: the squared difference of the actions; of a student that does nothing 0.36 and 0.81 over three", () => {
+    const pair: Pair = { inputs: [1, 1, 1, 1, 1], actions: [0.6, 0, -0.9] };
+    const { agreement, mse } = agreementOf(new Float64Array(STUDENT_PARAMETERS), [pair]);
+    expect(mse).toBeCloseTo((0.36 + 0.81) / 3, 12);
+    expect(agreement).toBe(0);
+    expect(loss(new Float64Array(STUDENT_PARAMETERS), pair)).toBeCloseTo(mse, 12);
+  });
+
   it("learns a rule from examples: more replicas from 80 % CPU on, fewer below 20 %", () => {
     const rng = seededRng(4);
     const pairs = Array.from({ length: 2_000 }, (): Pair => {

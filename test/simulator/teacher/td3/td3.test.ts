@@ -92,6 +92,46 @@ describe("a training by TD3", () => {
     expect(critics[0].target).not.toEqual(targetBefore);
   });
 
+  it("Eq. 6 and 7: critics that say 0 beside targets that say 2 are off by 2.98 and 4.98 of rewards 1 and 3", () => {
+    const rng = seededRng(6);
+    const state = newTd3(SHARED, rng);
+    for (const critic of state.critics) {
+      critic.values.fill(0);
+      critic.target.fill(0);
+      // The last number is the bias of the output.
+      critic.target[critic.target.length - 1] = 2;
+    }
+    const batch = [1, 3].map((reward) => ({ ...transitionOf(2, rng), reward, isEnd: false }));
+    const loss = new Td3(tf, SHARED, state).update(batch, rng);
+    expect(loss).toBeCloseTo((2.98 ** 2 + 4.98 ** 2) / 2, 3);
+    const ended = batch.map((each) => ({ ...each, isEnd: true }));
+    const again = newTd3(SHARED, seededRng(6));
+    for (const critic of again.critics) critic.values.fill(0);
+    expect(new Td3(tf, SHARED, again).update(ended, rng)).toBeCloseTo((1 + 9) / 2, 4);
+  });
+
+  it("Eq. 8: the actor moves to where the first critic expects more", () => {
+    const rng = seededRng(7);
+    const td3 = new Td3(tf, SHARED, newTd3(SHARED, rng));
+    const batch = Array.from({ length: 16 }, () => transitionOf(2, rng, () => 0));
+    td3.update(batch, rng);
+    const { actor, critics } = td3.state;
+    const expected = (actorValues: Float32Array): number =>
+      tf.tidy(() => {
+        const states = stateBatch(
+          tf,
+          batch.map(({ state }) => state),
+          2,
+        );
+        const actions = policy(tf, SHARED, partsOf(tf, actorNetwork(SHARED), actorValues), states);
+        const parts = partsOf(tf, criticNetwork(SHARED), critics[0].values);
+        return tf.mean(value(tf, SHARED, parts, { states, actions })).dataSync()[0]!;
+      });
+    const before = actor.values.slice();
+    td3.update(batch, rng);
+    expect(expected(actor.values)).toBeGreaterThan(expected(before));
+  });
+
   it("clones the planner's actions", () => {
     const rng = seededRng(5);
     const td3 = new Td3(tf, SHARED, newTd3(SHARED, rng));
