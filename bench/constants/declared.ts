@@ -49,7 +49,7 @@ export function declaredIn(file: string, source: string): Declared[] {
       value: Number(value.replaceAll("_", "")),
     }));
   return [...source.matchAll(CONSTANT)].flatMap(([, name = "", expression = ""]) =>
-    numbersOf(valueOf(expression)).map((each) => ({ file, name, ...each })),
+    numbersOf(valueOf(expression)).map(({ path, value }) => ({ file, name, path, value })),
   );
 }
 

@@ -61,7 +61,7 @@ async function record(jobs: readonly LoopJob[], path: string): Promise<LoopResul
   for (const job of jobs) {
     const inputs: PolicyInputs[] = [];
     results.push(
-      await looped(job, ({ state: { cost: _, ...state }, ...each }) => inputs.push({ ...each, state })),
+      await looped(job, (each) => inputs.push({ ...each, state: { ...each.state, cost: undefined } })),
     );
     appendFileSync(path, `${JSON.stringify(inputs)}\n`);
   }
@@ -73,7 +73,7 @@ function inWorker(task: Task): Promise<Done> {
   const worker = new Worker(new URL("./worker.ts", import.meta.url), { workerData: task });
   worker.once("message", resolve);
   worker.once("error", reject);
-  return promise.finally(() => worker.terminate());
+  return promise.finally(() => void worker.terminate());
 }
 
 /** Shares of decisions that ask for something else, and ln of the cores asked for over those asked for before, on average. */
@@ -107,8 +107,8 @@ async function run(options: BenchmarkOptions): Promise<Record<string, unknown>> 
     const shipped = await record(jobs, recordedPath);
     const loops = isLoop ? jobs : [];
     const { asked: before } = await inWorker({ change: undefined, recordedPath, loops: [] });
-    const changes = numbers.flatMap(({ value: _, ...each }) =>
-      FACTORS.map((factor) => ({ ...each, factor })),
+    const changes = numbers.flatMap(({ file, name, path }) =>
+      FACTORS.map((factor): Change => ({ file, name, path, factor })),
     );
     const rows: Record<string, unknown>[] = [];
     let next = 0;

@@ -23,13 +23,19 @@ export interface Done {
   readonly problem?: string;
 }
 
+/** Source as a loader gives it. */
+const textOf = (source: string | NodeJS.TypedArray | ArrayBuffer | undefined | null): string =>
+  typeof source === "string"
+    ? source
+    : Buffer.from((source ?? new ArrayBuffer(0)) as ArrayBuffer).toString("utf8");
+
 async function work({ change, loops, recordedPath }: Task): Promise<Done> {
   if (change !== undefined)
     registerHooks({
       load(url, context, nextLoad) {
         const loaded = nextLoad(url, context);
         if (!url.endsWith(`/${change.file}`)) return loaded;
-        return { ...loaded, source: withChange(String(loaded.source), change) };
+        return { ...loaded, source: withChange(textOf(loaded.source), change) };
       },
     });
   const { replayed } = await import("./replay.ts");
@@ -46,8 +52,12 @@ async function work({ change, loops, recordedPath }: Task): Promise<Done> {
   return { asked, loops: results };
 }
 
-try {
-  parentPort?.postMessage(await work(workerData as Task));
-} catch (error) {
-  parentPort?.postMessage({ asked: [], loops: [], problem: describeError(error) } satisfies Done);
+async function done(): Promise<Done> {
+  try {
+    return await work(workerData as Task);
+  } catch (error) {
+    return { asked: [], loops: [], problem: describeError(error) };
+  }
 }
+
+parentPort?.postMessage(await done(), []);

@@ -1,91 +1,12 @@
-import type { FlowGraph } from "../models/route/call-graph.ts";
 import { FlowTail } from "../models/route/flow-tail.ts";
 import { costPerHour } from "@tradewind/core/contract/prices.ts";
 import type { Prices } from "@tradewind/core/contract/prices.ts";
 import type { Size } from "../facts/size.ts";
 import type { OwnTime } from "../models/queue/tracked-profile.ts";
-import type { LoadOutlook } from "./outlook.ts";
+import type { CostOptions, RouteToHold, ServiceToSize } from "./cost-inputs.ts";
 import { firstAlike, OwnTails } from "./own-tails.ts";
-import type { OwnChange, OwnTimes, SizedTails } from "./own-tails.ts";
+import type { SizedTails } from "./own-tails.ts";
 import { expectedLoss, lossByTail, shareOver } from "./route-cost.ts";
-
-/** One service as the decision sees it. */
-export interface ServiceToSize {
-  readonly name: string;
-  /** Load of the whole service in the last window, requests per second. */
-  readonly requestsPerSecond: number;
-  /** What it has been asked to be: changes from here have a price of their own. */
-  readonly base: Size;
-  readonly floor: Size;
-  readonly ceiling: Size;
-  /** Steps of a container's CPU, cores; 0 where it cannot be changed. */
-  readonly stepCpuCores: number;
-  /** CPU a request of a container that has just started over that of others; absent: not known. */
-  readonly warmUpFactor?: number | undefined;
-  /** Nodes that its containers run on, and how many of them: those share what the node has left. */
-  readonly nodes?: ReadonlyMap<string, number>;
-  /** CPU of a container that runs, cores. */
-  readonly runningCores?: number;
-  /** Absent where it has no model: then its own time stays as measured. */
-  readonly own?: OwnTimes;
-  /** How sure a change of its own time is; absent where no profile says it. */
-  readonly ownChange?: OwnChange;
-  readonly measured: { readonly meanSeconds: number; readonly tailSeconds: number };
-}
-
-/** One route as the decision sees it. */
-export interface RouteToHold {
-  readonly graph: FlowGraph;
-  /** Share of all requests, [0, 1], times the route's weight. */
-  readonly share: number;
-  readonly objectiveSeconds: number;
-  /** What is measured beyond what the services take, seconds, and the factor where they take less than composed. */
-  readonly excessSeconds: number;
-  readonly factor: number;
-  /** Standard deviation of ln(latency) of its requests. */
-  readonly spread: number;
-  /** Standard deviation of ln(measured over composed of what its services took). */
-  readonly sigma: number;
-}
-
-/** A load that may come, over that of the last window, and its probability. */
-export interface LoadPoint {
-  readonly factor: number;
-  readonly weight: number;
-}
-
-/** Three points that have the mean, variance and first five moments of a normal ln(load) (Gauss and Hermite). */
-export function loadPoints({ mostRatio, ratio, sigma }: LoadOutlook): readonly LoadPoint[] {
-  const step = Math.sqrt(3) * sigma;
-  return [
-    { factor: ratio, weight: 2 / 3 },
-    { factor: Math.min(mostRatio, ratio * Math.exp(step)), weight: 1 / 6 },
-    { factor: ratio * Math.exp(-step), weight: 1 / 6 },
-  ];
-}
-
-export interface CostOptions {
-  readonly prices: Prices;
-  /** Price per hour of using up the error budget of all routes once. */
-  readonly missPerHour: number;
-  /** Share of requests that may be over the objective. */
-  readonly budget: number;
-  /** Standard normal quantile of the objective's percentile. */
-  readonly quantile: number;
-  readonly loads: readonly LoadPoint[];
-  /** Share of a container's price per hour that adding or removing one costs. */
-  readonly changeRatio: number;
-  /** Share of the time that counts in which containers still have the CPU that a smaller size takes from them. */
-  readonly lateRatio: number;
-  /** Share of the time for which a decision stands in which what it adds warms up. */
-  readonly warmUpRatio: number;
-}
-
-/** The same at another load: all that may come is this many times as much. */
-export const atLoad = (options: CostOptions, ratio: number): CostOptions => ({
-  ...options,
-  loads: options.loads.map(({ factor, weight }) => ({ factor: ratio * factor, weight })),
-});
 
 /** Price per hour of the containers that start or stop, and of what the others are given. */
 function changedPerHour(from: Size, to: Size, prices: Prices): number {

@@ -8,7 +8,7 @@ import { FlowTail } from "../models/route/flow-tail.ts";
 import type { Observation } from "../facts/observation.ts";
 import { chanceOfTail, median } from "../models/statistics.ts";
 import { flowTailSeconds } from "../facts/objective.ts";
-import type { Lesson } from "./learn.ts";
+import type { Lesson } from "./lesson.ts";
 import { ownTailSeconds } from "./percentile.ts";
 import type { CostMemory, RouteMemory } from "./state.ts";
 

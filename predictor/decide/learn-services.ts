@@ -4,7 +4,7 @@ import { hold } from "../models/residual/held.ts";
 import { surroundingsOf } from "../models/residual/inputs.ts";
 import { emptyProfile, track } from "../models/queue/tracked-profile.ts";
 import type { ProfileObservation, ProfileState } from "../models/queue/tracked-profile.ts";
-import type { Lesson } from "./learn.ts";
+import type { Lesson } from "./lesson.ts";
 import type { CostSettings } from "../facts/cost-settings.ts";
 import { isSaturated } from "../facts/need.ts";
 import type { Observation } from "../facts/observation.ts";

@@ -7,9 +7,9 @@ import { RECENT_WINDOWS } from "../models/recent-windows.ts";
 
 /** Points that are kept: enough for forecasts made a horizon ago to be judged by what came, in windows of a second. */
 const MOST_POINTS = 400;
-/** Time that a level or a line is fitted to; a line and how far it is off take three points. */
+/** Time that a level or a line is fitted to, and least points: as many windows of 15 s as that is. */
 const FITTED_MS = 90_000;
-const LINE_POINTS = 3;
+const FITTED_POINTS = FITTED_MS / 15_000;
 
 /** What happened may happen again within this time: a kill for memory, half of the highest load. */
 export const AGAIN_MS = 3_600_000;
@@ -77,10 +77,10 @@ function forecastOf(kind: Forecast, points: Points, afterMs: number): number {
   const last = points.at(-1);
   if (last === undefined) return 0;
   const recent = points.filter(({ endMs }) => endMs > last.endMs - FITTED_MS);
-  const fitted = recent.length < LINE_POINTS ? points.slice(-LINE_POINTS) : recent;
+  const fitted = recent.length < FITTED_POINTS ? points.slice(-FITTED_POINTS) : recent;
   if (kind === "last") return last.perSecond;
   const mean = fitted.reduce((sum, { perSecond }) => sum + perSecond, 0) / fitted.length;
-  if (kind === "mean" || fitted.length < LINE_POINTS) return mean;
+  if (kind === "mean" || fitted.length < 3) return mean;
   const meanMs = fitted.reduce((sum, { endMs }) => sum + endMs, 0) / fitted.length;
   let [product, square] = [0, 0];
   for (const { endMs, perSecond } of fitted) {
@@ -152,7 +152,7 @@ export function observeLoad(
   const { endMs, perSecond } = point;
   const load = { startMs: endMs - windowMs, endMs, perSecond };
   const foresight = observe(state.foresight, load, reachOf(horizonMs, holdMs));
-  if (isFailing || known.length < LINE_POINTS) return { ...state, points, foresight, peakPerSecond };
+  if (isFailing || known.length < FITTED_POINTS) return { ...state, points, foresight, peakPerSecond };
   const since = points.slice(-steps - 1);
   const highest = since.reduce((most, each) => (each.perSecond > most.perSecond ? each : most), point);
   if (!(highest.perSecond > 0)) return { ...state, points, foresight, peakPerSecond };
@@ -196,7 +196,7 @@ export function outlookOf(
   const sigma = Math.sqrt(2 * errors[forecast].under);
   if (last === undefined || !(last.perSecond > 0))
     return { ratio: surgeRatio, sigma, mostRatio: Number.POSITIVE_INFINITY, forecast };
-  const believed = judged < LINE_POINTS ? FORECASTS : [forecast];
+  const believed = judged < FITTED_POINTS ? FORECASTS : [forecast];
   const soon = Math.max(
     surgeRatio * last.perSecond,
     ...believed.map((kind) => served(kind, points, horizonMs)),

@@ -1,13 +1,6 @@
-import type { ChangeInterval, ContainerPlace } from "../models/queue/change-interval.ts";
 import type { OwnTime } from "../models/queue/tracked-profile.ts";
 import type { Size } from "../facts/size.ts";
-import type { LoadPoint, ServiceToSize } from "./application-cost.ts";
-
-/** Self time of one service at a size and a load of each container, requests per second; written into `out`. */
-export type OwnTimes = (size: Size, loadPerContainer: number, out: OwnTime) => void;
-
-/** How sure the change of a service's self-time tail is from one size and load of a container to another. */
-export type OwnChange = (from: ContainerPlace, to: ContainerPlace) => ChangeInterval;
+import type { LoadPoint, ServiceToSize } from "./cost-inputs.ts";
 
 /** Self time of one service at one size. The arrays are by load point. */
 export interface SizedTails {

@@ -1,7 +1,7 @@
 import { compileFlow } from "../models/route/call-graph.ts";
 import type { ServiceIndex } from "../models/route/call-graph.ts";
 import type { FlowVerdict } from "../facts/verdict.ts";
-import type { RouteToHold } from "./application-cost.ts";
+import type { RouteToHold } from "./cost-inputs.ts";
 import { excessOf, spreadOf, UNSEEN_ERROR } from "./learn-routes.ts";
 import type { CostRequest, Known } from "./request.ts";
 

@@ -1,5 +1,6 @@
 import type { Size } from "../facts/size.ts";
-import type { ApplicationCost, ServiceToSize } from "./application-cost.ts";
+import type { ApplicationCost } from "./application-cost.ts";
+import type { ServiceToSize } from "./cost-inputs.ts";
 import { descendTogether, LARGE } from "./descend-together.ts";
 import { SLACK, Totals } from "./limits.ts";
 import type { TotalLimits } from "./limits.ts";

@@ -3,7 +3,8 @@ import { costPerHour } from "@tradewind/core/contract/prices.ts";
 import type { Prices } from "@tradewind/core/contract/prices.ts";
 import type { Size } from "../facts/size.ts";
 import { TAIL_QUANTILE } from "../models/route/lognormal.ts";
-import type { ApplicationCost, ServiceToSize } from "./application-cost.ts";
+import type { ApplicationCost } from "./application-cost.ts";
+import type { ServiceToSize } from "./cost-inputs.ts";
 import { Slopes } from "./slopes.ts";
 
 /** The interval of a slope is that of the change over this share of the CPU limit: the curve's table has kinks. */

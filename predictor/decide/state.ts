@@ -72,7 +72,7 @@ export function shiftMemory(memory: CostMemory, at: (ms: number) => number): Cos
         ...each,
         series: { ...each.series, endMs: each.series.endMs > 0 ? at(each.series.endMs) : 0 },
       })),
-      points: outlook.points.map((each) => ({ ...each, endMs: at(each.endMs) })),
+      points: outlook.points.map((each) => Object.assign({}, each, { endMs: at(each.endMs) })),
     },
     services: services.map((each) => {
       const { killedMs, profile, rising, surroundings } = each;

@@ -1,5 +1,6 @@
 import type { Size } from "../facts/size.ts";
-import type { ApplicationCost, ServiceToSize } from "./application-cost.ts";
+import type { ApplicationCost } from "./application-cost.ts";
+import type { ServiceToSize } from "./cost-inputs.ts";
 import { Least } from "./least.ts";
 import { SLACK } from "./limits.ts";
 import type { Totals } from "./limits.ts";

@@ -7,6 +7,7 @@ import type { ContainerSize, Size } from "../facts/size.ts";
 import { costPerHour } from "@tradewind/core/contract/prices.ts";
 import { statedSize } from "../facts/container-size.ts";
 import { memoryNeed } from "../facts/memory-peaks.ts";
+import { isSaturated } from "../facts/need.ts";
 import type { Observation } from "../facts/observation.ts";
 import { cpuReason, replicasReason } from "../facts/reasons.ts";
 import { bounded } from "../facts/target.ts";
@@ -106,13 +107,20 @@ function plannedTarget(
     ],
     planned: {
       steps,
-      confidence: 1 / (1 + cost.ownSigmaOf(at) ** 2),
+      confidence: isProvenGrowth(one, cpuCores) ? 1 : 1 / (1 + cost.ownSigmaOf(at) ** 2),
       modelHash: modelHash(profile, known.residuals.get(one.service)?.hash),
       ...(tail !== undefined && { latencyAfterSeconds: tail }),
       ...(cheapest !== undefined && { cheapestCores: cheapest }),
     },
   };
 }
+
+/** Containers that are full are made larger: their use proves that, however unsure the models are of the time under overload. */
+const isProvenGrowth = ({ demand, runningContainer }: Observation, cpuCores: number): boolean =>
+  demand !== undefined &&
+  runningContainer !== undefined &&
+  isSaturated(demand) &&
+  cpuCores > runningContainer.cpuCores;
 
 /** Names what a profile has learnt by when and what: its text as a whole takes five times as long to hash. */
 const modelHash = (profile: ProfileState | undefined, residual = ""): string =>

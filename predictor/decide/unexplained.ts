@@ -3,7 +3,7 @@ import { serviceIndex } from "../models/route/call-graph.ts";
 import { shareOver as measuredShareOver } from "../facts/objective.ts";
 import type { Observation } from "../facts/observation.ts";
 import { ApplicationCost } from "./application-cost.ts";
-import type { ServiceToSize } from "./application-cost.ts";
+import type { ServiceToSize } from "./cost-inputs.ts";
 import type { CostRequest, Known } from "./request.ts";
 import { normalQuantile, shareOver } from "./route-cost.ts";
 import { routesToHold } from "./routes-to-hold.ts";

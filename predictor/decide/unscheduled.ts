@@ -1,5 +1,6 @@
 import type { Observation } from "../facts/observation.ts";
-import type { ApplicationCost, ServiceToSize } from "./application-cost.ts";
+import type { ApplicationCost } from "./application-cost.ts";
+import type { ServiceToSize } from "./cost-inputs.ts";
 
 /** Replicas that stay asked for though no node has room for them, by service. */
 export type Unscheduled = ReadonlyMap<string, { readonly scheduled: number; readonly waiting: number }>;

@@ -130,7 +130,9 @@ export class Period {
       routes,
       ...paidInAll(services),
       costAtFirstSizes: this.#costAtFirstSizes,
-      services: services.map((each) => ({ ...each, decisions: this.#changesOf.get(each.service) ?? 0 })),
+      services: services.map((each) =>
+        Object.assign({}, each, { decisions: this.#changesOf.get(each.service) ?? 0 }),
+      ),
       decisions: sum([...this.#changesOf.values()]),
       newest: this.#newest(),
     };

@@ -1,5 +1,9 @@
 import type { FlowWindow } from "@tradewind/core/contract/window.ts";
-import type { ServiceIndex } from "./call-graph.ts";
+
+/** Numbers of services by name. */
+interface Numbered {
+  readonly numberOf: ReadonlyMap<string, number>;
+}
 
 /** Calls of one service to another on behalf of a flow, services by number. */
 export interface Call {
@@ -35,7 +39,7 @@ const SURE = 0.99;
 const ROUNDING = 1e-6;
 
 /** The stages that a window lists, by number of the caller. */
-export function listedStages(flow: FlowWindow, index: ServiceIndex): ReadonlyMap<number, readonly Listed[]> {
+export function listedStages(flow: FlowWindow, index: Numbered): ReadonlyMap<number, readonly Listed[]> {
   const listed = new Map<number, Listed[]>();
   for (const { caller, perRequest, steps, calls } of flow.stages ?? []) {
     const from = index.numberOf.get(caller);

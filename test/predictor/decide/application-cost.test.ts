@@ -1,4 +1,5 @@
-import { ApplicationCost, loadPoints } from "@tradewind/predictor/decide/application-cost.ts";
+import { ApplicationCost } from "@tradewind/predictor/decide/application-cost.ts";
+import { loadPoints } from "@tradewind/predictor/decide/cost-inputs.ts";
 import { seededRng } from "@tradewind/core/rng.ts";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

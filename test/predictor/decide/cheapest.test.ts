@@ -1,5 +1,6 @@
 import { seededRng } from "@tradewind/core/rng.ts";
-import type { ApplicationCost, ServiceToSize } from "@tradewind/predictor/decide/application-cost.ts";
+import type { ApplicationCost } from "@tradewind/predictor/decide/application-cost.ts";
+import type { ServiceToSize } from "@tradewind/predictor/decide/cost-inputs.ts";
 import { cheapest } from "@tradewind/predictor/decide/search.ts";
 import type { TotalLimits } from "@tradewind/predictor/decide/limits.ts";
 import type { Size } from "@tradewind/predictor/facts/size.ts";

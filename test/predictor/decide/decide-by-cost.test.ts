@@ -372,6 +372,16 @@ describe("the confidence of policy auto", () => {
             })),
           };
 
+  it("is full where full containers are made larger, however unsure the models are of so much load", () => {
+    const full = made("backend", { replicas: 1, requestsPerSecond: 49 });
+    const single = application({ resize: "limits", services: [{ name: "backend", maxReplicas: 1 }] });
+    const surge: Change = (set, at) => (at < 6 ? set : chained([FRONTEND, full], set.startMs));
+    const calm = made("backend", { replicas: 1, requestsPerSecond: 20 });
+    const wish = wishOf(last(course(8, [FRONTEND, calm], surge, { application: single })), "backend");
+    expect(wish.allocation.cpuCores).toBeGreaterThan(1);
+    expect(wish.confidence).toBe(1);
+  });
+
   it("is that of its models, not that of the traces of one window", () => {
     const confidence = (count: number): number =>
       wishOf(last(course(12, SHOP, sampled(count))), "backend").confidence;

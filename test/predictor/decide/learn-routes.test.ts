@@ -1,6 +1,6 @@
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import { excessOf, routesAfter, UNSEEN_ERROR } from "@tradewind/predictor/decide/learn-routes.ts";
-import type { Lesson } from "@tradewind/predictor/decide/learn.ts";
+import type { Lesson } from "@tradewind/predictor/decide/lesson.ts";
 import type { RouteMemory } from "@tradewind/predictor/decide/state.ts";
 import { describe, expect, it } from "vitest";
 import { window, windowSet } from "../measurements.ts";

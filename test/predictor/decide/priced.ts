@@ -1,9 +1,5 @@
 import { ApplicationCost } from "@tradewind/predictor/decide/application-cost.ts";
-import type {
-  CostOptions,
-  RouteToHold,
-  ServiceToSize,
-} from "@tradewind/predictor/decide/application-cost.ts";
+import type { CostOptions, RouteToHold, ServiceToSize } from "@tradewind/predictor/decide/cost-inputs.ts";
 import { normalQuantile } from "@tradewind/predictor/decide/route-cost.ts";
 import type { Size } from "@tradewind/predictor/facts/size.ts";
 import { graphOf } from "./given.ts";

@@ -96,6 +96,8 @@ describe("SqliteStore", () => {
     expect(timesOf({ most: 9 })).toEqual([4_000, 3_000, 2_000, 1_000]);
     expect(timesOf({ most: 2, service: "cart" })).toEqual([4_000, 3_000]);
     expect(again.decisions({ most: 9, service: "stock" })).toEqual([aChange("stock", 2_000)]);
+    expect(timesOf({ most: 9, fromMs: 2_000, toMs: 4_000 })).toEqual([3_000, 2_000]);
+    expect(timesOf({ most: 9, fromMs: 4_000 })).toEqual([4_000]);
   });
 
   it("keeps models, and chunks that are done", async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { atLoad } from "@tradewind/predictor/decide/application-cost.ts";
+import { atLoad } from "@tradewind/predictor/decide/cost-inputs.ts";
 import { WhatIf } from "@tradewind/predictor/decide/what-if.ts";
 import { lastWindowOf, warningsOf } from "@tradewind/predictor/what-if/against-measured.ts";
 import { chain, options, queueing, service } from "../decide/priced.ts";
