@@ -3,6 +3,7 @@ import type { ApprovalContext, SizeChange } from "@tradewind/core/contract/chang
 import { contentHash } from "@tradewind/core/hash.ts";
 import { allocationOf, boundsOf, previousAllocation } from "./baseline.ts";
 import { bounded } from "./bounds.ts";
+import { calendar } from "./calendar.ts";
 import type { GuardContext, GuardStep } from "./step.ts";
 
 /** In the emergency lane: latency is this many times the objective in two decisions in a row. */
@@ -61,10 +62,11 @@ interface LargeStep {
 function largeStep(resource: Resource, allocation: Allocation, context: GuardContext): LargeStep | undefined {
   const size = SIZE_OF[resource];
   const decided = inForce(context)[size];
-  const to = bounded(allocation, boundsOf(context))[size];
+  const asked = bounded(allocation, boundsOf(context))[size];
   const { approval: given } = context;
-  if (given === undefined || to === undefined || decided === undefined) return undefined;
+  if (given === undefined || asked === undefined || decided === undefined) return undefined;
   const from = given.reference[size] ?? decided;
+  const to = asked < from ? Math.min(from, leftByCalendars(allocation, context)[size] ?? asked) : asked;
   if (!isLarge(resource, from, to, given)) return undefined;
   const isUp = to > from;
   // What runs is reached without a person.
@@ -73,6 +75,10 @@ function largeStep(resource: Resource, allocation: Allocation, context: GuardCon
   const isGrowth = isUp && (resource === "replicas" || base > 0);
   return isGrowth && isEmergency(context, given) ? undefined : { from, to, base, isUp, isGrowth };
 }
+
+/** Nobody is asked for what a calendar's floor keeps from being taken away. What a floor adds was set by a person. */
+const leftByCalendars = (allocation: Allocation, context: GuardContext): Allocation =>
+  bounded(calendar.apply(allocation, context)?.allocation ?? allocation, boundsOf(context));
 
 type Known = ApprovalContext["changes"][number];
 

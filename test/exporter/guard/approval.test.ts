@@ -21,9 +21,10 @@ interface Case {
   readonly approval?: Partial<ApprovalContext>;
   readonly evidence?: Record<string, number>;
   readonly mode?: GuardContext["mode"];
+  readonly floor?: number;
 }
 
-function after({ approval: changes, evidence = {}, from = 10, mode = "act", to }: Case) {
+function after({ approval: changes, evidence = {}, floor, from = 10, mode = "act", to }: Case) {
   const context: GuardContext = {
     wish: wishOf({
       allocation: { replicas: to },
@@ -39,6 +40,9 @@ function after({ approval: changes, evidence = {}, from = 10, mode = "act", to }
     restartGraceSeconds: 0,
     mode,
     approval: { ...OPEN, ...changes },
+    ...(floor !== undefined && {
+      calendars: [{ calendar: "lunch", floorReplicas: floor, fromMs: 0, untilMs: 2_000_000 }],
+    }),
   };
   const { actions, final } = guard(context, approvals);
   return { replicas: final?.replicas, reason: actions?.[0]?.reasons?.[0] };
@@ -90,6 +94,16 @@ describe("the approval of large changes", () => {
     ["holds nothing where nothing is carried out", { to: 30, mode: "recommend" }, 30],
   ])("%s", (_what, given, replicas) => {
     expect(after(given).replicas).toBe(replicas);
+  });
+
+  it("asks nobody for what a calendar's floor keeps", () => {
+    expect(after({ to: 2, floor: 10 })).toEqual({ replicas: 2, reason: undefined });
+    expect(after({ to: 2, floor: 14 })).toEqual({ replicas: 2, reason: undefined });
+    expect(after({ to: 2, floor: 4 }).reason).toMatchObject({ code: "approval-awaited", from: 10, to: 4 });
+  });
+
+  it("asks for growth beyond a calendar's floor", () => {
+    expect(after({ to: 16, floor: 12 }).reason).toMatchObject({ code: "approval-awaited", to: 16 });
   });
 
   it("names the change that waits, the same for all who read the same plan, and keeps it while it stands open", () => {

@@ -234,12 +234,12 @@ describe("the guard, for any wish and any context,", () => {
     );
   });
 
-  it("moves no size by more than is allowed without a person, while nothing was approved", () => {
+  it("moves no size by more than is allowed without a person, while nothing was approved and no calendar is in force", () => {
     fc.assert(
       fc.property(context, approval, (any, given) => {
         const { observed } = any.wish;
         const asked = bounded(any.wish.allocation, boundsOf(any));
-        const of = { ...any, mode: "act" as const, approval: { ...given, changes: [] } };
+        const of = { ...any, mode: "act" as const, approval: { ...given, changes: [] }, calendars: [] };
         const { final } = guard({ ...of, wish: { ...any.wish, allocation: asked } }, approvals);
         const { replicasReady, replicasWanted } = observed;
         const running = { cpuCores: 0, memoryBytes: 0, replicas: replicasWanted ?? replicasReady };
