@@ -106,6 +106,7 @@ function commandLine(): Target {
       const entry = COMMANDS.find((each) => each.name === name);
       if (entry === undefined) return;
       const program = new Command("tradewind")
+        .enablePositionalOptions()
         .exitOverride()
         .configureOutput({ writeOut: quiet, writeErr: quiet });
       const command = program
