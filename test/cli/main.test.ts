@@ -63,7 +63,7 @@ describe("the tradewind command", () => {
     { args: ["local", "--for", "1s"], names: "--for must be between" },
     {
       args: ["local", "--policy", "magic"],
-      names: "write one of auto, queue, static, hpa:PERCENT, keda-rps:RATE",
+      names: "write one of auto, queue, static, students, hpa:PERCENT, keda-rps:RATE",
     },
     { args: ["local", "--seed", "many"], names: "seed" },
     {
