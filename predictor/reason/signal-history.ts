@@ -10,6 +10,8 @@ const MOST_WINDOWS = 160;
 const LOOK_BACK = 40;
 /** Windows that a baseline is made of at least. */
 export const LEAST_PAST = 10;
+/** A prediction that is off by this factor, up or down, hides what one step of any size would do. */
+export const FAR_RATIO = 2;
 /** A version that has run for so many windows is no longer new. */
 const NEW_FOR_WINDOWS = 40;
 /** Names beyond so many are not followed: whoever sends spans makes them up. */

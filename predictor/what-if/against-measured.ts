@@ -6,12 +6,10 @@ import { suppose } from "../decide/suppose.ts";
 import type { WhatIf } from "../decide/what-if.ts";
 import { flowTailSeconds } from "../facts/objective.ts";
 import { isCarriedOut } from "../learning/predicted-tail.ts";
-import { LEAST_PAST } from "../reason/signal-history.ts";
+import { FAR_RATIO, LEAST_PAST } from "../reason/signal-history.ts";
 
 export type LastWindow = NonNullable<WhatIfAnswer["routes"][number]["lastWindow"]>;
 
-/** A prediction that is off by this factor, up or down, hides what one step of any size would do. */
-const FAR_RATIO = 2;
 /** Names in one warning. */
 const MOST_NAMES = 5;
 

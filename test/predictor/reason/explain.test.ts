@@ -117,6 +117,14 @@ describe("an explanation", () => {
     expect(sizes.some(({ ends }) => ends)).toBe(false);
   });
 
+  it("says where the models expect far more than was measured", () => {
+    const objective = { percentile: 0.95, seconds: 0.02 };
+    const made = explain(explained({ objective, measuredLatencySeconds: 0.03 })).explanation;
+    expect(made.missing).toEqual([
+      "the models expect 75.0 ms where 30.0 ms was measured: rely on no change that they name",
+    ]);
+  });
+
   it("has no counterfactual without live models, and says why", () => {
     const made = explain(explained({ models: undefined })).explanation;
     expect(made.counterfactuals).toEqual([]);
