@@ -175,6 +175,7 @@ export class Recommender {
       const scope = { name, namespace };
       this.#refusals.delete(keyOf(scope));
       this.#predictors.delete(keyOf(scope));
+      this.#judgedWindowMs.delete(applicationKey(scope));
       this.#brownouts.forget(scope);
       this.book.forget((entry) => isOf(entry, scope));
       const draft = nothingNew(EVERYTHING);
@@ -303,6 +304,7 @@ export class Recommender {
    */
   async #shareRoom(plan: TakenPlan, draft: PlanDraft, isNew: boolean): Promise<AuditEvent[]> {
     const { application, namespace, room } = plan.header;
+    if (room === undefined && !isNew) return [];
     this.#podSizes.note(namespace, room?.pods ?? []);
     const others = [...this.book.entries()].filter(
       ({ mode, recommendation: each }) =>

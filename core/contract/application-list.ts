@@ -41,6 +41,6 @@ export const applicationKey = ({ name, namespace }: { namespace: string; name: s
 /** Applications that a refusal names. */
 const MOST_NAMES = 8;
 
-/** What whoever asks without saying of which application is told. @param keys see {@link applicationKey} */
+/** Tells a caller who named no application, or none that is planned, how to name one. @param keys see {@link applicationKey} */
 export const askForOne = (keys: readonly string[]): string =>
   `ask with ?namespace=NAMESPACE&application=NAME for one of ${keys.slice(0, MOST_NAMES).join(", ")}`;

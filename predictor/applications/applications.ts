@@ -156,6 +156,8 @@ export class SeveralApplications implements Applications {
   #list: { readonly atMs: number; readonly list: WorkloadList | undefined } | undefined;
   #cleaner: NodeJS.Timeout | undefined;
   #peers: OtherPredictors | undefined;
+  /** Applications that other predictors plan, found anew for each window: spans ask for it one by one. */
+  #elsewhere: ReadonlySet<string> = new Set();
   /** Since when others plan what is still planned here, by application. Monotonic, ms */
   readonly #leaving = new Map<string, number>();
 
@@ -168,7 +170,7 @@ export class SeveralApplications implements Applications {
       intake: (key) => {
         const running = this.#running.get(key);
         if (running !== undefined) return (batch) => running.take(batch);
-        return this.#followed.find(key) && !this.#isPlannedHere(key) ? leaveToOthers : undefined;
+        return this.#elsewhere.has(key) ? leaveToOthers : undefined;
       },
       log: parts.shared.log,
     });
@@ -259,6 +261,7 @@ export class SeveralApplications implements Applications {
   async #follow(): Promise<void> {
     const known = new Map(this.#followed.planned().map((each) => [applicationKey(each), each]));
     const wanted = new Map([...known].filter(([key]) => this.#isPlannedHere(key)));
+    this.#elsewhere = new Set([...known.keys()].filter((key) => !wanted.has(key)));
     for (const [key, running] of this.#running) {
       if (wanted.has(key)) this.#leaving.delete(key);
       else if (!known.has(key) || this.#hasHandedOver(key)) await this.#end(key, running);
