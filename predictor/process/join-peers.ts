@@ -12,7 +12,10 @@ import type { PeersOptions } from "../sources/peers/peers.ts";
 import { PeerSecret } from "../sources/peers/secret.ts";
 
 export interface JoinParts {
-  readonly options: Pick<PredictorOptions, "peers" | "peersListen" | "peersSecretFile" | "peersTls">;
+  readonly options: Pick<
+    PredictorOptions,
+    "peers" | "peersListen" | "peersSecretFile" | "peersTls" | "plannersPerApplication"
+  >;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: PredictorMetrics;
@@ -31,8 +34,14 @@ export async function joinPeers(
   { clock, ends, log, metrics, options, state }: JoinParts,
   onSpans: OnSpans,
 ): Promise<Joined> {
-  const { peers: targets, peersListen: listen, peersSecretFile } = options;
-  if (targets.length === 0) return {};
+  const { peers: targets, peersListen: listen, peersSecretFile, plannersPerApplication } = options;
+  if (targets.length === 0) {
+    if (plannersPerApplication === undefined) return {};
+    throw new TradewindError(
+      "invalid-config",
+      "--planners-per-application needs --peers: the other predictors, which plan the rest",
+    );
+  }
   if (peersSecretFile === undefined) {
     throw new TradewindError(
       "invalid-config",

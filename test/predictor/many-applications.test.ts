@@ -86,3 +86,9 @@ it("of three predictors two plan each application, the scaler has the plans of a
   await waitUntil(async () => (await least()) >= 2, PATIENCE_MS, "two plan each application again");
   expect(await least()).toBe(2);
 });
+
+it("a number of planners without other predictors is refused", async () => {
+  const options = { config: await applications(), listen: "127.0.0.1:0", otlpListen: "127.0.0.1:0" };
+  const started = startPredictor({ ...options, plannersPerApplication: 2, logLevel: "silent" });
+  await expect(started).rejects.toThrow("--planners-per-application needs --peers");
+});
