@@ -49,10 +49,8 @@ const isOne = (status: ApplicationStatus | readonly ApplicationStatus[]): status
   !Array.isArray(status);
 
 function applicationOf(status: ApplicationStatus, clock: Clock): ServedApplication {
-  const { cause, predictor, mode, objective, measuredLatencySeconds, patterns, regret } = headerOfOne(
-    status,
-    clock,
-  );
+  const { cause, failedRatio, predictor, mode, objective, measuredLatencySeconds, patterns, regret } =
+    headerOfOne(status, clock);
   const { reachable: _, ...about } = predictor;
   const { name = "", namespace = "" } = status.application ?? {};
   return {
@@ -62,6 +60,7 @@ function applicationOf(status: ApplicationStatus, clock: Clock): ServedApplicati
     ...(mode && { mode }),
     ...(objective && { objective }),
     ...(measuredLatencySeconds !== undefined && { measuredLatencySeconds }),
+    ...(failedRatio !== undefined && { failedRatio }),
     ...(regret && { regret }),
     ...(cause && { cause }),
     ...(patterns && { patterns }),
@@ -94,6 +93,7 @@ function headerOfOne(
     ...(plan?.measuredLatencySeconds === undefined
       ? {}
       : { measuredLatencySeconds: plan.measuredLatencySeconds }),
+    ...(plan?.failedRatio !== undefined && { failedRatio: plan.failedRatio }),
     ...(plan?.cause && { cause: plan.cause }),
     ...(plan?.patterns && { patterns: plan.patterns }),
   };
