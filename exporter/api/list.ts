@@ -8,7 +8,7 @@ import type {
 import type { ApplicationStatus } from "../source/plan-sources.ts";
 import type { Recommender } from "../recommender.ts";
 import { refusalInWords } from "../served-rows.ts";
-import type { BookEntry } from "../store/book.ts";
+import type { BookEntry } from "../store/book-entry.ts";
 
 /** What there is to say besides the recommendations. */
 export type RecommendationHeader = Omit<RecommendationList, "recommendations">;

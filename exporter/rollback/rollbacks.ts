@@ -3,8 +3,8 @@ import type { AuditEvent } from "@tradewind/core/contract/audit.ts";
 import type { Plan, Wish } from "@tradewind/core/contract/plan.ts";
 import type { Rollback } from "@tradewind/core/contract/recommendation.ts";
 import { severityOf } from "@tradewind/core/contract/standing.ts";
-import { bookKey } from "../store/book.ts";
-import type { BookEntry } from "../store/book.ts";
+import { bookKey } from "../store/book-entry.ts";
+import type { BookEntry } from "../store/book-entry.ts";
 import { HarmWatch } from "./watch.ts";
 import type { ServiceSight, Sight } from "./watch.ts";
 
