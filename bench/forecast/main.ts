@@ -1,7 +1,6 @@
 import { seededRng } from "@tradewind/core/rng.ts";
-import { Ahead } from "@tradewind/predictor/forecast/load-ahead.ts";
-import type { LoadAhead } from "@tradewind/predictor/forecast/load-ahead.ts";
-import { seasonOf } from "@tradewind/predictor/forecast/season.ts";
+import type { ForecastPoint } from "@tradewind/core/contract/forecast.ts";
+import { LoadHorizons } from "@tradewind/predictor/forecast/horizons.ts";
 import { HoltWinters } from "@tradewind/simulator/contenders/holt-winters.ts";
 import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
 import { readLoads } from "./data.ts";
@@ -13,12 +12,13 @@ const TEST_SHARE = 0.3;
 const EPOCHS = 12;
 /** Steps before a network is trained. */
 const LEAST_TRAINED = 200;
-/** Steps that the product keeps and looks for a season in, and how often that is done here. */
-const SEASON_STEPS = 864;
-const SEASON_EVERY = 144;
+/** Steps that the product keeps. */
+const KEPT_STEPS = 864;
+/** Steps of the method `mean`. */
+const MEAN_STEPS = 12;
 const QUANTILES = [0.1, 0.5, 0.9] as const;
 
-const METHODS = ["naive", "seasonal", "mean", "holtWinters", "gru", "regression", "served"] as const;
+const METHODS = ["naive", "seasonal", "mean", "holtWinters", "gru", "served"] as const;
 type Method = (typeof METHODS)[number];
 
 interface Sums {
@@ -29,6 +29,10 @@ interface Sums {
   loss: number;
   within: number;
 }
+
+/** Sums of the simple methods that were possible. */
+const simplest = (of: Record<Method, number>): number[] =>
+  [of.naive, of.seasonal, of.mean, of.holtWinters].filter((each) => !Number.isNaN(each));
 
 const zero = (): Record<Method, number> =>
   Object.fromEntries(METHODS.map((method) => [method, 0])) as Record<Method, number>;
@@ -93,6 +97,11 @@ function trainedGru(
   return { gru, seconds: cpuSeconds(began), scale, unscale };
 }
 
+const meanOf = (values: readonly number[], origin: number): number => {
+  const last = values.slice(Math.max(0, origin + 1 - MEAN_STEPS), origin + 1);
+  return last.reduce((sum, each) => sum + each, 0) / last.length;
+};
+
 /** What is asked after every step: each method with its forecast for one horizon. */
 interface Asked {
   readonly data: LoadData;
@@ -106,7 +115,7 @@ const rivalOf = ({ ahead, data, origin, values }: Asked): number =>
   values[origin + ahead - (data.season ?? 1)] ?? 0;
 
 /** Adds the errors of one forecast. */
-function judge(sum: Sums, asked: Asked, served: LoadAhead, forecasts: Record<Method, number>): void {
+function judge(sum: Sums, asked: Asked, served: ForecastPoint, forecasts: Record<Method, number>): void {
   const load = asked.data.values[asked.origin + asked.ahead];
   if (load === null || load === undefined) return;
   for (const method of METHODS) {
@@ -121,43 +130,36 @@ function judge(sum: Sums, asked: Asked, served: LoadAhead, forecasts: Record<Met
     sum.loss += pinball(load - ([low, middle, high][at] ?? middle), quantile) / QUANTILES.length;
 }
 
-/** Gives the served forecasts one more step; the season is looked for once in a while, as the product does. */
-function addStep(served: readonly Ahead[], { values }: LoadData, origin: number): void {
-  if (origin % SEASON_EVERY === 0) {
-    const season = seasonOf(values.slice(Math.max(0, origin - SEASON_STEPS), origin));
-    for (const each of served) each.setSeason(season);
-  }
-  for (const each of served) each.add(values[origin] ?? null);
-}
-
 /** Origins of the test part, one after the other; what is learnt before them is learnt from the steps before them alone. */
 function rolling(data: LoadData, aheads: readonly number[], options: BenchmarkOptions): Rolled {
   const values = filled(data.values);
   const cut = Math.floor((1 - TEST_SHARE) * values.length);
   const trained = trainedGru(values, cut, aheads, options);
   const holtWinters = fittedHoltWinters(values.slice(0, cut), data.season ?? 0);
-  const served = aheads.map((ahead) => new Ahead(ahead));
+  const horizons = new LoadHorizons();
   const sums = aheads.map(newSums);
   let servedSeconds = 0;
   for (let origin = 0; origin < values.length - 1; origin += 1) {
     const began = process.cpuUsage();
-    addStep(served, data, origin);
+    const points = horizons.after({
+      stepSeconds: data.stepSeconds,
+      endMs: 1e3 * data.stepSeconds * (origin + 1),
+      steps: data.values.slice(Math.max(0, origin + 1 - KEPT_STEPS), origin + 1),
+    });
     servedSeconds += cpuSeconds(began);
     if (origin < cut) continue;
     holtWinters.add(values[origin] ?? 0);
     const network = trained.gru?.predict(origin);
     for (const [at, ahead] of aheads.entries()) {
-      const { forecasts, served: now } = served[at] ?? {};
-      const sum = sums[at];
-      if (forecasts === undefined || now === undefined || sum === undefined) continue;
+      const [now, sum] = [points[at], sums[at]];
+      if (now === undefined || sum === undefined) continue;
       const asked = { data, values, origin, ahead };
       judge(sum, asked, now, {
-        naive: forecasts.naive,
+        naive: values[origin] ?? 0,
         seasonal: data.season === undefined ? Number.NaN : rivalOf(asked),
-        mean: forecasts.mean,
+        mean: meanOf(values, origin),
         holtWinters: holtWinters.forecast(ahead),
         gru: network === undefined ? Number.NaN : trained.unscale(network[at] ?? 0),
-        regression: forecasts.regression,
         served: now.middle,
       });
     }
@@ -195,6 +197,7 @@ function measure(data: LoadData, options: BenchmarkOptions): Record<string, unkn
       minutes: minutes[at],
       origins: sum.count,
       mase: figures(sum.absolute, sum.rival),
+      servedOverBest: rounded(sum.absolute.served / Math.min(...simplest(sum.absolute))),
       scaledSquare: figures(sum.square, sum.count * range ** 2),
       pinball: rounded(sum.loss / sum.count),
       coverage: rounded(sum.within / sum.count),

@@ -6,7 +6,15 @@ export const FORECAST_SCHEMA = "tradewind.dev/forecast/v1";
 /** Mean load of one step, some time ahead; requests per second of the whole application. */
 export const ForecastPoint = z.strictObject({
   aheadSeconds: z.number().positive(),
-  method: z.enum(["naive", "mean", "season", "regression"]),
+  /** Shares of the methods that are mixed, 1 in all: the last load, means of 3, 12 and 48 steps, the seasons before, a regression. */
+  weights: z.strictObject({
+    naive: Ratio,
+    short: Ratio,
+    mean: Ratio,
+    long: Ratio,
+    season: Ratio,
+    regression: Ratio,
+  }),
   /** Quantiles 0.1, 0.5 and 0.9. */
   low: NonNegative,
   middle: NonNegative,

@@ -6,13 +6,14 @@ import { Gauge } from "prom-client";
 import type { Registry } from "prom-client";
 import { seasonAhead } from "../decide/outlook.ts";
 import type { CostSettings } from "../facts/cost-settings.ts";
-import { horizonSteps, loadHorizons } from "../forecast/horizons.ts";
+import { horizonSteps, LoadHorizons } from "../forecast/horizons.ts";
 import type { PolicyState } from "../policy/state.ts";
 
 /** The load to come, as the state of the last decision knows it: worked out when somebody asks, once for each step of load. */
 export class LoadForecasts {
   readonly #settings: Pick<CostSettings, "seasons" | "standSeconds">;
   #state: PolicyState | undefined;
+  readonly #horizons = new LoadHorizons();
   #points: readonly ForecastPoint[] = [];
   /** End of the steps that the points follow, and their length. */
   #after: readonly [number, number] = [Number.NaN, Number.NaN];
@@ -33,7 +34,7 @@ export class LoadForecasts {
     const steps = horizonSteps(cost.outlook.foresight);
     const { endMs, stepSeconds } = steps;
     if (this.#after[0] !== endMs || this.#after[1] !== stepSeconds) {
-      this.#points = loadHorizons(steps);
+      this.#points = this.#horizons.after(steps);
       this.#after = [endMs, stepSeconds];
     }
     return {

@@ -28,7 +28,10 @@ export function startSecondsAfter(
   return seconds;
 }
 
-/** Notes the services for which more replicas have been decided on than serve. */
+/**
+ * Notes the services for which more replicas have been decided on than run or are asked for: those that the platform has not taken away
+ * yet need no start.
+ */
 export function withRises(
   services: readonly ServiceModelMemory[],
   observations: readonly Observation[],
@@ -39,9 +42,12 @@ export function withRises(
   return services.map((each) => {
     const { rising, ...rest } = each;
     const replicas = targets.get(each.service)?.replicas ?? 0;
-    const { baseReplicas = replicas, readyReplicas } = byName.get(each.service) ?? {};
+    const { baseReplicas = replicas, readyReplicas, window } = byName.get(each.service) ?? {};
     if (replicas > baseReplicas && readyReplicas !== undefined) {
-      return rising === undefined ? { ...rest, rising: { sinceMs: endMs, replicas } } : each;
+      const running = Math.max(readyReplicas, window?.replicasWanted ?? 0);
+      return rising === undefined && replicas > running
+        ? { ...rest, rising: { sinceMs: endMs, replicas } }
+        : each;
     }
     return rising === undefined || replicas < rising.replicas ? rest : each;
   });

@@ -1,24 +1,24 @@
 import { expectedAt } from "./expected-load.ts";
+import { Mixture } from "./mixture.ts";
 import { Recent } from "./recent.ts";
 import { Regression } from "./regression.ts";
 
 /**
- * `naive` repeats the last load, `mean` that of the last twelve steps, `season` the seasons before, and `regression` weighs them and
- * the trend by what has been right.
+ * `naive` repeats the last load, `short`, `mean` and `long` the mean of the last 3, 12 and 48 steps (`long` is `mean` until there are so
+ * many), `season` the seasons before, and `regression` weighs them and the trend by least squares.
  */
-export const AHEAD_METHODS = ["naive", "mean", "season", "regression"] as const;
+export const AHEAD_METHODS = ["naive", "short", "mean", "long", "season", "regression"] as const;
 export type AheadMethod = (typeof AHEAD_METHODS)[number];
 
 const SHORT_STEPS = 3;
 const STEPS = 12;
 const LONG_STEPS = 48;
 const INPUTS = 7;
-/** Origins that methods are compared on. Another method is served once it is better by {@link BETTER}. */
+/** Origins that errors are the means of. */
 const JUDGED = 400;
-const BETTER = 0.98;
 /** Origins whose errors give the quantiles. */
 const SPREAD_OVER = 100;
-/** A change or an error of more than so many means counts as so many: spikes say nothing about the steps between. */
+/** A change of more than so many means counts as so many for the regression: spikes say nothing about the steps between. */
 const MOST_CHANGE = 3;
 /** Inputs of the regression beyond this many means count as so many. */
 const MOST_INPUT = 6;
@@ -29,7 +29,8 @@ const [LOW, HIGH] = [0.1, 0.9];
 
 /** Load some steps after the last one, requests per second. */
 export interface LoadAhead {
-  readonly method: AheadMethod;
+  /** Shares of the methods in the forecast, 1 in all. */
+  readonly weights: Record<AheadMethod, number>;
   readonly low: number;
   readonly middle: number;
   readonly high: number;
@@ -57,22 +58,21 @@ interface Origin {
 
 const pinball = (error: number, quantile: number): number =>
   Math.max(quantile * error, (quantile - 1) * error);
+const asList = (of: Readonly<Record<AheadMethod, number>>): number[] => AHEAD_METHODS.map((each) => of[each]);
 const over = (a: number, b: number): number => (b > 0 ? a / b : 0);
 
 /**
  * Forecasts of the load a number of steps ahead, after one step after the other. Every forecast is judged once its step is
- * known, and the served method is the one that was nearest of late.
+ * known. The served one is a mixture of all methods, weighted by how they have done.
  */
 export class Ahead {
-  /** Every method's forecast for the step that is `ahead` of the last. */
-  forecasts: Readonly<Record<AheadMethod, number>> | undefined;
   private readonly ahead: number;
   private season: number | undefined;
   private readonly loads: number[] = [];
   private readonly made: { readonly origin: Origin; readonly served: LoadAhead }[] = [];
   private readonly regression = new Regression(INPUTS);
-  private readonly losses = AHEAD_METHODS.map(() => new Recent(JUDGED));
-  private readonly spreads = AHEAD_METHODS.map(() => new Recent(SPREAD_OVER));
+  private readonly mixture = new Mixture(AHEAD_METHODS.length);
+  private readonly spread = new Recent(SPREAD_OVER);
   private readonly tally = {
     absolute: new Recent(JUDGED),
     signed: new Recent(JUDGED),
@@ -81,7 +81,6 @@ export class Ahead {
     loss: new Recent(JUDGED),
     within: new Recent(JUDGED),
   };
-  private method = 0;
 
   /** @param season steps of the season, where one was found */
   constructor(ahead: number, season?: number) {
@@ -100,7 +99,6 @@ export class Ahead {
     const before = this.made.length > this.ahead - 1 ? this.made.shift() : undefined;
     if (before !== undefined && load !== null) this.judge(before, load);
     const origin = this.originNow();
-    this.forecasts = origin.forecasts;
     this.made.push({ origin, served: this.serve(origin) });
   }
 
@@ -124,24 +122,20 @@ export class Ahead {
 
   private judge({ origin, served }: { origin: Origin; served: LoadAhead }, load: number): void {
     const { absolute, loss, rival, signed, within, load: loads } = this.tally;
-    for (const [at, method] of AHEAD_METHODS.entries()) {
-      const error = load - origin.forecasts[method];
-      this.losses[at]?.add(Math.min(MOST_CHANGE, Math.abs(error) / origin.scale));
-      this.spreads[at]?.add(error / origin.scale);
-    }
     const { high, low, middle } = served;
     const error = load - middle;
+    const { scale } = origin;
+    this.spread.add(error / scale);
+    const scaled = asList(origin.forecasts).map((each) => each / scale);
+    this.mixture.learn(scaled, middle / scale, load / scale);
     absolute.add(Math.abs(error));
     signed.add(error);
     loads.add(load);
     rival.add(Math.abs(load - (this.loads.at(-1 - (this.season ?? 1)) ?? load)));
     loss.add((pinball(load - low, LOW) + pinball(error, 0.5) + pinball(load - high, HIGH)) / 3);
     within.add(load >= low && load <= high ? 1 : 0);
-    const change = (load - origin.base) / origin.scale;
+    const change = (load - origin.base) / scale;
     this.regression.learn(origin.inputs, Math.max(-MOST_CHANGE, Math.min(MOST_CHANGE, change)));
-    const means = this.losses.map(({ mean }) => mean);
-    const best = means.indexOf(Math.min(...means));
-    if ((means[best] ?? 0) < BETTER * (means[this.method] ?? 0)) this.method = best;
   }
 
   private originNow(): Origin {
@@ -171,7 +165,9 @@ export class Ahead {
       inputs,
       forecasts: {
         naive: base,
+        short: short ?? base,
         mean: mean ?? base,
+        long: (loads.length < LONG_STEPS ? mean : long) ?? base,
         season: expected,
         regression: Math.max(0, base + scale * this.regression.predict(inputs)),
       },
@@ -186,11 +182,17 @@ export class Ahead {
   }
 
   private serve({ forecasts, scale }: Origin): LoadAhead {
-    const method = AHEAD_METHODS[this.method] ?? "naive";
-    const middle = forecasts[method];
-    const [low = 0, high = 0] = this.spreads[this.method]?.quantiles([LOW, HIGH]) ?? [];
+    const { weights } = this.mixture;
+    // About the last load, so that methods that agree are not rounded apart.
+    const { naive } = forecasts;
+    const middle = asList(forecasts).reduce(
+      (sum, each, at) => sum + (each - naive) * (weights[at] ?? 0),
+      naive,
+    );
+    const [low = 0, high = 0] = this.spread.quantiles([LOW, HIGH]);
+    const shares = AHEAD_METHODS.map((method, at) => [method, weights[at] ?? 0]);
     return {
-      method,
+      weights: Object.fromEntries(shares) as Record<AheadMethod, number>,
       low: Math.max(0, Math.min(middle, middle + scale * low)),
       middle,
       high: Math.max(middle, middle + scale * high),

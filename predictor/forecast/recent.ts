@@ -34,9 +34,11 @@ export class Recent {
     return this.count > 0 ? this.sum / this.count : 0;
   }
 
-  /** By the nearest rank; 0 where there is none. */
+  /** What one more number would be under with these probabilities, by the nearest rank; 0 where there is none. */
   quantiles(shares: readonly number[]): number[] {
-    return shares.map((share) => this.ordered[Math.round(share * (this.count - 1))] ?? 0);
+    const last = this.count - 1;
+    const rank = (share: number): number => Math.round(share * (this.count + 1)) - 1;
+    return shares.map((share) => this.ordered[Math.max(0, Math.min(last, rank(share)))] ?? 0);
   }
 
   /** First place in the order that is not below a value. */

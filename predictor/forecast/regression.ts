@@ -1,9 +1,7 @@
-/** What of the weight of a lesson is left after a thousand more: about a week of steps of five minutes. */
-const FORGETTING = 0.9995;
 /** Variance of a weight before anything is known: weights are of the order of one. */
 const FIRST_VARIANCE = 1;
 
-/** Least squares that learns one example after the other and forgets old ones (recursive least squares). */
+/** Least squares that learns one example after the other (recursive least squares). */
 export class Regression {
   private readonly weights: Float64Array;
   private readonly covariance: Float64Array;
@@ -24,7 +22,7 @@ export class Regression {
   learn(inputs: readonly number[], output: number): void {
     const { covariance, gain, weights } = this;
     const size = weights.length;
-    let spread = FORGETTING;
+    let spread = 1;
     for (let row = 0; row < size; row += 1) {
       let sum = 0;
       for (let at = 0; at < size; at += 1) sum += (covariance[row * size + at] ?? 0) * (inputs[at] ?? 0);
@@ -37,7 +35,7 @@ export class Regression {
       weights[row] = (weights[row] ?? 0) + share * error;
       for (let at = 0; at < size; at += 1) {
         const place = row * size + at;
-        covariance[place] = ((covariance[place] ?? 0) - share * (gain[at] ?? 0)) / FORGETTING;
+        covariance[place] = (covariance[place] ?? 0) - share * (gain[at] ?? 0);
       }
     }
   }

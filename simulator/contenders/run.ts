@@ -36,6 +36,8 @@ export interface RunOptions {
 export interface RunResult {
   /** Share of requests over the objective of their route, failed ones included. */
   readonly requestsOver: number;
+  /** The same with the warm-up: from the first request on. */
+  readonly requestsOverFromStart: number;
   /** Share of minutes in which a route missed its objective. */
   readonly minutesOver: number;
   /** Price of what all containers request, per hour, at the application's prices. */
@@ -81,11 +83,13 @@ export function resultOf(
   const hours = (to.atMs - from.atMs) / 3_600_000;
   const [before, after] = [sums(from, internalRoutes), sums(to, internalRoutes)];
   const requests = after.requests - before.requests;
+  const shareOf = (over: number, of: number): number => (of === 0 ? 0 : over / of);
   const coreHours = (to.coreSeconds - from.coreSeconds) / 3_600;
   const byteHours = (to.byteSeconds - from.byteSeconds) / 3_600;
   const used = { cpuCores: coreHours, memoryBytes: byteHours };
   return {
-    requestsOver: requests === 0 ? 0 : (after.over - before.over) / requests,
+    requestsOver: shareOf(after.over - before.over, requests),
+    requestsOverFromStart: shareOf(after.over, after.requests),
     minutesOver: (to.minutesOver - from.minutesOver) / Math.max(1, to.minutes - from.minutes),
     costPerHour: costPerHour(used, application.prices) / hours,
     cores: coreHours / hours,

@@ -9,6 +9,7 @@ import { CONTENDERS } from "@tradewind/simulator/contenders/contenders.ts";
 
 const RESULT = {
   requestsOver: 0.02,
+  requestsOverFromStart: 0.03,
   minutesOver: 0.1,
   costPerHour: 0.2,
   cores: 6,

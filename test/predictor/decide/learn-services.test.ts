@@ -102,6 +102,15 @@ describe("the time that pods take to start", () => {
     expect(withRises([model(rising)], observations, targets(2), later)[0]?.rising).toBeUndefined();
   });
 
+  it("does not begin for replicas that still run after a decision for fewer of them", () => {
+    const targets: Targets = new Map([["backend", { replicas: 4, policy: "planner-prior", reasons: [] }]]);
+    for (const running of [{ replicasReady: 4 }, { replicasWanted: 4 }]) {
+      const { observations } = seen(windowSet([window({ ...FACTS, ...running })]));
+      const fewer = observations.map((each) => ({ ...each, baseReplicas: 3 }));
+      expect(withRises([model()], fewer, targets, START_MS)[0]?.rising).toBeUndefined();
+    }
+  });
+
   it("ends once as many serve as were decided on", () => {
     expect(after([{ replicasReady: 3 }], [model(rising)]).rising).toEqual(rising);
     expect(after([{ replicasReady: 4 }], [model(rising)]).rising).toBeUndefined();

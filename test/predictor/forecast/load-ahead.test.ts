@@ -1,5 +1,6 @@
 import { seededRng } from "@tradewind/core/rng.ts";
 import { Ahead } from "@tradewind/predictor/forecast/load-ahead.ts";
+import { Mixture } from "@tradewind/predictor/forecast/mixture.ts";
 import { Recent } from "@tradewind/predictor/forecast/recent.ts";
 import { Regression } from "@tradewind/predictor/forecast/regression.ts";
 import fc from "fast-check";
@@ -15,7 +16,7 @@ const of = (count: number, load: (at: number) => number): number[] =>
 
 describe("load a number of steps ahead", () => {
   it("is the last load after one step", () => {
-    expect(after([7], 5).served).toEqual({ method: "naive", low: 7, middle: 7, high: 7 });
+    expect(after([7], 5).served).toMatchObject({ low: 7, middle: 7, high: 7 });
     expect(after([], 5).served).toBeUndefined();
   });
 
@@ -24,9 +25,10 @@ describe("load a number of steps ahead", () => {
       of(200, (at) => 50 + at),
       5,
     );
-    expect(served?.method).toBe("regression");
+    expect(served?.weights.regression).toBeGreaterThan(0.9);
     expect(served?.middle).toBeCloseTo(254, 0);
-    expect(errors?.mase).toBeLessThan(1.5);
+    // Repeating the last load has 5.
+    expect(errors?.mase).toBeLessThan(2.5);
   });
 
   it("is the season's, a season after", () => {
@@ -42,7 +44,7 @@ describe("load a number of steps ahead", () => {
       of(600, () => 50 + 20 * rng()),
       5,
     );
-    expect(made.served?.method).not.toBe("naive");
+    expect(made.served?.weights.naive).toBeLessThan(0.1);
     expect(made.served?.middle).toBeGreaterThan(55);
     expect(made.served?.middle).toBeLessThan(65);
     expect(made.errors?.coverage).toBeCloseTo(0.8, 1);
@@ -63,6 +65,52 @@ describe("load a number of steps ahead", () => {
         },
       ),
     );
+  });
+});
+
+describe("a mixture of forecasts", () => {
+  const methods = (at: number): number[] => [10 + Math.sin(at), 10 - Math.sin(at), 30];
+  const lossOf = (actual: (at: number) => number): { mixed: number; each: number[] } => {
+    const mixture = new Mixture(3);
+    let mixed = 0;
+    const each = [0, 0, 0];
+    for (let at = 0; at < 500; at += 1) {
+      const said = methods(at);
+      const middle = said.reduce((sum, one, place) => sum + one * mixture.weights[place]!, 0);
+      const now = actual(at);
+      mixed += Math.abs(middle - now);
+      for (const [place, one] of said.entries()) each[place]! += Math.abs(one - now);
+      mixture.learn(said, middle, now);
+    }
+    return { mixed, each };
+  };
+
+  it("begins with equal weights, which are shares of one", () => {
+    expect(new Mixture(4).weights).toEqual([0.25, 0.25, 0.25, 0.25]);
+  });
+
+  it("does as well as the best of them where one is always right", () => {
+    const { each, mixed } = lossOf((at) => 10 + Math.sin(at));
+    expect(each[0]).toBeCloseTo(0, 9);
+    expect(mixed).toBeLessThan(0.1 * each[1]!);
+  });
+
+  it("is better than each of them where their errors cancel out", () => {
+    const { each, mixed } = lossOf(() => 10);
+    expect(mixed).toBeLessThan(0.2 * Math.min(...each));
+  });
+
+  it("has the same weights in any unit", () => {
+    const [one, thousand] = [new Mixture(3), new Mixture(3)];
+    for (let at = 0; at < 50; at += 1) {
+      one.learn(methods(at), 12, 11);
+      thousand.learn(
+        methods(at).map((each) => 1e3 * each),
+        12e3,
+        11e3,
+      );
+    }
+    for (const [at, weight] of one.weights.entries()) expect(thousand.weights[at]).toBeCloseTo(weight, 9);
   });
 });
 

@@ -38,6 +38,20 @@ function ours(
   });
 }
 
+describe("the result of a run", () => {
+  it("leaves the warm-up out, and counts it where it says so", async () => {
+    const load = (at: number): number => (at < 60 ? 200 : 5);
+    const { requestsOver, requestsOverFromStart } = await run({
+      obstacle: obstacleOf({ ...obstacle({ ...SMALL, load }), warmUpSeconds: 120 }),
+      contender: CONTENDERS.find(({ name }) => name === "static")!,
+      actuators: "replicas",
+      seed: 5,
+    });
+    expect(requestsOver).toBeLessThan(0.05);
+    expect(requestsOverFromStart).toBeGreaterThan(0.2);
+  });
+});
+
 describe("Tradewind in the simulator", () => {
   it("decides once more between two windows when a surge begins, and not while load is steady", async () => {
     expect((await ours("tradewind-auto", {})).notes).toMatchObject({ surges: 0 });
