@@ -2,7 +2,7 @@
 import { parseWith } from "@tradewind/core/config.ts";
 import { contentHash } from "@tradewind/core/hash.ts";
 import { studentParameters } from "@tradewind/core/contract/students.ts";
-import { Student } from "@tradewind/exporter/students/student.ts";
+import { Student } from "@tradewind/core/students/student.ts";
 import { SHIPPED_STUDENTS } from "@tradewind/predictor/students/shipped-students.ts";
 import type { Contender } from "@tradewind/simulator/contenders/contender.ts";
 import { HPA_CPU } from "@tradewind/simulator/contenders/hpa.ts";
@@ -10,23 +10,16 @@ import { run } from "@tradewind/simulator/contenders/run.ts";
 import { gatherPairs, silentContender } from "@tradewind/simulator/teacher/lessons.ts";
 import { judgeTeacher } from "@tradewind/simulator/teacher/judge.ts";
 import type { Verdict } from "@tradewind/simulator/teacher/judge.ts";
-import {
-  episodePlant,
-  HELD_OUT_APPLICATIONS,
-  heldOutPlant,
-  judgedPlant,
-} from "@tradewind/simulator/teacher/plants.ts";
+import { HELD_OUT_APPLICATIONS, heldOutPlant, judgedPlant } from "@tradewind/simulator/teacher/plants.ts";
 import { OUR_TERMS } from "@tradewind/simulator/teacher/reward.ts";
-import { readTeacher } from "@tradewind/simulator/command/teacher-file.ts";
-import type { Checkpoint } from "@tradewind/simulator/teacher/td3/checkpoint.ts";
-import { startEngine } from "@tradewind/simulator/teacher/td3/engine.ts";
-import { agreementOf } from "@tradewind/simulator/teacher/train-student.ts";
-import { policyOf, trainTeacher } from "@tradewind/simulator/teacher/train-teacher.ts";
+import { agreementOf } from "@tradewind/core/students/train-student.ts";
+import { policyOf } from "@tradewind/simulator/teacher/train-teacher.ts";
 import { z } from "zod";
 import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
 import { localRun, SECONDS } from "./local-run.ts";
 import type { LocalOutcome } from "./local-run.ts";
 import { estimate } from "../course/statistics.ts";
+import { teacherOf } from "./short-teacher.ts";
 
 /** Seeds that were looked at while the students were made are below this. */
 const FIRST_SEED = 300;
@@ -129,8 +122,7 @@ async function teacher(
   file: string | undefined,
   { progress, quick, seed }: Pick<BenchmarkOptions, "progress" | "quick" | "seed">,
 ): Promise<Verdict> {
-  const trained = file === undefined ? await shortTraining(seed, quick, progress) : await readTeacher(file);
-  if (trained === undefined) throw new Error(`there is no teacher in ${file}`);
+  const trained = await teacherOf(file, { progress, quick, seed });
   const plants = quick ? QUICK_JUDGED : JUDGED;
   return judgeTeacher({
     seeds: Array.from({ length: plants }, (_, i) => TEACHER_SEED + i),
@@ -139,31 +131,6 @@ async function teacher(
     terms: OUR_TERMS,
     act: policyOf(trained),
     onProgress: (done) => progress(`teacher: judged on ${done} of ${plants} plants`),
-  });
-}
-
-async function shortTraining(
-  seed: number,
-  quick: boolean,
-  progress: BenchmarkOptions["progress"],
-): Promise<Checkpoint> {
-  const { tensors } = await startEngine("auto");
-  return trainTeacher(tensors, {
-    seed,
-    shape: { kind: "shared", layers: [32, 32] },
-    plannerEpisodes: quick ? 1 : 8,
-    episodes: quick ? 2 : 12,
-    batch: 32,
-    buffer: 10_000,
-    updates: 24,
-    tiedEpisodes: 8,
-    actuators: "replicas",
-    terms: OUR_TERMS,
-    plantOf: (plantSeed) => episodePlant(plantSeed, "shared"),
-    onEpisode: async ({ rewards }) => {
-      progress(`teacher: episode ${rewards.length}, reward ${rewards.at(-1)?.toFixed(3)}`);
-      return true;
-    },
   });
 }
 

@@ -1,6 +1,6 @@
 import { seededRng, standardNormal } from "@tradewind/core/rng.ts";
-import { KnownStates, retrainingCauses, RewardNotifier } from "@tradewind/simulator/teacher/notifier.ts";
-import type { StudentRecord } from "@tradewind/simulator/teacher/notifier.ts";
+import { KnownStates, retrainingCauses, RewardNotifier } from "@tradewind/core/students/notifier.ts";
+import type { StudentRecord } from "@tradewind/core/students/notifier.ts";
 import { describe, expect, it } from "vitest";
 
 const LESSONS = Array.from({ length: 1_000 }, (_, at) => stateOf(seededRng(at)));
