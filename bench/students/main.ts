@@ -4,7 +4,7 @@ import { contentHash } from "@tradewind/core/hash.ts";
 import { studentParameters } from "@tradewind/core/contract/students.ts";
 import { Student } from "@tradewind/core/students/student.ts";
 import { SHIPPED_STUDENTS } from "@tradewind/predictor/students/shipped-students.ts";
-import type { Contender } from "@tradewind/simulator/contenders/contender.ts";
+import type { Actuators, Contender } from "@tradewind/simulator/contenders/contender.ts";
 import { HPA_CPU } from "@tradewind/simulator/contenders/hpa.ts";
 import { run } from "@tradewind/simulator/contenders/run.ts";
 import { gatherPairs, silentContender } from "@tradewind/simulator/teacher/lessons.ts";
@@ -19,6 +19,7 @@ import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
 import { localRun, SECONDS } from "./local-run.ts";
 import type { LocalOutcome } from "./local-run.ts";
 import { estimate } from "../course/statistics.ts";
+import { deployments } from "./deployments.ts";
 import { teacherOf } from "./short-teacher.ts";
 
 /** Seeds that were looked at while the students were made are below this. */
@@ -30,6 +31,8 @@ const TIMED = 200_000;
 const JUDGED = 10;
 const QUICK_JUDGED = 2;
 const TEACHER_SEED = 6_000_000;
+/** Two of each application that no student of a release learnt on. */
+const DEPLOYMENTS = 6;
 
 const PARAMETERS = studentParameters(SHIPPED_STUDENTS.general);
 const STUDENT = { student: new Student(PARAMETERS), modelHash: contentHash(SHIPPED_STUDENTS) };
@@ -51,23 +54,27 @@ interface Outcome {
 }
 
 /** One flash crowd on a plant that no student learnt on, the predictor killed as it begins, and the five minutes after. */
-async function outcomeOf(contender: Contender, seed: number): Promise<Outcome> {
+async function outcomeOf(contender: Contender, actuators: Actuators, seed: number): Promise<Outcome> {
   const { costPerHour, minutesOver, requests, requestsOver } = await run({
     obstacle: heldOutPlant(seed),
     contender,
-    actuators: "replicas",
+    actuators,
     seed,
   });
   return { requests, over: requestsOver * requests, minutesOver: 5 * minutesOver, cost: costPerHour };
 }
 
-async function silence(seeds: readonly number[], progress: BenchmarkOptions["progress"]) {
+async function silence(
+  seeds: readonly number[],
+  actuators: Actuators,
+  progress: BenchmarkOptions["progress"],
+) {
   const outcomes = new Map<string, Outcome[]>(Object.keys(POLICIES).map((policy) => [policy, []]));
   for (const [index, seed] of seeds.entries()) {
     for (const [policy, contender] of Object.entries(POLICIES)) {
-      outcomes.get(policy)?.push(await outcomeOf(contender, seed));
+      outcomes.get(policy)?.push(await outcomeOf(contender, actuators, seed));
     }
-    progress(`silence: seed ${index + 1} of ${seeds.length}`);
+    progress(`silence, ${actuators}: seed ${index + 1} of ${seeds.length}`);
   }
   const mean = (policy: string, of: (each: Outcome) => number): number =>
     estimate((outcomes.get(policy) ?? []).map((each) => of(each))).mean;
@@ -87,15 +94,15 @@ async function silence(seeds: readonly number[], progress: BenchmarkOptions["pro
   });
 }
 
-/** Students against the planner on the application that comes first among the held-out ones, over several seeds. */
-async function agreement(seeds: readonly number[], progress: BenchmarkOptions["progress"]) {
+/** The shipped student against the planner on applications that no student learnt on, in silences that either of them drives. */
+async function unseen(seeds: readonly number[], progress: BenchmarkOptions["progress"]) {
   const rewards: Record<"planner" | "students", number[]> = { planner: [], students: [] };
   const pairs = [];
   for (const [seed, who] of seeds.flatMap((each) => [
     [each, "planner"] as const,
     [each, "students"] as const,
   ])) {
-    progress(`agreement: ${who} decide, seed ${seed}`);
+    progress(`unseen: ${who} decide, seed ${seed}`);
     const gathered = await gatherPairs(heldOutPlant(seed), {
       actuators: "replicas",
       parameters: who === "students" ? PARAMETERS : undefined,
@@ -104,17 +111,27 @@ async function agreement(seeds: readonly number[], progress: BenchmarkOptions["p
     });
     pairs.push(...gathered);
   }
-  const microseconds = microsecondsOf();
-  const groups = [["all", pairs] as const, ...Map.groupBy(pairs, ({ service }) => service)];
-  const students = groups.map(([service, own]) => {
-    const { agreement, agreementWhenActing, mse } = agreementOf(PARAMETERS, own);
-    return { service, mse, agreement, agreementWhenActing, microseconds };
-  });
   const mean = (values: readonly number[]): number => estimate(values).mean;
   progress(
     `reward: students ${mean(rewards.students).toFixed(3)}, planner ${mean(rewards.planner).toFixed(3)}`,
   );
-  return { students, closedLoop: { rewardRatio: mean(rewards.students) / mean(rewards.planner) } };
+  return {
+    unseen: agreementOf(PARAMETERS, pairs),
+    closedLoop: { rewardRatio: mean(rewards.students) / mean(rewards.planner) },
+  };
+}
+
+/** Students that go on learning from the decisions of their own deployment. */
+async function ownDeployments(seeds: readonly number[], progress: BenchmarkOptions["progress"]) {
+  const { services, taught } = await deployments(seeds, PARAMETERS, progress);
+  const microseconds = microsecondsOf();
+  const students = services.map(({ inUse, service, shipped }) => ({
+    service,
+    ...inUse,
+    microseconds,
+    shipped,
+  }));
+  return { students, taught };
 }
 
 /** Judges a teacher's file, or one that is trained here for so short a time that it is not expected to be accepted. */
@@ -204,7 +221,14 @@ export const benchmark: Benchmark = {
     const seeds = Array.from({ length: quick ? QUICK_SEEDS : SEEDS }, (_, i) => first + i);
     const judged = seeds.filter((each) => (each - first) % HELD_OUT_APPLICATIONS === 0);
     const verdict = await teacher(values["teacher"] as string | undefined, { progress, quick, seed });
-    const { closedLoop, students } = await agreement(judged, progress);
-    return { teacher: verdict, students, closedLoop, silence: await silence(seeds, progress) };
+    const own = await ownDeployments(seeds.slice(0, quick ? 1 : DEPLOYMENTS), progress);
+    return {
+      simulated: true,
+      teacher: verdict,
+      ...own,
+      ...(await unseen(judged, progress)),
+      silence: await silence(seeds, "replicas", progress),
+      silenceWithSizes: await silence(seeds, "replicas+cpu+memory", progress),
+    };
   },
 };

@@ -69,13 +69,13 @@ export function heldOutPlant(seed: number): Obstacle {
   );
 }
 
-const DEPLOYED_SECONDS = 3 * 3_600;
+const DEPLOYED_SECONDS = 2 * 3_600;
 /** Small enough that a crowd needs other replicas of most services. */
 const DEPLOYED_CORES = 0.25;
 
 /**
  * A deployment whose students go on learning: an application that no release's student learnt on, under a daily wave made short and a
- * crowd every quarter of an hour or so, for three hours.
+ * crowd every quarter of an hour or so, for two hours.
  */
 export function deployedPlant(seed: number): Obstacle {
   const rng = seededRng(seed);
