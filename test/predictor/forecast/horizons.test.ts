@@ -45,13 +45,14 @@ describe("forecasts 5 to 25 minutes ahead", () => {
 
   it("are made of whole minutes, whichever quarter of one was the last", () => {
     const stepsAfter = (quarters: number) => {
-      let [series, ...others] = emptyForesight();
+      const [first, ...others] = emptyForesight();
+      let { series } = first!;
       for (let at = 0; at < quarters; at += 1) {
         const startMs = MINUTE_MS + 15_000 * at;
         const one = { startMs, endMs: startMs + 15_000, perSecond: Math.floor(at / 4) };
-        series = { ...series!, series: withLoad(series!.series, one) };
+        series = withLoad(series, one);
       }
-      const { endMs, steps: known } = horizonSteps([series!, ...others]);
+      const { endMs, steps: known } = horizonSteps([{ ...first!, series }, ...others]);
       return { endMs, steps: known.filter((each) => each !== null) };
     };
     for (const quarters of [8, 9, 10, 11])
