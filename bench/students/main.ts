@@ -130,12 +130,10 @@ async function unseen(seeds: readonly number[], progress: BenchmarkOptions["prog
 async function ownDeployments(seeds: readonly number[], progress: BenchmarkOptions["progress"]) {
   const { services, taught } = await deployments(seeds, PARAMETERS, progress);
   const microseconds = microsecondsOf();
-  const students = services.map(({ inUse, service, shipped }) => ({
-    service,
-    ...inUse,
-    microseconds,
-    shipped,
-  }));
+  const students = services.map(({ inUse, service, shipped }) => {
+    const { agreement, agreementWhenActing, mse, pairs } = inUse;
+    return { service, pairs, mse, agreement, agreementWhenActing, microseconds, shipped };
+  });
   return { students, taught };
 }
 

@@ -224,7 +224,10 @@ class Pass {
   }
 }
 
-/** The gradient of the weighted squared error of one pair, for tests. */
+/**
+ * The gradient of the squared error of one pair.
+ * @public for those who check it
+ */
 export function gradientOf(parameters: Float64Array, pair: Pair): Float64Array {
   const gradient = new Float64Array(STUDENT_PARAMETERS);
   new Pass(parameters, gradient).learn(pair, 1);

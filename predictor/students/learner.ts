@@ -19,6 +19,8 @@ const LEAST_LESSONS = 200;
 const LEAST_ACTING = 10;
 /** Least lessons between two trainings: a quarter of an hour at windows of 15 s. */
 const REST_LESSONS = 60 * SILENT_WINDOWS.length;
+/** Lessons between two looks for a cause: ten windows. */
+const LOOK_LESSONS = 10 * SILENT_WINDOWS.length;
 /** Lessons that a state's distance is measured to; with them the check takes a tenth of a millisecond. */
 const STATES_KNOWN = 200;
 
@@ -36,6 +38,7 @@ export class Learner {
   #own: Float64Array | undefined;
   #student: Student;
   #taughtAt = 0;
+  #lookedAt = 0;
   trainings = 0;
   /** When it was last seen, ms. */
   lastSeenMs = 0;
@@ -81,7 +84,8 @@ export class Learner {
     const { acting, added } = this.#book;
     if (added < LEAST_LESSONS || acting < LEAST_ACTING) return undefined;
     if (this.trainings === 0 || this.#known === undefined) return "first";
-    if (added - this.#taughtAt < REST_LESSONS) return undefined;
+    if (added - Math.max(this.#taughtAt + REST_LESSONS, this.#lookedAt + LOOK_LESSONS) < 0) return undefined;
+    this.#lookedAt = added;
     const [cause] = retrainingCauses(
       { rewards: [], plannerReward: 0, states: this.#states, agreement: this.agreement ?? 1 },
       this.#known,
@@ -114,6 +118,7 @@ export class Learner {
     this.#known = undefined;
     this.#states = [];
     this.#taughtAt = 0;
+    this.#lookedAt = 0;
     this.take(undefined);
   }
 }

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Wish } from "@tradewind/core/contract/plan.ts";
 import {
   studentParameters,
@@ -149,9 +150,10 @@ export class LiveStudents {
     return made;
   }
 
-  /** One service after the other. */
+  /** One service after the other; the plan does not wait for it. */
   async #teachDue(): Promise<void> {
     for (const [service, learner] of this.#learners) {
+      await nextTurn();
       const cause = this.#stopped ? undefined : learner.cause();
       if (cause !== undefined) await this.#teach(service, learner, cause);
     }

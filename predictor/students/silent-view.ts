@@ -23,10 +23,10 @@ export const SILENT_WINDOWS = [3, 6, 12, 20] as const;
 /** Windows that are looked back on. */
 export const WINDOWS_SEEN = Math.max(...SILENT_WINDOWS) + 1;
 
-/** Undefined where a scaler could not read the service. */
+/** Undefined where a scaler could not read the service, or the planner decided on a part of the window. */
 export function seenWindow(window: Window, wish: Wish): SeenWindow | undefined {
   const reading = readingOf(window);
-  if (reading === undefined) return undefined;
+  if (reading === undefined || !wish.observed.complete) return undefined;
   const { allocation, evidence, observed } = wish;
   const { cpuPodCapacityCores, cpuSecondsPerRequest, requestsPerSecond } = evidence;
   return {

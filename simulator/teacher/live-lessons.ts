@@ -1,9 +1,9 @@
 import { seededRng } from "@tradewind/core/rng.ts";
-import type { Logger } from "@tradewind/core/log.ts";
 import type { RetrainingCause } from "@tradewind/core/students/notifier.ts";
 import type { Pair } from "@tradewind/core/students/train-student.ts";
 import { learnStudent } from "@tradewind/predictor/students/learn-student.ts";
 import { LiveStudents } from "@tradewind/predictor/students/live-students.ts";
+import type { LiveStudentsOptions } from "@tradewind/predictor/students/live-students.ts";
 import type { Actuators, Contender } from "../contenders/contender.ts";
 import { MemoryStore } from "../contenders/ours/memory-store.ts";
 import { startOurs } from "../contenders/ours/ours.ts";
@@ -38,7 +38,7 @@ const LOG = new Proxy(
       if (level === "error") throw new Error(`students of a simulated run: ${facts.problem}`);
     },
   },
-) as Logger;
+) as LiveStudentsOptions["log"];
 
 /** Runs Tradewind with its predictor alive and its students learning, as a deployment does, and tells every lesson. */
 export async function liveRun({ actuators, obstacle, seed }: LiveRunOptions): Promise<LiveRun> {
