@@ -1,8 +1,9 @@
 import type { Size } from "../facts/size.ts";
 import type { ApplicationCost } from "./application-cost.ts";
+import { SLACK } from "./cost-inputs.ts";
 import type { ServiceToSize } from "./cost-inputs.ts";
 import { descendTogether, LARGE } from "./descend-together.ts";
-import { SLACK, Totals } from "./limits.ts";
+import { Totals } from "./limits.ts";
 import type { TotalLimits } from "./limits.ts";
 import { FEWER, SMALLER, StepRanking, STEPS } from "./step-ranking.ts";
 
@@ -53,8 +54,37 @@ const withFloor = ({ base, floor }: ServiceToSize): Size => ({
  * together are more than there is, so that what there is goes where it is worth most.
  * @returns false where they cannot be
  */
-const fit = (cost: ApplicationCost, limits: TotalLimits): boolean =>
-  fitAboveFloors(cost, limits) || fitUnderFloors(cost, limits);
+function fit(cost: ApplicationCost, limits: TotalLimits): boolean {
+  const fits = fitAboveFloors(cost, limits) || fitUnderFloors(cost, limits);
+  if (limits.nodes !== undefined) fitNodes(cost, limits);
+  return fits;
+}
+
+/** Takes back what would start or grow, where that costs least a core, until all of it has room on its node. What runs stays. */
+function fitNodes(cost: ApplicationCost, limits: TotalLimits): void {
+  for (;;) {
+    const { rooms } = new Totals(cost, limits);
+    if (rooms === undefined || rooms.isKept) return;
+    let best: { readonly service: number; readonly size: Size } | undefined;
+    let least = Number.POSITIVE_INFINITY;
+    const consider = (service: number, size: Size): void => {
+      const { cpuCores, replicas } = cost.sizeOf(service);
+      const change = cost.trial(service, size) / (replicas * cpuCores - size.replicas * size.cpuCores);
+      if (change >= least) return;
+      least = change;
+      best = { service, size };
+    };
+    for (const [service, { stepCpuCores }] of cost.services.entries()) {
+      const size = cost.sizeOf(service);
+      if (rooms.mayStartFewer(service)) consider(service, { ...size, replicas: size.replicas - 1 });
+      const leastCores = rooms.leastGrown(service) ?? size.cpuCores;
+      if (stepCpuCores > 0 && leastCores < size.cpuCores - SLACK)
+        consider(service, { ...size, cpuCores: Math.max(leastCores, size.cpuCores - stepCpuCores) });
+    }
+    if (best === undefined) return;
+    cost.set(best.service, best.size);
+  }
+}
 
 function fitAboveFloors(cost: ApplicationCost, limits: TotalLimits): boolean {
   const totals = new Totals(cost, limits);

@@ -17,6 +17,7 @@ import type { OwnChange, OwnTimes } from "./cost-inputs.ts";
 import { AGAIN_MS } from "./outlook.ts";
 import { modelPercentile, ownTailSeconds } from "./percentile.ts";
 import type { CostRequest, Known } from "./request.ts";
+import { nodesOf, podRoom } from "./pod-room.ts";
 import { resizeRoomOf } from "./resize-room.ts";
 import { UNSEEN_WARM_UP } from "./warm-up.ts";
 
@@ -37,6 +38,7 @@ export function serviceToSize(one: Observation, request: CostRequest, known: Kno
     measured: measuredOwn(window, request),
     ...(one.runningContainer && { runningCores: one.runningContainer.cpuCores }),
     nodes: nodesOf(window),
+    pods: podRoom(one),
   };
   const own = one.container === undefined ? undefined : ownTimesOf(one, request.context.application, known);
   if (own === undefined) return { ...common, floor: base, ceiling: base, stepCpuCores: 0 };
@@ -50,15 +52,6 @@ export function serviceToSize(one: Observation, request: CostRequest, known: Kno
     own,
     ...(ownChange && { ownChange }),
   };
-}
-
-/** Main containers of a service by the node that they run on. */
-function nodesOf(window: Window | undefined): ReadonlyMap<string, number> {
-  const nodes = new Map<string, number>();
-  if (window !== undefined)
-    for (const { node } of mainContainers(window))
-      if (node !== undefined) nodes.set(node, (nodes.get(node) ?? 0) + 1);
-  return nodes;
 }
 
 /** What it has been asked to be, as far as its containers can become it where they run. */

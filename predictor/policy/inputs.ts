@@ -37,6 +37,17 @@ export const PolicyInputs = z.strictObject({
   allNodes: z
     .strictObject({ cpuCores: z.number().positive(), memoryBytes: z.number().positive() })
     .optional(),
+  /** What pods leave of the nodes that pods of the application run on, or may be started on; absent where the nodes are not known. */
+  nodes: z
+    .array(
+      z.strictObject({
+        name: z.string().min(1).max(253),
+        leftCores: z.number().min(0),
+        takesPods: z.boolean(),
+      }),
+    )
+    .max(20_000)
+    .optional(),
   /**
    * Rate at which requests have begun since the window over that at which they began in it; absent unless it is larger
    * beyond chance, which is why this window is decided on once more.
