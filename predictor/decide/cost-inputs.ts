@@ -37,8 +37,6 @@ export interface ServiceToSize {
   readonly stepCpuCores: number;
   /** CPU a request of a container that has just started over that of others; absent: not known. */
   readonly warmUpFactor?: number | undefined;
-  /** Nodes that its containers run on, and how many of them: those share what the node has left. */
-  readonly nodes?: ReadonlyMap<string, number>;
   /** CPU of a container that runs, cores. */
   readonly runningCores?: number;
   /** What its pods take of nodes; absent where it has no workload here. */

@@ -4,7 +4,6 @@ import type { ApplicationCost } from "./application-cost.ts";
 import { SLACK } from "./cost-inputs.ts";
 import { NodeRooms } from "./node-rooms.ts";
 
-
 /** Limits of the application as a whole; absent means none. */
 export interface TotalLimits {
   readonly pods?: number;

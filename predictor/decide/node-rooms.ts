@@ -8,17 +8,17 @@ const NOWHERE = -1;
 
 /** The pods of a service on the nodes. */
 interface Lying extends PodRoom {
-  /** Nodes that its containers run on, and how many on each. */
-  readonly on: readonly (readonly [node: number, containers: number])[];
+  /** Nodes that have taken its pods, and how many each. */
+  readonly on: readonly (readonly [node: number, pods: number])[];
   readonly runningCores: number;
   /** Node of each pod that is to start, in the order in which they were placed. */
   readonly starting: number[];
 }
 
 function lyingOf(
-  { nodes = new Map<string, number>(), pods, runningCores }: ServiceToSize,
+  { name, pods, runningCores }: ServiceToSize,
   { cpuCores, replicas }: Size,
-  numberOf: ReadonlyMap<string, number>,
+  nodes: readonly NodeLeft[],
 ): Lying {
   return {
     taken: replicas,
@@ -26,10 +26,9 @@ function lyingOf(
     sidecarCores: 0,
     ...pods,
     runningCores: runningCores ?? cpuCores,
-    on: [...nodes].flatMap(([name, containers]) => {
-      const node = numberOf.get(name);
-      return node === undefined ? [] : [[node, containers] as const];
-    }),
+    on: nodes.flatMap(({ pods: here }, node) =>
+      here.flatMap((each) => (each.service === name ? [[node, each.pods] as const] : [])),
+    ),
     starting: [],
   };
 }
@@ -60,11 +59,10 @@ export class NodeRooms {
     mayWait: boolean,
   ) {
     this.mayWait = mayWait;
-    const numberOf = new Map(nodes.map(({ name }, at) => [name, at]));
     this.left = Float64Array.from(nodes, ({ leftCores }) => leftCores);
     this.grown = new Float64Array(nodes.length);
     this.takesPods = nodes.map(({ takesPods }) => takesPods);
-    this.services = services.map((each, at) => lyingOf(each, sizeOf(at), numberOf));
+    this.services = services.map((each, at) => lyingOf(each, sizeOf(at), nodes));
     for (const at of services.keys()) {
       const size = sizeOf(at);
       const { runningCores, taken } = this.services[at] as Lying;
@@ -108,8 +106,8 @@ export class NodeRooms {
     const { on, requestRatio, runningCores, sidecarCores, starting, taken } = each;
     const grown = Math.max(0, to.cpuCores - runningCores) - Math.max(0, from.cpuCores - runningCores);
     if (grown !== 0)
-      for (const [node, containers] of on) {
-        const cores = containers * requestRatio * grown;
+      for (const [node, pods] of on) {
+        const cores = pods * requestRatio * grown;
         this.take(node, cores);
         this.grown[node] = (this.grown[node] as number) + cores;
       }

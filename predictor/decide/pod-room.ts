@@ -1,16 +1,6 @@
 import { allocatedCpuCores, mainContainers } from "@tradewind/core/main-containers.ts";
-import type { Window } from "@tradewind/core/contract/window.ts";
 import type { Observation } from "../facts/observation.ts";
 import type { PodRoom } from "./cost-inputs.ts";
-
-/** Main containers of a service by the node that they run on. */
-export function nodesOf(window: Window | undefined): ReadonlyMap<string, number> {
-  const nodes = new Map<string, number>();
-  if (window !== undefined)
-    for (const { node } of mainContainers(window))
-      if (node !== undefined) nodes.set(node, (nodes.get(node) ?? 0) + 1);
-  return nodes;
-}
 
 /** What pods of a service take of nodes, in the mean of those that serve; a request is all of a size where none serves. */
 export function podRoom({ baseReplicas, readyReplicas = 0, window }: Observation): PodRoom {

@@ -5,6 +5,7 @@ import type { ServiceToSize } from "./cost-inputs.ts";
 import { descendTogether, LARGE } from "./descend-together.ts";
 import { Totals } from "./limits.ts";
 import type { TotalLimits } from "./limits.ts";
+import { exchange, fitNodes } from "./fit-nodes.ts";
 import { FEWER, SMALLER, StepRanking, STEPS } from "./step-ranking.ts";
 
 /** Steps that are evaluated exactly before the best of them is taken. */
@@ -23,6 +24,15 @@ export function descend(cost: ApplicationCost, limits: TotalLimits, mostSteps: n
     const step = bestStep(cost, ranking, totals);
     if (step < 0) return;
     take(step, cost, ranking, totals);
+  }
+}
+
+/** The same, and what nodes have left goes to what lowers the cost most. */
+function descendWithin(cost: ApplicationCost, limits: TotalLimits, mostSteps: number): void {
+  descend(cost, limits, mostSteps);
+  for (let before = cost.total(); exchange(cost, limits, FINALISTS); before = cost.total()) {
+    descend(cost, limits, mostSteps);
+    if (!(cost.total() < before - SLACK * Math.max(1, before))) return;
   }
 }
 
@@ -58,32 +68,6 @@ function fit(cost: ApplicationCost, limits: TotalLimits): boolean {
   const fits = fitAboveFloors(cost, limits) || fitUnderFloors(cost, limits);
   if (limits.nodes !== undefined) fitNodes(cost, limits);
   return fits;
-}
-
-/** Takes back what would start or grow, where that costs least a core, until all of it has room on its node. What runs stays. */
-function fitNodes(cost: ApplicationCost, limits: TotalLimits): void {
-  for (;;) {
-    const { rooms } = new Totals(cost, limits);
-    if (rooms === undefined || rooms.isKept) return;
-    let best: { readonly service: number; readonly size: Size } | undefined;
-    let least = Number.POSITIVE_INFINITY;
-    const consider = (service: number, size: Size): void => {
-      const { cpuCores, replicas } = cost.sizeOf(service);
-      const change = cost.trial(service, size) / (replicas * cpuCores - size.replicas * size.cpuCores);
-      if (change >= least) return;
-      least = change;
-      best = { service, size };
-    };
-    for (const [service, { stepCpuCores }] of cost.services.entries()) {
-      const size = cost.sizeOf(service);
-      if (rooms.mayStartFewer(service)) consider(service, { ...size, replicas: size.replicas - 1 });
-      const leastCores = rooms.leastGrown(service) ?? size.cpuCores;
-      if (stepCpuCores > 0 && leastCores < size.cpuCores - SLACK)
-        consider(service, { ...size, cpuCores: Math.max(leastCores, size.cpuCores - stepCpuCores) });
-    }
-    if (best === undefined) return;
-    cost.set(best.service, best.size);
-  }
 }
 
 function fitAboveFloors(cost: ApplicationCost, limits: TotalLimits): boolean {
@@ -155,13 +139,13 @@ export function cheapest(
   const near = make();
   for (const [service, each] of near.services.entries()) near.set(service, withFloor(each));
   fit(near, limits);
-  descend(near, limits, mostSteps);
+  descendWithin(near, limits, mostSteps);
   if (near.isMet()) return near;
   const far = make();
   const isLarge = near.services.length >= LARGE;
   for (const [service, size] of roomy.entries())
     far.set(service, isLarge && near.isMetThrough(service) ? near.sizeOf(service) : size);
   if (!fit(far, limits)) return near;
-  descend(far, limits, mostSteps);
+  descendWithin(far, limits, mostSteps);
   return far.total() < near.total() - SLACK ? far : near;
 }

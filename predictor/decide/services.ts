@@ -17,7 +17,7 @@ import type { OwnChange, OwnTimes } from "./cost-inputs.ts";
 import { AGAIN_MS } from "./outlook.ts";
 import { modelPercentile, ownTailSeconds } from "./percentile.ts";
 import type { CostRequest, Known } from "./request.ts";
-import { nodesOf, podRoom } from "./pod-room.ts";
+import { podRoom } from "./pod-room.ts";
 import { resizeRoomOf } from "./resize-room.ts";
 import { UNSEEN_WARM_UP } from "./warm-up.ts";
 
@@ -37,7 +37,6 @@ export function serviceToSize(one: Observation, request: CostRequest, known: Kno
     base,
     measured: measuredOwn(window, request),
     ...(one.runningContainer && { runningCores: one.runningContainer.cpuCores }),
-    nodes: nodesOf(window),
     pods: podRoom(one),
   };
   const own = one.container === undefined ? undefined : ownTimesOf(one, request.context.application, known);

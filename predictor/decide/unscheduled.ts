@@ -65,7 +65,10 @@ export function withCalls(
   whole: ApplicationCost,
   { nodes = [] }: TotalLimits,
 ): Unscheduled {
-  const mostLeft = nodes.reduce((most, { leftCores, takesPods }) => (takesPods ? Math.max(most, leftCores) : most), 0);
+  const mostLeft = nodes.reduce(
+    (most, { leftCores, takesPods }) => (takesPods ? Math.max(most, leftCores) : most),
+    0,
+  );
   const calls = serving.services.flatMap(({ name, pods }, at) => {
     const { cpuCores, replicas } = serving.sizeOf(at);
     const waiting = whole.sizeOf(at).replicas - replicas;

@@ -1,7 +1,7 @@
 import { Application } from "@tradewind/core/contract/application.ts";
 import type { Plan } from "@tradewind/core/contract/plan.ts";
 import { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
-import { EpochMs } from "@tradewind/core/contract/quantity.ts";
+import { Count, EpochMs, ServiceName } from "@tradewind/core/contract/quantity.ts";
 import { WindowSet } from "@tradewind/core/contract/window.ts";
 import { z } from "zod";
 import type { Sensitivities } from "../decide/sensitivities.ts";
@@ -44,6 +44,7 @@ export const PolicyInputs = z.strictObject({
         name: z.string().min(1).max(253),
         leftCores: z.number().min(0),
         takesPods: z.boolean(),
+        pods: z.array(z.strictObject({ service: ServiceName, pods: Count })).max(10_000),
       }),
     )
     .max(20_000)

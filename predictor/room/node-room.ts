@@ -15,6 +15,8 @@ export interface NodeLeft {
   readonly leftCores: number;
   /** Whether it takes new pods. */
   readonly takesPods: boolean;
+  /** Pods of the application's services on it, those that start among them. */
+  readonly pods: { readonly service: string; readonly pods: number }[];
 }
 
 /** What pods that are known leave of the CPU of each node, by their requests, cores. */
@@ -42,17 +44,26 @@ export function nodesLeft(list: WorkloadList | undefined, namespace: string): No
   if (list?.nodes === undefined || list.nodes.length === 0) return undefined;
   const left = cpuLeft(list);
   const workloads = list.workloads.filter((each) => each.namespace === namespace);
-  const pods = workloads.flatMap((each) => each.pods);
-  const used = new Set(pods.map(({ node }) => node));
+  const used = new Map<string, Map<string, number>>();
+  for (const { pods, service } of workloads)
+    for (const { node } of pods) {
+      const here = used.get(node) ?? new Map<string, number>();
+      used.set(node, here.set(service, (here.get(service) ?? 0) + 1));
+    }
   const nodes = list.nodes.flatMap(({ name, schedulable }): NodeLeft[] => {
     const leftCores = left.get(name);
-    return leftCores === undefined ? [] : [{ name, leftCores, takesPods: schedulable }];
+    if (leftCores === undefined) return [];
+    const pods = [...(used.get(name) ?? [])].map(([service, count]) => ({ service, pods: count }));
+    return [{ name, leftCores, takesPods: schedulable, pods }];
   });
+  const pods = workloads.reduce((sum, each) => sum + each.pods.length, 0);
   const others = nodes
     .filter(({ name, takesPods }) => takesPods && !used.has(name))
     .sort((a, b) => b.leftCores - a.leftCores || (a.name < b.name ? -1 : 1))
-    .slice(0, NODES_TO_START_ON * (pods.length + workloads.length));
-  return [...nodes.filter(({ name }) => used.has(name)), ...others].sort((a, b) => (a.name < b.name ? -1 : 1));
+    .slice(0, NODES_TO_START_ON * (pods + workloads.length));
+  return [...nodes.filter(({ name }) => used.has(name)), ...others].sort((a, b) =>
+    a.name < b.name ? -1 : 1,
+  );
 }
 
 /** A node whose agent has said nothing for so long is taken to be gone. */
