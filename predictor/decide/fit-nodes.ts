@@ -61,6 +61,18 @@ export function exchange(cost: ApplicationCost, limits: TotalLimits, most: numbe
   return false;
 }
 
+/** Whether some change would lower the cost that has no room on nodes. */
+export function isBlocked(cost: ApplicationCost, limits: TotalLimits): boolean {
+  const { rooms } = new Totals(cost, limits);
+  return rooms !== undefined && cost.services.some((_, service) => blockedOf(cost, service, rooms).length > 0);
+}
+
+/** The same limits where no pod is started. */
+export const growthAlone = ({ nodes = [], ...limits }: TotalLimits): TotalLimits => ({
+  ...limits,
+  nodes: nodes.map((each) => ({ ...each, takesPods: false })),
+});
+
 /** Steps of a service that would lower the cost and have no room, and a replica more of a size that may have. */
 function blockedOf(cost: ApplicationCost, service: number, rooms: NodeRooms): Change[] {
   const { ceiling, floor, stepCpuCores } = cost.services[service] as ApplicationCost["services"][number];

@@ -5,7 +5,7 @@ import type { ServiceToSize } from "./cost-inputs.ts";
 import { descendTogether, LARGE } from "./descend-together.ts";
 import { Totals } from "./limits.ts";
 import type { TotalLimits } from "./limits.ts";
-import { exchange, fitNodes } from "./fit-nodes.ts";
+import { exchange, fitNodes, growthAlone, isBlocked } from "./fit-nodes.ts";
 import { FEWER, SMALLER, StepRanking, STEPS } from "./step-ranking.ts";
 
 /** Steps that are evaluated exactly before the best of them is taken. */
@@ -125,6 +125,27 @@ function take(step: number, cost: ApplicationCost, ranking: StepRanking, totals:
 }
 
 /**
+ * From where the application is. Where nodes have too little room containers are once made larger before any pod is started: a pod takes the
+ * room of many steps at once, and the cheaper result counts.
+ */
+function nearest(make: () => ApplicationCost, limits: TotalLimits, mostSteps: number): ApplicationCost {
+  const started = (): ApplicationCost => {
+    const cost = make();
+    for (const [service, each] of cost.services.entries()) cost.set(service, withFloor(each));
+    return cost;
+  };
+  const near = started();
+  fit(near, limits);
+  descendWithin(near, limits, mostSteps);
+  if (limits.mayWait === true || !isBlocked(near, limits)) return near;
+  const grown = started();
+  fit(grown, growthAlone(limits));
+  descend(grown, growthAlone(limits), mostSteps);
+  descendWithin(grown, limits, mostSteps);
+  return grown.total() < near.total() - SLACK ? grown : near;
+}
+
+/**
  * The cheapest sizes that steps find from where the application is and, where those are not expected to hold the objective,
  * from where every service has headroom: if two services hold up the same requests one step more for either helps nobody, and
  * only the way down finds what both need. In a large application only the services of routes that miss start with headroom.
@@ -136,10 +157,7 @@ export function cheapest(
   limits: TotalLimits,
   mostSteps: number,
 ): ApplicationCost {
-  const near = make();
-  for (const [service, each] of near.services.entries()) near.set(service, withFloor(each));
-  fit(near, limits);
-  descendWithin(near, limits, mostSteps);
+  const near = nearest(make, limits, mostSteps);
   if (near.isMet()) return near;
   const far = make();
   const isLarge = near.services.length >= LARGE;
