@@ -104,16 +104,17 @@ export class NodeRooms {
   change(service: number, from: Size, to: Size): void {
     const each = this.services[service] as Lying;
     const { on, requestRatio, runningCores, sidecarCores, starting, taken } = each;
-    const grown = Math.max(0, to.cpuCores - runningCores) - Math.max(0, from.cpuCores - runningCores);
+    // A pod starts at the size of those that run, which become smaller only much later.
+    const cpuCores = Math.max(to.cpuCores, runningCores);
+    const grown = cpuCores - Math.max(from.cpuCores, runningCores);
     if (grown !== 0)
       for (const [node, pods] of on) {
         const cores = pods * requestRatio * grown;
         this.take(node, cores);
         this.grown[node] = (this.grown[node] as number) + cores;
       }
-    const larger = requestRatio * (to.cpuCores - from.cpuCores);
-    if (larger !== 0) for (const node of starting) this.take(node, larger);
-    const podCores = requestRatio * to.cpuCores + sidecarCores;
+    if (grown !== 0) for (const node of starting) this.take(node, requestRatio * grown);
+    const podCores = requestRatio * cpuCores + sidecarCores;
     const starts = this.mayWait ? 0 : Math.max(0, to.replicas - taken);
     while (starting.length > starts) {
       const node = starting.pop() as number;

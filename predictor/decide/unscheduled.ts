@@ -69,12 +69,12 @@ export function withCalls(
     (most, { leftCores, takesPods }) => (takesPods ? Math.max(most, leftCores) : most),
     0,
   );
-  const calls = serving.services.flatMap(({ name, pods, runningCores = Infinity }, at) => {
+  const calls = serving.services.flatMap(({ name, pods, runningCores }, at) => {
     const { cpuCores, replicas } = serving.sizeOf(at);
     const waiting = whole.sizeOf(at).replicas - replicas;
     if (waiting <= 0 || pods === undefined || unscheduled.has(name)) return [];
-    // A pod starts at the size of those that run as long as nobody has made them larger.
-    const takes = pods.requestRatio * Math.min(cpuCores, runningCores) + pods.sidecarCores;
+    // A pod starts at the size of those that run: another one is given to it later.
+    const takes = pods.requestRatio * (runningCores ?? cpuCores) + pods.sidecarCores;
     return takes > mostLeft + SLACK ? [[name, { scheduled: replicas, waiting }] as const] : [];
   });
   return new Map([...unscheduled, ...calls]);
