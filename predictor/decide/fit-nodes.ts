@@ -64,7 +64,9 @@ export function exchange(cost: ApplicationCost, limits: TotalLimits, most: numbe
 /** Whether some change would lower the cost that has no room on nodes. */
 export function isBlocked(cost: ApplicationCost, limits: TotalLimits): boolean {
   const { rooms } = new Totals(cost, limits);
-  return rooms !== undefined && cost.services.some((_, service) => blockedOf(cost, service, rooms).length > 0);
+  return (
+    rooms !== undefined && cost.services.some((_, service) => blockedOf(cost, service, rooms).length > 0)
+  );
 }
 
 /** The same limits where no pod is started. */

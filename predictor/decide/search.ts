@@ -6,6 +6,7 @@ import { descendTogether, LARGE } from "./descend-together.ts";
 import { Totals } from "./limits.ts";
 import type { TotalLimits } from "./limits.ts";
 import { exchange, fitNodes, growthAlone, isBlocked } from "./fit-nodes.ts";
+import { largeSize } from "./services.ts";
 import { FEWER, SMALLER, StepRanking, STEPS } from "./step-ranking.ts";
 
 /** Steps that are evaluated exactly before the best of them is taken. */
@@ -159,11 +160,18 @@ export function cheapest(
 ): ApplicationCost {
   const near = nearest(make, limits, mostSteps);
   if (near.isMet()) return near;
-  const far = make();
-  const isLarge = near.services.length >= LARGE;
-  for (const [service, size] of roomy.entries())
-    far.set(service, isLarge && near.isMetThrough(service) ? near.sizeOf(service) : size);
-  if (!fit(far, limits)) return near;
-  descendWithin(far, limits, mostSteps);
-  return far.total() < near.total() - SLACK ? far : near;
+  const starts = [roomy];
+  if (limits.mayWait !== true && isBlocked(near, limits))
+    starts.push(near.services.map((each, at) => largeSize(roomy[at] ?? each.base, each)));
+  let least = near;
+  for (const sizes of starts) {
+    const far = make();
+    const isLarge = near.services.length >= LARGE;
+    for (const [service, size] of sizes.entries())
+      far.set(service, isLarge && near.isMetThrough(service) ? near.sizeOf(service) : size);
+    if (!fit(far, limits)) continue;
+    descendWithin(far, limits, mostSteps);
+    if (far.total() < least.total() - SLACK) least = far;
+  }
+  return least;
 }

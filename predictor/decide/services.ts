@@ -216,6 +216,14 @@ export function advisedBounds(one: Observation, size: Size, request: CostRequest
   return { least: Math.min(most, Math.max(minCores, needed, held)), most };
 }
 
+/** The same of the containers that it has: larger in place of more. */
+export function largeSize(roomy: Size, { base, ceiling, stepCpuCores }: ServiceToSize): Size {
+  if (stepCpuCores === 0) return base;
+  const cores = (roomy.replicas * roomy.cpuCores) / Math.max(1, base.replicas);
+  const cpuCores = Math.max(base.cpuCores, Math.min(ceiling.cpuCores, roundedUp(cores, stepCpuCores)));
+  return { ...base, cpuCores };
+}
+
 /** The service with room for the load to come, within what it may be made. */
 export function roomySize(
   one: Observation,
