@@ -17,6 +17,7 @@ import { LearnedCalendars } from "../calendar/propose-calendars.ts";
 import { ownFlows } from "../facts/verdict.ts";
 import { hourlyCost, judgedRequests } from "../facts/accounts.ts";
 import type { InputsArchive } from "./inputs-archive.ts";
+import { nodesLeft } from "../room/node-room.ts";
 import type { NodeRoom } from "../room/node-room.ts";
 import { INPUTS_SCHEMA } from "../policy/inputs.ts";
 import type { PolicyInputs, PolicyOutcome } from "../policy/inputs.ts";
@@ -208,6 +209,7 @@ export class Deciding {
     }
     const largestContainer = nodes?.largest(running, application.prices, nowMs);
     const allNodes = nodes?.total(running, nowMs);
+    const left = nodesLeft(running, application.namespace);
     const inputs: PolicyInputs = {
       schema: INPUTS_SCHEMA,
       choice: options.choice,
@@ -218,6 +220,7 @@ export class Deciding {
       ...(learning && { profiles: learning.evidence() }),
       ...(largestContainer && { largestContainer }),
       ...(allNodes && { allNodes }),
+      ...(left && { nodes: left }),
       nowMs: this.nowMs(window),
     };
     const before = published.plan()?.wishes ?? [];

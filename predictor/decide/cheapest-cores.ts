@@ -1,5 +1,5 @@
 import type { ApplicationCost } from "./application-cost.ts";
-import { SLACK } from "./limits.ts";
+import { SLACK } from "./cost-inputs.ts";
 import type { Size } from "../facts/size.ts";
 
 /** One step makes a container's CPU this much larger or smaller: advice of any size is off by no more. */

@@ -5,11 +5,24 @@ import type { OwnTime } from "../models/queue/tracked-profile.ts";
 import type { FlowGraph } from "../models/route/call-graph.ts";
 import type { LoadOutlook } from "./outlook.ts";
 
+/** Rounding slack of sums of steps. */
+export const SLACK = 1e-9;
+
 /** Self time of one service at a size and a load of each container, requests per second; written into `out`. */
 export type OwnTimes = (size: Size, loadPerContainer: number, out: OwnTime) => void;
 
 /** How sure the change of a service's self-time tail is from one size and load of a container to another. */
 export type OwnChange = (from: ContainerPlace, to: ContainerPlace) => ChangeInterval;
+
+/** What pods of a service take of the nodes that they are on, by their requests. */
+export interface PodRoom {
+  /** Pods that nodes have taken. */
+  readonly taken: number;
+  /** What a container requests of each core that it is given. */
+  readonly requestRatio: number;
+  /** What the other containers of a pod request together, cores. */
+  readonly sidecarCores: number;
+}
 
 /** One service as the decision sees it. */
 export interface ServiceToSize {
@@ -24,10 +37,10 @@ export interface ServiceToSize {
   readonly stepCpuCores: number;
   /** CPU a request of a container that has just started over that of others; absent: not known. */
   readonly warmUpFactor?: number | undefined;
-  /** Nodes that its containers run on, and how many of them: those share what the node has left. */
-  readonly nodes?: ReadonlyMap<string, number>;
   /** CPU of a container that runs, cores. */
   readonly runningCores?: number;
+  /** What its pods take of nodes; absent where it has no workload here. */
+  readonly pods?: PodRoom;
   /** Absent where it has no model: then its own time stays as measured. */
   readonly own?: OwnTimes;
   /** How sure a change of its own time is; absent where no profile says it. */

@@ -15,6 +15,7 @@ import { callsAfter } from "./calls.ts";
 import { arrivals, hiddenLoad } from "./arrivals.ts";
 import { learn } from "./learn.ts";
 import { outlookOf } from "./outlook.ts";
+import type { TotalLimits } from "./limits.ts";
 import { OwnTails } from "./own-tails.ts";
 import type { CostDecision, CostRequest, Known } from "./request.ts";
 import { levelOf } from "./residuals.ts";
@@ -26,12 +27,11 @@ import { cheapest } from "./search.ts";
 import { Sensitivities } from "./sensitivities.ts";
 import { leastPerHour, passedService, roomySize, serviceToSize } from "./services.ts";
 import { WhatIf } from "./what-if.ts";
-import { nodeRoomsOf } from "./resize-room.ts";
 import { withRises } from "./starts.ts";
 import { emptyMemory } from "./state.ts";
 import { expectation, targetsOf } from "./targets.ts";
 import { unexplained } from "./unexplained.ts";
-import { unscheduledIn, withoutUnscheduled } from "./unscheduled.ts";
+import { lacksRoom, unscheduledIn, withCalls, withoutUnscheduled } from "./unscheduled.ts";
 import type { Unscheduled } from "./unscheduled.ts";
 
 /**
@@ -140,6 +140,12 @@ const MOST_STEPS = 2_000;
 
 const NONE: Size = { replicas: 0, cpuCores: 0, memoryBytes: 0 };
 
+interface Searched {
+  readonly cost: ApplicationCost;
+  /** What CPU use proves necessary has room. */
+  readonly isEnough: boolean;
+}
+
 interface Cheapest {
   /** Of what serves: replicas that wait for room on a node are not in it. */
   readonly cost: ApplicationCost;
@@ -148,11 +154,14 @@ interface Cheapest {
   readonly atBase: (loadRatio?: number) => ApplicationCost;
 }
 
-/** Where replicas wait for room on a node it is searched twice: for what to ask for, and for what to do while they wait. */
+/**
+ * Where nodes have no room for all that would be worth its price it is searched twice: for what serves, and for what it would be if nodes
+ * came. The replicas between the two wait for them.
+ */
 function cheapestOf(request: CostRequest, before: Known): Cheapest {
   const onUnexplainedRoute = unexplained(request, before);
   const known = { ...before, onUnexplainedRoute };
-  const { allNodes, context, observations, settings } = request;
+  const { allNodes, context, nodes, observations, settings } = request;
   const { budget, objective, prices } = context.application;
   const { memory, onRoute, outlook } = known;
   const routed = observations.filter(({ service }) => onRoute.has(service));
@@ -183,10 +192,10 @@ function cheapestOf(request: CostRequest, before: Known): Cheapest {
     (sum, { baseReplicas, service }) => sum + (sized.has(service) ? 0 : baseReplicas),
     0,
   );
-  const limits = {
+  const limits: TotalLimits = {
     ...(budget.pods !== undefined && { pods: Math.max(0, budget.pods - elsewhere) }),
     ...(allNodes && { cpuCores: allNodes.cpuCores }),
-    nodes: nodeRoomsOf(routed),
+    ...(nodes && { nodes }),
   };
   const owns = new OwnTails(services, options.loads);
   const atBase =
@@ -195,18 +204,21 @@ function cheapestOf(request: CostRequest, before: Known): Cheapest {
       loadRatio === 1
         ? new ApplicationCost(sized, routes, options, owns)
         : new ApplicationCost(sized, routes, atLoad(options, loadRatio));
-  const search = (sized: readonly ServiceToSize[]): ApplicationCost => {
+  const search = (sized: readonly ServiceToSize[], within: TotalLimits): Searched => {
     const roomy = routed.flatMap((one, at) => {
       const service = sized[at];
       return service === undefined ? [] : [roomySize(one, service, request, known)];
     });
-    const found = cheapest(atBase(sized), roomy, limits, MOST_STEPS);
-    meetProvenNeed(found, routed, request, known);
-    return found;
+    const cost = cheapest(atBase(sized), roomy, within, MOST_STEPS);
+    return { cost, isEnough: meetProvenNeed(cost, routed, within, request, known) };
   };
-  const whole = search(services);
+  const isWaiting = routed.some(({ unscheduled }) => unscheduled > 0);
+  const first = isWaiting ? undefined : search(services, limits);
+  if (first?.isEnough === true && !lacksRoom(first.cost, limits))
+    return { cost: first.cost, unscheduled: new Map(), atBase: atBase(services) };
+  const { cost: whole } = search(services, { ...limits, mayWait: true });
   const unscheduled = unscheduledIn(routed, whole);
-  if (unscheduled.size === 0) return { cost: whole, unscheduled, atBase: atBase(services) };
   const serving = services.map((each) => withoutUnscheduled(each, unscheduled));
-  return { cost: search(serving), unscheduled, atBase: atBase(serving) };
+  const { cost } = first ?? search(serving, limits);
+  return { cost, unscheduled: withCalls(unscheduled, cost, whole, limits), atBase: atBase(serving) };
 }

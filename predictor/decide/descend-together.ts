@@ -1,6 +1,6 @@
 import type { Size } from "../facts/size.ts";
 import type { ApplicationCost } from "./application-cost.ts";
-import { SLACK } from "./limits.ts";
+import { SLACK } from "./cost-inputs.ts";
 import type { Totals } from "./limits.ts";
 import { STEPS } from "./step-ranking.ts";
 import type { StepRanking } from "./step-ranking.ts";

@@ -2,6 +2,7 @@ import type { Reason } from "@tradewind/core/contract/reason.ts";
 import type { DecisionContext, Observation } from "../facts/observation.ts";
 import type { Verdict } from "../facts/verdict.ts";
 import type { Targets } from "../facts/target.ts";
+import type { NodeLeft } from "../room/node-room.ts";
 import type { LoadOutlook } from "./outlook.ts";
 import type { CostLevel, Residuals } from "./residuals.ts";
 import type { Sensitivities } from "./sensitivities.ts";
@@ -23,6 +24,8 @@ export interface CostRequest {
   readonly largestContainer?: { readonly cpuCores: number } | undefined;
   /** What all nodes have together. */
   readonly allNodes?: { readonly cpuCores: number } | undefined;
+  /** What pods leave of each node. */
+  readonly nodes?: readonly NodeLeft[] | undefined;
   /** Trained residuals that are in use, by service. */
   readonly residuals?: Residuals;
 }

@@ -1,20 +1,6 @@
 import type { Window } from "@tradewind/core/contract/window.ts";
 import { allocatedCpuCores, mainContainers } from "@tradewind/core/main-containers.ts";
 
-/** What the nodes have left that containers of these services run on, cores: no less than any service on them has found. */
-export function nodeRoomsOf(
-  observations: readonly { readonly window?: Window }[],
-): ReadonlyMap<string, number> {
-  const rooms = new Map<string, number>();
-  for (const { window } of observations) {
-    const left = window?.nodeRoomCores;
-    if (window === undefined || left === undefined) continue;
-    for (const { node } of mainContainers(window))
-      if (node !== undefined) rooms.set(node, Math.max(rooms.get(node) ?? 0, left));
-  }
-  return rooms;
-}
-
 /**
  * How large the containers of a service can be made where they run, cores each: a larger size would stay wished and not come.
  * Limits grow with requests. Infinity where the nodes are not known.

@@ -1,9 +1,12 @@
 import type { Size } from "../facts/size.ts";
 import type { ApplicationCost } from "./application-cost.ts";
+import { SLACK } from "./cost-inputs.ts";
 import type { ServiceToSize } from "./cost-inputs.ts";
 import { descendTogether, LARGE } from "./descend-together.ts";
-import { SLACK, Totals } from "./limits.ts";
+import { Totals } from "./limits.ts";
 import type { TotalLimits } from "./limits.ts";
+import { exchange, fitNodes, growthAlone, isBlocked } from "./fit-nodes.ts";
+import { largeSize } from "./services.ts";
 import { FEWER, SMALLER, StepRanking, STEPS } from "./step-ranking.ts";
 
 /** Steps that are evaluated exactly before the best of them is taken. */
@@ -22,6 +25,15 @@ export function descend(cost: ApplicationCost, limits: TotalLimits, mostSteps: n
     const step = bestStep(cost, ranking, totals);
     if (step < 0) return;
     take(step, cost, ranking, totals);
+  }
+}
+
+/** The same, and what nodes have left goes to what lowers the cost most. */
+function descendWithin(cost: ApplicationCost, limits: TotalLimits, mostSteps: number): void {
+  descend(cost, limits, mostSteps);
+  for (let before = cost.total(); exchange(cost, limits, FINALISTS); before = cost.total()) {
+    descend(cost, limits, mostSteps);
+    if (!(cost.total() < before - SLACK * Math.max(1, before))) return;
   }
 }
 
@@ -53,8 +65,11 @@ const withFloor = ({ base, floor }: ServiceToSize): Size => ({
  * together are more than there is, so that what there is goes where it is worth most.
  * @returns false where they cannot be
  */
-const fit = (cost: ApplicationCost, limits: TotalLimits): boolean =>
-  fitAboveFloors(cost, limits) || fitUnderFloors(cost, limits);
+function fit(cost: ApplicationCost, limits: TotalLimits): boolean {
+  const fits = fitAboveFloors(cost, limits) || fitUnderFloors(cost, limits);
+  if (limits.nodes !== undefined) fitNodes(cost, limits);
+  return fits;
+}
 
 function fitAboveFloors(cost: ApplicationCost, limits: TotalLimits): boolean {
   const totals = new Totals(cost, limits);
@@ -111,6 +126,27 @@ function take(step: number, cost: ApplicationCost, ranking: StepRanking, totals:
 }
 
 /**
+ * From where the application is. Where nodes have too little room containers are once made larger before any pod is started: a pod takes the
+ * room of many steps at once, and the cheaper result counts.
+ */
+function nearest(make: () => ApplicationCost, limits: TotalLimits, mostSteps: number): ApplicationCost {
+  const started = (): ApplicationCost => {
+    const cost = make();
+    for (const [service, each] of cost.services.entries()) cost.set(service, withFloor(each));
+    return cost;
+  };
+  const near = started();
+  fit(near, limits);
+  descendWithin(near, limits, mostSteps);
+  if (limits.mayWait === true || !isBlocked(near, limits)) return near;
+  const grown = started();
+  fit(grown, growthAlone(limits));
+  descend(grown, growthAlone(limits), mostSteps);
+  descendWithin(grown, limits, mostSteps);
+  return grown.total() < near.total() - SLACK ? grown : near;
+}
+
+/**
  * The cheapest sizes that steps find from where the application is and, where those are not expected to hold the objective,
  * from where every service has headroom: if two services hold up the same requests one step more for either helps nobody, and
  * only the way down finds what both need. In a large application only the services of routes that miss start with headroom.
@@ -122,16 +158,20 @@ export function cheapest(
   limits: TotalLimits,
   mostSteps: number,
 ): ApplicationCost {
-  const near = make();
-  for (const [service, each] of near.services.entries()) near.set(service, withFloor(each));
-  fit(near, limits);
-  descend(near, limits, mostSteps);
+  const near = nearest(make, limits, mostSteps);
   if (near.isMet()) return near;
-  const far = make();
-  const isLarge = near.services.length >= LARGE;
-  for (const [service, size] of roomy.entries())
-    far.set(service, isLarge && near.isMetThrough(service) ? near.sizeOf(service) : size);
-  if (!fit(far, limits)) return near;
-  descend(far, limits, mostSteps);
-  return far.total() < near.total() - SLACK ? far : near;
+  const starts = [roomy];
+  if (limits.mayWait !== true && isBlocked(near, limits))
+    starts.push(near.services.map((each, at) => largeSize(roomy[at] ?? each.base, each)));
+  let least = near;
+  for (const sizes of starts) {
+    const far = make();
+    const isLarge = near.services.length >= LARGE;
+    for (const [service, size] of sizes.entries())
+      far.set(service, isLarge && near.isMetThrough(service) ? near.sizeOf(service) : size);
+    if (!fit(far, limits)) continue;
+    descendWithin(far, limits, mostSteps);
+    if (far.total() < least.total() - SLACK) least = far;
+  }
+  return least;
 }

@@ -17,6 +17,7 @@ import type { OwnChange, OwnTimes } from "./cost-inputs.ts";
 import { AGAIN_MS } from "./outlook.ts";
 import { modelPercentile, ownTailSeconds } from "./percentile.ts";
 import type { CostRequest, Known } from "./request.ts";
+import { podRoom } from "./pod-room.ts";
 import { resizeRoomOf } from "./resize-room.ts";
 import { UNSEEN_WARM_UP } from "./warm-up.ts";
 
@@ -36,7 +37,7 @@ export function serviceToSize(one: Observation, request: CostRequest, known: Kno
     base,
     measured: measuredOwn(window, request),
     ...(one.runningContainer && { runningCores: one.runningContainer.cpuCores }),
-    nodes: nodesOf(window),
+    pods: podRoom(one),
   };
   const own = one.container === undefined ? undefined : ownTimesOf(one, request.context.application, known);
   if (own === undefined) return { ...common, floor: base, ceiling: base, stepCpuCores: 0 };
@@ -50,15 +51,6 @@ export function serviceToSize(one: Observation, request: CostRequest, known: Kno
     own,
     ...(ownChange && { ownChange }),
   };
-}
-
-/** Main containers of a service by the node that they run on. */
-function nodesOf(window: Window | undefined): ReadonlyMap<string, number> {
-  const nodes = new Map<string, number>();
-  if (window !== undefined)
-    for (const { node } of mainContainers(window))
-      if (node !== undefined) nodes.set(node, (nodes.get(node) ?? 0) + 1);
-  return nodes;
 }
 
 /** What it has been asked to be, as far as its containers can become it where they run. */
@@ -222,6 +214,14 @@ export function advisedBounds(one: Observation, size: Size, request: CostRequest
   const needed = demandCores(one, known) / settings.mostUtilisation / Math.max(1, size.replicas);
   const held = isDoubtful(one, request, known) ? size.cpuCores : 0;
   return { least: Math.min(most, Math.max(minCores, needed, held)), most };
+}
+
+/** The same of the containers that it has: larger in place of more. */
+export function largeSize(roomy: Size, { base, ceiling, stepCpuCores }: ServiceToSize): Size {
+  if (stepCpuCores === 0) return base;
+  const cores = (roomy.replicas * roomy.cpuCores) / Math.max(1, base.replicas);
+  const cpuCores = Math.max(base.cpuCores, Math.min(ceiling.cpuCores, roundedUp(cores, stepCpuCores)));
+  return { ...base, cpuCores };
 }
 
 /** The service with room for the load to come, within what it may be made. */

@@ -1,8 +1,8 @@
 import type { Size } from "../facts/size.ts";
 import type { ApplicationCost } from "./application-cost.ts";
+import { SLACK } from "./cost-inputs.ts";
 import type { ServiceToSize } from "./cost-inputs.ts";
 import { Least } from "./least.ts";
-import { SLACK } from "./limits.ts";
 import type { Totals } from "./limits.ts";
 import type { SizedTails } from "./own-tails.ts";
 import { Slopes } from "./slopes.ts";

@@ -1,6 +1,9 @@
 import type { Observation } from "../facts/observation.ts";
 import type { ApplicationCost } from "./application-cost.ts";
+import { SLACK } from "./cost-inputs.ts";
 import type { ServiceToSize } from "./cost-inputs.ts";
+import { Totals } from "./limits.ts";
+import type { TotalLimits } from "./limits.ts";
 
 /** Replicas that stay asked for though no node has room for them, by service. */
 export type Unscheduled = ReadonlyMap<string, { readonly scheduled: number; readonly waiting: number }>;
@@ -37,4 +40,42 @@ export function withoutUnscheduled(service: ServiceToSize, unscheduled: Unschedu
     floor: { ...floor, replicas },
     ceiling: { ...ceiling, replicas },
   };
+}
+
+/** Whether a replica more of some service would lower the cost, were there a node with room for it. */
+export function lacksRoom(cost: ApplicationCost, limits: TotalLimits): boolean {
+  const { rooms } = new Totals(cost, limits);
+  if (rooms === undefined) return false;
+  return cost.services.some(({ ceiling }, at) => {
+    const size = cost.sizeOf(at);
+    const more = { ...size, replicas: size.replicas + 1 };
+    if (more.replicas > ceiling.replicas || rooms.allows(at, size, more)) return false;
+    return cost.trial(at, more) < -SLACK;
+  });
+}
+
+/**
+ * Adds the replicas that would be worth their price if nodes came, of services of which none waits yet. One that a node has room for now is not
+ * asked for: it would take what something that is worth more is to have.
+ * @param serving the cheapest sizes of what nodes have room for
+ */
+export function withCalls(
+  unscheduled: Unscheduled,
+  serving: ApplicationCost,
+  whole: ApplicationCost,
+  { nodes = [] }: TotalLimits,
+): Unscheduled {
+  const mostLeft = nodes.reduce(
+    (most, { leftCores, takesPods }) => (takesPods ? Math.max(most, leftCores) : most),
+    0,
+  );
+  const calls = serving.services.flatMap(({ name, pods, runningCores }, at) => {
+    const { cpuCores, replicas } = serving.sizeOf(at);
+    const waiting = whole.sizeOf(at).replicas - replicas;
+    if (waiting <= 0 || pods === undefined || unscheduled.has(name)) return [];
+    // A pod starts at the size of those that run: another one is given to it later.
+    const takes = pods.requestRatio * (runningCores ?? cpuCores) + pods.sidecarCores;
+    return takes > mostLeft + SLACK ? [[name, { scheduled: replicas, waiting }] as const] : [];
+  });
+  return new Map([...unscheduled, ...calls]);
 }

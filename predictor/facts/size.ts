@@ -25,6 +25,11 @@ export function roundedUp(value: number, step: number): number {
   return Math.ceil(value / step - ROUNDING) * step;
 }
 
+/** The largest multiple of `step` that is not over `value`. */
+export function roundedDown(value: number, step: number): number {
+  return Math.floor(value / step + ROUNDING) * step;
+}
+
 /** Mean size of the main containers; undefined when no CPU is allocated. Memory is 0 where none is. */
 export function containerSize(window: Pick<Window, "containers">): ContainerSize | undefined {
   const containers = mainContainers(window);

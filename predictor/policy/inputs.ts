@@ -1,7 +1,7 @@
 import { Application } from "@tradewind/core/contract/application.ts";
 import type { Plan } from "@tradewind/core/contract/plan.ts";
 import { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
-import { EpochMs } from "@tradewind/core/contract/quantity.ts";
+import { Count, EpochMs, ServiceName } from "@tradewind/core/contract/quantity.ts";
 import { WindowSet } from "@tradewind/core/contract/window.ts";
 import { z } from "zod";
 import type { Sensitivities } from "../decide/sensitivities.ts";
@@ -36,6 +36,18 @@ export const PolicyInputs = z.strictObject({
   /** What all nodes have together; absent where the nodes are not known. */
   allNodes: z
     .strictObject({ cpuCores: z.number().positive(), memoryBytes: z.number().positive() })
+    .optional(),
+  /** What pods leave of the nodes that pods of the application run on, or may be started on; absent where the nodes are not known. */
+  nodes: z
+    .array(
+      z.strictObject({
+        name: z.string().min(1).max(253),
+        leftCores: z.number().min(0),
+        takesPods: z.boolean(),
+        pods: z.array(z.strictObject({ service: ServiceName, pods: Count })).max(10_000),
+      }),
+    )
+    .max(20_000)
     .optional(),
   /**
    * Rate at which requests have begun since the window over that at which they began in it; absent unless it is larger

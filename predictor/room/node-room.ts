@@ -8,6 +8,64 @@ export interface Room {
   readonly memoryBytes: number;
 }
 
+/** CPU that pods leave of a node, by their requests. */
+export interface NodeLeft {
+  readonly name: string;
+  /** Cores. */
+  readonly leftCores: number;
+  /** Whether it takes new pods. */
+  readonly takesPods: boolean;
+  /** Pods of the application's services on it, those that start among them. */
+  readonly pods: { readonly service: string; readonly pods: number }[];
+}
+
+/** What pods that are known leave of the CPU of each node, by their requests, cores. */
+export function cpuLeft(list: WorkloadList | undefined): ReadonlyMap<string, number> {
+  const left = new Map<string, number>();
+  for (const { cpuCores, name } of list?.nodes ?? []) if (cpuCores !== undefined) left.set(name, cpuCores);
+  for (const { containers, node } of list?.workloads.flatMap(({ pods }) => pods) ?? []) {
+    const cores = left.get(node);
+    if (cores === undefined) continue;
+    const requested = containers.reduce((sum, { cpuRequestCores = 0 }) => sum + cpuRequestCores, 0);
+    left.set(node, Math.max(0, cores - requested));
+  }
+  return left;
+}
+
+/** Nodes without a pod of the namespace that are told of, for each of its pods and workloads: a decision starts fewer pods than that. */
+const NODES_TO_START_ON = 4;
+
+/**
+ * What is left of the nodes that pods of a namespace run on or may be started on: of the others those with the most left, since there may be
+ * thousands.
+ * @returns by name; undefined where the workload source knows no node
+ */
+export function nodesLeft(list: WorkloadList | undefined, namespace: string): NodeLeft[] | undefined {
+  if (list?.nodes === undefined || list.nodes.length === 0) return undefined;
+  const left = cpuLeft(list);
+  const workloads = list.workloads.filter((each) => each.namespace === namespace);
+  const used = new Map<string, Map<string, number>>();
+  for (const { pods, service } of workloads)
+    for (const { node } of pods) {
+      const here = used.get(node) ?? new Map<string, number>();
+      used.set(node, here.set(service, (here.get(service) ?? 0) + 1));
+    }
+  const nodes = list.nodes.flatMap(({ name, schedulable }): NodeLeft[] => {
+    const leftCores = left.get(name);
+    if (leftCores === undefined) return [];
+    const pods = [...(used.get(name) ?? [])].map(([service, count]) => ({ service, pods: count }));
+    return [{ name, leftCores, takesPods: schedulable, pods }];
+  });
+  const pods = workloads.reduce((sum, each) => sum + each.pods.length, 0);
+  const others = nodes
+    .filter(({ name, takesPods }) => takesPods && !used.has(name))
+    .sort((a, b) => b.leftCores - a.leftCores || (a.name < b.name ? -1 : 1))
+    .slice(0, NODES_TO_START_ON * (pods + workloads.length));
+  return [...nodes.filter(({ name }) => used.has(name)), ...others].sort((a, b) =>
+    a.name < b.name ? -1 : 1,
+  );
+}
+
 /** A node whose agent has said nothing for so long is taken to be gone. */
 const GONE_MS = 10 * 60_000;
 /** As many nodes as a workload list may have. */

@@ -5,6 +5,7 @@ import type {
   WorkloadList,
   WorkloadPod,
 } from "@tradewind/core/contract/workload.ts";
+import { cpuLeft } from "../room/node-room.ts";
 import type { Interval } from "../window/interval.ts";
 import type { ResourceView, ServiceResources } from "../window/resources.ts";
 import { containerKey } from "./container-rates.ts";
@@ -38,26 +39,13 @@ export function resourceView(
     const ms = startedUpAtMs(pod);
     return ms <= interval.startMs - BETWEEN_READINGS_MS || ms > nowMs + CLOCKS_DIFFER_MS;
   };
-  const rooms = nodeRooms(list);
+  const rooms = cpuLeft(list);
   for (const workload of list?.workloads ?? []) {
     const resources = workloadResources(workload, { uses, isSettled, interval, rooms });
     const before = services.get(workload.service);
     services.set(workload.service, before === undefined ? resources : added(before, resources));
   }
   return { services };
-}
-
-/** What pods that are known leave of the CPU of each node, by their requests, cores. */
-function nodeRooms(list: WorkloadList | undefined): ReadonlyMap<string, number> {
-  const rooms = new Map<string, number>();
-  for (const { cpuCores, name } of list?.nodes ?? []) if (cpuCores !== undefined) rooms.set(name, cpuCores);
-  for (const { containers, node } of list?.workloads.flatMap(({ pods }) => pods) ?? []) {
-    const left = rooms.get(node);
-    if (left === undefined) continue;
-    const requested = containers.reduce((sum, { cpuRequestCores = 0 }) => sum + cpuRequestCores, 0);
-    rooms.set(node, Math.max(0, left - requested));
-  }
-  return rooms;
 }
 
 /** Undefined where one of them is. */

@@ -77,29 +77,56 @@ test("search keeps the limits of pods and cores", () => {
   );
 });
 
-test("containers on one node share the room that it has left", () => {
-  fc.assert(
-    fc.property(
-      fc.integer({ min: 0, max: 1e6 }),
-      fc.double({ min: 0, max: 2, noNaN: true }),
-      (seed, room) => {
-        const { options, roomy, routes, services } = randomApplication(seed, 8);
-        const placed = services.map((each, at) => ({
-          ...each,
-          runningCores: each.base.cpuCores,
-          nodes: new Map([[`node-${at % 2}`, each.base.replicas]]),
-        }));
-        const make = () => new ApplicationCost(placed, routes, options);
-        const nodes = new Map([["node-0", room]]);
-        const found = cheapest(make, roomy, { nodes }, MOST_STEPS);
-        const taken = placed.reduce(
-          (sum, { base }, at) =>
-            at % 2 === 0 ? sum + base.replicas * Math.max(0, found.sizeOf(at).cpuCores - base.cpuCores) : sum,
-          0,
-        );
-        expect(taken).toBeLessThanOrEqual(room + 1e-6);
-      },
+/** Eight services in turn on two nodes that take no more than they have, and a third one that is empty. */
+function onNodes(seed: number, room: readonly [number, number, number], isHeld = false) {
+  const { options, roomy, routes, services } = randomApplication(seed, 8);
+  const running = services.map((each) => ({
+    ...each,
+    ...(isHeld && { floor: each.base }),
+    runningCores: each.base.cpuCores,
+    pods: { taken: each.base.replicas, requestRatio: 1, sidecarCores: 0 },
+  }));
+  const nodes = room.map((leftCores, node) => ({
+    name: `node-${node}`,
+    leftCores,
+    takesPods: true,
+    pods: running.flatMap(({ base, name }, at) =>
+      node < 2 && at % 2 === node ? [{ service: name, pods: base.replicas }] : [],
     ),
+  }));
+  return { make: () => new ApplicationCost(running, routes, options), nodes, roomy, running };
+}
+const ROOM = fc.tuple(...([0, 1, 2] as const).map(() => fc.double({ min: 0, max: 2, noNaN: true })));
+
+test("what grows and what starts takes no more of a node than it has left", () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 1e6 }), ROOM, (seed, room) => {
+      const { make, nodes, roomy, running } = onNodes(seed, room as [number, number, number]);
+      const found = cheapest(make, roomy, { nodes }, MOST_STEPS);
+      const left = [...room];
+      let started = 0;
+      for (const [at, { base }] of running.entries()) {
+        const { cpuCores, replicas } = found.sizeOf(at);
+        left[at % 2]! -= base.replicas * Math.max(0, cpuCores - base.cpuCores);
+        started += cpuCores * Math.max(0, replicas - base.replicas);
+      }
+      for (const cores of left) expect(cores).toBeGreaterThan(-1e-6);
+      expect(started).toBeLessThan(left.reduce((sum, cores) => sum + cores, 0) + 1e-6);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test("no service is made smaller than what runs because nodes have no room", () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 1e6 }), ROOM, (seed, room) => {
+      const { make, nodes, roomy, running } = onNodes(seed, room as [number, number, number], true);
+      const found = cheapest(make, roomy, { nodes }, MOST_STEPS);
+      for (const [at, { base }] of running.entries()) {
+        expect(found.sizeOf(at).replicas).toBeGreaterThanOrEqual(base.replicas);
+        expect(found.sizeOf(at).cpuCores).toBeGreaterThanOrEqual(base.cpuCores - 1e-9);
+      }
+    }),
     { numRuns: 30 },
   );
 });

@@ -1,6 +1,6 @@
 import { WORKLOADS_SCHEMA } from "@tradewind/core/contract/workload.ts";
-import type { NodeCapacity, WorkloadList } from "@tradewind/core/contract/workload.ts";
-import { NodeRoom } from "@tradewind/predictor/room/node-room.ts";
+import type { NodeCapacity, Workload, WorkloadList } from "@tradewind/core/contract/workload.ts";
+import { NodeRoom, nodesLeft } from "@tradewind/predictor/room/node-room.ts";
 import { describe, expect, it } from "vitest";
 
 const PRICES = { cpuCoreHour: 0.03, memoryGigabyteHour: 0.004 };
@@ -40,5 +40,52 @@ describe("the room on the nodes", () => {
     expect(room.largest(undefined, PRICES, 700_000)).toEqual({ cpuCores: 2, memoryBytes: 4 * GB });
     const list = listOf([node("b", 1, GB)]);
     expect(room.largest(list, PRICES, 700_000)).toEqual({ cpuCores: 1, memoryBytes: GB });
+  });
+});
+
+/** A workload with pods of one core on these nodes. */
+const workload = (service: string, nodes: readonly string[], namespace = "shop"): Workload => ({
+  namespace,
+  kind: "Deployment",
+  name: service,
+  service,
+  replicasWanted: nodes.length,
+  replicasReady: nodes.length,
+  pods: nodes.map((each, at) => ({
+    uid: `${service}-${at}`,
+    name: `${service}-${at}`,
+    node: each,
+    ready: at > 0,
+    containers: [{ id: `${service}-${at}`, name: service, cpuRequestCores: 1 }],
+  })),
+});
+
+describe("what pods leave of nodes", () => {
+  const list: WorkloadList = {
+    ...listOf([node("a", 4, GB), node("b", 2, GB, false), node("c", 1, GB), node("dark")]),
+    workloads: [
+      workload("cart", ["a", "a"]),
+      workload("front", ["b"]),
+      workload("other", ["a"], "elsewhere"),
+    ],
+  };
+
+  it("is without the requests of all pods known, whether they serve or not, and tells of those of the namespace", () => {
+    expect(nodesLeft(list, "shop")).toEqual([
+      { name: "a", leftCores: 1, takesPods: true, pods: [{ service: "cart", pods: 2 }] },
+      { name: "b", leftCores: 1, takesPods: false, pods: [{ service: "front", pods: 1 }] },
+      { name: "c", leftCores: 1, takesPods: true, pods: [] },
+    ]);
+    expect(nodesLeft(listOf(), "shop")).toBeUndefined();
+    expect(nodesLeft(undefined, "shop")).toBeUndefined();
+  });
+
+  it("is told of no more other nodes than a decision could start pods on, those with the most left", () => {
+    const many = Array.from({ length: 100 }, (_, at) => node(`n${at}`, at + 1, GB));
+    const left = nodesLeft({ ...listOf(many), workloads: [workload("cart", ["n0"])] }, "shop");
+    expect(left).toHaveLength(9);
+    expect(left?.map(({ leftCores }) => leftCores).sort((a, b) => a - b)).toEqual([
+      0, 93, 94, 95, 96, 97, 98, 99, 100,
+    ]);
   });
 });

@@ -1,0 +1,42 @@
+import { withCalls } from "@tradewind/predictor/decide/unscheduled.ts";
+import type { ServiceToSize } from "@tradewind/predictor/decide/cost-inputs.ts";
+import { describe, expect, it } from "vitest";
+import { chain, service, size } from "./priced.ts";
+
+const NOBODY = new Map<string, { scheduled: number; waiting: number }>();
+
+/** One service of which half a core runs in each pod, and the replicas that stay asked for. */
+function waiting(leftCores: number, cpuCores = 0.5, overrides: Partial<ServiceToSize> = {}): number {
+  const one = service("a", {
+    runningCores: 0.5,
+    pods: { taken: 1, requestRatio: 1, sidecarCores: 0 },
+    ...overrides,
+  });
+  const [serving, whole] = [chain([one]), chain([one])];
+  serving.set(0, size(1, cpuCores));
+  whole.set(0, size(3, cpuCores));
+  const nodes = [
+    { name: "n0", leftCores, takesPods: true, pods: [] },
+    { name: "n1", leftCores: 8, takesPods: false, pods: [] },
+  ];
+  return withCalls(NOBODY, serving, whole, { nodes }).get("a")?.waiting ?? 0;
+}
+
+describe("replicas that would be worth their price if nodes came", () => {
+  it("are asked for where no node has room, so that whoever adds nodes sees them", () => {
+    expect(waiting(0.4)).toBe(2);
+  });
+
+  it("are not asked for where a node has room now, which is for something that is worth more", () => {
+    expect(waiting(0.5)).toBe(0);
+  });
+
+  it("start at the size of those that run: a larger one is given to them later (full-cluster, seed 47001)", () => {
+    expect(waiting(0.6, 1.4)).toBe(0);
+    expect(waiting(0.4, 1.4)).toBe(2);
+  });
+
+  it("count with what sidecars request", () => {
+    expect(waiting(0.6, 0.5, { pods: { taken: 1, requestRatio: 1, sidecarCores: 0.2 } })).toBe(2);
+  });
+});
