@@ -1,5 +1,4 @@
 import { systemClock } from "@tradewind/core/clock.ts";
-import type { Clock } from "@tradewind/core/clock.ts";
 import { HttpDoor } from "@tradewind/core/http-door.ts";
 import { createLog } from "@tradewind/core/log.ts";
 import type { Logger } from "@tradewind/core/log.ts";
@@ -7,22 +6,13 @@ import { serveProbes } from "@tradewind/core/probe-server.ts";
 import type { ProbeServer } from "@tradewind/core/probe-server.ts";
 import type { ReloadingTls } from "@tradewind/core/reloading-tls.ts";
 import { seededRng } from "@tradewind/core/rng.ts";
-import type { Rng } from "@tradewind/core/rng.ts";
 import type { Running } from "@tradewind/core/running.ts";
 import { HttpSide } from "./http.ts";
 import { startLoop } from "./loop.ts";
 import type { AgentOptions } from "./options.ts";
 import { NodeAgent } from "./node-agent.ts";
 import type { SelfMetrics } from "./self.ts";
-
-/** What the agent needs from outside besides its options; tests put their own in. */
-export interface AgentSurroundings {
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly rng: Rng;
-  /** Collects garbage now; called now and then by a process that wants to stay small. */
-  readonly collectGarbage: () => void;
-}
+import type { AgentSurroundings } from "./surroundings.ts";
 
 const NAMES_POLL_MS = 1_000;
 /** The hardware can wait until the first samples are in. */

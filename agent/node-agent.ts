@@ -8,7 +8,7 @@ import { Sandboxes } from "./cgroup/sandboxes.ts";
 import { DiscoveryWatch } from "./cgroup/watch.ts";
 import { COLLECTORS } from "./collectors/list.ts";
 import { ContainerRegistry } from "./container/registry.ts";
-import type { AgentSurroundings } from "./agent.ts";
+import type { AgentSurroundings } from "./surroundings.ts";
 import { Disturbance } from "./disturbance.ts";
 import { EventStream } from "./events.ts";
 import type { TextFormat } from "./expose/format.ts";

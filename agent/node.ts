@@ -1,6 +1,7 @@
 import { describeError } from "@tradewind/core/errors.ts";
 import type { Logger } from "@tradewind/core/log.ts";
-import type { Collector, CollectorDefinition, SampleTime, Sink, Source } from "./collectors/collector.ts";
+import type { Collector, CollectorDefinition, Sink, Source } from "./collectors/collector.ts";
+import type { SampleTime } from "./sample-time.ts";
 import { Table } from "./expose/table.ts";
 import { AbsentSource, readFailure } from "./read/file-error.ts";
 import { NONE } from "./sampling/signal.ts";

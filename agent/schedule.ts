@@ -1,5 +1,5 @@
 import type { Clock } from "@tradewind/core/clock.ts";
-import type { SampleTime } from "./collectors/collector.ts";
+import type { SampleTime } from "./sample-time.ts";
 import { Sampler } from "./sampling/sampler.ts";
 import type { SamplerState, SignalState } from "./sampling/sampler.ts";
 import { NONE } from "./sampling/signal.ts";

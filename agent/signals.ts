@@ -1,4 +1,4 @@
-import type { SampleTime } from "./collectors/collector.ts";
+import type { SampleTime } from "./sample-time.ts";
 
 /** Node-level signals: name, and in which unit. Rates are means over the collector's last interval. */
 export const NODE_SIGNALS = [

@@ -1,26 +1,8 @@
-import type { Command } from "commander";
+import { ASKING_COMMANDS } from "./asking-commands.ts";
+import { BEGIN, LOOK, PROCESSES, TRY } from "./entry.ts";
+import type { CommandEntry } from "./entry.ts";
 
-/** What every `command.ts` exports. */
-export interface CommandModule {
-  /** Adds description, options, examples and the action. */
-  configure(command: Command): void;
-}
-
-export interface CommandEntry {
-  readonly name: string;
-  /** One line for the list of commands, which must not load the packages behind them. */
-  readonly summary: string;
-  readonly group: string;
-  /** The processes that it asks, by its flags `--scaler` and `--predictor`; absent where it asks none. */
-  readonly asks?: { readonly scaler?: "one" | "every"; readonly predictor?: "one" };
-  readonly load: () => Promise<CommandModule>;
-}
-
-const PROCESSES = "Processes, one for each image:";
-const TRY = "On one machine:";
-const BEGIN = "In a cluster:";
-const LOOK = "Looking after it:";
-
+/** All commands, in the order in which they are listed. */
 export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "local",
@@ -64,34 +46,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     group: BEGIN,
     load: async () => import("@tradewind/kubernetes/init/command.ts"),
   },
-  {
-    name: "doctor",
-    summary: "ask every configured server whether it answers, and say what to do",
-    group: LOOK,
-    asks: { scaler: "one", predictor: "one" },
-    load: async () => import("@tradewind/predictor/doctor/command.ts"),
-  },
-  {
-    name: "status",
-    summary: "show what is recommended now, and which decision set it and why",
-    group: LOOK,
-    asks: { scaler: "one" },
-    load: async () => import("@tradewind/exporter/status/command.ts"),
-  },
-  {
-    name: "explain",
-    summary: "say why the objective is missed: service, resource, evidence, and what would end it",
-    group: LOOK,
-    asks: { predictor: "one" },
-    load: async () => import("@tradewind/predictor/ask/explain.ts"),
-  },
-  {
-    name: "what-if",
-    summary: "show p95 and cost at another load or other sizes, by the live models",
-    group: LOOK,
-    asks: { predictor: "one" },
-    load: async () => import("@tradewind/predictor/ask/what-if.ts"),
-  },
+  ...ASKING_COMMANDS,
   {
     name: "proposals",
     summary: "print what the last plan changes as proposals, or check somebody else's on the models",
@@ -99,38 +54,10 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => import("@tradewind/predictor/ask/proposals.ts"),
   },
   {
-    name: "sensitivities",
-    summary: "show what more CPU or one more replica of each service is worth now",
-    group: LOOK,
-    asks: { predictor: "one" },
-    load: async () => import("@tradewind/predictor/ask/sensitivities.ts"),
-  },
-  {
-    name: "report",
-    summary: "show what happened over a time: objective, cost, decisions, savings",
-    group: LOOK,
-    asks: { scaler: "one", predictor: "one" },
-    load: async () => import("@tradewind/predictor/ask/report.ts"),
-  },
-  {
-    name: "approve",
-    summary: "list large changes that wait for a person, approve or refuse one",
-    group: LOOK,
-    asks: { scaler: "every" },
-    load: async () => import("@tradewind/exporter/approval/command.ts"),
-  },
-  {
     name: "audit",
     summary: "print or check what the scaler did, hash-chained",
     group: LOOK,
     load: async () => import("@tradewind/exporter/audit/command.ts"),
-  },
-  {
-    name: "replay",
-    summary: "decide again on a decision record, and compare byte by byte",
-    group: LOOK,
-    asks: { scaler: "one" },
-    load: async () => import("@tradewind/exporter/replay/command.ts"),
   },
   {
     name: "backtest",

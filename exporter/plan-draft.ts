@@ -2,7 +2,7 @@ import type { PlanDisruptions } from "@tradewind/core/contract/plan.ts";
 import type { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import type { Refusal } from "./decide.ts";
 import type { ServiceSight } from "./rollback/watch.ts";
-import type { BookEntry } from "./store/book.ts";
+import type { BookEntry } from "./store/book-entry.ts";
 
 /** Of which application a plan is; undefined where there is only one: its plan then is of everything. */
 export type Scope = { readonly namespace: string; readonly name: string } | undefined;

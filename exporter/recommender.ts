@@ -1,14 +1,8 @@
 import type { Clock } from "@tradewind/core/clock.ts";
-import type { AuditEvent } from "@tradewind/core/contract/audit.ts";
-import { applicationKey } from "@tradewind/core/contract/application-list.ts";
-import { serviceSpecs } from "@tradewind/core/contract/application.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
-import type { Brownout, RoomShare } from "@tradewind/core/contract/recommendation.ts";
-import type { Plan, Wish } from "@tradewind/core/contract/plan.ts";
+import type { Plan } from "@tradewind/core/contract/plan.ts";
 import type { Reason } from "@tradewind/core/contract/reason.ts";
-import { Brownouts } from "./brownout/brownouts.ts";
-import { seeBrownouts } from "./brownout/sight.ts";
 import { decide } from "./decide.ts";
 import type { DecisionPast, DecisionRules, PlanHeader, Refusal, SharedContext } from "./decide.ts";
 import type { ChangeQueue } from "./approval/change-queue.ts";
@@ -17,12 +11,13 @@ import type { PlanDraft, Scope } from "./plan-draft.ts";
 import { lifeOf, rowsAfter } from "./served-rows.ts";
 import { decisionEvents } from "./journal/events.ts";
 import type { JournalKeeper } from "./journal/keeper.ts";
-import { PodSizes, sharesOf } from "./room/claims.ts";
-import { Rollbacks, serviceSight } from "./rollback/rollbacks.ts";
+import { PlanWide } from "./plan-wide.ts";
+import { serviceSight } from "./rollback/rollbacks.ts";
 import { forEachInSlices } from "./source/slices.ts";
 import { readWish } from "./source/read-plan.ts";
-import { bookEntry, bookKey } from "./store/book.ts";
-import type { BookEntry, DecisionBook } from "./store/book.ts";
+import { bookEntry, bookKey } from "./store/book-entry.ts";
+import type { DecisionBook } from "./store/book.ts";
+import type { BookEntry } from "./store/book-entry.ts";
 import type { StateKeeper } from "./store/keeper.ts";
 import { mayBeServed } from "./keda/table.ts";
 import type { ServedRow } from "./keda/table.ts";
@@ -51,7 +46,7 @@ export interface RecommenderRules extends DecisionRules {
 /** A plan as far as decisions need it. */
 export interface TakenPlan {
   readonly header: PlanHeader &
-    Pick<Plan, "namespace" | "measuredLatencySeconds" | "room"> &
+    Pick<Plan, "failedRatio" | "measuredLatencySeconds" | "namespace" | "room"> &
     Partial<Pick<Plan, "disruptions" | "objective">>;
   /** Gone through when the plan has its turn. */
   readonly wishes: Iterable<unknown>;
@@ -103,15 +98,12 @@ export class Recommender {
    */
   readonly #predictors = new Map<string, Followed>();
   #savedRevision = 0;
-  readonly #podSizes = new PodSizes();
-  readonly #rollbacks = new Rollbacks();
-  readonly #brownouts = new Brownouts();
-  /** End of the window by which changes were judged last, by application. */
-  readonly #judgedWindowMs = new Map<string, number>();
+  readonly #planWide: PlanWide;
 
   constructor(book: DecisionBook, rules: RecommenderRules, edges: RecommenderEdges) {
     this.book = book;
     this.#rules = rules;
+    this.#planWide = new PlanWide(rules.applicationOf ?? (() => undefined));
     this.#keeper = edges.keeper;
     this.#changes = edges.changes;
     this.#journal = edges.journal;
@@ -141,7 +133,7 @@ export class Recommender {
       }),
     );
     for (const { brownout, recommendation } of this.book.entries())
-      if (brownout !== undefined) this.#brownouts.recall(recommendation, brownout);
+      if (brownout !== undefined) this.#planWide.recall(recommendation, brownout);
     await this.#serve(rowsAfter(nothingNew(EVERYTHING), this.book, this.#refusals));
     return records.length;
   }
@@ -175,8 +167,7 @@ export class Recommender {
       const scope = { name, namespace };
       this.#refusals.delete(keyOf(scope));
       this.#predictors.delete(keyOf(scope));
-      this.#judgedWindowMs.delete(applicationKey(scope));
-      this.#brownouts.forget(scope);
+      this.#planWide.forget(scope);
       this.book.forget((entry) => isOf(entry, scope));
       const draft = nothingNew(EVERYTHING);
       await this.#keeper.save(await this.#stateAfter(draft), DISK_PATIENCE_MS);
@@ -195,9 +186,11 @@ export class Recommender {
     this.#follow(plan.header.predictorStartedAtMs, scope);
     await this.#saveChanges();
     await this.#inSlices(plan.wishes, (value) => this.#take(value, plan, draft));
-    const isNew = this.#isNewWindow(plan, draft);
-    const events = isNew ? this.#rollBack(plan, draft) : [];
-    events.push(...(await this.#shareRoom(plan, draft, isNew)));
+    const events = await this.#planWide.see(plan.header, draft, {
+      book: this.book,
+      decideAgain: (entry, more) => this.#decideAgain(entry, plan, draft, more),
+      inSlices: async (items, visit) => this.#inSlices(items, visit),
+    });
     await this.#inSlices(draft.refusals.values(), ({ step }) => {
       if (step !== CONTRACT) this.#counter.guardRefusal(step);
     });
@@ -275,15 +268,10 @@ export class Recommender {
     const past = this.#past(this.book.get(namespace, service), header.plannedAtMs - madeMs, scope);
     const before = this.book.get(namespace, service);
     const approval = this.#queue?.contextOf(header, wish, before);
-    const rollback = this.#rollbacks.of(wish, before, header.plannedAtMs);
     const disruptions = draft.disruptions.get(service);
-    const brownout = this.#brownoutOf(header.application, wish);
-    const madeRoom = this.#brownouts.madeRoom(namespace, header.application, service);
     const decision = decide(wish, header, past, this.#rules, {
-      ...(brownout && { brownout }),
-      ...(madeRoom && { madeRoom }),
+      ...this.#planWide.of(header, wish, before),
       ...(disruptions && { disruptions }),
-      ...(rollback && { rollback }),
       ...(approval && { approval }),
     });
     draft.sights.set(service, serviceSight(wish));
@@ -296,80 +284,6 @@ export class Recommender {
       if (approval !== undefined) draft.approvals.set(key, decision.record);
       draft.refusals.delete(key);
     }
-  }
-
-  /**
-   * Decides again on services for which a quota of the namespace has no room, on those that come before them, and on optional ones that go
-   * down for others. @returns brownouts that begin or end
-   */
-  async #shareRoom(plan: TakenPlan, draft: PlanDraft, isNew: boolean): Promise<AuditEvent[]> {
-    const { application, namespace, room } = plan.header;
-    if (room === undefined && !isNew) return [];
-    this.#podSizes.note(namespace, room?.pods ?? []);
-    const others = [...this.book.entries()].filter(
-      ({ mode, recommendation: each }) =>
-        mode === "act" && each.namespace === namespace && each.application !== application,
-    );
-    const own = [...draft.entries.values()].filter(
-      ({ recommendation: each }) => each.namespace === namespace,
-    );
-    const find = this.#rules.applicationOf ?? (() => undefined);
-    const sizes = this.#podSizes;
-    const shares =
-      room === undefined ? new Map<string, RoomShare>() : sharesOf(room, [...others, ...own], sizes, find);
-    await this.#inSlices(shares, ([service, share]) => {
-      const entry = draft.entries.get(bookKey(namespace, service));
-      if (entry !== undefined) this.#decideAgain(entry, plan, draft, { room: share });
-    });
-    const { header } = plan;
-    const seen = { header, own, others, shares, sizes, application: find };
-    const events = isNew ? seeBrownouts(this.#brownouts, seen) : [];
-    for (const { service } of events) {
-      const entry = draft.entries.get(bookKey(namespace, service));
-      const brownout = this.#brownouts.of(namespace, service);
-      if (entry !== undefined && brownout !== undefined) this.#decideAgain(entry, plan, draft, { brownout });
-    }
-    return events;
-  }
-
-  /** Undefined where its application says no longer that it is optional. */
-  #brownoutOf(
-    application: string,
-    { namespace, service }: Pick<Wish, "namespace" | "service">,
-  ): Brownout | undefined {
-    const brownout = this.#brownouts.of(namespace, service);
-    const own = brownout && this.#rules.applicationOf?.(namespace, application);
-    return own && serviceSpecs(own)(service).optional ? brownout : undefined;
-  }
-
-  /** Of a surge plans are made of the window before once more: that is no second window in a row. */
-  #isNewWindow({ header: { application, namespace } }: TakenPlan, { windowEndMs }: PlanDraft): boolean {
-    const key = applicationKey({ namespace, name: application });
-    const isNew = this.#judgedWindowMs.get(key) !== windowEndMs;
-    this.#judgedWindowMs.set(key, windowEndMs);
-    return isNew;
-  }
-
-  /** Watches what became of earlier changes, and decides again on services of which one did harm. */
-  #rollBack(plan: TakenPlan, draft: PlanDraft): AuditEvent[] {
-    const { application, namespace, objective } = plan.header;
-    // Nothing was measured that changes could be judged by.
-    if (objective === undefined) return [];
-    const isActing = [...draft.entries.values()].some(({ mode }) => mode === "act");
-    if (!isActing) {
-      this.#rollbacks.forget({ namespace, name: application });
-      return [];
-    }
-    const events = this.#rollbacks.see(
-      { ...plan.header, objective },
-      { complete: draft.complete, services: draft.sights },
-    );
-    for (const { service } of events) {
-      const entry = draft.entries.get(bookKey(namespace, service));
-      const rollback = this.#rollbacks.of({ namespace, service }, entry, plan.header.plannedAtMs);
-      if (entry !== undefined && rollback !== undefined) this.#decideAgain(entry, plan, draft, { rollback });
-    }
-    return events;
   }
 
   #decideAgain(

@@ -4,6 +4,7 @@ import type { ApplicationMode } from "@tradewind/core/contract/plan.ts";
 import { APPLICATION_MODES } from "@tradewind/core/contract/plan.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import { costPerHour, Prices } from "@tradewind/core/contract/prices.ts";
+import { severityOf } from "@tradewind/core/contract/standing.ts";
 import type { Recommendation, RegretReport } from "@tradewind/core/contract/recommendation.ts";
 import { modeOf } from "./limits/mode.ts";
 import type { ReadPlan } from "./source/read-plan.ts";
@@ -35,13 +36,13 @@ export function lookAt(
   own: Application | undefined,
   several = false,
 ): Look {
-  const { application, measuredLatencySeconds = 0, namespace, objective, plannedAtMs } = header;
+  const { application, namespace, plannedAtMs } = header;
   return {
     application,
     ...(several && { namespace }),
     mode: modeOf(header, namespace, own),
     plannedAtMs,
-    isMissed: measuredLatencySeconds > objective.seconds,
+    isMissed: (severityOf(header) ?? 0) > 1,
     prices: own?.prices ?? DEFAULT_PRICES,
     recommendations: [...book.entries()]
       .map(({ recommendation }) => recommendation)

@@ -3,7 +3,8 @@ import type { Refusal } from "./decide.ts";
 import type { ServedDecision, ServedRow } from "./keda/table.ts";
 import { EVERYTHING, keyOf } from "./plan-draft.ts";
 import type { PlanDraft, Scope } from "./plan-draft.ts";
-import type { BookEntry, DecisionBook } from "./store/book.ts";
+import type { DecisionBook } from "./store/book.ts";
+import type { BookEntry } from "./store/book-entry.ts";
 
 /** The step that refused, and why. */
 export const refusalInWords = ({ reason, step }: Pick<Refusal, "step" | "reason">): string =>

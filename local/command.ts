@@ -45,6 +45,8 @@ Examples:
       Something goes wrong in one service and nothing is scaled; ask another terminal's tradewind explain what and why.
   tradewind local --load rates.txt --objective 400ms
       Your own load: requests per second, one value a line, spread over the run.
+  tradewind local --for 5m --load-utilisation machine.txt --users users.txt
+      A trace that holds CPU use and no requests, by users who change what they do.
 
 The application sends real traces over OTLP, burns real CPU under a real quota where the machine permits it, and its
 replicas are processes that are started and stopped as KEDA and a HorizontalPodAutoscaler would do it, with shorter
@@ -228,6 +230,14 @@ export function configure(command: Command): void {
     .option(
       "--load <file>",
       "requests per second, one value a line (default: a surge to three times the rate)",
+    )
+    .option(
+      "--load-utilisation <file>",
+      "CPU in use, 0 to 1, one value a line: requests that keep the first containers as busy",
+    )
+    .option(
+      "--users <file>",
+      "shares of the routes, one row a line, spread over the run: users who searched buy (default: always the same)",
     )
     .option("--json <file>", "write the figures of the run there, - for standard output")
     .option(

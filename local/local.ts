@@ -16,6 +16,9 @@ import { arrivals } from "./load/arrivals.ts";
 import { startLoad } from "./load/generator.ts";
 import { readTrace, shippedTrace } from "./load/trace.ts";
 import type { RateTrace } from "./load/trace.ts";
+import { mixOf, readUsers } from "./load/users.ts";
+import type { UserTrace } from "./load/users.ts";
+import { readUtilisation } from "./load/utilisation.ts";
 import type { LocalOptions } from "./options.ts";
 import { phaseAt, phasesOf } from "./phases/phases.ts";
 import { parsePolicy } from "./policy.ts";
@@ -65,6 +68,8 @@ interface RunParts {
   readonly screen: Screen;
   readonly platform: Platform;
   readonly trace: RateTrace;
+  /** Which users come when; absent: always in the same shares. */
+  readonly users: UserTrace | undefined;
   /** Settled by whatever ends the run. */
   readonly ending: PromiseWithResolvers<void>;
   readonly meters: Meters;
@@ -91,10 +96,7 @@ export async function startLocal(
   options: LocalOptions,
   { rival, screen, signal }: LocalSurroundings,
 ): Promise<LocalRun> {
-  const trace =
-    options.load === undefined
-      ? shippedTrace(applicationOf(options.application).load)
-      : await readTrace(options.load);
+  const { trace, users } = await loadOf(options);
   const ending = Promise.withResolvers<void>();
   // Awaited only once the platform stands; a failure before that must not count as unhandled.
   ending.promise.catch(() => undefined);
@@ -114,7 +116,7 @@ export async function startLocal(
     },
     signal,
   });
-  const finished = run({ options, screen, platform, trace, ending, meters, outage, clock, rival });
+  const finished = run({ options, screen, platform, trace, users, ending, meters, outage, clock, rival });
   finished.catch(() => undefined);
   return {
     addresses: platform.processes.addresses,
@@ -124,6 +126,23 @@ export async function startLocal(
       await finished.catch(() => undefined);
     },
   };
+}
+
+/** @throws TradewindError `invalid-load` where a file cannot be used */
+async function loadOf({
+  application,
+  load,
+  loadUtilisation,
+  users,
+}: LocalOptions): Promise<{ readonly trace: RateTrace; readonly users: UserTrace | undefined }> {
+  const topology = applicationOf(application);
+  const trace =
+    loadUtilisation !== undefined
+      ? await readUtilisation(loadUtilisation, topology)
+      : load !== undefined
+        ? await readTrace(load)
+        : shippedTrace(topology.load);
+  return { trace, users: users === undefined ? undefined : await readUsers(users, topology.flows) };
 }
 
 /** Puts the load on the platform and follows it to its end. */
@@ -159,11 +178,12 @@ async function run(parts: RunParts): Promise<RunReport> {
       say: (text) => screen.say(text),
     });
     const client = createHttpClient();
+    const { flows } = applicationOf(options.application);
     const load = startLoad({
       arrivals: arrivals(
         parts.trace,
         roundSeconds,
-        applicationOf(options.application).flows,
+        parts.users === undefined ? flows : mixOf(parts.users, roundSeconds, flows),
         seededRng(options.seed),
       ),
       balancer: platform.entryBalancer,

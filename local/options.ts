@@ -23,6 +23,10 @@ export const LocalOptions = z
     json: z.string().min(1).optional(),
     /** File of requests per second, one value a line. */
     load: z.string().min(1).optional(),
+    /** File of shares of the CPU in use, one value a line, that requests are reckoned from. */
+    loadUtilisation: z.string().min(1).optional(),
+    /** File of the shares of the users' types, one row a line. */
+    users: z.string().min(1).optional(),
     /** Objective of the 95th percentile, s. */
     objective: duration(0.001, 60, "--objective").prefault("200ms"),
     /** Directory for state and logs that outlives the run. */
@@ -41,7 +45,9 @@ export const LocalOptions = z
     calibration: z.string().min(1).optional(),
     logLevel: z.enum(LOG_LEVELS).default("info"),
   })
-  .superRefine(({ application, fault, policy, silence }, context) => {
+  .superRefine(({ application, fault, load, loadUtilisation, policy, silence }, context) => {
+    if (load !== undefined && loadUtilisation !== undefined)
+      context.addIssue("--load and --load-utilisation both say how much load comes: give one of them");
     if (policy === "students" && silence === "hold")
       context.addIssue("--policy students decides while no plan comes, and --silence hold does not");
     const names = applicationOf(application).services.map(({ name }) => name);

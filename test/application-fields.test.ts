@@ -11,7 +11,7 @@ import { modeOf } from "@tradewind/exporter/limits/mode.ts";
 import { ExporterOptions } from "@tradewind/exporter/options.ts";
 import { answeredReplicas } from "@tradewind/exporter/recommendation.ts";
 import { PodSizes, sharesOf } from "@tradewind/exporter/room/claims.ts";
-import { bookEntry } from "@tradewind/exporter/store/book.ts";
+import { bookEntry } from "@tradewind/exporter/store/book-entry.ts";
 import { allConfiguredNames } from "@tradewind/kubernetes/workloads/configured-names.ts";
 import { decide } from "@tradewind/predictor/policy/ladder.ts";
 import type { PolicyInputs } from "@tradewind/predictor/policy/inputs.ts";

@@ -1,4 +1,5 @@
 import type { Table } from "../expose/table.ts";
+import type { SampleTime } from "../sample-time.ts";
 import type { Reader } from "../read/reader.ts";
 import type { SignalOptions } from "../sampling/signal.ts";
 import type { Signals } from "../signals.ts";
@@ -12,14 +13,6 @@ export interface Source {
   readonly linkBytesPerSecond: ReadonlyMap<string, number>;
   /** Peak memory bandwidth of the node in bytes per second, when the user states it. */
   readonly memoryBandwidthBytesPerSecond: number | undefined;
-}
-
-/** When a sample is taken. */
-export interface SampleTime {
-  /** Wall time, ms since the epoch. */
-  readonly nowMs: number;
-  /** Monotonic time in seconds, for rates. */
-  readonly seconds: number;
 }
 
 /** Where a sample goes. */

@@ -7,7 +7,8 @@ import { GuardChannel } from "../sampling/guard.ts";
 import { CHANNEL } from "../sampling/signal.ts";
 import type { Signals } from "../signals.ts";
 import { EVERY_SECOND } from "./collector.ts";
-import type { CollectorDefinition, SampleTime, Source } from "./collector.ts";
+import type { CollectorDefinition, Source } from "./collector.ts";
+import type { SampleTime } from "../sample-time.ts";
 
 const BITS_PER_BYTE = 8;
 const SPEED_REREAD_SECONDS = 60;

@@ -1,6 +1,6 @@
 import type { Interference } from "@tradewind/core/contract/interference.ts";
 import type { FoundContainer } from "../cgroup/discovery.ts";
-import type { SampleTime } from "../collectors/collector.ts";
+import type { SampleTime } from "../sample-time.ts";
 import type { Onset } from "../onset.ts";
 import type { ContainerNames } from "./names.ts";
 import type { PodRates } from "./pod-traffic.ts";

@@ -1,4 +1,4 @@
-import type { SampleTime } from "../collectors/collector.ts";
+import type { SampleTime } from "../sample-time.ts";
 import { NONE } from "../sampling/signal.ts";
 import type { SignalId } from "../sampling/signal.ts";
 import type { Reading } from "../schedule.ts";

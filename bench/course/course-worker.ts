@@ -1,11 +1,11 @@
 /** Makes the runs of the course that it is sent, one after the other, in a thread of its own. */
 import { parentPort } from "node:worker_threads";
 import { describeError } from "@tradewind/core/errors.ts";
-import { CONTENDERS } from "@tradewind/simulator/contenders/contenders.ts";
 import { run } from "@tradewind/simulator/contenders/run.ts";
 import { COURSE } from "@tradewind/simulator/course/course.ts";
 import { PAPER_PLANTS } from "@tradewind/simulator/course/papers/papers.ts";
 import { obstacleOf } from "@tradewind/simulator/course/plant.ts";
+import { PAPER_CONTENDERS } from "@tradewind/simulator/teacher/distributed.ts";
 import { RunWatch } from "./details.ts";
 import type { FromWorker, Job } from "./jobs.ts";
 import type { Run } from "./report.ts";
@@ -15,7 +15,7 @@ if (port === null) throw new Error("course-worker.ts runs only as a worker threa
 
 async function runJob(job: Job): Promise<Run> {
   const model = [...COURSE, ...PAPER_PLANTS].find(({ name }) => name === job.plant);
-  const contender = CONTENDERS.find(({ name }) => name === job.policy);
+  const contender = PAPER_CONTENDERS.find(({ name }) => name === job.policy);
   if (model === undefined) throw new Error(`there is no plant '${job.plant}'`);
   if (contender === undefined) throw new Error(`there is no policy '${job.policy}'`);
   const { actuators, parameters, seed } = job;

@@ -18,7 +18,7 @@ import { Published } from "@tradewind/predictor/application/published.ts";
 import { ContainerRates } from "@tradewind/predictor/sources/container-rates.ts";
 import { HISTORY_FILE } from "@tradewind/predictor/store/history-file.ts";
 import { SqliteStore } from "@tradewind/predictor/store/sqlite-store.ts";
-import { ResidualTrainer } from "@tradewind/predictor/learning/residual-trainer.ts";
+import { TrainingThread } from "@tradewind/predictor/learning/training-thread.ts";
 import { WindowBuilder } from "@tradewind/predictor/window/window-builder.ts";
 
 export const WINDOW_MS = 15_000;
@@ -42,7 +42,7 @@ export class Stack {
     this.store = new SqliteStore({ path: join(this.folder, HISTORY_FILE), log, clock });
     const learning = startLearning({
       choice: "auto",
-      trainer: new ResidualTrainer({ timeoutMs: 300_000 }),
+      trainer: new TrainingThread({ timeoutMs: 300_000 }),
       namespace,
       application: () => application,
       windowSeconds: WINDOW_MS / 1e3,

@@ -39,6 +39,8 @@ export interface TableModel {
 export interface Paper {
   readonly name: string;
   readonly actuators: Actuators;
+  /** Default 2. */
+  readonly seeds?: number;
   readonly entrants: readonly Entrant[];
   readonly tables: readonly TableModel[];
 }

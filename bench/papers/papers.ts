@@ -148,8 +148,12 @@ const QUEUEFLOWER: Paper = {
 const DRPC: Paper = {
   name: "drpc",
   actuators: "replicas+cpu+memory",
+  seeds: 20,
   entrants: [
-    { policy: "tradewind-auto", label: "tradewind-auto" },
+    { policy: "tradewind-students", label: "students (DRPC, distributed)" },
+    { policy: "td3-teacher", label: "teacher (DRPC, centralised)" },
+    { policy: "tradewind-auto", label: "planner: tradewind-auto" },
+    { policy: "tradewind-queue", label: "queue: tradewind-queue" },
     { policy: "firm-like", label: "firm-like (FIRM)" },
     { policy: "coscal-like", label: "coscal-like (CoScal)" },
     {
@@ -189,7 +193,30 @@ const DRPC: Paper = {
           digits: 2,
         },
         meanLatency,
+      ],
+    },
+    {
+      title: "What it takes: mean of what containers request, pods, and requests over the objective",
+      plants: [DRPC_PLANT.name],
+      columns: [
         cores,
+        { title: "GB", key: "gigabytes", of: ({ result }) => result.gigabytes, scale: 1, digits: 1 },
+        pods,
+        {
+          title: "used of the CPU, %",
+          key: "cpuEfficiency",
+          of: ({ details }) => details.cpuEfficiency,
+          scale: 100,
+          digits: 1,
+        },
+        requestsOver,
+        {
+          title: "cost, 1/h",
+          key: "costPerHour",
+          of: ({ result }) => result.costPerHour,
+          scale: 1,
+          digits: 3,
+        },
       ],
     },
   ],

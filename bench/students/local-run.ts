@@ -1,15 +1,31 @@
 import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { parseJsonWith } from "@tradewind/core/config.ts";
 import { RunReport } from "@tradewind/core/contract/run-report.ts";
+import { shippedTrace } from "@tradewind/local/load/trace.ts";
+import type { RateTrace } from "@tradewind/local/load/trace.ts";
+import { phasesOf } from "@tradewind/local/phases/phases.ts";
 
 const ROOT = dirname(dirname(import.meta.dirname));
-/** The five minutes after the kill are looked at. */
-export const SECONDS = 430;
-/** The load rises then, as a share of the run (local/phases). */
-const SURGE_BEGINS = 45 / 150;
+/** 46 s of calm load, which are the run's first phase and nine windows, and the five minutes after the kill. */
+export const SECONDS = 345;
+const KILLED_AT_SECONDS = phasesOf(SECONDS)[0]?.toS ?? 0;
+/** The value of the shipped trace from which it rises. */
+const SURGE_FROM = 18;
+/** Values of the load over a run. */
+const VALUES = 150;
+
+/** The shipped trace from its surge on, begun earlier: what comes after the kill takes as long as in a run of the usual phases. */
+export function surgeAfterKill(): RateTrace {
+  const shipped = shippedTrace("surge.txt");
+  const calm = Math.round((VALUES * KILLED_AT_SECONDS) / SECONDS);
+  const left = (shipped.length - SURGE_FROM) / (VALUES - calm);
+  return Array.from({ length: VALUES }, (_, at) =>
+    at < calm ? (shipped[SURGE_FROM - 1] ?? 0) : (shipped[SURGE_FROM + Math.floor((at - calm) * left)] ?? 0),
+  );
+}
 
 export interface LocalOutcome {
   readonly silence: "hold" | "students";
@@ -20,14 +36,29 @@ export interface LocalOutcome {
   readonly cores: number;
 }
 
-/** One run of the local platform whose predictor is killed for good as the surge begins. Real processes. */
-export async function localRun(silence: LocalOutcome["silence"], seed: number): Promise<LocalOutcome> {
+/**
+ * One run of the local platform whose predictor is killed for good as the surge begins. Real processes.
+ * @param calibration file of the work in a millisecond, which the first run measures for all
+ */
+export async function localRun(
+  silence: LocalOutcome["silence"],
+  seed: number,
+  calibration: string,
+): Promise<LocalOutcome> {
   const scratch = mkdtempSync(join(tmpdir(), "tradewind-students-"));
   try {
     const path = join(scratch, "run.json");
-    const killed = `${Math.round(SECONDS * SURGE_BEGINS)}s`;
+    const load = join(scratch, "load.txt");
+    writeFileSync(load, surgeAfterKill().join("\n"));
+    const killed = `${Math.round(KILLED_AT_SECONDS)}s`;
     const flags = { "--for": `${SECONDS}s`, "--seed": String(seed), "--silence": silence, "--json": path };
-    const more = { "--ports": "free", "--interference": "none", "--kill-predictor": killed };
+    const more = {
+      "--ports": "free",
+      "--interference": "none",
+      "--kill-predictor": killed,
+      "--load": load,
+      "--calibration": calibration,
+    };
     const args = [join(ROOT, "cli", "main.ts"), "local", ...Object.entries({ ...flags, ...more }).flat()];
     const child = spawn(process.execPath, args, { stdio: ["ignore", "ignore", "inherit"] });
     const code = await new Promise<number | null>((resolve) => child.once("exit", resolve));
@@ -39,7 +70,7 @@ export async function localRun(silence: LocalOutcome["silence"], seed: number): 
 }
 
 function outcomeOf({ phases, seed }: RunReport, silence: LocalOutcome["silence"]): LocalOutcome {
-  const after = phases.filter(({ fromS }) => fromS >= SECONDS * SURGE_BEGINS - 1);
+  const after = phases.filter(({ fromS }) => fromS >= KILLED_AT_SECONDS - 1);
   const sum = (of: (phase: (typeof phases)[number]) => number): number =>
     after.reduce((total, each) => total + of(each), 0);
   const seconds = sum(({ fromS, toS }) => toS - fromS);

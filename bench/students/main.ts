@@ -1,42 +1,43 @@
 /** `npm run -s bench -- students --json`: what the planner's students are worth while no predictor answers. Simulated. */
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { parseWith } from "@tradewind/core/config.ts";
 import { contentHash } from "@tradewind/core/hash.ts";
 import { studentParameters } from "@tradewind/core/contract/students.ts";
-import { Student } from "@tradewind/exporter/students/student.ts";
+import { Student } from "@tradewind/core/students/student.ts";
 import { SHIPPED_STUDENTS } from "@tradewind/predictor/students/shipped-students.ts";
-import type { Contender } from "@tradewind/simulator/contenders/contender.ts";
+import type { Actuators, Contender } from "@tradewind/simulator/contenders/contender.ts";
 import { HPA_CPU } from "@tradewind/simulator/contenders/hpa.ts";
 import { run } from "@tradewind/simulator/contenders/run.ts";
 import { gatherPairs, silentContender } from "@tradewind/simulator/teacher/lessons.ts";
 import { judgeTeacher } from "@tradewind/simulator/teacher/judge.ts";
 import type { Verdict } from "@tradewind/simulator/teacher/judge.ts";
-import {
-  episodePlant,
-  HELD_OUT_APPLICATIONS,
-  heldOutPlant,
-  judgedPlant,
-} from "@tradewind/simulator/teacher/plants.ts";
+import { HELD_OUT_APPLICATIONS, heldOutPlant, judgedPlant } from "@tradewind/simulator/teacher/plants.ts";
 import { OUR_TERMS } from "@tradewind/simulator/teacher/reward.ts";
-import { readTeacher } from "@tradewind/simulator/command/teacher-file.ts";
-import type { Checkpoint } from "@tradewind/simulator/teacher/td3/checkpoint.ts";
-import { startEngine } from "@tradewind/simulator/teacher/td3/engine.ts";
-import { agreementOf } from "@tradewind/simulator/teacher/train-student.ts";
-import { policyOf, trainTeacher } from "@tradewind/simulator/teacher/train-teacher.ts";
+import { agreementOf } from "@tradewind/core/students/train-student.ts";
+import { policyOf } from "@tradewind/simulator/teacher/train-teacher.ts";
 import { z } from "zod";
 import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
 import { localRun, SECONDS } from "./local-run.ts";
 import type { LocalOutcome } from "./local-run.ts";
 import { estimate } from "../course/statistics.ts";
+import { deployments } from "./deployments.ts";
+import { teacherOf } from "./short-teacher.ts";
 
 /** Seeds that were looked at while the students were made are below this. */
 const FIRST_SEED = 300;
 const SEEDS = 20;
 const QUICK_SEEDS = 1;
+/** With sizes a plan has more to choose from and takes longer. */
+const SIZED_SEEDS = 10;
 const TIMED = 200_000;
 /** Plants that a teacher is judged by, and the first of their seeds, which no training reaches. */
 const JUDGED = 10;
 const QUICK_JUDGED = 2;
 const TEACHER_SEED = 6_000_000;
+/** Two of each application that no student of a release learnt on. */
+const DEPLOYMENTS = 6;
 
 const PARAMETERS = studentParameters(SHIPPED_STUDENTS.general);
 const STUDENT = { student: new Student(PARAMETERS), modelHash: contentHash(SHIPPED_STUDENTS) };
@@ -58,23 +59,27 @@ interface Outcome {
 }
 
 /** One flash crowd on a plant that no student learnt on, the predictor killed as it begins, and the five minutes after. */
-async function outcomeOf(contender: Contender, seed: number): Promise<Outcome> {
+async function outcomeOf(contender: Contender, actuators: Actuators, seed: number): Promise<Outcome> {
   const { costPerHour, minutesOver, requests, requestsOver } = await run({
     obstacle: heldOutPlant(seed),
     contender,
-    actuators: "replicas",
+    actuators,
     seed,
   });
   return { requests, over: requestsOver * requests, minutesOver: 5 * minutesOver, cost: costPerHour };
 }
 
-async function silence(seeds: readonly number[], progress: BenchmarkOptions["progress"]) {
+async function silence(
+  seeds: readonly number[],
+  actuators: Actuators,
+  progress: BenchmarkOptions["progress"],
+) {
   const outcomes = new Map<string, Outcome[]>(Object.keys(POLICIES).map((policy) => [policy, []]));
   for (const [index, seed] of seeds.entries()) {
     for (const [policy, contender] of Object.entries(POLICIES)) {
-      outcomes.get(policy)?.push(await outcomeOf(contender, seed));
+      outcomes.get(policy)?.push(await outcomeOf(contender, actuators, seed));
     }
-    progress(`silence: seed ${index + 1} of ${seeds.length}`);
+    progress(`silence, ${actuators}: seed ${index + 1} of ${seeds.length}`);
   }
   const mean = (policy: string, of: (each: Outcome) => number): number =>
     estimate((outcomes.get(policy) ?? []).map((each) => of(each))).mean;
@@ -94,15 +99,15 @@ async function silence(seeds: readonly number[], progress: BenchmarkOptions["pro
   });
 }
 
-/** Students against the planner on the application that comes first among the held-out ones, over several seeds. */
-async function agreement(seeds: readonly number[], progress: BenchmarkOptions["progress"]) {
+/** The shipped student against the planner on applications that no student learnt on, in silences that either of them drives. */
+async function unseen(seeds: readonly number[], progress: BenchmarkOptions["progress"]) {
   const rewards: Record<"planner" | "students", number[]> = { planner: [], students: [] };
   const pairs = [];
   for (const [seed, who] of seeds.flatMap((each) => [
     [each, "planner"] as const,
     [each, "students"] as const,
   ])) {
-    progress(`agreement: ${who} decide, seed ${seed}`);
+    progress(`unseen: ${who} decide, seed ${seed}`);
     const gathered = await gatherPairs(heldOutPlant(seed), {
       actuators: "replicas",
       parameters: who === "students" ? PARAMETERS : undefined,
@@ -111,17 +116,25 @@ async function agreement(seeds: readonly number[], progress: BenchmarkOptions["p
     });
     pairs.push(...gathered);
   }
-  const microseconds = microsecondsOf();
-  const groups = [["all", pairs] as const, ...Map.groupBy(pairs, ({ service }) => service)];
-  const students = groups.map(([service, own]) => {
-    const { agreement, agreementWhenActing, mse } = agreementOf(PARAMETERS, own);
-    return { service, mse, agreement, agreementWhenActing, microseconds };
-  });
   const mean = (values: readonly number[]): number => estimate(values).mean;
   progress(
     `reward: students ${mean(rewards.students).toFixed(3)}, planner ${mean(rewards.planner).toFixed(3)}`,
   );
-  return { students, closedLoop: { rewardRatio: mean(rewards.students) / mean(rewards.planner) } };
+  return {
+    unseen: agreementOf(PARAMETERS, pairs),
+    closedLoop: { rewardRatio: mean(rewards.students) / mean(rewards.planner) },
+  };
+}
+
+/** Students that go on learning from the decisions of their own deployment. */
+async function ownDeployments(seeds: readonly number[], progress: BenchmarkOptions["progress"]) {
+  const { services, taught } = await deployments(seeds, PARAMETERS, progress);
+  const microseconds = microsecondsOf();
+  const students = services.map(({ inUse, service, shipped }) => {
+    const { agreement, agreementWhenActing, mse, pairs } = inUse;
+    return { service, pairs, mse, agreement, agreementWhenActing, microseconds, shipped };
+  });
+  return { students, taught };
 }
 
 /** Judges a teacher's file, or one that is trained here for so short a time that it is not expected to be accepted. */
@@ -129,8 +142,7 @@ async function teacher(
   file: string | undefined,
   { progress, quick, seed }: Pick<BenchmarkOptions, "progress" | "quick" | "seed">,
 ): Promise<Verdict> {
-  const trained = file === undefined ? await shortTraining(seed, quick, progress) : await readTeacher(file);
-  if (trained === undefined) throw new Error(`there is no teacher in ${file}`);
+  const trained = await teacherOf(file, { progress, quick, seed });
   const plants = quick ? QUICK_JUDGED : JUDGED;
   return judgeTeacher({
     seeds: Array.from({ length: plants }, (_, i) => TEACHER_SEED + i),
@@ -139,31 +151,6 @@ async function teacher(
     terms: OUR_TERMS,
     act: policyOf(trained),
     onProgress: (done) => progress(`teacher: judged on ${done} of ${plants} plants`),
-  });
-}
-
-async function shortTraining(
-  seed: number,
-  quick: boolean,
-  progress: BenchmarkOptions["progress"],
-): Promise<Checkpoint> {
-  const { tensors } = await startEngine("auto");
-  return trainTeacher(tensors, {
-    seed,
-    shape: { kind: "shared", layers: [32, 32] },
-    plannerEpisodes: quick ? 1 : 8,
-    episodes: quick ? 2 : 12,
-    batch: 32,
-    buffer: 10_000,
-    updates: 24,
-    tiedEpisodes: 8,
-    actuators: "replicas",
-    terms: OUR_TERMS,
-    plantOf: (plantSeed) => episodePlant(plantSeed, "shared"),
-    onEpisode: async ({ rewards }) => {
-      progress(`teacher: episode ${rewards.length}, reward ${rewards.at(-1)?.toFixed(3)}`);
-      return true;
-    },
   });
 }
 
@@ -212,11 +199,12 @@ async function localPairs(
   progress: BenchmarkOptions["progress"],
 ): Promise<LocalOutcome[]> {
   const outcomes: LocalOutcome[] = [];
+  const calibration = join(mkdtempSync(join(tmpdir(), "tradewind-pairs-")), "work.json");
   for (let pair = 0; pair < pairs; pair += 1) {
     for (const silence of pair % 2 === 0
       ? (["hold", "students"] as const)
       : (["students", "hold"] as const)) {
-      outcomes.push(await localRun(silence, FIRST_SEED * seed + pair));
+      outcomes.push(await localRun(silence, FIRST_SEED * seed + pair, calibration));
       progress(JSON.stringify(outcomes.at(-1)));
     }
   }
@@ -237,7 +225,14 @@ export const benchmark: Benchmark = {
     const seeds = Array.from({ length: quick ? QUICK_SEEDS : SEEDS }, (_, i) => first + i);
     const judged = seeds.filter((each) => (each - first) % HELD_OUT_APPLICATIONS === 0);
     const verdict = await teacher(values["teacher"] as string | undefined, { progress, quick, seed });
-    const { closedLoop, students } = await agreement(judged, progress);
-    return { teacher: verdict, students, closedLoop, silence: await silence(seeds, progress) };
+    const own = await ownDeployments(seeds.slice(0, quick ? 1 : DEPLOYMENTS), progress);
+    return {
+      simulated: true,
+      teacher: verdict,
+      ...own,
+      ...(await unseen(judged, progress)),
+      silence: await silence(seeds, "replicas", progress),
+      silenceWithSizes: await silence(seeds.slice(0, SIZED_SEEDS), "replicas+cpu+memory", progress),
+    };
   },
 };

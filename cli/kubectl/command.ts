@@ -9,8 +9,8 @@ import type {
   ReleaseChoice,
   ScalerPod,
 } from "@tradewind/kubernetes/port-forward/scaler-pods.ts";
-import { COMMANDS } from "../commands.ts";
-import type { CommandEntry } from "../commands.ts";
+import { ASKING_COMMANDS } from "../asking-commands.ts";
+import type { CommandEntry } from "../entry.ts";
 
 const EXAMPLES = `
 Examples:
@@ -39,11 +39,10 @@ interface Flags {
 const CONSOLE = "console";
 const CONSOLE_PORT = 9812;
 const HELP = new Set(["--help", "-h"]);
-const ASKING = COMMANDS.filter(({ asks }) => asks !== undefined);
 
 /** Adds description, options and action to its command. */
 export function configure(command: Command): void {
-  const names = [...ASKING.map(({ name }) => name), CONSOLE];
+  const names = [...ASKING_COMMANDS.map(({ name }) => name), CONSOLE];
   command
     .description("Run a command on the release in a cluster: finds its pods and port-forwards by itself.")
     .usage("[-n namespace] [--context name] <command> [options of that command]")
@@ -72,9 +71,9 @@ function portNumber(text: string): number {
 
 /** @throws TradewindError `invalid-command` */
 async function runThere(name: string, words: readonly string[], flags: Flags): Promise<void> {
-  const entry = ASKING.find((each) => each.name === name);
+  const entry = ASKING_COMMANDS.find((each) => each.name === name);
   if (entry === undefined) {
-    const known = [...ASKING.map((each) => each.name), CONSOLE].join(", ");
+    const known = [...ASKING_COMMANDS.map((each) => each.name), CONSOLE].join(", ");
     throw new TradewindError(
       "invalid-command",
       `'${name}' is not asked of a cluster: kubectl tradewind runs ${known}`,

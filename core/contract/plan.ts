@@ -206,6 +206,8 @@ export const Plan = z.strictObject({
   objective: z.strictObject({ percentile: Ratio, seconds: z.number().positive() }),
   /** Measured percentile of the worst flow; absent without traffic. */
   measuredLatencySeconds: NonNegative.optional(),
+  /** Share of the requests that failed, of the route with most; absent where that are no more than may be late. */
+  failedRatio: orAbsent(Ratio),
   /** Absent where the objective is met, or no cause is named. */
   cause: orAbsent(PlanCause),
   /** What the window and the load show, failures first; absent where nothing is seen. */

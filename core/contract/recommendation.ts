@@ -231,6 +231,7 @@ export const ServedApplication = z.strictObject({
   mode: z.enum(APPLICATION_MODES).optional(),
   objective: z.strictObject({ percentile: Ratio, seconds: z.number().positive() }).optional(),
   measuredLatencySeconds: NonNegative.optional(),
+  failedRatio: orAbsent(Ratio),
   /** Absent in mode act. */
   regret: RegretReport.optional(),
   cause: orAbsent(PlanCause),
@@ -262,6 +263,7 @@ export const RecommendationList = z.strictObject({
   mode: z.enum(APPLICATION_MODES).optional(),
   objective: z.strictObject({ percentile: Ratio, seconds: z.number().positive() }).optional(),
   measuredLatencySeconds: NonNegative.optional(),
+  failedRatio: orAbsent(Ratio),
   /** Absent in mode act. */
   regret: RegretReport.optional(),
   /** What the missed objective is put down to; absent where it is met, or no cause is named. */

@@ -8,7 +8,7 @@ import type {
 import type { ApplicationStatus } from "../source/plan-sources.ts";
 import type { Recommender } from "../recommender.ts";
 import { refusalInWords } from "../served-rows.ts";
-import type { BookEntry } from "../store/book.ts";
+import type { BookEntry } from "../store/book-entry.ts";
 
 /** What there is to say besides the recommendations. */
 export type RecommendationHeader = Omit<RecommendationList, "recommendations">;
@@ -49,10 +49,8 @@ const isOne = (status: ApplicationStatus | readonly ApplicationStatus[]): status
   !Array.isArray(status);
 
 function applicationOf(status: ApplicationStatus, clock: Clock): ServedApplication {
-  const { cause, predictor, mode, objective, measuredLatencySeconds, patterns, regret } = headerOfOne(
-    status,
-    clock,
-  );
+  const { cause, failedRatio, predictor, mode, objective, measuredLatencySeconds, patterns, regret } =
+    headerOfOne(status, clock);
   const { reachable: _, ...about } = predictor;
   const { name = "", namespace = "" } = status.application ?? {};
   return {
@@ -62,6 +60,7 @@ function applicationOf(status: ApplicationStatus, clock: Clock): ServedApplicati
     ...(mode && { mode }),
     ...(objective && { objective }),
     ...(measuredLatencySeconds !== undefined && { measuredLatencySeconds }),
+    ...(failedRatio !== undefined && { failedRatio }),
     ...(regret && { regret }),
     ...(cause && { cause }),
     ...(patterns && { patterns }),
@@ -94,6 +93,7 @@ function headerOfOne(
     ...(plan?.measuredLatencySeconds === undefined
       ? {}
       : { measuredLatencySeconds: plan.measuredLatencySeconds }),
+    ...(plan?.failedRatio !== undefined && { failedRatio: plan.failedRatio }),
     ...(plan?.cause && { cause: plan.cause }),
     ...(plan?.patterns && { patterns: plan.patterns }),
   };

@@ -9,8 +9,8 @@ import { TradewindError } from "@tradewind/core/errors.ts";
 import type { Annotated } from "@tradewind/kubernetes/application/resource.ts";
 import type { PlanHeader } from "../decide.ts";
 import { SIZE_OF } from "../guard/approval.ts";
-import { bookKey } from "../store/book.ts";
-import type { BookEntry } from "../store/book.ts";
+import { bookKey } from "../store/book-entry.ts";
+import type { BookEntry } from "../store/book-entry.ts";
 import { Moves } from "./moves.ts";
 
 const MINUTE_MS = 60_000;

@@ -1,6 +1,6 @@
 import type { AuditEvent } from "@tradewind/core/contract/audit.ts";
 import type { Brownout } from "@tradewind/core/contract/recommendation.ts";
-import { bookKey } from "../store/book.ts";
+import { bookKey } from "../store/book-entry.ts";
 import { chooseBrownouts } from "./choose.ts";
 import type { Chosen, Spare, Starved } from "./choose.ts";
 

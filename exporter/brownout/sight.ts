@@ -5,7 +5,7 @@ import type { Plan, PlanRoom } from "@tradewind/core/contract/plan.ts";
 import type { RoomShare } from "@tradewind/core/contract/recommendation.ts";
 import type { QuotaAmounts } from "@tradewind/core/contract/workload.ts";
 import type { PodSizes } from "../room/claims.ts";
-import type { BookEntry } from "../store/book.ts";
+import type { BookEntry } from "../store/book-entry.ts";
 import type { Brownouts, BrownoutSight, SpareSight } from "./brownouts.ts";
 import type { Starved } from "./choose.ts";
 

@@ -1,4 +1,5 @@
 import type { RecommendationList } from "@tradewind/core/contract/recommendation.ts";
+import { severityOf } from "@tradewind/core/contract/standing.ts";
 import type { Condition, ConditionType } from "@tradewind/kubernetes/crd/status.ts";
 import type { ReadPlan } from "../source/read-plan.ts";
 
@@ -68,9 +69,11 @@ function objectiveMet({ header, list }: Judged): Verdict {
   }
   const percentile = `p${Number((objective.percentile * 100).toFixed(3))}`;
   const limit = `the objective of ${millis(objective.seconds)} ms`;
-  return measured <= objective.seconds
-    ? yes("WithinObjective", `${percentile} is within ${limit}`)
-    : no("ObjectiveMissed", `${percentile} is above ${limit}${causeOf(header)}`);
+  if (measured > objective.seconds)
+    return no("ObjectiveMissed", `${percentile} is above ${limit}${causeOf(header)}`);
+  return (severityOf(list) ?? 0) > 1
+    ? no("RequestsFail", `more requests fail than may miss ${limit}${causeOf(header)}`)
+    : yes("WithinObjective", `${percentile} is within ${limit}`);
 }
 
 /** Names only: numbers that move with every window would be written as often. */

@@ -1,54 +1,22 @@
-import { z } from "zod";
 import type { Clock } from "@tradewind/core/clock.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import type { ApiClient } from "@tradewind/kubernetes/client/client.ts";
 import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
-import { Prices } from "@tradewind/core/contract/prices.ts";
-import { Identity } from "@tradewind/kubernetes/objects/metadata.ts";
 import { VerticalPodAutoscaler } from "@tradewind/kubernetes/objects/vpa.ts";
 import type { KubernetesMetrics } from "@tradewind/kubernetes/prometheus.ts";
 import { Reflector } from "@tradewind/kubernetes/watch/reflector.ts";
 import type { ReflectorTimings } from "@tradewind/kubernetes/watch/reflector.ts";
 import { ClusterWatch } from "@tradewind/kubernetes/workloads/cluster-watch.ts";
 import type { WatchHealth } from "@tradewind/kubernetes/workloads/cluster-watch.ts";
-
+import { ApplicationObject } from "./namespace-watches.ts";
+import type { NamespaceWatches } from "./namespace-watches.ts";
 import { servicesOf } from "./services.ts";
 import type { ServiceWorkload } from "./services.ts";
-
-/** An Application resource, as far as its writer needs it. */
-export const ApplicationObject = z.object({
-  metadata: Identity.extend({ generation: z.number().optional() }),
-  spec: z.object({
-    prices: z.object(Prices.shape).prefault({}),
-    services: z
-      .array(
-        z.object({
-          name: z.string(),
-          workload: z.object({ kind: z.string().default("Deployment"), name: z.string() }).optional(),
-        }),
-      )
-      .nullish(),
-  }),
-  status: z
-    .object({
-      conditions: z
-        .array(z.object({ type: z.string(), status: z.string(), lastTransitionTime: z.string() }))
-        .nullish(),
-    })
-    .nullish(),
-});
-export type ApplicationObject = z.infer<typeof ApplicationObject>;
 
 /** Everything followed in one namespace. */
 export interface NamespaceView extends NamespaceWatches {
   /** Workloads by their service's name; put together anew only after something changed. */
   readonly services: () => ReadonlyMap<string, ServiceWorkload>;
-}
-
-export interface NamespaceWatches {
-  readonly workloads: ClusterWatch;
-  readonly applications: Reflector<ApplicationObject> | undefined;
-  readonly vpas: Reflector<VerticalPodAutoscaler> | undefined;
 }
 
 export interface NamespacesOptions {

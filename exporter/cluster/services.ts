@@ -3,7 +3,7 @@ import type { Pod } from "@tradewind/kubernetes/objects/pod.ts";
 import type { Scalable } from "@tradewind/kubernetes/objects/scalable.ts";
 import { podsByWorkload } from "@tradewind/kubernetes/workloads/ownership.ts";
 import { serviceNames } from "@tradewind/kubernetes/workloads/service-name.ts";
-import type { ApplicationObject, NamespaceWatches } from "./namespaces.ts";
+import type { ApplicationObject, NamespaceWatches } from "./namespace-watches.ts";
 
 /** A workload with its pods, under the name it has in traces. */
 export interface ServiceWorkload {

@@ -6,7 +6,7 @@ import { apiVersionOf, RESOURCES } from "@tradewind/kubernetes/client/resources.
 import type { ApplicationStatus } from "@tradewind/kubernetes/crd/status.ts";
 import { applicationStatus, materialOf } from "./application-status.ts";
 import type { LeaderPart, Scene, SceneApplication } from "./part.ts";
-import type { ApplicationObject } from "./namespaces.ts";
+import type { ApplicationObject } from "./namespace-watches.ts";
 
 /** Owner of the fields that the exporter applies. */
 export const FIELD_MANAGER = "tradewind-exporter";

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { AuditEvent } from "@tradewind/core/contract/audit.ts";
 import { SIZES } from "@tradewind/core/contract/recommendation.ts";
 import { codesOf } from "@tradewind/core/reasons.ts";
-import type { BookEntry } from "../store/book.ts";
+import type { BookEntry } from "../store/book-entry.ts";
 
 /** What the audit trail says of a decision; nothing where it left every size as it was. */
 export function decisionEvents(entry: BookEntry): AuditEvent[] {

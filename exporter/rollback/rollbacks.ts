@@ -2,8 +2,9 @@ import { applicationKey } from "@tradewind/core/contract/application-list.ts";
 import type { AuditEvent } from "@tradewind/core/contract/audit.ts";
 import type { Plan, Wish } from "@tradewind/core/contract/plan.ts";
 import type { Rollback } from "@tradewind/core/contract/recommendation.ts";
-import { bookKey } from "../store/book.ts";
-import type { BookEntry } from "../store/book.ts";
+import { severityOf } from "@tradewind/core/contract/standing.ts";
+import { bookKey } from "../store/book-entry.ts";
+import type { BookEntry } from "../store/book-entry.ts";
 import { HarmWatch } from "./watch.ts";
 import type { ServiceSight, Sight } from "./watch.ts";
 
@@ -15,7 +16,7 @@ const FORGET_MS = 86_400_000;
 
 type Header = Pick<
   Plan,
-  "application" | "measuredLatencySeconds" | "namespace" | "objective" | "plannedAtMs"
+  "application" | "failedRatio" | "measuredLatencySeconds" | "namespace" | "objective" | "plannedAtMs"
 >;
 
 /** Watches the changes of all applications, and keeps what ran before those that did harm. */
@@ -25,8 +26,8 @@ export class Rollbacks {
 
   /** Takes what a plan's wishes say. @returns what is rolled back from now on */
   see(header: Header, { complete, services }: Pick<Sight, "complete" | "services">): AuditEvent[] {
-    const { application, measuredLatencySeconds: measured, namespace, objective, plannedAtMs } = header;
-    const severity = measured === undefined ? undefined : measured / objective.seconds;
+    const { application, namespace, plannedAtMs } = header;
+    const severity = severityOf(header);
     const key = applicationKey({ namespace, name: application });
     const watch = this.#watches.get(key) ?? new HarmWatch();
     this.#watches.set(key, watch);

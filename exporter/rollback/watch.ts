@@ -12,7 +12,7 @@ export interface ServiceSight {
 /** One window of an application, as far as changes are judged by it. */
 export interface Sight {
   readonly atMs: number;
-  /** Measured latency over the objective; undefined where it is not known. */
+  /** Measured latency over the objective, or failed requests over those that may be late; undefined where it is not known. */
   readonly severity: number | undefined;
   readonly complete: boolean;
   readonly services: ReadonlyMap<string, ServiceSight>;
@@ -28,7 +28,7 @@ export interface Harm {
 const WINDOWS = 2;
 /** Windows in which a change is watched. */
 const WATCHED = 5;
-/** Latency after the change, over that before. */
+/** Severity after the change, over that before. */
 const WORSE_RATIO = 1.1;
 /** What is no fault of the change: more load, a noisy neighbour. */
 const MORE_LOAD_RATIO = 1.15;

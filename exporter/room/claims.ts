@@ -3,7 +3,7 @@ import { serviceSpecs } from "@tradewind/core/contract/application.ts";
 import type { PlanRoom } from "@tradewind/core/contract/plan.ts";
 import type { RoomShare } from "@tradewind/core/contract/recommendation.ts";
 import type { QuotaAmounts } from "@tradewind/core/contract/workload.ts";
-import type { BookEntry } from "../store/book.ts";
+import type { BookEntry } from "../store/book-entry.ts";
 import { shareRoom } from "./share-room.ts";
 import type { RoomClaim } from "./share-room.ts";
 

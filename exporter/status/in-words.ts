@@ -8,6 +8,7 @@ import type {
 import type { Allocation } from "@tradewind/core/contract/plan.ts";
 import type { Reasons } from "@tradewind/core/contract/reason.ts";
 import { codesOf } from "@tradewind/core/reasons.ts";
+import { severityOf } from "@tradewind/core/contract/standing.ts";
 import type { Paint } from "@tradewind/core/terminal/style.ts";
 import { renderTable } from "@tradewind/core/terminal/table.ts";
 import type { Column } from "@tradewind/core/terminal/table.ts";
@@ -91,7 +92,8 @@ function applicationInWords(
   { reachable }: RecommendationList["predictor"],
   paint: Paint,
 ): string {
-  const { cause, measuredLatencySeconds, mode, objective, patterns, regret, ...predictor } = about;
+  const { cause, failedRatio, measuredLatencySeconds, mode, objective, patterns, regret, ...predictor } =
+    about;
   return headInWords(
     {
       schema: RECOMMENDATIONS_SCHEMA,
@@ -101,6 +103,7 @@ function applicationInWords(
       ...(mode && { mode }),
       ...(regret && { regret }),
       ...(measuredLatencySeconds !== undefined && { measuredLatencySeconds }),
+      ...(failedRatio !== undefined && { failedRatio }),
       ...(cause && { cause }),
       ...(patterns && { patterns }),
       predictor: { reachable, ...predictor },
@@ -109,14 +112,26 @@ function applicationInWords(
   );
 }
 
-function headInWords(head: Omit<RecommendationList, "recommendations">, paint: Paint): string {
-  const { application = "no application", cause, measuredLatencySeconds, objective, predictor } = head;
-  const seen = (head.patterns ?? []).map(({ kind, words }) => `Seen: ${words} [${kind}]`);
+/** Nothing where no objective is known. */
+function standingInWords(
+  head: Pick<ServedApplication, "failedRatio" | "measuredLatencySeconds" | "objective">,
+  paint: Paint,
+): string | undefined {
+  const { failedRatio, measuredLatencySeconds, objective } = head;
+  if (objective === undefined) return undefined;
   const measured = measuredLatencySeconds === undefined ? "not measured" : ms(measuredLatencySeconds);
-  const name = objective && `p${Number((100 * objective.percentile).toFixed(3))}`;
-  const isMissed = objective !== undefined && (measuredLatencySeconds ?? 0) > objective.seconds;
-  const tone = measuredLatencySeconds === undefined ? "dim" : isMissed ? "red" : "green";
-  const standing = objective && `: ${paint(tone, `${name} ${measured}`)}, objective ${ms(objective.seconds)}`;
+  const failed =
+    failedRatio === undefined ? "" : `, ${Math.round(100 * failedRatio)} % of the requests failed`;
+  const severity = severityOf(head);
+  const tone = severity === undefined ? "dim" : severity > 1 ? "red" : "green";
+  const name = `p${Number((100 * objective.percentile).toFixed(3))}`;
+  return `: ${paint(tone, `${name} ${measured}${failed}`)}, objective ${ms(objective.seconds)}`;
+}
+
+function headInWords(head: Omit<RecommendationList, "recommendations">, paint: Paint): string {
+  const { application = "no application", cause, predictor } = head;
+  const seen = (head.patterns ?? []).map(({ kind, words }) => `Seen: ${words} [${kind}]`);
+  const standing = standingInWords(head, paint);
   const age = predictor.lastPlanAgeSeconds;
   const policy =
     predictor.policy === undefined

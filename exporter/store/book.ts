@@ -1,89 +1,13 @@
-import type { Allocation, ApplicationMode } from "@tradewind/core/contract/plan.ts";
-import type {
-  Brownout,
-  DecisionRecord,
-  Recommendation,
-  Rollback,
-  ServedRecommendation,
-  SizeChanges,
-} from "@tradewind/core/contract/recommendation.ts";
-import { answeredReplicas, recommendationOf } from "../recommendation.ts";
+import type { SizeChanges } from "@tradewind/core/contract/recommendation.ts";
+import { bookKey, entryKey } from "./book-entry.ts";
+import type { BookEntry } from "./book-entry.ts";
 import { ChangeHistory } from "./change-history.ts";
 import type { HistoryLimits } from "./change-history.ts";
-
-/**
- * The decision in force for one service, small enough that thousands fit: what is served, ready to serve, and the
- * whole record as JSON, which goes to disk and out by HTTP as it is.
- */
-export interface BookEntry {
-  /** When it was decided, on our monotonic clock; undefined when that is not known. */
-  readonly decidedMs: number | undefined;
-  readonly recommendation: Recommendation;
-  readonly final: Allocation;
-  /** Replicas that KEDA is answered; undefined where nothing is to change and it is not known what runs. */
-  readonly answered: number | undefined;
-  readonly wished: Allocation;
-  /** Replicas decided before a quota cut them, those that run, and the measured latency over the objective; for {@link sharesOf}. */
-  readonly asked: number;
-  readonly running: number | undefined;
-  readonly severity: number;
-  /** Latency over objective of the worst route through the service, 0 without one; undefined where it is not known. */
-  readonly routeSeverity: number | undefined;
-  /** The service is kept at its minimum for another one. */
-  readonly brownout: Brownout | undefined;
-  /** What is kept after a change that did harm. */
-  readonly rollback: Rollback | undefined;
-  /** What is done with the decision. */
-  readonly mode: ApplicationMode;
-  /** What ran before, as far as the record says. */
-  readonly observed: Partial<Allocation>;
-  readonly guard: ServedRecommendation["guard"];
-  readonly json: string;
-}
 
 export interface BookLimits extends HistoryLimits {
   /** Decisions replaced last that can be asked for by id, whether their numbers changed or not. */
   readonly recent: number;
 }
-
-/** Names a service; neither part can hold a line break. */
-export const bookKey = (namespace: string, service: string): string => `${namespace}\n${service}`;
-
-export function bookEntry(record: DecisionRecord, decidedMs: number | undefined): BookEntry {
-  return {
-    decidedMs,
-    recommendation: recommendationOf(record),
-    final: record.final,
-    answered: answeredReplicas(record),
-    wished: record.wish.allocation,
-    asked: record.actions.find(({ step }) => step === "room")?.before.replicas ?? record.final.replicas,
-    running: record.wish.observed.replicasWanted ?? record.wish.observed.replicasReady,
-    severity: record.wish.evidence["tailOverObjective"] ?? 0,
-    routeSeverity: record.wish.observed.complete
-      ? (record.wish.evidence["routeOverObjective"] ?? 0)
-      : undefined,
-    brownout: record.context.brownout,
-    observed: observedBefore(record),
-    rollback: record.context.rollback,
-    mode: record.context.mode ?? "act",
-    guard: record.actions.map(({ step, reason, reasons }) => ({ step, reason, reasons })),
-    json: JSON.stringify(record),
-  };
-}
-
-function observedBefore({ context, wish }: DecisionRecord): Partial<Allocation> {
-  const { baseMemoryBytes, runningCpuCores } = wish.evidence;
-  const { replicasWanted } = wish.observed;
-  return {
-    ...(replicasWanted !== undefined && { replicas: replicasWanted }),
-    ...(runningCpuCores !== undefined && { cpuCores: runningCpuCores }),
-    ...(baseMemoryBytes !== undefined && { memoryBytes: baseMemoryBytes }),
-    ...context.previous,
-  };
-}
-
-const keyOf = ({ recommendation }: BookEntry): string =>
-  bookKey(recommendation.namespace, recommendation.service);
 
 /**
  * The decisions in force, one per service, and a bounded number of the decisions before them. The history of a
@@ -123,7 +47,7 @@ export class DecisionBook {
   /** Puts decisions in force, all at once. */
   put(entries: Iterable<BookEntry>): void {
     const byService = new Map<string, BookEntry>();
-    for (const entry of entries) byService.set(keyOf(entry), entry);
+    for (const entry of entries) byService.set(entryKey(entry), entry);
     for (const _ of this.replace(byService)) continue;
   }
 
@@ -152,7 +76,7 @@ export class DecisionBook {
 
   /** Takes decisions that changed a size and are no longer in force, oldest first: those of the process before. */
   recall(entries: Iterable<BookEntry>): void {
-    for (const entry of entries) this.#changes.note(keyOf(entry), entry);
+    for (const entry of entries) this.#changes.note(entryKey(entry), entry);
   }
 
   /** Puts a replaced decision where it can still be asked for. */

@@ -1,6 +1,6 @@
 import { SIZES } from "@tradewind/core/contract/recommendation.ts";
 import type { SizeChange, SizeChanges } from "@tradewind/core/contract/recommendation.ts";
-import type { BookEntry } from "./book.ts";
+import type { BookEntry } from "./book-entry.ts";
 
 export interface HistoryLimits {
   /** Decisions that set no present size any more, kept in all. */

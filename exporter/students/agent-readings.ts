@@ -1,6 +1,6 @@
 import type { ContainerSample, Snapshot } from "@tradewind/core/contract/snapshot.ts";
 import type { WishWorkload } from "@tradewind/core/contract/plan.ts";
-import type { ServiceReading } from "./reading.ts";
+import type { ServiceReading } from "@tradewind/core/students/reading.ts";
 
 /** An agent that was not heard for so long knows no containers any more: its node may be gone. ms */
 const FORGET_MS = 60_000;

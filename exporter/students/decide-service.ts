@@ -6,10 +6,10 @@ import { inWords } from "@tradewind/core/reasons.ts";
 import { boundsOf } from "../guard/baseline.ts";
 import { mostReplicas, neededReplicas, SILENT_UTILISATION, studentAllocation } from "./allocate.ts";
 import type { Silence } from "./allocate.ts";
-import { asList, podCores, studentInputs } from "./inputs.ts";
-import type { LoadPoint, PlannedService, StudentInputs } from "./inputs.ts";
-import type { ServiceReading } from "./reading.ts";
-import type { Student, StudentActions } from "./student.ts";
+import { asList, podCores, studentInputs } from "@tradewind/core/students/inputs.ts";
+import type { LoadPoint, PlannedService, StudentInputs } from "@tradewind/core/students/inputs.ts";
+import type { ServiceReading } from "@tradewind/core/students/reading.ts";
+import type { Student, StudentActions } from "@tradewind/core/students/student.ts";
 
 /** A student, and the name of the model that it is of. */
 export interface NamedStudent {
@@ -81,13 +81,14 @@ export function decideService(service: SilentService): Wish | undefined {
   const cores = podCores(reading, planned);
   if (cores === undefined) return undefined;
   const bounds = boundsOf({ ...record.context, wish: record.wish, decidedAtMs: record.decidedAtMs });
-  const use = { cores: reading.cpuCores, podCores: cores, pods: reading.pods };
+  const { cpuCores, memoryBytes, pods } = reading;
+  const use = { cores: cpuCores, podCores: cores, pods, memoryBytes };
   const silence: Silence = {
     planned: planned.allocation,
     current: record.final,
     bounds,
     limits,
-    studentsMost: neededReplicas(use, SILENT_UTILISATION.students),
+    use,
   };
   const inputs = student && studentInputs(reading, planned, record.final.replicas, earlier);
   const actions = inputs && usable(student?.student.act(asList(inputs)));

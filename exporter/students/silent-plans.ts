@@ -2,13 +2,13 @@ import type { Wish, WishWorkload } from "@tradewind/core/contract/plan.ts";
 import type { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import { sameAllocation } from "../guard/baseline.ts";
 import type { TakenPlan } from "../recommender.ts";
-import { bookKey } from "../store/book.ts";
-import type { BookEntry } from "../store/book.ts";
+import { bookKey } from "../store/book-entry.ts";
+import type { BookEntry } from "../store/book-entry.ts";
 import { decideService, plannedOf } from "./decide-service.ts";
 import type { NamedStudent, SilentService } from "./decide-service.ts";
-import { loadRatio } from "./inputs.ts";
-import type { LoadPoint, PlannedService } from "./inputs.ts";
-import type { ServiceReading } from "./reading.ts";
+import { loadRatio, TREND_MS } from "@tradewind/core/students/inputs.ts";
+import type { LoadPoint, PlannedService } from "@tradewind/core/students/inputs.ts";
+import type { ServiceReading } from "@tradewind/core/students/reading.ts";
 
 /** What decisions of a silence are made from. */
 export interface SilenceSources {
@@ -34,8 +34,6 @@ export interface SilentPlan {
   readonly plan: TakenPlan;
 }
 
-/** How long the load is looked back on for its trend. ms */
-export const TREND_MS = 60_000;
 /** A decision that changes nothing is made again this often, so that it does not grow old. ms */
 const KEEP_MS = 15_000;
 

@@ -8,7 +8,7 @@ import { contentHash } from "@tradewind/core/hash.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import { replaceState } from "@tradewind/core/process/state-file.ts";
 import type { NamedStudent } from "./decide-service.ts";
-import { Student } from "./student.ts";
+import { Student } from "@tradewind/core/students/student.ts";
 
 const STUDENTS_FILE = "students.json";
 /** Models kept; applications of one installation seldom have more than one each. */

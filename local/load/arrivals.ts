@@ -25,11 +25,12 @@ function pickFlow(flows: readonly Flow[], point: number): string {
  * Poisson arrivals whose rate follows the trace, stretched over `durationSeconds` and repeated for ever. Unit-exponential
  * gaps are turned into times through the integral of the rate (Çinlar's inversion), so that a step of the trace takes
  * effect at once and the same random numbers give the same requests.
+ * @param flows routes with their shares, or what gives them for a time
  */
 export function* arrivals(
   trace: RateTrace,
   durationSeconds: number,
-  flows: readonly Flow[],
+  flows: readonly Flow[] | ((atSeconds: number) => readonly Flow[]),
   rng: Rng,
 ): Generator<Arrival, never> {
   const partSeconds = durationSeconds / trace.length;
@@ -49,7 +50,8 @@ export function* arrivals(
       atSeconds = endSeconds;
       part += 1;
     }
-    const route = pickFlow(flows, rng());
+    const mix = typeof flows === "function" ? flows(atSeconds) : flows;
+    const route = pickFlow(mix, rng());
     yield { atSeconds, route, demandSeed: 1 + Math.floor(rng() * (2 ** 31 - 1)) };
   }
 }

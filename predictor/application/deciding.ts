@@ -40,6 +40,7 @@ import { resourceView } from "../sources/resources.ts";
 import { disruptionsOf } from "../room/disruptions.ts";
 import { quotaRoom } from "../room/quota-room.ts";
 import type { SpanOrigins } from "../sources/span-origins.ts";
+import type { LiveStudents } from "../students/live-students.ts";
 import { SHIPPED_HASH } from "../students/shipped.ts";
 import { withWorkloads } from "../students/with-workloads.ts";
 import type { ClosedWindow } from "./window-clock.ts";
@@ -81,6 +82,8 @@ export interface DecidingOptions {
   readonly onChanges?: (changes: readonly ProposedChange[]) => void;
   /** Latency profiles and residuals of flows; absent where no policy asks for them. */
   readonly learning?: Learning;
+  /** Learn from every decision what scalers decide by in a silence; absent: plans name those of the release. */
+  readonly students?: Pick<LiveStudents, "hash" | "observe">;
   /** Told how far the tail was off that the plan before had predicted; undefined when that cannot be told. */
   readonly onTailError?: (ratio: number | undefined) => void;
 }
@@ -245,8 +248,10 @@ export class Deciding {
     const learnedCalendars = this.learnCalendars(outcome, inputs);
     const disruptions = disruptionsOf(workloads, application.namespace);
     const wishes = withWorkloads(outcome.plan.wishes, workloads);
+    const { students } = this.parts;
+    students?.observe(wishes, windowSet);
     const plan = this.parts.published.publish({ ...outcome.plan, wishes }, windowSet, {
-      students: { hash: SHIPPED_HASH },
+      students: { hash: students?.hash ?? SHIPPED_HASH },
       complete: missing.length === 0,
       ...(missing.length > 0 && { missing: [...missing] }),
       mode: application.mode,

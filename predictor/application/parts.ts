@@ -5,6 +5,7 @@ import type { Logger } from "@tradewind/core/log.ts";
 import type { ModelConnection } from "../explain/model.ts";
 import type { Webhook } from "../explain/webhook.ts";
 import type { ModelTrainer } from "../learning/model-trainer.ts";
+import type { StudentTrainer } from "../students/live-students.ts";
 import type { PredictorMetrics } from "../process/metrics.ts";
 import type { PredictorOptions } from "../process/options.ts";
 import type { NodeRoom } from "../room/node-room.ts";
@@ -17,7 +18,7 @@ export interface SharedParts {
   readonly sections: Sections;
   readonly rates: Pick<ContainerRates, "over">;
   readonly nodes: NodeRoom;
-  readonly trainer: ModelTrainer;
+  readonly trainer: ModelTrainer & StudentTrainer;
   readonly metrics: PredictorMetrics;
   /** Told why objectives are missed; absent: nobody is. */
   readonly webhook: Webhook | undefined;

@@ -27,7 +27,7 @@ import { registerSensitivityMetrics } from "../sensitivities/metrics.ts";
 import type { Gathered } from "../sources/combine-windows.ts";
 import { registerEndpointMetrics } from "../sources/endpoint-metrics.ts";
 import { PUSHED, SpanOrigins } from "../sources/span-origins.ts";
-import { shippedText } from "../students/shipped.ts";
+import { LiveStudents } from "../students/live-students.ts";
 import { countArrivals, SurgeWatch } from "./surge-watch.ts";
 import { LastWhatIf } from "../what-if/last-what-if.ts";
 import type { ClosedWindow } from "./window-clock.ts";
@@ -67,6 +67,7 @@ export class PlannedApplication {
   private readonly gathering: Gathering | undefined;
   private readonly ends: (() => Promise<void> | void)[];
   private learning: Learning | undefined;
+  private readonly students: LiveStudents;
   private deciding: Deciding | undefined;
 
   private constructor(
@@ -107,6 +108,15 @@ export class PlannedApplication {
     const { store } = sections;
     this.history = new History({ state: own.directory, store, windowSeconds, clock, log, registry });
     ends.push(async () => this.history.stop());
+    this.students = new LiveStudents({
+      namespace,
+      name,
+      trainer: shared.trainer,
+      store: this.history.store,
+      metrics: this.learningMetrics,
+      log,
+    });
+    ends.push(async () => this.students.stop());
   }
 
   /** Reads back what is kept of it. From now on it takes spans. */
@@ -148,6 +158,7 @@ export class PlannedApplication {
       patterns: this.patterns,
       archive: this.archive,
       metrics: this.metrics,
+      students: this.students,
       clock,
       log,
       onState: (now) => {
@@ -253,7 +264,7 @@ export class PlannedApplication {
 
   /** The file of a model in use, or of one that was. */
   modelText(hash: string): string | undefined {
-    return shippedText(hash) ?? this.learning?.modelText(hash);
+    return this.students.text(hash) ?? this.learning?.modelText(hash);
   }
 
   async stop(): Promise<void> {

@@ -1,10 +1,17 @@
 import type { PeriodReport } from "@tradewind/core/contract/period-report.ts";
 import { SIZES } from "@tradewind/core/contract/recommendation.ts";
 import { formatLatency, formatSeconds } from "@tradewind/core/terminal/format.ts";
+import type { RegretReport } from "@tradewind/core/contract/recommendation.ts";
 import type { Paint } from "@tradewind/core/terminal/style.ts";
 import { renderTable } from "@tradewind/core/terminal/table.ts";
 import { formatCores, formatMemory } from "@tradewind/kubernetes/objects/quantity.ts";
-import type { Unacted } from "./report.ts";
+
+/** What the scaler counted of decisions that were not carried out, or why it is not known. */
+export interface Unacted {
+  readonly mode?: string;
+  readonly regret?: RegretReport;
+  readonly scalerProblem?: string;
+}
 
 type Change = PeriodReport["newest"][number];
 

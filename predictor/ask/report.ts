@@ -1,7 +1,6 @@
 import { systemClock } from "@tradewind/core/clock.ts";
 import { PeriodReport } from "@tradewind/core/contract/period-report.ts";
 import { RecommendationList } from "@tradewind/core/contract/recommendation.ts";
-import type { RegretReport } from "@tradewind/core/contract/recommendation.ts";
 import { accessOf, asking } from "@tradewind/core/endpoint/own-process.ts";
 import { describeError } from "@tradewind/core/errors.ts";
 import { addJsonFlag, exitCodes, printAnswer } from "@tradewind/core/terminal/answer.ts";
@@ -10,6 +9,7 @@ import { timeArgument } from "../export/time-argument.ts";
 import { addApplicationFlags, askPredictor } from "./ask.ts";
 import type { ApplicationFlags } from "./ask.ts";
 import { reportInWords } from "./report-in-words.ts";
+import type { Unacted } from "./report-in-words.ts";
 
 const EXAMPLES = `
 Examples:
@@ -29,13 +29,6 @@ interface Flags extends ApplicationFlags {
   readonly from?: number;
   readonly to?: number;
   readonly json: boolean;
-}
-
-/** What the scaler counted of decisions that were not carried out, or why it is not known. */
-export interface Unacted {
-  readonly mode?: string;
-  readonly regret?: RegretReport;
-  readonly scalerProblem?: string;
 }
 
 /** Adds description, options and action to its command. */

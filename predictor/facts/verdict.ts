@@ -115,6 +115,16 @@ export function judge(
   };
 }
 
+/**
+ * Share of the requests that failed, of the flow with most, where that are more than may be late. A few failed requests of a
+ * few are chance: only flows with enough calls fail.
+ */
+export function failingRatio({ flows }: Pick<Verdict, "flows">): number | undefined {
+  return largest(
+    flows.filter(({ isFailing, telling }) => isFailing && telling).map(({ flow }) => flow.errorRatio),
+  );
+}
+
 /** How the application stands to its objective for users, whoever decides and on how many calls. */
 export interface SloStanding {
   /** Latency of the slowest flow over the objective, or failed requests over those that may be late; above 1 it is missed. */
@@ -125,7 +135,7 @@ export interface SloStanding {
   readonly route: string;
 }
 
-/** Undefined without any flow. A few failed requests of a few are chance: only flows with enough calls fail. */
+/** Undefined without any flow. */
 export function sloStanding(
   { flows, tailSeconds }: Pick<Verdict, "flows" | "tailSeconds">,
   objective: Pick<FlowObjective, "percentile" | "tailSeconds">,
@@ -134,9 +144,7 @@ export function sloStanding(
   if (tailSeconds === undefined || slowest === undefined) return undefined;
   const route = slowest.flow.flow;
   const slow = tailSeconds / objective.tailSeconds;
-  const failedRatio = largest(
-    flows.filter(({ isFailing, telling }) => isFailing && telling).map(({ flow }) => flow.errorRatio),
-  );
+  const failedRatio = failingRatio({ flows });
   if (failedRatio === undefined) return { ratio: slow, route };
   return { ratio: Math.max(slow, failedRatio / (1 - objective.percentile)), failedRatio, route };
 }

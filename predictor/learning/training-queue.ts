@@ -1,5 +1,6 @@
+import type { StudentTrainer } from "../students/live-students.ts";
 import type { ModelTrainer } from "./model-trainer.ts";
-import { ResidualTrainer } from "./residual-trainer.ts";
+import { TrainingThread } from "./training-thread.ts";
 
 /** A training that takes longer is given up: the largest one takes a second. */
 const TRAINING_TIMEOUT_MS = 300_000;
@@ -8,22 +9,23 @@ const STOPPED = { kind: "failed", why: "training was stopped" } as const;
 
 /** One training thread for several applications: one training at a time, in the order in which they were asked for. */
 export class TrainingQueue {
-  readonly #trainer = new ResidualTrainer({ timeoutMs: TRAINING_TIMEOUT_MS });
+  readonly #trainer = new TrainingThread({ timeoutMs: TRAINING_TIMEOUT_MS });
   #last: Promise<unknown> = Promise.resolve();
   #stopped = false;
 
   /** What one application trains with. When that stops, the others go on. */
-  forOne(): ModelTrainer {
+  forOne(): ModelTrainer & StudentTrainer {
     return {
-      trainResidual: async (job) => {
-        const turn = this.#last.then(async () =>
-          this.#stopped ? STOPPED : this.#trainer.trainResidual(job),
-        );
-        this.#last = turn.catch(() => undefined);
-        return turn;
-      },
+      trainResidual: async (job) => this.#inTurn(async () => this.#trainer.trainResidual(job)),
+      trainStudent: async (job) => this.#inTurn(async () => this.#trainer.trainStudent(job)),
       stop: async () => Promise.resolve(),
     };
+  }
+
+  async #inTurn<Outcome>(train: () => Promise<Outcome>): Promise<Outcome | typeof STOPPED> {
+    const turn = this.#last.then(async () => (this.#stopped ? STOPPED : train()));
+    this.#last = turn.catch(() => undefined);
+    return turn;
   }
 
   /** Trainings under way, and those that wait, come back as failed. */

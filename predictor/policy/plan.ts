@@ -5,6 +5,7 @@ import { inWords } from "@tradewind/core/reasons.ts";
 import type { Facts } from "./facts.ts";
 import type { DecidedPlan } from "./inputs.ts";
 import type { Course } from "../facts/state.ts";
+import { failingRatio } from "../facts/verdict.ts";
 import type { Targets } from "../facts/target.ts";
 import { flowFacts, toWish } from "./wish.ts";
 
@@ -26,6 +27,7 @@ export function planOf(
 ): DecidedPlan {
   const { application, nowMs, windowSet } = context;
   const { surgeRatio } = inputs;
+  const failedRatio = failingRatio(verdict);
   const windowHash = contentHash(surgeRatio === undefined ? windowSet : [windowSet, surgeRatio]);
   const accuracies = new Map(
     (inputs.profiles ?? []).flatMap(({ accuracy, service }) =>
@@ -44,6 +46,7 @@ export function planOf(
     policyReasons: [...reasons],
     objective: { percentile: objective.percentile, seconds: objective.tailSeconds },
     ...(verdict.tailSeconds !== undefined && { measuredLatencySeconds: verdict.tailSeconds }),
+    ...(failedRatio !== undefined && { failedRatio }),
     wishes: observations.flatMap((observation) => {
       const target = targets.get(observation.service);
       return target === undefined ? [] : [toWish(observation, target, facts)];

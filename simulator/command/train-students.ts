@@ -6,7 +6,7 @@ import { createProgress } from "@tradewind/local/screen/progress.ts";
 import { parseWith } from "@tradewind/core/config.ts";
 import { z } from "zod";
 import { imitatePlanner } from "../teacher/imitate.ts";
-import type { Agreement } from "../teacher/train-student.ts";
+import type { Agreement } from "@tradewind/core/students/train-student.ts";
 import { lessonPlant } from "../teacher/plants.ts";
 import { addTrainingFlags, TrainingFlags, wholeNumber } from "./training-flags.ts";
 

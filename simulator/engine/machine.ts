@@ -1,4 +1,17 @@
-import type { Processor } from "./processor.ts";
+/** A container as its machine sees it. */
+interface Sharer {
+  /** Threads that want to run, at most its quota; and how many of them the machine has counted. */
+  readonly wantedCores: number;
+  countedCores: number;
+  /** CPU it is granted while the machine is contended, by its weight. */
+  grantedCores: number;
+  readonly weight: number;
+  speed: number;
+  /** Index among those that want to run. */
+  place: number;
+  advance(nowMs: number): void;
+  schedule(nowMs: number): void;
+}
 
 /**
  * The CPUs of one node. While fewer threads want to run than there are CPUs, each has one to itself; else containers share
@@ -7,7 +20,7 @@ import type { Processor } from "./processor.ts";
 export class Machine {
   readonly cores: number;
   /** Containers that want to run. */
-  readonly active: Processor[] = [];
+  readonly active: Sharer[] = [];
   private wanted = 0;
   private contended = false;
 
@@ -21,7 +34,7 @@ export class Machine {
   }
 
   /** Called after the number of threads that want to run changed; sets speeds and, of other containers, their next events. */
-  changed(processor: Processor, nowMs: number): void {
+  changed(processor: Sharer, nowMs: number): void {
     const wants = processor.wantedCores;
     const before = processor.countedCores;
     if (wants === before) return;
@@ -40,23 +53,23 @@ export class Machine {
   }
 
   /** Called after the weight of a container changed. */
-  reweighed(processor: Processor, nowMs: number): void {
+  reweighed(processor: Sharer, nowMs: number): void {
     if (this.contended) this.share(processor, nowMs);
   }
 
-  private join(processor: Processor): void {
+  private join(processor: Sharer): void {
     processor.place = this.active.length;
     this.active.push(processor);
   }
 
-  private leave(processor: Processor): void {
+  private leave(processor: Sharer): void {
     const last = this.active.pop();
     if (last === undefined || last === processor) return;
     this.active[processor.place] = last;
     last.place = processor.place;
   }
 
-  private share(caller: Processor, nowMs: number): void {
+  private share(caller: Sharer, nowMs: number): void {
     for (const each of this.active) if (each !== caller) each.advance(nowMs);
     this.fill();
     for (const each of this.active) {

@@ -2,10 +2,11 @@ import { seededRng } from "@tradewind/core/rng.ts";
 import type { Obstacle } from "../contenders/run.ts";
 import type { Actuators } from "../contenders/contender.ts";
 import { gatherPairs } from "./lessons.ts";
-import { DECISIONS_COMPARED, KnownStates, retrainingCauses } from "./notifier.ts";
-import type { RetrainingCause } from "./notifier.ts";
-import { agreementOf, trainStudent } from "./train-student.ts";
-import type { Agreement, Pair } from "./train-student.ts";
+import { actSystemWide } from "./system-wide.ts";
+import { DECISIONS_COMPARED, KnownStates, retrainingCauses } from "@tradewind/core/students/notifier.ts";
+import type { RetrainingCause } from "@tradewind/core/students/notifier.ts";
+import { agreementOf, trainStudent } from "@tradewind/core/students/train-student.ts";
+import type { Agreement, Pair } from "@tradewind/core/students/train-student.ts";
 
 export interface ImitationOptions {
   readonly seed: number;
@@ -32,39 +33,51 @@ const KEPT_APART = 6;
 
 const actuatorsOf = (seed: number): Actuators => (seed % 3 === 0 ? "replicas+cpu+memory" : "replicas");
 
+/** The same student serves all services: for Alg. 1 they are one deployment. */
+const ALL = "all";
+
 /**
  * DRPC, Alg. 1 in the simulator: the planner drives and students are taught by it; then students drive, and while the notifier finds
- * a cause they are taught by what the planner would have done. The same student serves all services.
+ * a cause they are taught by what the planner would have done.
  */
 export async function imitatePlanner(options: ImitationOptions): Promise<Imitation> {
   const { epochs, onProgress, plants, rounds, seed } = options;
-  const training: Pair[] = [];
-  const apart: Pair[] = [];
+  const [training, apart]: [Pair[], Pair[]] = [[], []];
   const of = plants * (rounds + 1);
-  const judge = (parameters: Float64Array): Agreement => agreementOf(parameters, apart);
   const first = await drive(options, 0, undefined);
   const plannerReward = meanOf(first.rewards);
+  let [driven, round, isTaught] = [first, 0, false];
   let causes: readonly RetrainingCause[] = [];
   let parameters: Float64Array | undefined;
-  for (let round = 0; round <= rounds; round += 1) {
-    const driven = round === 0 ? first : await drive(options, round, parameters);
-    if (parameters !== undefined) {
-      causes = causesOf(parameters, driven, plannerReward, training);
-      onProgress((round + 1) * plants, of, `teach again: ${causes.join(", ") || "no cause"}`);
-      if (causes.length === 0) break;
-    }
-    training.push(...driven.training);
-    apart.push(...driven.apart);
-    parameters = trainStudent(training, { epochs, rng: seededRng(seed + round) });
-    const { agreement, agreementWhenActing, mse } = judge(parameters);
-    onProgress(
-      (round + 1) * plants,
-      of,
-      `agreement ${agreement.toFixed(3)}, acting ${agreementWhenActing?.toFixed(3)}, mse ${mse.toFixed(4)}`,
-    );
-  }
+  await actSystemWide<Driven>(
+    {
+      central: async () => Promise.resolve(new Map([[ALL, driven]])),
+      train: (_, lessons) => {
+        training.push(...lessons.training);
+        apart.push(...lessons.apart);
+        parameters = trainStudent(training, { epochs, rng: seededRng(seed + round) });
+        isTaught = true;
+        const { agreement, agreementWhenActing, mse } = agreementOf(parameters, apart);
+        const said = `agreement ${agreement.toFixed(3)}, acting ${agreementWhenActing?.toFixed(3)}, mse ${mse.toFixed(4)}`;
+        onProgress((round + 1) * plants, of, said);
+      },
+      distributed: async () => {
+        round += 1;
+        driven = await drive(options, round, parameters);
+        isTaught = false;
+      },
+      notifier: () => {
+        if (isTaught || parameters === undefined) return false;
+        causes = causesOf(parameters, driven, plannerReward, training);
+        onProgress((round + 1) * plants, of, `teach again: ${causes.join(", ") || "no cause"}`);
+        return causes.length > 0;
+      },
+      isOver: () => (isTaught ? round >= rounds : round > 0 && causes.length === 0),
+    },
+    true,
+  );
   if (parameters === undefined) throw new RangeError("a training has at least one round");
-  return { parameters, pairs: training.length, heldOut: judge(parameters), causes };
+  return { parameters, pairs: training.length, heldOut: agreementOf(parameters, apart), causes };
 }
 
 interface Driven {

@@ -1,5 +1,4 @@
-import { taughtAction } from "@tradewind/exporter/students/allocate.ts";
-import { Student } from "@tradewind/exporter/students/student.ts";
+import { Student } from "@tradewind/core/students/student.ts";
 import type { Contender, Actuators } from "../contenders/contender.ts";
 import { startOurs } from "../contenders/ours/ours.ts";
 import type { Lesson, SilenceKind } from "../contenders/ours/silence-at-work.ts";
@@ -8,33 +7,22 @@ import type { Obstacle } from "../contenders/run.ts";
 import { within } from "../control/control-path.ts";
 import type { World } from "../world.ts";
 import { rewardMeter } from "./reward.ts";
-import type { Pair } from "./train-student.ts";
+import { taughtActions } from "@tradewind/core/students/taught.ts";
+import type { Pair } from "@tradewind/core/students/train-student.ts";
 
 /** Stands for the model that is being made: a name as decisions must have one. */
 const IN_TRAINING = "0000000000000000";
 
-/**
- * What a planner would have done at one moment, from what a student could see. Below what was planned before the silence a student cannot
- * go, so there is nothing to teach.
- */
-export function pairOf({ before, inputs, planned, wished }: Lesson): Pair {
-  const { bounds } = wished;
-  const size = (part: "cpuCores" | "memoryBytes", step: number | undefined): number => {
-    const [from, to] = [before.final[part], wished.allocation[part]];
-    if (from === undefined || to === undefined || step === undefined) return 0;
-    const target = Math.max(to, planned[part] ?? 0);
-    // Two steps of a size are an action of 1, as doubling is of replicas.
-    return taughtAction(2, 2 + Math.trunc((target - from) / step + Math.sign(target - from) * 1e-6));
-  };
-  return {
-    inputs,
-    actions: [
-      size("cpuCores", bounds.cpuStepCores),
-      size("memoryBytes", bounds.memoryStepBytes),
-      taughtAction(before.final.replicas, Math.max(wished.allocation.replicas, planned.replicas)),
-    ],
-  };
-}
+/** What a planner would have done at one moment, from what a student could see. */
+export const pairOf = ({ before, inputs, planned, wished }: Lesson): Pair => ({
+  inputs,
+  actions: taughtActions({
+    before: before.final,
+    planned,
+    wished: wished.allocation,
+    bounds: wished.bounds,
+  }),
+});
 
 /** Tradewind with its predictor down in the plant's silences, and what the scaler then does. */
 export const silentContender = (silence: SilenceKind): Contender => ({

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { CONTENDERS } from "@tradewind/simulator/contenders/contenders.ts";
 import { PAPER_PLANTS } from "@tradewind/simulator/course/papers/papers.ts";
 import { EQUAL_PODS } from "@tradewind/simulator/course/papers/queueflower.ts";
 import { obstacleOf } from "@tradewind/simulator/course/plant.ts";
 import type { PodView, World } from "@tradewind/simulator/world.ts";
+import { PAPER_CONTENDERS } from "@tradewind/simulator/teacher/distributed.ts";
 import { RunWatch } from "../../bench/course/details.ts";
 import { runJobs } from "../../bench/course/jobs.ts";
 import { markdownOf, plantsOf, rowsOf } from "../../bench/papers/paper.ts";
@@ -17,7 +17,7 @@ describe("papers that are restated", () => {
       const plants = PAPER_PLANTS.map(({ name }) => name);
       for (const plant of plantsOf(paper)) expect(plants).toContain(plant);
       for (const { parameters, policy } of paper.entrants) {
-        const contender = CONTENDERS.find(({ name }) => name === policy);
+        const contender = PAPER_CONTENDERS.find(({ name }) => name === policy);
         expect(contender?.supports(paper.actuators)).toBe(true);
         expect(Object.keys(parameters ?? contender!.defaults)).toEqual(Object.keys(contender!.defaults));
       }

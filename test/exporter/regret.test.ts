@@ -1,8 +1,10 @@
 import type { Recommendation } from "@tradewind/core/contract/recommendation.ts";
-import { billOf, Regret } from "@tradewind/exporter/regret.ts";
+import { billOf, lookAt, Regret } from "@tradewind/exporter/regret.ts";
 import type { Look } from "@tradewind/exporter/regret.ts";
+import { DecisionBook } from "@tradewind/exporter/store/book.ts";
 import { Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
+import { planOf } from "./wish.ts";
 
 const PRICES = { cpuCoreHour: 0.1, memoryGigabyteHour: 0.01 };
 
@@ -102,4 +104,10 @@ describe("what an application in mode observe forgoes", () => {
     const apart = [0, 86_400_000].map((ms) => look(ms, { recommendations: fewer }));
     expect((await after(apart))[SAVED]).toBeCloseTo((0.12 * 300) / 3_600, 9);
   });
+});
+
+it("counts a window in which requests fail fast as one that misses the objective", () => {
+  const { wishes: _, ...header } = planOf([], { measuredLatencySeconds: 0.01, failedRatio: 0.4 });
+  expect(lookAt(header, new DecisionBook(), undefined).isMissed).toBe(true);
+  expect(lookAt({ ...header, failedRatio: undefined }, new DecisionBook(), undefined).isMissed).toBe(false);
 });

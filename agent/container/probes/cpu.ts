@@ -1,5 +1,5 @@
 import { secondsFromMicros, secondsFromNanos } from "@tradewind/core/units.ts";
-import type { SampleTime } from "../../collectors/collector.ts";
+import type { SampleTime } from "../../sample-time.ts";
 import { parseSingle } from "../../parse/cgroup-files.ts";
 import { flatValue } from "../../parse/flat-keyed.ts";
 import { malformed } from "../../parse/malformed.ts";

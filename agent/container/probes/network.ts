@@ -1,4 +1,4 @@
-import type { SampleTime } from "../../collectors/collector.ts";
+import type { SampleTime } from "../../sample-time.ts";
 import { malformed } from "../../parse/malformed.ts";
 import { parseNetDev } from "../../parse/net-dev.ts";
 import type { NetDev } from "../../parse/net-dev.ts";

@@ -1,5 +1,5 @@
 import { TradewindError } from "@tradewind/core/errors.ts";
-import type { SampleTime } from "../../collectors/collector.ts";
+import type { SampleTime } from "../../sample-time.ts";
 import { parseProcessIo, parseProcessStat, parseResidentBytes } from "../../parse/process-files.ts";
 import { readFailure } from "../../read/file-error.ts";
 import type { HeldFile, Reader } from "../../read/reader.ts";

@@ -7,7 +7,7 @@ import { Card, Chip, Missing, Table } from "./parts.js";
 
 /** @import { BacktestSummary } from "@tradewind/core/contract/backtest.ts" */
 /** @import { AlignedData, Options } from "uplot" */
-/** @import { ViewProps } from "./main.js" */
+/** @import { ViewProps } from "./state.js" */
 
 /** @typedef {BacktestSummary["routes"][number]} Route */
 

@@ -8,7 +8,7 @@ import { of } from "./state.js";
 
 /** @import { Explanation } from "@tradewind/core/contract/explanation.ts" */
 /** @import { IncidentList } from "@tradewind/core/contract/measured.ts" */
-/** @import { ViewProps } from "./main.js" */
+/** @import { ViewProps } from "./state.js" */
 
 /** What each type of cause stands for. */
 const TYPES = {

@@ -13,14 +13,8 @@ import { Incident } from "./incident.js";
 import { Plans } from "./plans.js";
 import { Backtest } from "./backtest.js";
 
-/** @import { Standing, Known } from "./state.js" */
-/** @import { Route } from "./route.js" */
+/** @import { Known, Standing, ViewProps } from "./state.js" */
 /** @import { ComponentType } from "preact" */
-
-/**
- * What every view is given.
- * @typedef {{ known: Known, standing: Standing | undefined, route: Route }} ViewProps
- */
 
 /** @type {Record<string, { title: string, view: ComponentType<ViewProps> }>} */
 const VIEWS = {

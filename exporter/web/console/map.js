@@ -8,7 +8,7 @@ import { linkTo } from "./route.js";
 import { of } from "./state.js";
 
 /** @import { Measured, MeasuredCall, MeasuredService } from "@tradewind/core/contract/measured.ts" */
-/** @import { ViewProps } from "./main.js" */
+/** @import { ViewProps } from "./state.js" */
 
 /** A picture of more says nothing, and takes seconds to lay out. */
 const MOST_NODES = 120;

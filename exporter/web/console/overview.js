@@ -11,8 +11,7 @@ import { of, verdictOf } from "./state.js";
 /** @import uPlot from "uplot" */
 /** @import { EventList, AuditEvent } from "@tradewind/core/contract/audit.ts" */
 /** @import { Course, CoursePoint } from "@tradewind/core/contract/measured.ts" */
-/** @import { ViewProps } from "./main.js" */
-/** @import { Standing } from "./state.js" */
+/** @import { Standing, ViewProps } from "./state.js" */
 /** @import { ServedRecommendation } from "@tradewind/core/contract/recommendation.ts" */
 
 const RANGES = /** @type {const} */ ([

@@ -7,7 +7,7 @@ import { Card, Chip, Missing, Notice, Table, useId } from "./parts.js";
 /** @import { ApiProblem } from "./api.js" */
 /** @import { CalendarList } from "@tradewind/core/contract/calendar.ts" */
 /** @import { Change, ChangeList } from "@tradewind/core/contract/change.ts" */
-/** @import { ViewProps } from "./main.js" */
+/** @import { ViewProps } from "./state.js" */
 
 /** Changes that wait for a person, and calendars. @param {ViewProps} props */
 export function Plans({ known }) {

@@ -5,8 +5,11 @@ import { bytes, clock, cores, count, date, ms, percent } from "./format.js";
 import { Diff, FromTo, Missing } from "./parts.js";
 import { linkTo } from "./route.js";
 
-/** @import { DecisionRecord, SizeChange } from "@tradewind/core/contract/recommendation.ts" */
-/** @import { Row } from "./services.js" */
+/** @import { DecisionRecord, ServedRecommendation, SizeChange } from "@tradewind/core/contract/recommendation.ts" */
+/** @import { MeasuredService } from "@tradewind/core/contract/measured.ts" */
+
+/** One service as the table has it. @typedef {{ served: ServedRecommendation, measured: MeasuredService | undefined, last: LastChange | undefined }} Row */
+/** @typedef {{ atMs: number, what: string, why: string }} LastChange */
 
 /** One service: what is recommended and why, who changed it, and how it came to that. @param {{ row: Row, onClose: () => void }} props */
 export function ServiceDetail({ row, onClose }) {

@@ -7,13 +7,12 @@ import { linkTo } from "./route.js";
 import { ServiceDetail } from "./service.js";
 import { of } from "./state.js";
 
-/** @import { Measured, MeasuredService } from "@tradewind/core/contract/measured.ts" */
+/** @import { Measured } from "@tradewind/core/contract/measured.ts" */
 /** @import { ServedRecommendation, SizeChange } from "@tradewind/core/contract/recommendation.ts" */
 /** @import { VNode } from "preact" */
-/** @import { ViewProps } from "./main.js" */
+/** @import { ViewProps } from "./state.js" */
+/** @import { LastChange, Row } from "./service.js" */
 
-/** One service as the table has it. @typedef {{ served: ServedRecommendation, measured: MeasuredService | undefined, last: LastChange | undefined }} Row */
-/** @typedef {{ atMs: number, what: string, why: string }} LastChange */
 /** @typedef {{ name: string, title: string, sort: (row: Row) => number | string, cell: (row: Row) => VNode | string, class?: string }} Column */
 
 /** Rows drawn beyond those that are seen. */

@@ -5,6 +5,7 @@ import { ask } from "./api.js";
  * @import { RecommendationList, ServedRecommendation } from "@tradewind/core/contract/recommendation.ts"
  * @import { Measured, MeasuredService } from "@tradewind/core/contract/measured.ts"
  * @import { Course } from "@tradewind/core/contract/measured.ts"
+ * @import { Route } from "./route.js"
  */
 
 /**
@@ -30,6 +31,11 @@ import { ask } from "./api.js";
  * @property {readonly ServedRecommendation[]} recommendations
  * @property {number} heardMs by the browser's monotonic clock, of the header
  * @property {boolean} isConnected
+ */
+
+/**
+ * What every view is given.
+ * @typedef {{ known: Known, standing: Standing | undefined, route: Route }} ViewProps
  */
 
 /** @type {Known} */

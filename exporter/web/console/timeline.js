@@ -12,7 +12,7 @@ import { of } from "./state.js";
 /** @import { Course, IncidentList } from "@tradewind/core/contract/measured.ts" */
 /** @import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts" */
 /** @import { Happening } from "./event-words.js" */
-/** @import { ViewProps } from "./main.js" */
+/** @import { ViewProps } from "./state.js" */
 
 const KINDS = /** @type {const} */ ([
   ["", "Everything"],

@@ -6,7 +6,7 @@ import { Card, FromTo, Missing, Notice, Table, Tile, useId } from "./parts.js";
 import { linkTo, replaceLink } from "./route.js";
 
 /** @import { WhatIfAnswer, SupposedService } from "@tradewind/core/contract/what-if.ts" */
-/** @import { ViewProps } from "./main.js" */
+/** @import { ViewProps } from "./state.js" */
 
 /** What is supposed. @typedef {{ load: number, services: Record<string, Omit<SupposedService, "service">> }} Supposed */
 

@@ -1,13 +1,25 @@
+import type { EndpointClient } from "@tradewind/core/endpoint/client.ts";
 import { clockFinding, problem } from "../check.ts";
 import type { Finding } from "../source.ts";
 import { seriesCounts } from "./detection.ts";
-import type { PrometheusSource } from "./prometheus-source.ts";
+import type { Detected } from "./detection.ts";
+import type { PrometheusOptions } from "./options.ts";
+import type { PrometheusClient } from "./client.ts";
 import { selector } from "./promql.ts";
 import { sampleTimeMs, sampleValue } from "./samples.ts";
 
-/** What {@link PrometheusSource} needs of its server: an answer, request metrics that are fresh, resources when asked for. */
+/** A server as far as it is checked. */
+interface CheckedServer {
+  readonly name: string;
+  readonly client: PrometheusClient;
+  readonly endpoint: Pick<EndpointClient, "health">;
+  readonly options: PrometheusOptions;
+  readonly detect: (nowMs: number, signal?: AbortSignal) => Promise<Detected>;
+}
+
+/** What a source needs of its server: an answer, request metrics that are fresh, resources when asked for. */
 export async function checkPrometheus(
-  source: PrometheusSource,
+  source: CheckedServer,
   nowMs: number,
   signal?: AbortSignal,
 ): Promise<Finding[]> {
@@ -28,7 +40,7 @@ export async function checkPrometheus(
 }
 
 async function checkRequests(
-  source: PrometheusSource,
+  source: CheckedServer,
   subject: string,
   nowMs: number,
   signal?: AbortSignal,
@@ -52,7 +64,7 @@ async function checkRequests(
 
 /** Series that exist only in the past show a scrape that stopped; few samples show a scrape interval set wrong. */
 async function checkFreshness(
-  source: PrometheusSource,
+  source: CheckedServer,
   subject: string,
   selected: string,
   nowMs: number,
@@ -106,7 +118,7 @@ const RESOURCE_METRICS: Readonly<Record<string, string>> = {
 };
 
 async function checkResources(
-  source: PrometheusSource,
+  source: CheckedServer,
   subject: string,
   nowMs: number,
   signal?: AbortSignal,

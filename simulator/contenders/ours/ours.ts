@@ -4,6 +4,7 @@ import type { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
 import { SLOTS_PER_LOOK } from "@tradewind/predictor/application/surge-watch.ts";
 import type { PolicyInputs } from "@tradewind/predictor/policy/inputs.ts";
 import { SLOTS_PER_WINDOW } from "@tradewind/predictor/window/surge.ts";
+import type { LiveStudents } from "@tradewind/predictor/students/live-students.ts";
 import { within } from "../../control/control-path.ts";
 import { graceSeconds, numberTrigger, scaledObject } from "../contender.ts";
 import type { Brain, Contender, Setting } from "../contender.ts";
@@ -20,6 +21,8 @@ export interface Kind {
   /** See `CostSettings`. */
   readonly seasons?: boolean;
   /** See `PredictorOptions`. */
+  readonly students?: LiveStudents;
+  /** See `PredictorOptions`. */
   readonly onInputs?: (inputs: PolicyInputs) => void;
   /** What the scaler does while the predictor's process is down; absent: it holds. */
   readonly silence?: SilenceKind;
@@ -34,7 +37,7 @@ const SLOTS_PER_SILENT_LOOK = 7;
 
 export function startOurs(
   setting: Setting,
-  { choice, isTraining = false, onEvent, onInputs, rewrite, seasons = true, silence }: Kind,
+  { choice, isTraining = false, onEvent, onInputs, rewrite, seasons = true, silence, students }: Kind,
 ): Brain {
   const { actuators, plant, processDown, seed, truth, world } = setting;
   const application = {
@@ -63,6 +66,7 @@ export function startOurs(
     seasons,
     arrivals,
     onInputs,
+    students,
   });
   const scaler = new ScalerAtWork(application, plant.startMs, onEvent);
   let level = "hold";

@@ -11,7 +11,7 @@ import type { RecommenderRules } from "@tradewind/exporter/recommender.ts";
 import { countedOn, doubtOf, SettledSizes } from "@tradewind/exporter/sizing/settled-sizes.ts";
 import { readPlan } from "@tradewind/exporter/source/read-plan.ts";
 import { DecisionBook } from "@tradewind/exporter/store/book.ts";
-import type { BookEntry } from "@tradewind/exporter/store/book.ts";
+import type { BookEntry } from "@tradewind/exporter/store/book-entry.ts";
 import { StateKeeper } from "@tradewind/exporter/store/keeper.ts";
 import { knownOf } from "@tradewind/exporter/students/silent-plans.ts";
 import type { SilentPlans } from "@tradewind/exporter/students/silent-plans.ts";

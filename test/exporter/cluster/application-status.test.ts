@@ -156,6 +156,12 @@ describe("the status of an application", () => {
       "ObjectiveMet",
       "False ObjectiveMissed",
     ],
+    [
+      "requests that fail fast",
+      { list: list({ measuredLatencySeconds: 0.01, failedRatio: 0.4 }) },
+      "ObjectiveMet",
+      "False RequestsFail",
+    ],
     ["traffic not seen", { header: header({ complete: false }) }, "DataComplete", "False TrafficNotSeen"],
     [
       "missing data",

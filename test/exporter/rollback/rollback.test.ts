@@ -17,6 +17,7 @@ async function see(
   running: number,
   seconds: number,
   windowEndMs = START_MS + window * WINDOW_MS,
+  failing: Pick<Plan, "failedRatio"> = {},
 ): Promise<void> {
   const atMs = START_MS + window * WINDOW_MS;
   process.nowMs = atMs;
@@ -25,7 +26,8 @@ async function see(
     observed: { replicasReady: running, replicasWanted: running, lastStartedAtMs: 0, complete: true },
     evidence: { requestsPerSecond: 100, interferenceCpu: 0 },
   });
-  const plan: Plan = planOf([wish], { mode: "act", plannedAtMs: atMs, measuredLatencySeconds: seconds });
+  const measured = { measuredLatencySeconds: seconds, ...failing };
+  const plan: Plan = planOf([wish], { mode: "act", plannedAtMs: atMs, ...measured });
   const wishes = plan.wishes.map((each) => ({ ...each, inputs: { ...each.inputs, windowEndMs } }));
   const { wishes: _, ...header } = plan;
   await process.recommender.takePlan({ header, wishes, madeMs: atMs });
@@ -69,5 +71,15 @@ it("does not take two plans of one window for two windows in which the objective
   await see(process, 2.5, 4, 0.3, START_MS + 2 * WINDOW_MS);
   expect(process.replicas).toBe(4);
   await see(process, 3, 4, 0.3);
+  expect(process.replicas).toBe(6);
+});
+
+it("takes back a change after which requests fail, however fast they do", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "tradewind-rollback-"));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  const process = new Process(directory);
+  onTestFinished(() => process.end());
+  for (const window of [0, 1]) await see(process, window, 6, 0.1);
+  for (const window of [2, 3]) await see(process, window, 4, 0.01, undefined, { failedRatio: 0.4 });
   expect(process.replicas).toBe(6);
 });

@@ -84,6 +84,13 @@ describe("tradewind status", () => {
     expect(text).toMatch(/now {10}queue: keeps 8 \[carbon-limit\]/);
   });
 
+  it("says how many requests failed, where that are more than may be late", async () => {
+    const failing = { measuredLatencySeconds: 0.01, failedRatio: 0.4 };
+    const { http } = await runningExporter(planOf([wishOf()], failing));
+    const text = await printed("--scaler", http);
+    expect(text).toMatch(/^hotel: p95 10 ms, 40 % of the requests failed, objective 200 ms\n/);
+  });
+
   it("says how well the self time of a service was predicted, where that is known", async () => {
     const evidence = { profileErrorRatio: 0.124, profileBiasRatio: -0.03, profileCoverageRatio: 0.775 };
     const { http } = await runningExporter(

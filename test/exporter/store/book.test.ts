@@ -2,8 +2,9 @@ import { describe, expect, it } from "vitest";
 import type { Allocation } from "@tradewind/core/contract/plan.ts";
 import type { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import { decide } from "@tradewind/exporter/decide.ts";
-import { bookEntry, bookKey, DecisionBook } from "@tradewind/exporter/store/book.ts";
-import type { BookEntry } from "@tradewind/exporter/store/book.ts";
+import { DecisionBook } from "@tradewind/exporter/store/book.ts";
+import { bookEntry, bookKey } from "@tradewind/exporter/store/book-entry.ts";
+import type { BookEntry } from "@tradewind/exporter/store/book-entry.ts";
 import { NO_LIMITS, wishOf } from "../wish.ts";
 
 function entryOf(service: string, sequence: number, size: number | Allocation = sequence): BookEntry {

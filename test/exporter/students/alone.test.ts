@@ -10,7 +10,7 @@ import { contentHash } from "@tradewind/core/hash.ts";
 import type { Snapshot } from "@tradewind/core/contract/snapshot.ts";
 import { STUDENT_PARAMETERS, STUDENTS_SCHEMA, studentText } from "@tradewind/core/contract/students.ts";
 import type { Students } from "@tradewind/core/contract/students.ts";
-import { AT } from "@tradewind/exporter/students/student.ts";
+import { AT } from "@tradewind/core/students/student.ts";
 import { runningExporter } from "../running-exporter.ts";
 import type { TestExporter } from "../running-exporter.ts";
 import { answering } from "../fake-predictor.ts";

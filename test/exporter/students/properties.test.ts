@@ -6,10 +6,15 @@ import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import type { GuardLimits } from "@tradewind/core/contract/recommendation.ts";
 import { decide } from "@tradewind/exporter/decide.ts";
 import { replay } from "@tradewind/exporter/guard/guard.ts";
-import { mostReplicas, studentAllocation } from "@tradewind/exporter/students/allocate.ts";
+import {
+  mostReplicas,
+  neededReplicas,
+  SILENT_UTILISATION,
+  studentAllocation,
+} from "@tradewind/exporter/students/allocate.ts";
 import { decideService } from "@tradewind/exporter/students/decide-service.ts";
-import type { ServiceReading } from "@tradewind/exporter/students/reading.ts";
-import { Student } from "@tradewind/exporter/students/student.ts";
+import type { ServiceReading } from "@tradewind/core/students/reading.ts";
+import { Student } from "@tradewind/core/students/student.ts";
 import { wishOf } from "../wish.ts";
 
 const any = fc.double({ noNaN: false });
@@ -95,8 +100,12 @@ describe("a decision without a predictor, for any five inputs and any weights,",
         student,
         fc.array(any, { minLength: 5, maxLength: 5 }),
         fc.record({ replicas: fc.nat({ max: 20 }), steps: fc.nat({ max: 3 }) }),
-        fc.nat({ max: 100 }),
-        (plan, one, inputs, added, studentsMost) => {
+        fc.record({
+          cores: fc.double({ min: 0, max: 40, noNaN: true }),
+          pods: fc.integer({ min: 1, max: 50 }),
+          memoryBytes: fc.oneof(any, fc.double({ min: 1e6, max: 1e9, noNaN: true })),
+        }),
+        (plan, one, inputs, added, used) => {
           const { cpuCores = 1, memoryBytes, replicas } = plan;
           const silence = {
             planned: plan,
@@ -107,7 +116,7 @@ describe("a decision without a predictor, for any five inputs and any weights,",
             },
             bounds: { ...wishOf().bounds, maxReplicas: 60, cpuStepCores: 0.1 },
             limits: LIMITS,
-            studentsMost,
+            use: { ...used, podCores: cpuCores },
           };
           const next = studentAllocation(one.act(inputs), silence);
           expect(Number.isInteger(next.replicas)).toBe(true);
@@ -115,7 +124,11 @@ describe("a decision without a predictor, for any five inputs and any weights,",
           expect(next.replicas).toBeLessThanOrEqual(
             Math.max(mostReplicas(silence), silence.current.replicas),
           );
-          expect(next.replicas).toBeLessThanOrEqual(Math.max(silence.current.replicas, studentsMost));
+          const atMost = neededReplicas({ ...used, podCores: cpuCores }, SILENT_UTILISATION.students);
+          expect(next.replicas).toBeLessThanOrEqual(Math.max(silence.current.replicas, atMost));
+          // A need that replicas meet is not met by larger containers too.
+          const cores = used.cores / (Math.max(1, next.replicas) * SILENT_UTILISATION.students);
+          expect(next.cpuCores).toBeLessThan(Math.max(silence.current.cpuCores, cores) + 0.1 + 1e-6);
           expect(next.cpuCores).toBeGreaterThanOrEqual(cpuCores);
           expect(next.cpuCores).toBeLessThanOrEqual(Math.max(4, cpuCores));
           expect(next.memoryBytes).toBeGreaterThanOrEqual(memoryBytes ?? 0);

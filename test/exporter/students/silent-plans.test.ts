@@ -2,11 +2,11 @@ import { describe, expect, it } from "vitest";
 import type { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import { STUDENT_PARAMETERS } from "@tradewind/core/contract/students.ts";
 import { decide } from "@tradewind/exporter/decide.ts";
-import { bookEntry } from "@tradewind/exporter/store/book.ts";
-import type { BookEntry } from "@tradewind/exporter/store/book.ts";
-import type { ServiceReading } from "@tradewind/exporter/students/reading.ts";
+import { bookEntry } from "@tradewind/exporter/store/book-entry.ts";
+import type { BookEntry } from "@tradewind/exporter/store/book-entry.ts";
+import type { ServiceReading } from "@tradewind/core/students/reading.ts";
 import { knownOf, SilentPlans } from "@tradewind/exporter/students/silent-plans.ts";
-import { AT, Student } from "@tradewind/exporter/students/student.ts";
+import { AT, Student } from "@tradewind/core/students/student.ts";
 import { readWish } from "@tradewind/exporter/source/read-plan.ts";
 import { NO_LIMITS, wishOf } from "../wish.ts";
 

@@ -420,6 +420,8 @@ describe("policy auto while callers give up", () => {
     expect(replicasOf(during)).toBeGreaterThan(replicasOf(before));
     const [failed] = during.plan.policyReasons ?? [];
     expect(failed).toMatchObject({ code: "requests-failed", errorRatio: 0.98 });
+    expect(during.plan.failedRatio).toBe(0.98);
+    expect(before.plan).not.toHaveProperty("failedRatio");
   });
 
   it("takes nothing away, and learns no smaller demand from requests that were not served", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { STUDENT_PARAMETERS } from "@tradewind/core/contract/students.ts";
-import { AT } from "@tradewind/exporter/students/student.ts";
+import { AT } from "@tradewind/core/students/student.ts";
 import { gatherPairs } from "@tradewind/simulator/teacher/lessons.ts";
 import { heldOutPlant } from "@tradewind/simulator/teacher/plants.ts";
 

@@ -1,5 +1,5 @@
-/** Why students should be taught again (DRPC §IV-B-2): what they earn, where they are, or what they do differs from their lessons. */
-export const RETRAINING_CAUSES = ["reward", "rare-state", "student"] as const;
+/** Why students should be taught again (DRPC §IV-B-2): what they earn, where they are, what they do, or what users do differs from their lessons. */
+export const RETRAINING_CAUSES = ["reward", "rare-state", "student", "users"] as const;
 export type RetrainingCause = (typeof RETRAINING_CAUSES)[number];
 
 /** `npr` of Alg. 4: rewards that are looked back on. The paper does not say; its code has 10, of windows of another length. */
@@ -40,6 +40,34 @@ export class RewardNotifier {
   }
 }
 
+/** Divergence of the routes' shares from which on users do other things than while lessons were learnt: 0 the same, 1 nothing in common. */
+const MOST_DIVERGENCE = 0.1;
+/** Of fewer requests shares are chance. */
+const LEAST_REQUESTS = 200;
+
+/** Requests by route. */
+export type RouteCounts = ReadonlyMap<string, number>;
+
+/** Jensen-Shannon divergence of the shares of two counts, base 2: 0 for equal shares, 1 for none in common. 0 where one is empty. */
+export function divergenceOf(first: RouteCounts, second: RouteCounts): number {
+  const [all, other] = [totalOf(first), totalOf(second)];
+  if (all <= 0 || other <= 0) return 0;
+  const part = (share: number, middle: number): number => (share > 0 ? share * Math.log2(share / middle) : 0);
+  let sum = 0;
+  for (const route of new Set([...first.keys(), ...second.keys()])) {
+    const [p, q] = [(first.get(route) ?? 0) / all, (second.get(route) ?? 0) / other];
+    sum += (part(p, (p + q) / 2) + part(q, (p + q) / 2)) / 2;
+  }
+  return sum;
+}
+
+const totalOf = (counts: RouteCounts): number => [...counts.values()].reduce((sum, each) => sum + each, 0);
+
+/** Users came to do other things: who searched buys now. */
+export const haveUsersChanged = (taught: RouteCounts, recent: RouteCounts): boolean =>
+  Math.min(totalOf(taught), totalOf(recent)) >= LEAST_REQUESTS &&
+  divergenceOf(taught, recent) > MOST_DIVERGENCE;
+
 type State = readonly number[];
 
 /** What states students were taught in; says which are rare. */
@@ -49,9 +77,9 @@ export class KnownStates {
   readonly #spreads: readonly number[];
   readonly #far: number;
 
-  /** @param lessons inputs of all lessons, equally long; of more than 2,000 every so many is kept */
-  constructor(lessons: readonly State[]) {
-    const every = Math.max(1, Math.ceil(lessons.length / LESSONS_KEPT));
+  /** @param lessons inputs of all lessons, equally long; of more than `most` every so many is kept */
+  constructor(lessons: readonly State[], most = LESSONS_KEPT) {
+    const every = Math.max(1, Math.ceil(lessons.length / most));
     const kept = lessons.filter((_, at) => at % every === 0);
     const [first = []] = kept;
     this.#means = first.map(
@@ -88,17 +116,21 @@ export class KnownStates {
 
 /** What students did since they were taught. */
 export interface StudentRecord {
+  /** Empty where nobody measures them. */
   readonly rewards: readonly number[];
   /** Mean reward of the planner on such plants. */
   readonly plannerReward: number;
+  /** The newest last. */
   readonly states: readonly State[];
   /** Share of the last states in which students did as the planner would have. */
   readonly agreement: number;
+  /** Requests by route while lessons were learnt, and of late; absent for a student of services that share no routes. */
+  readonly routes?: { readonly taught: RouteCounts; readonly recent: RouteCounts };
 }
 
 /** Every cause to teach students again. */
 export function retrainingCauses(
-  { agreement, plannerReward, rewards, states }: StudentRecord,
+  { agreement, plannerReward, rewards, routes, states }: StudentRecord,
   known: KnownStates,
 ): RetrainingCause[] {
   const notifier = new RewardNotifier(LEAST_REWARD * plannerReward);
@@ -108,6 +140,7 @@ export function retrainingCauses(
     reward: isPoor,
     "rare-state": known.isRare(states.slice(-REWARDS_KEPT)),
     student: states.length >= DECISIONS_COMPARED && agreement < 1 - MOST_DISAGREEMENT,
+    users: routes !== undefined && haveUsersChanged(routes.taught, routes.recent),
   };
   return RETRAINING_CAUSES.filter((cause) => fires[cause]);
 }

@@ -1,4 +1,4 @@
-import type { Allocation } from "@tradewind/core/contract/plan.ts";
+import type { Allocation } from "../contract/plan.ts";
 import { demandCores } from "./reading.ts";
 import type { ServiceReading } from "./reading.ts";
 
@@ -31,6 +31,8 @@ export interface StudentInputs {
 const MOST = 4;
 /** How far ahead the load is looked at: a pod's start and KEDA's and the HPA's rounds. s */
 export const AHEAD_SECONDS = 75;
+/** How long the load is looked back on for its trend. ms */
+export const TREND_MS = 60_000;
 
 /** A load of the past, in terms of the last plan's. */
 export interface LoadPoint {

@@ -2,20 +2,28 @@ import { Worker } from "node:worker_threads";
 import type { WorkerOptions } from "node:worker_threads";
 import { describeError } from "@tradewind/core/errors.ts";
 import type { ResidualJob, ResidualOutcome } from "../models/residual/train-residual.ts";
+import type { StudentJob, StudentOutcome } from "../students/learn-student.ts";
+
+/** What a thread can be asked to train. */
+export type TrainingJob =
+  | { readonly kind: "residual"; readonly job: ResidualJob }
+  | { readonly kind: "student"; readonly job: StudentJob };
+
+type Outcome = ResidualOutcome | StudentOutcome;
 
 /** A job and its answer, by a number of their own. */
 export interface ToWorker {
   readonly id: number;
-  readonly job: ResidualJob;
+  readonly training: TrainingJob;
 }
 
 export interface FromWorker {
   readonly id: number;
-  readonly outcome: ResidualOutcome;
+  readonly outcome: Outcome;
 }
 
 interface Waiting {
-  readonly resolve: (outcome: ResidualOutcome) => void;
+  readonly resolve: (outcome: Outcome) => void;
   readonly timer: NodeJS.Timeout;
 }
 
@@ -37,11 +45,11 @@ const WORKER_OPTIONS: WorkerOptions = {
 };
 
 /**
- * Trains residuals in one worker thread, which ends when no job is left: its memory goes back to the system. The next job starts
+ * Trains residuals and students in one worker thread, which ends when no job is left: its memory goes back to the system. The next job starts
  * another one. A thread that dies or does not answer in time is replaced likewise; the jobs it held come back as failed.
  * Nothing here rejects.
  */
-export class ResidualTrainer {
+export class TrainingThread {
   readonly #options: TrainerOptions;
   readonly #waiting = new Map<number, Waiting>();
   #worker: Worker | undefined;
@@ -52,8 +60,16 @@ export class ResidualTrainer {
     this.#options = options;
   }
 
-  trainResidual(job: ResidualJob): Promise<ResidualOutcome> {
-    const { promise, resolve } = Promise.withResolvers<ResidualOutcome>();
+  async trainResidual(job: ResidualJob): Promise<ResidualOutcome> {
+    return (await this.#train({ kind: "residual", job })) as ResidualOutcome;
+  }
+
+  async trainStudent(job: StudentJob): Promise<StudentOutcome> {
+    return (await this.#train({ kind: "student", job })) as StudentOutcome;
+  }
+
+  #train(training: TrainingJob): Promise<Outcome> {
+    const { promise, resolve } = Promise.withResolvers<Outcome>();
     const id = this.#nextId;
     this.#nextId += 1;
     const timer = setTimeout(
@@ -63,7 +79,7 @@ export class ResidualTrainer {
     timer.unref();
     this.#waiting.set(id, { resolve, timer });
     const worker = (this.#worker ??= this.#start());
-    worker.postMessage({ id, job } satisfies ToWorker, []);
+    worker.postMessage({ id, training } satisfies ToWorker, []);
     return promise;
   }
 
@@ -85,7 +101,7 @@ export class ResidualTrainer {
     return worker;
   }
 
-  #settle(id: number, outcome: ResidualOutcome): void {
+  #settle(id: number, outcome: Outcome): void {
     const waiting = this.#waiting.get(id);
     if (waiting === undefined) return;
     this.#waiting.delete(id);

@@ -1,6 +1,6 @@
 import type { Worker } from "node:worker_threads";
 import { seededRng } from "@tradewind/core/rng.ts";
-import { ResidualTrainer } from "@tradewind/predictor/learning/residual-trainer.ts";
+import { TrainingThread } from "@tradewind/predictor/learning/training-thread.ts";
 import { trainResidual } from "@tradewind/predictor/models/residual/train-residual.ts";
 import type { ResidualJob } from "@tradewind/predictor/models/residual/train-residual.ts";
 import { afterEach, describe, expect, it } from "vitest";
@@ -16,9 +16,9 @@ const job: ResidualJob = {
   seed: 1,
 };
 
-const trainers: ResidualTrainer[] = [];
-function trainer(timeoutMs: number): ResidualTrainer {
-  const made = new ResidualTrainer({ timeoutMs });
+const trainers: TrainingThread[] = [];
+function trainer(timeoutMs: number): TrainingThread {
+  const made = new TrainingThread({ timeoutMs });
   trainers.push(made);
   return made;
 }

@@ -1,4 +1,4 @@
-import { STUDENT_PARAMETERS } from "@tradewind/core/contract/students.ts";
+import { STUDENT_PARAMETERS } from "../contract/students.ts";
 
 /** Inputs in their order, as {@link StudentInputs} names them, and units of both hidden layers. */
 export const INPUTS = 5;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { STUDENT_PARAMETERS } from "@tradewind/core/contract/students.ts";
 import { seededRng, standardNormal } from "@tradewind/core/rng.ts";
-import { Student } from "@tradewind/exporter/students/student.ts";
-import { agreementOf, gradientOf, trainStudent } from "@tradewind/simulator/teacher/train-student.ts";
-import type { Pair } from "@tradewind/simulator/teacher/train-student.ts";
+import { Student } from "@tradewind/core/students/student.ts";
+import { agreementOf, gradientOf, trainStudent } from "@tradewind/core/students/train-student.ts";
+import type { Pair } from "@tradewind/core/students/train-student.ts";
 
 /** Eq. 9 of one pair: the mean squared difference of the actions. */
 function loss(parameters: Float64Array, { actions, inputs }: Pair): number {

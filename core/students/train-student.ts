@@ -1,14 +1,8 @@
-import { STUDENT_PARAMETERS } from "@tradewind/core/contract/students.ts";
-import { standardNormal } from "@tradewind/core/rng.ts";
-import type { Rng } from "@tradewind/core/rng.ts";
-import {
-  ACTIONS,
-  AT,
-  INPUTS,
-  LAYER_NORM_FLOOR,
-  Student,
-  UNITS,
-} from "@tradewind/exporter/students/student.ts";
+import { STUDENT_PARAMETERS } from "../contract/students.ts";
+import { standardNormal } from "../rng.ts";
+import type { Rng } from "../rng.ts";
+import { ACTIONS, AT, INPUTS, LAYER_NORM_FLOOR, Student, UNITS } from "./student.ts";
+import type { StudentActions } from "./student.ts";
 
 /** What a student could see, and what it should have done: CPU size, memory size, replicas, each in [-1, 1]. */
 export interface Pair {
@@ -77,9 +71,9 @@ export function agreementOf(parameters: Float64Array, pairs: readonly Pair[]): A
   const student = new Student(parameters);
   let [squares, agreed, acting, agreedActing] = [0, 0, 0, 0];
   for (const pair of pairs) {
-    const { cpu, memory, replicas } = student.act(pair.inputs);
-    const acts = [cpu, memory, replicas];
-    const isSame = acts.every((act, i) => sign(act) === sign(pair.actions[i] ?? 0));
+    const acted = student.act(pair.inputs);
+    const acts = [acted.cpu, acted.memory, acted.replicas];
+    const isSame = agrees(acted, pair.actions);
     squares += acts.reduce((sum, act, i) => sum + (act - (pair.actions[i] ?? 0)) ** 2, 0) / ACTIONS;
     agreed += Number(isSame);
     acting += Number(isActing(pair));
@@ -93,6 +87,10 @@ export function agreementOf(parameters: Float64Array, pairs: readonly Pair[]): A
     agreementWhenActing: acting === 0 ? undefined : agreedActing / acting,
   };
 }
+
+/** All three actions, as acted on (less, keep, more), are the teacher's. */
+export const agrees = ({ cpu, memory, replicas }: StudentActions, actions: Pair["actions"]): boolean =>
+  [cpu, memory, replicas].every((act, i) => sign(act) === sign(actions[i] ?? 0));
 
 const sign = (action: number): number => (action > ACTED_ON ? 1 : action < -ACTED_ON ? -1 : 0);
 
@@ -226,7 +224,10 @@ class Pass {
   }
 }
 
-/** The gradient of the weighted squared error of one pair, for tests. */
+/**
+ * The gradient of the squared error of one pair.
+ * @public for those who check it
+ */
 export function gradientOf(parameters: Float64Array, pair: Pair): Float64Array {
   const gradient = new Float64Array(STUDENT_PARAMETERS);
   new Pass(parameters, gradient).learn(pair, 1);

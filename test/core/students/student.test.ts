@@ -6,7 +6,7 @@ import {
   STUDENTS_SCHEMA,
   studentText,
 } from "@tradewind/core/contract/students.ts";
-import { AT, Student, UNITS } from "@tradewind/exporter/students/student.ts";
+import { AT, Student, UNITS } from "@tradewind/core/students/student.ts";
 
 const zeros = (): Float64Array => new Float64Array(STUDENT_PARAMETERS);
 

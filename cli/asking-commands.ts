@@ -1,0 +1,62 @@
+import { LOOK } from "./entry.ts";
+import type { CommandEntry } from "./entry.ts";
+
+/** Commands that ask a running scaler or predictor; `kubectl tradewind` runs them on the release in a cluster. */
+export const ASKING_COMMANDS: readonly CommandEntry[] = [
+  {
+    name: "doctor",
+    summary: "ask every configured server whether it answers, and say what to do",
+    group: LOOK,
+    asks: { scaler: "one", predictor: "one" },
+    load: async () => import("@tradewind/predictor/doctor/command.ts"),
+  },
+  {
+    name: "status",
+    summary: "show what is recommended now, and which decision set it and why",
+    group: LOOK,
+    asks: { scaler: "one" },
+    load: async () => import("@tradewind/exporter/status/command.ts"),
+  },
+  {
+    name: "explain",
+    summary: "say why the objective is missed: service, resource, evidence, and what would end it",
+    group: LOOK,
+    asks: { predictor: "one" },
+    load: async () => import("@tradewind/predictor/ask/explain.ts"),
+  },
+  {
+    name: "what-if",
+    summary: "show p95 and cost at another load or other sizes, by the live models",
+    group: LOOK,
+    asks: { predictor: "one" },
+    load: async () => import("@tradewind/predictor/ask/what-if.ts"),
+  },
+  {
+    name: "sensitivities",
+    summary: "show what more CPU or one more replica of each service is worth now",
+    group: LOOK,
+    asks: { predictor: "one" },
+    load: async () => import("@tradewind/predictor/ask/sensitivities.ts"),
+  },
+  {
+    name: "report",
+    summary: "show what happened over a time: objective, cost, decisions, savings",
+    group: LOOK,
+    asks: { scaler: "one", predictor: "one" },
+    load: async () => import("@tradewind/predictor/ask/report.ts"),
+  },
+  {
+    name: "approve",
+    summary: "list large changes that wait for a person, approve or refuse one",
+    group: LOOK,
+    asks: { scaler: "every" },
+    load: async () => import("@tradewind/exporter/approval/command.ts"),
+  },
+  {
+    name: "replay",
+    summary: "decide again on a decision record, and compare byte by byte",
+    group: LOOK,
+    asks: { scaler: "one" },
+    load: async () => import("@tradewind/exporter/replay/command.ts"),
+  },
+];

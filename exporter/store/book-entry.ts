@@ -1,0 +1,79 @@
+import type { Allocation, ApplicationMode } from "@tradewind/core/contract/plan.ts";
+import type {
+  Brownout,
+  DecisionRecord,
+  Recommendation,
+  Rollback,
+  ServedRecommendation,
+} from "@tradewind/core/contract/recommendation.ts";
+import { answeredReplicas, recommendationOf } from "../recommendation.ts";
+
+/**
+ * The decision in force for one service, small enough that thousands fit: what is served, ready to serve, and the
+ * whole record as JSON, which goes to disk and out by HTTP as it is.
+ */
+export interface BookEntry {
+  /** When it was decided, on our monotonic clock; undefined when that is not known. */
+  readonly decidedMs: number | undefined;
+  readonly recommendation: Recommendation;
+  readonly final: Allocation;
+  /** Replicas that KEDA is answered; undefined where nothing is to change and it is not known what runs. */
+  readonly answered: number | undefined;
+  readonly wished: Allocation;
+  /** Replicas decided before a quota cut them, those that run, and the measured latency over the objective; for {@link sharesOf}. */
+  readonly asked: number;
+  readonly running: number | undefined;
+  readonly severity: number;
+  /** Latency over objective of the worst route through the service, 0 without one; undefined where it is not known. */
+  readonly routeSeverity: number | undefined;
+  /** The service is kept at its minimum for another one. */
+  readonly brownout: Brownout | undefined;
+  /** What is kept after a change that did harm. */
+  readonly rollback: Rollback | undefined;
+  /** What is done with the decision. */
+  readonly mode: ApplicationMode;
+  /** What ran before, as far as the record says. */
+  readonly observed: Partial<Allocation>;
+  readonly guard: ServedRecommendation["guard"];
+  readonly json: string;
+}
+
+/** Names a service; neither part can hold a line break. */
+export const bookKey = (namespace: string, service: string): string => `${namespace}\n${service}`;
+
+export function bookEntry(record: DecisionRecord, decidedMs: number | undefined): BookEntry {
+  return {
+    decidedMs,
+    recommendation: recommendationOf(record),
+    final: record.final,
+    answered: answeredReplicas(record),
+    wished: record.wish.allocation,
+    asked: record.actions.find(({ step }) => step === "room")?.before.replicas ?? record.final.replicas,
+    running: record.wish.observed.replicasWanted ?? record.wish.observed.replicasReady,
+    severity: record.wish.evidence["tailOverObjective"] ?? 0,
+    routeSeverity: record.wish.observed.complete
+      ? (record.wish.evidence["routeOverObjective"] ?? 0)
+      : undefined,
+    brownout: record.context.brownout,
+    observed: observedBefore(record),
+    rollback: record.context.rollback,
+    mode: record.context.mode ?? "act",
+    guard: record.actions.map(({ step, reason, reasons }) => ({ step, reason, reasons })),
+    json: JSON.stringify(record),
+  };
+}
+
+function observedBefore({ context, wish }: DecisionRecord): Partial<Allocation> {
+  const { baseMemoryBytes, runningCpuCores } = wish.evidence;
+  const { replicasWanted } = wish.observed;
+  return {
+    ...(replicasWanted !== undefined && { replicas: replicasWanted }),
+    ...(runningCpuCores !== undefined && { cpuCores: runningCpuCores }),
+    ...(baseMemoryBytes !== undefined && { memoryBytes: baseMemoryBytes }),
+    ...context.previous,
+  };
+}
+
+/** The same of an entry. */
+export const entryKey = ({ recommendation }: BookEntry): string =>
+  bookKey(recommendation.namespace, recommendation.service);
