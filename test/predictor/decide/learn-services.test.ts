@@ -104,7 +104,7 @@ describe("the time that pods take to start", () => {
 
   it("does not begin for replicas that still run after a decision for fewer of them", () => {
     const targets: Targets = new Map([["backend", { replicas: 4, policy: "planner-prior", reasons: [] }]]);
-    for (const running of [{ replicasReady: 4 }, { replicasWanted: 4 }]) {
+    for (const running of [{ replicas: 4, wanted: 3 }, { wanted: 4 }]) {
       const { observations } = seen(windowSet([window({ ...FACTS, ...running })]));
       const fewer = observations.map((each) => ({ ...each, baseReplicas: 3 }));
       expect(withRises([model()], fewer, targets, START_MS)[0]?.rising).toBeUndefined();
