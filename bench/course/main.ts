@@ -164,13 +164,23 @@ async function tune(options: BenchmarkOptions): Promise<Record<string, unknown>>
   return { tuned: TUNED_PATH, ...file };
 }
 
-/** Parts of one course that several machines made, by the `runs` in their JSON. */
-function readParts(paths: string): readonly Run[] {
-  return paths.split(",").flatMap((path) => {
+/**
+ * Parts of one course that several machines made, by the `runs` in their JSON.
+ * @throws Error for a file without runs, and for a run that is there twice: it would count twice in the intervals
+ */
+export function readParts(paths: string): readonly Run[] {
+  const all = paths.split(",").flatMap((path) => {
     const { runs } = JSON.parse(readFileSync(path, "utf8")) as { readonly runs?: readonly Run[] };
     if (runs === undefined) throw new Error(`${path} is no report of the course: it has no 'runs'`);
     return runs;
   });
+  const seen = new Set<string>();
+  for (const { actuators, plant, policy, seed } of all) {
+    const name = `${plant} by ${policy} with ${actuators}, seed ${seed}`;
+    if (seen.has(name)) throw new Error(`two parts have the same run: ${name}`);
+    seen.add(name);
+  }
+  return all;
 }
 
 async function run(options: BenchmarkOptions): Promise<Record<string, unknown>> {

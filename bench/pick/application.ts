@@ -1,5 +1,6 @@
 import type { FlowCall } from "@tradewind/core/contract/window.ts";
 import type { Rng } from "@tradewind/core/rng.ts";
+import { derive } from "@tradewind/simulator/engine/random.ts";
 import { bimodal, exponential, lognormal, meanOf, scaled } from "@tradewind/simulator/model/distribution.ts";
 import type { Distribution } from "@tradewind/simulator/model/distribution.ts";
 import { Composition } from "./composition.ts";
@@ -10,6 +11,8 @@ import type { TrueService, TrueState } from "./truth.ts";
 export interface Scenario {
   readonly name: string;
   readonly truth: TrueApplication;
+  /** The same application with other requests: how far the truth agrees with itself. */
+  readonly again: TrueApplication;
   /** The same call graph for the requests that a window traces. */
   readonly traced: Composition;
   /** Requests per second at the entry on a calm day. */
@@ -111,7 +114,9 @@ export function randomScenario(name: string, count: number, samples: number, rng
   const entryRate = between(rng, 60, 200);
   const calm = services.map((service, i) => calmState(service, entryRate * (visits[i] ?? 0), rng));
   const key = Math.trunc(rng() * 2 ** 31);
-  const truth = new TrueApplication(services, new Composition(names, calls, samples, rng), key);
+  const composition = new Composition(names, calls, samples, rng);
+  const truth = new TrueApplication(services, composition, key);
+  const again = new TrueApplication(services, composition, derive(key, 1));
   const traced = new Composition(names, calls, MOST_TRACED, rng);
-  return { name, truth, traced, entryRate, visits, calm };
+  return { name, truth, again, traced, entryRate, visits, calm };
 }

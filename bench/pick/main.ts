@@ -11,9 +11,10 @@ import {
   decisionPick,
   highestLatencyPick,
   memoryByPeak,
-  memoryChainPick,
+  memoryFirstPick,
   ownPick,
   pickState,
+  trackedDecisionPick,
   trackedPick,
 } from "./picks.ts";
 import { highestOwnTail, mostMemoryStarved, mostUtilised } from "./rules.ts";
@@ -32,18 +33,21 @@ const FIRST_SEED = 100_000;
 
 /** A step that buys this much of the best step's gain per cost ties with it: the truth itself is sampled. */
 const TIE = 0.99;
+const CLOSE = 0.1;
 const TOP = 5;
 
 const RANKINGS: Record<string, (state: PickState) => Choice | undefined> = {
   decision: decisionPick,
+  trackedDecision: trackedDecisionPick,
+  memoryFirst: memoryFirstPick,
   chain: chainPick,
   grad: ownPick,
   tracked: trackedPick,
-  chainWithMemory: memoryChainPick,
   highestLatency: highestLatencyPick,
   mostMemoryStarved,
   hpa: mostUtilised,
   highestOwnTail,
+  truthAgain: ({ bestAgain }) => bestAgain,
 };
 
 /** How one ranking chose in one state. */
@@ -83,6 +87,7 @@ function summary(outcomes: readonly Outcome[]): Record<string, number> {
     states: outcomes.length,
     optimal: count(({ place }) => place === 0),
     top5: count(({ place }) => place >= 0 && place < TOP),
+    within10Percent: count(({ loss, place }) => place >= 0 && loss <= CLOSE),
     optimalOrTied: count(({ loss, place }) => place >= 0 && 1 - loss >= TIE),
     meanRegretPercent: inPercent(mean),
     p95RegretPercent: inPercent(losses[Math.floor(0.95 * (losses.length - 1))] ?? 0),

@@ -3,16 +3,21 @@ import type { Application } from "@tradewind/core/contract/application.ts";
 import { serviceSpecs } from "@tradewind/core/contract/application.ts";
 import type { Window, WindowSet } from "@tradewind/core/contract/window.ts";
 import type { MemoryPeak } from "@tradewind/predictor/facts/state.ts";
+import { CostSettings } from "@tradewind/predictor/facts/cost-settings.ts";
 import { containerSize } from "@tradewind/predictor/facts/size.ts";
 import type { Size } from "@tradewind/predictor/facts/size.ts";
 import { compileFlow, serviceIndex } from "@tradewind/predictor/models/route/call-graph.ts";
+import type { FlowGraph } from "@tradewind/predictor/models/route/call-graph.ts";
 import { FlowTail } from "@tradewind/predictor/models/route/flow-tail.ts";
 import { predictOwnTime } from "@tradewind/predictor/models/queue/tracked-profile.ts";
-import type { OwnTime } from "@tradewind/predictor/models/queue/tracked-profile.ts";
+import type { OwnTime, ProfileState } from "@tradewind/predictor/models/queue/tracked-profile.ts";
 import { surroundingsOf } from "@tradewind/predictor/models/residual/inputs.ts";
 import { ServedResidual } from "@tradewind/predictor/models/residual/residual.ts";
 import { meanOverTail } from "../endtoend/data.ts";
 import type { ServiceModel } from "./learn.ts";
+
+/** Memory over its highest use that a decision asks for. */
+export const MEMORY_RATIO = CostSettings.parse({}).memoryRatio;
 
 export const RESOURCES = ["cpu", "memory", "replicas"] as const;
 export type Resource = (typeof RESOURCES)[number];
@@ -68,35 +73,51 @@ export function stepUp(
 
 const out: OwnTime = { meanSeconds: 0, tailSeconds: 0, sigma: 0, tailByCores: 0, tailByLoad: 0 };
 
-/** Whether a step of memory moves the share of it that is in use, which the residual has seen, or changes nothing as in a decision. */
-export type MemorySteps = "without effect" | "by the residual";
+/** Whether a step of memory changes nothing, as in a decision's search, or spares the CPU that a lack of it seems to cost. */
+export type MemorySteps = "without effect" | "spares CPU";
+
+/**
+ * The profile with a part of what requests take beyond their demand: with more memory, the part of the shortage that stays. Memory is
+ * enough from {@link MEMORY_RATIO} times its highest use on, by the rule of the decision, and in between it counts evenly.
+ */
+function withMemory(profile: ProfileState, peakBytes: number, now: number, then: number): ProfileState {
+  const shortage = (memoryBytes: number): number => Math.max(0, peakBytes / memoryBytes - 1 / MEMORY_RATIO);
+  if (then === now || shortage(now) === 0) return profile;
+  const left = shortage(then) / shortage(now);
+  const inflations = profile.inflations.map((each) =>
+    each > 0 ? Math.log1p(left * Math.expm1(each)) : each,
+  );
+  return { ...profile, inflations };
+}
 
 /** Self-time p95 of a service by size. */
 function ownTails(
   window: Window,
   { profile, residual }: ServiceModel,
-  memorySteps: MemorySteps,
+  requestsPerSecond: number,
+  peakBytes: number,
 ): (size: Size) => number {
   const now = sizeOf(window).memoryBytes;
   const seen = surroundingsOf(window);
-  const servedAt = (memoryBytes: number): ServedResidual | undefined => {
-    const change = memorySteps === "by the residual" ? now / memoryBytes : 1;
-    return (
-      residual &&
-      new ServedResidual(residual, profile, { ...seen, memoryRatio: seen.memoryRatio * change }, 0.95)
-    );
-  };
   return ({ cpuCores, memoryBytes, replicas }) => {
-    const place = { cpuCores, loadPerContainer: (window.requestsPerSecond ?? 0) / replicas };
-    predictOwnTime(profile, place, 0.95, out);
-    servedAt(memoryBytes)?.apply(place, out);
+    const place = { cpuCores, loadPerContainer: requestsPerSecond / replicas };
+    const sized = withMemory(profile, peakBytes, now, memoryBytes);
+    predictOwnTime(sized, place, 0.95, out);
+    if (residual) new ServedResidual(residual, sized, seen, 0.95).apply(place, out);
     return out.tailSeconds;
   };
 }
 
+/** Requests per second that come to each service, as a decision counts them: those that began, by the calls that each makes. */
+function arrivingLoads({ windows, flows: [flow] }: WindowSet, { nodeOf, visits }: FlowGraph): number[] {
+  const answered = flow?.requestsPerSecond ?? 0;
+  const began = windows.find(({ service }) => service === flow?.entryService)?.beganPerSecond ?? answered;
+  return windows.map((_, at) => began * (visits[nodeOf[at] ?? 0] ?? 0));
+}
+
 /** Every step up of every service, by the models of the predictor: tracked profiles with their residuals, and the call graph. */
 export function predictedSteps(
-  { application, known, windowSet }: Seen,
+  { application, known, memoryPeaks, windowSet }: Seen,
   memorySteps: MemorySteps = "without effect",
 ): PredictedStep[] {
   const { windows } = windowSet;
@@ -104,9 +125,11 @@ export function predictedSteps(
   const index = serviceIndex(windows.map(({ service }) => service));
   const graph = flow && compileFlow(flow, windowSet, index);
   if (graph === undefined) return [];
-  const models = windows.map((window) => {
+  const loads = arrivingLoads(windowSet, graph);
+  const models = windows.map((window, at) => {
     const of = known.get(window.service);
-    return of && ownTails(window, of, memorySteps);
+    const peaks = memorySteps === "spares CPU" ? (memoryPeaks.get(window.service) ?? []) : [];
+    return of && ownTails(window, of, loads[at] ?? 0, Math.max(0, ...peaks.map(({ bytes }) => bytes)));
   });
   const own = Float64Array.from(
     windows,

@@ -1,6 +1,5 @@
 import { memoryNeed, memoryPeaksAfter } from "@tradewind/predictor/facts/memory-peaks.ts";
 import type { MemoryPeak } from "@tradewind/predictor/facts/state.ts";
-import { CostSettings } from "@tradewind/predictor/facts/cost-settings.ts";
 import { Application } from "@tradewind/core/contract/application.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import type { Rng } from "@tradewind/core/rng.ts";
@@ -8,9 +7,9 @@ import { costPerHour } from "@tradewind/core/contract/prices.ts";
 import type { Scenario } from "./application.ts";
 import { seenOf, tracked } from "./learn.ts";
 import type { ServiceModel } from "./learn.ts";
-import { predictedSteps, RESOURCES, sizeOf, stepUp } from "./models.ts";
+import { MEMORY_RATIO, predictedSteps, RESOURCES, sizeOf, stepUp } from "./models.ts";
 import type { Choice, PredictedStep, Seen } from "./models.ts";
-import type { Answered } from "./true-application.ts";
+import type { Answered, TrueApplication } from "./true-application.ts";
 import { calmStates, disturbedStates, simulatedWindow } from "./windows.ts";
 
 /** A step with what it truly buys. */
@@ -22,6 +21,8 @@ export interface TrueStep extends Choice {
 /** A state in which the objective is missed: what is seen of it, and what every step up truly buys, best first. */
 export interface PickState extends Seen {
   readonly steps: readonly TrueStep[];
+  /** The best of them by other requests of the same application. */
+  readonly bestAgain: Choice | undefined;
 }
 
 /** Windows before the disturbance, which profiles are tracked through. */
@@ -31,8 +32,6 @@ const CALM_WINDOWS = 200;
 
 /** A state counts as missed when the tail is this many times the calm one. */
 const MISSED_FROM = 1.3;
-
-const MEMORY_RATIO = CostSettings.parse({}).memoryRatio;
 
 const STEP_BOUNDS = { cpu: { maxCores: 8 }, memory: { maxBytes: 8e9 }, maxReplicas: 20 };
 
@@ -46,7 +45,7 @@ function applicationOf({ truth }: Scenario): Application {
 
 /** What every step up truly buys, best first. */
 function trueSteps(
-  { truth }: Scenario,
+  truth: TrueApplication,
   answered: Answered,
   { windows }: WindowSet,
   application: Application,
@@ -120,7 +119,8 @@ export function pickState(learnt: Learnt, rng: Rng): PickState {
     windowSet,
     known,
     memoryPeaks: peaksOf(seen),
-    steps: trueSteps(scenario, answered, windowSet, application),
+    steps: trueSteps(truth, answered, windowSet, application),
+    bestAgain: trueSteps(scenario.again, scenario.again.answer(states), windowSet, application)[0],
   };
 }
 
@@ -138,13 +138,6 @@ export const chainPick = (state: Seen): Choice | undefined =>
 export const ownPick = (state: Seen): Choice | undefined =>
   best(predictedSteps(state), ({ costPerHour: price, ownGainSeconds }) => ownGainSeconds / price);
 
-/** As {@link chainPick}, with what the residual says of more memory: no decision of the predictor does this. */
-export const memoryChainPick = (state: Seen): Choice | undefined =>
-  best(
-    predictedSteps(state, "by the residual"),
-    ({ costPerHour: price, gainSeconds }) => gainSeconds / price,
-  );
-
 /** Memory that each service lacks by the rule of the decision, need over limit; the rule asks for no latency. */
 const memoryShortages = ({ memoryPeaks, windowSet }: Seen): number[] =>
   windowSet.windows.map((window) => {
@@ -156,22 +149,28 @@ const memoryShortages = ({ memoryPeaks, windowSet }: Seen): number[] =>
 export const memoryByPeak = (state: Seen): number[] =>
   memoryShortages(state).flatMap((shortage, service) => (shortage > 1 ? [service] : []));
 
-/**
- * What a decision does where it may set memory, one step at a time: first the memory of the service that lacks most, else
- * as {@link chainPick}.
- */
-export function decisionPick(state: PickState): Choice | undefined {
+/** As {@link chainPick}, memory among the steps: of a service that lacks it, for the CPU that this would spare. */
+export const decisionPick = (state: Seen): Choice | undefined =>
+  best(predictedSteps(state, "spares CPU"), ({ costPerHour: price, gainSeconds }) => gainSeconds / price);
+
+/** First the memory of the service that lacks most by the rule of the decision, whatever it would buy, else as {@link chainPick}. */
+export function memoryFirstPick(state: PickState): Choice | undefined {
   const shortages = memoryShortages(state);
   const most = Math.max(...shortages);
   return most > 1 ? { service: shortages.indexOf(most), resource: "memory" } : chainPick(state);
 }
 
+const withoutResiduals = (state: PickState): PickState => ({
+  ...state,
+  known: new Map([...state.known].map(([name, model]) => [name, { ...model, residual: undefined }])),
+});
+
+/** As {@link decisionPick}, by the tracked profiles alone. */
+export const trackedDecisionPick = (state: PickState): Choice | undefined =>
+  decisionPick(withoutResiduals(state));
+
 /** As {@link chainPick}, by the tracked profiles alone. */
-export const trackedPick = (state: PickState): Choice | undefined =>
-  chainPick({
-    ...state,
-    known: new Map([...state.known].map(([name, model]) => [name, { ...model, residual: undefined }])),
-  });
+export const trackedPick = (state: PickState): Choice | undefined => chainPick(withoutResiduals(state));
 
 /** The service with the highest measured self-time p95, and the resource that its profile says brings that down most per cost. */
 export function highestLatencyPick(state: Seen): Choice | undefined {

@@ -1,8 +1,8 @@
 import { derive, uniformOf } from "@tradewind/simulator/engine/random.ts";
 import { meanOf } from "@tradewind/simulator/model/distribution.ts";
 import type { Distribution } from "@tradewind/simulator/model/distribution.ts";
-import { simulateStretch } from "./container.ts";
-import type { ContainerUse } from "./container.ts";
+import { seeContainer, simulateStretch } from "./container.ts";
+import type { ContainerUse, ContainerWork, SeenContainer } from "./container.ts";
 
 /** What a simulated service really is; the models under test see only noisy windows of it. */
 export interface TrueService {
@@ -57,6 +57,7 @@ export function workSeconds(service: TrueService, state: TrueState): number {
 /** Seconds that a state holds in a container before its requests count, and while they do: a window. */
 const UNCOUNTED_SECONDS = 5;
 const COUNTED_SECONDS = 15;
+const SEEN_MS = [1e3 * UNCOUNTED_SECONDS, 1e3 * (UNCOUNTED_SECONDS + COUNTED_SECONDS)] as const;
 
 const OUTSIDE = 4;
 
@@ -83,21 +84,15 @@ export interface OwnTimes extends ContainerUse {
  * Own times of `count` requests to one service: containers with a CFS quota and threads are run through a window each until
  * there are enough; an overloaded one gathers a backlog for as long as a window lasts.
  * @param key names arrivals and demands
- * @param weather factor on the work that no model can know of
  */
 export function ownTimes(
   service: TrueService,
   state: TrueState,
-  { count, key, requests = requestsOf(state), weather = 1 }: OwnTimesOf,
+  { count, key, requests = requestsOf(state) }: OwnTimesOf,
 ): OwnTimes {
   const seconds = new Float64Array(count);
   const use = { periods: 0, throttledPeriods: 0 };
-  const work = {
-    ...service,
-    cpuCores: state.cpuCores,
-    requestsPerSecond: state.requestsPerSecond / state.replicas,
-    workFactor: weather * workFactor(service, state),
-  };
+  const work = workOf(service, state, 1);
   for (let from = 0, at = 0; from < count; from += requests.counted, at += 1) {
     const { periods, throttledPeriods } = simulateStretch(
       work,
@@ -108,18 +103,54 @@ export function ownTimes(
     use.periods += periods;
     use.throttledPeriods += throttledPeriods;
   }
-  if (service.outsideSeconds > 0) {
-    const waits = derive(key, -OUTSIDE);
-    for (let i = 0; i < count; i += 1) {
-      seconds[i] = (seconds[i] ?? 0) - service.outsideSeconds * Math.log(uniformOf(derive(waits, i)));
-    }
-  }
+  waitOutside(service, key, seconds);
   return { seconds, ...use };
+}
+
+const workOf = (service: TrueService, state: TrueState, weather: number): ContainerWork => ({
+  demand: service.demand,
+  threads: service.threads,
+  cpuCores: state.cpuCores,
+  requestsPerSecond: state.requestsPerSecond / state.replicas,
+  workFactor: weather * workFactor(service, state),
+});
+
+function waitOutside({ outsideSeconds }: TrueService, key: number, seconds: Float64Array): void {
+  if (outsideSeconds === 0) return;
+  const waits = derive(key, -OUTSIDE);
+  for (let i = 0; i < seconds.length; i += 1) {
+    seconds[i] = (seconds[i] ?? 0) - outsideSeconds * Math.log(uniformOf(derive(waits, i)));
+  }
+}
+
+/**
+ * What is seen of containers in one window: the requests that ended in it, and the CPU that was used in it. An overloaded one ends
+ * fewer requests than come.
+ * @param containers so many are run
+ * @param weather factor on the work that no model can know of
+ */
+export function seenContainers(
+  service: TrueService,
+  state: TrueState,
+  { containers, key, weather }: SeenOf,
+): SeenContainer[] {
+  const work = workOf(service, state, weather);
+  return Array.from({ length: containers }, (_, at) => {
+    const seen = seeContainer(work, derive(key, at), SEEN_MS);
+    const seconds = Float64Array.from(seen.seconds);
+    waitOutside(service, derive(key, at), seconds);
+    return { ...seen, seconds };
+  });
+}
+
+export interface SeenOf {
+  readonly containers: number;
+  readonly key: number;
+  readonly weather: number;
 }
 
 export interface OwnTimesOf {
   readonly count: number;
   readonly key: number;
   readonly requests?: Requests;
-  readonly weather?: number;
 }

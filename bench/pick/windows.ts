@@ -9,9 +9,10 @@ import type { Rng } from "@tradewind/core/rng.ts";
 import { standardNormal } from "@tradewind/core/rng.ts";
 import { MOST_TRACED } from "./application.ts";
 import type { Scenario } from "./application.ts";
+import type { SeenContainer } from "./container.ts";
 import { quantiles } from "./order.ts";
-import { ownTimes, workSeconds } from "./truth.ts";
-import type { OwnTimes, TrueService, TrueState } from "./truth.ts";
+import { seenContainers } from "./truth.ts";
+import type { TrueService, TrueState } from "./truth.ts";
 
 const WINDOW_MS = 15_000;
 const NAMESPACE = "default";
@@ -21,6 +22,7 @@ export const FLOW = "GET /";
 const WORK_NOISE = 0.03;
 const CPU_NOISE = 0.03;
 const INTERFERENCE_NOISE = 0.02;
+const LOAD_NOISE = 0.01;
 
 /** Most of its limit that a container holds: what needs more reads pages again and collects garbage. */
 const MOST_RESIDENT = 0.98;
@@ -35,61 +37,93 @@ function summary(times: Float64Array): LatencySummary | undefined {
   return { count: times.length, meanSeconds, p50Seconds, p95Seconds, p99Seconds };
 }
 
-function containerOf(
-  service: TrueService,
-  state: TrueState,
-  { number, throttledRatio, weather }: { number: number; throttledRatio: number; weather: number },
-  rng: Rng,
-): ContainerWindow {
-  const load = state.requestsPerSecond / state.replicas;
-  const used = load * weather * workSeconds(service, state);
+function containerOf({ seen, service, state }: Seen, number: number, rng: Rng): ContainerWindow {
+  const { periods, throttledPeriods, usedCpuSeconds } = seen[number % seen.length] as SeenContainer;
   const most = Math.min(state.cpuCores, service.threads);
-  const seen = (value: number): { supported: true; value: number } => ({
+  const measured = (value: number): { supported: true; value: number } => ({
     supported: true,
     value: Math.min(1, Math.max(0, value + INTERFERENCE_NOISE * standardNormal(rng))),
   });
   return {
     id: `${service.name}-${number}`,
     cpuLimitCores: state.cpuCores,
-    cpuUsageCores: Math.min(most, noisy(used, CPU_NOISE, rng)),
-    cpuThrottledRatio: throttledRatio,
+    cpuUsageCores: Math.min(most, noisy((1e3 * usedCpuSeconds) / WINDOW_MS, CPU_NOISE, rng)),
+    cpuThrottledRatio: throttledPeriods / Math.max(1, periods),
     memoryLimitBytes: state.memoryBytes,
     memoryWorkingSetBytes: Math.min(MOST_RESIDENT * state.memoryBytes, service.memoryNeedBytes),
     interference: {
-      cpu: seen(state.cpuInterference),
+      cpu: measured(state.cpuInterference),
       memoryCapacity: { supported: false },
-      memoryBandwidth: seen(state.bandwidthInterference),
+      memoryBandwidth: measured(state.bandwidthInterference),
       network: { supported: false },
     },
   };
-}
-
-/** Own times of the requests that tracing keeps of one service, and how often its containers were throttled. */
-function tracedOf(service: TrueService, state: TrueState, weather: number, rng: Rng): OwnTimes {
-  const count = Math.min(MOST_TRACED, Math.round((state.requestsPerSecond * WINDOW_MS) / 1e3));
-  return ownTimes(service, state, { count, key: Math.trunc(rng() * 2 ** 31), weather });
-}
-
-/** End-to-end times of requests that find each service as its own traced requests did. */
-function endToEnd(traced: readonly OwnTimes[], { traced: graph }: Scenario, rng: Rng): Float64Array {
-  const count = traced[0]?.seconds.length ?? 0;
-  const own = traced.map(({ seconds }) =>
-    Float64Array.from({ length: count }, () => seconds[Math.floor(rng() * seconds.length)] ?? 0),
-  );
-  return graph.respond(own)[0] ?? new Float64Array();
 }
 
 /** One service as a window sees it. */
 interface Seen {
   readonly service: TrueService;
   readonly state: TrueState;
-  readonly weather: number;
-  readonly times: OwnTimes;
+  /** As many of its containers as serve the requests that are traced. */
+  readonly seen: readonly SeenContainer[];
+  /** Own times of the traced requests that ended, in any order. */
+  readonly own: Float64Array;
+  /** Requests per second that came to all of its containers. */
+  readonly arrivals: number;
+  /** Requests that ended over those that came. */
+  readonly servedShare: number;
 }
 
-function windowOf({ service, state, times, weather }: Seen, startMs: number, rng: Rng): Window {
-  const ownLatency = summary(times.seconds.slice());
-  const throttledRatio = times.throttledPeriods / Math.max(1, times.periods);
+function seenOf(service: TrueService, state: TrueState, rng: Rng): Seen {
+  const weather = Math.exp(WORK_NOISE * standardNormal(rng));
+  const usual = (state.requestsPerSecond * WINDOW_MS) / 1e3 / state.replicas;
+  const containers = Math.max(1, Math.min(state.replicas, Math.ceil(MOST_TRACED / usual)));
+  const seen = seenContainers(service, state, { containers, key: Math.trunc(rng() * 2 ** 31), weather });
+  const ended = seen.flatMap(({ seconds }) => Array.from(seconds));
+  // Every n-th, so that all parts of the window count alike.
+  const traced = Math.min(MOST_TRACED, ended.length);
+  const own = Float64Array.from(
+    { length: traced },
+    (_, i) => ended[Math.floor((i * ended.length) / traced)] ?? 0,
+  );
+  const came = seen.reduce((sum, { arrived }) => sum + arrived, 0);
+  return {
+    service,
+    state,
+    seen,
+    own,
+    arrivals: (came * state.replicas * 1e3) / containers / WINDOW_MS,
+    servedShare: ended.length / Math.max(1, came),
+  };
+}
+
+/**
+ * Response times of every service, of requests that find each service as its own traced requests did: those at service 0
+ * are end to end.
+ */
+function responses(seen: readonly Seen[], { traced: graph }: Scenario, rng: Rng): Float64Array[] {
+  const count = seen[0]?.own.length ?? 0;
+  return graph.respond(
+    seen.map(({ own }) =>
+      Float64Array.from({ length: count }, () => own[Math.floor(rng() * own.length)] ?? 0),
+    ),
+  );
+}
+
+/** Requests per second that each service answered: those of a caller wait for those that it calls. */
+function answeredRates(seen: readonly Seen[], { traced: { calls } }: Scenario): ReadonlyMap<string, number> {
+  const shares = new Map<string, number>();
+  for (const { service, servedShare } of seen.toReversed()) {
+    const called = calls.filter(({ caller }) => caller === service.name);
+    shares.set(service.name, Math.min(servedShare, ...called.map(({ callee }) => shares.get(callee) ?? 1)));
+  }
+  return new Map(seen.map(({ arrivals, service: { name } }) => [name, arrivals * (shares.get(name) ?? 1)]));
+}
+
+function windowOf(one: Seen, answered: Answered, startMs: number, rng: Rng): Window {
+  const { own, service, state } = one;
+  const ownLatency = summary(own.slice());
+  const responseLatency = summary(answered.responses);
   return {
     namespace: NAMESPACE,
     service: service.name,
@@ -97,16 +131,24 @@ function windowOf({ service, state, times, weather }: Seen, startMs: number, rng
     endMs: startMs + WINDOW_MS,
     replicasReady: state.replicas,
     replicasWanted: state.replicas,
-    requestsPerSecond: noisy(state.requestsPerSecond, 0.01, rng),
+    requestsPerSecond: noisy(answered.perSecond, LOAD_NOISE, rng),
     ...(ownLatency && { ownLatency }),
+    ...(responseLatency && { responseLatency }),
     callees: [],
-    containers: Array.from({ length: state.replicas }, (_, number) =>
-      containerOf(service, state, { number, throttledRatio, weather }, rng),
-    ),
+    containers: Array.from({ length: state.replicas }, (_, number) => containerOf(one, number, rng)),
   };
 }
 
-/** What tracing and the agents would report of one interval: a sample of the requests, and noise on everything. */
+/** What callers of a service see of it. */
+interface Answered {
+  readonly responses: Float64Array;
+  readonly perSecond: number;
+}
+
+/**
+ * What tracing and the agents would report of one interval: spans that ended in it, of a sample of the requests; at the entry also
+ * how many began; and noise on everything.
+ */
 export function simulatedWindow(
   scenario: Scenario,
   states: readonly TrueState[],
@@ -114,31 +156,33 @@ export function simulatedWindow(
   rng: Rng,
 ): WindowSet {
   const { services } = scenario.truth;
-  const weathers = states.map(() => Math.exp(WORK_NOISE * standardNormal(rng)));
   const seen = services.map((service, i): Seen => {
-    const [state, weather = 1] = [states[i], weathers[i]];
+    const state = states[i];
     if (state === undefined) throw new RangeError(`no state of ${service.name}`);
-    return { service, state, weather, times: tracedOf(service, state, weather, rng) };
+    return seenOf(service, state, rng);
   });
-  const latency = summary(
-    endToEnd(
-      seen.map(({ times }) => times),
-      scenario,
-      rng,
-    ),
-  );
-  const windows = seen.map((each) => windowOf(each, startMs, rng));
-  if (latency === undefined) throw new RangeError("a window without a request");
+  const answered = responses(seen, scenario, rng);
+  const rates = answeredRates(seen, scenario);
+  const [entry] = seen;
+  const latency = summary(answered[0]?.slice() ?? new Float64Array());
+  if (latency === undefined || entry === undefined) throw new RangeError("a window without a request");
+  const windows = seen.map((one, i) => {
+    const { name } = one.service;
+    const perSecond = rates.get(name) ?? 0;
+    return windowOf(one, { responses: answered[i] ?? new Float64Array(), perSecond }, startMs, rng);
+  });
   const flow: FlowWindow = {
     flow: FLOW,
-    entryService: services[0]?.name ?? "",
-    requestsPerSecond: states[0]?.requestsPerSecond ?? 0,
+    entryService: entry.service.name,
+    requestsPerSecond: rates.get(entry.service.name) ?? 0,
     errorRatio: 0,
     latency,
     services: services.map(({ name }) => name),
     calls: [...scenario.traced.calls],
   };
-  return { startMs, endMs: startMs + WINDOW_MS, windows, flows: [flow] };
+  const [first, ...others] = windows as [Window, ...Window[]];
+  const began = { ...first, beganPerSecond: noisy(entry.arrivals, LOAD_NOISE, rng) };
+  return { startMs, endMs: startMs + WINDOW_MS, windows: [began, ...others], flows: [flow] };
 }
 
 /** Loads, allocations and interference all over the range that a profiling sweep covers, saturation included. */

@@ -81,6 +81,7 @@ export function profileObservation(
 ): ProfileObservation | undefined {
   const containers = mainContainers(window);
   const { endMs, ownLatency, replicasReady = containers.length, requestsPerSecond, startMs } = window;
+  const { responseLatency } = window;
   if (replicasReady === 0) return undefined;
   const usage = meanOfKnown(containers.map((each) => each.cpuUsageCores));
   const throttled = meanOfKnown(containers.map((each) => each.cpuThrottledRatio));
@@ -98,6 +99,7 @@ export function profileObservation(
       p95Seconds: ownLatency.p95Seconds,
       p99Seconds: ownLatency.p99Seconds,
     }),
+    ...(responseLatency && { responseSeconds: responseLatency.meanSeconds }),
     ...(throttled !== undefined && { throttledRatio: throttled }),
     youngShare: youngShare(window, replicasReady, 1e3 * youngSeconds),
   };

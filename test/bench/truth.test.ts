@@ -126,6 +126,32 @@ describe("end-to-end times of a simulated application", () => {
   });
 });
 
+describe("windows of an overloaded service", () => {
+  const scenario = randomScenario("x", 3, 100, seededRng(4));
+  const callers = new Map(scenario.traced.calls.map(({ callee, caller }) => [callee, caller]));
+  const full = scenario.calm.map((each, i) => (i === 2 ? { ...each, cpuCores: each.cpuCores / 4 } : each));
+  const { flows, windows } = simulatedWindow(scenario, full, 30_000, seededRng(5));
+
+  it("count the requests that ended, at its callers too, and at the entry those that began", () => {
+    const [entry, , overloaded] = windows;
+    const share = (overloaded?.requestsPerSecond ?? 0) / (full[2]?.requestsPerSecond ?? 1);
+    expect(share).toBeLessThan(0.95);
+    expect(callers.get("s2")).toBeDefined();
+    expect((entry?.requestsPerSecond ?? 0) / (entry?.beganPerSecond ?? 1)).toBeCloseTo(share, 1);
+    expect((entry?.beganPerSecond ?? 0) / scenario.entryRate).toBeCloseTo(1, 1);
+    expect(flows[0]?.requestsPerSecond).toBeCloseTo(share * scenario.entryRate, -1);
+  });
+
+  it("show all of its CPU used, and what a request takes as use over requests that ended", () => {
+    const { containers = [], requestsPerSecond = 0 } = windows[2] ?? {};
+    const service = scenario.truth.services[2]!;
+    const used = containers.reduce((sum, { cpuUsageCores = 0 }) => sum + cpuUsageCores, 0);
+    expect(used / (full[2]!.replicas * Math.min(full[2]!.cpuCores, service.threads))).toBeGreaterThan(0.93);
+    expect(used / requestsPerSecond / workSeconds(service, full[2]!)).toBeGreaterThan(0.85);
+    expect(used / requestsPerSecond / workSeconds(service, full[2]!)).toBeLessThan(1.15);
+  });
+});
+
 describe("rules of one line that plans are measured against", () => {
   const window = (p95Seconds: number, cpuUsageCores: number, memoryWorkingSetBytes: number, count = 1) => ({
     ownLatency: { p95Seconds },

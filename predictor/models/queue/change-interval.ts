@@ -1,7 +1,7 @@
 import { normalCdf } from "../normal.ts";
 import { emptyTimeAnswer, PARAMETER_COUNT, timeAt } from "./own-time.ts";
 import type { TimePlace } from "./own-time.ts";
-import { PROGRAMS } from "./profile-state.ts";
+import { parametersNow, PROGRAMS } from "./profile-state.ts";
 import type { ProfileState } from "./profile-state.ts";
 import { P50 } from "./queue-curve.ts";
 import { HORIZON_SECONDS, STATISTICS } from "./tracked-profile.ts";
@@ -31,6 +31,7 @@ const HIGH = 0.95;
 const MOST_DEVIATIONS = 2;
 const ROUNDS = 30;
 
+const now = new Float64Array(PARAMETER_COUNT);
 const before = emptyTimeAnswer();
 const after = emptyTimeAnswer();
 const means = new Float64Array(PROGRAMS.length);
@@ -62,7 +63,7 @@ export function changeInterval(
     logRatio(from.loadPerContainer, to.loadPerContainer) + logRatio(from.cpuCores ?? 1, to.cpuCores ?? 1);
   let log = 0;
   for (const [i, program] of PROGRAMS.entries()) {
-    const parameters = state.means[i] as number[];
+    const parameters = parametersNow(state, i, now);
     timeAt(parameters, program, here, statistic, before);
     timeAt(parameters, program, there, statistic, after);
     log += (state.weights[i] as number) * Math.log(before.seconds);

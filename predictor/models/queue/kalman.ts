@@ -1,5 +1,3 @@
-import { normalCdf, normalDensity } from "../normal.ts";
-
 /** Mean and covariance (row by row) of a normal estimate; changed in place. */
 export interface Estimate {
   readonly mean: Float64Array;
@@ -60,21 +58,6 @@ export function takeIn(estimate: Estimate, measured: number, expected: Expectati
   correct(estimate, expected.with, (weight / total) * innovation, weight / total);
   const loss = distance > HUBER ? HUBER * (distance - HUBER / 2) : (distance * distance) / 2;
   return -loss - Math.log(total) / 2;
-}
-
-/**
- * Takes in that a quantity is at least what was measured: its normal distribution is cut off there, and mean and variance
- * are those of what is left.
- * @param noise variance of the measurement, > 0
- */
-export function takeInBound(estimate: Estimate, least: number, expected: Expectation, noise: number): void {
-  const total = expected.variance + noise;
-  const deviation = Math.sqrt(total);
-  const from = Math.min(6, (least - expected.value) / deviation);
-  if (from < -4) return;
-  const hazard = normalDensity(from) / (1 - normalCdf(from));
-  const lost = Math.min(0.99, hazard * (hazard - from));
-  correct(estimate, expected.with, hazard / deviation, lost / total);
 }
 
 function correct({ covariance, mean }: Estimate, along: Float64Array, step: number, lost: number): void {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { OVERHEAD, PARAMETER_COUNT } from "./own-time.ts";
+import { DEMAND, OVERHEAD, PARAMETER_COUNT } from "./own-time.ts";
 import type { Program } from "./own-time.ts";
 import type { Estimate } from "./kalman.ts";
 
@@ -27,11 +27,19 @@ const Tracked = z.strictObject({
   covariances: z.array(z.array(z.number()).length(PARAMETER_COUNT ** 2)).length(PROGRAMS.length),
   /** Variance of ln latency that chance does not explain, for p50, p95 and p99. */
   residuals: z.array(z.number().nonnegative()).length(3),
+  /** Variance of ln CPU use that chance does not explain: what requests take differs so much from window to window. */
+  cpuResidual: z.number().nonnegative().default(0),
   /** Windows that said something of CPU per request, and of latency. */
   cpuWindows: z.int().nonnegative(),
   latencyWindows: z.int().nonnegative(),
-  /** Windows in a row that were far above (> 0) or below (< 0) what was expected. */
+  /** Under each program, ln of what a request took of the CPU in the last window over its demand. */
+  inflations: z
+    .array(z.number())
+    .length(PROGRAMS.length)
+    .default(() => PROGRAMS.map(() => 0)),
+  /** Windows in a row whose CPU use, and whose latencies, were far above (> 0) or below (< 0) what was expected. */
   surprises: z.int(),
+  latencySurprises: z.int().default(0),
   /** Load of each container at which the last windows were about the same, and how many they were. */
   place: z.strictObject({ load: z.number().positive(), windows: z.int().nonnegative() }).optional(),
   /** Load and CPU limit of the last window: a window in which they changed says less. */
@@ -100,7 +108,10 @@ export function emptyProfile(): ProfileState {
     residuals: [FIRST_RESIDUAL ** 2, FIRST_RESIDUAL ** 2, FIRST_RESIDUAL ** 2],
     cpuWindows: 0,
     latencyWindows: 0,
+    cpuResidual: 0,
+    inflations: PROGRAMS.map(() => 0),
     surprises: 0,
+    latencySurprises: 0,
   };
 }
 
@@ -109,4 +120,11 @@ export function bound({ mean }: Estimate): void {
   for (let i = 0; i < BOUNDS.length; i += 1) {
     mean[i] = Math.min(LOG_MOST[i] as number, Math.max(LOG_LEAST[i] as number, mean[i] as number));
   }
+}
+
+/** Parameters under each program as they are in the last window: with what a request takes now. */
+export function parametersNow(state: ProfileState, program: number, out: Float64Array): Float64Array {
+  out.set(state.means[program] as number[]);
+  out[DEMAND] = (out[DEMAND] as number) + (state.inflations[program] as number);
+  return out;
 }

@@ -1,4 +1,4 @@
-import { emptyExpectation, expect, takeIn, takeInBound } from "./kalman.ts";
+import { emptyExpectation, expect, takeIn } from "./kalman.ts";
 import type { Estimate } from "./kalman.ts";
 import {
   BASE,
@@ -13,8 +13,9 @@ import {
   VARIATION,
 } from "./own-time.ts";
 import type { Program, TimePlace } from "./own-time.ts";
-import { bound } from "./profile-state.ts";
+import { bound, PRIOR } from "./profile-state.ts";
 import type { ProfileState } from "./profile-state.ts";
+import { RECENT_WINDOWS } from "../recent-windows.ts";
 import { MEAN, P50, P95, P99 } from "./queue-curve.ts";
 import type { Statistic } from "./queue-curve.ts";
 
@@ -34,6 +35,8 @@ export interface ProfileObservation {
   readonly p50Seconds?: number | undefined;
   readonly p95Seconds?: number | undefined;
   readonly p99Seconds?: number | undefined;
+  /** Mean time from a request's arrival to its end, that of its calls included. */
+  readonly responseSeconds?: number | undefined;
   /** Share of the CFS periods that were throttled, [0, 1]. */
   readonly throttledRatio?: number | undefined;
   /** Share of the containers that started so recently that they may still warm up, [0, 1]. */
@@ -44,7 +47,7 @@ export interface ProfileObservation {
   readonly isAfterDeploy?: boolean | undefined;
 }
 
-/** At this share of the capacity CPU use is a bound of the demand, no longer the demand. */
+/** At this share of the capacity a queue may be building up, or left by windows before. */
 export const SATURATED = 0.9;
 /** Standard deviation of ln CPU use in a window apart from the chance of the requests' demands: scrapes are not at its ends. */
 const USE_NOISE = 0.03;
@@ -68,8 +71,8 @@ const LEAST_BASE = 0.2;
 const SHARED_CHANCE = 0.5;
 
 /**
- * Beside the parameters of a service: ln of what a request takes of the CPU in this window over what it takes of containers that
- * are warm and undisturbed. It begins at 0 with each window and is forgotten with it.
+ * Beside the parameters of a service: ln of what a request takes of the CPU in this window over what it otherwise takes, of
+ * containers that are warm and undisturbed. It begins at 0 with each window.
  */
 export const INFLATION = PARAMETER_COUNT;
 export const TRACKED_COUNT = PARAMETER_COUNT + 1;
@@ -82,8 +85,11 @@ export interface Evidence {
   readonly change: number;
   /** Squared error of p50, p95 and p99 less what chance explains (may be < 0); not measured: the residual as it was. */
   readonly excess: [number, number, number];
-  /** Greatest distance from what was expected, standard deviations, with its sign. */
-  surprise: number;
+  /** Variance of {@link INFLATION} after this window. */
+  cpuResidual: number;
+  /** Distance of the CPU use from what was expected, and greatest distance of a latency; standard deviations, with their signs. */
+  cpuSurprise: number;
+  latencySurprise: number;
 }
 
 /**
@@ -140,7 +146,7 @@ const inWindow = new Float64Array(PARAMETER_COUNT);
  */
 function takeCpu(estimate: Estimate, program: Program, evidence: Evidence): number {
   const { observation, state } = evidence;
-  const { calls, cpuCores, cpuUsageCores, loadPerContainer, windowSeconds } = observation;
+  const { calls, cpuUsageCores, loadPerContainer, windowSeconds } = observation;
   if (!isLoad(loadPerContainer) || !isPositive(cpuUsageCores)) return 0;
   const { covariance, mean } = estimate;
   if (state.cpuWindows === 0 && loadPerContainer > 0) {
@@ -161,19 +167,51 @@ function takeCpu(estimate: Estimate, program: Program, evidence: Evidence): numb
   const ofSample = isPositive(calls) ? Math.max(0, 1 / Math.max(1, calls) - 1 / requests) : 0;
   const ofDemands = (1 + Math.exp(2 * (mean[VARIATION] as number))) / requests;
   const chance = gradient[DEMAND] ** 2 * (ofDemands + ofSample);
-  const noise = evidence.change + USE_NOISE ** 2 + chance;
-  if (cpuUsageCores < SATURATED * capacityOf(program, cpuCores)) {
-    return takeMeasured(estimate, used, noise, evidence);
-  }
-  takeInBound(estimate, used, expected, noise);
-  return -(over * over) / 2 - Math.log(noise) / 2;
+  const noise = evidence.change + USE_NOISE ** 2 + chance + ofUnended(observation);
+  evidence.cpuSurprise = (used - expected.value) / Math.sqrt(expected.variance + noise);
+  evidence.cpuResidual = residualAfter(state.cpuResidual, used - expected.value, noise);
+  if (Math.abs(evidence.cpuSurprise) > OUTLIER) inflate(estimate, used - expected.value, noise);
+  return takeIn(estimate, used, expected, noise) - (over * over) / 2;
 }
 
-/** Takes in what is {@link expected}. */
-function takeMeasured(estimate: Estimate, measured: number, noise: number, evidence: Evidence): number {
-  const distance = (measured - expected.value) / Math.sqrt(expected.variance + noise);
-  if (Math.abs(distance) > Math.abs(evidence.surprise)) evidence.surprise = distance;
-  return takeIn(estimate, measured, expected, noise);
+/**
+ * Variance of ln CPU use over the requests that ended in a window: where a queue of a service that is called builds up or is worked
+ * off, requests that wait for it at the ends of the window had a part of their CPU in it, half of it in the mean. They are no more
+ * than come while one of them waits. Those in a queue of the service itself had none, or as much as those that ended lack.
+ */
+function ofUnended({ meanSeconds, responseSeconds, windowSeconds }: ProfileObservation): number {
+  if (!isPositive(meanSeconds) || !isPositive(responseSeconds)) return 0;
+  const ofWindow = Math.max(0, responseSeconds - meanSeconds) / windowSeconds;
+  return (Math.min(1, ofWindow) / 2) ** 2;
+}
+
+/** Of a demand of which nothing is known. */
+const [, LEAST_KNOWN] = PRIOR[DEMAND] ?? [1, 1];
+const LARGEST_RESIDUAL = LEAST_KNOWN ** 2;
+
+/**
+ * Variance of {@link INFLATION} after what one window says of it: all of it where nothing else is uncertain, the less the more
+ * is, nothing of containers without requests.
+ */
+function residualAfter(before: number, innovation: number, noise: number): number {
+  const share = (gradient[INFLATION] as number) ** 2;
+  const total = expected.variance + noise;
+  const beyond = Math.min(innovation ** 2, OUTLIER ** 2 * total) - total;
+  const weight = (share * (share * before + USE_NOISE ** 2)) / total;
+  return Math.max(0, Math.min(LARGEST_RESIDUAL, before + (weight * beyond) / RECENT_WINDOWS));
+}
+
+/**
+ * CPU use that chance does not explain is what requests take in this window: its variance is the one that makes what was
+ * measured likeliest.
+ */
+function inflate({ covariance }: Estimate, innovation: number, noise: number): void {
+  const place = INFLATION * TRACKED_COUNT + INFLATION;
+  const share = gradient[INFLATION] as number;
+  if (share === 0) return;
+  const unexplained = (innovation ** 2 - expected.variance - noise) / share ** 2;
+  covariance[place] = Math.min((covariance[place] as number) + unexplained, LARGEST_RESIDUAL);
+  expect(covariance, expected.value, gradient, expected);
 }
 
 /** A program that cannot use more cores than its limit is hardly ever throttled (a collector's threads may be). */
@@ -229,7 +267,9 @@ function takeLatency(estimate: Estimate, program: Program, evidence: Evidence): 
       excess[kind] = Math.min(beyond, OUTLIER ** 2 * (residual + chance));
     }
     const noise = evidence.change + chance + residual;
-    likelihood += takeMeasured(estimate, Math.log(seconds), noise, evidence);
+    const distance = (Math.log(seconds) - expected.value) / Math.sqrt(expected.variance + noise);
+    if (Math.abs(distance) > Math.abs(evidence.latencySurprise)) evidence.latencySurprise = distance;
+    likelihood += takeIn(estimate, Math.log(seconds), expected, noise);
     bound(estimate);
   }
   return likelihood;

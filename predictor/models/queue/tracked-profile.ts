@@ -1,8 +1,18 @@
 import { emptyExpectation, expect } from "./kalman.ts";
 import type { Estimate } from "./kalman.ts";
-import { DEMAND, emptyTimeAnswer, HOUSEKEEPING, PARAMETER_COUNT, timeAt } from "./own-time.ts";
+import {
+  BASE,
+  BASE_SPREAD,
+  DEMAND,
+  emptyTimeAnswer,
+  HOUSEKEEPING,
+  OVERHEAD,
+  PARAMETER_COUNT,
+  timeAt,
+  VARIATION,
+} from "./own-time.ts";
 import type { Program, TimePlace } from "./own-time.ts";
-import { emptyProfile, PRIOR, ProfileState, PROGRAMS } from "./profile-state.ts";
+import { emptyProfile, parametersNow, PRIOR, ProfileState, PROGRAMS } from "./profile-state.ts";
 import { P50, P95, P99 } from "./queue-curve.ts";
 import { RECENT_WINDOWS } from "../recent-windows.ts";
 import {
@@ -63,8 +73,8 @@ function open(mean: readonly number[], covariance: readonly number[], inflation:
   estimate.covariance[INFLATION * TRACKED_COUNT + INFLATION] = inflation;
 }
 
-/** What is known after it. */
-function close(): { mean: number[]; covariance: number[] } {
+/** What is known after it, and its inflation. */
+function close(): { mean: number[]; covariance: number[]; inflation: number } {
   const mean: number[] = [];
   const covariance: number[] = [];
   for (let i = 0; i < PARAMETER_COUNT; i += 1) {
@@ -72,32 +82,34 @@ function close(): { mean: number[]; covariance: number[] } {
     for (let j = 0; j < PARAMETER_COUNT; j += 1)
       covariance.push(estimate.covariance[i * TRACKED_COUNT + j] as number);
   }
-  return { mean, covariance };
+  return { mean, covariance, inflation: estimate.mean[INFLATION] as number };
 }
 
 /** Takes in one window. Windows must come in order of time; one that says nothing changes only the counts. */
 export function track(state: ProfileState, observation: ProfileObservation): ProfileState {
   const [inflation, change] = [inflationOf(observation), changeOf(state, observation)];
   const isSteady = inflation + change < CURVE_ERROR ** 2;
-  const isChanged = observation.isAfterDeploy === true || Math.abs(state.surprises) >= LEAST_WINDOWS;
+  const changed = changesIn(state, observation);
   const taken = PROGRAMS.map((program, i) => {
-    open(state.means[i] as number[], state.covariances[i] as number[], inflation);
-    drift(estimate, hoursBetween(state, observation), isChanged);
+    open(state.means[i] as number[], state.covariances[i] as number[], inflation + state.cpuResidual);
+    drift(estimate, hoursBetween(state, observation), changed);
     const [p50 = 0, p95 = 0, p99 = 0] = state.residuals;
     const evidence: Evidence = {
       state,
       observation,
       change,
       excess: [p50, p95, p99],
-      surprise: 0,
+      cpuResidual: state.cpuResidual,
+      cpuSurprise: 0,
+      latencySurprise: 0,
     };
     const likelihood = takeWindow(estimate, program, evidence);
     return { evidence, likelihood, ...close() };
   });
   const average = (value: (each: Evidence) => number): number =>
     taken.reduce((sum, { evidence }, i) => sum + (state.weights[i] ?? 0) * value(evidence), 0);
-  const place = placeAfter(state, observation, isChanged);
-  const likeliest = taken[state.weights.indexOf(Math.max(...state.weights))];
+  const place = placeAfter(state, observation, changed.ofCpu || changed.ofLatency);
+  const likeliest = taken[state.weights.indexOf(Math.max(...state.weights))]?.evidence;
   return {
     windows: state.windows + 1,
     atMs: observation.atMs,
@@ -112,13 +124,48 @@ export function track(state: ProfileState, observation: ProfileObservation): Pro
         ? Math.max(0, residual + (average(({ excess }) => excess[i] ?? 0) - residual) / RECENT_WINDOWS)
         : residual,
     ),
+    cpuResidual: inflation > 0 ? state.cpuResidual : average(({ cpuResidual }) => cpuResidual),
     cpuWindows: state.cpuWindows + (isCpuSeen(observation) ? 1 : 0),
     latencyWindows: state.latencyWindows + (isLatencySeen(observation) ? 1 : 0),
-    surprises: isChanged ? 0 : surprisesAfter(state.surprises, likeliest?.evidence.surprise ?? 0, isSteady),
+    inflations: state.inflations.map((before, i) =>
+      inflationAfter(before, taken[i]?.inflation ?? 0, observation),
+    ),
+    surprises: changed.ofCpu ? 0 : surprisesAfter(state.surprises, likeliest?.cpuSurprise ?? 0, isSteady),
+    latencySurprises: changed.ofLatency
+      ? 0
+      : surprisesAfter(state.latencySurprises, likeliest?.latencySurprise ?? 0, isSteady),
     ...(place && { place }),
     ...(isPositive(observation.loadPerContainer) && { lastLoad: observation.loadPerContainer }),
     ...(isPositive(observation.cpuCores) && { lastCores: observation.cpuCores }),
   };
+}
+
+/** What of a service has changed. */
+interface Changes {
+  /** All of it may have. */
+  readonly isDeploy: boolean;
+  /** What a request takes of the CPU. */
+  readonly ofCpu: boolean;
+  /** How its latency comes about. */
+  readonly ofLatency: boolean;
+}
+
+function changesIn(
+  { latencySurprises, surprises }: ProfileState,
+  { isAfterDeploy = false }: ProfileObservation,
+): Changes {
+  return {
+    isDeploy: isAfterDeploy,
+    ofCpu: isAfterDeploy || Math.abs(surprises) >= LEAST_WINDOWS,
+    ofLatency: isAfterDeploy || Math.abs(latencySurprises) >= LEAST_WINDOWS,
+  };
+}
+
+/** What a request takes beyond its demand stays as the last window has it. Young containers take more by themselves: they only end it. */
+function inflationAfter(before: number, last: number, observation: ProfileObservation): number {
+  if (!isCpuSeen(observation)) return before;
+  if (!((observation.youngShare ?? 0) > 0)) return last;
+  return Math.sign(before) * Math.max(0, Math.min(Math.abs(before), Math.sign(before) * last));
 }
 
 /** Loads within this distance, as ln, are one place. */
@@ -161,16 +208,21 @@ function weighed(weights: readonly number[], likelihoods: readonly number[]): nu
   return raised.map((each) => LEAST_WEIGHT + (1 - raised.length * LEAST_WEIGHT) * (each / sum));
 }
 
-/** What was learnt fades with time, more at a change, never beyond what is known of a service without any window. */
-function drift({ covariance }: Estimate, hours: number, isChanged: boolean): void {
-  const added = DRIFT ** 2 * hours + (isChanged ? DEPLOY_DRIFT ** 2 : 0);
+const OF_LATENCY: ReadonlySet<number> = new Set([VARIATION, BASE, BASE_SPREAD, OVERHEAD]);
+
+/** What was learnt fades with time, and what has changed fades more, never beyond what is known of a service without any window. */
+function drift({ covariance }: Estimate, hours: number, changes: Changes): void {
   for (const [i, [, spread]] of PRIOR.entries()) {
+    const isChanged =
+      changes.isDeploy || (changes.ofCpu && i === DEMAND) || (changes.ofLatency && OF_LATENCY.has(i));
     const place = i * TRACKED_COUNT + i;
     const before = covariance[place] as number;
+    const added = DRIFT ** 2 * hours + (isChanged ? DEPLOY_DRIFT ** 2 : 0);
     covariance[place] = Math.max(before, Math.min(before + added, spread ** 2));
   }
 }
 
+const now = new Float64Array(PARAMETER_COUNT);
 const answer = emptyTimeAnswer();
 const expected = emptyExpectation(PARAMETER_COUNT);
 const at: TimePlace = { cpuCores: 0, loadPerContainer: 0, windowSeconds: 0 };
@@ -197,7 +249,7 @@ export function predictOwnTime(
   let [mean, square] = [0, 0];
   for (let i = 0; i < PROGRAMS.length; i += 1) {
     const weight = state.weights[i] as number;
-    timeAt(state.means[i] as number[], PROGRAMS[i] as Program, at, statistic, answer);
+    timeAt(parametersNow(state, i, now), PROGRAMS[i] as Program, at, statistic, answer);
     expect(state.covariances[i] as number[], Math.log(answer.seconds), answer.byParameter, expected);
     meanSeconds += weight * answer.meanSeconds;
     const seen = Math.max(0, weight - LEAST_WEIGHT) / (1 - PROGRAMS.length * LEAST_WEIGHT);
@@ -222,7 +274,7 @@ export function predictOwnTime(
 export const residualVariance = (state: ProfileState, percentile: 0.5 | 0.95 | 0.99): number =>
   state.residuals[STATISTICS[percentile] - P50] ?? 0;
 
-/** What a request and a container without requests cost, and the cores that the program can use; undefined before any CPU use was seen. */
+/** What a request costs now, and a container without requests, and the cores that the program can use; undefined before any CPU use was seen. */
 export function demandOf(
   state: ProfileState,
 ):
@@ -231,10 +283,9 @@ export function demandOf(
   if (state.cpuWindows === 0) return undefined;
   const average = (value: (program: number) => number): number =>
     state.weights.reduce((sum, weight, i) => sum + weight * value(i), 0);
-  const demand = average((i) => state.means[i]?.[DEMAND] ?? 0);
-  const variance = average(
-    (i) => (state.covariances[i]?.[0] ?? 0) + ((state.means[i]?.[DEMAND] ?? 0) - demand) ** 2,
-  );
+  const demandUnder = (i: number): number => (state.means[i]?.[DEMAND] ?? 0) + (state.inflations[i] ?? 0);
+  const demand = average(demandUnder);
+  const variance = average((i) => (state.covariances[i]?.[0] ?? 0) + (demandUnder(i) - demand) ** 2);
   return {
     cpuSecondsPerRequest: Math.exp(demand),
     housekeepingCores: Math.exp(average((i) => state.means[i]?.[HOUSEKEEPING] ?? 0)),

@@ -70,8 +70,8 @@ describe("what windows teach of a service", () => {
         Object.assign({}, each, startedAtMs === undefined ? {} : { startedAtMs }),
       );
     const known = after(same(10));
-    const young = after(same(8, { ...slow, containers: containers(0.85, START_MS - 30_000) }), [known]);
-    const old = after(same(8, { ...slow, containers: containers(0.85, START_MS - 3_600_000) }), [known]);
+    const young = after(same(5, { ...slow, containers: containers(0.85, START_MS - 30_000) }), [known]);
+    const old = after(same(5, { ...slow, containers: containers(0.85, START_MS - 3_600_000) }), [known]);
     const [before, afterYoung, afterOld] = [known, young, old].map((each) => coresAt(10, each)) as [
       number,
       number,

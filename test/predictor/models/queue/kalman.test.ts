@@ -3,7 +3,6 @@ import {
   emptyExpectation,
   expect as expectLinear,
   takeIn,
-  takeInBound,
 } from "@tradewind/predictor/models/queue/kalman.ts";
 import type { Estimate } from "@tradewind/predictor/models/queue/kalman.ts";
 import { describe, expect, it } from "vitest";
@@ -51,22 +50,5 @@ describe("Kalman update", () => {
     expect(measure(estimateOf([0], [1]), 0.1, [1], 1)).toBeGreaterThan(
       measure(estimateOf([0], [1]), 3, [1], 1),
     );
-  });
-
-  it("cuts off what is below a bound: a standard normal at least 0 has mean √(2/π)", () => {
-    const estimate = estimateOf([0], [1]);
-    const expected = emptyExpectation(1);
-    expectLinear(estimate.covariance, 0, [1], expected);
-    takeInBound(estimate, 0, expected, 1e-12);
-    expect(estimate.mean[0]).toBeCloseTo(Math.sqrt(2 / Math.PI), 6);
-    expect(estimate.covariance[0]).toBeCloseTo(1 - 2 / Math.PI, 6);
-  });
-
-  it("takes nothing from a bound far below", () => {
-    const estimate = estimateOf([0], [1]);
-    const expected = emptyExpectation(1);
-    expectLinear(estimate.covariance, 0, [1], expected);
-    takeInBound(estimate, -5, expected, 1e-12);
-    expect([...estimate.mean, ...estimate.covariance]).toEqual([0, 1]);
   });
 });

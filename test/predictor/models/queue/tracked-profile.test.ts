@@ -175,6 +175,53 @@ describe("tracked profile", () => {
     ).toBeLessThan(1);
   });
 
+  it("reckons with what a request took in the last window, and no longer once it takes as little as before", () => {
+    const before = tracked(windowsOf(ONE_CORE, 20, 40, 60));
+    const disturbed = new SimulatedService({ ...ONE_CORE, demandMs: 12 }, 2, 5).window(30);
+    const calm = new SimulatedService(ONE_CORE, 2, 6).window(30);
+    const during = track(before, { ...disturbed, atMs: 1_000_000 });
+    const after = track(during, { ...calm, atMs: 1_015_000 });
+    expect(demandOf(during)?.cpuSecondsPerRequest).toBeGreaterThan(0.011);
+    expect(demandOf(during)?.cpuSecondsPerRequest).toBeLessThan(0.013);
+    expect(predict(during, 1, 60).tailSeconds).toBeGreaterThan(1.3 * predict(before, 1, 60).tailSeconds);
+    expect(Math.abs((demandOf(after)?.cpuSecondsPerRequest ?? 0) / 0.008 - 1)).toBeLessThan(0.1);
+  });
+
+  it("widens what its CPU use is about when that changes, and what its latency is about when that does", () => {
+    const before = tracked(windowsOf(ONE_CORE, 20, 40, 60));
+    const variances = (state: ProfileState): number[] =>
+      [0, 1, 2, 3].map((at) => state.covariances[4]?.[7 * at] ?? 0);
+    const [demand = 0, housekeeping = 0, variation = 0, base = 0] = variances(before);
+    const next = windowsOf(ONE_CORE, 30, 30, 1)[0] as ProfileObservation;
+    const silent = { ...next, cpuUsageCores: undefined, loadPerContainer: undefined };
+    const ofCpu = variances(track({ ...before, surprises: 3 }, silent));
+    const ofLatency = variances(track({ ...before, latencySurprises: -3 }, silent));
+    expect(ofCpu[0]).toBeCloseTo(demand + 0.49, 2);
+    for (const [at, each] of [housekeeping, variation, base].entries())
+      expect(ofCpu[at + 1]).toBeCloseTo(each, 2);
+    for (const [at, each] of [demand, housekeeping].entries()) expect(ofLatency[at]).toBeCloseTo(each, 2);
+    expect(ofLatency[2]).toBeGreaterThan(variation + 0.1);
+    expect(ofLatency[3]).toBeGreaterThan(base + 0.4);
+  });
+
+  it("says little of the demand of a caller whose requests wait for an overloaded callee", () => {
+    const before = { ...tracked(windowsOf(ONE_CORE, 29, 31, 60)), lastLoad: 20 };
+    const window = new SimulatedService(ONE_CORE, 2, 5).window(30);
+    // A third of the requests began, and used their CPU, but did not end.
+    const waiting = { ...window, atMs: 1_000_000, loadPerContainer: 20, calls: 600 };
+    const blind = demandOf(track(before, waiting))?.cpuSecondsPerRequest ?? 0;
+    const seeing = demandOf(track(before, { ...waiting, responseSeconds: 7 }))?.cpuSecondsPerRequest ?? 0;
+    expect(blind).toBeGreaterThan(0.0095);
+    expect(seeing - 0.008).toBeLessThan(0.6 * (blind - 0.008));
+  });
+
+  it("takes up a state that was stored before CPU use had a residual", () => {
+    const state = tracked(windowsOf(ONE_CORE, 20, 50, 12));
+    const { cpuResidual: _c, inflations: _i, latencySurprises: _l, ...old } = state;
+    const read = ProfileState.parse(JSON.parse(JSON.stringify(old)));
+    expect(read).toEqual({ ...old, cpuResidual: 0, inflations: [0, 0, 0, 0, 0], latencySurprises: 0 });
+  });
+
   it("learns that one thread uses one core of a limit of two", () => {
     const truth = { cores: 2, threads: 1, demandMs: 8, cv: 0.7 };
     expect(demandOf(tracked(windowsOf(truth, 20, 95, 60)))?.parallelism).toBeLessThan(1.2);
