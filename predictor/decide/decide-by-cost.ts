@@ -154,6 +154,26 @@ interface Cheapest {
   readonly atBase: (loadRatio?: number) => ApplicationCost;
 }
 
+/** @param sized the services that are sized together */
+function limitsOf(
+  { allNodes, context, nodes, observations }: CostRequest,
+  sized: ReadonlySet<string>,
+): TotalLimits {
+  const { pods } = context.application.budget;
+  // Services off every route take their pods of the budget first: nothing here says what they could do without.
+  const elsewhere = observations.reduce(
+    (sum, { baseReplicas, service }) => sum + (sized.has(service) ? 0 : baseReplicas),
+    0,
+  );
+  // Where no container can grow nothing competes with pods: those that wait are placed as room comes.
+  const isSizing = observations.some(({ resizable }) => resizable.cpu);
+  return {
+    ...(pods !== undefined && { pods: Math.max(0, pods - elsewhere) }),
+    ...(allNodes && { cpuCores: allNodes.cpuCores }),
+    ...(nodes && isSizing && { nodes }),
+  };
+}
+
 /**
  * Where nodes have no room for all that would be worth its price it is searched twice: for what serves, and for what it would be if nodes
  * came. The replicas between the two wait for them.
@@ -161,8 +181,8 @@ interface Cheapest {
 function cheapestOf(request: CostRequest, before: Known): Cheapest {
   const onUnexplainedRoute = unexplained(request, before);
   const known = { ...before, onUnexplainedRoute };
-  const { allNodes, context, nodes, observations, settings } = request;
-  const { budget, objective, prices } = context.application;
+  const { context, observations, settings } = request;
+  const { objective, prices } = context.application;
   const { memory, onRoute, outlook } = known;
   const routed = observations.filter(({ service }) => onRoute.has(service));
   const sized = new Set(routed.map(({ service }) => service));
@@ -187,16 +207,7 @@ function cheapestOf(request: CostRequest, before: Known): Cheapest {
     lateRatio: settings.shrinkSeconds / (settings.shrinkSeconds + settings.standSeconds),
     warmUpRatio: Math.min(1, settings.youngSeconds / settings.standSeconds),
   };
-  // Services off every route take their pods of the budget first: nothing here says what they could do without.
-  const elsewhere = observations.reduce(
-    (sum, { baseReplicas, service }) => sum + (sized.has(service) ? 0 : baseReplicas),
-    0,
-  );
-  const limits: TotalLimits = {
-    ...(budget.pods !== undefined && { pods: Math.max(0, budget.pods - elsewhere) }),
-    ...(allNodes && { cpuCores: allNodes.cpuCores }),
-    ...(nodes && { nodes }),
-  };
+  const limits = limitsOf(request, sized);
   const owns = new OwnTails(services, options.loads);
   const atBase =
     (sized: readonly ServiceToSize[]) =>

@@ -75,6 +75,13 @@ export const growthAlone = ({ nodes = [], ...limits }: TotalLimits): TotalLimits
   nodes: nodes.map((each) => ({ ...each, takesPods: false })),
 });
 
+/** Whole steps under a size down to the floor, cores. */
+function smallerOf({ cpuCores }: Size, floorCores: number, step: number): number[] {
+  const most = roundedDown(cpuCores - SLACK, step);
+  const count = Math.max(0, Math.floor((most - floorCores) / step + SLACK) + 1);
+  return Array.from({ length: count }, (_, at) => most - at * step);
+}
+
 /** Steps of a service that would lower the cost and have no room, and a replica more of a size that may have. */
 function blockedOf(cost: ApplicationCost, service: number, rooms: NodeRooms): Change[] {
   const { ceiling, floor, stepCpuCores } = cost.services[service] as ApplicationCost["services"][number];
@@ -84,19 +91,13 @@ function blockedOf(cost: ApplicationCost, service: number, rooms: NodeRooms): Ch
   const tried: Size[] = [];
   if (more.replicas <= ceiling.replicas && !rooms.allows(service, from, more)) {
     tried.push(more);
-    for (
-      let cores = roundedDown(from.cpuCores - SLACK, stepCpuCores);
-      stepCpuCores > 0 && cores >= floor.cpuCores - SLACK;
-      cores -= stepCpuCores
-    )
-      tried.push({ ...more, cpuCores: cores });
+    if (stepCpuCores > 0)
+      for (const cores of smallerOf(from, floor.cpuCores, stepCpuCores))
+        tried.push({ ...more, cpuCores: cores });
   }
-  if (
-    stepCpuCores > 0 &&
-    cpuCores > from.cpuCores + SLACK &&
-    !rooms.allows(service, from, { ...from, cpuCores })
-  )
-    tried.push({ ...from, cpuCores });
+  const larger = { ...from, cpuCores };
+  if (stepCpuCores > 0 && cpuCores > from.cpuCores + SLACK && !rooms.allows(service, from, larger))
+    tried.push(larger);
   return tried.flatMap((size) => {
     const change = cost.trial(service, size);
     return change < -SLACK ? [{ service, size, change }] : [];
