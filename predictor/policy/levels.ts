@@ -39,7 +39,15 @@ const COST: Level = {
     const gap = latencyGap(facts);
     if (gap.length > 0) return { reasons: gap };
     const { context, inputs, models, observations, verdict } = facts;
-    const { allNodes, largestContainer, profiles = [], settings, state, surgeRatio } = inputs;
+    const {
+      allNodes,
+      largestContainer,
+      profiles = [],
+      roomByNodeClass,
+      settings,
+      state,
+      surgeRatio,
+    } = inputs;
     const { level, memory, reasons, sensitivities, targets, whatIf } = decideByCost({
       context,
       observations,
@@ -49,6 +57,7 @@ const COST: Level = {
       surgeRatio,
       allNodes,
       largestContainer,
+      roomByNodeClass,
       residuals: residualsInUse(profiles, models),
     });
     const decision = targets && { policy: level, targets, sensitivities, whatIf };

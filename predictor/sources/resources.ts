@@ -5,6 +5,8 @@ import type {
   WorkloadList,
   WorkloadPod,
 } from "@tradewind/core/contract/workload.ts";
+import { nodeClassesOf } from "../node-classes/node-classes.ts";
+import type { NodeClasses } from "../node-classes/node-classes.ts";
 import type { Interval } from "../window/interval.ts";
 import type { ResourceView, ServiceResources } from "../window/resources.ts";
 import { containerKey } from "./container-rates.ts";
@@ -26,12 +28,14 @@ const LONGEST_START_MS = 300_000;
  * start). A declared limit counts before the one that an agent read: agents read limits seldom, and after a resize the old
  * one would be believed for half a minute. Where several workloads carry one service their pods add up.
  * @param nowMs by the same clock
+ * @param classes of the nodes
  */
 export function resourceView(
   list: WorkloadList | undefined,
   uses: ReadonlyMap<string, ContainerUse>,
   interval: Interval,
   nowMs: number,
+  classes: NodeClasses = nodeClassesOf(list),
 ): ResourceView {
   const services = new Map<string, ServiceResources>();
   const isSettled = (pod: WorkloadPod): boolean => {
@@ -40,7 +44,7 @@ export function resourceView(
   };
   const rooms = nodeRooms(list);
   for (const workload of list?.workloads ?? []) {
-    const resources = workloadResources(workload, { uses, isSettled, interval, rooms });
+    const resources = workloadResources(workload, { uses, isSettled, interval, rooms, classes });
     const before = services.get(workload.service);
     services.set(workload.service, before === undefined ? resources : added(before, resources));
   }
@@ -60,6 +64,22 @@ function nodeRooms(list: WorkloadList | undefined): ReadonlyMap<string, number> 
   return rooms;
 }
 
+/** What pods that are known leave of the CPU of nodes that take pods, cores by node class. Undefined where no class has any. */
+export function roomByNodeClass(
+  list: WorkloadList | undefined,
+  classes: NodeClasses,
+): Readonly<Record<string, number>> | undefined {
+  const left = nodeRooms(list);
+  const rooms: Record<string, number> = {};
+  for (const { name, schedulable } of list?.nodes ?? []) {
+    const nodeClass = classes.get(name);
+    const cores = left.get(name) ?? 0;
+    if (schedulable && nodeClass !== undefined && cores > 0)
+      rooms[nodeClass] = (rooms[nodeClass] ?? 0) + cores;
+  }
+  return Object.keys(rooms).length === 0 ? undefined : rooms;
+}
+
 /** Undefined where one of them is. */
 function smallest(values: readonly (number | undefined)[]): number | undefined {
   const known = values.filter((value) => value !== undefined);
@@ -72,6 +92,7 @@ interface Reading {
   readonly interval: Interval;
   /** CPU that is left of each node, cores. */
   readonly rooms: ReadonlyMap<string, number>;
+  readonly classes: NodeClasses;
 }
 
 function workloadResources(workload: Workload, reading: Reading): ServiceResources {
@@ -106,7 +127,7 @@ function revisionOf(
 function containerWindow(
   pod: WorkloadPod,
   declared: WorkloadContainer,
-  { uses, isSettled, interval }: Reading,
+  { classes, interval, isSettled, uses }: Reading,
 ): ContainerWindow {
   const use = uses.get(containerKey(declared.id));
   const settled = isSettled(pod);
@@ -117,6 +138,7 @@ function containerWindow(
     startedAtMs: declared.startedAtMs === undefined ? undefined : startedUpAtMs({ ...pod, ...declared }),
     podName: pod.name,
     node: pod.node,
+    nodeClass: classes.get(pod.node),
     cpuRequestCores: declared.cpuRequestCores,
     cpuLimitCores: declared.cpuLimitCores ?? use?.cpuLimitCores,
     cpuUsageCores: settled ? use?.cpuUsageCores : undefined,
