@@ -55,7 +55,7 @@ export const Placement = z.strictObject({
   workload: z.string().max(330).optional(),
   /** Label of the nodes that the patch names; where it is `tradewind.dev/node-class`, nodes need it first. */
   label: z.string().max(317),
-  /** Present once all of its pods run there. */
+  /** Present once all of its pods have run there for ten windows. */
   measured: MeasuredMove.optional(),
 });
 export type Placement = z.infer<typeof Placement>;

@@ -34,7 +34,7 @@ import type { PatternWatch } from "./pattern-watch.ts";
 import type { LastMeasured } from "../measured/last-measured.ts";
 import type { LastSensitivities } from "../sensitivities/last-sensitivities.ts";
 import type { NodeClasses } from "../node-classes/node-classes.ts";
-import type { Placing } from "../node-classes/placing.ts";
+import type { Placing } from "../placement/placing.ts";
 import type { LastWhatIf } from "../what-if/last-what-if.ts";
 import type { ContainerRates } from "../sources/container-rates.ts";
 import { combineResources, combineWindows, missingParts } from "../sources/combine-windows.ts";

@@ -77,8 +77,10 @@ function placementInWords(one: Placement, percentile: string): string {
   const latency = `${percentile} ${formatLatency(latencySeconds.now)} -> ${formatLatency(latencySeconds.then)}`;
   const cost = `${costPerHour.now.toFixed(4)} -> ${costPerHour.then.toFixed(4)}/h`;
   const cheaper = replicas.then < replicas.now ? `, or ${replicas.then}: ${cost}` : "";
-  return `${service} on ${nodeClass}: ${cpuRatio.toFixed(2)} times the CPU a request; ${latency} with ${replicas.now} replicas${cheaper}`;
+  return `${service} on ${nodeClass}: ${cpuRatio.toFixed(2)} times the CPU a request; ${latency} with ${counted(replicas.now)}${cheaper}`;
 }
+
+const counted = (replicas: number): string => (replicas === 1 ? "1 replica" : `${replicas} replicas`);
 
 function measuredInWords(measured: NonNullable<Placement["measured"]>, percentile: string): string {
   const { cpuSecondsPerRequest: cpu, replicas, selfTimeSeconds: self, windows } = measured;

@@ -18,6 +18,13 @@ export const MIXED_NODES: readonly ObstacleModel[] = [
     cluster: { nodeKinds: [NEW, OLD] },
   }),
   obstacle({
+    name: "preferred-nodes",
+    about: "The nodes of mixed-nodes; pods prefer the fast ones, as a placement proposal asks for.",
+    load: wave(20, 100, 600),
+    seconds: SECONDS,
+    cluster: { nodeKinds: [{ ...NEW, preference: 1 }, OLD] },
+  }),
+  obstacle({
     name: "slow-overflow",
     about:
       "Pods prefer three nodes that take the calm load; what the wave adds goes to six of 60 % of their speed.",

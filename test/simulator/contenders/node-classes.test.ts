@@ -3,7 +3,7 @@ import { NodeClassList as Answer } from "@tradewind/core/contract/node-classes.t
 import { inWords } from "@tradewind/predictor/ask/node-classes.ts";
 import { factorOf } from "@tradewind/predictor/node-classes/class-speeds.ts";
 import { nodeClassesOf } from "@tradewind/predictor/node-classes/node-classes.ts";
-import { Placing } from "@tradewind/predictor/node-classes/placing.ts";
+import { Placing } from "@tradewind/predictor/placement/placing.ts";
 import type { PolicyInputs } from "@tradewind/predictor/policy/inputs.ts";
 import { decide } from "@tradewind/predictor/policy/ladder.ts";
 import { startOurs } from "@tradewind/simulator/contenders/ours/ours.ts";

@@ -2,10 +2,13 @@ import type { MeasuredMove } from "@tradewind/core/contract/node-classes.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
 import { mainContainers } from "@tradewind/core/main-containers.ts";
 import { ownTailSeconds } from "../decide/percentile.ts";
-import type { PlacementGain } from "../decide/placements.ts";
+import type { PlacementGain } from "./placements.ts";
 import { RECENT_WINDOWS } from "../models/recent-windows.ts";
 import { median } from "../models/statistics.ts";
-import { mixOf } from "./class-mix.ts";
+import { mixOf } from "../node-classes/class-mix.ts";
+
+/** Windows from which on their median says more than chance: two and a half minutes of 15 s. */
+const LEAST_WINDOWS = 10;
 
 /** What one window says of a service. */
 interface Sample {
@@ -24,7 +27,7 @@ interface Offer {
 
 export interface OfferedMove {
   readonly gain: PlacementGain;
-  /** Undefined while some of its pods run elsewhere. */
+  /** Undefined while some of its pods run elsewhere, and for ten windows more. */
   readonly measured: MeasuredMove | undefined;
 }
 
@@ -106,7 +109,7 @@ function sampleOf(window: Window, percentile: number): Sample | undefined {
 }
 
 function measuredMove(before: readonly Sample[], after: readonly Sample[]): MeasuredMove | undefined {
-  if (before.length === 0 || after.length === 0) return undefined;
+  if (before.length === 0 || after.length < LEAST_WINDOWS) return undefined;
   const pair = (value: (sample: Sample) => number): { now: number; then: number } => ({
     now: median(before.map(value)),
     then: median(after.map(value)),

@@ -1,7 +1,7 @@
 import type { Elsewhere } from "@tradewind/predictor/decide/cost-inputs.ts";
-import { placementsOf } from "@tradewind/predictor/decide/placements.ts";
+import { placementsOf } from "@tradewind/predictor/placement/placements.ts";
 import { describe, expect, it } from "vitest";
-import { chain, options, queueing, service, size } from "./priced.ts";
+import { chain, options, queueing, service, size } from "../decide/priced.ts";
 
 const PRICES = options().prices;
 

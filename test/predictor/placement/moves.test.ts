@@ -1,8 +1,8 @@
-import type { PlacementGain } from "@tradewind/predictor/decide/placements.ts";
-import { Moves } from "@tradewind/predictor/node-classes/moves.ts";
-import { preferenceOf } from "@tradewind/predictor/node-classes/preference.ts";
+import type { PlacementGain } from "@tradewind/predictor/placement/placements.ts";
+import { Moves } from "@tradewind/predictor/placement/moves.ts";
+import { preferenceOf } from "@tradewind/predictor/placement/preference.ts";
 import { describe, expect, it } from "vitest";
-import { mixed } from "./mixed.ts";
+import { mixed } from "../node-classes/mixed.ts";
 
 const GAIN: PlacementGain = {
   service: "cart",
@@ -35,14 +35,15 @@ describe("a placement that was proposed", () => {
     for (const cores of [0.4, 0.5, 0.6]) moves.window([both(cores)], 0.95);
     moves.offer([GAIN]);
     // Nothing is to be gained any more: the offer stays, with what was expected then.
-    for (const cores of [0.3, 0.3]) {
-      moves.window([moved(cores)], 0.95);
+    for (let at = 0; at < 10; at += 1) {
+      expect(moves.list()[0]!.measured).toBeUndefined();
+      moves.window([moved(0.3)], 0.95);
       moves.offer([]);
     }
     const [move] = moves.list();
     expect(move!.gain).toBe(GAIN);
     // Two containers at a median of 0.5 cores, then 0.3, for 60 requests a second.
-    expect(move!.measured).toMatchObject({ windows: 2, replicas: { now: 2, then: 2 } });
+    expect(move!.measured).toMatchObject({ windows: 10, replicas: { now: 2, then: 2 } });
     expect(move!.measured!.cpuSecondsPerRequest.now).toBeCloseTo(1 / 60, 12);
     expect(move!.measured!.cpuSecondsPerRequest.then).toBeCloseTo(0.6 / 60, 12);
   });
@@ -54,8 +55,8 @@ describe("a placement that was proposed", () => {
     moves.window([moved(0.3, { newestRevisionShare: 0.5 })], 0.95);
     moves.offer([]);
     expect(moves.list()).toEqual([{ gain: GAIN, measured: undefined }]);
-    moves.window([moved(0.3)], 0.95);
-    expect(moves.list()[0]!.measured!.windows).toBe(1);
+    for (let at = 0; at < 10; at += 1) moves.window([moved(0.3)], 0.95);
+    expect(moves.list()[0]!.measured!.windows).toBe(10);
   });
 
   it("goes when it is expected no more, and when pods leave again", () => {
