@@ -7,7 +7,7 @@ export function hardwareTables(): readonly [Table, Table] {
     new Table([
       {
         name: "tradewind_node_hardware_info",
-        help: "Always 1; CPU model, vendor, family/model and number of CPUs of the node, read once at the start.",
+        help: "Always 1; CPU model, vendor, family/model, clocks, cache, number of CPUs and NUMA nodes, memory, read once at the start.",
         kind: "gauge",
       },
     ]),
@@ -23,7 +23,16 @@ export function hardwareTables(): readonly [Table, Table] {
 
 export function describeHardware([machine, disk]: readonly [Table, Table], inventory: Inventory): void {
   const { cpuCores, cpuFamily, cpuModel, cpuVendor, disks = [] } = inventory;
-  const labels = { cpu_model: cpuModel, cpu_vendor: cpuVendor, cpu_family: cpuFamily };
+  const labels = {
+    cpu_model: cpuModel,
+    cpu_vendor: cpuVendor,
+    cpu_family: cpuFamily,
+    base_hertz: inventory.cpuBaseHertz?.toString(),
+    max_hertz: inventory.cpuMaxHertz?.toString(),
+    cache_bytes: inventory.cacheBytes?.toString(),
+    memory_bytes: inventory.memoryBytes?.toString(),
+    numa_nodes: inventory.numaNodes?.toString(),
+  };
   machine.row("", { ...labels, cpus: cpuCores?.toString() }).values[0] = 1;
   for (const { name, kind } of disks) disk.row(name, { device: name, class: kind }).values[0] = 1;
 }

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import type { Inventory } from "@tradewind/core/contract/snapshot.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
-import { disksOf, hardwareOf } from "./parse/inventory.ts";
+import { cacheBytesOf, disksOf, hardwareOf, hertzOf } from "./parse/inventory.ts";
 import type { BlockDevice } from "./parse/inventory.ts";
 
 const TIMEOUT_MS = 15_000;
@@ -23,22 +23,46 @@ export async function readInventory(sysfs: string): Promise<Inventory> {
   });
   const found = JSON.parse(answer) as { cpu: unknown; networkInterfaces: unknown };
   const disks = disksOf(blockDevices(sysfs));
-  return { ...hardwareOf(found), ...(disks.length === 0 ? {} : { disks }) };
+  return { ...hardwareOf(found), ...processorOf(sysfs), ...(disks.length === 0 ? {} : { disks }) };
 }
 
-function blockDevices(sysfs: string): BlockDevice[] {
-  let names: string[];
+/** Clock, cache and NUMA nodes as sysfs has them, each absent where it has none. */
+function processorOf(
+  sysfs: string,
+): Pick<Inventory, "cacheBytes" | "cpuBaseHertz" | "cpuMaxHertz" | "numaNodes"> {
+  const cpu = `${sysfs}/devices/system/cpu/cpu0`;
+  const cpuBaseHertz = hertzOf(textOf(`${cpu}/cpufreq/base_frequency`));
+  const cpuMaxHertz = hertzOf(textOf(`${cpu}/cpufreq/cpuinfo_max_freq`));
+  const caches = namesIn(`${cpu}/cache`).filter((name) => name.startsWith("index"));
+  const cacheBytes = cacheBytesOf(caches.map((name) => textOf(`${cpu}/cache/${name}/size`)));
+  const numaNodes = namesIn(`${sysfs}/devices/system/node`).filter((name) => /^node\d+$/.test(name)).length;
+  return {
+    ...(cpuBaseHertz !== undefined && { cpuBaseHertz }),
+    ...(cpuMaxHertz !== undefined && { cpuMaxHertz }),
+    ...(cacheBytes !== undefined && { cacheBytes }),
+    ...(numaNodes > 0 && { numaNodes }),
+  };
+}
+
+const blockDevices = (sysfs: string): BlockDevice[] =>
+  namesIn(`${sysfs}/block`).map((name) => ({
+    name,
+    rotational: textOf(`${sysfs}/block/${name}/queue/rotational`),
+  }));
+
+/** None where the directory cannot be read. */
+function namesIn(directory: string): string[] {
   try {
-    names = readdirSync(`${sysfs}/block`);
+    return readdirSync(directory);
   } catch {
     return [];
   }
-  return names.map((name) => ({ name, rotational: rotationalOf(sysfs, name) }));
 }
 
-function rotationalOf(sysfs: string, name: string): string | undefined {
+/** Undefined where the file cannot be read. */
+function textOf(file: string): string | undefined {
   try {
-    return readFileSync(`${sysfs}/block/${name}/queue/rotational`, "latin1");
+    return readFileSync(file, "latin1");
   } catch {
     return undefined;
   }

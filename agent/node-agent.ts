@@ -155,7 +155,9 @@ export class NodeAgent implements Exposed, Cycle {
   async lookAtHardware(): Promise<void> {
     try {
       const { readInventory } = await import("./inventory.ts");
-      this.#inventory = await readInventory(this.#options.sysfs);
+      const { memoryBytes } = this.#capacity;
+      const found = await readInventory(this.#options.sysfs);
+      this.#inventory = { ...found, ...(memoryBytes !== undefined && { memoryBytes }) };
       describeHardware(this.#hardware, this.#inventory);
     } catch (error) {
       this.#surroundings.log.warn(describeError(error));

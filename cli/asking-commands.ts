@@ -39,6 +39,13 @@ export const ASKING_COMMANDS: readonly CommandEntry[] = [
     load: async () => import("@tradewind/predictor/ask/sensitivities.ts"),
   },
   {
+    name: "node-classes",
+    summary: "show how fast the kinds of nodes are, and what services would gain on faster ones",
+    group: LOOK,
+    asks: { predictor: "one" },
+    load: async () => import("@tradewind/predictor/ask/node-classes.ts"),
+  },
+  {
     name: "report",
     summary: "show what happened over a time: objective, cost, decisions, savings",
     group: LOOK,

@@ -323,7 +323,7 @@ function followAgents(
     log,
     onSnapshot: (url, snapshot, exchange) => {
       rates.record(url, snapshot, exchange);
-      nodes.seen(snapshot.node, snapshot.capacity, exchange.answeredAtMs);
+      nodes.seen(snapshot.node, snapshot.capacity, exchange.answeredAtMs, snapshot.inventory);
     },
     onEvent: () => metrics.interferenceMoved(),
   });

@@ -58,6 +58,23 @@ export function disksOf(devices: readonly BlockDevice[]): Disk[] {
     .map((device) => ({ name: device.name, kind: diskKind(device) }));
 }
 
+/** A clock of cpufreq, which states kilohertz: `2400000` is 2.4e9 Hz. */
+export function hertzOf(content: string | undefined): number | undefined {
+  const kilohertz = /^\d{1,9}$/.exec(content?.trim() ?? "")?.[0];
+  return positive(1e3 * Number(kilohertz ?? 0));
+}
+
+const CACHE_UNITS: Readonly<Record<string, number>> = { "": 1, K: 2 ** 10, M: 2 ** 20, G: 2 ** 30 };
+
+/** The largest of the caches whose sizes sysfs states, as `32768K`. */
+export function cacheBytesOf(sizes: readonly (string | undefined)[]): number | undefined {
+  const bytes = sizes.map((size) => {
+    const [, digits, unit = ""] = /^(\d{1,9})([KMG]?)$/.exec(size?.trim() ?? "") ?? [];
+    return Number(digits ?? 0) * (CACHE_UNITS[unit] ?? 0);
+  });
+  return positive(Math.max(0, ...bytes));
+}
+
 /** CPU and network part of the inventory, from what the library answered. */
 export function hardwareOf({ cpu, networkInterfaces }: FoundHardware): Inventory {
   const found = object(cpu);

@@ -34,7 +34,11 @@ export const REPORT_SEEDS = 10_000;
 const TUNING_SEEDS = 1;
 const TUNING_RUNS = 1;
 /** Left out unless asked for by name: trainings take minutes a run, and what is switched off is no policy of its own. */
-const ON_REQUEST = new Set(["tradewind-auto-trained", "tradewind-auto-no-seasons"]);
+const ON_REQUEST = new Set([
+  "tradewind-auto-trained",
+  "tradewind-auto-no-seasons",
+  "tradewind-auto-no-node-speeds",
+]);
 
 /** Plants of two hours and more, the same. */
 const ON_REQUEST_FAMILY = "seasons";

@@ -21,6 +21,13 @@ export const ServiceName = z
   .max(200)
   .regex(/^[^\p{C}]*[^\p{C}\s][^\p{C}]*$/u, "must be printable, and more than blanks");
 
+/** Nodes that are alike, as a Kubernetes label value: the platform's instance type, else CPU model and number of CPUs. */
+export const NodeClassName = z
+  .string()
+  .min(1)
+  .max(63)
+  .regex(/^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/, "must be a Kubernetes label value");
+
 /** First 16 hex digits of a SHA-256, see core/hash.ts. */
 export const ContentHash = z.string().regex(/^[0-9a-f]{16}$/);
 

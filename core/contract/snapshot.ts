@@ -20,6 +20,12 @@ export const Inventory = z.strictObject({
   cpuVendor: z.string().max(100).optional(),
   cpuFamily: z.string().max(100).optional(),
   cpuCores: z.number().positive().optional(),
+  /** Nominal and highest clock of the first CPU, as cpufreq states it; virtual machines mostly hide both. */
+  cpuBaseHertz: z.number().positive().optional(),
+  cpuMaxHertz: z.number().positive().optional(),
+  /** Largest cache that the first CPU shares, bytes. */
+  cacheBytes: z.number().positive().optional(),
+  numaNodes: z.number().int().positive().optional(),
   memoryBytes: NonNegative.optional(),
   disks: z
     .array(

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Interference } from "./interference.ts";
-import { Count, EpochMs, NonNegative, ObjectName, Ratio, ServiceName } from "./quantity.ts";
+import { Count, EpochMs, NodeClassName, NonNegative, ObjectName, Ratio, ServiceName } from "./quantity.ts";
 
 /** Latency of many calls, seconds. `count` is the number of calls measured. */
 export const LatencySummary = z.strictObject({
@@ -23,6 +23,10 @@ export const ContainerWindow = z.strictObject({
   startedAtMs: EpochMs.optional(),
   podName: z.string().max(253).optional(),
   node: z.string().max(253).optional(),
+  /** Class of that node. Absent where it is not known, and where all nodes are of one class. */
+  nodeClass: NodeClassName.optional(),
+  /** Calls of its pod whose self time was measured. Absent where the class is, and where spans do not name their pods. */
+  calls: Count.optional(),
   cpuRequestCores: NonNegative.optional(),
   cpuLimitCores: z.number().positive().optional(),
   cpuUsageCores: NonNegative.optional(),

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Count, EpochMs, NonNegative, ObjectName, ServiceName } from "./quantity.ts";
+import { Count, EpochMs, NodeClassName, NonNegative, ObjectName, ServiceName } from "./quantity.ts";
 
 /** One container of a pod, as the platform declares it. */
 export const WorkloadContainer = z.strictObject({
@@ -66,6 +66,8 @@ export const NodeCapacity = z.strictObject({
   cpuCores: NonNegative.optional(),
   memoryBytes: NonNegative.optional(),
   pods: NonNegative.optional(),
+  /** Label `node.kubernetes.io/instance-type`, as the cloud provider sets it. */
+  instanceType: NodeClassName.optional(),
 });
 export type NodeCapacity = z.infer<typeof NodeCapacity>;
 

@@ -1,11 +1,15 @@
 import { z } from "zod";
+import { NodeClassName } from "@tradewind/core/contract/quantity.ts";
 import { Identity, StringMap } from "./metadata.ts";
 import { Quantity, Resources } from "./quantity.ts";
+
+/** Set by cloud providers. */
+const INSTANCE_TYPE = "node.kubernetes.io/instance-type";
 
 /** A node's room for pods. */
 export const Node = z
   .object({
-    metadata: z.object({ name: z.string().min(1) }),
+    metadata: z.object({ name: z.string().min(1), labels: StringMap }),
     spec: z.object({ unschedulable: z.boolean().nullish() }).nullish(),
     status: z.object({
       allocatable: Resources.and(z.object({ pods: Quantity.optional() })).nullish(),
@@ -21,6 +25,7 @@ export const Node = z
     cpuCores: status.allocatable?.cpuCores,
     memoryBytes: status.allocatable?.memoryBytes,
     pods: status.allocatable?.pods,
+    instanceType: NodeClassName.safeParse(metadata.labels[INSTANCE_TYPE]).data,
   }));
 export type Node = z.infer<typeof Node>;
 

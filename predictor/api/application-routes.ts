@@ -75,6 +75,13 @@ export function addApplicationRoutes(server: FastifyInstance, applications: Appl
     ),
   );
   server.get(
+    "/v1/node-classes",
+    of(({ placing }, _request, reply) => {
+      const list = placing.list();
+      return list === undefined ? fail(reply, 503, "no-plan-yet", NO_PLAN_YET) : reply.send(list);
+    }),
+  );
+  server.get(
     "/v1/forecast",
     of(async ({ forecasts }, _request, reply) => {
       const forecast = forecasts.latest();

@@ -3,6 +3,7 @@ import type { Application } from "@tradewind/core/contract/application.ts";
 import { MOST_PLAN_PATTERNS } from "@tradewind/core/contract/plan.ts";
 import type { Plan, Wish } from "@tradewind/core/contract/plan.ts";
 import type { ProposedChange } from "@tradewind/core/contract/proposed-change.ts";
+import type { Prices } from "@tradewind/core/contract/prices.ts";
 import type { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
@@ -33,11 +34,13 @@ import type { Explaining } from "./explaining.ts";
 import type { PatternWatch } from "./pattern-watch.ts";
 import type { LastMeasured } from "../measured/last-measured.ts";
 import type { LastSensitivities } from "../sensitivities/last-sensitivities.ts";
+import type { NodeClasses } from "../node-classes/node-classes.ts";
+import type { Placing } from "../placement/placing.ts";
 import type { LastWhatIf } from "../what-if/last-what-if.ts";
 import type { ContainerRates } from "../sources/container-rates.ts";
 import { combineResources, combineWindows, missingParts } from "../sources/combine-windows.ts";
 import type { Gathered } from "../sources/combine-windows.ts";
-import { resourceView } from "../sources/resources.ts";
+import { resourceView, roomByNodeClass } from "../sources/resources.ts";
 import { disruptionsOf } from "../room/disruptions.ts";
 import { quotaRoom } from "../room/quota-room.ts";
 import type { SpanOrigins } from "../sources/span-origins.ts";
@@ -66,6 +69,8 @@ export interface DecidingOptions {
   readonly sensitivities?: LastSensitivities;
   /** Told the same; absent where nobody asks what would be. */
   readonly whatIf?: LastWhatIf;
+  /** Told the same; absent where nobody asks what services would gain on other nodes. */
+  readonly placing?: Placing;
   /** Told every window that is decided on; absent where nobody asks what was measured. */
   readonly measured?: LastMeasured;
   /** Told every window that is decided on; absent where nobody asks why objectives are missed. */
@@ -191,13 +196,14 @@ export class Deciding {
     const application = this.parts.application();
     if (application === undefined) return;
     const { endMs, repeated, startMs, toMs } = window;
-    const { builder, clock, learning, metrics, nodes, options, published, rates, workloads } = this.parts;
+    const { builder, clock, learning, metrics, options, published, rates, workloads } = this.parts;
     const beganMs = clock.monotonicMs();
     this.takePast();
     const nowMs = clock.nowMs();
     const doubts = [...missing, ...this.untimely.lookAt(builder.totals())];
     const running = workloads();
-    const own = resourceView(running, rates.over(startMs, endMs), { startMs, endMs }, nowMs);
+    const classes = this.nodeClasses(running);
+    const own = resourceView(running, rates.over(startMs, endMs), { startMs, endMs }, nowMs, classes);
     const resources = combineResources(own, gathered.resources);
     const built = builder.build(startMs, endMs, resources, nowMs);
     const failed = gathered.failed.filter(({ kind }) => kind === "spans").map(({ name }) => name);
@@ -207,8 +213,7 @@ export class Deciding {
       this.parts.onWindows?.(windowSet);
       learning?.observe(windowSet, this.state.cost?.services);
     }
-    const largestContainer = nodes?.largest(running, application.prices, nowMs);
-    const allNodes = nodes?.total(running, nowMs);
+    const ofNodes = this.nodeFacts(running, classes, application.prices, nowMs);
     const left = nodesLeft(running, application.namespace);
     const inputs: PolicyInputs = {
       schema: INPUTS_SCHEMA,
@@ -218,8 +223,7 @@ export class Deciding {
       state: this.state,
       windowSet,
       ...(learning && { profiles: learning.evidence() }),
-      ...(largestContainer && { largestContainer }),
-      ...(allNodes && { allNodes }),
+      ...ofNodes,
       ...(left && { nodes: left }),
       nowMs: this.nowMs(window),
     };
@@ -238,8 +242,39 @@ export class Deciding {
       const requests = judgedRequests(windowSet, application);
       metrics.accounts(plan, requests, cost);
       this.parts.measured?.adopt({ application, windowSet, plan, requests, cost, models: outcome.whatIf });
+      this.parts.placing?.adopt({
+        application,
+        windowSet,
+        decidedAtMs: plan.plannedAtMs,
+        models: outcome.whatIf,
+        speeds: outcome.state.cost?.classSpeeds,
+        workloads: running,
+        classes,
+        rooms: ofNodes.roomByNodeClass ?? {},
+      });
     }
     metrics.queues(windowSet.windows, outcome.queues);
+  }
+
+  private nodeClasses(running: WorkloadList | undefined): NodeClasses {
+    return this.parts.nodes?.classes(running, this.state.cost?.classSpeeds !== undefined) ?? new Map();
+  }
+
+  /** What is known of the nodes; each part absent where it is not. */
+  private nodeFacts(
+    running: WorkloadList | undefined,
+    classes: NodeClasses,
+    prices: Prices,
+    nowMs: number,
+  ): Pick<PolicyInputs, "allNodes" | "largestContainer" | "roomByNodeClass"> {
+    const largestContainer = this.parts.nodes?.largest(running, prices, nowMs);
+    const allNodes = this.parts.nodes?.total(running, nowMs);
+    const rooms = roomByNodeClass(running, classes);
+    return {
+      ...(largestContainer && { largestContainer }),
+      ...(allNodes && { allNodes }),
+      ...(rooms && { roomByNodeClass: rooms }),
+    };
   }
 
   private adopt(outcome: PolicyOutcome, inputs: PolicyInputs, missing: readonly string[]): Plan {

@@ -19,6 +19,8 @@ import { firstState, openIncidents, openMemory } from "./memory.ts";
 import type { IncidentMemory, Memory } from "./memory.ts";
 import { PatternWatch, registerPatternMetrics } from "./pattern-watch.ts";
 import { Proposing } from "./proposing.ts";
+import { registerNodeClassMetrics } from "../placement/metrics.ts";
+import { Placing } from "../placement/placing.ts";
 import { makeBuilder, SHARE_OF_SEVERAL } from "./make-builder.ts";
 import type { OwnParts, SharedParts } from "./parts.ts";
 import { Published } from "./published.ts";
@@ -51,6 +53,7 @@ export class PlannedApplication {
   readonly sensitivities: LastSensitivities;
   readonly whatIf = new LastWhatIf();
   readonly proposing: Proposing;
+  readonly placing = new Placing();
   readonly measured = new LastMeasured();
   readonly forecasts: LoadForecasts;
   readonly patterns: PatternWatch;
@@ -95,6 +98,7 @@ export class PlannedApplication {
     registerForecastMetrics(registry, { forecasts: this.forecasts, log });
     this.patterns = new PatternWatch(log);
     registerPatternMetrics(registry, this.patterns);
+    registerNodeClassMetrics(registry, this.placing);
     this.explaining = this.makeExplaining(incidents);
     this.proposing = this.makeProposing();
     const { graceSeconds, windowSeconds } = options;
@@ -153,6 +157,7 @@ export class PlannedApplication {
       published: this.published,
       sensitivities: this.sensitivities,
       whatIf: this.whatIf,
+      placing: this.placing,
       measured: this.measured,
       explaining: this.explaining,
       patterns: this.patterns,

@@ -24,6 +24,20 @@ export interface PodRoom {
   readonly sidecarCores: number;
 }
 
+/** A service whose pods are all on nodes of one class. */
+export interface Elsewhere {
+  readonly nodeClass: string;
+  /** ln of CPU seconds a request there over those of the pods that run. */
+  readonly log: number;
+  readonly own: OwnTimes;
+  /** CPU that nodes of the class have left, cores. */
+  readonly roomCores: number;
+  /** Fewest replicas that the service may have. */
+  readonly leastReplicas: number;
+  /** Containers that run, by class of their node. */
+  readonly mix: ReadonlyMap<string, number>;
+}
+
 /** One service as the decision sees it. */
 export interface ServiceToSize {
   readonly name: string;
@@ -43,6 +57,8 @@ export interface ServiceToSize {
   readonly pods?: PodRoom;
   /** Absent where it has no model: then its own time stays as measured. */
   readonly own?: OwnTimes;
+  /** By node class; absent where all nodes are equally fast. Nothing of it decides. */
+  readonly elsewhere?: readonly Elsewhere[];
   /** How sure a change of its own time is; absent where no profile says it. */
   readonly ownChange?: OwnChange;
   readonly measured: { readonly meanSeconds: number; readonly tailSeconds: number };

@@ -23,6 +23,7 @@ import type { Residuals } from "./residuals.ts";
 import { meetProvenNeed } from "./proven-need.ts";
 import { normalQuantile } from "./route-cost.ts";
 import { routesToHold } from "./routes-to-hold.ts";
+import { logsOf } from "../node-classes/class-speeds.ts";
 import { cheapest } from "./search.ts";
 import { Sensitivities } from "./sensitivities.ts";
 import { leastPerHour, passedService, roomySize, serviceToSize } from "./services.ts";
@@ -112,6 +113,8 @@ function learnt(request: CostRequest): Known {
     residuals,
   );
   const awaited = new Set(intended.keys());
+  const classLogs = logsOf(memory.classSpeeds);
+  const classRooms = new Map(classLogs.size === 0 ? [] : Object.entries(request.roomByNodeClass ?? {}));
   return {
     models,
     memory,
@@ -123,6 +126,8 @@ function learnt(request: CostRequest): Known {
     warmUpFactor,
     residuals,
     level,
+    classLogs,
+    classRooms,
   };
 }
 

@@ -2,8 +2,10 @@ import { allocatedCpuCores, mainContainers, meanOfKnown } from "@tradewind/core/
 import type { Window } from "@tradewind/core/contract/window.ts";
 import { hold } from "../models/residual/held.ts";
 import { surroundingsOf } from "../models/residual/inputs.ts";
-import { emptyProfile, track } from "../models/queue/tracked-profile.ts";
+import { emptyProfile, track, withDemand } from "../models/queue/tracked-profile.ts";
 import type { ProfileObservation, ProfileState } from "../models/queue/tracked-profile.ts";
+import { costOfMix, mixOf } from "../node-classes/class-mix.ts";
+import type { ClassLogs } from "../node-classes/class-mix.ts";
 import type { Lesson } from "./lesson.ts";
 import type { CostSettings } from "../facts/cost-settings.ts";
 import { isSaturated } from "../facts/need.ts";
@@ -12,7 +14,11 @@ import type { CostMemory, ServiceModelMemory } from "./state.ts";
 import { warmUpAfter } from "./warm-up.ts";
 
 /** What the windows say of each service after one more. */
-export function servicesAfter(memory: Pick<CostMemory, "services">, lesson: Lesson): ServiceModelMemory[] {
+export function servicesAfter(
+  memory: Pick<CostMemory, "services">,
+  lesson: Lesson,
+  classLogs: ClassLogs,
+): ServiceModelMemory[] {
   const before = new Map(memory.services.map((each) => [each.service, each]));
   return lesson.observations.map((observation) => {
     const { service, window } = observation;
@@ -20,8 +26,22 @@ export function servicesAfter(memory: Pick<CostMemory, "services">, lesson: Less
     const calls = lesson.calls?.get(service);
     const had = calls === undefined ? known : { ...known, calls };
     if (window === undefined || window.missing !== undefined) return had;
-    return serviceAfter(had, window, lesson, isTurningAway(observation, lesson));
+    const moved = onNodesOf(had, window, classLogs);
+    return serviceAfter(moved, window, lesson, isTurningAway(observation, lesson));
   });
+}
+
+/**
+ * Its profile as that of requests on the nodes of its pods now: where pods came or went on faster or slower nodes, a request takes
+ * more or less of the CPU than before by what is known of those nodes. What is learnt is so the demand on the reference class.
+ */
+function onNodesOf(had: ServiceModelMemory, window: Window, classLogs: ClassLogs): ServiceModelMemory {
+  const mix = mixOf(window);
+  const { onClasses: _before, ...rest } = had;
+  if (mix.size === 0) return had.onClasses === undefined ? had : rest;
+  const before = new Map(Object.entries(had.onClasses ?? {}));
+  const log = before.size === 0 ? 0 : Math.log(costOfMix(mix, classLogs) / costOfMix(before, classLogs));
+  return { ...rest, profile: withDemand(had.profile, log), onClasses: Object.fromEntries(mix) };
 }
 
 /** It is full and fails requests, of which nobody knows how much of their work was done. */
@@ -61,6 +81,7 @@ function serviceAfter(
     ...(warmUpFactor !== undefined && { warmUpFactor }),
     ...(killedMs !== undefined && { killedMs }),
     ...(isRising && { rising: had.rising }),
+    ...(had.onClasses && { onClasses: had.onClasses }),
   };
 }
 

@@ -1,4 +1,5 @@
 import { routesAfter } from "./learn-routes.ts";
+import { logsOf, speedsAfter } from "../node-classes/class-speeds.ts";
 import { servicesAfter } from "./learn-services.ts";
 import { observeLoad } from "./outlook.ts";
 import { startSecondsAfter } from "./starts.ts";
@@ -13,7 +14,10 @@ export function learn(memory: CostMemory, lesson: Lesson): CostMemory {
   const isFailing = verdict.flows.some((each) => each.isFailing);
   const point = { endMs, perSecond: arrivalsPerSecond, count, ...(isFailing && { isFailing }) };
   const isSeen = isComplete && arrivalsPerSecond > 0;
-  const services = servicesAfter(memory, lesson);
+  const classSpeeds = settings.nodeSpeeds
+    ? speedsAfter(memory.classSpeeds, windowSet.windows, 1e3 * settings.youngSeconds)
+    : undefined;
+  const services = servicesAfter(memory, lesson, logsOf(classSpeeds));
   const unscheduled = new Set(
     lesson.observations.flatMap((one) => (one.unscheduled > 0 ? [one.service] : [])),
   );
@@ -33,5 +37,6 @@ export function learn(memory: CostMemory, lesson: Lesson): CostMemory {
       : memory.outlook,
     routes: isComplete ? routesAfter(memory, lesson) : memory.routes,
     services,
+    ...(classSpeeds && { classSpeeds }),
   };
 }

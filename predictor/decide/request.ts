@@ -5,6 +5,7 @@ import type { Targets } from "../facts/target.ts";
 import type { NodeLeft } from "../room/node-room.ts";
 import type { LoadOutlook } from "./outlook.ts";
 import type { CostLevel, Residuals } from "./residuals.ts";
+import type { ClassLogs, ClassMix } from "../node-classes/class-mix.ts";
 import type { Sensitivities } from "./sensitivities.ts";
 import type { WhatIf } from "./what-if.ts";
 import type { CostSettings } from "../facts/cost-settings.ts";
@@ -26,6 +27,8 @@ export interface CostRequest {
   readonly allNodes?: { readonly cpuCores: number } | undefined;
   /** What pods leave of each node. */
   readonly nodes?: readonly NodeLeft[] | undefined;
+  /** CPU that is left of nodes that take pods, cores by node class; absent where all nodes are of one class. */
+  readonly roomByNodeClass?: Readonly<Record<string, number>> | undefined;
   /** Trained residuals that are in use, by service. */
   readonly residuals?: Residuals;
 }
@@ -46,6 +49,9 @@ export interface Known {
   /** Services that a route passes which misses its objective by more than the models make of what runs. */
   readonly onUnexplainedRoute: ReadonlySet<string>;
   readonly residuals: Residuals;
+  /** What node classes cost a request, and the CPU that nodes of each have left, cores. Both empty where they are all equally fast. */
+  readonly classLogs: ClassLogs;
+  readonly classRooms: ClassMix;
   /** `planner` where trained residuals take part in all that takes a measurable share of the time. */
   readonly level: CostLevel;
 }

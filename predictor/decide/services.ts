@@ -4,7 +4,8 @@ import type { Window } from "@tradewind/core/contract/window.ts";
 import { mainContainers } from "@tradewind/core/main-containers.ts";
 import { changeInterval } from "../models/queue/change-interval.ts";
 import type { ContainerPlace } from "../models/queue/change-interval.ts";
-import { demandOf, isCalibrated, predictOwnTime } from "../models/queue/tracked-profile.ts";
+import { demandOf, isCalibrated, predictOwnTime, withDemand } from "../models/queue/tracked-profile.ts";
+import type { ProfileState } from "../models/queue/tracked-profile.ts";
 import { surroundingsHeld } from "../models/residual/held.ts";
 import { ServedResidual } from "../models/residual/residual.ts";
 import type { CoresBounds } from "./cheapest-cores.ts";
@@ -13,9 +14,11 @@ import type { Size } from "../facts/size.ts";
 import type { Observation } from "../facts/observation.ts";
 import { bounded } from "../facts/target.ts";
 import type { ServiceToSize } from "./cost-inputs.ts";
-import type { OwnChange, OwnTimes } from "./cost-inputs.ts";
+import type { Elsewhere, OwnChange, OwnTimes } from "./cost-inputs.ts";
 import { AGAIN_MS } from "./outlook.ts";
 import { modelPercentile, ownTailSeconds } from "./percentile.ts";
+import { podSpeedsOf } from "./pod-speeds.ts";
+import type { PodSpeeds } from "./pod-speeds.ts";
 import type { CostRequest, Known } from "./request.ts";
 import { podRoom } from "./pod-room.ts";
 import { resizeRoomOf } from "./resize-room.ts";
@@ -39,7 +42,9 @@ export function serviceToSize(one: Observation, request: CostRequest, known: Kno
     ...(one.runningContainer && { runningCores: one.runningContainer.cpuCores }),
     pods: podRoom(one),
   };
-  const own = one.container === undefined ? undefined : ownTimesOf(one, request.context.application, known);
+  const ownOf = one.container === undefined ? undefined : ownTimesOf(one, request.context.application, known);
+  const speeds = podSpeedsOf(window, known.classLogs, known.classRooms);
+  const own = ownOf?.(speeds && ((replicas) => speeds.at(replicas)));
   if (own === undefined) return { ...common, floor: base, ceiling: base, stepCpuCores: 0 };
   const stepCpuCores = one.resizable.cpu ? one.spec.cpu.stepCores : 0;
   const ownChange = ownChangeOf(one, request.context.application, known);
@@ -47,6 +52,7 @@ export function serviceToSize(one: Observation, request: CostRequest, known: Kno
     ...common,
     ...bounds(one, base, request, known),
     stepCpuCores,
+    ...(speeds && ownOf && { elsewhere: elsewhereOf(speeds, ownOf, bounded(one, 1), known) }),
     warmUpFactor: known.models.get(service)?.warmUpFactor ?? known.warmUpFactor ?? UNSEEN_WARM_UP,
     own,
     ...(ownChange && { ownChange }),
@@ -91,11 +97,30 @@ export function passedService(window: Window, request: CostRequest): ServiceToSi
 const loadOf = ({ service, window }: Observation, { loads }: Known): number =>
   loads.get(service) ?? window?.requestsPerSecond ?? 0;
 
+/** Where all of its pods could be, on nodes of one class that has room or some of them. */
+function elsewhereOf(
+  speeds: PodSpeeds,
+  ownOf: (logOf: (replicas: number) => number) => OwnTimes,
+  leastReplicas: number,
+  { classRooms }: Known,
+): readonly Elsewhere[] {
+  const classes = [...new Set([...speeds.mix.keys(), ...classRooms.keys()])].sort();
+  return classes.map((nodeClass) => {
+    const log = speeds.on(nodeClass);
+    const roomCores = classRooms.get(nodeClass) ?? 0;
+    return { nodeClass, log, own: ownOf(() => log), roomCores, leastReplicas, mix: speeds.mix };
+  });
+}
+
+/**
+ * Self times where requests take more or less of the CPU than they do of the pods that run.
+ * @returns a function of ln of how much more, by replicas; absent: nowhere
+ */
 function ownTimesOf(
   one: Observation,
   application: Application,
   { models, residuals }: Known,
-): OwnTimes | undefined {
+): ((logOf?: (replicas: number) => number) => OwnTimes) | undefined {
   const { profile, surroundings } = models.get(one.service) ?? {};
   if (profile === undefined || one.window === undefined || !isCalibrated(profile)) return undefined;
   const percentile = modelPercentile(application.objective.percentile);
@@ -105,11 +130,21 @@ function ownTimesOf(
     used?.model.percentile === percentile && surroundings !== undefined
       ? new ServedResidual(used.model, profile, surroundingsHeld(surroundings), percentile, used.variance)
       : undefined;
-  return ({ cpuCores }, loadPerContainer, out) => {
-    const place = { cpuCores: isLimited ? cpuCores : undefined, loadPerContainer };
-    predictOwnTime(profile, place, percentile, out);
-    residual?.apply(place, out);
+  return (logOf) => {
+    const profiles = new Map([[0, profile]]);
+    return ({ cpuCores, replicas }, loadPerContainer, out) => {
+      const place = { cpuCores: isLimited ? cpuCores : undefined, loadPerContainer };
+      predictOwnTime(profileWith(profile, logOf?.(replicas) ?? 0, profiles), place, percentile, out);
+      residual?.apply(place, out);
+    };
   };
+}
+
+/** The profile where a request takes exp(log) times the CPU; each made once. */
+function profileWith(profile: ProfileState, log: number, made: Map<number, ProfileState>): ProfileState {
+  const found = made.get(log) ?? withDemand(profile, log);
+  made.set(log, found);
+  return found;
 }
 
 /** Of a tracked profile as it is; a residual's part of the change has no interval of its own. */
@@ -139,6 +174,10 @@ export function demandCores(one: Observation, known: Known): number {
     housekeepingCores * Math.max(1, one.baseReplicas)
   );
 }
+
+/** Replicas in place of so many that are as fast as those that run. */
+const replicasFor = (alike: number, { window }: Observation, { classLogs, classRooms }: Known): number =>
+  podSpeedsOf(window, classLogs, classRooms)?.replicasFor(alike) ?? alike;
 
 /**
  * Price per hour of the least size that carries the load. Containers that may be made smaller have a floor far under it: theirs
@@ -178,7 +217,8 @@ function bounds(
   const { memoryBytes } = base;
   const isHeld = isDoubtful(one, request, known);
   const most = Math.max(base.replicas, Math.ceil(settings.mostGrowth * readyReplicas) + GROWTH_PODS);
-  const needed = demandCores(one, known) / settings.mostUtilisation / Math.max(base.cpuCores, ROUNDING);
+  const alike = demandCores(one, known) / settings.mostUtilisation / Math.max(base.cpuCores, ROUNDING);
+  const needed = replicasFor(alike, one, known);
   const least = resizable.cpu ? 1 : Math.min(most, Math.ceil(needed - ROUNDING));
   const running = one.runningContainer?.cpuCores ?? base.cpuCores;
   const { killedMs = Number.NEGATIVE_INFINITY } = known.models.get(one.service) ?? {};
@@ -234,7 +274,8 @@ export function roomySize(
   const { base, ceiling, floor } = service;
   const { mostRatio, ratio, sigma } = known.outlook;
   const cores = demandCores(one, known) * Math.min(mostRatio / ratio, Math.exp(sigma));
-  const needed = cores / request.settings.roomyUtilisation / Math.max(base.cpuCores, ROUNDING);
+  const alike = cores / request.settings.roomyUtilisation / Math.max(base.cpuCores, ROUNDING);
+  const needed = replicasFor(alike, one, known);
   const replicas = Math.max(base.replicas, floor.replicas, Math.ceil(needed) + 1);
   return { ...base, replicas: Math.min(ceiling.replicas, replicas) };
 }

@@ -1,7 +1,8 @@
-import { EpochMs, NonNegative, ServiceName } from "@tradewind/core/contract/quantity.ts";
+import { EpochMs, NodeClassName, NonNegative, ServiceName } from "@tradewind/core/contract/quantity.ts";
 import { z } from "zod";
 import { ProfileState } from "../models/queue/tracked-profile.ts";
 import { HeldSurroundings, shiftHeld } from "../models/residual/held.ts";
+import { ClassSpeedMemory } from "../node-classes/class-speeds.ts";
 import { emptyOutlook, OutlookState } from "./outlook.ts";
 
 /** What lies outside the services of a route, as steady windows have shown it. */
@@ -44,6 +45,8 @@ export const ServiceModelMemory = z.strictObject({
   warmUpFactor: z.number().min(1).optional(),
   /** More replicas that were decided on and do not all serve yet. */
   rising: z.strictObject({ sinceMs: EpochMs, replicas: NonNegative }).optional(),
+  /** Containers by class of their node in the last window: the profile is that of requests on these. Absent where nodes are alike. */
+  onClasses: z.record(NodeClassName, NonNegative).optional(),
 });
 export type ServiceModelMemory = z.infer<typeof ServiceModelMemory>;
 
@@ -54,6 +57,8 @@ export const CostMemory = z.strictObject({
   startSeconds: NonNegative,
   routes: z.array(RouteMemory).max(1_000),
   services: z.array(ServiceModelMemory).max(10_000),
+  /** Absent while nodes of one class only were seen. */
+  classSpeeds: ClassSpeedMemory.optional(),
 });
 export type CostMemory = z.infer<typeof CostMemory>;
 

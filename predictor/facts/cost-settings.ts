@@ -12,6 +12,8 @@ export const CostSettings = z.strictObject({
   shrinkSeconds: z.number().min(0).default(600),
   /** Seasons of the load that have proven themselves say what load will come. */
   seasons: z.boolean().default(true),
+  /** Measured CPU speeds of node classes count. */
+  nodeSpeeds: z.boolean().default(true),
   /** CPU demand over capacity that no size goes beyond. */
   mostUtilisation: z.number().gt(0).lt(1).default(0.85),
   /** Utilisation of the roomy sizes that the second search starts from. */

@@ -1,7 +1,7 @@
 import { Application } from "@tradewind/core/contract/application.ts";
 import type { Plan } from "@tradewind/core/contract/plan.ts";
 import { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
-import { Count, EpochMs, ServiceName } from "@tradewind/core/contract/quantity.ts";
+import { Count, EpochMs, NodeClassName, ServiceName } from "@tradewind/core/contract/quantity.ts";
 import { WindowSet } from "@tradewind/core/contract/window.ts";
 import { z } from "zod";
 import type { Sensitivities } from "../decide/sensitivities.ts";
@@ -49,6 +49,8 @@ export const PolicyInputs = z.strictObject({
     )
     .max(20_000)
     .optional(),
+  /** CPU that is left of nodes that take pods, cores by node class; absent where all nodes are of one class. */
+  roomByNodeClass: z.record(NodeClassName, z.number().positive()).optional(),
   /**
    * Rate at which requests have begun since the window over that at which they began in it; absent unless it is larger
    * beyond chance, which is why this window is decided on once more.

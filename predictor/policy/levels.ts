@@ -39,7 +39,16 @@ const COST: Level = {
     const gap = latencyGap(facts);
     if (gap.length > 0) return { reasons: gap };
     const { context, inputs, models, observations, verdict } = facts;
-    const { allNodes, largestContainer, nodes, profiles = [], settings, state, surgeRatio } = inputs;
+    const {
+      allNodes,
+      largestContainer,
+      nodes,
+      profiles = [],
+      roomByNodeClass,
+      settings,
+      state,
+      surgeRatio,
+    } = inputs;
     const { level, memory, reasons, sensitivities, targets, whatIf } = decideByCost({
       context,
       observations,
@@ -50,6 +59,7 @@ const COST: Level = {
       allNodes,
       largestContainer,
       nodes,
+      roomByNodeClass,
       residuals: residualsInUse(profiles, models),
     });
     const decision = targets && { policy: level, targets, sensitivities, whatIf };

@@ -1,11 +1,20 @@
 import { costPerHour } from "@tradewind/core/contract/prices.ts";
 import type { Prices } from "@tradewind/core/contract/prices.ts";
+import type { Inventory } from "@tradewind/core/contract/snapshot.ts";
 import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
+import { nodeClassesOf } from "../node-classes/node-classes.ts";
+import type { NodeClasses } from "../node-classes/node-classes.ts";
 
 /** What a container can be given on a node at most. */
 export interface Room {
   readonly cpuCores: number;
   readonly memoryBytes: number;
+}
+
+/** What an agent said of its node last. */
+interface Seen extends Room {
+  readonly seenMs: number;
+  readonly inventory?: Inventory;
 }
 
 /** CPU that pods leave of a node, by their requests. */
@@ -76,12 +85,12 @@ const MOST_NODES = 20_000;
  * the nodes whose agents report. Neither knows nodes that an autoscaler could still add.
  */
 export class NodeRoom {
-  private readonly nodes = new Map<string, Room & { readonly seenMs: number }>();
+  private readonly nodes = new Map<string, Seen>();
 
-  /** An agent has told the capacity of its node. */
-  seen(node: string, { cpuCores, memoryBytes }: Room, nowMs: number): void {
+  /** An agent has told the capacity of its node, and its inventory where it has one. */
+  seen(node: string, { cpuCores, memoryBytes }: Room, nowMs: number, inventory?: Inventory): void {
     if (!this.nodes.has(node) && this.nodes.size >= MOST_NODES) return;
-    this.nodes.set(node, { cpuCores, memoryBytes, seenMs: nowMs });
+    this.nodes.set(node, { cpuCores, memoryBytes, seenMs: nowMs, ...(inventory && { inventory }) });
   }
 
   /**
@@ -106,6 +115,11 @@ export class NodeRoom {
       cpuCores: rooms.reduce((sum, { cpuCores }) => sum + cpuCores, 0),
       memoryBytes: rooms.reduce((sum, { memoryBytes }) => sum + memoryBytes, 0),
     };
+  }
+
+  /** Class of each node by what the workload source and agents say of it; see {@link nodeClassesOf}. */
+  classes(list: WorkloadList | undefined, wereMixed: boolean): NodeClasses {
+    return nodeClassesOf(list, this.nodes, wereMixed);
   }
 
   private roomsOf(list: WorkloadList | undefined, nowMs: number): Room[] {

@@ -6,6 +6,8 @@ import type {
   WorkloadPod,
 } from "@tradewind/core/contract/workload.ts";
 import { cpuLeft } from "../room/node-room.ts";
+import { nodeClassesOf } from "../node-classes/node-classes.ts";
+import type { NodeClasses } from "../node-classes/node-classes.ts";
 import type { Interval } from "../window/interval.ts";
 import type { ResourceView, ServiceResources } from "../window/resources.ts";
 import { containerKey } from "./container-rates.ts";
@@ -27,12 +29,14 @@ const LONGEST_START_MS = 300_000;
  * start). A declared limit counts before the one that an agent read: agents read limits seldom, and after a resize the old
  * one would be believed for half a minute. Where several workloads carry one service their pods add up.
  * @param nowMs by the same clock
+ * @param classes of the nodes
  */
 export function resourceView(
   list: WorkloadList | undefined,
   uses: ReadonlyMap<string, ContainerUse>,
   interval: Interval,
   nowMs: number,
+  classes: NodeClasses = nodeClassesOf(list),
 ): ResourceView {
   const services = new Map<string, ServiceResources>();
   const isSettled = (pod: WorkloadPod): boolean => {
@@ -41,11 +45,27 @@ export function resourceView(
   };
   const rooms = cpuLeft(list);
   for (const workload of list?.workloads ?? []) {
-    const resources = workloadResources(workload, { uses, isSettled, interval, rooms });
+    const resources = workloadResources(workload, { uses, isSettled, interval, rooms, classes });
     const before = services.get(workload.service);
     services.set(workload.service, before === undefined ? resources : added(before, resources));
   }
   return { services };
+}
+
+/** What pods that are known leave of the CPU of nodes that take pods, cores by node class. Undefined where no class has any. */
+export function roomByNodeClass(
+  list: WorkloadList | undefined,
+  classes: NodeClasses,
+): Readonly<Record<string, number>> | undefined {
+  const left = cpuLeft(list);
+  const rooms: Record<string, number> = {};
+  for (const { name, schedulable } of list?.nodes ?? []) {
+    const nodeClass = classes.get(name);
+    const cores = left.get(name) ?? 0;
+    if (schedulable && nodeClass !== undefined && cores > 0)
+      rooms[nodeClass] = (rooms[nodeClass] ?? 0) + cores;
+  }
+  return Object.keys(rooms).length === 0 ? undefined : rooms;
 }
 
 /** Undefined where one of them is. */
@@ -60,6 +80,7 @@ interface Reading {
   readonly interval: Interval;
   /** CPU that is left of each node, cores. */
   readonly rooms: ReadonlyMap<string, number>;
+  readonly classes: NodeClasses;
 }
 
 function workloadResources(workload: Workload, reading: Reading): ServiceResources {
@@ -94,7 +115,7 @@ function revisionOf(
 function containerWindow(
   pod: WorkloadPod,
   declared: WorkloadContainer,
-  { uses, isSettled, interval }: Reading,
+  { classes, interval, isSettled, uses }: Reading,
 ): ContainerWindow {
   const use = uses.get(containerKey(declared.id));
   const settled = isSettled(pod);
@@ -105,6 +126,7 @@ function containerWindow(
     startedAtMs: declared.startedAtMs === undefined ? undefined : startedUpAtMs({ ...pod, ...declared }),
     podName: pod.name,
     node: pod.node,
+    nodeClass: classes.get(pod.node),
     cpuRequestCores: declared.cpuRequestCores,
     cpuLimitCores: declared.cpuLimitCores ?? use?.cpuLimitCores,
     cpuUsageCores: settled ? use?.cpuUsageCores : undefined,

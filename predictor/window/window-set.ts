@@ -1,5 +1,6 @@
 import type {
   CallEdge,
+  ContainerWindow,
   FlowCall,
   FlowStage,
   FlowWindow,
@@ -78,8 +79,27 @@ function serviceWindow(input: WindowSetInput, service: string, number: number | 
     ...replicas(resources),
     ...(accumulator !== undefined && traffic(input, accumulator, began)),
     callees: accumulator === undefined ? [] : callEdges(input, accumulator),
-    containers: (resources?.containers ?? []).slice(0, MAX_CONTAINERS),
+    containers: countedContainers(
+      input.pods,
+      accumulator,
+      (resources?.containers ?? []).slice(0, MAX_CONTAINERS),
+    ),
   };
+}
+
+/** Containers on nodes of different classes with the calls of their pods; the others as they are. */
+function countedContainers(
+  names: NameTable,
+  accumulator: ServiceAccumulator | undefined,
+  containers: ContainerWindow[],
+): ContainerWindow[] {
+  const isApart = new Set(containers.map(({ nodeClass }) => nodeClass)).size > 1;
+  if (!isApart || accumulator === undefined || accumulator.pods.size === 0) return containers;
+  const counts = new Map([...accumulator.pods].map(([pod, { count }]) => [names.nameOf(pod), count]));
+  return containers.map((container) => {
+    const calls = counts.get(container.podName ?? "");
+    return calls === undefined ? container : Object.assign({}, container, { calls });
+  });
 }
 
 function replicas(resources: ServiceResources | undefined): Partial<Window> {

@@ -264,7 +264,8 @@ export class Cluster {
   }
 
   private disturb(node: ClusterNode): void {
-    node.demandFactor = this.interference.factorAt(node.index, this.engine.nowMs);
+    const { speed = 1 } = node.kind ?? {};
+    node.demandFactor = this.interference.factorAt(node.index, this.engine.nowMs) / speed;
   }
 
   private planIncidents(): void {

@@ -1,5 +1,6 @@
 import { Machine } from "../engine/machine.ts";
 import type { Host } from "../engine/server.ts";
+import type { ClusterModel, NodeKind } from "../model/plant-model.ts";
 import { combined, NOTHING } from "./ledger.ts";
 import type { Holding } from "./ledger.ts";
 
@@ -13,6 +14,7 @@ export class ClusterNode implements Host {
   readonly machine: Machine;
   readonly cores: number;
   readonly memoryBytes: number;
+  readonly kind: NodeKind | undefined;
   demandFactor = 1;
   /** It does not answer any more, and never will. */
   lost = false;
@@ -20,8 +22,13 @@ export class ClusterNode implements Host {
   emptySinceMs: number;
   private held: Holding = NOTHING;
 
-  constructor(index: number, cores: number, memoryBytes: number, nowMs: number) {
+  constructor(
+    index: number,
+    { nodeCores: cores, nodeKinds, nodeMemoryBytes: memoryBytes }: ClusterModel,
+    nowMs: number,
+  ) {
     this.index = index;
+    this.kind = nodeKinds?.[index % nodeKinds.length];
     this.name = `node-${index}`;
     this.machine = new Machine(cores);
     this.cores = cores;

@@ -82,7 +82,7 @@ export class Scheduler {
     let bestScore = -Infinity;
     for (const node of this.present) {
       if (!node.fits(wanted)) continue;
-      const score = node.scoreWith(wanted);
+      const score = node.scoreWith(wanted) + (node.kind?.preference ?? 0);
       if (score > bestScore) {
         best = node;
         bestScore = score;
@@ -98,7 +98,7 @@ export class Scheduler {
   private addNode(): void {
     const { model, now, onNode } = this.parts;
     this.countCores();
-    const node = new ClusterNode(this.nodes.length, model.nodeCores, model.nodeMemoryBytes, now());
+    const node = new ClusterNode(this.nodes.length, model, now());
     this.nodes.push(node);
     this.present.add(node);
     onNode(node);

@@ -1,5 +1,6 @@
 import { WORKLOADS_SCHEMA } from "@tradewind/core/contract/workload.ts";
 import type {
+  NodeCapacity,
   Workload,
   WorkloadContainer,
   WorkloadList,
@@ -8,6 +9,7 @@ import type {
 import type { ServiceSpec } from "@tradewind/core/contract/application.ts";
 import type { ContainerModel } from "../model/application-model.ts";
 import { mainId, sidecarId } from "../telemetry/metrics.ts";
+import type { ClusterNode } from "./node.ts";
 import type { Cluster } from "./cluster.ts";
 import type { Deployment } from "./deployment.ts";
 import type { Pod } from "./pod.ts";
@@ -33,15 +35,18 @@ export function workloadList(parts: WorkloadParts, nowMs: number): WorkloadList 
     workloads: cluster.deployments.map((deployment, index) =>
       workload(parts, services[index] ?? "", deployment),
     ),
-    nodes: [...cluster.scheduler.present].map(({ cores, memoryBytes, name }) => ({
-      name,
-      schedulable: true,
-      cpuCores: cores,
-      memoryBytes,
-      pods: MAX_PODS,
-    })),
+    nodes: Array.from(cluster.scheduler.present, capacityOf),
   };
 }
+
+const capacityOf = ({ cores, kind, memoryBytes, name }: ClusterNode): NodeCapacity => ({
+  name,
+  schedulable: true,
+  cpuCores: cores,
+  memoryBytes,
+  pods: MAX_PODS,
+  ...(kind && { instanceType: kind.instanceType }),
+});
 
 function workload(
   { namespace, specOf, startMs }: WorkloadParts,

@@ -8,6 +8,7 @@ import { HEAVY_REQUESTS } from "./obstacles/heavy-requests.ts";
 import { IMPATIENT_USERS } from "./obstacles/impatient-users.ts";
 import { MEMORY_LEAK } from "./obstacles/memory-leak.ts";
 import { METRIC_OUTAGE } from "./obstacles/metric-outage.ts";
+import { MIXED_NODES } from "./obstacles/mixed-nodes.ts";
 import { NODE_LOSS } from "./obstacles/node-loss.ts";
 import { NOISY_NEIGHBOUR } from "./obstacles/noisy-neighbour.ts";
 import { NOT_A_NUMBER } from "./obstacles/not-a-number.ts";
@@ -54,6 +55,7 @@ export const COURSE: readonly ObstacleModel[] = [
   IMPATIENT_USERS,
   FAN_OUT,
   NOISY_NEIGHBOUR,
+  ...MIXED_NODES,
   NODE_LOSS,
   FULL_CLUSTER,
   METRIC_OUTAGE,

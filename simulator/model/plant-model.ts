@@ -13,12 +13,24 @@ export interface NodeAutoscalerModel {
   readonly idleSeconds: number;
 }
 
+/** Nodes that are alike. */
+export interface NodeKind {
+  /** As the platform names them. */
+  readonly instanceType: string;
+  /** CPU work done in a second over that of an ordinary node. */
+  readonly speed: number;
+  /** Weight of the pods' preferred node affinity for it over how much a node has left, which is in [0, 1]. Default 0. */
+  readonly preference?: number;
+}
+
 /** The machines, and how the cluster treats pods. */
 export interface ClusterModel {
   readonly nodes: number;
   /** Allocatable of each node. */
   readonly nodeCores: number;
   readonly nodeMemoryBytes: number;
+  /** Kinds of nodes, which take turns by number of the node. Absent: all are ordinary and of no stated type. */
+  readonly nodeKinds?: readonly NodeKind[];
   readonly nodeAutoscaler?: NodeAutoscalerModel;
   /** From the moment that a node takes a pod until it is ready, ms. */
   readonly podStartMs: Distribution;

@@ -13,6 +13,15 @@ const DISKS = {
   "sys/block/loop0/queue/rotational": "1\n",
 };
 
+const PROCESSOR = {
+  "sys/devices/system/cpu/cpu0/cpufreq/base_frequency": "2400000\n",
+  "sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq": "3500000\n",
+  "sys/devices/system/cpu/cpu0/cache/index0/size": "32K\n",
+  "sys/devices/system/cpu/cpu0/cache/index3/size": "32768K\n",
+  "sys/devices/system/node/node0/numastat": "",
+  "sys/devices/system/node/node1/numastat": "",
+};
+
 let tree: Tree;
 beforeEach(() => {
   tree = new Tree();
@@ -24,12 +33,18 @@ describe("the inventory of this very machine", () => {
     "has its CPUs and what makes them, and disks from the sysfs that it is given",
     { timeout: 60_000 },
     async () => {
-      tree.plant(DISKS);
+      tree.plant({ ...DISKS, ...PROCESSOR });
       const found = await readInventory(tree.path("sys"));
       expect(Inventory.parse(found)).toEqual(found);
       expect(found.cpuCores).toBe(cpus().length);
       const vendor = /^vendor_id\s*: (\S+)/m.exec(readFileSync("/proc/cpuinfo", "latin1"))?.[1];
       expect(found.cpuModel === undefined).toBe(vendor === undefined);
+      expect(found).toMatchObject({
+        cpuBaseHertz: 2.4e9,
+        cpuMaxHertz: 3.5e9,
+        cacheBytes: 32_768 * 1_024,
+        numaNodes: 2,
+      });
       expect(found.disks).toEqual([
         { name: "nvme0n1", kind: "nvme" },
         { name: "sda", kind: "hdd" },
@@ -37,8 +52,10 @@ describe("the inventory of this very machine", () => {
     },
   );
 
-  it("has no disks where there is no sysfs", { timeout: 60_000 }, async () => {
-    expect(await readInventory(tree.path("nowhere"))).not.toHaveProperty("disks");
+  it("has no disks, clocks, cache or NUMA nodes where there is no sysfs", { timeout: 60_000 }, async () => {
+    const found = await readInventory(tree.path("nowhere"));
+    for (const part of ["disks", "cpuBaseHertz", "cpuMaxHertz", "cacheBytes", "numaNodes"])
+      expect(found).not.toHaveProperty(part);
   });
 });
 
@@ -52,10 +69,12 @@ describe("an agent that has looked at the hardware", () => {
     await on.agent.lookAtHardware();
     const { inventory } = on.snapshot();
     expect(inventory).toBeDefined();
-    const { cpuModel = "", cpuVendor = "" } = inventory!;
+    const { cpuModel = "", cpuVendor = "", memoryBytes } = inventory!;
+    expect(memoryBytes).toBe(on.snapshot().capacity.memoryBytes);
     const [line = ""] = /^tradewind_node_hardware_info\{.*$/m.exec(on.metrics()) ?? [];
     expect(line).toContain(`cpu_model="${cpuModel}"`);
     expect(line).toContain(`cpu_vendor="${cpuVendor}"`);
+    expect(line).toContain(`memory_bytes="${memoryBytes}"`);
     expect(line.endsWith(`cpus="${cpus().length}"} 1`)).toBe(true);
     expect(on.metric('tradewind_node_disk_info{device="nvme0n1",class="nvme"}')).toBe(1);
   });

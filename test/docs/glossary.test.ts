@@ -31,6 +31,7 @@ import {
   MeasuredCall,
   MeasuredService,
 } from "@tradewind/core/contract/measured.ts";
+import { MeasuredMove, NodeClass, NodeClassList, Placement } from "@tradewind/core/contract/node-classes.ts";
 import { Pattern, PatternList } from "@tradewind/core/contract/pattern.ts";
 import { PeriodReport } from "@tradewind/core/contract/period-report.ts";
 import { TranscriptLine, Transcripts } from "@tradewind/core/contract/transcript.ts";
@@ -121,6 +122,10 @@ const SCHEMAS = {
   Measured,
   MeasuredCall,
   MeasuredService,
+  NodeClass,
+  NodeClassList,
+  Placement,
+  MeasuredMove,
   Pattern,
   PatternList,
   PeriodReport,

@@ -270,6 +270,18 @@ export function predictOwnTime(
   out.sigma = Math.sqrt(Math.max(0, variance) + (state.residuals[statistic - P50] as number));
 }
 
+/**
+ * The same service where a request takes exp(log) times the CPU, as on slower or faster nodes; what a container takes without
+ * requests grows with it. The very same state for 0.
+ */
+export function withDemand(state: ProfileState, log: number): ProfileState {
+  if (log === 0) return state;
+  const means = state.means.map((mean) =>
+    mean.map((value, at) => (at === DEMAND || at === HOUSEKEEPING ? value + log : value)),
+  );
+  return { ...state, means };
+}
+
 /** Variance of ln of this percentile that steady windows missed beyond chance: a part of `sigma`. */
 export const residualVariance = (state: ProfileState, percentile: 0.5 | 0.95 | 0.99): number =>
   state.residuals[STATISTICS[percentile] - P50] ?? 0;

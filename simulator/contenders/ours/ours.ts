@@ -20,6 +20,7 @@ export interface Kind {
   readonly isTraining?: boolean;
   /** See `CostSettings`. */
   readonly seasons?: boolean;
+  readonly nodeSpeeds?: boolean;
   /** See `PredictorOptions`. */
   readonly students?: LiveStudents;
   /** See `PredictorOptions`. */
@@ -37,7 +38,17 @@ const SLOTS_PER_SILENT_LOOK = 7;
 
 export function startOurs(
   setting: Setting,
-  { choice, isTraining = false, onEvent, onInputs, rewrite, seasons = true, silence, students }: Kind,
+  {
+    choice,
+    isTraining = false,
+    nodeSpeeds = true,
+    onEvent,
+    onInputs,
+    rewrite,
+    seasons = true,
+    silence,
+    students,
+  }: Kind,
 ): Brain {
   const { actuators, plant, processDown, seed, truth, world } = setting;
   const application = {
@@ -64,6 +75,7 @@ export function startOurs(
     workloads: () => world.workloads(),
     isTraining,
     seasons,
+    nodeSpeeds,
     arrivals,
     onInputs,
     students,
@@ -138,5 +150,10 @@ export const OURS: readonly Contender[] = [
     "tradewind-auto-no-seasons",
     { choice: "auto", seasons: false },
     "Tradewind, policy auto, without forecasts by seasons: what they are worth.",
+  ),
+  ours(
+    "tradewind-auto-no-node-speeds",
+    { choice: "auto", nodeSpeeds: false },
+    "Tradewind, policy auto, with all nodes taken to be equally fast: what measured speeds are worth.",
   ),
 ];

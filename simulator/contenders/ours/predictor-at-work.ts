@@ -37,6 +37,7 @@ export interface PredictorOptions {
   readonly isTraining: boolean;
   /** See `CostSettings`. */
   readonly seasons: boolean;
+  readonly nodeSpeeds: boolean;
   /** What spans tell of requests between two windows. */
   readonly arrivals: CountedArrivals;
   /** Learn from every decision; absent: plans name the students of the release. */
@@ -93,7 +94,9 @@ export class PredictorAtWork {
     const log = this.logOf();
     const store = new MemoryStore();
     const { namespace } = application;
-    const settings = PolicySettings.parse({ cost: { seasons: options.seasons } });
+    const settings = PolicySettings.parse({
+      cost: { seasons: options.seasons, nodeSpeeds: options.nodeSpeeds },
+    });
     this.learning =
       choice === "queue" || choice === "static"
         ? undefined

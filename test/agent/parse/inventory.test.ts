@@ -1,5 +1,5 @@
 import { Inventory } from "@tradewind/core/contract/snapshot.ts";
-import { disksOf, hardwareOf } from "@tradewind/agent/parse/inventory.ts";
+import { cacheBytesOf, disksOf, hardwareOf, hertzOf } from "@tradewind/agent/parse/inventory.ts";
 import { describe, expect, it } from "vitest";
 
 /** What systeminformation 5 answered there, without the fields that nobody reads. */
@@ -85,5 +85,25 @@ describe("whole disks and their class", () => {
   it("leaves out what is no disk: loop, ram and compressed memory, mapped and assembled devices, optical drives", () => {
     const names = ["loop0", "ram0", "zram0", "dm-0", "md127", "sr0", "fd0", "nbd0"];
     expect(disksOf(names.map((name) => ({ name, rotational: "0" })))).toEqual([]);
+  });
+});
+
+describe("clocks and caches as sysfs states them", () => {
+  it.each([
+    ["2400000\n", 2.4e9],
+    ["0\n", undefined],
+    ["<unknown>\n", undefined],
+    [undefined, undefined],
+  ])("a clock of %j kilohertz is %j hertz", (content, hertz) => {
+    expect(hertzOf(content)).toBe(hertz);
+  });
+
+  it.each([
+    [["32K\n", "32K\n", "1024K\n", "32768K\n"], 32_768 * 1_024],
+    [["16M\n"], 16 * 2 ** 20],
+    [["many\n", undefined], undefined],
+    [[], undefined],
+  ])("of caches %j the largest has %j bytes", (sizes, bytes) => {
+    expect(cacheBytesOf(sizes)).toBe(bytes);
   });
 });

@@ -139,7 +139,7 @@ describe("the workloads of a cluster", () => {
     });
     const ready = [{ type: "Ready", status: "True" }];
     fake.put(RESOURCES.nodes, {
-      metadata: { name: "node-1" },
+      metadata: { name: "node-1", labels: { "node.kubernetes.io/instance-type": "m7i.large" } },
       status: { allocatable: { cpu: "3920m", memory: "15Gi", pods: "110" }, conditions: ready },
     });
     fake.put(RESOURCES.nodes, {
@@ -170,7 +170,14 @@ describe("the workloads of a cluster", () => {
       },
     ]);
     expect(nodes).toEqual([
-      { name: "node-1", schedulable: true, cpuCores: 3.92, memoryBytes: 15 * 2 ** 30, pods: 110 },
+      {
+        name: "node-1",
+        schedulable: true,
+        cpuCores: 3.92,
+        memoryBytes: 15 * 2 ** 30,
+        pods: 110,
+        instanceType: "m7i.large",
+      },
       { name: "node-2", schedulable: false },
     ]);
   });

@@ -15,7 +15,7 @@ function after(windows: readonly Partial<Window>[], before: readonly ServiceMode
   let services = before;
   for (const [at, part] of windows.entries()) {
     const made = Object.assign(window(FACTS, START_MS + at * WINDOW_MS), part);
-    services = servicesAfter({ services: [...services] }, lessonOf(windowSet([made])));
+    services = servicesAfter({ services: [...services] }, lessonOf(windowSet([made])), new Map());
   }
   const [backend] = services;
   if (backend === undefined) throw new Error("nothing is known of the backend");
@@ -128,5 +128,44 @@ describe("the time that pods take to start", () => {
     expect(startSecondsAfter(memory, [model(rising)], at(30_000))).toBe(75);
     expect(startSecondsAfter(memory, [model(rising)], at(120_000))).toBe(120);
     expect(startSecondsAfter(memory, [model(rising)], at(9_000_000))).toBe(600);
+  });
+});
+
+describe("a profile whose pods come to run on other nodes", () => {
+  const LOGS = new Map([["slow", Math.log(2)]]);
+  const on = (classes: readonly string[], usageCores: (nodeClass: string) => number): Window => {
+    const made = window({ ...FACTS, replicas: classes.length });
+    const containers = made.containers.map((container, at) => {
+      const nodeClass = classes[at]!;
+      return Object.assign({}, container, { nodeClass, cpuUsageCores: usageCores(nodeClass) });
+    });
+    return { ...made, containers };
+  };
+  const learnt = (windows: readonly Window[], before: readonly ServiceModelMemory[] = []) => {
+    let services = before;
+    for (const each of windows)
+      services = servicesAfter({ services: [...services] }, lessonOf(windowSet([each])), LOGS);
+    return services;
+  };
+  const demand = (services: readonly ServiceModelMemory[]): number =>
+    demandOf(services[0]!.profile)!.cpuSecondsPerRequest;
+  const fast = learnt(Array.from({ length: 20 }, () => on(["fast", "fast"], () => 0.2)));
+
+  it("takes the CPU a request that the new nodes are known to cost at once: twice as much on nodes of half the speed", () => {
+    const slow = learnt([on(["slow", "slow"], () => 0.4)], fast);
+    expect(demand(slow) / demand(fast)).toBeCloseTo(2, 1);
+    const both = learnt([on(["fast", "slow"], (nodeClass) => (nodeClass === "slow" ? 0.4 : 0.2))], fast);
+    expect(demand(both) / demand(fast)).toBeCloseTo(1.5, 1);
+    expect(both[0]!.onClasses).toEqual({ fast: 1, slow: 1 });
+  });
+
+  it("is the demand that it was when they come back", () => {
+    const back = learnt([on(["slow", "slow"], () => 0.4), on(["fast", "fast"], () => 0.2)], fast);
+    expect(demand(back) / demand(fast)).toBeCloseTo(1, 1);
+  });
+
+  it("forgets the nodes where their classes are not known any more", () => {
+    const { onClasses } = learnt([window(FACTS)], fast)[0]!;
+    expect(onClasses).toBeUndefined();
   });
 });

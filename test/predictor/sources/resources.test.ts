@@ -1,7 +1,7 @@
 import { WORKLOADS_SCHEMA } from "@tradewind/core/contract/workload.ts";
 import type { Workload, WorkloadList, WorkloadPod } from "@tradewind/core/contract/workload.ts";
 import { describe, expect, it } from "vitest";
-import { resourceView } from "@tradewind/predictor/sources/resources.ts";
+import { resourceView, roomByNodeClass } from "@tradewind/predictor/sources/resources.ts";
 
 const START = 1_750_000_005_000;
 const INTERVAL = { startMs: START, endMs: START + 15_000 };
@@ -60,6 +60,23 @@ describe("resources by service", () => {
     expect(services.get("geo")?.nodeRoomCores).toBe(0.75);
     const elsewhere = resourceView({ ...list(geo), nodes: nodes.slice(1) }, new Map(), INTERVAL, NOW);
     expect(elsewhere.services.get("geo")?.nodeRoomCores).toBeUndefined();
+  });
+
+  it("say the class of each container's node where nodes differ, and what nodes that take pods have left by class", () => {
+    const nodes = [
+      { name: "a", schedulable: true, cpuCores: 2, instanceType: "old" },
+      { name: "b", schedulable: true, cpuCores: 4, instanceType: "new" },
+      { name: "c", schedulable: false, cpuCores: 8, instanceType: "new" },
+    ];
+    const asking = pod("geo-0", { node: "a", containers: [{ id: "x", name: "main", cpuRequestCores: 0.5 }] });
+    const known = { ...list(workload([asking])), nodes };
+    const classOf = (of: WorkloadList) =>
+      resourceView(of, new Map(), INTERVAL, NOW).services.get("geo")?.containers[0]?.nodeClass;
+    expect(classOf(known)).toBe("old");
+    expect(classOf({ ...known, nodes: nodes.slice(0, 1) })).toBeUndefined();
+    const classes = new Map(nodes.map(({ instanceType, name }) => [name, instanceType]));
+    expect(roomByNodeClass(known, classes)).toEqual({ old: 1.5, new: 4 });
+    expect(roomByNodeClass(known, new Map())).toBeUndefined();
   });
 
   it("name containers, mark sidecars and say when each started", () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { SpanRecord } from "../../../predictor/window/span.ts";
+import type { ContainerWindow } from "@tradewind/core/contract/window.ts";
 import { ARRIVAL_MS, batchOf, buildFirst, newBuilder, serviceIn, traceOf } from "./traced.ts";
 
 /** Requests of one pod that take `ms` each. */
@@ -41,5 +42,28 @@ describe("own latency of the worst pod", () => {
     const { window, drops } = cartOf(spans);
     expect(drops).toEqual({ "pod-limit": 10 });
     expect(window.ownLatency?.count).toBe(410);
+  });
+});
+
+describe("calls of each pod", () => {
+  const counts = (classes: readonly (string | undefined)[]) => {
+    const builder = newBuilder();
+    builder.add(batchOf([...requests("cart-0", 30, 10), ...requests("cart-1", 12, 10)]), ARRIVAL_MS);
+    const containers = classes.map((nodeClass, pod): ContainerWindow => {
+      const container = { id: `id-${pod}`, podName: `cart-${pod}` };
+      return nodeClass === undefined ? container : { ...container, nodeClass };
+    });
+    const services = new Map([["cart", { namespace: "shop", containers }]]);
+    return serviceIn(buildFirst(builder, { services }), "cart").containers.map(({ calls }) => calls);
+  };
+
+  it("are counted where its pods run on nodes of different classes", () => {
+    expect(counts(["old", "new"])).toEqual([30, 12]);
+  });
+
+  it("are left out where nodes are alike, and of a pod that no span names", () => {
+    expect(counts(["new", "new"])).toEqual([undefined, undefined]);
+    expect(counts([undefined, undefined])).toEqual([undefined, undefined]);
+    expect(counts(["old", "new", "new"])).toEqual([30, 12, undefined]);
   });
 });

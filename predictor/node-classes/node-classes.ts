@@ -1,0 +1,30 @@
+import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
+import { nodeClassOf } from "./node-class.ts";
+import type { NodeFacts } from "./node-class.ts";
+
+/** Class by name of the node. Empty where all nodes that are known are of one class and always were: there is nothing to tell apart. */
+export type NodeClasses = ReadonlyMap<string, string>;
+
+/** What an agent has read of the hardware of a node, by its name. */
+export type Inventories = ReadonlyMap<string, { readonly inventory?: NodeFacts["inventory"] }>;
+
+/**
+ * Classes of the nodes that the platform lists; where it lists none, of those that agents have told of.
+ * @param wereMixed nodes of several classes were known before: then one is told apart as well
+ */
+export function nodeClassesOf(
+  list: WorkloadList | undefined,
+  told: Inventories = new Map(),
+  wereMixed = false,
+): NodeClasses {
+  const classes = new Map<string, string>();
+  const add = (name: string, facts: NodeFacts): void => {
+    const nodeClass = nodeClassOf(facts);
+    if (nodeClass !== undefined) classes.set(name, nodeClass);
+  };
+  const listed = list?.nodes ?? [];
+  for (const { instanceType, name } of listed)
+    add(name, { instanceType, inventory: told.get(name)?.inventory });
+  if (listed.length === 0) for (const [name, facts] of told) add(name, facts);
+  return wereMixed || new Set(classes.values()).size > 1 ? classes : new Map();
+}
