@@ -252,7 +252,7 @@ const FIELDS: Readonly<Record<string, Pair>> = {
   "calendars.floor.replicas": ofGuard(withCalendar({}), withCalendar({ floor: { replicas: 70 } })),
   "calendars.ceiling.replicas": ofGuard(ceiling({}), ceiling({ replicas: 22 })),
   "calendars.ceiling.soft": ofGuard(ceiling({}), ceiling({ soft: true })),
-  "prices.cpuCoreHour": [() => sized({}), () => sized({ cpuCoreHour: 10 })],
+  "prices.cpuCoreHour": [() => sized({}), () => sized({ cpuCoreHour: 0.001 })],
   "prices.memoryGigabyteHour": [() => sized({}), () => sized({ memoryGigabyteHour: 10 })],
 };
 

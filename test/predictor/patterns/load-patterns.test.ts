@@ -10,6 +10,8 @@ import { START_MS } from "../measurements.ts";
 const STEP_MS = 15_000;
 const REACH = { reachMs: 195_000, holdMs: 300_000 };
 const MINUTE = 4;
+/** The start of a minute of the clock, which steps of a minute keep to. */
+const FROM_MS = START_MS + STEP_MS;
 
 /** Requests of a window by chance: a Poisson count, by its normal limit. */
 const counted = (perSecond: number, rng: () => number): number => {
@@ -28,7 +30,7 @@ function seen(
   let foresight = emptyForesight();
   const found: ReturnType<typeof loadPatterns>[] = [];
   for (let at = 0; at < windows; at += 1) {
-    const startMs = START_MS + STEP_MS * at;
+    const startMs = FROM_MS + STEP_MS * at;
     const one = { startMs, endMs: startMs + STEP_MS, perSecond: counted(load(at), rng) };
     foresight = observe(foresight, one, REACH);
     if (at >= from) found.push(loadPatterns(foresight));
@@ -62,7 +64,7 @@ describe("a level shift", () => {
   it("of the load is named with the time that it began at", () => {
     const [found] = seen(40 * MINUTE, (at) => (at >= 30 * MINUTE ? 90 : 40));
     expect(found).toMatchObject([{ kind: "shift" }]);
-    expect(Math.abs(found![0]!.sinceMs - START_MS - 30 * 60_000)).toBeLessThanOrEqual(60_000);
+    expect(Math.abs(found![0]!.sinceMs - FROM_MS - 30 * 60_000)).toBeLessThanOrEqual(60_000);
     expect(found![0]!.size).toBeCloseTo(2.25, 1);
   });
 });
