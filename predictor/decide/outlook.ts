@@ -88,7 +88,9 @@ function forecastOf(kind: Forecast, points: Points, afterMs: number): number {
     square += (endMs - meanMs) ** 2;
   }
   const slope = square > 0 ? product / square : 0;
-  return Math.max(LEAST_RATIO * last.perSecond, mean + slope * (last.endMs + afterMs - meanMs));
+  // What rises goes on rising for about as long as it was seen to, and less and less (Gardner and McKenzie, 1985).
+  const aheadMs = FITTED_MS * -Math.expm1(-afterMs / FITTED_MS);
+  return Math.max(LEAST_RATIO * last.perSecond, mean + slope * (last.endMs + aheadMs - meanMs));
 }
 
 export interface OutlookRequest {

@@ -36,16 +36,16 @@ describe("the load outlook", () => {
     expect(late.sigma).toBeLessThan(early.sigma);
   });
 
-  it("extends a line of rising load by the time that pods take to start", () => {
-    // 0.1 requests per second more each second: 110 now, 117.5 in 75 s.
+  it("extends a line of rising load by the time that pods take to start, damped by the time that it is fitted to", () => {
+    // 0.1 requests per second more each second: 110 now, and as much more in 75 s as in 90·(1 − exp(−75/90)) = 50.886 s at this pace.
     const rising = outlook(after(Array.from({ length: 61 }, (_, at) => 20 + 1.5 * at)));
     expect(rising.forecast).toBe("line");
-    expect(rising.ratio).toBeCloseTo(117.5 / 110, 6);
+    expect(rising.ratio).toBeCloseTo(115.0886 / 110, 5);
   });
 
   it("believes the highest forecast until forecasts have been judged", () => {
     const rising = outlook(after(Array.from({ length: 6 }, (_, at) => 20 + 1.5 * at)));
-    expect(rising.ratio).toBeCloseTo(35 / 27.5, 6);
+    expect(rising.ratio).toBeCloseTo(32.5886 / 27.5, 5);
   });
 
   it("keeps the top of a wave after its turn for the time a decision stands, and no longer", () => {
