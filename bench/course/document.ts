@@ -69,13 +69,15 @@ function section({ name, policies }: PlantReport): string {
 
 const OBJECTIVE_SHARE = 0.05;
 const BOUND = "clairvoyant";
+const USUAL = "hpa-cpu";
 
 /** How a policy did over all plants. */
 function summaryRow(name: string, plants: readonly PlantReport[]): string {
   const pairs = plants.flatMap(({ policies }) => {
     const own = policies.find((each) => each.name === name);
     const bound = policies.find((each) => each.name === BOUND);
-    return own === undefined ? [] : [{ own, bound }];
+    const usual = policies.find((each) => each.name === USUAL);
+    return own === undefined ? [] : [{ own, bound, usual }];
   });
   const met = pairs.filter(({ own }) => own.requestsOver.mean <= OBJECTIVE_SHARE).length;
   const fronts = pairs.filter(({ own }) => own.isOnFront).length;
@@ -84,10 +86,15 @@ function summaryRow(name: string, plants: readonly PlantReport[]): string {
   );
   const ratio = Math.exp(logs.reduce((sum, each) => sum + each, 0) / logs.length);
   const worst = pairs.reduce((most, { own }) => Math.max(most, own.requestsOver.mean), 0);
+  const over = pairs.reduce((sum, { own }) => sum + own.requestsOver.mean, 0) / pairs.length;
+  const usual = pairs.map(({ own, usual: its }) => own.costPerHour.mean / (its?.costPerHour.mean ?? Number.NaN));
+  const toUsual = usual.reduce((sum, each) => sum + each, 0) / usual.length;
   const cells = [
     name,
     `${met} of ${pairs.length}`,
+    (100 * over).toFixed(2),
     (100 * worst).toFixed(1),
+    Number.isFinite(toUsual) ? toUsual.toFixed(3) : "",
     Number.isFinite(ratio) ? ratio.toFixed(2) : "",
     name === BOUND ? "" : `${fronts}`,
   ];
@@ -99,8 +106,8 @@ function summary(plants: readonly PlantReport[]): string {
   return [
     "### All plants",
     "",
-    "| policy | plants with at most 5 % over | worst plant, % over | cost to clairvoyant's, geometric mean | on the front |",
-    "| --- | --: | --: | --: | --: |",
+    "| policy | plants with at most 5 % over | % over, mean | worst plant | cost to hpa-cpu's, mean | cost to clairvoyant's, geometric mean | on the front |",
+    "| --- | --: | --: | --: | --: | --: | --: |",
     ...names.map((name) => summaryRow(name, plants)),
     "",
   ].join("\n");

@@ -16,10 +16,11 @@ import { judge } from "../../predictor/facts/verdict.ts";
 import { PolicySettings } from "../../predictor/facts/settings.ts";
 import { emptyState } from "../../predictor/policy/state.ts";
 import { flowObjective } from "../../predictor/facts/objective.ts";
+import type { NodeLeft } from "../../predictor/room/node-room.ts";
 import type { BenchmarkOptions } from "../benchmark.ts";
 import { syntheticApplication } from "./application.ts";
 import { percentile } from "./percentile.ts";
-import { windowOf } from "./window.ts";
+import { CPU_CORES, windowOf } from "./window.ts";
 
 /** Windows that the models learn from before the one that is decided on: a profile counts as calibrated after three. */
 const LEARNING_WINDOWS = 6;
@@ -27,6 +28,8 @@ const WINDOW_MS = 15_000;
 /** Share of the services that a surge brings to or over their capacity, and the objective over the latency before it. */
 const SURGED_SHARE = 0.08;
 const OBJECTIVE_ROOM = 1.15;
+const NODE_CORES = 16;
+const FREE_SHARE = 0.2;
 const settings = CostSettings.parse({});
 const policy = PolicySettings.parse({});
 
@@ -159,7 +162,23 @@ function requestOf(application: Application, windowSet: WindowSet, memory?: Cost
     nowMs: windowSet.endMs,
   };
   const verdict = judge(windowSet.flows, application.entry, flowObjective(application.objective), policy);
-  return { context, observations: observe(context), verdict, settings, memory, surgeRatio: undefined };
+  const nodes = nodesOf(windowSet.windows);
+  return { context, observations: observe(context), verdict, settings, memory, surgeRatio: undefined, nodes };
+}
+
+/** Nodes of 16 cores, a fifth of each free, with the pods of neighbouring services side by side. */
+function nodesOf(windows: readonly Window[]): NodeLeft[] {
+  const pods = windows.flatMap(({ containers, service }) => containers.map(() => service));
+  const onEach = Math.floor((NODE_CORES * (1 - FREE_SHARE)) / CPU_CORES);
+  return Array.from({ length: Math.ceil(pods.length / onEach) }, (_, at) => {
+    const here = Object.entries(Object.groupBy(pods.slice(at * onEach, (at + 1) * onEach), (each) => each));
+    return {
+      name: `node-${at}`,
+      leftCores: NODE_CORES * FREE_SHARE,
+      takesPods: true,
+      pods: here.map(([service, some = []]) => ({ service, pods: some.length })),
+    };
+  });
 }
 
 function learnt({ context, memory, observations, verdict }: CostRequest): CostMemory {

@@ -16,9 +16,9 @@ interface Lying extends PodRoom {
 }
 
 function lyingOf(
-  { name, pods, runningCores }: ServiceToSize,
+  { pods, runningCores }: ServiceToSize,
   { cpuCores, replicas }: Size,
-  nodes: readonly NodeLeft[],
+  on: Lying["on"] = [],
 ): Lying {
   return {
     taken: replicas,
@@ -26,11 +26,21 @@ function lyingOf(
     sidecarCores: 0,
     ...pods,
     runningCores: runningCores ?? cpuCores,
-    on: nodes.flatMap(({ pods: here }, node) =>
-      here.flatMap((each) => (each.service === name ? [[node, each.pods] as const] : [])),
-    ),
+    on,
     starting: [],
   };
+}
+
+/** By service, in the order of the nodes. */
+function podsOn(nodes: readonly NodeLeft[]): ReadonlyMap<string, Lying["on"]> {
+  const on = new Map<string, (readonly [number, number])[]>();
+  for (const [node, { pods: here }] of nodes.entries())
+    for (const { pods, service } of here) {
+      const known = on.get(service);
+      if (known === undefined) on.set(service, [[node, pods]]);
+      else known.push([node, pods]);
+    }
+  return on;
 }
 
 /**
@@ -62,7 +72,8 @@ export class NodeRooms {
     this.left = Float64Array.from(nodes, ({ leftCores }) => leftCores);
     this.grown = new Float64Array(nodes.length);
     this.takesPods = nodes.map(({ takesPods }) => takesPods);
-    this.services = services.map((each, at) => lyingOf(each, sizeOf(at), nodes));
+    const on = podsOn(nodes);
+    this.services = services.map((each, at) => lyingOf(each, sizeOf(at), on.get(each.name)));
     for (const at of services.keys()) {
       const size = sizeOf(at);
       const { runningCores, taken } = this.services[at] as Lying;

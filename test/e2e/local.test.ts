@@ -110,8 +110,8 @@ describe("tradewind local", () => {
     { timeout: 180_000 },
     async () => {
       const report = join(directory, "run.json");
-      const load = await loadFile([90]);
-      const run = tradewindLocal("--for", "15s", "--policy", "queue", "--load", load, "--json", report);
+      const load = await loadFile([110]);
+      const run = tradewindLocal("--for", "20s", "--policy", "queue", "--load", load, "--json", report);
       const platformPid = run.child.pid!;
       await waitUntil(() => run.output().includes("quota "), 60_000, "the platform says that it is up");
       await waitUntil(
@@ -132,7 +132,7 @@ describe("tradewind local", () => {
         "recovery",
       ]);
       const requests = figures.phases.reduce((sum, phase) => sum + phase.requests, 0);
-      expect(requests).toBeGreaterThan(90 * 15 * 0.75);
+      expect(requests).toBeGreaterThan(110 * 20 * 0.75);
       expect(figures.spans).toBeGreaterThan(requests);
       expect(figures.windows).toBeGreaterThanOrEqual(8);
       expect(figures.recommendations).toBeGreaterThanOrEqual(8);
@@ -154,7 +154,7 @@ describe("tradewind local", () => {
       const comparison = join(directory, "comparison.json");
       const compared = tradewindLocal(
         "--for",
-        "15s",
+        "20s",
         "--load",
         load,
         "--compare",
@@ -168,9 +168,9 @@ describe("tradewind local", () => {
       expect({ recorded, rival }).toEqual({ recorded: true, rival: figures });
       expect(ours).toMatchObject({ seed: 7, policy: "auto" });
 
-      const other = tradewindLocal("--for", "20s", "--compare", report);
+      const other = tradewindLocal("--for", "25s", "--compare", report);
       expect({ code: await other.exited, output: other.output() }).toMatchObject({ code: 1 });
-      expect(other.output()).toContain("is of another load: --for 15, not 20");
+      expect(other.output()).toContain("is of another load: --for 20, not 25");
     },
   );
 
