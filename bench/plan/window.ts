@@ -39,6 +39,7 @@ function container(service: string, replica: number, utilisation: number, rng: R
   return {
     id: `${service}-${replica}`,
     cpuLimitCores: CPU_CORES,
+    cpuRequestCores: CPU_CORES,
     cpuUsageCores: Math.min(1, utilisation) * CPU_CORES,
     memoryLimitBytes: 512e6,
     memoryWorkingSetBytes: 200e6,

@@ -17,6 +17,7 @@ import { learn } from "./learn.ts";
 import { outlookOf } from "./outlook.ts";
 import type { TotalLimits } from "./limits.ts";
 import { OwnTails } from "./own-tails.ts";
+import { LARGE } from "./descend-together.ts";
 import type { CostDecision, CostRequest, Known } from "./request.ts";
 import { levelOf } from "./residuals.ts";
 import type { Residuals } from "./residuals.ts";
@@ -170,12 +171,13 @@ function limitsOf(
     (sum, { baseReplicas, service }) => sum + (sized.has(service) ? 0 : baseReplicas),
     0,
   );
-  // Where no container can grow nothing competes with pods: those that wait are placed as room comes.
-  const isSizing = observations.some(({ resizable }) => resizable.cpu);
+  // Where no container can grow nothing competes with pods: those that wait are placed as room comes. A large application would
+  // take minutes to be fitted to full nodes.
+  const isByNode = sized.size < LARGE && observations.some(({ resizable }) => resizable.cpu);
   return {
     ...(pods !== undefined && { pods: Math.max(0, pods - elsewhere) }),
     ...(allNodes && { cpuCores: allNodes.cpuCores }),
-    ...(nodes && isSizing && { nodes }),
+    ...(nodes && isByNode && { nodes }),
   };
 }
 

@@ -433,3 +433,35 @@ describe("policy auto while callers give up", () => {
       expect(replicasOf(outcome)).toBeGreaterThanOrEqual(replicasOf(outcomes[9]!));
   });
 });
+
+describe("full nodes", () => {
+  const requesting: Change = (set) => ({
+    ...set,
+    windows: set.windows.map((each) => ({
+      ...each,
+      containers: each.containers.map((one) => ({ ...one, cpuRequestCores: one.cpuLimitCores })),
+    })),
+  });
+  /** Sizes decided on in the fourth window, with and without knowing that the only node is full. */
+  const sizes = (services: readonly ModelledService[]): unknown[] => {
+    const pods = services.map(({ replicas, service }) => ({ service, pods: replicas }));
+    const nodes = [{ name: "n0", leftCores: 0, takesPods: true, pods }];
+    return [{ nodes }, {}].map((known) => {
+      const { plan } = last(course(4, services, requesting, { application: RESIZABLE, ...known }));
+      return plan.wishes.map(({ allocation }) => allocation);
+    });
+  };
+
+  it("bound what is asked for in an application of a few services", () => {
+    const [known, unknown] = sizes(BUSY);
+    expect(known).not.toEqual(unknown);
+  });
+
+  it("are not fitted to where the application has a hundred services or more, which took minutes", () => {
+    const many = Array.from({ length: 100 }, (_, at) =>
+      made(`s${at}`, { replicas: 1, cpuSecondsPerRequest: 0.001, baseSeconds: 0.0001 }),
+    );
+    const [known, unknown] = sizes([...BUSY, ...many]);
+    expect(known).toEqual(unknown);
+  });
+});
