@@ -51,7 +51,7 @@ export function configure(command: Command): void {
     .option("--load <ratio>", "load over that of now, for example 1.5 or 150%", ratio, 1)
     .addHelpText("after", EXAMPLES)
     .action(async (flags: Flags) => {
-      const answer = await ask(flags, await requested(flags));
+      const answer = await answered(flags);
       printAnswer({ json: answer, text: (paint) => whatIfInWords(answer, paint) }, flags.json);
     });
 }
@@ -59,8 +59,30 @@ export function configure(command: Command): void {
 const ask = async (flags: Flags, body: WhatIfRequest): Promise<WhatIfAnswer> =>
   askPredictor(flags, { path: "v1/what-if", body, schema: WhatIfAnswer, absent: "no-what-if" });
 
-/** @throws TradewindError `invalid-input` where sizes are given and no service, or no possible size */
-async function requested(flags: Flags): Promise<WhatIfRequest> {
+/** How often a relative number is reckoned anew because another decision was made while it was asked about. */
+const MOST_NEW_DECISIONS = 3;
+
+async function answered(flags: Flags): Promise<WhatIfAnswer> {
+  const { replicas: wanted, service } = flags;
+  if (service === undefined || wanted?.isRelative !== true) return ask(flags, requested(flags, 0));
+  const unchanged = WhatIfRequest.parse({ services: [{ service }] });
+  let replicasNow = nowIn(await ask(flags, unchanged), flags);
+  for (let again = 0; ; again++) {
+    const answer = await ask(flags, requested(flags, replicasNow));
+    const found = nowIn(answer, flags);
+    if (found === replicasNow || again === MOST_NEW_DECISIONS) return answer;
+    replicasNow = found;
+  }
+}
+
+const nowIn = ({ services }: WhatIfAnswer, flags: Flags): number =>
+  services.find(({ service }) => service === flags.service)?.now.replicas ?? 0;
+
+/**
+ * @param replicasNow that a relative number is added to
+ * @throws TradewindError `invalid-input` where sizes are given and no service, or no possible size
+ */
+function requested(flags: Flags, replicasNow: number): WhatIfRequest {
   const { cpu, load, memory, replicas: wanted, service } = flags;
   const hasSize = [cpu, memory, wanted].some((each) => each !== undefined);
   if (hasSize !== (service !== undefined)) {
@@ -69,7 +91,7 @@ async function requested(flags: Flags): Promise<WhatIfRequest> {
   }
   const asked = { load, services: [] };
   if (service === undefined) return parseWith(WhatIfRequest, asked, "the command line");
-  const count = wanted && (wanted.isRelative ? (await replicasNow(flags)) + wanted.count : wanted.count);
+  const count = wanted && (wanted.isRelative ? replicasNow + wanted.count : wanted.count);
   const supposed = {
     service,
     ...(count !== undefined && { replicas: count }),
@@ -78,12 +100,6 @@ async function requested(flags: Flags): Promise<WhatIfRequest> {
   };
   const services = [parseWith(SupposedService, supposed, "the command line")];
   return parseWith(WhatIfRequest, { ...asked, services }, "the command line");
-}
-
-async function replicasNow(flags: Flags): Promise<number> {
-  const service = flags.service ?? "";
-  const { services } = await ask(flags, WhatIfRequest.parse({ services: [{ service }] }));
-  return services.find((each) => each.service === service)?.now.replicas ?? 0;
 }
 
 function replicas(text: string): Replicas {

@@ -96,12 +96,12 @@ describe("beside a running predictor and scaler", () => {
     },
   );
 
-  /** Replicas that the plan in force asks for. */
-  async function planned(service: string): Promise<number | undefined> {
+  /** Replicas that the decision in force started from. */
+  async function startedFrom(service: string): Promise<number | undefined> {
     const [, predictor = ""] = from.predictor();
     const response = await fetch(new URL("/v1/plan", predictor), { signal: AbortSignal.timeout(5_000) });
     const { wishes } = Plan.parse(await response.json());
-    return wishes.find((each) => each.service === service)?.allocation.replicas;
+    return wishes.find((each) => each.service === service)?.evidence["baseReplicas"];
   }
 
   it("what-if answers for one more replica, says what it would cost, and changes nothing", async () => {
@@ -110,10 +110,10 @@ describe("beside a running predictor and scaler", () => {
     expect(stdout).toMatch(
       /^p95 of the slowest route would be [\d.]+ m?s \(now [\d.]+ m?s\), objective 100 ms: (met|missed)\.\nCost: /,
     );
-    // Of what the plan asks for, which may change between two windows, and not of what was asked before.
-    const before = await planned("geo");
+    // Of a decision that may be made between two questions, and not of what was asked before.
+    const before = await startedFrom("geo");
     const again = await tradewind(...asked);
-    const after = await planned("geo");
+    const after = await startedFrom("geo");
     for (const text of [stdout, again.stdout]) {
       const [, now, then] = /^geo +(\d+) → (\d+) /m.exec(text) ?? [];
       expect(Number(then)).toBe(Number(now) + 1);
