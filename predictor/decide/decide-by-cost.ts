@@ -160,10 +160,14 @@ interface Cheapest {
   readonly atBase: (loadRatio?: number) => ApplicationCost;
 }
 
-/** @param sized the services that are sized together */
+/**
+ * @param sized the services that are sized together
+ * @param isLarge many services are searched
+ */
 function limitsOf(
   { allNodes, context, nodes, observations }: CostRequest,
   sized: ReadonlySet<string>,
+  isLarge: boolean,
 ): TotalLimits {
   const { pods } = context.application.budget;
   // Services off every route take their pods of the budget first: nothing here says what they could do without.
@@ -171,13 +175,12 @@ function limitsOf(
     (sum, { baseReplicas, service }) => sum + (sized.has(service) ? 0 : baseReplicas),
     0,
   );
-  // Where no container can grow nothing competes with pods: those that wait are placed as room comes. A large application would
-  // take minutes to be fitted to full nodes.
-  const isByNode = sized.size < LARGE && observations.some(({ resizable }) => resizable.cpu);
+  // Where no container can grow nothing competes with pods: those that wait are placed as room comes.
+  const isByNode = observations.some(({ resizable }) => resizable.cpu);
   return {
     ...(pods !== undefined && { pods: Math.max(0, pods - elsewhere) }),
     ...(allNodes && { cpuCores: allNodes.cpuCores }),
-    ...(nodes && isByNode && { nodes }),
+    ...(nodes && isByNode && { nodes, mayWait: isLarge }),
   };
 }
 
@@ -214,7 +217,7 @@ function cheapestOf(request: CostRequest, before: Known): Cheapest {
     lateRatio: settings.shrinkSeconds / (settings.shrinkSeconds + settings.standSeconds),
     warmUpRatio: Math.min(1, settings.youngSeconds / settings.standSeconds),
   };
-  const limits = limitsOf(request, sized);
+  const limits = limitsOf(request, sized, services.length >= LARGE);
   const owns = new OwnTails(services, options.loads);
   const atBase =
     (sized: readonly ServiceToSize[]) =>

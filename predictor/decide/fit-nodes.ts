@@ -2,6 +2,7 @@ import { roundedDown } from "../facts/size.ts";
 import type { Size } from "../facts/size.ts";
 import type { ApplicationCost } from "./application-cost.ts";
 import { SLACK } from "./cost-inputs.ts";
+import { LARGE } from "./descend-together.ts";
 import { Totals } from "./limits.ts";
 import type { TotalLimits } from "./limits.ts";
 import type { NodeRooms } from "./node-rooms.ts";
@@ -13,8 +14,12 @@ interface Change {
   readonly change: number;
 }
 
-/** Takes back what would start or grow, where that costs least a core, until all of it has room on its node. What runs stays. */
+/**
+ * Takes back what would start or grow, where that costs least a core, until all of it has room on its node. What runs stays. In a large
+ * application all growth on a node with too little room is taken back at once: steps find out what it is worth most for.
+ */
 export function fitNodes(cost: ApplicationCost, limits: TotalLimits): void {
+  if (cost.services.length >= LARGE) return fitLarge(cost, limits);
   for (;;) {
     const { rooms } = new Totals(cost, limits);
     if (rooms === undefined || rooms.isKept) return;
@@ -39,13 +44,24 @@ export function fitNodes(cost: ApplicationCost, limits: TotalLimits): void {
   }
 }
 
+function fitLarge(cost: ApplicationCost, limits: TotalLimits): void {
+  const { rooms } = new Totals(cost, limits);
+  if (rooms === undefined || rooms.isKept) return;
+  const sizes = cost.services.map((_, service) => {
+    const size = cost.sizeOf(service);
+    return { ...size, cpuCores: Math.min(size.cpuCores, rooms.leastGrown(service) ?? Infinity) };
+  });
+  for (const [service, size] of sizes.entries()) cost.set(service, size);
+}
+
 /**
  * Takes one change for which there is no room, and takes back what costs least until there is, where that lowers the cost in all: what
- * grows and what starts compete for the same room.
+ * grows and what starts compete for the same room. Never in a large application, where that takes minutes.
  * @param most changes that are tried, those that would lower the cost most first
  * @returns whether one did
  */
 export function exchange(cost: ApplicationCost, limits: TotalLimits, most: number): boolean {
+  if (cost.services.length >= LARGE) return false;
   const { rooms } = new Totals(cost, limits);
   if (rooms === undefined) return false;
   const blocked = cost.services.flatMap((_, service) => blockedOf(cost, service, rooms));

@@ -10,7 +10,7 @@ export interface TotalLimits {
   readonly cpuCores?: number;
   /** What pods leave of each node. */
   readonly nodes?: readonly NodeLeft[];
-  /** Pods that no node has room for are asked for all the same. */
+  /** Pods take no room: they are asked for whether a node has any or not. True of every search for a large application. */
   readonly mayWait?: boolean;
 }
 

@@ -442,26 +442,35 @@ describe("full nodes", () => {
       containers: each.containers.map((one) => ({ ...one, cpuRequestCores: one.cpuLimitCores })),
     })),
   });
-  /** Sizes decided on in the fourth window, with and without knowing that the only node is full. */
-  const sizes = (services: readonly ModelledService[]): unknown[] => {
+  /** Cores by which containers grow together in the fourth window, with and without knowing how much of the only node is left. */
+  const growth = (services: readonly ModelledService[], leftCores: number): number[] => {
     const pods = services.map(({ replicas, service }) => ({ service, pods: replicas }));
-    const nodes = [{ name: "n0", leftCores: 0, takesPods: true, pods }];
+    const nodes = [{ name: "n0", leftCores, takesPods: true, pods }];
+    const running = new Map(services.map((each) => [each.service, each]));
+    const budget = { pods: pods.reduce((sum, each) => sum + each.pods, 0) };
     return [{ nodes }, {}].map((known) => {
-      const { plan } = last(course(4, services, requesting, { application: RESIZABLE, ...known }));
-      return plan.wishes.map(({ allocation }) => allocation);
+      const options = { application: { ...RESIZABLE, budget }, ...known };
+      const { plan } = last(course(4, services, requesting, options));
+      return plan.wishes.reduce((sum, { allocation: { cpuCores = 0 }, service }) => {
+        const { cores, replicas } = running.get(service)!;
+        return sum + replicas * Math.max(0, cpuCores - cores);
+      }, 0);
     });
   };
+  const MANY = Array.from({ length: 100 }, (_, at) =>
+    made(`s${at}`, { replicas: 1, cpuSecondsPerRequest: 0.001, baseSeconds: 0.0001 }),
+  );
 
-  it("bound what is asked for in an application of a few services", () => {
-    const [known, unknown] = sizes(BUSY);
-    expect(known).not.toEqual(unknown);
-  });
-
-  it("are not fitted to where the application has a hundred services or more, which took minutes", () => {
-    const many = Array.from({ length: 100 }, (_, at) =>
-      made(`s${at}`, { replicas: 1, cpuSecondsPerRequest: 0.001, baseSeconds: 0.0001 }),
-    );
-    const [known, unknown] = sizes([...BUSY, ...many]);
-    expect(known).toEqual(unknown);
+  /** No pod more is allowed, so that only larger containers help. */
+  it.each([
+    ["two services", BUSY],
+    ["more than a hundred services", [...BUSY, ...MANY]],
+  ])("bound what containers grow by together in an application of %s", (_, services) => {
+    const [, wanted] = growth(services, 0);
+    expect(wanted).toBeGreaterThan(0);
+    for (const leftCores of [0, wanted! / 2]) {
+      const [grown] = growth(services, leftCores);
+      expect(grown).toBeLessThanOrEqual(leftCores + 1e-9);
+    }
   });
 });
