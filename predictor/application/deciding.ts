@@ -3,7 +3,6 @@ import type { Application } from "@tradewind/core/contract/application.ts";
 import { MOST_PLAN_PATTERNS } from "@tradewind/core/contract/plan.ts";
 import type { Plan, Wish } from "@tradewind/core/contract/plan.ts";
 import type { ProposedChange } from "@tradewind/core/contract/proposed-change.ts";
-import type { Prices } from "@tradewind/core/contract/prices.ts";
 import type { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
@@ -18,7 +17,7 @@ import { LearnedCalendars } from "../calendar/propose-calendars.ts";
 import { ownFlows } from "../facts/verdict.ts";
 import { hourlyCost, judgedRequests } from "../facts/accounts.ts";
 import type { InputsArchive } from "./inputs-archive.ts";
-import { nodesLeft } from "../room/node-room.ts";
+import { cpuLeft, nodesLeft } from "../room/node-room.ts";
 import type { NodeRoom } from "../room/node-room.ts";
 import { INPUTS_SCHEMA } from "../policy/inputs.ts";
 import type { PolicyInputs, PolicyOutcome } from "../policy/inputs.ts";
@@ -41,6 +40,7 @@ import type { ContainerRates } from "../sources/container-rates.ts";
 import { combineResources, combineWindows, missingParts } from "../sources/combine-windows.ts";
 import type { Gathered } from "../sources/combine-windows.ts";
 import { resourceView, roomByNodeClass } from "../sources/resources.ts";
+import type { NodeFacts } from "../sources/resources.ts";
 import { disruptionsOf } from "../room/disruptions.ts";
 import { quotaRoom } from "../room/quota-room.ts";
 import type { SpanOrigins } from "../sources/span-origins.ts";
@@ -203,7 +203,8 @@ export class Deciding {
     const doubts = [...missing, ...this.untimely.lookAt(builder.totals())];
     const running = workloads();
     const classes = this.nodeClasses(running);
-    const own = resourceView(running, rates.over(startMs, endMs), { startMs, endMs }, nowMs, classes);
+    const nodes = { classes, rooms: cpuLeft(running) };
+    const own = resourceView(running, rates.over(startMs, endMs), { startMs, endMs }, nowMs, nodes);
     const resources = combineResources(own, gathered.resources);
     const built = builder.build(startMs, endMs, resources, nowMs);
     const failed = gathered.failed.filter(({ kind }) => kind === "spans").map(({ name }) => name);
@@ -213,8 +214,7 @@ export class Deciding {
       this.parts.onWindows?.(windowSet);
       learning?.observe(windowSet, this.state.cost?.services);
     }
-    const ofNodes = this.nodeFacts(running, classes, application.prices, nowMs);
-    const left = nodesLeft(running, application.namespace);
+    const ofNodes = this.nodeFacts(application, running, nodes, nowMs);
     const inputs: PolicyInputs = {
       schema: INPUTS_SCHEMA,
       choice: options.choice,
@@ -224,7 +224,6 @@ export class Deciding {
       windowSet,
       ...(learning && { profiles: learning.evidence() }),
       ...ofNodes,
-      ...(left && { nodes: left }),
       nowMs: this.nowMs(window),
     };
     const before = published.plan()?.wishes ?? [];
@@ -262,18 +261,21 @@ export class Deciding {
 
   /** What is known of the nodes; each part absent where it is not. */
   private nodeFacts(
+    { namespace, prices, resize = "off" }: Application,
     running: WorkloadList | undefined,
-    classes: NodeClasses,
-    prices: Prices,
+    known: NodeFacts,
     nowMs: number,
-  ): Pick<PolicyInputs, "allNodes" | "largestContainer" | "roomByNodeClass"> {
+  ): Pick<PolicyInputs, "allNodes" | "largestContainer" | "nodes" | "roomByNodeClass"> {
     const largestContainer = this.parts.nodes?.largest(running, prices, nowMs);
     const allNodes = this.parts.nodes?.total(running, nowMs);
-    const rooms = roomByNodeClass(running, classes);
+    const ofClasses = roomByNodeClass(running, known);
+    // Only containers that grow share the room of their node with anything.
+    const nodes = resize === "off" ? undefined : nodesLeft(running, namespace, known.rooms);
     return {
       ...(largestContainer && { largestContainer }),
       ...(allNodes && { allNodes }),
-      ...(rooms && { roomByNodeClass: rooms }),
+      ...(ofClasses && { roomByNodeClass: ofClasses }),
+      ...(nodes && { nodes }),
     };
   }
 

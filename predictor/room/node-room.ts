@@ -47,11 +47,15 @@ const NODES_TO_START_ON = 4;
 /**
  * What is left of the nodes that pods of a namespace run on or may be started on: of the others those with the most left, since there may be
  * thousands.
+ * @param left what pods leave of the CPU of each, cores
  * @returns by name; undefined where the workload source knows no node
  */
-export function nodesLeft(list: WorkloadList | undefined, namespace: string): NodeLeft[] | undefined {
+export function nodesLeft(
+  list: WorkloadList | undefined,
+  namespace: string,
+  left: ReadonlyMap<string, number>,
+): NodeLeft[] | undefined {
   if (list?.nodes === undefined || list.nodes.length === 0) return undefined;
-  const left = cpuLeft(list);
   const workloads = list.workloads.filter((each) => each.namespace === namespace);
   const used = new Map<string, Map<string, number>>();
   for (const { pods, service } of workloads)

@@ -22,6 +22,13 @@ const CLOCKS_DIFFER_MS = 5_000;
 /** A pod that becomes ready later than this after its start was ready before: it has long started up. */
 const LONGEST_START_MS = 300_000;
 
+/** What is known of nodes, by their names. */
+export interface NodeFacts {
+  readonly classes: NodeClasses;
+  /** What pods leave of the CPU of each, cores. */
+  readonly rooms: ReadonlyMap<string, number>;
+}
+
 /**
  * Puts what the platform declares and what the agents measured together, by service. Pods that are not ready take no
  * part; the CPU use of a pod that was starting within the interval, or just before it, is left out, since a process that
@@ -29,21 +36,20 @@ const LONGEST_START_MS = 300_000;
  * start). A declared limit counts before the one that an agent read: agents read limits seldom, and after a resize the old
  * one would be believed for half a minute. Where several workloads carry one service their pods add up.
  * @param nowMs by the same clock
- * @param classes of the nodes
+ * @param nodes what is known of them; by default what the list says
  */
 export function resourceView(
   list: WorkloadList | undefined,
   uses: ReadonlyMap<string, ContainerUse>,
   interval: Interval,
   nowMs: number,
-  classes: NodeClasses = nodeClassesOf(list),
+  { classes, rooms }: NodeFacts = { classes: nodeClassesOf(list), rooms: cpuLeft(list) },
 ): ResourceView {
   const services = new Map<string, ServiceResources>();
   const isSettled = (pod: WorkloadPod): boolean => {
     const ms = startedUpAtMs(pod);
     return ms <= interval.startMs - BETWEEN_READINGS_MS || ms > nowMs + CLOCKS_DIFFER_MS;
   };
-  const rooms = cpuLeft(list);
   for (const workload of list?.workloads ?? []) {
     const resources = workloadResources(workload, { uses, isSettled, interval, rooms, classes });
     const before = services.get(workload.service);
@@ -52,12 +58,12 @@ export function resourceView(
   return { services };
 }
 
-/** What pods that are known leave of the CPU of nodes that take pods, cores by node class. Undefined where no class has any. */
+/** What pods leave of the CPU of nodes that take pods, cores by node class. Undefined where no class has any. */
 export function roomByNodeClass(
   list: WorkloadList | undefined,
-  classes: NodeClasses,
+  { classes, rooms: left }: NodeFacts,
 ): Readonly<Record<string, number>> | undefined {
-  const left = cpuLeft(list);
+  if (classes.size === 0) return undefined;
   const rooms: Record<string, number> = {};
   for (const { name, schedulable } of list?.nodes ?? []) {
     const nodeClass = classes.get(name);

@@ -219,6 +219,7 @@ describe("a predictor with policy auto", () => {
       expect(wish.latencyAfterSeconds).toBeGreaterThan(0);
       const answer = await get(running, `/v1/inputs/${wish.inputs.windowHash}`);
       const inputs = PolicyInputs.parse(await answer.json());
+      expect(inputs.nodes, "no container is moved").toBeUndefined();
       expect(inputs).toMatchObject({
         largestContainer: { cpuCores: 4, memoryBytes: 8e9 },
         allNodes: { cpuCores: 4, memoryBytes: 8e9 },

@@ -1,6 +1,6 @@
 import { WORKLOADS_SCHEMA } from "@tradewind/core/contract/workload.ts";
 import type { NodeCapacity, Workload, WorkloadList } from "@tradewind/core/contract/workload.ts";
-import { NodeRoom, nodesLeft } from "@tradewind/predictor/room/node-room.ts";
+import { cpuLeft, NodeRoom, nodesLeft } from "@tradewind/predictor/room/node-room.ts";
 import { describe, expect, it } from "vitest";
 
 const PRICES = { cpuCoreHour: 0.03, memoryGigabyteHour: 0.004 };
@@ -61,6 +61,7 @@ const workload = (service: string, nodes: readonly string[], namespace = "shop")
 });
 
 describe("what pods leave of nodes", () => {
+  const told = (of: WorkloadList | undefined) => nodesLeft(of, "shop", cpuLeft(of));
   const list: WorkloadList = {
     ...listOf([node("a", 4, GB), node("b", 2, GB, false), node("c", 1, GB), node("dark")]),
     workloads: [
@@ -71,18 +72,18 @@ describe("what pods leave of nodes", () => {
   };
 
   it("is without the requests of all pods known, whether they serve or not, and tells of those of the namespace", () => {
-    expect(nodesLeft(list, "shop")).toEqual([
+    expect(told(list)).toEqual([
       { name: "a", leftCores: 1, takesPods: true, pods: [{ service: "cart", pods: 2 }] },
       { name: "b", leftCores: 1, takesPods: false, pods: [{ service: "front", pods: 1 }] },
       { name: "c", leftCores: 1, takesPods: true, pods: [] },
     ]);
-    expect(nodesLeft(listOf(), "shop")).toBeUndefined();
-    expect(nodesLeft(undefined, "shop")).toBeUndefined();
+    expect(told(listOf())).toBeUndefined();
+    expect(told(undefined)).toBeUndefined();
   });
 
   it("is told of no more other nodes than a decision could start pods on, those with the most left", () => {
     const many = Array.from({ length: 100 }, (_, at) => node(`n${at}`, at + 1, GB));
-    const left = nodesLeft({ ...listOf(many), workloads: [workload("cart", ["n0"])] }, "shop");
+    const left = told({ ...listOf(many), workloads: [workload("cart", ["n0"])] });
     expect(left).toHaveLength(9);
     expect(left?.map(({ leftCores }) => leftCores).sort((a, b) => a - b)).toEqual([
       0, 93, 94, 95, 96, 97, 98, 99, 100,

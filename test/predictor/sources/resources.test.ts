@@ -1,6 +1,7 @@
 import { WORKLOADS_SCHEMA } from "@tradewind/core/contract/workload.ts";
 import type { Workload, WorkloadList, WorkloadPod } from "@tradewind/core/contract/workload.ts";
 import { describe, expect, it } from "vitest";
+import { cpuLeft } from "@tradewind/predictor/room/node-room.ts";
 import { resourceView, roomByNodeClass } from "@tradewind/predictor/sources/resources.ts";
 
 const START = 1_750_000_005_000;
@@ -75,8 +76,9 @@ describe("resources by service", () => {
     expect(classOf(known)).toBe("old");
     expect(classOf({ ...known, nodes: nodes.slice(0, 1) })).toBeUndefined();
     const classes = new Map(nodes.map(({ instanceType, name }) => [name, instanceType]));
-    expect(roomByNodeClass(known, classes)).toEqual({ old: 1.5, new: 4 });
-    expect(roomByNodeClass(known, new Map())).toBeUndefined();
+    const rooms = cpuLeft(known);
+    expect(roomByNodeClass(known, { classes, rooms })).toEqual({ old: 1.5, new: 4 });
+    expect(roomByNodeClass(known, { classes: new Map(), rooms })).toBeUndefined();
   });
 
   it("name containers, mark sidecars and say when each started", () => {
