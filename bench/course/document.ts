@@ -87,7 +87,9 @@ function summaryRow(name: string, plants: readonly PlantReport[]): string {
   const ratio = Math.exp(logs.reduce((sum, each) => sum + each, 0) / logs.length);
   const worst = pairs.reduce((most, { own }) => Math.max(most, own.requestsOver.mean), 0);
   const over = pairs.reduce((sum, { own }) => sum + own.requestsOver.mean, 0) / pairs.length;
-  const usual = pairs.map(({ own, usual: its }) => own.costPerHour.mean / (its?.costPerHour.mean ?? Number.NaN));
+  const usual = pairs.map(
+    ({ own, usual: its }) => own.costPerHour.mean / (its?.costPerHour.mean ?? Number.NaN),
+  );
   const toUsual = usual.reduce((sum, each) => sum + each, 0) / usual.length;
   const cells = [
     name,

@@ -1,13 +1,10 @@
-import { spawn } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { parseJsonWith } from "@tradewind/core/config.ts";
-import { RunReport } from "@tradewind/core/contract/run-report.ts";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { RunReport } from "@tradewind/core/contract/run-report.ts";
 import { HISTORY_FILE } from "@tradewind/predictor/store/history-file.ts";
 import { openHistory } from "@tradewind/predictor/store/read-history.ts";
+import { localPlatform } from "../local-platform.ts";
 import type { MeasuredCost } from "./local-plant.ts";
-
-const CLI = join(dirname(dirname(import.meta.dirname)), "cli", "main.ts");
 
 /** Latencies and throughput of all requests of a run. */
 export interface Figures {
@@ -40,23 +37,21 @@ export interface RealSetting {
 export async function realRun(setting: RealSetting, scratch: string, name: string): Promise<RealRun> {
   const { application, policy, requestsPerSecond, seconds, seed } = setting;
   const [report, state] = [join(scratch, `${name}.json`), join(scratch, name)];
-  const args = ["local", "--for", `${seconds}s`, "--policy", policy, "--application", application];
-  args.push("--seed", String(seed), "--json", report, "--state", state, "--ports", "free");
-  args.push("--interference", "none", "--calibration", join(scratch, "work.json"));
+  const flags: Record<string, string | number> = {
+    "--for": `${seconds}s`,
+    "--policy": policy,
+    "--application": application,
+    "--seed": seed,
+    "--state": state,
+    "--interference": "none",
+    "--calibration": join(scratch, "work.json"),
+  };
   if (requestsPerSecond !== undefined) {
     const load = join(scratch, `${name}.load`);
     writeFileSync(load, `${requestsPerSecond}\n`);
-    args.push("--load", load);
+    flags["--load"] = load;
   }
-  const child = spawn(process.execPath, [CLI, ...args], { stdio: ["ignore", "ignore", "pipe"] });
-  let errors = "";
-  child.stderr.on("data", (data: Buffer) => {
-    errors = (errors + data.toString("utf8")).slice(-2_000);
-  });
-  const code = await new Promise<number | null>((resolve) => child.once("exit", resolve));
-  if (code !== 0)
-    throw new Error(`a run of ${application} with ${policy} ended with code ${code}: ${errors}`);
-  const run = parseJsonWith(RunReport, readFileSync(report, "utf8"), report);
+  const run = await localPlatform(report, flags);
   return { ...summed(run), cost: costOf(join(state, "predictor", HISTORY_FILE)) };
 }
 

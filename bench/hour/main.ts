@@ -1,16 +1,16 @@
 /** `npm run -s bench -- hour --json`: an hour of the local platform with real processes, and which level decided each of its windows. */
-import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseJsonWith } from "@tradewind/core/config.ts";
 import { Course } from "@tradewind/core/contract/measured.ts";
 import type { CoursePoint } from "@tradewind/core/contract/measured.ts";
-import { RunReport } from "@tradewind/core/contract/run-report.ts";
+import type { RunReport } from "@tradewind/core/contract/run-report.ts";
 import { z } from "zod";
+import { shippedTrace } from "@tradewind/local/load/trace.ts";
+import { localPlatform } from "../local-platform.ts";
 import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
 
-const ROOT = join(import.meta.dirname, "..", "..");
 const MINUTES = 60;
 const QUICK_MINUTES = 2;
 /** The load of `npm start`, again and again. */
@@ -79,25 +79,20 @@ async function run({ progress, quick, seed, values }: BenchmarkOptions): Promise
   try {
     const inScratch = (name: string): string => join(scratch, name);
     const [load, report, state] = [inScratch("load.txt"), inScratch("run.json"), inScratch("state")];
-    const period = readFileSync(join(ROOT, "local", "load", "surge.txt"), "utf8");
-    writeFileSync(load, period.repeat(Math.max(1, Math.round(minutes / PERIOD_MINUTES))));
-    progress(`hour: ${minutes} min`);
-    const flags = { "--for": `${60 * minutes}s`, "--load": load, "--json": report, "--state": state };
-    const args = [...Object.entries(flags).flat(), "--seed", String(seed), "--ports", "free"];
-    const child = spawn(process.execPath, [join(ROOT, "cli", "main.ts"), "local", ...args], {
-      stdio: ["ignore", "ignore", "inherit"],
-    });
-    const ended = new AbortController();
-    const exit = new Promise<number | null>((resolve) =>
-      child.once("exit", (code) => (ended.abort(), resolve(code))),
+    const periods = Math.max(1, Math.round(minutes / PERIOD_MINUTES));
+    writeFileSync(
+      load,
+      Array.from({ length: periods }, () => shippedTrace("surge.txt").join("\n")).join("\n"),
     );
-    const followed = await follow(join(state, "addresses.json"), ended.signal, progress);
-    const code = await exit;
-    if (code !== 0) throw new Error(`the local platform ended with code ${code}`);
-    return {
-      minutes,
-      ...figuresOf(followed, parseJsonWith(RunReport, readFileSync(report, "utf8"), report)),
-    };
+    progress(`hour: ${minutes} min`);
+    const flags = { "--for": `${60 * minutes}s`, "--load": load, "--state": state, "--seed": seed };
+    const ended = new AbortController();
+    const running = localPlatform(report, flags).finally(() => ended.abort());
+    const [outcome, followed] = await Promise.all([
+      running,
+      follow(join(state, "addresses.json"), ended.signal, progress),
+    ]);
+    return { minutes, ...figuresOf(followed, outcome) };
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }

@@ -1,11 +1,9 @@
-import { spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseJsonWith } from "@tradewind/core/config.ts";
 import { RunReport } from "@tradewind/core/contract/run-report.ts";
 import type { PhaseReport } from "@tradewind/core/contract/run-report.ts";
-
-const CLI = join(import.meta.dirname, "..", "..", "cli", "main.ts");
+import { localPlatform } from "../local-platform.ts";
 
 export interface Order {
   readonly application: string;
@@ -45,8 +43,10 @@ const fileOf = (directory: string, { application, policy, seed }: Order): string
  */
 export async function runOnce(order: Order, directory: string, isAgain = false): Promise<RunFigures> {
   const path = fileOf(directory, order);
-  if (isAgain || !existsSync(path)) await runLocal(order, path, join(directory, "work.json"));
-  const report = parseJsonWith(RunReport, readFileSync(path, "utf8"), path);
+  const report =
+    isAgain || !existsSync(path)
+      ? await localPlatform(path, flagsOf(order, join(directory, "work.json")))
+      : parseJsonWith(RunReport, readFileSync(path, "utf8"), path);
   if (report.policy !== order.policy || Math.abs(report.durationS - order.seconds) > 1) {
     throw new Error(
       `${path} is of '${report.policy}' over ${report.durationS} s; '${order.policy}' over ${order.seconds} s was asked for`,
@@ -55,26 +55,13 @@ export async function runOnce(order: Order, directory: string, isAgain = false):
   return figuresOf(report);
 }
 
-async function runLocal(order: Order, path: string, calibration: string): Promise<void> {
-  const flags = {
-    "--for": `${order.seconds}s`,
-    "--application": order.application,
-    "--policy": order.policy,
-    "--seed": String(order.seed),
-    "--json": path,
-    "--calibration": calibration,
-    "--ports": "free",
-  };
-  const child = spawn(process.execPath, [CLI, "local", ...Object.entries(flags).flat()], {
-    stdio: ["ignore", "ignore", "pipe"],
-  });
-  let errors = "";
-  child.stderr.on("data", (data: Buffer) => {
-    errors = (errors + data.toString("utf8")).slice(-2_000);
-  });
-  const code = await new Promise<number | null>((resolve) => child.once("exit", resolve));
-  if (code !== 0) throw new Error(`a run with policy ${order.policy} ended with code ${code}: ${errors}`);
-}
+const flagsOf = ({ application, policy, seconds, seed }: Order, calibration: string) => ({
+  "--for": `${seconds}s`,
+  "--application": application,
+  "--policy": policy,
+  "--seed": seed,
+  "--calibration": calibration,
+});
 
 function figuresOf({ application, phases, policy, seed, totals }: RunReport): RunFigures {
   if (totals === undefined) throw new Error(`the report of ${policy}, seed ${seed}, has no totals`);

@@ -1,14 +1,12 @@
-import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { parseJsonWith } from "@tradewind/core/config.ts";
-import { RunReport } from "@tradewind/core/contract/run-report.ts";
+import { join } from "node:path";
+import type { RunReport } from "@tradewind/core/contract/run-report.ts";
 import { shippedTrace } from "@tradewind/local/load/trace.ts";
 import type { RateTrace } from "@tradewind/local/load/trace.ts";
 import { phasesOf } from "@tradewind/local/phases/phases.ts";
+import { localPlatform } from "../local-platform.ts";
 
-const ROOT = dirname(dirname(import.meta.dirname));
 /** 46 s of calm load, which are the run's first phase and nine windows, and the five minutes after the kill. */
 export const SECONDS = 345;
 const KILLED_AT_SECONDS = phasesOf(SECONDS)[0]?.toS ?? 0;
@@ -47,23 +45,18 @@ export async function localRun(
 ): Promise<LocalOutcome> {
   const scratch = mkdtempSync(join(tmpdir(), "tradewind-students-"));
   try {
-    const path = join(scratch, "run.json");
     const load = join(scratch, "load.txt");
     writeFileSync(load, surgeAfterKill().join("\n"));
-    const killed = `${Math.round(KILLED_AT_SECONDS)}s`;
-    const flags = { "--for": `${SECONDS}s`, "--seed": String(seed), "--silence": silence, "--json": path };
-    const more = {
-      "--ports": "free",
+    const report = await localPlatform(join(scratch, "run.json"), {
+      "--for": `${SECONDS}s`,
+      "--seed": seed,
+      "--silence": silence,
       "--interference": "none",
-      "--kill-predictor": killed,
+      "--kill-predictor": `${Math.round(KILLED_AT_SECONDS)}s`,
       "--load": load,
       "--calibration": calibration,
-    };
-    const args = [join(ROOT, "cli", "main.ts"), "local", ...Object.entries({ ...flags, ...more }).flat()];
-    const child = spawn(process.execPath, args, { stdio: ["ignore", "ignore", "inherit"] });
-    const code = await new Promise<number | null>((resolve) => child.once("exit", resolve));
-    if (code !== 0) throw new Error(`a run of the local platform ended with code ${code}`);
-    return outcomeOf(parseJsonWith(RunReport, readFileSync(path, "utf8"), path), silence);
+    });
+    return outcomeOf(report, silence);
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
