@@ -15,6 +15,14 @@ describe("choosePort", () => {
     await new Promise((resolve) => server.close(resolve));
     expect(await choosePort(port)).toEqual({ port, isPreferred: true });
   });
+
+  it("takes any free port below those that connections get by default, one of which could take it before somebody listens", async () => {
+    const free = await Promise.all(Array.from({ length: 50 }, async () => choosePort(0)));
+    for (const { isPreferred, port } of free) {
+      expect(isPreferred).toBe(true);
+      expect(port).toBeLessThan(32_768);
+    }
+  });
 });
 
 describe("parseReadyLine", () => {
