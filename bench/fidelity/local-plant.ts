@@ -1,5 +1,6 @@
 import type { ServiceDefinition, Topology } from "@tradewind/local/application/topology.ts";
 import type { ApplicationModel, ServiceModel, StepModel } from "../../simulator/model/application-model.ts";
+import type { MeasuredUse } from "./real-run.ts";
 import { fixed, lognormal } from "../../simulator/model/distribution.ts";
 
 /** Spread of the work of single requests on the local platform (`local/application/demand.ts`: σ of the logarithm is 0.5). */
@@ -12,8 +13,24 @@ const NETWORK_MS = 0.2;
 /** HTTP, tracing and the handling of calls where nothing was measured, ms a request. */
 const USUAL_OVERHEAD_MS = 1.5;
 
-/** CPU seconds that a request takes in each service, everything included, as measured on the platform. */
+/** CPU seconds that one more request takes in each service, everything included, as measured on the platform. */
 export type MeasuredCost = ReadonlyMap<string, number>;
+
+/**
+ * What one more request takes, by two runs at different rates: what a process uses beside requests is the same in both. Where that cannot be
+ * told, all of the CPU of the faster run over its requests.
+ */
+export function costBetween(slow: MeasuredUse, fast: MeasuredUse): MeasuredCost {
+  return new Map(
+    [...fast].map(([service, { cpuCores, perSecond }]) => {
+      const all = cpuCores / perSecond;
+      const before = slow.get(service);
+      if (before === undefined || before.perSecond >= perSecond) return [service, all];
+      const more = (cpuCores - before.cpuCores) / (perSecond - before.perSecond);
+      return [service, more > 0 && more < all ? more : all];
+    }),
+  );
+}
 
 /** Mean work of a request to a service over the mix of its routes, ms: what `cpuMillis` says, weighted by how often each is called. */
 function meanWorkMs({ flows, services }: Topology, service: string): number {

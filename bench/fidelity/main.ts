@@ -1,8 +1,8 @@
 /**
  * `fidelity`: how far the simulator is from the local platform.
  *
- * For each application the CPU of a request is measured at one rate, and nothing else is fitted. Other rates, one of them past
- * saturation, are then run for real, each twice, and simulated: `error` is |simulated − real| / real of p50, p95, p99 and
+ * For each application the CPU of one more request is measured by two rates, and nothing else is fitted. Other rates, one of them
+ * past saturation, are then run for real, each twice, and simulated: `error` is |simulated − real| / real of p50, p95, p99 and
  * throughput, `noise` the same between the two real runs. Policies are run on the application's own load in both: Kendall's
  * tau says how far the order by requests over the objective, and by cores, is the same.
  */
@@ -11,14 +11,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { APPLICATION_NAMES } from "@tradewind/local/application/applications.ts";
 import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
+import { costBetween } from "./local-plant.ts";
 import type { MeasuredCost } from "./local-plant.ts";
 import { realRun } from "./real-run.ts";
-import type { Figures, RealSetting } from "./real-run.ts";
+import type { Figures, MeasuredUse, RealSetting } from "./real-run.ts";
 import { COMPARED_POLICIES, simulatedFigures, simulatedPolicy } from "./simulated-run.ts";
 import { kendallTau, relativeError } from "./statistics.ts";
 
 interface Plan {
-  readonly calibrationRate: number;
+  readonly calibrationRates: readonly [slow: number, fast: number];
   /** Requests per second that the calibration has not seen; the last is more than the entry service can serve. */
   readonly rates: readonly number[];
   readonly seconds: number;
@@ -26,21 +27,24 @@ interface Plan {
   readonly policySeconds: number;
 }
 
-/** 18 to 20 minutes with the starts of the platform. */
+/** About 25 minutes with the starts of the platform. */
 const FULL: Plan = {
-  calibrationRate: 30,
-  rates: [15, 60, 120],
+  calibrationRates: [30, 90],
+  rates: [15, 60, 120, 240],
   seconds: 20,
   policies: COMPARED_POLICIES,
   policySeconds: 60,
 };
 const QUICK: Plan = {
-  calibrationRate: 30,
+  calibrationRates: [30, 90],
   rates: [50],
   seconds: 20,
   policies: ["static", "hpa:60"],
   policySeconds: 30,
 };
+
+/** Long enough for some windows after those in which processes warm up. */
+const CALIBRATION_SECONDS = 40;
 
 /** Run once more for real, so that its two scores can be compared. */
 const REPEATED = "hpa:60";
@@ -102,8 +106,11 @@ class Bench {
   constructor(options: BenchmarkOptions) {
     this.options = options;
     this.plan = options.quick ? QUICK : FULL;
-    const { policies, policySeconds, rates, seconds } = this.plan;
-    const perApplication = (1 + 2 * rates.length) * seconds + (policies.length + 1) * policySeconds;
+    const { calibrationRates, policies, policySeconds, rates, seconds } = this.plan;
+    const perApplication =
+      calibrationRates.length * CALIBRATION_SECONDS +
+      2 * rates.length * seconds +
+      (policies.length + 1) * policySeconds;
     this.left = APPLICATION_NAMES.length * perApplication;
   }
 
@@ -112,10 +119,12 @@ class Bench {
   }
 
   async application(application: string): Promise<Record<string, unknown>> {
-    const { calibrationRate, policies, policySeconds, rates, seconds } = this.plan;
+    const { calibrationRates, policies, policySeconds, rates, seconds } = this.plan;
     const { seed } = this.options;
     const base = { application, policy: "static", seconds, seed };
-    const { cost } = await this.real({ ...base, requestsPerSecond: calibrationRate });
+    const used = async (requestsPerSecond: number): Promise<MeasuredUse> =>
+      (await this.real({ ...base, seconds: CALIBRATION_SECONDS, requestsPerSecond })).use;
+    const cost = costBetween(await used(calibrationRates[0]), await used(calibrationRates[1]));
     const settings: Setting[] = [];
     for (const requestsPerSecond of rates)
       settings.push(await this.setting({ ...base, requestsPerSecond }, cost));

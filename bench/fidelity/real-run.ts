@@ -4,7 +4,6 @@ import type { RunReport } from "@tradewind/core/contract/run-report.ts";
 import { HISTORY_FILE } from "@tradewind/predictor/store/history-file.ts";
 import { openHistory } from "@tradewind/predictor/store/read-history.ts";
 import { localPlatform } from "../local-platform.ts";
-import type { MeasuredCost } from "./local-plant.ts";
 
 /** Latencies and throughput of all requests of a run. */
 export interface Figures {
@@ -20,9 +19,12 @@ export interface RealRun {
   readonly requestsOver: number;
   /** Cores that the replicas were limited to, mean over the run. */
   readonly cores: number;
-  /** CPU seconds a request by service, where windows had both. */
-  readonly cost: MeasuredCost;
+  /** By service, where windows had both. */
+  readonly use: MeasuredUse;
 }
+
+/** Means over the windows of a run, by service. */
+export type MeasuredUse = ReadonlyMap<string, { readonly cpuCores: number; readonly perSecond: number }>;
 
 export interface RealSetting {
   readonly application: string;
@@ -52,11 +54,11 @@ export async function realRun(setting: RealSetting, scratch: string, name: strin
     flags["--load"] = load;
   }
   const run = await localPlatform(report, flags);
-  return { ...summed(run), cost: costOf(join(state, "predictor", HISTORY_FILE)) };
+  return { ...summed(run), use: useOf(join(state, "predictor", HISTORY_FILE)) };
 }
 
 /** The phases together but for the first, in which everything starts; percentiles as the mean weighted by requests. */
-function summed({ durationS, phases }: RunReport): Omit<RealRun, "cost"> {
+function summed({ durationS, phases }: RunReport): Omit<RealRun, "use"> {
   const counted = phases.filter(({ name }) => name !== "warmup");
   const requests = counted.reduce((sum, phase) => sum + phase.requests, 0);
   const failed = counted.reduce((sum, phase) => sum + phase.failed, 0);
@@ -77,16 +79,29 @@ function summed({ durationS, phases }: RunReport): Omit<RealRun, "cost"> {
   };
 }
 
-/** CPU used over requests served, by service, from the windows that the predictor stored. */
-function costOf(path: string): MeasuredCost {
+/** Windows in which processes that have just started still compile what they run. */
+const WARM_UP_WINDOWS = 2;
+
+/** CPU used and requests served, by service, from the windows that the predictor stored. */
+function useOf(path: string): MeasuredUse {
   using history = openHistory(path);
-  const used = new Map<string, { cpu: number; requests: number }>();
+  const sums = new Map<string, { seen: number; cpu: number; requests: number }>();
   for (const window of history.windows({ fromMs: 0, toMs: Number.MAX_SAFE_INTEGER })) {
     const { containers, requestsPerSecond, service } = window;
     const cpu = containers.reduce((sum, { cpuUsageCores }) => sum + (cpuUsageCores ?? Number.NaN), 0);
     if (requestsPerSecond === undefined || !(requestsPerSecond > 0) || !(cpu > 0)) continue;
-    const before = used.get(service) ?? { cpu: 0, requests: 0 };
-    used.set(service, { cpu: before.cpu + cpu, requests: before.requests + requestsPerSecond });
+    const sum = sums.get(service) ?? { seen: 0, cpu: 0, requests: 0 };
+    sum.seen += 1;
+    if (sum.seen > WARM_UP_WINDOWS) {
+      sum.cpu += cpu;
+      sum.requests += requestsPerSecond;
+    }
+    sums.set(service, sum);
   }
-  return new Map([...used].map(([service, { cpu, requests }]) => [service, cpu / requests]));
+  return new Map(
+    [...sums].flatMap(([service, { cpu, requests, seen }]) => {
+      const windows = seen - WARM_UP_WINDOWS;
+      return windows > 0 ? [[service, { cpuCores: cpu / windows, perSecond: requests / windows }]] : [];
+    }),
+  );
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { kendallTau, mixedQuantile } from "../../bench/fidelity/statistics.ts";
-import { localModel } from "../../bench/fidelity/local-plant.ts";
+import { costBetween, localModel } from "../../bench/fidelity/local-plant.ts";
 import { applicationOf } from "@tradewind/local/application/applications.ts";
 
 /** Exponential latencies with this mean. */
@@ -38,6 +38,21 @@ describe("kendallTau", () => {
 
   it("has no opinion where everything is tied", () => {
     expect(kendallTau([1, 1], [1, 2])).toBe(0);
+  });
+});
+
+describe("CPU a request", () => {
+  const at = (cpuCores: number, perSecond: number) => new Map([["cart", { cpuCores, perSecond }]]);
+
+  it("is what one more request takes, without what a process uses beside requests", () => {
+    expect(costBetween(at(0.08, 30), at(0.2, 90)).get("cart")).toBeCloseTo(0.002, 12);
+  });
+
+  it("is all CPU over all requests where two rates do not tell", () => {
+    expect(costBetween(new Map(), at(0.2, 100)).get("cart")).toBe(0.002);
+    expect(costBetween(at(0.3, 30), at(0.2, 100)).get("cart")).toBe(0.002);
+    expect(costBetween(at(0.01, 30), at(0.2, 100)).get("cart")).toBe(0.002);
+    expect(costBetween(at(0.1, 100), at(0.2, 100)).get("cart")).toBe(0.002);
   });
 });
 
