@@ -23,6 +23,8 @@ export class ApplicationCost {
   private readonly routes: readonly RouteToHold[];
   private readonly options: CostOptions;
   private readonly sizes: Size[];
+  /** Price per hour of the size of each service. */
+  private readonly billed: Float64Array;
   /** {@link priceOf} of the sizes; NaN: not worked out. */
   private readonly paid: Float64Array;
   /** By load point, then route. Load points of the same load share theirs. */
@@ -59,6 +61,7 @@ export class ApplicationCost {
     this.routes = routes;
     this.options = options;
     this.sizes = services.map(({ base }) => base);
+    this.billed = Float64Array.from(this.sizes, (size) => costPerHour(size, options.prices));
     this.paid = new Float64Array(services.length).fill(Number.NaN);
     this.ownSigma = new Float64Array(services.length);
     this.routeSigma = new Float64Array(routes.length);
@@ -84,6 +87,7 @@ export class ApplicationCost {
   set(service: number, size: Size): void {
     const before = this.sizeOf(service);
     this.sizes[service] = size;
+    this.billed[service] = costPerHour(size, this.options.prices);
     this.paid[service] = Number.NaN;
     if (before.replicas === size.replicas && before.cpuCores === size.cpuCores) return;
     const own = this.owns.at(service, size);
@@ -103,7 +107,9 @@ export class ApplicationCost {
 
   /** Price per hour of the sizes alone. */
   bill(): number {
-    return this.sizes.reduce((sum, size) => sum + costPerHour(size, this.options.prices), 0);
+    let sum = 0;
+    for (const each of this.billed) sum += each;
+    return sum;
   }
 
   /** How much {@link total} would change if the service had this size. */
@@ -253,20 +259,25 @@ export class ApplicationCost {
     return price;
   }
 
-  /** Price per hour of a size and of the change to it. CPU that containers have not given back yet is paid for. */
+  /** Price per hour of a size and of the change to it, with what requests to containers that warm up miss. */
   priceOf(service: number, size: Size): number {
+    return this.leastPriceOf(service, size) + this.warmUpOf(service, size);
+  }
+
+  /** The same but for what is missed. CPU that containers have not given back yet is paid for. */
+  leastPriceOf(service: number, size: Size): number {
     const { changeRatio, lateRatio, prices } = this.options;
     const { base = size, runningCores = 0 } = this.services[service] ?? {};
     const change = changeRatio * changedPerHour(base, size, prices);
     const late = lateRatio * size.replicas * Math.max(0, runningCores - size.cpuCores) * prices.cpuCoreHour;
-    return costPerHour(size, prices) + change + late + this.warmUpOf(service, size, base);
+    return costPerHour(size, prices) + change + late;
   }
 
   /** What requests to containers that warm up miss, per hour: each added one gets its share of them at once. */
-  private warmUpOf(service: number, { cpuCores, replicas }: Size, base: Size): number {
-    const { own, warmUpFactor = 1 } = this.services[service] ?? {};
+  private warmUpOf(service: number, { cpuCores, replicas }: Size): number {
+    const { base, own, warmUpFactor = 1 } = this.services[service] ?? {};
+    if (own === undefined || base === undefined || replicas <= base.replicas || warmUpFactor <= 1) return 0;
     const added = replicas - base.replicas;
-    if (own === undefined || added <= 0 || warmUpFactor <= 1) return 0;
     const { missPerHour, quantile, warmUpRatio } = this.options;
     const size = { ...base, cpuCores, replicas };
     own(size, warmUpFactor * this.loadOf(service, size, 0), this.young);

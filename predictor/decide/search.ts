@@ -14,17 +14,23 @@ const FINALISTS = 8;
 
 /**
  * Takes the step that lowers the cost most until none does. Steps are ranked by their estimates, and of the best ones each is
- * evaluated exactly. A step that asks for more than the limits leave is not taken.
+ * evaluated exactly, but for what it makes of the routes' uncertainty: where that turns a gain into a loss steps go back and forth
+ * until the most steps are taken. Such a round is walked once. A step that asks for more than the limits leave is not taken.
  */
 export function descend(cost: ApplicationCost, limits: TotalLimits, mostSteps: number): void {
   const ranking = new StepRanking(cost);
   const totals = new Totals(cost, limits);
   let left = mostSteps;
   if (cost.services.length >= LARGE) left -= descendTogether(cost, ranking, totals, mostSteps);
+  const leftAt = new Map<number, number>();
   for (; left > 0; left -= 1) {
     const step = bestStep(cost, ranking, totals);
     if (step < 0) return;
     take(step, cost, ranking, totals);
+    const total = cost.total();
+    const round = (leftAt.get(total) ?? left) - left;
+    if (round > 0) left = ((left - 1) % round) + 1;
+    leftAt.set(total, left);
   }
 }
 

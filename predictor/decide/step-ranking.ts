@@ -41,6 +41,8 @@ export class StepRanking {
   private readonly slopes: Slopes;
   private readonly sizes: (Size | undefined)[];
   private readonly prices: Float64Array;
+  /** 1 where the price is without what warm-up misses: nobody asks for that of a step that does not look good even so. */
+  private readonly isLeastPrice: Uint8Array;
   private readonly owns: (SizedTails | undefined)[];
   /** Estimates of the steps that have not been tried, and exact changes of the cost by those that have. */
   private readonly untried: Least;
@@ -54,6 +56,7 @@ export class StepRanking {
     this.slopes = new Slopes(cost);
     this.estimates = new Float64Array(count).fill(Infinity);
     this.prices = new Float64Array(count);
+    this.isLeastPrice = new Uint8Array(count);
     this.untried = new Least(count);
     this.tried = new Least(count);
     this.sizes = Array.from<Size | undefined>({ length: count });
@@ -147,7 +150,8 @@ export class StepRanking {
     for (const [place, size] of stepsFrom(each, from).entries()) {
       const step = STEPS * service + place;
       this.sizes[step] = size;
-      this.prices[step] = size === undefined ? Infinity : this.cost.priceOf(service, size) - price;
+      this.prices[step] = size === undefined ? Infinity : this.cost.leastPriceOf(service, size) - price;
+      this.isLeastPrice[step] = 1;
       this.owns[step] = size && this.cost.knownOwnAt(service, size);
     }
     this.spoil(service);
@@ -165,11 +169,20 @@ export class StepRanking {
   }
 
   private estimateOf(step: number, from: Size, now: SizedTails): number {
-    const service = Math.floor(step / STEPS);
     const to = this.sizes[step];
+    if (to === undefined) return Infinity;
+    const estimate = this.estimateTo(to, step, from, now);
+    if (!(estimate < 0) || this.isLeastPrice[step] === 0) return estimate;
+    const service = Math.floor(step / STEPS);
+    this.prices[step] = this.cost.priceOf(service, to) - this.cost.paidFor(service);
+    this.isLeastPrice[step] = 0;
+    return this.estimateTo(to, step, from, now);
+  }
+
+  private estimateTo(to: Size, step: number, from: Size, now: SizedTails): number {
+    const service = Math.floor(step / STEPS);
     const then = this.owns[step];
     let change = this.prices[step] as number;
-    if (to === undefined) return change;
     for (let load = 0; load < this.cost.loadCount; load += 1) {
       const slope = this.slopes.at(load, service);
       if (slope === 0) continue;

@@ -53,6 +53,8 @@ export class FlowTail {
   readonly #longest: Int32Array;
   readonly #stageTime: StageTime;
   readonly #dirty: Uint8Array;
+  /** No node before it is dirty. */
+  #firstDirty: number;
   readonly #meanAdjoint: Float64Array;
   readonly #varianceAdjoint: Float64Array;
   readonly #spikes: readonly Spikes[];
@@ -107,6 +109,7 @@ export class FlowTail {
     const chance = -Math.expm1(-expectedSpikes);
     this.#spikesShown = Math.min(1, Math.max(0, (chance - SPIKE_SHARE) / (BEYOND_TAIL - SPIKE_SHARE)));
     for (let node = 0; node < count; node += 1) this.#evaluateNode(node);
+    this.#firstDirty = count;
   }
 
   /** Tail of the flow, seconds. */
@@ -116,19 +119,44 @@ export class FlowTail {
 
   /** Mean of the flow, seconds. */
   get meanSeconds(): number {
+    this.#refresh();
     const mean = this.#mean.at(-1) ?? 0;
     return this.#spikes.reduce((sum, spikes) => sum + spikes.mean * (this.#ownTail[spikes.node] ?? 0), mean);
   }
 
-  /** Sets the own tail of a service and re-evaluates what depends on it; a service outside the flow changes nothing. */
+  /** Sets the own tail of a service; what depends on it is evaluated when it is asked for. A service outside the flow changes nothing. */
   setOwnTail(service: number, ownTailSeconds: number): void {
-    this.trySet(service, ownTailSeconds);
+    const changed = this.graph.nodeOf[service] ?? -1;
     this.#triedNode = -1;
+    if (changed < 0 || this.#ownTail[changed] === ownTailSeconds) return;
+    this.#composed.isKnown = false;
+    this.#ownTail[changed] = ownTailSeconds;
+    this.#dirty[changed] = 1;
+    this.#firstDirty = Math.min(this.#firstDirty, changed);
+  }
+
+  /** Evaluates the nodes of which something has changed. */
+  #refresh(): void {
+    const count = this.#mean.length;
+    for (let node = this.#firstDirty; node < count; node += 1) {
+      if (this.#dirty[node] === 0) continue;
+      this.#evaluateNode(node);
+      this.#spoilCallers(node);
+    }
+    this.#firstDirty = count;
+  }
+
+  #spoilCallers(node: number): void {
+    const { caller, callerStart } = this.graph;
+    this.#dirty[node] = 0;
+    const end = callerStart[node + 1] ?? 0;
+    for (let at = callerStart[node] ?? 0; at < end; at += 1) this.#dirty[caller[at] ?? 0] = 1;
   }
 
   /** As {@link setOwnTail}, until {@link undo}. */
   trySet(service: number, ownTailSeconds: number): void {
     const changed = this.graph.nodeOf[service] ?? -1;
+    this.#refresh();
     this.#triedNode = -1;
     if (changed < 0 || this.#ownTail[changed] === ownTailSeconds) return;
     this.#triedNode = changed;
@@ -140,13 +168,9 @@ export class FlowTail {
     this.#dirty[changed] = 1;
     for (let node = changed; node < this.#mean.length; node += 1) {
       if (this.#dirty[node] === 0) continue;
-      this.#dirty[node] = 0;
       this.#remember(node);
       this.#evaluateNode(node);
-      const end = this.graph.callerStart[node + 1] ?? 0;
-      for (let at = this.graph.callerStart[node] ?? 0; at < end; at += 1) {
-        this.#dirty[this.graph.caller[at] ?? 0] = 1;
-      }
+      this.#spoilCallers(node);
     }
   }
 
@@ -230,6 +254,7 @@ export class FlowTail {
   #compose(): Composed {
     const composed = this.#composed;
     if (composed.isKnown) return composed;
+    this.#refresh();
     const { tail, withSpikes } = composed;
     const root = this.#mean.length - 1;
     let mean = this.#mean[root] ?? 0;

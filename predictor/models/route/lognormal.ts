@@ -87,6 +87,14 @@ export function quantileOfMoments(mean: number, variance: number, quantile: numb
   out.byVariance = byLogVariance / (square + spread);
 }
 
+/** {@link quantileOfMoments} without its slopes. */
+export function secondsOfMoments(mean: number, variance: number, quantile: number): number {
+  if (!(mean > 0)) return 0;
+  const logVariance = Math.log1p(Math.max(variance, MIN_VARIANCE) / (mean * mean));
+  const logDeviation = logVariance > quantile ** 2 ? quantile : Math.sqrt(logVariance);
+  return mean * Math.exp(logDeviation * (quantile - logDeviation / 2));
+}
+
 /** Mean and variance of the logarithm of a time, with the slopes of both by the time's own mean and variance. */
 export interface LogMoments {
   mean: number;

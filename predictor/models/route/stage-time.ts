@@ -1,7 +1,14 @@
 import type { FlowGraph } from "./call-graph.ts";
 import { emptyLargest, largestOfEqual, largestOfTwo, momentsOfLargest } from "./largest.ts";
 import type { LargestOfEqual } from "./largest.ts";
-import { emptyLogMoments, emptyTail, logMomentsOf, quantileOfMoments, varianceOf } from "./lognormal.ts";
+import {
+  emptyLogMoments,
+  emptyTail,
+  logMomentsOf,
+  quantileOfMoments,
+  secondsOfMoments,
+  varianceOf,
+} from "./lognormal.ts";
 
 /** Moments of one of several times that run side by side, and how they follow from those of the callee. */
 interface Lane {
@@ -46,6 +53,9 @@ export class StageTime {
   /** By callee of a stage: the longest of the calls up to it, and the callee's moments that this was worked out from. */
   readonly #chainMean: Float64Array;
   readonly #chainVariance: Float64Array;
+  /** Upper ends of the longest up to each callee, and of the calls to the callee alone. */
+  readonly #chainUpper: Float64Array;
+  readonly #laneUpper: Float64Array;
   readonly #seenMean: Float64Array;
   readonly #seenVariance: Float64Array;
   /** By callee of a stage, and behind these by stage: the largest of so many lanes. */
@@ -68,6 +78,8 @@ export class StageTime {
     const count = graph.callee.length;
     this.#chainMean = new Float64Array(count);
     this.#chainVariance = new Float64Array(count);
+    this.#chainUpper = new Float64Array(count);
+    this.#laneUpper = new Float64Array(count);
     this.#seenMean = new Float64Array(count).fill(Number.NaN);
     this.#seenVariance = new Float64Array(count);
   }
@@ -132,21 +144,28 @@ export class StageTime {
     while (at < end && this.#isSeen(at, callee[at] as number)) at += 1;
     let mean = at === start ? 0 : (this.#chainMean[at - 1] as number);
     let variance = at === start ? 0 : (this.#chainVariance[at - 1] as number);
+    let upper = at === start ? 0 : (this.#chainUpper[at - 1] as number);
     for (; at < end; at += 1) {
       const node = callee[at] as number;
-      this.#seenMean[at] = this.#callMean[node] as number;
-      this.#seenVariance[at] = this.#callVariance[node] as number;
       this.#callsTo(at, lane);
+      if (!this.#isSeen(at, node)) {
+        this.#seenMean[at] = this.#callMean[node] as number;
+        this.#seenVariance[at] = this.#callVariance[node] as number;
+        this.#laneUpper[at] = secondsOfMoments(lane.mean, lane.variance, UPPER_QUANTILE);
+      }
+      const laneUpper = this.#laneUpper[at] as number;
       if (mean > 0 && lane.mean > 0) {
-        this.#longer(mean, variance, lane, momentsOfLargest);
+        upper = this.#lengthen(mean, variance, lane, Math.max(upper, laneUpper));
         mean = this.#largest.mean;
         variance = this.#largest.variance;
       } else if (lane.mean > 0) {
         mean = lane.mean;
         variance = lane.variance;
+        upper = laneUpper;
       }
       this.#chainMean[at] = mean;
       this.#chainVariance[at] = variance;
+      this.#chainUpper[at] = upper;
     }
     this.mean = mean;
     this.variance = variance;
@@ -156,18 +175,29 @@ export class StageTime {
     return this.#seenMean[at] === this.#callMean[node] && this.#seenVariance[at] === this.#callVariance[node];
   }
 
+  /**
+   * The longer one of two times without the slopes of {@link #longer}, and the same otherwise.
+   * @param least the longer one of their upper ends
+   * @returns its upper end
+   */
+  #lengthen(mean: number, variance: number, lane: Lane, least: number): number {
+    const largest = this.#largest;
+    logMomentsOf(mean, variance, this.#before);
+    logMomentsOf(lane.mean, lane.variance, this.#next);
+    momentsOfLargest(this.#before, this.#next, largest);
+    const upper = secondsOfMoments(largest.mean, largest.variance, UPPER_QUANTILE);
+    if (!(upper < least)) return upper;
+    largest.variance = varianceOf(largest.mean, least, UPPER_QUANTILE);
+    return secondsOfMoments(largest.mean, largest.variance, UPPER_QUANTILE);
+  }
+
   /** @returns whether the variance is the one that keeps the upper end of the time before, or of the lane; undefined for neither */
-  #longer(
-    mean: number,
-    variance: number,
-    lane: Lane,
-    largestOf: typeof largestOfTwo,
-  ): "before" | "lane" | undefined {
+  #longer(mean: number, variance: number, lane: Lane): "before" | "lane" | undefined {
     const { mean: laneMean, variance: laneVariance } = lane;
     const largest = this.#largest;
     logMomentsOf(mean, variance, this.#before);
     logMomentsOf(laneMean, laneVariance, this.#next);
-    largestOf(this.#before, this.#next, largest);
+    largestOfTwo(this.#before, this.#next, largest);
     quantileOfMoments(mean, variance, UPPER_QUANTILE, this.#upperBefore);
     quantileOfMoments(laneMean, laneVariance, UPPER_QUANTILE, this.#upperLane);
     quantileOfMoments(largest.mean, largest.variance, UPPER_QUANTILE, this.#upper);
@@ -209,7 +239,7 @@ export class StageTime {
 
   /** Splits the adjoints of the longer of two times, the one before and the lane, into those of either. */
   #split(before: number, varianceBefore: number, [ofMean, ofVariance]: readonly [number, number]): void {
-    const kept = this.#longer(before, varianceBefore, this.#lane, largestOfTwo);
+    const kept = this.#longer(before, varianceBefore, this.#lane);
     const a = this.#before;
     const b = this.#next;
     const largest = this.#largest;

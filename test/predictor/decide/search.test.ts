@@ -1,6 +1,7 @@
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { ApplicationCost } from "../../../predictor/decide/application-cost.ts";
+import type { ServiceToSize } from "../../../predictor/decide/cost-inputs.ts";
 import { cheapest, descend } from "../../../predictor/decide/search.ts";
 import { Slopes } from "../../../predictor/decide/slopes.ts";
 import { costPerHour } from "@tradewind/core/contract/prices.ts";
@@ -32,6 +33,25 @@ test("search by estimates costs at most 1 % more than one that evaluates every s
   });
   expect(ratios.filter((ratio) => ratio > 1.01).length).toBeLessThanOrEqual(2);
   expect(Math.max(...ratios)).toBeLessThan(1.05);
+});
+
+test("search ends where what a size makes of the uncertainty turns each of two steps back", () => {
+  const { options, routes, services } = randomApplication(7, 8);
+  const unsure = services.map((each): ServiceToSize => {
+    const { base, own } = each;
+    return {
+      ...each,
+      own: (size, load, out) => {
+        own?.(size, load, out);
+        const ratio = (size.replicas * size.cpuCores) / (base.replicas * base.cpuCores);
+        out.sigma = 0.5 * Math.abs(Math.log(ratio));
+      },
+    };
+  });
+  const cost = new ApplicationCost(unsure, routes, options);
+  const set = vi.spyOn(cost, "set");
+  descend(cost, {}, MOST_STEPS);
+  expect(set.mock.calls.length).toBeLessThan(50);
 });
 
 test("search that takes steps of many routes together costs at most 1 % more than one step at a time", () => {
