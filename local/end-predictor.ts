@@ -32,6 +32,6 @@ export function endPredictor(
     processes.end("predictor");
     outage.begin(atS);
     const then = silence === "students" ? "decides by its students from then on" : "holds its last decision";
-    say(`killed the predictor for good; once its plans are overdue the scaler ${then}`);
+    say(`killed the predictor for good; once it is missed the scaler ${then}`);
   };
 }

@@ -20,6 +20,8 @@ export interface PlanSourceStatus {
   readonly plan?: FetchedPlan["header"];
   /** When that plan was made, on our monotonic clock. */
   readonly madeMs?: number;
+  /** When a poll last gave a plan or that nothing is new, on our monotonic clock; absent before the first. */
+  readonly answeredMs?: number;
 }
 
 /** Who wants to hear of polls. */
@@ -110,28 +112,32 @@ export class PlanSource {
       this.#client.forgetLast();
       const problem = describeError(error).slice(0, 1_000);
       this.#silence.found(problem, { problem }, "no new plan; decisions stay as they are");
-      this.#status = { ...this.#planPart(), reachable: false, problem };
+      this.#status = { ...this.#lasting(), reachable: false, problem };
       this.#listener.onPoll(error instanceof TradewindError ? error.code : "internal");
       return false;
     }
   }
 
   #answered(result: "ok" | "unchanged"): void {
+    this.#status = { ...this.#status, answeredMs: this.#clock.monotonicMs() };
     const overdueMs = this.#client.overdueMs();
     if (overdueMs === undefined) {
-      this.#status = { ...this.#planPart(), reachable: true };
+      this.#status = { ...this.#lasting(), reachable: true };
       this.#listener.onPoll(result);
       return;
     }
     const problem = `${this.#client.address} answers, but its newest plan is ${Math.round(overdueMs / 1e3)} s old`;
     if (this.#status.problem === undefined) this.#log.warn({ problem }, "a newer plan is overdue");
-    this.#status = { ...this.#planPart(), reachable: true, problem };
+    this.#status = { ...this.#lasting(), reachable: true, problem };
     this.#listener.onPoll("overdue");
   }
 
-  #planPart(): Pick<PlanSourceStatus, "plan" | "madeMs"> {
-    const { madeMs, plan } = this.#status;
-    return plan === undefined || madeMs === undefined ? {} : { plan, madeMs };
+  #lasting(): Pick<PlanSourceStatus, "answeredMs" | "plan" | "madeMs"> {
+    const { answeredMs, madeMs, plan } = this.#status;
+    return {
+      ...(answeredMs !== undefined && { answeredMs }),
+      ...(plan !== undefined && madeMs !== undefined && { plan, madeMs }),
+    };
   }
 
   async #take(plan: FetchedPlan): Promise<void> {

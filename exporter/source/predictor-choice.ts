@@ -32,7 +32,7 @@ interface Candidate {
 
 const RESOLVE_MS = 5_000;
 /** The predictor in use may miss a few polls before another takes its place. */
-const PATIENCE_MS = 5_000;
+export const PATIENCE_MS = 5_000;
 
 /**
  * Takes the plan of one predictor among several, by the same rule in every exporter ({@link rankPredictors}), so that all

@@ -12,7 +12,7 @@ import type { ApplicationStatus } from "../source/plan-sources.ts";
 import { forEachInSlices } from "../source/slices.ts";
 import { AgentReadings } from "./agent-readings.ts";
 import { AskedAgents } from "./ask-agents.ts";
-import { overdueSeconds } from "./silence.ts";
+import { silenceLimitMs } from "./silence.ts";
 import { knownOf, SilentPlans } from "./silent-plans.ts";
 import type { Known } from "./silent-plans.ts";
 import type { StudentShelf } from "./student-shelf.ts";
@@ -141,8 +141,8 @@ export class Alone {
   }
 
   /** Plans made before this are too old. */
-  private limitMs({ plan }: ApplicationStatus): number {
+  private limitMs({ answeredMs, plan }: ApplicationStatus): number {
     const windowSeconds = plan?.windowSeconds ?? UNKNOWN_WINDOW_SECONDS;
-    return this.options.clock.monotonicMs() - 1e3 * overdueSeconds(windowSeconds);
+    return silenceLimitMs({ windowSeconds, answeredMs }, this.options.clock.monotonicMs());
   }
 }

@@ -5,7 +5,8 @@ import type { NamedStudent } from "@tradewind/exporter/students/decide-service.t
 import { asList, loadRatio, studentInputs, TREND_MS } from "@tradewind/core/students/inputs.ts";
 import type { LoadPoint } from "@tradewind/core/students/inputs.ts";
 import type { ServiceReading } from "@tradewind/core/students/reading.ts";
-import { overdueSeconds } from "@tradewind/exporter/students/silence.ts";
+import { PATIENCE_MS } from "@tradewind/exporter/source/predictor-choice.ts";
+import { silenceLimitMs } from "@tradewind/exporter/students/silence.ts";
 import { SilentPlans } from "@tradewind/exporter/students/silent-plans.ts";
 import type { ServiceUse, World } from "../../world.ts";
 import type { ScalerAtWork } from "./scaler-at-work.ts";
@@ -74,10 +75,11 @@ export class SilenceAtWork {
     }
     this.uses = world.serviceUses?.(nowMs - READ_OVER_MS, nowMs) ?? new Map();
     this.readAtMs = nowMs;
-    if (this.sinceMs === undefined) this.begin(nowMs);
+    this.sinceMs ??= this.begin(nowMs);
     if (this.kind.lessons !== undefined) this.note(nowMs);
     if (this.kind.drive === "hold" || this.kind.drive === "planner") return;
-    await scaler.decideAlone(this.silent, nowMs - 1e3 * overdueSeconds(windowSeconds), nowMs);
+    const answeredMs = this.sinceMs + PATIENCE_MS;
+    await scaler.decideAlone(this.silent, silenceLimitMs({ windowSeconds, answeredMs }, nowMs), nowMs);
   }
 
   /** Tells the lessons what the planner made of the window that the last moments lie in. */
@@ -92,8 +94,7 @@ export class SilenceAtWork {
     this.moments = new Map();
   }
 
-  private begin(nowMs: number): void {
-    this.sinceMs = nowMs;
+  private begin(nowMs: number): number {
     this.loads.clear();
     for (const { decidedMs, json } of this.parts.scaler.entries()) {
       const record = JSON.parse(json) as DecisionRecord;
@@ -101,6 +102,7 @@ export class SilenceAtWork {
       this.planned.set(record.service, planned);
       this.loads.set(record.service, [{ atMs: planned.atMs, ratio: 1 }]);
     }
+    return nowMs;
   }
 
   private note(nowMs: number): void {

@@ -109,6 +109,17 @@ describe("an exporter whose predictor is dead", () => {
     await exporter.listWhen("the plan", (list) => list.recommendations[0]?.policy === "queue");
   });
 
+  it("decides before a plan is overdue where the predictor does not answer", async () => {
+    const { clock, exporter, kill } = await stage(growingStudents());
+    kill();
+    clock.aheadMs = 16_000;
+    const { recommendations } = await exporter.listWhen(
+      "a decision of a student",
+      (list) => list.recommendations[0]?.policy === "students",
+    );
+    expect(recommendations[0]?.replicas).toBeGreaterThan(4);
+  });
+
   it("outlives the last plan's time, as long as agents tell what runs", async () => {
     const { clock, exporter, kill } = await stage(growingStudents());
     kill();
