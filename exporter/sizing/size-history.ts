@@ -17,15 +17,18 @@ interface Point {
 }
 
 /** How long the recommendation must have been lower before a container is made smaller, s. */
-export const SHRINK_AFTER_SECONDS: Readonly<Record<Sized, number>> = { cpuCores: 600, memoryBytes: 3_600 };
+export const SHRINK_AFTER_SECONDS: Readonly<Record<Sized, number>> = { cpuCores: 300, memoryBytes: 3_600 };
+
+/** How long it must have watched before anything is made smaller, s. */
+export const WATCHED_SECONDS: Readonly<Record<Sized, number>> = { cpuCores: 600, memoryBytes: 3_600 };
 
 /** A plan every few seconds adds nothing: one point per quarter of a minute is kept. */
 const MIN_GAP_MS = 15_000;
 
 /**
  * Remembers the sizes recommended for one service. More is given at once; less than what runs only when nothing larger was
- * recommended for {@link SHRINK_AFTER_SECONDS}, and never before it has watched for that long: what runs may be larger for a
- * reason that was seen before. A size that nothing runs at is not held: its node may have no room for it.
+ * recommended for {@link SHRINK_AFTER_SECONDS}, and never before it has watched for {@link WATCHED_SECONDS}: what runs may be larger for
+ * a reason that was seen before. A size that nothing runs at is not held: its node may have no room for it.
  */
 export class SizeHistory {
   private readonly sinceMs: number;
@@ -57,7 +60,7 @@ export class SizeHistory {
       atMs >= nowMs - afterMs && size[resource] !== undefined ? [size[resource]] : [],
     );
     const highest = Math.max(newest, ...seen);
-    const hasWatched = nowMs - this.sinceMs >= afterMs;
+    const hasWatched = nowMs - this.sinceMs >= WATCHED_SECONDS[resource] * 1e3;
     if (running === undefined) return highest;
     return hasWatched ? Math.max(newest, Math.min(highest, running)) : Math.max(newest, running);
   }

@@ -9,7 +9,7 @@ export const CostSettings = z.strictObject({
   /** For how long a decision stands before the platform undoes it, seconds: the stabilization window of an HPA. */
   standSeconds: z.number().positive().default(300),
   /** Until whoever resizes gives back CPU that a container is not to have any more, seconds: the scaler watches for so long. */
-  shrinkSeconds: z.number().min(0).default(600),
+  shrinkSeconds: z.number().min(0).default(300),
   /** Seasons of the load that have proven themselves say what load will come. */
   seasons: z.boolean().default(true),
   /** Measured CPU speeds of node classes count. */
