@@ -3,16 +3,18 @@
  * All figures are simulated.
  */
 import { readFileSync, writeFileSync } from "node:fs";
+import { isDeepStrictEqual } from "node:util";
 import { CONTENDERS } from "@tradewind/simulator/contenders/contenders.ts";
 import { ACTUATORS } from "@tradewind/simulator/contenders/contender.ts";
-import type { Actuators, Contender } from "@tradewind/simulator/contenders/contender.ts";
+import type { Actuators, Contender, Parameters } from "@tradewind/simulator/contenders/contender.ts";
 import { COURSE } from "@tradewind/simulator/course/course.ts";
 import type { ObstacleModel } from "@tradewind/simulator/course/obstacle.ts";
 import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
 import { writeCourse } from "./document.ts";
+import { equalMisses } from "./equal-misses.ts";
 import { runJobs } from "./jobs.ts";
 import type { Job } from "./jobs.ts";
-import { reportOf } from "./report.ts";
+import { REFERENCE, reportOf } from "./report.ts";
 import type { Run } from "./report.ts";
 import {
   chooseBest,
@@ -51,6 +53,7 @@ const OPTIONS = {
   actuators: { type: "string" },
   workers: { type: "string" },
   tune: { type: "boolean" },
+  "every-candidate": { type: "boolean" },
   merge: { type: "string" },
   write: { type: "string" },
 } as const;
@@ -62,6 +65,8 @@ interface Choice {
   readonly seeds: number;
   readonly firstSeed: number;
   readonly workers?: number;
+  /** Rivals run with every setting of their grid in place of the one chosen on tuning seeds. */
+  readonly isEveryCandidate: boolean;
 }
 
 /** @throws Error for a name that there is not */
@@ -103,23 +108,26 @@ function choiceOf({ quick, seed, values }: BenchmarkOptions): Choice {
     actuators,
     seeds: wholeNumber(text("seeds"), quick ? 1 : SEEDS),
     firstSeed: wholeNumber(text("first-seed"), REPORT_SEEDS + 1_000 * (seed - 1)),
+    isEveryCandidate: values["every-candidate"] === true,
     ...(workers !== undefined && { workers: wholeNumber(workers, 1) }),
   };
 }
 
 async function measure(options: BenchmarkOptions): Promise<readonly Run[]> {
-  const { actuators, firstSeed, plants, policies, seeds, workers } = choiceOf(options);
+  const { actuators, firstSeed, isEveryCandidate, plants, policies, seeds, workers } = choiceOf(options);
   const tuned = readTuned();
+  const settings = (policy: Contender, family: string): readonly Parameters[] =>
+    isEveryCandidate && policy.grid.length > 0
+      ? policy.grid
+      : [parametersFor(policy, family, actuators, tuned)];
   // Seeds outermost, so that a run that is cut short has all policies on the same seeds.
   const jobs = Array.from({ length: seeds }, (_, at) => firstSeed + at).flatMap((seed) =>
     plants.flatMap(({ family, name }) =>
-      policies.map((policy): Job => ({
-        plant: name,
-        policy: policy.name,
-        actuators,
-        parameters: parametersFor(policy, family, actuators, tuned),
-        seed,
-      })),
+      policies.flatMap((policy) =>
+        settings(policy, family).map((parameters): Job => {
+          return { plant: name, policy: policy.name, actuators, parameters, seed };
+        }),
+      ),
     ),
   );
   const { progress } = options;
@@ -179,26 +187,47 @@ export function readParts(paths: string): readonly Run[] {
     return runs;
   });
   const seen = new Set<string>();
-  for (const { actuators, plant, policy, seed } of all) {
-    const name = `${plant} by ${policy} with ${actuators}, seed ${seed}`;
+  for (const { actuators, parameters, plant, policy, seed } of all) {
+    const name = `${plant} by ${policy} with ${actuators}, seed ${seed}, ${JSON.stringify(parameters)}`;
     if (seen.has(name)) throw new Error(`two parts have the same run: ${name}`);
     seen.add(name);
   }
   return all;
 }
 
+/** Of rivals that ran with every candidate the runs with the one that was chosen on tuning seeds. */
+function asTuned(runs: readonly Run[]): readonly Run[] {
+  const tuned = readTuned();
+  return runs.filter(({ actuators, parameters, plant, policy }) => {
+    const contender = CONTENDERS.find(({ name }) => name === policy);
+    const family = COURSE.find(({ name }) => name === plant)?.family;
+    if (contender === undefined || family === undefined || contender.grid.length === 0) return true;
+    return isDeepStrictEqual(parameters, parametersFor(contender, family, actuators, tuned));
+  });
+}
+
 async function run(options: BenchmarkOptions): Promise<Record<string, unknown>> {
   if (options.values["tune"] === true) return tune(options);
   const { merge, write } = options.values;
   const runs = typeof merge === "string" ? readParts(merge) : await measure(options);
-  const plants = reportOf(runs);
+  const tuned = asTuned(runs);
+  const plants = reportOf(tuned);
+  const rivals = new Set(CONTENDERS.filter(({ grid }) => grid.length > 0).map(({ name }) => name));
   const seeds = [...new Set(runs.map(({ seed }) => seed))].toSorted((a, b) => a - b);
   const actuators = [...new Set(runs.map((each) => each.actuators))];
   if (actuators.length !== 1)
     throw new Error(`runs with different actuators are not compared: ${actuators.join(" and ")}`);
   if (typeof write === "string") writeCourse(write, plants, seeds, actuators[0] ?? "replicas");
   const cpuSeconds = runs.reduce((sum, each) => sum + each.cpuSeconds, 0);
-  return { simulated: true, plants, seeds, actuators: actuators[0], cpuSeconds, runs };
+  return {
+    simulated: true,
+    plants,
+    ...(tuned.length < runs.length && { equalMisses: equalMisses(runs, REFERENCE, rivals) }),
+    seeds,
+    actuators: actuators[0],
+    cpuSeconds,
+    runs,
+  };
 }
 
 export const benchmark: Benchmark = {

@@ -54,7 +54,7 @@ export interface PlantReport {
 }
 
 /** What the other policies are compared with, seed by seed. */
-const REFERENCE = "tradewind-auto";
+export const REFERENCE = "tradewind-auto";
 /** Knows what no policy can know, so it takes no part in the front. */
 const BOUNDS = new Set(["clairvoyant"]);
 
