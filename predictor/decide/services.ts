@@ -16,6 +16,7 @@ import { bounded } from "../facts/target.ts";
 import type { ServiceToSize } from "./cost-inputs.ts";
 import type { Elsewhere, OwnChange, OwnTimes } from "./cost-inputs.ts";
 import { AGAIN_MS } from "./outlook.ts";
+import type { LoadOutlook } from "./outlook.ts";
 import { modelPercentile, ownTailSeconds } from "./percentile.ts";
 import { podSpeedsOf } from "./pod-speeds.ts";
 import type { PodSpeeds } from "./pod-speeds.ts";
@@ -94,7 +95,7 @@ export function passedService(window: Window, request: CostRequest): ServiceToSi
   };
 }
 
-const loadOf = ({ service, window }: Observation, { loads }: Known): number =>
+const loadOf = ({ service, window }: Observation, { loads }: Pick<Known, "loads">): number =>
   loads.get(service) ?? window?.requestsPerSecond ?? 0;
 
 /** Where all of its pods could be, on nodes of one class that has room or some of them. */
@@ -162,11 +163,15 @@ function ownChangeOf(
   return (from, to) => changeInterval(profile, placed(from), placed(to), percentile);
 }
 
-const hasLimits = (window: Window): boolean =>
+/** Whether CPU limits stand above what its containers request. */
+export const hasLimits = (window: Window): boolean =>
   mainContainers(window).every(({ cpuLimitCores }) => cpuLimitCores !== undefined);
 
+/** What the CPU that is asked for is known by. */
+export type DemandKnown = Pick<Known, "loads" | "models"> & { readonly outlook: Pick<LoadOutlook, "ratio"> };
+
 /** CPU that the load to come asks for, cores. */
-export function demandCores(one: Observation, known: Known): number {
+export function demandCores(one: Observation, known: DemandKnown): number {
   const profile = known.models.get(one.service)?.profile;
   const { cpuSecondsPerRequest = 0, housekeepingCores = 0 } = (profile && demandOf(profile)) ?? {};
   return (

@@ -11,7 +11,8 @@ import { serviceToSize } from "./services.ts";
 
 /**
  * Services on routes that miss their objective by more than the models make of what runs, with their own error: what those services
- * could do without nobody knows. A miss that the models explain is no reason to keep what does not help against it.
+ * could do without nobody knows. A miss that the models explain is no reason to keep what does not help against it. Nor are requests
+ * that fail while a service of the application has no pod at all, for no node has room for one: what others hold is that room.
  */
 export function unexplained(request: CostRequest, known: Known): ReadonlySet<string> {
   const { objective, prices } = request.context.application;
@@ -34,13 +35,16 @@ export function unexplained(request: CostRequest, known: Known): ReadonlySet<str
     lateRatio: 0,
     warmUpRatio: 0,
   });
+  const isAbsentKnown = request.observations.some(isAbsent);
   const explained = new Set<string>();
   for (const [at, { measured, route }] of held.entries()) {
     const { errorRatio, flow, latency } = measured.flow;
     const { objectiveSeconds, spread } = route;
-    const over = errorRatio + (1 - errorRatio) * measuredShareOver(latency, objectiveSeconds);
+    const late = (1 - errorRatio) * measuredShareOver(latency, objectiveSeconds);
+    const over = isAbsentKnown ? late : errorRatio + late;
     const tailSeconds = cost.tailOf(at) * Math.exp(cost.sigmaOf(at));
-    if (shareOver({ tailSeconds, quantile, spread, sigma: 0 }, objectiveSeconds) >= over) explained.add(flow);
+    const expected = shareOver({ tailSeconds, quantile, spread, sigma: 0 }, objectiveSeconds);
+    if (over <= Math.max(expected, 1 - objective.percentile)) explained.add(flow);
   }
   const left = missed.filter(({ flow }) => !explained.has(flow.flow));
   const awaited = left.length > 0 ? known.awaited : [];
@@ -52,6 +56,9 @@ const namesOf = ({ calls = [], entryService, services }: FlowWindow): string[] =
   ...services,
   ...calls.flatMap(({ callee, caller }) => [caller, callee]),
 ];
+
+const isAbsent = ({ readyReplicas, unscheduled }: Observation): boolean =>
+  readyReplicas === 0 && unscheduled > 0;
 
 /** The service at the size that runs. */
 function running(one: Observation, request: CostRequest, known: Known): ServiceToSize {

@@ -9,6 +9,7 @@ import { IMPATIENT_USERS } from "./obstacles/impatient-users.ts";
 import { MEMORY_LEAK } from "./obstacles/memory-leak.ts";
 import { METRIC_OUTAGE } from "./obstacles/metric-outage.ts";
 import { MIXED_NODES } from "./obstacles/mixed-nodes.ts";
+import { NO_LIMITS } from "./obstacles/no-limits.ts";
 import { NODE_LOSS } from "./obstacles/node-loss.ts";
 import { NOISY_NEIGHBOUR } from "./obstacles/noisy-neighbour.ts";
 import { NOT_A_NUMBER } from "./obstacles/not-a-number.ts";
@@ -55,6 +56,7 @@ export const COURSE: readonly ObstacleModel[] = [
   IMPATIENT_USERS,
   FAN_OUT,
   NOISY_NEIGHBOUR,
+  ...NO_LIMITS,
   ...MIXED_NODES,
   NODE_LOSS,
   FULL_CLUSTER,

@@ -1,51 +1,14 @@
-import type { Wish } from "@tradewind/core/contract/plan.ts";
-import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import { decide } from "@tradewind/predictor/policy/ladder.ts";
-import type { PolicyInputs, PolicyOutcome } from "@tradewind/predictor/policy/inputs.ts";
+import type { PolicyOutcome } from "@tradewind/predictor/policy/inputs.ts";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { application, inputs, START_MS, window, WINDOW_MS } from "../measurements.ts";
 import { chained, RESIZABLE } from "../policy/modelled.ts";
 import type { ModelledService } from "../policy/modelled.ts";
-
-const made = (service: string, overrides: Partial<ModelledService> = {}): ModelledService => ({
-  service,
-  replicas: 4,
-  cores: 1,
-  cpuSecondsPerRequest: 0.02,
-  baseSeconds: 0.03,
-  requestsPerSecond: 40,
-  ...overrides,
-});
-const FRONTEND = made("frontend", { replicas: 1, cpuSecondsPerRequest: 0.005, baseSeconds: 0.01 });
-const SHOP = [FRONTEND, made("backend")];
+import { course, FRONTEND, last, made, replicasOf, SHOP, unchanged, wishOf } from "./decisions.ts";
+import type { Change } from "./decisions.ts";
 
 const BUSY = [FRONTEND, made("backend", { requestsPerSecond: 160 })];
-
-type Change = (set: WindowSet, at: number) => WindowSet;
-const unchanged: Change = (set) => set;
-
-/** Decisions on so many windows of these services; what is decided does not run, so all windows are alike. */
-function course(
-  count: number,
-  services: readonly ModelledService[] = SHOP,
-  change: Change = unchanged,
-  overrides: Partial<PolicyInputs> = {},
-): PolicyOutcome[] {
-  let state: PolicyInputs["state"] | undefined;
-  return Array.from({ length: count }, (_, at) => {
-    const set = change(chained(services, START_MS + at * WINDOW_MS), at);
-    const outcome = decide(inputs(set, { ...overrides, ...(state && { state }) }));
-    ({ state } = outcome);
-    return outcome;
-  });
-}
-
-const wishOf = ({ plan }: PolicyOutcome, service: string): Wish =>
-  plan.wishes.find((one) => one.service === service)!;
-const replicasOf = (outcome: PolicyOutcome, service = "backend"): number =>
-  wishOf(outcome, service).allocation.replicas;
-const last = (outcomes: readonly PolicyOutcome[]): PolicyOutcome => outcomes.at(-1)!;
 
 describe("policy auto before its models are calibrated", () => {
   it("leaves the decision to queue balancing and names the services without a model", () => {

@@ -1,0 +1,36 @@
+import { describe, expect, it } from "vitest";
+import { RESIZABLE } from "../policy/modelled.ts";
+import { course, FRONTEND, last, made, wishOf } from "./decisions.ts";
+import type { Change } from "./decisions.ts";
+
+/** CPU requests of what the containers have, and no limit above them. */
+const unlimited: Change = (set) => ({
+  ...set,
+  windows: set.windows.map((each) => ({
+    ...each,
+    containers: each.containers.map(({ cpuLimitCores, ...one }) => ({
+      ...one,
+      cpuRequestCores: cpuLimitCores,
+    })),
+  })),
+});
+
+describe("containers without a CPU limit", () => {
+  const decided = (requestsPerSecond: number) => {
+    const services = [FRONTEND, made("backend", { replicas: 1, cores: 4, requestsPerSecond })];
+    return wishOf(last(course(40, services, unlimited, { application: RESIZABLE })), "backend").allocation;
+  };
+
+  it.each([10, 30])("request what %i requests of 20 ms a second ask for", (requestsPerSecond) => {
+    const { cpuCores = 0, replicas } = decided(requestsPerSecond);
+    const asked = 0.02 * requestsPerSecond;
+    expect(replicas * cpuCores).toBeGreaterThanOrEqual(asked / 0.85 - 1e-9);
+    expect(replicas * cpuCores).toBeLessThan(2 * asked + 0.2);
+  });
+
+  it("request more in place of starting pods, which would serve no faster", () => {
+    const { cpuCores = 0, replicas } = decided(50);
+    expect(replicas).toBe(1);
+    expect(cpuCores).toBeGreaterThanOrEqual(1 / 0.85);
+  });
+});
