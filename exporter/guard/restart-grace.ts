@@ -1,31 +1,37 @@
-import { baselineReplicas, holdAtBaseline } from "./baseline.ts";
+import { baselineReplicas, holdAtBaseline, previousAllocation } from "./baseline.ts";
 import type { Reason } from "@tradewind/core/contract/reason.ts";
 import type { GuardContext, GuardStep } from "./step.ts";
 
 /**
  * Takes nothing away in the first minutes after the exporter, the predictor or the youngest replica of the service
  * started, or after this predictor took the place of another one: fresh processes know little, a predictor does not know what another
- * one recommended until the platform has carried it out, and a fresh replica has not shown yet what it can carry.
+ * one recommended until the platform has carried it out, and a fresh replica has not shown yet what it can carry. That is no reason to
+ * ask again for replicas that were given up before they started.
  */
 export const restartGrace: GuardStep = {
   name: "restart-grace",
   apply: (allocation, context) => {
-    const started = lastStart(context);
-    if (started === undefined) return null;
-    const baseline = baselineReplicas(context);
+    const starts = startsInGrace(context);
+    const last = starts.reduce<Started | undefined>(
+      (best, each) => (best === undefined || each.agoSeconds < best.agoSeconds ? each : best),
+      undefined,
+    );
+    if (last === undefined) return null;
+    const ofReplicasAlone = starts.every(({ started }) => started === "replica");
+    const recommended = ofReplicasAlone ? previousAllocation(context)?.replicas : undefined;
+    const baseline = recommended ?? baselineReplicas(context);
     if (baseline === undefined) {
       return { allocation: null, reason: { code: "running-unknown" } };
     }
     const held = holdAtBaseline(allocation, context, baseline);
     if (held === allocation) return null;
-    return { allocation: held, reason: started };
+    return { allocation: held, reason: last };
   },
 };
 
 type Started = Extract<Reason, { code: "restart-grace" }>;
 
-/** The most recent start inside the grace. */
-function lastStart(context: GuardContext): Started | undefined {
+function startsInGrace(context: GuardContext): Started[] {
   const { decidedAtMs, exporterStartedAtMs, predictorStartedAtMs, restartGraceSeconds, wish } = context;
   const starts: readonly (readonly [Started["started"], number | undefined])[] = [
     ["exporter", exporterStartedAtMs],
@@ -33,13 +39,10 @@ function lastStart(context: GuardContext): Started | undefined {
     ["other-predictor", context.predictorTakenAtMs],
     ["replica", wish.observed.lastStartedAtMs],
   ];
-  let last: Started | undefined;
-  for (const [started, atMs] of starts) {
-    if (atMs === undefined) continue;
+  return starts.flatMap(([started, atMs]): Started[] => {
+    if (atMs === undefined) return [];
     const agoSeconds = Math.max(0, decidedAtMs - atMs) / 1e3;
-    if (agoSeconds < restartGraceSeconds && (last === undefined || agoSeconds < last.agoSeconds)) {
-      last = { code: "restart-grace", started, agoSeconds, graceSeconds: restartGraceSeconds };
-    }
-  }
-  return last;
+    if (agoSeconds >= restartGraceSeconds) return [];
+    return [{ code: "restart-grace", started, agoSeconds, graceSeconds: restartGraceSeconds }];
+  });
 }

@@ -263,6 +263,18 @@ describe("restart-grace", () => {
     ]);
   });
 
+  it.each([
+    ["asks again for no replicas that were given up before they started", 2, {}, 2],
+    ["takes no more away than before a replica started", 1, {}, 2],
+    ["keeps all that runs where a process has started besides", 2, { predictorStartedAtMs: 950_000 }, 6],
+    ["keeps all that runs where nothing says what was decided before", 2, { previousDecidedAtMs: 1 }, 6],
+  ])("%s", (_, replicas, changes: Partial<GuardContext>, expected) => {
+    const observed = { replicasReady: 6, replicasWanted: 6, lastStartedAtMs: 990_000, complete: true };
+    const wish = wishOf({ allocation: { replicas }, observed });
+    const previous = { replicas: 2 };
+    expect(replicasOf(guard(contextOf({ wish, previous, ...changes })))).toBe(expected);
+  });
+
   it("lets growth through, and anything once the grace is over", () => {
     const starting = { exporterStartedAtMs: 990_000 };
     expect(stepsOf(guard(contextOf({ ...starting, wish: wishOf({ allocation: { replicas: 9 } }) })))).toEqual(
