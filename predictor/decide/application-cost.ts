@@ -5,7 +5,7 @@ import type { Size } from "../facts/size.ts";
 import type { OwnTime } from "../models/queue/tracked-profile.ts";
 import type { CostOptions, RouteToHold, ServiceToSize } from "./cost-inputs.ts";
 import { firstAlike, OwnTails } from "./own-tails.ts";
-import type { SizedTails } from "./own-tails.ts";
+import type { SizedTail, SizedTails } from "./own-tails.ts";
 import { expectedLoss, lossByTail, shareOver } from "./route-cost.ts";
 
 /** Price per hour of the containers that start or stop, and of what the others are given. */
@@ -119,7 +119,7 @@ export class ApplicationCost {
     if (routes.length === 0) return change;
     let missed = 0;
     for (const route of routes) missed -= this.missOf(route);
-    this.put(service, this.owns.at(service, size), true);
+    this.put(service, this.owns.tailsAt(service, size), true);
     for (const route of routes) missed += this.weighted(route, this.lossOf(route));
     for (const load of this.distinct) for (const route of routes) this.tails[load]?.[route]?.undo();
     change += this.options.missPerHour * missed;
@@ -229,8 +229,13 @@ export class ApplicationCost {
     return ((this.options.loads[load]?.factor ?? 1) * requestsPerSecond) / Math.max(1, replicas);
   }
 
+  /** Its self-time tails alone. */
+  ownTailsAt(service: number, size: Size): SizedTail {
+    return this.owns.tailsAt(service, size);
+  }
+
   /** The same if they have been worked out before. */
-  knownOwnAt(service: number, size: Size): SizedTails | undefined {
+  knownOwnTailsAt(service: number, size: Size): SizedTail | undefined {
     return this.owns.find(service, size);
   }
 
@@ -280,7 +285,7 @@ export class ApplicationCost {
     const added = replicas - base.replicas;
     const { missPerHour, quantile, warmUpRatio } = this.options;
     const size = { ...base, cpuCores, replicas };
-    own(size, warmUpFactor * this.loadOf(service, size, 0), this.young);
+    own(size, warmUpFactor * this.loadOf(service, size, 0), this.young, true);
     const tailSeconds = warmUpFactor * this.young.tailSeconds;
     let missed = 0;
     for (const route of this.routesOf[service] ?? []) {
@@ -357,7 +362,7 @@ export class ApplicationCost {
   }
 
   /** Composes the routes through a service with these self times. */
-  private put(service: number, { tailSeconds }: SizedTails, isTrial = false): void {
+  private put(service: number, { tailSeconds }: SizedTail, isTrial = false): void {
     const routes = this.routesOf[service] ?? [];
     for (const load of this.distinct) {
       const tails = this.tails[load] ?? [];

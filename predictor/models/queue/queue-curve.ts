@@ -136,14 +136,22 @@ export function responseRatio(place: QueuePlace, statistic: Statistic, out: Queu
   if (utilisation > 1) addGrowth(place, (PASSED[statistic] as number) * place.windowDemands, out);
 }
 
+/** {@link responseRatio} without its slopes. */
+export function ratioAt(place: QueuePlace, statistic: Statistic): number {
+  const tables = setPoint(place);
+  const utilisation = Math.max(0, place.utilisation);
+  const log = freeLog(tables.free.valueOf(statistic)) + stallLog(tables.stall, statistic, utilisation);
+  const ratio = Math.exp(log) / Math.min(1, place.parallelism);
+  const growth = (PASSED[statistic] as number) * place.windowDemands;
+  return utilisation > 1 ? ratio + growth * (utilisation - 1) : ratio;
+}
+
 /**
  * Variance of ln p95 among windows, times the requests of a window: 3 to 10 at low load, hundreds near saturation, where
  * requests of one window have met the same queue.
  */
 export function chanceOfTail(place: QueuePlace): number {
-  const tables = setPoint(place);
-  tables.stall.read(CHANCE);
-  return Math.exp(tables.stall.value);
+  return Math.exp(setPoint(place).stall.valueOf(CHANCE));
 }
 
 /** The place that the point was set to last: several statistics are read at each. */
@@ -211,14 +219,24 @@ function movePoint(place: QueuePlace, tables: Tables): void {
   }
 }
 
+const freeLog = (value: number): number =>
+  point.busy > LAST_UTILISATION ? value + Math.log1p((point.busy - LAST_UTILISATION) / ROOM) : value;
+
 function readFree(lookup: TableLookup, statistic: Statistic): void {
   lookup.read(statistic);
   const over = Math.max(0, point.busy - LAST_UTILISATION);
-  free.log = lookup.value + Math.log1p(over / ROOM);
+  free.log = freeLog(lookup.value);
   free.byBusy = over > 0 ? 1 / (ROOM + over) : (lookup.slopes[0] as number) / (1 - point.busy);
 }
 
 /** Beyond the table the part above 1 grows: without a quota the factor stays 1. */
+function stallLog(lookup: TableLookup, statistic: Statistic, utilisation: number): number {
+  if (!point.hasQuota) return 0;
+  const last = Math.exp(lookup.valueOf(statistic) + point.logBelow);
+  const over = Math.max(0, utilisation - LAST_UTILISATION);
+  return Math.log(last + ((last - 1) * over) / ROOM);
+}
+
 function readStall(lookup: TableLookup, statistic: Statistic, utilisation: number): void {
   if (!point.hasQuota) {
     lookup.slopes.fill(0);

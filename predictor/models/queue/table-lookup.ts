@@ -16,7 +16,7 @@ export class TableLookup {
   readonly #differences: Float64Array;
 
   /**
-   * @param axes ascending coordinates of the grid, at least two each, in which the table is interpolated linearly
+   * @param axes at least two; ascending coordinates of the grid, at least two each, in which the table is interpolated linearly
    * @param width numbers of a place
    */
   constructor(table: Float64Array, axes: readonly Float64Array[], width: number) {
@@ -65,8 +65,8 @@ export class TableLookup {
     const axes = shares.length;
     const all = corners.length;
     this.#readFirst(statistic);
-    let count = all / 2;
-    for (let axis = 1; axis < axes; axis += 1) {
+    let count = all / 4;
+    for (let axis = 2; axis < axes; axis += 1) {
       const share = shares[axis] as number;
       count /= 2;
       for (let base = 0; base < axis * all; base += all) {
@@ -90,27 +90,72 @@ export class TableLookup {
     }
   }
 
-  /** Fetches the corners of the cell and interpolates along the first axis. */
-  #readFirst(statistic: number): void {
+  /** The number of {@link read} alone, without slopes. */
+  valueOf(statistic: number): number {
+    const corners = this.#corners;
+    const offsets = this.#offsets;
+    const shares = this.#shares;
+    const table = this.#table;
+    const first = this.#firstOf(statistic);
+    const stride = this.#strides[0] as number;
+    const share0 = shares[0] as number;
+    const share1 = shares[1] as number;
+    let count = corners.length / 4;
+    for (let i = 0; i < count; i += 1) {
+      const at = first + (offsets[i] as number);
+      const above = first + (offsets[i + count] as number);
+      const start = table[at] as number;
+      const low = start + share0 * ((table[at + stride] as number) - start);
+      const startAbove = table[above] as number;
+      const high = startAbove + share0 * ((table[above + stride] as number) - startAbove);
+      corners[i] = low + share1 * (high - low);
+    }
+    for (let axis = 2; axis < shares.length; axis += 1) {
+      const share = shares[axis] as number;
+      count /= 2;
+      for (let i = 0; i < count; i += 1) {
+        const low = corners[i] as number;
+        corners[i] = low + share * ((corners[i + count] as number) - low);
+      }
+    }
+    return corners[0] as number;
+  }
+
+  /** Place of the first corner of the cell. */
+  #firstOf(statistic: number): number {
     const cells = this.#cells;
     const strides = this.#strides;
-    const offsets = this.#offsets;
-    const table = this.#table;
-    const corners = this.#corners;
-    const differences = this.#differences;
-    const share = this.#shares[0] as number;
-    const count = corners.length / 2;
-    const stride = strides[0] as number;
     let first = statistic;
     for (let axis = 0; axis < cells.length; axis += 1) {
       first += (cells[axis] as number) * (strides[axis] as number);
     }
+    return first;
+  }
+
+  /** Fetches the corners of the cell and interpolates along the first two axes. */
+  #readFirst(statistic: number): void {
+    const offsets = this.#offsets;
+    const table = this.#table;
+    const corners = this.#corners;
+    const differences = this.#differences;
+    const share0 = this.#shares[0] as number;
+    const share1 = this.#shares[1] as number;
+    const all = corners.length;
+    const count = all / 4;
+    const stride = this.#strides[0] as number;
+    const first = this.#firstOf(statistic);
     for (let i = 0; i < count; i += 1) {
       const at = first + (offsets[i] as number);
-      const low = table[at] as number;
-      const difference = (table[at + stride] as number) - low;
-      differences[i] = difference;
-      corners[i] = low + share * difference;
+      const above = first + (offsets[i + count] as number);
+      const start = table[at] as number;
+      const along = (table[at + stride] as number) - start;
+      const low = start + share0 * along;
+      const startAbove = table[above] as number;
+      const alongAbove = (table[above + stride] as number) - startAbove;
+      const difference = startAbove + share0 * alongAbove - low;
+      differences[i] = along + share1 * (alongAbove - along);
+      differences[all + i] = difference;
+      corners[i] = low + share1 * difference;
     }
   }
 }

@@ -64,23 +64,27 @@ const estimate: Estimate = {
 
 /** What was known before the window, and that its inflation is not. */
 function open(mean: readonly number[], covariance: readonly number[], inflation: number): void {
-  estimate.mean.set(mean);
   estimate.mean[INFLATION] = 0;
   estimate.covariance.fill(0);
-  for (let i = 0; i < PARAMETER_COUNT; i += 1)
+  for (let i = 0; i < PARAMETER_COUNT; i += 1) {
+    estimate.mean[i] = mean[i] as number;
     for (let j = 0; j < PARAMETER_COUNT; j += 1)
       estimate.covariance[i * TRACKED_COUNT + j] = covariance[i * PARAMETER_COUNT + j] as number;
+  }
   estimate.covariance[INFLATION * TRACKED_COUNT + INFLATION] = inflation;
 }
 
+const NO_MEAN = Array.from({ length: PARAMETER_COUNT }, () => Number.NaN);
+const NO_COVARIANCE = Array.from({ length: PARAMETER_COUNT ** 2 }, () => Number.NaN);
+
 /** What is known after it, and its inflation. */
 function close(): { mean: number[]; covariance: number[]; inflation: number } {
-  const mean: number[] = [];
-  const covariance: number[] = [];
+  const mean = NO_MEAN.slice();
+  const covariance = NO_COVARIANCE.slice();
   for (let i = 0; i < PARAMETER_COUNT; i += 1) {
-    mean.push(estimate.mean[i] as number);
+    mean[i] = estimate.mean[i] as number;
     for (let j = 0; j < PARAMETER_COUNT; j += 1)
-      covariance.push(estimate.covariance[i * TRACKED_COUNT + j] as number);
+      covariance[i * PARAMETER_COUNT + j] = estimate.covariance[i * TRACKED_COUNT + j] as number;
   }
   return { mean, covariance, inflation: estimate.mean[INFLATION] as number };
 }
@@ -230,6 +234,10 @@ export const STATISTICS = { 0.5: P50, 0.95: P95, 0.99: P99 } as const;
 /** How long a queue of an over-full container can grow before somebody acts: four windows of 15 s. */
 export const HORIZON_SECONDS = 60;
 
+/** The part of a program's chance that windows give it. */
+export const seenShare = (weight: number): number =>
+  Math.max(0, weight - LEAST_WEIGHT) / (1 - PROGRAMS.length * LEAST_WEIGHT);
+
 /**
  * Self time at any size and load, written into `out`; allocates nothing. Meaningful once {@link isCalibrated}; finite and > 0
  * always. `tailSeconds` is the mean over the programs thought possible: one that is unlikely and would be overloaded counts with
@@ -252,7 +260,7 @@ export function predictOwnTime(
     timeAt(parametersNow(state, i, now), PROGRAMS[i] as Program, at, statistic, answer);
     expect(state.covariances[i] as number[], Math.log(answer.seconds), answer.byParameter, expected);
     meanSeconds += weight * answer.meanSeconds;
-    const seen = Math.max(0, weight - LEAST_WEIGHT) / (1 - PROGRAMS.length * LEAST_WEIGHT);
+    const seen = seenShare(weight);
     const root = Math.sqrt(answer.seconds);
     rootTail += seen * root;
     byCores += (seen * answer.byCores) / root;
