@@ -158,6 +158,16 @@ export class ApplicationCost {
     return this.routes.reduce((most, _, route) => Math.max(most, this.tailOf(route)), 0);
   }
 
+  /** The same if a service had another size, all else as it is. */
+  worstTailIf(service: number, size: Size): number {
+    const through = this.routesThrough(service);
+    const ownTailSeconds = this.owns.tailsAt(service, size).tailSeconds[0] ?? 0;
+    return this.routes.reduce((most, _, route) => {
+      const tail = through.includes(route) ? this.tailIf(route, service, ownTailSeconds) : this.tailOf(route);
+      return Math.max(most, tail);
+    }, 0);
+  }
+
   /** Expected share of all requests that are over their objective. */
   expectedOver(): number {
     return this.routes.reduce((sum, { share }, route) => sum + share * this.overOf(route), 0);

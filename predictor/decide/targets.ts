@@ -160,9 +160,6 @@ function changesOf(cost: ApplicationCost, { context }: CostRequest): ReadonlyMap
       if (from === to) return [];
       const without: Size =
         resource === "replicas" ? { ...size, replicas: from } : { ...size, cpuCores: from };
-      cost.set(at, without);
-      const before = cost.worstTailSeconds();
-      cost.set(at, size);
       order += 1;
       const step: WishStep = {
         order,
@@ -171,7 +168,7 @@ function changesOf(cost: ApplicationCost, { context }: CostRequest): ReadonlyMap
         from,
         to,
         why: to > from ? "expected misses cost more than it does" : "expected misses cost less than it saves",
-        tailBeforeSeconds: before,
+        tailBeforeSeconds: cost.worstTailIf(at, without),
         tailAfterSeconds: after,
         costPerHour: costPerHour(size, prices) - costPerHour(without, prices),
       };
