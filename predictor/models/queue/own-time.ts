@@ -38,22 +38,24 @@ export interface Program {
 export interface Demands {
   demand: number;
   housekeeping: number;
-  variation: number;
+  logVariation: number;
+  logPeriodDemands: number;
   base: number;
   spread: number;
-  spreadLog: number;
   /** Standard deviation of the logarithm of the time off the CPU. */
   logSpread: number;
   outside: number;
 }
 
+const LOG_PERIOD = Math.log(CFS_PERIOD_SECONDS);
+
 export function demandsOf(parameters: ArrayLike<number>, out = emptyDemands()): Demands {
   out.demand = Math.exp(parameters[DEMAND] ?? 0);
   out.housekeeping = Math.exp(parameters[HOUSEKEEPING] ?? 0);
-  out.variation = Math.exp(parameters[VARIATION] ?? 0);
+  out.logVariation = parameters[VARIATION] ?? 0;
+  out.logPeriodDemands = LOG_PERIOD - (parameters[DEMAND] ?? 0);
   out.base = Math.exp(parameters[BASE] ?? 0);
-  out.spreadLog = parameters[BASE_SPREAD] ?? 0;
-  out.spread = Math.exp(out.spreadLog);
+  out.spread = Math.exp(parameters[BASE_SPREAD] ?? 0);
   out.logSpread = Math.sqrt(Math.log1p(out.spread * out.spread));
   out.outside = Math.exp(parameters[OVERHEAD] ?? -Infinity);
   return out;
@@ -62,10 +64,10 @@ export function demandsOf(parameters: ArrayLike<number>, out = emptyDemands()): 
 export const emptyDemands = (): Demands => ({
   demand: 0,
   housekeeping: 0,
-  variation: 0,
+  logVariation: 0,
+  logPeriodDemands: 0,
   base: 0,
   spread: 0,
-  spreadLog: 0,
   logSpread: 0,
   outside: 0,
 });
@@ -112,9 +114,9 @@ const place: QueuePlace = {
   isInOrder: false,
   utilisation: 0,
   quotaShare: 1,
-  periodDemands: 1,
+  logPeriodDemands: 0,
   parallelism: 1,
-  variation: 1,
+  logVariation: 0,
   windowDemands: 0,
 };
 const mean: QueueAnswer = emptyAnswer();
@@ -186,16 +188,28 @@ export function timeOf(
   out.byParameter[OVERHEAD] = (-outside * demand * less) / out.seconds;
 }
 
-/** The seconds of {@link timeOf} alone, of a percentile. */
-export function secondsOf(demands: Demands, program: Program, at: TimePlace, statistic: Statistic): number {
+/**
+ * The seconds of {@link timeOf} alone, of a percentile.
+ * @param baseOff as {@link baseOffOf} has it
+ */
+export function secondsOf(
+  demands: Demands,
+  baseOff: number,
+  program: Program,
+  at: TimePlace,
+  statistic: Statistic,
+): number {
   setPlace(demands, program, at);
   const response = insideOf(demands, ratioAt(place, MEAN));
   const reached = insideOf(demands, ratioAt(place, statistic));
   const sign = statistic === P50 ? -1 : 1;
   const off = Math.max(0, sign * (reached - response));
-  const baseOff = Math.max(0, sign * (baseReachedOf(demands, statistic) - demands.base));
   return response + demands.base + sign * Math.hypot(off, baseOff);
 }
+
+/** Distance of a percentile of the time off the CPU from its mean, seconds. */
+export const baseOffOf = (demands: Demands, statistic: Statistic): number =>
+  Math.max(0, (statistic === P50 ? -1 : 1) * (baseReachedOf(demands, statistic) - demands.base));
 
 /** The part of a response that is self time, seconds. */
 const insideOf = ({ demand, outside }: Demands, ratio: number): number =>
@@ -233,24 +247,24 @@ export function chanceOf(
   { calls, cpuShare }: { readonly calls: number; readonly cpuShare: number },
 ): number {
   setPlace(demands, program, at);
-  const spread = Math.log1p(Math.exp(2 * demands.spreadLog));
   const cpu = cpuShare * cpuShare * CPU_CHANCE[statistic] * chanceOfTail(place);
-  return (cpu + (1 - cpuShare) ** 2 * BASE_CHANCE[statistic] * spread) / calls;
+  return (cpu + (1 - cpuShare) ** 2 * BASE_CHANCE[statistic] * demands.logSpread ** 2) / calls;
 }
 
 /** Of the parameters that were asked for last. */
 const taken = emptyDemands();
 
-function setPlace({ demand, housekeeping, variation }: Demands, program: Program, at: TimePlace): void {
+function setPlace(demands: Demands, program: Program, at: TimePlace): void {
   const { isInOrder, parallelism } = program;
+  const { demand, housekeeping } = demands;
   const used = housekeeping + Math.max(0, at.loadPerContainer) * demand;
   const cores = at.cpuCores ?? Infinity;
   place.utilisation = used / Math.min(cores, parallelism);
   place.quotaShare = cores / parallelism;
-  place.periodDemands = CFS_PERIOD_SECONDS / demand;
+  place.logPeriodDemands = demands.logPeriodDemands;
   place.parallelism = parallelism;
   place.isInOrder = isInOrder;
-  place.variation = variation;
+  place.logVariation = demands.logVariation;
   place.windowDemands = at.windowSeconds / demand;
 }
 

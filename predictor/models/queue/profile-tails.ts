@@ -1,4 +1,4 @@
-import { demandsOf, PARAMETER_COUNT, secondsOf } from "./own-time.ts";
+import { baseOffOf, demandsOf, PARAMETER_COUNT, secondsOf } from "./own-time.ts";
 import type { Demands, Program, TimePlace } from "./own-time.ts";
 import { parametersNow, PROGRAMS } from "./profile-state.ts";
 import type { ProfileState } from "./profile-state.ts";
@@ -11,6 +11,7 @@ const at: TimePlace = { cpuCores: 0, loadPerContainer: 0, windowSeconds: 0 };
 export class ProfileTails {
   readonly #statistic: Statistic;
   readonly #demands: readonly Demands[];
+  readonly #baseOffs: readonly number[];
   readonly #seen: readonly number[];
 
   constructor(state: ProfileState, percentile: keyof typeof STATISTICS) {
@@ -18,6 +19,7 @@ export class ProfileTails {
     this.#demands = PROGRAMS.map((_, i) =>
       demandsOf(parametersNow(state, i, new Float64Array(PARAMETER_COUNT))),
     );
+    this.#baseOffs = this.#demands.map((demands) => baseOffOf(demands, this.#statistic));
     this.#seen = state.weights.map(seenShare);
   }
 
@@ -31,7 +33,9 @@ export class ProfileTails {
       const seen = this.#seen[i] as number;
       // A program that is ruled out takes no part.
       if (seen === 0) continue;
-      const seconds = secondsOf(this.#demands[i] as Demands, PROGRAMS[i] as Program, at, this.#statistic);
+      const demands = this.#demands[i] as Demands;
+      const baseOff = this.#baseOffs[i] as number;
+      const seconds = secondsOf(demands, baseOff, PROGRAMS[i] as Program, at, this.#statistic);
       root += seen * Math.sqrt(seconds);
     }
     return root * root;

@@ -264,15 +264,16 @@ function takeLatency(estimate: Estimate, program: Program, evidence: Evidence): 
     expect(estimate.covariance, Math.log(answer.seconds), gradient, expected);
     const kind = statistic === MEAN ? 0 : statistic - P50;
     const residual = state.residuals[kind] as number;
+    const measured = Math.log(seconds);
     const chance = ofQueue + chanceOf(demands, program, at, statistic, { calls, cpuShare: answer.cpuShare });
     if (statistic !== MEAN) {
-      const beyond = (Math.log(seconds) - expected.value) ** 2 - chance - expected.variance;
+      const beyond = (measured - expected.value) ** 2 - chance - expected.variance;
       excess[kind] = Math.min(beyond, OUTLIER ** 2 * (residual + chance));
     }
     const noise = evidence.change + chance + residual;
-    const distance = (Math.log(seconds) - expected.value) / Math.sqrt(expected.variance + noise);
+    const distance = (measured - expected.value) / Math.sqrt(expected.variance + noise);
     if (Math.abs(distance) > Math.abs(evidence.latencySurprise)) evidence.latencySurprise = distance;
-    likelihood += takeIn(estimate, Math.log(seconds), expected, noise);
+    likelihood += takeIn(estimate, measured, expected, noise);
     bound(estimate);
   }
   return likelihood;

@@ -212,17 +212,19 @@ function weighed(weights: readonly number[], likelihoods: readonly number[]): nu
   return raised.map((each) => LEAST_WEIGHT + (1 - raised.length * LEAST_WEIGHT) * (each / sum));
 }
 
+const PRIOR_VARIANCES = PRIOR.map(([, spread]) => spread ** 2);
 const OF_LATENCY: ReadonlySet<number> = new Set([VARIATION, BASE, BASE_SPREAD, OVERHEAD]);
 
 /** What was learnt fades with time, and what has changed fades more, never beyond what is known of a service without any window. */
 function drift({ covariance }: Estimate, hours: number, changes: Changes): void {
-  for (const [i, [, spread]] of PRIOR.entries()) {
+  const driven = DRIFT ** 2 * hours;
+  for (let i = 0; i < PARAMETER_COUNT; i += 1) {
     const isChanged =
       changes.isDeploy || (changes.ofCpu && i === DEMAND) || (changes.ofLatency && OF_LATENCY.has(i));
     const place = i * TRACKED_COUNT + i;
     const before = covariance[place] as number;
-    const added = DRIFT ** 2 * hours + (isChanged ? DEPLOY_DRIFT ** 2 : 0);
-    covariance[place] = Math.max(before, Math.min(before + added, spread ** 2));
+    const added = driven + (isChanged ? DEPLOY_DRIFT ** 2 : 0);
+    covariance[place] = Math.max(before, Math.min(before + added, PRIOR_VARIANCES[i] as number));
   }
 }
 
