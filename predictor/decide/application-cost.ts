@@ -158,14 +158,16 @@ export class ApplicationCost {
     return this.routes.reduce((most, _, route) => Math.max(most, this.tailOf(route)), 0);
   }
 
-  /** The same if a service had another size, all else as it is. */
-  worstTailIf(service: number, size: Size): number {
+  /**
+   * The same if a service had another size, all else as it is.
+   * @param tails {@link tailOf} each route
+   */
+  worstTailIf(service: number, size: Size, tails: readonly number[]): number {
     const through = this.routesThrough(service);
-    const ownTailSeconds = this.owns.tailsAt(service, size).tailSeconds[0] ?? 0;
-    return this.routes.reduce((most, _, route) => {
-      const tail = through.includes(route) ? this.tailIf(route, service, ownTailSeconds) : this.tailOf(route);
-      return Math.max(most, tail);
-    }, 0);
+    const own = this.owns.tailsAt(service, size).tailSeconds[0] ?? 0;
+    let worst = through.reduce((most, route) => Math.max(most, this.tailIf(route, service, own)), 0);
+    for (const [route, tail] of tails.entries()) if (tail > worst && !through.includes(route)) worst = tail;
+    return worst;
   }
 
   /** Expected share of all requests that are over their objective. */
