@@ -145,7 +145,7 @@ function ownTimesOf(
       const log = logOf?.(replicas) ?? 0;
       const { state, tails } = made.get(log) ?? curveWith(log);
       if (isTailAlone) out.tailSeconds = tails.at(place);
-      else predictOwnTime(state, place, percentile, out);
+      else predictOwnTime(state, place, percentile, out, tails.demands);
       residual?.apply(place, out);
     };
   };

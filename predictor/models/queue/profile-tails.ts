@@ -10,16 +10,17 @@ const at: TimePlace = { cpuCores: 0, loadPerContainer: 0, windowSeconds: 0 };
 /** Self-time tails of one profile at many sizes and loads, the same as those of `predictOwnTime`: a search needs no more of most. */
 export class ProfileTails {
   readonly #statistic: Statistic;
-  readonly #demands: readonly Demands[];
+  /** Under each kind of program. */
+  readonly demands: readonly Demands[];
   readonly #baseOffs: readonly number[];
   readonly #seen: readonly number[];
 
   constructor(state: ProfileState, percentile: keyof typeof STATISTICS) {
     this.#statistic = STATISTICS[percentile];
-    this.#demands = PROGRAMS.map((_, i) =>
+    this.demands = PROGRAMS.map((_, i) =>
       demandsOf(parametersNow(state, i, new Float64Array(PARAMETER_COUNT))),
     );
-    this.#baseOffs = this.#demands.map((demands) => baseOffOf(demands, this.#statistic));
+    this.#baseOffs = this.demands.map((demands) => baseOffOf(demands, this.#statistic));
     this.#seen = state.weights.map(seenShare);
   }
 
@@ -33,7 +34,7 @@ export class ProfileTails {
       const seen = this.#seen[i] as number;
       // A program that is ruled out takes no part.
       if (seen === 0) continue;
-      const demands = this.#demands[i] as Demands;
+      const demands = this.demands[i] as Demands;
       const baseOff = this.#baseOffs[i] as number;
       const seconds = secondsOf(demands, baseOff, PROGRAMS[i] as Program, at, this.#statistic);
       root += seen * Math.sqrt(seconds);

@@ -46,8 +46,9 @@ export class TableLookup {
   place(axis: number, coordinate: number): void {
     const points = this.#axes[axis] as Float64Array;
     const last = points.length - 1;
-    let cell = 0;
+    let cell = this.#cells[axis] as number;
     while (cell < last - 1 && coordinate > (points[cell + 1] as number)) cell += 1;
+    while (cell > 0 && coordinate <= (points[cell] as number)) cell -= 1;
     const from = points[cell] as number;
     const width = (points[cell + 1] as number) - from;
     const bounded = Math.max(from, Math.min(coordinate, points[last] as number));

@@ -4,14 +4,16 @@ import {
   BASE,
   BASE_SPREAD,
   DEMAND,
+  demandsOf,
+  emptyDemands,
   emptyTimeAnswer,
   HOUSEKEEPING,
   OVERHEAD,
   PARAMETER_COUNT,
-  timeAt,
+  timeOf,
   VARIATION,
 } from "./own-time.ts";
-import type { Program, TimePlace } from "./own-time.ts";
+import type { Demands, Program, TimePlace } from "./own-time.ts";
 import { emptyProfile, parametersNow, PRIOR, ProfileState, PROGRAMS } from "./profile-state.ts";
 import { P50, P95, P99 } from "./queue-curve.ts";
 import { RECENT_WINDOWS } from "../recent-windows.ts";
@@ -229,6 +231,7 @@ function drift({ covariance }: Estimate, hours: number, changes: Changes): void 
 }
 
 const now = new Float64Array(PARAMETER_COUNT);
+const known = emptyDemands();
 const answer = emptyTimeAnswer();
 const expected = emptyExpectation(PARAMETER_COUNT);
 const at: TimePlace = { cpuCores: 0, loadPerContainer: 0, windowSeconds: 0 };
@@ -244,22 +247,29 @@ export const seenShare = (weight: number): number =>
  * Self time at any size and load, written into `out`; allocates nothing. Meaningful once {@link isCalibrated}; finite and > 0
  * always. `tailSeconds` is the mean over the programs thought possible: one that is unlikely and would be overloaded counts with
  * the time it would take. `sigma` grows with the distance from the sizes and loads seen.
+ * @param demands of the state under each kind of program, where they are known
  */
 export function predictOwnTime(
   state: ProfileState,
   place: { cpuCores: number | undefined; loadPerContainer: number },
   percentile: 0.5 | 0.95 | 0.99,
   out: OwnTime,
+  demands?: readonly Demands[],
 ): void {
   at.cpuCores = place.cpuCores;
   at.loadPerContainer = place.loadPerContainer;
   at.windowSeconds = HORIZON_SECONDS;
   const statistic = STATISTICS[percentile];
-  let [meanSeconds, rootTail, byCores, byLoad] = [0, 0, 0, 0];
-  let [mean, square] = [0, 0];
+  let meanSeconds = 0;
+  let rootTail = 0;
+  let byCores = 0;
+  let byLoad = 0;
+  let mean = 0;
+  let square = 0;
   for (let i = 0; i < PROGRAMS.length; i += 1) {
     const weight = state.weights[i] as number;
-    timeAt(parametersNow(state, i, now), PROGRAMS[i] as Program, at, statistic, answer);
+    const each = demands?.[i] ?? demandsOf(parametersNow(state, i, now), known);
+    timeOf(each, PROGRAMS[i] as Program, at, statistic, answer);
     expect(state.covariances[i] as number[], Math.log(answer.seconds), answer.byParameter, expected);
     meanSeconds += weight * answer.meanSeconds;
     const seen = seenShare(weight);
@@ -303,18 +313,33 @@ export function demandOf(
   | { cpuSecondsPerRequest: number; housekeepingCores: number; parallelism: number; sigma: number }
   | undefined {
   if (state.cpuWindows === 0) return undefined;
-  const average = (value: (program: number) => number): number =>
-    state.weights.reduce((sum, weight, i) => sum + weight * value(i), 0);
-  const demandUnder = (i: number): number => (state.means[i]?.[DEMAND] ?? 0) + (state.inflations[i] ?? 0);
-  const demand = average(demandUnder);
-  const variance = average((i) => (state.covariances[i]?.[0] ?? 0) + (demandUnder(i) - demand) ** 2);
+  let demand = 0;
+  let housekeeping = 0;
+  let parallelism = 0;
+  let variance = 0;
+  for (let i = 0; i < PROGRAMS.length; i += 1) {
+    const weight = state.weights[i] ?? 0;
+    demand += weight * demandUnder(state, i);
+    housekeeping += weight * (state.means[i]?.[HOUSEKEEPING] ?? 0);
+    parallelism += weight * (LOG_PARALLELISMS[i] as number);
+  }
+  for (let i = 0; i < PROGRAMS.length; i += 1) {
+    const apart = demandUnder(state, i) - demand;
+    variance += (state.weights[i] ?? 0) * ((state.covariances[i]?.[0] ?? 0) + apart ** 2);
+  }
   return {
     cpuSecondsPerRequest: Math.exp(demand),
-    housekeepingCores: Math.exp(average((i) => state.means[i]?.[HOUSEKEEPING] ?? 0)),
-    parallelism: Math.exp(average((i) => Math.log(PROGRAMS[i]?.parallelism ?? 1))),
+    housekeepingCores: Math.exp(housekeeping),
+    parallelism: Math.exp(parallelism),
     sigma: Math.sqrt(variance),
   };
 }
+
+const LOG_PARALLELISMS = PROGRAMS.map(({ parallelism }) => Math.log(parallelism));
+
+/** ln of what a request takes of the CPU now under one kind of program. */
+const demandUnder = ({ inflations, means }: ProfileState, program: number): number =>
+  (means[program]?.[DEMAND] ?? 0) + (inflations[program] ?? 0);
 
 /**
  * Whether it has seen enough to be believed at all: at least three windows with CPU use and load and three with latency. Fewer
