@@ -8,10 +8,16 @@ import { firstAlike, OwnTails } from "./own-tails.ts";
 import type { SizedTail, SizedTails } from "./own-tails.ts";
 import { expectedLoss, lossByTail, shareOver } from "./route-cost.ts";
 
+/** Price per hour of one of its containers. */
+const containerPerHour = (
+  { cpuCores, memoryBytes }: Size,
+  { cpuCoreHour, memoryGigabyteHour }: Prices,
+): number => cpuCores * cpuCoreHour + (memoryBytes / 1e9) * memoryGigabyteHour;
+
 /** Price per hour of the containers that start or stop, and of what the others are given. */
 function changedPerHour(from: Size, to: Size, prices: Prices): number {
-  const had = costPerHour({ ...from, replicas: 1 }, prices);
-  const has = costPerHour({ ...to, replicas: 1 }, prices);
+  const had = containerPerHour(from, prices);
+  const has = containerPerHour(to, prices);
   const started = Math.max(0, to.replicas - from.replicas) * has;
   const stopped = Math.max(0, from.replicas - to.replicas) * had;
   return started + stopped + Math.min(from.replicas, to.replicas) * Math.max(0, has - had);
@@ -108,7 +114,7 @@ export class ApplicationCost {
   /** Price per hour of the sizes alone. */
   bill(): number {
     let sum = 0;
-    for (const each of this.billed) sum += each;
+    for (let service = 0; service < this.billed.length; service += 1) sum += this.billed[service] as number;
     return sum;
   }
 
@@ -166,7 +172,10 @@ export class ApplicationCost {
     const through = this.routesThrough(service);
     const own = this.owns.tailsAt(service, size).tailSeconds[0] ?? 0;
     let worst = through.reduce((most, route) => Math.max(most, this.tailIf(route, service, own)), 0);
-    for (const [route, tail] of tails.entries()) if (tail > worst && !through.includes(route)) worst = tail;
+    for (let route = 0; route < tails.length; route += 1) {
+      const tail = tails[route] as number;
+      if (tail > worst && !through.includes(route)) worst = tail;
+    }
     return worst;
   }
 

@@ -112,8 +112,8 @@ export class StepRanking {
       this.owns[step] = this.cost.ownTailsAt(service, size);
       const from = this.cost.sizeOf(service);
       this.measure(step, from, this.cost.ownAt(service, from));
-      this.estimates[step] = this.estimateOf(step);
-      if (!(this.tried.get(step) < Infinity)) this.untried.set(step, this.estimates[step]);
+      this.estimate(step);
+      if (!(this.tried.get(step) < Infinity)) this.untried.set(step, this.estimates[step] as number);
     }
     return this.estimates[step] ?? Infinity;
   }
@@ -152,7 +152,9 @@ export class StepRanking {
     const from = this.cost.sizeOf(service);
     const now = this.cost.ownAt(service, from);
     const price = this.cost.paidFor(service);
-    for (const [place, size] of stepsFrom(each, from).entries()) {
+    const sizes = stepsFrom(each, from);
+    for (let place = 0; place < STEPS; place += 1) {
+      const size = sizes[place];
       const step = STEPS * service + place;
       this.sizes[step] = size;
       this.prices[step] = size === undefined ? Infinity : this.cost.leastPriceOf(service, size) - price;
@@ -187,33 +189,32 @@ export class StepRanking {
 
   private estimateAll(service: number): void {
     for (let step = STEPS * service; step < STEPS * (service + 1); step += 1) {
-      const estimate = this.estimateOf(step);
-      this.estimates[step] = estimate;
-      this.untried.set(step, estimate);
+      this.estimate(step);
+      this.untried.set(step, this.estimates[step] as number);
       this.tried.set(step, Infinity);
     }
   }
 
-  private estimateOf(step: number): number {
+  private estimate(step: number): void {
     const to = this.sizes[step];
-    if (to === undefined) return Infinity;
-    const estimate = this.estimateAt(step);
-    if (!(estimate < 0) || this.isLeastPrice[step] === 0) return estimate;
+    this.estimates[step] = Infinity;
+    if (to === undefined) return;
     const service = Math.floor(step / STEPS);
+    this.addUp(step, service);
+    if (!((this.estimates[step] as number) < 0) || this.isLeastPrice[step] === 0) return;
     this.prices[step] = this.cost.priceOf(service, to) - this.cost.paidFor(service);
     this.isLeastPrice[step] = 0;
-    return this.estimateAt(step);
+    this.addUp(step, service);
   }
 
   /** The price and what the change of the self-time tail makes of the routes. */
-  private estimateAt(step: number): number {
+  private addUp(step: number, service: number): void {
     const loads = this.cost.loadCount;
-    const service = Math.floor(step / STEPS);
     let change = this.prices[step] as number;
     for (let load = 0; load < loads; load += 1) {
       const slope = this.slopes.at(load, service);
       if (slope !== 0) change += slope * (this.tailChanges[step * loads + load] as number);
     }
-    return change;
+    this.estimates[step] = change;
   }
 }

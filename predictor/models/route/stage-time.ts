@@ -110,11 +110,10 @@ export class StageTime {
     if (inRows < 1) {
       const rest = 1 - inRows;
       this.#longestCall(start, end, false);
-      this.#spreadToCalls(start, end, [rest * meanAdjoint, rest * varianceAdjoint], ofMean, ofVariance);
+      this.#spreadToCalls(stage, rest * meanAdjoint, rest * varianceAdjoint, ofMean, ofVariance);
     }
     if (inRows > 0) {
-      const adjoints = [inRows * meanAdjoint, inRows * varianceAdjoint] as const;
-      this.#spreadToRow(stage, adjoints, ofMean, ofVariance);
+      this.#spreadToRow(stage, inRows * meanAdjoint, inRows * varianceAdjoint, ofMean, ofVariance);
     }
   }
 
@@ -181,20 +180,23 @@ export class StageTime {
   }
 
   #spreadToCalls(
-    start: number,
-    end: number,
-    adjoints: readonly [number, number],
+    stage: number,
+    meanAdjoint: number,
+    varianceAdjoint: number,
     ofMean: Float64Array,
     ofVariance: Float64Array,
   ): void {
-    let [mean, variance] = adjoints;
-    for (let at = end - 1; at >= start; at -= 1) {
+    const start = this.#graph.calleeStart[stage] ?? 0;
+    let mean = meanAdjoint;
+    let variance = varianceAdjoint;
+    for (let at = (this.#graph.calleeStart[stage + 1] ?? 0) - 1; at >= start; at -= 1) {
       const lane = this.#lane;
       this.#callsTo(at, lane);
       if (!(lane.mean > 0)) continue;
       const before = at === start ? 0 : (this.#chainMean[at - 1] ?? 0);
       const isFirst = !(before > 0);
-      let [laneMean, laneVariance] = [mean, variance];
+      let laneMean = mean;
+      let laneVariance = variance;
       if (!isFirst) {
         const longer = this.#longerAt(at, lane);
         longer.split(mean, variance);
@@ -256,7 +258,8 @@ export class StageTime {
 
   #spreadToRow(
     stage: number,
-    [mean, variance]: readonly [number, number],
+    mean: number,
+    variance: number,
     ofMean: Float64Array,
     ofVariance: Float64Array,
   ): void {
