@@ -206,17 +206,20 @@ function movePoint(place: QueuePlace, tables: Tables): void {
   const below = Math.max(0, FIRST_LOG_SHARE - logShare);
   point.logBelow = Math.min(below, MOST_LOG_BELOW);
   point.byShare = below < MOST_LOG_BELOW ? -1 : 0;
-  tables.free.place(0, -Math.log(1 - Math.min(LAST_UTILISATION, point.busy)));
-  tables.free.place(1, logVariation);
-  tables.stall.place(0, -Math.log(1 - Math.min(LAST_UTILISATION, Math.max(0, utilisation))));
-  tables.stall.place(1, logShare);
-  tables.stall.place(2, parallelism < 1 ? logPeriodDemands + Math.log(parallelism) : logPeriodDemands);
-  tables.stall.place(3, logVariation);
+  const { free, stall } = tables;
+  free.point[0] = -Math.log(1 - Math.min(LAST_UTILISATION, point.busy));
+  free.point[1] = logVariation;
+  stall.point[0] = -Math.log(1 - Math.min(LAST_UTILISATION, Math.max(0, utilisation)));
+  stall.point[1] = logShare;
+  stall.point[2] = parallelism < 1 ? logPeriodDemands + Math.log(parallelism) : logPeriodDemands;
+  stall.point[3] = logVariation;
   if (tables.hasParallelism) {
     const logCores = Math.log(cores);
-    tables.free.place(2, logCores);
-    tables.stall.place(4, logCores);
+    free.point[2] = logCores;
+    stall.point[4] = logCores;
   }
+  free.move();
+  stall.move();
 }
 
 const freeLog = (value: number): number =>

@@ -3,6 +3,8 @@ export class TableLookup {
   /** Interpolated number, and its derivatives by the coordinates. */
   value = 0;
   readonly slopes: Float64Array;
+  /** Coordinates to {@link move} to, by axis. */
+  readonly point: Float64Array;
   readonly #table: Float64Array;
   readonly #axes: readonly Float64Array[];
   /** Numbers from one step of an axis to the next, and from the first corner of a cell to each of them. */
@@ -34,6 +36,7 @@ export class TableLookup {
       this.#strides.reduce((sum, each, axis) => sum + ((corner >> (count - 1 - axis)) & 1) * each, 0),
     );
     this.slopes = new Float64Array(count);
+    this.point = new Float64Array(count);
     this.#cells = new Int32Array(count);
     this.#shares = new Float64Array(count);
     this.#widths = new Float64Array(count);
@@ -42,20 +45,23 @@ export class TableLookup {
     this.#differences = new Float64Array(count * 2 ** count);
   }
 
-  /** Moves the point along one axis; beyond its ends the table is flat. */
-  place(axis: number, coordinate: number): void {
-    const points = this.#axes[axis] as Float64Array;
-    const last = points.length - 1;
-    let cell = this.#cells[axis] as number;
-    while (cell < last - 1 && coordinate > (points[cell + 1] as number)) cell += 1;
-    while (cell > 0 && coordinate <= (points[cell] as number)) cell -= 1;
-    const from = points[cell] as number;
-    const width = (points[cell + 1] as number) - from;
-    const bounded = Math.max(from, Math.min(coordinate, points[last] as number));
-    this.#isOutside[axis] = bounded === coordinate ? 0 : 1;
-    this.#shares[axis] = (bounded - from) / width;
-    this.#widths[axis] = width;
-    this.#cells[axis] = cell;
+  /** Moves to {@link point}; beyond the ends of an axis the table is flat. */
+  move(): void {
+    for (let axis = 0; axis < this.point.length; axis += 1) {
+      const points = this.#axes[axis] as Float64Array;
+      const coordinate = this.point[axis] as number;
+      const last = points.length - 1;
+      let cell = this.#cells[axis] as number;
+      while (cell < last - 1 && coordinate > (points[cell + 1] as number)) cell += 1;
+      while (cell > 0 && coordinate <= (points[cell] as number)) cell -= 1;
+      const from = points[cell] as number;
+      const width = (points[cell + 1] as number) - from;
+      const bounded = Math.max(from, Math.min(coordinate, points[last] as number));
+      this.#isOutside[axis] = bounded === coordinate ? 0 : 1;
+      this.#shares[axis] = (bounded - from) / width;
+      this.#widths[axis] = width;
+      this.#cells[axis] = cell;
+    }
   }
 
   /** Multilinear interpolation of one statistic at the point, with its derivatives. */
