@@ -113,7 +113,7 @@ export class StepRanking {
       const from = this.cost.sizeOf(service);
       this.measure(step, from, this.cost.ownAt(service, from));
       this.estimate(step);
-      if (!(this.tried.get(step) < Infinity)) this.untried.set(step, this.estimates[step] as number);
+      if (!(this.tried.get(step) < Infinity)) this.untried.set(step, this.estimates[step] ?? Infinity);
     }
     return this.estimates[step] ?? Infinity;
   }
@@ -190,7 +190,7 @@ export class StepRanking {
   private estimateAll(service: number): void {
     for (let step = STEPS * service; step < STEPS * (service + 1); step += 1) {
       this.estimate(step);
-      this.untried.set(step, this.estimates[step] as number);
+      this.untried.set(step, this.estimates[step] ?? Infinity);
       this.tried.set(step, Infinity);
     }
   }
