@@ -201,7 +201,7 @@ export class StepRanking {
     if (to === undefined) return;
     const service = Math.floor(step / STEPS);
     this.addUp(step, service);
-    if (!((this.estimates[step] as number) < 0) || this.isLeastPrice[step] === 0) return;
+    if (!(this.estimates[step] < 0) || this.isLeastPrice[step] === 0) return;
     this.prices[step] = this.cost.priceOf(service, to) - this.cost.paidFor(service);
     this.isLeastPrice[step] = 0;
     this.addUp(step, service);
