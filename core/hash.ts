@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 /** JSON with sorted keys and absent `undefined`: equal values give equal text. Non-finite numbers are refused. */
 export function canonicalJson(value: unknown): string {
@@ -20,5 +20,5 @@ function sorted(part: unknown): unknown {
 
 /** First 16 hex digits of the SHA-256 of the canonical JSON: names an input in a decision record. */
 export function contentHash(value: unknown): string {
-  return createHash("sha256").update(canonicalJson(value)).digest("hex").slice(0, 16);
+  return hash("sha256", canonicalJson(value), "hex").slice(0, 16);
 }

@@ -5,13 +5,19 @@ import type { Size } from "../facts/size.ts";
 import type { OwnTime } from "../models/queue/tracked-profile.ts";
 import type { CostOptions, RouteToHold, ServiceToSize } from "./cost-inputs.ts";
 import { firstAlike, OwnTails } from "./own-tails.ts";
-import type { SizedTails } from "./own-tails.ts";
+import type { SizedTail, SizedTails } from "./own-tails.ts";
 import { expectedLoss, lossByTail, shareOver } from "./route-cost.ts";
+
+/** Price per hour of one of its containers. */
+const containerPerHour = (
+  { cpuCores, memoryBytes }: Size,
+  { cpuCoreHour, memoryGigabyteHour }: Prices,
+): number => cpuCores * cpuCoreHour + (memoryBytes / 1e9) * memoryGigabyteHour;
 
 /** Price per hour of the containers that start or stop, and of what the others are given. */
 function changedPerHour(from: Size, to: Size, prices: Prices): number {
-  const had = costPerHour({ ...from, replicas: 1 }, prices);
-  const has = costPerHour({ ...to, replicas: 1 }, prices);
+  const had = containerPerHour(from, prices);
+  const has = containerPerHour(to, prices);
   const started = Math.max(0, to.replicas - from.replicas) * has;
   const stopped = Math.max(0, from.replicas - to.replicas) * had;
   return started + stopped + Math.min(from.replicas, to.replicas) * Math.max(0, has - had);
@@ -108,7 +114,7 @@ export class ApplicationCost {
   /** Price per hour of the sizes alone. */
   bill(): number {
     let sum = 0;
-    for (const each of this.billed) sum += each;
+    for (let service = 0; service < this.billed.length; service += 1) sum += this.billed[service] as number;
     return sum;
   }
 
@@ -119,7 +125,7 @@ export class ApplicationCost {
     if (routes.length === 0) return change;
     let missed = 0;
     for (const route of routes) missed -= this.missOf(route);
-    this.put(service, this.owns.at(service, size), true);
+    this.put(service, this.owns.tailsAt(service, size), true);
     for (const route of routes) missed += this.weighted(route, this.lossOf(route));
     for (const load of this.distinct) for (const route of routes) this.tails[load]?.[route]?.undo();
     change += this.options.missPerHour * missed;
@@ -156,6 +162,21 @@ export class ApplicationCost {
   /** The same of the slowest route of all. */
   worstTailSeconds(): number {
     return this.routes.reduce((most, _, route) => Math.max(most, this.tailOf(route)), 0);
+  }
+
+  /**
+   * The same if a service had another size, all else as it is.
+   * @param tails {@link tailOf} each route
+   */
+  worstTailIf(service: number, size: Size, tails: readonly number[]): number {
+    const through = this.routesThrough(service);
+    const own = this.owns.tailsAt(service, size).tailSeconds[0] ?? 0;
+    let worst = through.reduce((most, route) => Math.max(most, this.tailIf(route, service, own)), 0);
+    for (let route = 0; route < tails.length; route += 1) {
+      const tail = tails[route] as number;
+      if (tail > worst && !through.includes(route)) worst = tail;
+    }
+    return worst;
   }
 
   /** Expected share of all requests that are over their objective. */
@@ -229,8 +250,13 @@ export class ApplicationCost {
     return ((this.options.loads[load]?.factor ?? 1) * requestsPerSecond) / Math.max(1, replicas);
   }
 
+  /** Its self-time tails alone. */
+  ownTailsAt(service: number, size: Size): SizedTail {
+    return this.owns.tailsAt(service, size);
+  }
+
   /** The same if they have been worked out before. */
-  knownOwnAt(service: number, size: Size): SizedTails | undefined {
+  knownOwnTailsAt(service: number, size: Size): SizedTail | undefined {
     return this.owns.find(service, size);
   }
 
@@ -280,7 +306,7 @@ export class ApplicationCost {
     const added = replicas - base.replicas;
     const { missPerHour, quantile, warmUpRatio } = this.options;
     const size = { ...base, cpuCores, replicas };
-    own(size, warmUpFactor * this.loadOf(service, size, 0), this.young);
+    own(size, warmUpFactor * this.loadOf(service, size, 0), this.young, true);
     const tailSeconds = warmUpFactor * this.young.tailSeconds;
     let missed = 0;
     for (const route of this.routesOf[service] ?? []) {
@@ -357,7 +383,7 @@ export class ApplicationCost {
   }
 
   /** Composes the routes through a service with these self times. */
-  private put(service: number, { tailSeconds }: SizedTails, isTrial = false): void {
+  private put(service: number, { tailSeconds }: SizedTail, isTrial = false): void {
     const routes = this.routesOf[service] ?? [];
     for (const load of this.distinct) {
       const tails = this.tails[load] ?? [];

@@ -39,15 +39,15 @@ export function arrivals(
   const intended = new Map<string, number>();
   let perSecond = 0;
   for (const { flow, isFailing } of verdict.flows) {
-    const graph = compileFlow(flow, context.windowSet, index);
+    const more = (counted - 1) * flow.requestsPerSecond;
+    const graph = more === 0 ? undefined : compileFlow(flow, context.windowSet, index);
     perSecond += counted * flow.requestsPerSecond;
     const visits = isFailing ? visitsOf.get(flow.flow) : undefined;
     for (const { perRequest, service } of visits ?? []) {
-      const more = counted * flow.requestsPerSecond * perRequest;
-      intended.set(service, (intended.get(service) ?? 0) + more);
+      const calls = counted * flow.requestsPerSecond * perRequest;
+      intended.set(service, (intended.get(service) ?? 0) + calls);
     }
     if (graph === undefined) continue;
-    const more = (counted - 1) * flow.requestsPerSecond;
     for (const [node, visits] of graph.visits.entries()) {
       const service = graph.serviceOf[node] ?? 0;
       loads[service] = Math.max(0, (loads[service] ?? 0) + more * visits);

@@ -8,8 +8,11 @@ import type { LoadOutlook } from "./outlook.ts";
 /** Rounding slack of sums of steps. */
 export const SLACK = 1e-9;
 
-/** Self time of one service at a size and a load of each container, requests per second; written into `out`. */
-export type OwnTimes = (size: Size, loadPerContainer: number, out: OwnTime) => void;
+/**
+ * Self time of one service at a size and a load of each container, requests per second; written into `out`.
+ * @param isTailAlone nothing but `tailSeconds` is asked for
+ */
+export type OwnTimes = (size: Size, loadPerContainer: number, out: OwnTime, isTailAlone?: boolean) => void;
 
 /** How sure the change of a service's self-time tail is from one size and load of a container to another. */
 export type OwnChange = (from: ContainerPlace, to: ContainerPlace) => ChangeInterval;

@@ -37,7 +37,7 @@ export function descendTogether(
     const rounds = servicesOf.map((services, route) =>
       takeBest(services, most[route] ?? 0, { cost, ranking, totals }),
     );
-    const undone: Taken[] = [];
+    const undone = new Set<Taken>();
     for (const [route, steps] of rounds.entries()) {
       if (steps.length === 0) continue;
       let change = cost.missPerHourOf(route) - (missed[route] ?? 0);
@@ -48,12 +48,12 @@ export function descendTogether(
       }
       const limit = most[route] ?? 0;
       if (change > SHARE * estimated) {
-        undone.push(...steps);
+        for (const step of steps) undone.add(step);
         most[route] = Math.floor(Math.min(limit, steps.length) / 2);
       } else most[route] = 2 * limit;
     }
     for (const step of undone) undo(step, ranking, totals);
-    const kept = rounds.flat().filter((step) => !undone.includes(step));
+    const kept = rounds.flat().filter((step) => !undone.has(step));
     if (cost.total() > before - SLACK && kept.length > 0) {
       for (const step of kept) undo(step, ranking, totals);
       ranking.update();

@@ -6,6 +6,7 @@ import { changeInterval } from "../models/queue/change-interval.ts";
 import type { ContainerPlace } from "../models/queue/change-interval.ts";
 import { demandOf, isCalibrated, predictOwnTime, withDemand } from "../models/queue/tracked-profile.ts";
 import type { ProfileState } from "../models/queue/tracked-profile.ts";
+import { ProfileTails } from "../models/queue/profile-tails.ts";
 import { surroundingsHeld } from "../models/residual/held.ts";
 import { ServedResidual } from "../models/residual/residual.ts";
 import type { CoresBounds } from "./cheapest-cores.ts";
@@ -132,20 +133,28 @@ function ownTimesOf(
       ? new ServedResidual(used.model, profile, surroundingsHeld(surroundings), percentile, used.variance)
       : undefined;
   return (logOf) => {
-    const profiles = new Map([[0, profile]]);
-    return ({ cpuCores, replicas }, loadPerContainer, out) => {
+    const made = new Map<number, Curve>();
+    // Where a request takes exp(log) times the CPU; each made once.
+    const curveWith = (log: number): Curve => {
+      const state = withDemand(profile, log);
+      const curve = { state, tails: new ProfileTails(state, percentile) };
+      made.set(log, curve);
+      return curve;
+    };
+    return ({ cpuCores, replicas }, loadPerContainer, out, isTailAlone = false) => {
       const place = { cpuCores: isLimited ? cpuCores : undefined, loadPerContainer };
-      predictOwnTime(profileWith(profile, logOf?.(replicas) ?? 0, profiles), place, percentile, out);
+      const log = logOf?.(replicas) ?? 0;
+      const { state, tails } = made.get(log) ?? curveWith(log);
+      if (isTailAlone) out.tailSeconds = tails.at(place);
+      else predictOwnTime(state, place, percentile, out, tails.demands);
       residual?.apply(place, out);
     };
   };
 }
 
-/** The profile where a request takes exp(log) times the CPU; each made once. */
-function profileWith(profile: ProfileState, log: number, made: Map<number, ProfileState>): ProfileState {
-  const found = made.get(log) ?? withDemand(profile, log);
-  made.set(log, found);
-  return found;
+interface Curve {
+  readonly state: ProfileState;
+  readonly tails: ProfileTails;
 }
 
 /** Of a tracked profile as it is; a residual's part of the change has no interval of its own. */

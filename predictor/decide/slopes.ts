@@ -6,8 +6,9 @@ import type { ApplicationCost } from "./application-cost.ts";
  */
 export class Slopes {
   private readonly cost: ApplicationCost;
-  /** By load point: by service. */
-  private readonly sums: readonly Float64Array[];
+  private readonly loads: number;
+  /** By service, then load point. */
+  private readonly sums: Float64Array;
   /** By load point, then route: by place of the service in the route. */
   private readonly parts: readonly (readonly Float64Array[])[];
   private readonly scratch: Float64Array;
@@ -17,7 +18,8 @@ export class Slopes {
   constructor(cost: ApplicationCost) {
     const { loadCount: loads, routeCount: routes } = cost;
     this.cost = cost;
-    this.sums = Array.from({ length: loads }, () => new Float64Array(cost.services.length));
+    this.loads = loads;
+    this.sums = new Float64Array(loads * cost.services.length);
     this.parts = Array.from({ length: loads }, () =>
       Array.from({ length: routes }, (_, route) => new Float64Array(cost.servicesOf(route).length)),
     );
@@ -27,7 +29,7 @@ export class Slopes {
   }
 
   at(load: number, service: number): number {
-    return this.sums[load]?.[service] ?? 0;
+    return this.sums[service * this.loads + load] as number;
   }
 
   /** A service of the route has changed its size. */
@@ -41,22 +43,22 @@ export class Slopes {
   update(touched: (service: number) => void): void {
     for (const route of this.spoilt) {
       this.isSpoilt[route] = 0;
-      for (let load = 0; load < this.sums.length; load += 1) this.walk(route, load);
+      for (let load = 0; load < this.loads; load += 1) this.walk(route, load);
       for (const service of this.cost.servicesOf(route)) touched(service);
     }
     this.spoilt.length = 0;
   }
 
   private walk(route: number, load: number): void {
-    const { scratch } = this;
-    const sum = this.sums[load] ?? scratch;
+    const { loads, scratch, sums } = this;
     const parts = this.parts[load]?.[route] ?? scratch;
     const services = this.cost.servicesOf(route);
     this.cost.addSlopes(route, load, scratch);
     for (let place = 0; place < services.length; place += 1) {
-      const service = services[place] ?? 0;
-      const now = scratch[service] ?? 0;
-      sum[service] = (sum[service] ?? 0) + now - (parts[place] ?? 0);
+      const service = services[place] as number;
+      const now = scratch[service] as number;
+      const at = service * loads + load;
+      sums[at] = (sums[at] as number) + now - (parts[place] as number);
       parts[place] = now;
       scratch[service] = 0;
     }

@@ -4,7 +4,7 @@ import { SLACK } from "./cost-inputs.ts";
 import type { ServiceToSize } from "./cost-inputs.ts";
 import { Least } from "./least.ts";
 import type { Totals } from "./limits.ts";
-import type { SizedTails } from "./own-tails.ts";
+import type { SizedTail, SizedTails } from "./own-tails.ts";
 import { Slopes } from "./slopes.ts";
 
 /** Steps from one size: one replica fewer or more, one CPU step less or more. */
@@ -43,7 +43,9 @@ export class StepRanking {
   private readonly prices: Float64Array;
   /** 1 where the price is without what warm-up misses: nobody asks for that of a step that does not look good even so. */
   private readonly isLeastPrice: Uint8Array;
-  private readonly owns: (SizedTails | undefined)[];
+  private readonly owns: (SizedTail | undefined)[];
+  /** Change of the self-time tail by step, then load point: as it is where {@link owns} has it, else by its derivatives. */
+  private readonly tailChanges: Float64Array;
   /** Estimates of the steps that have not been tried, and exact changes of the cost by those that have. */
   private readonly untried: Least;
   private readonly tried: Least;
@@ -60,7 +62,8 @@ export class StepRanking {
     this.untried = new Least(count);
     this.tried = new Least(count);
     this.sizes = Array.from<Size | undefined>({ length: count });
-    this.owns = Array.from<SizedTails | undefined>({ length: count });
+    this.owns = Array.from<SizedTail | undefined>({ length: count });
+    this.tailChanges = new Float64Array(count * cost.loadCount);
     this.isStale = new Uint8Array(cost.services.length);
     for (const service of cost.services.keys()) this.list(service);
     this.update();
@@ -106,10 +109,11 @@ export class StepRanking {
     const size = this.sizes[step];
     if (size !== undefined && this.owns[step] === undefined) {
       const service = Math.floor(step / STEPS);
-      this.owns[step] = this.cost.ownAt(service, size);
+      this.owns[step] = this.cost.ownTailsAt(service, size);
       const from = this.cost.sizeOf(service);
-      this.estimates[step] = this.estimateOf(step, from, this.cost.ownAt(service, from));
-      if (!(this.tried.get(step) < Infinity)) this.untried.set(step, this.estimates[step]);
+      this.measure(step, from, this.cost.ownAt(service, from));
+      this.estimate(step);
+      if (!(this.tried.get(step) < Infinity)) this.untried.set(step, this.estimates[step] ?? Infinity);
     }
     return this.estimates[step] ?? Infinity;
   }
@@ -146,58 +150,71 @@ export class StepRanking {
     const each = this.cost.services[service];
     if (each === undefined) return;
     const from = this.cost.sizeOf(service);
+    const now = this.cost.ownAt(service, from);
     const price = this.cost.paidFor(service);
-    for (const [place, size] of stepsFrom(each, from).entries()) {
+    const sizes = stepsFrom(each, from);
+    for (let place = 0; place < STEPS; place += 1) {
+      const size = sizes[place];
       const step = STEPS * service + place;
       this.sizes[step] = size;
       this.prices[step] = size === undefined ? Infinity : this.cost.leastPriceOf(service, size) - price;
       this.isLeastPrice[step] = 1;
-      this.owns[step] = size && this.cost.knownOwnAt(service, size);
+      this.owns[step] = size && this.cost.knownOwnTailsAt(service, size);
+      this.measure(step, from, now);
     }
     this.spoil(service);
   }
 
+  /** Notes what a step makes of the self-time tail. */
+  private measure(step: number, from: Size, now: SizedTails): void {
+    const to = this.sizes[step];
+    if (to === undefined) return;
+    const { cost, tailChanges } = this;
+    const service = Math.floor(step / STEPS);
+    const then = this.owns[step];
+    const first = step * cost.loadCount;
+    for (let load = 0; load < cost.loadCount; load += 1) {
+      const before = now.tailSeconds[load] as number;
+      if (then !== undefined) {
+        tailChanges[first + load] = (then.tailSeconds[load] as number) - before;
+        continue;
+      }
+      const perContainer = cost.loadOf(service, to, load) - cost.loadOf(service, from, load);
+      const byTail =
+        (now.tailByCores[load] as number) * (to.cpuCores - from.cpuCores) +
+        (now.tailByLoad[load] as number) * perContainer;
+      tailChanges[first + load] = Math.max(-before, byTail);
+    }
+  }
+
   private estimateAll(service: number): void {
-    const from = this.cost.sizeOf(service);
-    const now = this.cost.ownAt(service, from);
     for (let step = STEPS * service; step < STEPS * (service + 1); step += 1) {
-      const estimate = this.estimateOf(step, from, now);
-      this.estimates[step] = estimate;
-      this.untried.set(step, estimate);
+      this.estimate(step);
+      this.untried.set(step, this.estimates[step] ?? Infinity);
       this.tried.set(step, Infinity);
     }
   }
 
-  private estimateOf(step: number, from: Size, now: SizedTails): number {
+  private estimate(step: number): void {
     const to = this.sizes[step];
-    if (to === undefined) return Infinity;
-    const estimate = this.estimateTo(to, step, from, now);
-    if (!(estimate < 0) || this.isLeastPrice[step] === 0) return estimate;
+    this.estimates[step] = Infinity;
+    if (to === undefined) return;
     const service = Math.floor(step / STEPS);
+    this.addUp(step, service);
+    if (!(this.estimates[step] < 0) || this.isLeastPrice[step] === 0) return;
     this.prices[step] = this.cost.priceOf(service, to) - this.cost.paidFor(service);
     this.isLeastPrice[step] = 0;
-    return this.estimateTo(to, step, from, now);
+    this.addUp(step, service);
   }
 
-  private estimateTo(to: Size, step: number, from: Size, now: SizedTails): number {
-    const service = Math.floor(step / STEPS);
-    const then = this.owns[step];
+  /** The price and what the change of the self-time tail makes of the routes. */
+  private addUp(step: number, service: number): void {
+    const loads = this.cost.loadCount;
     let change = this.prices[step] as number;
-    for (let load = 0; load < this.cost.loadCount; load += 1) {
+    for (let load = 0; load < loads; load += 1) {
       const slope = this.slopes.at(load, service);
-      if (slope === 0) continue;
-      const before = now.tailSeconds[load] as number;
-      if (then !== undefined) {
-        change += slope * ((then.tailSeconds[load] as number) - before);
-        continue;
-      }
-      const perContainer = this.cost.loadOf(service, to, load) - this.cost.loadOf(service, from, load);
-      // By the derivatives of the self-time tail.
-      const byTail =
-        (now.tailByCores[load] as number) * (to.cpuCores - from.cpuCores) +
-        (now.tailByLoad[load] as number) * perContainer;
-      change += slope * Math.max(-before, byTail);
+      if (slope !== 0) change += slope * (this.tailChanges[step * loads + load] as number);
     }
-    return change;
+    this.estimates[step] = change;
   }
 }

@@ -150,6 +150,7 @@ function reasonsOf(
 function changesOf(cost: ApplicationCost, { context }: CostRequest): ReadonlyMap<string, WishStep[]> {
   const { prices } = context.application;
   const after = cost.worstTailSeconds();
+  const tails = Array.from({ length: cost.routeCount }, (_, route) => cost.tailOf(route));
   const steps = new Map<string, WishStep[]>();
   let order = 0;
   for (const [at, { base, name }] of cost.services.entries()) {
@@ -160,9 +161,6 @@ function changesOf(cost: ApplicationCost, { context }: CostRequest): ReadonlyMap
       if (from === to) return [];
       const without: Size =
         resource === "replicas" ? { ...size, replicas: from } : { ...size, cpuCores: from };
-      cost.set(at, without);
-      const before = cost.worstTailSeconds();
-      cost.set(at, size);
       order += 1;
       const step: WishStep = {
         order,
@@ -171,7 +169,7 @@ function changesOf(cost: ApplicationCost, { context }: CostRequest): ReadonlyMap
         from,
         to,
         why: to > from ? "expected misses cost more than it does" : "expected misses cost less than it saves",
-        tailBeforeSeconds: before,
+        tailBeforeSeconds: cost.worstTailIf(at, without, tails),
         tailAfterSeconds: after,
         costPerHour: costPerHour(size, prices) - costPerHour(without, prices),
       };

@@ -1,4 +1,12 @@
-import { CFS_PERIOD_SECONDS, chanceOfTail, emptyAnswer, MEAN, P50, responseRatio } from "./queue-curve.ts";
+import {
+  CFS_PERIOD_SECONDS,
+  chanceOfTail,
+  emptyAnswer,
+  MEAN,
+  P50,
+  ratioAt,
+  responseRatio,
+} from "./queue-curve.ts";
 import type { QueueAnswer, QueuePlace, Statistic } from "./queue-curve.ts";
 
 /** Places of the parameters; all are logarithms. */
@@ -25,6 +33,44 @@ export interface Program {
   /** One thread that takes one request after the other; else requests share the cores. */
   readonly isInOrder: boolean;
 }
+
+/** What a service takes under one kind of program, out of the logarithms of its parameters. */
+export interface Demands {
+  demand: number;
+  housekeeping: number;
+  logVariation: number;
+  logPeriodDemands: number;
+  base: number;
+  spread: number;
+  /** Standard deviation of the logarithm of the time off the CPU. */
+  logSpread: number;
+  outside: number;
+}
+
+const LOG_PERIOD = Math.log(CFS_PERIOD_SECONDS);
+
+export function demandsOf(parameters: ArrayLike<number>, out = emptyDemands()): Demands {
+  out.demand = Math.exp(parameters[DEMAND] ?? 0);
+  out.housekeeping = Math.exp(parameters[HOUSEKEEPING] ?? 0);
+  out.logVariation = parameters[VARIATION] ?? 0;
+  out.logPeriodDemands = LOG_PERIOD - (parameters[DEMAND] ?? 0);
+  out.base = Math.exp(parameters[BASE] ?? 0);
+  out.spread = Math.exp(parameters[BASE_SPREAD] ?? 0);
+  out.logSpread = Math.sqrt(Math.log1p(out.spread * out.spread));
+  out.outside = Math.exp(parameters[OVERHEAD] ?? -Infinity);
+  return out;
+}
+
+export const emptyDemands = (): Demands => ({
+  demand: 0,
+  housekeeping: 0,
+  logVariation: 0,
+  logPeriodDemands: 0,
+  base: 0,
+  spread: 0,
+  logSpread: 0,
+  outside: 0,
+});
 
 /** A statistic of the self time, and its derivatives. */
 export interface TimeAnswer {
@@ -68,9 +114,9 @@ const place: QueuePlace = {
   isInOrder: false,
   utilisation: 0,
   quotaShare: 1,
-  periodDemands: 1,
+  logPeriodDemands: 0,
   parallelism: 1,
-  variation: 1,
+  logVariation: 0,
   windowDemands: 0,
 };
 const mean: QueueAnswer = emptyAnswer();
@@ -92,17 +138,26 @@ export function timeAt(
   statistic: Statistic,
   out: TimeAnswer,
 ): void {
-  const base = Math.exp(parameters[BASE] ?? 0);
-  setPlace(parameters, program, at);
-  const { demand } = cpu;
-  const outside = Math.exp(parameters[OVERHEAD] ?? -Infinity);
+  timeOf(demandsOf(parameters, taken), program, at, statistic, out);
+}
+
+/** The same of parameters that {@link demandsOf} has taken the exponentials of. */
+export function timeOf(
+  demands: Demands,
+  program: Program,
+  at: TimePlace,
+  statistic: Statistic,
+  out: TimeAnswer,
+): void {
+  const { base, demand, logSpread, outside, spread } = demands;
+  setPlace(demands, program, at);
   responseRatio(place, MEAN, mean);
-  const response = demand * (mean.ratio - outside * Math.min(1, mean.ratio));
+  const response = insideOf(demands, mean.ratio);
   out.meanSeconds = response + base;
   if (statistic === MEAN) {
     blend(mean, demand * mean.ratio * slopeInside(mean, outside), percentile, 0);
     out.seconds = out.meanSeconds;
-    differentiate(at, response, out);
+    differentiate(demands, at, response, out);
     out.byParameter[BASE] = base / out.seconds;
     out.byParameter[BASE_SPREAD] = 0;
     out.byParameter[OVERHEAD] = (-outside * demand * Math.min(1, mean.ratio)) / out.seconds;
@@ -110,11 +165,8 @@ export function timeAt(
   }
   responseRatio(place, statistic, percentile);
   const sign = statistic === P50 ? -1 : 1;
-  const reached = demand * (percentile.ratio - outside * Math.min(1, percentile.ratio));
-  const spread = Math.exp(parameters[BASE_SPREAD] ?? 0);
-  const logSpread = Math.sqrt(Math.log1p(spread * spread));
-  const z = NORMAL_QUANTILES[statistic];
-  const baseReached = base * Math.exp(z * logSpread - (logSpread * logSpread) / 2);
+  const reached = insideOf(demands, percentile.ratio);
+  const baseReached = baseReachedOf(demands, statistic);
   const off = Math.max(0, sign * (reached - response));
   const baseOff = Math.max(0, sign * (baseReached - base));
   const both = Math.hypot(off, baseOff);
@@ -127,12 +179,46 @@ export function timeAt(
     demand * percentile.ratio * slopeInside(percentile, outside) * share,
   );
   out.seconds = out.meanSeconds + sign * both;
-  differentiate(at, response + share * (reached - response), out);
+  differentiate(demands, at, response + share * (reached - response), out);
+  const z = NORMAL_QUANTILES[statistic];
   const bySpread = (z - logSpread) * ((spread * spread) / ((1 + spread * spread) * logSpread));
   out.byParameter[BASE] = (base + baseShare * (baseReached - base)) / out.seconds;
   out.byParameter[BASE_SPREAD] = (baseShare * baseReached * bySpread) / out.seconds;
   const less = (1 - share) * Math.min(1, mean.ratio) + share * Math.min(1, percentile.ratio);
   out.byParameter[OVERHEAD] = (-outside * demand * less) / out.seconds;
+}
+
+/**
+ * The seconds of {@link timeOf} alone, of a percentile.
+ * @param baseOff as {@link baseOffOf} has it
+ */
+export function secondsOf(
+  demands: Demands,
+  baseOff: number,
+  program: Program,
+  at: TimePlace,
+  statistic: Statistic,
+): number {
+  setPlace(demands, program, at);
+  const response = insideOf(demands, ratioAt(place, MEAN));
+  const reached = insideOf(demands, ratioAt(place, statistic));
+  const sign = statistic === P50 ? -1 : 1;
+  const off = Math.max(0, sign * (reached - response));
+  return response + demands.base + sign * Math.hypot(off, baseOff);
+}
+
+/** Distance of a percentile of the time off the CPU from its mean, seconds. */
+export const baseOffOf = (demands: Demands, statistic: Statistic): number =>
+  Math.max(0, (statistic === P50 ? -1 : 1) * (baseReachedOf(demands, statistic) - demands.base));
+
+/** The part of a response that is self time, seconds. */
+const insideOf = ({ demand, outside }: Demands, ratio: number): number =>
+  demand * (ratio - outside * Math.min(1, ratio));
+
+/** A percentile of the time off the CPU, seconds. */
+function baseReachedOf({ base, logSpread }: Demands, statistic: Statistic): number {
+  const z = NORMAL_QUANTILES[statistic];
+  return base * Math.exp(z * logSpread - (logSpread * logSpread) / 2);
 }
 
 /** How much of a change of the response is one of the self time: all of it but where a request takes less than the mean demand. */
@@ -147,31 +233,38 @@ export function chanceAt(
   program: Program,
   at: TimePlace,
   statistic: Statistic,
-  { calls, cpuShare }: { readonly calls: number; readonly cpuShare: number },
+  share: { readonly calls: number; readonly cpuShare: number },
 ): number {
-  setPlace(parameters, program, at);
-  const spread = Math.log1p(Math.exp(2 * (parameters[BASE_SPREAD] ?? 0)));
-  const cpu = cpuShare * cpuShare * CPU_CHANCE[statistic] * chanceOfTail(place);
-  return (cpu + (1 - cpuShare) ** 2 * BASE_CHANCE[statistic] * spread) / calls;
+  return chanceOf(demandsOf(parameters, taken), program, at, statistic, share);
 }
 
-/** Parameters of the place that was set last. */
-const cpu = { demand: 0, housekeeping: 0 };
+/** The same of parameters that {@link demandsOf} has taken the exponentials of. */
+export function chanceOf(
+  demands: Demands,
+  program: Program,
+  at: TimePlace,
+  statistic: Statistic,
+  { calls, cpuShare }: { readonly calls: number; readonly cpuShare: number },
+): number {
+  setPlace(demands, program, at);
+  const cpu = cpuShare * cpuShare * CPU_CHANCE[statistic] * chanceOfTail(place);
+  return (cpu + (1 - cpuShare) ** 2 * BASE_CHANCE[statistic] * demands.logSpread ** 2) / calls;
+}
 
-function setPlace(parameters: ArrayLike<number>, program: Program, at: TimePlace): void {
+/** Of the parameters that were asked for last. */
+const taken = emptyDemands();
+
+function setPlace(demands: Demands, program: Program, at: TimePlace): void {
   const { isInOrder, parallelism } = program;
-  const demand = Math.exp(parameters[DEMAND] ?? 0);
-  const housekeeping = Math.exp(parameters[HOUSEKEEPING] ?? 0);
+  const { demand, housekeeping } = demands;
   const used = housekeeping + Math.max(0, at.loadPerContainer) * demand;
-  cpu.demand = demand;
-  cpu.housekeeping = housekeeping;
   const cores = at.cpuCores ?? Infinity;
   place.utilisation = used / Math.min(cores, parallelism);
   place.quotaShare = cores / parallelism;
-  place.periodDemands = CFS_PERIOD_SECONDS / demand;
+  place.logPeriodDemands = demands.logPeriodDemands;
   place.parallelism = parallelism;
   place.isInOrder = isInOrder;
-  place.variation = Math.exp(parameters[VARIATION] ?? 0);
+  place.logVariation = demands.logVariation;
   place.windowDemands = at.windowSeconds / demand;
 }
 
@@ -187,8 +280,12 @@ function blend(first: QueueAnswer, a: number, second: QueueAnswer, b: number): v
 }
 
 /** Chain rule from {@link blended} to load, cores and the parameters of the CPU part, which contributes `seconds`. */
-function differentiate(at: TimePlace, seconds: number, out: TimeAnswer): void {
-  const { demand, housekeeping } = cpu;
+function differentiate(
+  { demand, housekeeping }: Demands,
+  at: TimePlace,
+  seconds: number,
+  out: TimeAnswer,
+): void {
   const capacity = Math.min(at.cpuCores ?? Infinity, place.parallelism);
   const byUse = blended.byUtilisation / capacity;
   out.cpuShare = seconds / out.seconds;

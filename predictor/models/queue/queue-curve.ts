@@ -28,12 +28,12 @@ export interface QueuePlace {
   utilisation: number;
   /** Cores of the CPU limit over parallelism, > 0; 1 and above: the quota is never used up. */
   quotaShare: number;
-  /** CFS period over the mean demand, > 0. Times cores of the limit it is the quota of one period in requests. */
-  periodDemands: number;
+  /** ln of the CFS period over the mean demand. Times cores of the limit the period is the quota in requests. */
+  logPeriodDemands: number;
   /** Cores that the program can use at once, > 0; 0.5: its threads get half a core. */
   parallelism: number;
-  /** Standard deviation of the demand over its mean, > 0. */
-  variation: number;
+  /** ln of the standard deviation of the demand over its mean. */
+  logVariation: number;
   /** One thread takes one request after the other (parallelism at most 1); else requests share the cores evenly. */
   isInOrder: boolean;
   /** Length of the window over the mean demand, >= 0: how far the queue of an over-full container grows. */
@@ -136,23 +136,31 @@ export function responseRatio(place: QueuePlace, statistic: Statistic, out: Queu
   if (utilisation > 1) addGrowth(place, (PASSED[statistic] as number) * place.windowDemands, out);
 }
 
+/** {@link responseRatio} without its slopes. */
+export function ratioAt(place: QueuePlace, statistic: Statistic): number {
+  const tables = setPoint(place);
+  const utilisation = Math.max(0, place.utilisation);
+  const log = freeLog(tables.free.valueOf(statistic)) + stallLog(tables.stall, statistic, utilisation);
+  const ratio = Math.exp(log) / Math.min(1, place.parallelism);
+  const growth = (PASSED[statistic] as number) * place.windowDemands;
+  return utilisation > 1 ? ratio + growth * (utilisation - 1) : ratio;
+}
+
 /**
  * Variance of ln p95 among windows, times the requests of a window: 3 to 10 at low load, hundreds near saturation, where
  * requests of one window have met the same queue.
  */
 export function chanceOfTail(place: QueuePlace): number {
-  const tables = setPoint(place);
-  tables.stall.read(CHANCE);
-  return Math.exp(tables.stall.value);
+  return Math.exp(setPoint(place).stall.valueOf(CHANCE));
 }
 
 /** The place that the point was set to last: several statistics are read at each. */
 const last: QueuePlace = {
   utilisation: Number.NaN,
   quotaShare: 0,
-  periodDemands: 0,
+  logPeriodDemands: 0,
   parallelism: 0,
-  variation: 0,
+  logVariation: 0,
   isInOrder: false,
   windowDemands: 0,
 };
@@ -162,18 +170,18 @@ function setPoint(place: QueuePlace): Tables {
   if (
     last.utilisation === place.utilisation &&
     last.quotaShare === place.quotaShare &&
-    last.periodDemands === place.periodDemands &&
+    last.logPeriodDemands === place.logPeriodDemands &&
     last.parallelism === place.parallelism &&
-    last.variation === place.variation &&
+    last.logVariation === place.logVariation &&
     last.isInOrder === place.isInOrder
   ) {
     return tables;
   }
   last.utilisation = place.utilisation;
   last.quotaShare = place.quotaShare;
-  last.periodDemands = place.periodDemands;
+  last.logPeriodDemands = place.logPeriodDemands;
   last.parallelism = place.parallelism;
-  last.variation = place.variation;
+  last.logVariation = place.logVariation;
   last.isInOrder = place.isInOrder;
   movePoint(place, tables);
   return tables;
@@ -181,7 +189,7 @@ function setPoint(place: QueuePlace): Tables {
 
 /** A program that uses less than one core is one slower core: the same in units of a longer demand. */
 function movePoint(place: QueuePlace, tables: Tables): void {
-  const { parallelism, periodDemands, quotaShare, utilisation, variation } = place;
+  const { logPeriodDemands, logVariation, parallelism, quotaShare, utilisation } = place;
   let cores = Math.min(MOST_PARALLELISM, Math.max(1, parallelism));
   let share = Math.min(1, quotaShare * Math.max(1, parallelism / MOST_PARALLELISM));
   point.isFewerCores = false;
@@ -194,47 +202,66 @@ function movePoint(place: QueuePlace, tables: Tables): void {
   point.share = share;
   point.hasQuota = share < 1;
   point.busy = Math.max(0, utilisation) * share;
-  const below = Math.max(0, FIRST_LOG_SHARE - Math.log(share));
+  const logShare = Math.log(share);
+  const below = Math.max(0, FIRST_LOG_SHARE - logShare);
   point.logBelow = Math.min(below, MOST_LOG_BELOW);
   point.byShare = below < MOST_LOG_BELOW ? -1 : 0;
-  const logVariation = Math.log(variation);
-  const logCores = Math.log(cores);
-  tables.free.place(0, -Math.log(1 - Math.min(LAST_UTILISATION, point.busy)));
-  tables.free.place(1, logVariation);
-  tables.stall.place(0, -Math.log(1 - Math.min(LAST_UTILISATION, Math.max(0, utilisation))));
-  tables.stall.place(1, Math.log(share));
-  tables.stall.place(2, Math.log(periodDemands * Math.min(1, parallelism)));
-  tables.stall.place(3, logVariation);
+  const { free, stall } = tables;
+  free.point[0] = -Math.log(1 - Math.min(LAST_UTILISATION, point.busy));
+  free.point[1] = logVariation;
+  stall.point[0] = -Math.log(1 - Math.min(LAST_UTILISATION, Math.max(0, utilisation)));
+  stall.point[1] = logShare;
+  stall.point[2] = parallelism < 1 ? logPeriodDemands + Math.log(parallelism) : logPeriodDemands;
+  stall.point[3] = logVariation;
   if (tables.hasParallelism) {
-    tables.free.place(2, logCores);
-    tables.stall.place(4, logCores);
+    const logCores = Math.log(cores);
+    free.point[2] = logCores;
+    stall.point[4] = logCores;
   }
+  free.move();
+  stall.move();
 }
+
+const freeLog = (value: number): number =>
+  point.busy > LAST_UTILISATION ? value + Math.log1p((point.busy - LAST_UTILISATION) / ROOM) : value;
 
 function readFree(lookup: TableLookup, statistic: Statistic): void {
   lookup.read(statistic);
   const over = Math.max(0, point.busy - LAST_UTILISATION);
-  free.log = lookup.value + Math.log1p(over / ROOM);
+  free.log = freeLog(lookup.value);
   free.byBusy = over > 0 ? 1 / (ROOM + over) : (lookup.slopes[0] as number) / (1 - point.busy);
 }
 
 /** Beyond the table the part above 1 grows: without a quota the factor stays 1. */
+function stallLog(lookup: TableLookup, statistic: Statistic, utilisation: number): number {
+  if (!point.hasQuota) return 0;
+  const log = lookup.valueOf(statistic) + point.logBelow;
+  if (!(utilisation > LAST_UTILISATION)) return log;
+  const last = Math.exp(log);
+  return Math.log(last + ((last - 1) * (utilisation - LAST_UTILISATION)) / ROOM);
+}
+
+/** The same, and its slopes. */
 function readStall(lookup: TableLookup, statistic: Statistic, utilisation: number): void {
+  stall.log = 0;
+  stall.scale = 1;
+  stall.byUtilisation = 0;
   if (!point.hasQuota) {
     lookup.slopes.fill(0);
-    stall.log = 0;
-    stall.scale = 1;
-    stall.byUtilisation = 0;
     return;
   }
   lookup.read(statistic);
-  const over = Math.max(0, utilisation - LAST_UTILISATION);
-  const last = Math.exp(lookup.value + point.logBelow);
+  stall.log = lookup.value + point.logBelow;
+  if (!(utilisation > LAST_UTILISATION)) {
+    stall.byUtilisation = (lookup.slopes[0] as number) / (1 - utilisation);
+    return;
+  }
+  const over = utilisation - LAST_UTILISATION;
+  const last = Math.exp(stall.log);
   const factor = last + ((last - 1) * over) / ROOM;
   stall.log = Math.log(factor);
   stall.scale = (last * (1 + over / ROOM)) / factor;
-  stall.byUtilisation =
-    over > 0 ? (last - 1) / ROOM / factor : (lookup.slopes[0] as number) / (1 - utilisation);
+  stall.byUtilisation = (last - 1) / ROOM / factor;
 }
 
 /** A queue that grows all through the window; it depends on utilisation and window alone. */

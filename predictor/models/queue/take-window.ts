@@ -3,13 +3,15 @@ import type { Estimate } from "./kalman.ts";
 import {
   BASE,
   capacityOf,
-  chanceAt,
+  chanceOf,
   DEMAND,
+  demandsOf,
+  emptyDemands,
   emptyTimeAnswer,
   HOUSEKEEPING,
   OVERHEAD,
   PARAMETER_COUNT,
-  timeAt,
+  timeOf,
   VARIATION,
 } from "./own-time.ts";
 import type { Program, TimePlace } from "./own-time.ts";
@@ -228,6 +230,7 @@ function measuredSeconds(observation: ProfileObservation, statistic: Statistic):
 }
 
 const answer = emptyTimeAnswer();
+const demands = emptyDemands();
 const at: TimePlace = { cpuCores: 0, loadPerContainer: 0, windowSeconds: 0 };
 
 /** @returns ln of the likelihood of the latencies */
@@ -253,23 +256,24 @@ function takeLatency(estimate: Estimate, program: Program, evidence: Evidence): 
       bound(estimate);
       isFirst = false;
     }
-    inWindow.set(estimate.mean.subarray(0, PARAMETER_COUNT));
+    for (let i = 0; i < PARAMETER_COUNT; i += 1) inWindow[i] = estimate.mean[i] as number;
     inWindow[DEMAND] = (estimate.mean[DEMAND] as number) + (estimate.mean[INFLATION] as number);
-    timeAt(inWindow, program, at, statistic, answer);
-    gradient.set(answer.byParameter);
+    timeOf(demandsOf(inWindow, demands), program, at, statistic, answer);
+    for (let i = 0; i < PARAMETER_COUNT; i += 1) gradient[i] = answer.byParameter[i] as number;
     gradient[INFLATION] = answer.byParameter[DEMAND] as number;
     expect(estimate.covariance, Math.log(answer.seconds), gradient, expected);
     const kind = statistic === MEAN ? 0 : statistic - P50;
     const residual = state.residuals[kind] as number;
-    const chance = ofQueue + chanceAt(inWindow, program, at, statistic, { calls, cpuShare: answer.cpuShare });
+    const measured = Math.log(seconds);
+    const chance = ofQueue + chanceOf(demands, program, at, statistic, { calls, cpuShare: answer.cpuShare });
     if (statistic !== MEAN) {
-      const beyond = (Math.log(seconds) - expected.value) ** 2 - chance - expected.variance;
+      const beyond = (measured - expected.value) ** 2 - chance - expected.variance;
       excess[kind] = Math.min(beyond, OUTLIER ** 2 * (residual + chance));
     }
     const noise = evidence.change + chance + residual;
-    const distance = (Math.log(seconds) - expected.value) / Math.sqrt(expected.variance + noise);
+    const distance = (measured - expected.value) / Math.sqrt(expected.variance + noise);
     if (Math.abs(distance) > Math.abs(evidence.latencySurprise)) evidence.latencySurprise = distance;
-    likelihood += takeIn(estimate, Math.log(seconds), expected, noise);
+    likelihood += takeIn(estimate, measured, expected, noise);
     bound(estimate);
   }
   return likelihood;

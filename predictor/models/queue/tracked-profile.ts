@@ -4,14 +4,16 @@ import {
   BASE,
   BASE_SPREAD,
   DEMAND,
+  demandsOf,
+  emptyDemands,
   emptyTimeAnswer,
   HOUSEKEEPING,
   OVERHEAD,
   PARAMETER_COUNT,
-  timeAt,
+  timeOf,
   VARIATION,
 } from "./own-time.ts";
-import type { Program, TimePlace } from "./own-time.ts";
+import type { Demands, Program, TimePlace } from "./own-time.ts";
 import { emptyProfile, parametersNow, PRIOR, ProfileState, PROGRAMS } from "./profile-state.ts";
 import { P50, P95, P99 } from "./queue-curve.ts";
 import { RECENT_WINDOWS } from "../recent-windows.ts";
@@ -64,23 +66,27 @@ const estimate: Estimate = {
 
 /** What was known before the window, and that its inflation is not. */
 function open(mean: readonly number[], covariance: readonly number[], inflation: number): void {
-  estimate.mean.set(mean);
   estimate.mean[INFLATION] = 0;
   estimate.covariance.fill(0);
-  for (let i = 0; i < PARAMETER_COUNT; i += 1)
+  for (let i = 0; i < PARAMETER_COUNT; i += 1) {
+    estimate.mean[i] = mean[i] as number;
     for (let j = 0; j < PARAMETER_COUNT; j += 1)
       estimate.covariance[i * TRACKED_COUNT + j] = covariance[i * PARAMETER_COUNT + j] as number;
+  }
   estimate.covariance[INFLATION * TRACKED_COUNT + INFLATION] = inflation;
 }
 
+const NO_MEAN = Array.from({ length: PARAMETER_COUNT }, () => Number.NaN);
+const NO_COVARIANCE = Array.from({ length: PARAMETER_COUNT ** 2 }, () => Number.NaN);
+
 /** What is known after it, and its inflation. */
 function close(): { mean: number[]; covariance: number[]; inflation: number } {
-  const mean: number[] = [];
-  const covariance: number[] = [];
+  const mean = NO_MEAN.slice();
+  const covariance = NO_COVARIANCE.slice();
   for (let i = 0; i < PARAMETER_COUNT; i += 1) {
-    mean.push(estimate.mean[i] as number);
+    mean[i] = estimate.mean[i] as number;
     for (let j = 0; j < PARAMETER_COUNT; j += 1)
-      covariance.push(estimate.covariance[i * TRACKED_COUNT + j] as number);
+      covariance[i * PARAMETER_COUNT + j] = estimate.covariance[i * TRACKED_COUNT + j] as number;
   }
   return { mean, covariance, inflation: estimate.mean[INFLATION] as number };
 }
@@ -208,21 +214,24 @@ function weighed(weights: readonly number[], likelihoods: readonly number[]): nu
   return raised.map((each) => LEAST_WEIGHT + (1 - raised.length * LEAST_WEIGHT) * (each / sum));
 }
 
+const PRIOR_VARIANCES = PRIOR.map(([, spread]) => spread ** 2);
 const OF_LATENCY: ReadonlySet<number> = new Set([VARIATION, BASE, BASE_SPREAD, OVERHEAD]);
 
 /** What was learnt fades with time, and what has changed fades more, never beyond what is known of a service without any window. */
 function drift({ covariance }: Estimate, hours: number, changes: Changes): void {
-  for (const [i, [, spread]] of PRIOR.entries()) {
+  const driven = DRIFT ** 2 * hours;
+  for (let i = 0; i < PARAMETER_COUNT; i += 1) {
     const isChanged =
       changes.isDeploy || (changes.ofCpu && i === DEMAND) || (changes.ofLatency && OF_LATENCY.has(i));
     const place = i * TRACKED_COUNT + i;
     const before = covariance[place] as number;
-    const added = DRIFT ** 2 * hours + (isChanged ? DEPLOY_DRIFT ** 2 : 0);
-    covariance[place] = Math.max(before, Math.min(before + added, spread ** 2));
+    const added = driven + (isChanged ? DEPLOY_DRIFT ** 2 : 0);
+    covariance[place] = Math.max(before, Math.min(before + added, PRIOR_VARIANCES[i] as number));
   }
 }
 
 const now = new Float64Array(PARAMETER_COUNT);
+const known = emptyDemands();
 const answer = emptyTimeAnswer();
 const expected = emptyExpectation(PARAMETER_COUNT);
 const at: TimePlace = { cpuCores: 0, loadPerContainer: 0, windowSeconds: 0 };
@@ -230,29 +239,40 @@ export const STATISTICS = { 0.5: P50, 0.95: P95, 0.99: P99 } as const;
 /** How long a queue of an over-full container can grow before somebody acts: four windows of 15 s. */
 export const HORIZON_SECONDS = 60;
 
+/** The part of a program's chance that windows give it. */
+export const seenShare = (weight: number): number =>
+  Math.max(0, weight - LEAST_WEIGHT) / (1 - PROGRAMS.length * LEAST_WEIGHT);
+
 /**
  * Self time at any size and load, written into `out`; allocates nothing. Meaningful once {@link isCalibrated}; finite and > 0
  * always. `tailSeconds` is the mean over the programs thought possible: one that is unlikely and would be overloaded counts with
  * the time it would take. `sigma` grows with the distance from the sizes and loads seen.
+ * @param demands of the state under each kind of program, where they are known
  */
 export function predictOwnTime(
   state: ProfileState,
   place: { cpuCores: number | undefined; loadPerContainer: number },
   percentile: 0.5 | 0.95 | 0.99,
   out: OwnTime,
+  demands?: readonly Demands[],
 ): void {
   at.cpuCores = place.cpuCores;
   at.loadPerContainer = place.loadPerContainer;
   at.windowSeconds = HORIZON_SECONDS;
   const statistic = STATISTICS[percentile];
-  let [meanSeconds, rootTail, byCores, byLoad] = [0, 0, 0, 0];
-  let [mean, square] = [0, 0];
+  let meanSeconds = 0;
+  let rootTail = 0;
+  let byCores = 0;
+  let byLoad = 0;
+  let mean = 0;
+  let square = 0;
   for (let i = 0; i < PROGRAMS.length; i += 1) {
     const weight = state.weights[i] as number;
-    timeAt(parametersNow(state, i, now), PROGRAMS[i] as Program, at, statistic, answer);
+    const each = demands?.[i] ?? demandsOf(parametersNow(state, i, now), known);
+    timeOf(each, PROGRAMS[i] as Program, at, statistic, answer);
     expect(state.covariances[i] as number[], Math.log(answer.seconds), answer.byParameter, expected);
     meanSeconds += weight * answer.meanSeconds;
-    const seen = Math.max(0, weight - LEAST_WEIGHT) / (1 - PROGRAMS.length * LEAST_WEIGHT);
+    const seen = seenShare(weight);
     const root = Math.sqrt(answer.seconds);
     rootTail += seen * root;
     byCores += (seen * answer.byCores) / root;
@@ -293,18 +313,33 @@ export function demandOf(
   | { cpuSecondsPerRequest: number; housekeepingCores: number; parallelism: number; sigma: number }
   | undefined {
   if (state.cpuWindows === 0) return undefined;
-  const average = (value: (program: number) => number): number =>
-    state.weights.reduce((sum, weight, i) => sum + weight * value(i), 0);
-  const demandUnder = (i: number): number => (state.means[i]?.[DEMAND] ?? 0) + (state.inflations[i] ?? 0);
-  const demand = average(demandUnder);
-  const variance = average((i) => (state.covariances[i]?.[0] ?? 0) + (demandUnder(i) - demand) ** 2);
+  let demand = 0;
+  let housekeeping = 0;
+  let parallelism = 0;
+  let variance = 0;
+  for (let i = 0; i < PROGRAMS.length; i += 1) {
+    const weight = state.weights[i] ?? 0;
+    demand += weight * demandUnder(state, i);
+    housekeeping += weight * (state.means[i]?.[HOUSEKEEPING] ?? 0);
+    parallelism += weight * (LOG_PARALLELISMS[i] as number);
+  }
+  for (let i = 0; i < PROGRAMS.length; i += 1) {
+    const apart = demandUnder(state, i) - demand;
+    variance += (state.weights[i] ?? 0) * ((state.covariances[i]?.[0] ?? 0) + apart ** 2);
+  }
   return {
     cpuSecondsPerRequest: Math.exp(demand),
-    housekeepingCores: Math.exp(average((i) => state.means[i]?.[HOUSEKEEPING] ?? 0)),
-    parallelism: Math.exp(average((i) => Math.log(PROGRAMS[i]?.parallelism ?? 1))),
+    housekeepingCores: Math.exp(housekeeping),
+    parallelism: Math.exp(parallelism),
     sigma: Math.sqrt(variance),
   };
 }
+
+const LOG_PARALLELISMS = PROGRAMS.map(({ parallelism }) => Math.log(parallelism));
+
+/** ln of what a request takes of the CPU now under one kind of program. */
+const demandUnder = ({ inflations, means }: ProfileState, program: number): number =>
+  (means[program]?.[DEMAND] ?? 0) + (inflations[program] ?? 0);
 
 /**
  * Whether it has seen enough to be believed at all: at least three windows with CPU use and load and three with latency. Fewer

@@ -169,7 +169,7 @@ export class FlowTail {
     for (let node = changed; node < this.#mean.length; node += 1) {
       if (this.#dirty[node] === 0) continue;
       this.#remember(node);
-      this.#evaluateNode(node);
+      this.#evaluateNode(node, true);
       this.#spoilCallers(node);
     }
   }
@@ -279,7 +279,7 @@ export class FlowTail {
     return this.#ownTail[this.#longest[root] ?? root] ?? 0;
   }
 
-  #evaluateNode(node: number): void {
+  #evaluateNode(node: number, isTrial = false): void {
     const { calleeStart, callee, isSure, perRequest, stageStart, toss } = this.graph;
     const own = this.#ownTail[node] ?? 0;
     const deviation = (this.#deviationOverTail[node] ?? 0) * own;
@@ -289,7 +289,7 @@ export class FlowTail {
     const stages = stageStart[node + 1] ?? 0;
     for (let stage = stageStart[node] ?? 0; stage < stages; stage += 1) {
       const time = this.#stageTime;
-      time.evaluate(stage);
+      time.evaluate(stage, isTrial);
       const count = perRequest[stage] ?? 0;
       mean += count * time.mean;
       variance += count * time.variance + (toss[stage] ?? 0) * time.mean * time.mean;

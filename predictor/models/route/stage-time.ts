@@ -1,14 +1,8 @@
 import type { FlowGraph } from "./call-graph.ts";
-import { emptyLargest, largestOfEqual, largestOfTwo, momentsOfLargest } from "./largest.ts";
+import { emptyLargest, largestOfEqual, momentsOfLargest } from "./largest.ts";
 import type { LargestOfEqual } from "./largest.ts";
-import {
-  emptyLogMoments,
-  emptyTail,
-  logMomentsOf,
-  quantileOfMoments,
-  secondsOfMoments,
-  varianceOf,
-} from "./lognormal.ts";
+import { emptyLogMoments, logMomentsOf, secondsOfMoments, varianceOf } from "./lognormal.ts";
+import { Longer, UPPER_QUANTILE } from "./longer.ts";
 
 /** Moments of one of several times that run side by side, and how they follow from those of the callee. */
 interface Lane {
@@ -19,14 +13,6 @@ interface Lane {
   varianceByMean: number;
   varianceByVariance: number;
 }
-
-/**
- * Standard normal quantile (99 %) at which the longer of two times is no shorter than either. A call that becomes longer without
- * being the longest fills up what is low: the mean rises, the variance falls, and the upper end stays, which two moments cannot
- * say. Of 4,000 random graphs in which each own tail is scaled by 0.01 to 100, the tail falls by over 1 % where one
- * rises in 23 with 99 %, in 65 with 95 %, and in 309 without.
- */
-const UPPER_QUANTILE = 2.326_347_874_040_841;
 
 const emptyLane = (): Lane => ({
   mean: 0,
@@ -58,17 +44,15 @@ export class StageTime {
   readonly #laneUpper: Float64Array;
   readonly #seenMean: Float64Array;
   readonly #seenVariance: Float64Array;
+  /** By callee of a stage: how the longest up to it follows from what it was worked out from; and 1 where that is up to date. */
+  readonly #longer: Longer[] = [];
+  readonly #isLongerKnown: Uint8Array;
   /** By callee of a stage, and behind these by stage: the largest of so many lanes. */
   readonly #equal: LargestOfEqual[] = [];
   readonly #lane = emptyLane();
   readonly #before = emptyLogMoments();
   readonly #next = emptyLogMoments();
   readonly #largest = emptyLargest();
-  readonly #upper = emptyTail();
-  readonly #upperBefore = emptyTail();
-  readonly #upperLane = emptyTail();
-  readonly #toBefore = new Float64Array(2);
-  readonly #toLane = new Float64Array(2);
 
   /** @param callMean mean time of each node, seconds, as of when a stage is evaluated; `callVariance` likewise */
   constructor(graph: FlowGraph, callMean: Float64Array, callVariance: Float64Array) {
@@ -82,9 +66,11 @@ export class StageTime {
     this.#laneUpper = new Float64Array(count);
     this.#seenMean = new Float64Array(count).fill(Number.NaN);
     this.#seenVariance = new Float64Array(count);
+    this.#isLongerKnown = new Uint8Array(count);
   }
 
-  evaluate(stage: number): void {
+  /** @param isTrial the nodes' moments are soon what they were before: what is kept of these stays */
+  evaluate(stage: number, isTrial = false): void {
     const { calls, callee, calleeStart } = this.#graph;
     const start = calleeStart[stage] ?? 0;
     const end = calleeStart[stage + 1] ?? 0;
@@ -97,7 +83,7 @@ export class StageTime {
     const inRows = this.#shareInRows(stage);
     this.mean = 0;
     this.variance = 0;
-    if (inRows < 1) this.#longestCall(start, end);
+    if (inRows < 1) this.#longestCall(start, end, isTrial);
     if (inRows === 0) return;
     this.#row(stage, this.#lane);
     this.mean += inRows * (this.#lane.mean - this.mean);
@@ -123,12 +109,11 @@ export class StageTime {
     const inRows = this.#shareInRows(stage);
     if (inRows < 1) {
       const rest = 1 - inRows;
-      this.#longestCall(start, end);
-      this.#spreadToCalls(start, end, [rest * meanAdjoint, rest * varianceAdjoint], ofMean, ofVariance);
+      this.#longestCall(start, end, false);
+      this.#spreadToCalls(stage, rest * meanAdjoint, rest * varianceAdjoint, ofMean, ofVariance);
     }
     if (inRows > 0) {
-      const adjoints = [inRows * meanAdjoint, inRows * varianceAdjoint] as const;
-      this.#spreadToRow(stage, adjoints, ofMean, ofVariance);
+      this.#spreadToRow(stage, inRows * meanAdjoint, inRows * varianceAdjoint, ofMean, ofVariance);
     }
   }
 
@@ -137,7 +122,7 @@ export class StageTime {
   }
 
   /** The longest of all calls. Keeps the moments of the longest up to each callee, and begins at the first that has changed. */
-  #longestCall(start: number, end: number): void {
+  #longestCall(start: number, end: number, isTrial: boolean): void {
     const { callee } = this.#graph;
     const lane = this.#lane;
     let at = start;
@@ -148,12 +133,10 @@ export class StageTime {
     for (; at < end; at += 1) {
       const node = callee[at] as number;
       this.#callsTo(at, lane);
-      if (!this.#isSeen(at, node)) {
-        this.#seenMean[at] = this.#callMean[node] as number;
-        this.#seenVariance[at] = this.#callVariance[node] as number;
-        this.#laneUpper[at] = secondsOfMoments(lane.mean, lane.variance, UPPER_QUANTILE);
-      }
-      const laneUpper = this.#laneUpper[at] as number;
+      const isSeen = this.#isSeen(at, node);
+      const laneUpper = isSeen
+        ? (this.#laneUpper[at] as number)
+        : secondsOfMoments(lane.mean, lane.variance, UPPER_QUANTILE);
       if (mean > 0 && lane.mean > 0) {
         upper = this.#lengthen(mean, variance, lane, Math.max(upper, laneUpper));
         mean = this.#largest.mean;
@@ -163,6 +146,11 @@ export class StageTime {
         variance = lane.variance;
         upper = laneUpper;
       }
+      if (isTrial) continue;
+      this.#seenMean[at] = this.#callMean[node] as number;
+      this.#seenVariance[at] = this.#callVariance[node] as number;
+      this.#laneUpper[at] = laneUpper;
+      this.#isLongerKnown[at] = 0;
       this.#chainMean[at] = mean;
       this.#chainVariance[at] = variance;
       this.#chainUpper[at] = upper;
@@ -176,7 +164,7 @@ export class StageTime {
   }
 
   /**
-   * The longer one of two times without the slopes of {@link #longer}, and the same otherwise.
+   * The longer one of two times without the slopes of {@link Longer}, and the same otherwise.
    * @param least the longer one of their upper ends
    * @returns its upper end
    */
@@ -191,45 +179,32 @@ export class StageTime {
     return secondsOfMoments(largest.mean, largest.variance, UPPER_QUANTILE);
   }
 
-  /** @returns whether the variance is the one that keeps the upper end of the time before, or of the lane; undefined for neither */
-  #longer(mean: number, variance: number, lane: Lane): "before" | "lane" | undefined {
-    const { mean: laneMean, variance: laneVariance } = lane;
-    const largest = this.#largest;
-    logMomentsOf(mean, variance, this.#before);
-    logMomentsOf(laneMean, laneVariance, this.#next);
-    largestOfTwo(this.#before, this.#next, largest);
-    quantileOfMoments(mean, variance, UPPER_QUANTILE, this.#upperBefore);
-    quantileOfMoments(laneMean, laneVariance, UPPER_QUANTILE, this.#upperLane);
-    quantileOfMoments(largest.mean, largest.variance, UPPER_QUANTILE, this.#upper);
-    const isLane = this.#upperLane.seconds > this.#upperBefore.seconds;
-    const least = isLane ? this.#upperLane.seconds : this.#upperBefore.seconds;
-    if (!(this.#upper.seconds < least)) return undefined;
-    largest.variance = varianceOf(largest.mean, least, UPPER_QUANTILE);
-    quantileOfMoments(largest.mean, largest.variance, UPPER_QUANTILE, this.#upper);
-    return isLane ? "lane" : "before";
-  }
-
   #spreadToCalls(
-    start: number,
-    end: number,
-    adjoints: readonly [number, number],
+    stage: number,
+    meanAdjoint: number,
+    varianceAdjoint: number,
     ofMean: Float64Array,
     ofVariance: Float64Array,
   ): void {
-    let [mean, variance] = adjoints;
-    for (let at = end - 1; at >= start; at -= 1) {
+    const start = this.#graph.calleeStart[stage] ?? 0;
+    let mean = meanAdjoint;
+    let variance = varianceAdjoint;
+    for (let at = (this.#graph.calleeStart[stage + 1] ?? 0) - 1; at >= start; at -= 1) {
       const lane = this.#lane;
       this.#callsTo(at, lane);
       if (!(lane.mean > 0)) continue;
       const before = at === start ? 0 : (this.#chainMean[at - 1] ?? 0);
       const isFirst = !(before > 0);
-      this.#toLane[0] = mean;
-      this.#toLane[1] = variance;
+      let laneMean = mean;
+      let laneVariance = variance;
       if (!isFirst) {
-        this.#split(before, this.#chainVariance[at - 1] ?? 0, [mean, variance]);
-        [mean = 0, variance = 0] = this.#toBefore;
+        const longer = this.#longerAt(at, lane);
+        longer.split(mean, variance);
+        laneMean = longer.laneMean;
+        laneVariance = longer.laneVariance;
+        mean = longer.beforeMean;
+        variance = longer.beforeVariance;
       }
-      const [laneMean = 0, laneVariance = 0] = this.#toLane;
       const node = this.#graph.callee[at];
       add(ofMean, node, laneMean * lane.meanByMean + laneVariance * lane.varianceByMean);
       add(ofVariance, node, laneMean * lane.meanByVariance + laneVariance * lane.varianceByVariance);
@@ -237,34 +212,13 @@ export class StageTime {
     }
   }
 
-  /** Splits the adjoints of the longer of two times, the one before and the lane, into those of either. */
-  #split(before: number, varianceBefore: number, [ofMean, ofVariance]: readonly [number, number]): void {
-    const kept = this.#longer(before, varianceBefore, this.#lane);
-    const a = this.#before;
-    const b = this.#next;
-    const largest = this.#largest;
-    // Where the upper end is kept, the variance follows from it and the mean.
-    const toUpper = kept === undefined ? 0 : ofVariance / this.#upper.byVariance;
-    const mean = ofMean - toUpper * this.#upper.byMean;
-    const variance = kept === undefined ? ofVariance : 0;
-    const byLogMeanA = mean * largest.meanByLogMeanA + variance * largest.varianceByLogMeanA;
-    const byLogVarianceA = mean * largest.meanByLogVarianceA + variance * largest.varianceByLogVarianceA;
-    const byLogMeanB = mean * largest.meanByLogMeanB + variance * largest.varianceByLogMeanB;
-    const byLogVarianceB = mean * largest.meanByLogVarianceB + variance * largest.varianceByLogVarianceB;
-    const toBefore = kept === "before" ? toUpper : 0;
-    const toLane = kept === "lane" ? toUpper : 0;
-    this.#toBefore[0] =
-      byLogMeanA * a.meanByMean + byLogVarianceA * a.varianceByMean + toBefore * this.#upperBefore.byMean;
-    this.#toBefore[1] =
-      byLogMeanA * a.meanByVariance +
-      byLogVarianceA * a.varianceByVariance +
-      toBefore * this.#upperBefore.byVariance;
-    this.#toLane[0] =
-      byLogMeanB * b.meanByMean + byLogVarianceB * b.varianceByMean + toLane * this.#upperLane.byMean;
-    this.#toLane[1] =
-      byLogMeanB * b.meanByVariance +
-      byLogVarianceB * b.varianceByVariance +
-      toLane * this.#upperLane.byVariance;
+  /** Of the longest before a callee and the calls to it. */
+  #longerAt(at: number, lane: Lane): Longer {
+    const longer = (this.#longer[at] ??= new Longer());
+    if (this.#isLongerKnown[at] === 1) return longer;
+    this.#isLongerKnown[at] = 1;
+    longer.evaluate(this.#chainMean[at - 1] ?? 0, this.#chainVariance[at - 1] ?? 0, lane);
+    return longer;
   }
 
   /** All calls to one callee: the longest of them, or with a chance of less than 1 of a call that of the toss. */
@@ -304,7 +258,8 @@ export class StageTime {
 
   #spreadToRow(
     stage: number,
-    [mean, variance]: readonly [number, number],
+    mean: number,
+    variance: number,
     ofMean: Float64Array,
     ofVariance: Float64Array,
   ): void {

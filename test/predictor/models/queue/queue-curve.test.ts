@@ -16,7 +16,12 @@ import { describe, expect, it } from "vitest";
 import { quantileOf, SimulatedContainer } from "./simulated-container.ts";
 import type { Truth } from "./simulated-container.ts";
 
-const PLACE: QueuePlace = {
+interface Place extends Omit<QueuePlace, "logPeriodDemands" | "logVariation"> {
+  readonly periodDemands: number;
+  readonly variation: number;
+}
+
+const PLACE: Place = {
   utilisation: 0.5,
   quotaShare: 1,
   periodDemands: 20,
@@ -26,13 +31,18 @@ const PLACE: QueuePlace = {
   windowDemands: 3_000,
 };
 
-function answerAt(change: Partial<QueuePlace>, statistic: Statistic = MEAN): QueueAnswer {
+const placed = (change: Partial<Place>): QueuePlace => {
+  const { periodDemands, variation, ...rest } = { ...PLACE, ...change };
+  return { ...rest, logPeriodDemands: Math.log(periodDemands), logVariation: Math.log(variation) };
+};
+
+function answerAt(change: Partial<Place>, statistic: Statistic = MEAN): QueueAnswer {
   const out = emptyAnswer();
-  responseRatio({ ...PLACE, ...change }, statistic, out);
+  responseRatio(placed(change), statistic, out);
   return out;
 }
 
-const ratioAt = (change: Partial<QueuePlace>, statistic: Statistic = MEAN): number =>
+const ratioAt = (change: Partial<Place>, statistic: Statistic = MEAN): number =>
   answerAt(change, statistic).ratio;
 
 const log = (min: number, max: number): fc.Arbitrary<number> =>
@@ -146,7 +156,7 @@ describe("response curve anywhere", () => {
         expect(answer.byUtilisation).toBeGreaterThanOrEqual(0);
         expect(answer.byQuota).toBeLessThanOrEqual(0);
         expect(Object.values(answer).every(Number.isFinite)).toBe(true);
-        expect(chanceOfTail({ ...PLACE, ...place })).toBeGreaterThan(0);
+        expect(chanceOfTail(placed(place))).toBeGreaterThan(0);
       }),
     );
   });
@@ -178,7 +188,7 @@ describe("response curve anywhere", () => {
     fc.assert(
       fc.property(anyPlace, anyStatistic, (place, statistic) => {
         const answer = answerAt(place, statistic);
-        const sidesOf = (moved: (step: number) => Partial<QueuePlace>): number[] =>
+        const sidesOf = (moved: (step: number) => Partial<Place>): number[] =>
           [1e-6, -1e-6].map(
             (step) => Math.log(ratioAt({ ...place, ...moved(step) }, statistic) / answer.ratio) / step,
           );
