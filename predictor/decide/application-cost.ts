@@ -1,27 +1,11 @@
 import { FlowTail } from "../models/route/flow-tail.ts";
 import { costPerHour } from "@tradewind/core/contract/prices.ts";
-import type { Prices } from "@tradewind/core/contract/prices.ts";
 import type { Size } from "../facts/size.ts";
-import type { OwnTime } from "../models/queue/tracked-profile.ts";
 import type { CostOptions, RouteToHold, ServiceToSize } from "./cost-inputs.ts";
 import { firstAlike, OwnTails } from "./own-tails.ts";
 import type { SizedTail, SizedTails } from "./own-tails.ts";
 import { expectedLoss, lossByTail, shareOver } from "./route-cost.ts";
-
-/** Price per hour of one of its containers. */
-const containerPerHour = (
-  { cpuCores, memoryBytes }: Size,
-  { cpuCoreHour, memoryGigabyteHour }: Prices,
-): number => cpuCores * cpuCoreHour + (memoryBytes / 1e9) * memoryGigabyteHour;
-
-/** Price per hour of the containers that start or stop, and of what the others are given. */
-function changedPerHour(from: Size, to: Size, prices: Prices): number {
-  const had = containerPerHour(from, prices);
-  const has = containerPerHour(to, prices);
-  const started = Math.max(0, to.replicas - from.replicas) * has;
-  const stopped = Math.max(0, from.replicas - to.replicas) * had;
-  return started + stopped + Math.min(from.replicas, to.replicas) * Math.max(0, has - had);
-}
+import { loadPerContainer, SizePrices, weightedLoss } from "./size-prices.ts";
 
 /** What the sizes of an application cost an hour: their price, what is missed of the objective, and what changes to them cost. */
 export class ApplicationCost {
@@ -47,13 +31,7 @@ export class ApplicationCost {
   /** Routes of which a service has changed its size since they were worked out. */
   private readonly stale: Uint8Array;
   private readonly owns: OwnTails;
-  private readonly young: OwnTime = {
-    meanSeconds: 0,
-    tailSeconds: 0,
-    sigma: 0,
-    tailByCores: 0,
-    tailByLoad: 0,
-  };
+  private readonly prices: SizePrices;
 
   /** @param owns self times of these services at these loads; more than one cost may share them */
   constructor(
@@ -77,6 +55,7 @@ export class ApplicationCost {
     for (const [route, { graph }] of routes.entries())
       for (const service of graph.serviceOf) routesOf[service]?.push(route);
     this.routesOf = routesOf;
+    this.prices = new SizePrices(services, routes, routesOf, options);
     this.stale = new Uint8Array(routes.length).fill(1);
     const alike = firstAlike(options.loads);
     this.distinct = [...new Set(alike)];
@@ -245,9 +224,8 @@ export class ApplicationCost {
   }
 
   /** Requests per second to each of its containers at a size. */
-  loadOf(service: number, { replicas }: Size, load: number): number {
-    const { requestsPerSecond = 0 } = this.services[service] ?? {};
-    return ((this.options.loads[load]?.factor ?? 1) * requestsPerSecond) / Math.max(1, replicas);
+  loadOf(service: number, size: Size, load: number): number {
+    return loadPerContainer(this.services[service], size, this.options.loads[load]?.factor);
   }
 
   /** Its self-time tails alone. */
@@ -287,36 +265,12 @@ export class ApplicationCost {
 
   /** Price per hour of a size and of the change to it, with what requests to containers that warm up miss. */
   priceOf(service: number, size: Size): number {
-    return this.leastPriceOf(service, size) + this.warmUpOf(service, size);
+    return this.prices.of(service, size);
   }
 
-  /** The same but for what is missed. CPU that containers have not given back yet is paid for. */
+  /** The same but for what is missed. */
   leastPriceOf(service: number, size: Size): number {
-    const { changeRatio, lateRatio, prices } = this.options;
-    const { base = size, runningCores = 0 } = this.services[service] ?? {};
-    const change = changeRatio * changedPerHour(base, size, prices);
-    const late = lateRatio * size.replicas * Math.max(0, runningCores - size.cpuCores) * prices.cpuCoreHour;
-    return costPerHour(size, prices) + change + late;
-  }
-
-  /** What requests to containers that warm up miss, per hour: each added one gets its share of them at once. */
-  private warmUpOf(service: number, { cpuCores, replicas }: Size): number {
-    const { base, own, warmUpFactor = 1 } = this.services[service] ?? {};
-    if (own === undefined || base === undefined || replicas <= base.replicas || warmUpFactor <= 1) return 0;
-    const added = replicas - base.replicas;
-    const { missPerHour, quantile, warmUpRatio } = this.options;
-    const size = { ...base, cpuCores, replicas };
-    own(size, warmUpFactor * this.loadOf(service, size, 0), this.young, true);
-    const tailSeconds = warmUpFactor * this.young.tailSeconds;
-    let missed = 0;
-    for (const route of this.routesOf[service] ?? []) {
-      const { objectiveSeconds = 1, spread = 1 } = this.routes[route] ?? {};
-      missed += this.weighted(
-        route,
-        expectedLoss({ tailSeconds, quantile, spread, sigma: 0 }, objectiveSeconds),
-      );
-    }
-    return missPerHour * warmUpRatio * (added / replicas) * missed;
+    return this.prices.leastOf(service, size);
   }
 
   private missOf(route: number): number {
@@ -325,7 +279,7 @@ export class ApplicationCost {
   }
 
   private weighted(route: number, loss: number): number {
-    return ((this.routes[route]?.share ?? 0) * loss) / this.options.budget;
+    return weightedLoss(this.routes[route], loss, this.options.budget);
   }
 
   private refresh(route: number): void {
