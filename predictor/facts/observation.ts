@@ -68,12 +68,13 @@ export function observe(context: DecisionContext): readonly Observation[] {
   const windowOf = new Map(windows.map((window) => [window.service, window]));
   const specOf = serviceSpecs(application);
   const memoryOf = new Map(state.services.map((memory) => [memory.service, memory]));
+  const stale = isStale(context);
   const names = [...new Set([...windowOf.keys(), ...memoryOf.keys()])].sort();
   return names.flatMap((service) => {
     const spec = specOf(service);
     const window = windowOf.get(service);
     const memory = memoryOf.get(service);
-    const baseReplicas = base(context, memory, window);
+    const baseReplicas = base(application, memory, window, stale);
     if (baseReplicas === undefined || isForgotten(context, memory, window)) return [];
     const queue = queueOf.get(service);
     const enlarged = window !== undefined && isEnlarged(window, memory);
@@ -90,7 +91,7 @@ export function observe(context: DecisionContext): readonly Observation[] {
         unproven: isUnproven(memory, window),
         draining: isDraining(trend),
         memoryPeaks: memoryPeaksAfter(memory?.memoryPeaks ?? [], window),
-        ...containerFacts(application, window, memory, isStale(context), context.nowMs),
+        ...containerFacts(application, window, memory, stale, context.nowMs),
         ...(window && { window, ...cpuFacts(window, trend, settings) }),
         ...(memory && { memory }),
         ...(queue && { queue }),
@@ -164,15 +165,16 @@ function isForgotten(
  * decided in the meantime: then the larger of the two. Where nobody carries out wishes, what the platform wants.
  */
 function base(
-  context: DecisionContext,
+  application: Application,
   memory: ServiceMemory | undefined,
   window: Window | undefined,
+  stale: boolean,
 ): number | undefined {
   const wanted = window?.replicasWanted ?? window?.replicasReady;
   if (memory === undefined) return wanted;
-  if (!isCarriedOut(context.application)) return wanted ?? memory.replicas;
+  if (!isCarriedOut(application)) return wanted ?? memory.replicas;
   if (wanted === undefined) return memory.replicas;
-  if (isStale(context)) return Math.max(memory.replicas, wanted);
+  if (stale) return Math.max(memory.replicas, wanted);
   const raisedElsewhere = wanted > memory.replicas && wanted > (memory.platformWanted ?? wanted);
   return raisedElsewhere ? wanted : memory.replicas;
 }

@@ -1,17 +1,35 @@
 import type { DecisionContext, Observation } from "../facts/observation.ts";
 import { mainContainers, meanOfKnown } from "@tradewind/core/main-containers.ts";
 import { memoryNeed } from "../facts/memory-peaks.ts";
-import type { Advice, Target } from "../facts/target.ts";
+import type { Advice, Target, Targets } from "../facts/target.ts";
+import { statedSize } from "../facts/container-size.ts";
+import type { Facts } from "./facts.ts";
+import type { LevelDecision } from "./level.ts";
 
 /** CPU that was advised is forgotten by half in this time while less is enough. */
 const CPU_HALF_LIFE_MS = 3_600_000;
+
+/**
+ * The targets with a size for each service of known use: one to count on, or one to look at. The last recommended size stays
+ * where the level sets none; the static level states no sizes at all.
+ */
+export function withSizes({ context, observations }: Facts, { policy, targets }: LevelDecision): Targets {
+  return new Map(
+    observations.flatMap((one): [string, Target][] => {
+      const decided = targets.get(one.service);
+      if (decided === undefined) return [];
+      const target = policy === "static" ? decided : { ...statedSize(one, one.container), ...decided };
+      return [[one.service, { ...target, advice: adviceOf(one, target, context) }]];
+    }),
+  );
+}
 
 /**
  * What to give each container of a service where the decision states no size, at the replicas decided on. CPU: the size for
  * which the models expect the least cost, else what its use takes at the target utilisation; the most of the last hours counts.
  * Memory: the peaks of days. A size that the decision may move and left alone is advised as it is.
  */
-export function adviceOf(one: Observation, target: Target, context: DecisionContext): Advice {
+function adviceOf(one: Observation, target: Target, context: DecisionContext): Advice {
   const cpuCores = advisedCores(one, target, context);
   const memoryBytes = advisedBytes(one, target, context);
   const { cpu, memory } = one.spec;

@@ -6,10 +6,10 @@ import type { Models } from "../facts/evidence.ts";
 import { missingTraffic } from "../facts/missing.ts";
 import { observe } from "../facts/observation.ts";
 import type { DecisionContext, Observation } from "../facts/observation.ts";
-import { judge } from "../facts/verdict.ts";
-import type { Verdict } from "../facts/verdict.ts";
+import { judge, sloStanding } from "../facts/verdict.ts";
+import type { SloStanding, Verdict } from "../facts/verdict.ts";
 import { trafficReasons } from "../facts/reasons.ts";
-import { afterGap } from "./remember.ts";
+import { afterGap } from "./state.ts";
 
 /** What a window shows: everything that the policy levels decide from. */
 export interface Facts {
@@ -20,6 +20,8 @@ export interface Facts {
   readonly observations: readonly Observation[];
   readonly objective: FlowObjective;
   readonly verdict: Verdict;
+  /** Absent without traffic. */
+  readonly slo: SloStanding | undefined;
 }
 
 export function factsOf(inputs: PolicyInputs, models: Models): Facts {
@@ -27,9 +29,10 @@ export function factsOf(inputs: PolicyInputs, models: Models): Facts {
   const state = afterGap(inputs.state, windowSet);
   const objective = flowObjective(application.objective);
   const verdict = judge(windowSet.flows, application.entry, objective, settings, state.flows);
+  const slo = sloStanding(verdict, objective);
   const missing = missingTraffic(windowSet, verdict, application.namespace);
   const context: DecisionContext = { application, settings, state, windowSet, missing, nowMs };
-  return { inputs, models, context, observations: observe(context), objective, verdict };
+  return { inputs, models, context, observations: observe(context), objective, verdict, slo };
 }
 
 /** Why the latency of users' requests is not known; none when it is. */

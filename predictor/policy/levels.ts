@@ -1,10 +1,14 @@
+import type { Reason } from "@tradewind/core/contract/reason.ts";
+import { distinct } from "@tradewind/core/reasons.ts";
 import { balanceQueues } from "../balance/queue-balancing.ts";
 import { decideByCost } from "../decide/decide-by-cost.ts";
 import { residualsInUse } from "../decide/residuals.ts";
 import { floorTarget, heldTarget } from "../facts/floor.ts";
 import type { Target } from "../facts/target.ts";
 import { cpuGap, latencyGap } from "./facts.ts";
-import type { Level } from "./level.ts";
+import type { Facts } from "./facts.ts";
+import type { PolicyInputs } from "./inputs.ts";
+import type { Level, LevelDecision } from "./level.ts";
 
 const CHOSEN = { code: "static-policy" } as const;
 
@@ -110,3 +114,27 @@ const HOLD: Level = {
 
 /** The levels of the ladder, highest first: the first one that can decide does. The last one always can. */
 export const LEVELS: readonly Level[] = [STATIC, COST, QUEUE, REACTIVE, HOLD];
+
+interface Climbed {
+  readonly decision: LevelDecision;
+  /** Why this level decides so, and why those above it do not. */
+  readonly reasons: readonly Reason[];
+  readonly cost: PolicyInputs["state"]["cost"];
+}
+
+/** Asks the levels in their order; the first that can decide does. */
+export function climb(facts: Facts): Climbed {
+  const passed: Reason[] = [];
+  let { cost } = facts.inputs.state;
+  for (const level of LEVELS) {
+    if (!level.choices.includes(facts.inputs.choice)) continue;
+    const outcome = level.decide(facts);
+    cost = outcome.cost ?? cost;
+    if (outcome.decision === undefined) {
+      passed.push(...outcome.reasons);
+      continue;
+    }
+    return { decision: outcome.decision, reasons: distinct([...outcome.reasons, ...passed]), cost };
+  }
+  throw new RangeError(`no level decides for policy '${facts.inputs.choice}'`);
+}

@@ -1,4 +1,3 @@
-import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import { isCarriedOut, unmovedAfter } from "../facts/container-size.ts";
 import type { DecisionContext, Observation } from "../facts/observation.ts";
 import { ownFlows } from "../facts/verdict.ts";
@@ -6,54 +5,6 @@ import type { PolicyState } from "./state.ts";
 import type { Course, ServiceMemory } from "../facts/state.ts";
 import { POLICY_STATE_SCHEMA } from "../facts/state.ts";
 import type { Target, Targets } from "../facts/target.ts";
-
-/** The course of a level that judges neither calm nor growth. */
-export function unchangedCourse({ futile, growth, patienceDoublings }: PolicyState): Course {
-  return {
-    calmWindows: 0,
-    missedWindows: 0,
-    patienceDoublings,
-    ...(growth && { growth }),
-    ...(futile && { futile }),
-  };
-}
-
-/** The course where a decision changes nothing that runs: neither growth nor a step down has an effect to be judged. */
-export function courseUnchanged(decided: Course, { state, windowSet }: DecisionContext): Course {
-  const { missedWindows, requestsPerSecond, shrunkAtMs } = decided;
-  const isStepDown = shrunkAtMs === windowSet.endMs;
-  return {
-    calmWindows: isStepDown ? state.calmWindows + 1 : decided.calmWindows,
-    missedWindows,
-    patienceDoublings: state.patienceDoublings,
-    ...(requestsPerSecond !== undefined && { requestsPerSecond }),
-  };
-}
-
-/** Windows follow each other when not even half of one lies between them. */
-const GAP_SHARE = 0.5;
-
-/**
- * The state as it counts for a window: after a gap (a restart) nothing that needs windows in a row holds any more, neither
- * calm nor trends.
- */
-export function afterGap(state: PolicyState, { startMs, endMs }: WindowSet): PolicyState {
-  if (state.windowEndMs === undefined || startMs - state.windowEndMs < GAP_SHARE * (endMs - startMs))
-    return state;
-  const { flows: _flows, ...rest } = state;
-  return {
-    ...rest,
-    calmWindows: 0,
-    missedWindows: 0,
-    services: state.services.map(({ memoryPeaks, platformWanted, replicas, seenAtMs, service }) => ({
-      service,
-      replicas,
-      seenAtMs,
-      ...(memoryPeaks && { memoryPeaks }),
-      ...(platformWanted !== undefined && { platformWanted }),
-    })),
-  };
-}
 
 /** Flows of which latencies are kept at most; others of few calls are judged by each window alone. */
 const MOST_FLOWS = 200;
