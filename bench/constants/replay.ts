@@ -1,5 +1,5 @@
 import type { PolicyInputs } from "@tradewind/predictor/policy/inputs.ts";
-import type { CostMemory } from "@tradewind/predictor/decide/state.ts";
+import type { CostMemory } from "@tradewind/predictor/decide/learn/state.ts";
 import { CostSettings } from "@tradewind/predictor/facts/cost-settings.ts";
 import { decide } from "@tradewind/predictor/policy/ladder.ts";
 

@@ -3,11 +3,11 @@ import type { FlowWindow, Window, WindowSet } from "@tradewind/core/contract/win
 import type { Rng } from "@tradewind/core/rng.ts";
 import { seededRng } from "@tradewind/core/rng.ts";
 import { decideByCost } from "../../predictor/decide/decide-by-cost.ts";
-import { learn } from "../../predictor/decide/learn.ts";
-import type { CostRequest } from "../../predictor/decide/request.ts";
+import { learn } from "../../predictor/decide/learn/learn.ts";
+import type { CostRequest } from "../../predictor/decide/inputs/request.ts";
 import { CostSettings } from "../../predictor/facts/cost-settings.ts";
-import { emptyMemory } from "../../predictor/decide/state.ts";
-import type { CostMemory } from "../../predictor/decide/state.ts";
+import { emptyMemory } from "../../predictor/decide/learn/state.ts";
+import type { CostMemory } from "../../predictor/decide/learn/state.ts";
 import { compileFlow, serviceIndex } from "../../predictor/models/route/call-graph.ts";
 import { FlowTail } from "../../predictor/models/route/flow-tail.ts";
 import { observe } from "../../predictor/facts/observation.ts";

@@ -1,5 +1,5 @@
 import type { ModelOpinion } from "@tradewind/core/contract/explanation.ts";
-import type { WhatIf } from "../decide/what-if.ts";
+import type { WhatIf } from "../decide/cost/what-if.ts";
 import type { ModelConnection, ReasonerArm } from "../explain/model.ts";
 import { checkAnswer } from "../reason/check-answer.ts";
 import { isBShown } from "../reason/comparison.ts";

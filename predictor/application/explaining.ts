@@ -8,7 +8,7 @@ import type { TranscriptLine } from "@tradewind/core/contract/transcript.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import { describeError } from "@tradewind/core/errors.ts";
 import type { Logger } from "@tradewind/core/log.ts";
-import type { WhatIf } from "../decide/what-if.ts";
+import type { WhatIf } from "../decide/cost/what-if.ts";
 import type { ModelConnection } from "../explain/model.ts";
 import type { SloStanding } from "../facts/verdict.ts";
 import type { PolicyOutcome } from "../policy/inputs.ts";

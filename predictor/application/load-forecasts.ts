@@ -4,7 +4,7 @@ import { describeError } from "@tradewind/core/errors.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import { Gauge } from "prom-client";
 import type { Registry } from "prom-client";
-import { seasonAhead } from "../decide/outlook.ts";
+import { seasonAhead } from "../decide/learn/outlook.ts";
 import type { CostSettings } from "../facts/cost-settings.ts";
 import { horizonSteps, LoadHorizons } from "../forecast/horizons.ts";
 import type { PolicyState } from "../policy/state.ts";

@@ -5,7 +5,7 @@ import { PROPOSAL_CHECK_SCHEMA, PROPOSAL_VERDICTS } from "@tradewind/core/contra
 import type { ProposalCheck, ProposalList } from "@tradewind/core/contract/proposal.ts";
 import { Counter } from "prom-client";
 import type { Registry } from "prom-client";
-import type { WhatIf } from "../decide/what-if.ts";
+import type { WhatIf } from "../decide/cost/what-if.ts";
 import { checkProposal } from "../reason/check-proposal.ts";
 import { LOAD_MEANS, proposalConfidence } from "../reason/proposal-confidence.ts";
 import { proposalsOf } from "../reason/proposals-of-plan.ts";

@@ -12,12 +12,12 @@ import type { Observation } from "../facts/observation.ts";
 import { cpuReason, replicasReason } from "../facts/reasons.ts";
 import { bounded } from "../facts/target.ts";
 import type { Target, Targets } from "../facts/target.ts";
-import type { ApplicationCost } from "./application-cost.ts";
-import { cheapestCores } from "./cheapest-cores.ts";
-import type { CoresBounds } from "./cheapest-cores.ts";
-import type { CostRequest, Known } from "./request.ts";
-import { advisedBounds } from "./services.ts";
-import type { Unscheduled } from "./unscheduled.ts";
+import type { ApplicationCost } from "./cost/application-cost.ts";
+import { cheapestCores } from "./cost/cheapest-cores.ts";
+import type { CoresBounds } from "./cost/cheapest-cores.ts";
+import type { CostRequest, Known } from "./inputs/request.ts";
+import { advisedBounds } from "./inputs/services.ts";
+import type { Unscheduled } from "./search/unscheduled.ts";
 
 /** What a decision comes to for each service. */
 export function targetsOf(

@@ -4,7 +4,7 @@ import type { Window } from "@tradewind/core/contract/window.ts";
 import { describeError, TradewindError } from "@tradewind/core/errors.ts";
 import { contentHash } from "@tradewind/core/hash.ts";
 import type { Logger } from "@tradewind/core/log.ts";
-import { modelPercentile } from "../decide/percentile.ts";
+import { modelPercentile } from "../decide/learn/percentile.ts";
 import type { ProfileState } from "../models/queue/tracked-profile.ts";
 import { readResidual, writeResidual } from "../models/residual/residual-model.ts";
 import type { ResidualModel } from "../models/residual/residual-model.ts";

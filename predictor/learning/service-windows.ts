@@ -1,5 +1,5 @@
 import type { Window } from "@tradewind/core/contract/window.ts";
-import { profileObservation, revisionOf } from "../decide/learn-services.ts";
+import { profileObservation, revisionOf } from "../decide/learn/learn-services.ts";
 import { surroundingsOf } from "../models/residual/inputs.ts";
 import type { ServiceWindow } from "../models/residual/served-rows.ts";
 import { storedWindows } from "./stored-windows.ts";

@@ -2,7 +2,7 @@ import type { Course } from "@tradewind/core/contract/measured.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { Plan } from "@tradewind/core/contract/plan.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
-import type { WhatIf } from "../decide/what-if.ts";
+import type { WhatIf } from "../decide/cost/what-if.ts";
 import type { HourlyCost, JudgedRequests } from "../facts/accounts.ts";
 import { CourseLog } from "./course-log.ts";
 import { measured } from "./summary.ts";

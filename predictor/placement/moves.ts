@@ -1,7 +1,7 @@
 import type { MeasuredMove } from "@tradewind/core/contract/node-classes.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
 import { mainContainers } from "@tradewind/core/main-containers.ts";
-import { ownTailSeconds } from "../decide/percentile.ts";
+import { ownTailSeconds } from "../decide/learn/percentile.ts";
 import type { PlacementGain } from "./placements.ts";
 import { RECENT_WINDOWS } from "../models/recent-windows.ts";
 import { median } from "../models/statistics.ts";

@@ -2,8 +2,8 @@ import type { Placement } from "@tradewind/core/contract/node-classes.ts";
 import { costPerHour } from "@tradewind/core/contract/prices.ts";
 import type { Prices } from "@tradewind/core/contract/prices.ts";
 import type { OwnTime } from "../models/queue/tracked-profile.ts";
-import type { ApplicationCost } from "../decide/application-cost.ts";
-import type { Elsewhere, ServiceToSize } from "../decide/cost-inputs.ts";
+import type { ApplicationCost } from "../decide/cost/application-cost.ts";
+import type { Elsewhere, ServiceToSize } from "../decide/cost/cost-inputs.ts";
 
 /** What a service would gain. */
 export type PlacementGain = Omit<Placement, "label" | "measured" | "patch" | "workload">;

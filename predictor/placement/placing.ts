@@ -5,7 +5,7 @@ import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
 import { placementsOf } from "./placements.ts";
 import type { PlacementGain } from "./placements.ts";
-import type { WhatIf } from "../decide/what-if.ts";
+import type { WhatIf } from "../decide/cost/what-if.ts";
 import { RECENT_WINDOWS } from "../models/recent-windows.ts";
 import { factorOf } from "../node-classes/class-speeds.ts";
 import type { ClassSpeedMemory } from "../node-classes/class-speeds.ts";

@@ -1,9 +1,9 @@
 import type { PolicyName } from "@tradewind/core/contract/plan.ts";
 import type { Reason } from "@tradewind/core/contract/reason.ts";
 import type { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
-import type { Sensitivities } from "../decide/sensitivities.ts";
-import type { WhatIf } from "../decide/what-if.ts";
-import type { CostMemory } from "../decide/state.ts";
+import type { Sensitivities } from "../decide/cost/sensitivities.ts";
+import type { WhatIf } from "../decide/cost/what-if.ts";
+import type { CostMemory } from "../decide/learn/state.ts";
 import type { Facts } from "./facts.ts";
 import type { Course } from "../facts/state.ts";
 import type { Targets } from "../facts/target.ts";

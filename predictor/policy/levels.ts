@@ -2,7 +2,7 @@ import type { Reason } from "@tradewind/core/contract/reason.ts";
 import { distinct } from "@tradewind/core/reasons.ts";
 import { balanceQueues } from "../balance/queue-balancing.ts";
 import { decideByCost } from "../decide/decide-by-cost.ts";
-import { residualsInUse } from "../decide/residuals.ts";
+import { residualsInUse } from "../decide/inputs/residuals.ts";
 import { floorTarget, heldTarget } from "../facts/floor.ts";
 import type { Target } from "../facts/target.ts";
 import { cpuGap, latencyGap } from "./facts.ts";

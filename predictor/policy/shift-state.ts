@@ -1,4 +1,4 @@
-import { shiftMemory } from "../decide/state.ts";
+import { shiftMemory } from "../decide/learn/state.ts";
 import type { PolicyState } from "./state.ts";
 
 /**

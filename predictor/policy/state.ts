@@ -1,6 +1,6 @@
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import type { z } from "zod";
-import { CostMemory } from "../decide/state.ts";
+import { CostMemory } from "../decide/learn/state.ts";
 import { POLICY_STATE_SCHEMA, Remembered } from "../facts/state.ts";
 
 /** Everything the policies carry from one window to the next; kept on disk. */

@@ -3,7 +3,7 @@ import type {
   CheckedCounterfactual,
   ModelOpinion,
 } from "@tradewind/core/contract/explanation.ts";
-import type { WhatIf } from "../decide/what-if.ts";
+import type { WhatIf } from "../decide/cost/what-if.ts";
 import { checkedOf } from "./counterfactuals.ts";
 import { parseTranscript } from "./grammar.ts";
 import type { Counterfactual, Fault, Transcript } from "./grammar.ts";

@@ -4,8 +4,8 @@ import type { CheckedProposal, PROPOSAL_VERDICTS } from "@tradewind/core/contrac
 import { QUOTA_AMOUNTS } from "@tradewind/core/contract/workload.ts";
 import { issuesInWords } from "@tradewind/core/errors.ts";
 import { formatMemory, parseQuantity } from "@tradewind/kubernetes/objects/quantity.ts";
-import { suppose } from "../decide/suppose.ts";
-import type { WhatIf } from "../decide/what-if.ts";
+import { suppose } from "../decide/cost/suppose.ts";
+import type { WhatIf } from "../decide/cost/what-if.ts";
 
 type Verdict = (typeof PROPOSAL_VERDICTS)[number];
 

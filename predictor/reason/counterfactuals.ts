@@ -1,5 +1,5 @@
 import type { CheckedCounterfactual } from "@tradewind/core/contract/explanation.ts";
-import type { Expected, WhatIf } from "../decide/what-if.ts";
+import type { Expected, WhatIf } from "../decide/cost/what-if.ts";
 import type { Suspect } from "./rank.ts";
 import type { Judged } from "./shares.ts";
 

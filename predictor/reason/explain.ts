@@ -7,7 +7,7 @@ import type {
   NamedCause,
 } from "@tradewind/core/contract/explanation.ts";
 import type { Pattern } from "@tradewind/core/contract/pattern.ts";
-import type { WhatIf } from "../decide/what-if.ts";
+import type { WhatIf } from "../decide/cost/what-if.ts";
 import { counterfactuals } from "./counterfactuals.ts";
 import type { KeptIncident } from "./incident-log.ts";
 import { nearest, signsOf } from "./precedents.ts";

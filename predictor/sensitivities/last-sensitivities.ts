@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Plan } from "@tradewind/core/contract/plan.ts";
 import { SENSITIVITIES_SCHEMA } from "@tradewind/core/contract/sensitivities.ts";
 import type { SensitivityList, ServiceSensitivity } from "@tradewind/core/contract/sensitivities.ts";
-import type { Sensitivities } from "../decide/sensitivities.ts";
+import type { Sensitivities } from "../decide/cost/sensitivities.ts";
 
 /** Requests and spans wait no longer than this for their turn. */
 const SLICE_MS = 8;

@@ -1,9 +1,9 @@
 import type { PredictedRoute, WhatIfAnswer, WhatIfWarning } from "@tradewind/core/contract/what-if.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import { formatLatency } from "@tradewind/core/terminal/format.ts";
-import type { ApplicationCost } from "../decide/application-cost.ts";
-import { suppose } from "../decide/suppose.ts";
-import type { WhatIf } from "../decide/what-if.ts";
+import type { ApplicationCost } from "../decide/cost/application-cost.ts";
+import { suppose } from "../decide/cost/suppose.ts";
+import type { WhatIf } from "../decide/cost/what-if.ts";
 import { flowTailSeconds } from "../facts/objective.ts";
 import { isCarriedOut } from "../learning/predicted-tail.ts";
 import { FAR_RATIO, LEAST_PAST } from "../reason/signal-history.ts";

@@ -3,8 +3,8 @@ import { WHAT_IF_SCHEMA } from "@tradewind/core/contract/what-if.ts";
 import type { WhatIfAnswer, WhatIfRequest, WhatIfWarning } from "@tradewind/core/contract/what-if.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
-import { suppose } from "../decide/suppose.ts";
-import type { WhatIf } from "../decide/what-if.ts";
+import { suppose } from "../decide/cost/suppose.ts";
+import type { WhatIf } from "../decide/cost/what-if.ts";
 import { lastWindowOf, warningsOf } from "./against-measured.ts";
 import type { LastWindow } from "./against-measured.ts";
 

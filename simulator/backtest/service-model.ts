@@ -1,7 +1,7 @@
 import { contentHash } from "@tradewind/core/hash.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
 import type { Rng } from "@tradewind/core/rng.ts";
-import { profileObservation } from "@tradewind/predictor/decide/learn-services.ts";
+import { profileObservation } from "@tradewind/predictor/decide/learn/learn-services.ts";
 import {
   demandOf,
   emptyProfile,

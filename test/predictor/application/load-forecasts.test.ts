@@ -1,8 +1,8 @@
 import { LoadForecast } from "@tradewind/core/contract/forecast.ts";
 import { createLog } from "@tradewind/core/log.ts";
-import { emptyOutlook } from "@tradewind/predictor/decide/outlook.ts";
+import { emptyOutlook } from "@tradewind/predictor/decide/learn/outlook.ts";
 import { CostSettings } from "@tradewind/predictor/facts/cost-settings.ts";
-import { emptyMemory } from "@tradewind/predictor/decide/state.ts";
+import { emptyMemory } from "@tradewind/predictor/decide/learn/state.ts";
 import { emptyForesight, observe } from "@tradewind/predictor/forecast/foresight.ts";
 import { LoadForecasts, registerForecastMetrics } from "@tradewind/predictor/application/load-forecasts.ts";
 import { emptyState } from "@tradewind/predictor/policy/state.ts";

@@ -1,5 +1,5 @@
-import { ApplicationCost } from "@tradewind/predictor/decide/application-cost.ts";
-import { loadPoints } from "@tradewind/predictor/decide/cost-inputs.ts";
+import { ApplicationCost } from "@tradewind/predictor/decide/cost/application-cost.ts";
+import { loadPoints } from "@tradewind/predictor/decide/cost/cost-inputs.ts";
 import { seededRng } from "@tradewind/core/rng.ts";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

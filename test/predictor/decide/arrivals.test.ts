@@ -1,5 +1,5 @@
-import { arrivals, hiddenLoad } from "@tradewind/predictor/decide/arrivals.ts";
-import type { RouteMemory, ServiceModelMemory } from "@tradewind/predictor/decide/state.ts";
+import { arrivals, hiddenLoad } from "@tradewind/predictor/decide/inputs/arrivals.ts";
+import type { RouteMemory, ServiceModelMemory } from "@tradewind/predictor/decide/learn/state.ts";
 import { demandOf, emptyProfile } from "@tradewind/predictor/models/queue/tracked-profile.ts";
 import type { Observation } from "@tradewind/predictor/facts/observation.ts";
 import { describe, expect, it } from "vitest";

@@ -1,6 +1,6 @@
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
-import { callsAfter } from "@tradewind/predictor/decide/calls.ts";
-import type { Calls } from "@tradewind/predictor/decide/state.ts";
+import { callsAfter } from "@tradewind/predictor/decide/inputs/calls.ts";
+import type { Calls } from "@tradewind/predictor/decide/learn/state.ts";
 import { describe, expect, it } from "vitest";
 import { flow, window, windowSet } from "../measurements.ts";
 import { seen } from "./given.ts";

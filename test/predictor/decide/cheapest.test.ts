@@ -1,9 +1,9 @@
 import { seededRng } from "@tradewind/core/rng.ts";
-import type { ApplicationCost } from "@tradewind/predictor/decide/application-cost.ts";
-import type { ServiceToSize } from "@tradewind/predictor/decide/cost-inputs.ts";
-import { cheapest } from "@tradewind/predictor/decide/search.ts";
-import { Totals } from "@tradewind/predictor/decide/limits.ts";
-import type { TotalLimits } from "@tradewind/predictor/decide/limits.ts";
+import type { ApplicationCost } from "@tradewind/predictor/decide/cost/application-cost.ts";
+import type { ServiceToSize } from "@tradewind/predictor/decide/cost/cost-inputs.ts";
+import { cheapest } from "@tradewind/predictor/decide/search/search.ts";
+import { Totals } from "@tradewind/predictor/decide/search/limits.ts";
+import type { TotalLimits } from "@tradewind/predictor/decide/search/limits.ts";
 import type { Size } from "@tradewind/predictor/facts/size.ts";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

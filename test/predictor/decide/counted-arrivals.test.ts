@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { countedArrivalRatio } from "@tradewind/predictor/decide/counted-arrivals.ts";
+import { countedArrivalRatio } from "@tradewind/predictor/decide/inputs/counted-arrivals.ts";
 import { observe } from "@tradewind/predictor/facts/observation.ts";
 import { inputs, window, windowSet } from "../measurements.ts";
 

@@ -1,5 +1,5 @@
 import type { FlowWindow, WindowSet } from "@tradewind/core/contract/window.ts";
-import type { Lesson } from "@tradewind/predictor/decide/lesson.ts";
+import type { Lesson } from "@tradewind/predictor/decide/learn/lesson.ts";
 import { CostSettings } from "@tradewind/predictor/facts/cost-settings.ts";
 import { compileFlow, serviceIndex } from "@tradewind/predictor/models/route/call-graph.ts";
 import type { FlowGraph } from "@tradewind/predictor/models/route/call-graph.ts";

@@ -1,7 +1,7 @@
 import type { Window } from "@tradewind/core/contract/window.ts";
-import { servicesAfter } from "@tradewind/predictor/decide/learn-services.ts";
-import { startSecondsAfter, withRises } from "@tradewind/predictor/decide/starts.ts";
-import type { ServiceModelMemory } from "@tradewind/predictor/decide/state.ts";
+import { servicesAfter } from "@tradewind/predictor/decide/learn/learn-services.ts";
+import { startSecondsAfter, withRises } from "@tradewind/predictor/decide/learn/starts.ts";
+import type { ServiceModelMemory } from "@tradewind/predictor/decide/learn/state.ts";
 import { demandOf, emptyProfile, isCalibrated } from "@tradewind/predictor/models/queue/tracked-profile.ts";
 import type { Targets } from "@tradewind/predictor/facts/target.ts";
 import { describe, expect, it } from "vitest";

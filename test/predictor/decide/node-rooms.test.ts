@@ -1,5 +1,5 @@
-import { NodeRooms } from "@tradewind/predictor/decide/node-rooms.ts";
-import type { ServiceToSize } from "@tradewind/predictor/decide/cost-inputs.ts";
+import { NodeRooms } from "@tradewind/predictor/decide/search/node-rooms.ts";
+import type { ServiceToSize } from "@tradewind/predictor/decide/cost/cost-inputs.ts";
 import type { NodeLeft } from "@tradewind/predictor/room/node-room.ts";
 import { describe, expect, it } from "vitest";
 import { service, size } from "./priced.ts";

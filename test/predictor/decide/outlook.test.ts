@@ -1,5 +1,10 @@
-import { emptyOutlook, observeLoad, outlookOf, OutlookState } from "@tradewind/predictor/decide/outlook.ts";
-import type { LoadOutlook } from "@tradewind/predictor/decide/outlook.ts";
+import {
+  emptyOutlook,
+  observeLoad,
+  outlookOf,
+  OutlookState,
+} from "@tradewind/predictor/decide/learn/outlook.ts";
+import type { LoadOutlook } from "@tradewind/predictor/decide/learn/outlook.ts";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { START_MS } from "../measurements.ts";

@@ -1,4 +1,4 @@
-import { podSpeedsOf } from "@tradewind/predictor/decide/pod-speeds.ts";
+import { podSpeedsOf } from "@tradewind/predictor/decide/inputs/pod-speeds.ts";
 import { costOfMix } from "@tradewind/predictor/node-classes/class-mix.ts";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

@@ -1,6 +1,10 @@
-import { ApplicationCost } from "@tradewind/predictor/decide/application-cost.ts";
-import type { CostOptions, RouteToHold, ServiceToSize } from "@tradewind/predictor/decide/cost-inputs.ts";
-import { normalQuantile } from "@tradewind/predictor/decide/route-cost.ts";
+import { ApplicationCost } from "@tradewind/predictor/decide/cost/application-cost.ts";
+import type {
+  CostOptions,
+  RouteToHold,
+  ServiceToSize,
+} from "@tradewind/predictor/decide/cost/cost-inputs.ts";
+import { normalQuantile } from "@tradewind/predictor/decide/cost/route-cost.ts";
 import type { Size } from "@tradewind/predictor/facts/size.ts";
 import { graphOf } from "./given.ts";
 import type { CallsOf } from "./given.ts";

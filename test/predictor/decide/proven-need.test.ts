@@ -1,4 +1,4 @@
-import { meetProvenNeed } from "@tradewind/predictor/decide/proven-need.ts";
+import { meetProvenNeed } from "@tradewind/predictor/decide/search/proven-need.ts";
 import type { Size } from "@tradewind/predictor/facts/size.ts";
 import { describe, expect, it } from "vitest";
 import { windowSet } from "../measurements.ts";

@@ -1,9 +1,9 @@
 import type { FlowWindow } from "@tradewind/core/contract/window.ts";
 import { seededRng } from "@tradewind/core/rng.ts";
 import { syntheticApplication } from "../../../bench/plan/application.ts";
-import type { ApplicationCost } from "../../../predictor/decide/application-cost.ts";
-import type { CostOptions, RouteToHold, ServiceToSize } from "../../../predictor/decide/cost-inputs.ts";
-import { loadPoints } from "../../../predictor/decide/cost-inputs.ts";
+import type { ApplicationCost } from "../../../predictor/decide/cost/application-cost.ts";
+import type { CostOptions, RouteToHold, ServiceToSize } from "../../../predictor/decide/cost/cost-inputs.ts";
+import { loadPoints } from "../../../predictor/decide/cost/cost-inputs.ts";
 import { compileFlow, serviceIndex } from "../../../predictor/models/route/call-graph.ts";
 import { costPerHour } from "@tradewind/core/contract/prices.ts";
 import type { Size } from "../../../predictor/facts/size.ts";

@@ -2,7 +2,7 @@ import { mainContainers } from "@tradewind/core/main-containers.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
 import { containerSize } from "@tradewind/predictor/facts/size.ts";
 import { cpuDemand } from "@tradewind/predictor/facts/demand.ts";
-import { profileObservation } from "@tradewind/predictor/decide/learn-services.ts";
+import { profileObservation } from "@tradewind/predictor/decide/learn/learn-services.ts";
 import { surroundingsOf } from "@tradewind/predictor/models/residual/inputs.ts";
 import { describe, expect, it } from "vitest";
 import { START_MS, WINDOW_MS } from "../measurements.ts";

@@ -1,4 +1,4 @@
-import type { Elsewhere } from "@tradewind/predictor/decide/cost-inputs.ts";
+import type { Elsewhere } from "@tradewind/predictor/decide/cost/cost-inputs.ts";
 import { placementsOf } from "@tradewind/predictor/placement/placements.ts";
 import { describe, expect, it } from "vitest";
 import { chain, options, queueing, service, size } from "../decide/priced.ts";

@@ -1,4 +1,4 @@
-import { WhatIf } from "@tradewind/predictor/decide/what-if.ts";
+import { WhatIf } from "@tradewind/predictor/decide/cost/what-if.ts";
 import { ModelOpinion } from "@tradewind/core/contract/explanation.ts";
 import { checkAnswer } from "@tradewind/predictor/reason/check-answer.ts";
 import type { AnswerContext } from "@tradewind/predictor/reason/check-answer.ts";

@@ -1,6 +1,6 @@
 import { CheckedProposal, Proposal } from "@tradewind/core/contract/proposal.ts";
 import type { PROPOSAL_VERDICTS } from "@tradewind/core/contract/proposal.ts";
-import { WhatIf } from "@tradewind/predictor/decide/what-if.ts";
+import { WhatIf } from "@tradewind/predictor/decide/cost/what-if.ts";
 import { checkProposal } from "@tradewind/predictor/reason/check-proposal.ts";
 import type { ProposalContext } from "@tradewind/predictor/reason/check-proposal.ts";
 import { proposalsOf } from "@tradewind/predictor/reason/proposals-of-plan.ts";

@@ -5,7 +5,7 @@ import { parseTranscript } from "@tradewind/predictor/reason/grammar.ts";
 import { explanationInWords } from "@tradewind/predictor/ask/in-words.ts";
 import type { Candidate } from "@tradewind/predictor/reason/incident.ts";
 import type { Series, SignalName } from "@tradewind/predictor/reason/signals.ts";
-import { WhatIf } from "@tradewind/predictor/decide/what-if.ts";
+import { WhatIf } from "@tradewind/predictor/decide/cost/what-if.ts";
 import { describe, expect, it } from "vitest";
 import { chain, queueing, service } from "../decide/priced.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { atLoad } from "@tradewind/predictor/decide/cost-inputs.ts";
-import { WhatIf } from "@tradewind/predictor/decide/what-if.ts";
+import { atLoad } from "@tradewind/predictor/decide/cost/cost-inputs.ts";
+import { WhatIf } from "@tradewind/predictor/decide/cost/what-if.ts";
 import { lastWindowOf, warningsOf } from "@tradewind/predictor/what-if/against-measured.ts";
 import { chain, options, queueing, service } from "../decide/priced.ts";
 import { flow, window } from "../measurements.ts";

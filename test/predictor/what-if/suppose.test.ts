@@ -1,9 +1,9 @@
 import type { PolicyInputs, PolicyOutcome } from "@tradewind/predictor/policy/inputs.ts";
-import { ApplicationCost } from "@tradewind/predictor/decide/application-cost.ts";
-import { atLoad } from "@tradewind/predictor/decide/cost-inputs.ts";
-import { cheapest } from "@tradewind/predictor/decide/search.ts";
-import { suppose } from "@tradewind/predictor/decide/suppose.ts";
-import { WhatIf } from "@tradewind/predictor/decide/what-if.ts";
+import { ApplicationCost } from "@tradewind/predictor/decide/cost/application-cost.ts";
+import { atLoad } from "@tradewind/predictor/decide/cost/cost-inputs.ts";
+import { cheapest } from "@tradewind/predictor/decide/search/search.ts";
+import { suppose } from "@tradewind/predictor/decide/cost/suppose.ts";
+import { WhatIf } from "@tradewind/predictor/decide/cost/what-if.ts";
 import { decide } from "@tradewind/predictor/policy/ladder.ts";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

@@ -1,0 +1,153 @@
+import type { ApplicationCost } from "./application-cost.ts";
+import type { Size } from "../../facts/size.ts";
+
+/** One change of one service; `steps` of a container's CPU, or whole replicas. */
+export interface SizeStep {
+  readonly resource: "cpu" | "replicas";
+  readonly steps: number;
+}
+
+/** What the models expect of a change: the tail of the slowest route before and after it, seconds. */
+export interface Expected {
+  readonly from: number;
+  readonly to: number;
+  readonly tailBeforeSeconds: number;
+  readonly tailAfterSeconds: number;
+}
+
+/** Where the size of a container cannot be changed, a step is this share of its CPU. */
+const STEP_SHARE = 0.25;
+
+/**
+ * Asks the models of a decision what would be, at the sizes that it started from and the median load. Changes nothing. The
+ * models are put together when something is asked.
+ */
+export class WhatIf {
+  readonly #make: (loadRatio?: number) => ApplicationCost;
+  #made: ApplicationCost | undefined;
+
+  /** @param make the models at those sizes, for nobody else, and at so many times the load that was planned for */
+  constructor(make: (loadRatio?: number) => ApplicationCost) {
+    this.#make = make;
+  }
+
+  get #cost(): ApplicationCost {
+    this.#made ??= this.#make();
+    return this.#made;
+  }
+
+  /** The models at those sizes and so many times the load that was planned for; nobody else has them. */
+  models(loadRatio: number): ApplicationCost {
+    return this.#make(loadRatio);
+  }
+
+  #numberOf(service: string): number {
+    return this.#cost.services.findIndex(({ name }) => name === service);
+  }
+
+  /** Predicted tail of the slowest route, seconds. */
+  get tailSeconds(): number {
+    return this.#cost.worstTailSeconds();
+  }
+
+  /**
+   * Seconds that a route's tail grows by for each second of a service's own; by service, none where it is 0.
+   * @param measuredRoute the one that was measured to be slowest; the one that the models expect to be where it is unknown
+   */
+  influences(measuredRoute?: string): Map<string, number> {
+    const slowest = this.#routeOf(measuredRoute) ?? this.#slowestRoute();
+    const slopes = new Float64Array(this.#cost.services.length);
+    if (slowest !== undefined) this.#cost.addTailSlopes(slowest, slopes);
+    const found = new Map<string, number>();
+    for (const [at, slope] of slopes.entries()) {
+      const name = this.#cost.services[at]?.name;
+      if (name !== undefined && slope > 0) found.set(name, slope);
+    }
+    return found;
+  }
+
+  /** Share of the slowest route's tail that each service's own time makes up, to first order; they sum to 1. */
+  tailShares(): Map<string, number> {
+    const parts = new Map<string, number>();
+    let sum = 0;
+    for (const [service, slope] of this.influences()) {
+      const at = this.#numberOf(service);
+      const part = slope * (this.#cost.ownAt(at, this.#cost.sizeOf(at)).tailSeconds[0] ?? 0);
+      parts.set(service, part);
+      sum += part;
+    }
+    return new Map([...parts].map(([service, part]) => [service, sum > 0 ? part / sum : 0]));
+  }
+
+  /** Undefined where the service has no model of its own time, or is on no route. */
+  resized(service: string, { resource, steps }: SizeStep): Expected | undefined {
+    const now = this.sizeOf(service);
+    if (now === undefined) return undefined;
+    const { stepCpuCores = 0 } = this.#cost.services[this.#numberOf(service)] ?? {};
+    const step = stepCpuCores > 0 ? stepCpuCores : STEP_SHARE * now.cpuCores;
+    const to = resource === "replicas" ? now.replicas + steps : now.cpuCores + steps * step;
+    return this.sized(service, resource, to);
+  }
+
+  /** The size that the decision started from; undefined as above. */
+  sizeOf(service: string): Size | undefined {
+    const at = this.#numberOf(service);
+    const isModelled = this.#cost.services[at]?.own !== undefined && this.#cost.routesThrough(at).length > 0;
+    return isModelled ? this.#cost.sizeOf(at) : undefined;
+  }
+
+  /** The same for so many replicas, or cores of each container. */
+  sized(service: string, resource: SizeStep["resource"], to: number): Expected | undefined {
+    const now = this.sizeOf(service);
+    if (now === undefined || !(to > 0) || (resource === "replicas" && to < 1)) return undefined;
+    const at = this.#numberOf(service);
+    const then: Size = resource === "replicas" ? { ...now, replicas: to } : { ...now, cpuCores: to };
+    const tailBeforeSeconds = this.tailSeconds;
+    this.#cost.set(at, then);
+    const tailAfterSeconds = this.tailSeconds;
+    this.#cost.set(at, now);
+    const from = resource === "replicas" ? now.replicas : now.cpuCores;
+    return { from, to, tailBeforeSeconds, tailAfterSeconds };
+  }
+
+  /**
+   * What the slowest route's tail would be if a service's own time were another, all else as the models have it. Undefined
+   * where it is on no route.
+   * @param nowSeconds its measured tail
+   * @param thenSeconds the tail that is supposed
+   */
+  ownTime(service: string, nowSeconds: number, thenSeconds: number): Expected | undefined {
+    const at = this.#numberOf(service);
+    if (at < 0 || this.#cost.routesThrough(at).length === 0) return undefined;
+    const [tailBeforeSeconds, tailAfterSeconds] = [nowSeconds, thenSeconds].map((seconds) =>
+      this.#slowestIf(at, seconds),
+    );
+    if (tailBeforeSeconds === undefined || tailAfterSeconds === undefined) return undefined;
+    return { from: nowSeconds, to: thenSeconds, tailBeforeSeconds, tailAfterSeconds };
+  }
+
+  #slowestIf(at: number, ownTailSeconds: number): number {
+    const through = new Set(this.#cost.routesThrough(at));
+    let most = 0;
+    for (let route = 0; route < this.#cost.routeCount; route += 1) {
+      const tail = through.has(route)
+        ? this.#cost.tailIf(route, at, ownTailSeconds)
+        : this.#cost.tailOf(route);
+      most = Math.max(most, tail);
+    }
+    return most;
+  }
+
+  #routeOf(name: string | undefined): number | undefined {
+    for (let route = 0; route < this.#cost.routeCount; route += 1)
+      if (this.#cost.routeOf(route).graph.flow === name) return route;
+    return undefined;
+  }
+
+  #slowestRoute(): number | undefined {
+    let slowest: number | undefined;
+    for (let route = 0; route < this.#cost.routeCount; route += 1)
+      if (slowest === undefined || this.#cost.tailOf(route) > this.#cost.tailOf(slowest)) slowest = route;
+    return slowest;
+  }
+}

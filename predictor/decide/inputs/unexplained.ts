@@ -1,0 +1,70 @@
+import type { FlowWindow } from "@tradewind/core/contract/window.ts";
+import { serviceIndex } from "../../models/route/call-graph.ts";
+import { shareOver as measuredShareOver } from "../../facts/objective.ts";
+import type { Observation } from "../../facts/observation.ts";
+import { ApplicationCost } from "../cost/application-cost.ts";
+import type { ServiceToSize } from "../cost/cost-inputs.ts";
+import type { CostRequest, Known } from "./request.ts";
+import { normalQuantile, shareOver } from "../cost/route-cost.ts";
+import { routesToHold } from "./routes-to-hold.ts";
+import { serviceToSize } from "./services.ts";
+
+/**
+ * Services on routes that miss their objective by more than the models make of what runs, with their own error: what those services
+ * could do without nobody knows. A miss that the models explain is no reason to keep what does not help against it. Nor are requests
+ * that fail while a service of the application has no pod at all, for no node has room for one: what others hold is that room.
+ */
+export function unexplained(request: CostRequest, known: Known): ReadonlySet<string> {
+  const { objective, prices } = request.context.application;
+  const missed = request.verdict.flows.filter(({ severity }) => severity > 1);
+  if (missed.length === 0) return new Set();
+  const passed = new Set(missed.flatMap(({ flow }) => namesOf(flow)));
+  const services = request.observations
+    .filter(({ service }) => known.onRoute.has(service) && passed.has(service))
+    .map((one) => running(one, request, known));
+  const held = routesToHold(request, known, serviceIndex(services.map(({ name }) => name)), missed);
+  const quantile = normalQuantile(objective.percentile);
+  const routes = held.map(({ route }) => route);
+  const cost = new ApplicationCost(services, routes, {
+    prices,
+    missPerHour: 0,
+    budget: 1 - objective.percentile,
+    quantile,
+    loads: [{ factor: 1, weight: 1 }],
+    changeRatio: 0,
+    lateRatio: 0,
+    warmUpRatio: 0,
+  });
+  const isAbsentKnown = request.observations.some(isAbsent);
+  const explained = new Set<string>();
+  for (const [at, { measured, route }] of held.entries()) {
+    const { errorRatio, flow, latency } = measured.flow;
+    const { objectiveSeconds, spread } = route;
+    const late = (1 - errorRatio) * measuredShareOver(latency, objectiveSeconds);
+    const over = isAbsentKnown ? late : errorRatio + late;
+    const tailSeconds = cost.tailOf(at) * Math.exp(cost.sigmaOf(at));
+    const expected = shareOver({ tailSeconds, quantile, spread, sigma: 0 }, objectiveSeconds);
+    if (over <= Math.max(expected, 1 - objective.percentile)) explained.add(flow);
+  }
+  const left = missed.filter(({ flow }) => !explained.has(flow.flow));
+  const awaited = left.length > 0 ? known.awaited : [];
+  return new Set([...left.flatMap(({ flow }) => flow.services), ...awaited]);
+}
+
+const namesOf = ({ calls = [], entryService, services }: FlowWindow): string[] => [
+  entryService,
+  ...services,
+  ...calls.flatMap(({ callee, caller }) => [caller, callee]),
+];
+
+const isAbsent = ({ readyReplicas, unscheduled }: Observation): boolean =>
+  readyReplicas === 0 && unscheduled > 0;
+
+/** The service at the size that runs. */
+function running(one: Observation, request: CostRequest, known: Known): ServiceToSize {
+  const each = serviceToSize(one, request, known);
+  const { cpuCores = each.base.cpuCores } = one.runningContainer ?? {};
+  const { readyReplicas: replicas = each.base.replicas } = one;
+  const base = { ...each.base, cpuCores, replicas };
+  return { ...each, base, floor: base, ceiling: base };
+}

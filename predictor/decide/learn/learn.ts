@@ -1,0 +1,42 @@
+import { routesAfter } from "./learn-routes.ts";
+import { logsOf, speedsAfter } from "../../node-classes/class-speeds.ts";
+import { servicesAfter } from "./learn-services.ts";
+import { observeLoad } from "./outlook.ts";
+import { startSecondsAfter } from "./starts.ts";
+import type { Lesson } from "./lesson.ts";
+import type { CostMemory } from "./state.ts";
+
+/** What the models know after one more window. */
+export function learn(memory: CostMemory, lesson: Lesson): CostMemory {
+  const { arrivalsPerSecond, isComplete, settings, verdict, windowSet } = lesson;
+  const { endMs, startMs } = windowSet;
+  const count = verdict.flows.reduce((sum, { flow }) => sum + flow.latency.count, 0);
+  const isFailing = verdict.flows.some((each) => each.isFailing);
+  const point = { endMs, perSecond: arrivalsPerSecond, count, ...(isFailing && { isFailing }) };
+  const isSeen = isComplete && arrivalsPerSecond > 0;
+  const classSpeeds = settings.nodeSpeeds
+    ? speedsAfter(memory.classSpeeds, windowSet.windows, 1e3 * settings.youngSeconds)
+    : undefined;
+  const services = servicesAfter(memory, lesson, logsOf(classSpeeds));
+  const unscheduled = new Set(
+    lesson.observations.flatMap((one) => (one.unscheduled > 0 ? [one.service] : [])),
+  );
+  return {
+    startSeconds: startSecondsAfter(
+      memory,
+      services,
+      { endMs, mostSeconds: 2 * settings.standSeconds },
+      unscheduled,
+    ),
+    outlook: isSeen
+      ? observeLoad(memory.outlook, point, {
+          windowMs: endMs - startMs,
+          horizonMs: 1e3 * memory.startSeconds,
+          holdMs: 1e3 * settings.standSeconds,
+        })
+      : memory.outlook,
+    routes: isComplete ? routesAfter(memory, lesson) : memory.routes,
+    services,
+    ...(classSpeeds && { classSpeeds }),
+  };
+}

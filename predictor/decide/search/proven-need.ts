@@ -1,0 +1,90 @@
+import { provenCores } from "../../facts/need.ts";
+import type { Observation } from "../../facts/observation.ts";
+import { roundedUp } from "../../facts/size.ts";
+import type { ApplicationCost } from "../cost/application-cost.ts";
+import { SLACK } from "../cost/cost-inputs.ts";
+import type { ServiceToSize } from "../cost/cost-inputs.ts";
+import { Totals } from "./limits.ts";
+import type { TotalLimits } from "./limits.ts";
+import type { CostRequest, Known } from "../inputs/request.ts";
+import { demandCores, hasLimits } from "../inputs/services.ts";
+import type { DemandKnown } from "../inputs/services.ts";
+
+type NeedKnown = DemandKnown & Pick<Known, "awaited">;
+
+/**
+ * Adds CPU until every service has what its use proves necessary, whatever the models make of it, and what requests will ask for
+ * that fail before they reach it. Containers keep CPU that they run with, which takes no time, before replicas are added. The pods
+ * of the budget bound it, the CPU of all nodes does not: a pod that waits calls for a node.
+ *
+ * A request without a limit above it delays nobody while its node has CPU left, so models know no least size of such containers.
+ * They request what the load to come asks for: what a service uses beyond that is promised to others.
+ * @returns whether there was room for all of it
+ */
+export function meetProvenNeed(
+  cost: ApplicationCost,
+  observations: readonly Observation[],
+  limits: TotalLimits,
+  request: Pick<CostRequest, "settings">,
+  known: NeedKnown,
+): boolean {
+  const byName = new Map(observations.map((each) => [each.service, each]));
+  const { cpuCores: _, ...bounds } = limits;
+  const totals = new Totals(cost, bounds);
+  let isEnough = true;
+  for (const [at, { ceiling, name }] of cost.services.entries()) {
+    const one = byName.get(name);
+    const needed = one === undefined ? 0 : neededCores(one, request, known) * (1 - SLACK);
+    enlarge(cost, totals, at, needed, isUnlimited(one));
+    for (let size = cost.sizeOf(at); size.replicas * size.cpuCores < needed; size = cost.sizeOf(at)) {
+      const more = { ...size, replicas: size.replicas + 1 };
+      if (more.replicas > ceiling.replicas || !totals.allows(at, size, more)) {
+        if (totals.rooms?.allows(at, size, more) === false) isEnough = false;
+        break;
+      }
+      totals.change(at, size, more);
+      cost.set(at, more);
+    }
+  }
+  return isEnough;
+}
+
+/**
+ * Containers of as much CPU as is needed: no more than they run with, or where that is only a request no more than they may have
+ * and their nodes have left.
+ */
+function enlarge(
+  cost: ApplicationCost,
+  totals: Totals,
+  at: number,
+  needed: number,
+  isRequest: boolean,
+): void {
+  const { ceiling, runningCores = 0, stepCpuCores } = cost.services[at] as ServiceToSize;
+  const size = cost.sizeOf(at);
+  if (stepCpuCores === 0 || size.replicas * size.cpuCores >= needed) return;
+  const enough = Math.min(ceiling.cpuCores, roundedUp(needed / Math.max(1, size.replicas), stepCpuCores));
+  const kept = Math.min(enough, runningCores);
+  for (const cpuCores of isRequest ? [enough, kept] : [kept]) {
+    const larger = { ...size, cpuCores };
+    if (cpuCores <= size.cpuCores || !totals.allows(at, size, larger)) continue;
+    totals.change(at, size, larger);
+    cost.set(at, larger);
+    return;
+  }
+}
+
+const isUnlimited = (one: Observation | undefined): boolean =>
+  one?.window !== undefined && !hasLimits(one.window);
+
+/** 0 where nothing proves any. */
+function neededCores(
+  one: Observation,
+  { settings }: Pick<CostRequest, "settings">,
+  known: NeedKnown,
+): number {
+  const { demand, resizable, service } = one;
+  const proven = demand === undefined ? 0 : provenCores(demand);
+  const isAsked = known.awaited.has(service) || (resizable.cpu && isUnlimited(one));
+  return Math.max(proven, isAsked ? demandCores(one, known) / settings.mostUtilisation : 0);
+}

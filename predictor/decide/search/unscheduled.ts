@@ -1,0 +1,81 @@
+import type { Observation } from "../../facts/observation.ts";
+import type { ApplicationCost } from "../cost/application-cost.ts";
+import { SLACK } from "../cost/cost-inputs.ts";
+import type { ServiceToSize } from "../cost/cost-inputs.ts";
+import { Totals } from "./limits.ts";
+import type { TotalLimits } from "./limits.ts";
+
+/** Replicas that stay asked for though no node has room for them, by service. */
+export type Unscheduled = ReadonlyMap<string, { readonly scheduled: number; readonly waiting: number }>;
+
+/**
+ * Which of the replicas that wait for room would still be worth their price if they served: those stay asked for, so that
+ * whoever adds nodes goes on seeing them.
+ * @param whole the cheapest sizes as if all that is asked for served
+ */
+export function unscheduledIn(observations: readonly Observation[], whole: ApplicationCost): Unscheduled {
+  const scheduledOf = new Map(
+    observations.flatMap(({ baseReplicas, service, unscheduled }): [string, number][] =>
+      unscheduled > 0 ? [[service, Math.max(1, baseReplicas - unscheduled)]] : [],
+    ),
+  );
+  return new Map(
+    whole.services.flatMap(({ base, name }, at) => {
+      const scheduled = scheduledOf.get(name);
+      if (scheduled === undefined) return [];
+      const waiting = Math.min(base.replicas, whole.sizeOf(at).replicas) - scheduled;
+      return waiting > 0 ? [[name, { scheduled, waiting }] as const] : [];
+    }),
+  );
+}
+
+/** A service as it is while replicas of it wait: the others serve, and more would wait like them. */
+export function withoutUnscheduled(service: ServiceToSize, unscheduled: Unscheduled): ServiceToSize {
+  const replicas = unscheduled.get(service.name)?.scheduled;
+  if (replicas === undefined) return service;
+  const { base, ceiling, floor } = service;
+  return {
+    ...service,
+    base: { ...base, replicas },
+    floor: { ...floor, replicas },
+    ceiling: { ...ceiling, replicas },
+  };
+}
+
+/** Whether a replica more of some service would lower the cost, were there a node with room for it. */
+export function lacksRoom(cost: ApplicationCost, limits: TotalLimits): boolean {
+  const { rooms } = new Totals(cost, limits);
+  if (rooms === undefined) return false;
+  return cost.services.some(({ ceiling }, at) => {
+    const size = cost.sizeOf(at);
+    const more = { ...size, replicas: size.replicas + 1 };
+    if (more.replicas > ceiling.replicas || rooms.allows(at, size, more)) return false;
+    return cost.trial(at, more) < -SLACK;
+  });
+}
+
+/**
+ * Adds the replicas that would be worth their price if nodes came, of services of which none waits yet. One that a node has room for now is not
+ * asked for: it would take what something that is worth more is to have.
+ * @param serving the cheapest sizes of what nodes have room for
+ */
+export function withCalls(
+  unscheduled: Unscheduled,
+  serving: ApplicationCost,
+  whole: ApplicationCost,
+  { nodes = [] }: TotalLimits,
+): Unscheduled {
+  const mostLeft = nodes.reduce(
+    (most, { leftCores, takesPods }) => (takesPods ? Math.max(most, leftCores) : most),
+    0,
+  );
+  const calls = serving.services.flatMap(({ name, pods, runningCores }, at) => {
+    const { cpuCores, replicas } = serving.sizeOf(at);
+    const waiting = whole.sizeOf(at).replicas - replicas;
+    if (waiting <= 0 || pods === undefined || unscheduled.has(name)) return [];
+    // A pod starts at the size of those that run: another one is given to it later.
+    const takes = pods.requestRatio * (runningCores ?? cpuCores) + pods.sidecarCores;
+    return takes > mostLeft + SLACK ? [[name, { scheduled: replicas, waiting }] as const] : [];
+  });
+  return new Map([...unscheduled, ...calls]);
+}
