@@ -51,7 +51,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     name: "proposals",
     summary: "print what the last plan changes as proposals, or check somebody else's on the models",
     group: LOOK,
-    load: async () => import("@tradewind/predictor/ask/proposals.ts"),
+    load: async () => import("@tradewind/predictor/commands/ask/proposals.ts"),
   },
   {
     name: "audit",
@@ -81,7 +81,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     name: "export",
     summary: "print the stored windows as CSV or JSON lines",
     group: LOOK,
-    load: async () => import("@tradewind/predictor/export/command.ts"),
+    load: async () => import("@tradewind/predictor/commands/export/command.ts"),
   },
   {
     name: "kubectl",

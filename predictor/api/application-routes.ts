@@ -10,7 +10,7 @@ import type { Explaining } from "../application/explaining.ts";
 import type { PlannedApplication } from "../application/planned-application.ts";
 import type { WindowStore } from "../store/window-store.ts";
 import { readPeriod } from "../report/read-period.ts";
-import type { LastSensitivities } from "../sensitivities/last-sensitivities.ts";
+import type { LastSensitivities } from "../latest/last-sensitivities.ts";
 import { chosen } from "./asked.ts";
 import type { Asked } from "./asked.ts";
 import { fail, sendText } from "./replies.ts";

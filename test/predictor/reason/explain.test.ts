@@ -2,7 +2,7 @@ import { Explanation } from "@tradewind/core/contract/explanation.ts";
 import { explain } from "@tradewind/predictor/reason/explain.ts";
 import type { Explained } from "@tradewind/predictor/reason/explain.ts";
 import { parseTranscript } from "@tradewind/predictor/reason/grammar.ts";
-import { explanationInWords } from "@tradewind/predictor/ask/in-words.ts";
+import { explanationInWords } from "@tradewind/predictor/commands/ask/in-words.ts";
 import type { Candidate } from "@tradewind/predictor/reason/incident.ts";
 import type { Series, SignalName } from "@tradewind/predictor/reason/signals.ts";
 import { WhatIf } from "@tradewind/predictor/decide/cost/what-if.ts";

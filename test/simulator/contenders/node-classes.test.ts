@@ -1,6 +1,6 @@
 import type { NodeClassList } from "@tradewind/core/contract/node-classes.ts";
 import { NodeClassList as Answer } from "@tradewind/core/contract/node-classes.ts";
-import { inWords } from "@tradewind/predictor/ask/node-classes.ts";
+import { inWords } from "@tradewind/predictor/commands/ask/node-classes.ts";
 import { factorOf } from "@tradewind/predictor/node-classes/class-speeds.ts";
 import { nodeClassesOf } from "@tradewind/predictor/node-classes/node-classes.ts";
 import { Placing } from "@tradewind/predictor/placement/placing.ts";

@@ -1,0 +1,118 @@
+import type { Accuracy } from "@tradewind/core/contract/accuracy.ts";
+import type { Explanation, NamedCause } from "@tradewind/core/contract/explanation.ts";
+import type { Pattern } from "@tradewind/core/contract/pattern.ts";
+import { counterfactual, precedentInWords, reading, TYPE_WORDS } from "../../reason/words.ts";
+
+/** Whether an explanation says anything of a service. */
+export const isAbout = ({ causes, counterfactuals, notCauses }: Explanation, service: string): boolean =>
+  [...causes, ...counterfactuals, ...notCauses].some((each) => each.service === service);
+
+/** An explanation as lines of text. @param service only what concerns it */
+export function explanationInWords(explanation: Explanation, service?: string): string {
+  const { atMs, causes, counterfactuals, isMissed, missing, notCauses, onsetMs, pastWindows, summary } =
+    explanation;
+  const { patterns = [] } = explanation;
+  const concerns = (each: { readonly service: string }): boolean =>
+    service === undefined || each.service === service;
+  const since = isMissed ? `, since ${time(onsetMs)}` : "";
+  const part = (title: string, lines: readonly string[]): string[] =>
+    lines.length === 0 ? [] : ["", title, ...lines.map((line) => `  ${line}`)];
+  return [
+    summary,
+    `Window of ${time(atMs)}${since}; usual values are of ${pastWindows} windows that met the objective.`,
+    ...part(
+      "Causes:",
+      causes.filter(concerns).flatMap((each) => causeLines(each)),
+    ),
+    ...part(
+      "Run on the models (p95 of the slowest route):",
+      counterfactuals.filter(concerns).map(counterfactual),
+    ),
+    ...part(
+      "Not the cause:",
+      notCauses.filter(concerns).map((each) => `${each.service}: ${each.why} [${each.code}]`),
+    ),
+    ...part(
+      "Seen in the windows and in the load:",
+      patterns
+        .filter(
+          (each) =>
+            service === undefined ||
+            each.service === undefined ||
+            each.service === service ||
+            each.callee === service,
+        )
+        .map(patternInWords),
+    ),
+    ...part("Happened before:", precedentLines(explanation)),
+    ...part("Not known:", missing),
+    ...part("How right it was before:", rightLines(explanation)),
+    ...part("A model says, after checks:", opinionLines(explanation)),
+  ].join("\n");
+}
+
+const patternInWords = ({ confidence, kind, sinceMs, words }: Pattern): string =>
+  `${words} [${kind}, confidence ${confidence.toFixed(2)}, since ${time(sinceMs)}]`;
+
+const time = (ms: number): string => new Date(ms).toISOString();
+
+function rightLines({ accuracy }: Explanation): string[] {
+  if (accuracy === undefined) return [];
+  const { first, judged } = accuracy;
+  return [`${first} of ${judged} judged explanations named the cause first (tradewind explain --accuracy)`];
+}
+
+/** How often named causes were right, and which of two models was better. */
+export function accuracyInWords({ causes, comparison, counterfactuals }: Accuracy): string {
+  const { agreed, executed } = counterfactuals;
+  return [
+    ...(causes.length === 0
+      ? ["No explanation was judged yet: tradewind explain --at TIME --cause SERVICE:TYPE"]
+      : []),
+    ...causes.map(
+      ({ among, first, judged, reasoner, source }) =>
+        `${reasoner}, judged by ${source}: first ${first} of ${judged}, among those named ${first + among}`,
+    ),
+    `Changes that were carried out: ${agreed} of ${executed} did what the models expected.`,
+    ...(comparison === undefined ? [] : [comparisonInWords(comparison)]),
+  ].join("\n");
+}
+
+function comparisonInWords({
+  a,
+  aBetter,
+  b,
+  bBetter,
+  pValue,
+  pairs,
+}: NonNullable<Accuracy["comparison"]>): string {
+  const chance = pValue === undefined ? "fewer than 50 say nothing" : `p = ${pValue.toPrecision(2)}`;
+  return `Of ${pairs} windows more was kept ${aBetter} times of '${a}', ${bBetter} times of '${b}' (${chance}).`;
+}
+
+function precedentLines({ precedents }: Explanation): string[] {
+  if (precedents === undefined || precedents.known === 0) return [];
+  const { known, nearest } = precedents;
+  return nearest.length === 0
+    ? [`nothing like it among the last ${known} incidents`]
+    : nearest.map((each) => precedentInWords(each));
+}
+
+function opinionLines({ opinion }: Explanation): string[] {
+  if (opinion === undefined) return [];
+  const { agrees, causes, counterfactuals, model, verdicts, words } = opinion;
+  const named = causes.map(({ service, type }) => `${service} (${TYPE_WORDS[type]})`).join(", ");
+  const counts = Object.entries(verdicts).map(([verdict, count]) => `${verdict} ${count}`);
+  return [
+    `${model}: ${named === "" ? "no cause whose evidence is true" : named}${agrees ? ", as the built-in reasoner" : ""}`,
+    ...counterfactuals.map((each) => counterfactual(each)),
+    `verdicts: ${counts.join(", ")}`,
+    ...(words === "" ? [] : [`not checked: ${words}`]),
+  ];
+}
+
+function causeLines({ confidence, evidence, service, share, type }: NamedCause): string[] {
+  const parts = `${(100 * share).toFixed(0)} % of what was added, confidence ${confidence.toFixed(2)}`;
+  const values = evidence.map((each) => `  ${reading(each)}, ${each.bin}`);
+  return [`${service} (${TYPE_WORDS[type]}; ${parts})`, ...values];
+}

@@ -1,0 +1,185 @@
+import { z } from "zod";
+import { describeError } from "@tradewind/core/errors.ts";
+import { ApiError } from "@tradewind/kubernetes/client/api-error.ts";
+import { ApiClient } from "@tradewind/kubernetes/client/client.ts";
+import { connect } from "@tradewind/kubernetes/client/connect.ts";
+import { apiVersionOf, RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
+import type { Resource } from "@tradewind/kubernetes/client/resources.ts";
+import { PERMISSIONS } from "@tradewind/kubernetes/rbac/table.ts";
+import type { Permission } from "@tradewind/kubernetes/rbac/table.ts";
+import { parseApplication } from "@tradewind/kubernetes/application/file.ts";
+import { applicationSources, resourceNamespaces } from "@tradewind/kubernetes/application/sources.ts";
+import type { ApplicationSource } from "@tradewind/kubernetes/application/sources.ts";
+import type { ApplicationPlace } from "@tradewind/kubernetes/application/resource.ts";
+import { examineScaledObjects } from "./scaled-objects.ts";
+import { watchedNamespaces } from "../../sources/kubernetes/workloads.ts";
+import type { Finding } from "../../sources/source.ts";
+import type { DoctorOptions } from "./options.ts";
+
+const DEFAULT_NAMESPACE = "default";
+const RIGHTS = "give the service account what docs/kubernetes.md lists";
+
+const Review = z.object({ status: z.object({ allowed: z.boolean() }) });
+const Listed = z.object({
+  items: z
+    .array(
+      z.object({
+        metadata: z.object({ name: z.string(), namespace: z.string() }),
+        spec: z.record(z.string(), z.unknown()),
+      }),
+    )
+    .nullish(),
+});
+
+/** Whether the predictor would talk to a cluster with these options. */
+export function usesCluster({ config, workloads }: DoctorOptions): boolean {
+  return config.some((each) => each.startsWith("crd:")) || /^kubernetes(:|$)/.test(workloads ?? "");
+}
+
+/** Looks whether the cluster can be read as the predictor reads it. Never throws. */
+export async function examineCluster(options: DoctorOptions): Promise<Finding[]> {
+  const { config, kubeconfig, timeoutSeconds, workloads } = options;
+  let client: ApiClient | undefined;
+  try {
+    const sources = await applicationSources(config);
+    const own = resourceNamespaces(sources);
+    const namespaces = watchedNamespaces(workloads ?? "kubernetes", own ?? [DEFAULT_NAMESPACE]);
+    const connection = await connect({ kubeconfig, environment: process.env });
+    client = new ApiClient(connection, { deadlineMs: timeoutSeconds * 1e3 });
+    const places = namespaces === undefined || namespaces.length === 0 ? [undefined] : namespaces;
+    const rights = await examineRights(client, namespaces ?? [], own !== undefined);
+    const scaledObjects = await examineScaledObjects(client, places);
+    const applications = await examineApplications(client, sources);
+    return [...rights, ...scaledObjects, ...applications];
+  } catch (error) {
+    const subject = client === undefined ? "cluster" : `cluster ${client.server}`;
+    return [
+      {
+        subject,
+        level: "problem",
+        message: describeError(error).slice(0, 500),
+        remedy: "check the API server's address, the service account or the kubeconfig",
+      },
+    ];
+  } finally {
+    await client?.close();
+  }
+}
+
+async function examineRights(
+  client: ApiClient,
+  namespaces: readonly string[],
+  withApplication: boolean,
+): Promise<Finding[]> {
+  const subject = `cluster ${client.server}`;
+  const wanted = PERMISSIONS.filter(
+    ({ account, block, verbs }) =>
+      account === "predictor" &&
+      verbs.includes("watch") &&
+      (block === "workloads" || block === "nodes" || (block === "application" && withApplication)),
+  );
+  const places = namespaces.length === 0 ? [undefined] : namespaces;
+  const asked = wanted.flatMap((permission) =>
+    (permission.scope === "cluster" ? [undefined] : places).flatMap((namespace) =>
+      permission.verbs.map((verb) => ({ permission, namespace, verb })),
+    ),
+  );
+  const refused = (
+    await Promise.all(
+      asked.map(async (each) =>
+        (await isAllowed(client, each.permission, each.verb, each.namespace)) ? [] : [each],
+      ),
+    )
+  ).flat();
+  if (refused.length === 0) {
+    const where = namespaces.length === 0 ? "in all namespaces" : `in ${namespaces.join(", ")}`;
+    return [{ subject, level: "ok", message: `workloads can be read ${where}` }];
+  }
+  return refused.map(({ namespace, permission, verb }) => ({
+    subject,
+    // Without these something is not known; without the others nothing is.
+    level: [
+      "nodes",
+      "poddisruptionbudgets",
+      "resourcequotas",
+      "scaledobjects",
+      "horizontalpodautoscalers",
+    ].includes(permission.resource)
+      ? "warning"
+      : "problem",
+    message: `may not ${verb} ${permission.resource}${namespace === undefined ? "" : ` in namespace '${namespace}'`}: ${permission.why}`,
+    remedy: RIGHTS,
+  }));
+}
+
+async function isAllowed(
+  client: ApiClient,
+  { apiGroup: group, resource }: Permission,
+  verb: string,
+  namespace: string | undefined,
+): Promise<boolean> {
+  const kind: Resource = RESOURCES.selfSubjectAccessReviews;
+  const answer = await client.create(
+    { resource: kind },
+    {
+      apiVersion: apiVersionOf(kind),
+      kind: kind.kind,
+      spec: { resourceAttributes: { group, resource, verb, ...(namespace !== undefined && { namespace }) } },
+    },
+  );
+  return Review.parse(answer).status.allowed;
+}
+
+async function examineApplications(
+  client: ApiClient,
+  sources: readonly ApplicationSource[],
+): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const source of sources) {
+    if (source.kind === "resource" || source.kind === "namespace")
+      findings.push(...(await examineApplication(client, source)));
+  }
+  return findings;
+}
+
+/** One Application by its name, or every one of a namespace. */
+async function examineApplication(
+  client: ApiClient,
+  { name, namespace }: { readonly namespace: string | undefined; readonly name?: string },
+): Promise<Finding[]> {
+  const subject = `Application ${namespace ?? "*"}/${name ?? "*"}`;
+  const place = { resource: RESOURCES.applications, ...(namespace !== undefined && { namespace }) };
+  try {
+    const query = name === undefined ? {} : { fieldSelector: `metadata.name=${name}` };
+    const { items } = Listed.parse(await client.call({ ...place, verb: "list", query }));
+    if (items === undefined || items === null || items.length === 0) {
+      const remedy = "kubectl apply one; tradewind init writes it";
+      return [{ subject, level: "problem", message: "there is no such resource", remedy }];
+    }
+    return items.map(({ metadata, spec }) => judged(metadata, spec));
+  } catch (error) {
+    const absent = error instanceof ApiError && error.isMissing;
+    return [
+      {
+        subject,
+        level: "problem",
+        message: absent ? "the cluster does not know this kind" : describeError(error).slice(0, 500),
+        remedy: absent
+          ? "kubectl apply -f charts/tradewind/crds"
+          : "correct the resource, or the rights to read it",
+      },
+    ];
+  }
+}
+
+function judged(place: ApplicationPlace, spec: Record<string, unknown>): Finding {
+  const subject = `Application ${place.namespace}/${place.name}`;
+  try {
+    const { name, namespace } = place;
+    const { entry } = parseApplication({ ...spec, name, namespace }, subject);
+    return { subject, level: "ok", message: `entry ${entry}` };
+  } catch (error) {
+    const message = describeError(error).slice(0, 500);
+    return { subject, level: "problem", message, remedy: "correct the resource; the others are planned" };
+  }
+}

@@ -1,0 +1,143 @@
+import { describeError } from "@tradewind/core/errors.ts";
+import type { Application } from "@tradewind/core/contract/application.ts";
+import { readApplication } from "@tradewind/kubernetes/application/file.ts";
+import { ApplicationFiles } from "@tradewind/kubernetes/application/files.ts";
+import { applicationSources, maySeveral, pathsOf } from "@tradewind/kubernetes/application/sources.ts";
+import { stateDirectory, statePlaces } from "../../application/application-state.ts";
+import { makeSources } from "../../sources/make-sources.ts";
+import { problem } from "../../sources/check.ts";
+import type { Finding } from "../../sources/source.ts";
+import { readSections } from "../../sources/sources-config.ts";
+import type { DoctorOptions } from "./options.ts";
+import { checkAgent, checkScaler, checkPredictor } from "./own-processes.ts";
+import { examineCluster, usesCluster } from "./cluster.ts";
+import { checkState } from "./state-directory.ts";
+
+/** The state directory of the only application, or that of each of several. */
+async function checkStates(state: string, nowMs: number): Promise<Finding[]> {
+  const places = await statePlaces(state);
+  if (places.length === 0) return checkState(state, nowMs);
+  return places.flatMap((place) => checkState(stateDirectory(state, place), nowMs));
+}
+
+/** Looks at everything that is configured, all at once, each within the timeout. Never throws. */
+export async function examine(options: DoctorOptions, nowMs: number): Promise<Finding[]> {
+  const { agents, predictor, scaler, state } = options;
+  const looks: Promise<Finding[]>[] = [
+    examineConfigs(options, nowMs),
+    ...(usesCluster(options) ? [examineCluster(options)] : []),
+    ...agents.map(async (url) => checkAgent(url, options, nowMs)),
+    ...(predictor === undefined ? [] : [checkPredictor(predictor, options, nowMs)]),
+    ...(scaler === undefined ? [] : [checkScaler(scaler, options)]),
+    ...(state === undefined ? [] : [checkStates(state, nowMs)]),
+  ];
+  const findings = (await Promise.all(looks)).flat();
+  if (findings.length > 0) return findings;
+  return [
+    {
+      subject: "doctor",
+      level: "warning",
+      message: "nothing to examine",
+      remedy: "name what you run: --config, --agents, --predictor, --scaler or --state",
+    },
+  ];
+}
+
+async function examineConfigs(options: DoctorOptions, nowMs: number): Promise<Finding[]> {
+  const sources = await applicationSources(options.config);
+  const [only] = sources;
+  if (!maySeveral(sources) && only?.kind === "file") return examineConfig(only.path, options, nowMs);
+  const files = new ApplicationFiles(pathsOf(sources), 0);
+  await files.read();
+  const findings = files.entries().map(({ application, origin, problem: wrong }): Finding => {
+    const subject = `configuration ${origin}`;
+    if (wrong !== undefined)
+      return {
+        subject,
+        level: "problem",
+        message: wrong,
+        remedy: "correct the file; the others are planned",
+      };
+    return {
+      subject,
+      level: "ok",
+      message: `application ${application?.name ?? ""}, entry ${application?.entry ?? ""}`,
+    };
+  });
+  const [first] = files.entries().flatMap(({ application }) => application ?? []);
+  return [...findings, ...(await examineSections(options, first, nowMs))];
+}
+
+/** The sections of all applications, asked for one of them. */
+async function examineSections(
+  { sources: path, timeoutSeconds }: DoctorOptions,
+  application: Application | undefined,
+  nowMs: number,
+): Promise<Finding[]> {
+  if (path === undefined) return [];
+  try {
+    const { sources } = await readSections(path);
+    return await examineSources(makeBrief(sources, timeoutSeconds), application, nowMs);
+  } catch (error) {
+    return [
+      problem(`sources ${path}`, error, "correct the file; docs/sources.md shows each source's section"),
+    ];
+  }
+}
+
+async function examineConfig(path: string, options: DoctorOptions, nowMs: number): Promise<Finding[]> {
+  const subject = `configuration ${path}`;
+  const mend = "correct the file; docs/sources.md shows each source's section";
+  const findings: Finding[] = [];
+  let application: Application | undefined;
+  try {
+    application = await readApplication(path);
+    findings.push({
+      subject,
+      level: "ok",
+      message: `application ${application.name}, entry ${application.entry}`,
+    });
+  } catch (error) {
+    findings.push({ subject, level: "problem", message: describeError(error), remedy: mend });
+  }
+  try {
+    const { sources } = await readSections(options.sources ?? path);
+    findings.push(...(await examineSources(makeBrief(sources, options.timeoutSeconds), application, nowMs)));
+  } catch (error) {
+    const finding = problem(subject, error, mend);
+    if (!findings.some(({ message }) => message === finding.message)) findings.push(finding);
+  }
+  return findings;
+}
+
+type Sources = Parameters<typeof makeSources>[0];
+
+/** The same sources, asked once and not for longer than the doctor may wait. */
+function makeBrief(sources: Sources, timeoutSeconds: number): Sources {
+  const brief = <Options extends { timeoutSeconds: number; maxAttempts: number }>(
+    options: Options,
+  ): Options => ({
+    ...options,
+    timeoutSeconds: Math.min(options.timeoutSeconds, timeoutSeconds),
+    maxAttempts: 1,
+  });
+  return {
+    prometheus: sources.prometheus.map(brief),
+    jaeger: sources.jaeger.map(brief),
+    tempo: sources.tempo.map(brief),
+  };
+}
+
+async function examineSources(
+  config: Sources,
+  application: Application | undefined,
+  nowMs: number,
+): Promise<Finding[]> {
+  const { prometheus, spans } = makeSources(config, application);
+  const all = [...prometheus, ...spans];
+  try {
+    return (await Promise.all(all.map(async (source) => source.check(nowMs)))).flat();
+  } finally {
+    await Promise.all(all.map(async (source) => source.close()));
+  }
+}

@@ -1,0 +1,155 @@
+import { z } from "zod";
+import { ApplicationList } from "@tradewind/core/contract/application-list.ts";
+import type { ListedApplication } from "@tradewind/core/contract/application-list.ts";
+import { Plan } from "@tradewind/core/contract/plan.ts";
+import { Snapshot } from "@tradewind/core/contract/snapshot.ts";
+import { clientOf } from "@tradewind/core/endpoint/own-process.ts";
+import type { OwnProcess, ProcessAccess } from "@tradewind/core/endpoint/own-process.ts";
+import { clockFinding, problem } from "../../sources/check.ts";
+import type { Finding } from "../../sources/source.ts";
+
+/** Older than this a snapshot or plan says little about now. */
+const FRESH_SECONDS = 60;
+
+const Recommendations = z.looseObject({ recommendations: z.array(z.unknown()).optional() });
+
+/** Asks one of our own processes something; hands its answer to `look`. */
+async function asked<Schema extends z.ZodType>(
+  own: OwnProcess,
+  access: ProcessAccess,
+  call: { readonly path: string; readonly query?: Readonly<Record<string, string>> },
+  schema: Schema,
+  look: (answer: z.output<Schema>, subject: string) => Finding[],
+): Promise<Finding[]> {
+  const client = clientOf(own, access);
+  const subject = client.health.name;
+  try {
+    const answer = await client.json(call, schema);
+    return [...look(answer, subject), ...clockFinding(subject, client.health)];
+  } catch (error) {
+    return [problem(subject, error)];
+  } finally {
+    await client.close();
+  }
+}
+
+export async function checkAgent(url: string, access: ProcessAccess, nowMs: number): Promise<Finding[]> {
+  const agent = { name: "agent" as const, url, flag: "--agents" };
+  return asked(agent, access, { path: "v1/snapshot" }, Snapshot, (snapshot, subject) => {
+    const ageSeconds = (nowMs - snapshot.takenAtMs) / 1_000;
+    const containers = snapshot.containers.length;
+    if (Math.abs(ageSeconds) > FRESH_SECONDS) {
+      const what =
+        ageSeconds > 0 ? `${ageSeconds.toFixed(0)} s old` : `${(-ageSeconds).toFixed(0)} s in the future`;
+      return [
+        {
+          subject,
+          level: "problem",
+          message: `the snapshot of node ${snapshot.node} is ${what}`,
+          remedy: "check the clocks of both machines, and whether the agent is short of CPU",
+        },
+      ];
+    }
+    const ok: Finding = {
+      subject,
+      level: "ok",
+      message: `node ${snapshot.node}, ${containers} containers`,
+    };
+    if (containers > 0) return [ok];
+    return [
+      {
+        subject,
+        level: "warning",
+        message: `node ${snapshot.node} shows no containers`,
+        remedy: "set --cgroup-root to where the pods' cgroups are, and check the agent's rights to read them",
+      },
+    ];
+  });
+}
+
+/** Its plan, or where it plans several applications that of each. */
+export async function checkPredictor(url: string, access: ProcessAccess, nowMs: number): Promise<Finding[]> {
+  const predictor = { name: "predictor" as const, url, flag: "--predictor" };
+  let several: ApplicationList["applications"] = [];
+  let wrong: Finding[] = [];
+  await asked(predictor, access, { path: "v1/applications" }, ApplicationList, (list, subject) => {
+    if (!list.several) return [];
+    several = list.applications;
+    wrong = several.flatMap((each) => applicationFindings(subject, each));
+    return [];
+  });
+  if (several.length === 0) return checkPlan(predictor, undefined, access, nowMs);
+  const plans = several.map(async (each) =>
+    each.state === "planned" ? checkPlan(predictor, each, access, nowMs) : [],
+  );
+  return [...wrong, ...(await Promise.all(plans)).flat()];
+}
+
+function applicationFindings(
+  subject: string,
+  { name, namespace, origin, problem: wrong, state }: ListedApplication,
+): Finding[] {
+  const what = name === undefined ? origin : `${namespace ?? ""}/${name}`;
+  if (state === "deleted") return [{ subject, level: "warning", message: `application ${what} was deleted` }];
+  if (wrong === undefined) return [];
+  const remedy = "correct it; the other applications are planned meanwhile";
+  return [{ subject, level: "problem", message: `application ${what}: ${wrong}`, remedy }];
+}
+
+/** @param application of several the one whose plan is looked at */
+async function checkPlan(
+  predictor: OwnProcess,
+  application: ListedApplication | undefined,
+  access: ProcessAccess,
+  nowMs: number,
+): Promise<Finding[]> {
+  const { name = "", namespace = "" } = application ?? {};
+  const query = application === undefined ? {} : { namespace, application: name };
+  return asked(predictor, access, { path: "v1/plan", query }, Plan, (plan, process) => {
+    const subject = application === undefined ? process : `${process} application ${namespace}/${name}`;
+    const ageSeconds = (nowMs - plan.plannedAtMs) / 1_000;
+    if (ageSeconds > FRESH_SECONDS) {
+      return [
+        {
+          subject,
+          level: "problem",
+          message: `the last plan is ${ageSeconds.toFixed(0)} s old`,
+          remedy: "see the predictor's log; windows close only when its clock and its event loop run",
+        },
+      ];
+    }
+    const incomplete = plan.wishes.filter(({ observed }) => !observed.complete).map(({ service }) => service);
+    const ok: Finding = {
+      subject,
+      level: "ok",
+      message: `plan ${plan.sequence} for ${plan.wishes.length} services by policy ${plan.policy}`,
+    };
+    if (incomplete.length === 0) return [ok];
+    return [
+      ok,
+      {
+        subject,
+        level: "warning",
+        message: `latency, load or replicas are not known of ${incomplete.slice(0, 5).join(", ")}`,
+        remedy: "check that their names in traces or metrics are those of the workloads",
+      },
+    ];
+  });
+}
+
+export async function checkScaler(url: string, access: ProcessAccess): Promise<Finding[]> {
+  const exporter = { name: "scaler" as const, url, flag: "--scaler" };
+  const schema = z.union([Recommendations, z.array(z.unknown())]);
+  return asked(exporter, access, { path: "v1/recommendations" }, schema, (answer, subject) => {
+    const list = Array.isArray(answer) ? answer : (answer.recommendations ?? []);
+    if (list.length > 0) return [{ subject, level: "ok", message: `${list.length} recommendations` }];
+    return [
+      {
+        subject,
+        level: "warning",
+        message: "answers but has no recommendation yet",
+        remedy: "wait for the first plan; if none comes, check the scaler's --predictor",
+      },
+    ];
+  });
+}

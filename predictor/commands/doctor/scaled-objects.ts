@@ -1,0 +1,101 @@
+import type { z } from "zod";
+import { ApiError } from "@tradewind/kubernetes/client/api-error.ts";
+import type { ApiClient } from "@tradewind/kubernetes/client/client.ts";
+import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
+import type { Resource } from "@tradewind/kubernetes/client/resources.ts";
+import { HorizontalPodAutoscaler, ScaledObject } from "@tradewind/kubernetes/objects/autoscaler.ts";
+import { listPages } from "@tradewind/kubernetes/watch/list-pages.ts";
+import { recommendationTriggers } from "@tradewind/kubernetes/workloads/recommendation-triggers.ts";
+import type { RecommendationTrigger } from "@tradewind/kubernetes/workloads/recommendation-triggers.ts";
+import type { Finding } from "../../sources/source.ts";
+
+const MAX_OBJECTS = 20_000;
+
+/**
+ * Whether the HPAs that KEDA made of our ScaledObjects read what is recommended, and whether they could lose it. Nothing is said
+ * where KEDA is not installed, or the right to read is missing: the rights are examined by themselves.
+ * @param places namespaces; undefined for all at once
+ */
+export async function examineScaledObjects(
+  client: ApiClient,
+  places: readonly (string | undefined)[],
+): Promise<Finding[]> {
+  try {
+    const triggers: RecommendationTrigger[] = [];
+    for (const namespace of places) {
+      const scaledObjects = await listed(client, RESOURCES.scaledObjects, namespace, ScaledObject);
+      const hpas = await listed(
+        client,
+        RESOURCES.horizontalPodAutoscalers,
+        namespace,
+        HorizontalPodAutoscaler,
+      );
+      triggers.push(...recommendationTriggers(scaledObjects, hpas));
+    }
+    const bad = triggers.flatMap((trigger) => whatIsWrong(trigger));
+    if (triggers.length === 0 || bad.length > 0) return bad;
+    const made = triggers.filter(({ hpa }) => hpa !== undefined).length;
+    return [
+      {
+        subject: "ScaledObjects",
+        level: "ok",
+        message: `${triggers.length} ask Tradewind, and ${made} HPAs read what it recommends`,
+      },
+    ];
+  } catch (error) {
+    if (error instanceof ApiError && (error.isMissing || error.isForbidden)) return [];
+    throw error;
+  }
+}
+
+function whatIsWrong({
+  hpa,
+  lost,
+  namespace,
+  otherTriggers,
+  scaledObject: { name },
+}: RecommendationTrigger): Finding[] {
+  const subject = `ScaledObject ${namespace}/${name}`;
+  const others = [...new Set(otherTriggers)].map((other) => `'${other}'`).join(" and ");
+  if (lost) {
+    const touch = `kubectl --namespace ${namespace} patch scaledobject ${name} --type merge --patch '{"spec":{"pollingInterval":16}}'`;
+    return [
+      {
+        subject,
+        level: "problem",
+        message: `HPA '${hpa ?? ""}' does not read what Tradewind recommends; KEDA wrote it while no scaler answered`,
+        remedy: `while a scaler answers: ${others === "" ? "" : `remove the trigger ${others}, or `}change its spec, for example ${touch}`,
+      },
+    ];
+  }
+  if (others === "") return [];
+  return [
+    {
+      subject,
+      level: "warning",
+      message: `beside the trigger ${others} KEDA drops Tradewind from the HPA when the spec is edited while no scaler answers`,
+      remedy: `remove the trigger ${others}; docs/keda.md says what holds without it`,
+    },
+  ];
+}
+
+/** Objects that are not understood are left out. */
+async function listed<Item>(
+  client: ApiClient,
+  resource: Resource,
+  namespace: string | undefined,
+  schema: z.ZodType<Item>,
+): Promise<Item[]> {
+  const items: Item[] = [];
+  await listPages(
+    client,
+    { resource, namespace },
+    { pageSize: 500, maxItems: MAX_OBJECTS },
+    (object) => {
+      const parsed = schema.safeParse(object);
+      if (parsed.success) items.push(parsed.data);
+    },
+    () => items.splice(0),
+  );
+  return items;
+}

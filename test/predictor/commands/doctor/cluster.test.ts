@@ -1,0 +1,120 @@
+import { readFileSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
+import { rulesFor } from "@tradewind/kubernetes/rbac/table.ts";
+import { examine } from "@tradewind/predictor/commands/doctor/doctor.ts";
+import { DoctorOptions } from "@tradewind/predictor/commands/doctor/options.ts";
+import { FakeApiServer } from "../../../kubernetes/fake-api-server.ts";
+import { ASKS_TRADEWIND, CPU, kedaHpa, scaledObject } from "../../../kubernetes/keda-objects.ts";
+import type { Grant } from "../../../kubernetes/fake-access.ts";
+
+const pem = (name: string) => readFileSync(new URL(`../../../fixtures/tls/${name}`, import.meta.url));
+
+async function cluster(grants: readonly Grant[]) {
+  const fake = await FakeApiServer.start({ cert: pem("server.crt"), key: pem("server.key") });
+  fake.addUser("predictor", "predictor-token", grants);
+  const folder = await mkdtemp(join(tmpdir(), "tradewind-doctor-"));
+  onTestFinished(async () => rm(folder, { recursive: true, force: true }));
+  const kubeconfig = join(folder, "kubeconfig");
+  const ca = pem("authority.crt").toString("base64");
+  await writeFile(
+    kubeconfig,
+    JSON.stringify({
+      "current-context": "here",
+      contexts: [{ name: "here", context: { cluster: "one", user: "predictor" } }],
+      clusters: [{ name: "one", cluster: { server: fake.url, "certificate-authority-data": ca } }],
+      users: [{ name: "predictor", user: { token: "predictor-token" } }],
+    }),
+  );
+  const look = async (options: object) =>
+    (await examine(DoctorOptions.parse({ kubeconfig, ...options }), Date.now())).map(
+      ({ level, message, remedy }) => `${level}: ${message}${remedy === undefined ? "" : ` -> ${remedy}`}`,
+    );
+  return { fake, look };
+}
+
+const ALL: readonly Grant[] = [
+  { namespace: "shop", rules: rulesFor("predictor", "watched", ["workloads", "application"]) },
+  { rules: rulesFor("predictor", "cluster", ["nodes"]) },
+];
+
+describe("doctor in a cluster", () => {
+  it("finds nothing to mend where the rights of the table are given and the application is valid", async () => {
+    const { fake, look } = await cluster(ALL);
+    fake.put(RESOURCES.applications, {
+      metadata: { name: "hotel", namespace: "shop" },
+      spec: { entry: "web", objective: { milliseconds: 100 } },
+    });
+    expect(await look({ config: "crd:shop/hotel", workloads: "kubernetes" })).toEqual([
+      "ok: workloads can be read in shop",
+      "ok: entry web",
+    ]);
+  });
+
+  it("finds HPAs that lost the recommendation, and ScaledObjects that could lose it, with what to do", async () => {
+    const { fake, look } = await cluster(ALL);
+    const said = async () => (await look({ workloads: "kubernetes:shop" })).slice(1);
+    fake.put(RESOURCES.scaledObjects, scaledObject([ASKS_TRADEWIND, CPU]));
+    expect(await said()).toEqual([
+      expect.stringMatching(/^warning: beside the trigger 'cpu' KEDA drops .* -> remove the trigger 'cpu'/),
+    ]);
+    fake.put(RESOURCES.horizontalPodAutoscalers, kedaHpa([]));
+    expect(await said()).toEqual([
+      expect.stringMatching(
+        /^problem: HPA 'keda-hpa-search' does not read what Tradewind recommends.* -> while a scaler answers: remove the trigger 'cpu', or .*kubectl --namespace shop patch scaledobject search/,
+      ),
+    ]);
+    fake.put(RESOURCES.scaledObjects, scaledObject([ASKS_TRADEWIND]));
+    fake.put(RESOURCES.horizontalPodAutoscalers, kedaHpa(["s0-recommended-replicas"]));
+    expect(await said()).toEqual(["ok: 1 ask Tradewind, and 1 HPAs read what it recommends"]);
+  });
+
+  it("says nothing of ScaledObjects where KEDA is not installed", async () => {
+    const { fake, look } = await cluster(ALL);
+    fake.uninstall(RESOURCES.scaledObjects);
+    expect(await look({ workloads: "kubernetes:shop" })).toEqual(["ok: workloads can be read in shop"]);
+  });
+
+  it("names each missing right and what it is for", async () => {
+    const { look } = await cluster([
+      {
+        namespace: "shop",
+        rules: rulesFor("predictor", "watched", ["workloads"]).filter(
+          ({ resources }) => resources[0] !== "pods",
+        ),
+      },
+    ]);
+    expect(await look({ workloads: "kubernetes:shop" })).toEqual([
+      expect.stringMatching(
+        /^problem: may not list pods in namespace 'shop': readiness.*docs\/kubernetes\.md/,
+      ),
+      expect.stringMatching(/^problem: may not watch pods in namespace 'shop'/),
+      expect.stringMatching(/^warning: may not list nodes: how much the nodes/),
+      expect.stringMatching(/^warning: may not watch nodes/),
+    ]);
+  });
+
+  it("says that there is no application, none that is valid, or no such kind", async () => {
+    const { fake, look } = await cluster(ALL);
+    const last = async () => (await look({ config: "crd:shop/hotel" })).at(-1);
+    expect(await last()).toMatch(/^problem: there is no such resource -> .*tradewind init/);
+    fake.put(RESOURCES.applications, {
+      metadata: { name: "hotel", namespace: "shop" },
+      spec: { entry: "web" },
+    });
+    expect(await last()).toMatch(/^problem: .*objective/);
+    fake.uninstall(RESOURCES.applications);
+    expect(await last()).toMatch(/^problem: the cluster does not know this kind -> .*crds/);
+  });
+
+  it("says that the API server cannot be reached", async () => {
+    const { fake, look } = await cluster(ALL);
+    await fake.stop();
+    expect(await look({ workloads: "kubernetes:shop", timeoutSeconds: 1 })).toEqual([
+      expect.stringMatching(/^problem: .*API.* -> check the API server's address/),
+    ]);
+  });
+});
