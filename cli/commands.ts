@@ -85,7 +85,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: "kubectl",
-    summary: "run one of the commands above on the release in a cluster (kubectl tradewind)",
+    summary: "run doctor, status, explain and others on the release in a cluster (kubectl tradewind)",
     group: LOOK,
     load: async () => import("./kubectl/command.ts"),
   },

@@ -105,7 +105,7 @@ export function valuesSchema(): Schema {
       },
       watchNamespaces: { type: "array", items: namespace, uniqueItems: true },
       checkNamespaces: flag,
-      logLevel: choice("trace", "debug", "info", "warn", "error", "fatal", "silent"),
+      logLevel: choice("trace", "debug", "info", "warn", "error", "silent"),
       extraObjects: { type: "array", items: map },
       // Helm hands `global` down from parent charts, with whatever else they keep there.
       global: {

@@ -57,6 +57,17 @@ describe.skipIf(helm === undefined)("what the chart renders", () => {
     await Promise.all(CASES.map(async (name) => rendered.set(name, await render(name))));
   }, 60_000);
 
+  it("listens where ScaledObjects are told to ask, since a headless Service translates no port", async () => {
+    const [name = ""] = CASES;
+    const objects = await render(name, "--set", "scaler.service.grpcPort=19813");
+    const scaler = objects.find((each) => podOf(each)?.containers.some((one) => one.name === "exporter"));
+    const { args, ports } = container(scaler!, "exporter") as Container & {
+      ports: { name: string; containerPort: number }[];
+    };
+    expect(args?.find((arg) => arg.startsWith("--grpc-listen="))).toMatch(/:19813$/);
+    expect(ports.find((port) => port.name === "grpc")?.containerPort).toBe(19_813);
+  });
+
   it("takes registry and tag of all images from global.image, and those of a component before them", async () => {
     const set = [
       "global.image.registry=registry.example.com/team",

@@ -27,6 +27,7 @@ describe.skipIf(helm === undefined)("values that cannot be meant", () => {
     ["predictor.policy=plan", "value must be one of 'auto', 'queue', 'static'"],
     ["predictor.nodeSelector.disk=ssd", "at '/predictor': additional properties 'nodeSelector' not allowed"],
     ["logLevel=verbose", "at '/logLevel': value must be one of"],
+    ["logLevel=fatal", "at '/logLevel': value must be one of"],
     ["agent.image.digest=latest", "at '/agent/image/digest'"],
     ["agent.extraArgs[0]=verbose", "at '/agent/extraArgs/0'"],
     ["application.spec.entry=frontend", "at '/application/spec': missing property 'objective'"],

@@ -145,6 +145,24 @@ describe("docs/glossary.md defines every field of", () => {
   });
 });
 
+describe("docs/glossary.md names every metric", () => {
+  const root = join(import.meta.dirname, "..", "..");
+  const files = globSync("{agent,core,exporter,kubernetes,predictor}/**/*.ts", {
+    cwd: root,
+    exclude: (name) => name === "node_modules",
+  });
+  const names = files.flatMap((file) =>
+    [...readFileSync(join(root, file), "utf8").matchAll(/["'`](tradewind_[a-z0-9_]+[a-z0-9])["'`]/g)].map(
+      ([, name]) => name,
+    ),
+  );
+
+  it("of the agent, the predictor and the scaler", () => {
+    expect(names.length).toBeGreaterThan(100);
+    expect([...new Set(names)].filter((name) => !defined.has(name))).toEqual([]);
+  });
+});
+
 describe("docs/index.md", () => {
   it("links to every page of the documentation", () => {
     const docs = join(import.meta.dirname, "..", "..", "docs");

@@ -5,7 +5,7 @@
   args:
     - exporter
     - --listen={{ .Values.listenHost }}:9812
-    - --grpc-listen={{ .Values.listenHost }}:9813
+    - --grpc-listen={{ .Values.listenHost }}:{{ .Values.scaler.service.grpcPort }}
     - --probe-listen={{ .Values.listenHost }}:9815
     {{- with include "tradewind.allowedHosts" . }}
     - --allowed-hosts={{ . }}
@@ -63,7 +63,7 @@
     {{- end }}
   ports:
     - { name: http, containerPort: 9812, protocol: TCP }
-    - { name: grpc, containerPort: 9813, protocol: TCP }
+    - { name: grpc, containerPort: {{ .Values.scaler.service.grpcPort }}, protocol: TCP }
     - { name: probe, containerPort: 9815, protocol: TCP }
   # Ready as soon as GetMetricSpec is answered, which needs neither the predictor nor the Kubernetes API.
   startupProbe:
