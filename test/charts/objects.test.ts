@@ -10,7 +10,7 @@ interface Container {
   readonly image: string;
   readonly args?: readonly string[];
   readonly securityContext: Record<string, unknown>;
-  readonly ports?: readonly { name: string }[];
+  readonly ports?: readonly { name: string; containerPort: number }[];
   readonly readinessProbe?: unknown;
   readonly resources: { requests?: unknown; limits?: { memory?: string } };
   readonly volumeMounts?: readonly { name: string; mountPath: string; readOnly?: boolean }[];
@@ -61,11 +61,9 @@ describe.skipIf(helm === undefined)("what the chart renders", () => {
     const [name = ""] = CASES;
     const objects = await render(name, "--set", "scaler.service.grpcPort=19813");
     const scaler = objects.find((each) => podOf(each)?.containers.some((one) => one.name === "exporter"));
-    const { args, ports } = container(scaler!, "exporter") as Container & {
-      ports: { name: string; containerPort: number }[];
-    };
+    const { args, ports } = container(scaler!, "exporter");
     expect(args?.find((arg) => arg.startsWith("--grpc-listen="))).toMatch(/:19813$/);
-    expect(ports.find((port) => port.name === "grpc")?.containerPort).toBe(19_813);
+    expect(ports?.find((port) => port.name === "grpc")?.containerPort).toBe(19_813);
   });
 
   it("takes registry and tag of all images from global.image, and those of a component before them", async () => {
