@@ -14,6 +14,10 @@ export function mainContainers({ containers }: Pick<Window, "containers">): read
 export const allocatedCpuCores = (container: ContainerWindow): number | undefined =>
   container.cpuLimitCores ?? container.cpuRequestCores;
 
+/** Whether CPU limits stand above what the main containers of a service request. */
+export const hasCpuLimits = (window: Pick<Window, "containers">): boolean =>
+  mainContainers(window).every(({ cpuLimitCores }) => cpuLimitCores !== undefined);
+
 export const allocatedMemoryBytes = (container: ContainerWindow): number | undefined =>
   container.memoryLimitBytes ?? container.memoryRequestBytes;
 

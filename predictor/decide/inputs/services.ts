@@ -1,7 +1,7 @@
 import { costPerHour } from "@tradewind/core/contract/prices.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
-import { mainContainers } from "@tradewind/core/main-containers.ts";
+import { hasCpuLimits } from "@tradewind/core/main-containers.ts";
 import { changeInterval } from "../../models/queue/change-interval.ts";
 import type { ContainerPlace } from "../../models/queue/change-interval.ts";
 import { demandOf, isCalibrated, predictOwnTime, withDemand } from "../../models/queue/tracked-profile.ts";
@@ -126,7 +126,7 @@ function ownTimesOf(
   const { profile, surroundings } = models.get(one.service) ?? {};
   if (profile === undefined || one.window === undefined || !isCalibrated(profile)) return undefined;
   const percentile = modelPercentile(application.objective.percentile);
-  const isLimited = hasLimits(one.window);
+  const isLimited = hasCpuLimits(one.window);
   const used = residuals.get(one.service);
   const residual =
     used?.model.percentile === percentile && surroundings !== undefined
@@ -166,15 +166,11 @@ function ownChangeOf(
   const profile = models.get(one.service)?.profile;
   if (profile === undefined || one.window === undefined || residuals.has(one.service)) return undefined;
   const percentile = modelPercentile(application.objective.percentile);
-  const isLimited = hasLimits(one.window);
+  const isLimited = hasCpuLimits(one.window);
   const placed = (place: ContainerPlace): ContainerPlace =>
     isLimited ? place : { ...place, cpuCores: undefined };
   return (from, to) => changeInterval(profile, placed(from), placed(to), percentile);
 }
-
-/** Whether CPU limits stand above what its containers request. */
-export const hasLimits = (window: Window): boolean =>
-  mainContainers(window).every(({ cpuLimitCores }) => cpuLimitCores !== undefined);
 
 /** What the CPU that is asked for is known by. */
 export type DemandKnown = Pick<Known, "loads" | "models"> & { readonly outlook: Pick<LoadOutlook, "ratio"> };

@@ -1,4 +1,4 @@
-import { allocatedCpuCores, mainContainers, meanOfKnown } from "@tradewind/core/main-containers.ts";
+import { hasCpuLimits, mainContainers, meanOfKnown } from "@tradewind/core/main-containers.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
 import { hold } from "../../models/residual/held.ts";
 import { surroundingsOf } from "../../models/residual/inputs.ts";
@@ -25,7 +25,7 @@ export function servicesAfter(
     const known = before.get(service) ?? { service, profile: emptyProfile(), windows: 0 };
     const calls = lesson.calls?.get(service);
     const had = calls === undefined ? known : { ...known, calls };
-    if (window === undefined || window.missing !== undefined) return had;
+    if (window === undefined || window.missing !== undefined) return withoutStarted(had, window);
     const moved = onNodesOf(had, window, classLogs);
     return serviceAfter(moved, window, lesson, isTurningAway(observation, lesson));
   });
@@ -42,6 +42,12 @@ function onNodesOf(had: ServiceModelMemory, window: Window, classLogs: ClassLogs
   const before = new Map(Object.entries(had.onClasses ?? {}));
   const log = before.size === 0 ? 0 : Math.log(costOfMix(mix, classLogs) / costOfMix(before, classLogs));
   return { ...rest, profile: withDemand(had.profile, log), onClasses: Object.fromEntries(mix) };
+}
+
+/** Without the note of replicas that start, once so many are ready: that is known whatever else is missing. */
+function withoutStarted(had: ServiceModelMemory, window: Window | undefined): ServiceModelMemory {
+  const { rising, ...rest } = had;
+  return rising !== undefined && (window?.replicasReady ?? 0) >= rising.replicas ? rest : had;
 }
 
 /** It is full and fails requests, of which nobody knows how much of their work was done. */
@@ -67,7 +73,7 @@ function serviceAfter(
   const observation = profileObservation(window, isAfterDeploy, lesson.settings);
   const warmUpFactor = warmUpAfter(had.warmUpFactor, window, 1e3 * lesson.settings.youngSeconds);
   const killedMs = containers.some(({ oomKills = 0 }) => oomKills > 0) ? window.endMs : had.killedMs;
-  const isRising = had.rising !== undefined && (window.replicasReady ?? 0) < had.rising.replicas;
+  const { rising } = withoutStarted(had, window);
   return {
     service: had.service,
     profile: observation === undefined || isUntypical ? had.profile : tracked(had.profile, observation),
@@ -80,7 +86,7 @@ function serviceAfter(
     ...(revision !== undefined && { revision }),
     ...(warmUpFactor !== undefined && { warmUpFactor }),
     ...(killedMs !== undefined && { killedMs }),
-    ...(isRising && { rising: had.rising }),
+    ...(rising && { rising }),
     ...(had.onClasses && { onClasses: had.onClasses }),
   };
 }
@@ -109,7 +115,7 @@ export function profileObservation(
   return {
     atMs: endMs,
     windowSeconds: (endMs - startMs) / 1e3,
-    cpuCores: meanOfKnown(containers.map(allocatedCpuCores)),
+    cpuCores: hasCpuLimits(window) ? meanOfKnown(containers.map((each) => each.cpuLimitCores)) : undefined,
     isAfterDeploy,
     ...(usage !== undefined && { cpuUsageCores: usage }),
     ...(requestsPerSecond !== undefined && { loadPerContainer: requestsPerSecond / replicasReady }),

@@ -1,3 +1,4 @@
+import { hasCpuLimits } from "@tradewind/core/main-containers.ts";
 import { provenCores } from "../../facts/need.ts";
 import type { Observation } from "../../facts/observation.ts";
 import { roundedUp } from "../../facts/size.ts";
@@ -7,7 +8,7 @@ import type { ServiceToSize } from "../cost/cost-inputs.ts";
 import { Totals } from "./limits.ts";
 import type { TotalLimits } from "./limits.ts";
 import type { CostRequest, Known } from "../inputs/request.ts";
-import { demandCores, hasLimits } from "../inputs/services.ts";
+import { demandCores } from "../inputs/services.ts";
 import type { DemandKnown } from "../inputs/services.ts";
 
 type NeedKnown = DemandKnown & Pick<Known, "awaited">;
@@ -75,7 +76,7 @@ function enlarge(
 }
 
 const isUnlimited = (one: Observation | undefined): boolean =>
-  one?.window !== undefined && !hasLimits(one.window);
+  one?.window !== undefined && !hasCpuLimits(one.window);
 
 /** 0 where nothing proves any. */
 function neededCores(

@@ -266,7 +266,7 @@ function takeLatency(estimate: Estimate, program: Program, evidence: Evidence): 
     const residual = state.residuals[kind] as number;
     const measured = Math.log(seconds);
     const chance = ofQueue + chanceOf(demands, program, at, statistic, { calls, cpuShare: answer.cpuShare });
-    if (statistic !== MEAN) {
+    if (statistic !== MEAN && !isSaturated) {
       const beyond = (measured - expected.value) ** 2 - chance - expected.variance;
       excess[kind] = Math.min(beyond, OUTLIER ** 2 * (residual + chance));
     }

@@ -116,6 +116,12 @@ describe("the time that pods take to start", () => {
     expect(after([{ replicasReady: 4 }], [model(rising)]).rising).toBeUndefined();
   });
 
+  it("ends so where spans are missing, too", () => {
+    const missing = "spans were lost";
+    expect(after([{ replicasReady: 3, missing }], [model(rising)]).rising).toEqual(rising);
+    expect(after([{ replicasReady: 4, missing }], [model(rising)]).rising).toBeUndefined();
+  });
+
   const at = (ms: number) => ({ endMs: START_MS + ms, mostSeconds: 600 });
 
   it("moves by a quarter of the difference with each start that is over", () => {

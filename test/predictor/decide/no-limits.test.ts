@@ -28,6 +28,23 @@ describe("containers without a CPU limit", () => {
     expect(replicas * cpuCores).toBeLessThan(2 * asked + 0.2);
   });
 
+  it("are believed in where they use three times what they request, which holds nobody up", () => {
+    const small: Change = (set, at) => {
+      const { windows, ...rest } = unlimited(set, at);
+      return {
+        ...rest,
+        windows: windows.map((each) => ({
+          ...each,
+          containers: each.containers.map((one) => ({ ...one, cpuRequestCores: 0.2 })),
+        })),
+      };
+    };
+    const services = [FRONTEND, made("backend", { replicas: 1, cores: 4, requestsPerSecond: 30 })];
+    const { plan } = last(course(40, services, small, { application: RESIZABLE }));
+    expect(plan.policyReason).toMatch(/^expects [0-5] % of the requests over/);
+    expect(plan.wishes.find(({ service }) => service === "backend")?.confidence).toBeGreaterThan(0.5);
+  });
+
   it("request more in place of starting pods, which would serve no faster", () => {
     const { cpuCores = 0, replicas } = decided(50);
     expect(replicas).toBe(1);

@@ -308,6 +308,20 @@ describe("tracked profile", () => {
     expect(after / before).toBeLessThan(1.1);
   });
 
+  it("knows of its own error after full windows, whose latency says nothing, what it knew before", () => {
+    const service = new SimulatedService(ONE_CORE, 1, 9);
+    const offBy = (ratio: number) => {
+      const { p50Seconds = 0, p95Seconds = 0, p99Seconds = 0, ...rest } = service.window(40);
+      const [p50, p95, p99] = [p50Seconds, p95Seconds, p99Seconds].map((seconds) => seconds * ratio);
+      return { ...rest, p50Seconds: p50, p95Seconds: p95, p99Seconds: p99 } as ProfileObservation;
+    };
+    const known = tracked(Array.from({ length: 80 }, (_, i) => offBy(i % 2 === 0 ? 1.6 : 1 / 1.6)));
+    const full = Array.from({ length: 3 }, () => service.window(160));
+    const after = full.reduce(track, known);
+    expect(known.residuals[1]).toBeGreaterThan(0.05);
+    expect(after.residuals[1]).toBeGreaterThan(0.9 * (known.residuals[1] ?? 0));
+  });
+
   it("follows a deploy that doubles the demand within ten windows", () => {
     const before = windowsOf(ONE_CORE, 20, 40, 60);
     const state = tracked(before);
