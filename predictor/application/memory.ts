@@ -4,10 +4,14 @@ import { readWith } from "@tradewind/core/config.ts";
 import { describeError } from "@tradewind/core/errors.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import type { PredictorMetrics } from "../process/metrics.ts";
+import { shiftState } from "../policy/shift-state.ts";
 import { emptyState, PolicyState } from "../policy/state.ts";
 import { emptyIncidents } from "../reason/incident-log.ts";
 import type { IncidentState } from "../reason/incident-log.ts";
 import { INCIDENT_STATE, POLICY_STATE, StateFile } from "../store/state-file.ts";
+
+/** What is dated further ahead than this was written by another clock. */
+const CLOCKS_DIFFER_MS = 10_000;
 
 /** What the policies remember. */
 export interface Memory {
@@ -37,7 +41,8 @@ export async function openMemory(parts: MemoryParts): Promise<Memory> {
       ? undefined
       : new StateFile(directory, POLICY_STATE, log, () => metrics.stateFailed());
   ends.push(async () => file?.flush());
-  const restored = await file?.read(application.name, application.namespace, clock.nowMs());
+  const read = await file?.read(application.name, application.namespace, clock.nowMs());
+  const restored = read && upToNow(read, clock.nowMs());
   let latest = restored;
   return {
     restored,
@@ -47,6 +52,12 @@ export async function openMemory(parts: MemoryParts): Promise<Memory> {
     },
     text: () => latest && JSON.stringify(latest),
   };
+}
+
+/** A state of the future was written before the clock was set back: it counts as one of now. */
+function upToNow(state: PolicyState, nowMs: number): PolicyState {
+  const aheadMs = (state.windowEndMs ?? nowMs) - nowMs;
+  return aheadMs > CLOCKS_DIFFER_MS ? shiftState(state, -aheadMs) : state;
 }
 
 /** Times in which the objective was missed, as they were kept, and what keeps them. */
@@ -76,9 +87,6 @@ function statesIn(text: string): readonly unknown[] {
   const value: unknown = JSON.parse(text);
   return Array.isArray(value) ? value : [value];
 }
-
-/** A peer whose clock is ahead by more than this dates what it remembers wrongly. */
-const CLOCKS_DIFFER_MS = 10_000;
 
 /**
  * What a predictor without a state of its own begins with: of those of its peers the newest that is of the same application, so

@@ -1,4 +1,4 @@
-import { Count, EpochMs, NonNegative, ObjectName, ServiceName } from "@tradewind/core/contract/quantity.ts";
+import { Count, EpochMs, NonNegative, ObjectName, Ratio, ServiceName } from "@tradewind/core/contract/quantity.ts";
 import { LatencySummary } from "@tradewind/core/contract/window.ts";
 import { z } from "zod";
 
@@ -52,10 +52,12 @@ export const GrowthCheckpoint = z.strictObject({
 });
 export type GrowthCheckpoint = z.infer<typeof GrowthCheckpoint>;
 
-/** Latencies of a flow of few calls in the last windows, newest first: one window alone does not tell its tail. */
+/** Latencies and failures of a flow of few calls in the last windows, newest first: one window alone does not tell its tail. */
 export const FlowMemory = z.strictObject({
   flow: z.string().max(200),
-  latencies: z.array(z.strictObject({ ...LatencySummary.shape, endMs: EpochMs })).max(64),
+  latencies: z
+    .array(z.strictObject({ ...LatencySummary.shape, errorRatio: Ratio.optional(), endMs: EpochMs }))
+    .max(64),
 });
 export type FlowMemory = z.infer<typeof FlowMemory>;
 

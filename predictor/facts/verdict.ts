@@ -7,12 +7,14 @@ import type { FlowMemory } from "./state.ts";
 
 /** How one flow stands to the objective. */
 export interface FlowVerdict {
-  /** As measured; its latency is that of as many windows as it takes to tell its tail. */
+  /** As measured; its latency and failures are those of as many windows as it takes to tell its tail. */
   readonly flow: FlowWindow;
+  /** Calls of this window alone. */
+  readonly calls: number;
   readonly tailSeconds: number;
   /** Tail over objective, or failed requests over those that may be late: above 1 the objective is missed. */
   readonly severity: number;
-  /** More requests failed than may be late: what the others took says nothing of those. */
+  /** More requests failed than may be late, of enough to tell: what the others took says nothing of those. */
   readonly isFailing: boolean;
   /** Enough calls to tell a miss from chance. */
   readonly telling: boolean;
@@ -33,29 +35,42 @@ export interface Verdict {
   readonly requestsPerSecond: number;
 }
 
+/** What the calls of one window took, and which share of them failed; absent in records of releases that did not keep it. */
+type Outcome = LatencySummary & { readonly errorRatio?: number | undefined };
+
 /**
- * Latency over this window and as many of those before as it takes to have enough calls. The high percentiles of a handful
+ * Latency and failures over this window and as many of those before as it takes to have enough calls. The high percentiles of a handful
  * of calls are the slowest of them, and those of several handfuls together a mean of the slowest of each: more than
  * exponential times of their mean would have is chance rather than their tail.
  */
-function pooledLatency(
-  now: LatencySummary,
-  earlier: readonly LatencySummary[],
+function pooledOutcome(
+  { errorRatio, latency: now }: Pick<FlowWindow, "errorRatio" | "latency">,
+  earlier: readonly Outcome[],
   minimumCalls: number,
-): LatencySummary {
-  if (now.count >= minimumCalls) return now;
+): Pick<FlowWindow, "errorRatio" | "latency"> {
+  if (now.count >= minimumCalls) return { errorRatio, latency: now };
   let count = now.count;
-  const pool = [now];
+  const pool: Outcome[] = [{ ...now, errorRatio }];
   for (const latency of earlier) {
     if (count >= minimumCalls) break;
     pool.push(latency);
     count += latency.count;
   }
   const pooled = mergeLatency(pool) ?? now;
+  const judged = pool.filter((each) => each.errorRatio !== undefined);
+  const failed = judged.reduce((sum, each) => sum + each.count * (each.errorRatio ?? 0), 0);
   return {
-    ...pooled,
-    p95Seconds: Math.min(pooled.p95Seconds, exponentialTail(pooled, 0.95)),
-    p99Seconds: Math.min(pooled.p99Seconds, exponentialTail(pooled, 0.99)),
+    errorRatio:
+      failed /
+      Math.max(
+        1,
+        judged.reduce((sum, each) => sum + each.count, 0),
+      ),
+    latency: {
+      ...pooled,
+      p95Seconds: Math.min(pooled.p95Seconds, exponentialTail(pooled, 0.95)),
+      p99Seconds: Math.min(pooled.p99Seconds, exponentialTail(pooled, 0.99)),
+    },
   };
 }
 
@@ -88,18 +103,21 @@ export function judge(
 ): Verdict {
   const before = new Map(earlier.map(({ flow, latencies }) => [flow, latencies]));
   const verdicts = ownFlows(flows, entry).map((measured) => {
-    const latency = pooledLatency(measured.latency, before.get(measured.flow) ?? [], settings.minimumCalls);
+    const pooled = pooledOutcome(measured, before.get(measured.flow) ?? [], settings.minimumCalls);
+    const { errorRatio, latency } = pooled;
+    const telling = latency.count >= settings.minimumCalls;
     const tailSeconds = flowTailSeconds(latency, objective.percentile);
     const ratio = tailSeconds / objective.tailSeconds;
     const isOver = isMissOver(measured.latency, objective);
-    // A request that failed is over the objective however soon: callers that gave up leave short spans.
-    const failed = measured.errorRatio / (1 - objective.percentile);
+    // A request that failed is over the objective however soon: callers that gave up leave short spans. A few of a few are chance.
+    const failed = telling ? errorRatio / (1 - objective.percentile) : 0;
     return {
-      flow: { ...measured, latency },
+      flow: { ...measured, ...pooled },
+      calls: measured.latency.count,
       tailSeconds,
       severity: Math.max(isOver ? Math.min(1, ratio) : ratio, failed > 1 ? failed : 0),
       isFailing: failed > 1,
-      telling: latency.count >= settings.minimumCalls,
+      telling,
     };
   });
   const severity = largest(verdicts.filter(({ telling }) => telling).map((verdict) => verdict.severity));
@@ -115,14 +133,9 @@ export function judge(
   };
 }
 
-/**
- * Share of the requests that failed, of the flow with most, where that are more than may be late. A few failed requests of a
- * few are chance: only flows with enough calls fail.
- */
+/** Share of the requests that failed, of the flow with most, where that are more than may be late. */
 export function failingRatio({ flows }: Pick<Verdict, "flows">): number | undefined {
-  return largest(
-    flows.filter(({ isFailing, telling }) => isFailing && telling).map(({ flow }) => flow.errorRatio),
-  );
+  return largest(flows.filter(({ isFailing }) => isFailing).map(({ flow }) => flow.errorRatio));
 }
 
 /** How the application stands to its objective for users, whoever decides and on how many calls. */

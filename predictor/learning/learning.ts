@@ -83,7 +83,7 @@ export class Learning {
   /** Trains whatever is due, what has waited longest first. */
   private async trainDue(): Promise<void> {
     for (;;) {
-      const next = this.residuals.mostDue(this.options.clock.nowMs());
+      const next = this.residuals.mostDue(this.options.clock.monotonicMs());
       if (next === undefined || this.stopped) return;
       await next();
     }

@@ -53,12 +53,14 @@ const FORGET_MS = 3_600_000;
 interface Learner {
   readonly standing: Standing;
   readonly tries: Tries;
-  /** Usable windows since the last deploy, stored ones included once a training has counted them. */
+  /** Usable windows since the last deploy or change of the percentile, stored ones included once a training has counted them. */
   rows: number;
   /** The same when it was last tried. */
   rowsTried: number;
   lastSeenMs: number;
   revision: string | undefined;
+  /** Of the self time, that its rows and residuals are of. */
+  percentile: number | undefined;
   version: number;
 }
 
@@ -116,7 +118,10 @@ export class ResidualLearning {
     );
   }
 
-  /** Trains the service that has waited longest of those that are due, and takes what is better into use; never rejects. */
+  /**
+   * Trains the service that has waited longest of those that are due, and takes what is better into use; never rejects.
+   * @param nowMs on the monotonic clock
+   */
   mostDue(nowMs: number): (() => Promise<void>) | undefined {
     const due = [...this.learners].filter(([, learner]) => this.isDue(learner, nowMs));
     due.sort(([, a], [, b]) => (a.tries.lastTriedMs ?? 0) - (b.tries.lastTriedMs ?? 0));
@@ -145,17 +150,21 @@ export class ResidualLearning {
     if (reduced === undefined || application === undefined) return;
     const before = learner.revision;
     learner.revision = reduced.revision ?? before;
-    if (before !== undefined && learner.revision !== before) this.afterDeploy(window.service, learner);
+    if (before !== undefined && learner.revision !== before) this.begin(window.service, learner, "deployed");
     const percentile = modelPercentile(application.objective.percentile);
+    if (learner.percentile !== undefined && learner.percentile !== percentile)
+      this.begin(window.service, learner, "given another percentile");
+    learner.percentile = percentile;
     const row = state && servedRow(state, reduced, percentile);
     if (row === undefined) return;
     learner.rows += 1;
     this.report(window.service, learner, learner.standing.observe(row));
   }
 
-  private afterDeploy(service: string, learner: Learner): void {
+  /** What was learnt is of something else. @param change what happened to the service */
+  private begin(service: string, learner: Learner, change: string): void {
     if (learner.standing.inUse !== undefined)
-      this.options.log.info({ service }, "the service was deployed; its residual is no longer used");
+      this.options.log.info({ service }, `the service was ${change}; its residual is no longer used`);
     learner.standing.forget();
     learner.rows = 0;
     learner.rowsTried = 0;
@@ -172,6 +181,7 @@ export class ResidualLearning {
       rowsTried: 0,
       lastSeenMs: 0,
       revision: undefined,
+      percentile: undefined,
       version: 0,
     };
     this.learners.set(service, made);
@@ -195,11 +205,12 @@ export class ResidualLearning {
     const beganMs = clock.monotonicMs();
     const { revision, tries } = learner;
     learner.rowsTried = learner.rows;
-    tries.tried(clock.nowMs());
+    tries.tried(beganMs);
     const outcome = await this.outcomeOf(service, learner.version + 1);
     if (this.stopped) return;
-    tries.tried(clock.nowMs());
-    const seconds = (clock.monotonicMs() - beganMs) / 1e3;
+    const endedMs = clock.monotonicMs();
+    tries.tried(endedMs);
+    const seconds = (endedMs - beganMs) / 1e3;
     metrics.trained(outcome.kind, seconds);
     if (outcome.kind === "failed") {
       const level = tries.failed(outcome.why) ? "warn" : "debug";

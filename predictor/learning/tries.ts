@@ -3,6 +3,7 @@ const GROWTH = 1.25;
 
 /** What is remembered of the trainings of one model: how long ago, from how much, and what went wrong. */
 export class Tries {
+  /** On the monotonic clock. */
   lastTriedMs: number | undefined;
   private readonly mostNewRows: number;
   private rowsThen: number | undefined;

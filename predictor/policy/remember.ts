@@ -34,9 +34,9 @@ function rememberedFlows(
     .filter(({ latency, services }) => {
       return latency.count < settings.minimumCalls && !services.some((service) => changed.has(service));
     })
-    .map(({ flow, latency }) => ({
+    .map(({ errorRatio, flow, latency }) => ({
       flow,
-      latencies: [{ ...latency, endMs: windowSet.endMs }, ...(before.get(flow) ?? [])],
+      latencies: [{ ...latency, errorRatio, endMs: windowSet.endMs }, ...(before.get(flow) ?? [])],
     }));
   const flows = [...seen, ...unseen]
     .map(({ flow, latencies }) => ({ flow, latencies: latencies.filter(({ endMs }) => endMs > oldestMs) }))

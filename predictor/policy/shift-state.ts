@@ -1,5 +1,8 @@
 import { shiftMemory } from "../decide/learn/state.ts";
+import type { MemoryPeak } from "../facts/state.ts";
 import type { PolicyState } from "./state.ts";
+
+const DAY_MS = 86_400_000;
 
 /**
  * The state after the wall clock was set by so many ms: all its times as the clock would have said them then. What counts
@@ -21,9 +24,24 @@ export function shiftState(state: PolicyState, stepMs: number): PolicyState {
       })),
     }),
     services: services.map((memory) => {
-      const { cpuUnmovedSinceMs: since, seenAtMs } = memory;
-      const moved = { seenAtMs: at(seenAtMs), ...(since !== undefined && { cpuUnmovedSinceMs: at(since) }) };
-      return Object.assign({}, memory, moved);
+      const { cpuUnmovedSinceMs: since, memoryPeaks, seenAtMs } = memory;
+      return {
+        ...memory,
+        seenAtMs: at(seenAtMs),
+        ...(since !== undefined && { cpuUnmovedSinceMs: at(since) }),
+        ...(memoryPeaks && { memoryPeaks: shiftedPeaks(memoryPeaks, Math.round(stepMs / DAY_MS)) }),
+      };
     }),
   };
+}
+
+/** Days that become the same, at the epoch, are one. */
+function shiftedPeaks(peaks: readonly MemoryPeak[], days: number): MemoryPeak[] {
+  const byDay = new Map<number, MemoryPeak>();
+  for (const peak of peaks) {
+    const day = Math.max(0, peak.day + days);
+    const same = byDay.get(day) ?? { day, bytes: 0, windows: 0 };
+    byDay.set(day, { day, bytes: Math.max(same.bytes, peak.bytes), windows: same.windows + peak.windows });
+  }
+  return [...byDay.values()];
 }

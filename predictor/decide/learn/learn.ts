@@ -10,7 +10,7 @@ import type { CostMemory } from "./state.ts";
 export function learn(memory: CostMemory, lesson: Lesson): CostMemory {
   const { arrivalsPerSecond, isComplete, settings, verdict, windowSet } = lesson;
   const { endMs, startMs } = windowSet;
-  const count = verdict.flows.reduce((sum, { flow }) => sum + flow.latency.count, 0);
+  const count = verdict.flows.reduce((sum, { calls }) => sum + calls, 0);
   const isFailing = verdict.flows.some((each) => each.isFailing);
   const point = { endMs, perSecond: arrivalsPerSecond, count, ...(isFailing && { isFailing }) };
   const isSeen = isComplete && arrivalsPerSecond > 0;

@@ -1,8 +1,11 @@
 import { createLog } from "@tradewind/core/log.ts";
-import { firstState } from "@tradewind/predictor/application/memory.ts";
+import { firstState, openMemory } from "@tradewind/predictor/application/memory.ts";
 import { emptyState } from "@tradewind/predictor/policy/state.ts";
 import type { PolicyState } from "@tradewind/predictor/policy/state.ts";
-import { describe, expect, it } from "vitest";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
 
 const NOW_MS = 1_750_000_000_000;
 const parts = {
@@ -21,6 +24,25 @@ const first = (...states: readonly unknown[]): PolicyState =>
     parts,
     states.map((state) => JSON.stringify(state)),
   );
+
+describe("a predictor's own state", () => {
+  it("that was written before the clock was set back counts as one of now", async () => {
+    const directory = mkdtempSync(join(tmpdir(), "tradewind-memory-"));
+    onTestFinished(() => rmSync(directory, { recursive: true }));
+    const metrics = { stateFailed: () => undefined };
+    const open = async (nowMs: number) => {
+      const ends: (() => Promise<void> | void)[] = [];
+      const clock = { ...parts.clock, nowMs: () => nowMs };
+      const memory = await openMemory({ ...parts, clock, directory, metrics, ends });
+      return { memory, close: async () => Promise.all(ends.map(async (end) => end())) };
+    };
+    const ahead = await open(NOW_MS + 86_400_000);
+    ahead.memory.keep(stateOf(-86_400_000));
+    await ahead.close();
+    const { memory } = await open(NOW_MS);
+    expect(memory.restored).toEqual(stateOf(0));
+  });
+});
 
 describe("a predictor without a state of its own", () => {
   it("begins with the newest of its peers' states", () => {

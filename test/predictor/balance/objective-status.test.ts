@@ -251,7 +251,7 @@ describe("flows of few calls", () => {
       SERVICES.map((service, at) => [service, { replicas: at + 1, policy: "queue", reasons: [] } as const]),
     );
     expect(flowsAfter(context, kept)).toEqual([
-      { flow: "GET /", latencies: [earlier(4, 0.2, END_MS), earlier(3, 0.1)] },
+      { flow: "GET /", latencies: [{ ...earlier(4, 0.2, END_MS), errorRatio: 0 }, earlier(3, 0.1)] },
     ]);
     const more = new Map([...kept, ["backend", { replicas: 3, policy: "queue", reasons: [] } as const]]);
     expect(flowsAfter(context, more)).toBeUndefined();

@@ -1,3 +1,4 @@
+import type { FlowMemory } from "@tradewind/predictor/facts/state.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import { callsAfter } from "@tradewind/predictor/decide/inputs/calls.ts";
 import type { Calls } from "@tradewind/predictor/decide/learn/state.ts";
@@ -17,9 +18,13 @@ function windowOf(count: number, perSecond: number, errorRatio = 0): WindowSet {
   );
 }
 
-function after(had: Calls | undefined, set: WindowSet): Calls | undefined {
+function after(
+  had: Calls | undefined,
+  set: WindowSet,
+  earlier: readonly FlowMemory[] = [],
+): Calls | undefined {
   const memory = { service: "backend", windows: 1, profile: PROFILE, ...(had && { calls: had }) };
-  return callsAfter(seen(set), [memory]).get("backend");
+  return callsAfter(seen(set, earlier), [memory]).get("backend");
 }
 
 const PROFILE = {} as Parameters<typeof callsAfter>[1][number]["profile"];
@@ -42,6 +47,22 @@ describe("calls of a service for a request", () => {
     let known: Calls | undefined = { calls: 100, requests: 200 };
     for (let at = 0; at < 20; at += 1) known = after(known, windowOf(600, 0));
     expect(ratio(known!)).toBeLessThan(0.01);
+  });
+
+  it("are those of now where a service is called again after half a day without a call", () => {
+    let known: Calls | undefined = { calls: 100, requests: 200 };
+    for (let at = 0; at < 2_880; at += 1) known = after(known, windowOf(600, 0));
+    expect(ratio(known!)).toBe(0);
+    expect(ratio(after(known, windowOf(600, 5))!)).toBeCloseTo(5 / 40, 9);
+  });
+
+  it("count the calls of this window alone, not those that a rare route's tail is told by", () => {
+    const latency = { count: 3, meanSeconds: 0.1, p50Seconds: 0.1, p95Seconds: 0.1, p99Seconds: 0.1 };
+    const rare = windowOf(3, 40);
+    const latencies = Array.from({ length: 10 }, (_, at) => ({ ...latency, endMs: rare.startMs - at }));
+    const [{ flow: name = "" } = {}] = rare.flows;
+    const known = after(undefined, rare, [{ flow: name, latencies }])!;
+    expect(known.requests).toBe(3);
   });
 
   it("are not told by a window in which requests fail, nor by one of which traffic is missing", () => {

@@ -1,3 +1,4 @@
+import type { FlowMemory } from "@tradewind/predictor/facts/state.ts";
 import type { FlowWindow, WindowSet } from "@tradewind/core/contract/window.ts";
 import type { Lesson } from "@tradewind/predictor/decide/learn/lesson.ts";
 import { CostSettings } from "@tradewind/predictor/facts/cost-settings.ts";
@@ -45,10 +46,12 @@ export interface Seen {
 }
 
 /** What a window shows of an application of which nothing was known before. */
-export function seen(set: WindowSet): Seen {
+/** @param earlier what is remembered of routes of few calls */
+export function seen(set: WindowSet, earlier: readonly FlowMemory[] = []): Seen {
   const { application, nowMs, settings, state } = inputs(set);
   const context: DecisionContext = { application, settings, state, windowSet: set, nowMs };
-  const verdict = judge(set.flows, application.entry, flowObjective(application.objective), settings);
+  const objective = flowObjective(application.objective);
+  const verdict = judge(set.flows, application.entry, objective, settings, earlier);
   return { context, observations: observe(context), verdict };
 }
 

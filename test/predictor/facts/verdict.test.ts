@@ -36,6 +36,36 @@ describe("a route of which requests fail", () => {
   });
 });
 
+describe("a route of few requests", () => {
+  /** Three calls of this share failed in this window, after windows of three calls of which none did. */
+  const after = (windows: number, errorRatio: number) => {
+    const [of] = [flow(["frontend"], 0.05, { errorRatio })];
+    const latency = { ...of.latency, count: 3 };
+    const latencies = Array.from({ length: windows }, (_, i) => ({ ...latency, errorRatio: 0, endMs: i }));
+    const earlier = [{ flow: of.flow, latencies }];
+    return judge([{ ...of, latency }], "frontend", OBJECTIVE, PolicySettings.parse({}), earlier).flows[0]!;
+  };
+
+  it("is not failing by one failed request among those of several windows: 1 of 21 is 4.8 %", () => {
+    expect(after(12, 1 / 3)).toMatchObject({ calls: 3, telling: true, isFailing: false });
+    expect(after(12, 1 / 3).flow.errorRatio).toBeCloseTo(1 / 21, 9);
+    expect(after(0, 1 / 3)).toMatchObject({ telling: false, isFailing: false });
+  });
+
+  it("is failing where more of all those failed than may be late: 3 of 21", () => {
+    expect(after(12, 1)).toMatchObject({ isFailing: true });
+  });
+
+  it("is judged by the windows whose failures were kept", () => {
+    const [of] = [flow(["frontend"], 0.05, { errorRatio: 1 })];
+    const latency = { ...of.latency, count: 3 };
+    const latencies = Array.from({ length: 12 }, (_, i) => ({ ...latency, endMs: i }));
+    const earlier = [{ flow: of.flow, latencies }];
+    const { flows } = judge([{ ...of, latency }], "frontend", OBJECTIVE, PolicySettings.parse({}), earlier);
+    expect(flows[0]?.flow.errorRatio).toBe(1);
+  });
+});
+
 describe("how a window stands to the objective for users", () => {
   const standing = (errorRatio: number, tailSeconds: number, count?: number) =>
     sloStanding(verdictOn(errorRatio, tailSeconds, count), OBJECTIVE);

@@ -92,7 +92,9 @@ interface Made {
   readonly learning: Learning;
   readonly store: SqliteStore;
   readonly registry: Registry;
-  readonly clock: { nowMs: () => number; at: number; monotonicMs: () => number };
+  /** `behindMs`: how far the wall clock was set back. */
+  readonly clock: { nowMs: () => number; at: number; behindMs: number; monotonicMs: () => number };
+  shop: typeof SHOP;
 }
 
 const ends: (() => Promise<void>)[] = [];
@@ -101,11 +103,17 @@ afterEach(async () => {
 });
 
 function make(trainer: ModelTrainer, store = emptyStore()): Made {
-  const clock = { at: START_MS, nowMs: () => clock.at, monotonicMs: () => clock.at };
+  const made = { shop: SHOP };
+  const clock = {
+    at: START_MS,
+    behindMs: 0,
+    nowMs: () => clock.at - clock.behindMs,
+    monotonicMs: () => clock.at,
+  };
   const registry = new Registry();
   const learning = new Learning({
     namespace: "default",
-    application: () => SHOP,
+    application: () => made.shop,
     windowSeconds: 15,
     youngSeconds: 120,
     log: LOG,
@@ -115,7 +123,7 @@ function make(trainer: ModelTrainer, store = emptyStore()): Made {
     clock: clock satisfies Clock,
   });
   ends.push(async () => learning.stop());
-  return { learning, store, registry, clock };
+  return Object.assign(made, { learning, store, registry, clock });
 }
 
 function emptyStore(): SqliteStore {
@@ -231,6 +239,25 @@ describe("learning what a queue cannot know while the predictor runs", () => {
     expect(residualsOf(made)).toHaveLength(0);
     const { observation } = trainer.jobs.at(-1)!.windows.find((each) => each.observation.isAfterDeploy)!;
     expect(observation.atMs).toBe(SETS[80]!.endMs);
+  });
+
+  it("begins again where the objective has another percentile, of which what was learnt says nothing", async () => {
+    const made = make(new TrainerHere());
+    const before = await see(made, SETS.slice(0, 80));
+    expect(residualsOf(made)).toHaveLength(1);
+    made.shop = application({ objective: { milliseconds: 50, percentile: 0.99 }, resize: "limits" });
+    await see(made, SETS.slice(80, 81), before.at(-1)!.outcome.state);
+    expect(residualsOf(made)).toHaveLength(0);
+  });
+
+  it("goes on training where the wall clock is set back by a day", async () => {
+    const trainer = new TrainerHere();
+    const made = make(trainer);
+    const before = await see(made, SETS.slice(0, 60));
+    const tried = trainer.jobs.length;
+    made.clock.behindMs = 86_400_000;
+    await see(made, SETS.slice(60), before.at(-1)!.outcome.state);
+    expect(trainer.jobs.length).toBeGreaterThan(tried);
   });
 
   it("goes on with the tracked profile when training fails, throws or makes what is no model", async () => {

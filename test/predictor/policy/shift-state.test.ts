@@ -28,6 +28,19 @@ describe("the policies' state after the wall clock was set", () => {
     expect(timesOf(state)).toHaveLength(5);
   });
 
+  it("has the days of memory peaks moved, so that a peak is forgotten after as many days as ever", () => {
+    const memoryPeaks = [
+      { day: 20_000, bytes: 2e9, windows: 5 },
+      { day: 19_999, bytes: 1e9, windows: 7 },
+    ];
+    const known = { ...state, services: [{ ...state.services[0]!, memoryPeaks }] };
+    const days = (stepDays: number) =>
+      PolicyState.parse(shiftState(known, stepDays * 86_400_000)).services[0]?.memoryPeaks;
+    expect(days(-400)?.map(({ day }) => day)).toEqual([19_600, 19_599]);
+    expect(days(0.2)).toEqual(memoryPeaks);
+    expect(days(-30_000)).toEqual([{ day: 0, bytes: 2e9, windows: 12 }]);
+  });
+
   it("has no time before the epoch, and nothing that was absent", () => {
     expect(PolicyState.parse(shiftState(state, -2e12)).windowEndMs).toBe(0);
     expect(shiftState(emptyState("shop", "shop"), 1_000)).toEqual(emptyState("shop", "shop"));
