@@ -94,7 +94,7 @@ interface Made {
   readonly registry: Registry;
   /** `behindMs`: how far the wall clock was set back. */
   readonly clock: { nowMs: () => number; at: number; behindMs: number; monotonicMs: () => number };
-  shop: typeof SHOP;
+  readonly current: { shop: typeof SHOP };
 }
 
 const ends: (() => Promise<void>)[] = [];
@@ -103,7 +103,7 @@ afterEach(async () => {
 });
 
 function make(trainer: ModelTrainer, store = emptyStore()): Made {
-  const made = { shop: SHOP };
+  const current = { shop: SHOP };
   const clock = {
     at: START_MS,
     behindMs: 0,
@@ -113,7 +113,7 @@ function make(trainer: ModelTrainer, store = emptyStore()): Made {
   const registry = new Registry();
   const learning = new Learning({
     namespace: "default",
-    application: () => made.shop,
+    application: () => current.shop,
     windowSeconds: 15,
     youngSeconds: 120,
     log: LOG,
@@ -123,7 +123,7 @@ function make(trainer: ModelTrainer, store = emptyStore()): Made {
     clock: clock satisfies Clock,
   });
   ends.push(async () => learning.stop());
-  return Object.assign(made, { learning, store, registry, clock });
+  return { learning, store, registry, clock, current };
 }
 
 function emptyStore(): SqliteStore {
@@ -245,7 +245,7 @@ describe("learning what a queue cannot know while the predictor runs", () => {
     const made = make(new TrainerHere());
     const before = await see(made, SETS.slice(0, 80));
     expect(residualsOf(made)).toHaveLength(1);
-    made.shop = application({ objective: { milliseconds: 50, percentile: 0.99 }, resize: "limits" });
+    made.current.shop = application({ objective: { milliseconds: 50, percentile: 0.99 }, resize: "limits" });
     await see(made, SETS.slice(80, 81), before.at(-1)!.outcome.state);
     expect(residualsOf(made)).toHaveLength(0);
   });
