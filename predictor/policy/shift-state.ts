@@ -25,12 +25,11 @@ export function shiftState(state: PolicyState, stepMs: number): PolicyState {
     }),
     services: services.map((memory) => {
       const { cpuUnmovedSinceMs: since, memoryPeaks, seenAtMs } = memory;
-      return {
-        ...memory,
+      return Object.assign({}, memory, {
         seenAtMs: at(seenAtMs),
         ...(since !== undefined && { cpuUnmovedSinceMs: at(since) }),
         ...(memoryPeaks && { memoryPeaks: shiftedPeaks(memoryPeaks, Math.round(stepMs / DAY_MS)) }),
-      };
+      });
     }),
   };
 }
