@@ -10,7 +10,7 @@ export const PrometheusOptions = EndpointOptions.extend({
     .default("auto")
     .describe("Family of request metrics; auto takes the first that exists, none reads resources only."),
   custom: CustomMapping.optional().describe("Your own PromQL, with metrics: custom."),
-  namespaces: z.array(ObjectName).max(100).default([]).describe("Only services of these; all when empty."),
+  namespaces: z.array(ObjectName).max(100).default([]).describe("Asked for; all when empty."),
   resources: z
     .boolean()
     .default(false)

@@ -20,6 +20,7 @@ import { windowsOf } from "./windows.ts";
 
 /** What the application configuration says that metrics do not. */
 export interface PrometheusContext {
+  /** Services of other namespaces are left out, however many the server knows. */
   readonly namespace: string;
   readonly entry: string | undefined;
 }
@@ -61,7 +62,7 @@ export class PrometheusSource implements WindowSource, ResourceSource {
 
   async resources({ startMs, endMs }: Interval, signal?: AbortSignal): Promise<ResourceView> {
     const reading = await this.readResources(singleWindow(startMs, endMs), signal);
-    return resourceView(reading, 0);
+    return resourceView(reading, 0, this.context.namespace);
   }
 
   /**
@@ -76,7 +77,7 @@ export class PrometheusSource implements WindowSource, ResourceSource {
     const detected = await this.detect(nowMs, signal);
     const resources = this.options.resources ? await this.readResources(grid, signal) : undefined;
     const at = (index: number): ResourceView =>
-      resources === undefined ? NO_RESOURCES : resourceView(resources, index);
+      resources === undefined ? NO_RESOURCES : resourceView(resources, index, this.context.namespace);
     const samplesBefore = this.client.samplesReceived;
     const sets = await this.red(grid, detected, at, signal);
     return { sets, samples: this.client.samplesReceived - samplesBefore };
@@ -113,7 +114,9 @@ export class PrometheusSource implements WindowSource, ResourceSource {
     const sets: WindowSet[] = [];
     for (let index = 0; index < grid.count; index += 1) {
       const endMs = windowEndMs(grid, index);
-      const windows = windowsOf(reading, index, { namespace, resources: resources(index) });
+      const windows = windowsOf(reading, index, { namespace, resources: resources(index) }).filter(
+        (window) => window.namespace === namespace,
+      );
       const flow = entry === undefined ? undefined : entryFlow(windows, entry);
       sets.push({ startMs: endMs - grid.stepMs, endMs, windows, flows: flow === undefined ? [] : [flow] });
     }

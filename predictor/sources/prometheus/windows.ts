@@ -157,7 +157,7 @@ function edges(
     const rate = known(callsPerSecond[index]);
     if (rate === undefined || rate === 0) continue;
     const seconds = known(secondsPerSecond[index]);
-    const served = reading.named(callee)?.latency[index]?.meanSeconds;
+    const served = reading.named(callee, service.namespace)?.latency[index]?.meanSeconds;
     const transit = seconds === undefined || served === undefined ? -1 : seconds / rate - served;
     const edge = CallEdge.safeParse({
       callee,

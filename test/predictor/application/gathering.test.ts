@@ -10,7 +10,7 @@ import { openStoreForReading } from "@tradewind/predictor/store/database.ts";
 import { startPredictor } from "@tradewind/predictor/predictor.ts";
 import { installed } from "../../installed.ts";
 import { waitUntil } from "../../wait-until.ts";
-import { FakePrometheus } from "../sources/prometheus/fake-prometheus.ts";
+import { FakePrometheus, inNamespace } from "../sources/prometheus/fake-prometheus.ts";
 import { meshSeries } from "../sources/prometheus/pushed-series.ts";
 
 let directory = "";
@@ -20,12 +20,7 @@ let running: Running | undefined;
 beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), "tradewind-gathering-"));
   fake = await FakePrometheus.start();
-  const nowMs = Math.floor(Date.now() / 1_000) * 1_000;
-  const times = Array.from({ length: 400 }, (_, index) => nowMs - 40_000 + index * 250);
-  fake.series = meshSeries(times).map(({ labels, samples }) => ({
-    labels,
-    samples: (samples ?? []).map(([timeMs, value]): [number, string] => [timeMs / 1_000, String(value)]),
-  }));
+  fake.series = inNamespace(mesh(), "shop", 1);
 });
 afterEach(async () => {
   await running?.stop();
@@ -34,29 +29,39 @@ afterEach(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
+/** From a while ago to a minute ahead, a sample each quarter of a second. */
+function mesh(): ReturnType<typeof meshSeries> {
+  const nowMs = Math.floor(Date.now() / 1_000) * 1_000;
+  return meshSeries(Array.from({ length: 400 }, (_, index) => nowMs - 40_000 + index * 250));
+}
+
 async function latest(): Promise<Map<string, Window>> {
   const response = await fetch(`${running!.addresses["http"]}/v1/windows`);
   if (!response.ok) return new Map();
   return new Map(WindowSet.parse(await response.json()).windows.map((window) => [window.service, window]));
 }
 
+async function start(): Promise<Running> {
+  const config = join(directory, "app.yaml");
+  const prometheus = `{ name: mesh, url: "${fake.server.url}", metrics: istio, graceSeconds: 0.2, maxAttempts: 1, backfill: { enabled: false } }`;
+  writeFileSync(
+    config,
+    `entry: front\nnamespace: shop\nobjective: { milliseconds: 250 }\nsources: { prometheus: [${prometheus}] }\nstore: { flushSeconds: 0.2 }\n`,
+  );
+  return startPredictor({
+    config,
+    listen: "127.0.0.1:0",
+    otlpListen: "127.0.0.1:0",
+    windowSeconds: 1,
+    graceSeconds: 0.2,
+    state: directory,
+    logLevel: "silent",
+  });
+}
+
 describe("the predictor with a Prometheus as its only source", () => {
   it("decides on its windows, keeps them, names it when it is gone, and takes nobody to be idle then", async () => {
-    const config = join(directory, "app.yaml");
-    const prometheus = `{ name: mesh, url: "${fake.server.url}", metrics: istio, graceSeconds: 0.2, maxAttempts: 1, backfill: { enabled: false } }`;
-    writeFileSync(
-      config,
-      `entry: front\nnamespace: shop\nobjective: { milliseconds: 250 }\nsources: { prometheus: [${prometheus}] }\nstore: { flushSeconds: 0.2 }\n`,
-    );
-    running = await startPredictor({
-      config,
-      listen: "127.0.0.1:0",
-      otlpListen: "127.0.0.1:0",
-      windowSeconds: 1,
-      graceSeconds: 0.2,
-      state: directory,
-      logLevel: "silent",
-    });
+    running = await start();
     await waitUntil(async () => (await latest()).has("front"), 10_000, "a window of front");
     const front = (await latest()).get("front")!;
     expect(front.requestsPerSecond).toBeCloseTo(10, 6);
@@ -79,5 +84,14 @@ describe("the predictor with a Prometheus as its only source", () => {
     tables.database.close();
     expect(kept.length).toBeGreaterThan(0);
     expect(kept[0]?.requestsPerSecond).toBeCloseTo(10, 6);
+  });
+
+  it("decides on the traffic of its own namespace where the server knows the same services of another", async () => {
+    fake.series = [...inNamespace(mesh(), "dev", 0.01), ...fake.series];
+    running = await start();
+    await waitUntil(async () => (await latest()).has("front"), 10_000, "a window of front");
+    const front = (await latest()).get("front")!;
+    expect(front.namespace).toBe("shop");
+    expect(front.requestsPerSecond).toBeCloseTo(10, 6);
   });
 });
