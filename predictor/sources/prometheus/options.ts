@@ -39,7 +39,13 @@ export const PrometheusOptions = EndpointOptions.extend({
     .max(600)
     .default(5)
     .describe("How long after a window its samples may arrive."),
-  concurrency: z.number().int().min(1).max(64).default(4).describe("Questions asked at once."),
+  concurrency: z
+    .number()
+    .int()
+    .min(1)
+    .max(64)
+    .default(4)
+    .describe("Questions asked at once; those of backfill are counted apart, and at most 8."),
   backfill: z
     .strictObject({
       enabled: z.boolean().default(true),

@@ -3,12 +3,19 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { systemClock } from "@tradewind/core/clock.ts";
 import type { Running } from "@tradewind/core/running.ts";
+import { Application } from "@tradewind/core/contract/application.ts";
 import { WindowSet } from "@tradewind/core/contract/window.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
+import { Gathering } from "@tradewind/predictor/application/gathering.ts";
+import { SourcesConfig } from "@tradewind/predictor/sources/sources-config.ts";
+import { SpanOrigins } from "@tradewind/predictor/sources/span-origins.ts";
+import { WindowBuilder } from "@tradewind/predictor/window/window-builder.ts";
 import { openStoreForReading } from "@tradewind/predictor/store/database.ts";
 import { startPredictor } from "@tradewind/predictor/predictor.ts";
 import { installed } from "../../installed.ts";
+import { silentLog } from "../../kubernetes/silent-log.ts";
 import { waitUntil } from "../../wait-until.ts";
 import { FakePrometheus, inNamespace } from "../sources/prometheus/fake-prometheus.ts";
 import { meshSeries } from "../sources/prometheus/pushed-series.ts";
@@ -41,9 +48,9 @@ async function latest(): Promise<Map<string, Window>> {
   return new Map(WindowSet.parse(await response.json()).windows.map((window) => [window.service, window]));
 }
 
-async function start(): Promise<Running> {
+async function start(options = "backfill: { enabled: false }"): Promise<Running> {
   const config = join(directory, "app.yaml");
-  const prometheus = `{ name: mesh, url: "${fake.server.url}", metrics: istio, graceSeconds: 0.2, maxAttempts: 1, backfill: { enabled: false } }`;
+  const prometheus = `{ name: mesh, url: "${fake.server.url}", metrics: istio, graceSeconds: 0.2, maxAttempts: 1, ${options} }`;
   writeFileSync(
     config,
     `entry: front\nnamespace: shop\nobjective: { milliseconds: 250 }\nsources: { prometheus: [${prometheus}] }\nstore: { flushSeconds: 0.2 }\n`,
@@ -93,5 +100,43 @@ describe("the predictor with a Prometheus as its only source", () => {
     const front = (await latest()).get("front")!;
     expect(front.namespace).toBe("shop");
     expect(front.requestsPerSecond).toBeCloseTo(10, 6);
+  });
+
+  it("goes on deciding on its windows while it answers nothing about the past", async () => {
+    const honest = fake.server.handler;
+    let held = 0;
+    fake.server.handler = (request, response, body) => {
+      if (request.url?.startsWith("/api/v1/query_range") === true) held += 1;
+      else honest(request, response, body);
+    };
+    running = await start("concurrency: 2, timeoutSeconds: 60");
+    await waitUntil(() => held === 2, 10_000, "as many questions about the past as are asked at once");
+    const heldAtMs = Date.now();
+    await waitUntil(
+      async () => ((await latest()).get("front")?.startMs ?? 0) > heldAtMs,
+      10_000,
+      "a window of front that began after that",
+    );
+  });
+});
+
+describe("Gathering", () => {
+  it("ends with the time of its window when a source gives no turn to ask, and names the source", async () => {
+    fake.server.handler = () => undefined;
+    const prometheus = { url: fake.server.url, concurrency: 1, maxAttempts: 1, timeoutSeconds: 60 };
+    const gathering = new Gathering({
+      config: SourcesConfig.parse({ prometheus: [prometheus] }),
+      application: Application.parse({ entry: "front", objective: { milliseconds: 250 } }),
+      windowSeconds: 1,
+      builder: new WindowBuilder({ windowSeconds: 1, namespace: "default" }),
+      origins: new SpanOrigins(),
+      clock: systemClock,
+      log: silentLog,
+    });
+    const other = gathering.sources.prometheus[0]!.client.query("up", 0).catch(() => "unanswered");
+    const { failed, sets } = await gathering.gather({ startMs: 0, endMs: 1_000 });
+    expect({ failed, sets }).toEqual({ failed: [{ name: "prometheus", kind: "metrics" }], sets: [] });
+    await gathering.stop();
+    expect(await other).toBe("unanswered");
   });
 });
