@@ -295,6 +295,21 @@ describe("SqliteStore", () => {
     expect(store.health().problem).toMatch(/memory only/);
   });
 
+  it("keeps to the memory that it may take where there can be no file, whatever the file might take", async () => {
+    writeFileSync(join(directory, "file"), "");
+    const store = openStore({ path: join(directory, "file", "history.sqlite") });
+    const memoryBytes = 64 * 1_048_576;
+    const body = Buffer.alloc(memoryBytes - 524_288);
+    store.saveModel({ name: "large", hash: "0123", createdAtMs: 0, body, metadata: {} });
+    const services = Array.from({ length: 40 }, (_, index) => `service-${index}`);
+    for (let index = 0; index < 100; index += 1) store.append(aSet(index * 15_000, services));
+    await store.flush();
+    expect(store.health().bytes).toBeGreaterThan(memoryBytes);
+    for (let turn = 0; turn < 5; turn += 1) await store.maintain(100 * 15_000);
+    expect(store.health().bytes).toBeLessThanOrEqual(memoryBytes);
+    expect([...store.windows(ALL)].at(-1)?.startMs).toBe(99 * 15_000);
+  });
+
   it("moves what it gathered in memory to the file once there can be one", async () => {
     const blocked = join(directory, "state");
     writeFileSync(blocked, "");
