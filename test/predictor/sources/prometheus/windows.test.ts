@@ -58,3 +58,18 @@ describe("derived own latency", () => {
     expect(ownSeconds(undefined, [])).toBe(0.1);
   });
 });
+
+describe("the way of a call", () => {
+  it("is told by the called service of the caller's namespace, whichever other is called so", () => {
+    const reading = new RedReading({ firstEndMs: 15_000, stepMs: 15_000, count: 1 });
+    const front = reading.of({ service: "front", namespace: "shop" });
+    front.requestsPerSecond[0] = 10;
+    const edge = reading.edge(front, "cart");
+    edge.callsPerSecond[0] = 10;
+    edge.secondsPerSecond[0] = 10 * 0.12;
+    reading.of({ service: "cart", namespace: "shop" }).latency[0] = response;
+    reading.of({ service: "cart", namespace: "dev" }).latency[0] = { ...response, meanSeconds: 0.01 };
+    const [window] = windowsOf(reading, 0, { namespace: "shop", resources: NO_RESOURCES });
+    expect(window?.callees[0]?.transitSeconds).toBeCloseTo(0.02, 9);
+  });
+});
