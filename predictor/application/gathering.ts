@@ -1,7 +1,7 @@
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import type { Clock } from "@tradewind/core/clock.ts";
-import { describeError } from "@tradewind/core/errors.ts";
+import { describeError, TradewindError } from "@tradewind/core/errors.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import { combineResources } from "../sources/combine-windows.ts";
 import type { FailedSource, Gathered } from "../sources/combine-windows.ts";
@@ -97,7 +97,7 @@ export class Gathering {
     interval: Interval,
     signal: AbortSignal,
   ): Promise<WindowSet | undefined> {
-    return this.attempt(source.name, async () => source.windows(interval, NO_RESOURCES, signal));
+    return this.attempt(source.name, signal, async () => source.windows(interval, NO_RESOURCES, signal));
   }
 
   private async resources(
@@ -106,7 +106,7 @@ export class Gathering {
     signal: AbortSignal,
   ): Promise<ResourceView> {
     if (!source.options.resources) return NO_RESOURCES;
-    const view = await this.attempt(`${source.name} resources`, async () =>
+    const view = await this.attempt(`${source.name} resources`, signal, async () =>
       source.resources(interval, signal),
     );
     return view ?? NO_RESOURCES;
@@ -119,14 +119,18 @@ export class Gathering {
       origins.note(source.name, batch, clock.monotonicMs());
       builder.add(batch, clock.nowMs());
     };
-    const result = await this.attempt(source.name, async () => source.pull(interval, take, signal));
+    const result = await this.attempt(source.name, signal, async () => source.pull(interval, take, signal));
     return result !== undefined;
   }
 
-  private async attempt<Result>(name: string, work: () => Promise<Result>): Promise<Result | undefined> {
+  private async attempt<Result>(
+    name: string,
+    signal: AbortSignal,
+    work: () => Promise<Result>,
+  ): Promise<Result | undefined> {
     const { log } = this.options;
     try {
-      const result = await work();
+      const result = await inTime(work(), signal);
       if (this.failing.delete(name)) log.info({ source: name }, "the source answers again");
       return result;
     } catch (error) {
@@ -141,4 +145,18 @@ export class Gathering {
 
 function failedSource(kind: FailedSource["kind"]): (source: { readonly name: string }) => FailedSource {
   return ({ name }) => ({ name, kind });
+}
+
+/** What `work` comes to, if that is before the signal: not all that it may wait for is ended by one. */
+async function inTime<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const abort = (): void =>
+    reject(new TradewindError("cancelled", "no answer in the time that a window has"));
+  signal.addEventListener("abort", abort, { once: true });
+  if (signal.aborted) abort();
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
 }

@@ -26,7 +26,6 @@ export interface HistoryOptions {
 }
 
 const MAINTENANCE_MS = 60_000;
-const MEMORY_BYTES = 64 * 1_048_576;
 const LOOK_BACK_MS = Math.max(...RESOLUTIONS.map(({ most, stepMs }) => most * stepMs));
 /** Windows are read for so long a time at once; their lengths divide it. */
 const SLICE_MS = 6 * 3_600_000;
@@ -44,7 +43,7 @@ export class History {
     this.options = options;
     this.store = new SqliteStore({
       path: state === undefined ? undefined : join(state, HISTORY_FILE),
-      options: state === undefined ? { ...store, maxBytes: Math.min(store.maxBytes, MEMORY_BYTES) } : store,
+      options: store,
       log,
       clock,
     });

@@ -44,7 +44,7 @@ export function mergeWindows(windows: readonly Window[], startMs: number, endMs:
   });
 }
 
-/** As {@link mergeWindows} for flows of one name. */
+/** As {@link mergeWindows} for windows of one flow. */
 export function mergeFlows(flows: readonly FlowWindow[]): FlowWindow | undefined {
   const last = flows.at(-1);
   const latency = mergeLatency(flows.map((flow) => flow.latency));

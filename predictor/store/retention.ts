@@ -1,6 +1,7 @@
 import type { Window } from "@tradewind/core/contract/window.ts";
 import { mergeFlows, mergeWindows } from "./downsample.ts";
 import type { StoreOptions } from "./options.ts";
+import { flowKey } from "./tables.ts";
 import type { Tables } from "./tables.ts";
 import type { StoredFlow } from "./window-store.ts";
 
@@ -42,7 +43,7 @@ function sumUpOldest(tables: Tables, { toSeconds, ageMs }: Tier, nowMs: number):
       const merged = mergeWindows(windows, startMs, endMs);
       if (merged !== undefined) tables.putWindow(merged, "backfill");
     }
-    for (const flows of flowsByName(tables, toSeconds, startMs, endMs)) {
+    for (const flows of storedFlows(tables, toSeconds, startMs, endMs)) {
       const merged = mergeFlows(flows);
       if (merged !== undefined) tables.putFlow(merged, startMs, endMs);
     }
@@ -94,7 +95,7 @@ function windowsByService(
   return groups.values();
 }
 
-function flowsByName(
+function storedFlows(
   tables: Tables,
   finerThan: number,
   fromMs: number,
@@ -103,9 +104,10 @@ function flowsByName(
   const groups = new Map<string, StoredFlow[]>();
   for (const resolution of tables.resolutions("flows").filter((each) => each < finerThan)) {
     for (const flow of tables.flows(resolution, fromMs, toMs)) {
-      const group = groups.get(flow.flow) ?? [];
+      const key = flowKey(flow);
+      const group = groups.get(key) ?? [];
       group.push(flow);
-      groups.set(flow.flow, group);
+      groups.set(key, group);
     }
   }
   return groups.values();

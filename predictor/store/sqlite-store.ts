@@ -33,6 +33,8 @@ export interface SqliteStoreSettings {
 
 /** Rows per transaction while others wait for the event loop. */
 const SLICE_ROWS = 100;
+/** A history that is not in a file may take no more memory, whatever a file may take of the disk. */
+const MEMORY_BYTES = 64 * 1_048_576;
 /** Housekeeping per call, ms. */
 const MAINTENANCE_MS = 1_000;
 
@@ -150,7 +152,7 @@ export class SqliteStore implements WindowStore {
       while (
         !this.closed &&
         this.clock.monotonicMs() < until &&
-        maintainOnce(this.file.tables, this.options, nowMs)
+        maintainOnce(this.file.tables, this.bounds(), nowMs)
       ) {
         await nextTurn();
       }
@@ -182,6 +184,13 @@ export class SqliteStore implements WindowStore {
     await this.flush();
     this.closed = true;
     this.file.close();
+  }
+
+  private bounds(): StoreOptions {
+    const { options } = this;
+    return this.file.isInMemory
+      ? { ...options, maxBytes: Math.min(options.maxBytes, MEMORY_BYTES) }
+      : options;
   }
 
   private push(row: PendingRow): void {

@@ -63,6 +63,11 @@ export class StoreFile {
     return this.current;
   }
 
+  /** Whether there is no file: all that is kept takes memory. */
+  get isInMemory(): boolean {
+    return this.state === "memory";
+  }
+
   /** Whether a write is worth a try: after a failure it is again after a while. */
   get isDue(): boolean {
     return this.state === "disk" || this.settings.clock.monotonicMs() >= this.retryAtMs;
@@ -219,7 +224,7 @@ export class StoreFile {
     if (this.path === undefined || this.settings.clock.monotonicMs() < this.retryAtMs) return;
     const inMemory = this.current;
     const tables = this.open();
-    if (this.inMemory()) {
+    if (this.isInMemory) {
       tables.database.close();
       return;
     }
@@ -260,10 +265,6 @@ export class StoreFile {
       this.failed(error);
       return false;
     }
-  }
-
-  private inMemory(): boolean {
-    return this.state === "memory";
   }
 }
 

@@ -66,7 +66,7 @@ export class Tables {
       "INSERT OR REPLACE INTO flows (resolution, start_ms, flow, body, checksum) VALUES (?, ?, ?, ?, ?)",
       resolutionSeconds({ startMs, endMs }),
       startMs,
-      flow.flow,
+      flowKey(flow),
       body,
       checksum,
     );
@@ -274,6 +274,14 @@ export class Tables {
     }
     return statement;
   }
+}
+
+/**
+ * A flow is an operation of the service by which it enters; others may have one of that name. Rows may also have the name alone
+ * as their key: what a flow is called is read from its body.
+ */
+export function flowKey({ entryService, flow }: FlowWindow): string {
+  return `${entryService}\n${flow}`;
 }
 
 export function resolutionSeconds({ startMs, endMs }: { startMs: number; endMs: number }): number {

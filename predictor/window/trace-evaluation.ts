@@ -54,7 +54,7 @@ export class TraceEvaluation {
     this.load(trace, nowMs);
     const { tree } = this;
     const { arena } = this.target;
-    trace.earliestEndNs = Infinity;
+    trace.earliestEventNs = Infinity;
     for (let span = 0; span < tree.length; span += 1) {
       const slot = tree.slot[span] ?? 0;
       const endNs = (arena.startNs[slot] ?? 0) + (arena.durationNs[slot] ?? 0);
@@ -62,7 +62,7 @@ export class TraceEvaluation {
         this.countIfEntry(span);
         continue;
       }
-      trace.earliestEndNs = Math.min(trace.earliestEndNs, endNs);
+      trace.earliestEventNs = Math.min(trace.earliestEventNs, endNs);
       if (tree.isEntry(span) && tree.dead[span] === 0) this.countBeginning(span);
     }
     this.countFlows();

@@ -8,8 +8,11 @@ export interface OpenTrace {
   spans: number;
   readonly firstArrivalMs: number;
   lastArrivalMs: number;
-  /** End of the earliest span, ns from the builder's epoch: whether a window needs a look at this trace. */
-  earliestEndNs: number;
+  /**
+   * The earliest of what was not counted yet, ns from the builder's epoch: the end of a span, or the start of one without a
+   * parent. Whether a window needs a look at this trace.
+   */
+  earliestEventNs: number;
   /** Whether a span without a parent arrived. */
   hasRoot: boolean;
   queue: TraceQueue;
@@ -88,7 +91,7 @@ export class TraceTable {
       spans: 0,
       firstArrivalMs: nowMs,
       lastArrivalMs: nowMs,
-      earliestEndNs: Infinity,
+      earliestEventNs: Infinity,
       hasRoot: false,
       queue: this.active,
       older: undefined,

@@ -151,7 +151,7 @@ export class WindowBuilder {
         left = TRACES_PER_STEP;
       }
       left -= 1;
-      if (trace.earliestEndNs < endNs) this.evaluation.countEnded(trace, endNs, nowMs());
+      if (trace.earliestEventNs < endNs) this.evaluation.countEnded(trace, endNs, nowMs());
     }
   }
 
@@ -172,7 +172,7 @@ export class WindowBuilder {
     const number = Math.round((startMs - this.epochMs) / (this.windowSeconds * 1e3));
     const endNs = (endMs - this.epochMs) * NS_PER_MS;
     for (const trace of this.traces.values()) {
-      if (trace.earliestEndNs < endNs) this.evaluation.countEnded(trace, endNs, nowMs);
+      if (trace.earliestEventNs < endNs) this.evaluation.countEnded(trace, endNs, nowMs);
     }
     const set = windowSet({
       interval,
@@ -247,7 +247,8 @@ export class WindowBuilder {
       this.traces.touch(trace, nowMs);
     }
     this.weights.weigh(batch, index, service, nowMs);
-    if (isZero(batch.parentId, 2 * index, 2)) trace.hasRoot = true;
+    const isRoot = isZero(batch.parentId, 2 * index, 2);
+    if (isRoot) trace.hasRoot = true;
     trace.head = this.arena.put(batch, index, {
       startNs,
       service,
@@ -255,7 +256,8 @@ export class WindowBuilder {
       next: trace.head,
     });
     trace.spans += 1;
-    trace.earliestEndNs = Math.min(trace.earliestEndNs, startNs + (batch.durationNs[index] ?? 0));
+    const eventNs = isRoot ? startNs : startNs + (batch.durationNs[index] ?? 0);
+    trace.earliestEventNs = Math.min(trace.earliestEventNs, eventNs);
     if (this.isExpired(trace, nowMs)) this.close(trace, nowMs);
     return undefined;
   }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { SpanRecord, SpanResource } from "../../window/span.ts";
+import { ResourceReader } from "../otlp/resource-attributes.ts";
 import { hexId } from "../traces/ids.ts";
 import { spanKind } from "../traces/stored-otlp.ts";
 
@@ -50,12 +51,18 @@ export function readJaegerTrace(trace: JaegerTrace): { spans: SpanRecord[]; left
   return { spans, leftOut: trace.spans.length - spans.length };
 }
 
+/** Without an instance by OpenTelemetry's names it is the host, which is all that Jaeger's own clients send. */
 function resourceOf({ serviceName, tags }: z.infer<typeof Process>): SpanResource {
-  const instance = tag(tags, "k8s.pod.uid") ?? tag(tags, "k8s.pod.name") ?? tag(tags, "service.instance.id");
-  const known = instance ?? tag(tags, "hostname") ?? tag(tags, "host.name");
-  return typeof known === "string" && known !== ""
-    ? { service: serviceName, instance: known.slice(0, 253) }
-    : { service: serviceName };
+  const reader = new ResourceReader();
+  for (const { key, value } of tags ?? []) {
+    if (reader.wants(key) && typeof value === "string") reader.take(key, value);
+  }
+  const host = tag(tags, "hostname") ?? tag(tags, "host.name");
+  return {
+    ...(typeof host === "string" && host !== "" && { instance: host }),
+    ...reader.resource(),
+    service: serviceName,
+  };
 }
 
 function readSpan(value: unknown, resources: ReadonlyMap<string, SpanResource>): SpanRecord | undefined {

@@ -1,15 +1,21 @@
 import { z } from "zod";
 import type { Buckets } from "./bucket.ts";
 
+const INFINITE: Readonly<Record<string, number>> = {
+  "+Inf": Number.POSITIVE_INFINITY,
+  "-Inf": Number.NEGATIVE_INFINITY,
+};
+
 const NumberText = z
   .string()
-  .transform((text) => Number(text))
+  .transform((text) => INFINITE[text] ?? Number(text))
   .refine((value) => !Number.isNaN(value));
 
 /**
  * A native histogram in a query result (Prometheus HTTP API, "Native histograms"):
  * `{"count":"12","sum":"3.4","buckets":[[0,"0.5","0.7","3"],…]}`; each bucket is boundary rule (0 open left, 1 open
- * right, 2 open both, 3 closed both), lower and upper bound, count. Empty buckets are absent.
+ * right, 2 open both, 3 closed both), lower and upper bound, count. Empty buckets are absent. Of custom buckets the first
+ * reaches down to -Inf, the last up to +Inf.
  */
 const NativeHistogramText = z.object({
   count: NumberText,
@@ -42,6 +48,9 @@ export function readNativeHistogram(value: unknown, unitSeconds: number): Native
     return lower >= before - OVERLAP_TOLERANCE * Math.abs(before) || index === 0;
   });
   if (!sane || !apart || !Number.isFinite(count) || count < 0 || !Number.isFinite(sum)) return undefined;
+  const areCustom = buckets.some(
+    ([, lower, upper]) => lower === Number.NEGATIVE_INFINITY || upper === Number.POSITIVE_INFINITY,
+  );
   return {
     count,
     sum,
@@ -49,7 +58,7 @@ export function readNativeHistogram(value: unknown, unitSeconds: number): Native
       lowers: buckets.map(([, lower]) => Math.max(0, lower) * unitSeconds),
       uppers: buckets.map(([, , upper]) => Math.max(0, upper) * unitSeconds),
       counts: buckets.map(([, , , held]) => held),
-      within: "exponential",
+      within: areCustom ? "linear" : "exponential",
     },
   };
 }

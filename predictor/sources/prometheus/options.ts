@@ -10,7 +10,7 @@ export const PrometheusOptions = EndpointOptions.extend({
     .default("auto")
     .describe("Family of request metrics; auto takes the first that exists, none reads resources only."),
   custom: CustomMapping.optional().describe("Your own PromQL, with metrics: custom."),
-  namespaces: z.array(ObjectName).max(100).default([]).describe("Only services of these; all when empty."),
+  namespaces: z.array(ObjectName).max(100).default([]).describe("Asked for; all when empty."),
   resources: z
     .boolean()
     .default(false)
@@ -39,7 +39,13 @@ export const PrometheusOptions = EndpointOptions.extend({
     .max(600)
     .default(5)
     .describe("How long after a window its samples may arrive."),
-  concurrency: z.number().int().min(1).max(64).default(4).describe("Questions asked at once."),
+  concurrency: z
+    .number()
+    .int()
+    .min(1)
+    .max(64)
+    .default(4)
+    .describe("Questions asked at once; those of backfill are counted apart, and at most 8."),
   backfill: z
     .strictObject({
       enabled: z.boolean().default(true),

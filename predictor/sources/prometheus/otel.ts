@@ -32,14 +32,14 @@ const GENERATIONS: readonly Generation[] = [
   { calls: "calls_total", latency: "latency", unitSeconds: 0.001 },
 ];
 
-const SERVICE = ["service_name", "service", "service_namespace", "k8s_namespace_name"];
+const SERVICE = ["service_name", "service", "k8s_namespace_name"];
 
-/** `service_name` of the connector, `service` of Tempo's generator. */
+/**
+ * `service_name` of the connector, `service` of Tempo's generator. `service_namespace` groups services by any name their
+ * owners like: it is no namespace of Kubernetes.
+ */
 const owner = (labels: Labels): ServiceKey | undefined =>
-  knownService(
-    labels["service_name"] ?? labels["service"],
-    labels["k8s_namespace_name"] ?? labels["service_namespace"],
-  );
+  knownService(labels["service_name"] ?? labels["service"], labels["k8s_namespace_name"]);
 
 /**
  * OpenTelemetry span metrics. SERVER and CONSUMER spans are requests; the time in CLIENT spans is time spent waiting

@@ -20,17 +20,22 @@ import { windowsOf } from "./windows.ts";
 
 /** What the application configuration says that metrics do not. */
 export interface PrometheusContext {
+  /** Services of other namespaces are left out, however many the server knows. */
   readonly namespace: string;
   readonly entry: string | undefined;
 }
 
 const DETECTION_LIFE_MS = 600_000;
+/** Of the 16 connections to a server: the others are for the windows of now. */
+const MOST_QUESTIONS_OF_THE_PAST = 8;
 
 /** Windows and resources from a Prometheus-compatible server. */
 export class PrometheusSource implements WindowSource, ResourceSource {
   readonly name: string;
   readonly endpoint: EndpointClient;
   readonly client: PrometheusClient;
+  /** For the past: its questions take long, and those about a window must not wait their turn behind them. */
+  private readonly pastClient: PrometheusClient;
   readonly graceSeconds: number;
   readonly options: PrometheusOptions;
   private readonly context: PrometheusContext;
@@ -50,18 +55,22 @@ export class PrometheusSource implements WindowSource, ResourceSource {
       settings,
     );
     this.client = new PrometheusClient(this.endpoint, options.concurrency);
+    this.pastClient = new PrometheusClient(
+      this.endpoint,
+      Math.min(options.concurrency, MOST_QUESTIONS_OF_THE_PAST),
+    );
   }
 
   async windows(interval: Interval, resources: ResourceView, signal?: AbortSignal): Promise<WindowSet> {
     const grid = singleWindow(interval.startMs, interval.endMs);
     const detected = await this.detect(interval.endMs, signal);
-    const [set] = await this.red(grid, detected, (): ResourceView => resources, signal);
+    const [set] = await this.red(this.client, grid, detected, (): ResourceView => resources, signal);
     return set ?? { ...interval, windows: [], flows: [] };
   }
 
   async resources({ startMs, endMs }: Interval, signal?: AbortSignal): Promise<ResourceView> {
-    const reading = await this.readResources(singleWindow(startMs, endMs), signal);
-    return resourceView(reading, 0);
+    const reading = await this.readResources(this.client, singleWindow(startMs, endMs), signal);
+    return resourceView(reading, 0, this.context.namespace);
   }
 
   /**
@@ -74,12 +83,13 @@ export class PrometheusSource implements WindowSource, ResourceSource {
     signal?: AbortSignal,
   ): Promise<{ readonly sets: readonly WindowSet[]; readonly samples: number }> {
     const detected = await this.detect(nowMs, signal);
-    const resources = this.options.resources ? await this.readResources(grid, signal) : undefined;
+    const client = this.pastClient;
+    const resources = this.options.resources ? await this.readResources(client, grid, signal) : undefined;
     const at = (index: number): ResourceView =>
-      resources === undefined ? NO_RESOURCES : resourceView(resources, index);
-    const samplesBefore = this.client.samplesReceived;
-    const sets = await this.red(grid, detected, at, signal);
-    return { sets, samples: this.client.samplesReceived - samplesBefore };
+      resources === undefined ? NO_RESOURCES : resourceView(resources, index, this.context.namespace);
+    const samplesBefore = client.samplesReceived;
+    const sets = await this.red(client, grid, detected, at, signal);
+    return { sets, samples: client.samplesReceived - samplesBefore };
   }
 
   async check(nowMs: number, signal?: AbortSignal): Promise<Finding[]> {
@@ -101,19 +111,22 @@ export class PrometheusSource implements WindowSource, ResourceSource {
   }
 
   private async red(
+    client: PrometheusClient,
     grid: Grid,
     { mapping, seriesCount }: Detected,
     resources: (index: number) => ResourceView,
     signal: AbortSignal | undefined,
   ): Promise<WindowSet[]> {
     const strategy = this.strategy(grid, seriesCount);
-    const reading = await readRed(this.reader(strategy), mapping, grid, signal);
+    const reading = await readRed(this.reader(client, strategy), mapping, grid, signal);
     if (reading.leftOut > 0) this.endpoint.health.partialResultsTotal += 1;
     const { namespace, entry } = this.context;
     const sets: WindowSet[] = [];
     for (let index = 0; index < grid.count; index += 1) {
       const endMs = windowEndMs(grid, index);
-      const windows = windowsOf(reading, index, { namespace, resources: resources(index) });
+      const windows = windowsOf(reading, index, { namespace, resources: resources(index) }).filter(
+        (window) => window.namespace === namespace,
+      );
       const flow = entry === undefined ? undefined : entryFlow(windows, entry);
       sets.push({ startMs: endMs - grid.stepMs, endMs, windows, flows: flow === undefined ? [] : [flow] });
     }
@@ -127,19 +140,23 @@ export class PrometheusSource implements WindowSource, ResourceSource {
     return seriesCount <= maxSampledSeries ? "samples" : "server";
   }
 
-  private reader(strategy: "samples" | "server"): RateReader {
+  private reader(client: PrometheusClient, strategy: "samples" | "server"): RateReader {
     const { scrapeIntervalSeconds, lookbackSeconds } = this.options;
-    return new RateReader(this.client, {
+    return new RateReader(client, {
       strategy,
       scrapeIntervalMs: scrapeIntervalSeconds * 1_000,
       lookbackMs: lookbackSeconds * 1_000,
     });
   }
 
-  private async readResources(grid: Grid, signal: AbortSignal | undefined): ReturnType<typeof readResources> {
+  private async readResources(
+    client: PrometheusClient,
+    grid: Grid,
+    signal: AbortSignal | undefined,
+  ): ReturnType<typeof readResources> {
     const { namespaces, scrapeIntervalSeconds } = this.options;
     const settings = { namespaces, scrapeIntervalMs: scrapeIntervalSeconds * 1_000 };
-    const reading = await readResources(this.reader("server"), grid, settings, signal);
+    const reading = await readResources(this.reader(client, "server"), grid, settings, signal);
     if (reading.leftOut > 0) this.endpoint.health.partialResultsTotal += 1;
     return reading;
   }

@@ -32,6 +32,8 @@ export interface HistogramSeries {
   readonly labels: Labels;
   /** Per second; undefined where it is not known. */
   readonly perWindow: readonly (NativeHistogram | undefined)[];
+  /** Histograms that were told but cannot be read. */
+  readonly leftOut: number;
 }
 
 export interface RateSettings {
@@ -81,10 +83,9 @@ export class RateReader {
     signal?: AbortSignal,
   ): Promise<readonly HistogramSeries[]> {
     const result = await this.evaluate(this.expression(query, grid), grid, signal);
-    return distinct(result.series).map((series) => ({
-      labels: series.metric,
-      perWindow: histograms(series, unitSeconds, grid),
-    }));
+    return distinct(result.series).map((series) =>
+      Object.assign({ labels: series.metric }, histograms(series, unitSeconds, grid)),
+    );
   }
 
   /** A gauge at the end of each window. */
@@ -174,15 +175,16 @@ function values(series: Series, grid: Grid, least = 0): Float64Array {
   return column;
 }
 
-function histograms(series: Series, unitSeconds: number, grid: Grid): (NativeHistogram | undefined)[] {
-  const column: (NativeHistogram | undefined)[] = Array.from({ length: grid.count });
+function histograms(series: Series, unitSeconds: number, grid: Grid): Omit<HistogramSeries, "labels"> {
+  const perWindow: (NativeHistogram | undefined)[] = Array.from({ length: grid.count });
   const seen = new Set<number>();
   for (const pair of series.histograms ?? []) {
     const timeMs = sampleTimeMs(pair);
     const index = timeMs === undefined ? undefined : indexOfEnd(grid, timeMs);
     if (index === undefined) continue;
-    column[index] = seen.has(index) ? undefined : readNativeHistogram((pair as unknown[])[1], unitSeconds);
+    perWindow[index] = seen.has(index) ? undefined : readNativeHistogram((pair as unknown[])[1], unitSeconds);
     seen.add(index);
   }
-  return column;
+  const leftOut = [...seen].filter((index) => perWindow[index] === undefined).length;
+  return { perWindow, leftOut };
 }

@@ -41,7 +41,7 @@ export class RedReading {
 
   /** The reading of a service, made when it is new. */
   of({ service, namespace }: ServiceKey): ServiceReading {
-    const key = `${namespace ?? ""}\u0000${service}`;
+    const key = keyOf(service, namespace);
     let reading = this.services.get(key);
     if (reading === undefined) {
       const column = (): Float64Array => unknownColumn(this.grid);
@@ -59,8 +59,13 @@ export class RedReading {
     return reading;
   }
 
-  /** The reading of a service by its name alone, which is all that a call tells of whom it went to. */
-  named(service: string): ServiceReading | undefined {
+  /**
+   * The reading of a called service by its name alone, which is all that a call tells of whom it went to: of several of one
+   * name that of the caller's namespace, where it is known.
+   */
+  named(service: string, namespace: string | undefined): ServiceReading | undefined {
+    const beside = namespace === undefined ? undefined : this.services.get(keyOf(service, namespace));
+    if (beside !== undefined) return beside;
     if (this.namedCount !== this.services.size) {
       this.namedCount = this.services.size;
       for (const each of this.services.values()) this.byName.set(each.service, each);
@@ -76,6 +81,10 @@ export class RedReading {
     }
     return edge;
   }
+}
+
+function keyOf(service: string, namespace: string | undefined): string {
+  return `${namespace ?? ""}\u0000${service}`;
 }
 
 /** Adds what is known of `column` to `into`; what is known in neither stays unknown. */

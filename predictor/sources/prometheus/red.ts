@@ -110,15 +110,16 @@ function addClassic(
 
 function addNative(series: readonly HistogramSeries[], mapping: RedMapping, reading: RedReading): void {
   const seen = new Set<string>();
-  for (const { labels, perWindow } of series) {
+  for (const { labels, leftOut, perWindow } of series) {
     const key = mapping.service(labels);
     if (key === undefined) continue;
     const id = JSON.stringify([key.namespace, key.service]);
     const service = reading.of(key);
+    reading.leftOut += leftOut;
     perWindow.forEach((histogram, index) => {
-      if (histogram === undefined) return;
+      if (histogram === undefined || histogram.count === 0) return;
       // Two histograms of one service would have to be added; the server does that when it groups by service alone.
-      service.latency[index] = seen.has(id)
+      const latency = seen.has(id)
         ? undefined
         : summarise(
             histogram.buckets,
@@ -126,6 +127,8 @@ function addNative(series: readonly HistogramSeries[], mapping: RedMapping, read
             histogram.count,
             reading.grid.stepMs / 1_000,
           );
+      service.latency[index] = latency;
+      if (latency === undefined) reading.leftOut += 1;
     });
     seen.add(id);
   }

@@ -1,7 +1,7 @@
 import { interference } from "@tradewind/core/interference.ts";
 import type { OwnUse } from "@tradewind/core/interference.ts";
 import { ContainerWindow } from "@tradewind/core/contract/window.ts";
-import { ObjectName, ServiceName } from "@tradewind/core/contract/quantity.ts";
+import { ServiceName } from "@tradewind/core/contract/quantity.ts";
 import type { ResourceView, ServiceResources } from "../../window/resources.ts";
 import type { Grid } from "./grid.ts";
 import { nodeUse, readNodes } from "./node-use.ts";
@@ -90,8 +90,11 @@ export async function readResources(
   return { columns, nodes, owners: podOwners(podInfo, columns.get("replicaSets") ?? []), leftOut };
 }
 
-/** What is known of every service in window `index`. Deployments and stateful sets are services by their own name. */
-export function resourceView(reading: ResourceReading, index: number): ResourceView {
+/**
+ * What is known of every service of one namespace in window `index`. Deployments and stateful sets are services by their
+ * own name.
+ */
+export function resourceView(reading: ResourceReading, index: number, namespace: string): ResourceView {
   const services = new Map<string, ServiceResources>();
   const lookUp = new Lookup(reading.columns, index);
   const containers = containersByWorkload(reading, lookUp, index);
@@ -100,13 +103,12 @@ export function resourceView(reading: ResourceReading, index: number): ResourceV
     for (const { labels, perSecond } of reading.columns.get(wantedColumn) ?? []) {
       const wanted = perSecond[index] ?? Number.NaN;
       const name = ServiceName.safeParse(labels[label]);
-      const namespace = ObjectName.safeParse(labels["namespace"]);
-      if (Number.isNaN(wanted) || !name.success || !namespace.success) continue;
-      const key = `${namespace.data}/${kind}/${name.data}`;
-      const replicasReady = lookUp.count(readyColumn, `${namespace.data}/${name.data}`, label);
+      if (Number.isNaN(wanted) || !name.success || labels["namespace"] !== namespace) continue;
+      const key = `${namespace}/${kind}/${name.data}`;
+      const replicasReady = lookUp.count(readyColumn, `${namespace}/${name.data}`, label);
       const lastStartedAtMs = starts.get(key);
       services.set(name.data, {
-        namespace: namespace.data,
+        namespace,
         replicasWanted: Math.max(0, Math.round(wanted)),
         containers: containers.get(key) ?? [],
         ...(replicasReady === undefined ? {} : { replicasReady }),

@@ -127,18 +127,20 @@ function derivedOwn(
   if (response === undefined || requestsPerSecond === undefined) return undefined;
   const waiting = waitingSeconds(reading, service, index);
   const calls: OutgoingCalls[] = [];
+  let areTimed = true;
   for (const { callsPerSecond, secondsPerSecond } of service.edges.values()) {
     const rate = known(callsPerSecond[index]);
     const seconds = known(secondsPerSecond[index]);
     if (rate === undefined || rate === 0) continue;
     if (seconds !== undefined) calls.push({ callsPerSecond: rate, meanSeconds: seconds / rate });
-    else if (waiting === undefined) return undefined;
+    else areTimed = false;
   }
   if (waiting !== undefined) {
     const whole = ownLatency(response, requestsPerSecond, [{ callsPerSecond: 1, meanSeconds: waiting }]);
-    return whole ?? ownLatency(response, requestsPerSecond, calls);
+    // Calls that wait longer than the response takes overlap: only the graph tells how long the longest of them is.
+    if (whole !== undefined || calls.length === 0) return whole;
   }
-  return reading.graphKnown ? ownLatency(response, requestsPerSecond, calls) : undefined;
+  return areTimed && reading.graphKnown ? ownLatency(response, requestsPerSecond, calls) : undefined;
 }
 
 function waitingSeconds(reading: RedReading, service: ServiceReading, index: number): number | undefined {
@@ -157,7 +159,7 @@ function edges(
     const rate = known(callsPerSecond[index]);
     if (rate === undefined || rate === 0) continue;
     const seconds = known(secondsPerSecond[index]);
-    const served = reading.named(callee)?.latency[index]?.meanSeconds;
+    const served = reading.named(callee, service.namespace)?.latency[index]?.meanSeconds;
     const transit = seconds === undefined || served === undefined ? -1 : seconds / rate - served;
     const edge = CallEdge.safeParse({
       callee,

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import type { Window, WindowSet } from "@tradewind/core/contract/window.ts";
 import { NOTHING_GATHERED } from "@tradewind/predictor/application/gathering.ts";
 import {
@@ -7,6 +7,11 @@ import {
   missingParts,
 } from "@tradewind/predictor/sources/combine-windows.ts";
 import type { Doubts, Gathered } from "@tradewind/predictor/sources/combine-windows.ts";
+import { PrometheusOptions } from "@tradewind/predictor/sources/prometheus/options.ts";
+import { PrometheusSource } from "@tradewind/predictor/sources/prometheus/prometheus-source.ts";
+import { NO_RESOURCES } from "@tradewind/predictor/window/resources.ts";
+import { FakePrometheus, inNamespace } from "./prometheus/fake-prometheus.ts";
+import { meshSeries } from "./prometheus/pushed-series.ts";
 
 const latency = (seconds: number) => ({
   count: 10,
@@ -123,6 +128,40 @@ describe("combineWindows", () => {
   it("changes nothing where nothing is gathered", () => {
     const spans = set(window("cart", { requestsPerSecond: 1 }), window("stock"));
     expect(combineWindows(spans, NOTHING_GATHERED, told("cart"))).toEqual(spans);
+  });
+});
+
+describe("combineWindows of a server that knows several namespaces", () => {
+  const END_MS = 1_800_000_000_000;
+  const interval = { startMs: END_MS - 15_000, endMs: END_MS };
+  const times = Array.from({ length: 21 }, (_, index) => END_MS - 100_000 + index * 5_000);
+
+  it.each([
+    ["before", ["dev", "shop"]],
+    ["after", ["shop", "dev"]],
+  ])("keeps to the application's own where another's series come %s it", async (_where, namespaces) => {
+    const fake = await FakePrometheus.start();
+    const busy = { dev: 0.01, shop: 1 };
+    fake.series = namespaces.flatMap((namespace) =>
+      inNamespace(meshSeries(times), namespace, busy[namespace as keyof typeof busy]),
+    );
+    const options = PrometheusOptions.parse({ url: fake.server.url, metrics: "istio", maxAttempts: 1 });
+    const source = new PrometheusSource(options, { namespace: "shop", entry: "front" });
+    onTestFinished(async () => {
+      await source.close();
+      await fake.server.stop();
+    });
+    const sets = [await source.windows(interval, NO_RESOURCES)];
+    const spans = set(window("front", { ...interval, replicasReady: 2 }));
+    const combined = combineWindows(spans, gathered({ sets }), told());
+    expect(combined.windows.map(({ namespace, service }) => `${namespace}/${service}`)).toEqual([
+      "shop/front",
+      "shop/cart",
+    ]);
+    expect(of(combined, "front")?.replicasReady).toBe(2);
+    expect(of(combined, "front")?.requestsPerSecond).toBeCloseTo(10, 6);
+    expect(combined.flows).toMatchObject([{ entryService: "front", services: ["front", "cart"] }]);
+    expect(combined.flows[0]?.requestsPerSecond).toBeCloseTo(10, 6);
   });
 });
 

@@ -15,6 +15,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import type { ProposedChange } from "@tradewind/core/contract/proposed-change.ts";
+import type { FlowWindow, WindowSet } from "@tradewind/core/contract/window.ts";
 import { createLog } from "@tradewind/core/log.ts";
 import { openStoreForReading } from "@tradewind/predictor/store/database.ts";
 import { StoreOptions } from "@tradewind/predictor/store/options.ts";
@@ -58,6 +59,17 @@ const aChange = (service: string, decidedAtMs: number): ProposedChange => ({
 
 const modeOf = (file: string): number => statSync(file).mode & 0o777;
 
+/** A flow called `GET` for each of these services. */
+function aSetOfEntries(startMs: number, entries: readonly string[]): WindowSet {
+  const { flows, ...set } = aSet(startMs, entries);
+  return {
+    ...set,
+    flows: entries.flatMap((entryService) =>
+      flows.map((flow): FlowWindow => ({ ...flow, flow: "GET", entryService })),
+    ),
+  };
+}
+
 async function filled(sets: number): Promise<void> {
   const store = openStore();
   for (let index = 0; index < sets; index += 1) store.append(aSet(index * 15_000, SERVICES));
@@ -78,6 +90,14 @@ describe("SqliteStore", () => {
     expect([...again.windows({ ...ALL, service: "stock" })].map(({ service }) => service)).toEqual(["stock"]);
     expect([...again.windows({ fromMs: 0, toMs: 15_000 })]).toEqual([]);
     expect(again.health()).toMatchObject({ state: "disk", problem: undefined, lostWindowsTotal: 0 });
+  });
+
+  it("keeps flows of one name apart by the service that they enter", async () => {
+    const store = openStore();
+    const set = aSetOfEntries(0, ["front", "poller"]);
+    store.append(set);
+    await store.flush();
+    expect([...store.flows(ALL)]).toEqual(set.flows.map((flow) => ({ ...flow, startMs: 0, endMs: 15_000 })));
   });
 
   it("gives back after a restart the newest proposed changes, of one service or of all, those that still wait among them", async () => {
@@ -275,6 +295,21 @@ describe("SqliteStore", () => {
     expect(store.health().problem).toMatch(/memory only/);
   });
 
+  it("keeps to the memory that it may take where there can be no file, whatever the file might take", async () => {
+    writeFileSync(join(directory, "file"), "");
+    const store = openStore({ path: join(directory, "file", "history.sqlite") });
+    const memoryBytes = 64 * 1_048_576;
+    const body = Buffer.alloc(memoryBytes - 524_288);
+    store.saveModel({ name: "large", hash: "0123", createdAtMs: 0, body, metadata: {} });
+    const services = Array.from({ length: 40 }, (_, index) => `service-${index}`);
+    for (let index = 0; index < 100; index += 1) store.append(aSet(index * 15_000, services));
+    await store.flush();
+    expect(store.health().bytes).toBeGreaterThan(memoryBytes);
+    for (let turn = 0; turn < 5; turn += 1) await store.maintain(100 * 15_000);
+    expect(store.health().bytes).toBeLessThanOrEqual(memoryBytes);
+    expect([...store.windows(ALL)].at(-1)?.startMs).toBe(99 * 15_000);
+  });
+
   it("moves what it gathered in memory to the file once there can be one", async () => {
     const blocked = join(directory, "state");
     writeFileSync(blocked, "");
@@ -433,6 +468,30 @@ describe("retention", () => {
     expect([...store.windows(ALL)]).toMatchObject([{ startMs: 0, endMs: 3_600_000 }]);
     await maintained(store, 100 * DAY_MS);
     expect([...store.windows(ALL)]).toEqual([]);
+  });
+
+  it("sums up flows of one name apart by the service that they enter, whatever key they were stored by", async () => {
+    const store = openStore();
+    for (let startMs = 0; startMs < 300_000; startMs += 15_000)
+      store.append(aSetOfEntries(startMs, ["front", "poller"]));
+    await store.flush();
+    const byName = new DatabaseSync(path);
+    byName.exec("DELETE FROM flows WHERE start_ms < 150000 AND flow LIKE 'poller%'");
+    byName.exec("UPDATE flows SET flow = 'GET' WHERE start_ms < 150000");
+    byName.close();
+    const rates = (): unknown[] =>
+      [...store.flows(ALL)].map(({ entryService, endMs, flow, latency }) => [
+        entryService,
+        flow,
+        endMs,
+        latency.count,
+      ]);
+    expect(rates()).toHaveLength(30);
+    await maintained(store, 3 * DAY_MS);
+    expect(rates()).toEqual([
+      ["front", "GET", 300_000, 20 * 150],
+      ["poller", "GET", 300_000, 10 * 150],
+    ]);
   });
 
   it("removes the models of a service that trained none for as long as hours are kept, and no others", async () => {

@@ -237,6 +237,26 @@ describe("windows", () => {
     expect(serviceIn(next, "a").beganPerSecond).toBeUndefined();
   });
 
+  it.each([false, true])(
+    "count as begun requests of whose traces nothing ended within the window; prepared: %s",
+    (isPrepared) => {
+      const builder = newBuilder();
+      const ended = traceOf({ service: "a", kind: "server", at: 0, for: 300 });
+      const crossing = [100, 200].flatMap((before) =>
+        traceOf({ service: "a", kind: "server", at: WINDOW_MS - before, for: 300 }),
+      );
+      const second = T0 + WINDOW_MS;
+      builder.add(batchOf([...ended, ...crossing]), second + 300);
+      if (isPrepared) builder.prepare(second, () => second + 300).next();
+      const first = builder.build(T0, second, NO_RESOURCES, second + 1_000);
+      expect(serviceIn(first, "a").beganPerSecond).toBeCloseTo(3 / 15, 9);
+      expect(serviceIn(first, "a").requestsPerSecond).toBeCloseTo(1 / 15, 9);
+      const next = builder.build(second, second + WINDOW_MS, NO_RESOURCES, second + WINDOW_MS + 1_000);
+      expect(serviceIn(next, "a").requestsPerSecond).toBeCloseTo(2 / 15, 9);
+      expect(serviceIn(next, "a").beganPerSecond).toBeUndefined();
+    },
+  );
+
   it("do not say how many began where requests take too long to be known in time", () => {
     const builder = newBuilder({ traceGraceSeconds: 5 });
     const requests = [0, 1_000, 2_000].flatMap((at) =>

@@ -231,7 +231,37 @@ describe("readNativeHistogram", () => {
     expect(bucketQuantile(read!.buckets, 0.5)).toBeCloseTo(0.5e-6, 12);
   });
 
+  it("reads custom buckets, the first and the last of which have one bound only, evenly within each", () => {
+    const value = {
+      count: "12",
+      sum: "3.4",
+      buckets: [
+        [0, "-Inf", "0.1", "2"],
+        [0, "0.1", "1", "9"],
+        [0, "1", "+Inf", "1"],
+      ],
+    };
+    const { buckets, count, sum } = readNativeHistogram(value, 1)!;
+    expect(bucketQuantile(buckets, 1 / 12)).toBeCloseTo(0.05, 12);
+    expect(bucketQuantile(buckets, 6.5 / 12)).toBeCloseTo(0.55, 12);
+    expect(bucketQuantile(buckets, 0.99)).toBe(1);
+    expect(summarise(buckets, sum, count, 15)).toMatchObject({ count: 180, p99Seconds: 1 });
+    expect(readNativeHistogram(value, 0.001)?.buckets.uppers).toEqual([0.0001, 0.001, INF]);
+  });
+
   it.each([
+    [
+      "a bucket beyond one without an end",
+      {
+        count: "2",
+        sum: "1",
+        buckets: [
+          [0, "1", "+Inf", "1"],
+          [0, "2", "3", "1"],
+        ],
+      },
+    ],
+    ["a count without an end", { count: "+Inf", sum: "1", buckets: [[0, "1", "2", "+Inf"]] }],
     ["a negative count", { count: "-1", sum: "1", buckets: [] }],
     ["a sum that is no number", { count: "1", sum: "NaN", buckets: [] }],
     ["a bucket turned around", { count: "1", sum: "1", buckets: [[0, "2", "1", "1"]] }],

@@ -1,9 +1,27 @@
 import { FakeServer, json } from "../../../core/endpoint/fake-server.ts";
+import type { PushedSeries } from "./remote-write.ts";
 
 /** A series with its samples, [seconds, value]. */
 export interface FakeSeries {
   readonly labels: Readonly<Record<string, string>>;
   samples: [number, string][];
+}
+
+/** The series of namespace `shop` as another namespace has them, with `factor` times the traffic. */
+export function inNamespace(
+  series: readonly PushedSeries[],
+  namespace: string,
+  factor: number,
+): FakeSeries[] {
+  return series.map(({ labels, samples }) => ({
+    labels: Object.fromEntries(
+      Object.entries(labels).map(([name, value]) => [name, value === "shop" ? namespace : value]),
+    ),
+    samples: (samples ?? []).map(([timeMs, value]): [number, string] => [
+      timeMs / 1_000,
+      String(factor * value),
+    ]),
+  }));
 }
 
 /** Answers bare range selectors with stored samples, as Prometheus does, and may lie about them. */

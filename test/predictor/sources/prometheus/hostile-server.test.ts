@@ -175,6 +175,28 @@ describe("PrometheusSource and a server that lies", () => {
     expect((await source.windows(INTERVAL, NO_RESOURCES)).windows).toEqual([]);
   });
 
+  it.each([
+    ["no bounds", { count: "4", sum: "1", buckets: [[0, "x", "1", "4"]] }],
+    ["a mean outside its buckets", { count: "4", sum: "90", buckets: [[0, "0.1", "1", "4"]] }],
+  ])(
+    "has no latency, but a rate, of a native histogram with %s, and counts it as partial",
+    async (_name, histogram) => {
+      const custom = { requestsPerSecond: "requests", latencyNative: "latency", serviceLabel: "app" };
+      const seconds = END_MS / 1_000;
+      fake.server.handler = (request, response) => {
+        const isLatency = request.url?.includes("query=latency") === true;
+        const sample = isLatency ? { histogram: [seconds, histogram] } : { value: [seconds, "4"] };
+        const result = [{ metric: { app: "front" }, ...sample }];
+        json(response, { status: "success", data: { resultType: "vector", result } });
+      };
+      source = open({ metrics: "custom", custom });
+      const window = await front();
+      expect(window).toMatchObject({ requestsPerSecond: 4 });
+      expect(window).not.toHaveProperty("responseLatency");
+      expect(source.endpoint.health.partialResultsTotal).toBe(1);
+    },
+  );
+
   it("counts warnings and partial answers", async () => {
     fake.warnings = ["partial response: store gateway-2 unavailable"];
     await front();

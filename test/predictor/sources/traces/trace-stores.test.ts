@@ -9,6 +9,7 @@ import { hexId } from "@tradewind/predictor/sources/traces/ids.ts";
 import { nestsDeeperThan } from "@tradewind/predictor/sources/traces/json-depth.ts";
 import { SeenTraces } from "@tradewind/predictor/sources/traces/seen-traces.ts";
 import { NO_RESOURCES } from "@tradewind/predictor/window/resources.ts";
+import type { SpanResource } from "@tradewind/predictor/window/span.ts";
 import { WindowBuilder } from "@tradewind/predictor/window/window-builder.ts";
 import { FakeServer, json } from "../../../core/endpoint/fake-server.ts";
 import { ofService, SERVICES, windowsFromSpans } from "../one-traffic.ts";
@@ -144,6 +145,33 @@ describe("JaegerSource", () => {
       json(response, { result: { resourceSpans } });
     };
     expectTruth(await windowsFrom(jaeger({ api: "v3", limit: 10_000 })));
+  });
+
+  it.each([
+    [
+      "its name and not its uid",
+      { "k8s.pod.uid": "0a1b", "k8s.pod.name": "front-1", hostname: "node-a" },
+      "front-1",
+    ],
+    ["its uid where its name is not told", { hostname: "node-a", "k8s.pod.uid": "0a1b" }, "0a1b"],
+    ["its host where nothing else is told", { hostname: "node-a" }, "node-a"],
+  ])("calls a pod by %s, and reads its namespace", async (_what, attributes, instance) => {
+    const tags = Object.entries({ ...attributes, "k8s.namespace.name": "shop" }).map(([key, value]) => ({
+      key,
+      type: "string",
+      value,
+    }));
+    const [first] = jaegerTraces(TRAFFIC, INTERVAL.startMs, INTERVAL.endMs) as Record<string, unknown>[];
+    const processes = Object.keys(first!["processes"] as object).map((id) => [
+      id,
+      { serviceName: `service-${id}`, tags },
+    ]);
+    const trace = { ...first, processes: Object.fromEntries(processes) as unknown };
+    server.handler = (_request, response) => json(response, { data: [trace] });
+    const told: SpanResource[] = [];
+    await jaeger().pull(INTERVAL, ({ resources }) => void told.push(...resources));
+    expect(told.length).toBeGreaterThan(0);
+    for (const resource of told) expect(resource).toMatchObject({ instance, namespace: "shop" });
   });
 
   it("leaves out and counts spans that it cannot understand, and keeps the others", async () => {
