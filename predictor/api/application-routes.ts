@@ -2,7 +2,7 @@ import type { Application } from "@tradewind/core/contract/application.ts";
 import type { Explanation } from "@tradewind/core/contract/explanation.ts";
 import type { Incident, IncidentList } from "@tradewind/core/contract/measured.ts";
 import type { ProposedChanges } from "@tradewind/core/contract/proposed-change.ts";
-import { ServiceName } from "@tradewind/core/contract/quantity.ts";
+import { EpochMs, ServiceName } from "@tradewind/core/contract/quantity.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import type { Applications } from "../applications/applications.ts";
@@ -145,9 +145,11 @@ function sendDecisions(
   return reply.send(answer);
 }
 
-/** ms since the epoch; NaN where it is no number. */
-const msOf = (asked: unknown): number =>
-  typeof asked === "string" && asked.trim() !== "" ? Number(asked) : Number.NaN;
+/** ms since the epoch; NaN where it is no time that a date can have. */
+function msOf(asked: unknown): number {
+  const ms = typeof asked === "string" && asked.trim() !== "" ? Number(asked) : Number.NaN;
+  return EpochMs.safeParse(ms).success ? ms : Number.NaN;
+}
 
 async function sendReport(
   reply: FastifyReply,
