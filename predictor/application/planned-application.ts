@@ -346,6 +346,7 @@ export class PlannedApplication {
     const gathering = new Gathering({
       config: sections.sources,
       application: this.application,
+      current: this.own.current,
       windowSeconds: options.windowSeconds,
       builder: this.builder,
       origins: this.origins,

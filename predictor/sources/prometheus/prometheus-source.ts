@@ -21,7 +21,8 @@ import { windowsOf } from "./windows.ts";
 /** What the application configuration says that metrics do not. */
 export interface PrometheusContext {
   readonly namespace: string;
-  readonly entry: string | undefined;
+  /** As of now: it may change. */
+  readonly entry: () => string | undefined;
 }
 
 const DETECTION_LIFE_MS = 600_000;
@@ -109,7 +110,8 @@ export class PrometheusSource implements WindowSource, ResourceSource {
     const strategy = this.strategy(grid, seriesCount);
     const reading = await readRed(this.reader(strategy), mapping, grid, signal);
     if (reading.leftOut > 0) this.endpoint.health.partialResultsTotal += 1;
-    const { namespace, entry } = this.context;
+    const { namespace } = this.context;
+    const entry = this.context.entry();
     const sets: WindowSet[] = [];
     for (let index = 0; index < grid.count; index += 1) {
       const endMs = windowEndMs(grid, index);

@@ -3,13 +3,23 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { systemClock } from "@tradewind/core/clock.ts";
+import { Application } from "@tradewind/core/contract/application.ts";
+import { createLog } from "@tradewind/core/log.ts";
 import type { Running } from "@tradewind/core/running.ts";
 import { WindowSet } from "@tradewind/core/contract/window.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
+import { Gathering } from "@tradewind/predictor/application/gathering.ts";
+import { JaegerOptions } from "@tradewind/predictor/sources/jaeger/options.ts";
+import { PrometheusOptions } from "@tradewind/predictor/sources/prometheus/options.ts";
+import { SpanOrigins } from "@tradewind/predictor/sources/span-origins.ts";
+import { TempoOptions } from "@tradewind/predictor/sources/tempo/options.ts";
+import { WindowBuilder } from "@tradewind/predictor/window/window-builder.ts";
 import { openStoreForReading } from "@tradewind/predictor/store/database.ts";
 import { startPredictor } from "@tradewind/predictor/predictor.ts";
 import { installed } from "../../installed.ts";
 import { waitUntil } from "../../wait-until.ts";
+import { FakeServer, json } from "../../core/endpoint/fake-server.ts";
 import { FakePrometheus } from "../sources/prometheus/fake-prometheus.ts";
 import { meshSeries } from "../sources/prometheus/pushed-series.ts";
 
@@ -79,5 +89,49 @@ describe("the predictor with a Prometheus as its only source", () => {
     tables.database.close();
     expect(kept.length).toBeGreaterThan(0);
     expect(kept[0]?.requestsPerSecond).toBeCloseTo(10, 6);
+  });
+});
+
+describe("the sources of an application whose entry changes", () => {
+  it("go on with the new one", async () => {
+    const traces = await FakeServer.start((_request, response) => json(response, { data: [], traces: [] }));
+    const application = Application.parse({
+      namespace: "shop",
+      entry: "front",
+      objective: { milliseconds: 250 },
+    });
+    const present = { ...application };
+    const gathering = new Gathering({
+      config: {
+        prometheus: [PrometheusOptions.parse({ url: fake.server.url, metrics: "istio" })],
+        jaeger: [JaegerOptions.parse({ url: traces.url })],
+        tempo: [TempoOptions.parse({ url: traces.url })],
+      },
+      application,
+      current: () => present,
+      windowSeconds: 10,
+      builder: new WindowBuilder({ windowSeconds: 10, namespace: "shop" }),
+      origins: new SpanOrigins(),
+      clock: systemClock,
+      log: createLog("test", "silent"),
+    });
+    const endMs = Date.now();
+    const flows = async (): Promise<(string | undefined)[]> => {
+      const { sets } = await gathering.gather({ startMs: endMs - 10_000, endMs });
+      return sets.flatMap((set) => set.flows.map(({ entryService }) => entryService));
+    };
+    try {
+      expect(await flows()).toEqual(["front"]);
+      present.entry = "cart";
+      traces.requests.length = 0;
+      expect(await flows()).toEqual(["cart"]);
+      const asked = traces.requests.map(
+        ({ url }) => url.searchParams.get("service") ?? url.searchParams.get("q"),
+      );
+      expect(new Set(asked)).toEqual(new Set(["cart", '{ resource.service.name = "cart" }']));
+    } finally {
+      await gathering.stop();
+      await traces.stop();
+    }
   });
 });
