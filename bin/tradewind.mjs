@@ -2,6 +2,7 @@
 // Starts the command under the pinned Node.js when the one that runs this cannot strip types.
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
+import { constants } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { setFlagsFromString } from "node:v8";
@@ -33,8 +34,6 @@ if (major > 22 || (major === 22 && minor >= 19)) {
   process.on("disconnect", () => child.kill("SIGTERM"));
   for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"]))
     process.on(signal, () => child.kill(signal));
-  child.on("exit", (code, signal) => {
-    if (signal) process.kill(process.pid, signal);
-    else process.exit(code ?? 1);
-  });
+  // The listeners above would take the signal that ended the command, so its code is given in its place.
+  child.on("exit", (code, signal) => process.exit(signal ? 128 + constants.signals[signal] : (code ?? 1)));
 }

@@ -46,8 +46,9 @@ async function main(args: readonly string[]): Promise<void> {
   else await program.parseAsync(args, { from: "user" });
 }
 
-// Whoever reads may have seen enough (`| head`), which is no failure.
+// Whoever reads may have seen enough (`| head`), which is no failure. A command that listens too has things to end first.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (process.stdout.listenerCount("error") > 1) return;
   if (error.code !== "EPIPE") throw error;
   process.exit(0);
 });

@@ -1,6 +1,9 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { Running } from "./running.ts";
 
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
+/** A start that lasts longer after a signal is given up: it may wait for what never comes. */
+const LATE_START_MS = 2_000;
 
 /**
  * Runs a process of Tradewind: one line of JSON on standard output once it is ready, then until SIGINT or SIGTERM, which
@@ -11,7 +14,9 @@ export async function serve(name: string, start: () => Promise<Running>): Promis
   const asked = new Promise<void>((resolve) => {
     for (const signal of SIGNALS) process.on(signal, () => resolve());
   });
-  const running = await start();
+  const tooLate = asked.then(async () => delay(LATE_START_MS, undefined));
+  const running = await Promise.race([start(), tooLate]);
+  if (running === undefined) process.exit(0);
   const { addresses } = running;
   process.stdout.write(`${JSON.stringify({ process: name, ready: true, addresses })}\n`);
   await asked;

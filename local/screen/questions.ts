@@ -69,9 +69,11 @@ async function whatIfLines(predictor: string): Promise<string[]> {
     what: `${service} ${replicas} → ${replicas + 1} replicas`,
     answer: await whatIf({ services: [{ service, replicas: replicas + 1 }] }),
   }));
-  const more = { what: `${MORE_LOAD} times the load`, answer: await whatIf({ load: MORE_LOAD }) };
-  const sized = (await Promise.all(asked)).toSorted((a, b) => tailOf(a.answer) - tailOf(b.answer));
-  const rows = [more, ...sized];
+  const [answer, ...sized] = await Promise.all([whatIf({ load: MORE_LOAD }), ...asked]);
+  const rows = [
+    { what: `${MORE_LOAD} times the load`, answer },
+    ...sized.toSorted((a, b) => tailOf(a.answer) - tailOf(b.answer)),
+  ];
   const width = Math.max(...rows.map(({ what }) => what.length));
   const measured = now.routes.flatMap(({ lastWindow }) => lastWindow?.measuredSeconds ?? []);
   const was = measured.length === 0 ? "" : ` (measured ${formatLatency(Math.max(...measured))})`;

@@ -1,8 +1,9 @@
+import { Readable } from "node:stream";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { Explanation } from "@tradewind/core/contract/explanation.ts";
 import type { Incident, IncidentList } from "@tradewind/core/contract/measured.ts";
 import type { ProposedChanges } from "@tradewind/core/contract/proposed-change.ts";
-import { ServiceName } from "@tradewind/core/contract/quantity.ts";
+import { EpochMs, ServiceName } from "@tradewind/core/contract/quantity.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import type { Applications } from "../applications/applications.ts";
@@ -14,6 +15,7 @@ import type { LastSensitivities } from "../latest/last-sensitivities.ts";
 import { chosen } from "./asked.ts";
 import type { Asked } from "./asked.ts";
 import { fail, sendText } from "./replies.ts";
+import { transcriptsText } from "./transcripts.ts";
 
 /** Longer than anything is kept by default. */
 const MOST_REPORTED_MS = 60 * 86_400_000;
@@ -113,7 +115,11 @@ export function addApplicationRoutes(server: FastifyInstance, applications: Appl
   );
   server.get(
     "/v1/transcripts",
-    of(({ explaining }, _request, reply) => reply.send({ transcripts: [...explaining.transcripts()] })),
+    of(({ explaining }, _request, reply) =>
+      reply
+        .type("application/json; charset=utf-8")
+        .send(Readable.from(transcriptsText(explaining.transcripts()))),
+    ),
   );
   server.get(
     "/v1/decisions",
@@ -145,9 +151,11 @@ function sendDecisions(
   return reply.send(answer);
 }
 
-/** ms since the epoch; NaN where it is no number. */
-const msOf = (asked: unknown): number =>
-  typeof asked === "string" && asked.trim() !== "" ? Number(asked) : Number.NaN;
+/** ms since the epoch; NaN where it is no time that a date can have. */
+function msOf(asked: unknown): number {
+  const ms = typeof asked === "string" && asked.trim() !== "" ? Number(asked) : Number.NaN;
+  return EpochMs.safeParse(ms).success ? ms : Number.NaN;
+}
 
 async function sendReport(
   reply: FastifyReply,

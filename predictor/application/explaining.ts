@@ -24,7 +24,7 @@ import type { Sketch } from "../reason/sketch.ts";
 import { AccuracyTracker } from "./accuracy-tracker.ts";
 import type { AccuracyEvents } from "./accuracy-tracker.ts";
 import { consult } from "./consulting.ts";
-import type { Consulted } from "./consulting.ts";
+import { KeptExplanations, sketchOf } from "./kept-explanations.ts";
 
 /** Explanations that can be asked for by time. */
 const MOST_KEPT = 200;
@@ -42,6 +42,8 @@ const MOST_CHARACTERS = 500;
 export interface ExplainingOptions {
   readonly monotonicMs: () => number;
   readonly log: Logger;
+  /** What explanations that can be asked for may take. */
+  readonly maxKeptBytes: number;
   /** What the window shows by name; absent: nobody looks. */
   readonly patterns?: () => readonly Pattern[];
   /** Past incidents, and where they are kept. */
@@ -63,17 +65,12 @@ export interface DecidedWindow {
   readonly outcome: Pick<PolicyOutcome, "plan" | "slo" | "whatIf">;
 }
 
-interface Kept extends Reasoned {
-  readonly opinions: readonly ModelOpinion[];
-  readonly answers: Consulted["answers"];
-}
-
 /** Why an application misses its objective: worked out when it begins to, and again while it goes on. */
 export class Explaining {
   readonly #options: ExplainingOptions;
   readonly #signals = new SignalHistory();
   readonly #accuracy: AccuracyTracker;
-  #kept: Kept[] = [];
+  readonly #kept: KeptExplanations;
   #last: { readonly explained: () => Explained | undefined; made?: Reasoned | undefined } | undefined;
   /** By the monotonic clock; nothing is explained again before. */
   #notBeforeMs = Number.NEGATIVE_INFINITY;
@@ -84,6 +81,7 @@ export class Explaining {
 
   constructor(options: ExplainingOptions) {
     this.#options = options;
+    this.#kept = new KeptExplanations(MOST_KEPT, options.maxKeptBytes);
     this.#incidents = options.incidents.restored;
     this.#accuracy = new AccuracyTracker(this.#incidents.accuracy ?? emptyAccuracy(), {
       keep: (accuracy) => this.#keep({ ...this.#incidents, accuracy }),
@@ -136,12 +134,14 @@ export class Explaining {
 
   /** Explanations of missed objectives, oldest first. */
   kept(): readonly Explanation[] {
-    return this.#kept.map(({ explanation }) => explanation);
+    return this.#kept.all.map(({ explanation }) => explanation);
   }
 
   /** The same with what they were made from and what models answered, for training and for scores. */
   *transcripts(): Generator<Omit<TranscriptLine, "sketch"> & Pick<Reasoned, "sketch">> {
-    for (const { answers, explanation, sketch } of this.#kept) {
+    for (const kept of this.#kept.all) {
+      const { answers, explanation } = kept;
+      const sketch = sketchOf(kept);
       const { application, atMs, sketchHash, transcript } = explanation;
       for (const { answer, model } of [{ model: BUILT_IN, answer: transcript }, ...answers]) {
         const judged = this.#accuracy.judgementOf(atMs, model);
@@ -165,7 +165,7 @@ export class Explaining {
   /** Somebody says what the cause was. @returns the explanation that is judged by it; undefined where none is of that time */
   label(label: CauseLabel): Explanation | undefined {
     const { atMs } = explanationFor(this.kept(), label, NEAR_MS) ?? {};
-    const judged = this.#kept.find(({ explanation }) => explanation.atMs === atMs);
+    const judged = this.#kept.all.find(({ explanation }) => explanation.atMs === atMs);
     if (judged === undefined) return undefined;
     this.#accuracy.label(judged, label);
     return judged.explanation;
@@ -178,7 +178,7 @@ export class Explaining {
 
   /** The newest explanation while the objective is missed. */
   current(): Explanation | undefined {
-    return this.#wasMissed ? this.#kept.at(-1)?.explanation : undefined;
+    return this.#wasMissed ? this.#kept.all.at(-1)?.explanation : undefined;
   }
 
   /** What plans say of it: undefined where the objective is met, or no cause is named. */
@@ -208,10 +208,10 @@ export class Explaining {
     const beganMs = this.#options.monotonicMs();
     if (!isOnset && beganMs < this.#notBeforeMs) return undefined;
     const made = this.#reasoned();
+    if (made !== undefined) this.#kept.add(made);
     const endedMs = this.#options.monotonicMs();
     this.#notBeforeMs = endedMs + (endedMs - beganMs) / DUTY;
     if (made === undefined) return undefined;
-    this.#kept = [...this.#kept.slice(1 - MOST_KEPT), { ...made, opinions: [], answers: [] }];
     this.#options.onExplained(made.explanation);
     if (isOnset || endedMs - this.#askedMs >= ASK_EVERY_MS) {
       this.#askedMs = endedMs;
@@ -239,7 +239,9 @@ export class Explaining {
       }),
     );
     const sized = { ratio: severity, load, sizes: sizesOf(windows), told: this.current() };
-    this.#accuracy.window(sized, (atMs) => this.#kept.find(({ explanation }) => explanation.atMs === atMs));
+    this.#accuracy.window(sized, (atMs) =>
+      this.#kept.all.find(({ explanation }) => explanation.atMs === atMs),
+    );
   }
 
   #keep(incidents: IncidentState): void {
@@ -261,11 +263,9 @@ export class Explaining {
       for (const each of opinions) onOpinion?.(each);
       const [a, b] = consulted.opinions;
       if (a !== undefined && b !== undefined) this.#accuracy.pair(a, b);
-      const told = { sketch: made.sketch, explanation: { ...made.explanation, opinion } };
-      this.#kept = this.#kept.map((each) =>
-        each.explanation === made.explanation ? { ...told, opinions, answers } : each,
-      );
-      if (this.#last?.made === made) this.#last.made = told;
+      const explanation = { ...made.explanation, opinion };
+      this.#kept.replace(made.explanation, { explanation, opinions, answers });
+      if (this.#last?.made === made) this.#last.made = { sketch: made.sketch, explanation };
     } catch (error) {
       log.error({ problem: describeError(error) }, "the model's answer was not checked");
     }

@@ -20,7 +20,10 @@ import type { WindowBuilder } from "../window/window-builder.ts";
 
 export interface GatheringOptions {
   readonly config: AskedSources;
+  /** At the start; its namespace stays. */
   readonly application: Application;
+  /** As of now; undefined once it was deleted. */
+  readonly current: () => Application | undefined;
   readonly windowSeconds: number;
   readonly builder: WindowBuilder;
   /** Told which source tells of which services. */
@@ -49,7 +52,7 @@ export class Gathering {
 
   constructor(options: GatheringOptions) {
     this.options = options;
-    this.sources = makeSources(options.config, options.application);
+    this.sources = makeSources(options.config, options.application, options.current);
   }
 
   /** How long after a window all sources can know about it, at least `graceSeconds`. */

@@ -41,6 +41,8 @@ import type { WindowBuilder } from "../window/window-builder.ts";
 
 const ARCHIVED_INPUTS = 64;
 const ARCHIVED_BYTES = 64 * 1024 * 1024;
+/** Explanations of missed objectives. */
+const EXPLAINED_BYTES = 32 * 1024 * 1024;
 
 /**
  * One application that is planned: its windows, its models, its history, what the policies remember of it, and its plan. Nothing
@@ -277,11 +279,12 @@ export class PlannedApplication {
   }
 
   private makeExplaining(incidents: IncidentMemory): Explaining {
-    const { clock, log, reasoner, webhook } = this.shared;
+    const { clock, log, reasoner, several, webhook } = this.shared;
     const { name, namespace } = this.application;
     const explaining: Explaining = new Explaining({
       monotonicMs: () => clock.monotonicMs(),
       log,
+      maxKeptBytes: EXPLAINED_BYTES * (several ? SHARE_OF_SEVERAL : 1),
       patterns: () => this.patterns.patterns(),
       incidents,
       model: reasoner,
@@ -343,6 +346,7 @@ export class PlannedApplication {
     const gathering = new Gathering({
       config: sections.sources,
       application: this.application,
+      current: this.own.current,
       windowSeconds: options.windowSeconds,
       builder: this.builder,
       origins: this.origins,

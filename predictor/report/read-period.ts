@@ -19,7 +19,9 @@ export async function readPeriod(
 ): Promise<PeriodReport | undefined> {
   const period = new Period(application);
   const { namespace } = application;
-  for (let startMs = fromMs; startMs < toMs; startMs += SLICE_MS) {
+  const slices = Math.ceil((toMs - fromMs) / SLICE_MS);
+  for (let index = 0; index < slices; index += 1) {
+    const startMs = fromMs + index * SLICE_MS;
     const slice = { fromMs: startMs, toMs: Math.min(toMs, startMs + SLICE_MS) };
     for (const window of store.windows({ ...slice, namespace })) period.addWindow(window);
     for (const flow of store.flows(slice)) period.addFlow(flow);

@@ -12,17 +12,20 @@ export interface MadeSources {
   readonly spans: readonly SpanSource[];
 }
 
+/** @param current the application as of now, where its entry may change */
 export function makeSources(
   config: AskedSources,
   application: Pick<Application, "namespace" | "entry"> | undefined,
+  current: () => Pick<Application, "entry"> | undefined = () => application,
   settings: ClientSettings = {},
 ): MadeSources {
-  const context = { namespace: application?.namespace ?? "default", entry: application?.entry };
+  const entry = (): string | undefined => (current() ?? application)?.entry;
+  const context = { namespace: application?.namespace ?? "default", entry };
   return {
     prometheus: config.prometheus.map((options) => new PrometheusSource(options, context, settings)),
     spans: [
-      ...config.jaeger.map((options) => new JaegerSource(options, context.entry, settings)),
-      ...config.tempo.map((options) => new TempoSource(options, context.entry, settings)),
+      ...config.jaeger.map((options) => new JaegerSource(options, entry, settings)),
+      ...config.tempo.map((options) => new TempoSource(options, entry, settings)),
     ],
   };
 }

@@ -40,8 +40,8 @@ export class Learner {
   #taughtAt = 0;
   #lookedAt = 0;
   trainings = 0;
-  /** When it was last seen, ms. */
-  lastSeenMs = 0;
+  /** When it was last seen, ms; undefined before the first window. */
+  lastSeenMs: number | undefined;
 
   constructor(shipped: Float64Array, own?: Float64Array) {
     this.#shipped = shipped;

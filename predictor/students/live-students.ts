@@ -137,6 +137,7 @@ export class LiveStudents {
     const agreement = new Map<string, number>();
     for (const [service, learner] of this.#learners) {
       if (learner.agreement !== undefined) agreement.set(service, learner.agreement);
+      learner.lastSeenMs ??= endMs;
       if (endMs - learner.lastSeenMs > FORGET_MS) this.#learners.delete(service);
     }
     metrics.students(namespace, agreement);
@@ -205,7 +206,7 @@ export class LiveStudents {
     };
     const [hash, text] = [contentHash(students), JSON.stringify(students)];
     this.#keep(hash, text);
-    const createdAtMs = Math.max(0, ...[...this.#learners.values()].map(({ lastSeenMs }) => lastSeenMs));
+    const createdAtMs = Math.max(0, ...[...this.#learners.values()].map(({ lastSeenMs }) => lastSeenMs ?? 0));
     const metadata = { services: own.length };
     store.saveModel({ name: this.#modelName, hash, createdAtMs, body: Buffer.from(text, "utf8"), metadata });
     log.debug({ hash, services: own.length }, "students are published");

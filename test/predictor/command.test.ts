@@ -1,7 +1,11 @@
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, onTestFinished } from "vitest";
+import { freePort } from "../free-port.ts";
 import { waitUntil } from "../wait-until.ts";
 import { RunningApplication } from "./running-application.ts";
 
@@ -60,6 +64,44 @@ describe("tradewind predictor", () => {
       expect(out().split("\n")).toHaveLength(2);
       expect(err()).toContain("the predictor is up");
       await application.stop();
+    },
+  );
+
+  it.each(["SIGTERM", "SIGINT"] as const)(
+    "ends with 0 on %s while it waits for an application that no API server tells of",
+    async (signal) => {
+      const folder = await mkdtemp(join(tmpdir(), "tradewind-waiting-"));
+      onTestFinished(async () => rm(folder, { recursive: true, force: true }));
+      const kubeconfig = join(folder, "kubeconfig");
+      const server = `https://127.0.0.1:${await freePort()}`;
+      await writeFile(
+        kubeconfig,
+        JSON.stringify({
+          "current-context": "here",
+          contexts: [{ name: "here", context: { cluster: "dead", user: "predictor" } }],
+          clusters: [{ name: "dead", cluster: { server } }],
+          users: [{ name: "predictor", user: { token: "predictor-token" } }],
+        }),
+      );
+      const listen = `127.0.0.1:${await freePort()}`;
+      const { child, out } = run(
+        "--config",
+        "crd:shop/hotel",
+        "--kubeconfig",
+        kubeconfig,
+        "--listen",
+        listen,
+      );
+      const isWaiting = async (): Promise<boolean> =>
+        fetch(`http://${listen}/healthz`).then(
+          ({ ok }) => ok,
+          () => false,
+        );
+      await waitUntil(isWaiting);
+      child.kill(signal);
+      await waitUntil(() => child.exitCode !== null, 5_000);
+      expect(child.exitCode).toBe(0);
+      expect(out()).toBe("");
     },
   );
 

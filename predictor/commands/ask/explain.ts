@@ -116,7 +116,7 @@ async function transcripts({ anonymise, at, cause, ...flags }: Flags): Promise<T
       ? all
       : all.toSorted((a, b) => Math.abs(a.atMs - at) - Math.abs(b.atMs - at)).slice(0, 1);
   const labelled = cause.length === 0 ? nearest.map(rewarded) : nearest.map((line) => scored(line, cause));
-  return anonymise ? labelled.map((line) => anonymised(line)) : labelled;
+  return anonymise ? anonymised(labelled) : labelled;
 }
 
 /** Tells the predictor what the cause of a missed objective was. @returns what it had named */

@@ -1,7 +1,8 @@
 import type { TranscriptLine } from "@tradewind/core/contract/transcript.ts";
 import { CAUSE_TYPES } from "@tradewind/core/contract/cause.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
-import { parseTranscript } from "../../reason/grammar.ts";
+import { BUILT_IN } from "../../reason/accuracy.ts";
+import { parseTranscript, renderTranscript } from "../../reason/grammar.ts";
 import type { Root } from "../../reason/grammar.ts";
 import { rewardOf } from "../../reason/reward.ts";
 
@@ -51,23 +52,59 @@ export function causeOf(text: string): { readonly service: string; readonly type
   throw new TradewindError("invalid-input", `${FORM}; ${problem}`);
 }
 
-/** The same with numbers instead of names, in the answer's text too. */
-export function anonymised(line: TranscriptLine): TranscriptLine {
-  const { services } = line.sketch;
-  // Longer names first: one may be part of another.
-  const byLength = services.toSorted((a, b) => b.name.length - a.name.length);
-  const answer = byLength.reduce(
-    (text, { id, name }) => text.replaceAll(`'${name}'`, `'service-${id}'`),
-    line.answer,
+/**
+ * The same with numbers instead of names, in every text too. Names that are not in a sketch, such as those of nodes, are found in
+ * the built-in texts, which quote every name. Of an answer in its form only the four stages are kept.
+ */
+export function anonymised(lines: readonly TranscriptLine[]): TranscriptLine[] {
+  const builtIn = lines.filter(({ model }) => model === BUILT_IN);
+  const quoted = builtIn.flatMap(({ answer }) =>
+    [...answer.matchAll(/'([^'\s]+)'/g)].map(([, name = ""]) => name),
   );
+  const services = new Set(lines.flatMap(({ sketch }) => sketch.services.map(({ name }) => name)));
+  const nodes = quoted.filter((name) => !services.has(name));
+  // A model may name a service of an earlier incident that has gone since.
+  const others = [...new Set([...nodes, ...services])];
+  return lines.map((line) => anonymisedLine(line, others));
+}
+
+function anonymisedLine(line: TranscriptLine, others: readonly string[]): TranscriptLine {
+  const { services } = line.sketch;
+  const rename = renaming([
+    ...services.map(({ id, name }): [string, string] => [name, `service-${id}`]),
+    [line.application, "application"],
+    ...others.map((name, at): [string, string] => [name, `other-${at + 1}`]),
+  ]);
+  const { transcript } = parseTranscript(line.answer);
   return {
     ...line,
     application: "application",
-    answer,
+    answer:
+      transcript === undefined
+        ? rename(line.answer)
+        : renderTranscript({
+            ...transcript,
+            think: rename(transcript.think),
+            counterfactuals: transcript.counterfactuals.map((each) =>
+              Object.assign({ ...each }, { why: rename(each.why) }),
+            ),
+          }),
     sketch: {
       ...line.sketch,
       application: "application",
       services: services.map((each) => Object.assign({ ...each }, { name: `service-${each.id}` })),
     },
   };
+}
+
+/** Replaces names that stand as whole words, all at once: what takes the place of one may hold another. The first of equal names counts. */
+function renaming(names: readonly (readonly [name: string, instead: string])[]): (text: string) => string {
+  const byName = new Map(names.toReversed());
+  const byLowerCase = new Map(names.toReversed().map(([name, instead]) => [name.toLowerCase(), instead]));
+  // Longer names first: one may be part of another.
+  const longestFirst = [...byName.keys()].filter((name) => name !== "").sort((a, b) => b.length - a.length);
+  const escaped = longestFirst.map((name) => name.replaceAll(/[\\^$.*+?()[\]{}|/]/g, "\\$&"));
+  const found = new RegExp(`(?<![\\p{L}\\p{N}])(?:${escaped.join("|")})(?![\\p{L}\\p{N}])`, "giu");
+  return (text) =>
+    text.replaceAll(found, (word) => byName.get(word) ?? byLowerCase.get(word.toLowerCase()) ?? word);
 }

@@ -38,11 +38,11 @@ export class JaegerSource implements SpanSource {
   readonly endpoint: EndpointClient;
   readonly graceSeconds: number;
   private readonly options: JaegerOptions;
-  private readonly entry: string | undefined;
+  private readonly entry: () => string | undefined;
   private readonly seen = new SeenTraces();
   private readonly batch = new SpanBatch();
 
-  constructor(options: JaegerOptions, entry: string | undefined, settings: ClientSettings = {}) {
+  constructor(options: JaegerOptions, entry: () => string | undefined, settings: ClientSettings = {}) {
     const { url, basicAuth, bearerTokenFile, tls, headers, timeoutSeconds, maxAttempts, maxResponseBytes } =
       options;
     this.name = options.name;
@@ -93,7 +93,7 @@ export class JaegerSource implements SpanSource {
         { subject, level: "ok", message: `answers, ${known.length} services` },
         ...clockFinding(subject, this.endpoint.health),
       ];
-      const wanted = this.options.services.length > 0 ? this.options.services : [this.entry];
+      const wanted = this.options.services.length > 0 ? this.options.services : [this.entry()];
       for (const service of wanted) {
         if (service === undefined || known.includes(service)) continue;
         findings.push({
@@ -121,7 +121,8 @@ export class JaegerSource implements SpanSource {
 
   private async services(signal?: AbortSignal): Promise<readonly string[]> {
     if (this.options.services.length > 0) return this.options.services;
-    if (this.entry !== undefined) return [this.entry];
+    const entry = this.entry();
+    if (entry !== undefined) return [entry];
     return (await this.listServices(signal)).slice(0, 100);
   }
 

@@ -22,7 +22,8 @@ import { windowsOf } from "./windows.ts";
 export interface PrometheusContext {
   /** Services of other namespaces are left out, however many the server knows. */
   readonly namespace: string;
-  readonly entry: string | undefined;
+  /** As of now: it may change. */
+  readonly entry: () => string | undefined;
 }
 
 const DETECTION_LIFE_MS = 600_000;
@@ -120,7 +121,8 @@ export class PrometheusSource implements WindowSource, ResourceSource {
     const strategy = this.strategy(grid, seriesCount);
     const reading = await readRed(this.reader(client, strategy), mapping, grid, signal);
     if (reading.leftOut > 0) this.endpoint.health.partialResultsTotal += 1;
-    const { namespace, entry } = this.context;
+    const { namespace } = this.context;
+    const entry = this.context.entry();
     const sets: WindowSet[] = [];
     for (let index = 0; index < grid.count; index += 1) {
       const endMs = windowEndMs(grid, index);

@@ -23,27 +23,27 @@ const SearchAnswer = z.object({
 });
 const TraceV2 = z.object({ trace: z.unknown().optional() });
 
+const queryOf = (service: string | undefined): string =>
+  service === undefined ? "{}" : `{ resource.service.name = ${JSON.stringify(service)} }`;
+
 /** Traces of Grafana Tempo: ids by search, then each trace as OTLP. */
 export class TempoSource implements SpanSource {
   readonly name: string;
   readonly endpoint: EndpointClient;
   readonly graceSeconds: number;
   private readonly options: TempoOptions;
-  private readonly query: string;
+  private readonly query: () => string;
   private readonly turn: BulkheadPolicy;
   private readonly seen = new SeenTraces();
   private readonly batch = new SpanBatch();
 
-  constructor(options: TempoOptions, entry: string | undefined, settings: ClientSettings = {}) {
+  constructor(options: TempoOptions, entry: () => string | undefined, settings: ClientSettings = {}) {
     const { url, basicAuth, bearerTokenFile, tls, headers, timeoutSeconds, maxAttempts, maxResponseBytes } =
       options;
     this.name = options.name;
     this.options = options;
     this.graceSeconds = options.graceSeconds;
-    const service = options.service ?? entry;
-    this.query =
-      options.query ??
-      (service === undefined ? "{}" : `{ resource.service.name = ${JSON.stringify(service)} }`);
+    this.query = () => options.query ?? queryOf(options.service ?? entry());
     this.turn = bulkhead(options.concurrency, Number.MAX_SAFE_INTEGER);
     this.endpoint = new EndpointClient(
       options.name,
@@ -93,7 +93,7 @@ export class TempoSource implements SpanSource {
         {
           subject,
           level: "problem",
-          message: `found no trace of the last 15 minutes with ${this.query}`,
+          message: `found no trace of the last 15 minutes with ${this.query()}`,
           remedy: "check the service's name, or write your own TraceQL as query",
         },
         ...clock,
@@ -109,7 +109,7 @@ export class TempoSource implements SpanSource {
 
   private async search({ fromMs, toMs }: Slice, signal?: AbortSignal): Promise<string[]> {
     const query = {
-      q: this.query,
+      q: this.query(),
       start: String(Math.floor(fromMs / 1_000)),
       end: String(Math.ceil(toMs / 1_000)),
       limit: String(this.options.limit),

@@ -1,4 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { createQuestions } from "@tradewind/local/screen/questions.ts";
 import { Shop } from "../../predictor/shop.ts";
 import { waitUntil } from "../../wait-until.ts";
@@ -27,6 +29,29 @@ describe("the keys of the live picture that ask a predictor", () => {
     expect(text).toMatch(/ {2}frontend 1 → 2 replicas +p95 [\d.]+ m?s, \d\.\d{4} per hour/);
     await questions.toggle("w", 62);
     expect(questions.lines).toEqual([]);
+  });
+
+  it("w says why where the predictor ends after its first answer", async () => {
+    const now = async (): Promise<Response> =>
+      fetch(`${shop.url}/v1/what-if`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: "{}",
+      });
+    await waitUntil(async () => (await now()).ok, 30_000);
+    const text = await (await now()).text();
+    let answers = 0;
+    const ending = createServer((_request, response) => {
+      answers += 1;
+      if (answers > 1) response.destroy();
+      else response.writeHead(200, { "content-type": "application/json" }).end(text);
+    });
+    await new Promise<void>((resolve) => ending.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void ending.close());
+    const questions = createQuestions(`http://127.0.0.1:${(ending.address() as AddressInfo).port}`);
+    await questions.toggle("w", 4);
+    expect(questions.lines).toHaveLength(2);
+    expect(questions.lines[1]).toMatch(/^predictor \(http:.+it has ended, or is being started again/);
   });
 
   it("e shows the explanation, in the place of what was shown", async () => {

@@ -1,6 +1,9 @@
 import { Application } from "@tradewind/core/contract/application.ts";
 import type { Explanation } from "@tradewind/core/contract/explanation.ts";
+import { Transcripts } from "@tradewind/core/contract/transcript.ts";
+import { contentHash } from "@tradewind/core/hash.ts";
 import { createLog } from "@tradewind/core/log.ts";
+import { transcriptsText } from "@tradewind/predictor/api/transcripts.ts";
 import { Explaining } from "@tradewind/predictor/application/explaining.ts";
 import type { DecidedWindow, ExplainingOptions } from "@tradewind/predictor/application/explaining.ts";
 import type { DecidedPlan } from "@tradewind/predictor/policy/inputs.ts";
@@ -54,13 +57,14 @@ function decided(at: number, seconds: number): DecidedWindow {
 }
 
 /** After twelve windows of 50 ms and one of 500 ms. */
-function explaining(model?: ExplainingOptions["model"]) {
+function explaining(model?: ExplainingOptions["model"], maxKeptBytes = 1e6) {
   const made: Explanation[] = [];
   const kept: IncidentState[] = [];
   const clock = { ms: 0 };
   const one = new Explaining({
     monotonicMs: () => clock.ms,
     log: createLog("test", "silent"),
+    maxKeptBytes,
     incidents: { restored: emptyIncidents("default", "default"), keep: (state) => kept.push(state) },
     onExplained: (explanation) => made.push(explanation),
     model,
@@ -193,6 +197,44 @@ describe("explaining", () => {
       { reasoner: "liar", source: "operator", judged: 1, first: 0, among: 0 },
     ]);
     expect([...one.transcripts()].every(({ labels }) => labels?.source === "operator")).toBe(true);
+  });
+
+  it("keeps the newest explanations that have room, with all that they cite", () => {
+    const { made, one } = explaining(undefined, 20_000);
+    for (let at = 13; at < 60; at += 1) one.window(decided(at, 0.5));
+    const kept = one.kept();
+    expect(kept.length).toBeGreaterThan(2);
+    expect(kept).toEqual(made.slice(-kept.length));
+    expect(JSON.stringify(kept).length).toBeLessThan(20_000);
+    const { answer, sketch, sketchHash } = [...one.transcripts()].at(-1)!;
+    expect(answer).toBe(made.at(-1)!.transcript);
+    expect(contentHash(sketch)).toBe(sketchHash);
+  });
+
+  it("keeps the newest explanation however large it is", () => {
+    const { made, one } = explaining(undefined, 1);
+    one.window(decided(13, 0.5));
+    expect(one.kept()).toEqual([made.at(-1)]);
+    expect(one.current()).toEqual(made.at(-1));
+  });
+
+  it("gives others a turn between two transcripts, which read back from their pieces", async () => {
+    const { one } = explaining();
+    one.window(decided(13, 0.5));
+    let others = 0;
+    let other = setImmediate(function turn() {
+      others += 1;
+      other = setImmediate(turn);
+    });
+    const pieces: string[] = [];
+    const othersBefore: number[] = [];
+    for await (const piece of transcriptsText(one.transcripts())) {
+      pieces.push(piece);
+      othersBefore.push(others);
+    }
+    clearImmediate(other);
+    expect(Transcripts.parse(JSON.parse(pieces.join(""))).transcripts).toHaveLength(2);
+    expect(othersBefore[2]).toBeGreaterThan(othersBefore[1]!);
   });
 
   it("knows no explanation of another time to judge", () => {

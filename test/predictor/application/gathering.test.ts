@@ -4,13 +4,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { systemClock } from "@tradewind/core/clock.ts";
-import type { Running } from "@tradewind/core/running.ts";
 import { Application } from "@tradewind/core/contract/application.ts";
+import type { Running } from "@tradewind/core/running.ts";
 import { WindowSet } from "@tradewind/core/contract/window.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
 import { Gathering } from "@tradewind/predictor/application/gathering.ts";
 import { SourcesConfig } from "@tradewind/predictor/sources/sources-config.ts";
 import { SpanOrigins } from "@tradewind/predictor/sources/span-origins.ts";
+import { JaegerOptions } from "@tradewind/predictor/sources/jaeger/options.ts";
+import { PrometheusOptions } from "@tradewind/predictor/sources/prometheus/options.ts";
+import { TempoOptions } from "@tradewind/predictor/sources/tempo/options.ts";
 import { WindowBuilder } from "@tradewind/predictor/window/window-builder.ts";
 import { openStoreForReading } from "@tradewind/predictor/store/database.ts";
 import { startPredictor } from "@tradewind/predictor/predictor.ts";
@@ -18,6 +21,7 @@ import { installed } from "../../installed.ts";
 import { silentLog } from "../../kubernetes/silent-log.ts";
 import { waitUntil } from "../../wait-until.ts";
 import { FakePrometheus, inNamespace } from "../sources/prometheus/fake-prometheus.ts";
+import { FakeServer, json } from "../../core/endpoint/fake-server.ts";
 import { meshSeries } from "../sources/prometheus/pushed-series.ts";
 
 let directory = "";
@@ -124,9 +128,11 @@ describe("Gathering", () => {
   it("ends with the time of its window when a source gives no turn to ask, and names the source", async () => {
     fake.server.handler = () => undefined;
     const prometheus = { url: fake.server.url, concurrency: 1, maxAttempts: 1, timeoutSeconds: 60 };
+    const application = Application.parse({ entry: "front", objective: { milliseconds: 250 } });
     const gathering = new Gathering({
       config: SourcesConfig.parse({ prometheus: [prometheus] }),
-      application: Application.parse({ entry: "front", objective: { milliseconds: 250 } }),
+      application,
+      current: () => application,
       windowSeconds: 1,
       builder: new WindowBuilder({ windowSeconds: 1, namespace: "default" }),
       origins: new SpanOrigins(),
@@ -138,5 +144,49 @@ describe("Gathering", () => {
     expect({ failed, sets }).toEqual({ failed: [{ name: "prometheus", kind: "metrics" }], sets: [] });
     await gathering.stop();
     expect(await other).toBe("unanswered");
+  });
+});
+
+describe("the sources of an application whose entry changes", () => {
+  it("go on with the new one", async () => {
+    const traces = await FakeServer.start((_request, response) => json(response, { data: [], traces: [] }));
+    const application = Application.parse({
+      namespace: "shop",
+      entry: "front",
+      objective: { milliseconds: 250 },
+    });
+    const present = { ...application };
+    const gathering = new Gathering({
+      config: {
+        prometheus: [PrometheusOptions.parse({ url: fake.server.url, metrics: "istio" })],
+        jaeger: [JaegerOptions.parse({ url: traces.url })],
+        tempo: [TempoOptions.parse({ url: traces.url })],
+      },
+      application,
+      current: () => present,
+      windowSeconds: 10,
+      builder: new WindowBuilder({ windowSeconds: 10, namespace: "shop" }),
+      origins: new SpanOrigins(),
+      clock: systemClock,
+      log: silentLog,
+    });
+    const endMs = Date.now();
+    const flows = async (): Promise<(string | undefined)[]> => {
+      const { sets } = await gathering.gather({ startMs: endMs - 10_000, endMs });
+      return sets.flatMap((set) => set.flows.map(({ entryService }) => entryService));
+    };
+    try {
+      expect(await flows()).toEqual(["front"]);
+      present.entry = "cart";
+      traces.requests.length = 0;
+      expect(await flows()).toEqual(["cart"]);
+      const asked = traces.requests.map(
+        ({ url }) => url.searchParams.get("service") ?? url.searchParams.get("q"),
+      );
+      expect(new Set(asked)).toEqual(new Set(["cart", '{ resource.service.name = "cart" }']));
+    } finally {
+      await gathering.stop();
+      await traces.stop();
+    }
   });
 });

@@ -176,6 +176,27 @@ describe("students of a deployment", () => {
     expect(after.students.parameters("cart")).toEqual(before.students.parameters("cart"));
   });
 
+  it("are still there after a first window that says nothing of their services", async () => {
+    const before = made();
+    for (let at = 0; at < 80; at += 1) await before.window(at);
+    const { students } = made(before.store);
+    const { set, wish } = windowAt(1_000, "GET /hotels");
+    students.observe([wish], { ...set, windows: [] });
+    await students.settled();
+    expect(students.parameters("cart")).toEqual(before.students.parameters("cart"));
+  });
+
+  it("are forgotten of a service that no plan names for more than an hour", async () => {
+    const { students, window } = made();
+    for (let at = 0; at < 80; at += 1) await window(at);
+    const own = students.parameters("cart");
+    for (const at of [80, 325]) {
+      students.observe([], { ...windowAt(at, "GET /hotels").set, windows: [] });
+      await students.settled();
+    }
+    expect(students.parameters("cart")).not.toEqual(own);
+  });
+
   it("give way to those of the release, by cause 'users', when who searched buys", async () => {
     const { causes, students, window } = made();
     for (let at = 0; at < 80; at += 1) await window(at);

@@ -40,11 +40,53 @@ describe("a transcript", () => {
   });
 
   it("holds no name of a service or of the application once it is anonymised, and the same roots", () => {
-    const line = anonymised(LINE);
+    const [line] = anonymised([LINE]);
     expect(JSON.stringify(line)).not.toMatch(/cart|shop/);
-    expect(parseTranscript(line.answer).transcript).toMatchObject({
+    expect(parseTranscript(line!.answer).transcript).toMatchObject({
       think: "Cause: 'service-2', CPU; 'service-1' waits.",
       roots: [{ id: 2, type: "C" }],
     });
+  });
+
+  it("holds no name however a model writes it, and the same claims", () => {
+    const faults = [{ id: 2, type: "C" as const, evidence: [], confidence: 0.5 }];
+    const claim = { id: 2, resource: "cpu" as const, from: 1, to: 2, expected: "better" as const };
+    const answer = renderTranscript({
+      think:
+        'Shop is slow. Cart waits for "cart-db", (cart→cart-db). Cartons of cart-db-0 are on worker-7.internal, as ads was.',
+      faults,
+      counterfactuals: [{ ...claim, why: 'cart-db is short of cpu: "cart" waits' }],
+      roots: [{ id: 2, type: "C" }],
+    });
+    const seen = "Cause: 'cart-db', CPU. 'cart-db' takes 3.0 times as long as usual on 'worker-7.internal'.";
+    const builtIn = renderTranscript({ think: seen, faults, counterfactuals: [], roots: [] });
+    const [first, second] = anonymised([
+      { ...LINE, answer: builtIn },
+      { ...LINE, model: "a model", answer },
+      { ...LINE, sketch: { services: [{ id: 1, name: "ads" }] } },
+    ]);
+    expect(parseTranscript(first!.answer).transcript!.think).toBe(
+      "Cause: 'service-2', CPU. 'service-2' takes 3.0 times as long as usual on 'other-1'.",
+    );
+    expect(parseTranscript(second!.answer).transcript).toEqual({
+      think:
+        'application is slow. service-1 waits for "service-2", (service-1→service-2). Cartons of service-2-0 are on other-1, as other-4 was.',
+      faults,
+      counterfactuals: [{ ...claim, why: 'service-2 is short of cpu: "service-1" waits' }],
+      roots: [{ id: 2, type: "C" }],
+    });
+  });
+
+  it("keeps its form where services are called like parts of it, and a name in place of a name is not replaced again", () => {
+    const services = ["C", "cpu", "root", "service", "type"].map((name, at) => ({ id: at + 1, name }));
+    const roots = [{ id: 4, type: "C" as const }];
+    const answer = renderTranscript({ think: "service waits", faults: [], counterfactuals: [], roots });
+    const [line] = anonymised([{ ...LINE, sketch: { services }, answer }]);
+    expect(parseTranscript(line!.answer).transcript).toMatchObject({ think: "service-4 waits", roots });
+  });
+
+  it("holds no name where the answer has not the form of one", () => {
+    const [line] = anonymised([{ ...LINE, model: "a model", answer: "<think>It is cart-db.</think> cart" }]);
+    expect(line!.answer).toBe("<think>It is service-2.</think> service-1");
   });
 });

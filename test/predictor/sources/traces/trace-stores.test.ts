@@ -25,13 +25,16 @@ const sources: SpanSource[] = [];
 const jaeger = (options: Record<string, unknown> = {}): JaegerSource => {
   const made = new JaegerSource(
     JaegerOptions.parse({ url: server.url, maxAttempts: 1, ...options }),
-    "front",
+    () => "front",
   );
   sources.push(made);
   return made;
 };
 const tempo = (options: Record<string, unknown> = {}): TempoSource => {
-  const made = new TempoSource(TempoOptions.parse({ url: server.url, maxAttempts: 1, ...options }), "front");
+  const made = new TempoSource(
+    TempoOptions.parse({ url: server.url, maxAttempts: 1, ...options }),
+    () => "front",
+  );
   sources.push(made);
   return made;
 };
