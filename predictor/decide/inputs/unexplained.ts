@@ -13,6 +13,7 @@ import { serviceToSize } from "./services.ts";
  * Services on routes that miss their objective by more than the models make of what runs, with their own error: what those services
  * could do without nobody knows. A miss that the models explain is no reason to keep what does not help against it. Nor are requests
  * that fail while a service of the application has no pod at all, for no node has room for one: what others hold is that room.
+ * Nor is anything given up on a route that misses before it has begun to serve: that it does not help nobody has seen.
  */
 export function unexplained(request: CostRequest, known: Known): ReadonlySet<string> {
   const { objective, prices } = request.context.application;
@@ -48,7 +49,12 @@ export function unexplained(request: CostRequest, known: Known): ReadonlySet<str
   }
   const left = missed.filter(({ flow }) => !explained.has(flow.flow));
   const awaited = left.length > 0 ? known.awaited : [];
-  return new Set([...left.flatMap(({ flow }) => flow.services), ...awaited]);
+  const starting = request.observations.filter((one) => passed.has(one.service) && isStarting(one));
+  return new Set([
+    ...left.flatMap(({ flow }) => flow.services),
+    ...awaited,
+    ...starting.map(({ service }) => service),
+  ]);
 }
 
 const namesOf = ({ calls = [], entryService, services }: FlowWindow): string[] => [
@@ -56,6 +62,10 @@ const namesOf = ({ calls = [], entryService, services }: FlowWindow): string[] =
   ...services,
   ...calls.flatMap(({ callee, caller }) => [caller, callee]),
 ];
+
+/** Replicas were asked for that do not serve yet, and do not wait for a node. */
+const isStarting = ({ baseReplicas, readyReplicas = baseReplicas, unscheduled }: Observation): boolean =>
+  readyReplicas + unscheduled < baseReplicas;
 
 const isAbsent = ({ readyReplicas, unscheduled }: Observation): boolean =>
   readyReplicas === 0 && unscheduled > 0;

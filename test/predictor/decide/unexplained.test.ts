@@ -1,5 +1,8 @@
+import { decide } from "@tradewind/predictor/policy/ladder.ts";
+import type { PolicyInputs } from "@tradewind/predictor/policy/inputs.ts";
 import { describe, expect, it } from "vitest";
-import { START_MS, window, WINDOW_MS } from "../measurements.ts";
+import { application, inputs, START_MS, window, WINDOW_MS } from "../measurements.ts";
+import { chained } from "../policy/modelled.ts";
 import { course, FRONTEND, last, made, replicasOf } from "./decisions.ts";
 import type { Change } from "./decisions.ts";
 
@@ -29,5 +32,32 @@ describe("requests that fail", () => {
   it("do not, while a service has no pod for want of room: what the others have left is that room (no-limits-full)", () => {
     const outcomes = course(20, IDLE, failing(2));
     expect(replicasOf(last(outcomes))).toBeLessThan(4);
+  });
+});
+
+describe("replicas that do not serve yet", () => {
+  /** Asked of one container, window by window; what is asked for does not start. */
+  const asked = (loads: readonly number[], objectiveMs: number): number[] => {
+    const calm = Array.from({ length: 20 }, () => 20);
+    let state: PolicyInputs["state"] | undefined;
+    const replicas = [...calm, ...loads].map((requestsPerSecond, at) => {
+      const services = [FRONTEND, made("backend", { replicas: 1, requestsPerSecond })];
+      const set = chained(
+        services.map((each) => ({ ...each, requestsPerSecond })),
+        START_MS + at * WINDOW_MS,
+      );
+      const objective = { objective: { milliseconds: objectiveMs } };
+      const taken = { application: application(objective), ...(state && { state }) };
+      const outcome = decide(inputs(set, taken));
+      ({ state } = outcome);
+      return replicasOf(outcome);
+    });
+    return replicas.slice(calm.length);
+  };
+
+  it("are not given up while their route misses, though less of them would do by the load of now (warm-up)", () => {
+    const [first = 0, ...later] = asked([90, 46, 46, 46], 150);
+    expect(first).toBeGreaterThan(2);
+    for (const replicas of later) expect(replicas).toBeGreaterThanOrEqual(first);
   });
 });
