@@ -20,7 +20,7 @@ export interface Scene {
 
 /** One application, and what the leader knows of it. */
 export interface SceneApplication {
-  /** Absent before the first plan of the only application. */
+  /** Absent before the first decision of the only application. */
   readonly place: { readonly namespace: string; readonly name: string } | undefined;
   /** Its plan in force; absent before the first. */
   readonly header: ReadPlan["header"] | undefined;
@@ -42,8 +42,14 @@ export function applicationIn(
   );
 }
 
-export const modeIn = (scene: Scene, served: ServedRecommendation | undefined): ApplicationMode | undefined =>
-  applicationIn(scene, served)?.header?.mode;
+/** What may be written about a recommendation: nothing of an application before its first plan since the start. */
+export function modeIn(scene: Scene, served: ServedRecommendation | undefined): ApplicationMode | undefined {
+  const application = applicationIn(scene, served);
+  return application === undefined ? undefined : modeOf(application);
+}
+
+export const modeOf = ({ header }: SceneApplication): ApplicationMode | undefined =>
+  header === undefined ? "observe" : header.mode;
 
 /** Something that only the leader does, over and over. Throws only what concerns all of it; what concerns one object it deals with. */
 export interface LeaderPart {

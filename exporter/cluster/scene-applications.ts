@@ -19,7 +19,9 @@ export function sceneApplications(
   const [only] = statuses;
   if (all.applications === undefined && only !== undefined) {
     const { plan } = only;
-    const place = plan && { namespace: plan.namespace, name: plan.application };
+    const [kept] = all.recommendations;
+    const { application: name, namespace } = plan ?? kept ?? {};
+    const place = name === undefined || namespace === undefined ? undefined : { namespace, name };
     return [{ place, header: plan, list: all, approvalRatio: ratioOf(place) }];
   }
   const byApplication = Map.groupBy(all.recommendations, ({ application: name, namespace }) =>

@@ -33,7 +33,11 @@ export function makeScene(
     nowMs: clock.nowMs(),
     monotonicMs: clock.monotonicMs(),
     view: (namespace) => namespaces.get(namespace),
-    service: (namespace, service) => known(namespace).get(service),
+    service: (namespace, service) => {
+      const found = known(namespace).get(service);
+      const isKnown = namespaces.get(namespace)?.workloads.knowsAutoscalers(FRESH_MS) === true;
+      return found === undefined || isKnown ? found : { ...found, scalePoints: ["cpu", "memory"] };
+    },
     served: (namespace, kind, name) => {
       index();
       return served.get(key(namespace, kind, name));

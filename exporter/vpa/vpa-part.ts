@@ -4,7 +4,7 @@ import { ApiError } from "@tradewind/kubernetes/client/api-error.ts";
 import type { ApiClient } from "@tradewind/kubernetes/client/client.ts";
 import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
 import type { VerticalPodAutoscaler } from "@tradewind/kubernetes/objects/vpa.ts";
-import { applicationIn, modeIn } from "../cluster/part.ts";
+import { applicationIn, modeIn, modeOf } from "../cluster/part.ts";
 import type { LeaderPart, Scene } from "../cluster/part.ts";
 import { mainContainer } from "@tradewind/kubernetes/workloads/main-container.ts";
 import { containerSize } from "../sizing/container-size.ts";
@@ -40,7 +40,7 @@ export class VpaPart implements LeaderPart {
   }
 
   async reconcile(scene: Scene, signal: AbortSignal): Promise<void> {
-    if (scene.applications.every(({ header }) => header?.mode === "observe")) return;
+    if (scene.applications.every((each) => modeOf(each) === "observe")) return;
     const namespaces = new Set(scene.list.recommendations.map(({ namespace }) => namespace));
     for (const namespace of namespaces) {
       for (const vpa of scene.view(namespace)?.vpas?.items.values() ?? []) {

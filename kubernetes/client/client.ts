@@ -47,6 +47,8 @@ export interface Call extends Place {
   readonly contentType?: string;
   readonly accept?: string;
   readonly signal?: AbortSignal | undefined;
+  /** Less than the client's own. A signal of a deadline in its place would be joined to others twice, which Node.js keeps. */
+  readonly deadlineMs?: number | undefined;
 }
 
 const METHODS = {
@@ -100,7 +102,8 @@ export class ApiClient {
 
   /** @throws ApiError; TradewindError `cancelled` when the signal ended the call */
   async call(call: Call): Promise<unknown> {
-    const deadline = AbortSignal.timeout(this.settings.deadlineMs ?? DEADLINE_MS);
+    const limitMs = Math.min(this.settings.deadlineMs ?? DEADLINE_MS, call.deadlineMs ?? Infinity);
+    const deadline = AbortSignal.timeout(limitMs);
     const signal = call.signal === undefined ? deadline : AbortSignal.any([deadline, call.signal]);
     for (let attempt = 1; ; attempt += 1) {
       try {
@@ -109,7 +112,7 @@ export class ApiClient {
         if (call.signal?.aborted === true) {
           throw new TradewindError("cancelled", "the call was cancelled", { cause: error });
         }
-        const problem = this.explain(call, error, deadline);
+        const problem = this.explain(call, error, deadline, limitMs);
         if (attempt === MAX_ATTEMPTS || !mayRepeat(call, problem)) throw problem;
         const delays = this.settings.retryDelays ?? RETRY_DELAYS;
         const waitMs = retryDelayMs(attempt, problem.retryAfterMs, delays, this.rng);
@@ -151,8 +154,8 @@ export class ApiClient {
   }
 
   /** Replaces an object; its `metadata.resourceVersion` must be the one read. @throws ApiError 409 when it is not */
-  async update(place: Place, body: unknown, signal?: AbortSignal): Promise<unknown> {
-    return this.call({ ...place, verb: "update", body, signal });
+  async update(place: Place, body: unknown, signal?: AbortSignal, deadlineMs?: number): Promise<unknown> {
+    return this.call({ ...place, verb: "update", body, signal, deadlineMs });
   }
 
   async patch(place: Place, type: PatchType, body: unknown, signal?: AbortSignal): Promise<unknown> {
@@ -295,11 +298,11 @@ export class ApiClient {
     return dispatcher;
   }
 
-  private explain(call: Call, error: unknown, deadline: AbortSignal): ApiError {
+  private explain(call: Call, error: unknown, deadline: AbortSignal, limitMs: number): ApiError {
     if (error instanceof ApiError) return error;
     this.settings.observer?.called(call.verb, call.resource.plural, "error");
     if (!deadline.aborted) return noAnswer(call.verb, call, error);
-    const seconds = (this.settings.deadlineMs ?? DEADLINE_MS) / 1_000;
+    const seconds = limitMs / 1_000;
     return new ApiError(
       `the Kubernetes API gave no complete answer to ${call.verb} ${describePlace(call)} within ${seconds} s`,
       { status: 0, reason: "Timeout", cause: error },

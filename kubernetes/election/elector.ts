@@ -42,6 +42,12 @@ interface Observation {
   readonly seenMs: number;
 }
 
+/** A lease that has become ours, and the time before it was written: others may count it from then on. */
+interface Held {
+  readonly lease: Lease;
+  readonly writtenMs: number;
+}
+
 /**
  * Leader election by a Lease, as Kubernetes' own components do it: a lease counts as expired when *we* have not seen it
  * change for its duration, so that clocks need not agree, and the server's refusal of old versions settles races.
@@ -89,7 +95,7 @@ export class LeaderElector {
     }
   }
 
-  private async leadWhileHeld(held: Lease): Promise<void> {
+  private async leadWhileHeld({ lease, writtenMs }: Held): Promise<void> {
     const { identity, lead, log, name } = this.options;
     const term = new AbortController();
     const signal = AbortSignal.any([term.signal, this.stopping.signal]);
@@ -98,7 +104,7 @@ export class LeaderElector {
     const work = lead(signal).catch((error: unknown) => {
       if (!signal.aborted) log.error({ problem: describeError(error) }, "the leader's work failed");
     });
-    const last = await this.renewUntilLost(held, signal);
+    const last = await this.renewUntilLost(lease, writtenMs, signal);
     this.leading = false;
     term.abort();
     log.info({ lease: name, identity }, "no longer leading");
@@ -107,19 +113,22 @@ export class LeaderElector {
   }
 
   /** @returns the lease as last renewed when it is still ours */
-  private async renewUntilLost(held: Lease, signal: AbortSignal): Promise<Lease | undefined> {
+  private async renewUntilLost(
+    held: Lease,
+    writtenMs: number,
+    signal: AbortSignal,
+  ): Promise<Lease | undefined> {
     const { clock } = this.options;
     let current = held;
-    let renewedMs = clock.monotonicMs();
+    let renewedMs = writtenMs;
     for (;;) {
       await this.pause(signal);
       if (signal.aborted) return current;
       const leftMs = this.timings.renewDeadlineMs - (clock.monotonicMs() - renewedMs);
       if (leftMs <= 0) return undefined;
-      const deadline = AbortSignal.timeout(Math.max(1, Math.round(leftMs)));
       try {
         const startedMs = clock.monotonicMs();
-        current = await this.write(current, AbortSignal.any([signal, deadline]));
+        current = await this.write(current, signal, { deadlineMs: Math.max(1, Math.round(leftMs)) });
         renewedMs = startedMs;
         this.problem = undefined;
       } catch (error) {
@@ -130,19 +139,22 @@ export class LeaderElector {
     }
   }
 
-  /** @returns the lease when it has become ours */
-  private async acquire(): Promise<Lease | undefined> {
-    const { client, identity, name, namespace } = this.options;
+  private async acquire(): Promise<Held | undefined> {
+    const { client, clock, identity, name, namespace } = this.options;
     const place = { resource: RESOURCES.leases, namespace, name };
     const { signal } = this.stopping;
     try {
       const lease = await client.find(place, Lease, signal);
       this.problem = undefined;
-      if (lease === undefined) return await this.create();
+      if (lease === undefined) {
+        const writtenMs = clock.monotonicMs();
+        return { lease: await this.create(), writtenMs };
+      }
       this.holder = lease.spec?.holderIdentity ?? undefined;
       const isFree = this.holder === undefined || this.holder === "" || this.holder === identity;
       if (!isFree && !this.hasExpired(lease)) return undefined;
-      return await this.write(lease, signal);
+      const writtenMs = clock.monotonicMs();
+      return { lease: await this.write(lease, signal), writtenMs };
     } catch (error) {
       if (!signal.aborted && !(error instanceof ApiError && error.isConflict)) this.report(error);
       return undefined;
@@ -181,7 +193,11 @@ export class LeaderElector {
   }
 
   /** Takes or renews the lease over exactly the version that was read. */
-  private async write(lease: Lease, signal: AbortSignal, released = false): Promise<Lease> {
+  private async write(
+    lease: Lease,
+    signal: AbortSignal,
+    { deadlineMs, released = false }: { readonly deadlineMs?: number; readonly released?: boolean } = {},
+  ): Promise<Lease> {
     const { client, clock, identity, name, namespace } = this.options;
     const now = microTime(clock.nowMs());
     const isOurs = lease.spec?.holderIdentity === identity;
@@ -201,6 +217,7 @@ export class LeaderElector {
         },
       },
       signal,
+      deadlineMs,
     );
     this.holder = released ? undefined : identity;
     return Lease.parse(updated);
@@ -208,7 +225,7 @@ export class LeaderElector {
 
   private async release(lease: Lease): Promise<void> {
     try {
-      await this.write(lease, AbortSignal.timeout(2_000), true);
+      await this.write(lease, AbortSignal.timeout(2_000), { released: true });
     } catch (error) {
       this.options.log.debug(
         { problem: describeError(error) },

@@ -108,6 +108,12 @@ export class ClusterWatch {
     );
   }
 
+  /** True when HorizontalPodAutoscalers were known to be true within `maxAgeMs`. */
+  knowsAutoscalers(maxAgeMs: number): boolean {
+    const { horizontalPodAutoscalers } = this;
+    return horizontalPodAutoscalers.reflectors.length > 0 && horizontalPodAutoscalers.isFresh(maxAgeMs);
+  }
+
   /** Everything known, fresh or not. */
   objects(): ClusterObjects {
     const known = <Item>(collection: Collection<Item>): Item[] | undefined =>

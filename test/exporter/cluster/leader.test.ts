@@ -1,4 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
 import type { Plan, Wish } from "@tradewind/core/contract/plan.ts";
 import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
 import { ApplicationStatus } from "@tradewind/kubernetes/crd/status.ts";
@@ -33,7 +36,7 @@ async function cluster(parts: readonly Part[]) {
   fake.put(RESOURCES.replicaSets, replicaSet("search-abc12", "search"));
   for (const index of [0, 1]) fake.put(RESOURCES.pods, podOf("search", index, SIZES));
   const exporter = async (
-    plan: Plan,
+    plan: Plan | undefined,
     identity = "scaler-0",
     input: ExporterInput = {},
   ): Promise<TestExporter> =>
@@ -308,6 +311,22 @@ describe("the recommender tradewind", () => {
     predictor.serve(plan([wish({ allocation: { replicas: 7 } })], { sequence: 4 }));
     await until("an event", () => fake.list(RESOURCES.events).length > 0);
     expect(fake.list(RESOURCES.events)[0]).toMatchObject({ reason: "ReplicasRecommended" });
+  });
+
+  it("after a restart says that no plan comes, and writes neither VPAs nor events before one does", async () => {
+    const state = mkdtempSync(join(tmpdir(), "tradewind-leader-"));
+    onTestFinished(() => rmSync(state, { recursive: true }));
+    const { exporter, fake } = await cluster(["status", "vpa", "events"]);
+    fake.put(RESOURCES.applications, application);
+    fake.put(RESOURCES.verticalPodAutoscalers, vpa());
+    const { running } = await exporter(plan([wish()], { mode: "observe" }), "scaler-0", { state });
+    const ready = () => statusOf(fake)?.conditions.find(({ type }) => type === "Ready");
+    await until("a plan in the status", () => ready()?.status === "True");
+    await running.stop();
+    await exporter(undefined, "scaler-0", { state });
+    await until("no plan in the status", () => ready()?.reason === "NoPlan");
+    expect(fake.list(RESOURCES.events)).toEqual([]);
+    expect(fake.find(RESOURCES.verticalPodAutoscalers, "shop", "search")).not.toHaveProperty("status");
   });
 
   it("says why it has nothing to say for a target nobody plans for", async () => {

@@ -18,7 +18,7 @@ async function server(): Promise<FakeApiServer> {
   return fake;
 }
 
-function candidate(fake: FakeApiServer, identity: string) {
+function candidate(fake: FakeApiServer, identity: string, clock = systemClock) {
   const work: string[] = [];
   const client = new ApiClient(fake.connection("scaler-token"), {
     retryDelays: { firstMs: 1, maxMs: 5 },
@@ -29,7 +29,7 @@ function candidate(fake: FakeApiServer, identity: string) {
     namespace: "tradewind",
     name: LEASE_NAME,
     identity,
-    clock: systemClock,
+    clock,
     rng: Math.random,
     log: silentLog,
     timings: TIMINGS,
@@ -112,6 +112,18 @@ describe("leader election", () => {
     const silentMs = performance.now();
     await waitUntil(() => !a.elector.isLeader);
     expect(performance.now() - silentMs).toBeLessThan(TIMINGS.leaseSeconds * 1_000);
+  });
+
+  it("a leader whose lease was written long before the answer came does not count from the answer", async () => {
+    const fake = await server();
+    let lateMs = 0;
+    const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + lateMs };
+    fake.fault(({ verb }) => {
+      if (verb === "create") lateMs = 2 * TIMINGS.renewDeadlineMs;
+      return false;
+    });
+    const { work } = candidate(fake, "a", clock);
+    await waitUntil(() => work.includes("ended"));
   });
 
   it("a leader whose lease another took stops at its next renewal", async () => {
