@@ -214,6 +214,14 @@ describe("a call", () => {
     expect(error.message).toMatch(/no complete answer to get pods 'cart' in namespace 'shop' within 0.1 s/);
   });
 
+  it("gives up at the deadline of the call where that is earlier than its own", async () => {
+    const fake = await FakeApiServer.start();
+    fake.fault(() => true);
+    const { signal } = new AbortController();
+    const error = await failure(client(fake.connection()).update(cart, {}, signal, 100));
+    expect(error.message).toMatch(/no complete answer to update pods 'cart' in namespace 'shop' within 0.1 s/);
+  });
+
   it("names the missing right and never the token", async () => {
     const fake = await FakeApiServer.start();
     fake.addUser("scaler", "s3cret", []);
