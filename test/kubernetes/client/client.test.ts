@@ -219,7 +219,9 @@ describe("a call", () => {
     fake.fault(() => true);
     const { signal } = new AbortController();
     const error = await failure(client(fake.connection()).update(cart, {}, signal, 100));
-    expect(error.message).toMatch(/no complete answer to update pods 'cart' in namespace 'shop' within 0.1 s/);
+    expect(error.message).toMatch(
+      /no complete answer to update pods 'cart' in namespace 'shop' within 0.1 s/,
+    );
   });
 
   it("names the missing right and never the token", async () => {
