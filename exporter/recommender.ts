@@ -200,7 +200,8 @@ export class Recommender {
     if (plan.isPartial === true) this.#keepRefusals(draft);
     await this.#keeper.save(await this.#stateAfter(draft), DISK_PATIENCE_MS);
     await this.#inSlices(draft.entries.values(), (entry) => {
-      events.push(...decisionEvents(entry));
+      const { namespace, service } = entry.recommendation;
+      events.push(...decisionEvents(entry, this.book.get(namespace, service)));
     });
     this.#journal?.append(events);
     this.#queue?.settle(draft.approvals.values(), plan.header.plannedAtMs);
@@ -319,7 +320,8 @@ export class Recommender {
       ...(takenMs !== undefined && { predictorTakenAtMs: onPlansClock(takenMs) }),
     };
     if (before?.decidedMs === undefined) return starts;
-    return { ...starts, previous: { final: before.final, decidedAtMs: onPlansClock(before.decidedMs) } };
+    const { decidedMs, final, mode } = before;
+    return { ...starts, previous: { final, decidedAtMs: onPlansClock(decidedMs), mode } };
   }
 
   async #stateAfter({ entries }: PlanDraft): Promise<string[]> {

@@ -2,7 +2,7 @@ import type { Application } from "@tradewind/core/contract/application.ts";
 import type { AuditEvent } from "@tradewind/core/contract/audit.ts";
 import type { ApprovalContext, CalendarChange, Change, SizeChange } from "@tradewind/core/contract/change.ts";
 import type { Calendar } from "@tradewind/core/contract/calendar.ts";
-import type { ContainerSize, Plan, Wish } from "@tradewind/core/contract/plan.ts";
+import type { Allocation, Plan, Wish } from "@tradewind/core/contract/plan.ts";
 import type { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import { contentHash } from "@tradewind/core/hash.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
@@ -76,8 +76,9 @@ export class ChangeQueue {
     before: BookEntry | undefined,
   ): ApprovalContext | undefined {
     const approval = this.#application(namespace, name)?.approval;
-    const { replicasReady, replicasWanted } = observed;
-    const replicas = before?.final.replicas ?? replicasWanted ?? replicasReady;
+    const inForce = before?.mode === "act" ? before.final : undefined;
+    const running = runningOf(observed);
+    const replicas = inForce?.replicas ?? running.replicas;
     if (approval === undefined || replicas === undefined) return undefined;
     const openMs = approval.expiresMinutes * MINUTE_MS;
     const key = bookKey(namespace, service);
@@ -85,8 +86,8 @@ export class ChangeQueue {
       replicasRatio: approval.replicasRatio,
       containerRatio: approval.containerRatio,
       reference: {
-        ...sizeOf(observed),
-        ...before?.final,
+        ...running,
+        ...inForce,
         replicas,
         ...this.#moves.inForceAt(key, plannedAtMs - openMs),
       },
@@ -169,7 +170,8 @@ export class ChangeQueue {
     const after: Change[] = [];
     for (const record of records) {
       const key = bookKey(record.namespace, record.service);
-      this.#moves.note(key, record.decidedAtMs, record.final);
+      const isActing = (record.context.mode ?? "act") === "act";
+      this.#moves.note(key, record.decidedAtMs, isActing ? record.final : runningOf(record.wish.observed));
       after.push(...proposed(record).filter(({ id }) => !this.#changes.has(id)));
       for (const { id, state } of record.context.approval?.changes ?? []) {
         const change = this.#changes.get(id);
@@ -259,10 +261,18 @@ function openPart(change: SizeChange): ApprovalContext["changes"][number] {
   return { id, resource, from, to, state, expiresMs, ...(notBeforeMs !== undefined && { notBeforeMs }) };
 }
 
-const sizeOf = ({ cpuCores, memoryBytes }: Wish["observed"]): ContainerSize => ({
-  ...(cpuCores !== undefined && { cpuCores }),
-  ...(memoryBytes !== undefined && { memoryBytes }),
-});
+function runningOf({
+  cpuCores,
+  memoryBytes,
+  replicasReady,
+  replicasWanted = replicasReady,
+}: Wish["observed"]): Partial<Allocation> {
+  return {
+    ...(replicasWanted !== undefined && { replicas: replicasWanted }),
+    ...(cpuCores !== undefined && { cpuCores }),
+    ...(memoryBytes !== undefined && { memoryBytes }),
+  };
+}
 
 function isReached({ from, resource, to }: SizeChange, { final }: DecisionRecord): boolean {
   const now = final[SIZE_OF[resource]];

@@ -8,7 +8,7 @@ const MOST_MOVES = 256;
 export class Moves {
   readonly #bySize = new Map<string, { readonly atMs: number; readonly value: number }[]>();
 
-  note(key: string, atMs: number, allocation: Allocation): void {
+  note(key: string, atMs: number, allocation: Partial<Allocation>): void {
     for (const size of SIZES) {
       const value = allocation[size];
       if (value === undefined) continue;

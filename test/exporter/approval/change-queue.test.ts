@@ -104,6 +104,20 @@ describe("a change that waits for a person", () => {
     expect(given(at(2))).toBe(1.5);
   });
 
+  it("is measured from what runs, not from what was recommended while nothing was carried out", async () => {
+    const process = new Process(await directory());
+    onTestFinished(() => process.end());
+    for (const minute of [0, 1, 2]) await process.plan(5, at(minute), {}, {}, { mode: "recommend" });
+    await process.plan(3, at(3), {}, {}, { mode: "recommend" });
+    await process.plan(3, at(4));
+    expect(process.replicas).toBe(10);
+    expect(process.queue.list()).toMatchObject([{ from: 10, to: 3, state: "awaiting" }]);
+    await process.plan(5, at(14));
+    expect(process.replicas).toBe(5);
+    await process.plan(3, at(17));
+    expect(process.replicas).toBe(5);
+  });
+
   it("changes nothing once it has expired, approved or not", async () => {
     const path = await directory();
     const process = new Process(path);
