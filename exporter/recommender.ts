@@ -15,7 +15,7 @@ import { PlanWide } from "./plan-wide.ts";
 import { serviceSight } from "./rollback/rollbacks.ts";
 import { forEachInSlices } from "./source/slices.ts";
 import { readWish } from "./source/read-plan.ts";
-import { bookEntry, bookKey } from "./store/book-entry.ts";
+import { bookEntry, bookKey, isOfPlan } from "./store/book-entry.ts";
 import type { DecisionBook } from "./store/book.ts";
 import type { BookEntry } from "./store/book-entry.ts";
 import type { StateKeeper } from "./store/keeper.ts";
@@ -241,7 +241,8 @@ export class Recommender {
     await forEachInSlices(items, visit, () => this.#clock.monotonicMs());
   }
 
-  #take(value: unknown, { header, madeMs }: TakenPlan, draft: PlanDraft): void {
+  #take(value: unknown, plan: TakenPlan, draft: PlanDraft): void {
+    const { header, madeMs } = plan;
     const wish = readWish(value);
     if ("rejected" in wish) {
       const { namespace, service, reason: problem } = wish.rejected;
@@ -266,8 +267,8 @@ export class Recommender {
       this.#counter.wishRejected();
       if (same.wished.replicas >= wish.allocation.replicas) return;
     }
-    const past = this.#past(this.book.get(namespace, service), header.plannedAtMs - madeMs, scope);
     const before = this.book.get(namespace, service);
+    const past = this.#past(before, plan, scope);
     const approval = this.#queue?.contextOf(header, wish, before);
     const disruptions = draft.disruptions.get(service);
     const decision = decide(wish, header, past, this.#rules, {
@@ -289,14 +290,15 @@ export class Recommender {
 
   #decideAgain(
     { json, recommendation: { namespace, service } }: BookEntry,
-    { header, madeMs }: TakenPlan,
+    plan: TakenPlan,
     draft: PlanDraft,
     more: SharedContext,
   ): void {
+    const { header, madeMs } = plan;
     const key = bookKey(namespace, service);
     const { context, wish } = DecisionRecord.parse(JSON.parse(json));
     const { approval, brownout, disruptions, madeRoom, rollback } = context;
-    const past = this.#past(this.book.get(namespace, service), header.plannedAtMs - madeMs, draft.scope);
+    const past = this.#past(this.book.get(namespace, service), plan, draft.scope);
     const shared = {
       ...(brownout && { brownout }),
       ...(madeRoom && { madeRoom }),
@@ -311,16 +313,23 @@ export class Recommender {
     if (approval !== undefined) draft.approvals.set(key, decision.record);
   }
 
-  /** @param offsetMs from our monotonic clock to the plan's */
-  #past(before: BookEntry | undefined, offsetMs: number, scope: Scope): DecisionPast {
-    const onPlansClock = (monotonicMs: number): number => Math.max(0, Math.round(monotonicMs + offsetMs));
+  /** A decision of the same plan is no start for another one: what it started from itself stands in its place. */
+  #past(before: BookEntry | undefined, { header, madeMs }: TakenPlan, scope: Scope): DecisionPast {
+    const onPlansClock = (monotonicMs: number): number =>
+      Math.max(0, Math.round(monotonicMs + header.plannedAtMs - madeMs));
     const takenMs = this.#predictors.get(keyOf(scope))?.takenMs;
     const starts = {
       exporterStartedAtMs: onPlansClock(this.#startedMs),
       ...(takenMs !== undefined && { predictorTakenAtMs: onPlansClock(takenMs) }),
     };
-    if (before?.decidedMs === undefined) return starts;
-    const { decidedMs, final, mode } = before;
+    if (before === undefined) return starts;
+    const { basis, decidedMs, final, mode } = before;
+    if (isOfPlan(before, header)) {
+      const { previous, previousDecidedAtMs: decidedAtMs } = basis;
+      if (previous === undefined || decidedAtMs === undefined) return starts;
+      return { ...starts, previous: { final: previous, decidedAtMs, mode } };
+    }
+    if (decidedMs === undefined) return starts;
     return { ...starts, previous: { final, decidedAtMs: onPlansClock(decidedMs), mode } };
   }
 

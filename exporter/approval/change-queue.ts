@@ -9,7 +9,7 @@ import { TradewindError } from "@tradewind/core/errors.ts";
 import type { Annotated } from "@tradewind/kubernetes/application/resource.ts";
 import type { PlanHeader } from "../decide.ts";
 import { SIZE_OF } from "../guard/approval.ts";
-import { bookKey } from "../store/book-entry.ts";
+import { bookKey, isOfPlan } from "../store/book-entry.ts";
 import type { BookEntry } from "../store/book-entry.ts";
 import { Moves } from "./moves.ts";
 
@@ -71,33 +71,40 @@ export class ChangeQueue {
 
   /** What the guard reads; undefined where every change goes by itself. */
   contextOf(
-    { application: name, plannedAtMs }: PlanHeader,
+    header: PlanHeader,
     { namespace, observed, service }: Wish,
     before: BookEntry | undefined,
   ): ApprovalContext | undefined {
+    const { application: name, plannedAtMs } = header;
     const approval = this.#application(namespace, name)?.approval;
-    const inForce = before?.mode === "act" ? before.final : undefined;
+    const isAgain = before !== undefined && isOfPlan(before, header);
+    const [again, last] = isAgain ? [before.basis.approval, undefined] : [undefined, before];
+    const inForce = last?.mode === "act" ? last.final : undefined;
     const running = runningOf(observed);
-    const replicas = inForce?.replicas ?? running.replicas;
+    const replicas = again?.reference.replicas ?? inForce?.replicas ?? running.replicas;
     if (approval === undefined || replicas === undefined) return undefined;
     const openMs = approval.expiresMinutes * MINUTE_MS;
     const key = bookKey(namespace, service);
     return {
       replicasRatio: approval.replicasRatio,
       containerRatio: approval.containerRatio,
-      reference: {
+      reference: again?.reference ?? {
         ...running,
         ...inForce,
         replicas,
         ...this.#moves.inForceAt(key, plannedAtMs - openMs),
       },
       expiresMs: plannedAtMs + openMs,
-      severityBefore: before?.severity ?? 0,
+      severityBefore: again?.severityBefore ?? last?.severity ?? 0,
       changes: this.list()
         .filter((each) => each.kind === "size")
-        .filter((each) => bookKey(each.namespace, each.service) === key && counts(each, plannedAtMs))
-        .slice(0, 32)
-        .map(openPart),
+        .filter((each) => bookKey(each.namespace, each.service) === key)
+        .flatMap((each) => {
+          // One that the same plan carried out is carried out by it.
+          const carriedOut = each.state === "executed" && again?.changes.find(({ id }) => id === each.id);
+          return carriedOut || (counts(each, plannedAtMs) ? openPart(each) : []);
+        })
+        .slice(0, 32),
     };
   }
 

@@ -104,6 +104,31 @@ describe("a change that waits for a person", () => {
     expect(given(at(2))).toBe(1.5);
   });
 
+  it("does not go as in an emergency of which one plan tells, however often it is taken", async () => {
+    const process = new Process(await directory());
+    onTestFinished(() => process.end());
+    const late = { tailOverObjective: 3 };
+    for (let times = 0; times < 3; times += 1) {
+      await process.plan(30, at(0), late);
+      expect(process.replicas).toBe(10);
+    }
+    await process.plan(30, at(1), late);
+    expect(process.replicas).toBe(30);
+  });
+
+  it("that was approved is carried out by a plan that is taken twice, and stays so", async () => {
+    const path = await directory();
+    const process = new Process(path);
+    await process.plan(30, at(0));
+    process.queue.decide(process.queue.list()[0]!.id, APPROVE, at(1));
+    for (let times = 0; times < 3; times += 1) {
+      await process.plan(30, at(2));
+      expect(process.replicas).toBe(30);
+    }
+    process.end();
+    expect(states(path)).toEqual(["awaiting", "approved", "executed"]);
+  });
+
   it("is measured from what runs, not from what was recommended while nothing was carried out", async () => {
     const process = new Process(await directory());
     onTestFinished(() => process.end());

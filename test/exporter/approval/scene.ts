@@ -94,7 +94,8 @@ export class Process {
       evidence,
       inputs: { windowHash: "0123456789abcdef", windowEndMs: atMs },
     });
-    const { wishes, ...rest }: Plan = planOf([wish], { mode: "act", plannedAtMs: atMs, ...header });
+    const times = { predictorStartedAtMs: START_MS - 60 * MINUTE_MS, plannedAtMs: atMs };
+    const { wishes, ...rest }: Plan = planOf([wish], { mode: "act", ...times, ...header });
     const fresh = wishes.map((each) => ({ ...each, inputs: { ...each.inputs, windowEndMs: atMs } }));
     await this.recommender.takePlan({ header: rest, wishes: fresh, madeMs: atMs });
   }
