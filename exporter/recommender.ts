@@ -65,7 +65,7 @@ export interface RecommenderEdges {
   /** Keeps the decisions that changed a size; without it they are forgotten at the end of the process. */
   readonly changes?: StateKeeper;
   /** Changes that wait for a person; absent: none does. */
-  readonly queue?: Pick<ChangeQueue, "contextOf" | "settle">;
+  readonly queue?: Pick<ChangeQueue, "contextOf" | "recall" | "settle">;
   /** Says what was done; absent: nobody. */
   readonly journal?: Pick<JournalKeeper, "append">;
   readonly clock: Clock;
@@ -124,6 +124,7 @@ export class Recommender {
     const changes = (await this.#changes?.load()) ?? [];
     this.book.recall(changes.map((record) => bookEntry(record, undefined)));
     this.#savedRevision = this.book.changesRevision;
+    this.#queue?.recall([...changes, ...records]);
     const { clockToleranceMs } = this.#rules;
     const [nowMs, monotonicMs] = [this.#clock.nowMs(), this.#clock.monotonicMs()];
     this.book.put(

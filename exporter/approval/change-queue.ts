@@ -172,13 +172,22 @@ export class ChangeQueue {
     this.#take([...decided(approved, "approved"), ...decided(refused, "refused")], nowMs);
   }
 
+  /** Takes decisions of the process before, as far as they are known: what was in force when. */
+  recall(records: readonly DecisionRecord[]): void {
+    for (const record of records.toSorted((a, b) => a.decidedAtMs - b.decidedAtMs)) this.#note(record);
+  }
+
+  #note({ context, decidedAtMs, final, namespace, service, wish }: DecisionRecord): void {
+    const running = runningOf(wish.observed);
+    const inForce = (context.mode ?? "act") === "act" ? final : running;
+    this.#moves.note(bookKey(namespace, service), decidedAtMs, inForce, running);
+  }
+
   /** Takes what was decided: new changes wait, those that were reached are executed, and old ones expire. */
   settle(records: Iterable<DecisionRecord>, nowMs: number): void {
     const after: Change[] = [];
     for (const record of records) {
-      const key = bookKey(record.namespace, record.service);
-      const isActing = (record.context.mode ?? "act") === "act";
-      this.#moves.note(key, record.decidedAtMs, isActing ? record.final : runningOf(record.wish.observed));
+      this.#note(record);
       after.push(...proposed(record).filter(({ id }) => !this.#changes.has(id)));
       for (const { id, state } of record.context.approval?.changes ?? []) {
         const change = this.#changes.get(id);

@@ -104,6 +104,34 @@ describe("a change that waits for a person", () => {
     expect(given(at(2))).toBe(1.5);
   });
 
+  it("is measured from what ran before the first decision", async () => {
+    const process = new Process(await directory());
+    onTestFinished(() => process.end());
+    await process.plan(5, at(0));
+    expect(process.replicas).toBe(5);
+    process.running = 5;
+    await process.plan(3, at(1));
+    expect(process.replicas).toBe(5);
+    expect(process.queue.list()).toMatchObject([{ from: 10, to: 3, state: "awaiting" }]);
+  });
+
+  it("is measured from what was in force before a restart too", async () => {
+    const path = await directory();
+    const before = new Process(path);
+    for (const minute of [0, 4, 8, 12, 16, 19]) await before.plan(10, at(minute));
+    await before.plan(5, at(20));
+    before.running = 5;
+    await before.plan(5, at(21));
+    before.end();
+    const after = new Process(path);
+    onTestFinished(() => after.end());
+    [after.nowMs, after.running] = [at(22), 5];
+    await after.recommender.restore();
+    await after.plan(3, at(23));
+    expect(after.replicas).toBe(5);
+    expect(after.queue.list()).toMatchObject([{ from: 10, to: 3, state: "awaiting" }]);
+  });
+
   it("does not go as in an emergency of which one plan tells, however often it is taken", async () => {
     const process = new Process(await directory());
     onTestFinished(() => process.end());

@@ -6,7 +6,7 @@ import { JournalKeeper } from "@tradewind/exporter/journal/keeper.ts";
 import { Recommender } from "@tradewind/exporter/recommender.ts";
 import { DecisionBook } from "@tradewind/exporter/store/book.ts";
 import { StateKeeper } from "@tradewind/exporter/store/keeper.ts";
-import { StateFile } from "@tradewind/exporter/store/state-file.ts";
+import { CHANGES_FILE, StateFile } from "@tradewind/exporter/store/state-file.ts";
 import { NO_LIMITS, planOf, wishOf } from "../wish.ts";
 
 export const MINUTE_MS = 60_000;
@@ -30,6 +30,8 @@ export class Process {
   readonly recommender: Recommender;
   readonly #journal: JournalKeeper;
   nowMs = START_MS;
+  /** Replicas that run. */
+  running = 10;
   readonly clock: Clock = { nowMs: () => this.nowMs, monotonicMs: () => this.nowMs };
 
   /** @param step called before and after all that outlasts the process, or that others see */
@@ -57,6 +59,7 @@ export class Process {
       find,
     );
     const keeper = new StateKeeper(new StateFile(directory), { clock, log, counter });
+    const changes = new StateKeeper(new StateFile(directory, CHANGES_FILE), { clock, log, counter });
     const save = keeper.save.bind(keeper);
     keeper.save = async (records) => {
       step();
@@ -73,11 +76,18 @@ export class Process {
         limitsOf: () => NO_LIMITS,
         applicationOf: find,
       },
-      { keeper, queue: this.queue, clock, counter, serve: async () => around(async () => undefined) },
+      {
+        keeper,
+        changes,
+        queue: this.queue,
+        clock,
+        counter,
+        serve: async () => around(async () => undefined),
+      },
     );
   }
 
-  /** A plan of 10 running replicas of half a core and 256 MB asks for so many, and for these sizes. */
+  /** A plan of running replicas of half a core and 256 MB asks for so many, and for these sizes. */
   async plan(
     replicas: number,
     atMs: number,
@@ -87,7 +97,12 @@ export class Process {
   ): Promise<void> {
     this.nowMs = atMs;
     const running = { cpuCores: 0.5, memoryBytes: 256e6 };
-    const observed = { replicasReady: 10, replicasWanted: 10, ...running, complete: true };
+    const observed = {
+      replicasReady: this.running,
+      replicasWanted: this.running,
+      ...running,
+      complete: true,
+    };
     const wish = wishOf({
       allocation: { replicas, ...sizes },
       observed,
