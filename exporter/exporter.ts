@@ -243,10 +243,11 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
         regret.look(lookAt(header, recommender.book, ownOf(header), place !== undefined));
       }),
     onGone: async ({ name, namespace }) => {
-      log.info({ name, namespace }, "the application was deleted; nothing is served of it any more");
+      log.info({ name, namespace }, "the application is not planned any more; nothing is served of it");
       await recommender.drop({ name, namespace });
       regret.forget({ application: name, namespace });
     },
+    lapsed: (others) => recommender.lapsed(others),
   });
   const statuses = (): readonly ApplicationStatus[] =>
     plans.statuses().map(({ plan, ...rest }) => withMode(rest, plan, plan && ownOf(plan), regret));

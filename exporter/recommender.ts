@@ -56,6 +56,8 @@ export interface TakenPlan {
   readonly isPartial?: boolean;
 }
 
+type Place = NonNullable<Scope>;
+
 /** Puts these rows in force for KEDA, all at one moment, in the place of all before. Resolves when they are. */
 export type Serve = (rows: Iterable<ServedRow>) => Promise<void>;
 
@@ -162,8 +164,26 @@ export class Recommender {
     return this.#inTurn(async () => this.#takeNow(plan, scope));
   }
 
+  /** Applications besides these of which no decision is valid any more. */
+  lapsed(others: readonly Place[]): Place[] {
+    const nowMs = this.#clock.monotonicMs();
+    const known = new Set(others.map(keyOf));
+    const lapsed = new Map<string, Place>();
+    for (const entry of this.book.entries()) {
+      const { application: name, namespace } = entry.recommendation;
+      const key = keyOf({ name, namespace });
+      if (known.has(key)) continue;
+      if (!this.isValid(entry, nowMs)) lapsed.set(key, { name, namespace });
+      else {
+        known.add(key);
+        lapsed.delete(key);
+      }
+    }
+    return [...lapsed.values()];
+  }
+
   /** Serves nothing of an application any more. */
-  async drop({ name, namespace }: NonNullable<Scope>): Promise<void> {
+  async drop({ name, namespace }: Place): Promise<void> {
     return this.#inTurn(async () => {
       const scope = { name, namespace };
       this.#refusals.delete(keyOf(scope));
@@ -189,6 +209,7 @@ export class Recommender {
     await this.#inSlices(plan.wishes, (value) => this.#take(value, plan, draft));
     const events = await this.#planWide.see(plan.header, draft, {
       book: this.book,
+      isValid: (entry) => this.isValid(entry, this.#clock.monotonicMs()),
       decideAgain: (entry, more) => this.#decideAgain(entry, plan, draft, more),
       inSlices: async (items, visit) => this.#inSlices(items, visit),
     });

@@ -16,9 +16,13 @@ export interface ApplicationStatus extends PlanSourceStatus {
 export interface PlanSourcesOptions {
   /** Makes what asks for the plans of this application, or of the only one of the predictors. */
   readonly open: (application: KnownApplication | undefined) => PlanSource;
-  /** Called with each application that is not planned any more, and was until now. */
-  readonly onGone: (application: KnownApplication) => Promise<void>;
+  /** Called with each application that was deleted, and each lapsed one that the predictors know no longer. */
+  readonly onGone: (application: Place) => Promise<void>;
+  /** Applications besides these that nothing valid is known of any more. */
+  readonly lapsed: (others: readonly Place[]) => readonly Place[];
 }
+
+type Place = Pick<KnownApplication, "namespace" | "name">;
 
 /** The plans of one application, or of several that come and go. */
 export class PlanSources {
@@ -75,6 +79,7 @@ export class PlanSources {
       const was = before.find((other) => applicationKey(other) === applicationKey(each));
       if (each.state === "deleted" && was?.state !== "deleted") await this.#options.onGone(each);
     }
+    for (const each of this.#options.lapsed(applications)) await this.#options.onGone(each);
     const firstPolls: Promise<void>[] = [];
     for (const [key, application] of planned) {
       if (this.#sources.has(key)) continue;
@@ -90,10 +95,7 @@ export class PlanSources {
    * @param place as far as the asker names it
    * @throws TradewindError `no-such-application`, `several-applications`, and as {@link PlanSource.ask}
    */
-  async ask(
-    place: Partial<Pick<KnownApplication, "namespace" | "name">>,
-    question: Question,
-  ): Promise<Reply> {
+  async ask(place: Partial<Place>, question: Question): Promise<Reply> {
     if (this.#only !== undefined) return this.#only.ask(question);
     const planned = (this.#several ?? []).filter(
       (each) =>
