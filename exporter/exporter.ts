@@ -54,6 +54,7 @@ import { StudentShelf } from "./students/student-shelf.ts";
 import { fetchStudents } from "./students/fetch-students.ts";
 import { DecisionBook } from "./store/book.ts";
 import { StateKeeper } from "./store/keeper.ts";
+import { atMost, DISK_PATIENCE_MS } from "./store/patience.ts";
 import { CHANGES_FILE, StateFile } from "./store/state-file.ts";
 
 const LOOPBACK = /^(127\.|localhost$|::1$)/;
@@ -201,7 +202,7 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
   undo.defer(() => application.stop());
   const queue = new ChangeQueue(
     journal.changes(),
-    (events, written) => journal.append(events, written),
+    async (events, written) => journal.append(events, written),
     (namespace, name) => application.find(namespace, name),
   );
   const recommender = new Recommender(
@@ -236,8 +237,8 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
       planSource(setting, scaler, place, async (plan, fetcher) => {
         const { header } = plan;
         const { application: name, namespace } = header;
-        queue.takeAnnotations(application.annotated(namespace, name), header.plannedAtMs);
-        queue.takeLearned(header);
+        const annotated = queue.takeAnnotations(application.annotated(namespace, name), header.plannedAtMs);
+        await atMost(DISK_PATIENCE_MS, Promise.all([annotated, queue.takeLearned(header)]));
         await recommender.takePlan(plan, place);
         await fetchStudents(header, { fetcher, shelf, log });
         regret.look(lookAt(header, recommender.book, ownOf(header), place !== undefined));
@@ -316,7 +317,7 @@ async function openPorts(
     changes: {
       hasToken: tokenFile !== undefined,
       list: () => queue.list(),
-      decide: (id, verdict) => queue.decide(id, verdict, clock.nowMs()),
+      decide: async (id, verdict) => queue.decide(id, verdict, clock.nowMs()),
     },
     occasions: {
       events: () => journal.recent(),

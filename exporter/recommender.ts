@@ -19,11 +19,11 @@ import { bookEntry, bookKey, isOfPlan } from "./store/book-entry.ts";
 import type { DecisionBook } from "./store/book.ts";
 import type { BookEntry } from "./store/book-entry.ts";
 import type { StateKeeper } from "./store/keeper.ts";
+import { atMost, DISK_PATIENCE_MS } from "./store/patience.ts";
+import { Turns } from "./turns.ts";
 import { mayBeServed } from "./keda/table.ts";
 import type { ServedRow } from "./keda/table.ts";
 
-/** How long a new decision waits for the disk before it is served anyway. */
-const DISK_PATIENCE_MS = 500;
 /** Decisions of before the present sizes that are written down, all services together. */
 const MOST_PAST = 1_000;
 /** Stands in the place of a guard step when a wish breaks the contract and never reaches the guard. */
@@ -73,6 +73,8 @@ export interface RecommenderEdges {
   readonly clock: Clock;
   readonly counter: DecisionCounter;
   readonly serve: Serve;
+  /** How long a decision waits for the disk; default: {@link DISK_PATIENCE_MS}. */
+  readonly diskPatienceMs?: number;
 }
 
 /**
@@ -90,10 +92,11 @@ export class Recommender {
   readonly #clock: Clock;
   readonly #counter: DecisionCounter;
   readonly #serve: Serve;
+  readonly #patienceMs: number;
   /** By what they were decided of, see {@link Scope}. */
   readonly #refusals = new Map<string, ReadonlyMap<string, Refusal>>();
   /** Plans are taken one after the other. */
-  #taking: Promise<void> = Promise.resolve();
+  readonly #turns = new Turns();
   /**
    * The predictors whose plans are taken, by what they are of: its start, and since when where another one's were taken before, on our
    * monotonic clock.
@@ -114,6 +117,7 @@ export class Recommender {
     this.#startedMs = edges.clock.monotonicMs();
     this.#counter = edges.counter;
     this.#serve = edges.serve;
+    this.#patienceMs = edges.diskPatienceMs ?? DISK_PATIENCE_MS;
   }
 
   /**
@@ -161,7 +165,7 @@ export class Recommender {
    * @param scope the application that the plan is of, among several: what is decided of the others stays
    */
   async takePlan(plan: TakenPlan, scope: Scope = EVERYTHING): Promise<void> {
-    return this.#inTurn(async () => this.#takeNow(plan, scope));
+    return this.#turns.take(async () => this.#takeNow(plan, scope));
   }
 
   /** Applications besides these of which no decision is valid any more. */
@@ -184,22 +188,16 @@ export class Recommender {
 
   /** Serves nothing of an application any more. */
   async drop({ name, namespace }: Place): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#turns.take(async () => {
       const scope = { name, namespace };
       this.#refusals.delete(keyOf(scope));
       this.#predictors.delete(keyOf(scope));
       this.#planWide.forget(scope);
       this.book.forget((entry) => isOf(entry, scope));
       const draft = nothingNew(EVERYTHING);
-      await this.#keeper.save(await this.#stateAfter(draft), DISK_PATIENCE_MS);
+      await this.#keeper.save(await this.#stateAfter(draft), this.#patienceMs);
       await this.#serve(rowsAfter(draft, this.book, this.#refusals));
     });
-  }
-
-  async #inTurn(work: () => Promise<void>): Promise<void> {
-    const turn = this.#taking.then(work);
-    this.#taking = turn.catch(() => undefined);
-    return turn;
   }
 
   async #takeNow(plan: TakenPlan, scope: Scope): Promise<void> {
@@ -220,13 +218,16 @@ export class Recommender {
       for (const { step } of guard) this.#counter.guardAction(step);
     });
     if (plan.isPartial === true) this.#keepRefusals(draft);
-    await this.#keeper.save(await this.#stateAfter(draft), DISK_PATIENCE_MS);
+    await this.#keeper.save(await this.#stateAfter(draft), this.#patienceMs);
     await this.#inSlices(draft.entries.values(), (entry) => {
       const { namespace, service } = entry.recommendation;
       events.push(...decisionEvents(entry, this.book.get(namespace, service)));
     });
-    this.#journal?.append(events);
-    this.#queue?.settle(draft.approvals.values(), plan.header.plannedAtMs);
+    const settled = [
+      this.#journal?.append(events),
+      this.#queue?.settle(draft.approvals.values(), plan.header.plannedAtMs),
+    ];
+    await atMost(this.#patienceMs, Promise.all(settled));
     if (plan.isPartial !== true) this.#forget(draft);
     await this.#serve(rowsAfter(draft, this.book, this.#refusals));
     await this.#inSlices(this.book.replace(draft.entries), () => undefined);
@@ -256,7 +257,7 @@ export class Recommender {
   async #saveChanges(): Promise<void> {
     if (this.#changes === undefined || this.book.changesRevision === this.#savedRevision) return;
     this.#savedRevision = this.book.changesRevision;
-    await this.#changes.save(this.book.changesJson(MOST_PAST), DISK_PATIENCE_MS);
+    await this.#changes.save(this.book.changesJson(MOST_PAST), this.#patienceMs);
   }
 
   async #inSlices<Item>(items: Iterable<Item>, visit: (item: Item) => void): Promise<void> {

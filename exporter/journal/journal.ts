@@ -14,6 +14,10 @@ const DAY_MS = 86_400_000;
 const KEPT_DAYS = 90;
 /** About 100 MB. */
 const MOST_ROWS = 200_000;
+/** How often old rows are looked for. */
+const PRUNE_EVERY_MS = 3_600_000;
+/** How long a write waits for others that hold the file. */
+const LOCKED_MS = 10_000;
 /** Longer than any change of a size stands open. */
 const CHANGES_DAYS = 3;
 /** As long as a calendar that was refused is not proposed again. */
@@ -30,14 +34,15 @@ const TABLES = `
  * What was done and by whom, on disk. Each row names the one before it by its hash, so that a row that was changed, left out or put in
  * shows. All that is written together is there together, whenever the process ends.
  */
-export class Journal {
+export class Journal implements Disposable {
   readonly #database: DatabaseSync;
   readonly #insert: StatementSync;
+  #prunedMs = Number.NEGATIVE_INFINITY;
 
   /** @throws TradewindError `journal-unusable` */
   constructor(directory: string) {
     try {
-      this.#database = new DatabaseSync(made(directory), { timeout: 2_000 });
+      this.#database = new DatabaseSync(made(directory), { timeout: LOCKED_MS });
       this.#database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
       this.#database.exec(TABLES);
       this.#insert = this.#database.prepare("INSERT INTO audit (seq, at_ms, row, hash) VALUES (?, ?, ?, ?)");
@@ -75,9 +80,10 @@ export class Journal {
           .prepare("INSERT OR REPLACE INTO changes (id, at_ms, change) VALUES (?, ?, ?)")
           .run(change.id, Math.round(keptFromMs(change)), JSON.stringify(change));
       }
-      this.#database.prepare("DELETE FROM changes WHERE at_ms < ?").run(nowMs - CHANGES_DAYS * DAY_MS);
-      this.#prune(nowMs);
+      const isDue = Math.abs(nowMs - this.#prunedMs) >= PRUNE_EVERY_MS;
+      if (isDue) this.#prune(nowMs);
       this.#database.exec("COMMIT");
+      if (isDue) this.#prunedMs = nowMs;
     } catch (error) {
       this.#database.exec("ROLLBACK");
       throw error;
@@ -86,6 +92,10 @@ export class Journal {
 
   close(): void {
     this.#database.close();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
   }
 
   #last(): { seq: number; hash: string } {
@@ -97,18 +107,17 @@ export class Journal {
     return beforeFirst(this.#database) ?? FIRST_HASH;
   }
 
-  /** Leaves out the oldest rows, and keeps the hash of the last of them: the chain begins there. */
+  /** Leaves out old changes and the oldest rows, and keeps the hash of the last of these: the chain begins there. */
   #prune(nowMs: number): void {
-    const oldest = this.#database
-      .prepare(
-        "SELECT max(seq) AS seq FROM audit WHERE seq < (SELECT min(seq) FROM audit WHERE at_ms >= ?) OR seq <= (SELECT max(seq) FROM audit) - ?",
-      )
-      .get(nowMs - KEPT_DAYS * DAY_MS, MOST_ROWS) as { seq: number | null } | undefined;
-    if (oldest === undefined || oldest.seq === null) return;
+    this.#database.prepare("DELETE FROM changes WHERE at_ms < ?").run(nowMs - CHANGES_DAYS * DAY_MS);
+    const first = this.#database
+      .prepare("SELECT seq FROM audit WHERE at_ms >= ? ORDER BY seq LIMIT 1")
+      .get(nowMs - KEPT_DAYS * DAY_MS) as { seq: number } | undefined;
+    const lastSeq = Math.max((first?.seq ?? 1) - 1, this.#last().seq - MOST_ROWS);
     this.#database
       .prepare("INSERT OR REPLACE INTO meta SELECT 'before', hash FROM audit WHERE seq = ?")
-      .run(oldest.seq);
-    this.#database.prepare("DELETE FROM audit WHERE seq <= ?").run(oldest.seq);
+      .run(lastSeq);
+    this.#database.prepare("DELETE FROM audit WHERE seq <= ?").run(lastSeq);
   }
 }
 

@@ -35,7 +35,7 @@ export class Process {
   readonly clock: Clock = { nowMs: () => this.nowMs, monotonicMs: () => this.nowMs };
 
   /** @param step called before and after all that outlasts the process, or that others see */
-  constructor(directory: string, step: () => void = () => undefined) {
+  constructor(directory: string, step: () => void = () => undefined, diskPatienceMs = 10_000) {
     const log = { error: () => undefined, info: () => undefined } as never;
     const { clock } = this;
     const counter = {
@@ -45,9 +45,9 @@ export class Process {
       guardRefusal: () => undefined,
       wishRejected: () => undefined,
     };
-    const around = <Result>(work: () => Result): Result => {
+    const around = async <Result>(work: () => Promise<Result>): Promise<Result> => {
       step();
-      const result = work();
+      const result = await work();
       step();
       return result;
     };
@@ -55,7 +55,7 @@ export class Process {
     const find = () => application;
     this.queue = new ChangeQueue(
       this.#journal.changes(),
-      (events, changes) => around(() => this.#journal.append(events, changes)),
+      async (events, written) => around(async () => this.#journal.append(events, written)),
       find,
     );
     const keeper = new StateKeeper(new StateFile(directory), { clock, log, counter });
@@ -63,7 +63,7 @@ export class Process {
     const save = keeper.save.bind(keeper);
     keeper.save = async (records) => {
       step();
-      await save(records, 10_000);
+      await save(records, diskPatienceMs);
       step();
     };
     this.recommender = new Recommender(
@@ -123,7 +123,7 @@ export class Process {
     return this.recommender.book.get("shop", "search")?.final;
   }
 
-  end(): void {
-    this.#journal.close();
+  async end(): Promise<void> {
+    await this.#journal.close();
   }
 }
