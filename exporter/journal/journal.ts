@@ -38,6 +38,8 @@ export class Journal implements Disposable {
   readonly #database: DatabaseSync;
   readonly #insert: StatementSync;
   #prunedMs = Number.NEGATIVE_INFINITY;
+  /** From the newest row of the process before to the first write of this one: it may have passed, or the clock was set ahead. */
+  #awayMs: number | undefined;
 
   /** @throws TradewindError `journal-unusable` */
   constructor(directory: string) {
@@ -63,12 +65,18 @@ export class Journal implements Disposable {
     return rows.reverse().flatMap(({ row }) => AuditEvent.safeParse(JSON.parse(String(row))).data ?? []);
   }
 
-  /** Adds events in their order, and puts changes in the place of those of the same id. @throws Error of SQLite, and nothing is written */
+  /**
+   * Adds events in their order, and puts changes in the place of those of the same id.
+   * @param nowMs by which old rows are left out, but no sooner than the newest row says
+   * @throws Error of SQLite, and nothing is written
+   */
   append(events: readonly AuditEvent[], nowMs: number, changes: readonly Change[] = []): void {
     if (events.length + changes.length === 0) return;
     this.#database.exec("BEGIN IMMEDIATE");
     try {
-      let { hash, seq } = this.#last();
+      const { atMs: newestMs = 0, ...last } = this.#last();
+      let { hash, seq } = last;
+      this.#awayMs ??= seq === 0 ? 0 : Math.max(0, nowMs - newestMs);
       for (const event of events) {
         const row = JSON.stringify(event);
         hash = chained(hash, row);
@@ -81,7 +89,7 @@ export class Journal implements Disposable {
           .run(change.id, Math.round(keptFromMs(change)), JSON.stringify(change));
       }
       const isDue = Math.abs(nowMs - this.#prunedMs) >= PRUNE_EVERY_MS;
-      if (isDue) this.#prune(nowMs);
+      if (isDue) this.#prune(Math.min(nowMs - this.#awayMs, newestMs));
       this.#database.exec("COMMIT");
       if (isDue) this.#prunedMs = nowMs;
     } catch (error) {
@@ -98,9 +106,11 @@ export class Journal implements Disposable {
     this.close();
   }
 
-  #last(): { seq: number; hash: string } {
-    const row = this.#database.prepare("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1").get();
-    return (row as { seq: number; hash: string } | undefined) ?? { seq: 0, hash: this.#before() };
+  #last(): LastRow {
+    const row = this.#database
+      .prepare("SELECT seq, at_ms AS atMs, hash FROM audit ORDER BY seq DESC LIMIT 1")
+      .get();
+    return (row as LastRow | undefined) ?? { seq: 0, hash: this.#before() };
   }
 
   #before(): string {
@@ -119,6 +129,13 @@ export class Journal implements Disposable {
       .run(lastSeq);
     this.#database.prepare("DELETE FROM audit WHERE seq <= ?").run(lastSeq);
   }
+}
+
+interface LastRow {
+  readonly seq: number;
+  /** Absent before the first. */
+  readonly atMs?: number;
+  readonly hash: string;
 }
 
 /** From when on a change is {@link CHANGES_DAYS} old. A calendar is in force for as long as it is approved. */

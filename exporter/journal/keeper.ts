@@ -3,6 +3,7 @@ import type { Change } from "@tradewind/core/contract/change.ts";
 import { describeError } from "@tradewind/core/errors.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import type { Clock } from "@tradewind/core/clock.ts";
+import { RetentionTime } from "@tradewind/core/retention-time.ts";
 import { Journal } from "./journal.ts";
 import { JournalThread } from "./journal-thread.ts";
 
@@ -16,7 +17,8 @@ const MOST_RECENT = 2_000;
 
 /** Writes the journal where there is a directory for it, and goes on without it where the disk refuses: nobody is kept from being served. */
 export class JournalKeeper {
-  readonly #options: { readonly clock: Clock; readonly log: Logger; readonly counter: AuditCounter };
+  readonly #options: { readonly log: Logger; readonly counter: AuditCounter };
+  readonly #time: RetentionTime;
   readonly #thread: JournalThread | undefined;
   readonly #changes: readonly Change[];
   #problem: string | undefined;
@@ -27,6 +29,7 @@ export class JournalKeeper {
     options: { readonly clock: Clock; readonly log: Logger; readonly counter: AuditCounter },
   ) {
     this.#options = options;
+    this.#time = new RetentionTime(options.clock);
     this.#thread = directory === undefined ? undefined : new JournalThread(directory);
     const { changes, recent } = this.#read(directory);
     this.#changes = changes;
@@ -79,9 +82,8 @@ export class JournalKeeper {
 
   async #write(events: readonly AuditEvent[], changes: readonly Change[]): Promise<boolean> {
     if (this.#thread === undefined) return true;
-    const { clock, counter } = this.#options;
-    const problem = await this.#thread.append({ events, changes, nowMs: clock.nowMs() });
-    counter.audited(problem === undefined ? "written" : "lost", events.length);
+    const problem = await this.#thread.append({ events, changes, nowMs: this.#time.nowMs() });
+    this.#options.counter.audited(problem === undefined ? "written" : "lost", events.length);
     if (problem === undefined) this.#problem = undefined;
     else this.#fail(problem);
     return problem === undefined;

@@ -122,8 +122,39 @@ describe("the audit trail", () => {
 
   it("leaves rows out after 90 days, and is sound without them", async () => {
     const path = await directory();
-    written(path, [event(0), event(DAY_MS), event(90.5 * DAY_MS), event(95 * DAY_MS)]);
+    written(path, [event(0), event(DAY_MS), event(94 * DAY_MS), event(95 * DAY_MS)]);
     expect(verdict(path)).toMatchObject({ rows: 2 });
+    expect(verdict(path).brokenAt).toBeUndefined();
+  });
+
+  it("keeps its rows when the wall clock is set years ahead, before a restart, after it and meanwhile", async () => {
+    const path = await directory();
+    const clock = {
+      wallMs: 100 * DAY_MS,
+      ranMs: 0,
+      nowMs: () => clock.wallMs,
+      monotonicMs: () => clock.ranMs,
+    };
+    const write = async (hours: number): Promise<void> => {
+      const keeper = new JournalKeeper(path, {
+        clock,
+        log: createLog("test", "silent"),
+        counter: { audited: () => undefined },
+      });
+      for (let hour = 0; hour < hours; hour += 1) {
+        clock.wallMs += 3_600_000;
+        clock.ranMs += 3_600_000;
+        expect(await keeper.append([event(clock.wallMs)])).toBe(true);
+        if (hour === 0) clock.wallMs += 3_650 * DAY_MS;
+      }
+      await keeper.close();
+    };
+    await write(3);
+    expect(verdict(path)).toMatchObject({ rows: 3 });
+    clock.wallMs = 101 * DAY_MS;
+    await write(1);
+    await write(3);
+    expect(verdict(path)).toMatchObject({ rows: 7 });
     expect(verdict(path).brokenAt).toBeUndefined();
   });
 
