@@ -168,7 +168,7 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
     log,
     rng: seededRng(randomInt(2 ** 31)),
     registry: metrics.registry,
-    list: () => recommendationList(recommender, statuses(), clock),
+    list: () => recommendationList(recommender, statuses(), clock, plans.hasAnswer),
     applications: () =>
       sceneApplications(recommender, statuses(), clock, (namespace, name) =>
         application.find(namespace, name),
@@ -304,14 +304,14 @@ async function openPorts(
 ): Promise<{ api: ApiServer; probes: ProbeServer | undefined }> {
   const { journal, plans, queue, recommender, statuses } = deciding;
   const monotonicMs = (): number => clock.monotonicMs();
-  registerApplication(metrics.registry, () => recommendationHeader(statuses(), clock));
+  registerApplication(metrics.registry, () => recommendationHeader(statuses(), clock, plans.hasAnswer));
   undo.defer(registerProcess(metrics.registry, () => metrics.scaler));
   const { allowedHosts, httpTls, httpTokenFile: tokenFile } = options;
   const observer = metrics.tls("http");
   const tls = httpTls && (await ReloadingTls.open(httpTls, { everyMs: httpTls.refreshMs, log, observer }));
   undo.defer(() => tls?.stop());
   const api = await serveApi(options.listen, {
-    list: () => recommendationList(recommender, statuses(), clock),
+    list: () => recommendationList(recommender, statuses(), clock, plans.hasAnswer),
     decisionJson: (id) => recommender.book.json(id),
     historyJson: (namespace, service) => recommender.book.historyJson(namespace, service),
     changes: {
@@ -325,7 +325,7 @@ async function openPorts(
       backtestReport: options.backtestReport,
     },
     watched: {
-      header: () => recommendationHeader(statuses(), clock),
+      header: () => recommendationHeader(statuses(), clock, plans.hasAnswer),
       revision: () => recommender.book.changesRevision,
     },
     ask: async (place, question) => plans.ask(place, question),

@@ -30,6 +30,7 @@ export class PlanSources {
   #only: PlanSource | undefined;
   #several: KnownApplications;
   readonly #sources = new Map<string, PlanSource>();
+  #hasAnswer = false;
 
   constructor(options: PlanSourcesOptions) {
     this.#options = options;
@@ -46,6 +47,11 @@ export class PlanSources {
     return this.#several;
   }
 
+  /** Whether a predictor answered the last time they were asked which applications there are. */
+  get hasAnswer(): boolean {
+    return this.#hasAnswer;
+  }
+
   /** One for each application that is planned or cannot be; those that were deleted are left out. */
   statuses(): readonly ApplicationStatus[] {
     if (this.#several === undefined) return this.#only === undefined ? [] : [this.#only.status];
@@ -59,7 +65,8 @@ export class PlanSources {
   }
 
   /** Goes on with these applications: asks for the plans of those that came, and no more for those that are gone. */
-  async follow(applications: KnownApplications): Promise<void> {
+  async follow(applications: KnownApplications, hasAnswer: boolean): Promise<void> {
+    this.#hasAnswer = hasAnswer;
     // Predictors that were restarted know of none for a moment: what was several stays several.
     if (applications === undefined) return;
     const before = this.#several ?? [];
