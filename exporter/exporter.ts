@@ -317,7 +317,7 @@ async function openPorts(
     changes: {
       hasToken: tokenFile !== undefined,
       list: () => queue.list(),
-      decide: async (id, verdict) => queue.decide(id, verdict, clock.nowMs()),
+      decide: async (id, verdict) => queue.decide(id, verdict, nowOfChange(id, deciding, clock)),
     },
     occasions: {
       events: () => journal.recent(),
@@ -349,6 +349,17 @@ async function openPorts(
     probe: () => probes?.counts(),
   });
   return { api, probes };
+}
+
+/** By the clock of the plans, which say when a change was proposed and when it expires; by our own while there is no plan. */
+function nowOfChange(id: string, { plans, queue }: Deciding, clock: Clock): number {
+  const change = queue.list().find((each) => each.id === id);
+  const status = plans
+    .statuses()
+    .find(({ plan }) => plan?.application === change?.application && plan?.namespace === change?.namespace);
+  const { madeMs, plan } = status ?? {};
+  if (plan === undefined || madeMs === undefined) return clock.nowMs();
+  return Math.round(plan.plannedAtMs + clock.monotonicMs() - madeMs);
 }
 
 /** Applications that plans are for, as far as their configuration is known here. */
