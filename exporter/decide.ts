@@ -35,7 +35,12 @@ export interface DecisionPast {
   /** When plans of this predictor took the place of another's; absent while they have not. */
   readonly predictorTakenAtMs?: number;
   /** The decision before this one; absent when there is none, or when it is not known how old it is. */
-  readonly previous?: { readonly final: Allocation; readonly decidedAtMs: number };
+  readonly previous?: {
+    readonly final: Allocation;
+    readonly decidedAtMs: number;
+    /** Absent: act. */
+    readonly mode?: ApplicationMode;
+  };
 }
 
 /**
@@ -71,7 +76,9 @@ export function decide(
 ): Decision {
   const decidedAtMs = plan.plannedAtMs;
   const calendars = rules.calendarsOf?.(plan, wish) ?? [];
-  const { exporterStartedAtMs, predictorTakenAtMs, previous } = past;
+  const { exporterStartedAtMs, predictorTakenAtMs } = past;
+  const mode = rules.modeOf?.(plan, wish.namespace) ?? plan.mode ?? "act";
+  const previous = isStart(past, wish, mode) ? past.previous : undefined;
   const context: DecisionRecord["context"] = {
     ...(previous === undefined
       ? {}
@@ -81,7 +88,7 @@ export function decide(
     ...(predictorTakenAtMs !== undefined && { predictorTakenAtMs }),
     staleAfterSeconds: rules.staleAfterSeconds,
     restartGraceSeconds: rules.restartGraceSeconds,
-    mode: rules.modeOf?.(plan, wish.namespace) ?? plan.mode ?? "act",
+    mode,
     limits: rules.limitsOf(plan, wish),
     ...(calendars.length > 0 && { calendars }),
     ...shared,
@@ -103,6 +110,15 @@ export function decide(
       final: outcome.final,
     },
   };
+}
+
+/**
+ * Whether the decision goes on from the one before. KEDA was told of that one only in mode act; else it says more than nothing where it is
+ * not known what runs, as long as nothing is carried out.
+ */
+function isStart({ previous }: DecisionPast, { observed }: Wish, mode: ApplicationMode): boolean {
+  const isUnknown = (observed.replicasWanted ?? observed.replicasReady) === undefined;
+  return (previous?.mode ?? "act") === "act" || (mode !== "act" && isUnknown);
 }
 
 /** A decision lives as long as its measurements are fresh: counted from the end of their window, which may lie a window before the plan. */

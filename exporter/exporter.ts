@@ -54,6 +54,7 @@ import { StudentShelf } from "./students/student-shelf.ts";
 import { fetchStudents } from "./students/fetch-students.ts";
 import { DecisionBook } from "./store/book.ts";
 import { StateKeeper } from "./store/keeper.ts";
+import { atMost, DISK_PATIENCE_MS } from "./store/patience.ts";
 import { CHANGES_FILE, StateFile } from "./store/state-file.ts";
 
 const LOOPBACK = /^(127\.|localhost$|::1$)/;
@@ -167,7 +168,7 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
     log,
     rng: seededRng(randomInt(2 ** 31)),
     registry: metrics.registry,
-    list: () => recommendationList(recommender, statuses(), clock),
+    list: () => recommendationList(recommender, statuses(), clock, plans.hasAnswer),
     applications: () =>
       sceneApplications(recommender, statuses(), clock, (namespace, name) =>
         application.find(namespace, name),
@@ -201,7 +202,7 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
   undo.defer(() => application.stop());
   const queue = new ChangeQueue(
     journal.changes(),
-    (events, written) => journal.append(events, written),
+    async (events, written) => journal.append(events, written),
     (namespace, name) => application.find(namespace, name),
   );
   const recommender = new Recommender(
@@ -236,17 +237,18 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
       planSource(setting, scaler, place, async (plan, fetcher) => {
         const { header } = plan;
         const { application: name, namespace } = header;
-        queue.takeAnnotations(application.annotated(namespace, name), header.plannedAtMs);
-        queue.takeLearned(header);
+        const annotated = queue.takeAnnotations(application.annotated(namespace, name), header.plannedAtMs);
+        await atMost(DISK_PATIENCE_MS, Promise.all([annotated, queue.takeLearned(header)]));
         await recommender.takePlan(plan, place);
         await fetchStudents(header, { fetcher, shelf, log });
         regret.look(lookAt(header, recommender.book, ownOf(header), place !== undefined));
       }),
     onGone: async ({ name, namespace }) => {
-      log.info({ name, namespace }, "the application was deleted; nothing is served of it any more");
+      log.info({ name, namespace }, "the application is not planned any more; nothing is served of it");
       await recommender.drop({ name, namespace });
       regret.forget({ application: name, namespace });
     },
+    lapsed: (others) => recommender.lapsed(others),
   });
   const statuses = (): readonly ApplicationStatus[] =>
     plans.statuses().map(({ plan, ...rest }) => withMode(rest, plan, plan && ownOf(plan), regret));
@@ -302,20 +304,20 @@ async function openPorts(
 ): Promise<{ api: ApiServer; probes: ProbeServer | undefined }> {
   const { journal, plans, queue, recommender, statuses } = deciding;
   const monotonicMs = (): number => clock.monotonicMs();
-  registerApplication(metrics.registry, () => recommendationHeader(statuses(), clock));
+  registerApplication(metrics.registry, () => recommendationHeader(statuses(), clock, plans.hasAnswer));
   undo.defer(registerProcess(metrics.registry, () => metrics.scaler));
   const { allowedHosts, httpTls, httpTokenFile: tokenFile } = options;
   const observer = metrics.tls("http");
   const tls = httpTls && (await ReloadingTls.open(httpTls, { everyMs: httpTls.refreshMs, log, observer }));
   undo.defer(() => tls?.stop());
   const api = await serveApi(options.listen, {
-    list: () => recommendationList(recommender, statuses(), clock),
+    list: () => recommendationList(recommender, statuses(), clock, plans.hasAnswer),
     decisionJson: (id) => recommender.book.json(id),
     historyJson: (namespace, service) => recommender.book.historyJson(namespace, service),
     changes: {
       hasToken: tokenFile !== undefined,
       list: () => queue.list(),
-      decide: (id, verdict) => queue.decide(id, verdict, clock.nowMs()),
+      decide: async (id, verdict) => queue.decide(id, verdict, nowOfChange(id, deciding, clock)),
     },
     occasions: {
       events: () => journal.recent(),
@@ -323,7 +325,7 @@ async function openPorts(
       backtestReport: options.backtestReport,
     },
     watched: {
-      header: () => recommendationHeader(statuses(), clock),
+      header: () => recommendationHeader(statuses(), clock, plans.hasAnswer),
       revision: () => recommender.book.changesRevision,
     },
     ask: async (place, question) => plans.ask(place, question),
@@ -347,6 +349,17 @@ async function openPorts(
     probe: () => probes?.counts(),
   });
   return { api, probes };
+}
+
+/** By the clock of the plans, which say when a change was proposed and when it expires; by our own while there is no plan. */
+function nowOfChange(id: string, { plans, queue }: Deciding, clock: Clock): number {
+  const change = queue.list().find((each) => each.id === id);
+  const status = plans
+    .statuses()
+    .find(({ plan }) => plan?.application === change?.application && plan?.namespace === change?.namespace);
+  const { madeMs, plan } = status ?? {};
+  if (plan === undefined || madeMs === undefined) return clock.nowMs();
+  return Math.round(plan.plannedAtMs + clock.monotonicMs() - madeMs);
 }
 
 /** Applications that plans are for, as far as their configuration is known here. */

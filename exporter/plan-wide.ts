@@ -24,6 +24,8 @@ type WholePlan = Pick<
 /** How a service is decided on once more. */
 export interface SecondLook {
   readonly book: Pick<DecisionBook, "entries">;
+  /** Whether a decision may still be served. */
+  readonly isValid: (entry: BookEntry) => boolean;
   readonly decideAgain: (entry: BookEntry, more: SharedContext) => void;
   readonly inSlices: <Item>(items: Iterable<Item>, visit: (item: Item) => void) => Promise<void>;
 }
@@ -86,17 +88,18 @@ export class PlanWide {
   async #shareRoom(
     header: WholePlan,
     draft: PlanDraft,
-    { book, decideAgain, inSlices }: SecondLook,
+    { book, decideAgain, inSlices, isValid }: SecondLook,
     isNew: boolean,
   ): Promise<AuditEvent[]> {
     const { application, namespace, room } = header;
     if (room === undefined && !isNew) return [];
     const sizes = this.#podSizes;
     sizes.note(namespace, room?.pods ?? []);
-    const others = [...book.entries()].filter(
-      ({ mode, recommendation: each }) =>
-        mode === "act" && each.namespace === namespace && each.application !== application,
-    );
+    const others = [...book.entries()].filter((entry) => {
+      const { mode, recommendation: each } = entry;
+      const isOther = each.namespace === namespace && each.application !== application;
+      return mode === "act" && isOther && isValid(entry);
+    });
     const own = [...draft.entries.values()].filter(
       ({ recommendation: each }) => each.namespace === namespace,
     );

@@ -15,15 +15,15 @@ import { PlanWide } from "./plan-wide.ts";
 import { serviceSight } from "./rollback/rollbacks.ts";
 import { forEachInSlices } from "./source/slices.ts";
 import { readWish } from "./source/read-plan.ts";
-import { bookEntry, bookKey } from "./store/book-entry.ts";
+import { bookEntry, bookKey, isOfPlan } from "./store/book-entry.ts";
 import type { DecisionBook } from "./store/book.ts";
 import type { BookEntry } from "./store/book-entry.ts";
 import type { StateKeeper } from "./store/keeper.ts";
+import { atMost, DISK_PATIENCE_MS } from "./store/patience.ts";
+import { Turns } from "./turns.ts";
 import { mayBeServed } from "./keda/table.ts";
 import type { ServedRow } from "./keda/table.ts";
 
-/** How long a new decision waits for the disk before it is served anyway. */
-const DISK_PATIENCE_MS = 500;
 /** Decisions of before the present sizes that are written down, all services together. */
 const MOST_PAST = 1_000;
 /** Stands in the place of a guard step when a wish breaks the contract and never reaches the guard. */
@@ -56,6 +56,8 @@ export interface TakenPlan {
   readonly isPartial?: boolean;
 }
 
+type Place = NonNullable<Scope>;
+
 /** Puts these rows in force for KEDA, all at one moment, in the place of all before. Resolves when they are. */
 export type Serve = (rows: Iterable<ServedRow>) => Promise<void>;
 
@@ -65,12 +67,14 @@ export interface RecommenderEdges {
   /** Keeps the decisions that changed a size; without it they are forgotten at the end of the process. */
   readonly changes?: StateKeeper;
   /** Changes that wait for a person; absent: none does. */
-  readonly queue?: Pick<ChangeQueue, "contextOf" | "settle">;
+  readonly queue?: Pick<ChangeQueue, "contextOf" | "recall" | "settle">;
   /** Says what was done; absent: nobody. */
   readonly journal?: Pick<JournalKeeper, "append">;
   readonly clock: Clock;
   readonly counter: DecisionCounter;
   readonly serve: Serve;
+  /** How long a decision waits for the disk; default: {@link DISK_PATIENCE_MS}. */
+  readonly diskPatienceMs?: number;
 }
 
 /**
@@ -88,10 +92,11 @@ export class Recommender {
   readonly #clock: Clock;
   readonly #counter: DecisionCounter;
   readonly #serve: Serve;
+  readonly #patienceMs: number;
   /** By what they were decided of, see {@link Scope}. */
   readonly #refusals = new Map<string, ReadonlyMap<string, Refusal>>();
   /** Plans are taken one after the other. */
-  #taking: Promise<void> = Promise.resolve();
+  readonly #turns = new Turns();
   /**
    * The predictors whose plans are taken, by what they are of: its start, and since when where another one's were taken before, on our
    * monotonic clock.
@@ -112,6 +117,7 @@ export class Recommender {
     this.#startedMs = edges.clock.monotonicMs();
     this.#counter = edges.counter;
     this.#serve = edges.serve;
+    this.#patienceMs = edges.diskPatienceMs ?? DISK_PATIENCE_MS;
   }
 
   /**
@@ -124,6 +130,7 @@ export class Recommender {
     const changes = (await this.#changes?.load()) ?? [];
     this.book.recall(changes.map((record) => bookEntry(record, undefined)));
     this.#savedRevision = this.book.changesRevision;
+    this.#queue?.recall([...changes, ...records]);
     const { clockToleranceMs } = this.#rules;
     const [nowMs, monotonicMs] = [this.#clock.nowMs(), this.#clock.monotonicMs()];
     this.book.put(
@@ -158,27 +165,39 @@ export class Recommender {
    * @param scope the application that the plan is of, among several: what is decided of the others stays
    */
   async takePlan(plan: TakenPlan, scope: Scope = EVERYTHING): Promise<void> {
-    return this.#inTurn(async () => this.#takeNow(plan, scope));
+    return this.#turns.take(async () => this.#takeNow(plan, scope));
+  }
+
+  /** Applications besides these of which no decision is valid any more. */
+  lapsed(others: readonly Place[]): Place[] {
+    const nowMs = this.#clock.monotonicMs();
+    const known = new Set(others.map(keyOf));
+    const lapsed = new Map<string, Place>();
+    for (const entry of this.book.entries()) {
+      const { application: name, namespace } = entry.recommendation;
+      const key = keyOf({ name, namespace });
+      if (known.has(key)) continue;
+      if (!this.isValid(entry, nowMs)) lapsed.set(key, { name, namespace });
+      else {
+        known.add(key);
+        lapsed.delete(key);
+      }
+    }
+    return [...lapsed.values()];
   }
 
   /** Serves nothing of an application any more. */
-  async drop({ name, namespace }: NonNullable<Scope>): Promise<void> {
-    return this.#inTurn(async () => {
+  async drop({ name, namespace }: Place): Promise<void> {
+    return this.#turns.take(async () => {
       const scope = { name, namespace };
       this.#refusals.delete(keyOf(scope));
       this.#predictors.delete(keyOf(scope));
       this.#planWide.forget(scope);
       this.book.forget((entry) => isOf(entry, scope));
       const draft = nothingNew(EVERYTHING);
-      await this.#keeper.save(await this.#stateAfter(draft), DISK_PATIENCE_MS);
+      await this.#keeper.save(await this.#stateAfter(draft), this.#patienceMs);
       await this.#serve(rowsAfter(draft, this.book, this.#refusals));
     });
-  }
-
-  async #inTurn(work: () => Promise<void>): Promise<void> {
-    const turn = this.#taking.then(work);
-    this.#taking = turn.catch(() => undefined);
-    return turn;
   }
 
   async #takeNow(plan: TakenPlan, scope: Scope): Promise<void> {
@@ -188,6 +207,7 @@ export class Recommender {
     await this.#inSlices(plan.wishes, (value) => this.#take(value, plan, draft));
     const events = await this.#planWide.see(plan.header, draft, {
       book: this.book,
+      isValid: (entry) => this.isValid(entry, this.#clock.monotonicMs()),
       decideAgain: (entry, more) => this.#decideAgain(entry, plan, draft, more),
       inSlices: async (items, visit) => this.#inSlices(items, visit),
     });
@@ -198,12 +218,16 @@ export class Recommender {
       for (const { step } of guard) this.#counter.guardAction(step);
     });
     if (plan.isPartial === true) this.#keepRefusals(draft);
-    await this.#keeper.save(await this.#stateAfter(draft), DISK_PATIENCE_MS);
+    await this.#keeper.save(await this.#stateAfter(draft), this.#patienceMs);
     await this.#inSlices(draft.entries.values(), (entry) => {
-      events.push(...decisionEvents(entry));
+      const { namespace, service } = entry.recommendation;
+      events.push(...decisionEvents(entry, this.book.get(namespace, service)));
     });
-    this.#journal?.append(events);
-    this.#queue?.settle(draft.approvals.values(), plan.header.plannedAtMs);
+    const settled = [
+      this.#journal?.append(events),
+      this.#queue?.settle(draft.approvals.values(), plan.header.plannedAtMs),
+    ];
+    await atMost(this.#patienceMs, Promise.all(settled));
     if (plan.isPartial !== true) this.#forget(draft);
     await this.#serve(rowsAfter(draft, this.book, this.#refusals));
     await this.#inSlices(this.book.replace(draft.entries), () => undefined);
@@ -233,14 +257,15 @@ export class Recommender {
   async #saveChanges(): Promise<void> {
     if (this.#changes === undefined || this.book.changesRevision === this.#savedRevision) return;
     this.#savedRevision = this.book.changesRevision;
-    await this.#changes.save(this.book.changesJson(MOST_PAST), DISK_PATIENCE_MS);
+    await this.#changes.save(this.book.changesJson(MOST_PAST), this.#patienceMs);
   }
 
   async #inSlices<Item>(items: Iterable<Item>, visit: (item: Item) => void): Promise<void> {
     await forEachInSlices(items, visit, () => this.#clock.monotonicMs());
   }
 
-  #take(value: unknown, { header, madeMs }: TakenPlan, draft: PlanDraft): void {
+  #take(value: unknown, plan: TakenPlan, draft: PlanDraft): void {
+    const { header, madeMs } = plan;
     const wish = readWish(value);
     if ("rejected" in wish) {
       const { namespace, service, reason: problem } = wish.rejected;
@@ -265,8 +290,8 @@ export class Recommender {
       this.#counter.wishRejected();
       if (same.wished.replicas >= wish.allocation.replicas) return;
     }
-    const past = this.#past(this.book.get(namespace, service), header.plannedAtMs - madeMs, scope);
     const before = this.book.get(namespace, service);
+    const past = this.#past(before, plan, scope);
     const approval = this.#queue?.contextOf(header, wish, before);
     const disruptions = draft.disruptions.get(service);
     const decision = decide(wish, header, past, this.#rules, {
@@ -288,14 +313,15 @@ export class Recommender {
 
   #decideAgain(
     { json, recommendation: { namespace, service } }: BookEntry,
-    { header, madeMs }: TakenPlan,
+    plan: TakenPlan,
     draft: PlanDraft,
     more: SharedContext,
   ): void {
+    const { header, madeMs } = plan;
     const key = bookKey(namespace, service);
     const { context, wish } = DecisionRecord.parse(JSON.parse(json));
     const { approval, brownout, disruptions, madeRoom, rollback } = context;
-    const past = this.#past(this.book.get(namespace, service), header.plannedAtMs - madeMs, draft.scope);
+    const past = this.#past(this.book.get(namespace, service), plan, draft.scope);
     const shared = {
       ...(brownout && { brownout }),
       ...(madeRoom && { madeRoom }),
@@ -310,16 +336,24 @@ export class Recommender {
     if (approval !== undefined) draft.approvals.set(key, decision.record);
   }
 
-  /** @param offsetMs from our monotonic clock to the plan's */
-  #past(before: BookEntry | undefined, offsetMs: number, scope: Scope): DecisionPast {
-    const onPlansClock = (monotonicMs: number): number => Math.max(0, Math.round(monotonicMs + offsetMs));
+  /** A decision of the same plan is no start for another one: what it started from itself stands in its place. */
+  #past(before: BookEntry | undefined, { header, madeMs }: TakenPlan, scope: Scope): DecisionPast {
+    const onPlansClock = (monotonicMs: number): number =>
+      Math.max(0, Math.round(monotonicMs + header.plannedAtMs - madeMs));
     const takenMs = this.#predictors.get(keyOf(scope))?.takenMs;
     const starts = {
       exporterStartedAtMs: onPlansClock(this.#startedMs),
       ...(takenMs !== undefined && { predictorTakenAtMs: onPlansClock(takenMs) }),
     };
-    if (before?.decidedMs === undefined) return starts;
-    return { ...starts, previous: { final: before.final, decidedAtMs: onPlansClock(before.decidedMs) } };
+    if (before === undefined) return starts;
+    const { basis, decidedMs, final, mode } = before;
+    if (isOfPlan(before, header)) {
+      const { previous, previousDecidedAtMs: decidedAtMs } = basis;
+      if (previous === undefined || decidedAtMs === undefined) return starts;
+      return { ...starts, previous: { final: previous, decidedAtMs, mode } };
+    }
+    if (decidedMs === undefined) return starts;
+    return { ...starts, previous: { final, decidedAtMs: onPlansClock(decidedMs), mode } };
   }
 
   async #stateAfter({ entries }: PlanDraft): Promise<string[]> {

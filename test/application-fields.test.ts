@@ -37,7 +37,7 @@ const NOON_MS = Date.parse("2026-07-06T12:00:00Z");
 /** What the exporter decides at noon of a Monday on 40 replicas of odd sizes, of which 20 run. */
 function decided(application: Application, at = NOON_MS): unknown {
   const find = () => application;
-  const queue = new ChangeQueue([], () => true, find);
+  const queue = new ChangeQueue([], async () => true, find);
   const wish = wishOf({
     allocation: { replicas: 40, cpuCores: 0.55, memoryBytes: 230e6 },
     observed: { replicasReady: 20, replicasWanted: 20, cpuCores: 0.5, memoryBytes: 210e6, complete: true },

@@ -13,29 +13,38 @@ import type { BookEntry } from "../store/book-entry.ts";
 /** What there is to say besides the recommendations. */
 export type RecommendationHeader = Omit<RecommendationList, "recommendations">;
 
-/** Everything recommended now, sorted by namespace and service. */
+/** Everything recommended now, sorted by namespace and service. @param hasAnswer see {@link recommendationHeader} */
 export function recommendationList(
   recommender: Recommender,
   status: ApplicationStatus | readonly ApplicationStatus[],
   clock: Clock,
+  hasAnswer = false,
 ): RecommendationList {
   const recommendations = [...servedNow(recommender, clock.monotonicMs())].sort(
     (a, b) => compare(a.namespace, b.namespace) || compare(a.service, b.service),
   );
-  return { ...recommendationHeader(status, clock), recommendations };
+  return { ...recommendationHeader(status, clock, hasAnswer), recommendations };
 }
 
-/** @param status of the only application, or of each of several */
+/**
+ * @param status of the only application, or of each of several
+ * @param hasAnswer a predictor answers; asked where there is no application whose plans would show it
+ */
 export function recommendationHeader(
   status: ApplicationStatus | readonly ApplicationStatus[],
   clock: Clock,
+  hasAnswer = false,
 ): RecommendationHeader {
   if (isOne(status)) return headerOfOne(status, clock);
   const [only] = status;
   if (only !== undefined && status.length === 1 && only.application === undefined)
     return headerOfOne(only, clock);
-  const reachable = status.some((each) => each.reachable);
-  const problems = new Set(status.flatMap(({ problem }) => problem ?? []));
+  const reachable = only === undefined ? hasAnswer : status.some((each) => each.reachable);
+  const problems = new Set(
+    only === undefined
+      ? ["no predictor answers which applications there are"]
+      : status.flatMap(({ problem }) => problem ?? []),
+  );
   const problem = reachable ? undefined : [...problems].join("; ").slice(0, 1_000);
   return {
     schema: RECOMMENDATIONS_SCHEMA,

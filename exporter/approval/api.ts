@@ -10,7 +10,7 @@ export interface ChangesPort {
   readonly hasToken: boolean;
   readonly list: () => Change[];
   /** @throws TradewindError as the queue does */
-  readonly decide: (id: string, verdict: Verdict) => Change;
+  readonly decide: (id: string, verdict: Verdict) => Promise<Change>;
 }
 
 const Body = z.strictObject({
@@ -54,7 +54,11 @@ export function setChanges(server: FastifyInstance, { decide, hasToken, list }: 
     }
     const { at, by, verdict } = read.data;
     try {
-      return decide(params.id, { verdict, by, notBeforeMs: at === undefined ? undefined : Date.parse(at) });
+      return await decide(params.id, {
+        verdict,
+        by,
+        notBeforeMs: at === undefined ? undefined : Date.parse(at),
+      });
     } catch (error) {
       if (!(error instanceof TradewindError)) throw error;
       return problem(reply, STATUS[error.code] ?? 500, error.code, describeError(error));

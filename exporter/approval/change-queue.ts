@@ -2,15 +2,16 @@ import type { Application } from "@tradewind/core/contract/application.ts";
 import type { AuditEvent } from "@tradewind/core/contract/audit.ts";
 import type { ApprovalContext, CalendarChange, Change, SizeChange } from "@tradewind/core/contract/change.ts";
 import type { Calendar } from "@tradewind/core/contract/calendar.ts";
-import type { ContainerSize, Plan, Wish } from "@tradewind/core/contract/plan.ts";
+import type { Allocation, Plan, Wish } from "@tradewind/core/contract/plan.ts";
 import type { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import { contentHash } from "@tradewind/core/hash.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
 import type { Annotated } from "@tradewind/kubernetes/application/resource.ts";
 import type { PlanHeader } from "../decide.ts";
 import { SIZE_OF } from "../guard/approval.ts";
-import { bookKey } from "../store/book-entry.ts";
+import { bookKey, isOfPlan } from "../store/book-entry.ts";
 import type { BookEntry } from "../store/book-entry.ts";
+import { Turns } from "../turns.ts";
 import { Moves } from "./moves.ts";
 
 const MINUTE_MS = 60_000;
@@ -29,8 +30,8 @@ const CALENDAR_AGAIN_MS = 30 * 86_400_000;
 /** How far ahead a change may be approved for. */
 const MOST_AHEAD_MS = 86_400_000;
 
-/** Writes what happened and the changes as they are now, both or neither. @returns whether it is on disk */
-export type WriteChanges = (events: readonly AuditEvent[], changes: readonly Change[]) => boolean;
+/** Writes what happened and the changes as they are now, both or neither. @returns whether it is on disk, once that is known */
+export type WriteChanges = (events: readonly AuditEvent[], changes: readonly Change[]) => Promise<boolean>;
 
 /** A plan, as far as it says what was learned. */
 export type LearnedHeader = Pick<Plan, "application" | "namespace" | "plannedAtMs"> &
@@ -50,6 +51,8 @@ export class ChangeQueue {
   readonly #moves = new Moves();
   /** Since when plans have not named a learned calendar, by its id. */
   readonly #unnamedSinceMs = new Map<string, number>();
+  /** What is written depends on what was written before. */
+  readonly #turns = new Turns();
   readonly #write: WriteChanges;
   readonly #application: (namespace: string, name: string) => Application | undefined;
 
@@ -71,32 +74,40 @@ export class ChangeQueue {
 
   /** What the guard reads; undefined where every change goes by itself. */
   contextOf(
-    { application: name, plannedAtMs }: PlanHeader,
+    header: PlanHeader,
     { namespace, observed, service }: Wish,
     before: BookEntry | undefined,
   ): ApprovalContext | undefined {
+    const { application: name, plannedAtMs } = header;
     const approval = this.#application(namespace, name)?.approval;
-    const { replicasReady, replicasWanted } = observed;
-    const replicas = before?.final.replicas ?? replicasWanted ?? replicasReady;
+    const isAgain = before !== undefined && isOfPlan(before, header);
+    const [again, last] = isAgain ? [before.basis.approval, undefined] : [undefined, before];
+    const inForce = last?.mode === "act" ? last.final : undefined;
+    const running = runningOf(observed);
+    const replicas = again?.reference.replicas ?? inForce?.replicas ?? running.replicas;
     if (approval === undefined || replicas === undefined) return undefined;
     const openMs = approval.expiresMinutes * MINUTE_MS;
     const key = bookKey(namespace, service);
     return {
       replicasRatio: approval.replicasRatio,
       containerRatio: approval.containerRatio,
-      reference: {
-        ...sizeOf(observed),
-        ...before?.final,
+      reference: again?.reference ?? {
+        ...running,
+        ...inForce,
         replicas,
         ...this.#moves.inForceAt(key, plannedAtMs - openMs),
       },
       expiresMs: plannedAtMs + openMs,
-      severityBefore: before?.severity ?? 0,
+      severityBefore: again?.severityBefore ?? last?.severity ?? 0,
       changes: this.list()
         .filter((each) => each.kind === "size")
-        .filter((each) => bookKey(each.namespace, each.service) === key && counts(each, plannedAtMs))
-        .slice(0, 32)
-        .map(openPart),
+        .filter((each) => bookKey(each.namespace, each.service) === key)
+        .flatMap((each) => {
+          // One that the same plan carried out is carried out by it.
+          const carriedOut = each.state === "executed" && again?.changes.find(({ id }) => id === each.id);
+          return carriedOut || (counts(each, plannedAtMs) ? openPart(each) : []);
+        })
+        .slice(0, 32),
     };
   }
 
@@ -111,7 +122,16 @@ export class ChangeQueue {
    * Takes the calendars that a plan's predictor has learned: new ones wait, and those that it names no longer are withdrawn. One that was refused
    * or expired is not proposed again before it is a month old. A plan without them says nothing.
    */
-  takeLearned({ application, learnedCalendars, namespace, plannedAtMs }: LearnedHeader): void {
+  async takeLearned(header: LearnedHeader): Promise<void> {
+    await this.#turns.take(async () => this.#takeLearned(header));
+  }
+
+  async #takeLearned({
+    application,
+    learnedCalendars,
+    namespace,
+    plannedAtMs,
+  }: LearnedHeader): Promise<void> {
     if (learnedCalendars === undefined) return;
     const known = new Map(this.#learned(namespace, application).map((each) => [each.calendar.name, each]));
     const named = new Set(learnedCalendars.map(({ calendar }) => calendar.name));
@@ -132,7 +152,7 @@ export class ChangeQueue {
     const gone = [...known.values()]
       .filter((each) => isOpen(each, plannedAtMs) && this.#isUnnamed(each, named, plannedAtMs))
       .map((each): Change => Object.assign({}, each, { state: "withdrawn" as const }));
-    this.#take([...fresh, ...gone], plannedAtMs);
+    await this.#take([...fresh, ...gone], plannedAtMs);
   }
 
   /** A gap in the data of a service is no reason to withdraw its calendars. */
@@ -155,22 +175,41 @@ export class ChangeQueue {
   }
 
   /** Decides on those that wait and are named in annotations of an Application. */
-  takeAnnotations({ approved, refused }: Annotated, nowMs: number): void {
+  async takeAnnotations(annotated: Annotated, nowMs: number): Promise<void> {
+    await this.#turns.take(async () => this.#takeAnnotations(annotated, nowMs));
+  }
+
+  async #takeAnnotations({ approved, refused }: Annotated, nowMs: number): Promise<void> {
     const decided = (ids: readonly string[], state: "approved" | "refused"): Change[] =>
       ids
         .flatMap((id) => this.#changes.get(id) ?? [])
         .filter((each) => each.state === "awaiting" && isOpen(each, nowMs))
         .map((change): Change => Object.assign({}, change, { state, by: ANNOTATED, decidedAtMs: nowMs }));
-    this.#take([...decided(approved, "approved"), ...decided(refused, "refused")], nowMs);
+    await this.#take([...decided(approved, "approved"), ...decided(refused, "refused")], nowMs);
   }
 
-  /** Takes what was decided: new changes wait, those that were reached are executed, and old ones expire. */
-  settle(records: Iterable<DecisionRecord>, nowMs: number): void {
+  /** Takes decisions of the process before, as far as they are known: what was in force when. */
+  recall(records: readonly DecisionRecord[]): void {
+    for (const record of records.toSorted((a, b) => a.decidedAtMs - b.decidedAtMs)) this.#note(record);
+  }
+
+  #note({ context, decidedAtMs, final, namespace, service, wish }: DecisionRecord): void {
+    const running = runningOf(wish.observed);
+    const inForce = (context.mode ?? "act") === "act" ? final : running;
+    this.#moves.note(bookKey(namespace, service), decidedAtMs, inForce, running);
+  }
+
+  /** Takes what was decided: new changes wait, those that were reached are executed, and old ones expire. Resolves once that is written. */
+  async settle(records: Iterable<DecisionRecord>, nowMs: number): Promise<void> {
+    const decided = [...records];
+    for (const record of decided) this.#note(record);
+    await this.#turns.take(async () => this.#settle(decided, nowMs));
+  }
+
+  async #settle(records: readonly DecisionRecord[], nowMs: number): Promise<void> {
     const after: Change[] = [];
     for (const record of records) {
-      const key = bookKey(record.namespace, record.service);
-      this.#moves.note(key, record.decidedAtMs, record.final);
-      after.push(...proposed(record).filter(({ id }) => !this.#changes.has(id)));
+      after.push(...proposed(record).filter((change) => !this.#isKnown(change, nowMs)));
       for (const { id, state } of record.context.approval?.changes ?? []) {
         const change = this.#changes.get(id);
         if (state !== "approved" || change?.state !== "approved" || change.kind !== "size") continue;
@@ -182,14 +221,31 @@ export class ChangeQueue {
       const isOver = isOpen(change, -Infinity) && !isOpen(change, nowMs);
       if (isOver && !ended.has(change.id)) after.push({ ...change, state: "expired" });
     }
-    this.#take(after, nowMs);
+    await this.#take(after, nowMs);
+  }
+
+  /** The same step may have been proposed by a plan before whose change was not written yet when this one was decided. */
+  #isKnown({ from, id, namespace, resource, service, to }: SizeChange, nowMs: number): boolean {
+    if (this.#changes.has(id)) return true;
+    return this.list().some(
+      (each) =>
+        each.kind === "size" &&
+        bookKey(each.namespace, each.service) === bookKey(namespace, service) &&
+        each.resource === resource &&
+        each.to > each.from === to > from &&
+        counts(each, nowMs),
+    );
   }
 
   /**
    * @throws TradewindError `unknown-change`; `not-awaiting` where it is decided on or expired; `invalid-input` for a time that is too far
    * away; `journal-unusable` where it cannot be written down, and then nothing has changed
    */
-  decide(id: string, { by, notBeforeMs, verdict }: Verdict, nowMs: number): Change {
+  async decide(id: string, verdict: Verdict, nowMs: number): Promise<Change> {
+    return this.#turns.take(async () => this.#decide(id, verdict, nowMs));
+  }
+
+  async #decide(id: string, { by, notBeforeMs, verdict }: Verdict, nowMs: number): Promise<Change> {
     const change = this.#changes.get(id);
     if (change === undefined) {
       throw new TradewindError(
@@ -218,19 +274,14 @@ export class ChangeQueue {
       by,
       decidedAtMs: nowMs,
     });
-    if (this.#take([decided], nowMs)) return decided;
+    if (await this.#take([decided], nowMs)) return decided;
     throw new TradewindError("journal-unusable", "the approval cannot be written down; nothing was changed");
   }
 
-  #take(after: readonly Change[], nowMs: number): boolean {
+  async #take(after: readonly Change[], nowMs: number): Promise<boolean> {
     if (after.length === 0) return true;
-    if (
-      !this.#write(
-        after.map((change) => eventOf(change, nowMs)),
-        after,
-      )
-    )
-      return false;
+    const events = after.map((change) => eventOf(change, nowMs));
+    if (!(await this.#write(events, after))) return false;
     for (const change of after) this.#changes.set(change.id, change);
     for (const change of this.list()) if (!isShown(change, nowMs)) this.#changes.delete(change.id);
     const ended = this.list().filter((change) => !isOpen(change, nowMs));
@@ -259,10 +310,18 @@ function openPart(change: SizeChange): ApprovalContext["changes"][number] {
   return { id, resource, from, to, state, expiresMs, ...(notBeforeMs !== undefined && { notBeforeMs }) };
 }
 
-const sizeOf = ({ cpuCores, memoryBytes }: Wish["observed"]): ContainerSize => ({
-  ...(cpuCores !== undefined && { cpuCores }),
-  ...(memoryBytes !== undefined && { memoryBytes }),
-});
+function runningOf({
+  cpuCores,
+  memoryBytes,
+  replicasReady,
+  replicasWanted = replicasReady,
+}: Wish["observed"]): Partial<Allocation> {
+  return {
+    ...(replicasWanted !== undefined && { replicas: replicasWanted }),
+    ...(cpuCores !== undefined && { cpuCores }),
+    ...(memoryBytes !== undefined && { memoryBytes }),
+  };
+}
 
 function isReached({ from, resource, to }: SizeChange, { final }: DecisionRecord): boolean {
   const now = final[SIZE_OF[resource]];
@@ -270,9 +329,9 @@ function isReached({ from, resource, to }: SizeChange, { final }: DecisionRecord
 }
 
 /** The change that a decision was held for. */
-function proposed({ actions, application, decidedAtMs, namespace, service }: DecisionRecord): Change[] {
+function proposed({ actions, application, decidedAtMs, namespace, service }: DecisionRecord): SizeChange[] {
   return actions.flatMap(({ reasons = [] }) =>
-    reasons.flatMap((reason): Change[] => {
+    reasons.flatMap((reason): SizeChange[] => {
       if (reason.code !== "approval-awaited" || !("change" in reason)) return [];
       const { change: id, expiresMs, from, resource, to } = reason;
       const of = { kind: "size" as const, application, namespace, service, resource, from, to };

@@ -8,11 +8,15 @@ const MOST_MOVES = 256;
 export class Moves {
   readonly #bySize = new Map<string, { readonly atMs: number; readonly value: number }[]>();
 
-  note(key: string, atMs: number, allocation: Allocation): void {
+  /** @param before what was in force since ever, where nothing is known of it */
+  note(key: string, atMs: number, allocation: Partial<Allocation>, before: Partial<Allocation>): void {
     for (const size of SIZES) {
       const value = allocation[size];
       if (value === undefined) continue;
-      const moves = this.#bySize.get(`${key}\n${size}`) ?? [];
+      const first = before[size];
+      const moves =
+        this.#bySize.get(`${key}\n${size}`) ??
+        (first === undefined ? [] : [{ atMs: Number.NEGATIVE_INFINITY, value: first }]);
       this.#bySize.set(`${key}\n${size}`, moves);
       if (moves.at(-1)?.value === value) continue;
       moves.push({ atMs, value });

@@ -4,9 +4,14 @@ import { SIZES } from "@tradewind/core/contract/recommendation.ts";
 import { codesOf } from "@tradewind/core/reasons.ts";
 import type { BookEntry } from "../store/book-entry.ts";
 
-/** What the audit trail says of a decision; nothing where it left every size as it was. */
-export function decisionEvents(entry: BookEntry): AuditEvent[] {
-  const { final, json, mode, observed, recommendation } = entry;
+/**
+ * What the audit trail says of a decision; nothing where it left every size as it was.
+ * @param last the decision before, whatever its mode
+ */
+export function decisionEvents(entry: BookEntry, last: BookEntry | undefined): AuditEvent[] {
+  const { final, json, mode, recommendation } = entry;
+  const isFirstAct = mode === "act" && last?.mode !== "act";
+  const observed = isFirstAct ? entry.observed : { ...entry.observed, ...last?.final };
   const { application, decidedAtMs, decisionId, namespace, policy, reasons, service } = recommendation;
   // A size that the decision does not state is left as it is.
   if (SIZES.every((size) => final[size] === undefined || observed[size] === final[size])) return [];

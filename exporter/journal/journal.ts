@@ -14,6 +14,10 @@ const DAY_MS = 86_400_000;
 const KEPT_DAYS = 90;
 /** About 100 MB. */
 const MOST_ROWS = 200_000;
+/** How often old rows are looked for. */
+const PRUNE_EVERY_MS = 3_600_000;
+/** How long a write waits for others that hold the file. */
+const LOCKED_MS = 10_000;
 /** Longer than any change of a size stands open. */
 const CHANGES_DAYS = 3;
 /** As long as a calendar that was refused is not proposed again. */
@@ -30,14 +34,17 @@ const TABLES = `
  * What was done and by whom, on disk. Each row names the one before it by its hash, so that a row that was changed, left out or put in
  * shows. All that is written together is there together, whenever the process ends.
  */
-export class Journal {
+export class Journal implements Disposable {
   readonly #database: DatabaseSync;
   readonly #insert: StatementSync;
+  #prunedMs = Number.NEGATIVE_INFINITY;
+  /** From the newest row of the process before to the first write of this one: it may have passed, or the clock was set ahead. */
+  #awayMs: number | undefined;
 
   /** @throws TradewindError `journal-unusable` */
   constructor(directory: string) {
     try {
-      this.#database = new DatabaseSync(made(directory), { timeout: 2_000 });
+      this.#database = new DatabaseSync(made(directory), { timeout: LOCKED_MS });
       this.#database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
       this.#database.exec(TABLES);
       this.#insert = this.#database.prepare("INSERT INTO audit (seq, at_ms, row, hash) VALUES (?, ?, ?, ?)");
@@ -58,12 +65,18 @@ export class Journal {
     return rows.reverse().flatMap(({ row }) => AuditEvent.safeParse(JSON.parse(String(row))).data ?? []);
   }
 
-  /** Adds events in their order, and puts changes in the place of those of the same id. @throws Error of SQLite, and nothing is written */
+  /**
+   * Adds events in their order, and puts changes in the place of those of the same id.
+   * @param nowMs by which old rows are left out, but no sooner than the newest row says
+   * @throws Error of SQLite, and nothing is written
+   */
   append(events: readonly AuditEvent[], nowMs: number, changes: readonly Change[] = []): void {
     if (events.length + changes.length === 0) return;
     this.#database.exec("BEGIN IMMEDIATE");
     try {
-      let { hash, seq } = this.#last();
+      const { atMs: newestMs = 0, ...last } = this.#last();
+      let { hash, seq } = last;
+      this.#awayMs ??= seq === 0 ? 0 : Math.max(0, nowMs - newestMs);
       for (const event of events) {
         const row = JSON.stringify(event);
         hash = chained(hash, row);
@@ -75,9 +88,10 @@ export class Journal {
           .prepare("INSERT OR REPLACE INTO changes (id, at_ms, change) VALUES (?, ?, ?)")
           .run(change.id, Math.round(keptFromMs(change)), JSON.stringify(change));
       }
-      this.#database.prepare("DELETE FROM changes WHERE at_ms < ?").run(nowMs - CHANGES_DAYS * DAY_MS);
-      this.#prune(nowMs);
+      const isDue = Math.abs(nowMs - this.#prunedMs) >= PRUNE_EVERY_MS;
+      if (isDue) this.#prune(Math.min(nowMs - this.#awayMs, newestMs));
       this.#database.exec("COMMIT");
+      if (isDue) this.#prunedMs = nowMs;
     } catch (error) {
       this.#database.exec("ROLLBACK");
       throw error;
@@ -88,28 +102,40 @@ export class Journal {
     this.#database.close();
   }
 
-  #last(): { seq: number; hash: string } {
-    const row = this.#database.prepare("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1").get();
-    return (row as { seq: number; hash: string } | undefined) ?? { seq: 0, hash: this.#before() };
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  #last(): LastRow {
+    const row = this.#database
+      .prepare("SELECT seq, at_ms AS atMs, hash FROM audit ORDER BY seq DESC LIMIT 1")
+      .get();
+    return (row as LastRow | undefined) ?? { seq: 0, hash: this.#before() };
   }
 
   #before(): string {
     return beforeFirst(this.#database) ?? FIRST_HASH;
   }
 
-  /** Leaves out the oldest rows, and keeps the hash of the last of them: the chain begins there. */
+  /** Leaves out old changes and the oldest rows, and keeps the hash of the last of these: the chain begins there. */
   #prune(nowMs: number): void {
-    const oldest = this.#database
-      .prepare(
-        "SELECT max(seq) AS seq FROM audit WHERE seq < (SELECT min(seq) FROM audit WHERE at_ms >= ?) OR seq <= (SELECT max(seq) FROM audit) - ?",
-      )
-      .get(nowMs - KEPT_DAYS * DAY_MS, MOST_ROWS) as { seq: number | null } | undefined;
-    if (oldest === undefined || oldest.seq === null) return;
+    this.#database.prepare("DELETE FROM changes WHERE at_ms < ?").run(nowMs - CHANGES_DAYS * DAY_MS);
+    const first = this.#database
+      .prepare("SELECT seq FROM audit WHERE at_ms >= ? ORDER BY seq LIMIT 1")
+      .get(nowMs - KEPT_DAYS * DAY_MS) as { seq: number } | undefined;
+    const lastSeq = Math.max((first?.seq ?? 1) - 1, this.#last().seq - MOST_ROWS);
     this.#database
       .prepare("INSERT OR REPLACE INTO meta SELECT 'before', hash FROM audit WHERE seq = ?")
-      .run(oldest.seq);
-    this.#database.prepare("DELETE FROM audit WHERE seq <= ?").run(oldest.seq);
+      .run(lastSeq);
+    this.#database.prepare("DELETE FROM audit WHERE seq <= ?").run(lastSeq);
   }
+}
+
+interface LastRow {
+  readonly seq: number;
+  /** Absent before the first. */
+  readonly atMs?: number;
+  readonly hash: string;
 }
 
 /** From when on a change is {@link CHANGES_DAYS} old. A calendar is in force for as long as it is approved. */

@@ -26,8 +26,11 @@ export interface ApplicationPollOptions extends PlanClientOptions {
   readonly log: Logger;
   readonly lookup?: Lookup | undefined;
   readonly serverName?: string | undefined;
-  /** Called after each round. The next one waits for it. */
-  readonly onList: (applications: KnownApplications) => Promise<void>;
+  /**
+   * Called after each round. The next one waits for it.
+   * @param hasAnswer a predictor answered in this round
+   */
+  readonly onList: (applications: KnownApplications, hasAnswer: boolean) => Promise<void>;
 }
 
 const RESOLVE_MS = 5_000;
@@ -68,8 +71,9 @@ export class ApplicationPoll {
     await this.#follower.start();
     while (!signal.aborted) {
       this.#meet(this.#follower.current());
-      await Promise.all([...this.#clients].map(async ([address, client]) => this.#ask(address, client)));
-      if (!signal.aborted) await this.#options.onList(merged([...this.#answers.values()]));
+      const asked = [...this.#clients].map(async ([address, client]) => this.#ask(address, client));
+      const hasAnswer = (await Promise.all(asked)).includes(true);
+      if (!signal.aborted) await this.#options.onList(merged([...this.#answers.values()]), hasAnswer);
       afterFirst();
       await delay(this.#options.everyMs, undefined, { signal }).catch(() => undefined);
     }
@@ -90,15 +94,16 @@ export class ApplicationPoll {
     }
   }
 
-  /** Never throws: a predictor that does not answer is a matter of its plans, which are asked for too. */
-  async #ask(address: string, client: PlanClient): Promise<void> {
+  /** Never throws: a predictor that does not answer is a matter of its plans, which are asked for too. @returns whether it answered */
+  async #ask(address: string, client: PlanClient): Promise<boolean> {
     try {
       const body = await client.applications(this.#stopping.signal);
       if (body === undefined) this.#answers.delete(address);
       else
         this.#answers.set(address, readJsonWith(ApplicationList, body.toString("utf8"), "the applications"));
+      return true;
     } catch {
-      return;
+      return false;
     }
   }
 }

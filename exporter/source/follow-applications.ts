@@ -31,8 +31,8 @@ export function followApplications(
     everyMs: APPLICATION_POLLS * options.pollMs,
     log,
     lookup,
-    onList: async (applications) => {
-      await plans.follow(applications);
+    onList: async (applications, hasAnswer) => {
+      await plans.follow(applications, hasAnswer);
       const several = servedApplications(plans);
       if (several !== undefined) onApplications(several);
     },

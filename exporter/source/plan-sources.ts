@@ -16,9 +16,13 @@ export interface ApplicationStatus extends PlanSourceStatus {
 export interface PlanSourcesOptions {
   /** Makes what asks for the plans of this application, or of the only one of the predictors. */
   readonly open: (application: KnownApplication | undefined) => PlanSource;
-  /** Called with each application that is not planned any more, and was until now. */
-  readonly onGone: (application: KnownApplication) => Promise<void>;
+  /** Called with each application that was deleted, and each lapsed one that the predictors know no longer. */
+  readonly onGone: (application: Place) => Promise<void>;
+  /** Applications besides these that nothing valid is known of any more. */
+  readonly lapsed: (others: readonly Place[]) => readonly Place[];
 }
+
+type Place = Pick<KnownApplication, "namespace" | "name">;
 
 /** The plans of one application, or of several that come and go. */
 export class PlanSources {
@@ -26,6 +30,7 @@ export class PlanSources {
   #only: PlanSource | undefined;
   #several: KnownApplications;
   readonly #sources = new Map<string, PlanSource>();
+  #hasAnswer = false;
 
   constructor(options: PlanSourcesOptions) {
     this.#options = options;
@@ -42,6 +47,11 @@ export class PlanSources {
     return this.#several;
   }
 
+  /** Whether a predictor answered the last time they were asked which applications there are. */
+  get hasAnswer(): boolean {
+    return this.#hasAnswer;
+  }
+
   /** One for each application that is planned or cannot be; those that were deleted are left out. */
   statuses(): readonly ApplicationStatus[] {
     if (this.#several === undefined) return this.#only === undefined ? [] : [this.#only.status];
@@ -55,7 +65,8 @@ export class PlanSources {
   }
 
   /** Goes on with these applications: asks for the plans of those that came, and no more for those that are gone. */
-  async follow(applications: KnownApplications): Promise<void> {
+  async follow(applications: KnownApplications, hasAnswer: boolean): Promise<void> {
+    this.#hasAnswer = hasAnswer;
     // Predictors that were restarted know of none for a moment: what was several stays several.
     if (applications === undefined) return;
     const before = this.#several ?? [];
@@ -75,6 +86,7 @@ export class PlanSources {
       const was = before.find((other) => applicationKey(other) === applicationKey(each));
       if (each.state === "deleted" && was?.state !== "deleted") await this.#options.onGone(each);
     }
+    for (const each of this.#options.lapsed(applications)) await this.#options.onGone(each);
     const firstPolls: Promise<void>[] = [];
     for (const [key, application] of planned) {
       if (this.#sources.has(key)) continue;
@@ -90,10 +102,7 @@ export class PlanSources {
    * @param place as far as the asker names it
    * @throws TradewindError `no-such-application`, `several-applications`, and as {@link PlanSource.ask}
    */
-  async ask(
-    place: Partial<Pick<KnownApplication, "namespace" | "name">>,
-    question: Question,
-  ): Promise<Reply> {
+  async ask(place: Partial<Place>, question: Question): Promise<Reply> {
     if (this.#only !== undefined) return this.#only.ask(question);
     const planned = (this.#several ?? []).filter(
       (each) =>

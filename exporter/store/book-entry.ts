@@ -1,4 +1,4 @@
-import type { Allocation, ApplicationMode } from "@tradewind/core/contract/plan.ts";
+import type { Allocation, ApplicationMode, Plan } from "@tradewind/core/contract/plan.ts";
 import type {
   Brownout,
   DecisionRecord,
@@ -30,6 +30,11 @@ export interface BookEntry {
   readonly brownout: Brownout | undefined;
   /** What is kept after a change that did harm. */
   readonly rollback: Rollback | undefined;
+  /** What the guard read of the decision before, and of whose plan. */
+  readonly basis: Pick<
+    DecisionRecord["context"],
+    "approval" | "predictorStartedAtMs" | "previous" | "previousDecidedAtMs"
+  >;
   /** What is done with the decision. */
   readonly mode: ApplicationMode;
   /** What ran before, as far as the record says. */
@@ -41,7 +46,15 @@ export interface BookEntry {
 /** Names a service; neither part can hold a line break. */
 export const bookKey = (namespace: string, service: string): string => `${namespace}\n${service}`;
 
+/** Whether the decision is of this very plan, which predictors give again after a failed poll or a restart of the scaler. */
+export const isOfPlan = (
+  { basis, recommendation }: BookEntry,
+  { plannedAtMs, predictorStartedAtMs }: Pick<Plan, "plannedAtMs" | "predictorStartedAtMs">,
+): boolean =>
+  recommendation.decidedAtMs === plannedAtMs && basis.predictorStartedAtMs === predictorStartedAtMs;
+
 export function bookEntry(record: DecisionRecord, decidedMs: number | undefined): BookEntry {
+  const { approval, predictorStartedAtMs, previous, previousDecidedAtMs } = record.context;
   return {
     decidedMs,
     recommendation: recommendationOf(record),
@@ -57,6 +70,12 @@ export function bookEntry(record: DecisionRecord, decidedMs: number | undefined)
     brownout: record.context.brownout,
     observed: observedBefore(record),
     rollback: record.context.rollback,
+    basis: {
+      ...(approval && { approval }),
+      ...(predictorStartedAtMs !== undefined && { predictorStartedAtMs }),
+      ...(previous && { previous }),
+      ...(previousDecidedAtMs !== undefined && { previousDecidedAtMs }),
+    },
     mode: record.context.mode ?? "act",
     guard: record.actions.map(({ step, reason, reasons }) => ({ step, reason, reasons })),
     json: JSON.stringify(record),

@@ -1,4 +1,5 @@
 import { SIZES } from "@tradewind/core/contract/recommendation.ts";
+import type { ApplicationMode } from "@tradewind/core/contract/plan.ts";
 import type { SizeChange, SizeChanges } from "@tradewind/core/contract/recommendation.ts";
 import type { BookEntry } from "./book-entry.ts";
 
@@ -11,6 +12,8 @@ export interface HistoryLimits {
 
 interface ServiceChanges {
   setBy: SizeChanges;
+  /** Of the decision noted last. */
+  mode: ApplicationMode;
   /** All decisions that are kept of the service, in the order in which they were made. */
   readonly ids: string[];
 }
@@ -39,8 +42,10 @@ export class ChangeHistory {
 
   /** Takes the decision in force. Decisions of one service come in the order in which they were made. */
   note(key: string, entry: BookEntry): void {
-    const known = this.#services.get(key) ?? { setBy: {}, ids: [] };
-    const setBy = changedBy(known.setBy, entry);
+    const known = this.#services.get(key) ?? { setBy: {}, mode: entry.mode, ids: [] };
+    const isFirstAct = entry.mode === "act" && known.mode !== "act";
+    known.mode = entry.mode;
+    const setBy = changedBy(known.setBy, entry, isFirstAct);
     if (setBy === known.setBy) return;
     const { decisionId } = entry.recommendation;
     const before = idsOf(known.setBy);
@@ -101,14 +106,22 @@ export class ChangeHistory {
   }
 }
 
-/** The same object where the decision changes no size. */
-function changedBy(before: SizeChanges, { final, observed, recommendation }: BookEntry): SizeChanges {
+/**
+ * The same object where the decision changes no size.
+ * @param isFirstAct those before were only recommended: the size before is what runs
+ */
+function changedBy(
+  before: SizeChanges,
+  { final, observed, recommendation }: BookEntry,
+  isFirstAct: boolean,
+): SizeChanges {
   let after = before;
   for (const size of SIZES) {
     const to = final[size];
     if (to === before[size]?.to) continue;
     const { [size]: known, ...others } = after;
-    after = to === undefined ? others : { ...others, [size]: change(known?.to ?? observed[size], to) };
+    const from = (isFirstAct ? observed[size] : undefined) ?? known?.to ?? observed[size];
+    after = to === undefined ? others : { ...others, [size]: change(from, to) };
   }
   return after;
 

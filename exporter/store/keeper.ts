@@ -1,8 +1,8 @@
-import { setTimeout as delay } from "node:timers/promises";
 import type { Clock } from "@tradewind/core/clock.ts";
 import type { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import { describeError } from "@tradewind/core/errors.ts";
 import type { Logger } from "@tradewind/core/log.ts";
+import { atMost } from "./patience.ts";
 import type { RejectedRecords, StateFile } from "./state-file.ts";
 
 /** Counts what happened to the state file. */
@@ -72,12 +72,7 @@ export class StateKeeper {
     this.#writing ??= this.#drain(this.#file).finally(() => {
       this.#writing = undefined;
     });
-    const timer = new AbortController();
-    await Promise.race([
-      this.#writing,
-      delay(patienceMs, undefined, { signal: timer.signal, ref: false }).catch(() => undefined),
-    ]);
-    timer.abort();
+    await atMost(patienceMs, this.#writing);
   }
 
   /** Waits for the write under way. */

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Clock } from "@tradewind/core/clock.ts";
 import type { Logger } from "@tradewind/core/log.ts";
+import { RetentionTime } from "@tradewind/core/retention-time.ts";
 import type { Registry } from "prom-client";
 import { Backfill } from "../backfill/backfill.ts";
 import type { BackfillProgress } from "../backfill/backfill.ts";
@@ -11,7 +12,6 @@ import type { PrometheusSource } from "../sources/prometheus/prometheus-source.t
 import { HISTORY_FILE } from "../store/history-file.ts";
 import { registerStoreMetrics } from "../store/metrics.ts";
 import type { StoreOptions } from "../store/options.ts";
-import { RetentionTime } from "../store/retention-time.ts";
 import { SqliteStore } from "../store/sqlite-store.ts";
 import type { WindowStore } from "../store/window-store.ts";
 

@@ -55,7 +55,7 @@ export class ScalerAtWork {
       clock,
       ...(onEvent && {
         journal: {
-          append: (events) => {
+          append: async (events) => {
             for (const event of events) onEvent(event);
             return true;
           },

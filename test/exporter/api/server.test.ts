@@ -1,6 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { APPLICATION_LIST_SCHEMA } from "@tradewind/core/contract/application-list.ts";
+import type { ApplicationList } from "@tradewind/core/contract/application-list.ts";
 import { HttpDoor } from "@tradewind/core/http-door.ts";
 import { createLog } from "@tradewind/core/log.ts";
 import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
@@ -8,6 +10,7 @@ import { replay } from "@tradewind/exporter/guard/guard.ts";
 import { serveApi } from "@tradewind/exporter/api/server.ts";
 import { startExporter } from "@tradewind/exporter/exporter.ts";
 import { installed } from "../../installed.ts";
+import { answering } from "../fake-predictor.ts";
 import { runningExporter } from "../running-exporter.ts";
 import { planOf, wishOf } from "../wish.ts";
 
@@ -121,6 +124,21 @@ describe("the HTTP side", () => {
     }
     expect((await fetch(`${exporter.http}/ui/server.ts`)).status).toBe(404);
     expect((await fetch(`${exporter.http}/ui/..%2fassets.ts`)).status).toBe(404);
+  });
+
+  it("says that predictors are reachable that know of no application, and that they are not once none answers", async () => {
+    const exporter = await runningExporter(undefined);
+    const none: ApplicationList = { schema: APPLICATION_LIST_SCHEMA, several: true, applications: [] };
+    exporter.predictor.behave(answering(JSON.stringify(none)));
+    const reachable = async (): Promise<string | undefined> =>
+      /^tradewind_predictor_reachable(?:\{.*\})? ([01])$/m.exec(await exporter.metrics())?.[1];
+    const empty = await exporter.listWhen("no application", ({ applications }) => applications?.length === 0);
+    expect(empty.predictor).toEqual({ reachable: true });
+    expect(await reachable()).toBe("1");
+    await exporter.predictor.stop();
+    const silent = await exporter.listWhen("the silence", ({ predictor }) => !predictor.reachable);
+    expect(silent.predictor.problem).toMatch(/no predictor answers/);
+    expect(await reachable()).toBe("0");
   });
 
   it("is not alive for its kubelet once the thread that answers KEDA is stuck", async () => {

@@ -1,11 +1,13 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { AuditEvent } from "@tradewind/core/contract/audit.ts";
 import { recommendationList } from "@tradewind/exporter/api/list.ts";
 import { openTrail } from "@tradewind/exporter/journal/journal.ts";
 import { countedOn, SettledSizes } from "@tradewind/exporter/sizing/settled-sizes.ts";
+import { until } from "../until.ts";
 import { Killed, MINUTE_MS, Process, START_MS } from "./scene.ts";
 
 async function directory(): Promise<string> {
@@ -31,13 +33,13 @@ describe("a change that waits for a person", () => {
     await process.plan(30, at(0));
     expect(process.replicas).toBe(10);
     const [change] = process.queue.list();
-    process.queue.decide(change!.id, APPROVE, at(1));
+    await process.queue.decide(change!.id, APPROVE, at(1));
     await process.plan(30, at(2));
     expect(process.replicas).toBe(30);
     await process.plan(12, at(3));
     await process.plan(30, at(4));
     expect(process.replicas).toBe(12);
-    process.end();
+    await process.end();
     expect(states(path)).toEqual(["awaiting", "approved", "executed", "awaiting"]);
   });
 
@@ -45,13 +47,13 @@ describe("a change that waits for a person", () => {
     const path = await directory();
     const process = new Process(path);
     await process.plan(30, at(0));
-    process.queue.decide(process.queue.list()[0]!.id, { verdict: "refuse", by: "ann" }, at(1));
+    await process.queue.decide(process.queue.list()[0]!.id, { verdict: "refuse", by: "ann" }, at(1));
     await process.plan(30, at(14));
     expect(process.replicas).toBe(10);
     expect(states(path)).toEqual(["awaiting", "refused"]);
     await process.plan(30, at(15));
     expect(process.replicas).toBe(10);
-    process.end();
+    await process.end();
     expect(states(path)).toEqual(["awaiting", "refused", "awaiting"]);
   });
 
@@ -68,11 +70,11 @@ describe("a change that waits for a person", () => {
       { from: 0.5, to: 1.5, state: "awaiting" },
       { from: 256e6, to: 100e6, state: "awaiting" },
     ]);
-    process.queue.decide(cpu!.id, APPROVE, at(1));
-    process.queue.decide(memory!.id, { verdict: "refuse", by: "ann" }, at(1));
+    await process.queue.decide(cpu!.id, APPROVE, at(1));
+    await process.queue.decide(memory!.id, { verdict: "refuse", by: "ann" }, at(1));
     await process.plan(10, at(2), {}, wished);
     expect(process.final).toEqual({ replicas: 10, cpuCores: 1.5, memoryBytes: 256e6 });
-    process.end();
+    await process.end();
     expect(states(path)).toEqual(["awaiting", "awaiting", "approved", "refused", "executed"]);
   });
 
@@ -81,7 +83,7 @@ describe("a change that waits for a person", () => {
     onTestFinished(() => process.end());
     const wished = { cpuCores: 1.5 };
     await process.plan(10, at(0), {}, wished);
-    process.queue.decide(process.queue.list()[0]!.id, APPROVE, at(14));
+    await process.queue.decide(process.queue.list()[0]!.id, APPROVE, at(14));
     await process.plan(10, at(15), {}, wished);
     expect(process.final?.cpuCores).toBe(0.5);
     expect(process.queue.list().map(({ state }) => state)).toEqual(["awaiting", "expired"]);
@@ -99,9 +101,93 @@ describe("a change that waits for a person", () => {
     };
     await process.plan(10, at(0), {}, { cpuCores: 1.5 });
     expect(given(at(0))).toBe(0.5);
-    process.queue.decide(process.queue.list()[0]!.id, APPROVE, at(1));
+    await process.queue.decide(process.queue.list()[0]!.id, APPROVE, at(1));
     await process.plan(10, at(2), {}, { cpuCores: 1.5 });
     expect(given(at(2))).toBe(1.5);
+  });
+
+  it("is measured from what ran before the first decision", async () => {
+    const process = new Process(await directory());
+    onTestFinished(() => process.end());
+    await process.plan(5, at(0));
+    expect(process.replicas).toBe(5);
+    process.running = 5;
+    await process.plan(3, at(1));
+    expect(process.replicas).toBe(5);
+    expect(process.queue.list()).toMatchObject([{ from: 10, to: 3, state: "awaiting" }]);
+  });
+
+  it("is measured from what was in force before a restart too", async () => {
+    const path = await directory();
+    const before = new Process(path);
+    for (const minute of [0, 4, 8, 12, 16, 19]) await before.plan(10, at(minute));
+    await before.plan(5, at(20));
+    before.running = 5;
+    await before.plan(5, at(21));
+    await before.end();
+    const after = new Process(path);
+    onTestFinished(() => after.end());
+    [after.nowMs, after.running] = [at(22), 5];
+    await after.recommender.restore();
+    await after.plan(3, at(23));
+    expect(after.replicas).toBe(5);
+    expect(after.queue.list()).toMatchObject([{ from: 10, to: 3, state: "awaiting" }]);
+  });
+
+  it("is proposed once, though a second plan is decided before the disk has taken what the first one proposed", async () => {
+    const path = await directory();
+    const process = new Process(path, undefined, 10);
+    const disk = new DatabaseSync(join(path, "journal.sqlite"));
+    disk.exec("BEGIN IMMEDIATE");
+    await process.plan(30, at(0));
+    await process.plan(30, at(1));
+    expect(process.queue.list()).toEqual([]);
+    disk.exec("COMMIT");
+    disk.close();
+    await until("the change", () => process.queue.list().length > 0);
+    await process.plan(30, at(2));
+    expect(process.queue.list()).toMatchObject([{ proposedAtMs: at(0), state: "awaiting" }]);
+    await process.end();
+    expect(states(path)).toEqual(["awaiting"]);
+  });
+
+  it("does not go as in an emergency of which one plan tells, however often it is taken", async () => {
+    const process = new Process(await directory());
+    onTestFinished(() => process.end());
+    const late = { tailOverObjective: 3 };
+    for (let times = 0; times < 3; times += 1) {
+      await process.plan(30, at(0), late);
+      expect(process.replicas).toBe(10);
+    }
+    await process.plan(30, at(1), late);
+    expect(process.replicas).toBe(30);
+  });
+
+  it("that was approved is carried out by a plan that is taken twice, and stays so", async () => {
+    const path = await directory();
+    const process = new Process(path);
+    await process.plan(30, at(0));
+    await process.queue.decide(process.queue.list()[0]!.id, APPROVE, at(1));
+    for (let times = 0; times < 3; times += 1) {
+      await process.plan(30, at(2));
+      expect(process.replicas).toBe(30);
+    }
+    await process.end();
+    expect(states(path)).toEqual(["awaiting", "approved", "executed"]);
+  });
+
+  it("is measured from what runs, not from what was recommended while nothing was carried out", async () => {
+    const process = new Process(await directory());
+    onTestFinished(() => process.end());
+    for (const minute of [0, 1, 2]) await process.plan(5, at(minute), {}, {}, { mode: "recommend" });
+    await process.plan(3, at(3), {}, {}, { mode: "recommend" });
+    await process.plan(3, at(4));
+    expect(process.replicas).toBe(10);
+    expect(process.queue.list()).toMatchObject([{ from: 10, to: 3, state: "awaiting" }]);
+    await process.plan(5, at(14));
+    expect(process.replicas).toBe(5);
+    await process.plan(3, at(17));
+    expect(process.replicas).toBe(5);
   });
 
   it("changes nothing once it has expired, approved or not", async () => {
@@ -109,12 +195,14 @@ describe("a change that waits for a person", () => {
     const process = new Process(path);
     await process.plan(30, at(0));
     const { id } = process.queue.list()[0]!;
-    expect(() => process.queue.decide(id, APPROVE, at(15))).toThrow("is expired; nothing was changed");
-    process.queue.decide(id, APPROVE, at(14));
+    await expect(process.queue.decide(id, APPROVE, at(15))).rejects.toThrow(
+      "is expired; nothing was changed",
+    );
+    await process.queue.decide(id, APPROVE, at(14));
     await process.plan(10, at(14.5));
     await process.plan(30, at(15));
     expect(process.replicas).toBe(10);
-    process.end();
+    await process.end();
     expect(states(path)).toEqual(["awaiting", "approved", "awaiting", "expired"]);
   });
 
@@ -122,7 +210,7 @@ describe("a change that waits for a person", () => {
     const process = new Process(await directory());
     onTestFinished(() => process.end());
     await process.plan(30, at(0));
-    process.queue.decide(process.queue.list()[0]!.id, { ...APPROVE, notBeforeMs: at(60) }, at(1));
+    await process.queue.decide(process.queue.list()[0]!.id, { ...APPROVE, notBeforeMs: at(60) }, at(1));
     await process.plan(30, at(59.9));
     expect(process.replicas).toBe(10);
     await process.plan(30, at(60));
@@ -134,7 +222,7 @@ describe("a change that waits for a person", () => {
     onTestFinished(() => process.end());
     await process.plan(30, at(0));
     const { id } = process.queue.list()[0]!;
-    process.queue.takeAnnotations({ approved: [], refused: [id] }, at(1));
+    await process.queue.takeAnnotations({ approved: [], refused: [id] }, at(1));
     await process.plan(30, at(2));
     expect(process.replicas).toBe(10);
     expect(process.queue.list()).toMatchObject([{ id, state: "refused", by: "annotation" }]);
@@ -145,7 +233,7 @@ describe("a change that waits for a person", () => {
     onTestFinished(() => process.end());
     await process.plan(30, at(0));
     const { id } = process.queue.list()[0]!;
-    process.queue.takeAnnotations({ approved: ["ffffffffff", id], refused: [] }, at(1));
+    await process.queue.takeAnnotations({ approved: ["ffffffffff", id], refused: [] }, at(1));
     await process.plan(30, at(2));
     expect(process.replicas).toBe(30);
   });
@@ -157,8 +245,8 @@ it("a scheduled change of a process that is killed at any step is carried out on
     const path = await directory();
     const before = new Process(path);
     await before.plan(30, at(0));
-    before.queue.decide(before.queue.list()[0]!.id, { ...APPROVE, notBeforeMs: at(10) }, at(1));
-    before.end();
+    await before.queue.decide(before.queue.list()[0]!.id, { ...APPROVE, notBeforeMs: at(10) }, at(1));
+    await before.end();
     let steps = 0;
     const killed = new Process(path, () => {
       steps += 1;
@@ -171,7 +259,7 @@ it("a scheduled change of a process that is killed at any step is carried out on
       return "ended";
     };
     const end = await work().catch((error: unknown) => error);
-    killed.end();
+    await killed.end();
     expect(states(path).filter((state) => state === "executed").length).toBeLessThanOrEqual(1);
     const after = new Process(path);
     after.nowMs = at(10.2);
@@ -179,7 +267,7 @@ it("a scheduled change of a process that is killed at any step is carried out on
     expect([undefined, 10, 30]).toContain(after.replicas);
     for (const minute of [10.25, 10.5, 10.75]) await after.plan(30, at(minute));
     expect(after.replicas).toBe(30);
-    after.end();
+    await after.end();
     expect(states(path)).toEqual(["awaiting", "approved", "executed"]);
     outcomes += 1;
     if (end === "ended") break;

@@ -6,7 +6,7 @@ import { JournalKeeper } from "@tradewind/exporter/journal/keeper.ts";
 import { Recommender } from "@tradewind/exporter/recommender.ts";
 import { DecisionBook } from "@tradewind/exporter/store/book.ts";
 import { StateKeeper } from "@tradewind/exporter/store/keeper.ts";
-import { StateFile } from "@tradewind/exporter/store/state-file.ts";
+import { CHANGES_FILE, StateFile } from "@tradewind/exporter/store/state-file.ts";
 import { NO_LIMITS, planOf, wishOf } from "../wish.ts";
 
 export const MINUTE_MS = 60_000;
@@ -30,10 +30,12 @@ export class Process {
   readonly recommender: Recommender;
   readonly #journal: JournalKeeper;
   nowMs = START_MS;
+  /** Replicas that run. */
+  running = 10;
   readonly clock: Clock = { nowMs: () => this.nowMs, monotonicMs: () => this.nowMs };
 
   /** @param step called before and after all that outlasts the process, or that others see */
-  constructor(directory: string, step: () => void = () => undefined) {
+  constructor(directory: string, step: () => void = () => undefined, diskPatienceMs = 10_000) {
     const log = { error: () => undefined, info: () => undefined } as never;
     const { clock } = this;
     const counter = {
@@ -43,9 +45,9 @@ export class Process {
       guardRefusal: () => undefined,
       wishRejected: () => undefined,
     };
-    const around = <Result>(work: () => Result): Result => {
+    const around = async <Result>(work: () => Promise<Result>): Promise<Result> => {
       step();
-      const result = work();
+      const result = await work();
       step();
       return result;
     };
@@ -53,14 +55,15 @@ export class Process {
     const find = () => application;
     this.queue = new ChangeQueue(
       this.#journal.changes(),
-      (events, changes) => around(() => this.#journal.append(events, changes)),
+      async (events, written) => around(async () => this.#journal.append(events, written)),
       find,
     );
     const keeper = new StateKeeper(new StateFile(directory), { clock, log, counter });
+    const changes = new StateKeeper(new StateFile(directory, CHANGES_FILE), { clock, log, counter });
     const save = keeper.save.bind(keeper);
     keeper.save = async (records) => {
       step();
-      await save(records, 10_000);
+      await save(records, diskPatienceMs);
       step();
     };
     this.recommender = new Recommender(
@@ -73,11 +76,18 @@ export class Process {
         limitsOf: () => NO_LIMITS,
         applicationOf: find,
       },
-      { keeper, queue: this.queue, clock, counter, serve: async () => around(async () => undefined) },
+      {
+        keeper,
+        changes,
+        queue: this.queue,
+        clock,
+        counter,
+        serve: async () => around(async () => undefined),
+      },
     );
   }
 
-  /** A plan of 10 running replicas of half a core and 256 MB asks for so many, and for these sizes. */
+  /** A plan of running replicas of half a core and 256 MB asks for so many, and for these sizes. */
   async plan(
     replicas: number,
     atMs: number,
@@ -87,14 +97,20 @@ export class Process {
   ): Promise<void> {
     this.nowMs = atMs;
     const running = { cpuCores: 0.5, memoryBytes: 256e6 };
-    const observed = { replicasReady: 10, replicasWanted: 10, ...running, complete: true };
+    const observed = {
+      replicasReady: this.running,
+      replicasWanted: this.running,
+      ...running,
+      complete: true,
+    };
     const wish = wishOf({
       allocation: { replicas, ...sizes },
       observed,
       evidence,
       inputs: { windowHash: "0123456789abcdef", windowEndMs: atMs },
     });
-    const { wishes, ...rest }: Plan = planOf([wish], { mode: "act", plannedAtMs: atMs, ...header });
+    const times = { predictorStartedAtMs: START_MS - 60 * MINUTE_MS, plannedAtMs: atMs };
+    const { wishes, ...rest }: Plan = planOf([wish], { mode: "act", ...times, ...header });
     const fresh = wishes.map((each) => ({ ...each, inputs: { ...each.inputs, windowEndMs: atMs } }));
     await this.recommender.takePlan({ header: rest, wishes: fresh, madeMs: atMs });
   }
@@ -107,7 +123,7 @@ export class Process {
     return this.recommender.book.get("shop", "search")?.final;
   }
 
-  end(): void {
-    this.#journal.close();
+  async end(): Promise<void> {
+    await this.#journal.close();
   }
 }

@@ -58,7 +58,7 @@ class Scene {
       limitsOf: limitsBy(ExporterOptions.parse({}).limits, find),
       applicationOf: find,
     };
-    const journal = { append: (events: readonly AuditEvent[]) => (this.events.push(...events), true) };
+    const journal = { append: async (events: readonly AuditEvent[]) => (this.events.push(...events), true) };
     const serve = async () => Promise.resolve();
     this.recommender = new Recommender(new DecisionBook(), rules, { keeper, clock, counter, serve, journal });
   }

@@ -39,14 +39,15 @@ class Scene {
   readonly queue: ChangeQueue;
 
   constructor(changes: readonly Change[] = []) {
-    const write = (_: unknown, written: readonly Change[]): boolean => this.written.push(...written) > 0;
+    const write = async (_: unknown, written: readonly Change[]): Promise<boolean> =>
+      this.written.push(...written) > 0;
     this.queue = new ChangeQueue(changes, write, () => application);
   }
 
-  plan(atMs: number, learnedCalendars: LearnedCalendar[] | undefined = [learned()]): string[] {
+  async plan(atMs: number, learnedCalendars: LearnedCalendar[] | undefined = [learned()]): Promise<string[]> {
     const named = learnedCalendars === undefined ? {} : { learnedCalendars };
-    this.queue.takeLearned({ application: "hotel", namespace: "shop", plannedAtMs: atMs, ...named });
-    this.queue.settle([], atMs);
+    await this.queue.takeLearned({ application: "hotel", namespace: "shop", plannedAtMs: atMs, ...named });
+    await this.queue.settle([], atMs);
     return this.states();
   }
 
@@ -66,37 +67,40 @@ class Scene {
 }
 
 describe("a learned calendar", () => {
-  it("changes nothing until a person approves it, and then is in force for as long as plans name it", () => {
+  it("changes nothing until a person approves it, and then is in force for as long as plans name it", async () => {
     const scene = new Scene();
-    expect([scene.plan(START_MS), scene.plan(START_MS + 15_000)]).toEqual([["awaiting"], ["awaiting"]]);
+    expect([await scene.plan(START_MS), await scene.plan(START_MS + 15_000)]).toEqual([
+      ["awaiting"],
+      ["awaiting"],
+    ]);
     expect(scene.floorsAt(START_MS + 9 * HOUR_MS)).toEqual([]);
-    scene.queue.decide(scene.queue.list()[0]!.id, APPROVE, START_MS + HOUR_MS);
+    await scene.queue.decide(scene.queue.list()[0]!.id, APPROVE, START_MS + HOUR_MS);
     expect(scene.floorsAt(START_MS + 9 * HOUR_MS)).toEqual([12]);
     expect(scene.floorsAt(START_MS + 12 * HOUR_MS)).toEqual([]);
     // Weeks later, and with another number in the plan, it is what was approved.
-    expect(scene.plan(START_MS + 50 * DAY_MS, [learned(20)])).toEqual(["approved"]);
+    expect(await scene.plan(START_MS + 50 * DAY_MS, [learned(20)])).toEqual(["approved"]);
     expect(scene.floorsAt(START_MS + 49 * DAY_MS + 9 * HOUR_MS)).toEqual([12]);
   });
 
-  it("is withdrawn once plans have not named it for a day, and proposed again when they do", () => {
+  it("is withdrawn once plans have not named it for a day, and proposed again when they do", async () => {
     const scene = new Scene();
-    scene.plan(START_MS);
-    scene.queue.decide(scene.queue.list()[0]!.id, APPROVE, START_MS);
-    expect(scene.plan(START_MS + HOUR_MS, [])).toEqual(["approved"]);
-    expect(scene.plan(START_MS + 2 * HOUR_MS)).toEqual(["approved"]);
-    expect(scene.plan(START_MS + 3 * HOUR_MS, [])).toEqual(["approved"]);
-    expect(scene.plan(START_MS + 26 * HOUR_MS, [])).toEqual(["approved"]);
-    expect(scene.plan(START_MS + 27 * HOUR_MS, [])).toEqual(["withdrawn"]);
+    await scene.plan(START_MS);
+    await scene.queue.decide(scene.queue.list()[0]!.id, APPROVE, START_MS);
+    expect(await scene.plan(START_MS + HOUR_MS, [])).toEqual(["approved"]);
+    expect(await scene.plan(START_MS + 2 * HOUR_MS)).toEqual(["approved"]);
+    expect(await scene.plan(START_MS + 3 * HOUR_MS, [])).toEqual(["approved"]);
+    expect(await scene.plan(START_MS + 26 * HOUR_MS, [])).toEqual(["approved"]);
+    expect(await scene.plan(START_MS + 27 * HOUR_MS, [])).toEqual(["withdrawn"]);
     expect(scene.floorsAt(START_MS + 33 * HOUR_MS)).toEqual([]);
-    expect(scene.plan(START_MS + 28 * HOUR_MS)).toEqual(["awaiting", "withdrawn"]);
+    expect(await scene.plan(START_MS + 28 * HOUR_MS)).toEqual(["awaiting", "withdrawn"]);
   });
 
-  it("stays while a predictor knows too little of the past to say", () => {
+  it("stays while a predictor knows too little of the past to say", async () => {
     const scene = new Scene();
-    scene.plan(START_MS);
-    scene.queue.decide(scene.queue.list()[0]!.id, APPROVE, START_MS);
+    await scene.plan(START_MS);
+    await scene.queue.decide(scene.queue.list()[0]!.id, APPROVE, START_MS);
     for (const day of [1, 2, 3]) {
-      scene.queue.takeLearned({
+      await scene.queue.takeLearned({
         application: "hotel",
         namespace: "shop",
         plannedAtMs: START_MS + day * DAY_MS,
@@ -105,26 +109,26 @@ describe("a learned calendar", () => {
     }
   });
 
-  it("expires after seven days, and is proposed again after a month", () => {
+  it("expires after seven days, and is proposed again after a month", async () => {
     const scene = new Scene();
-    scene.plan(START_MS);
-    expect(scene.plan(START_MS + 7 * DAY_MS)).toEqual(["expired"]);
-    expect(() => scene.queue.decide(scene.queue.list()[0]!.id, APPROVE, START_MS + 7 * DAY_MS)).toThrow(
-      "expired",
-    );
-    expect(scene.plan(START_MS + 29 * DAY_MS)).toEqual(["expired"]);
-    expect(scene.plan(START_MS + 31 * DAY_MS)).toContain("awaiting");
+    await scene.plan(START_MS);
+    expect(await scene.plan(START_MS + 7 * DAY_MS)).toEqual(["expired"]);
+    await expect(
+      scene.queue.decide(scene.queue.list()[0]!.id, APPROVE, START_MS + 7 * DAY_MS),
+    ).rejects.toThrow("expired");
+    expect(await scene.plan(START_MS + 29 * DAY_MS)).toEqual(["expired"]);
+    expect(await scene.plan(START_MS + 31 * DAY_MS)).toContain("awaiting");
   });
 
-  it("is not proposed for fewer than two replicas more, nor again once it was refused, nor for a later time", () => {
+  it("is not proposed for fewer than two replicas more, nor again once it was refused, nor for a later time", async () => {
     const scene = new Scene();
-    expect(scene.plan(START_MS, [learned(5)])).toEqual([]);
-    scene.plan(START_MS);
+    expect(await scene.plan(START_MS, [learned(5)])).toEqual([]);
+    await scene.plan(START_MS);
     const { id } = scene.queue.list()[0]!;
     const later = { ...APPROVE, notBeforeMs: START_MS + HOUR_MS };
-    expect(() => scene.queue.decide(id, later, START_MS)).toThrow("says by itself when it holds");
-    scene.queue.decide(id, { verdict: "refuse", by: "ann" }, START_MS);
-    expect(scene.plan(START_MS + DAY_MS)).toEqual(["refused"]);
+    await expect(scene.queue.decide(id, later, START_MS)).rejects.toThrow("says by itself when it holds");
+    await scene.queue.decide(id, { verdict: "refuse", by: "ann" }, START_MS);
+    expect(await scene.plan(START_MS + DAY_MS)).toEqual(["refused"]);
     expect(scene.floorsAt(START_MS + 9 * HOUR_MS)).toEqual([]);
   });
 
@@ -136,8 +140,8 @@ describe("a learned calendar", () => {
       await rm(path, { recursive: true });
     });
     const scene = new Scene();
-    scene.plan(START_MS);
-    scene.queue.decide(scene.queue.list()[0]!.id, APPROVE, START_MS);
+    await scene.plan(START_MS);
+    await scene.queue.decide(scene.queue.list()[0]!.id, APPROVE, START_MS);
     const event = { kind: "change" as const, application: "hotel", namespace: "shop", service: "geo" };
     journal.append([], START_MS, scene.written);
     const more = { ...event, atMs: START_MS, change: "x", state: "awaiting" as const };

@@ -5,8 +5,12 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { promisify } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { systemClock } from "@tradewind/core/clock.ts";
 import type { AuditEvent } from "@tradewind/core/contract/audit.ts";
+import type { Change } from "@tradewind/core/contract/change.ts";
+import { createLog } from "@tradewind/core/log.ts";
 import { FIRST_HASH, verifyChain } from "@tradewind/exporter/journal/chain.ts";
+import { JournalKeeper } from "@tradewind/exporter/journal/keeper.ts";
 import { Journal, openTrail } from "@tradewind/exporter/journal/journal.ts";
 import { runningExporter } from "../running-exporter.ts";
 import { planOf, wishOf } from "../wish.ts";
@@ -34,16 +38,53 @@ const event = (atMs: number, replicas = 4): AuditEvent => ({
   recordHash: "",
 });
 
-function written(path: string, events: readonly AuditEvent[], nowMs = 0): void {
-  const journal = new Journal(path);
-  for (const each of events) journal.append([each], nowMs);
-  journal.close();
+/** Each at its own time. */
+function written(path: string, events: readonly AuditEvent[]): void {
+  using journal = new Journal(path);
+  for (const each of events) journal.append([each], each.atMs);
 }
 
 function verdict(path: string) {
   using trail = openTrail(path);
   return verifyChain(trail.rows(), trail.before);
 }
+
+it("a change is known once it is on disk, and what was decided in any case", async () => {
+  const path = await directory();
+  const counted: string[] = [];
+  const keeper = new JournalKeeper(path, {
+    clock: systemClock,
+    log: createLog("test", "silent"),
+    counter: { audited: (result, rows) => counted.push(`${rows} ${result}`) },
+  });
+  onTestFinished(() => keeper.close());
+  const disk = new DatabaseSync(join(path, "journal.sqlite"));
+  onTestFinished(() => disk.close());
+  const full = "BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'the disk is full'); END";
+  disk.exec(`CREATE TRIGGER full ${full}`);
+  const of = { application: "hotel", namespace: "shop", service: "search", resource: "replicas" } as const;
+  const approved = { ...of, from: 3, to: 9, state: "approved", atMs: 2, change: "0123456789" } as const;
+  const change: Change = {
+    ...of,
+    kind: "size",
+    id: "0123456789",
+    from: 3,
+    to: 9,
+    state: "approved",
+    proposedAtMs: 1,
+    expiresMs: 3,
+  };
+  const kinds = (): string[] => keeper.recent().map(({ kind }) => kind);
+  expect(await keeper.append([event(1)])).toBe(false);
+  expect(await keeper.append([{ kind: "change", ...approved }], [change])).toBe(false);
+  expect(keeper.problem).toMatch(/the disk is full/);
+  expect(kinds()).toEqual(["decision"]);
+  disk.exec("DROP TRIGGER full");
+  expect(await keeper.append([{ kind: "change", ...approved }], [change])).toBe(true);
+  expect(keeper.problem).toBeUndefined();
+  expect(kinds()).toEqual(["change", "decision"]);
+  expect(counted).toEqual(["1 lost", "1 lost", "1 written"]);
+});
 
 describe("the audit trail", () => {
   it("is chained from its first row, also over a restart", async () => {
@@ -81,8 +122,39 @@ describe("the audit trail", () => {
 
   it("leaves rows out after 90 days, and is sound without them", async () => {
     const path = await directory();
-    written(path, [event(0), event(DAY_MS), event(95 * DAY_MS)], 95 * DAY_MS);
-    expect(verdict(path)).toMatchObject({ rows: 1 });
+    written(path, [event(0), event(DAY_MS), event(94 * DAY_MS), event(95 * DAY_MS)]);
+    expect(verdict(path)).toMatchObject({ rows: 2 });
+    expect(verdict(path).brokenAt).toBeUndefined();
+  });
+
+  it("keeps its rows when the wall clock is set years ahead, before a restart, after it and meanwhile", async () => {
+    const path = await directory();
+    const clock = {
+      wallMs: 100 * DAY_MS,
+      ranMs: 0,
+      nowMs: () => clock.wallMs,
+      monotonicMs: () => clock.ranMs,
+    };
+    const write = async (hours: number): Promise<void> => {
+      const keeper = new JournalKeeper(path, {
+        clock,
+        log: createLog("test", "silent"),
+        counter: { audited: () => undefined },
+      });
+      for (let hour = 0; hour < hours; hour += 1) {
+        clock.wallMs += 3_600_000;
+        clock.ranMs += 3_600_000;
+        expect(await keeper.append([event(clock.wallMs)])).toBe(true);
+        if (hour === 0) clock.wallMs += 3_650 * DAY_MS;
+      }
+      await keeper.close();
+    };
+    await write(3);
+    expect(verdict(path)).toMatchObject({ rows: 3 });
+    clock.wallMs = 101 * DAY_MS;
+    await write(1);
+    await write(3);
+    expect(verdict(path)).toMatchObject({ rows: 7 });
     expect(verdict(path).brokenAt).toBeUndefined();
   });
 

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Plan, Wish } from "@tradewind/core/contract/plan.ts";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { openTrail } from "@tradewind/exporter/journal/journal.ts";
 import { runningExporter } from "../running-exporter.ts";
 import type { TestExporter } from "../running-exporter.ts";
 import { planOf, wishOf } from "../wish.ts";
@@ -54,6 +55,38 @@ describe("KEDA is answered", () => {
     await follows(2, runs(2, { replicasWanted: 7 }), 7);
     await follows(3, runs(0), 0);
     expect(await exporter.client.isActive(ref)).toBe(false);
+  });
+
+  it("a first decision in act as if nothing had been recommended before", async () => {
+    const state = await mkdtemp(join(tmpdir(), "tradewind-mode-"));
+    onTestFinished(() => rm(state, { recursive: true }));
+    const wished = (sequence: number, mode: Plan["mode"]): Plan => ({
+      ...plan(mode, { ...runs(20), allocation: { replicas: 3 } }),
+      sequence,
+    });
+    const exporter = await runningExporter(wished(1, "recommend"), { limits: {}, state });
+    const recommended = async (sequence: number, mode: Plan["mode"]): Promise<number | undefined> => {
+      const made = wished(sequence, mode);
+      exporter.predictor.serve(made);
+      const { recommendations } = await exporter.listWhen(
+        "the plan",
+        ({ recommendations: [first] }) => first?.decidedAtMs === made.plannedAtMs,
+      );
+      return recommendations[0]?.replicas;
+    };
+    expect(await recommended(2, "recommend")).toBe(10);
+    expect(await recommended(3, "recommend")).toBe(10);
+    expect(await recommended(4, "act")).toBe(10);
+    expect(await answered(exporter)).toMatchObject({ int: 10 });
+    const { recommendations } = await exporter.list();
+    expect(recommendations[0]?.setBy?.replicas).toMatchObject({ from: 20, to: 10 });
+    await exporter.running.stop();
+    using trail = openTrail(state);
+    const changes = [...trail.rows()].map(({ row }) => JSON.parse(row) as unknown);
+    expect(changes).toMatchObject([
+      { mode: "recommend", before: { replicas: 20 }, after: { replicas: 10 } },
+      { mode: "act", before: { replicas: 20 }, after: { replicas: 10 } },
+    ]);
   });
 
   it("UNAVAILABLE while it observes and does not know what runs", async () => {

@@ -2,7 +2,9 @@ import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { openTrail } from "@tradewind/exporter/journal/journal.ts";
 import { arm, newBeats, Watchdog } from "@tradewind/exporter/keda/watchdog.ts";
 import { exporterProcess } from "../exporter-process.ts";
 import type { ExporterProcess } from "../exporter-process.ts";
@@ -81,7 +83,7 @@ describe("an exporter process", () => {
   async function started(
     module: string,
     ...flags: string[]
-  ): Promise<ExporterProcess & { serve: (replicas: number) => void }> {
+  ): Promise<ExporterProcess & { serve: (replicas: number) => void; state: string }> {
     const directory = await mkdtemp(join(tmpdir(), "tradewind-watchdog-"));
     onTestFinished(() => rm(directory, { recursive: true, force: true }));
     const predictor = await fakePredictor();
@@ -99,7 +101,7 @@ describe("an exporter process", () => {
     }
     const made = await exporterProcess(predictor, directory, ...flags);
     await until("a decision", async () => (await made.list()).recommendations[0]);
-    return { ...made, serve };
+    return { ...made, serve, state: directory };
   }
 
   it.each([
@@ -112,6 +114,32 @@ describe("an exporter process", () => {
     child.kill("SIGUSR2");
     expect(await ended).toEqual([null, "SIGKILL"]);
   });
+
+  it(
+    "whose audit trail cannot be written for 4 s answers all the while, and writes it then",
+    { timeout: 60_000 },
+    async () => {
+      const { child, client, kill, serve, state } = await started("", "--watchdog", "1s");
+      const disk = new DatabaseSync(join(state, "journal.sqlite"));
+      onTestFinished(() => disk.close());
+      disk.exec("BEGIN IMMEDIATE");
+      const lockedMs = performance.now();
+      serve(8);
+      await until("the new number", async () => (await client.metrics(ref, "m"))[0]?.int === 8);
+      serve(9);
+      await until("the next number", async () => (await client.metrics(ref, "m"))[0]?.int === 9);
+      await until("4 s", async () => {
+        expect(await client.metrics(ref, "m")).toMatchObject([{ int: 9 }]);
+        return performance.now() - lockedMs > 4_000;
+      });
+      disk.exec("COMMIT");
+      expect(child.exitCode).toBeNull();
+      expect(await kill("SIGTERM")).toBe(0);
+      using trail = openTrail(state);
+      const rows = [...trail.rows()].map(({ row }) => JSON.parse(row) as { after: { replicas: number } });
+      expect(rows.map(({ after }) => after.replicas)).toEqual([5, 8, 9]);
+    },
+  );
 
   it(
     "that was stopped goes on, and never serves a number that expired meanwhile",

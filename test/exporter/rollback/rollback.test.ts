@@ -47,7 +47,7 @@ it("keeps what ran before a harmful change for half an hour, also over a restart
     await see(process, window, running!, seconds!);
   }
   expect(process.replicas).toBe(6);
-  process.end();
+  await process.end();
   const after = new Process(directory);
   after.nowMs = START_MS + 4 * WINDOW_MS;
   await after.recommender.restore();
@@ -58,7 +58,7 @@ it("keeps what ran before a harmful change for half an hour, also over a restart
   expect(replay(record).final).toEqual(record.final);
   await see(after, 3 + 120 + 1, 6, 0.1);
   expect(after.replicas).toBe(4);
-  after.end();
+  await after.end();
 });
 
 it("does not take two plans of one window for two windows in which the objective is missed", async () => {

@@ -8,7 +8,7 @@ it("a plan's PodDisruptionBudget keeps a decision from taking more pods of 10 th
   const path = await mkdtemp(join(tmpdir(), "tradewind-disruptions-"));
   const process = new Process(path);
   onTestFinished(async () => {
-    process.end();
+    await process.end();
     await rm(path, { recursive: true });
   });
   const disruptions = [

@@ -1,12 +1,17 @@
 import { expect, it } from "vitest";
+import type { Clock } from "@tradewind/core/clock.ts";
 import { systemClock } from "@tradewind/core/clock.ts";
 import { Application } from "@tradewind/core/contract/application.ts";
 import type { Plan } from "@tradewind/core/contract/plan.ts";
+import { APPLICATION_LIST_SCHEMA } from "@tradewind/core/contract/application-list.ts";
+import type { ApplicationList } from "@tradewind/core/contract/application-list.ts";
 import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import { replay } from "@tradewind/exporter/guard/guard.ts";
 import { Recommender } from "@tradewind/exporter/recommender.ts";
 import { DecisionBook } from "@tradewind/exporter/store/book.ts";
 import { StateKeeper } from "@tradewind/exporter/store/keeper.ts";
+import { answering } from "../fake-predictor.ts";
+import { runningExporter } from "../running-exporter.ts";
 import { NO_LIMITS, planOf, wishOf } from "../wish.ts";
 
 const applicationOf = (namespace: string, name: string): Application =>
@@ -35,9 +40,9 @@ function planFor(application: string, service: string, mode: Plan["mode"] = "act
   });
 }
 
-function recommender(): Recommender {
+function recommender(clock: Clock = systemClock): Recommender {
   const keeper = new StateKeeper(undefined, {
-    clock: systemClock,
+    clock,
     log: {} as never,
     counter: { stateEvent: () => undefined },
   });
@@ -53,16 +58,16 @@ function recommender(): Recommender {
     },
     {
       keeper,
-      clock: systemClock,
+      clock,
       counter: { guardAction: () => undefined, guardRefusal: () => undefined, wishRejected: () => undefined },
       serve: async () => undefined,
     },
   );
 }
 
-async function take(to: Recommender, { wishes, ...header }: Plan): Promise<void> {
+async function take(to: Recommender, { wishes, ...header }: Plan, clock: Clock = systemClock): Promise<void> {
   const scope = { namespace: header.namespace, name: header.application };
-  await to.takePlan({ header, wishes, madeMs: systemClock.monotonicMs() }, scope);
+  await to.takePlan({ header, wishes, madeMs: clock.monotonicMs() }, scope);
 }
 
 const inForce = (of: Recommender, service: string) => {
@@ -97,4 +102,49 @@ it("leaves no room to an application that carries nothing out", async () => {
   await take(both, planFor("hotel", "search", "observe"));
   await take(both, planFor("batch", "report"));
   expect(inForce(both, "report").recommendation.replicas).toBe(4);
+});
+
+it("keeps no room for an application whose decisions have expired", async () => {
+  let [monotonicMs, nowMs] = [0, Date.now()];
+  const clock: Clock = { nowMs: () => nowMs, monotonicMs: () => monotonicMs };
+  const both = recommender(clock);
+  await take(both, planFor("hotel", "search"), clock);
+  await take(both, planFor("batch", "report"), clock);
+  expect(inForce(both, "report").recommendation.replicas).toBe(3);
+  [monotonicMs, nowMs] = [monotonicMs + 301_000, nowMs + 301_000];
+  await take(both, planFor("batch", "report"), clock);
+  expect(inForce(both, "report").recommendation.replicas).toBe(4);
+});
+
+it("forgets an application that no predictor knows any more once its decisions have expired", async () => {
+  const services: Readonly<Record<string, string>> = { batch: "report", hotel: "search" };
+  let [sequence, names] = [0, ["batch", "hotel"]];
+  const exporter = await runningExporter(undefined, { staleAfter: 2 });
+  exporter.predictor.behave((request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? "", "http://predictor");
+    const list: ApplicationList = {
+      schema: APPLICATION_LIST_SCHEMA,
+      several: true,
+      applications: names.map((name) => ({ namespace: "shop", name, origin: name, state: "planned" })),
+    };
+    if (pathname === "/v1/applications") return answering(JSON.stringify(list))(request, response);
+    const name = searchParams.get("application") ?? "";
+    const service = services[name];
+    if (service === undefined) return answering("{}", 503)(request, response);
+    sequence += 1;
+    return answering(JSON.stringify({ ...planFor(name, service), sequence }))(request, response);
+  });
+  const decided = async (...of: readonly string[]): Promise<unknown> =>
+    exporter.listWhen(
+      `decisions of ${of.join()}`,
+      ({ recommendations: all }) => all.map(({ application }) => application).join() === of.join(),
+    );
+  await decided("batch", "hotel");
+  names = ["batch"];
+  const { recommendations } = await exporter.listWhen(
+    "one application",
+    ({ applications }) => applications?.length === 1,
+  );
+  expect(recommendations).toHaveLength(2);
+  await decided("batch");
 });

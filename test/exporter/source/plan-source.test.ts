@@ -138,6 +138,23 @@ describe("with a predictor that", () => {
     expect(await exporter.metrics()).toMatch(/tradewind_plan_wishes_rejected_total 2/);
   });
 
+  it("gives one plan over and over, between errors, is decided on as if it had given it once", async () => {
+    const wished = planOf([wishOf({ allocation: { replicas: 1_000 } })]);
+    const exporter = await runningExporter(wished, { limits: {} });
+    const taken = async (): Promise<number> =>
+      Number(/guard_actions_total\{step="change-limit"\} (\d+)/.exec(await exporter.metrics())?.[1] ?? 0);
+    for (const times of [2, 3]) {
+      const before = await problemsOf(exporter, "status");
+      exporter.predictor.behave(answering("", 503));
+      await until("an error", async () => (await problemsOf(exporter, "status")) > before);
+      exporter.predictor.serve(wished);
+      await until("the same plan once more", async () => (await taken()) >= times);
+    }
+    expect(await exporter.client.metrics(ref, "m")).toMatchObject([{ int: 13 }]);
+    exporter.predictor.serve({ ...wished, sequence: 2, plannedAtMs: wished.plannedAtMs + 1 });
+    await until("the next plan", async () => (await exporter.client.metrics(ref, "m"))[0]?.int === 43);
+  });
+
   it("stops naming a service, it is served until its decision expires and then forgotten with its series", async () => {
     const both = planOf([wishOf(), wishOf({ service: "rate" })]);
     const exporter = await runningExporter(both, { staleAfter: 2 });

@@ -1,4 +1,4 @@
-import type { Clock } from "@tradewind/core/clock.ts";
+import type { Clock } from "./clock.ts";
 
 /** A wall clock that was right at the start may be corrected by this much; what lies further ahead was never lived through. */
 const SLACK_MS = 86_400_000;

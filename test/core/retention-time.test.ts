@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { RetentionTime } from "@tradewind/predictor/store/retention-time.ts";
+import { RetentionTime } from "@tradewind/core/retention-time.ts";
 
 const DAY_MS = 86_400_000;
 

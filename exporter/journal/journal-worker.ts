@@ -1,0 +1,27 @@
+import { parentPort, workerData } from "node:worker_threads";
+import { describeError } from "@tradewind/core/errors.ts";
+import { Journal } from "./journal.ts";
+import type { FromJournal, ToJournal } from "./messages.ts";
+
+/** The thread that writes the journal: SQLite holds up who calls it for as long as the disk takes. */
+const port = parentPort;
+if (port === null) throw new Error("journal/journal-worker.ts runs only as a worker thread");
+const directory = String(workerData);
+let journal: Journal | undefined;
+
+port.on("message", (message: ToJournal) => {
+  if (message === "end") {
+    journal?.close();
+    port.close();
+    return;
+  }
+  const { changes, events, id, nowMs } = message;
+  let problem: string | undefined;
+  try {
+    journal ??= new Journal(directory);
+    journal.append(events, nowMs, changes);
+  } catch (error) {
+    problem = describeError(error);
+  }
+  port.postMessage({ id, problem } satisfies FromJournal, []);
+});

@@ -1,0 +1,18 @@
+import type { AuditEvent } from "@tradewind/core/contract/audit.ts";
+import type { Change } from "@tradewind/core/contract/change.ts";
+
+/** What is written together. */
+export interface Appended {
+  readonly events: readonly AuditEvent[];
+  readonly changes: readonly Change[];
+  readonly nowMs: number;
+}
+
+/** To the thread that writes; `end`: close the journal, once all before is written. */
+export type ToJournal = (Appended & { readonly id: number }) | "end";
+
+/** From it: it is on disk, or what the problem is. */
+export interface FromJournal {
+  readonly id: number;
+  readonly problem: string | undefined;
+}
