@@ -1,4 +1,11 @@
-import { Count, EpochMs, NonNegative, ObjectName, Ratio, ServiceName } from "@tradewind/core/contract/quantity.ts";
+import {
+  Count,
+  EpochMs,
+  NonNegative,
+  ObjectName,
+  Ratio,
+  ServiceName,
+} from "@tradewind/core/contract/quantity.ts";
 import { LatencySummary } from "@tradewind/core/contract/window.ts";
 import { z } from "zod";
 

@@ -39,7 +39,7 @@ describe("what the leader knows of a service", () => {
     const list = { recommendations: [] } as unknown as Parameters<typeof makeScene>[0];
     const scalePoints = () => makeScene(list, [], namespaces, clock).service("shop", "search")?.scalePoints;
     namespaces.want(["shop"]);
-    await waitUntil(() => scalePoints()?.length === 0);
+    await waitUntil(() => scalePoints()?.length === 0 && fake.openWatches === 5);
     fake.failNext(1_000, 403, { matches: ({ resource }) => resource === "horizontalpodautoscalers" });
     fake.dropWatches();
     laterMs = 61_000;
