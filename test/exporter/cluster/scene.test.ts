@@ -42,6 +42,7 @@ describe("what the leader knows of a service", () => {
     await waitUntil(() => scalePoints()?.length === 0 && fake.openWatches === 5);
     fake.failNext(1_000, 403, { matches: ({ resource }) => resource === "horizontalpodautoscalers" });
     fake.dropWatches();
+    await waitUntil(() => fake.calls.some(({ status }) => status === 403));
     laterMs = 61_000;
     await waitUntil(() => scalePoints()?.length === 2);
     expect(scalePoints()).toEqual(["cpu", "memory"]);
