@@ -214,7 +214,7 @@ export class KubernetesNames {
     response.resume();
     throw new TradewindError(
       "refused",
-      `the Kubernetes API answered ${response.statusCode ?? 0} to a list of this node's pods; the agent needs get, list and watch on pods`,
+      `the Kubernetes API answered ${response.statusCode ?? 0} to a list of this node's pods; the agent needs list and watch on pods`,
     );
   }
 }

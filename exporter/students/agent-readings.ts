@@ -44,6 +44,18 @@ export class AgentReadings {
     }
   }
 
+  /** Whether containers were read, and the pod of none is known by name: readings cannot be told apart by service. */
+  get isNameless(): boolean {
+    let isAnyRead = false;
+    for (const { containers } of this.heard.values()) {
+      for (const { sample } of containers.values()) {
+        if (sample.podName !== undefined) return false;
+        isAnyRead = true;
+      }
+    }
+    return isAnyRead;
+  }
+
   /** Undefined where no container of the service was read. */
   reading(namespace: string, workloads: readonly WishWorkload[]): ServiceReading | undefined {
     const read: (Known & { readonly atMs: number })[] = [];

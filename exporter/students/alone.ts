@@ -5,6 +5,7 @@ import type { Lookup } from "@tradewind/core/addresses.ts";
 import type { Clock } from "@tradewind/core/clock.ts";
 import { applicationKey } from "@tradewind/core/contract/application-list.ts";
 import { describeError } from "@tradewind/core/errors.ts";
+import { LastingProblem } from "@tradewind/core/lasting-problem.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import type { Scope } from "../plan-draft.ts";
 import type { Recommender } from "../recommender.ts";
@@ -44,6 +45,7 @@ export class Alone {
   private readonly stopping = new AbortController();
   private readonly startedMs: number;
   private readonly silentApplications;
+  private readonly namelessness: LastingProblem;
   private running: Promise<void> | undefined;
   private wasSilent = false;
 
@@ -51,6 +53,7 @@ export class Alone {
     this.options = options;
     const { clock, log, lookup, recommender, shelf } = options;
     this.startedMs = clock.monotonicMs();
+    this.namelessness = new LastingProblem(log, () => clock.monotonicMs());
     this.agents = new AskedAgents({
       targets: options.agents,
       tokenFile: options.tokenFile,
@@ -108,6 +111,11 @@ export class Alone {
     }
     if (!isSilent) return;
     await this.agents.ask(this.readings, signal);
+    if (this.readings.isNameless) {
+      const message =
+        "no agent tells names of pods, so containers belong to no service and decisions are held";
+      this.namelessness.found("nameless", {}, message);
+    } else this.namelessness.over();
     const limitOf = (application: string, namespace: string): number | undefined => {
       const status = silent.find(
         ({ application: several, plan }) =>

@@ -102,7 +102,13 @@ const workloads = (account: Account): Permission[] => [
  * that the tests see. `nodes/proxy` is never among them: it would allow to run commands in any pod.
  */
 export const PERMISSIONS: readonly Permission[] = [
-  read("agent", "podNames", "cluster", RESOURCES.pods, "names of the pods on the agent's own node"),
+  read(
+    "agent",
+    "podNames",
+    "cluster",
+    RESOURCES.pods,
+    "names of the node's pods, by which the scaler decides without predictors",
+  ),
   ...workloads("predictor"),
   read(
     "predictor",

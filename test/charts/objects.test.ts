@@ -345,18 +345,21 @@ describe.skipIf(helm === undefined)("what the chart renders", () => {
     expect(JSON.stringify(tokenVolume(workload, "predictor"))).toContain("serviceAccountToken");
     const bindings = objects.filter(({ kind }) => kind.endsWith("RoleBinding"));
     expect(new Set(bindings.map((binding) => at(binding, "subjects", 0, "name")))).toEqual(
-      new Set(["tradewind-scaler"]),
+      new Set(["tradewind-agent", "tradewind-scaler"]),
     );
   });
 
-  it("gives a token only to containers that talk to the Kubernetes API", () => {
+  it("gives a token only to containers that talk to the Kubernetes API", async () => {
     const minimal = find(of("minimal"), "Deployment", "tradewind-scaler");
     expect(podOf(minimal)!["automountServiceAccountToken"]).toBe(false);
     expect(tokenVolume(minimal, "exporter")).toBeUndefined();
     expect(tokenVolume(minimal, "predictor")).toBeDefined();
-    expect(podOf(find(of("minimal"), "DaemonSet", "tradewind-agent"))!["automountServiceAccountToken"]).toBe(
-      false,
-    );
+    const agent = async (...args: string[]): Promise<unknown> =>
+      podOf(find(await render("minimal", ...args), "DaemonSet", "tradewind-agent"))![
+        "automountServiceAccountToken"
+      ];
+    expect(await agent()).toBe(true);
+    expect(await agent("--set", "agent.podNames.enabled=false")).toBe(false);
     const vpa = find(of("resource"), "Deployment", "tradewind-scaler");
     expect(tokenVolume(vpa, "exporter")).toBeDefined();
   });
@@ -413,7 +416,8 @@ describe.skipIf(helm === undefined)("what the chart renders", () => {
     const objects = of("default");
     const workload = find(objects, "Deployment", "tradewind-scaler");
     expect(podOf(workload)!.containers.map(({ name }) => name)).toEqual(["exporter"]);
-    expect(objects.some(({ kind }) => kind.includes("Role"))).toBe(false);
+    const roles = objects.filter(({ kind }) => kind.endsWith("Role")).map(({ metadata }) => metadata.name);
+    expect(roles).toEqual(["tradewind-tradewind-agent"]);
   });
 
   it("never makes a ScaledObject: it would be reconciled before the scaler runs", () => {

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { CASES, CHART, GOLDEN, helm, runHelm, template, valuesOf } from "./helm.ts";
+import { at, CASES, CHART, GOLDEN, helm, render, runHelm, template, valuesOf } from "./helm.ts";
 import { QUICKSTART_VALUES } from "./quickstart.ts";
 
 /** Long files of their own, with tests of their own, are left out of the golden renders. */
@@ -53,6 +53,31 @@ describe.skipIf(helm === undefined)("the chart", () => {
     } finally {
       rmSync(directory, { recursive: true, force: true });
     }
+  });
+
+  it.each([
+    ...CASES.map((name) => [name, [] as string[]] as const),
+    ["minimal", ["agent.podNames.enabled=false"]] as const,
+    ["secured", ["agent.podNames.enabled=false"]] as const,
+  ])("%s with %j: the exporter asks agents only where they know pods by name", async (name, set) => {
+    const objects = await render(name, ...set.flatMap((value) => ["--set", value]));
+    const argsOf = (component: string, container: string): string[] => {
+      const workload = objects.find(
+        ({ kind, metadata }) =>
+          ["DaemonSet", "Deployment", "StatefulSet"].includes(kind) &&
+          metadata.name === `tradewind-${component}`,
+      );
+      const containers = (at(workload, "spec", "template", "spec", "containers") ?? []) as {
+        name: string;
+        args: string[];
+      }[];
+      return containers.find(({ name: each }) => each === container)?.args ?? [];
+    };
+    const tell = argsOf("agent", "agent").some((arg) => arg === "--kubernetes=auto");
+    const plans = argsOf("scaler", "predictor").length > 0;
+    const asks = argsOf("scaler", "exporter").some((arg) => arg.startsWith("--agents"));
+    expect(asks).toBe(tell && plans);
+    expect(tell).toBe(set.length === 0 && name !== "no-agent");
   });
 
   it("renders for the oldest Kubernetes it claims to support", async () => {

@@ -252,9 +252,14 @@ those of the container's ports, and called, those of the ports that it calls.
 {{- include "tradewind.securityFiles" (dict "own" $own "called" $called) }}
 {{- end }}
 
+{{/* Whether the exporter asks agents while no plan comes: it knows containers by the names of their pods. */}}
+{{- define "tradewind.exporterAsksAgents" -}}
+{{- if and .Values.agent.enabled .Values.agent.podNames.enabled (include "tradewind.hasPredictor" .) }}true{{ end }}
+{{- end }}
+
 {{- define "tradewind.exporterFiles" -}}
 {{- $called := include "tradewind.hasPredictor" . | empty | ternary dict (dict "predictor" .Values.predictor.http) }}
-{{- if and .Values.agent.enabled (include "tradewind.hasPredictor" .) }}
+{{- if include "tradewind.exporterAsksAgents" . }}
 {{- $_ := set $called "agents" .Values.agent.http }}
 {{- end }}
 {{- include "tradewind.securityFiles" (dict "own" (dict "http" .Values.scaler.http) "called" $called) }}

@@ -29,7 +29,7 @@
     - --application={{ . }}
     {{- end }}
     {{- end }}
-    {{- if include "tradewind.hasPredictor" . }}
+    {{- if include "tradewind.exporterAsksAgents" . }}
     {{- include "tradewind.agentFlags" . }}
     {{- end }}
     - --state=/var/lib/tradewind

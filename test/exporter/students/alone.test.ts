@@ -7,6 +7,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import type { Clock } from "@tradewind/core/clock.ts";
 import { systemClock } from "@tradewind/core/clock.ts";
 import { contentHash } from "@tradewind/core/hash.ts";
+import { createLog } from "@tradewind/core/log.ts";
 import type { Snapshot } from "@tradewind/core/contract/snapshot.ts";
 import { STUDENT_PARAMETERS, STUDENTS_SCHEMA, studentText } from "@tradewind/core/contract/students.ts";
 import type { Students } from "@tradewind/core/contract/students.ts";
@@ -39,26 +40,38 @@ class LateClock implements Clock {
 interface Stage {
   readonly clock: LateClock;
   readonly exporter: TestExporter;
+  /** Warnings that were logged. */
+  readonly warnings: readonly string[];
+  /** How often the agent was asked. */
+  readonly asked: () => number;
   /** From now on the predictor is dead. */
   kill(): void;
 }
 
 /** An exporter with a plan of four replicas that use nine tenths of their CPU, and an agent that tells of those pods. */
-async function stage(students: Students): Promise<Stage> {
+async function stage(students: Students, { isNamed = true } = {}): Promise<Stage> {
+  const containers = ["b", "c", "d", "f"].map((pod) =>
+    containerOf(`search-7f9c6bd4d8-x7k2${pod}`, { cpu: 0.45 }),
+  );
+  const nameless = containers.map(({ podName: _name, namespace: _namespace, ...rest }) => rest);
+  const snapshot: Snapshot = snapshotOf(isNamed ? containers : nameless);
+  let asked = 0;
   const agent = createServer((_request, response) => {
-    const snapshot: Snapshot = snapshotOf(
-      ["b", "c", "d", "f"].map((pod) => containerOf(`search-7f9c6bd4d8-x7k2${pod}`, { cpu: 0.45 })),
-    );
+    asked += 1;
     response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(snapshot));
   });
   await new Promise<void>((resolve) => agent.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => new Promise<void>((resolve) => agent.close(() => resolve())));
   const clock = new LateClock();
   const state = mkdtempSync(join(tmpdir(), "students-"));
+  const warnings: string[] = [];
+  const log = Object.assign(createLog("test", "silent"), {
+    warn: (...words: unknown[]) => void warnings.push(String(words.at(-1))),
+  });
   const exporter = await runningExporter(
     undefined,
     { agents: `http://127.0.0.1:${(agent.address() as AddressInfo).port}`, agentsPollMs: 50, state },
-    { clock },
+    { clock, log },
   );
   const hash = contentHash(students);
   const wish = wishOf({
@@ -75,7 +88,8 @@ async function stage(students: Students): Promise<Stage> {
   });
   await exporter.listWhen("the plan", ({ recommendations }) => recommendations[0]?.replicas === 4);
   await until("the students on disk", () => readFileSync(join(state, "students.json"), "utf8"));
-  return { clock, exporter, kill: () => exporter.predictor.behave((request) => request.destroy()) };
+  const kill = (): void => exporter.predictor.behave((request) => request.destroy());
+  return { clock, exporter, warnings, asked: () => asked, kill };
 }
 
 describe("an exporter whose predictor is dead", () => {
@@ -118,6 +132,26 @@ describe("an exporter whose predictor is dead", () => {
       (list) => list.recommendations[0]?.policy === "students",
     );
     expect(recommendations[0]?.replicas).toBeGreaterThan(4);
+  });
+
+  it("says once that it can only hold where no agent tells names of pods", async () => {
+    const { asked, clock, exporter, kill, warnings } = await stage(growingStudents(), { isNamed: false });
+    const about = (): string[] => warnings.filter((message) => message.includes("names of pods"));
+    const readings = async (count: number): Promise<void> => {
+      const before = asked();
+      await until("readings", () => asked() > before + count || undefined);
+    };
+    kill();
+    clock.aheadMs = 40_000;
+    await readings(2);
+    expect(about()).toEqual([]);
+    clock.aheadMs += 31_000;
+    await readings(5);
+    expect(about()).toEqual([
+      "no agent tells names of pods, so containers belong to no service and decisions are held",
+    ]);
+    const { recommendations } = await exporter.list();
+    expect(recommendations[0]).toMatchObject({ replicas: 4, policy: "queue" });
   });
 
   it("outlives the last plan's time, as long as agents tell what runs", async () => {
