@@ -59,6 +59,7 @@ export class PredictorMetrics implements ReceiverMetrics {
     this.receiverConnections = new ConnectionMetrics(this.registry);
     registerProcessSeries(this.registry, { Counter, Gauge });
     this.stateErrors.inc(0);
+    for (const result of ["accepted", "rejected"]) this.receiverSpans.inc({ result }, 0);
     for (const direction of ["forward", "back"]) this.clockSteps.inc({ direction }, 0);
   }
 

@@ -48,10 +48,14 @@ export const mostPredicted = (metric: string): string =>
 const perPredictor = (labels: string, how: string): string =>
   `sum by (application, instance) (${how.replace("@", `tradewind_predictor_requests_total${labels}`)})`;
 
-/** Share of users' requests that took longer than the objective. Every predictor counts all: the largest share is shown. */
+/**
+ * Share of users' requests that took longer than the objective. Every predictor counts all, each for as long as it runs: the sums say the share of the
+ * whole time, where the largest of the shares would be that of a pod which lived through an incident and no longer.
+ */
 const shareOver = (how: string): string => {
-  const bad = perPredictor('{application=~"$application",result="bad"}', how);
-  return `max by (application) (${bad} / ${perPredictor(OF_APPLICATION, how)})`;
+  const all = (labels: string): string =>
+    `sum by (application) (${how.replace("@", `tradewind_predictor_requests_total${labels}`)})`;
+  return `(${all('{application=~"$application",result="bad"}')} / ${all(OF_APPLICATION)})`;
 };
 const BUDGET = `(1 - max by (application) (tradewind_predictor_objective_ratio${OF_APPLICATION}))`;
 

@@ -119,21 +119,24 @@ function choose({ calls, entry, services }, around) {
 const callsAmong = (calls, services) =>
   calls.filter(({ callee, caller }) => services.has(caller) && services.has(callee) && caller !== callee);
 
+/** What dagre knows a service by: it keeps names in plain objects, where `constructor` and `__proto__` are there already. @param {string} service */
+const placeOf = (service) => `service ${service}`;
+
 /** Places from left to right, callers before whom they call. @param {Pick<Measured, "services" | "calls">} chosen */
-function layOut({ calls, services }) {
+export function layOut({ calls, services }) {
   const { graphlib, layout } = /** @type {Dagre} */ (/** @type {unknown} */ (dagre));
   const graph = new graphlib.Graph();
   graph.setGraph({ rankdir: "LR", nodesep: 18, ranksep: 70, marginx: 12, marginy: 12 });
   graph.setDefaultEdgeLabel(() => ({}));
-  for (const { service } of services) graph.setNode(service, { ...NODE });
-  for (const { callee, caller } of calls) graph.setEdge(caller, callee);
+  for (const { service } of services) graph.setNode(placeOf(service), { ...NODE });
+  for (const { callee, caller } of calls) graph.setEdge(placeOf(caller), placeOf(callee));
   layout(graph);
   const { height = 0, width = 0 } = graph.graph();
   return {
     width,
     height,
-    nodes: new Map(services.map(({ service }) => [service, graph.node(service)])),
-    edges: calls.map(({ callee, caller }) => graph.edge(caller, callee).points),
+    nodes: new Map(services.map(({ service }) => [service, graph.node(placeOf(service))])),
+    edges: calls.map(({ callee, caller }) => graph.edge(placeOf(caller), placeOf(callee)).points),
   };
 }
 

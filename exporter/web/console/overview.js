@@ -6,7 +6,7 @@ import { EventLine, Sign } from "./event-words.js";
 import { clock, count, money, ms, percent, percentileName, rate } from "./format.js";
 import { Card, Missing, Tile } from "./parts.js";
 import { linkTo } from "./route.js";
-import { of, verdictOf } from "./state.js";
+import { isOf, of, verdictOf } from "./state.js";
 
 /** @import uPlot from "uplot" */
 /** @import { EventList, AuditEvent } from "@tradewind/core/contract/audit.ts" */
@@ -103,21 +103,17 @@ function useCourse(standing, range) {
   return useAsk(standing && of("v1/course", standing, { since: String(since) }), lastPlanAtMs);
 }
 
-/** @param {{ namespace: string, application: string }} each @param {Standing | undefined} standing */
-const isOf = ({ application, namespace }, standing) =>
-  standing?.name === undefined ||
-  (application === standing.name && (standing.namespace === undefined || namespace === standing.namespace));
-
 /** In five seconds: what is wrong, and what was done. @param {{ standing: Standing | undefined, last: AuditEvent | undefined }} props */
 function Banner({ standing, last }) {
   const { kind, word } = verdictOf(standing);
-  const { cause, measuredLatencySeconds, objective } = standing ?? {};
+  const { cause, failedRatio, measuredLatencySeconds, objective } = standing ?? {};
   const figures =
     objective &&
     `${percentileName(objective.percentile)} ${ms(measuredLatencySeconds)}, objective ${ms(objective.seconds)}` +
       (measuredLatencySeconds === undefined
         ? ""
-        : ` (${percent(measuredLatencySeconds / objective.seconds)})`);
+        : ` (${percent(measuredLatencySeconds / objective.seconds)})`) +
+      (failedRatio === undefined ? "" : `, ${percent(failedRatio)} of the requests failed`);
   return h(
     "div",
     { class: `banner ${kind}`, role: "status" },

@@ -21,6 +21,7 @@ import { ask } from "./api.js";
  * @property {"observe" | "recommend" | "act" | undefined} mode
  * @property {{ percentile: number, seconds: number } | undefined} objective
  * @property {number | undefined} measuredLatencySeconds
+ * @property {number | undefined} failedRatio share of the requests that failed, where that are more than may be late
  * @property {RecommendationList["regret"]} regret
  * @property {RecommendationList["cause"]} cause
  */
@@ -106,8 +107,8 @@ export function useSeconds() {
 /** Every application. @param {RecommendationList | undefined} header @returns {Standing[]} */
 export function standings(header) {
   if (header === undefined) return [];
-  const { application, applications, cause, measuredLatencySeconds, mode, objective, predictor, regret } =
-    header;
+  const { application, applications, cause, failedRatio, measuredLatencySeconds } = header;
+  const { mode, objective, predictor, regret } = header;
   if (applications !== undefined)
     return applications.map((each) => /** @type {Standing} */ (/** @type {unknown} */ (each)));
   const { lastPlanAgeSeconds, lastPlanAtMs, policy, policyReason, problem } = predictor;
@@ -120,6 +121,7 @@ export function standings(header) {
       mode,
       objective,
       measuredLatencySeconds,
+      failedRatio,
       regret,
       cause,
     },
@@ -129,6 +131,11 @@ export function standings(header) {
 /** @param {Pick<Standing, "name" | "namespace">} standing */
 export const keyOf = ({ name, namespace }) =>
   namespace === undefined ? (name ?? "") : `${namespace}/${name}`;
+
+/** Whether it is of that application; of any where it is not known which. @param {{ namespace: string, application: string }} each @param {Standing | undefined} standing */
+export const isOf = ({ application, namespace }, standing) =>
+  standing?.name === undefined ||
+  (application === standing.name && (standing.namespace === undefined || namespace === standing.namespace));
 
 /** The question for one application. @param {string} path @param {Standing | undefined} standing @param {Record<string, string>} [more] */
 export function of(path, standing, more = {}) {
@@ -144,8 +151,11 @@ export function of(path, standing, more = {}) {
 export function verdictOf(standing) {
   if (standing?.objective === undefined) return { word: "No plan yet", kind: "warn" };
   if (standing.problem !== undefined) return { word: "No new plan", kind: "warn" };
-  if (standing.measuredLatencySeconds === undefined) return { word: "No traffic", kind: "" };
-  return standing.measuredLatencySeconds > standing.objective.seconds
+  const { failedRatio, measuredLatencySeconds, objective } = standing;
+  if (measuredLatencySeconds === undefined && failedRatio === undefined)
+    return { word: "No traffic", kind: "" };
+  const slow = (measuredLatencySeconds ?? 0) / objective.seconds;
+  return Math.max(slow, (failedRatio ?? 0) / (1 - objective.percentile)) > 1
     ? { word: "Objective missed", kind: "bad" }
     : { word: "Objective met", kind: "good" };
 }

@@ -4,6 +4,7 @@ import { ApiProblem, post } from "./api.js";
 import { bytes, cores, count, money, ms, percent, percentileName, rate } from "./format.js";
 import { Card, FromTo, Missing, Notice, Table, Tile, useId } from "./parts.js";
 import { linkTo, replaceLink } from "./route.js";
+import { isOf } from "./state.js";
 
 /** @import { WhatIfAnswer, SupposedService } from "@tradewind/core/contract/what-if.ts" */
 /** @import { ViewProps } from "./state.js" */
@@ -50,8 +51,12 @@ export function WhatIf({ known, route, standing }) {
   const service = services.some((each) => each.service === chosen) ? chosen : (slowest(all) ?? "");
   useEffect(() => replaceLink(linkOf(supposed, chosen)), [supposed, chosen]);
   const recommended = useMemo(
-    () => recommendedSizes(known.recommendations, services),
-    [known.recommendations, all],
+    () =>
+      recommendedSizes(
+        known.recommendations.filter((each) => isOf(each, standing)),
+        services,
+      ),
+    [known.recommendations, all, standing],
   );
   if (all === undefined)
     return [
