@@ -36,6 +36,7 @@ interface Flags {
   events: boolean;
   vpa: boolean;
   inPlaceResize: boolean;
+  lease?: string;
   kubeconfig?: string;
   "tls.cert"?: string;
   "tls.key"?: string;
@@ -117,6 +118,10 @@ export function configure(command: Command): void {
     )
     .option("--vpa", "leader: be the VerticalPodAutoscaler recommender 'tradewind'", false)
     .option("--in-place-resize", "leader: resize running pods where the application's mode is 'act'", false)
+    .option(
+      "--lease <name>",
+      "Lease that the leader holds, one name for each release (default: tradewind-exporter)",
+    )
     .option("--kubeconfig <file>", "how to reach the cluster from outside of it")
     .addOption(new Option("--log-level <level>", "what to log").choices(LOG_LEVELS).default("info"))
     .addHelpText("after", EXAMPLES)
@@ -129,7 +134,7 @@ export function configure(command: Command): void {
 
 function inputOf(flags: Flags): ExporterInput {
   const { "tls.cert": cert, "tls.key": key, "tls.clientCa": clientCa, ...others } = flags;
-  const { httpTlsCert, httpTlsKey, events, inPlaceResize, kubeconfig, status, vpa, ...more } = others;
+  const { httpTlsCert, httpTlsKey, events, inPlaceResize, kubeconfig, lease, status, vpa, ...more } = others;
   const { maxGrowth: growRatio, maxReplicas, minShare: shrinkRatio, scaleToZero, ...plain } = more;
   const { POD_NAME: identity, POD_NAMESPACE: namespace } = process.env;
   const hasTls = cert !== undefined || key !== undefined || clientCa !== undefined;
@@ -137,7 +142,7 @@ function inputOf(flags: Flags): ExporterInput {
   return {
     ...plain,
     limits: { maxReplicas, scaleToZero, growRatio, shrinkRatio },
-    cluster: { events, inPlaceResize, kubeconfig, status, vpa, identity, namespace },
+    cluster: { events, inPlaceResize, kubeconfig, lease, status, vpa, identity, namespace },
     ...(hasTls && { tls: { cert: cert ?? "", key: key ?? "", clientCa } }),
     ...(hasHttpTls && { httpTls: { cert: httpTlsCert ?? "", key: httpTlsKey ?? "" } }),
   };

@@ -66,6 +66,8 @@ const ClusterOptions = z.strictObject({
   identity: z.string().min(1).max(253).optional(),
   /** Namespace of the leader's Lease; default: the pod's own. */
   namespace: z.string().min(1).max(63).optional(),
+  /** Name of that Lease; default: `tradewind-exporter`. Scalers that share it share one leader. */
+  lease: z.string().min(1).max(253).optional(),
   /** How often the leader compares what is with what should be. */
   reconcileMs: z.number().int().min(20).max(600_000).default(15_000),
 });

@@ -72,7 +72,7 @@ export async function startCluster(
   const elector: LeaderElector = new LeaderElector({
     client,
     namespace: options.namespace ?? client.namespace,
-    name: LEASE_NAME,
+    name: options.lease ?? LEASE_NAME,
     identity,
     clock,
     rng,

@@ -1,7 +1,7 @@
 import { RESOURCES } from "../client/resources.ts";
 import type { Resource } from "../client/resources.ts";
 
-/** The Lease that the exporters' leader holds, in the namespace that Tradewind runs in. */
+/** The Lease that the exporters' leader holds, in the namespace that Tradewind runs in, unless they are given another name. */
 export const LEASE_NAME = "tradewind-exporter";
 
 /**

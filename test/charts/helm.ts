@@ -53,9 +53,12 @@ export async function runHelm(...args: readonly string[]): Promise<Answer> {
 }
 
 /** Renders the chart as release `tradewind` in namespace `tradewind`. */
-export function template(...args: readonly string[]): Promise<Answer> {
+export const template = (...args: readonly string[]): Promise<Answer> => templateAs("tradewind", ...args);
+
+/** Renders the chart as this release in namespace `tradewind`. */
+export function templateAs(release: string, ...args: readonly string[]): Promise<Answer> {
   const version = args.includes("--kube-version") ? [] : ["--kube-version", KUBERNETES];
-  return runHelm("template", "tradewind", CHART, "--namespace", "tradewind", ...version, ...args);
+  return runHelm("template", release, CHART, "--namespace", "tradewind", ...version, ...args);
 }
 
 export function objectsOf(yaml: string): KubernetesObject[] {

@@ -1,7 +1,7 @@
 import { rulesFor } from "@tradewind/kubernetes/rbac/table.ts";
 import type { Account, Block, Scope } from "@tradewind/kubernetes/rbac/table.ts";
 import { describe, expect, it } from "vitest";
-import { at, helm, render } from "./helm.ts";
+import { at, helm, objectsOf, render, templateAs, valuesOf } from "./helm.ts";
 import type { KubernetesObject } from "./helm.ts";
 
 interface Rule {
@@ -71,6 +71,26 @@ describe.skipIf(helm === undefined)("the roles of the chart", () => {
         rights: rightsOf(rulesFor(account, scope, blocks)),
       });
     }
+  });
+
+  it("are on the Lease that the scalers are told to hold, which two releases in a namespace do not share", async () => {
+    const leases: string[] = [];
+    for (const release of ["tradewind", "second"]) {
+      const { stdout } = await templateAs(release, "--values", valuesOf("resource"));
+      const objects = objectsOf(stdout);
+      const given = objects
+        .flatMap(
+          (object) => (at(object, "spec", "template", "spec", "containers") ?? []) as { args: string[] }[],
+        )
+        .flatMap(({ args }) => args.filter((arg) => arg.startsWith("--lease=")));
+      const named = objects
+        .flatMap((object) => (at(object, "rules") ?? []) as Rule[])
+        .filter(({ resources }) => resources.includes("leases"))
+        .flatMap(({ resourceNames = [] }) => resourceNames);
+      expect(given).toEqual(named.map((name) => `--lease=${name}`));
+      leases.push(...named);
+    }
+    expect(leases).toEqual(["tradewind-exporter", "second-tradewind-exporter"]);
   });
 
   it("are one ClusterRole when all namespaces are watched", async () => {

@@ -108,6 +108,11 @@ imagePullSecrets:
 {{- if or .Values.scaler.events.enabled .Values.scaler.vpa.enabled .Values.scaler.inPlaceResize.enabled (and (include "tradewind.hasPredictor" .) (include "tradewind.readsResources" .)) }}true{{ end }}
 {{- end }}
 
+{{/* What the exporters' leader holds: of this release, since releases may share a namespace. */}}
+{{- define "tradewind.lease" -}}
+{{- printf "%s-exporter" (include "tradewind.fullname" .) }}
+{{- end }}
+
 {{- define "tradewind.applicationNamespace" -}}
 {{- if and (eq .Values.application.from "Resource") (contains "/" .Values.application.existing) }}
 {{- first (splitList "/" .Values.application.existing) }}

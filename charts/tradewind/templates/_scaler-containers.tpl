@@ -53,6 +53,9 @@
     {{- if .Values.scaler.inPlaceResize.enabled }}
     - --in-place-resize
     {{- end }}
+    {{- if include "tradewind.exporterUsesApi" . }}
+    - --lease={{ include "tradewind.lease" . }}
+    {{- end }}
     {{- with .Values.scaler.extraArgs }}
     {{- toYaml . | nindent 4 }}
     {{- end }}

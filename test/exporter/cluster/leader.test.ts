@@ -208,6 +208,21 @@ describe("the leading exporter", () => {
     await until("its status", () => statusOf(fake)?.replicas === "3 → 9");
   });
 
+  it("is one for each Lease, so that two releases in a namespace both write", async () => {
+    const { exporter, fake } = await cluster(["status"]);
+    const rules = rulesFor("scaler", "own", ["leader"]).map((rule) =>
+      rule.resourceNames === undefined ? rule : { ...rule, resourceNames: [LEASE_NAME, "second-exporter"] },
+    );
+    fake.addUser("scaler", "scaler-token", [{ namespace: "tradewind", rules }]);
+    const settings = { status: true, namespace: "tradewind", reconcileMs: 30 };
+    const first = await exporter(plan([wish()]), "a");
+    const second = await exporter(plan([wish()]), "b", {
+      cluster: { ...settings, identity: "b", lease: "second-exporter" },
+    });
+    for (const { metrics } of [first, second])
+      await until("a leader", async () => (await metrics()).includes("\ntradewind_leader 1\n"));
+  });
+
   it("never keeps KEDA waiting, whatever the API server does", async () => {
     const { exporter, fake } = await cluster(["status", "events", "vpa", "inPlaceResize"]);
     fake.fault(() => true);
