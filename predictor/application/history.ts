@@ -19,6 +19,8 @@ export interface HistoryOptions {
   /** State directory; without one the history lives in memory, and only a little of it. */
   readonly state: string | undefined;
   readonly store: StoreOptions;
+  /** As {@link SqliteStore} is given it. */
+  readonly sharers?: (() => number) | undefined;
   readonly windowSeconds: number;
   readonly clock: Clock;
   readonly log: Logger;
@@ -39,13 +41,14 @@ export class History {
   private running: Promise<unknown> = Promise.resolve();
 
   constructor(options: HistoryOptions) {
-    const { state, store, clock, log, registry } = options;
+    const { state, store, clock, log, registry, sharers } = options;
     this.options = options;
     this.store = new SqliteStore({
       path: state === undefined ? undefined : join(state, HISTORY_FILE),
       options: store,
       log,
       clock,
+      sharers,
     });
     registerStoreMetrics(
       registry,

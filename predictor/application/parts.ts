@@ -40,4 +40,6 @@ export interface OwnParts {
   readonly workloads: () => WorkloadList | undefined;
   /** Where its state is kept; absent: nowhere. */
   readonly directory: string | undefined;
+  /** How many applications have `store.maxBytes` between them; absent: this one has them alone. */
+  readonly sharers?: (() => number) | undefined;
 }

@@ -112,7 +112,8 @@ export class PlannedApplication {
     });
     this.gathering = this.makeGathering();
     const { store } = sections;
-    this.history = new History({ state: own.directory, store, windowSeconds, clock, log, registry });
+    const { directory: state, sharers } = own;
+    this.history = new History({ state, store, sharers, windowSeconds, clock, log, registry });
     ends.push(async () => this.history.stop());
     this.students = new LiveStudents({
       namespace,

@@ -312,6 +312,7 @@ export class SeveralApplications implements Applications {
       current: () => this.#followed.find(key),
       workloads: () => this.#workloadsOf(key, application),
       directory: state && stateDirectory(state, application),
+      sharers: () => Math.max(1, this.#running.size),
     });
     await opened.begin(async () => (await this.#peers?.askStates()) ?? []);
     this.#running.set(key, opened);

@@ -46,6 +46,7 @@ export function registerStoreMetrics(
     metric.reset();
   };
   gauge("size_bytes", "Size of the history on disk, free pages not counted.", ({ bytes }) => bytes);
+  gauge("max_bytes", "Size beyond which the oldest of the history goes.", ({ maxBytes }) => maxBytes);
   gauge("pending_windows", "Windows that wait to be written.", ({ pendingWindows }) => pendingWindows);
   counter("written_windows", "Windows written.", ({ writtenWindowsTotal }) => writtenWindowsTotal);
   counter(

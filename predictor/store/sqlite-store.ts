@@ -27,6 +27,8 @@ export interface SqliteStoreSettings {
   readonly options?: StoreOptions;
   readonly log: Logger;
   readonly clock?: Clock;
+  /** How many stores have `maxBytes` between them, this one included; absent: it has them alone. */
+  readonly sharers?: (() => number) | undefined;
   /** Bounds the file in pages of 4 KiB: stands in for a full disk in tests. */
   readonly maxPages?: number;
 }
@@ -45,6 +47,7 @@ const MAINTENANCE_MS = 1_000;
 export class SqliteStore implements WindowStore {
   private readonly options: StoreOptions;
   private readonly clock: Clock;
+  private readonly sharers: () => number;
   private readonly file: StoreFile;
   private readonly pending: PendingRows;
   private readonly timer: NodeJS.Timeout;
@@ -55,6 +58,7 @@ export class SqliteStore implements WindowStore {
   constructor({ path, log, maxPages, ...settings }: SqliteStoreSettings) {
     this.options = settings.options ?? StoreOptions.parse({});
     this.clock = settings.clock ?? systemClock;
+    this.sharers = settings.sharers ?? (() => 1);
     this.pending = new PendingRows(this.options.maxPendingWindows);
     this.file = new StoreFile({ path, log, clock: this.clock, maxPages });
     this.timer = setInterval(() => void this.flushWhenDue(), this.options.flushSeconds * 1_000);
@@ -172,6 +176,7 @@ export class SqliteStore implements WindowStore {
   health(): StoreHealth {
     return {
       ...this.file.health(),
+      maxBytes: this.bounds().maxBytes,
       pendingWindows: this.pending.windowCount(),
       writtenWindowsTotal: this.written,
       lostWindowsTotal: this.pending.lost,
@@ -187,10 +192,9 @@ export class SqliteStore implements WindowStore {
   }
 
   private bounds(): StoreOptions {
-    const { options } = this;
-    return this.file.isInMemory
-      ? { ...options, maxBytes: Math.min(options.maxBytes, MEMORY_BYTES) }
-      : options;
+    const { file, options, sharers } = this;
+    const most = file.isInMemory ? Math.min(options.maxBytes, MEMORY_BYTES) : options.maxBytes;
+    return { ...options, maxBytes: Math.floor(most / sharers()) };
   }
 
   private push(row: PendingRow): void {

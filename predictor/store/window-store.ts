@@ -58,6 +58,8 @@ export interface StoreHealth {
   readonly problem: string | undefined;
   readonly remedy: string | undefined;
   readonly bytes: number;
+  /** Beyond it the oldest go. */
+  readonly maxBytes: number;
   readonly pendingWindows: number;
   readonly writtenWindowsTotal: number;
   /** Windows given up because memory for those that could not be written was full. */

@@ -87,6 +87,35 @@ it("of three predictors two plan each application, the scaler has the plans of a
   expect(await least()).toBe(2);
 });
 
+it("the histories of several applications have store.maxBytes between them, as applications come and go", async () => {
+  const config = await applications();
+  const state = await mkdtemp(join(tmpdir(), "tradewind-many-state-"));
+  onTestFinished(async () => rm(state, { recursive: true, force: true }));
+  const sources = join(state, "sources.yaml");
+  await writeFile(sources, "store: { maxBytes: 8000000 }");
+  const predictor = await startPredictor({
+    config,
+    state,
+    sources,
+    listen: "127.0.0.1:0",
+    otlpListen: "127.0.0.1:0",
+    policy: "static",
+    logLevel: "silent",
+  });
+  onTestFinished(async () => predictor.stop());
+  const limits = async (): Promise<number[]> => {
+    const text = await (await fetch(`${predictor.addresses["http"]}/metrics`)).text();
+    return [...text.matchAll(/^tradewind_store_max_bytes\{.*\} (\d+)$/gm)].map(([, value]) => Number(value));
+  };
+  const isShared = async (count: number): Promise<boolean> => {
+    const each = await limits();
+    return each.length === count && each.every((limit) => limit === 8e6 / count);
+  };
+  await waitUntil(async () => isShared(8), PATIENCE_MS, "an eighth each");
+  for (const name of NAMES.slice(4)) await rm(join(config, `${name}.json`));
+  await waitUntil(async () => isShared(4), PATIENCE_MS, "a quarter each");
+});
+
 it("a number of planners without other predictors is refused", async () => {
   const options = { config: await applications(), listen: "127.0.0.1:0", otlpListen: "127.0.0.1:0" };
   const started = startPredictor({ ...options, plannersPerApplication: 2, logLevel: "silent" });

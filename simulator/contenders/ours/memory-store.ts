@@ -13,6 +13,7 @@ const HEALTHY: StoreHealth = {
   problem: undefined,
   remedy: undefined,
   bytes: 0,
+  maxBytes: Infinity,
   pendingWindows: 0,
   writtenWindowsTotal: 0,
   lostWindowsTotal: 0,

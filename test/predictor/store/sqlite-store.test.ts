@@ -522,6 +522,23 @@ describe("retention", () => {
     expect(kept[0]?.startMs).toBeGreaterThan(0);
   });
 
+  it("keeps the file under its share of the size, as others come that share it", async () => {
+    const maxBytes = 4 * 1_048_576;
+    let sharers = 1;
+    const store = openStore({ options: StoreOptions.parse({ maxBytes }), sharers: () => sharers });
+    const services = Array.from({ length: 40 }, (_, index) => `service-${index}`);
+    for (let index = 0; index < 150; index += 1) store.append(aSet(index * 15_000, services));
+    await store.flush();
+    await maintained(store, 150 * 15_000);
+    const all = store.health().bytes;
+    expect(all).toBeGreaterThan(1_048_576);
+    sharers = 4;
+    expect(store.health().maxBytes).toBe(1_048_576);
+    await maintained(store, 150 * 15_000);
+    expect(store.health().bytes).toBeLessThanOrEqual(1_048_576);
+    expect([...store.windows(ALL)].at(-1)?.startMs).toBe(149 * 15_000);
+  });
+
   it("removes the names of services with the last of their windows, and writes them again when they come back", async () => {
     const store = openStore();
     const names = (count: number): string[] =>
