@@ -44,10 +44,6 @@ export const mostOf = (metric: string, rank = metric): string => most(each(metri
 export const mostPredicted = (metric: string): string =>
   most(`(${predicted(metric)})`, `${metric}{namespace=~"$namespace",service=~"$service"}`);
 
-/** Requests per second of users of an application, as each predictor counts them. */
-const perPredictor = (labels: string, how: string): string =>
-  `sum by (application, instance) (${how.replace("@", `tradewind_predictor_requests_total${labels}`)})`;
-
 /**
  * Share of users' requests that took longer than the objective. Every predictor counts all, each for as long as it runs: the sums say the share of the
  * whole time, where the largest of the shares would be that of a pod which lived through an incident and no longer.
