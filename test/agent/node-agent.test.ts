@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
 import { AgentOn } from "./agent-on.ts";
+import { v2Files } from "./tree/cgroup-text.ts";
 import { LAYOUTS } from "./tree/layouts.ts";
 import { nodeFiles, QUIET_NODE } from "./tree/node.ts";
 import { Tree } from "./tree/plant.ts";
@@ -67,6 +68,23 @@ test.each([
     expect(missed > 0).toBe(misses);
   },
 );
+
+test("what is told of an idle pod's container is at most a minute old", () => {
+  const pod = V2.containers[0]!.path.replace(/\/[^/]+$/, "");
+  const idle = (seconds: number): Files => ({
+    ...situation(V2, {}, { cpuSeconds: 100 + 0.002 * seconds }),
+    ...v2Files(`cgroup${pod}`, { cpuSeconds: 100 + 0.002 * seconds }),
+  });
+  tree.plant(idle(0));
+  using on = new AgentOn(tree);
+  const ages: number[] = [];
+  for (let second = 1; second <= 600; second += 1) {
+    on.cycle(1, idle(second));
+    ages.push(...on.snapshot().containers.map(({ ageSeconds }) => ageSeconds));
+  }
+  expect(Math.max(...ages)).toBeLessThanOrEqual(61);
+  expect(on.snapshot().containers[0]?.cpu.usageSecondsTotal).toBeGreaterThan(101);
+});
 
 describe("what is not there", () => {
   test("a kernel without pressure: supported 0, no series, no error, interference without it", () => {
