@@ -81,7 +81,7 @@ export class NetworkProbe implements Probe {
       }
     }
     const { reader, procfs } = this.#source;
-    this.#file = reader.file(`${procfs}/${this.#firstProcess()}/net`, "dev");
+    this.#file = reader.list(`${procfs}/${this.#firstProcess()}/net`, "dev");
     return parseNetDev(this.#file.text());
   }
 
@@ -89,7 +89,7 @@ export class NetworkProbe implements Probe {
     const { folder, reader } = this.#source;
     const cgroup = folder();
     if (cgroup === undefined) throw new AbsentSource("a container in the pod");
-    const processes = reader.file(cgroup, "cgroup.procs");
+    const processes = reader.list(cgroup, "cgroup.procs");
     const text = processes.text();
     processes.close();
     if (text.trim() === "") throw new AbsentSource("a process in the pod");
