@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
 import { AgentOn } from "./agent-on.ts";
 import { v2Files } from "./tree/cgroup-text.ts";
+import { procStat } from "./tree/kernel-text.ts";
 import { LAYOUTS } from "./tree/layouts.ts";
 import { nodeFiles, QUIET_NODE } from "./tree/node.ts";
 import { Tree } from "./tree/plant.ts";
@@ -277,6 +278,33 @@ describe("what breaks", () => {
     on.cycle(1, situation(V2, { busySeconds: 1, idleSeconds: 2, stealSeconds: 0 }, {}));
     expect(on.snapshot().signals["cpu.busyRatio"]).toBeUndefined();
   });
+
+  it.each(["iowait", "idle", "steal"])(
+    "the counter of %s shows no step back, and goes on after it",
+    (mode) => {
+      const spent = (seconds: number): Files => ({
+        "proc/stat": procStat(4, {
+          user: 300,
+          system: 100,
+          idle: 4000,
+          iowait: 9,
+          steal: 9,
+          [mode]: seconds,
+        }),
+      });
+      const series = `tradewind_node_cpu_seconds_total{mode="${mode}"}`;
+      tree.plant({ ...situation(V2, {}, {}), ...spent(10) });
+      using on = new AgentOn(tree);
+      on.cycle();
+      on.cycle(1, spent(9.99));
+      expect(on.metric(series)).toBe(10);
+      on.cycle(1, spent(10.49));
+      expect(on.metric(series)).toBeCloseTo(10.5, 9);
+      on.cycle(1, spent(0));
+      on.cycle(1, spent(2));
+      expect(on.metric(series)).toBeCloseTo(12.5, 9);
+    },
+  );
 
   const idOf = (at: number): string => at.toString(16).padStart(64, "0");
 
