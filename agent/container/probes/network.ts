@@ -42,6 +42,8 @@ export interface NetworkSource {
 export class NetworkProbe implements Probe {
   readonly name = "network";
   readonly schedule = SCHEDULE;
+  /** It writes the pod's. */
+  readonly fills = [];
   readonly #source: NetworkSource;
   #file: HeldFile | undefined;
 
