@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import type { Clock } from "@tradewind/core/clock.ts";
 import type { FoundContainer } from "./discovery.ts";
 import { classify } from "./name.ts";
+import { processFolders } from "./process-folders.ts";
 
 /** Program of the sandbox that containerd, CRI-O and dockershim keep in each pod: the binary of the pause images. */
 const PAUSE = "pause";
@@ -63,9 +64,11 @@ export class Sandboxes {
       const folder = `${this.#procfs}/${name}`;
       if (textOf(`${folder}/comm`).trimEnd() !== PAUSE) continue;
       for (const line of textOf(`${folder}/cgroup`).split("\n")) {
-        const last = line.slice(line.lastIndexOf("/") + 1);
-        const place = classify(last, true);
-        if (place.kind === "container" || place.kind === "flat") ids.add(place.id);
+        // Its own cgroup, or one below it; no other above it, in which the pods of a nested node may run.
+        for (const name of line.split("/").slice(-2)) {
+          const place = classify(name, true);
+          if (place.kind === "container" || place.kind === "flat") ids.add(place.id);
+        }
       }
     }
     return ids;
@@ -82,9 +85,12 @@ function processesOf(procfs: string): string[] {
 
 /** Processes outside the reader's process namespace are listed as 0 in v2, and not at all in v1. */
 function processesIn(directory: string): number {
-  return textOf(`${directory}/cgroup.procs`)
-    .split("\n")
-    .filter((line) => line !== "").length;
+  let count = 0;
+  for (const folder of processFolders(directory)) {
+    const lines = textOf(`${folder}/cgroup.procs`).split("\n");
+    count += lines.filter((line) => line !== "").length;
+  }
+  return count;
 }
 
 /** Empty where the process, or the file, is gone. */

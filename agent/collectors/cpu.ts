@@ -13,19 +13,28 @@ const STEP_BACK_SECONDS = 5;
 /** Smallest change of the node's CPU use for which sleeping signals are woken. */
 const GUARD_FLOOR_CORES = 0.1;
 
+const NO_TIME = { user: 0, nice: 0, system: 0, idle: 0, iowait: 0, irq: 0, softirq: 0, steal: 0 };
+
 function busyOf({ user, nice, system, irq, softirq }: CpuSeconds): number {
   return user + nice + system + irq + softirq;
 }
 
 /** Seconds that passed in every mode, undefined across a reset. */
 export function cpuElapsed(before: CpuSeconds, now: CpuSeconds): CpuSeconds | undefined {
-  const elapsed = { user: 0, nice: 0, system: 0, idle: 0, iowait: 0, irq: 0, softirq: 0, steal: 0 };
+  const elapsed = { ...NO_TIME };
   for (const mode of CPU_MODES) {
     const delta = now[mode] - before[mode];
     if (delta < -STEP_BACK_SECONDS) return undefined;
     elapsed[mode] = Math.max(0, delta);
   }
   return elapsed;
+}
+
+/** Counters with what the kernel's own gained: a counter that is exposed must not go back as those do. */
+function carriedOn(shown: CpuSeconds, before: CpuSeconds, now: CpuSeconds): CpuSeconds {
+  const carried = { ...NO_TIME };
+  for (const mode of CPU_MODES) carried[mode] = shown[mode] + Math.max(0, now[mode] - before[mode]);
+  return carried;
 }
 
 /** CPU time by mode, run queue and context switches: `/proc/stat`. */
@@ -53,11 +62,13 @@ export const cpu: CollectorDefinition = {
     ]);
     const guard = new GuardChannel({ kind: "counter", floor: GUARD_FLOOR_CORES });
     let before: CpuSeconds | undefined;
+    let shown = NO_TIME;
     return {
       tables: [modes, scheduler],
       sample(time, { signals, wake }) {
         const stat = parseProcStat(file.text());
-        for (const mode of CPU_MODES) modes.row(mode, { mode }).values[0] = stat.cpu[mode];
+        shown = before === undefined ? stat.cpu : carriedOn(shown, before, stat.cpu);
+        for (const mode of CPU_MODES) modes.row(mode, { mode }).values[0] = shown[mode];
         scheduler
           .row("")
           .values.set([

@@ -26,7 +26,7 @@ export const disk: CollectorDefinition = {
   name: "disk",
   schedule: { kind: "counter", tolerance: 0.05, maxSeconds: 15, channels: CHANNEL.io },
   open: ({ reader, procfs }) => {
-    const file = reader.file(procfs, "diskstats");
+    const file = reader.list(procfs, "diskstats");
     const table = new Table(COLUMNS);
     const rates = new Map<string, { busy: Rate; queue: Rate }>();
     return {

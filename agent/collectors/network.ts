@@ -63,7 +63,7 @@ export const network: CollectorDefinition = {
   name: "network",
   schedule: { kind: "counter", tolerance: GUARD_FLOOR_BYTES_PER_SECOND, ...EVERY_SECOND },
   open: (source) => {
-    const file = source.reader.file(nodeNetPath(source.procfs), "dev");
+    const file = source.reader.list(nodeNetPath(source.procfs), "dev");
     const table = new Table(COLUMNS);
     const links = new Map<string, Link>();
     const guard = new GuardChannel({ kind: "counter", floor: GUARD_FLOOR_BYTES_PER_SECOND });

@@ -9,7 +9,7 @@ export const scheduler: CollectorDefinition = {
   name: "scheduler",
   schedule: { kind: "counter", tolerance: 0.1, maxSeconds: 15, channels: CHANNEL.cpu },
   open: ({ reader, procfs }) => {
-    const file = reader.file(procfs, "schedstat");
+    const file = reader.list(procfs, "schedstat");
     const waiting = new Rate();
     const table = new Table([
       {

@@ -10,7 +10,7 @@ export const softnet: CollectorDefinition = {
   name: "softnet",
   schedule: { kind: "counter", tolerance: 10, maxSeconds: 15, channels: CHANNEL.network },
   open: ({ reader, procfs }) => {
-    const file = reader.file(nodeNetPath(procfs), "softnet_stat");
+    const file = reader.list(nodeNetPath(procfs), "softnet_stat");
     const table = new Table([
       {
         name: "tradewind_node_softnet_processed_packets_total",

@@ -92,7 +92,7 @@ export const vmstat: CollectorDefinition = {
   name: "vmstat",
   schedule: { kind: "counter", tolerance: 100, maxSeconds: 15, channels: CHANNEL.memory, costSeconds: 50e-6 },
   open: ({ reader, procfs }) => {
-    const file = reader.file(procfs, "vmstat");
+    const file = reader.list(procfs, "vmstat");
     const rates = COUNTERS.map(() => new Rate());
     const table = new Table(
       COUNTERS.map(({ name, help }) => ({ name: `tradewind_node_memory_${name}`, help, kind: "counter" })),

@@ -1,4 +1,5 @@
 import { Rate } from "../rate.ts";
+import type { ProbeName } from "./probes/probe.ts";
 
 /** Rates of one container over its last sampling intervals; undefined until two reads told. */
 export class ContainerRates {
@@ -24,5 +25,16 @@ export class ContainerRates {
 
   memoryPressure(waitingSeconds: number, seconds: number): void {
     this.memoryWaitRatio = this.#memoryWait.next(waitingSeconds, seconds) ?? this.memoryWaitRatio;
+  }
+
+  /** A source fails: a ratio of pressure stands no more. The use of CPU does, since it would count as that of others. */
+  forget(source: ProbeName): void {
+    if (source === "cpuPressure") {
+      this.#cpuWait.reset();
+      this.cpuWaitRatio = undefined;
+    } else if (source === "memoryPressure") {
+      this.#memoryWait.reset();
+      this.memoryWaitRatio = undefined;
+    }
   }
 }

@@ -8,7 +8,7 @@ import { AbsentSource, readFailure } from "../read/file-error.ts";
 import type { Reader } from "../read/reader.ts";
 import type { SignalState } from "../sampling/sampler.ts";
 import type { Schedule } from "../schedule.ts";
-import { containerColumns } from "./columns.ts";
+import { COLUMN, containerColumns } from "./columns.ts";
 import type { ContainerSeries } from "./columns.ts";
 import type { Container } from "./container.ts";
 import { Groups } from "./groups.ts";
@@ -161,6 +161,7 @@ export class ContainerRegistry implements ProbeFailures {
       if (failures >= MOST_ABSENT) this.#drop(reading);
       return;
     }
+    this.#forget(reading);
     this.#failures += 1;
     if (failures > 1) return;
     const which = { container: container.id, probe: probe.name };
@@ -243,7 +244,15 @@ export class ContainerRegistry implements ProbeFailures {
   #drop(reading: ProbeReading): void {
     const readings = this.#kept.get(reading.container.id)?.readings;
     readings?.splice(readings.indexOf(reading), 1);
+    this.#forget(reading);
     this.#release(reading);
+  }
+
+  /** What was read before is no longer true. */
+  #forget({ container, probe }: ProbeReading): void {
+    for (const column of probe.fills) container.values[COLUMN[column]] = Number.NaN;
+    container.rates.forget(probe.name);
+    container.changed = true;
   }
 
   #release({ probe, signalId }: ProbeReading): void {

@@ -34,7 +34,12 @@ export class Reader {
 
   /** @param name the file's name below `folder`; thousands of files share a few folders' texts */
   file(folder: string, name: string): HeldFile {
-    return new HeldFile(this, folder, name);
+    return new HeldFile(this, folder, name, false);
+  }
+
+  /** A file of a record for each interface, CPU, disk or process: one read gives no more whole records than fit a page. */
+  list(folder: string, name: string): HeldFile {
+    return new HeldFile(this, folder, name, true);
   }
 
   /** @throws the system's error */
@@ -62,8 +67,8 @@ export class Reader {
       const read = readSync(descriptor, this.#buffer, length, this.#buffer.length - length, length);
       length += read;
       if (read === 0 || length < this.#buffer.length) {
-        // Kernel files may return less than asked for; only a large one needs a second read to be sure of its end.
-        if (read === 0 || length < 4000) return this.#buffer.toString("latin1", 0, length);
+        // Kernel files may return less than asked for; only a large one or a list needs a second read to be sure of its end.
+        if (read === 0 || (!file.isList && length < 4000)) return this.#buffer.toString("latin1", 0, length);
         continue;
       }
       this.#grow(file);
@@ -86,11 +91,14 @@ export class HeldFile {
   readonly #folder: string;
   readonly #name: string;
   #descriptor: number | undefined;
+  /** Ends only where a read returns nothing. */
+  readonly isList: boolean;
 
-  constructor(reader: Reader, folder: string, name: string) {
+  constructor(reader: Reader, folder: string, name: string, isList: boolean) {
     this.#reader = reader;
     this.#folder = folder;
     this.#name = name;
+    this.isList = isList;
   }
 
   get path(): string {

@@ -281,8 +281,9 @@ export class Sampler {
   }
 
   /**
-   * Takes a parent's proof for a reading: from then on the parent watches for its child, up to the child's longest interval.
-   * Each further proof in a row doubles the time to the next look, which costs more than it is worth for what never moves.
+   * Takes a parent's proof for a reading: from then on the parent watches for its child. Each further proof in a row doubles
+   * the time to the next look, which costs more than it is worth for what never moves. What sums up may go on moving within
+   * its tolerance, so its own last reading may be no older than its longest interval; what stood still is as it was read.
    * @returns when the child is due next, ms
    */
   #confirm(id: SignalId, row: Row, proofMs: number): number {
@@ -290,7 +291,7 @@ export class Sampler {
     row.parentAnchor = this.#tree.parentTotal(row);
     const ownMs = proofMs + row.intervalSeconds * 2 ** Math.min(row.proofs, MOST_DOUBLINGS) * 1e3;
     row.proofs += 1;
-    const latestMs = proofMs + row.maxSeconds * 1e3;
+    const latestMs = (row.sums === 1 ? row.lastMs : proofMs) + row.maxSeconds * 1e3;
     const dueMs = Math.min(latestMs, Math.max(ownMs, this.#queue.dueMs(row.parent)));
     this.#queue.set(id, dueMs);
     return dueMs;

@@ -1,10 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
 import { AgentOn } from "./agent-on.ts";
+import { v2Files } from "./tree/cgroup-text.ts";
+import { pressure, procStat } from "./tree/kernel-text.ts";
 import { LAYOUTS } from "./tree/layouts.ts";
 import { nodeFiles, QUIET_NODE } from "./tree/node.ts";
 import { Tree } from "./tree/plant.ts";
 import type { Files } from "./tree/plant.ts";
-import { situation, V2 } from "./tree/situation.ts";
+import { situation, USE, V2 } from "./tree/situation.ts";
 
 let tree: Tree;
 beforeEach(() => {
@@ -67,6 +69,23 @@ test.each([
     expect(missed > 0).toBe(misses);
   },
 );
+
+test("what is told of an idle pod's container is at most a minute old", () => {
+  const pod = V2.containers[0]!.path.replace(/\/[^/]+$/, "");
+  const idle = (seconds: number): Files => ({
+    ...situation(V2, {}, { cpuSeconds: 100 + 0.002 * seconds }),
+    ...v2Files(`cgroup${pod}`, { cpuSeconds: 100 + 0.002 * seconds }),
+  });
+  tree.plant(idle(0));
+  using on = new AgentOn(tree);
+  const ages: number[] = [];
+  for (let second = 1; second <= 600; second += 1) {
+    on.cycle(1, idle(second));
+    ages.push(...on.snapshot().containers.map(({ ageSeconds }) => ageSeconds));
+  }
+  expect(Math.max(...ages)).toBeLessThanOrEqual(61);
+  expect(on.snapshot().containers[0]?.cpu.usageSecondsTotal).toBeGreaterThan(101);
+});
 
 describe("what is not there", () => {
   test("a kernel without pressure: supported 0, no series, no error, interference without it", () => {
@@ -173,12 +192,60 @@ describe("what breaks", () => {
   test("a container with a malformed file keeps its other files", () => {
     tree.plant(situation(V2, {}, {}));
     const { path, id } = V2.containers[0]!;
-    tree.plant({ [`cgroup${path}/memory.current`]: "not a number" });
     using on = new AgentOn(tree);
     on.cycle();
+    on.cycle();
+    const memory = ["memory_usage_bytes", "memory_page_faults_total", "memory_out_of_memory_kills_total"];
+    const shown = (): (number | undefined)[] => memory.map((name) => on.metric(container(name, id)));
+    expect(shown()).toEqual([300 * 1024 * 1024, 9120, 1]);
+    tree.plant({ [`cgroup${path}/memory.current`]: "not a number" });
+    for (let cycle = 0; cycle < 60; cycle += 1) on.cycle();
+    expect(on.metric("tradewind_agent_container_read_failures_total")).toBeGreaterThan(0);
     expect(on.metric(container("cpu_usage_seconds_total", id))).toBe(100);
-    expect(on.metric(container("memory_usage_bytes", id))).toBeUndefined();
-    expect(on.metric("tradewind_agent_container_read_failures_total")).toBe(1);
+    expect(shown()).toEqual([undefined, undefined, undefined]);
+    expect(on.snapshot().containers.find((each) => each.id === id)?.memory.usageBytes).toBeUndefined();
+    tree.plant(situation(V2, {}, {}));
+    for (let cycle = 0; cycle < 60; cycle += 1) on.cycle();
+    expect(shown()).toEqual([300 * 1024 * 1024, 9120, 1]);
+  });
+
+  test("a container whose files are all malformed has no values of them left", () => {
+    tree.plant(situation(V2, {}, {}));
+    using on = new AgentOn(tree);
+    on.cycle();
+    on.cycle();
+    const { path, id } = V2.containers[0]!;
+    const garbage = Object.keys(v2Files(`cgroup${path}`, USE)).map((file) => [file, "garbage"]);
+    tree.plant(Object.fromEntries(garbage) as Files);
+    for (let cycle = 0; cycle < 60; cycle += 1) on.cycle();
+    const left = on.metrics().match(new RegExp(`^tradewind_container_\\w+(?=\\{container_id="${id}")`, "gm"));
+    expect([...new Set(left)].toSorted((a, b) => (a < b ? -1 : 1))).toEqual([
+      "tradewind_container_info",
+      "tradewind_container_interference_ratio",
+      "tradewind_container_interference_seconds_total",
+      "tradewind_container_last_sample_timestamp_seconds",
+    ]);
+  });
+
+  it.each<[string, (file: string) => void]>([
+    ["is malformed", (file) => void tree.plant({ [file]: "some" })],
+    ["goes", (file) => tree.remove(file)],
+  ])("a container whose pressure %s is no longer disturbed by what it told last", (_what, breaks) => {
+    // Past so many, files are opened for each read: one that is held here could still be read when it is gone.
+    using on = new AgentOn(tree.plant(situation(V2, {}, {})), { maxOpenFiles: 16 });
+    const { path, id } = V2.containers[1]!;
+    const file = `cgroup${path}/cpu.pressure`;
+    const interference = container("interference_ratio", id).replace("}", ',component="cpu"}');
+    const cycleTo = (second: number, files: Files = {}): void => {
+      const node = { ...QUIET_NODE, busySeconds: 400 + 2 * second, idleSeconds: 4000 + 2 * second };
+      on.cycle(1, { ...nodeFiles(node), ...files });
+    };
+    for (let second = 0; second <= 30; second += 1) cycleTo(second, { [file]: pressure(2 + 0.8 * second) });
+    expect(on.metric(interference)).toBeGreaterThan(0.8);
+    breaks(file);
+    for (let second = 31; second <= 211; second += 1) cycleTo(second);
+    expect(on.metric(container("cpu_pressure_waiting_seconds_total", id))).toBeUndefined();
+    expect(on.metric(interference)).toBeCloseTo(0.5, 1);
   });
 
   test("a cgroup that vanishes between being found and being read leaves nothing", () => {
@@ -259,6 +326,33 @@ describe("what breaks", () => {
     on.cycle(1, situation(V2, { busySeconds: 1, idleSeconds: 2, stealSeconds: 0 }, {}));
     expect(on.snapshot().signals["cpu.busyRatio"]).toBeUndefined();
   });
+
+  it.each(["iowait", "idle", "steal"])(
+    "the counter of %s shows no step back, and goes on after it",
+    (mode) => {
+      const spent = (seconds: number): Files => ({
+        "proc/stat": procStat(4, {
+          user: 300,
+          system: 100,
+          idle: 4000,
+          iowait: 9,
+          steal: 9,
+          [mode]: seconds,
+        }),
+      });
+      const series = `tradewind_node_cpu_seconds_total{mode="${mode}"}`;
+      tree.plant({ ...situation(V2, {}, {}), ...spent(10) });
+      using on = new AgentOn(tree);
+      on.cycle();
+      on.cycle(1, spent(9.99));
+      expect(on.metric(series)).toBe(10);
+      on.cycle(1, spent(10.49));
+      expect(on.metric(series)).toBeCloseTo(10.5, 9);
+      on.cycle(1, spent(0));
+      on.cycle(1, spent(2));
+      expect(on.metric(series)).toBeCloseTo(12.5, 9);
+    },
+  );
 
   const idOf = (at: number): string => at.toString(16).padStart(64, "0");
 

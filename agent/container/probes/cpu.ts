@@ -7,6 +7,7 @@ import { OptionalFile } from "../../read/optional-file.ts";
 import type { HeldFile } from "../../read/reader.ts";
 import { CHANNEL } from "../../sampling/signal.ts";
 import { COLUMN } from "../columns.ts";
+import type { ContainerColumn } from "../columns.ts";
 import { CPU_TOLERANCE_CORES, cpuToleranceCores } from "../tolerance.ts";
 import { put } from "./probe.ts";
 import type { CgroupPlace, Probe, ProbeSchedule, ProbeTarget } from "./probe.ts";
@@ -17,6 +18,17 @@ const SCHEDULE: ProbeSchedule = {
   channels: CHANNEL.cpu,
   pruning: "sum",
 };
+
+const FILLS: readonly ContainerColumn[] = [
+  "cpuUsageSeconds",
+  "cpuUserSeconds",
+  "cpuSystemSeconds",
+  "cpuPeriods",
+  "cpuThrottledPeriods",
+  "cpuThrottledSeconds",
+  "cpuBursts",
+  "cpuBurstSeconds",
+];
 
 export function cpuProbe(place: CgroupPlace, target: ProbeTarget): Probe {
   return place.hierarchies.mode === "v2" ? new UnifiedCpu(place, target) : new SplitCpu(place, target);
@@ -33,6 +45,7 @@ export function cpuProbe(place: CgroupPlace, target: ProbeTarget): Probe {
 class UnifiedCpu implements Probe {
   readonly name = "cpu";
   readonly schedule = SCHEDULE;
+  readonly fills = FILLS;
   readonly #stat: HeldFile;
   readonly #target: ProbeTarget;
 
@@ -75,6 +88,7 @@ class UnifiedCpu implements Probe {
 class SplitCpu implements Probe {
   readonly name = "cpu";
   readonly schedule = SCHEDULE;
+  readonly fills = FILLS;
   readonly #usage: HeldFile;
   readonly #stat: OptionalFile | undefined;
   readonly #target: ProbeTarget;

@@ -3,6 +3,7 @@ import { AbsentSource } from "../../read/file-error.ts";
 import { OptionalFile } from "../../read/optional-file.ts";
 import type { HeldFile } from "../../read/reader.ts";
 import { CHANNEL } from "../../sampling/signal.ts";
+import type { ContainerColumn } from "../columns.ts";
 import { put } from "./probe.ts";
 import type { CgroupPlace, Probe, ProbeSchedule, ProbeTarget } from "./probe.ts";
 
@@ -13,6 +14,8 @@ const SCHEDULE: ProbeSchedule = {
   pruning: "sum",
 };
 
+const FILLS: readonly ContainerColumn[] = ["ioReadBytes", "ioWrittenBytes", "ioReads", "ioWrites"];
+
 export function ioProbe(place: CgroupPlace, target: ProbeTarget): Probe {
   return place.hierarchies.mode === "v2" ? new UnifiedIo(place, target) : new SplitIo(place, target);
 }
@@ -21,6 +24,7 @@ export function ioProbe(place: CgroupPlace, target: ProbeTarget): Probe {
 class UnifiedIo implements Probe {
   readonly name = "io";
   readonly schedule = SCHEDULE;
+  readonly fills = FILLS;
   readonly #stat: HeldFile;
   readonly #target: ProbeTarget;
 
@@ -47,6 +51,7 @@ class UnifiedIo implements Probe {
 class SplitIo implements Probe {
   readonly name = "io";
   readonly schedule = SCHEDULE;
+  readonly fills = FILLS;
   readonly #isThere: boolean;
   readonly #bytes: HeldFile;
   readonly #operations: OptionalFile;

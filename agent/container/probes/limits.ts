@@ -1,16 +1,20 @@
 import { parseCfsQuota, parseCpuMax, parseLimitBytes } from "../../parse/cgroup-files.ts";
 import { AbsentSource } from "../../read/file-error.ts";
 import { OptionalFile } from "../../read/optional-file.ts";
+import type { ContainerColumn } from "../columns.ts";
 import { put } from "./probe.ts";
 import type { CgroupPlace, Probe, ProbeSchedule, ProbeTarget } from "./probe.ts";
 
 /** Limits are settings: they move rarely, but a resize must show soon. */
 const SCHEDULE: ProbeSchedule = { kind: "gauge", tolerance: 0.01, minSeconds: 5, maxSeconds: 30 };
 
+const FILLS: readonly ContainerColumn[] = ["cpuLimitCores", "memoryLimitBytes"];
+
 /** CPU quota and memory limit: v2 `cpu.max` and `memory.max`, v1 `cpu.cfs_*` and `memory.limit_in_bytes`. */
 export class LimitsProbe implements Probe {
   readonly name = "limits";
   readonly schedule = SCHEDULE;
+  readonly fills = FILLS;
   /** v2: quota and period in one file. */
   readonly #cpuMax: OptionalFile | undefined;
   readonly #quota: OptionalFile | undefined;

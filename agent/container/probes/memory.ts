@@ -6,6 +6,7 @@ import { OptionalFile } from "../../read/optional-file.ts";
 import type { HeldFile } from "../../read/reader.ts";
 import { CHANNEL } from "../../sampling/signal.ts";
 import { COLUMN } from "../columns.ts";
+import type { ContainerColumn } from "../columns.ts";
 import { MEMORY_TOLERANCE_BYTES, memoryToleranceBytes } from "../tolerance.ts";
 import { put } from "./probe.ts";
 import type { CgroupPlace, Probe, ProbeSchedule, ProbeTarget } from "./probe.ts";
@@ -20,10 +21,27 @@ const SCHEDULE: ProbeSchedule = {
   costSeconds: COST_SECONDS,
 };
 
+const FILLS: readonly ContainerColumn[] = [
+  "memoryUsageBytes",
+  "memoryWorkingSetBytes",
+  "memoryAnonymousBytes",
+  "memoryFileBytes",
+  "memoryDirtyBytes",
+  "memoryFaults",
+  "memoryMajorFaults",
+  "memoryRefaults",
+  "memoryScannedPages",
+  "memoryReclaimedPages",
+  "memoryHighEvents",
+  "memoryLimitHits",
+  "memoryOomKills",
+];
+
 /** Usage, working set, faults, refaults and kills: `memory.stat` and its neighbours, of v2 or of a v1 tree. */
 export class MemoryProbe implements Probe {
   readonly name = "memory";
   readonly schedule = SCHEDULE;
+  readonly fills = FILLS;
   readonly #isV1: boolean;
   readonly #isThere: boolean;
   readonly #usage: HeldFile;

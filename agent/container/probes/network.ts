@@ -1,4 +1,5 @@
 import type { SampleTime } from "../../sample-time.ts";
+import { processFolders } from "../../cgroup/process-folders.ts";
 import { malformed } from "../../parse/malformed.ts";
 import { parseNetDev } from "../../parse/net-dev.ts";
 import type { NetDev } from "../../parse/net-dev.ts";
@@ -41,6 +42,8 @@ export interface NetworkSource {
 export class NetworkProbe implements Probe {
   readonly name = "network";
   readonly schedule = SCHEDULE;
+  /** It writes the pod's. */
+  readonly fills = [];
   readonly #source: NetworkSource;
   #file: HeldFile | undefined;
 
@@ -81,7 +84,7 @@ export class NetworkProbe implements Probe {
       }
     }
     const { reader, procfs } = this.#source;
-    this.#file = reader.file(`${procfs}/${this.#firstProcess()}/net`, "dev");
+    this.#file = reader.list(`${procfs}/${this.#firstProcess()}/net`, "dev");
     return parseNetDev(this.#file.text());
   }
 
@@ -89,14 +92,17 @@ export class NetworkProbe implements Probe {
     const { folder, reader } = this.#source;
     const cgroup = folder();
     if (cgroup === undefined) throw new AbsentSource("a container in the pod");
-    const processes = reader.file(cgroup, "cgroup.procs");
-    const text = processes.text();
-    processes.close();
-    if (text.trim() === "") throw new AbsentSource("a process in the pod");
-    const pid = unsignedAt(text, 0);
-    if (Number.isNaN(pid)) throw malformed("cgroup.procs", text);
-    // Processes outside the reader's own process namespace are listed as 0.
-    if (pid === 0) throw new AbsentSource("the pod's processes (hostPID)");
-    return pid;
+    for (const folder of processFolders(cgroup)) {
+      const processes = reader.list(folder, "cgroup.procs");
+      const text = processes.text();
+      processes.close();
+      if (text.trim() === "") continue;
+      const pid = unsignedAt(text, 0);
+      if (Number.isNaN(pid)) throw malformed("cgroup.procs", text);
+      // Processes outside the reader's own process namespace are listed as 0.
+      if (pid === 0) throw new AbsentSource("the pod's processes (hostPID)");
+      return pid;
+    }
+    throw new AbsentSource("a process in the pod");
   }
 }

@@ -60,6 +60,11 @@ export class PressureProbe implements Probe {
     return KINDS[this.name].schedule;
   }
 
+  get fills(): readonly ContainerColumn[] {
+    const { some, full } = KINDS[this.name];
+    return [some, full];
+  }
+
   read({ seconds }: SampleTime): number {
     if (!this.#isThere) throw new AbsentSource("pressure of cgroups");
     const { someSeconds, fullSeconds } = parsePressure(this.#file.text());

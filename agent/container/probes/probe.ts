@@ -25,6 +25,8 @@ export interface Probe {
   /** Its kind; the probe of the same kind of an enclosing cgroup is its parent. */
   readonly name: ProbeName;
   readonly schedule: ProbeSchedule;
+  /** What it writes of the container's values. */
+  readonly fills: readonly ContainerColumn[];
   /** Movement that does not matter, where that depends on what was read: then in the place of the schedule's. */
   readonly tolerance?: number;
   /**

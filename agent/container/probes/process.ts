@@ -4,6 +4,7 @@ import { parseProcessIo, parseProcessStat, parseResidentBytes } from "../../pars
 import { readFailure } from "../../read/file-error.ts";
 import type { HeldFile, Reader } from "../../read/reader.ts";
 import { CHANNEL } from "../../sampling/signal.ts";
+import type { ContainerColumn } from "../columns.ts";
 import { CPU_TOLERANCE_CORES } from "../tolerance.ts";
 import { put } from "./probe.ts";
 import type { Probe, ProbeSchedule, ProbeTarget } from "./probe.ts";
@@ -23,10 +24,20 @@ const SCHEDULE: ProbeSchedule = {
   channels: CHANNEL.cpu | CHANNEL.memory,
 };
 
+const FILLS: readonly ContainerColumn[] = [
+  "cpuUsageSeconds",
+  "memoryMajorFaults",
+  "memoryUsageBytes",
+  "memoryWorkingSetBytes",
+  "ioReadBytes",
+  "ioWrittenBytes",
+];
+
 /** A bare process in the place of a container: `/proc/PID/{stat,status,io}`. Its children are not counted. */
 export class ProcessProbe implements Probe {
   readonly name = "process";
   readonly schedule = SCHEDULE;
+  readonly fills = FILLS;
   readonly #pid: number;
   readonly #stat: HeldFile;
   readonly #status: HeldFile;

@@ -92,6 +92,30 @@ describe("a sandbox", () => {
     expect(look(sandboxes())).toEqual(["a", "b"]);
   });
 
+  it.each([
+    ["and has no other process", {}, ["a", "b"]],
+    [
+      "beside another process",
+      { [`cgroup${pathOf(SANDBOX)}/init.scope/cgroup.procs`]: "0\n" },
+      ["a", "b", "c"],
+    ],
+  ])("is looked for where its program runs in a cgroup below its own, %s", (_, files, expected) => {
+    tree.plant({
+      ...pod(),
+      ...process(100, SANDBOX, "pause", `0::${pathOf(SANDBOX)}/container`),
+      [`cgroup${pathOf(SANDBOX)}/cgroup.procs`]: "",
+      [`cgroup${pathOf(SANDBOX)}/container/cgroup.procs`]: "0\n",
+      ...files,
+    });
+    expect(look(sandboxes())).toEqual(expected);
+  });
+
+  it("is not the container in which the pod of another node runs", () => {
+    const inner = `${pathOf(APP)}/kubelet.slice/kubelet-pod${UID.replaceAll("-", "_")}.slice/cri-containerd-d.scope`;
+    tree.plant({ ...pod(), "proc/103/comm": "pause\n", "proc/103/cgroup": `0::${inner}\n` });
+    expect(look(sandboxes())).toEqual(["a", "b"]);
+  });
+
   it.each<[string, Files]>([
     ["has a second process", { [`cgroup${pathOf(SANDBOX)}/cgroup.procs`]: "0\n0\n" }],
     ["runs a program of another name", { "proc/100/comm": "pause-it\n" }],

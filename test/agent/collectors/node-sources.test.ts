@@ -144,6 +144,14 @@ describe("pods' own traffic", () => {
     expect(on.metric(`tradewind_pod_network_received_bytes_total{pod_uid="${podUid}"}`)).toBe(500_001_000);
   });
 
+  test("is found where the processes are in a cgroup below the container's", () => {
+    const procs = { [`cgroup${path}/cgroup.procs`]: "", [`cgroup${path}/container/cgroup.procs`]: "4711\n" };
+    tree.plant({ ...withTraffic(1000), ...procs });
+    using on = new AgentOn(tree);
+    on.cycle();
+    expect(on.metric(`tradewind_pod_network_received_bytes_total{pod_uid="${podUid}"}`)).toBe(1000);
+  });
+
   test("a pod on the node's own network has none of its own", () => {
     tree.plant({
       [`cgroup${path}/cgroup.procs`]: "4711\n",

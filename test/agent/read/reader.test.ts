@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, rmdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { afterEach, describe, expect, test } from "vitest";
 import { AbsentSource, readFailure } from "@tradewind/agent/read/file-error.ts";
 import { OptionalFile } from "@tradewind/agent/read/optional-file.ts";
@@ -27,6 +27,17 @@ describe("Reader", () => {
       expect(reader.file(tree.root, `f${length}`).text()).toBe(text);
     }
   });
+
+  test.skipIf(!existsSync("/proc/self/smaps"))(
+    "a list is read to its last record, however long each is",
+    () => {
+      const mappings = (text: string): string[] => text.match(/^[0-9a-f]+-[0-9a-f]+ .*$/gm) ?? [];
+      const read = mappings(new Reader(16).list("/proc/self", "smaps").text());
+      // What lies between may change from one read to the next.
+      const expected = mappings(readFileSync("/proc/self/smaps", "latin1"));
+      expect([read[0], read.at(-1)]).toEqual([expected[0], expected.at(-1)]);
+    },
+  );
 
   test("a file that cannot end is refused", () => {
     const zero = new Reader(16).file("/dev", "zero");
