@@ -69,9 +69,9 @@ export interface CgroupIo {
 export function parseIoStat(text: string): CgroupIo {
   const io = { readBytes: 0, writtenBytes: 0, reads: 0, writes: 0 };
   for (const line of text.split("\n")) {
-    // A device without statistics of its own is a bare `MAJ:MIN` on some kernels.
+    // Devices without statistics of their own are bare `MAJ:MIN`, several on one line, on some kernels.
     if (!line.includes("=")) {
-      if (line !== "" && !/^\d+:\d+ *$/.test(line)) throw malformed("io.stat", line);
+      if (line !== "" && !/^\d+:\d+(?: +\d+:\d+)* *$/.test(line)) throw malformed("io.stat", line);
       continue;
     }
     io.readBytes += keyed(line, " rbytes=");
@@ -82,9 +82,11 @@ export function parseIoStat(text: string): CgroupIo {
   return io;
 }
 
+/** 0 without the key: the kernel leaves them all out while they are 0, even where the line has others (`cost.usage=`). */
 function keyed(line: string, key: string): number {
   const at = line.indexOf(key);
-  const value = at < 0 ? Number.NaN : unsignedAt(line, at + key.length);
+  if (at < 0) return 0;
+  const value = unsignedAt(line, at + key.length);
   if (Number.isNaN(value)) throw malformed("io.stat", line);
   return value;
 }

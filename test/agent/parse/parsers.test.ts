@@ -233,6 +233,19 @@ describe("texts of real kernels", () => {
     expect(parseIoStat("").readBytes).toBe(0);
   });
 
+  test("io.stat without a key has 0 for it, and several bare devices on one line have nothing", () => {
+    const text =
+      "8:0 rbytes=4096 wbytes=0 rios=1 wios=0 dbytes=0 dios=0\n8:16  cost.usage=0\n253:0 8:0 \n252:0 8:32\n";
+    expect(parseIoStat(text)).toEqual({ readBytes: 4096, writtenBytes: 0, reads: 1, writes: 0 });
+  });
+
+  it.each(["8:0 rbytes= wbytes=0 rios=1 wios=0\n", "8:0 wios=x\n", "253:0 8\n", "8:0 8:\n"])(
+    "io.stat of %j is malformed",
+    (text) => {
+      expect(() => parseIoStat(text)).toThrow("io.stat");
+    },
+  );
+
   test("blkio statistics", () => {
     expect(
       parseBlkio(
