@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { Inventory } from "@tradewind/core/contract/snapshot.ts";
+import { freeDescriptors } from "@tradewind/core/descriptors.ts";
 import { describeError } from "@tradewind/core/errors.ts";
 import { discover } from "./cgroup/discovery.ts";
 import type { Hierarchies } from "./cgroup/hierarchies.ts";
@@ -35,6 +36,8 @@ const FORGET_SECONDS = 90;
 const COLLECT_EVERY = 30;
 const FIRST_COLLECT = 2;
 
+const LEAST_OPEN_FILES = 16;
+
 /** 0.1 ms to 10 s, five steps a decade. */
 const CYCLE_BOUNDS_SECONDS = Array.from({ length: 26 }, (_, step) =>
   Number((1e-4 * 10 ** (step / 5)).toPrecision(3)),
@@ -47,6 +50,11 @@ function nameSources(options: AgentOptions, { log, rng }: AgentSurroundings): Na
   const workloads =
     options.workloads === undefined ? undefined : new WorkloadsFile(options.workloads, options.node);
   return new NameSources(kubernetes, workloads, log);
+}
+
+/** Half of what may be opened is left for connections, and for files that are opened for one read. */
+function mostOpenFiles({ maxOpenFiles }: AgentOptions): number {
+  return Math.min(maxOpenFiles, Math.max(LEAST_OPEN_FILES, Math.floor((freeDescriptors() ?? Infinity) / 2)));
 }
 
 /** The agent without its network side: what it samples and what it can tell. */
@@ -87,7 +95,7 @@ export class NodeAgent implements Exposed, Cycle {
     this.#surroundings = surroundings;
     this.#startedAtMs = clock.nowMs();
     this.#startedSeconds = clock.monotonicMs() / 1e3;
-    this.#reader = new Reader(options.maxOpenFiles);
+    this.#reader = new Reader(mostOpenFiles(options));
     this.#schedule = new Schedule(clock, options.costBudgetRatio, options.windowSeconds);
     this.#disturbance = new Disturbance(this.#signals, this.#bandwidth, options.eventTolerance);
     const source = {

@@ -6,7 +6,7 @@ const SHARE = 1 / 4;
 const LEAST_CONNECTIONS = 4;
 
 /** How many more files and sockets this process may open now; undefined where the system does not say (not Linux). */
-function freeDescriptors(): number | undefined {
+export function freeDescriptors(): number | undefined {
   try {
     const limits = readFileSync("/proc/self/limits", "utf8");
     const most = /^Max open files\s+(\d+)/m.exec(limits)?.[1];
