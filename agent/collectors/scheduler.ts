@@ -1,5 +1,6 @@
 import { Table } from "../expose/table.ts";
 import { parseSchedStat } from "../parse/schedstat.ts";
+import type { SchedStat } from "../parse/schedstat.ts";
 import { Rate } from "../rate.ts";
 import { CHANNEL } from "../sampling/signal.ts";
 import type { CollectorDefinition } from "./collector.ts";
@@ -11,6 +12,7 @@ export const scheduler: CollectorDefinition = {
   open: ({ reader, procfs }) => {
     const file = reader.list(procfs, "schedstat");
     const waiting = new Rate();
+    const cpus = new Map<number, SchedStat>();
     const table = new Table([
       {
         name: "tradewind_node_run_queue_running_seconds_total",
@@ -27,10 +29,17 @@ export const scheduler: CollectorDefinition = {
     return {
       tables: [table],
       sample(time, { signals }) {
-        const stat = parseSchedStat(file.text());
-        table.row("").values.set([stat.runningSeconds, stat.waitingSeconds, stat.timeslices]);
-        signals.set("cpu.waitingCores", waiting.next(stat.waitingSeconds, time.seconds), time);
-        return stat.waitingSeconds;
+        for (const each of parseSchedStat(file.text())) cpus.set(each.cpu, each);
+        // A CPU that went offline keeps what it counted: a total must not fall.
+        const total = { runningSeconds: 0, waitingSeconds: 0, timeslices: 0 };
+        for (const { runningSeconds, waitingSeconds, timeslices } of cpus.values()) {
+          total.runningSeconds += runningSeconds;
+          total.waitingSeconds += waitingSeconds;
+          total.timeslices += timeslices;
+        }
+        table.row("").values.set([total.runningSeconds, total.waitingSeconds, total.timeslices]);
+        signals.set("cpu.waitingCores", waiting.next(total.waitingSeconds, time.seconds), time);
+        return total.waitingSeconds;
       },
       close: () => file.close(),
     };

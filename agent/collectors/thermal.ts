@@ -16,7 +16,7 @@ export const thermal: CollectorDefinition = {
     const table = new Table([
       {
         name: "tradewind_node_cpu_core_throttles_total",
-        help: "Times a core was slowed down to cool, all cores together.",
+        help: "Times a core was slowed down to cool, counted on each of its CPUs, all cores together.",
         kind: "counter",
       },
       {
@@ -25,16 +25,22 @@ export const thermal: CollectorDefinition = {
         kind: "counter",
       },
     ]);
+    const cores = new Map<string, number>();
+    const packages = new Map<string, number>();
     return {
       tables: [table],
       sample() {
         const folders = cpusBelow(root).map((cpu) => `${root}/${cpu}/thermal_throttle`);
         const there = folders.filter((folder) => existsSync(folder));
         if (there.length === 0) throw new AbsentSource("thermal throttle counts");
-        const core = sumOf(there, "core_throttle_count");
-        const packages = sumOf(there, "package_throttle_count");
-        table.row("").values.set([core, packages]);
-        return core;
+        for (const folder of there) {
+          cores.set(folder, countOf(folder, "core_throttle_count"));
+          packages.set(folder, countOf(folder, "package_throttle_count"));
+        }
+        // A CPU that went offline keeps what it counted: a total must not fall.
+        const coreThrottles = sumOf(cores);
+        table.row("").values.set([coreThrottles, sumOf(packages)]);
+        return coreThrottles;
       },
       close: () => undefined,
     };
@@ -49,8 +55,12 @@ function cpusBelow(root: string): string[] {
   }
 }
 
-function sumOf(folders: readonly string[], name: string): number {
+function countOf(folder: string, name: string): number {
+  return parseSingle(readFileSync(`${folder}/${name}`, "latin1"));
+}
+
+function sumOf(counts: ReadonlyMap<string, number>): number {
   let sum = 0;
-  for (const folder of folders) sum += parseSingle(readFileSync(`${folder}/${name}`, "latin1"));
+  for (const count of counts.values()) sum += count;
   return sum;
 }

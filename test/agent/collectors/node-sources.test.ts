@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { AgentOn } from "../agent-on.ts";
-import { netDev, softnetStat } from "../tree/kernel-text.ts";
+import { netDev, schedstat, softnetStat } from "../tree/kernel-text.ts";
 import { Tree } from "../tree/plant.ts";
 import { resctrlFiles } from "../tree/resctrl.ts";
 import { situation, V2 } from "../tree/situation.ts";
@@ -122,6 +122,32 @@ describe("softnet", () => {
     tree.plant({ "proc/1/net/softnet_stat": softnetStat([{ processed: 200 }]) });
     cycles(on, 20);
     expect(on.metric("tradewind_node_softnet_processed_packets_total")).toBe(2 ** 32 + 200 + 100);
+  });
+});
+
+describe("a CPU that goes offline", () => {
+  test("does not take the run queues' totals down", () => {
+    const series = ["running_seconds", "waiting_seconds", "timeslices"];
+    tree.plant({ "proc/schedstat": schedstat(2, 10, 6) });
+    using on = new AgentOn(tree);
+    on.cycle();
+    tree.plant({ "proc/schedstat": schedstat(1, 6, 4) });
+    cycles(on, 20);
+    const totals = series.map((name) => on.metric(`tradewind_node_run_queue_${name}_total`));
+    expect(totals).toEqual([6 + 5, 4 + 3, 2 * 174_230]);
+    expect(on.snapshot().signals["cpu.waitingCores"]?.value).toBeGreaterThanOrEqual(0);
+  });
+
+  test("does not take the counts of throttles down", () => {
+    tree.plant(resctrlFiles());
+    using on = new AgentOn(tree);
+    on.cycle();
+    expect(on.metric("tradewind_node_cpu_core_throttles_total")).toBe(3 + 1);
+    tree.remove("sys/devices/system/cpu/cpu1/thermal_throttle");
+    tree.plant({ "sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count": "5\n" });
+    cycles(on, 60);
+    expect(on.metric("tradewind_node_cpu_core_throttles_total")).toBe(5 + 1);
+    expect(on.metric("tradewind_node_cpu_package_throttles_total")).toBe(4 + 4);
   });
 });
 

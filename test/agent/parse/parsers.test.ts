@@ -185,14 +185,13 @@ describe("texts of real kernels", () => {
     expect(rows[1]).toEqual({ cpu, processed: 0x961d, dropped: 2, timesSqueezed: 3 });
   });
 
-  test("/proc/schedstat adds the CPUs up and passes over domains", () => {
+  test("/proc/schedstat has the CPUs by number and passes over domains", () => {
     const text =
-      "version 15\ntimestamp 4295003402\ncpu0 0 0 0 0 0 0 38621430912 5316310231 174230\ndomain0 3 0 0 0 0\ncpu1 0 0 0 0 0 0 1000000000 683689769 10\n";
-    expect(parseSchedStat(text)).toEqual({
-      runningSeconds: 39.621430912,
-      waitingSeconds: 6,
-      timeslices: 174_240,
-    });
+      "version 15\ntimestamp 4295003402\ncpu0 0 0 0 0 0 0 38621430912 5316310231 174230\ndomain0 3 0 0 0 0\ncpu12 0 0 0 0 0 0 1000000000 683689769 10\n";
+    expect(parseSchedStat(text)).toEqual([
+      { cpu: 0, runningSeconds: 38.621430912, waitingSeconds: 5.316310231, timeslices: 174_230 },
+      { cpu: 12, runningSeconds: 1, waitingSeconds: 0.683689769, timeslices: 10 },
+    ]);
   });
 
   test("flat keys are whole words", () => {
