@@ -227,7 +227,7 @@ export class Recommender {
       this.#journal?.append(events),
       this.#queue?.settle(draft.approvals.values(), plan.header.plannedAtMs),
     ];
-    await atMost(this.#patienceMs, Promise.all(settled));
+    await atMost(this.#patienceMs, Promise.all(settled.filter((each) => each !== undefined)));
     if (plan.isPartial !== true) this.#forget(draft);
     await this.#serve(rowsAfter(draft, this.book, this.#refusals));
     await this.#inSlices(this.book.replace(draft.entries), () => undefined);

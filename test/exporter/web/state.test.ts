@@ -1,10 +1,22 @@
 import { describe, expect, it } from "vitest";
-import { layOut } from "../../../exporter/web/console/map.js";
-import { isOf, verdictOf } from "../../../exporter/web/console/state.js";
 
-type Standing = NonNullable<Parameters<typeof verdictOf>[0]>;
-const standing = (figures: Partial<Standing>): Standing =>
-  ({ name: "shop", namespace: "a", objective: { percentile: 0.95, seconds: 0.3 }, ...figures }) as Standing;
+/** The console's modules, whose types are those of a browser: none of them are to reach the types of Node.js here. */
+const browserModule = async (
+  name: string,
+): Promise<Record<string, (...given: readonly unknown[]) => unknown>> =>
+  (await import(new URL(`../../../exporter/web/console/${name}.js`, import.meta.url).href)) as Record<
+    string,
+    (...given: readonly unknown[]) => unknown
+  >;
+
+const { isOf, verdictOf } = await browserModule("state");
+const { layOut } = await browserModule("map");
+const standing = (figures: object = {}): object => ({
+  name: "shop",
+  namespace: "a",
+  objective: { percentile: 0.95, seconds: 0.3 },
+  ...figures,
+});
 
 describe("what the console says of an objective", () => {
   it.each([
@@ -14,15 +26,17 @@ describe("what the console says of an objective", () => {
     [{ failedRatio: 0.2 }, "Objective missed"],
     [{}, "No traffic"],
   ])("of %o is '%s'", (figures, word) => {
-    expect(verdictOf(standing(figures)).word).toBe(word);
+    expect(verdictOf!(standing(figures))).toMatchObject({ word });
   });
 });
 
 describe("services of the same name", () => {
-  it("are those of the application that is looked at", () => {
-    expect(isOf({ application: "shop", namespace: "a" }, standing({}))).toBe(true);
-    expect(isOf({ application: "shop", namespace: "b" }, standing({}))).toBe(false);
-    expect(isOf({ application: "bank", namespace: "a" }, standing({}))).toBe(false);
+  it.each([
+    ["shop", "a", true],
+    ["shop", "b", false],
+    ["bank", "a", false],
+  ])("of %s in %s: those of shop in a? %s", (application, namespace, is) => {
+    expect(isOf!({ application, namespace }, standing())).toBe(is);
   });
 });
 
@@ -33,8 +47,11 @@ describe("the map of services", () => {
       { caller: "front", callee: odd },
       { caller: odd, callee: "front" },
     ];
-    const { edges, nodes } = layOut({ calls, services } as unknown as Parameters<typeof layOut>[0]);
-    expect(nodes.get(odd)).toMatchObject({ x: expect.any(Number) as number });
+    const { edges, nodes } = layOut!({ calls, services }) as {
+      edges: readonly (readonly unknown[])[];
+      nodes: ReadonlyMap<string, { x: number }>;
+    };
+    expect(Number.isFinite(nodes.get(odd)?.x)).toBe(true);
     expect(edges.every((points) => points.length > 0)).toBe(true);
     expect(Object.keys(Object.prototype)).toEqual([]);
   });

@@ -60,7 +60,7 @@ describe("calls of a service for a request", () => {
     const latency = { count: 3, meanSeconds: 0.1, p50Seconds: 0.1, p95Seconds: 0.1, p99Seconds: 0.1 };
     const rare = windowOf(3, 40);
     const latencies = Array.from({ length: 10 }, (_, at) => ({ ...latency, endMs: rare.startMs - at }));
-    const [{ flow: name = "" } = {}] = rare.flows;
+    const name = rare.flows[0]!.flow;
     const known = after(undefined, rare, [{ flow: name, latencies }])!;
     expect(known.requests).toBe(3);
   });

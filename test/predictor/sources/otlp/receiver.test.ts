@@ -44,7 +44,7 @@ async function post(
   body: Uint8Array | string,
   headers: Record<string, string>,
 ): Promise<Response> {
-  return fetch(url, { method: "POST", body: Buffer.from(body), headers });
+  return fetch(url, { method: "POST", body, headers });
 }
 
 /** `google.rpc.Status` from its protobuf form. */
