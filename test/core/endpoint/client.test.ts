@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { Registry } from "prom-client";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { z } from "zod";
 import { describeError } from "@tradewind/core/errors.ts";
 import { EndpointClient } from "@tradewind/core/endpoint/client.ts";
@@ -47,6 +47,21 @@ afterEach(async () => {
 });
 
 describe("EndpointClient", () => {
+  it("ends when its caller's signal does, and joins signals by no means that Node.js keeps memory of", async () => {
+    const any = vi.spyOn(AbortSignal, "any");
+    onTestFinished(() => any.mockRestore());
+    const stopping = new AbortController();
+    const made = client();
+    await made.call({ path: "api", signal: stopping.signal });
+    server.handler = () => stopping.abort();
+    const call = made.call({ path: "api", signal: stopping.signal });
+    await expect(call).rejects.toMatchObject({ code: "cancelled" });
+    await expect(made.call({ path: "api", signal: stopping.signal })).rejects.toMatchObject({
+      code: "cancelled",
+    });
+    expect(any).not.toHaveBeenCalled();
+  });
+
   it("asks again when the server is busy, and does as Retry-After says", async () => {
     let calls = 0;
     server.handler = (_request, response) => {
