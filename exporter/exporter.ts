@@ -17,6 +17,7 @@ import type { ProbeServer } from "@tradewind/core/probe-server.ts";
 import { ReloadingTls } from "@tradewind/core/reloading-tls.ts";
 import { seededRng } from "@tradewind/core/rng.ts";
 import type { Running } from "@tradewind/core/running.ts";
+import { applicationSources } from "@tradewind/kubernetes/application/sources.ts";
 import { recommendationHeader, recommendationList, servedNow } from "./api/list.ts";
 import { serveApi } from "./api/server.ts";
 import type { ApiServer } from "./api/server.ts";
@@ -163,6 +164,8 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
   if (options.tls === undefined && !LOOPBACK.test(options.grpcListen.host)) {
     log.warn({ grpc }, "the scaler port is open to the network without TLS; see docs/keda.md");
   }
+  const sources = await applicationSources(options.application);
+  const places = sources.filter((source) => source.kind === "resource");
   const cluster = await startCluster(options.cluster, {
     clock,
     log,
@@ -170,9 +173,10 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
     registry: metrics.registry,
     list: () => recommendationList(recommender, statuses(), clock, plans.hasAnswer),
     applications: () =>
-      sceneApplications(recommender, statuses(), clock, (namespace, name) =>
-        application.find(namespace, name),
-      ),
+      sceneApplications(recommender, statuses(), clock, {
+        places,
+        application: (namespace, name) => application.find(namespace, name),
+      }),
     ...edges.cluster,
   });
   undo.defer(() => cluster?.stop());

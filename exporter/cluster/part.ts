@@ -20,7 +20,7 @@ export interface Scene {
 
 /** One application, and what the leader knows of it. */
 export interface SceneApplication {
-  /** Absent before the first decision of the only application. */
+  /** Absent where it is not known. */
   readonly place: { readonly namespace: string; readonly name: string } | undefined;
   /** Its plan in force; absent before the first. */
   readonly header: ReadPlan["header"] | undefined;

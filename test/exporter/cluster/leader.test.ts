@@ -223,6 +223,40 @@ describe("the leading exporter", () => {
       await until("a leader", async () => (await metrics()).includes("\ntradewind_leader 1\n"));
   });
 
+  it("says after a restart that no plan comes, of each of several applications with its own services", async () => {
+    const state = mkdtempSync(join(tmpdir(), "tradewind-leader-"));
+    onTestFinished(() => rmSync(state, { recursive: true }));
+    const { exporter, fake } = await cluster(["status"]);
+    for (const name of ["hotel", "desk", "other"]) {
+      fake.put(RESOURCES.applications, { ...application, metadata: { name, namespace: "shop", uid: name } });
+    }
+    const hotel = await exporter(plan([wish()]), "scaler-0", { state });
+    hotel.predictor.serve(plan([wish({ service: "cart" })], { application: "desk", sequence: 2 }));
+    await hotel.listWhen("both", ({ recommendations }) => recommendations.length === 2);
+    await hotel.running.stop();
+    const said = (name: string) => {
+      const status = fake.find(RESOURCES.applications, "shop", name)?.status as ApplicationStatus | undefined;
+      const reason = status?.conditions.find(({ type }) => type === "Ready")?.reason;
+      return [reason, status?.services.map((service) => service.name)];
+    };
+    await exporter(undefined, "scaler-0", { state });
+    await until("no plan", () => said("hotel")[0] === "NoPlan" && said("desk")[0] === "NoPlan");
+    expect([said("hotel"), said("desk"), said("other")]).toEqual([
+      ["NoPlan", ["search"]],
+      ["NoPlan", ["cart"]],
+      [undefined, undefined],
+    ]);
+  });
+
+  it("says that no plan comes of the application that it is told to read, where it remembers no decision", async () => {
+    const { exporter, fake } = await cluster(["status"]);
+    fake.put(RESOURCES.applications, application);
+    await exporter(undefined, "scaler-0", { application: "crd:shop/hotel" });
+    await until("no plan in the status", () =>
+      statusOf(fake)?.conditions.some(({ reason, type }) => type === "Ready" && reason === "NoPlan"),
+    );
+  });
+
   it("never keeps KEDA waiting, whatever the API server does", async () => {
     const { exporter, fake } = await cluster(["status", "events", "vpa", "inPlaceResize"]);
     fake.fault(() => true);
