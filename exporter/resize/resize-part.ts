@@ -48,7 +48,7 @@ export class ResizePart implements LeaderPart {
   readonly name = "in-place-resize";
   private readonly options: ResizePartOptions;
   /** By the pod's uid. */
-  private readonly memories = new Map<string, ResizeMemory>();
+  private readonly memories = new Map<string, ResizeMemory & { readonly namespace: string }>();
   private unsupportedUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: ResizePartOptions) {
@@ -69,7 +69,9 @@ export class ResizePart implements LeaderPart {
       await this.resizeWorkload(known, countedOn(settled, served), scene, signal);
       if (signal.aborted) return;
     }
-    for (const uid of this.memories.keys()) if (!alive.has(uid)) this.memories.delete(uid);
+    for (const [uid, { namespace }] of this.memories) {
+      if (!alive.has(uid) && !isUnknown(scene, namespace)) this.memories.delete(uid);
+    }
   }
 
   private async resizeWorkload(
@@ -103,10 +105,10 @@ export class ResizePart implements LeaderPart {
       const wished = sizeMoved(settled, judgement.resources);
       const asked = await this.patch(pod, judgement.container, judgement.resources, signal);
       if (asked === "ok") {
-        this.memories.set(pod.uid, { before, wished });
+        this.memories.set(pod.uid, { namespace: pod.namespace, before, wished });
         this.options.onResult("asked");
       } else if (asked === "refused") {
-        this.memories.set(pod.uid, { before, wished, blockedAtMs: scene.nowMs });
+        this.memories.set(pod.uid, { namespace: pod.namespace, before, wished, blockedAtMs: scene.nowMs });
         this.options.onResult("refused");
       } else {
         if (asked === "unsupported") this.unsupportedUntilMs = scene.monotonicMs + UNSUPPORTED_MS;
@@ -135,7 +137,8 @@ export class ResizePart implements LeaderPart {
     const { container, resources } = judgement;
     if (!isEmpty && (await this.patch(pod, container, resources, signal)) === "failed") return;
     const before = memory?.before ?? { requests: {}, limits: {} };
-    this.memories.set(pod.uid, { before, wished: settled, blockedAtMs: scene.nowMs });
+    const blockedAtMs = scene.nowMs;
+    this.memories.set(pod.uid, { namespace: pod.namespace, before, wished: settled, blockedAtMs });
     this.options.onResult("taken-back");
     const note = `pod ${pod.name} could not be resized to ${words(settled)} and keeps its size: ${judgement.reason}`;
     await this.tell(workload, "Warning", "PodResizeTakenBack", note, signal);
@@ -203,6 +206,11 @@ interface Round {
   readonly settled: ContainerSize;
   readonly signal: AbortSignal;
   readonly workload: ServiceWorkload["workload"];
+}
+
+/** Its workloads are followed, and what is known of them is too old to say that a pod is gone. */
+function isUnknown({ view }: Scene, namespace: string): boolean {
+  return view(namespace)?.workloads.isFresh(FRESH_MS) === false;
 }
 
 /** Another one resizes these pods, or a person said no: by an annotation, or by a VPA whose mode is to look on. */
