@@ -1,5 +1,4 @@
 import { Rate } from "../rate.ts";
-import type { ProbeName } from "./probes/probe.ts";
 
 /** Rates of one container over its last sampling intervals; undefined until two reads told. */
 export class ContainerRates {
@@ -27,14 +26,13 @@ export class ContainerRates {
     this.memoryWaitRatio = this.#memoryWait.next(waitingSeconds, seconds) ?? this.memoryWaitRatio;
   }
 
-  /** A source fails: a ratio of pressure stands no more. The use of CPU does, since it would count as that of others. */
-  forget(source: ProbeName): void {
-    if (source === "cpuPressure") {
-      this.#cpuWait.reset();
-      this.cpuWaitRatio = undefined;
-    } else if (source === "memoryPressure") {
-      this.#memoryWait.reset();
-      this.memoryWaitRatio = undefined;
-    }
+  forgetCpuPressure(): void {
+    this.#cpuWait.reset();
+    this.cpuWaitRatio = undefined;
+  }
+
+  forgetMemoryPressure(): void {
+    this.#memoryWait.reset();
+    this.memoryWaitRatio = undefined;
   }
 }
