@@ -2,6 +2,7 @@ import type { Interference } from "@tradewind/core/contract/interference.ts";
 import { INTERFERENCE_COMPONENTS } from "@tradewind/core/contract/interference.ts";
 import type { CallEdge, ContainerWindow, FlowWindow, Window } from "@tradewind/core/contract/window.ts";
 import { mergeLatency } from "../window/merge-latency.ts";
+import type { StoredFlow } from "./window-store.ts";
 import { weightedMean } from "../window/weighted-mean.ts";
 
 /**
@@ -44,21 +45,38 @@ export function mergeWindows(windows: readonly Window[], startMs: number, endMs:
   });
 }
 
-/** As {@link mergeWindows} for windows of one flow. */
-export function mergeFlows(flows: readonly FlowWindow[]): FlowWindow | undefined {
+/**
+ * As {@link mergeWindows} for windows of one flow. It has none in which nobody asked for it: those count as without requests, so that there are
+ * as many in all as there were.
+ */
+export function mergeFlows(
+  flows: readonly StoredFlow[],
+  startMs: number,
+  endMs: number,
+): FlowWindow | undefined {
   const last = flows.at(-1);
   const latency = mergeLatency(flows.map((flow) => flow.latency));
   if (last === undefined || latency === undefined) return undefined;
+  const lengthMs = (flow: StoredFlow): number => flow.endMs - flow.startMs;
+  const coveredMs = flows.reduce((total, flow) => total + lengthMs(flow), 0);
+  const requests = flows.reduce((total, flow) => total + flow.requestsPerSecond * lengthMs(flow), 0);
   return {
     flow: last.flow,
     entryService: last.entryService,
-    requestsPerSecond: mean(flows, (flow) => flow.requestsPerSecond) ?? 0,
+    requestsPerSecond: requests / Math.max(endMs - startMs, coveredMs),
     errorRatio:
       weightedMean(
         flows,
         (flow) => flow.errorRatio,
         (flow) => flow.requestsPerSecond,
       ) ?? 0,
+    ...(flows.every(({ overObjectiveRatio }) => overObjectiveRatio !== undefined) && {
+      overObjectiveRatio: weightedMean(
+        flows,
+        (flow) => flow.overObjectiveRatio,
+        (flow) => flow.latency.count,
+      ),
+    }),
     latency,
     services: [...new Set(flows.flatMap((flow) => flow.services))].slice(0, 5_000),
   };

@@ -44,7 +44,7 @@ function sumUpOldest(tables: Tables, { toSeconds, ageMs }: Tier, nowMs: number):
       if (merged !== undefined) tables.putWindow(merged, "backfill");
     }
     for (const flows of storedFlows(tables, toSeconds, startMs, endMs)) {
-      const merged = mergeFlows(flows);
+      const merged = mergeFlows(flows, startMs, endMs);
       if (merged !== undefined) tables.putFlow(merged, startMs, endMs);
     }
     for (const table of ["windows", "flows"] as const) {

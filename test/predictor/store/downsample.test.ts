@@ -83,7 +83,23 @@ describe("mergeWindows", () => {
 
   it("has nothing to say of no windows", () => {
     expect(mergeWindows([], 0, 1)).toBeUndefined();
-    expect(mergeFlows([])).toBeUndefined();
-    expect(mergeFlows(aSet(0, ["cart", "stock"]).flows)?.services).toEqual(["cart", "stock"]);
+    expect(mergeFlows([], 0, 1)).toBeUndefined();
+    const [only] = aSet(0, ["cart", "stock"]).flows;
+    const flow = { ...only!, startMs: 0, endMs: 15_000 };
+    expect(mergeFlows([flow], 0, 15_000)?.services).toEqual(["cart", "stock"]);
+  });
+
+  it("has as many requests of a rare route, and as many over the objective, as there were", () => {
+    const [only] = aSet(0, ["cart"]).flows;
+    const window = {
+      ...only!,
+      startMs: 30_000,
+      endMs: 45_000,
+      requestsPerSecond: 1 / 15,
+      overObjectiveRatio: 1,
+    };
+    const merged = mergeFlows([window], 0, 300_000)!;
+    expect(merged.requestsPerSecond * 300).toBeCloseTo(1, 9);
+    expect(merged.overObjectiveRatio).toBe(1);
   });
 });
