@@ -82,6 +82,7 @@ export class Process {
         queue: this.queue,
         clock,
         counter,
+        diskPatienceMs,
         serve: async () => around(async () => undefined),
       },
     );
