@@ -274,4 +274,4 @@ it("a scheduled change of a process that is killed at any step is carried out on
     expect(end).toBeInstanceOf(Killed);
   }
   expect(outcomes).toBeGreaterThan(6);
-});
+}, 60_000);
