@@ -3,6 +3,7 @@ import type { Application } from "@tradewind/core/contract/application.ts";
 import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import type { Plan } from "@tradewind/core/contract/plan.ts";
 import type { Reason } from "@tradewind/core/contract/reason.ts";
+import { Turns } from "@tradewind/core/turns.ts";
 import { decide } from "./decide.ts";
 import type { DecisionPast, DecisionRules, PlanHeader, Refusal, SharedContext } from "./decide.ts";
 import type { ChangeQueue } from "./approval/change-queue.ts";
@@ -20,7 +21,6 @@ import type { DecisionBook } from "./store/book.ts";
 import type { BookEntry } from "./store/book-entry.ts";
 import type { StateKeeper } from "./store/keeper.ts";
 import { atMost, DISK_PATIENCE_MS } from "./store/patience.ts";
-import { Turns } from "./turns.ts";
 import { mayBeServed } from "./keda/table.ts";
 import type { ServedRow } from "./keda/table.ts";
 

@@ -6,12 +6,12 @@ import type { Allocation, Plan, Wish } from "@tradewind/core/contract/plan.ts";
 import type { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import { contentHash } from "@tradewind/core/hash.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
+import { Turns } from "@tradewind/core/turns.ts";
 import type { Annotated } from "@tradewind/kubernetes/application/resource.ts";
 import type { PlanHeader } from "../decide.ts";
 import { SIZE_OF } from "../guard/approval.ts";
 import { bookKey, isOfPlan } from "../store/book-entry.ts";
 import type { BookEntry } from "../store/book-entry.ts";
-import { Turns } from "../turns.ts";
 import { Moves } from "./moves.ts";
 
 const MINUTE_MS = 60_000;

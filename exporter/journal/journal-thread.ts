@@ -1,13 +1,10 @@
 import { Worker } from "node:worker_threads";
 import { describeError } from "@tradewind/core/errors.ts";
+import { siblingModule } from "@tradewind/core/process/sibling-module.ts";
 import type { Appended, FromJournal, ToJournal } from "./messages.ts";
 
 /** About 10 MB, while the disk does not answer. */
 const MOST_WAITING_ROWS = 10_000;
-
-/** The compiled tree holds .js files where the sources hold .ts files. */
-const workerUrl = (): URL =>
-  new URL(import.meta.url.endsWith(".ts") ? "./journal-worker.ts" : "./journal-worker.js", import.meta.url);
 
 interface Waiting {
   readonly rows: number;
@@ -57,7 +54,10 @@ export class JournalThread {
   #start(): RunningThread {
     const { promise: ended, resolve } = Promise.withResolvers<void>();
     // Flags of the parent, such as a memory limit, are not the worker's.
-    const worker = new Worker(workerUrl(), { execArgv: [], workerData: this.#directory });
+    const worker = new Worker(siblingModule(import.meta.url, "./journal-worker.ts"), {
+      execArgv: [],
+      workerData: this.#directory,
+    });
     let why = "the thread that writes the journal has ended";
     worker.on("message", ({ id, problem }: FromJournal) => this.#settle(id, problem));
     worker.on("error", (error: unknown) => {

@@ -1,5 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { TradewindError } from "@tradewind/core/errors.ts";
+import { siblingModule } from "@tradewind/core/process/sibling-module.ts";
 import { forEachInSlices } from "../source/slices.ts";
 import type { TlsObserver } from "@tradewind/core/reloading-tls.ts";
 import { NOTHING_YET } from "./messages.ts";
@@ -23,10 +24,6 @@ const ROWS_PER_MESSAGE = 50;
 const SILENCE_MS = 4_000;
 /** Streams and calls have 2 s for their end. */
 const STOP_MS = 5_000;
-
-/** The compiled tree holds .js files where the sources hold .ts files. */
-const workerUrl = (): URL =>
-  new URL(import.meta.url.endsWith(".ts") ? "./scaler-worker.ts" : "./scaler-worker.js", import.meta.url);
 
 export interface ScalerThreadEdges {
   readonly observer: TlsObserver;
@@ -57,7 +54,10 @@ export class ScalerThread {
   private constructor(options: ScalerThreadOptions, edges: ScalerThreadEdges) {
     this.#edges = edges;
     // Flags of the parent, such as a memory limit, are not the worker's.
-    this.#worker = new Worker(workerUrl(), { execArgv: [], workerData: options });
+    this.#worker = new Worker(siblingModule(import.meta.url, "./scaler-worker.ts"), {
+      execArgv: [],
+      workerData: options,
+    });
     const { watchdog } = options;
     this.#watchdog =
       watchdog === undefined ? undefined : { beats: watchdog.beats, own: startWatchdog("main", watchdog) };

@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { parseWith } from "@tradewind/core/config.ts";
 import { describeError, TradewindError } from "@tradewind/core/errors.ts";
-import { siblingModule } from "../supervise/module-path.ts";
+import { siblingModule } from "@tradewind/core/process/sibling-module.ts";
 import type { ContainerQuota, Quota } from "../quota/quota.ts";
 import type { Endpoint } from "./balance.ts";
 import type { ReplicaFault } from "../fault/service-fault.ts";

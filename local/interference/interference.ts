@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { setTimeout as delay } from "node:timers/promises";
 import { TradewindError } from "@tradewind/core/errors.ts";
-import { siblingModule } from "../supervise/module-path.ts";
+import { siblingModule } from "@tradewind/core/process/sibling-module.ts";
 import { isAlive } from "../supervise/run-directory.ts";
 import { FromKeeper } from "./keeper-order.ts";
 import type { KeeperOrder } from "./keeper-order.ts";

@@ -1,6 +1,6 @@
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
-import { siblingModule } from "../supervise/module-path.ts";
+import { siblingModule } from "@tradewind/core/process/sibling-module.ts";
 import { memoryLeftBytes } from "./anomaly.ts";
 import type { Anomaly, AnomalyResource } from "./anomaly.ts";
 import type { HogOrder } from "./hog-order.ts";

@@ -1,3 +1,4 @@
+import { Turns } from "@tradewind/core/turns.ts";
 import type { StudentTrainer } from "../students/live-students.ts";
 import type { ModelTrainer } from "./model-trainer.ts";
 import { TrainingThread } from "./training-thread.ts";
@@ -10,7 +11,7 @@ const STOPPED = { kind: "failed", why: "training was stopped" } as const;
 /** One training thread for several applications: one training at a time, in the order in which they were asked for. */
 export class TrainingQueue {
   readonly #trainer = new TrainingThread({ timeoutMs: TRAINING_TIMEOUT_MS });
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #turns = new Turns();
   #stopped = false;
 
   /** What one application trains with. When that stops, the others go on. */
@@ -23,9 +24,7 @@ export class TrainingQueue {
   }
 
   async #inTurn<Outcome>(train: () => Promise<Outcome>): Promise<Outcome | typeof STOPPED> {
-    const turn = this.#last.then(async () => (this.#stopped ? STOPPED : train()));
-    this.#last = turn.catch(() => undefined);
-    return turn;
+    return this.#turns.take(async () => (this.#stopped ? STOPPED : train()));
   }
 
   /** Trainings under way, and those that wait, come back as failed. */

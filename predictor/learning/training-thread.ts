@@ -1,6 +1,7 @@
 import { Worker } from "node:worker_threads";
 import type { WorkerOptions } from "node:worker_threads";
 import { describeError } from "@tradewind/core/errors.ts";
+import { siblingModule } from "@tradewind/core/process/sibling-module.ts";
 import type { ResidualJob, ResidualOutcome } from "../models/residual/train-residual.ts";
 import type { StudentJob, StudentOutcome } from "../students/learn-student.ts";
 
@@ -30,10 +31,6 @@ interface Waiting {
 export interface TrainerOptions {
   readonly timeoutMs: number;
 }
-
-/** The compiled tree holds .js files where the sources hold .ts files. */
-const workerUrl = (): URL =>
-  new URL(import.meta.url.endsWith(".ts") ? "./training-worker.ts" : "./training-worker.js", import.meta.url);
 
 /**
  * Flags of the parent, such as a memory limit, are not the thread's. A training throws most of what it allocates away at once: with
@@ -90,7 +87,7 @@ export class TrainingThread {
   }
 
   #start(): Worker {
-    const worker = new Worker(workerUrl(), WORKER_OPTIONS);
+    const worker = new Worker(siblingModule(import.meta.url, "./training-worker.ts"), WORKER_OPTIONS);
     worker.unref();
     worker.on("message", ({ id, outcome }: FromWorker) => {
       this.#settle(id, outcome);
