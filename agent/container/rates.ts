@@ -1,6 +1,9 @@
 import { Rate } from "../rate.ts";
 
-/** Rates of one container over its last sampling intervals; undefined until two reads told. */
+/**
+ * Rates of one container over its last sampling intervals; undefined before two reads. Use of CPU and throttling stand when they can no
+ * longer be read: without them the container's own would count as interference.
+ */
 export class ContainerRates {
   readonly #cpu = new Rate();
   readonly #cpuWait = new Rate();
@@ -11,7 +14,7 @@ export class ContainerRates {
   throttledRatio: number | undefined;
   memoryWaitRatio: number | undefined;
 
-  /** @param throttledSeconds NaN when the cgroup does not tell */
+  /** @param throttledSeconds NaN when the cgroup does not say */
   cpu(usageSeconds: number, throttledSeconds: number, seconds: number): void {
     this.cpuCores = this.#cpu.next(usageSeconds, seconds) ?? this.cpuCores;
     const throttled = Number.isNaN(throttledSeconds) ? undefined : throttledSeconds;

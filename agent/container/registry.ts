@@ -248,11 +248,10 @@ export class ContainerRegistry implements ProbeFailures {
     this.#release(reading);
   }
 
-  /** What was read before is no longer true. The use of CPU stands all the same: without it, it would count as that of others. */
+  /** What was read before is no longer true. */
   #forget({ container, probe }: ProbeReading): void {
     for (const column of probe.fills) container.values[COLUMN[column]] = Number.NaN;
-    if (probe.name === "cpuPressure") container.rates.forgetCpuPressure();
-    if (probe.name === "memoryPressure") container.rates.forgetMemoryPressure();
+    probe.forget?.();
     container.changed = true;
   }
 

@@ -76,6 +76,11 @@ export class PressureProbe implements Probe {
     return someSeconds;
   }
 
+  forget(): void {
+    if (this.name === "cpuPressure") this.#target.rates.forgetCpuPressure();
+    else if (this.name === "memoryPressure") this.#target.rates.forgetMemoryPressure();
+  }
+
   close(): void {
     this.#file.close();
   }

@@ -35,6 +35,8 @@ export interface Probe {
    * @throws AbsentSource, a system error or `malformed-file`
    */
   read(time: SampleTime): number;
+  /** What it read last holds no more: takes back what it wrote beside the columns that it {@link fills}. */
+  forget?(): void;
   close(): void;
 }
 
