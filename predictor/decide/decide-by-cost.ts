@@ -32,7 +32,7 @@ import { WhatIf } from "./cost/what-if.ts";
 import { withRises } from "./learn/starts.ts";
 import { emptyMemory } from "./learn/state.ts";
 import { expectation, targetsOf } from "./targets.ts";
-import { unexplained } from "./inputs/unexplained.ts";
+import { servicesToKeep } from "./inputs/services-to-keep.ts";
 import { lacksRoom, unscheduledIn, withCalls, withoutUnscheduled } from "./search/unscheduled.ts";
 import type { Unscheduled } from "./search/unscheduled.ts";
 
@@ -122,7 +122,7 @@ function learnt(request: CostRequest): Known {
     loads,
     outlook,
     onRoute,
-    onUnexplainedRoute: new Set(),
+    toKeep: new Set(),
     awaited,
     warmUpFactor,
     residuals,
@@ -189,8 +189,7 @@ function limitsOf(
  * came. The replicas between the two wait for them.
  */
 function cheapestOf(request: CostRequest, before: Known): Cheapest {
-  const onUnexplainedRoute = unexplained(request, before);
-  const known = { ...before, onUnexplainedRoute };
+  const known = { ...before, toKeep: servicesToKeep(request, before) };
   const { context, observations, settings } = request;
   const { objective, prices } = context.application;
   const { memory, onRoute, outlook } = known;

@@ -46,8 +46,8 @@ export interface Known {
   readonly onRoute: ReadonlySet<string>;
   /** Services behind one that fails more requests than may be late: those requests will reach them once they do not fail. */
   readonly awaited: ReadonlySet<string>;
-  /** Services that a route passes which misses its objective by more than the models make of what runs. */
-  readonly onUnexplainedRoute: ReadonlySet<string>;
+  /** Services of which nothing is taken. */
+  readonly toKeep: ReadonlySet<string>;
   readonly residuals: Residuals;
   /** What node classes cost a request, and the CPU that nodes of each have left, cores. Both empty where they are all equally fast. */
   readonly classLogs: ClassLogs;

@@ -205,16 +205,12 @@ export function leastPerHour(
   return costPerHour({ ...floor, cpuCores: cores / Math.max(1, floor.replicas) }, prices);
 }
 
-/** Nothing is taken from a service of whose load or replicas a part is not known, nor while models do not explain a miss. */
-const isDoubtful = (
-  { service, window }: Observation,
-  { context }: CostRequest,
-  { onUnexplainedRoute }: Known,
-): boolean =>
+/** Nothing is taken from a service of whose load or replicas a part is not known, nor of one to keep. */
+const isDoubtful = ({ service, window }: Observation, { context }: CostRequest, { toKeep }: Known): boolean =>
   context.missing !== undefined ||
   window?.replicasReady === undefined ||
   window.requestsPerSecond === undefined ||
-  onUnexplainedRoute.has(service);
+  toKeep.has(service);
 
 function bounds(
   one: Observation,

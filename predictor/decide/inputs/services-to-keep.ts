@@ -10,12 +10,12 @@ import { routesToHold } from "./routes-to-hold.ts";
 import { serviceToSize } from "./services.ts";
 
 /**
- * Services on routes that miss their objective by more than the models make of what runs, with their own error: what those services
- * could do without nobody knows. A miss that the models explain is no reason to keep what does not help against it. Nor are requests
- * that fail while a service of the application has no pod at all, for no node has room for one: what others hold is that room.
- * Nor is anything given up on a route that misses before it has begun to serve: that it does not help nobody has seen.
+ * Services of which nothing is taken while routes through them miss their objective. Those on routes that miss it by more than the models
+ * make of what runs, with their own error: what they could do without nobody knows. A miss that the models explain is no reason to keep
+ * what does not help against it. Nor are requests that fail while a service of the application has no pod at all, for no node has room
+ * for one: what others hold is that room. And those whose replicas have not begun to serve: that they do not help nobody has seen.
  */
-export function unexplained(request: CostRequest, known: Known): ReadonlySet<string> {
+export function servicesToKeep(request: CostRequest, known: Known): ReadonlySet<string> {
   const { objective, prices } = request.context.application;
   const missed = request.verdict.flows.filter(({ severity }) => severity > 1);
   if (missed.length === 0) return new Set();
