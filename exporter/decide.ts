@@ -113,8 +113,8 @@ export function decide(
 }
 
 /**
- * Whether the decision goes on from the one before. KEDA was told of that one only in mode act; else it says more than nothing where it is
- * not known what runs, as long as nothing is carried out.
+ * Whether the decision starts from the previous one. KEDA has seen that one only in mode act. In the other modes it counts where the running
+ * replicas are unknown, since nothing is carried out.
  */
 function isStart({ previous }: DecisionPast, { observed }: Wish, mode: ApplicationMode): boolean {
   const isUnknown = (observed.replicasWanted ?? observed.replicasReady) === undefined;

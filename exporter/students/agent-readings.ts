@@ -44,7 +44,7 @@ export class AgentReadings {
     }
   }
 
-  /** Whether containers were read, and the pod of none is known by name: readings cannot be told apart by service. */
+  /** Whether containers were read and none has the name of its pod: no reading belongs to a service. */
   get isNameless(): boolean {
     let isAnyRead = false;
     for (const { containers } of this.heard.values()) {

@@ -113,7 +113,7 @@ export class Alone {
     await this.agents.ask(this.readings, signal);
     if (this.readings.isNameless) {
       const message =
-        "no agent tells names of pods, so containers belong to no service and decisions are held";
+        "no agent knows the names of its pods, so no container belongs to a service and decisions are held";
       this.namelessness.found("nameless", {}, message);
     } else this.namelessness.over();
     const limitOf = (application: string, namespace: string): number | undefined => {

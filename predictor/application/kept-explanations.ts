@@ -6,11 +6,11 @@ import type { Judgeable } from "./accuracy-tracker.ts";
 import type { Consulted } from "./consulting.ts";
 
 /** An explanation with what models made of it. */
-interface Told extends Judgeable {
+interface Answered extends Judgeable {
   readonly answers: Consulted["answers"];
 }
 
-interface Kept extends Told {
+interface Kept extends Answered {
   /** Every signal of every service, which may be megabytes: gzipped JSON. */
   readonly packedSketch: Buffer;
   readonly bytes: number;
@@ -33,14 +33,14 @@ export class KeptExplanations {
   }
 
   add({ explanation, sketch }: Reasoned): void {
-    const told = { explanation, opinions: [], answers: [] };
-    this.#keep([...this.#all, weighed(told, gzipSync(JSON.stringify(sketch)))]);
+    const answered = { explanation, opinions: [], answers: [] };
+    this.#keep([...this.#all, weighed(answered, gzipSync(JSON.stringify(sketch)))]);
   }
 
-  /** @param told takes the place of what was `made`, where that is still kept */
-  replace(made: Explanation, told: Told): void {
+  /** @param made is replaced by `answered`, where it is still kept */
+  replace(made: Explanation, answered: Answered): void {
     this.#keep(
-      this.#all.map((each) => (each.explanation === made ? weighed(told, each.packedSketch) : each)),
+      this.#all.map((each) => (each.explanation === made ? weighed(answered, each.packedSketch) : each)),
     );
   }
 
@@ -55,10 +55,10 @@ export class KeptExplanations {
   }
 }
 
-const weighed = (told: Told, packedSketch: Buffer): Kept => ({
-  ...told,
+const weighed = (answered: Answered, packedSketch: Buffer): Kept => ({
+  ...answered,
   packedSketch,
-  bytes: packedSketch.length + JSON.stringify(told).length,
+  bytes: packedSketch.length + JSON.stringify(answered).length,
 });
 
 /** The state that an explanation cites. */

@@ -59,7 +59,7 @@ export const GrowthCheckpoint = z.strictObject({
 });
 export type GrowthCheckpoint = z.infer<typeof GrowthCheckpoint>;
 
-/** Latencies and failures of a flow of few calls in the last windows, newest first: one window alone does not tell its tail. */
+/** Latencies and failures of a flow of few calls in the last windows, newest first: one window alone has too few calls for its tail. */
 export const FlowMemory = z.strictObject({
   flow: z.string().max(200),
   latencies: z

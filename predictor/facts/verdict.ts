@@ -7,14 +7,14 @@ import type { FlowMemory } from "./state.ts";
 
 /** How one flow stands to the objective. */
 export interface FlowVerdict {
-  /** As measured; its latency and failures are those of as many windows as it takes to tell its tail. */
+  /** As measured; its latency and failures are those of as many windows as its tail needs. */
   readonly flow: FlowWindow;
   /** Calls of this window alone. */
   readonly calls: number;
   readonly tailSeconds: number;
   /** Tail over objective, or failed requests over those that may be late: above 1 the objective is missed. */
   readonly severity: number;
-  /** More requests failed than may be late, of enough to tell: what the others took says nothing of those. */
+  /** More requests failed than may be late, of enough calls. The latency of the others says nothing about these. */
   readonly isFailing: boolean;
   /** Enough calls to tell a miss from chance. */
   readonly telling: boolean;
@@ -109,7 +109,7 @@ export function judge(
     const tailSeconds = flowTailSeconds(latency, objective.percentile);
     const ratio = tailSeconds / objective.tailSeconds;
     const isOver = isMissOver(measured.latency, objective);
-    // A request that failed is over the objective however soon: callers that gave up leave short spans. A few of a few are chance.
+    // A request that failed is over the objective however soon: callers that gave up leave short spans. Of too few calls a failure may be chance.
     const failed = telling ? errorRatio / (1 - objective.percentile) : 0;
     return {
       flow: { ...measured, ...pooled },

@@ -12,7 +12,7 @@ export interface MadeSources {
   readonly spans: readonly SpanSource[];
 }
 
-/** @param current the application as of now, where its entry may change */
+/** @param current the present application, where its entry may change */
 export function makeSources(
   config: AskedSources,
   application: Pick<Application, "namespace" | "entry"> | undefined,

@@ -70,7 +70,7 @@ test.each([
   },
 );
 
-test("what is told of an idle pod's container is at most a minute old", () => {
+test("values of an idle pod's container are at most a minute old", () => {
   const pod = V2.containers[0]!.path.replace(/\/[^/]+$/, "");
   const idle = (seconds: number): Files => ({
     ...situation(V2, {}, { cpuSeconds: 100 + 0.002 * seconds }),
@@ -230,7 +230,7 @@ describe("what breaks", () => {
   it.each<[string, (file: string) => void]>([
     ["is malformed", (file) => void tree.plant({ [file]: "some" })],
     ["goes", (file) => tree.remove(file)],
-  ])("a container whose pressure %s is no longer disturbed by what it told last", (_what, breaks) => {
+  ])("a container whose pressure %s is no longer disturbed by its last value", (_what, breaks) => {
     // Past so many, files are opened for each read: one that is held here could still be read when it is gone.
     using on = new AgentOn(tree.plant(situation(V2, {}, {})), { maxOpenFiles: 16 });
     const { path, id } = V2.containers[1]!;

@@ -57,7 +57,7 @@ describe.skipIf(helm === undefined)("what the chart renders", () => {
     await Promise.all(CASES.map(async (name) => rendered.set(name, await render(name))));
   }, 60_000);
 
-  it("listens where ScaledObjects are told to ask, since a headless Service translates no port", async () => {
+  it("listens on the port that ScaledObjects name, since a headless Service translates no port", async () => {
     const [name = ""] = CASES;
     const objects = await render(name, "--set", "scaler.service.grpcPort=19813");
     const scaler = objects.find((each) => podOf(each)?.containers.some((one) => one.name === "exporter"));

@@ -73,7 +73,7 @@ describe.skipIf(helm === undefined)("the roles of the chart", () => {
     }
   });
 
-  it("are on the Lease that the scalers are told to hold, which two releases in a namespace do not share", async () => {
+  it("are on the Lease that `--lease` of the scalers names, which two releases in a namespace do not share", async () => {
     const leases: string[] = [];
     for (const release of ["tradewind", "second"]) {
       const { stdout } = await templateAs(release, "--values", valuesOf("resource"));

@@ -68,7 +68,7 @@ describe("tradewind predictor", () => {
   );
 
   it.each(["SIGTERM", "SIGINT"] as const)(
-    "ends with 0 on %s while it waits for an application that no API server tells of",
+    "ends with 0 on %s while it waits for an application and no API server answers",
     async (signal) => {
       const folder = await mkdtemp(join(tmpdir(), "tradewind-waiting-"));
       onTestFinished(async () => rm(folder, { recursive: true, force: true }));

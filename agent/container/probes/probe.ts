@@ -35,7 +35,7 @@ export interface Probe {
    * @throws AbsentSource, a system error or `malformed-file`
    */
   read(time: SampleTime): number;
-  /** What it read last holds no more: takes back what it wrote beside the columns that it {@link fills}. */
+  /** Clears what it wrote beside the columns that it {@link fills}, since what it read last is no longer true. */
   forget?(): void;
   close(): void;
 }

@@ -32,7 +32,7 @@ export interface HistogramSeries {
   readonly labels: Labels;
   /** Per second; undefined where it is not known. */
   readonly perWindow: readonly (NativeHistogram | undefined)[];
-  /** Histograms that were told but cannot be read. */
+  /** Histograms that were exposed but cannot be read. */
   readonly leftOut: number;
 }
 

@@ -60,8 +60,8 @@ export class RedReading {
   }
 
   /**
-   * The reading of a called service by its name alone, which is all that a call tells of whom it went to: of several of one
-   * name that of the caller's namespace, where it is known.
+   * The reading of a called service by its name alone: a call has no namespace of its callee. Of several services of one name, the one in
+   * the caller's namespace, where that is known.
    */
   named(service: string, namespace: string | undefined): ServiceReading | undefined {
     const beside = namespace === undefined ? undefined : this.services.get(keyOf(service, namespace));

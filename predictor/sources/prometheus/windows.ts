@@ -137,7 +137,7 @@ function derivedOwn(
   }
   if (waiting !== undefined) {
     const whole = ownLatency(response, requestsPerSecond, [{ callsPerSecond: 1, meanSeconds: waiting }]);
-    // Calls that wait longer than the response takes overlap: only the graph tells how long the longest of them is.
+    // Calls that wait longer than the response takes overlap: how long the longest of them is only the graph shows.
     if (whole !== undefined || calls.length === 0) return whole;
   }
   return areTimed && reading.graphKnown ? ownLatency(response, requestsPerSecond, calls) : undefined;

@@ -96,7 +96,7 @@ describe("pruning by the sampler", () => {
   it("leaves idle children unread", () => {
     const { pruned, reads } = run(3, 6, 0);
     expect(pruned).toBeGreaterThan(30);
-    // 161 without a parent that tells.
+    // 161 without a parent.
     expect(reads).toBeLessThan(155);
   });
 

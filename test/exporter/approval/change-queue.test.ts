@@ -151,7 +151,7 @@ describe("a change that waits for a person", () => {
     expect(states(path)).toEqual(["awaiting"]);
   });
 
-  it("does not go as in an emergency of which one plan tells, however often it is taken", async () => {
+  it("does not go as in an emergency that one plan alone has, however often it is taken", async () => {
     const process = new Process(await directory());
     onTestFinished(() => process.end());
     const late = { tailOverObjective: 3 };

@@ -248,7 +248,7 @@ describe("the leading exporter", () => {
     ]);
   });
 
-  it("says that no plan comes of the application that it is told to read, where it remembers no decision", async () => {
+  it("says that no plan comes of the application in its settings, where it remembers no decision", async () => {
     const { exporter, fake } = await cluster(["status"]);
     fake.put(RESOURCES.applications, application);
     await exporter(undefined, "scaler-0", { application: "crd:shop/hotel" });

@@ -134,7 +134,7 @@ describe("an exporter whose predictor is dead", () => {
     expect(recommendations[0]?.replicas).toBeGreaterThan(4);
   });
 
-  it("says once that it can only hold where no agent tells names of pods", async () => {
+  it("warns once that it can only hold where no agent knows the names of its pods", async () => {
     const { asked, clock, exporter, kill, warnings } = await stage(growingStudents(), { isNamed: false });
     const about = (): string[] => warnings.filter((message) => message.includes("names of pods"));
     const readings = async (count: number): Promise<void> => {
@@ -148,7 +148,7 @@ describe("an exporter whose predictor is dead", () => {
     clock.aheadMs += 31_000;
     await readings(5);
     expect(about()).toEqual([
-      "no agent tells names of pods, so containers belong to no service and decisions are held",
+      "no agent knows the names of its pods, so no container belongs to a service and decisions are held",
     ]);
     const { recommendations } = await exporter.list();
     expect(recommendations[0]).toMatchObject({ replicas: 4, policy: "queue" });

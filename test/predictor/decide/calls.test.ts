@@ -56,7 +56,7 @@ describe("calls of a service for a request", () => {
     expect(ratio(after(known, windowOf(600, 5))!)).toBeCloseTo(5 / 40, 9);
   });
 
-  it("count the calls of this window alone, not those that a rare route's tail is told by", () => {
+  it("count the calls of this window alone, not those of earlier windows that a rare route's tail needs", () => {
     const latency = { count: 3, meanSeconds: 0.1, p50Seconds: 0.1, p95Seconds: 0.1, p99Seconds: 0.1 };
     const rare = windowOf(3, 40);
     const latencies = Array.from({ length: 10 }, (_, at) => ({ ...latency, endMs: rare.startMs - at }));

@@ -12,7 +12,7 @@ interface Call {
 
 /**
  * Mean own latency of a service with 10 requests/s of 100 ms that makes each of these calls once per request.
- * @param waitingSeconds per request in CLIENT spans; undefined where the metrics do not tell
+ * @param waitingSeconds per request in CLIENT spans; undefined where the metrics have none
  */
 function ownSeconds(waitingSeconds: number | undefined, calls?: readonly Call[]): number | undefined {
   const reading = new RedReading({ firstEndMs: 15_000, stepMs: 15_000, count: 1 });
@@ -46,13 +46,13 @@ describe("derived own latency", () => {
     expect(ownSeconds(0.24, three)).toBeCloseTo(0.02, 9);
   });
 
-  it("is unknown where calls overlap and no call graph tells how long each of them takes", () => {
+  it("is unknown where calls overlap and no call graph shows how long each of them takes", () => {
     expect(ownSeconds(0.24)).toBeUndefined();
     expect(ownSeconds(0.24, [])).toBeUndefined();
     expect(ownSeconds(0.24, [...three, { callee: "rates" }])).toBeUndefined();
   });
 
-  it("is unknown where neither CLIENT spans nor a whole call graph tell of the calls", () => {
+  it("is unknown where neither CLIENT spans nor a whole call graph show the calls", () => {
     expect(ownSeconds(undefined)).toBeUndefined();
     expect(ownSeconds(undefined, [{ callee: "cart" }])).toBeUndefined();
     expect(ownSeconds(undefined, [])).toBe(0.1);
@@ -60,7 +60,7 @@ describe("derived own latency", () => {
 });
 
 describe("the way of a call", () => {
-  it("is told by the called service of the caller's namespace, whichever other is called so", () => {
+  it("is read from the called service in the caller's namespace, not from another of its name", () => {
     const reading = new RedReading({ firstEndMs: 15_000, stepMs: 15_000, count: 1 });
     const front = reading.of({ service: "front", namespace: "shop" });
     front.requestsPerSecond[0] = 10;

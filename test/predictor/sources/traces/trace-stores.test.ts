@@ -156,8 +156,8 @@ describe("JaegerSource", () => {
       { "k8s.pod.uid": "0a1b", "k8s.pod.name": "front-1", hostname: "node-a" },
       "front-1",
     ],
-    ["its uid where its name is not told", { hostname: "node-a", "k8s.pod.uid": "0a1b" }, "0a1b"],
-    ["its host where nothing else is told", { hostname: "node-a" }, "node-a"],
+    ["its uid where its name is missing", { hostname: "node-a", "k8s.pod.uid": "0a1b" }, "0a1b"],
+    ["its host where nothing else is given", { hostname: "node-a" }, "node-a"],
   ])("calls a pod by %s, and reads its namespace", async (_what, attributes, instance) => {
     const tags = Object.entries({ ...attributes, "k8s.namespace.name": "shop" }).map(([key, value]) => ({
       key,
@@ -171,10 +171,10 @@ describe("JaegerSource", () => {
     ]);
     const trace = { ...first, processes: Object.fromEntries(processes) as unknown };
     server.handler = (_request, response) => json(response, { data: [trace] });
-    const told: SpanResource[] = [];
-    await jaeger().pull(INTERVAL, ({ resources }) => void told.push(...resources));
-    expect(told.length).toBeGreaterThan(0);
-    for (const resource of told) expect(resource).toMatchObject({ instance, namespace: "shop" });
+    const seen: SpanResource[] = [];
+    await jaeger().pull(INTERVAL, ({ resources }) => void seen.push(...resources));
+    expect(seen.length).toBeGreaterThan(0);
+    for (const resource of seen) expect(resource).toMatchObject({ instance, namespace: "shop" });
   });
 
   it("leaves out and counts spans that it cannot understand, and keeps the others", async () => {
