@@ -1,41 +1,11 @@
-import { systemClock } from "@tradewind/core/clock.ts";
 import { makeScene } from "@tradewind/exporter/cluster/scene.ts";
-import { WatchedNamespaces } from "@tradewind/exporter/cluster/namespaces.ts";
-import { ApiClient } from "@tradewind/kubernetes/client/client.ts";
-import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
-import { KubernetesMetrics } from "@tradewind/kubernetes/prometheus.ts";
-import { rulesFor } from "@tradewind/kubernetes/rbac/table.ts";
-import { Registry } from "prom-client";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { deployment } from "../../kubernetes/cluster-objects.ts";
-import { FakeApiServer } from "../../kubernetes/fake-api-server.ts";
-import { silentLog } from "../../kubernetes/silent-log.ts";
+import { describe, expect, it } from "vitest";
 import { waitUntil } from "../../wait-until.ts";
+import { watchedShop } from "./watched-shop.ts";
 
 describe("what the leader knows of a service", () => {
   it("is that its requests may be a scale point once HPAs can be read no more", async () => {
-    const fake = await FakeApiServer.start();
-    fake.addUser("scaler", "scaler-token", [
-      { namespace: "shop", rules: rulesFor("scaler", "watched", ["workloads"]) },
-    ]);
-    fake.put(RESOURCES.deployments, deployment("search"));
-    const client = new ApiClient(fake.connection("scaler-token"), { retryDelays: { firstMs: 1, maxMs: 5 } });
-    let laterMs = 0;
-    const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + laterMs };
-    const namespaces = new WatchedNamespaces({
-      client,
-      applications: false,
-      scaledObjects: false,
-      vpas: false,
-      clock,
-      log: silentLog,
-      observer: new KubernetesMetrics(new Registry()),
-      timings: { backoff: { firstMs: 5, maxMs: 20 } },
-    });
-    onTestFinished(async () => {
-      await namespaces.stop();
-      await client.close();
-    });
+    const { clock, fake, namespaces } = await watchedShop(["workloads"]);
     const list = { recommendations: [] } as unknown as Parameters<typeof makeScene>[0];
     const scalePoints = () => makeScene(list, [], namespaces, clock).service("shop", "search")?.scalePoints;
     namespaces.want(["shop"]);
@@ -43,7 +13,7 @@ describe("what the leader knows of a service", () => {
     fake.failNext(1_000, 403, { matches: ({ resource }) => resource === "horizontalpodautoscalers" });
     fake.dropWatches();
     await waitUntil(() => fake.calls.some(({ status }) => status === 403));
-    laterMs = 61_000;
+    clock.aheadMs = 61_000;
     await waitUntil(() => scalePoints()?.length === 2);
     expect(scalePoints()).toEqual(["cpu", "memory"]);
   });

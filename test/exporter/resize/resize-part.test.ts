@@ -1,17 +1,11 @@
-import { systemClock } from "@tradewind/core/clock.ts";
 import type { SceneApplication } from "@tradewind/exporter/cluster/part.ts";
 import { makeScene } from "@tradewind/exporter/cluster/scene.ts";
-import { WatchedNamespaces } from "@tradewind/exporter/cluster/namespaces.ts";
 import { ResizePart } from "@tradewind/exporter/resize/resize-part.ts";
 import { SettledSizes } from "@tradewind/exporter/sizing/settled-sizes.ts";
-import { ApiClient } from "@tradewind/kubernetes/client/client.ts";
 import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
-import { KubernetesMetrics } from "@tradewind/kubernetes/prometheus.ts";
-import { rulesFor } from "@tradewind/kubernetes/rbac/table.ts";
-import { Registry } from "prom-client";
-import { expect, it, onTestFinished } from "vitest";
-import { deployment, podOf, replicaSet } from "../../kubernetes/cluster-objects.ts";
-import { FakeApiServer } from "../../kubernetes/fake-api-server.ts";
+import { expect, it } from "vitest";
+import { watchedShop } from "../cluster/watched-shop.ts";
+import { podOf, replicaSet } from "../../kubernetes/cluster-objects.ts";
 import { silentLog } from "../../kubernetes/silent-log.ts";
 import { waitUntil } from "../../wait-until.ts";
 import { runningExporter } from "../running-exporter.ts";
@@ -20,31 +14,13 @@ import { planOf, wishOf } from "../wish.ts";
 const WATCHES = 6;
 
 it("a pod that was refused another size is left alone also after a time in which its workload was not known", async () => {
-  const fake = await FakeApiServer.start();
-  fake.addUser("scaler", "scaler-token", [
-    { namespace: "shop", rules: rulesFor("scaler", "watched", ["workloads", "inPlaceResize"]) },
-  ]);
-  fake.put(RESOURCES.deployments, deployment("search"));
+  const { client, clock, fake, namespaces } = await watchedShop(["workloads", "inPlaceResize"], {
+    absentMs: 50,
+    vpas: true,
+  });
   fake.put(RESOURCES.replicaSets, replicaSet("search-abc12", "search"));
   fake.put(RESOURCES.pods, podOf("search", 0, { requests: { cpu: "200m", memory: "128Mi" } }));
   fake.failNext(1, 422, { matches: ({ resource }) => resource === "pods/resize", reason: "Invalid" });
-  const client = new ApiClient(fake.connection("scaler-token"), { retryDelays: { firstMs: 1, maxMs: 5 } });
-  let laterMs = 0;
-  const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + laterMs };
-  const namespaces = new WatchedNamespaces({
-    client,
-    applications: false,
-    scaledObjects: false,
-    vpas: true,
-    clock,
-    log: silentLog,
-    observer: new KubernetesMetrics(new Registry()),
-    timings: { backoff: { firstMs: 5, maxMs: 20 }, absentMs: 50 },
-  });
-  onTestFinished(async () => {
-    await namespaces.stop();
-    await client.close();
-  });
   const { list } = await runningExporter(planOf([wishOf({ confidence: 0.9 })]));
   const recommended = await list();
   const header = { mode: "act" } as SceneApplication["header"];
@@ -73,7 +49,7 @@ it("a pod that was refused another size is left alone also after a time in which
   fake.failNext(1_000, 403, { matches: ({ resource }) => resource === "deployments" });
   fake.dropWatches();
   await waitUntil(() => fake.calls.some(({ status }) => status === 403));
-  laterMs = 61_000;
+  clock.aheadMs = 61_000;
   await waitUntil(() => !isKnown());
   await round();
   fake.clearFaults();

@@ -136,7 +136,7 @@ describe("an exporter whose predictor is dead", () => {
 
   it("warns once that it can only hold where no agent knows the names of its pods", async () => {
     const { asked, clock, exporter, kill, warnings } = await stage(growingStudents(), { isNamed: false });
-    const about = (): string[] => warnings.filter((message) => message.includes("names of pods"));
+    const about = (): string[] => warnings.filter((message) => message.includes("names of its pods"));
     const readings = async (count: number): Promise<void> => {
       const before = asked();
       await until("readings", () => asked() > before + count || undefined);
