@@ -5,7 +5,7 @@ import { measured } from "./measured.ts";
 import { BUILD_COMMAND, builtPrograms } from "./programs.ts";
 
 /** For one test. A minute is enough on an idle machine; on a busy one each step took ten times as long. */
-export const TIMEOUT_MS = 600_000;
+export const TIMEOUT_MS = 240_000;
 
 /** `0` leaves out tests in a cluster, for a machine that has no time for them. */
 export const leftOut = process.env["TRADEWIND_CLUSTER_TESTS"] === "0";
