@@ -223,7 +223,7 @@ export const benchmark: Benchmark = {
     }
     const first = FIRST_SEED * seed;
     const seeds = Array.from({ length: quick ? QUICK_SEEDS : SEEDS }, (_, i) => first + i);
-    const judged = seeds.filter((each) => (each - first) % HELD_OUT_APPLICATIONS === 0);
+    const judged = seeds.filter((each) => (each - first) % (HELD_OUT_APPLICATIONS + 1) === 0);
     const verdict = await teacher(values["teacher"] as string | undefined, { progress, quick, seed });
     const own = await ownDeployments(seeds.slice(0, quick ? 1 : DEPLOYMENTS), progress);
     return {

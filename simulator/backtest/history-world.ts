@@ -129,13 +129,17 @@ export class HistoryWorld implements World {
   }
 
   windowSet(startMs: number, endMs: number): WindowSet {
-    const set = this.options.sets.findLast((each) => each.startMs <= startMs) ?? this.interval();
-    const { routeSeconds: routes, tails } = this.evaluate();
+    const place = Math.max(
+      0,
+      this.options.sets.findLastIndex((each) => each.startMs <= startMs),
+    );
+    const set = this.interval(place);
+    const { routeSeconds: routes, tails } = this.evaluate(place);
     const { fitted } = this.options;
     return {
       startMs,
       endMs,
-      windows: set.windows.map((window) => this.shown(window, startMs, endMs, tails)),
+      windows: set.windows.map((window) => this.shown(window, place, { startMs, endMs }, tails)),
       flows: set.flows.map((flow): FlowWindow => {
         const seconds = routes[fitted.routes.findIndex(({ route }) => route === flow.flow)];
         const latency = seconds === undefined ? flow.latency : scaled(flow.latency, seconds);
@@ -191,8 +195,8 @@ export class HistoryWorld implements World {
     return found;
   }
 
-  private interval(): WindowSet {
-    const set = this.options.sets[this.place];
+  private interval(place = this.place): WindowSet {
+    const set = this.options.sets[place];
     if (set === undefined) throw new RangeError("a history without an interval");
     return set;
   }
@@ -208,29 +212,34 @@ export class HistoryWorld implements World {
   }
 
   /** Load that each ready pod of a service gets; a service without one gets all of it on a pod that is about to come. */
-  private loadOf(deployment: ReplayedDeployment): number {
-    const window = this.interval().windows.find(({ service }) => service === deployment.service);
+  private loadOf(deployment: ReplayedDeployment, place = this.place): number {
+    const window = this.interval(place).windows.find(({ service }) => service === deployment.service);
     return (window?.requestsPerSecond ?? 0) / Math.max(1, deployment.ready(this.now));
   }
 
-  private evaluate(): Evaluation {
-    if (this.evaluated !== undefined) return this.evaluated;
+  /** By the pods and sizes of now; the present interval's is kept until one of them changes. */
+  private evaluate(place = this.place): Evaluation {
+    if (place !== this.place) return this.evaluation(place);
+    this.evaluated ??= this.evaluation(place);
+    return this.evaluated;
+  }
+
+  private evaluation(place: number): Evaluation {
     const { fitted } = this.options;
-    const { endMs } = this.interval();
+    const { endMs } = this.interval(place);
     const tails = Float64Array.from(this.deployments, (deployment) => {
       const model = fitted.services.get(deployment.service);
       const window = model && windowAt(model.windows, endMs);
       if (model === undefined || window === undefined) return 0;
       const { cpuCores } = deployment.size;
-      return selfTimeSeconds(model, window, { cpuCores, loadPerContainer: this.loadOf(deployment) });
+      return selfTimeSeconds(model, window, { cpuCores, loadPerContainer: this.loadOf(deployment, place) });
     });
-    this.evaluated = {
+    return {
       tails,
       routeSeconds: fitted.routes.map(
-        (model, route) => routeSeconds(model, tails) * Math.exp(this.errors[route]?.[this.place] ?? 0),
+        (model, route) => routeSeconds(model, tails) * Math.exp(this.errors[route]?.[place] ?? 0),
       ),
     };
-    return this.evaluated;
   }
 
   private spend(seconds: number): void {
@@ -247,15 +256,20 @@ export class HistoryWorld implements World {
   }
 
   /** CPU use of one ready pod, cores: what its requests cost, and no more than its size. */
-  private usageOf(deployment: ReplayedDeployment): number {
+  private usageOf(deployment: ReplayedDeployment, place = this.place): number {
     const model = this.options.fitted.services.get(deployment.service);
-    const window = model && windowAt(model.windows, this.interval().endMs);
+    const window = model && windowAt(model.windows, this.interval(place).endMs);
     if (window === undefined) return 0;
-    return Math.min(deployment.size.cpuCores, cpuUseCores(window, this.loadOf(deployment)));
+    return Math.min(deployment.size.cpuCores, cpuUseCores(window, this.loadOf(deployment, place)));
   }
 
   /** The recorded window of a service as it would have been measured in the replay. */
-  private shown(window: Window, startMs: number, endMs: number, tails: Float64Array): Window {
+  private shown(
+    window: Window,
+    place: number,
+    { endMs, startMs }: Pick<WindowSet, "startMs" | "endMs">,
+    tails: Float64Array,
+  ): Window {
     const { fitted } = this.options;
     const number = fitted.index.numberOf.get(window.service) ?? -1;
     const deployment = this.deployments[number];
@@ -265,7 +279,7 @@ export class HistoryWorld implements World {
     const container: Omit<ContainerWindow, "id"> = {
       cpuRequestCores: cpuCores,
       cpuLimitCores: cpuCores,
-      cpuUsageCores: this.usageOf(deployment),
+      cpuUsageCores: this.usageOf(deployment, place),
       memoryRequestBytes: memoryBytes,
       memoryLimitBytes: memoryBytes,
       memoryWorkingSetBytes: Math.min(deployment.workingSetBytes, memoryBytes),

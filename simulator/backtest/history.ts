@@ -34,8 +34,14 @@ export interface SplitHistory {
   readonly later: readonly WindowSet[];
 }
 
-/** @param fitRatio share of the intervals, by time, that models see; above 0 and below 1 */
+/**
+ * @param sets oldest first
+ * @param fitRatio share of the time they span that models see; above 0 and below 1
+ */
 export function splitHistory(sets: readonly WindowSet[], fitRatio: number): SplitHistory {
-  const cut = Math.round(sets.length * fitRatio);
+  const startMs = sets[0]?.startMs ?? 0;
+  const untilMs = startMs + fitRatio * ((sets.at(-1)?.endMs ?? startMs) - startMs);
+  const firstLater = sets.findIndex(({ endMs }) => endMs > untilMs);
+  const cut = firstLater === -1 ? sets.length : firstLater;
   return { fit: sets.slice(0, cut), later: sets.slice(cut) };
 }

@@ -1,7 +1,7 @@
 import { costPerHour } from "@tradewind/core/contract/prices.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
-import { allocatedCpuCores } from "@tradewind/core/main-containers.ts";
+import { allocatedCpuCores, allocatedMemoryBytes, mainContainers } from "@tradewind/core/main-containers.ts";
 import type { FittedHistory } from "./fitted.ts";
 import { flowOf, overRatio } from "./route-model.ts";
 
@@ -12,7 +12,7 @@ export interface RecordedResult {
   readonly requestsOver: number;
   /** Share of intervals in which a route's p95 was over the objective. */
   readonly intervalsOver: number;
-  /** Means of what containers were limited to, or requested where they had no limit. */
+  /** Means of what main containers, which replays have alone, were limited to, or requested where they had no limit. */
   readonly cores: number;
   readonly gigabytes: number;
   readonly costPerHour: number;
@@ -44,11 +44,12 @@ export function recordedResult(
     }
     sums.intervals += 1;
     sums.missed += missed ? 1 : 0;
-    for (const { containers, replicasReady, service } of set.windows) {
+    for (const window of set.windows) {
+      const { replicasReady, service } = window;
+      const containers = mainContainers(window);
       sums.coreSeconds += seconds * containers.reduce((sum, each) => sum + (allocatedCpuCores(each) ?? 0), 0);
       sums.byteSeconds +=
-        seconds *
-        containers.reduce((sum, each) => sum + (each.memoryLimitBytes ?? each.memoryRequestBytes ?? 0), 0);
+        seconds * containers.reduce((sum, each) => sum + (allocatedMemoryBytes(each) ?? 0), 0);
       if (replicasReady === undefined) continue;
       const change = replicasReady - (replicas.get(service) ?? replicasReady);
       replicas.set(service, replicasReady);

@@ -23,11 +23,11 @@ class Series {
     if (this.sets.length > this.kept) this.sets.shift();
   }
 
-  /** Windows of the last `seconds` that are not too old; none when the series has ended. */
+  /** Windows of the last `seconds` that are not too old, the newest however long it is; none when the series has ended. */
   last(seconds: number, nowMs: number): readonly WindowSet[] {
     const newest = this.sets.at(-1);
     if (newest === undefined || nowMs - newest.endMs > LOOK_BACK_MS) return [];
-    return this.sets.filter(({ startMs }) => startMs >= newest.endMs - 1e3 * seconds);
+    return this.sets.filter((set) => set === newest || set.startMs >= newest.endMs - 1e3 * seconds);
   }
 }
 

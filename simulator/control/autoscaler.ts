@@ -13,7 +13,9 @@ export const SCRAPE_SECONDS = 15;
 /** @param sampledAtMs end of the last complete scrape interval */
 export function measuredPod(pod: PodView, sampledAtMs: number): MeasuredPod {
   const all = [pod, ...pod.sidecars];
-  const used = all.reduce((sum, { cpuUsageCores = Number.NaN }) => sum + cpuUsageCores, 0);
+  // Its container runs and is scraped, but what it used does not count: no missing metric, which would count as full use.
+  const isStarting = pod.phase === "starting";
+  const used = isStarting ? 0 : all.reduce((sum, { cpuUsageCores = Number.NaN }) => sum + cpuUsageCores, 0);
   return {
     isScheduled: pod.phase !== "pending",
     isDeleting: pod.phase === "draining",

@@ -113,7 +113,7 @@ export function startOurs(
         arrivals.observe(world, within(plant.faults.traceOutages, plant.startMs, nowMs));
         slots += 1;
         if (slots % SLOTS_PER_SILENT_LOOK === 0) await alone?.look(isDown(nowMs), nowMs);
-        if (slots % SLOTS_PER_LOOK !== 0 || isDown(nowMs)) return;
+        if (slots % SLOTS_PER_LOOK !== 0 || (isDown(nowMs) && silence?.drive !== "planner")) return;
         predictor.look(nowMs);
         if (await takePlan(nowMs)) surges += 1;
       },

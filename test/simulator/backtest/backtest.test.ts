@@ -34,6 +34,18 @@ describe("historyOf", () => {
     expect([fit.length, later.length]).toEqual([6, 4]);
     expect(fit.at(-1)!.endMs).toBeLessThanOrEqual(later[0]!.startMs);
   });
+
+  it("splits by time where old windows are longer than new ones", () => {
+    const short = recording(40);
+    const minute = 60_000;
+    const long = Array.from({ length: 10 }, (_, place) => {
+      const endMs = short[0]!.startMs - (9 - place) * minute;
+      return { ...short[0]!, startMs: endMs - minute, endMs };
+    });
+    const { fit, later } = splitHistory([...long, ...short], 0.5);
+    // Twenty minutes in all: ten of one minute, then forty of a quarter of one.
+    expect([fit.length, later.length]).toEqual([10, 40]);
+  });
 });
 
 describe("a backtest", () => {
@@ -55,6 +67,30 @@ describe("a backtest", () => {
     expect(result.cores).toBeCloseTo(4, 6);
     expect(result.requestsOver).toBeLessThan(recorded.requestsOver / 2);
     expect(result.requests).toBeCloseTo(recorded.requests, -1);
+  });
+
+  it("charges what ran without its sidecars, as replays do", async () => {
+    const proxy = { id: "proxy", sidecar: true, cpuLimitCores: 2, memoryLimitBytes: 1e9 } as const;
+    const sets = recording(240).map((set) => ({
+      ...set,
+      windows: set.windows.map((window) => ({ ...window, containers: [...window.containers, proxy] })),
+    }));
+    const { recorded } = await replay("static", sets);
+    expect(recorded.cores).toBeCloseTo(2, 9);
+    expect(recorded.gigabytes).toBeCloseTo(0.512, 9);
+  });
+
+  it("lets KEDA follow requests in windows longer than the minute that its query looks back", async () => {
+    const sets = recording(240).map((set) => {
+      const [startMs, endMs] = [set.startMs * 6, set.endMs * 6];
+      const windows = set.windows.map((window) => ({ ...window, startMs, endMs }));
+      return { ...set, startMs, endMs, windows };
+    });
+    const [{ result }] = (await replay("keda-requests", sets)).policies as [
+      BacktestReport["policies"][number],
+    ];
+    expect(result.starts).toBeGreaterThan(0);
+    expect(result.stops).toBeGreaterThan(0);
   });
 
   it("lets an HPA follow the recorded load through its own control path", async () => {

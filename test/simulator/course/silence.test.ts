@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { Brain } from "@tradewind/simulator/contenders/contender.ts";
+import type { Brain, Contender } from "@tradewind/simulator/contenders/contender.ts";
 import { CONTENDERS } from "@tradewind/simulator/contenders/contenders.ts";
 import { run } from "@tradewind/simulator/contenders/run.ts";
+import { silentContender } from "@tradewind/simulator/teacher/lessons.ts";
 import { COURSE } from "@tradewind/simulator/course/course.ts";
 import type { ObstacleModel } from "@tradewind/simulator/course/obstacle.ts";
 import { obstacleOf } from "@tradewind/simulator/course/plant.ts";
@@ -32,14 +33,14 @@ const obstacle: ObstacleModel = {
 /** What a policy said and what ran, window by window, until the given stretch ends. */
 async function moments(
   change: Partial<ObstacleModel>,
-  policy: string,
+  policy: string | Contender,
   { endSeconds }: Span,
 ): Promise<Moment[]> {
-  const model = { ...obstacle.model, seconds: endSeconds + 15 };
+  const model = { ...(change.model ?? obstacle.model), seconds: endSeconds + 15 };
   const seen: Moment[] = [];
   await run({
     obstacle: obstacleOf({ ...obstacle, ...change, model }),
-    contender: CONTENDERS.find(({ name }) => name === policy)!,
+    contender: typeof policy === "string" ? CONTENDERS.find(({ name }) => name === policy)! : policy,
     actuators: "replicas",
     seed: 21,
     onWindow: (world: World, brain: Brain) => {
@@ -110,5 +111,16 @@ describe("tradewind-queue without its predictor", () => {
       expect(answers).toEqual(atSeconds < 435 ? first!.answers : answers.map(() => undefined));
     }
     expect(alone.at(-1)!.atSeconds).toBeGreaterThan(450);
+  });
+});
+
+describe("a planner that drives through a silence", () => {
+  it("decides as one that nobody silenced, between two windows as well", async () => {
+    const silent = { startSeconds: 90, endSeconds: 210 };
+    const model = { ...obstacle.model, load: (at: number): number => (at < 97 ? 40 : 160) };
+    const alive = await moments({ model }, "tradewind-auto", silent);
+    const driving = silentContender({ drive: "planner", lessons: () => undefined });
+    expect(await moments({ model, processDown: [silent] }, driving, silent)).toEqual(alive);
+    expect(alive.at(-1)!.answers).not.toEqual(alive[5]!.answers);
   });
 });
