@@ -11,9 +11,9 @@ export default defineConfig({
     setupFiles: ["./test/property-seed.ts"],
     reporters: ["default", "./test/reporter.ts"],
     pool: "forks",
-    // Most of what tests do is wait; one process fewer than CPUs, the default, would leave one of two CPUs idle.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
-    testTimeout: 20_000,
+    // Half of what tests do is wait: one process for each CPU would leave a third of two CPUs idle.
+    maxWorkers: Math.max(3, availableParallelism() - 1),
+    testTimeout: 45_000,
     hookTimeout: 30_000,
     restoreMocks: true,
   },
