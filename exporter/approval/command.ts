@@ -23,6 +23,15 @@ An approval counts until its change expires. Each scaler decides for itself: giv
 
 ${exitCodes("done", "no scaler took it")}`;
 
+/** Of whoever runs the command; a user without an entry in `/etc/passwd`, as in many containers, has no name. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return process.env["USER"] ?? "unknown";
+  }
+}
+
 interface Flags extends AccessFlags {
   readonly scaler: string;
   readonly refuse: boolean;
@@ -39,7 +48,7 @@ export function configure(command: Command): void {
     .option("--scaler <urls>", "addresses of the scalers, separated by commas", "http://127.0.0.1:9812")
     .option("--refuse", "refuse it instead", false)
     .option("--at <time>", "carry it out no sooner, RFC 3339, at most a day ahead")
-    .option("--by <name>", "who decides, for the audit trail", userInfo().username);
+    .option("--by <name>", "who decides, for the audit trail", userName());
   addJsonFlag(addAccessFlags(command, "the scalers"), "one JSON object with the changes")
     .addHelpText("after", EXAMPLES)
     .action(async (id: string | undefined, flags: Flags) => {

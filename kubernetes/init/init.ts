@@ -102,6 +102,13 @@ function notesOf({ leftOut, workloads }: Survey, options: InitOptions): string[]
   return [
     ...leftOut.map(({ name, reason }) => `left out: ${name}: ${reason}`),
     ...workloads.flatMap((each) => existingScaledObject(each, target)),
+    ...workloads.flatMap(({ autoscaler, scaledObject, workload }) =>
+      autoscaler === undefined || scaledObject !== undefined
+        ? []
+        : [
+            `${workload.name} has the HPA '${autoscaler.name}', which its ScaledObject takes over: apply that once the Application's mode is act; before, nothing would scale it`,
+          ],
+    ),
     ...workloads.flatMap(({ vpa, workload }) =>
       vpa === undefined ? [] : [`${workload.name} has the VPA '${vpa}' already; two on one workload fight`],
     ),
@@ -124,7 +131,9 @@ function existingScaledObject(
   const has = `${workload.name} has the ScaledObject '${scaledObject.name}' already`;
   if (asks === undefined) {
     const trigger = JSON.stringify(tradewindTrigger(service, target));
-    return [`${has}: put this trigger in the place of its own: ${trigger}`];
+    return [
+      `${has}: once the Application's mode is act, put this trigger in the place of its own: ${trigger}`,
+    ];
   }
   return asks.otherTriggers.length === 0
     ? []

@@ -15,21 +15,23 @@ export interface ApplicationFacts {
   readonly workloads: readonly SurveyedWorkload[];
 }
 
-/** Replicas a service keeps and may have, from its autoscaler or from what it runs. */
-export function replicaBounds({ autoscaler, workload }: SurveyedWorkload): {
+/** Replicas a service keeps and may have, and the object that says so; without one they follow from what it runs. */
+export function replicaBounds({ autoscaler, scaledObject, workload }: SurveyedWorkload): {
   min: number;
   max: number;
-  known: boolean;
+  from?: string;
 } {
-  if (autoscaler !== undefined) {
-    return { min: Math.max(1, autoscaler.minReplicas), max: autoscaler.maxReplicas, known: true };
+  const scaler = autoscaler ?? scaledObject;
+  if (scaler !== undefined) {
+    const kind = autoscaler === undefined ? "ScaledObject" : "HPA";
+    return {
+      min: Math.max(1, scaler.minReplicas),
+      max: scaler.maxReplicas,
+      from: `${kind} '${scaler.name}'`,
+    };
   }
   const { replicasWanted } = workload;
-  return {
-    min: Math.min(2, Math.max(1, replicasWanted)),
-    max: Math.max(10, 4 * replicasWanted),
-    known: false,
-  };
+  return { min: Math.min(2, Math.max(1, replicasWanted)), max: Math.max(10, 4 * replicasWanted) };
 }
 
 /** The Application of a namespace's services. */
@@ -56,14 +58,15 @@ export function applicationYaml(facts: ApplicationFacts): string {
     },
     {
       path: ["spec", "mode"],
-      beside: "ScaledObjects scale as soon as they are applied; act also resizes running pods",
+      beside: "before this is act, KEDA is answered what runs, and nothing scales",
     },
     ...facts.workloads.flatMap((each, index): Remark[] => {
-      const { autoscaler, nameSource } = each;
+      const { nameSource } = each;
+      const { from } = replicaBounds(each);
       return [
-        ...(autoscaler === undefined
+        ...(from === undefined
           ? []
-          : [{ path: ["spec", "services", index, "maxReplicas"], beside: `as in HPA '${autoscaler.name}'` }]),
+          : [{ path: ["spec", "services", index, "maxReplicas"], beside: `as in ${from}` }]),
         ...(nameSource === "workload" || nameSource === "label"
           ? []
           : [{ path: ["spec", "services", index, "name"], beside: `from ${nameSource}` }]),

@@ -87,7 +87,7 @@ function remarksOf({ autoscaler }: SurveyedWorkload): Remark[] {
       : [
           {
             path: ["metadata", "annotations", "scaledobject.keda.sh/transfer-hpa-ownership"],
-            beside: `takes over HPA '${autoscaler.name}'`,
+            beside: `takes over HPA '${autoscaler.name}': apply it once the Application's mode is act`,
           },
         ]),
     {

@@ -2,36 +2,71 @@ import { z } from "zod";
 import { Identity, StringMap } from "./metadata.ts";
 import { Resources } from "./quantity.ts";
 
-const EnvironmentVariable = z.object({
+const DeclaredVariable = z.object({
   name: z.string(),
   value: z.string().nullish(),
   valueFrom: z.object({ fieldRef: z.object({ fieldPath: z.string() }).nullish() }).nullish(),
 });
-export type EnvironmentVariable = z.infer<typeof EnvironmentVariable>;
+
+/** A variable of a container with its value, as far as the pod template says it. */
+export interface EnvironmentVariable {
+  readonly name: string;
+  /** Absent where it is empty, refers to other variables, or comes from outside the template. */
+  readonly value?: string;
+}
+
+const FIELD = /^metadata\.(labels|annotations)\['([^']+)'\]$/;
+
+/** A literal, or a label or annotation of the pod. */
+function valueOf(
+  { value, valueFrom }: z.infer<typeof DeclaredVariable>,
+  pod: Readonly<Record<"labels" | "annotations", Readonly<Record<string, string>>>>,
+): string | undefined {
+  if (typeof value === "string" && value !== "") return value.includes("$(") ? undefined : value;
+  const [, where, key] = FIELD.exec(valueFrom?.fieldRef?.fieldPath ?? "") ?? [];
+  if (key === undefined) return undefined;
+  return (where === "labels" ? pod.labels : pod.annotations)[key];
+}
 
 const TELEMETRY_VARIABLES = new Set(["OTEL_SERVICE_NAME", "OTEL_RESOURCE_ATTRIBUTES"]);
 
-const Template = z.object({
-  metadata: z.object({ labels: StringMap, annotations: StringMap }).nullish(),
-  spec: z.object({
-    containers: z.array(
-      z.object({
-        name: z.string(),
-        env: z
-          .array(EnvironmentVariable)
-          .nullish()
-          .transform((all) => (all ?? []).filter(({ name }) => TELEMETRY_VARIABLES.has(name))),
-        resources: z
-          .object({ requests: Resources.nullish(), limits: Resources.nullish() })
-          .nullish()
-          .transform((lists) => ({ requests: lists?.requests ?? {}, limits: lists?.limits ?? {} })),
-      }),
-    ),
-  }),
-});
+const Template = z
+  .object({
+    metadata: z.object({ labels: StringMap, annotations: StringMap }).nullish(),
+    spec: z.object({
+      containers: z.array(
+        z.object({
+          name: z.string(),
+          env: z
+            .array(DeclaredVariable)
+            .nullish()
+            .transform((all) => (all ?? []).filter(({ name }) => TELEMETRY_VARIABLES.has(name))),
+          resources: z
+            .object({ requests: Resources.nullish(), limits: Resources.nullish() })
+            .nullish()
+            .transform((lists) => ({ requests: lists?.requests ?? {}, limits: lists?.limits ?? {} })),
+        }),
+      ),
+    }),
+  })
+  .transform(({ metadata, spec: { containers } }) => {
+    const { annotations = {}, labels = {} } = metadata ?? {};
+    return {
+      labels,
+      annotations,
+      containers: containers.map(({ env, name, resources }) => ({
+        name,
+        resources,
+        env: env.map((each): EnvironmentVariable => {
+          const value = valueOf(each, { labels, annotations });
+          return { name: each.name, ...(value !== undefined && { value }) };
+        }),
+      })),
+    };
+  });
 
 /** A container of a pod template. */
-export type TemplateContainer = z.infer<typeof Template>["spec"]["containers"][number];
+export type TemplateContainer = z.infer<typeof Template>["containers"][number];
 
 /** A Deployment or a StatefulSet, reduced to what is used of it. `kind` is not part of list items, so it is given. */
 export interface Scalable {
@@ -71,11 +106,11 @@ export const scalable = (kind: "Deployment" | "StatefulSet") =>
       uid: metadata.uid,
       labels: metadata.labels,
       annotations: {
-        ...meaningful(spec.template.metadata?.annotations ?? {}),
+        ...meaningful(spec.template.annotations),
         ...meaningful(metadata.annotations),
       },
-      podLabels: spec.template.metadata?.labels ?? {},
-      containers: spec.template.spec.containers,
+      podLabels: spec.template.labels,
+      containers: spec.template.containers,
       replicasWanted: spec.replicas ?? 1,
       replicasReady: status?.readyReplicas ?? 0,
       updateRevision: status?.updateRevision ?? undefined,

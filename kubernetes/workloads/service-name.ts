@@ -1,12 +1,11 @@
 import { ANNOTATIONS } from "../objects/metadata.ts";
-import type { EnvironmentVariable, Scalable } from "../objects/scalable.ts";
+import type { Scalable } from "../objects/scalable.ts";
 
 /** Names that a person set for a workload outside of it: the application's `services[].workload`. */
 export type ConfiguredName = (workload: Pick<Scalable, "kind" | "namespace" | "name">) => string | undefined;
 
 const OTEL_ANNOTATION = "resource.opentelemetry.io/service.name";
 const NAME_LABEL = "app.kubernetes.io/name";
-const FIELD = /^metadata\.(labels|annotations)\['([^']+)'\]$/;
 
 /** How a workload came to its service's name, from the most to the least explicit. */
 export const NAME_SOURCES = [
@@ -84,20 +83,11 @@ function variable(
   read: (value: string) => string | undefined,
 ): string | undefined {
   for (const { env } of workload.containers) {
-    const found = env.find((each) => each.name === name);
-    const value = found && valueOf(found, workload);
+    const value = env.find((each) => each.name === name)?.value;
     const service = value === undefined ? undefined : read(value);
     if (service !== undefined && service !== "") return service;
   }
   return undefined;
-}
-
-/** A literal, or a label or annotation of the pod; what refers to other variables cannot be known here. */
-function valueOf({ value, valueFrom }: EnvironmentVariable, workload: Scalable): string | undefined {
-  if (typeof value === "string" && value !== "") return value.includes("$(") ? undefined : value;
-  const [, where, key] = FIELD.exec(valueFrom?.fieldRef?.fieldPath ?? "") ?? [];
-  if (key === undefined) return undefined;
-  return (where === "labels" ? workload.podLabels : workload.annotations)[key];
 }
 
 /** `service.name` in `key=value,key=value`; values may be percent-encoded (OpenTelemetry's resource SDK). */

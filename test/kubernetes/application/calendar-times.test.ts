@@ -44,6 +44,31 @@ describe("a calendar", () => {
     ]);
   });
 
+  it("has no window where clocks skip all of it", () => {
+    const NOON = "2026-03-29T12:00:00Z";
+    const sunday = { from: "0 2 * * 0", until: "0 3 * * 0", ...ZURICH };
+    const next = ["2026-04-05T00:00:00.000Z", "2026-04-05T01:00:00.000Z"];
+    expect(windowAt(sunday, NOON)).toEqual(next);
+    expect(windowAt(sunday, "2026-03-29T00:30:00Z")).toEqual(next);
+    expect(windowAt({ from: "30 2 * * *", until: "45 2 * * *", ...ZURICH }, NOON)).toEqual([
+      "2026-03-30T00:30:00.000Z",
+      "2026-03-30T00:45:00.000Z",
+    ]);
+    const newYork = { from: "15 2 * * *", until: "50 2 * * *", timeZone: "America/New_York", except: [] };
+    expect(windowAt(newYork, "2026-03-08T12:00:00Z")).toEqual([
+      "2026-03-09T06:15:00.000Z",
+      "2026-03-09T06:50:00.000Z",
+    ]);
+    expect(windowAt({ from: "0 2 * 3 0L", until: "30 2 * 3 0L", ...ZURICH }, NOON)).toBeUndefined();
+  });
+
+  it("keeps a window of a day whose beginning clocks skip", () => {
+    const day = (from: string, until: string) => windowAt({ from, until, ...ZURICH }, "2026-03-29T12:00:00Z");
+    expect(day("30 2 * * *", "30 2 * * *")).toEqual(["2026-03-29T01:00:00.000Z", "2026-03-30T00:30:00.000Z"]);
+    expect(day("45 2 * * *", "30 2 * * *")).toEqual(["2026-03-29T01:00:00.000Z", "2026-03-30T00:30:00.000Z"]);
+    expect(day("0 2 * * *", "0 2 * * *")).toEqual(["2026-03-29T01:00:00.000Z", "2026-03-30T00:00:00.000Z"]);
+  });
+
   it("begins no window on a date of its exceptions, and lets one that began before end as it would", () => {
     const except = ["2026-12-24/2027-01-02", "2027-01-04"];
     const tuesday = ["2027-01-05T07:45:00.000Z", "2027-01-05T09:30:00.000Z"];

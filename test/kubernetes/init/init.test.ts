@@ -14,6 +14,8 @@ import type { InitOptions, InitResult } from "@tradewind/kubernetes/init/init.ts
 import { readCluster } from "@tradewind/kubernetes/init/read-cluster.ts";
 import { readManifests } from "@tradewind/kubernetes/init/read-manifests.ts";
 import { VerticalPodAutoscaler } from "@tradewind/kubernetes/objects/vpa.ts";
+import type { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
+import { answeredReplicas } from "@tradewind/exporter/recommendation.ts";
 import { advise } from "@tradewind/exporter/vpa/recommend.ts";
 import { parseApplication } from "@tradewind/kubernetes/application/file.ts";
 import { cartPod } from "../../exporter/sizing/pods.ts";
@@ -204,6 +206,44 @@ describe("tradewind init", () => {
         );
     expect(await applications({ name: "bank", nameGiven: true })).toEqual(["bank", "bank", "bank"]);
     expect(await applications({})).toEqual([undefined, undefined, undefined]);
+  });
+
+  it("says that nothing scales before the mode is act, since KEDA is answered what runs until then", async () => {
+    const { files, notes } = await ofCluster(shop);
+    const record = {
+      context: { mode: "recommend" },
+      final: { replicas: 8 },
+      wish: { observed: { replicasWanted: 3 } },
+    };
+    expect(answeredReplicas(record as unknown as DecisionRecord)).toBe(3);
+    const [application, scaledObjects] = files;
+    expect(application!.yaml).toContain(
+      "mode: recommend # before this is act, KEDA is answered what runs, and nothing scales",
+    );
+    expect(scaledObjects!.yaml).toContain(
+      "takes over HPA 'cart-hpa': apply it once the Application's mode is act",
+    );
+    expect(notes).toContain(
+      "cart has the HPA 'cart-hpa', which its ScaledObject takes over: apply that once the Application's mode is act; before, nothing would scale it",
+    );
+  });
+
+  it("keeps the bounds of a ScaledObject that is there, and says whose they are", async () => {
+    const result = await ofCluster((fake) => {
+      shop(fake);
+      fake.put(RESOURCES.scaledObjects, {
+        metadata: { name: "web", namespace: "shop" },
+        spec: {
+          scaleTargetRef: { name: "frontend" },
+          minReplicaCount: 5,
+          maxReplicaCount: 60,
+          triggers: [{ type: "cron", metadata: {} }],
+        },
+      });
+    });
+    const { spec } = named(result, "Application", "shop") as { spec: { services: object[] } };
+    expect(spec.services).toContainEqual({ name: "frontend", minReplicas: 5, maxReplicas: 60 });
+    expect(result.files[0]!.yaml).toContain("maxReplicas: 60 # as in ScaledObject 'web'");
   });
 
   it("says of a ScaledObject that asks Tradewind only that others beside it are a risk", async () => {

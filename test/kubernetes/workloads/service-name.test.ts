@@ -68,6 +68,17 @@ describe("the service name of a workload", () => {
     expect(nameOf(parse("demo-checkout", { env, podLabels }))?.service).toBe("checkout");
   });
 
+  it("follows a variable to an annotation of the pod, whatever its name and whatever the workload's own says", () => {
+    const fieldPath = "metadata.annotations['example.com/service']";
+    const env = [{ name: "OTEL_SERVICE_NAME", valueFrom: { fieldRef: { fieldPath } } }];
+    const cart = deployment("cart-v2", { env, annotations: { "example.com/service": "other" } });
+    const { template } = cart.spec as { template: { metadata: object } };
+    Object.assign(template.metadata, { annotations: { "example.com/service": "cart" } });
+    const workload = scalable("Deployment").parse(cart);
+    expect(nameOf(workload)).toEqual({ service: "cart", source: "OTEL_SERVICE_NAME" });
+    expect(workload.annotations).toEqual({});
+  });
+
   it.each([
     ["refers to another variable", [{ name: "OTEL_SERVICE_NAME", value: "$(NAME)-v1" }]],
     [
