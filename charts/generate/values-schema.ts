@@ -65,7 +65,8 @@ const boundedResources: Schema = {
 };
 /** Names of Secrets; empty: none. */
 const security = { tlsSecret: text, tokenSecret: text };
-const http = object(security);
+const secretKey: Schema = { type: "string", pattern: "^[-._a-zA-Z0-9]+$", maxLength: 253 };
+const http = object({ ...security, monitorTokenKey: secretKey });
 const monitor = object({
   enabled: flag,
   interval: duration,

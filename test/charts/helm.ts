@@ -10,7 +10,7 @@ const root = join(import.meta.dirname, "..", "..");
 export const CHART = join(root, "charts", "tradewind");
 export const GOLDEN = join(root, "test", "golden", "charts");
 /** What a Helm that was built by the Go toolchain takes for the cluster's version otherwise is far too old. */
-const KUBERNETES = "1.34.1";
+export const KUBERNETES = "1.34.1";
 
 /** The real Helm: on PATH, or where `go install` puts it. */
 export const helm = installed(

@@ -22,7 +22,12 @@ describe.skipIf(helm === undefined)("an installation into a cluster without a na
   });
 
   it.each([
-    ["watched namespaces", ["--set", "watchNamespaces={shop,billing}"], "do not exist: billing."],
+    ["watched namespaces", ["--set", "watchNamespaces={shop,billing}", ...SHOP], "do not exist: billing."],
+    [
+      "the application's, which watchNamespaces leaves out",
+      ["--set", "watchNamespaces={shop},application.spec.namespace=crm"],
+      "do not exist: crm.",
+    ],
     [
       "the Application's",
       ["--set", "application.from=Resource,watchNamespaces={*}", "--set", "application.spec.namespace=crm"],

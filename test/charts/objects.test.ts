@@ -284,6 +284,49 @@ describe.skipIf(helm === undefined)("what the chart renders", () => {
     }
   });
 
+  it.each(["ServiceMonitor", "PodMonitor"])(
+    "has each %s show the token of the key that is named for it, since `token` holds two while one is renewed",
+    async (kind) => {
+      const isPods = kind === "PodMonitor";
+      const set = [
+        `metrics.podMonitor.enabled=${isPods},metrics.serviceMonitor.enabled=${!isPods}`,
+        "scaler.http.monitorTokenKey=for-page",
+        "predictor.http.monitorTokenKey=for-predictor",
+        "agent.http.monitorTokenKey=for-agent",
+      ];
+      const objects = await render("secured", "--set", set.join());
+      const credentials = objects
+        .filter((each) => each.kind === kind)
+        .map((monitor) =>
+          at(
+            monitor,
+            "spec",
+            isPods ? "podMetricsEndpoints" : "endpoints",
+            0,
+            "authorization",
+            "credentials",
+          ),
+        );
+      expect(credentials).toEqual([
+        { name: "page-token", key: "for-page" },
+        { name: "predictor-token", key: "for-predictor" },
+        { name: "agent-token", key: "for-agent" },
+      ]);
+      const workloads = objects.filter((each) => ["DaemonSet", "Deployment"].includes(each.kind));
+      expect(JSON.stringify(workloads)).not.toContain("for-");
+    },
+  );
+
+  it("has monitors show the key `token` where an upgrade reuses the values of a release without monitorTokenKey", async () => {
+    const keys = ["scaler", "predictor", "agent"].map((name) => `${name}.http.monitorTokenKey=null`);
+    const objects = await render("secured", "--set", keys.join());
+    const monitors = objects.filter(({ kind }) => kind === "ServiceMonitor");
+    const shown = monitors.map((monitor) =>
+      at(monitor, "spec", "endpoints", 0, "authorization", "credentials", "key"),
+    );
+    expect(shown).toEqual(["token", "token", "token"]);
+  });
+
   it("never asks for nodes/proxy, Secrets, wildcards or pods/exec", () => {
     for (const name of CASES) {
       const rules = of(name).flatMap((object) => (at(object, "rules") as Rule[] | undefined) ?? []);

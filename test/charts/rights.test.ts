@@ -73,6 +73,41 @@ describe.skipIf(helm === undefined)("the roles of the chart", () => {
     }
   });
 
+  it.each<[string, string[], string[]]>([
+    ["resource", ["watchNamespaces={payments}"], ["payments", "shop"]],
+    ["resource", ["watchNamespaces={shop,payments}"], ["payments", "shop"]],
+    [
+      "default",
+      ["application.from=Resource,application.existing=shop/hotel,watchNamespaces={payments}"],
+      ["payments", "shop"],
+    ],
+    [
+      "default",
+      ["application.from=Resource,application.existing=hotel,watchNamespaces={payments}"],
+      ["payments", "tradewind"],
+    ],
+    ["observe", ["watchNamespaces={payments},scaler.inPlaceResize.enabled=true"], ["payments", "shop"]],
+    ["no-agent", ["scaler.events.enabled=true"], ["default", "payments", "shop"]],
+    ["namespaces", [], ["bank", "shop"]],
+    ["default", ["application.existing=mine,watchNamespaces={shop},scaler.events.enabled=true"], ["shop"]],
+  ])(
+    "%s with %j: are in %j, the application's namespace among them where it is known, and the predictor watches the same",
+    async (name, set, namespaces) => {
+      const objects = await render(name, ...set.flatMap((value) => ["--set", value]));
+      for (const account of ["predictor", "scaler"]) {
+        for (const kind of ["Role", "RoleBinding"]) {
+          const found = objects.filter(
+            (each) => each.kind === kind && each.metadata.name === `tradewind-${account}`,
+          );
+          const places = found.map(({ metadata }) => metadata.namespace).sort();
+          expect({ account, kind, places }).toEqual({ account, kind, places: namespaces });
+        }
+      }
+      const [, watched = ""] = /--workloads=kubernetes:([^"]+)"/.exec(JSON.stringify(objects)) ?? [];
+      expect(watched.split(",").sort()).toEqual(namespaces);
+    },
+  );
+
   it("are on the Lease that `--lease` of the scalers names, which two releases in a namespace do not share", async () => {
     const leases: string[] = [];
     for (const release of ["tradewind", "second"]) {

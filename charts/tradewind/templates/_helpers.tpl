@@ -122,9 +122,30 @@ imagePullSecrets:
 {{- end }}
 {{- end }}
 
-{{/* Namespaces that are watched, separated by commas; `*` for all. */}}
+{{/* Namespace of the single application. Empty where none is configured, where there may be several, and where an existing ConfigMap names it. */}}
+{{- define "tradewind.singleNamespace" -}}
+{{- if or (and .Values.application.spec (ne .Values.application.from "Namespaces")) (and .Values.application.existing (eq .Values.application.from "Resource")) }}
+{{- include "tradewind.applicationNamespace" . }}
+{{- end }}
+{{- end }}
+
+{{/* Namespaces that are watched, separated by commas; `*` for all. The single application's is always one of them. */}}
 {{- define "tradewind.watched" -}}
-{{- default (list (include "tradewind.applicationNamespace" .)) .Values.watchNamespaces | join "," }}
+{{- $named := .Values.watchNamespaces }}
+{{- $single := include "tradewind.singleNamespace" . }}
+{{- if not $named }}
+{{- include "tradewind.applicationNamespace" . }}
+{{- else if or (has "*" $named) (not $single) }}
+{{- join "," $named }}
+{{- else }}
+{{- append $named $single | uniq | join "," }}
+{{- end }}
+{{- end }}
+
+{{/* Namespace of the ScaledObjects; empty where the application may be in one of several. */}}
+{{- define "tradewind.scaledObjectNamespace" -}}
+{{- $watched := include "tradewind.watched" . }}
+{{- default (regexMatch "[*,]" $watched | ternary "" $watched) (include "tradewind.singleNamespace" .) }}
 {{- end }}
 
 {{/* "true" when a file with the sections `sources` and `store` stands beside an Application. */}}
