@@ -218,10 +218,17 @@ export class ResidualLearning {
       return;
     }
     if (learner.revision !== revision && revision !== undefined) return;
+    if (outcome.kind === "trained" && outcome.model.percentile !== this.percentile()) return;
     learner.rows = Math.max(learner.rows, outcome.rows);
     if (outcome.kind === "too-few-rows") return;
     tries.ended(learner.rows);
     this.offer(service, learner, outcome);
+  }
+
+  /** That models are of now; undefined without an application. */
+  private percentile(): number | undefined {
+    const application = this.options.application();
+    return application && modelPercentile(application.objective.percentile);
   }
 
   private async outcomeOf(service: string, version: number): Promise<ResidualOutcome> {

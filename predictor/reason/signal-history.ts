@@ -14,7 +14,7 @@ export const LEAST_PAST = 10;
 export const FAR_RATIO = 2;
 /** A version that has run for so many windows is no longer new. */
 const NEW_FOR_WINDOWS = 40;
-/** Names beyond so many are not followed: whoever sends spans makes them up. */
+/** Names beyond so many in the windows kept are not followed: whoever sends spans makes them up. */
 const MOST_SERVICES = 10_000;
 const MOST_CALLS = 50_000;
 
@@ -39,26 +39,37 @@ interface Version {
   windows: number;
 }
 
+/** Its place in what windows hold, and when it was seen last. */
+interface Place {
+  at: number;
+  lastMs: number;
+}
+
+interface KnownCall extends Place {
+  readonly caller: string;
+  readonly callee: string;
+  perRequest: number | undefined;
+}
+
 /** What the last windows said of every service: a bounded memory, 12 KB for each service. */
 export class SignalHistory {
   #windows: KeptWindow[] = [];
-  #services = new Map<string, number>();
-  #calls = new Map<
-    string,
-    { readonly at: number; readonly caller: string; readonly callee: string; perRequest: number | undefined }
-  >();
+  readonly #services = new Map<string, Place>();
+  readonly #calls = new Map<string, KnownCall>();
   #versions = new Map<string, Version>();
 
   /** Takes a window that was decided on. */
   add(set: WindowSet, severity: Severity, namespace: string): void {
     const windows = set.windows.filter((each) => each.namespace === namespace);
-    for (const { service } of windows) this.#know(service);
+    if (this.#services.size + windows.length > MOST_SERVICES || this.#calls.size >= MOST_CALLS)
+      this.#forget();
+    for (const { service } of windows) this.#know(service, set.endMs);
     const values = new Float32Array(this.#services.size * SIGNAL_NAMES.length).fill(Number.NaN);
     const transits: number[] = [];
     for (const window of windows) {
-      const number = this.#services.get(window.service);
-      if (number === undefined) continue;
-      const first = number * SIGNAL_NAMES.length;
+      const place = this.#services.get(window.service);
+      if (place === undefined) continue;
+      const first = place.at * SIGNAL_NAMES.length;
       const signals = signalsOf(
         window,
         this.#newVersion(window.service, window.revision, window.newestRevisionShare),
@@ -67,6 +78,7 @@ export class SignalHistory {
       for (const { callee, caller, perRequest, transitSeconds } of callsOf(window)) {
         const call = this.#call(caller, callee);
         if (call === undefined) continue;
+        call.lastMs = set.endMs;
         call.perRequest = perRequest;
         transits[call.at] = transitSeconds ?? Number.NaN;
       }
@@ -85,6 +97,8 @@ export class SignalHistory {
   /** Windows say nothing of times that are called otherwise now. */
   clear(): void {
     this.#windows = [];
+    this.#services.clear();
+    this.#calls.clear();
     this.#versions = new Map();
   }
 
@@ -103,16 +117,19 @@ export class SignalHistory {
     const now = this.#windows.slice(first);
     const past = this.#windows.slice(0, first).filter(({ isWell }) => isWell);
     const present = new Set<number>();
-    for (const at of this.#services.values())
+    for (const { at } of this.#services.values())
       if (now.some(({ values }) => hasValue(values, at))) present.add(at);
     const candidates = [...this.#services]
-      .filter(([, at]) => present.has(at))
-      .map(([name, at]): Candidate => {
+      .filter(([, { at }]) => present.has(at))
+      .map(([name, { at }]): Candidate => {
         const influence = influences.size === 0 ? undefined : (influences.get(name) ?? 0);
         const series = seriesOf(past, now, at);
         return influence === undefined ? { name, series } : { name, series, influence };
       });
-    const calls = [...this.#calls.values()].map(({ at, callee, caller, perRequest }): Call => {
+    // A call that a deploy took away would else be charged with what its former caller does.
+    const recentMs = recent[0]?.endMs ?? last.endMs;
+    const made = [...this.#calls.values()].filter(({ lastMs }) => lastMs >= recentMs);
+    const calls = made.map(({ at, callee, caller, perRequest }): Call => {
       const transit: Series = {
         signal: "transitTime",
         normal: measured(past, ({ transits }) => transits[at]),
@@ -131,18 +148,33 @@ export class SignalHistory {
     };
   }
 
-  #call(caller: string, callee: string): { readonly at: number; perRequest: number | undefined } | undefined {
+  #call(caller: string, callee: string): KnownCall | undefined {
     const key = `${caller}\n${callee}`;
     const known = this.#calls.get(key);
     if (known !== undefined || this.#calls.size >= MOST_CALLS) return known;
-    const call = { at: this.#calls.size, caller, callee, perRequest: undefined };
+    const call: KnownCall = { at: this.#calls.size, lastMs: 0, caller, callee, perRequest: undefined };
     this.#calls.set(key, call);
     return call;
   }
 
-  #know(service: string): void {
-    if (this.#services.has(service) || this.#services.size >= MOST_SERVICES) return;
-    this.#services.set(service, this.#services.size);
+  #know(service: string, nowMs: number): void {
+    const known = this.#services.get(service);
+    if (known !== undefined) known.lastMs = nowMs;
+    else if (this.#services.size < MOST_SERVICES)
+      this.#services.set(service, { at: this.#services.size, lastMs: nowMs });
+  }
+
+  /** Services and calls that no window kept has seen give their places to others. */
+  #forget(): void {
+    const sinceMs = this.#windows[0]?.endMs ?? Number.POSITIVE_INFINITY;
+    const isOld = ({ lastMs }: Place): boolean => lastMs < sinceMs;
+    if (![...this.#services.values(), ...this.#calls.values()].some(isOld)) return;
+    const places = [kept(this.#services, sinceMs), kept(this.#calls, sinceMs)] as const;
+    this.#windows = this.#windows.map((each) => ({
+      ...each,
+      values: picked(each.values, places[0], SIGNAL_NAMES.length),
+      transits: picked(each.transits, places[1], 1),
+    }));
   }
 
   #newVersion(service: string, revision: string | undefined, share = 1): number | undefined {
@@ -161,6 +193,29 @@ export class SignalHistory {
     const old = this.#windows.slice(0, -LOOK_BACK).findIndex(({ isWell }) => !isWell);
     return Math.max(0, old);
   }
+}
+
+/** Drops what was seen last before then and renumbers the rest. @returns their former places */
+function kept(places: Map<string, Place>, sinceMs: number): number[] {
+  const former: number[] = [];
+  for (const [key, place] of places) {
+    if (place.lastMs < sinceMs) {
+      places.delete(key);
+      continue;
+    }
+    former.push(place.at);
+    place.at = former.length - 1;
+  }
+  return former;
+}
+
+/** The values of these places, `width` of each, in their order; NaN of what came later than the window. */
+function picked(values: Float32Array, places: readonly number[], width: number): Float32Array {
+  const result = new Float32Array(places.length * width).fill(Number.NaN);
+  for (const [at, place] of places.entries())
+    for (let each = 0; each < width; each += 1)
+      result[at * width + each] = values[place * width + each] ?? Number.NaN;
+  return result;
 }
 
 function hasValue(values: Float32Array, service: number): boolean {

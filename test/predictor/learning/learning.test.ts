@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import type { Clock } from "@tradewind/core/clock.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import { createLog } from "@tradewind/core/log.ts";
@@ -247,6 +248,37 @@ describe("learning what a queue cannot know while the predictor runs", () => {
     expect(residualsOf(made)).toHaveLength(1);
     made.current.shop = application({ objective: { milliseconds: 50, percentile: 0.99 }, resize: "limits" });
     await see(made, SETS.slice(80, 81), before.at(-1)!.outcome.state);
+    expect(residualsOf(made)).toHaveLength(0);
+  });
+
+  it("drops a training that ends when the objective has another percentile already", async () => {
+    const trainer = new TrainerHere();
+    const made = make(trainer);
+    const before = await see(made, SETS.slice(0, 30));
+    expect(residualsOf(made)).toHaveLength(0);
+    const begun = Promise.withResolvers<number>();
+    const ended = Promise.withResolvers<void>();
+    const train = trainer.trainResidual.bind(trainer);
+    trainer.trainResidual = async (job) => {
+      // Those before have too few rows.
+      const outcome = await train(job);
+      if (outcome.kind !== "trained") return outcome;
+      begun.resolve(job.percentile);
+      await ended.promise;
+      return outcome;
+    };
+    const watch = async (set: WindowSet): Promise<void> => {
+      made.clock.at = set.endMs + 5_000;
+      made.store.append(set);
+      made.learning.observe(set, before.at(-1)!.outcome.state.cost?.services);
+      await setImmediate();
+    };
+    for (const set of SETS.slice(30, 80)) await watch(set);
+    expect(await begun.promise).toBe(0.95);
+    made.current.shop = application({ objective: { milliseconds: 50, percentile: 0.99 }, resize: "limits" });
+    await watch(SETS[80]!);
+    ended.resolve();
+    await made.learning.settled();
     expect(residualsOf(made)).toHaveLength(0);
   });
 

@@ -139,3 +139,43 @@ describe("what windows say of a service", () => {
     expect(history.incident("web", NONE)!.candidates.map(({ name }) => name)).toEqual(["cart"]);
   });
 });
+
+describe("what is remembered of names", () => {
+  const calling = (...callees: string[]): Partial<Window> => ({
+    callees: callees.map((callee) => ({ callee, callsPerSecond: 20, parallelRatio: 0 })),
+  });
+
+  it("has no call that nobody made within ten minutes, such as one that a deploy took away", () => {
+    const history = new SignalHistory();
+    for (let at = 0; at < 60; at += 1)
+      history.add(set(at, window(at, calling("price", ...(at < 10 ? ["stock"] : [])))), 0.8, "shop");
+    expect(history.incident("web", NONE)?.calls.map(({ callee }) => callee)).toEqual(["price"]);
+  });
+
+  it("goes on with new services after ten thousand names that came once, and keeps what it knows of the others", () => {
+    const history = new SignalHistory();
+    let at = 0;
+    const next = (...names: string[]): void => {
+      const errorRatio = 0.125;
+      const windows = ["cart", ...names].map((service) =>
+        window(at, { service, errorRatio, ...calling("price") }),
+      );
+      history.add(set(at, ...windows), 0.8, "shop");
+      at += 1;
+    };
+    for (let number = 0; number < 10; number += 1)
+      next(...Array.from({ length: 1_001 }, (_, each) => `preview-${number}-${each}`));
+    for (let number = 0; number < 200; number += 1) next();
+    next("checkout");
+    const incident = history.incident("web", NONE)!;
+    expect(incident.candidates.map(({ name }) => name)).toEqual(["cart", "checkout"]);
+    const errors = seriesOf(history, "errorRatio");
+    expect([...Array.from(errors!.normal), ...Array.from(errors!.now)]).toEqual(
+      Array.from({ length: 160 }, () => 0.125),
+    );
+    expect(incident.calls.map(({ caller, callee }) => `${caller}>${callee}`)).toEqual([
+      "cart>price",
+      "checkout>price",
+    ]);
+  });
+});
