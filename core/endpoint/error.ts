@@ -12,6 +12,7 @@ export const ENDPOINT_FAILURES = [
   "not-found",
   "too-large",
   "bad-reply",
+  "partial",
   "credentials",
   "circuit-open",
 ] as const;

@@ -191,7 +191,7 @@ export class Backfill {
 /** What may cure a failure: time alone, a smaller question, or nothing that happens by itself. */
 function hopeOf(error: unknown): "time" | "smaller" | "none" {
   if (!(error instanceof EndpointError)) return "none";
-  if (["unreachable", "busy", "timeout", "circuit-open"].includes(error.failure)) return "time";
+  if (["unreachable", "busy", "timeout", "partial", "circuit-open"].includes(error.failure)) return "time";
   return ["too-large", "server-error"].includes(error.failure) ? "smaller" : "none";
 }
 

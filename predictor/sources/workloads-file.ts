@@ -60,7 +60,10 @@ export class WorkloadsFile implements WorkloadSource {
     this.timer.unref();
   }
 
-  /** Never throws: what is wrong with the file is logged once and counted. The same bad content is not read twice. */
+  /**
+   * Never throws: what is wrong with the file is logged once and counted. The same bad content is not read twice; a file that
+   * could not be read is tried again.
+   */
   private async poll(): Promise<void> {
     const { path, clock, log, onRead } = this.options;
     try {
@@ -79,7 +82,7 @@ export class WorkloadsFile implements WorkloadSource {
       const problem = describeError(error);
       if (problem !== this.problem) log.warn({ path, problem }, "the workloads file cannot be used");
       this.problem = problem;
-      if ((error as { code?: unknown }).code === "ENOENT") this.fingerprint = undefined;
+      if (!(error instanceof TradewindError)) this.fingerprint = undefined;
     }
   }
 }

@@ -1,18 +1,20 @@
 import type { Clock } from "@tradewind/core/clock.ts";
 import { FairPlaces } from "@tradewind/core/fair-places.ts";
 import type { ReceiverLimits } from "./limits.ts";
-import { overloaded, tooFast } from "./refusal.ts";
+import { malformed, overloaded, tooFast } from "./refusal.ts";
 import type { Refusal } from "./refusal.ts";
 import { SenderRates } from "./sender-rates.ts";
 
 /** A request that was let in. */
 export interface Call {
   readonly sender: string;
-  /** Aborted, with the refusal as its reason, when the call must make way for another one. */
+  /** Aborted, with the refusal as its reason, when the call must make way for another one or its sender hung up. */
   readonly signal: AbortSignal;
   /** Holds more bytes of its body. @throws Refusal 503 */
   hold(bytes: number): void;
-  /** Gives back everything. Safe to call twice. */
+  /** Its sender hung up: it needs no answer. What it holds stays held until {@link end}. */
+  abandon(): void;
+  /** Gives back everything, once nothing of the body is kept. Safe to call twice. */
   end(): void;
 }
 
@@ -53,6 +55,7 @@ export class Admission {
         if (!this.takeBytes(sender, bytes)) throw this.tooManyBytes();
         held += bytes;
       },
+      abandon: () => ending.abort(malformed("the sender hung up before its spans were taken")),
       end: () => {
         place.free();
         this.takeBytes(sender, -held);

@@ -47,6 +47,8 @@ declare module "fastify" {
   interface FastifyRequest {
     /** Set for as long as the request is let in. */
     call: Call | undefined;
+    /** Settles when the body is kept no longer; undefined before it came whole. */
+    taking: Promise<unknown> | undefined;
   }
 }
 
@@ -91,9 +93,11 @@ function admitRequests(
   { metrics, tokens }: OtlpReceiverOptions,
 ): void {
   server.decorateRequest("call", undefined);
+  server.decorateRequest("taking", undefined);
   server.addHook("onRequest", async (request, reply) => {
     reply.raw.once("close", () => {
-      request.call?.end();
+      if (!reply.raw.writableFinished) request.call?.abandon();
+      void Promise.allSettled([request.taking]).then(() => request.call?.end());
       metrics?.request("http", String(reply.raw.statusCode));
     });
     refusePages(request);
@@ -159,7 +163,9 @@ function receiveTraces(
       encoding: encodingOf(request),
       forward: forwarding(exchange),
     };
-    const { accepted, rejected, reasons, ...taken } = await intake.take(body, callOf(request));
+    const taking = intake.take(body, callOf(request));
+    request.taking = taking;
+    const { accepted, rejected, reasons, ...taken } = await taking;
     metrics?.bytes("http", taken.bytes);
     metrics?.spans(accepted, rejected);
     return answer(request, reply, 200, (encoding) =>

@@ -73,6 +73,7 @@ export class SpanIntake {
   /** @throws Refusal 400, 413, 429 or 503; then nothing of the body was taken */
   async take(body: OfferedBody, call: Call): Promise<BodyTaken> {
     const { clock, limits } = this.options;
+    call.signal.throwIfAborted();
     const giveUpMs = clock.monotonicMs() + limits.requestTimeoutMs;
     return this.turns.run(call.sender, async () => {
       call.signal.throwIfAborted();
@@ -91,6 +92,7 @@ export class SpanIntake {
     try {
       await this.decode(bytes, encoding);
       this.refuseMostlyInvalid();
+      call.signal.throwIfAborted();
       return { ...(await this.handOn(forward)), bytes: bytes.length };
     } finally {
       const spans = this.batch.length + this.batch.invalidIds;

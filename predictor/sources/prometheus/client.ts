@@ -10,13 +10,21 @@ import type { Labels } from "./api.ts";
 export interface QueryResult {
   readonly resultType: "vector" | "matrix" | "scalar" | "string";
   readonly series: readonly Series[];
-  /** The server said that data is missing from this answer. */
-  readonly partial: boolean;
 }
 
 const SERIES_MAX = 500_000;
 
-/** Prometheus' query API as Prometheus, VictoriaMetrics, Thanos and Mimir serve it. */
+/**
+ * Warnings that say that data is missing, as Thanos and remote reads word them. Remarks on the query (`PromQL info: …`,
+ * which Thanos sends as warnings too) quote metric names, such as `requests_failed`.
+ */
+const MISSING_DATA =
+  /^(?!PromQL (?:info|warning):).*(?:partial|unavailable|fail|deadline|(?:receive|fetch) series)/is;
+
+/**
+ * Prometheus' query API as Prometheus, VictoriaMetrics, Thanos and Mimir serve it. A query whose answer the server calls
+ * partial fails: a sum over a part of the series would be too low.
+ */
 export class PrometheusClient {
   readonly endpoint: EndpointClient;
   /** Samples in all answers so far. */
@@ -90,8 +98,8 @@ export class PrometheusClient {
     const { data, warnings, isPartial } = await this.read({ path, query, asForm }, QueryAnswer, signal);
     const { health } = this.endpoint;
     health.warningsTotal += warnings?.length ?? 0;
-    const partial =
-      isPartial === true || (warnings ?? []).some((warning) => /partial|unavailable|fail/i.test(warning));
+    const warning = (warnings ?? []).find((each) => MISSING_DATA.test(each));
+    if (isPartial === true || warning !== undefined) throw this.partial(warning);
     const series: Series[] = [];
     for (const each of data.resultType === "vector" || data.resultType === "matrix" ? data.result : []) {
       const parsed = Series.safeParse(each);
@@ -99,9 +107,8 @@ export class PrometheusClient {
       series.push(parsed.data);
       this.samplesReceived += (parsed.data.values?.length ?? 1) + (parsed.data.histograms?.length ?? 0);
     }
-    if (partial || (series.length < data.result.length && data.resultType !== "scalar"))
-      health.partialResultsTotal += 1;
-    return { resultType: data.resultType, series, partial };
+    if (series.length < data.result.length && data.resultType !== "scalar") health.partialResultsTotal += 1;
+    return { resultType: data.resultType, series };
   }
 
   private async read<Schema extends z.ZodType>(
@@ -129,6 +136,18 @@ export class PrometheusClient {
     } catch (error) {
       throw this.endpoint.badReply(error);
     }
+  }
+
+  /** @param warning what the server said about it */
+  private partial(warning = "isPartial"): EndpointError {
+    const { health } = this.endpoint;
+    health.partialResultsTotal += 1;
+    const error = new EndpointError(
+      "partial",
+      `${health.name} (${health.url}): data is missing from the answer, says the server: ${warning.slice(0, 300)}`,
+      "check that all storage nodes or stores of the server are up",
+    );
+    return this.endpoint.record(error);
   }
 
   private refusal(failure: z.infer<typeof Failure> | undefined): EndpointError {

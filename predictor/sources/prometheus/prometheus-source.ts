@@ -118,10 +118,10 @@ export class PrometheusSource implements WindowSource, ResourceSource {
     resources: (index: number) => ResourceView,
     signal: AbortSignal | undefined,
   ): Promise<WindowSet[]> {
-    const strategy = this.strategy(grid, seriesCount);
-    const reading = await readRed(this.reader(client, strategy), mapping, grid, signal);
-    if (reading.leftOut > 0) this.endpoint.health.partialResultsTotal += 1;
     const { namespace } = this.context;
+    const strategy = this.strategy(grid, seriesCount);
+    const reading = await readRed(this.reader(client, strategy), mapping, grid, namespace, signal);
+    if (reading.leftOut > 0) this.endpoint.health.partialResultsTotal += 1;
     const entry = this.context.entry();
     const sets: WindowSet[] = [];
     for (let index = 0; index < grid.count; index += 1) {

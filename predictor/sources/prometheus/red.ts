@@ -1,3 +1,4 @@
+import type { Labels } from "./api.ts";
 import { unknownColumn } from "./grid.ts";
 import type { Grid } from "./grid.ts";
 import { ServiceHistograms } from "./latency.ts";
@@ -9,14 +10,17 @@ import { addKnown, RedReading, summed } from "./reading.ts";
 /**
  * Reads rate, errors and duration of every service and the calls between them. What one question could not answer is
  * left unknown; the answers to the others are kept.
+ * @param namespace of the application; series without a namespace count as its own
  * @throws EndpointError when the requests themselves could not be read
  */
 export async function readRed(
   reader: RateReader,
-  mapping: RedMapping,
+  family: RedMapping,
   grid: Grid,
+  namespace: string,
   signal?: AbortSignal,
 ): Promise<RedReading> {
+  const mapping = withNamespace(family, namespace);
   const reading = new RedReading(grid);
   const [requests, ...others] = await Promise.allSettled([
     reader.rates(mapping.requests, grid, signal),
@@ -29,6 +33,22 @@ export async function readRed(
   addRequests(requests.value, mapping, reading);
   reading.leftOut += others.filter(({ status }) => status === "rejected").length;
   return reading;
+}
+
+/** Service graphs have no namespaces, also where requests have: a service and its calls must still have one key. */
+function withNamespace(mapping: RedMapping, namespace: string): RedMapping {
+  const { calls, service } = mapping;
+  const placed =
+    (keyOf: (labels: Labels) => ServiceKey | undefined) =>
+    (labels: Labels): ServiceKey | undefined => {
+      const key = keyOf(labels);
+      return key === undefined ? undefined : { ...key, namespace: key.namespace ?? namespace };
+    };
+  return {
+    ...mapping,
+    service: placed(service),
+    ...(calls === undefined ? {} : { calls: { ...calls, caller: placed(calls.caller) } }),
+  };
 }
 
 function addRequests(series: readonly RateSeries[], mapping: RedMapping, reading: RedReading): void {

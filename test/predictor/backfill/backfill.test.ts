@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
+import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -148,14 +149,17 @@ describe("Backfill and a server in trouble", () => {
   };
   const empty = { status: "success", data: { resultType: "matrix", result: [] } };
 
-  it("slows down for one that is busy, and finishes when it is not any more", async () => {
+  it.each([
+    ["is busy", (response: ServerResponse) => json(response, "", 429)],
+    ["gives partial answers", (response: ServerResponse) => json(response, { ...empty, isPartial: true })],
+  ])("slows down for one that %s, and finishes when it does not any more", async (_name, refuse) => {
     let refusals = 0;
     server.handler = (request, response) => {
       const query = new URL(request.url ?? "", "http://x").searchParams.get("query") ?? "";
       if (query.startsWith("count")) json(response, counts);
-      else if (refusals < 3) {
+      else if (refusals < 10) {
         refusals += 1;
-        json(response, "", 429);
+        refuse(response);
       } else json(response, empty);
     };
     const { source, store } = parts(server.url, { backfill: { days: 1, concurrency: 1 } });

@@ -1,4 +1,4 @@
-import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Clock } from "@tradewind/core/clock.ts";
@@ -6,9 +6,14 @@ import { systemClock } from "@tradewind/core/clock.ts";
 import { WORKLOADS_SCHEMA } from "@tradewind/core/contract/workload.ts";
 import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
 import { createLog } from "@tradewind/core/log.ts";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { WorkloadsFile } from "@tradewind/predictor/sources/workloads-file.ts";
 import { waitUntil } from "../../wait-until.ts";
+
+vi.mock("node:fs/promises", async (original) => {
+  const real = await original<{ readFile: () => unknown }>();
+  return { ...real, readFile: vi.fn(real.readFile) };
+});
 
 let directory: string;
 let path: string;
@@ -93,6 +98,16 @@ describe("a workloads file", () => {
     await replace(list("user"));
     await waitUntil(() => service() === "user");
     expect(reads).toEqual(["ok", "error", "ok"]);
+  });
+
+  it("whose read failed once is read at the next poll, without a change", async () => {
+    await replace(list("geo"));
+    const failure = Object.assign(new Error("EMFILE: too many open files"), { code: "EMFILE" });
+    vi.mocked(readFile).mockRejectedValueOnce(failure);
+    const { reads } = await follow();
+    expect(file?.current()).toBeUndefined();
+    await waitUntil(() => service() === "geo");
+    expect(reads).toEqual(["error", "ok"]);
   });
 
   it("that has been gone for too long tells nothing any more", async () => {

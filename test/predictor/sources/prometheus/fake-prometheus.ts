@@ -29,7 +29,8 @@ export class FakePrometheus {
   series: FakeSeries[] = [];
   /** Changes every answer on its way out. */
   lie: (result: FakeSeries[]) => FakeSeries[] = (result) => result;
-  warnings: string[] = [];
+  /** What an answer has beside its data, such as warnings. */
+  beside: (query: string) => object = () => ({});
   readonly server: FakeServer;
 
   private constructor(server: FakeServer) {
@@ -50,8 +51,12 @@ export class FakePrometheus {
   }
 
   answer(query: string, atSeconds: number): unknown {
+    return { ...this.wholeAnswer(query, atSeconds), ...this.beside(query) };
+  }
+
+  private wholeAnswer(query: string, atSeconds: number): object {
     if (query.startsWith("count by (__name__)")) return this.success("vector", this.counts(atSeconds));
-    const matched = /^([a-zA-Z_:]+)\{(.*)\}\[(\d+)s\]$/.exec(query);
+    const matched = /^([a-zA-Z_:]+)(?:\{(.*)\})?\[(\d+)s\]$/.exec(query);
     if (matched === null) return this.success("vector", []);
     const [, name, conditions, range] = matched;
     const wanted = [...(conditions ?? "").matchAll(/([a-z_]+)(=~|=)"((?:[^"\\]|\\.)*)"/g)];
@@ -85,7 +90,7 @@ export class FakePrometheus {
     }));
   }
 
-  private success(resultType: string, result: unknown[]): unknown {
-    return { status: "success", data: { resultType, result }, warnings: this.warnings };
+  private success(resultType: string, result: unknown[]): object {
+    return { status: "success", data: { resultType, result }, warnings: [] };
   }
 }

@@ -197,11 +197,53 @@ describe("PrometheusSource and a server that lies", () => {
     },
   );
 
-  it("counts warnings and partial answers", async () => {
-    fake.warnings = ["partial response: store gateway-2 unavailable"];
-    await front();
+  describe.each([
+    ["isPartial of VictoriaMetrics", { isPartial: true }],
+    [
+      "a warning of Thanos",
+      {
+        warnings: [
+          "receive series from Addr: 10.0.0.1:10901: rpc error: code = DeadlineExceeded desc = late",
+        ],
+      },
+    ],
+  ])("and answers that lack data, by %s", (_name, beside) => {
+    const lacking = (query: RegExp): void => {
+      fake.beside = (asked) => (query.test(asked) ? beside : {});
+    };
+
+    it("has no windows, rather than half of the load, where requests are lacking", async () => {
+      lacking(/^istio_requests_total\{reporter=~/);
+      await expect(source.windows(INTERVAL, NO_RESOURCES)).rejects.toMatchObject({ failure: "partial" });
+      expect(source.endpoint.health.failuresTotal.partial).toBe(1);
+      expect(source.endpoint.health.partialResultsTotal).toBe(1);
+    });
+
+    it.each([
+      ["calls", /^istio_requests_total\{reporter="source"/],
+      ["the times of calls", /^istio_request_duration_milliseconds_sum\{reporter="source"/],
+    ])("has the rate, but neither callees nor self time, where %s are lacking", async (_what, query) => {
+      lacking(query);
+      const window = await front();
+      expect(window?.requestsPerSecond).toBeCloseTo(10, 6);
+      expect(window?.responseLatency?.meanSeconds).toBeCloseTo(0.05, 6);
+      expect(window?.callees).toEqual([]);
+      expect(window).not.toHaveProperty("ownLatency");
+    });
+
+    it("does not choose metrics by them", async () => {
+      lacking(/^count by \(__name__\)/);
+      await expect(source.windows(INTERVAL, NO_RESOURCES)).rejects.toMatchObject({ failure: "partial" });
+    });
+  });
+
+  it("counts remarks on the query as warnings and believes the answer, whatever metric they name", async () => {
+    const remark =
+      'PromQL info: metric might not be a counter, name does not end in _total: "requests_failed" (1:6)';
+    fake.beside = () => ({ warnings: [remark] });
+    expectTruth(await front());
     expect(source.endpoint.health.warningsTotal).toBeGreaterThan(0);
-    expect(source.endpoint.health.partialResultsTotal).toBeGreaterThan(0);
+    expect(source.endpoint.health.partialResultsTotal).toBe(0);
   });
 });
 
