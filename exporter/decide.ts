@@ -31,6 +31,8 @@ export type PlanHeader = Pick<
  * clock, and counted back from when the plan was made, so that no step of any clock makes it look older or younger.
  */
 export interface DecisionPast {
+  /** What counts while the application's configuration should be known and is not; absent where it is, or nothing is in force. */
+  readonly kept?: KeptConfiguration;
   readonly exporterStartedAtMs: number;
   /** When plans of this predictor took the place of another's; absent while they have not. */
   readonly predictorTakenAtMs?: number;
@@ -42,6 +44,9 @@ export interface DecisionPast {
     readonly mode?: ApplicationMode;
   };
 }
+
+/** What the decision in force read of the application's configuration. */
+export type KeptConfiguration = Pick<DecisionRecord["context"], "approval" | "calendars" | "limits">;
 
 /**
  * What is open for approval, what a harmful change is rolled back to, how many pods may go at once, and what a quota leaves the service where
@@ -75,7 +80,10 @@ export function decide(
   shared: SharedContext = {},
 ): Decision {
   const decidedAtMs = plan.plannedAtMs;
-  const calendars = rules.calendarsOf?.(plan, wish) ?? [];
+  const calendars =
+    past.kept === undefined
+      ? (rules.calendarsOf?.(plan, wish) ?? [])
+      : (past.kept.calendars ?? []).filter(({ untilMs }) => untilMs > decidedAtMs);
   const { exporterStartedAtMs, predictorTakenAtMs } = past;
   const mode = rules.modeOf?.(plan, wish.namespace) ?? plan.mode ?? "act";
   const previous = isStart(past, wish, mode) ? past.previous : undefined;
@@ -89,7 +97,7 @@ export function decide(
     staleAfterSeconds: rules.staleAfterSeconds,
     restartGraceSeconds: rules.restartGraceSeconds,
     mode,
-    limits: rules.limitsOf(plan, wish),
+    limits: limitsOf(plan, wish, past, rules),
     ...(calendars.length > 0 && { calendars }),
     ...shared,
   };
@@ -110,6 +118,14 @@ export function decide(
       final: outcome.final,
     },
   };
+}
+
+/** Bounds of a configuration that is not known now stay as the decision in force had them; how far one decision goes is a setting. */
+function limitsOf(plan: PlanHeader, wish: Wish, { kept }: DecisionPast, rules: DecisionRules): GuardLimits {
+  const now = rules.limitsOf(plan, wish);
+  if (kept?.limits?.source !== "application") return now;
+  const { growRatio, growReplicas, shrinkRatio } = now;
+  return { ...kept.limits, growRatio, growReplicas, shrinkRatio };
 }
 
 /**

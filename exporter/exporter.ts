@@ -50,6 +50,7 @@ import type { FetchedPlan, PlanFetcher } from "./source/plan-fetcher.ts";
 import { PlanSource } from "./source/plan-source.ts";
 import { PlanSources } from "./source/plan-sources.ts";
 import type { ApplicationStatus } from "./source/plan-sources.ts";
+import type { AnnotatedHeader } from "./students/alone.ts";
 import { startAlone } from "./students/start.ts";
 import { StudentShelf } from "./students/student-shelf.ts";
 import { fetchStudents } from "./students/fetch-students.ts";
@@ -61,6 +62,8 @@ import { CHANGES_FILE, StateFile } from "./store/state-file.ts";
 const LOOPBACK = /^(127\.|localhost$|::1$)/;
 /** How long an exporter that knows nothing keeps KEDA with those that do, while it asks for its first plan. */
 const FIRST_PLAN_PATIENCE_MS = 2_000;
+/** How long the first plans wait for the configurations of their applications: a list that is refused once is read within this time. */
+const FIRST_READ_PATIENCE_MS = 1_500;
 
 /** A watchdog looks a few times a second, and leaves a moment for its last words. */
 const WATCHDOG_LATE_MS = 500;
@@ -86,6 +89,11 @@ interface Setting {
   readonly undo: AsyncDisposableStack;
 }
 
+interface PlanTime {
+  readonly plannedAtMs: number;
+  readonly madeMs: number;
+}
+
 /** What decides, and what it is decided by. */
 interface Deciding {
   readonly keeper: StateKeeper;
@@ -97,6 +105,10 @@ interface Deciding {
   readonly shelf: StudentShelf;
   /** Of the plans of each application, with the mode that they are handled in. */
   readonly statuses: () => readonly ApplicationStatus[];
+  /** When the newest plan of each application was made, by its own clock and on our monotonic one. Known before its changes are. */
+  readonly planTimes: ReadonlyMap<string, PlanTime>;
+  /** Decides on the changes that annotations of the plan's Application name. */
+  readonly takeAnnotations: (header: AnnotatedHeader) => Promise<void>;
 }
 
 /**
@@ -176,6 +188,7 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
       sceneApplications(recommender, statuses(), clock, {
         places,
         application: (namespace, name) => application.find(namespace, name),
+        reading: (namespace, name) => application.reading(namespace, name),
       }),
     ...edges.cluster,
   });
@@ -204,6 +217,7 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
     log,
   });
   undo.defer(() => application.stop());
+  const firstRead = atMost(FIRST_READ_PATIENCE_MS, application.first());
   const queue = new ChangeQueue(
     journal.changes(),
     async (events, written) => journal.append(events, written),
@@ -214,6 +228,7 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
     {
       modeOf: (plan, namespace) => modeOf(plan, namespace, application.find(namespace, plan.application)),
       applicationOf: (namespace, name) => application.find(namespace, name),
+      isUnread: (namespace, name) => application.isUnread(namespace, name),
       calendarsOf: calendarsBy(withApproved(application, queue)),
       limitsOf: limitsBy(options.limits, (namespace, name) => application.find(namespace, name)),
       exporterStartedAtMs: clock.nowMs(),
@@ -236,13 +251,19 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
   await shelf.restore();
   const ownOf = ({ application: name, namespace }: FetchedPlan["header"]): Application | undefined =>
     application.find(namespace, name);
+  const takeAnnotations: Deciding["takeAnnotations"] = async (header) => {
+    const annotated = application.annotated(header.namespace, header.application);
+    await queue.takeAnnotations(header, annotated, header.plannedAtMs);
+  };
+  const planTimes = new Map<string, PlanTime>();
   const plans: PlanSources = new PlanSources({
     open: (place) =>
       planSource(setting, scaler, place, async (plan, fetcher) => {
-        const { header } = plan;
-        const { application: name, namespace } = header;
-        const annotated = queue.takeAnnotations(application.annotated(namespace, name), header.plannedAtMs);
-        await atMost(DISK_PATIENCE_MS, Promise.all([annotated, queue.takeLearned(header)]));
+        const { header, madeMs } = plan;
+        const { application: name, namespace, plannedAtMs } = header;
+        planTimes.set(applicationKey({ name, namespace }), { plannedAtMs, madeMs });
+        await firstRead;
+        await atMost(DISK_PATIENCE_MS, Promise.all([takeAnnotations(header), queue.takeLearned(header)]));
         await recommender.takePlan(plan, place);
         await fetchStudents(header, { fetcher, shelf, log });
         regret.look(lookAt(header, recommender.book, ownOf(header), place !== undefined));
@@ -256,7 +277,8 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
   });
   const statuses = (): readonly ApplicationStatus[] =>
     plans.statuses().map(({ plan, ...rest }) => withMode(rest, plan, plan && ownOf(plan), regret));
-  return { keeper, journal, queue, application, recommender, plans, shelf, statuses };
+  const deciding = { keeper, journal, queue, application, recommender, plans, shelf };
+  return { ...deciding, planTimes, statuses, takeAnnotations };
 }
 
 function withMode(
@@ -356,14 +378,13 @@ async function openPorts(
 }
 
 /** By the clock of the plans, which say when a change was proposed and when it expires; by our own while there is no plan. */
-function nowOfChange(id: string, { plans, queue }: Deciding, clock: Clock): number {
+function nowOfChange(id: string, { planTimes, queue }: Deciding, clock: Clock): number {
   const change = queue.list().find((each) => each.id === id);
-  const status = plans
-    .statuses()
-    .find(({ plan }) => plan?.application === change?.application && plan?.namespace === change?.namespace);
-  const { madeMs, plan } = status ?? {};
-  if (plan === undefined || madeMs === undefined) return clock.nowMs();
-  return Math.round(plan.plannedAtMs + clock.monotonicMs() - madeMs);
+  const { application: name, namespace } = change ?? {};
+  const time = name && namespace ? planTimes.get(applicationKey({ name, namespace })) : undefined;
+  return time === undefined
+    ? clock.nowMs()
+    : Math.round(time.plannedAtMs + clock.monotonicMs() - time.madeMs);
 }
 
 /** Applications that plans are for, as far as their configuration is known here. */

@@ -23,7 +23,7 @@ type WholePlan = Pick<
 
 /** How a service is decided on once more. */
 export interface SecondLook {
-  readonly book: Pick<DecisionBook, "entries">;
+  readonly book: Pick<DecisionBook, "entries" | "get">;
   /** Whether a decision may still be served. */
   readonly isValid: (entry: BookEntry) => boolean;
   readonly decideAgain: (entry: BookEntry, more: SharedContext) => void;
@@ -110,7 +110,9 @@ export class PlanWide {
       const entry = draft.entries.get(bookKey(namespace, service));
       if (entry !== undefined) decideAgain(entry, { room: share });
     });
-    const seen = { header, own, others, shares, sizes, application: find };
+    const isHeld = (service: string): boolean =>
+      !draft.entries.has(bookKey(namespace, service)) && book.get(namespace, service) !== undefined;
+    const seen = { header, own, others, isHeld, shares, sizes, application: find };
     const events = isNew ? seeBrownouts(this.#brownouts, seen) : [];
     for (const { service } of events) {
       const entry = draft.entries.get(bookKey(namespace, service));
@@ -130,8 +132,15 @@ export class PlanWide {
     return own && serviceSpecs(own)(service).optional ? brownout : undefined;
   }
 
-  /** Of a surge plans are made of the window before once more: that is no second window in a row. */
-  #isNewWindow({ application, namespace }: WholePlan, { windowEndMs }: PlanDraft): boolean {
+  /**
+   * Of a surge plans are made of the window before once more: that is no second window in a row. Plans without wishes are of no window, and
+   * those of a silence measured no latency.
+   */
+  #isNewWindow(
+    { application, namespace, objective }: WholePlan,
+    { sights, windowEndMs }: PlanDraft,
+  ): boolean {
+    if (sights.size === 0 || objective === undefined) return false;
     const key = applicationKey({ namespace, name: application });
     const isNew = this.#judgedWindowMs.get(key) !== windowEndMs;
     this.#judgedWindowMs.set(key, windowEndMs);
@@ -143,6 +152,8 @@ export class PlanWide {
     const { application, namespace, objective, plannedAtMs } = header;
     // Nothing was measured that changes could be judged by.
     if (objective === undefined) return [];
+    // Nothing was decided: whether the application acts is not known.
+    if (draft.entries.size === 0) return [];
     const isActing = [...draft.entries.values()].some(({ mode }) => mode === "act");
     if (!isActing) {
       this.#rollbacks.forget({ namespace, name: application });

@@ -5,7 +5,14 @@ import type { Plan } from "@tradewind/core/contract/plan.ts";
 import type { Reason } from "@tradewind/core/contract/reason.ts";
 import { Turns } from "@tradewind/core/turns.ts";
 import { decide } from "./decide.ts";
-import type { DecisionPast, DecisionRules, PlanHeader, Refusal, SharedContext } from "./decide.ts";
+import type {
+  DecisionPast,
+  DecisionRules,
+  KeptConfiguration,
+  PlanHeader,
+  Refusal,
+  SharedContext,
+} from "./decide.ts";
 import type { ChangeQueue } from "./approval/change-queue.ts";
 import { EVERYTHING, isOf, keyOf, nothingNew } from "./plan-draft.ts";
 import type { PlanDraft, Scope } from "./plan-draft.ts";
@@ -16,7 +23,7 @@ import { PlanWide } from "./plan-wide.ts";
 import { serviceSight } from "./rollback/rollbacks.ts";
 import { forEachInSlices } from "./source/slices.ts";
 import { readWish } from "./source/read-plan.ts";
-import { bookEntry, bookKey, isOfPlan } from "./store/book-entry.ts";
+import { bookEntry, bookKey, isOfPlan, isOfSilenceAfter } from "./store/book-entry.ts";
 import type { DecisionBook } from "./store/book.ts";
 import type { BookEntry } from "./store/book-entry.ts";
 import type { StateKeeper } from "./store/keeper.ts";
@@ -41,6 +48,8 @@ export interface RecommenderRules extends DecisionRules {
   readonly clockToleranceMs: number;
   /** Finds the configuration of an application, for its priorities; absent: none is known. */
   readonly applicationOf?: (namespace: string, name: string) => Application | undefined;
+  /** Whether it should be known and is not, as after a start or a deletion; absent: never. */
+  readonly isUnread?: (namespace: string, name: string) => boolean;
 }
 
 /** A plan as far as decisions need it. */
@@ -290,18 +299,19 @@ export class Recommender {
       this.#counter.wishRejected();
       if (same.wished.replicas >= wish.allocation.replicas) return;
     }
+    draft.sights.set(service, serviceSight(wish));
+    draft.complete &&= wish.observed.complete;
+    draft.windowEndMs = Math.max(draft.windowEndMs, wish.inputs.windowEndMs);
     const before = this.book.get(namespace, service);
+    if (before !== undefined && this.#isNewer(before, header)) return;
     const past = this.#past(before, plan, scope);
-    const approval = this.#queue?.contextOf(header, wish, before);
+    const approval = this.#queue?.contextOf(header, wish, before, past.kept?.approval);
     const disruptions = draft.disruptions.get(service);
     const decision = decide(wish, header, past, this.#rules, {
       ...this.#planWide.of(header, wish, before),
       ...(disruptions && { disruptions }),
       ...(approval && { approval }),
     });
-    draft.sights.set(service, serviceSight(wish));
-    draft.complete &&= wish.observed.complete;
-    draft.windowEndMs = Math.max(draft.windowEndMs, wish.inputs.windowEndMs);
     if ("refusal" in decision) {
       draft.refusals.set(key, decision.refusal);
     } else {
@@ -336,12 +346,19 @@ export class Recommender {
     if (approval !== undefined) draft.approvals.set(key, decision.record);
   }
 
+  /** What was decided in a silence stands until it expires where the plan from before the silence is given again. */
+  #isNewer(before: BookEntry, header: PlanHeader): boolean {
+    return isOfSilenceAfter(before, header) && this.isValid(before, this.#clock.monotonicMs());
+  }
+
   /** A decision of the same plan is no start for another one: what it started from itself stands in its place. */
   #past(before: BookEntry | undefined, { header, madeMs }: TakenPlan, scope: Scope): DecisionPast {
     const onPlansClock = (monotonicMs: number): number =>
       Math.max(0, Math.round(monotonicMs + header.plannedAtMs - madeMs));
     const takenMs = this.#predictors.get(keyOf(scope))?.takenMs;
+    const kept = this.#kept(before, header);
     const starts = {
+      ...(kept && { kept }),
       exporterStartedAtMs: onPlansClock(this.#startedMs),
       ...(takenMs !== undefined && { predictorTakenAtMs: onPlansClock(takenMs) }),
     };
@@ -354,6 +371,13 @@ export class Recommender {
     }
     if (decidedMs === undefined) return starts;
     return { ...starts, previous: { final, decidedAtMs: onPlansClock(decidedMs), mode } };
+  }
+
+  /** The configuration that the decision in force was made by, where the application's own is not known. */
+  #kept(before: BookEntry | undefined, { application }: PlanHeader): KeptConfiguration | undefined {
+    if (before?.recommendation.application !== application) return undefined;
+    const isUnread = this.#rules.isUnread?.(before.recommendation.namespace, application) === true;
+    return isUnread ? before.basis : undefined;
   }
 
   async #stateAfter({ entries }: PlanDraft): Promise<string[]> {

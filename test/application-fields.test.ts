@@ -119,7 +119,8 @@ function browned(application: Application): unknown {
     });
     const find = () => application;
     const shares = sharesOf(room, own, sizes, find);
-    return seeBrownouts(brownouts, { header, own, others: [], shares, sizes, application: find });
+    const rest = { others: [], isHeld: () => false, application: find };
+    return seeBrownouts(brownouts, { header, own, shares, sizes, ...rest });
   });
 }
 

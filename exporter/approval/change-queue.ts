@@ -20,6 +20,8 @@ const SHOWN_MS = 86_400_000;
 /** Who decides where nobody knows more: the API server's own audit log says who wrote it. */
 const ANNOTATED = "annotation";
 const MOST_CHANGES = 1_000;
+/** Rows that wait for a disk that refuses them; the oldest are given up first. */
+const MOST_UNWRITTEN = 1_000;
 /** How long a calendar that was learned waits for a person, and when one that was refused may be proposed again. */
 const CALENDAR_OPEN_MS = 7 * 86_400_000;
 /** One that plans have not named for so long is withdrawn. */
@@ -37,6 +39,15 @@ export type WriteChanges = (events: readonly AuditEvent[], changes: readonly Cha
 export type LearnedHeader = Pick<Plan, "application" | "namespace" | "plannedAtMs"> &
   Partial<Pick<Plan, "learnedCalendars">>;
 
+/** An application, as its changes name it. */
+type Place = Pick<Change, "application" | "namespace">;
+
+/** A change as it is now, and the audit event of how it became so. */
+interface Happened {
+  readonly change: Change;
+  readonly event: AuditEvent;
+}
+
 /** What a person says of a change. */
 export interface Verdict {
   readonly verdict: "approve" | "refuse";
@@ -53,6 +64,8 @@ export class ChangeQueue {
   readonly #unnamedSinceMs = new Map<string, number>();
   /** What is written depends on what was written before. */
   readonly #turns = new Turns();
+  /** What the disk has not taken yet, the oldest first. */
+  #unwritten: readonly Happened[] = [];
   readonly #write: WriteChanges;
   readonly #application: (namespace: string, name: string) => Application | undefined;
 
@@ -72,14 +85,19 @@ export class ChangeQueue {
     return [...this.#changes.values()].toSorted((a, b) => b.proposedAtMs - a.proposedAtMs);
   }
 
-  /** What the guard reads; undefined where every change goes by itself. */
+  /**
+   * What the guard reads; undefined where every change goes by itself.
+   * @param kept what counts while the application's configuration is not known
+   */
   contextOf(
     header: PlanHeader,
     { namespace, observed, service }: Wish,
     before: BookEntry | undefined,
+    kept?: ApprovalContext,
   ): ApprovalContext | undefined {
     const { application: name, plannedAtMs } = header;
-    const approval = this.#application(namespace, name)?.approval;
+    const own = this.#application(namespace, name);
+    const approval = own === undefined ? kept && settingsOf(kept, before) : own.approval;
     const isAgain = before !== undefined && isOfPlan(before, header);
     const [again, last] = isAgain ? [before.basis.approval, undefined] : [undefined, before];
     const inForce = last?.mode === "act" ? last.final : undefined;
@@ -122,16 +140,7 @@ export class ChangeQueue {
    * Takes the calendars that a plan's predictor has learned: new ones wait, and those that it names no longer are withdrawn. One that was refused
    * or expired is not proposed again before it is a month old. A plan without them says nothing.
    */
-  async takeLearned(header: LearnedHeader): Promise<void> {
-    await this.#turns.take(async () => this.#takeLearned(header));
-  }
-
-  async #takeLearned({
-    application,
-    learnedCalendars,
-    namespace,
-    plannedAtMs,
-  }: LearnedHeader): Promise<void> {
+  async takeLearned({ application, learnedCalendars, namespace, plannedAtMs }: LearnedHeader): Promise<void> {
     if (learnedCalendars === undefined) return;
     const known = new Map(this.#learned(namespace, application).map((each) => [each.calendar.name, each]));
     const named = new Set(learnedCalendars.map(({ calendar }) => calendar.name));
@@ -152,7 +161,7 @@ export class ChangeQueue {
     const gone = [...known.values()]
       .filter((each) => isOpen(each, plannedAtMs) && this.#isUnnamed(each, named, plannedAtMs))
       .map((each): Change => Object.assign({}, each, { state: "withdrawn" as const }));
-    await this.#take([...fresh, ...gone], plannedAtMs);
+    await this.#keep([...fresh, ...gone], plannedAtMs);
   }
 
   /** A gap in the data of a service is no reason to withdraw its calendars. */
@@ -174,15 +183,23 @@ export class ChangeQueue {
       .filter((each) => each.namespace === namespace && each.application === application);
   }
 
-  /** Decides on those that wait and are named in annotations of an Application. */
-  async takeAnnotations(annotated: Annotated, nowMs: number): Promise<void> {
-    await this.#turns.take(async () => this.#takeAnnotations(annotated, nowMs));
+  /**
+   * Decides on the waiting changes of an application that its annotations name. Ids of changes of other applications have no effect.
+   * @param of the application whose annotations they are
+   */
+  async takeAnnotations(of: Place, annotated: Annotated, nowMs: number): Promise<void> {
+    await this.#turns.take(async () => this.#takeAnnotations(of, annotated, nowMs));
   }
 
-  async #takeAnnotations({ approved, refused }: Annotated, nowMs: number): Promise<void> {
+  async #takeAnnotations(
+    { application, namespace }: Place,
+    { approved, refused }: Annotated,
+    nowMs: number,
+  ): Promise<void> {
     const decided = (ids: readonly string[], state: "approved" | "refused"): Change[] =>
       ids
         .flatMap((id) => this.#changes.get(id) ?? [])
+        .filter((each) => each.application === application && each.namespace === namespace)
         .filter((each) => each.state === "awaiting" && isOpen(each, nowMs))
         .map((change): Change => Object.assign({}, change, { state, by: ANNOTATED, decidedAtMs: nowMs }));
     await this.#take([...decided(approved, "approved"), ...decided(refused, "refused")], nowMs);
@@ -199,16 +216,14 @@ export class ChangeQueue {
     this.#moves.note(bookKey(namespace, service), decidedAtMs, inForce, running);
   }
 
-  /** Takes what was decided: new changes wait, those that were reached are executed, and old ones expire. Resolves once that is written. */
+  /**
+   * Takes what was decided: new changes wait, those that were reached are executed, and old ones expire. That is in force at once, whatever
+   * the disk says. Resolves once it is written, or the disk has refused it.
+   */
   async settle(records: Iterable<DecisionRecord>, nowMs: number): Promise<void> {
-    const decided = [...records];
-    for (const record of decided) this.#note(record);
-    await this.#turns.take(async () => this.#settle(decided, nowMs));
-  }
-
-  async #settle(records: readonly DecisionRecord[], nowMs: number): Promise<void> {
     const after: Change[] = [];
     for (const record of records) {
+      this.#note(record);
       after.push(...proposed(record).filter((change) => !this.#isKnown(change, nowMs)));
       for (const { id, state } of record.context.approval?.changes ?? []) {
         const change = this.#changes.get(id);
@@ -221,7 +236,7 @@ export class ChangeQueue {
       const isOver = isOpen(change, -Infinity) && !isOpen(change, nowMs);
       if (isOver && !ended.has(change.id)) after.push({ ...change, state: "expired" });
     }
-    await this.#take(after, nowMs);
+    await this.#keep(after, nowMs);
   }
 
   /** The same step may have been proposed by a plan before whose change was not written yet when this one was decided. */
@@ -278,16 +293,50 @@ export class ChangeQueue {
     throw new TradewindError("journal-unusable", "the approval cannot be written down; nothing was changed");
   }
 
+  /** Takes what a person decided, once it is written. @returns false where it cannot be, and then nothing has changed */
   async #take(after: readonly Change[], nowMs: number): Promise<boolean> {
     if (after.length === 0) return true;
-    const events = after.map((change) => eventOf(change, nowMs));
-    if (!(await this.#write(events, after))) return false;
+    if (!(await this.#append(happened(after, nowMs)))) return false;
+    this.#put(after, nowMs);
+    return true;
+  }
+
+  /** Takes what no person decided. What the disk refuses is written with the next append. */
+  async #keep(after: readonly Change[], nowMs: number): Promise<void> {
+    this.#put(after, nowMs);
+    this.#unwritten = [...this.#unwritten, ...happened(after, nowMs)].slice(-MOST_UNWRITTEN);
+    await this.#turns.take(async () => this.#append([]));
+  }
+
+  /** Writes this after all that is still to be written. */
+  async #append(more: readonly Happened[]): Promise<boolean> {
+    const all = [...this.#unwritten, ...more];
+    if (all.length === 0) return true;
+    const [events, changes] = [all.map(({ event }) => event), all.map(({ change }) => change)];
+    if (!(await this.#write(events, changes))) return false;
+    const written = new Set(all);
+    this.#unwritten = this.#unwritten.filter((each) => !written.has(each));
+    return true;
+  }
+
+  #put(after: readonly Change[], nowMs: number): void {
     for (const change of after) this.#changes.set(change.id, change);
     for (const change of this.list()) if (!isShown(change, nowMs)) this.#changes.delete(change.id);
     const ended = this.list().filter((change) => !isOpen(change, nowMs));
     for (const { id } of ended.slice(MOST_CHANGES)) this.#changes.delete(id);
-    return true;
   }
+}
+
+const happened = (after: readonly Change[], nowMs: number): Happened[] =>
+  after.map((change) => ({ change, event: eventOf(change, nowMs) }));
+
+/** The settings that a decision was held by. Its change expires as long after it as they say. */
+function settingsOf(
+  { containerRatio, expiresMs, replicasRatio }: ApprovalContext,
+  of: BookEntry | undefined,
+): Application["approval"] {
+  const openMs = of === undefined ? 0 : expiresMs - of.recommendation.decidedAtMs;
+  return { containerRatio, replicasRatio, expiresMinutes: openMs / MINUTE_MS };
 }
 
 const isOpen = ({ expiresMs, kind, state }: Change, nowMs: number): boolean =>

@@ -15,6 +15,8 @@ export interface NamespaceSight {
   /** Decisions of the plan, and those in force of other applications of the namespace that act. */
   readonly own: readonly BookEntry[];
   readonly others: readonly BookEntry[];
+  /** Whether an earlier decision on a service is in force, and the plan led to none. */
+  readonly isHeld: (service: string) => boolean;
   /** What quotas leave the plan's services, by service. */
   readonly shares: ReadonlyMap<string, RoomShare>;
   readonly sizes: PodSizes;
@@ -26,6 +28,8 @@ export function seeBrownouts(brownouts: Brownouts, { own, ...given }: NamespaceS
   const { application: name, namespace, objective } = given.header;
   // Nothing was measured that anybody's need could be judged by.
   if (objective === undefined) return [];
+  // Nothing was decided: whether the application acts is not known.
+  if (own.length === 0) return [];
   const acting = own.filter(({ mode }) => mode === "act");
   if (acting.length > 0) return brownouts.see(brownoutSight({ ...given, own: acting }));
   brownouts.forget({ namespace, name });
@@ -33,7 +37,7 @@ export function seeBrownouts(brownouts: Brownouts, { own, ...given }: NamespaceS
 }
 
 function brownoutSight(given: NamespaceSight): BrownoutSight {
-  const { application, header, others, own, sizes } = given;
+  const { application, header, isHeld, others, own, sizes } = given;
   const { application: name, namespace, plannedAtMs: nowMs } = header;
   const specOf = specsBy(application);
   const severities = new Map(own.map((entry) => [entry.recommendation.service, entry.routeSeverity]));
@@ -43,7 +47,7 @@ function brownoutSight(given: NamespaceSight): BrownoutSight {
     nowMs,
     starved: own.flatMap((entry) => starvedOf(entry, specOf(entry), given) ?? []),
     spares: [...own, ...others].flatMap((entry) => spareOf(entry, specOf(entry), sizes) ?? []),
-    severityOf: (service) => (severities.has(service) ? severities.get(service) : 0),
+    severityOf: (service) => (severities.has(service) || isHeld(service) ? severities.get(service) : 0),
   };
 }
 

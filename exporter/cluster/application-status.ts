@@ -13,11 +13,11 @@ import type { ServiceWorkload } from "./services.ts";
 export interface StatusInputs {
   readonly list: RecommendationList;
   readonly header: ReadPlan["header"] | undefined;
-  /** What is wrong with the newest configuration of the application, among several. */
+  /** What is wrong with the newest configuration of the application. */
   readonly problem?: string | undefined;
   readonly prices: Prices;
   readonly workloadOf: (namespace: string, service: string) => ServiceWorkload | undefined;
-  /** Of the resource as read. */
+  /** Of the configuration in use. */
   readonly generation: number | undefined;
   /** Conditions as read: one that stays keeps the time since when it holds. */
   readonly before: readonly {

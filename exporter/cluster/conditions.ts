@@ -7,7 +7,7 @@ import type { ReadPlan } from "../source/read-plan.ts";
 export interface Judged {
   readonly list: RecommendationList;
   readonly header: ReadPlan["header"] | undefined;
-  /** What is wrong with the newest configuration of the application, among several. */
+  /** What is wrong with the newest configuration of the application. */
   readonly problem?: string | undefined;
 }
 

@@ -21,6 +21,7 @@ export const ApplicationObject = z.object({
   }),
   status: z
     .object({
+      observedGeneration: z.number().nullish(),
       conditions: z
         .array(z.object({ type: z.string(), status: z.string(), lastTransitionTime: z.string() }))
         .nullish(),

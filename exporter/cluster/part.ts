@@ -1,5 +1,6 @@
 import type { RecommendationList, ServedRecommendation } from "@tradewind/core/contract/recommendation.ts";
 import type { ApplicationMode } from "@tradewind/core/contract/plan.ts";
+import type { ConfigurationReading } from "@tradewind/kubernetes/application/resource.ts";
 import type { ReadPlan } from "../source/read-plan.ts";
 import type { NamespaceView } from "./namespaces.ts";
 import type { ServiceWorkload } from "./services.ts";
@@ -27,8 +28,10 @@ export interface SceneApplication {
   readonly list: RecommendationList;
   /** A larger change of a container waits for a person; absent where none does. */
   readonly approvalRatio?: number | undefined;
-  /** What is wrong with its newest configuration, among several. */
+  /** What is wrong with its newest configuration. */
   readonly problem?: string | undefined;
+  /** How the scaler itself read that configuration; absent where it does not. */
+  readonly reading?: ConfigurationReading;
 }
 
 /** The application that a recommendation is of; the only one where there are not several. */

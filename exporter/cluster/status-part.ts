@@ -51,11 +51,11 @@ export class StatusPart implements LeaderPart {
 
   private async reconcileOne(
     resource: ApplicationObject,
-    { header, list, problem }: SceneApplication,
+    { header, list, problem, reading }: SceneApplication,
     scene: Scene,
     signal: AbortSignal,
   ): Promise<void> {
-    const { generation, uid } = resource.metadata;
+    const { uid } = resource.metadata;
     const before = this.written.get(uid);
     const status = applicationStatus({
       list,
@@ -63,7 +63,7 @@ export class StatusPart implements LeaderPart {
       problem,
       prices: resource.spec.prices,
       workloadOf: scene.service,
-      generation,
+      generation: generationInUse(resource, reading),
       before: resource.status?.conditions ?? [],
       nowMs: scene.nowMs,
     });
@@ -107,6 +107,15 @@ export class StatusPart implements LeaderPart {
       return false;
     }
   }
+}
+
+/** One that cannot be used is not observed: what the status says of the one before stays. */
+function generationInUse(
+  { metadata, status }: ApplicationObject,
+  { generation, problem }: NonNullable<SceneApplication["reading"]> = {},
+): number | undefined {
+  if (generation !== undefined) return generation;
+  return problem === undefined ? metadata.generation : (status?.observedGeneration ?? undefined);
 }
 
 /** The resource of an application, as last seen. */

@@ -31,16 +31,22 @@ export function previousAllocation(context: GuardContext): Allocation | undefine
 }
 
 /**
- * The allocation with nothing taken away from the baseline: replicas, and container sizes where both sides state one.
+ * The allocation with nothing taken away from the baseline: replicas, and container sizes where it states one and the last allocation,
+ * else what runs, does too.
  * Never above the maximum. Returns the same object when nothing had to be held.
  */
 export function holdAtBaseline(allocation: Allocation, context: GuardContext, baseline: number): Allocation {
   const bounds = boundsOf(context);
   const previous = previousAllocation(context);
+  const { observed } = context.wish;
   const ceiling = Math.max(bounds.minReplicas, bounds.maxReplicas);
   const replicas = Math.max(allocation.replicas, Math.min(baseline, ceiling));
-  const cpuCores = larger(allocation.cpuCores, previous?.cpuCores, bounds.cpuMaxCores);
-  const memoryBytes = larger(allocation.memoryBytes, previous?.memoryBytes, bounds.memoryMaxBytes);
+  const [heldCores, heldBytes] = [
+    previous?.cpuCores ?? observed.cpuCores,
+    previous?.memoryBytes ?? observed.memoryBytes,
+  ];
+  const cpuCores = larger(allocation.cpuCores, heldCores, bounds.cpuMaxCores);
+  const memoryBytes = larger(allocation.memoryBytes, heldBytes, bounds.memoryMaxBytes);
   return sameAllocation(allocation, { replicas, cpuCores, memoryBytes })
     ? allocation
     : allocationOf(replicas, cpuCores, memoryBytes);

@@ -12,7 +12,7 @@ export const changeLimit: GuardStep = {
   apply: (allocation, context) => {
     const { limits } = context;
     if (limits === undefined) return null;
-    const { replicasReady, replicasWanted } = context.wish.observed;
+    const { cpuCores, memoryBytes, replicasReady, replicasWanted } = context.wish.observed;
     const running = replicasWanted ?? replicasReady;
     const previous = previousAllocation(context);
     const from = previous?.replicas ?? running;
@@ -23,8 +23,8 @@ export const changeLimit: GuardStep = {
     const lowest = from <= 1 ? 0 : Math.ceil(limits.shrinkRatio * from);
     const limited = allocationOf(
       Math.max(Math.min(allocation.replicas, highest), lowest),
-      near(allocation.cpuCores, previous?.cpuCores, limits),
-      near(allocation.memoryBytes, previous?.memoryBytes, limits),
+      near(allocation.cpuCores, previous?.cpuCores ?? cpuCores, limits),
+      near(allocation.memoryBytes, previous?.memoryBytes ?? memoryBytes, limits),
     );
     if (sameAllocation(allocation, limited)) return null;
     const { growRatio, shrinkRatio } = limits;

@@ -10,7 +10,7 @@ import {
   ApplicationResource,
   NOTHING_ANNOTATED,
 } from "@tradewind/kubernetes/application/resource.ts";
-import type { Annotated } from "@tradewind/kubernetes/application/resource.ts";
+import type { Annotated, ConfigurationReading } from "@tradewind/kubernetes/application/resource.ts";
 import {
   applicationSources,
   maySeveral,
@@ -24,6 +24,12 @@ import type { Connection } from "@tradewind/kubernetes/client/connection.ts";
 export interface OwnApplication {
   /** That of one application; of an exporter that reads only one it may be another one's, which the asker compares. */
   find(namespace: string, name: string): Application | undefined;
+  /** Whether an application should be found and is not: not read since the start, not readable, or deleted. */
+  isUnread(namespace: string, name: string): boolean;
+  /** Resolves once they were read for the first time, which may be never. */
+  first(): Promise<void>;
+  /** How the newest state of an application's configuration was read; empty for one that is not read here. */
+  reading(namespace: string, name: string): ConfigurationReading;
   /** Changes of an application that its annotations decide on. */
   annotated(namespace: string, name: string): Annotated;
   /** Why there is none although one was named; the limits of the settings hold meanwhile. */
@@ -64,10 +70,16 @@ export async function followApplication(options: OwnApplicationOptions): Promise
   const client = await clientOf(options);
   const resource = new ApplicationResource({ ...place, client, clock, log });
   resource.start();
+  const first = resource.first().then(() => undefined);
+  const isIts = (namespace: string, name: string): boolean =>
+    namespace === place.namespace && name === place.name;
   return {
     find: () => resource.current(),
-    annotated: (namespace, name) =>
-      namespace === place.namespace && name === place.name ? resource.annotated() : NOTHING_ANNOTATED,
+    isUnread: (namespace, name) => isIts(namespace, name) && resource.current() === undefined,
+    first: async () => first,
+    reading: (namespace, name) =>
+      isIts(namespace, name) ? { problem: resource.problem(), generation: resource.currentGeneration() } : {},
+    annotated: (namespace, name) => (isIts(namespace, name) ? resource.annotated() : NOTHING_ANNOTATED),
     problem: () => (resource.current() === undefined ? resource.whyNot() : undefined),
     stop: async () => {
       await resource.stop();
@@ -82,10 +94,17 @@ async function followSeveral(
 ): Promise<OwnApplication> {
   const { clock, log } = options;
   const client = resourceNamespaces(sources) === undefined ? undefined : await clientOf(options);
-  const followed = new FollowedApplications({ sources, client, clock, log, onChange: () => undefined });
+  const first = Promise.withResolvers<void>();
+  const onChange = (): void => {
+    if (followed.whyNot() === undefined) first.resolve();
+  };
+  const followed = new FollowedApplications({ sources, client, clock, log, onChange });
   await followed.start();
   return {
     find: (namespace, name) => followed.find(applicationKey({ namespace, name })),
+    isUnread: (namespace, name) => followed.isUnread(applicationKey({ namespace, name })),
+    first: async () => first.promise,
+    reading: (namespace, name) => followed.reading(applicationKey({ namespace, name })),
     annotated: (namespace, name) => followed.annotated(applicationKey({ namespace, name })),
     problem: () => followed.whyNot(),
     stop: async () => {
@@ -101,6 +120,9 @@ async function clientOf({ clock, connection, kubeconfig }: OwnApplicationOptions
 
 const still = (application: Application | undefined, problem: string | undefined): OwnApplication => ({
   find: () => application,
+  isUnread: () => problem !== undefined,
+  first: async () => undefined,
+  reading: () => ({}),
   annotated: () => NOTHING_ANNOTATED,
   problem: () => problem,
   stop: async () => undefined,

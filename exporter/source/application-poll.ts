@@ -29,8 +29,13 @@ export interface ApplicationPollOptions extends PlanClientOptions {
   /**
    * Called after each round. The next one waits for it.
    * @param hasAnswer a predictor answered in this round
+   * @param only how the only application stands, see {@link onlyState}
    */
-  readonly onList: (applications: KnownApplications, hasAnswer: boolean) => Promise<void>;
+  readonly onList: (
+    applications: KnownApplications,
+    hasAnswer: boolean,
+    only: ApplicationState | undefined,
+  ) => Promise<void>;
 }
 
 const RESOLVE_MS = 5_000;
@@ -73,7 +78,8 @@ export class ApplicationPoll {
       this.#meet(this.#follower.current());
       const asked = [...this.#clients].map(async ([address, client]) => this.#ask(address, client));
       const hasAnswer = (await Promise.all(asked)).includes(true);
-      if (!signal.aborted) await this.#options.onList(merged([...this.#answers.values()]), hasAnswer);
+      const lists = [...this.#answers.values()];
+      if (!signal.aborted) await this.#options.onList(merged(lists), hasAnswer, onlyState(lists));
       afterFirst();
       await delay(this.#options.everyMs, undefined, { signal }).catch(() => undefined);
     }
@@ -121,6 +127,15 @@ export function merged(lists: readonly ApplicationList[]): KnownApplications {
     if (isMore) known.set(key, application);
   }
   return [...known.values()].sort((a, b) => (applicationKey(a) < applicationKey(b) ? -1 : 1));
+}
+
+/**
+ * How the only application of predictors that plan one each stands; undefined where none of them has said.
+ * @param lists one of each predictor that has answered
+ */
+export function onlyState(lists: readonly ApplicationList[]): ApplicationState | undefined {
+  const only = lists.filter(({ several }) => !several).flatMap(({ applications }) => applications);
+  return RANK.find((state) => only.some((each) => each.state === state));
 }
 
 function knownOf({ name, namespace, problem, state }: ListedApplication): KnownApplication | undefined {

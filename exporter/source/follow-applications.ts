@@ -31,8 +31,8 @@ export function followApplications(
     everyMs: APPLICATION_POLLS * options.pollMs,
     log,
     lookup,
-    onList: async (applications, hasAnswer) => {
-      await plans.follow(applications, hasAnswer);
+    onList: async (applications, hasAnswer, only) => {
+      await plans.follow(applications, hasAnswer, only);
       const several = servedApplications(plans);
       if (several !== undefined) onApplications(several);
     },

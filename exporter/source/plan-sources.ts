@@ -1,5 +1,6 @@
 import { applicationKey, askForOne } from "@tradewind/core/contract/application-list.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
+import type { ApplicationState } from "@tradewind/core/contract/application-list.ts";
 import type { RegretReport } from "@tradewind/core/contract/recommendation.ts";
 import type { KnownApplication, KnownApplications } from "./application-poll.ts";
 import type { Question, Reply } from "./plan-client.ts";
@@ -9,6 +10,8 @@ import type { PlanSource, PlanSourceStatus } from "./plan-source.ts";
 export interface ApplicationStatus extends PlanSourceStatus {
   /** Absent while the predictors plan one application only. */
   readonly application?: KnownApplication;
+  /** The only application was deleted: nobody plans it, and its decisions run out. */
+  readonly isDeleted?: boolean;
   /** What recommendations that were not carried out would have changed. */
   readonly regret?: RegretReport | undefined;
 }
@@ -29,6 +32,8 @@ export class PlanSources {
   readonly #options: PlanSourcesOptions;
   #only: PlanSource | undefined;
   #several: KnownApplications;
+  /** How predictors said last that the only application stands. */
+  #onlyState: ApplicationState | undefined;
   readonly #sources = new Map<string, PlanSource>();
   #hasAnswer = false;
 
@@ -54,7 +59,10 @@ export class PlanSources {
 
   /** One for each application that is planned or cannot be; those that were deleted are left out. */
   statuses(): readonly ApplicationStatus[] {
-    if (this.#several === undefined) return this.#only === undefined ? [] : [this.#only.status];
+    if (this.#several === undefined) {
+      const isDeleted = this.#onlyState === "deleted";
+      return this.#only === undefined ? [] : [{ ...this.#only.status, ...(isDeleted && { isDeleted }) }];
+    }
     return this.#several
       .filter(({ state }) => state !== "deleted")
       .map((application) => {
@@ -64,16 +72,20 @@ export class PlanSources {
       });
   }
 
-  /** Goes on with these applications: asks for the plans of those that came, and no more for those that are gone. */
-  async follow(applications: KnownApplications, hasAnswer: boolean): Promise<void> {
+  /**
+   * Goes on with these applications: asks for the plans of those that came, and no more for those that are gone.
+   * @param only how the only application stands; undefined while no predictor says, and then what was said last counts
+   */
+  async follow(applications: KnownApplications, hasAnswer: boolean, only?: ApplicationState): Promise<void> {
     this.#hasAnswer = hasAnswer;
+    this.#onlyState = only ?? this.#onlyState;
     // Predictors that were restarted know of none for a moment: what was several stays several.
     if (applications === undefined) return;
     const before = this.#several ?? [];
     this.#several = applications;
-    const only = this.#only;
+    const single = this.#only;
     this.#only = undefined;
-    await only?.stop();
+    await single?.stop();
     const planned = new Map(
       applications.filter(({ state }) => state === "planned").map((each) => [applicationKey(each), each]),
     );

@@ -30,11 +30,13 @@ export interface BookEntry {
   readonly brownout: Brownout | undefined;
   /** What is kept after a change that did harm. */
   readonly rollback: Rollback | undefined;
-  /** What the guard read of the decision before, and of whose plan. */
+  /** What the guard read of the decision before and of the application's configuration, and of whose plan. */
   readonly basis: Pick<
     DecisionRecord["context"],
-    "approval" | "predictorStartedAtMs" | "previous" | "previousDecidedAtMs"
+    "approval" | "calendars" | "limits" | "predictorStartedAtMs" | "previous" | "previousDecidedAtMs"
   >;
+  /** When the plan was made that a decision of a silence goes on from, on that plan's clock; undefined for a plan's own decision. */
+  readonly silentSincePlanMs: number | undefined;
   /** What is done with the decision. */
   readonly mode: ApplicationMode;
   /** What ran before, as far as the record says. */
@@ -46,6 +48,9 @@ export interface BookEntry {
 /** Names a service; neither part can hold a line break. */
 export const bookKey = (namespace: string, service: string): string => `${namespace}\n${service}`;
 
+/** A time that was converted from one clock to the other and back differs by less than this. ms */
+const CLOCK_ROUNDING_MS = 1;
+
 /** Whether the decision is of this very plan, which predictors give again after a failed poll or a restart of the scaler. */
 export const isOfPlan = (
   { basis, recommendation }: BookEntry,
@@ -53,8 +58,17 @@ export const isOfPlan = (
 ): boolean =>
   recommendation.decidedAtMs === plannedAtMs && basis.predictorStartedAtMs === predictorStartedAtMs;
 
+/** Whether the decision is of the silence that followed this very plan: the plan, where it is given again, is older. */
+export const isOfSilenceAfter = (
+  { basis, silentSincePlanMs }: BookEntry,
+  { plannedAtMs, predictorStartedAtMs }: Pick<Plan, "plannedAtMs" | "predictorStartedAtMs">,
+): boolean =>
+  silentSincePlanMs !== undefined &&
+  Math.abs(silentSincePlanMs - plannedAtMs) < CLOCK_ROUNDING_MS &&
+  basis.predictorStartedAtMs === predictorStartedAtMs;
+
 export function bookEntry(record: DecisionRecord, decidedMs: number | undefined): BookEntry {
-  const { approval, predictorStartedAtMs, previous, previousDecidedAtMs } = record.context;
+  const { approval, calendars, limits, predictorStartedAtMs, previous, previousDecidedAtMs } = record.context;
   return {
     decidedMs,
     recommendation: recommendationOf(record),
@@ -72,10 +86,13 @@ export function bookEntry(record: DecisionRecord, decidedMs: number | undefined)
     rollback: record.context.rollback,
     basis: {
       ...(approval && { approval }),
+      ...(calendars && { calendars }),
+      ...(limits && { limits }),
       ...(predictorStartedAtMs !== undefined && { predictorStartedAtMs }),
       ...(previous && { previous }),
       ...(previousDecidedAtMs !== undefined && { previousDecidedAtMs }),
     },
+    silentSincePlanMs: record.wish.evidence["plannedAtMs"],
     mode: record.context.mode ?? "act",
     guard: record.actions.map(({ step, reason, reasons }) => ({ step, reason, reasons })),
     json: JSON.stringify(record),

@@ -8,9 +8,10 @@ import { describeError } from "@tradewind/core/errors.ts";
 import { LastingProblem } from "@tradewind/core/lasting-problem.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import type { Scope } from "../plan-draft.ts";
-import type { Recommender } from "../recommender.ts";
+import type { Recommender, TakenPlan } from "../recommender.ts";
 import type { ApplicationStatus } from "../source/plan-sources.ts";
 import { forEachInSlices } from "../source/slices.ts";
+import { atMost, DISK_PATIENCE_MS } from "../store/patience.ts";
 import { AgentReadings } from "./agent-readings.ts";
 import { AskedAgents } from "./ask-agents.ts";
 import { silenceLimitMs } from "./silence.ts";
@@ -21,6 +22,9 @@ import type { StudentShelf } from "./student-shelf.ts";
 /** Of an application of which no plan has come since the start. s */
 const UNKNOWN_WINDOW_SECONDS = 15;
 
+/** A plan, as far as it says whose annotations count, and at what time. */
+export type AnnotatedHeader = Pick<TakenPlan["header"], "application" | "namespace" | "plannedAtMs">;
+
 export interface AloneOptions {
   readonly agents: readonly string[];
   readonly tokenFile?: string | undefined;
@@ -30,6 +34,8 @@ export interface AloneOptions {
   readonly shelf: StudentShelf;
   /** How the plans of each application come. */
   readonly statuses: () => readonly ApplicationStatus[];
+  /** Decides on the changes that annotations of the plan's Application name. */
+  readonly takeAnnotations: (header: AnnotatedHeader) => Promise<void>;
   readonly registry: Registry;
   readonly clock: Clock;
   readonly log: Logger;
@@ -100,7 +106,7 @@ export class Alone {
   }
 
   private async look(signal: AbortSignal): Promise<void> {
-    const { clock, log, recommender } = this.options;
+    const { clock, log, recommender, takeAnnotations } = this.options;
     const silent = this.silentStatuses();
     this.silentApplications.set(silent.length);
     const isSilent = silent.length > 0;
@@ -138,13 +144,15 @@ export class Alone {
     ];
     for (const { application, namespace, plan } of made) {
       const scope: Scope = several ? { namespace, name: application } : undefined;
+      await atMost(DISK_PATIENCE_MS, takeAnnotations(plan.header));
       await recommender.takePlan(plan, scope);
     }
   }
 
   private silentStatuses(): readonly ApplicationStatus[] {
     return this.options.statuses().filter((status) => {
-      return (status.madeMs ?? this.startedMs) < this.limitMs(status);
+      // Of an application that was deleted no plan is missing.
+      return status.isDeleted !== true && (status.madeMs ?? this.startedMs) < this.limitMs(status);
     });
   }
 

@@ -96,10 +96,11 @@ export function decideService(service: SilentService): Wish | undefined {
   if (!Number.isFinite(need)) return undefined;
   const asked = actions === undefined ? record.final : studentAllocation(actions, silence);
   const most = mostReplicas(silence);
+  const needReplicas = Math.min(need, most);
   const allocation: Allocation = {
     ...record.final,
     ...asked,
-    replicas: Math.max(asked.replicas, Math.min(need, most)),
+    replicas: Math.max(asked.replicas, needReplicas),
   };
   const reasons: Reason[] = [
     { code: "predictor-silent", silentSeconds: Math.max(0, nowMs - planned.decidedMs) / 1e3 },
@@ -110,7 +111,8 @@ export function decideService(service: SilentService): Wish | undefined {
     ...(need > most ? [limitReason(silence.planned.replicas, most)] : []),
     { code: "replicas", fromReplicas: record.final.replicas, toReplicas: allocation.replicas },
   ];
-  return wishOf(service, { actions, allocation, inputs: inputs && asList(inputs), planned, reasons });
+  const list = inputs && asList(inputs);
+  return wishOf(service, { actions, allocation, inputs: list, needReplicas, planned, reasons });
 }
 
 const studentReason = ({ modelHash }: NamedStudent, { forecastRatio, loadRatio }: StudentInputs): Reason => ({
@@ -146,6 +148,8 @@ const usable = (actions: StudentActions | undefined): StudentActions | undefined
 
 interface Asked {
   readonly allocation: Allocation;
+  /** Replicas that the CPU in use needs, as far as a silence may go. Neither an approval nor a soft ceiling stops growth up to it. */
+  readonly needReplicas: number;
   readonly planned: ReturnType<typeof plannedOf>;
   readonly inputs: readonly number[] | undefined;
   readonly actions: StudentActions | undefined;
@@ -189,7 +193,7 @@ function wishOf({ decidedMs, nowMs, reading, record, student }: SilentService, a
 
 /** The numbers that decided, and what the next decision of the silence needs to know of the plan. */
 function evidenceOf(
-  { actions, inputs = [], planned }: Asked,
+  { actions, inputs = [], needReplicas, planned }: Asked,
   {
     nowMs,
     offsetMs,
@@ -197,13 +201,15 @@ function evidenceOf(
     wish,
   }: { reading: ServiceReading; wish: Wish; offsetMs: number; nowMs: number },
 ): Record<string, number> {
-  const { cpuPodCapacityCores, cpuSecondsPerRequest, requestsPerSecond } = wish.evidence;
+  const { cpuPodCapacityCores, cpuSecondsPerRequest, memoryPeakBytes, requestsPerSecond } = wish.evidence;
   const [cpuInput, memoryInput, replicaInput, loadInput, forecastInput] = inputs;
   const { cpuCores, memoryBytes, replicas } = planned.allocation;
   const numbers: Record<string, number | undefined> = {
     cpuPodCapacityCores,
     cpuSecondsPerRequest,
     requestsPerSecond,
+    needReplicas,
+    memoryPeakBytes: highest(memoryPeakBytes, reading.memoryBytes),
     plannedReplicas: replicas,
     plannedCpuCores: cpuCores,
     plannedMemoryBytes: memoryBytes,
@@ -227,3 +233,7 @@ function evidenceOf(
     Object.entries(numbers).filter((entry): entry is [string, number] => Number.isFinite(entry[1])),
   );
 }
+
+/** The mean of the pods is a peak where it lies above the highest one so far. */
+const highest = (peakBytes: number | undefined, meanBytes = 0): number | undefined =>
+  Number.isFinite(meanBytes) && meanBytes > (peakBytes ?? 0) ? meanBytes : peakBytes;

@@ -93,6 +93,9 @@ export class SilentPlans {
         predictorStartedAtMs: context.predictorStartedAtMs ?? 0,
         plannedAtMs: Math.max(0, Math.round(nowMs + decidedAtMs - first.decidedMs)),
         ...(context.mode && { mode: context.mode }),
+        disruptions: known.flatMap(({ record: { context: of, service } }) =>
+          of.disruptions === undefined ? [] : [{ service, ...of.disruptions }],
+        ),
       };
       const wishes = { [Symbol.iterator]: () => this.stillWanted(decided) };
       yield { application, namespace, plan: { header, wishes, madeMs: nowMs, isPartial: true } };

@@ -1,4 +1,4 @@
-import { Cron } from "croner";
+import { Cron, CronDate } from "croner";
 import type { Calendar } from "@tradewind/core/contract/calendar.ts";
 
 /** A window of a calendar, ms since the epoch; `untilMs` is no longer part of it. */
@@ -9,6 +9,8 @@ export interface CalendarWindow {
 
 /** Times looked at until one is found that is no exception: a year of days, and the hours and minutes at its edge. */
 const MOST_STEPS = 500;
+/** Windows in a row that clocks may skip before a calendar counts as one without windows. Clocks are put forward once a year. */
+const MOST_SKIPPED = 4;
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 const SECOND_MS = 1_000;
@@ -17,11 +19,14 @@ type Times = Pick<Calendar, "except" | "from" | "timeZone" | "until">;
 
 /**
  * The windows of a calendar. Times are those of clocks in its zone: one that does not exist, because clocks are put forward, happens when
- * they have been; one that exists twice happens the first time.
+ * they have been; one that exists twice happens the first time. A window that lies in the skipped time altogether is left out.
  */
 export class CalendarTimes {
   private readonly from: Cron;
   private readonly until: Cron;
+  /** The same patterns by a clock that is never put forward. */
+  private readonly steady: { readonly from: Cron; readonly until: Cron };
+  private readonly timeZone: string;
   private readonly date: Intl.DateTimeFormat;
   private readonly exceptions: readonly (readonly [first: string, last: string])[];
   /** The answer to a question, good until `endMs`. */
@@ -33,6 +38,8 @@ export class CalendarTimes {
   constructor({ except, from, timeZone, until }: Times) {
     this.from = cron(from, timeZone);
     this.until = cron(until, timeZone);
+    this.steady = { from: cron(from, "UTC"), until: cron(until, "UTC") };
+    this.timeZone = timeZone;
     this.date = new Intl.DateTimeFormat("en-CA", {
       timeZone,
       year: "numeric",
@@ -55,13 +62,29 @@ export class CalendarTimes {
     const before = this.begin(atMs, -1);
     const current = before === undefined ? undefined : this.windowFrom(before);
     if (current !== undefined && current.untilMs > atMs) return current;
-    const next = this.begin(atMs, 1);
-    return next === undefined ? undefined : this.windowFrom(next);
+    let next = this.begin(atMs, 1);
+    for (let step = 0; next !== undefined && step < MOST_SKIPPED; step += 1) {
+      const window = this.windowFrom(next);
+      if (window !== undefined) return window;
+      next = this.begin(next, 1);
+    }
+    return undefined;
   }
 
+  /** Undefined where it never ends, and where clocks skip all of it. */
   private windowFrom(fromMs: number): CalendarWindow | undefined {
     const untilMs = this.until.nextRun(new Date(fromMs))?.getTime();
-    return untilMs === undefined ? undefined : { fromMs, untilMs };
+    return untilMs === undefined || this.isSkipped(fromMs) ? undefined : { fromMs, untilMs };
+  }
+
+  /** Whether clocks skip the beginning, and the end after it too: both then happen at the moment when they have been put forward. */
+  private isSkipped(fromMs: number): boolean {
+    if (this.from.match(new Date(fromMs))) return false;
+    const { day, hour, minute, month, second, year } = new CronDate(new Date(fromMs), this.timeZone);
+    const shown = new Date(Date.UTC(year, month, day, hour, minute, second));
+    const [from] = this.steady.from.previousRuns(1, shown);
+    const until = from && this.steady.until.nextRun(from);
+    return until ? until <= shown : false;
   }
 
   /** The nearest beginning that is no exception: not after the time, or after it. */

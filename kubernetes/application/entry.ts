@@ -11,6 +11,8 @@ export interface ApplicationEntry {
   readonly problem: string | undefined;
   /** Changes that the annotations of a resource decide on. */
   readonly annotated?: Annotated;
+  /** Generation of the resource's last valid state; absent where there is none, and of a file. */
+  readonly generation?: number | undefined;
   /** Of a resource that never was valid. */
   readonly place?: { readonly namespace: string; readonly name: string };
 }

@@ -8,7 +8,7 @@ import type { WatchObserver } from "../watch/reflector.ts";
 import { ApplicationFiles } from "./files.ts";
 import type { ApplicationEntries, ApplicationEntry } from "./entry.ts";
 import { NOTHING_ANNOTATED } from "./resource.ts";
-import type { Annotated } from "./resource.ts";
+import type { Annotated, ConfigurationReading } from "./resource.ts";
 import { ApplicationResources } from "./resources.ts";
 import { pathsOf, requireCluster } from "./sources.ts";
 import type { ApplicationSource } from "./sources.ts";
@@ -30,6 +30,8 @@ export interface FollowedApplication {
   /** Changes that the annotation of a resource approves. */
   readonly annotated?: Annotated;
   readonly problem?: string;
+  /** Generation of the resource's last valid state, where it is planned. */
+  readonly generation?: number;
 }
 
 export interface FollowedOptions {
@@ -98,6 +100,17 @@ export class FollowedApplications {
     return this.planned().find((application) => applicationKey(application) === key);
   }
 
+  /** Whether it should be known and is not: nothing was read yet, it was deleted, or it never was valid. */
+  isUnread(key: string): boolean {
+    if (this.find(key) !== undefined) return false;
+    return this.whyNot() !== undefined || this.list().some((each) => keyOf(each) === key);
+  }
+
+  /** How the newest state of an application's configuration was read; empty for one that is not known. */
+  reading(key: string): ConfigurationReading {
+    return this.#list.find((each) => keyOf(each) === key) ?? {};
+  }
+
   annotated(key: string): Annotated {
     const found = this.#list.find(({ application }) => application && applicationKey(application) === key);
     return found?.annotated ?? NOTHING_ANNOTATED;
@@ -125,6 +138,10 @@ export class FollowedApplications {
   }
 }
 
+function keyOf({ name, namespace }: FollowedApplication): string | undefined {
+  return name === undefined || namespace === undefined ? undefined : applicationKey({ name, namespace });
+}
+
 /** Of each entry how it stands among the others. */
 function followed(entries: readonly ApplicationEntry[]): FollowedApplication[] {
   const byOrigin = new Map(entries.map((entry) => [entry.origin, entry]));
@@ -135,7 +152,7 @@ function followed(entries: readonly ApplicationEntry[]): FollowedApplication[] {
 
 /** @param first by key the origins of those before it, which it joins where it is planned */
 function standing(
-  { annotated, application, origin, place, problem }: ApplicationEntry,
+  { annotated, application, generation, origin, place, problem }: ApplicationEntry,
   first: Map<string, string>,
 ): FollowedApplication {
   const known = application ?? place;
@@ -165,5 +182,6 @@ function standing(
     application,
     ...(annotated && { annotated }),
     ...(problem !== undefined && { problem }),
+    ...(generation !== undefined && { generation }),
   };
 }

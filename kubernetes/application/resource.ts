@@ -34,6 +34,7 @@ export const Resource = z.object({
   metadata: z.object({
     name: z.string(),
     namespace: z.string(),
+    generation: z.number().optional(),
     annotations: z.record(z.string(), z.string()).nullish(),
   }),
   spec: z.record(z.string(), z.unknown()),
@@ -43,6 +44,14 @@ export const Resource = z.object({
 export interface Annotated {
   readonly approved: readonly string[];
   readonly refused: readonly string[];
+}
+
+/** How the newest state of an application's configuration was read. */
+export interface ConfigurationReading {
+  /** What is wrong with it; absent where it is the one in use. */
+  readonly problem?: string | undefined;
+  /** Generation of the state in use; absent where there is none, or it is of a file. */
+  readonly generation?: number | undefined;
 }
 
 const APPROVE = "tradewind.dev/approve";
@@ -77,6 +86,8 @@ export class ApplicationResource {
   private readonly reflector: Reflector<z.infer<typeof Resource>>;
   private application: Application | undefined;
   private invalid: string | undefined;
+  /** Of the state in use. */
+  private generation: number | undefined;
   private lastSpec = "";
   private announce: () => void = () => undefined;
 
@@ -119,6 +130,11 @@ export class ApplicationResource {
     return this.invalid;
   }
 
+  /** Generation of the state in use. */
+  currentGeneration(): number | undefined {
+    return this.generation;
+  }
+
   /** Why there is no application (yet). */
   whyNot(): string {
     const { name, namespace } = this.options;
@@ -143,18 +159,21 @@ export class ApplicationResource {
     const { log, name, namespace } = this.options;
     const [resource] = this.reflector.items.values();
     const spec = JSON.stringify(resource?.spec ?? null);
+    if (this.invalid === undefined && spec === this.lastSpec) this.generation = resource?.metadata.generation;
     if (spec === this.lastSpec) return;
     this.lastSpec = spec;
     this.invalid = undefined;
     if (resource === undefined) {
       if (this.application !== undefined) log.warn({ name, namespace }, "the Application was deleted");
       this.application = undefined;
+      this.generation = undefined;
       return;
     }
     try {
       const what = `the Application '${name}' in namespace '${namespace}'`;
       const changed = this.application !== undefined;
       this.application = parseApplication({ ...resource.spec, name, namespace }, what);
+      this.generation = resource.metadata.generation;
       if (changed) log.info({ name, namespace }, "the Application changed");
       this.announce();
     } catch (error) {

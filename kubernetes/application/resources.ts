@@ -70,29 +70,38 @@ export class ApplicationResources implements ApplicationEntries {
     for (const [key, { metadata, spec }] of this.#reflector.items) {
       const text = JSON.stringify(spec);
       const before = this.#held.get(key);
-      now.set(key, before?.spec === text ? before : { spec: text, entry: entryOf(metadata, spec, before) });
+      const entry = before?.spec === text ? again(metadata, before.entry) : entryOf(metadata, spec, before);
+      now.set(key, { spec: text, entry });
     }
     this.#held = now;
     this.#onChange();
   }
 }
 
+/** The same spec may be of another generation, once the resource was deleted and created again. */
+const again = (
+  { generation }: z.infer<typeof Resource>["metadata"],
+  entry: ApplicationEntry,
+): ApplicationEntry => (entry.problem === undefined ? { ...entry, generation } : entry);
+
 function entryOf(
-  { name, namespace }: z.infer<typeof Resource>["metadata"],
+  { generation: newest, name, namespace }: z.infer<typeof Resource>["metadata"],
   spec: z.infer<typeof Resource>["spec"],
   before: Held | undefined,
 ): ApplicationEntry {
   const place = { namespace, name };
   const origin = `crd:${namespace}/${name}`;
   let application: Application | undefined = before?.entry.application;
+  let generation = before?.entry.generation;
   let problem: string | undefined;
   try {
     application = parseApplication(
       { ...spec, ...place },
       `the Application '${name}' in namespace '${namespace}'`,
     );
+    generation = newest;
   } catch (error) {
     problem = describeError(error).slice(0, 1_000);
   }
-  return { origin, place, application, problem };
+  return { origin, place, application, generation, problem };
 }

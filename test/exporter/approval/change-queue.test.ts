@@ -4,11 +4,12 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { AuditEvent } from "@tradewind/core/contract/audit.ts";
+import type { Change } from "@tradewind/core/contract/change.ts";
 import { recommendationList } from "@tradewind/exporter/api/list.ts";
+import { ChangeQueue } from "@tradewind/exporter/approval/change-queue.ts";
 import { openTrail } from "@tradewind/exporter/journal/journal.ts";
 import { countedOn, SettledSizes } from "@tradewind/exporter/sizing/settled-sizes.ts";
-import { until } from "../until.ts";
-import { Killed, MINUTE_MS, Process, START_MS } from "./scene.ts";
+import { application, Killed, MINUTE_MS, Process, START_MS } from "./scene.ts";
 
 async function directory(): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), "tradewind-approval-"));
@@ -23,6 +24,7 @@ function states(path: string): string[] {
     .flatMap((event) => (event.kind === "change" ? [event.state] : []));
 }
 
+const HOTEL = { application: "hotel", namespace: "shop" } as const;
 const APPROVE = { verdict: "approve", by: "ann" } as const;
 const at = (minutes: number): number => START_MS + minutes * MINUTE_MS;
 
@@ -141,10 +143,10 @@ describe("a change that waits for a person", () => {
     disk.exec("BEGIN IMMEDIATE");
     await process.plan(30, at(0));
     await process.plan(30, at(1));
-    expect(process.queue.list()).toEqual([]);
+    expect(process.queue.list()).toMatchObject([{ proposedAtMs: at(0), state: "awaiting" }]);
+    expect(states(path)).toEqual([]);
     disk.exec("COMMIT");
     disk.close();
-    await until("the change", () => process.queue.list().length > 0);
     await process.plan(30, at(2));
     expect(process.queue.list()).toMatchObject([{ proposedAtMs: at(0), state: "awaiting" }]);
     await process.end();
@@ -222,7 +224,7 @@ describe("a change that waits for a person", () => {
     onTestFinished(() => process.end());
     await process.plan(30, at(0));
     const { id } = process.queue.list()[0]!;
-    await process.queue.takeAnnotations({ approved: [], refused: [id] }, at(1));
+    await process.queue.takeAnnotations(HOTEL, { approved: [], refused: [id] }, at(1));
     await process.plan(30, at(2));
     expect(process.replicas).toBe(10);
     expect(process.queue.list()).toMatchObject([{ id, state: "refused", by: "annotation" }]);
@@ -233,9 +235,96 @@ describe("a change that waits for a person", () => {
     onTestFinished(() => process.end());
     await process.plan(30, at(0));
     const { id } = process.queue.list()[0]!;
-    await process.queue.takeAnnotations({ approved: ["ffffffffff", id], refused: [] }, at(1));
+    await process.queue.takeAnnotations(HOTEL, { approved: ["ffffffffff", id], refused: [] }, at(1));
     await process.plan(30, at(2));
     expect(process.replicas).toBe(30);
+  });
+
+  it("is neither approved nor refused by the annotation of another Application", async () => {
+    const size = { kind: "size", service: "search", resource: "replicas", from: 10, to: 30 } as const;
+    const open = { proposedAtMs: at(0), expiresMs: at(15), state: "awaiting" } as const;
+    const waiting = (id: string, name: string, namespace: string): Change =>
+      Object.assign({ id, application: name, namespace }, size, open);
+    const [own, desk, bank] = ["aaaaaaaaaa", "bbbbbbbbbb", "cccccccccc"] as const;
+    const changes = [
+      waiting(own, "hotel", "shop"),
+      waiting(desk, "desk", "shop"),
+      waiting(bank, "hotel", "bank"),
+    ];
+    const queue = new ChangeQueue(
+      changes,
+      async () => true,
+      () => application,
+    );
+    await queue.takeAnnotations(HOTEL, { approved: [desk], refused: [bank] }, at(1));
+    expect(queue.list().map(({ state }) => state)).toEqual(["awaiting", "awaiting", "awaiting"]);
+    await queue.takeAnnotations(HOTEL, { approved: [own], refused: [] }, at(1));
+    expect(queue.list().map(({ id, state }) => [id, state])).toEqual([
+      [own, "approved"],
+      [desk, "awaiting"],
+      [bank, "awaiting"],
+    ]);
+  });
+
+  it("is carried out once only although the disk refuses to take that it was, which is written once the disk takes it", async () => {
+    const path = await directory();
+    const process = new Process(path);
+    await process.plan(30, at(0));
+    await process.queue.decide(process.queue.list()[0]!.id, APPROVE, at(1));
+    process.diskRefuses = true;
+    await process.plan(30, at(2));
+    await process.plan(12, at(3));
+    await process.plan(30, at(4));
+    expect(process.replicas).toBe(12);
+    process.diskRefuses = false;
+    await process.plan(30, at(5));
+    await process.end();
+    expect(states(path)).toEqual(["awaiting", "approved", "executed", "awaiting"]);
+  });
+
+  it("is shown while the disk refuses it, and cannot be decided on before the disk takes it", async () => {
+    const path = await directory();
+    const process = new Process(path);
+    process.diskRefuses = true;
+    await process.plan(30, at(0));
+    expect(process.queue.list()).toMatchObject([{ from: 10, to: 30, state: "awaiting" }]);
+    const { id } = process.queue.list()[0]!;
+    await expect(process.queue.decide(id, APPROVE, at(1))).rejects.toThrow("cannot be written down");
+    expect(process.queue.list()).toMatchObject([{ state: "awaiting" }]);
+    process.diskRefuses = false;
+    await process.queue.decide(id, APPROVE, at(1));
+    await process.plan(30, at(2));
+    expect(process.replicas).toBe(30);
+    await process.end();
+    expect(states(path)).toEqual(["awaiting", "approved", "executed"]);
+  });
+
+  it("waits after a restart too before the Application has been read", async () => {
+    const path = await directory();
+    const before = new Process(path);
+    await before.plan(10, at(0));
+    await before.end();
+    const after = new Process(path);
+    onTestFinished(() => after.end());
+    [after.nowMs, after.application] = [at(1), undefined];
+    await after.recommender.restore();
+    for (const minute of [1, 2]) {
+      await after.plan(30, at(minute));
+      expect(after.replicas).toBe(10);
+    }
+    expect(after.queue.list()).toMatchObject([{ from: 10, to: 30, proposedAtMs: at(1), expiresMs: at(16) }]);
+    after.application = { ...application, approval: undefined };
+    await after.plan(30, at(3));
+    expect(after.replicas).toBe(30);
+  });
+
+  it("waits while the Application is deleted, until it is created again", async () => {
+    const process = new Process(await directory());
+    onTestFinished(() => process.end());
+    await process.plan(10, at(0));
+    process.application = undefined;
+    await process.plan(30, at(1));
+    expect(process.replicas).toBe(10);
   });
 });
 

@@ -32,6 +32,10 @@ export class Process {
   nowMs = START_MS;
   /** Replicas that run. */
   running = 10;
+  /** The configuration as this process has read it. */
+  application: Application | undefined = application;
+  /** The disk takes no row of the journal. */
+  diskRefuses = false;
   readonly clock: Clock = { nowMs: () => this.nowMs, monotonicMs: () => this.nowMs };
 
   /** @param step called before and after all that outlasts the process, or that others see */
@@ -52,10 +56,11 @@ export class Process {
       return result;
     };
     this.#journal = new JournalKeeper(directory, { clock, log, counter });
-    const find = () => application;
+    const find = (): Application | undefined => this.application;
     this.queue = new ChangeQueue(
       this.#journal.changes(),
-      async (events, written) => around(async () => this.#journal.append(events, written)),
+      async (events, written) =>
+        !this.diskRefuses && around(async () => this.#journal.append(events, written)),
       find,
     );
     const keeper = new StateKeeper(new StateFile(directory), { clock, log, counter });
@@ -75,6 +80,7 @@ export class Process {
         restartGraceSeconds: 0,
         limitsOf: () => NO_LIMITS,
         applicationOf: find,
+        isUnread: () => this.application === undefined,
       },
       {
         keeper,

@@ -29,6 +29,8 @@ interface Window {
   /** Replicas of `search` that are asked for, and of `recommend` that run. */
   readonly asked?: number;
   readonly recommend?: number;
+  /** How old the measurements of `search` are; of more than 300 s its wish is refused. */
+  readonly searchAgeMs?: number;
 }
 
 /** A scaler of the services `search`, which runs 4, and `recommend`, over one quota of their namespace. */
@@ -63,13 +65,25 @@ class Scene {
     this.recommender = new Recommender(new DecisionBook(), rules, { keeper, clock, counter, serve, journal });
   }
 
-  async plan({
+  async plan(window: Window): Promise<Record<string, number | undefined>> {
+    this.#nowMs += 15_000;
+    return this.again(window);
+  }
+
+  /** The plan of this moment without any wish. */
+  async empty(): Promise<void> {
+    const { wishes, ...header } = planOf([], { mode: "act", room: quota(0), plannedAtMs: this.#nowMs });
+    await this.recommender.takePlan({ header, wishes, madeMs: this.#nowMs });
+  }
+
+  /** The last plan once more. */
+  async again({
     asked = 6,
     recommend = 4,
     room,
+    searchAgeMs = 0,
     severity,
   }: Window): Promise<Record<string, number | undefined>> {
-    this.#nowMs += 15_000;
     const observed = (replicas: number) => ({
       replicasReady: replicas,
       replicasWanted: replicas,
@@ -84,7 +98,10 @@ class Scene {
       });
     const wishes = [of("search", asked, 4, severity), of("recommend", 4, recommend, 0.5)];
     const { wishes: fresh, ...header } = planOf(wishes, { mode: "act", room, plannedAtMs: this.#nowMs });
-    const dated = fresh.map((each) => ({ ...each, inputs: { ...each.inputs, windowEndMs: this.#nowMs } }));
+    const dated = fresh.map((each) => {
+      const windowEndMs = this.#nowMs - (each.service === "search" ? searchAgeMs : 0);
+      return { ...each, inputs: { ...each.inputs, windowEndMs } };
+    });
     await this.recommender.takePlan({ header, wishes: dated, madeMs: this.#nowMs });
     const inForce = ["search", "recommend"].map((service) => this.recommender.book.get("shop", service)!);
     for (const { json } of inForce) this.records.push(DecisionRecord.parse(JSON.parse(json)));
@@ -171,4 +188,38 @@ it("a brownout outlives a restart of the scaler, as the decision on disk says", 
   const after = new Scene(before.records.slice(-2), before.nowMs);
   await after.recommender.restore();
   expect(await after.plan({ ...FULL, recommend: 2 })).toMatchObject({ recommend: 1 });
+});
+
+it("a brownout outlives a plan without wishes, and one that is taken twice", async () => {
+  const scene = new Scene();
+  await scene.plan(FULL);
+  await scene.plan(FULL);
+  const down = { ...FULL, recommend: 2 };
+  expect(await scene.plan(down)).toMatchObject({ recommend: 1 });
+  await scene.empty();
+  expect(await scene.again(down)).toMatchObject({ recommend: 1 });
+  expect(await scene.plan({ ...FULL, recommend: 1 })).toMatchObject({ recommend: 1 });
+  expect(scene.brownouts()).toEqual(["recommend begun"]);
+});
+
+it("a window that is seen again after a plan without wishes is no second calm one: a brownout takes three to end", async () => {
+  const scene = new Scene();
+  for (const window of [FULL, FULL, CALM]) await scene.plan(window);
+  for (const _ of [1, 2, 3]) {
+    await scene.empty();
+    await scene.again(CALM);
+  }
+  expect(scene.brownouts()).toEqual(["recommend begun"]);
+  await scene.plan(CALM);
+  await scene.plan(CALM);
+  expect(scene.brownouts()).toEqual(["recommend begun", "recommend ended"]);
+});
+
+it("a brownout stays while the wishes of the service that it is for are refused: nothing is known of its latency", async () => {
+  const scene = new Scene();
+  await scene.plan(FULL);
+  await scene.plan(FULL);
+  const refused = { ...FULL, recommend: 1, searchAgeMs: 400_000 };
+  for (const _ of [1, 2, 3, 4]) expect(await scene.plan(refused)).toMatchObject({ recommend: 1 });
+  expect(scene.brownouts()).toEqual(["recommend begun"]);
 });

@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { Application } from "@tradewind/core/contract/application.ts";
 import { calendarsBy } from "@tradewind/exporter/calendar/calendars.ts";
-import { wishOf } from "../wish.ts";
+import { decide } from "@tradewind/exporter/decide.ts";
+import type { DecisionPast } from "@tradewind/exporter/decide.ts";
+import { NO_LIMITS, wishOf } from "../wish.ts";
 
 const application = Application.parse({
   name: "hotel",
@@ -53,5 +55,30 @@ describe("calendars", () => {
   it("ask nothing of another application's services", () => {
     const plan = { application: "bank", sequence: 1, predictorStartedAtMs: 0, plannedAtMs: 0 };
     expect(calendarsOf(plan, wishOf())).toEqual([]);
+  });
+
+  it("in force when the Application was last known stay so while it is not, until their windows end", () => {
+    const untilMs = Date.parse("2026-07-06T10:30Z");
+    const morning = { calendar: "morning", floorReplicas: 12, fromMs: untilMs - 6_300_000, untilMs };
+    const rules = {
+      exporterStartedAtMs: 0,
+      staleAfterSeconds: 300,
+      restartGraceSeconds: 0,
+      limitsOf: () => NO_LIMITS,
+      calendarsOf: calendarsBy(() => undefined),
+    };
+    const replicas = (plannedAtMs: number, past: Pick<DecisionPast, "kept">): number | undefined => {
+      const plan = { application: "hotel", sequence: 1, predictorStartedAtMs: 0, plannedAtMs };
+      const wish = wishOf({
+        allocation: { replicas: 2 },
+        inputs: { windowHash: "0123456789abcdef", windowEndMs: plannedAtMs },
+      });
+      const decision = decide(wish, plan, { exporterStartedAtMs: 0, ...past }, rules);
+      return "record" in decision ? decision.record.final.replicas : undefined;
+    };
+    const kept = { calendars: [morning] };
+    expect(replicas(untilMs - 60_000, {})).toBe(2);
+    expect(replicas(untilMs - 60_000, { kept })).toBe(12);
+    expect(replicas(untilMs, { kept })).toBe(2);
   });
 });

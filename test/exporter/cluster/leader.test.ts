@@ -201,6 +201,38 @@ describe("the leading exporter", () => {
     );
   });
 
+  it("says that the only Application is not valid any more, and which generation is in use", async () => {
+    const { exporter, fake } = await cluster(["status"]);
+    const edit = (spec: object): void => {
+      const edited = Object.assign({}, application.spec, spec);
+      fake.put(RESOURCES.applications, { ...application, spec: edited, status: statusOf(fake) });
+    };
+    const ready = async (reason: string, observedGeneration: number) =>
+      until(`Ready ${reason} of generation ${observedGeneration}`, () =>
+        statusOf(fake)?.conditions.find(
+          (each) =>
+            each.type === "Ready" &&
+            each.reason === reason &&
+            each.observedGeneration === observedGeneration &&
+            statusOf(fake)?.observedGeneration === observedGeneration,
+        ),
+      );
+    const calendar = { name: "day", from: "0 8 * * *", until: "0 20 * * *", floor: { replicas: 2 } };
+    const { predictor } = await exporter(plan([wish()]), "scaler-0", { application: "crd:shop/hotel" });
+    edit({});
+    await ready("Planning", 1);
+    edit({ calendars: [{ ...calendar, timeZone: "Europe/Zuerich" }] });
+    expect(await ready("Invalid", 1)).toMatchObject({
+      status: "False",
+      message: expect.stringContaining("timeZone") as string,
+    });
+    predictor.serve(plan([wish({ allocation: { replicas: 8 } })], { sequence: 2 }));
+    await until("the next numbers", () => statusOf(fake)?.replicas === "3 → 8");
+    await ready("Invalid", 1);
+    edit({ calendars: [calendar] });
+    await ready("Planning", 3);
+  });
+
   it("never keeps KEDA waiting, whatever the API server does", async () => {
     const { exporter, fake } = await cluster(["status", "events", "vpa", "inPlaceResize"]);
     fake.fault(() => true);

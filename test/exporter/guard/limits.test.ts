@@ -86,6 +86,16 @@ describe("one decision", () => {
     ]);
   });
 
+  it.each([
+    { complete: true, cpuCores: 2, memoryBytes: 1e9, why: "at most by half" },
+    { complete: false, cpuCores: 4, memoryBytes: 2e9, why: "not at all while data is missing" },
+  ])("shrinks containers that run without a decision before it $why", ({ complete, ...sizes }) => {
+    const observed = { cpuCores: 4, memoryBytes: 2e9, replicasWanted: 3, complete };
+    const allocation = { replicas: 3, cpuCores: 0.1, memoryBytes: 64e6 };
+    const { final } = guard(decidedContext(anything({ allocation, observed })));
+    expect(final).toEqual({ replicas: 3, cpuCores: sizes.cpuCores, memoryBytes: sizes.memoryBytes });
+  });
+
   it("is refused where nobody knows how many replicas run", () => {
     const wish = anything({ allocation: { replicas: 9 }, observed: { complete: true } });
     const { previous: _, ...context } = { ...decidedContext(wish) };
@@ -210,6 +220,39 @@ describe("an exporter that gets a plan with bounds of its own", () => {
     await reaches(6);
     fake.put(RESOURCES.applications, resource(9));
     await reaches(9);
+  });
+
+  it("keeps the bounds of the decision in force after a restart while the API server refuses to show the Application", async () => {
+    const state = await mkdtemp(join(tmpdir(), "tradewind-limits-"));
+    onTestFinished(() => rm(state, { recursive: true }));
+    const fake = await FakeApiServer.start();
+    const services = [{ name: "search", maxReplicas: 6 }];
+    const spec = { entry: "search", objective: { milliseconds: 200 }, mode: "act", services };
+    fake.put(RESOURCES.applications, { metadata: { name: "hotel", namespace: "shop" }, spec });
+    const input = { application: "crd:shop/hotel", limits: {}, state };
+    const edges = { cluster: { connection: fake.connection() } };
+    const before = await runningExporter(five, input, edges);
+    expect(await replicasAfter(before, { replicas: 1e9 }, 2)).toBe(6);
+    await before.running.stop();
+    fake.failNext(1e6, 429);
+    const after = await runningExporter(five, input, edges);
+    expect(await replicasAfter(after, { replicas: 1e8 }, 3)).toBe(6);
+  });
+
+  it("waits with its first decision for an Application that the API server shows on being asked again", async () => {
+    const fake = await FakeApiServer.start();
+    const services = [{ name: "search", maxReplicas: 6 }];
+    const spec = { entry: "search", objective: { milliseconds: 200 }, mode: "act", services };
+    fake.put(RESOURCES.applications, { metadata: { name: "hotel", namespace: "shop" }, spec });
+    fake.failNext(1, 500);
+    const wish = anything({ allocation: { replicas: 1e9 }, observed: running(5) });
+    const exporter = await runningExporter(
+      planOf([wish]),
+      { application: "crd:shop/hotel", limits: {} },
+      { cluster: { connection: fake.connection() } },
+    );
+    const { recommendations } = await exporter.list();
+    expect(recommendations[0]?.replicas).toBe(6);
   });
 
   it("tells KEDA that nothing need run only where its own settings allow it", async () => {

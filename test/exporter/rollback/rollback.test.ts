@@ -83,3 +83,16 @@ it("takes back a change after which requests fail, however fast they do", async 
   for (const window of [2, 3]) await see(process, window, 4, 0.01, undefined, { failedRatio: 0.4 });
   expect(process.replicas).toBe(6);
 });
+
+it("watches a change on over a plan without wishes", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "tradewind-rollback-"));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  const process = new Process(directory);
+  onTestFinished(() => process.end());
+  for (const window of [0, 1]) await see(process, window, 6, 0.1);
+  await see(process, 2, 4, 0.3);
+  const { wishes, ...header } = planOf([], { mode: "act", plannedAtMs: START_MS + 2.5 * WINDOW_MS });
+  await process.recommender.takePlan({ header, wishes, madeMs: START_MS + 2.5 * WINDOW_MS });
+  await see(process, 3, 4, 0.3);
+  expect(process.replicas).toBe(6);
+});

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { APPLICATION_LIST_SCHEMA } from "@tradewind/core/contract/application-list.ts";
 import type { ApplicationList, ApplicationState } from "@tradewind/core/contract/application-list.ts";
-import { merged } from "@tradewind/exporter/source/application-poll.ts";
+import { merged, onlyState } from "@tradewind/exporter/source/application-poll.ts";
 
 const listOf = (several: boolean, ...states: readonly [string, ApplicationState][]): ApplicationList => ({
   schema: APPLICATION_LIST_SCHEMA,
@@ -18,6 +18,14 @@ describe("what several predictors plan", () => {
   it("is not asked by name where each plans one application only", () => {
     expect(merged([])).toBeUndefined();
     expect(merged([listOf(false, ["hotel", "planned"])])).toBeUndefined();
+  });
+
+  it("is not planned any more where the only application of all of them was deleted", () => {
+    const [deleted, planned] = [listOf(false, ["hotel", "deleted"]), listOf(false, ["hotel", "planned"])];
+    expect(onlyState([deleted, deleted])).toBe("deleted");
+    expect(onlyState([deleted, planned])).toBe("planned");
+    expect(onlyState([])).toBeUndefined();
+    expect(onlyState([listOf(true, ["a", "deleted"])])).toBeUndefined();
   });
 
   it("is everything that one of them plans: deleted is what none plans any more", () => {

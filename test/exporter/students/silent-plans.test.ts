@@ -9,6 +9,7 @@ import { knownOf, SilentPlans } from "@tradewind/exporter/students/silent-plans.
 import { AT, Student } from "@tradewind/core/students/student.ts";
 import { readWish } from "@tradewind/exporter/source/read-plan.ts";
 import { NO_LIMITS, wishOf } from "../wish.ts";
+import { SilenceScene } from "./silence-scene.ts";
 
 const RULES = {
   exporterStartedAtMs: 0,
@@ -18,10 +19,10 @@ const RULES = {
 };
 
 /** A planner's decision of second 100: four replicas of half a core for 20 requests/s of 50 ms CPU each, so 50 % use. */
-function plannedEntry(mode: "act" | "observe" = "act"): BookEntry {
+function plannedEntry(mode: "act" | "observe" = "act", evidence: Record<string, number> = {}): BookEntry {
   const wish = wishOf({
     allocation: { replicas: 4 },
-    evidence: { cpuSecondsPerRequest: 0.05, requestsPerSecond: 20, cpuPodCapacityCores: 0.5 },
+    evidence: { cpuSecondsPerRequest: 0.05, requestsPerSecond: 20, cpuPodCapacityCores: 0.5, ...evidence },
     inputs: { windowHash: "0123456789abcdef", windowEndMs: 95_000 },
     observed: { replicasReady: 4, complete: true, memoryBytes: 256e6 },
     workloads: [{ name: "search" }],
@@ -86,11 +87,23 @@ describe("a scaler without plans", () => {
     const [wish] = silent(reading(140_000, 2, 1))(plannedEntry(), 140_000);
     // 2 / (0.5 · 0.9) = 4.4
     expect(wish).toMatchObject({ allocation: { replicas: 5 }, policy: "reactive" });
+    expect(wish?.evidence).toMatchObject({ needReplicas: 5, memoryPeakBytes: 100e6 });
     expect(wish?.reasons).toEqual([
       { code: "predictor-silent", silentSeconds: 40 },
       { code: "cpu-demand", cpuRatio: 1, targetRatio: 0.9 },
       { code: "replicas", fromReplicas: 4, toReplicas: 5 },
     ]);
+  });
+
+  it("carries the highest memory peak of the last plan on, which approvals of memory count as need", () => {
+    for (const [peak, after] of [
+      [150e6, 150e6],
+      [80e6, 100e6],
+    ] as const) {
+      const entry = plannedEntry("act", { memoryPeakBytes: peak });
+      const [wish] = silent(reading(140_000, 2, 1))(entry, 140_000);
+      expect(wish?.evidence["memoryPeakBytes"]).toBe(after);
+    }
   });
 
   it("lets a student add, and names it with its five inputs", () => {
@@ -156,5 +169,91 @@ describe("a scaler without plans", () => {
     });
     const [made] = plans.plans([...knownOf([plannedEntry()])], () => 102_500, 140_000);
     expect([...(made?.plan.wishes ?? [])]).toEqual([]);
+  });
+});
+
+describe("the guard in a silence", () => {
+  /** CPU that 9 replicas use up to 90 %. */
+  const OF_NINE = 9 * 0.45;
+  const codes = ({ entry }: SilenceScene) => entry.recommendation.reasons?.map(({ code }) => code);
+
+  it("lets replicas that CPU demand needs come where larger changes wait for a person", async () => {
+    const scene = new SilenceScene({ approval: {} });
+    await scene.plan();
+    expect(await scene.silence(4, OF_NINE)).toBe(9);
+    expect(scene.queue.list()).toEqual([]);
+  });
+
+  it("holds the replicas that a student adds beyond the need of CPU until a person approves them", async () => {
+    const scene = new SilenceScene({ approval: { replicasRatio: 0.2 }, student: alwaysReplicas(0.75) });
+    await scene.plan();
+    // It asks for 6; 1.8 / (0.5 · 0.85) = 4.2, and 4 pods are enough at 90 %.
+    expect(await scene.silence(4, 1.8)).toBe(4);
+    expect(codes(scene)).toContain("approval-awaited");
+  });
+
+  it("goes above a soft ceiling of a calendar as far as CPU demand needs, and not above a hard one", async () => {
+    const at = (soft: boolean) => ({ calendar: "day", ceilingReplicas: 4, soft, fromMs: 0, untilMs: 2e12 });
+    for (const [soft, replicas] of [
+      [true, 9],
+      [false, 4],
+    ] as const) {
+      const scene = new SilenceScene({ calendars: [at(soft)] });
+      await scene.plan();
+      expect(await scene.silence(4, OF_NINE)).toBe(replicas);
+    }
+  });
+
+  it("takes away no pods that the PodDisruptionBudget of the last plan keeps", async () => {
+    for (const [allowed, replicas] of [
+      [0, 7],
+      [1, 6],
+    ] as const) {
+      let action = 0.75;
+      const student = new Student(new Float64Array(STUDENT_PARAMETERS));
+      student.act = () => ({ cpu: 0, memory: 0, replicas: action });
+      const scene = new SilenceScene({ student });
+      await scene.plan({ disruptions: [{ service: "search", budget: "b", allowed }] });
+      expect(await scene.silence(6, 3)).toBe(7);
+      action = -0.9;
+      expect(await scene.silence(7, 1)).toBe(replicas);
+      expect(await scene.silence(replicas, 1)).toBe(Math.max(4, replicas - allowed));
+    }
+  });
+});
+
+describe("a plan that comes after a silence", () => {
+  async function grown() {
+    const scene = new SilenceScene();
+    await scene.plan();
+    const plannedMs = scene.nowMs;
+    await scene.silence(4, 2.25);
+    expect(await scene.silence(4, 2.25)).toBe(5);
+    return { scene, plannedMs };
+  }
+
+  it("changes nothing where it is the one from before the silence", async () => {
+    const { plannedMs, scene } = await grown();
+    const { json } = scene.entry;
+    for (let times = 0; times < 2; times += 1) {
+      await scene.plan({}, plannedMs);
+      expect(scene.entry.json).toBe(json);
+    }
+  });
+
+  it("is decided on once what the silence decided has expired", async () => {
+    const { plannedMs, scene } = await grown();
+    scene.wait(300_001);
+    await scene.plan({}, plannedMs);
+    expect(scene.entry.recommendation.policy).toBe("queue");
+  });
+
+  it("is taken where it is a newer one, of whichever predictor, though it was made before the last decision of the silence", async () => {
+    for (const header of [{}, { predictorStartedAtMs: 1 }]) {
+      const { plannedMs, scene } = await grown();
+      const isOther = "predictorStartedAtMs" in header;
+      await scene.plan({ sequence: 2, ...header }, isOther ? plannedMs : plannedMs + 16_000);
+      expect(scene.entry.recommendation).toMatchObject({ policy: "queue", replicas: 4 });
+    }
   });
 });

@@ -9,7 +9,10 @@ import {
   maySeveral,
   resourceNamespaces,
 } from "@tradewind/kubernetes/application/sources.ts";
+import { ApiClient } from "@tradewind/kubernetes/client/client.ts";
+import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
 import { waitUntil } from "../../wait-until.ts";
+import { FakeApiServer } from "../fake-api-server.ts";
 import { silentLog } from "../silent-log.ts";
 
 async function directory(): Promise<string> {
@@ -46,6 +49,37 @@ describe("where applications come from", () => {
     const sources = await applicationSources([given]);
     expect([maySeveral(sources), resourceNamespaces(sources)]).toEqual([several, namespaces]);
   });
+});
+
+it("applications of a namespace keep their last valid state and its generation, and are unread once they are deleted", async () => {
+  const fake = await FakeApiServer.start();
+  const put = (milliseconds: number): void => {
+    const spec = { entry: "search", objective: { milliseconds } };
+    fake.put(RESOURCES.applications, { metadata: { name: "hotel", namespace: "shop" }, spec });
+  };
+  const client = new ApiClient(fake.connection());
+  const sources = await applicationSources(["crd:shop/*"]);
+  const options = { sources, client, clock: systemClock, log: silentLog, onChange: () => undefined };
+  const followed = new FollowedApplications(options);
+  onTestFinished(async () => {
+    await followed.stop();
+    await client.close();
+  });
+  expect(followed.isUnread("shop/hotel")).toBe(true);
+  put(100);
+  await followed.start();
+  await waitUntil(() => followed.reading("shop/hotel").generation === 1);
+  expect([followed.isUnread("shop/hotel"), followed.isUnread("shop/other")]).toEqual([false, false]);
+  put(-1);
+  await waitUntil(() => followed.reading("shop/hotel").problem !== undefined);
+  expect(followed.reading("shop/hotel").generation).toBe(1);
+  put(200);
+  await waitUntil(() => followed.reading("shop/hotel").generation === 3);
+  expect(followed.reading("shop/hotel").problem).toBeUndefined();
+  fake.remove(RESOURCES.applications, "shop", "hotel");
+  await waitUntil(() => followed.isUnread("shop/hotel"));
+  put(100);
+  await waitUntil(() => !followed.isUnread("shop/hotel"));
 });
 
 describe("applications of a directory", () => {
