@@ -95,8 +95,9 @@ export const Window = z
     /** Requests per second to the whole service. Absent when no source reported any, 0 only when one vouches that there were none. */
     requestsPerSecond: NonNegative.optional(),
     /**
-     * Requests that began in the interval, per second, by which traces begin: those known when the window was built. Absent
-     * where no trace begins, and where requests take so much longer than the grace that too few are known.
+     * Requests that began in the interval, per second, by which traces begin: those known when the window was built. One whose
+     * caller sends no spans counts with its answer. Absent where no trace begins, and where requests take so much longer than the
+     * grace that too few are known.
      */
     beganPerSecond: NonNegative.optional(),
     errorRatio: Ratio.optional(),

@@ -24,9 +24,10 @@ import type { PolicyInputs, PolicyOutcome } from "../policy/inputs.ts";
 import { decide } from "../policy/ladder.ts";
 import type { PolicySettings } from "../facts/settings.ts";
 import { withPast } from "../forecast/foresight.ts";
-import type { LoadInterval } from "../forecast/load-series.ts";
 import { shiftState } from "../policy/shift-state.ts";
 import type { PolicyState } from "../policy/state.ts";
+import { PastLoads } from "./past-load.ts";
+import type { PastLoad } from "./past-load.ts";
 import { proposedChanges } from "./proposed-changes.ts";
 import type { Published } from "./published.ts";
 import type { Explaining } from "./explaining.ts";
@@ -39,7 +40,7 @@ import type { LastWhatIf } from "../latest/last-what-if.ts";
 import type { ContainerRates } from "../sources/container-rates.ts";
 import { combineResources, combineWindows, missingParts } from "../sources/combine-windows.ts";
 import type { Gathered } from "../sources/combine-windows.ts";
-import { resourceView, roomByNodeClass } from "../sources/resources.ts";
+import { ofNamespace, resourceView, roomByNodeClass } from "../sources/resources.ts";
 import type { NodeFacts } from "../sources/resources.ts";
 import { disruptionsOf } from "../room/disruptions.ts";
 import { quotaRoom } from "../room/quota-room.ts";
@@ -108,7 +109,7 @@ export class Deciding {
   private readonly untimely = new UntimelySpans();
   private state: PolicyState;
   private last: Decided | undefined;
-  private past: readonly LoadInterval[] = [];
+  private readonly past = new PastLoads();
   private readonly calendars = new LearnedCalendars();
 
   constructor(parts: DecidingOptions) {
@@ -138,19 +139,20 @@ export class Deciding {
   }
 
   /**
-   * The load of a time before, for the seasons: taken up with the next window. What was measured live is not replaced.
+   * The load of a time before, for the seasons: taken up once live windows show how many of its requests are users'. What was measured
+   * live is not replaced.
    * @param past by rising start, without overlap
    */
-  learnPast(past: readonly LoadInterval[]): void {
-    this.past = past;
+  learnPast(past: readonly PastLoad[]): void {
+    this.past.learn(past);
   }
 
   private takePast(): void {
     const { cost } = this.state;
-    if (cost === undefined || this.past.length === 0) return;
-    const outlook = { ...cost.outlook, foresight: withPast(cost.outlook.foresight, this.past) };
+    const past = cost === undefined ? [] : this.past.take();
+    if (cost === undefined || past.length === 0) return;
+    const outlook = { ...cost.outlook, foresight: withPast(cost.outlook.foresight, past) };
     this.state = { ...this.state, cost: { ...cost, outlook } };
-    this.past = [];
   }
 
   /** The wall clock was set: what is remembered keeps its age, and the last window has nothing to do with what arrives now. */
@@ -198,18 +200,21 @@ export class Deciding {
     const { endMs, repeated, startMs, toMs } = window;
     const { builder, clock, learning, metrics, options, published, rates, workloads } = this.parts;
     const beganMs = clock.monotonicMs();
-    this.takePast();
     const nowMs = clock.nowMs();
     const doubts = [...missing, ...this.untimely.lookAt(builder.totals())];
     const running = workloads();
     const classes = this.nodeClasses(running);
     const nodes = { classes, rooms: cpuLeft(running) };
-    const own = resourceView(running, rates.over(startMs, endMs), { startMs, endMs }, nowMs, nodes);
+    const ours = ofNamespace(running, application.namespace);
+    const own = resourceView(ours, rates.over(startMs, endMs), { startMs, endMs }, nowMs, nodes);
     const resources = combineResources(own, gathered.resources);
     const built = builder.build(startMs, endMs, resources, nowMs);
     const failed = gathered.failed.filter(({ kind }) => kind === "spans").map(({ name }) => name);
     const told = this.parts.origins.since(window.fromMs, failed);
     const windowSet = this.silent.vouch(combineWindows(built, gathered, { missing: doubts, told }));
+    const parts = missingParts(windowSet, gathered, doubts);
+    if (parts.length === 0 && !repeated) this.past.observe(windowSet, gathered.sets, application);
+    this.takePast();
     if (!repeated) {
       this.parts.onWindows?.(windowSet);
       learning?.observe(windowSet, this.state.cost?.services);
@@ -229,7 +234,6 @@ export class Deciding {
     const before = published.plan()?.wishes ?? [];
     const outcome = decide(inputs, learning?.models);
     this.parts.onTailError?.(tailPredictionError(before, windowSet, outcome.plan.measuredLatencySeconds));
-    const parts = missingParts(windowSet, gathered, doubts);
     const plan = this.adopt(outcome, inputs, parts);
     this.last = { inputs, missing: parts, window };
     const planSeconds = (clock.monotonicMs() - beganMs) / 1e3;

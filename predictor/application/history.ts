@@ -7,13 +7,14 @@ import type { Registry } from "prom-client";
 import { Backfill } from "../backfill/backfill.ts";
 import type { BackfillProgress } from "../backfill/backfill.ts";
 import { RESOLUTIONS } from "../forecast/load-series.ts";
-import type { LoadInterval } from "../forecast/load-series.ts";
 import type { PrometheusSource } from "../sources/prometheus/prometheus-source.ts";
 import { HISTORY_FILE } from "../store/history-file.ts";
 import { registerStoreMetrics } from "../store/metrics.ts";
 import type { StoreOptions } from "../store/options.ts";
 import { SqliteStore } from "../store/sqlite-store.ts";
 import type { WindowStore } from "../store/window-store.ts";
+import { pastLoadOf } from "./past-load.ts";
+import type { PastLoad } from "./past-load.ts";
 
 export interface HistoryOptions {
   /** State directory; without one the history lives in memory, and only a little of it. */
@@ -79,15 +80,15 @@ export class History {
   /**
    * Load of a service over the time that forecasts look back, by rising start. Reads in slices, so that requests are served meanwhile.
    */
-  async loadOf(service: string, namespace: string): Promise<LoadInterval[]> {
+  async loadOf(service: string, namespace: string): Promise<PastLoad[]> {
     const nowMs = this.options.clock.nowMs();
-    const loads: LoadInterval[] = [];
+    const loads: PastLoad[] = [];
     const firstMs = Math.floor((nowMs - LOOK_BACK_MS) / SLICE_MS) * SLICE_MS;
     for (let fromMs = firstMs; fromMs < nowMs; fromMs += SLICE_MS) {
       const toMs = fromMs + SLICE_MS;
       for (const window of this.store.windows({ service, namespace, fromMs, toMs })) {
-        const { endMs, requestsPerSecond: perSecond = 0, startMs } = window;
-        if (perSecond > 0) loads.push({ startMs, endMs, perSecond });
+        const load = pastLoadOf(window);
+        if (load !== undefined) loads.push(load);
       }
       await nextTurn();
     }

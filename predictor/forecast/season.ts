@@ -10,8 +10,14 @@ const NEARLY = 0.9;
 
 type Values = readonly (number | null)[];
 
+interface Correlation {
+  readonly value: number;
+  /** Pairs of values that it was taken from. */
+  readonly pairs: number;
+}
+
 /** Correlation of values with those a lag before, where both are known. */
-function correlation(values: Values, lag: number): number {
+function correlation(values: Values, lag: number): Correlation {
   let [count, sumA, sumB, squareA, squareB, product] = [0, 0, 0, 0, 0, 0];
   for (let at = lag; at < values.length; at += 1) {
     const a = values[at];
@@ -25,7 +31,7 @@ function correlation(values: Values, lag: number): number {
     product += a * b;
   }
   const spread = (count * squareA - sumA * sumA) * (count * squareB - sumB * sumB);
-  return spread > 0 ? (count * product - sumA * sumB) / Math.sqrt(spread) : 0;
+  return { value: spread > 0 ? (count * product - sumA * sumB) / Math.sqrt(spread) : 0, pairs: count };
 }
 
 /**
@@ -34,17 +40,18 @@ function correlation(values: Values, lag: number): number {
  */
 export function seasonOf(values: Values): number | undefined {
   const most = Math.floor(values.length / LEAST_SEASONS);
-  const by: number[] = [];
+  const by: Correlation[] = [];
   for (let lag = 1; lag <= most + 1; lag += 1) by.push(correlation(values, lag));
-  const valley = by.findIndex((each) => each < (by[0] ?? 0) / 2);
+  const valueAt = (at: number): number => by[at]?.value ?? 0;
+  const valley = by.findIndex(({ value }) => value < valueAt(0) / 2);
   if (valley < 0) return undefined;
   const isPeak = (at: number): boolean =>
-    at + 1 >= LEAST_STEPS && (by[at] ?? 0) >= (by[at - 1] ?? 0) && (by[at] ?? 0) >= (by[at + 1] ?? 0);
+    at + 1 >= LEAST_STEPS && valueAt(at) >= valueAt(at - 1) && valueAt(at) >= valueAt(at + 1);
   const peaks = [...by.keys()].slice(valley, most).filter((at) => isPeak(at));
-  const best = peaks.reduce((highest, at) => Math.max(highest, by[at] ?? 0), 0);
-  const first = peaks.find((at) => (by[at] ?? 0) >= NEARLY * best);
+  const best = peaks.reduce((highest, at) => Math.max(highest, valueAt(at)), 0);
+  const first = peaks.find((at) => valueAt(at) >= NEARLY * best);
   if (first === undefined) return undefined;
-  const season = first + 1;
-  const least = Math.max(LEAST_CORRELATION, STANDARD_ERRORS / Math.sqrt(values.length - season));
-  return (by[first] ?? 0) >= least ? season : undefined;
+  // Steps that are not known tell nothing: where few pairs are, chance alone correlates highly.
+  const least = Math.max(LEAST_CORRELATION, STANDARD_ERRORS / Math.sqrt(by[first]?.pairs ?? 0));
+  return valueAt(first) >= least ? first + 1 : undefined;
 }

@@ -29,14 +29,19 @@ export interface NodeFacts {
   readonly rooms: ReadonlyMap<string, number>;
 }
 
+/** The list with the workloads of one namespace: services of others have the same names. Nodes and quotas stay. */
+export const ofNamespace = (list: WorkloadList | undefined, namespace: string): WorkloadList | undefined =>
+  list && { ...list, workloads: list.workloads.filter((each) => each.namespace === namespace) };
+
 /**
  * Puts what the platform declares and what the agents measured together, by service. Pods that are not ready take no
  * part; the CPU use of a pod that was starting within the interval, or just before it, is left out, since a process that
  * starts uses CPU that no request asked for (as the HorizontalPodAutoscaler does, by readiness and within five minutes of the
  * start). A declared limit counts before the one that an agent read: agents read limits seldom, and after a resize the old
  * one would be believed for half a minute. Where several workloads carry one service their pods add up.
+ * @param list workloads of one namespace, see {@link ofNamespace}
  * @param nowMs by the same clock
- * @param nodes what is known of them; by default what the list says
+ * @param nodes what is known of them, by what runs in all namespaces; by default what the list says
  */
 export function resourceView(
   list: WorkloadList | undefined,

@@ -24,12 +24,15 @@ export class PendingIntervals {
     return this.interval(Math.max(Math.floor(ns / this.windowNs), this.builtBefore));
   }
 
-  /** A trace begins with a request of this service; `weight` as sampled. */
+  /** A trace begins with a request of this service; `weight` as sampled. Not counted where its interval was built. */
   traceBegan(startNs: number, service: number, weight: number): void {
     const number = Math.floor(startNs / this.windowNs);
-    if (number < this.builtBefore) return;
-    const began = this.began.get(number) ?? new Map<number, number>();
-    this.began.set(number, began.set(service, (began.get(service) ?? 0) + weight));
+    if (number >= this.builtBefore) this.countBegan(number, service, weight);
+  }
+
+  /** The same of a trace that is known only once it is answered: where the answer counts late, so does the beginning, see {@link next}. */
+  answeredTraceBegan(startNs: number, service: number, weight: number): void {
+    this.countBegan(Math.max(Math.floor(startNs / this.windowNs), this.builtBefore), service, weight);
   }
 
   built(number: number): void {
@@ -49,6 +52,11 @@ export class PendingIntervals {
     this.measured.clear();
     this.began.clear();
     this.builtBefore = -Infinity;
+  }
+
+  private countBegan(number: number, service: number, weight: number): void {
+    const began = this.began.get(number) ?? new Map<number, number>();
+    this.began.set(number, began.set(service, (began.get(service) ?? 0) + weight));
   }
 
   private interval(number: number): IntervalAccumulator {

@@ -218,8 +218,11 @@ export class TraceEvaluation {
       return;
     }
     const slot = tree.slot[head] ?? 0;
-    const interval = target.intervals.next((arena.startNs[slot] ?? 0) + (arena.durationNs[slot] ?? 0));
-    this.countFlow(interval.service(arena.service[slot] ?? 0), head);
+    const [service, startNs] = [arena.service[slot] ?? 0, arena.startNs[slot] ?? 0];
+    // Beginnings are compared with answers: what counts as one counts as the other.
+    target.intervals.answeredTraceBegan(startNs, service, arena.weight[slot] ?? 1);
+    const interval = target.intervals.next(startNs + (arena.durationNs[slot] ?? 0));
+    this.countFlow(interval.service(service), head);
   }
 
   /** The earliest entry span whose parent did not arrive. */

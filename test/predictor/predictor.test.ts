@@ -257,9 +257,16 @@ describe("a predictor with policy auto", () => {
     for (let minute = 180; minute > 0; minute -= 1) {
       const startMs = endMs - 60_000 * minute;
       const requestsPerSecond = minute % 30 < 4 ? 500 : 100;
-      const facts = { service: "frontend", namespace: "default", requestsPerSecond };
+      const ownLatency = {
+        count: 100,
+        meanSeconds: 0.01,
+        p50Seconds: 0.01,
+        p95Seconds: 0.02,
+        p99Seconds: 0.03,
+      };
+      const facts = { service: "frontend", namespace: "default", requestsPerSecond, ownLatency };
       const one = aWindow({ ...facts, startMs, endMs: startMs + 60_000 });
-      store.append({ startMs, endMs: startMs + 60_000, windows: [one], flows: [] }, "backfill");
+      store.append({ startMs, endMs: startMs + 60_000, windows: [one], flows: [] });
     }
     await store.close();
     const running = await startPredictor(options(application, { state: application.state }));

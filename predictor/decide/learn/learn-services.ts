@@ -10,6 +10,7 @@ import type { Lesson } from "./lesson.ts";
 import type { CostSettings } from "../../facts/cost-settings.ts";
 import { isSaturated } from "../../facts/need.ts";
 import type { Observation } from "../../facts/observation.ts";
+import { mostStartSeconds, risingAfter } from "./starts.ts";
 import type { CostMemory, ServiceModelMemory } from "./state.ts";
 import { warmUpAfter } from "./warm-up.ts";
 
@@ -25,7 +26,7 @@ export function servicesAfter(
     const known = before.get(service) ?? { service, profile: emptyProfile(), windows: 0 };
     const calls = lesson.calls?.get(service);
     const had = calls === undefined ? known : { ...known, calls };
-    if (window === undefined || window.missing !== undefined) return withoutStarted(had, window);
+    if (window === undefined || window.missing !== undefined) return withoutStarted(had, window, lesson);
     const moved = onNodesOf(had, window, classLogs);
     return serviceAfter(moved, window, lesson, isTurningAway(observation, lesson));
   });
@@ -44,10 +45,15 @@ function onNodesOf(had: ServiceModelMemory, window: Window, classLogs: ClassLogs
   return { ...rest, profile: withDemand(had.profile, log), onClasses: Object.fromEntries(mix) };
 }
 
-/** Without the note of replicas that start, once so many are ready: that is known whatever else is missing. */
-function withoutStarted(had: ServiceModelMemory, window: Window | undefined): ServiceModelMemory {
+/** Without the note of replicas that start, once that is over, see {@link risingAfter}: this is known whatever else is missing. */
+function withoutStarted(
+  had: ServiceModelMemory,
+  window: Window | undefined,
+  { settings, windowSet }: Lesson,
+): ServiceModelMemory {
   const { rising, ...rest } = had;
-  return rising !== undefined && (window?.replicasReady ?? 0) >= rising.replicas ? rest : had;
+  const mostSeconds = mostStartSeconds(settings);
+  return risingAfter(rising, window, { endMs: windowSet.endMs, mostSeconds }) === undefined ? rest : had;
 }
 
 /** It is full and fails requests, of which nobody knows how much of their work was done. */
@@ -73,7 +79,7 @@ function serviceAfter(
   const observation = profileObservation(window, isAfterDeploy, lesson.settings);
   const warmUpFactor = warmUpAfter(had.warmUpFactor, window, 1e3 * lesson.settings.youngSeconds);
   const killedMs = containers.some(({ oomKills = 0 }) => oomKills > 0) ? window.endMs : had.killedMs;
-  const { rising } = withoutStarted(had, window);
+  const { rising } = withoutStarted(had, window, lesson);
   return {
     service: had.service,
     profile: observation === undefined || isUntypical ? had.profile : tracked(had.profile, observation),

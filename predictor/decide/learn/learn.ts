@@ -2,14 +2,16 @@ import { routesAfter } from "./learn-routes.ts";
 import { logsOf, speedsAfter } from "../../node-classes/class-speeds.ts";
 import { servicesAfter } from "./learn-services.ts";
 import { observeLoad } from "./outlook.ts";
-import { startSecondsAfter } from "./starts.ts";
+import { mostStartSeconds, startSecondsAfter, withoutRises } from "./starts.ts";
 import type { Lesson } from "./lesson.ts";
 import type { CostMemory } from "./state.ts";
 
 /** What the models know after one more window. */
-export function learn(memory: CostMemory, lesson: Lesson): CostMemory {
-  const { arrivalsPerSecond, isComplete, settings, verdict, windowSet } = lesson;
+export function learn(before: CostMemory, lesson: Lesson): CostMemory {
+  const { arrivalsPerSecond, isComplete, observations, settings, verdict, windowSet } = lesson;
   const { endMs, startMs } = windowSet;
+  const isNext = before.windowEndMs !== undefined && startMs <= before.windowEndMs;
+  const memory = isNext ? before : { ...before, services: withoutRises(before.services) };
   const count = verdict.flows.reduce((sum, { calls }) => sum + calls, 0);
   const isFailing = verdict.flows.some((each) => each.isFailing);
   const point = { endMs, perSecond: arrivalsPerSecond, count, ...(isFailing && { isFailing }) };
@@ -18,16 +20,10 @@ export function learn(memory: CostMemory, lesson: Lesson): CostMemory {
     ? speedsAfter(memory.classSpeeds, windowSet.windows, 1e3 * settings.youngSeconds)
     : undefined;
   const services = servicesAfter(memory, lesson, logsOf(classSpeeds));
-  const unscheduled = new Set(
-    lesson.observations.flatMap((one) => (one.unscheduled > 0 ? [one.service] : [])),
-  );
+  const mostSeconds = mostStartSeconds(settings);
   return {
-    startSeconds: startSecondsAfter(
-      memory,
-      services,
-      { endMs, mostSeconds: 2 * settings.standSeconds },
-      unscheduled,
-    ),
+    windowEndMs: endMs,
+    startSeconds: startSecondsAfter(memory, services, { endMs, mostSeconds }, observations),
     outlook: isSeen
       ? observeLoad(memory.outlook, point, {
           windowMs: endMs - startMs,

@@ -53,6 +53,8 @@ export type ServiceModelMemory = z.infer<typeof ServiceModelMemory>;
 /** What the decision by cost carries from one window to the next. */
 export const CostMemory = z.strictObject({
   outlook: OutlookState,
+  /** End of the last window learnt from; absent in memories of releases that did not note it. */
+  windowEndMs: EpochMs.optional(),
   /** Time from a decision for more replicas until they serve, as measured, seconds. */
   startSeconds: NonNegative,
   routes: z.array(RouteMemory).max(1_000),
@@ -68,9 +70,10 @@ export function emptyMemory(startSeconds: number): CostMemory {
 
 /** The memory after the wall clock was set, with all its times moved. */
 export function shiftMemory(memory: CostMemory, at: (ms: number) => number): CostMemory {
-  const { outlook, services } = memory;
+  const { outlook, services, windowEndMs } = memory;
   return {
     ...memory,
+    ...(windowEndMs !== undefined && { windowEndMs: at(windowEndMs) }),
     outlook: {
       ...outlook,
       foresight: outlook.foresight.map((each) => ({

@@ -3,8 +3,8 @@ import { Plan } from "@tradewind/core/contract/plan.ts";
 import { Deciding } from "@tradewind/predictor/application/deciding.ts";
 import type { DecidingOptions } from "@tradewind/predictor/application/deciding.ts";
 import { NOTHING_GATHERED } from "@tradewind/predictor/application/gathering.ts";
+import type { PastLoad } from "@tradewind/predictor/application/past-load.ts";
 import { Published } from "@tradewind/predictor/application/published.ts";
-import type { LoadInterval } from "@tradewind/predictor/forecast/load-series.ts";
 import { PolicySettings } from "@tradewind/predictor/facts/settings.ts";
 import { emptyState } from "@tradewind/predictor/policy/state.ts";
 import { SpanOrigins } from "@tradewind/predictor/sources/span-origins.ts";
@@ -56,9 +56,10 @@ it("a plan proposes calendars for peaks of the stored load of the last days, and
   expect(published.plan()?.learnedCalendars).toBeUndefined();
   const tenDaysAgoMs = Math.floor(START_MS / (24 * HOUR_MS)) * 24 * HOUR_MS - 240 * HOUR_MS;
   deciding.learnPast(
-    Array.from({ length: 240 }, (_, hour): LoadInterval => {
+    Array.from({ length: 240 }, (_, hour): PastLoad => {
       const fromMs = tenDaysAgoMs + hour * HOUR_MS;
-      return { startMs: fromMs, endMs: fromMs + HOUR_MS, perSecond: hour % 24 === 8 ? 80 : 20 };
+      const perSecond = hour % 24 === 8 ? 80 : 20;
+      return { startMs: fromMs, endMs: fromMs + HOUR_MS, perSecond, countedBy: "spans" };
     }),
   );
   for (let windows = 0; windows < 8; windows += 1) close();

@@ -1,6 +1,8 @@
 import type { Window } from "@tradewind/core/contract/window.ts";
 import { servicesAfter } from "@tradewind/predictor/decide/learn/learn-services.ts";
 import { startSecondsAfter, withRises } from "@tradewind/predictor/decide/learn/starts.ts";
+import { learn } from "@tradewind/predictor/decide/learn/learn.ts";
+import { emptyMemory } from "@tradewind/predictor/decide/learn/state.ts";
 import type { ServiceModelMemory } from "@tradewind/predictor/decide/learn/state.ts";
 import { demandOf, emptyProfile, isCalibrated } from "@tradewind/predictor/models/queue/tracked-profile.ts";
 import type { Targets } from "@tradewind/predictor/facts/target.ts";
@@ -122,18 +124,50 @@ describe("the time that pods take to start", () => {
     expect(after([{ replicasReady: 4, missing }], [model(rising)]).rising).toBeUndefined();
   });
 
+  it("ends where the platform has not asked for the replicas in twice the time that a decision stands", () => {
+    const since = (seconds: number) => model({ ...rising, sinceMs: START_MS + WINDOW_MS - 1e3 * seconds });
+    expect(after([{ replicasWanted: 2 }], [since(600)]).rising).toBeDefined();
+    expect(after([{ replicasWanted: 2 }], [since(601)]).rising).toBeUndefined();
+    expect(after([{ replicasWanted: 4 }], [since(601)]).rising).toBeDefined();
+  });
+
   const at = (ms: number) => ({ endMs: START_MS + ms, mostSeconds: 600 });
+  const asked = (wanted: number, unscheduled = 0) =>
+    seen(windowSet([window({ ...FACTS, wanted })])).observations.map((each) => ({ ...each, unscheduled }));
 
   it("moves by a quarter of the difference with each start that is over", () => {
     const memory = { services: [model(rising)], startSeconds: 75 };
-    expect(startSecondsAfter(memory, [model()], at(25_000))).toBeCloseTo(62.5, 9);
+    expect(startSecondsAfter(memory, [model()], at(25_000), asked(4))).toBeCloseTo(62.5, 9);
+  });
+
+  it("does not move with a start that is over after more than ten minutes", () => {
+    const memory = { services: [model(rising)], startSeconds: 75 };
+    expect(startSecondsAfter(memory, [model()], at(600_000), asked(4))).toBeCloseTo(206.25, 9);
+    expect(startSecondsAfter(memory, [model()], at(601_000), asked(4))).toBe(75);
   });
 
   it("is no less than a start has taken that is not over yet, up to ten minutes", () => {
     const memory = { services: [model(rising)], startSeconds: 75 };
-    expect(startSecondsAfter(memory, [model(rising)], at(30_000))).toBe(75);
-    expect(startSecondsAfter(memory, [model(rising)], at(120_000))).toBe(120);
-    expect(startSecondsAfter(memory, [model(rising)], at(9_000_000))).toBe(600);
+    expect(startSecondsAfter(memory, [model(rising)], at(30_000), asked(4))).toBe(75);
+    expect(startSecondsAfter(memory, [model(rising)], at(120_000), asked(4))).toBe(120);
+    expect(startSecondsAfter(memory, [model(rising)], at(9_000_000), asked(4))).toBe(600);
+  });
+
+  it("does not rise with replicas that the platform does not ask for, or that no node has room for", () => {
+    const memory = { services: [model(rising)], startSeconds: 75 };
+    expect(startSecondsAfter(memory, [model(rising)], at(120_000), asked(3))).toBe(75);
+    expect(startSecondsAfter(memory, [model(rising)], at(120_000), asked(4, 1))).toBe(75);
+  });
+
+  it("is not learnt from a start of which some windows were not seen", () => {
+    const lesson = (number: number, replicas: number) =>
+      lessonOf(windowSet([window({ ...FACTS, replicas, wanted: 4 }, START_MS + number * WINDOW_MS)]));
+    const before = { ...learn(emptyMemory(75), lesson(0, 2)), services: [model(rising)] };
+    expect(learn(before, lesson(1, 4)).startSeconds).toBeCloseTo(75 + (30 - 75) / 4, 9);
+    expect(learn(before, lesson(2, 4)).startSeconds).toBe(75);
+    const going = learn(before, lesson(2, 2));
+    expect(going.services[0]).toMatchObject({ service: "backend" });
+    expect(going.services[0]?.rising).toBeUndefined();
   });
 });
 

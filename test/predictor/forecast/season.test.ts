@@ -30,6 +30,18 @@ describe("the season of a load", () => {
     expect(seasonOf(of(500, (at) => (at % 120 < 10 ? 100 : 20)))).toBe(120);
   });
 
+  it("does not exist in chance of which few steps are known, and is found in a load of which every second is", () => {
+    for (const share of [0.01, 0.02, 0.05, 0.2]) {
+      for (let seed = 1; seed <= 16; seed += 1) {
+        const rng = seededRng(seed);
+        const chance = of(720, () => (rng() < share ? 1 + 19 * rng() : null));
+        expect(seasonOf(chance), `${share} known, seed ${seed}`).toBeUndefined();
+      }
+    }
+    const rng = seededRng(1);
+    expect(seasonOf(of(720, (at) => (rng() < 0.5 ? (at % 120 < 10 ? 100 : 20) : null)))).toBe(120);
+  });
+
   it("does not exist in a steady load, a ramp or chance", () => {
     expect(seasonOf(of(300, () => 40))).toBeUndefined();
     expect(seasonOf(of(300, (at) => at))).toBeUndefined();

@@ -1,3 +1,4 @@
+import { emptyMemory } from "@tradewind/predictor/decide/learn/state.ts";
 import { emptyState, PolicyState } from "@tradewind/predictor/policy/state.ts";
 import { shiftState } from "@tradewind/predictor/policy/shift-state.ts";
 import { describe, expect, it } from "vitest";
@@ -26,6 +27,11 @@ describe("the policies' state after the wall clock was set", () => {
       new Map(timesOf(state).map(([path, ms]) => [path, ms + stepMs])),
     );
     expect(timesOf(state)).toHaveLength(5);
+  });
+
+  it("has the last window that models learnt from moved", () => {
+    const cost = { ...emptyMemory(75), windowEndMs: 1_000_000 };
+    expect(PolicyState.parse(shiftState({ ...state, cost }, 600_000)).cost?.windowEndMs).toBe(1_600_000);
   });
 
   it("has the days of memory peaks moved, so that a peak is forgotten after as many days as ever", () => {

@@ -1,3 +1,4 @@
+import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { NO_RESOURCES } from "../../../predictor/window/resources.ts";
@@ -256,6 +257,31 @@ describe("windows", () => {
       expect(serviceIn(next, "a").beganPerSecond).toBeUndefined();
     },
   );
+
+  it("count as begun what they count as answered where some callers send no spans, also of traces known late", () => {
+    const builder = newBuilder({ traceGraceSeconds: 5 });
+    const requests = (count: number, from: number, parentId?: string): SpanRecord[] =>
+      Array.from({ length: count }, (_, index) =>
+        traceOf(
+          { service: "a", kind: "server", at: from + 100 * index, for: 50, adjustedCount: 2 },
+          parentId,
+        ),
+      ).flat();
+    const unknown = "f".repeat(16);
+    builder.add(batchOf([...requests(8, 0), ...requests(2, 1_000, unknown)]), ARRIVAL_MS);
+    // Not quiet for the grace yet when their window is built.
+    builder.add(batchOf(requests(1, WINDOW_MS - 200, unknown)), BUILD_MS - 1_000);
+    const answered = ({ flows }: WindowSet): number =>
+      flows.reduce((sum, { requestsPerSecond }) => sum + requestsPerSecond, 0);
+    const first = buildFirst(builder);
+    expect(answered(first)).toBeCloseTo((10 * 2) / 15, 9);
+    expect(serviceIn(first, "a").beganPerSecond).toBeCloseTo((10 * 2) / 15, 9);
+    const [second, third] = [T0 + WINDOW_MS, T0 + 2 * WINDOW_MS];
+    builder.add(batchOf(requests(4, WINDOW_MS + 5_000)), BUILD_MS);
+    const next = builder.build(second, third, NO_RESOURCES, third + 10_000);
+    expect(answered(next)).toBeCloseTo((5 * 2) / 15, 9);
+    expect(serviceIn(next, "a").beganPerSecond).toBeCloseTo((5 * 2) / 15, 9);
+  });
 
   it("do not say how many began where requests take too long to be known in time", () => {
     const builder = newBuilder({ traceGraceSeconds: 5 });

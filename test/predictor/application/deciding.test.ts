@@ -1,0 +1,166 @@
+import { WORKLOADS_SCHEMA } from "@tradewind/core/contract/workload.ts";
+import type { Workload, WorkloadList } from "@tradewind/core/contract/workload.ts";
+import type { WindowSet } from "@tradewind/core/contract/window.ts";
+import { describe, expect, it } from "vitest";
+import { Deciding } from "@tradewind/predictor/application/deciding.ts";
+import type { DecidingOptions } from "@tradewind/predictor/application/deciding.ts";
+import { NOTHING_GATHERED } from "@tradewind/predictor/application/gathering.ts";
+import { pastLoadOf } from "@tradewind/predictor/application/past-load.ts";
+import { Published } from "@tradewind/predictor/application/published.ts";
+import { PolicySettings } from "@tradewind/predictor/facts/settings.ts";
+import { emptyState } from "@tradewind/predictor/policy/state.ts";
+import type { PolicyState } from "@tradewind/predictor/policy/state.ts";
+import { SpanOrigins } from "@tradewind/predictor/sources/span-origins.ts";
+import type { Gathered } from "@tradewind/predictor/sources/combine-windows.ts";
+import { WindowBuilder } from "@tradewind/predictor/window/window-builder.ts";
+import { application, flow, START_MS, window, WINDOW_MS, windowSet } from "../measurements.ts";
+
+const SILENT: unknown = new Proxy({}, { get: () => () => undefined });
+
+/** Decisions on windows of 15 s, one after the other, of an application `shop` in a namespace of that name. */
+function deciding(parts: Partial<DecidingOptions>) {
+  const own = application({ name: "shop", namespace: "shop" });
+  const sets: WindowSet[] = [];
+  const states: PolicyState[] = [];
+  const clock = { nowMs: () => START_MS + WINDOW_MS, monotonicMs: () => START_MS + WINDOW_MS };
+  const published = new Published(clock);
+  const made = new Deciding({
+    application: () => own,
+    options: { choice: "auto", settings: PolicySettings.parse({}) },
+    state: emptyState(own.name, own.namespace),
+    builder: new WindowBuilder({ windowSeconds: WINDOW_MS / 1e3, namespace: own.namespace }),
+    origins: new SpanOrigins(),
+    rates: { over: () => new Map() },
+    workloads: () => undefined,
+    published,
+    archive: SILENT as DecidingOptions["archive"],
+    metrics: SILENT as DecidingOptions["metrics"],
+    clock,
+    log: SILENT as DecidingOptions["log"],
+    onState: (state) => void states.push(state),
+    onWindows: (set) => void sets.push(set),
+    ...parts,
+  });
+  const close = (at: number, gathered: Gathered = NOTHING_GATHERED): void => {
+    const startMs = START_MS + at * WINDOW_MS;
+    const endMs = startMs + WINDOW_MS;
+    const times = { startMs, endMs, fromMs: startMs, toMs: endMs };
+    made.close({ ...times, era: 0, repeated: false, stoodStillMs: 0 }, gathered, []);
+  };
+  return { close, deciding: made, published, sets, states };
+}
+
+/** Replicas of `frontend` in a namespace, all on node `one`, each of which requests half a core. */
+const frontend = (namespace: string, replicas: number): Workload => ({
+  namespace,
+  kind: "Deployment",
+  name: "frontend",
+  service: "frontend",
+  replicasWanted: replicas,
+  replicasReady: replicas,
+  pods: Array.from({ length: replicas }, (_, at) => ({
+    uid: `${namespace}-${at}`,
+    name: `frontend-${at}`,
+    node: "one",
+    ready: true,
+    startedAtMs: START_MS - 600_000,
+    containers: [{ id: `${namespace}-${at}`, name: "main", cpuRequestCores: 0.5 }],
+  })),
+});
+
+it.each([
+  ["shop", "demo"],
+  ["demo", "shop"],
+])(
+  "a service of the same name in another namespace takes room on its node and nothing else: %s, %s",
+  (...order) => {
+    const list: WorkloadList = {
+      schema: WORKLOADS_SCHEMA,
+      observedAtMs: START_MS,
+      workloads: order.map((namespace) => frontend(namespace, namespace === "shop" ? 2 : 3)),
+      nodes: [{ name: "one", schedulable: true, cpuCores: 4, memoryBytes: 16e9 }],
+    };
+    const use = { node: "one", cpuUsageCores: 0.3, memoryWorkingSetBytes: 1e6 };
+    const { close, published, sets } = deciding({
+      workloads: () => list,
+      rates: { over: () => new Map(["shop-0", "shop-1", "demo-0"].map((id) => [id, use])) },
+    });
+    close(0);
+    const [window, ...others] = sets[0]!.windows;
+    expect(others).toEqual([]);
+    expect(window).toMatchObject({
+      namespace: "shop",
+      service: "frontend",
+      replicasReady: 2,
+      replicasWanted: 2,
+      nodeRoomCores: 4 - 5 * 0.5,
+    });
+    expect(window!.containers.map(({ id }) => id)).toEqual(["shop-0", "shop-1"]);
+    expect(published.plan()?.wishes.map(({ service }) => service)).toEqual(["frontend"]);
+  },
+);
+
+describe("the load of the past", () => {
+  /** Requests per second of users, and all to the entry as its spans and as metrics count them. */
+  const [users, bySpans, byMetrics] = [20, 60, 100];
+  const live = (at: number, calls: number): WindowSet => {
+    const startMs = START_MS + at * WINDOW_MS;
+    const entry = window(
+      { service: "frontend", replicas: 4, rate: bySpans, ownSeconds: 0.02, podUsageCores: 0.4 },
+      startMs,
+    );
+    const latency = { ...flow(["frontend"], 0.06).latency, count: calls };
+    return windowSet(
+      [{ ...entry, namespace: "shop" }],
+      [flow(["frontend"], 0.06, { latency, requestsPerSecond: users })],
+    );
+  };
+  const metrics = (at: number): Gathered => {
+    const startMs = START_MS + at * WINDOW_MS;
+    const entry = { ...window({ service: "frontend", rate: byMetrics }, startMs), namespace: "shop" };
+    return { ...NOTHING_GATHERED, sets: [windowSet([entry])] };
+  };
+  /** An hour of windows before the first one, all with the same number of requests. */
+  const past = (by: "spans" | "metrics", perSecond: number) =>
+    Array.from({ length: 240 }, (_, index) => {
+      const startMs = START_MS + (index - 240) * WINDOW_MS;
+      const known = { service: "frontend", rate: perSecond };
+      return pastLoadOf(window(by === "spans" ? { ...known, ownSeconds: 0.02 } : known, startMs))!;
+    });
+  function course(calls: number) {
+    let now = live(0, calls);
+    const builder: unknown = { build: () => now, totals: () => ({ drops: {}, spansAccepted: 0 }) };
+    const made = deciding({ builder: builder as DecidingOptions["builder"] });
+    const close = (at: number, gathered: Gathered = NOTHING_GATHERED): (number | null)[] => {
+      now = live(at, calls);
+      made.close(at, gathered);
+      return made.states.at(-1)?.cost?.outlook.foresight[0]?.series.values ?? [];
+    };
+    return { close, deciding: made.deciding };
+  }
+
+  it("that spans counted is that of users' routes by their share of the requests to the entry service now", () => {
+    const { close, deciding: made } = course(300);
+    made.learnPast(past("spans", 2 * bySpans));
+    close(0);
+    const values = close(1);
+    expect(values).toHaveLength(242);
+    expect(new Set(values.slice(0, 240))).toEqual(new Set([2 * users]));
+    expect(values.slice(240)).toEqual([users, users]);
+  });
+
+  it("that metrics counted is compared with what they count now, and is not used until they do", () => {
+    const { close, deciding: made } = course(300);
+    made.learnPast(past("metrics", 2 * byMetrics));
+    for (const at of [0, 1, 2]) expect(close(at)).toHaveLength(at + 1);
+    const values = close(3, metrics(3));
+    expect(values).toHaveLength(244);
+    expect(new Set(values.slice(0, 240))).toEqual(new Set([2 * users]));
+  });
+
+  it("is not used before a hundred requests have shown the share of users", () => {
+    const { close, deciding: made } = course(40);
+    made.learnPast(past("spans", bySpans));
+    expect([0, 1, 2, 3].map((at) => close(at).length)).toEqual([1, 2, 243, 244]);
+  });
+});
