@@ -25,6 +25,7 @@ export function nodeUse(signals: Signals): NodeUse {
     linkUsedBytesPerSecond: signals.get("network.busiestLinkBytesPerSecond"),
     linkBytesPerSecond: signals.get("network.busiestLinkSpeedBytesPerSecond"),
     dropRatio: signals.get("network.dropRatio"),
+    packetsPerSecond: signals.get("network.packetsPerSecond"),
     retransmitRatio: signals.get("network.retransmitRatio"),
     sentSegmentsPerSecond: signals.get("network.sentSegmentsPerSecond"),
   };

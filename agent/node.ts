@@ -157,7 +157,10 @@ export class NodeCollectors {
     values[SUPPORTED] = absent ? 0 : 1;
     values[SUCCESS] = absent ? Number.NaN : 0;
     if (absent) {
+      // Slots are handed out again: what a probe does in this one is not this collector's.
       this.#schedule.remove(opened.signalId);
+      opened.signalId = NONE;
+      for (const column of [INTERVAL, SAMPLES, MISSES, COST]) values[column] = Number.NaN;
       opened.lookAgainSeconds = this.#schedule.now().seconds + LOOK_AGAIN_SECONDS;
     } else {
       values[FAILURES] = (values[FAILURES] ?? 0) + 1;

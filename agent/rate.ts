@@ -45,6 +45,11 @@ export class Unwrapped {
     this.#last = raw;
     return this.#total;
   }
+
+  /** Counts on from this value, which another source may have reached: what was counted so far stays. */
+  rebase(raw: number): void {
+    this.#last = raw;
+  }
 }
 
 /** `part / whole`, undefined when either is unknown or the whole is not positive. */

@@ -27,6 +27,8 @@ export const NODE_SIGNALS = [
   "network.dropRatio",
   "network.interfaces",
   "network.listenOverflowsPerSecond",
+  /** Packets received, sent and dropped. */
+  "network.packetsPerSecond",
   "network.receivedBytesPerSecond",
   "network.retransmitRatio",
   "network.sentBytesPerSecond",

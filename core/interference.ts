@@ -27,8 +27,9 @@ export interface NodeUse {
   /** The busier direction of the link that is used most, and its speed. */
   readonly linkUsedBytesPerSecond: number | undefined;
   readonly linkBytesPerSecond: number | undefined;
-  /** Packets dropped over packets seen. */
+  /** Packets dropped over packets seen, and packets seen per second; where the latter is absent every drop counts in full. */
   readonly dropRatio: number | undefined;
+  readonly packetsPerSecond?: number | undefined;
   /** TCP segments sent again over segments sent, and segments sent per second. */
   readonly retransmitRatio: number | undefined;
   readonly sentSegmentsPerSecond: number | undefined;
@@ -58,6 +59,12 @@ const HALF_REFAULTS_PER_SECOND = 10_000;
 const HALF_LOSS_RATIO = 0.01;
 /** Segments per second below which a few retransmits say little: one lost SYN of an idle node is no congestion. */
 const FEW_SEGMENTS_PER_SECOND = 100;
+/**
+ * Packets per second below which a few drops say little: Linux counts frames that nobody handles as dropped (rx_dropped,
+ * Documentation/networking/statistics.rst), and a switch sends such frames for ever (STP every 2 s, LLDP every 30 s). One a
+ * second comes to 0.05 at most, half the movement that is told: 1 / 2,000 over (1 / 2,000 + 1 %).
+ */
+const FEW_PACKETS_PER_SECOND = 2_000;
 
 /**
  * What others do to a container: I = (cpu, memoryCapacity, memoryBandwidth, network), each in [0, 1] (DESIGN.md section 2).
@@ -129,8 +136,9 @@ export function memoryBandwidthInterference(node: NodeUse, own: OwnUse): Interfe
 
 /**
  * network: others' traffic in the busier direction of the link that is used most (/proc/net/dev less the container's) over
- * its speed, packets dropped, and TCP segments sent again, each loss p as p / (p + 1 %). Without a link speed only the
- * losses tell.
+ * its speed, packets dropped, and TCP segments sent again, each loss p as p / (p + 1 %). A loss counts by how much it is a part
+ * of: drops by n / (n + 2,000) of n packets per second, segments sent again by s / (s + 100) of s segments per second. Without
+ * a link speed only the losses tell.
  */
 export function networkInterference(node: NodeUse, own: OwnUse): InterferenceComponent {
   const { linkUsedBytesPerSecond, linkBytesPerSecond } = node;
@@ -139,13 +147,8 @@ export function networkInterference(node: NodeUse, own: OwnUse): InterferenceCom
     linkUsedBytesPerSecond !== undefined && linkBytesPerSecond !== undefined && linkBytesPerSecond > 0
       ? Math.max(0, linkUsedBytesPerSecond - ownBytes) / linkBytesPerSecond
       : undefined;
-  const segments = node.sentSegmentsPerSecond ?? 0;
-  const trust = segments / (segments + FEW_SEGMENTS_PER_SECOND);
-  const drops = saturating(node.dropRatio, HALF_LOSS_RATIO, 1);
-  const again =
-    node.retransmitRatio === undefined
-      ? undefined
-      : saturating(node.retransmitRatio * trust, HALF_LOSS_RATIO, 1);
+  const drops = loss(node.dropRatio, node.packetsPerSecond ?? Infinity, FEW_PACKETS_PER_SECOND);
+  const again = loss(node.retransmitRatio, node.sentSegmentsPerSecond ?? 0, FEW_SEGMENTS_PER_SECOND);
   if (share === undefined && drops === undefined && again === undefined) {
     return Number(node.networkInterfaces) > 0 ? PENDING : UNSUPPORTED;
   }
@@ -169,6 +172,12 @@ function blend(parts: readonly (number | undefined)[]): number {
 
 function saturating(value: number | undefined, half: number, blame: number): number | undefined {
   return value === undefined ? undefined : (value / (value + half)) * blame;
+}
+
+/** The part of a loss out of so many a second, of which few say little. */
+function loss(lossRatio: number | undefined, perSecond: number, few: number): number | undefined {
+  const trust = perSecond === Infinity ? 1 : perSecond / (perSecond + few);
+  return lossRatio === undefined ? undefined : saturating(lossRatio * trust, HALF_LOSS_RATIO, 1);
 }
 
 function part(of: number, whole: number): number {

@@ -17,10 +17,12 @@ const GUARD_FLOOR_BYTES_PER_SECOND = 1.25e6;
 
 /**
  * The node's own network files. `/proc/net` points into the reader's network namespace, which in a pod is not the
- * node's; process 1 of the node's procfs is in the node's.
+ * node's; process 1 of the node's procfs is in the node's. Where process 1 is hidden, the reader's own namespace stands for it
+ * only if `/proc` is the reader's own: the namespace of an agent that reads a mounted procfs is its pod's, and the node's files
+ * then count as absent.
  */
 export function nodeNetPath(procfs: string): string {
-  return existsSync(`${procfs}/1/net/dev`) ? `${procfs}/1/net` : `${procfs}/net`;
+  return procfs !== "/proc" || existsSync(`${procfs}/1/net/dev`) ? `${procfs}/1/net` : `${procfs}/net`;
 }
 
 /** Link speed from the driver; undefined for a virtual or down interface, which says −1, nothing, or EINVAL. */
@@ -161,8 +163,9 @@ function publish(
     sum(({ sent }) => sent),
     time,
   );
-  const none = drops === undefined || packets === undefined ? undefined : 0;
-  signals.set("network.dropRatio", ratio(drops, (packets ?? 0) + (drops ?? 0)) ?? none, time);
+  const seen = drops === undefined || packets === undefined ? undefined : packets + drops;
+  signals.set("network.dropRatio", seen === 0 ? 0 : ratio(drops, seen), time);
+  signals.set("network.packetsPerSecond", seen, time);
   const busiest = busiestOf(rates);
   signals.set("network.busiestLinkBytesPerSecond", busiest?.bytes, time);
   signals.set("network.busiestLinkSpeedBytesPerSecond", busiest?.speed, time);

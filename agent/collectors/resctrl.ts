@@ -21,7 +21,9 @@ interface Domain {
   readonly total: OptionalFile;
   readonly local: OptionalFile;
   readonly occupancy: OptionalFile;
-  readonly values: Float64Array;
+  /** Of its row in the table, and the row's labels. */
+  readonly key: string;
+  readonly labels: Readonly<Record<string, string>>;
 }
 
 interface Group {
@@ -64,8 +66,8 @@ export const resctrl: CollectorDefinition = {
       const known = new Map(groups.map((group) => [group.name, group]));
       const names = groupNames(root);
       for (const [name, group] of known) if (!names.includes(name)) closeGroup(group);
-      groups = names.map((name) => known.get(name) ?? openGroup(reader, root, name, table));
-      table.retain(new Set(groups.flatMap(({ name, domains }) => domains.map((_, at) => `${name} ${at}`))));
+      groups = names.map((name) => known.get(name) ?? openGroup(reader, root, name));
+      table.retain(new Set(groups.flatMap(({ domains }) => domains.map(({ key }) => key))));
     };
     return {
       tables: [table],
@@ -77,7 +79,7 @@ export const resctrl: CollectorDefinition = {
         let rates: number | undefined;
         let domains = 0;
         for (const group of groups) {
-          const total = readGroup(group);
+          const total = readGroup(group, table);
           domains = Math.max(domains, group.domains.length);
           const rate = group.rate.next(total, time.seconds);
           if (rate !== undefined) bandwidth.set(group.name, rate);
@@ -118,31 +120,32 @@ function subdirectories(folder: string): string[] {
   }
 }
 
-function openGroup(reader: Reader, root: string, name: string, table: Table): Group {
+function openGroup(reader: Reader, root: string, name: string): Group {
   const folder = `${root}${name}/mon_data`;
   const caches = subdirectories(folder).filter((cache) => /^mon_L3_\d+$/.test(cache));
   const domains = caches.map((cache, at) => {
     const open = (file: string): OptionalFile => new OptionalFile(reader.file(`${folder}/${cache}`, file));
-    const labels = { group: name === "" ? "/" : name, cache: cache.slice("mon_L3_".length) };
     return {
       total: open("mbm_total_bytes"),
       local: open("mbm_local_bytes"),
       occupancy: open("llc_occupancy"),
-      values: table.row(`${name} ${at}`, labels).values,
+      key: `${name} ${at}`,
+      labels: { group: name === "" ? "/" : name, cache: cache.slice("mon_L3_".length) },
     };
   });
   return { name, domains, rate: new Rate() };
 }
 
 /** Bytes moved by all domains of the group; undefined when one of them has no value right now. */
-function readGroup({ domains }: Group): number | undefined {
+function readGroup({ domains }: Group, table: Table): number | undefined {
   let sum: number | undefined = domains.length === 0 ? undefined : 0;
-  for (const { total, local, occupancy, values } of domains) {
+  for (const { total, local, occupancy, key, labels } of domains) {
     const read = [total, local, occupancy].map((file) => {
       const text = file.text();
       return text === undefined ? undefined : parseMonitored(text);
     });
-    values.set(read.map((value) => value ?? Number.NaN));
+    // A sample that failed cleared the table.
+    table.row(key, labels).values.set(read.map((value) => value ?? Number.NaN));
     sum = sum === undefined || read[0] === undefined ? undefined : sum + read[0];
   }
   return sum;

@@ -29,16 +29,27 @@ export const softnet: CollectorDefinition = {
       },
     ]);
     const counters = new Map<number, { processed: Unwrapped; dropped: Unwrapped; squeezed: Unwrapped }>();
+    let rowsBefore: number | undefined;
     return {
       tables: [table],
       sample() {
-        for (const each of parseSoftNet(file.text())) {
-          const known = counters.get(each.cpu) ?? {
+        const rows = parseSoftNet(file.text());
+        // Where rows have no CPU number, one row less or more may move all others to another CPU: their counts begin afresh.
+        const isMoved = rowsBefore !== undefined && rows.length !== rowsBefore;
+        rowsBefore = rows.length;
+        for (const [index, each] of rows.entries()) {
+          const cpu = each.cpu ?? index;
+          const known = counters.get(cpu) ?? {
             processed: new Unwrapped(),
             dropped: new Unwrapped(),
             squeezed: new Unwrapped(),
           };
-          counters.set(each.cpu, known);
+          counters.set(cpu, known);
+          if (isMoved && each.cpu === undefined) {
+            known.processed.rebase(each.processed);
+            known.dropped.rebase(each.dropped);
+            known.squeezed.rebase(each.timesSqueezed);
+          }
           known.processed.next(each.processed);
           known.dropped.next(each.dropped);
           known.squeezed.next(each.timesSqueezed);

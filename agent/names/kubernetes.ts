@@ -5,7 +5,7 @@ import { describeError, TradewindError } from "@tradewind/core/errors.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import type { Rng } from "@tradewind/core/rng.ts";
 import type { ContainerNames, NameIndex } from "../container/names.ts";
-import type { PodNames, PodPage } from "../parse/pod-event.ts";
+import type { PodEvent, PodNames, PodPage } from "../parse/pod-event.ts";
 import { parsePodEvent, parsePodList } from "../parse/pod-event.ts";
 
 /** How to reach the Kubernetes API. */
@@ -28,6 +28,10 @@ const WATCH_SECONDS = 300;
 const LIST_TIMEOUT_MS = 30_000;
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
+/** A watch that lived as long works: pauses begin from the shortest again, and a version that is too old is listed at once. */
+const LIVED_MS = 5_000;
+/** HTTP status "Gone": the resource version is too old to watch from. */
+const TOO_OLD = 410;
 
 /** The access a pod has by its service account; undefined outside a cluster. */
 export function inClusterAccess(
@@ -92,9 +96,7 @@ export class KubernetesNames {
   async #follow(): Promise<void> {
     while (!this.#isStopped) {
       try {
-        const resourceVersion = await this.#list();
-        this.#pauseMs = FIRST_PAUSE_MS;
-        await this.#watch(resourceVersion);
+        await this.#watch(await this.#list());
       } catch (error) {
         if (this.#isStopped) return;
         this.#failures += 1;
@@ -145,36 +147,46 @@ export class KubernetesNames {
     return page;
   }
 
-  /** Follows changes until the server ends the watch or wants a new list. */
+  /**
+   * Follows changes until the version has become too old, and a new list is needed.
+   * @throws TradewindError when the server refuses, breaks off, or wants a new list so soon that a pause is due
+   */
   async #watch(from: string): Promise<void> {
-    let resourceVersion = from;
-    while (!this.#isStopped) {
-      const query = `watch=1&allowWatchBookmarks=true&timeoutSeconds=${WATCH_SECONDS}&resourceVersion=${encodeURIComponent(resourceVersion)}`;
+    const listedMs = performance.now();
+    let version: string | undefined = from;
+    while (version !== undefined && !this.#isStopped) {
       const startMs = performance.now();
-      const response = await this.#get(query, (WATCH_SECONDS + 30) * 1e3);
-      response.setEncoding("utf8");
-      let rest = "";
-      for await (const chunk of response) {
-        const lines = `${rest}${String(chunk)}`.split("\n");
-        rest = lines.pop() ?? "";
-        if (rest.length > LONGEST_LINE_CHARACTERS)
-          throw new TradewindError("too-large", "a watch event is too large");
-        for (const line of lines) {
-          const version = this.#apply(line);
-          if (version === undefined) return;
-          if (version !== "") resourceVersion = version;
-        }
+      try {
+        version = await this.#watchOnce(version, listedMs);
+      } finally {
+        if (performance.now() - startMs >= LIVED_MS) this.#pauseMs = FIRST_PAUSE_MS;
       }
       // A server that ends every watch at once must not be asked in a tight loop.
-      if (performance.now() - startMs < FIRST_PAUSE_MS) await this.#pause();
+      if (version !== undefined && performance.now() - startMs < FIRST_PAUSE_MS) await this.#pause();
     }
   }
 
-  /** @returns the event's resource version, empty when it has none, undefined when a new list is needed */
-  #apply(line: string): string | undefined {
-    const event = line.trim() === "" ? undefined : parsePodEvent(line);
-    if (event === undefined) return "";
-    if (event.type === "error") return undefined;
+  /** @returns the version from which to go on once the server has ended the watch; undefined when a new list is needed */
+  async #watchOnce(from: string, listedMs: number): Promise<string | undefined> {
+    let version = from;
+    const query = `watch=1&allowWatchBookmarks=true&timeoutSeconds=${WATCH_SECONDS}&resourceVersion=${encodeURIComponent(from)}`;
+    const response = await this.#get(query, (WATCH_SECONDS + 30) * 1e3);
+    for await (const event of eventsOf(response)) {
+      if (event.type === "error") {
+        if (event.code === TOO_OLD && performance.now() - listedMs >= LIVED_MS) return undefined;
+        throw new TradewindError(
+          "watch-ended",
+          `the Kubernetes API ended the watch of this node's pods with error ${event.code}`,
+        );
+      }
+      this.#pauseMs = FIRST_PAUSE_MS;
+      this.#apply(event);
+      if (event.resourceVersion !== "") version = event.resourceVersion;
+    }
+    return version;
+  }
+
+  #apply(event: PodEvent): void {
     if (event.type === "set") {
       if (this.#pods.size < MOST_PODS || this.#pods.has(event.pod.uid))
         this.#pods.set(event.pod.uid, event.pod);
@@ -182,7 +194,6 @@ export class KubernetesNames {
     } else if (event.type === "delete") {
       this.#changed = this.#pods.delete(event.uid) || this.#changed;
     }
-    return event.resourceVersion;
   }
 
   async #get(query: string, timeoutMs: number): Promise<IncomingMessage> {
@@ -216,6 +227,22 @@ export class KubernetesNames {
       "refused",
       `the Kubernetes API answered ${response.statusCode ?? 0} to a list of this node's pods; the agent needs list and watch on pods`,
     );
+  }
+}
+
+/** The events of a watch, one a line; what is not an event about a pod is passed over. */
+async function* eventsOf(response: IncomingMessage): AsyncGenerator<PodEvent> {
+  response.setEncoding("utf8");
+  let rest = "";
+  for await (const chunk of response) {
+    const lines = `${rest}${String(chunk)}`.split("\n");
+    rest = lines.pop() ?? "";
+    if (rest.length > LONGEST_LINE_CHARACTERS)
+      throw new TradewindError("too-large", "a watch event is too large");
+    for (const line of lines) {
+      const event = line.trim() === "" ? undefined : parsePodEvent(line);
+      if (event !== undefined) yield event;
+    }
   }
 }
 

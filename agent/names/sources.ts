@@ -13,6 +13,8 @@ export class NameSources {
   #fromKubernetes: NameIndex = NO_NAMES;
   #fromWorkloads: NameIndex = NO_NAMES;
   #failures = 0;
+  /** What was logged of the failure that lasts; empty without one. */
+  #logged = "";
 
   constructor(kubernetes: KubernetesNames | undefined, workloads: WorkloadsFile | undefined, log: Logger) {
     this.#kubernetes = kubernetes;
@@ -45,10 +47,14 @@ export class NameSources {
 
   async #pollWorkloads(): Promise<NameIndex | undefined> {
     try {
-      return await this.#workloads?.poll();
+      const names = await this.#workloads?.poll();
+      this.#logged = "";
+      return names;
     } catch (error) {
       this.#failures += 1;
-      this.#log.warn(describeError(error));
+      const message = describeError(error);
+      if (message !== this.#logged) this.#log.warn(message);
+      this.#logged = message;
       return undefined;
     }
   }

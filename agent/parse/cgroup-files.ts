@@ -52,34 +52,40 @@ function cores(quota: number, period: number, text: string): number {
   return quota / period;
 }
 
-/** Bytes and operations of a cgroup on all its devices. */
-export interface CgroupIo {
+/** Bytes and operations of a cgroup on one device. */
+export interface DeviceIo {
   readonly readBytes: number;
   readonly writtenBytes: number;
-  readonly reads: number | undefined;
-  readonly writes: number | undefined;
+  readonly reads: number;
+  readonly writes: number;
 }
 
+const NO_IO: DeviceIo = { readBytes: 0, writtenBytes: 0, reads: 0, writes: 0 };
+
 /**
- * v2 `io.stat`, summed over devices; an empty file means no I/O yet.
+ * v2 `io.stat` by device (`MAJ:MIN`); an empty file means no I/O yet.
  *
  *     254:0 rbytes=12288 wbytes=0 rios=3 wios=0 dbytes=0 dios=0
  * @throws TradewindError `malformed-file`
  */
-export function parseIoStat(text: string): CgroupIo {
-  const io = { readBytes: 0, writtenBytes: 0, reads: 0, writes: 0 };
+export function parseIoStat(text: string): Map<string, DeviceIo> {
+  const devices = new Map<string, DeviceIo>();
   for (const line of text.split("\n")) {
     // Devices without statistics of their own are bare `MAJ:MIN`, several on one line, on some kernels.
     if (!line.includes("=")) {
       if (line !== "" && !/^\d+:\d+(?: +\d+:\d+)* *$/.test(line)) throw malformed("io.stat", line);
       continue;
     }
-    io.readBytes += keyed(line, " rbytes=");
-    io.writtenBytes += keyed(line, " wbytes=");
-    io.reads += keyed(line, " rios=");
-    io.writes += keyed(line, " wios=");
+    const device = /(\d+:\d+) +[^ ]+=/.exec(line)?.[1] ?? "";
+    const io = devices.get(device) ?? NO_IO;
+    devices.set(device, {
+      readBytes: io.readBytes + keyed(line, " rbytes="),
+      writtenBytes: io.writtenBytes + keyed(line, " wbytes="),
+      reads: io.reads + keyed(line, " rios="),
+      writes: io.writes + keyed(line, " wios="),
+    });
   }
-  return io;
+  return devices;
 }
 
 /** 0 without the key: the kernel leaves them all out while they are 0, even where the line has others (`cost.usage=`). */
@@ -92,15 +98,15 @@ function keyed(line: string, key: string): number {
 }
 
 /**
- * v1 `blkio.throttle.io_service_bytes[_recursive]` or `io_serviced`, summed over devices.
+ * v1 `blkio.throttle.io_service_bytes[_recursive]` or `io_serviced` by device (`MAJ:MIN`).
  *
  *     254:0 Read 12288
  *     254:0 Write 0
  *     Total 12288
  * @throws TradewindError `malformed-file`
  */
-export function parseBlkio(text: string): { read: number; write: number } {
-  const sum = { read: 0, write: 0 };
+export function parseBlkio(text: string): Map<string, { read: number; write: number }> {
+  const devices = new Map<string, { read: number; write: number }>();
   let lines = 0;
   for (const line of text.split("\n")) {
     if (line === "") continue;
@@ -108,9 +114,14 @@ export function parseBlkio(text: string): { read: number; write: number } {
     const parts = fields(line);
     const value = unsigned(parts.at(-1));
     if (Number.isNaN(value)) throw malformed("blkio statistics", line);
-    if (parts[1] === "Read") sum.read += value;
-    else if (parts[1] === "Write") sum.write += value;
+    const [device = "", direction] = parts;
+    if (direction !== "Read" && direction !== "Write") continue;
+    const { read, write } = devices.get(device) ?? { read: 0, write: 0 };
+    devices.set(
+      device,
+      direction === "Read" ? { read: read + value, write } : { read, write: write + value },
+    );
   }
   if (lines === 0) throw malformed("blkio statistics", text);
-  return sum;
+  return devices;
 }

@@ -19,6 +19,8 @@ export type PodEvent =
 const STATIC_HASH = ["kubernetes.io/config.hash", "kubernetes.io/config.mirror"];
 const STATUS_LISTS = ["containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"];
 const LONGEST_NAME = 253;
+/** A continue token holds the key of the last item: some hundred characters. */
+const LONGEST_TOKEN = 8_192;
 const MOST_CONTAINERS = 256;
 
 type Json = Readonly<Record<string, unknown>>;
@@ -105,7 +107,7 @@ export interface PodPage {
   readonly next: string;
 }
 
-/** @returns undefined when the text is not a list of pods */
+/** @returns undefined when the text is not a list of pods, or the token of its next page is out of bounds */
 export function parsePodList(body: string): PodPage | undefined {
   let list: Json;
   try {
@@ -115,9 +117,11 @@ export function parsePodList(body: string): PodPage | undefined {
   }
   const items = list["items"];
   if (!Array.isArray(items)) return undefined;
+  const next = object(list["metadata"])["continue"] ?? "";
+  if (typeof next !== "string" || next.length > LONGEST_TOKEN) return undefined;
   return {
     pods: items.map(podNames).filter((pod) => pod !== undefined),
     resourceVersion: resourceVersionOf(list),
-    next: text(object(list["metadata"])["continue"]) ?? "",
+    next,
   };
 }

@@ -3,7 +3,8 @@ import { fields } from "./number.ts";
 
 /** One CPU's receive queue, 32-bit counters that wrap. */
 export interface SoftNet {
-  readonly cpu: number;
+  /** Number of the CPU; undefined where the kernel does not say. */
+  readonly cpu: number | undefined;
   readonly processed: number;
   readonly dropped: number;
   /** Times the softirq ran out of budget or time with work left. */
@@ -12,7 +13,7 @@ export interface SoftNet {
 
 /**
  * `/proc/net/softnet_stat`: a row of hexadecimal 32-bit numbers for each CPU; 9 to 15 columns by kernel version. The
- * 13th is the CPU's number since Linux 5.14, before that rows are in CPU order.
+ * 13th is the CPU's number since Linux 5.14, before that rows are those of the online CPUs in order.
  *
  *     0000961d 00000000 00000000 … 00000000 00000001 00000000 00000000
  * @throws TradewindError `malformed-file` naming the row
@@ -20,7 +21,7 @@ export interface SoftNet {
 export function parseSoftNet(text: string): SoftNet[] {
   const rows = text.split("\n").filter((line) => line !== "");
   if (rows.length === 0) throw malformed("/proc/net/softnet_stat", text);
-  return rows.map((row, index) => {
+  return rows.map((row) => {
     const columns = fields(row).map((field) =>
       /^[0-9a-f]{8}$/i.test(field) ? parseInt(field, 16) : Number.NaN,
     );
@@ -33,6 +34,6 @@ export function parseSoftNet(text: string): SoftNet[] {
     ) {
       throw malformed("/proc/net/softnet_stat", row);
     }
-    return { cpu: columns[12] ?? index, processed, dropped, timesSqueezed };
+    return { cpu: columns[12], processed, dropped, timesSqueezed };
   });
 }

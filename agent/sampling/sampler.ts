@@ -38,6 +38,15 @@ const MOST_MS = 1e15;
 const MOST_COST_SECONDS = 1e6;
 /** Weight of one measured read cost in the smoothed one. */
 const COST_WEIGHT = 0.1;
+/**
+ * One measured cost counts in the smoothed one for at most this many times the latter, and these CPU seconds more: a read that
+ * was held up for 100 ms, once, did not cost 100 ms. A cost that lasts is learnt all the same: after 13 readings of 100 ms it
+ * counts in full.
+ */
+const COST_CLIP = 8;
+const COST_CLIP_SECONDS = 1e-4;
+/** Part of the budget that is left for signals that can be stretched, whatever those that cannot be cost. */
+const LEAST_BUDGET_SHARE = 0.5;
 /** Proofs in a row stretch the time between looks by up to two to this power. */
 const MOST_DOUBLINGS = 3;
 const LEAST_COST_SECONDS = 1e-9;
@@ -242,9 +251,15 @@ export class Sampler {
     }
   }
 
-  /** Holds the planned cost to the budget by stretching the intervals that buy least; call it every few seconds. */
+  /**
+   * Holds the planned cost to the budget by stretching the intervals that buy least; call it every few seconds. Signals whose
+   * interval is fixed, such as guards, cannot be stretched: the others share what these leave of the budget, but at least half
+   * of it, so that costly guards do not send everything else to its longest interval.
+   */
   rebalance(): void {
-    this.#stretch = budgetStretch((stretch) => this.#plannedCost(stretch), this.#budget, this.#stretch);
+    const fixed = this.#fixedCost();
+    const budget = Math.max(this.#budget - fixed, LEAST_BUDGET_SHARE * this.#budget);
+    this.#stretch = budgetStretch((stretch) => this.#plannedCost(stretch) - fixed, budget, this.#stretch);
   }
 
   /** A copy of what is known of a signal; undefined for an unknown id. */
@@ -299,7 +314,8 @@ export class Sampler {
 
   #charge(row: Row, costSeconds: number | undefined): void {
     if (costSeconds !== undefined && costSeconds >= 0 && costSeconds <= MOST_COST_SECONDS) {
-      row.costSeconds += COST_WEIGHT * (costSeconds - row.costSeconds);
+      const counted = Math.min(costSeconds, COST_CLIP * row.costSeconds + COST_CLIP_SECONDS);
+      row.costSeconds += COST_WEIGHT * (counted - row.costSeconds);
       row.costTotalSeconds += costSeconds;
     } else {
       row.costTotalSeconds += row.costSeconds;
@@ -355,8 +371,7 @@ export class Sampler {
     if (!heedsGuards(row, this.#terms)) return;
     row.awake = 1;
     row.wakeExcess = excess;
-    const shortest = this.#stretched(row, row.minSeconds, this.#stretch);
-    const earliestMs = Number.isNaN(row.lastMs) ? nowMs : row.lastMs + shortest * 1e3;
+    const earliestMs = Number.isNaN(row.lastMs) ? nowMs : row.lastMs + row.minSeconds * 1e3;
     this.#queue.set(id, Math.min(this.#queue.dueMs(id), Math.max(nowMs, earliestMs)));
   }
 
@@ -371,6 +386,16 @@ export class Sampler {
     if (stretch === 0) return seconds;
     const costPerWeight = Math.max(row.costSeconds, LEAST_COST_SECONDS) / row.weight;
     return stretchedSeconds(seconds, stretch, costPerWeight, row.maxSeconds);
+  }
+
+  /** CPU seconds per second of the signals whose interval is fixed. */
+  #fixedCost(): number {
+    let cost = 0;
+    for (let id = 0; id < this.#table.rows; id += 1) {
+      const { live, minSeconds, maxSeconds, costSeconds } = this.#row.at(id);
+      if (live === 1 && minSeconds === maxSeconds) cost += costSeconds / minSeconds;
+    }
+    return cost;
   }
 
   #plannedCost(stretch: number): number {

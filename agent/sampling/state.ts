@@ -28,7 +28,7 @@ export interface SignalState {
 /** Sums over all signals alive. */
 export interface SamplerState {
   readonly signals: number;
-  /** Planned CPU seconds per second of all reads, and the budget it is held to. */
+  /** Planned CPU seconds per second of all reads, and the budget it is held to as far as fixed intervals and longest ones allow. */
   readonly plannedCostRatio: number;
   readonly costBudgetRatio: number;
   /** Signals whose tolerance the cost budget has raised. */

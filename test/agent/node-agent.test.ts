@@ -101,6 +101,32 @@ describe("what is not there", () => {
     expect(on.snapshot().interference.cpu).toMatchObject({ supported: true, source: "others-share+steal" });
   });
 
+  test("a collector without a source has no interval, samples or cost, although others have its place in the schedule", () => {
+    tree.plant(situation(V2, {}, {}));
+    using on = new AgentOn(tree);
+    for (let cycle = 0; cycle < 3; cycle += 1) on.cycle();
+    // Containers that come later get the places of what went.
+    const { path, id } = V2.containers[0]!;
+    for (const each of "cdef") on.cycle(1, v2Files(`cgroup${path.replace(id, each.repeat(64))}`, USE));
+    on.agent.rescan();
+    for (let cycle = 0; cycle < 20; cycle += 1) on.cycle();
+    const lines = on.metrics().split("\n");
+    const unsupported = lines.flatMap(
+      (line) => /^tradewind_agent_collector_supported\{collector="(\w+)"\} 0$/.exec(line)?.[1] ?? [],
+    );
+    expect(unsupported).toEqual(["numa", "resctrl", "thermal"]);
+    for (const each of unsupported) {
+      for (const name of [
+        "samples_total",
+        "misses_total",
+        "cost_seconds_total",
+        "sampling_interval_seconds",
+      ]) {
+        expect(on.metric(`tradewind_agent_collector_${name}{collector="${each}"}`)).toBeUndefined();
+      }
+    }
+  });
+
   test("no resctrl: memory bandwidth is not supported and has no value", () => {
     tree.plant(situation(V2, {}, {}));
     using on = new AgentOn(tree);

@@ -22,6 +22,7 @@ const IDLE: NodeUse = {
   linkUsedBytesPerSecond: 1e5,
   linkBytesPerSecond: 1.25e9,
   dropRatio: 0,
+  packetsPerSecond: 200,
   retransmitRatio: 0,
   sentSegmentsPerSecond: 100,
 };
@@ -44,7 +45,7 @@ describe("situations", () => {
     ["bandwidth hog", "memoryBandwidth", { bandwidthBytesPerSecond: 18e9 }],
     ["network hog", "network", { linkUsedBytesPerSecond: 1.1e9 }],
     ["lossy network", "network", { retransmitRatio: 0.05, sentSegmentsPerSecond: 5_000 }],
-    ["full receive queues", "network", { dropRatio: 0.05 }],
+    ["full receive queues", "network", { dropRatio: 0.05, packetsPerSecond: 10_000 }],
   ] as const)("%s: %s rises, the others stay low", (_situation, raised, change) => {
     const { [raised]: high, ...others } = values({ ...IDLE, ...change });
     expect(high).toBeGreaterThan(0.6);
@@ -78,6 +79,25 @@ describe("situations", () => {
   test("one lost segment of an idle node is no congestion", () => {
     const quiet = { ...IDLE, retransmitRatio: 0.5, sentSegmentsPerSecond: 2 };
     expect(values(quiet)["network"]).toBeLessThan(0.5);
+  });
+});
+
+describe("packets dropped", () => {
+  test("a frame that nobody handles each second, as switches send them, is no congestion", () => {
+    for (const packetsPerSecond of [1, 100, 10_000, 1e6]) {
+      const node = { ...IDLE, linkUsedBytesPerSecond: 0, dropRatio: 1 / packetsPerSecond, packetsPerSecond };
+      expect(values(node)["network"]).toBeLessThan(0.05);
+    }
+  });
+
+  test("1 % of 18,000 packets a second counts nine tenths: 0.9 % over 1.9 %", () => {
+    const node = { ...IDLE, linkUsedBytesPerSecond: 0, dropRatio: 0.01, packetsPerSecond: 18_000 };
+    expect(values(node)["network"]).toBeCloseTo(0.009 / 0.019, 12);
+  });
+
+  test("of an unknown number count in full", () => {
+    const node = { ...IDLE, linkUsedBytesPerSecond: 0, dropRatio: 0.01, packetsPerSecond: undefined };
+    expect(values(node)["network"]).toBe(0.5);
   });
 });
 
@@ -154,6 +174,7 @@ const anyNode: fc.Arbitrary<NodeUse> = fc.record({
   linkUsedBytesPerSecond: maybe(bytes),
   linkBytesPerSecond: maybe(bytes),
   dropRatio: maybe(share),
+  packetsPerSecond: maybe(bytes),
   retransmitRatio: maybe(share),
   sentSegmentsPerSecond: maybe(bytes),
 });

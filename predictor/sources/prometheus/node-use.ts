@@ -91,6 +91,7 @@ export function nodeUse(parts: ReadonlyMap<string, Float64Array>, index: number)
     linkUsedBytesPerSecond: larger(at("receivedBytesPerSecond"), at("sentBytesPerSecond")),
     linkBytesPerSecond: at("linkBytesPerSecond"),
     dropRatio: ratio(at("drops"), at("packets")),
+    packetsPerSecond: at("packets"),
     retransmitRatio: ratio(at("retransmits"), at("segments")),
     sentSegmentsPerSecond: at("segments"),
   };

@@ -1,3 +1,4 @@
+import { renameSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { AgentOn } from "../agent-on.ts";
 import { netDev, schedstat, softnetStat } from "../tree/kernel-text.ts";
@@ -46,6 +47,20 @@ describe("resctrl", () => {
     expect(on.metric('tradewind_agent_collector_success{collector="resctrl"}')).toBe(1);
   });
 
+  test("the series come back after a sample that failed", () => {
+    tree.plant(resctrlFiles());
+    using on = new AgentOn(tree);
+    const series = () => on.metrics().match(/^tradewind_node_resctrl_.*/gm)?.length ?? 0;
+    cycles(on, 2);
+    expect(series()).toBe(12);
+    tree.plant({ "sys/fs/resctrl/mon_data/mon_L3_00/mbm_total_bytes": "nothing known\n" });
+    cycles(on, 20);
+    expect(series()).toBe(0);
+    tree.plant(resctrlFiles());
+    cycles(on, 20);
+    expect(series()).toBe(12);
+  });
+
   test("a group that is removed leaves no series", () => {
     tree.plant(resctrlFiles());
     using on = new AgentOn(tree);
@@ -63,6 +78,30 @@ describe("network", () => {
     using on = new AgentOn(tree);
     on.cycle();
     expect(on.metric('tradewind_node_network_received_bytes_total{device="eth0"}')).toBe(1e9);
+  });
+
+  test("where process 1 is hidden, the namespace of the reader does not pass for the node's", () => {
+    renameSync(tree.path("proc/1/net"), tree.path("proc/net"));
+    using on = new AgentOn(tree);
+    cycles(on, 2);
+    for (const collector of ["network", "tcp", "softnet"]) {
+      expect(on.metric(`tradewind_agent_collector_supported{collector="${collector}"}`)).toBe(0);
+    }
+    expect(on.snapshot().interference.network).toEqual({ supported: false });
+  });
+
+  test("a frame that nobody handles every other second, among 100 packets a second, is no interference", () => {
+    using on = new AgentOn(tree);
+    cycles(on, 2);
+    const events = on.metric("tradewind_agent_events_total");
+    for (let second = 1; second <= 20; second += 1) {
+      // 1,000 bytes a packet.
+      const receivedBytes = 1e9 + second * 100e3;
+      on.cycle(1, situation(V2, { receivedBytes, drops: Math.ceil(second / 2) }, {}));
+      expect(on.snapshot().interference.network.value).toBeLessThan(0.05);
+    }
+    expect(on.metric("tradewind_agent_events_total")).toBe(events);
+    expect(on.metric('tradewind_node_network_receive_drops_total{device="eth0"}')).toBe(10);
   });
 
   test("virtual interfaces do not count, unless the user states their speed", () => {
@@ -122,6 +161,50 @@ describe("softnet", () => {
     tree.plant({ "proc/1/net/softnet_stat": softnetStat([{ processed: 200 }]) });
     cycles(on, 20);
     expect(on.metric("tradewind_node_softnet_processed_packets_total")).toBe(2 ** 32 + 200 + 100);
+  });
+});
+
+describe("softnet of kernels that do not number its rows", () => {
+  test("keeps its totals when a CPU goes, and counts on from the rows that are left", () => {
+    const path = "proc/1/net/softnet_stat";
+    const series = "tradewind_node_softnet_processed_packets_total";
+    const rows = (...processed: number[]) =>
+      softnetStat(
+        processed.map((each) => ({ processed: each })),
+        11,
+      );
+    tree.plant({ [path]: rows(1000, 2000, 4000, 8000) });
+    using on = new AgentOn(tree);
+    on.cycle();
+    tree.plant({ [path]: rows(1000, 4000, 8000) });
+    cycles(on, 20);
+    expect(on.metric(series)).toBe(15_000);
+    tree.plant({ [path]: rows(1001, 4010, 8100) });
+    cycles(on, 20);
+    expect(on.metric(series)).toBe(15_111);
+    tree.plant({ [path]: rows(1001, 2000, 4010, 8100) });
+    cycles(on, 20);
+    expect(on.metric(series)).toBe(15_111);
+  });
+});
+
+describe("a container's disks", () => {
+  const { path, id } = V2.containers[0]!;
+  const device = (name: string, read: number) =>
+    `${name} rbytes=${read} wbytes=8 rios=2 wios=1 dbytes=0 dios=0\n`;
+  const read = (on: AgentOn, ...lines: string[]): number | undefined => {
+    tree.plant({ [`cgroup${path}/io.stat`]: lines.join("") });
+    cycles(on, 61);
+    const { io } = on.snapshot().containers.find((each) => each.id === id)!;
+    return io?.readBytesTotal;
+  };
+
+  test("that go leave what was read from them, and one that begins afresh adds to it", () => {
+    using on = new AgentOn(tree);
+    expect(read(on, device("8:0", 1000), device("8:16", 300))).toBe(1300);
+    expect(read(on, device("8:0", 1100))).toBe(1400);
+    expect(read(on, device("8:0", 1200), device("8:16", 5))).toBe(1505);
+    expect(read(on, device("8:0", 1200), device("8:16", 9))).toBe(1509);
   });
 });
 

@@ -4,6 +4,7 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createLog } from "@tradewind/core/log.ts";
@@ -88,6 +89,10 @@ class FakeApi {
   readonly requests: IncomingMessage[] = [];
   pods: Record<string, unknown>[] = [];
   failWith: number | undefined;
+  /** What a watch is answered with at once, in the place of staying open: a status, or an event. */
+  answerWatches: number | object | undefined;
+  /** Of the next page. */
+  token = "page 2";
   watches: ServerResponse[] = [];
 
   constructor() {
@@ -121,18 +126,24 @@ class FakeApi {
       return;
     }
     const query = new URL(request.url ?? "/", "http://x").searchParams;
+    const { answerWatches } = this;
+    if (query.get("watch") === "1" && answerWatches !== undefined) {
+      if (typeof answerWatches === "number") response.writeHead(answerWatches).end("{}");
+      else response.end(`${JSON.stringify(answerWatches)}\n`);
+      return;
+    }
     if (query.get("watch") === "1") {
       response.writeHead(200, { "content-type": "application/json" });
       response.flushHeaders();
       this.watches.push(response);
       return;
     }
-    const isSecond = query.get("continue") === "page 2";
+    const isSecond = query.get("continue") === this.token;
     const half = Math.ceil(this.pods.length / 2);
     const items = isSecond ? this.pods.slice(half) : this.pods.slice(0, half);
     const metadata = {
       resourceVersion: "42",
-      ...(isSecond || this.pods.length < 2 ? {} : { continue: "page 2" }),
+      ...(isSecond || this.pods.length < 2 ? {} : { continue: this.token }),
     };
     response.end(JSON.stringify({ metadata, items }));
   }
@@ -143,13 +154,14 @@ describe("the watch of this node's pods", () => {
   let names: KubernetesNames;
   let index: NameIndex | undefined;
   let folder: string;
+  let server: string;
 
   beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), "tradewind-token-"));
     writeFileSync(join(folder, "token"), "secret-1\n");
     api = new FakeApi();
     api.pods = [pod("u1", "web-1"), pod("u2", "web-2")];
-    const server = await api.listen();
+    server = await api.listen();
     names = new KubernetesNames(
       { server, tokenPath: join(folder, "token"), caPath: undefined },
       { node: "node a", log: createLog("test", "silent"), rng: seededRng(1) },
@@ -203,6 +215,33 @@ describe("the watch of this node's pods", () => {
     api.send({ type: "ERROR", object: { code: 410, reason: "Expired" } });
     await waitUntil(() => look()?.byPodUid.has("u9") === true);
     expect(look()?.byPodUid.size).toBe(1);
+  });
+
+  test("a token of 400 characters asks for the second page", async () => {
+    api.token = "t".repeat(400);
+    names.start();
+    await waitUntil(() => api.watches.length === 1);
+    expect([...(look()?.byPodUid.keys() ?? [])]).toEqual(["u1", "u2"]);
+  });
+
+  test.each([
+    ["ERROR 500", { type: "ERROR", object: { code: 500 } }],
+    ["ERROR 410", { type: "ERROR", object: { code: 410, reason: "Expired" } }],
+    ["a status 403", 403],
+  ])("watches that are answered by %s at once are asked for with pauses that grow", async (_, answer) => {
+    // A hundredth of the pauses: 10, 20, 40 … 640 ms, so at most 8 requests in 1.2 s.
+    names = new KubernetesNames(
+      { server, tokenPath: undefined, caPath: undefined },
+      { node: "node a", log: createLog("test", "silent"), rng: () => -0.49 },
+    );
+    api.answerWatches = answer;
+    names.start();
+    await delay(1_200);
+    const watches = api.requests.filter(({ url }) => url?.includes("watch=1") === true).length;
+    expect(watches).toBeGreaterThan(2);
+    expect(watches).toBeLessThan(9);
+    expect(names.failuresTotal).toBeGreaterThanOrEqual(watches - 1);
+    expect(look()?.byPodUid.size).toBe(2);
   });
 
   test("garbage between events is passed over", async () => {

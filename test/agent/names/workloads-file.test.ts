@@ -2,6 +2,8 @@ import { renameSync, writeFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { WORKLOADS_SCHEMA } from "@tradewind/core/contract/workload.ts";
 import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
+import type { Logger } from "@tradewind/core/log.ts";
+import { NameSources } from "@tradewind/agent/names/sources.ts";
 import { WorkloadsFile } from "@tradewind/agent/names/workloads-file.ts";
 import { AgentOn } from "../agent-on.ts";
 import { Tree } from "../tree/plant.ts";
@@ -167,6 +169,21 @@ describe("--workloads", () => {
       expect(on.metric("tradewind_agent_name_source_failures_total")).toBe(1);
     },
   );
+});
+
+test("a path that cannot be looked at is logged once while it lasts, and again after it was readable", async () => {
+  const lines: string[] = [];
+  const log = { warn: (line: string) => lines.push(line) } as unknown as Logger;
+  tree.plant({ folder: "" });
+  const sources = new NameSources(undefined, new WorkloadsFile(tree.path("folder/list.json"), "node-a"), log);
+  for (let poll = 0; poll < 60; poll += 1) await sources.poll();
+  expect(lines).toHaveLength(1);
+  expect(sources.failuresTotal).toBe(60);
+  tree.remove("folder");
+  await sources.poll();
+  tree.plant({ folder: "" });
+  await sources.poll();
+  expect(lines).toHaveLength(2);
 });
 
 test("a file that is not there yet is no names, and is read when it comes", async () => {

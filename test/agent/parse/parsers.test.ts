@@ -167,11 +167,11 @@ describe("texts of real kernels", () => {
   });
 
   it.each([
-    [9, 1],
-    [11, 1],
+    [9, undefined],
+    [11, undefined],
     [13, 7],
     [15, 7],
-  ])("softnet rows of %i columns", (columns, cpu) => {
+  ])("softnet rows of %i columns are of CPU %s", (columns, cpu) => {
     const row = [
       "0000961d",
       "00000002",
@@ -225,17 +225,28 @@ describe("texts of real kernels", () => {
     expect(parseLimitBytes(text)).toBe(bytes);
   });
 
-  test("io.stat adds devices up, and nothing yet is zero", () => {
+  test("io.stat is read by device, and nothing yet is no device", () => {
     const text =
       "254:0 rbytes=12288 wbytes=10 rios=3 wios=1 dbytes=0 dios=0\n8:16 \n253:0 rbytes=1 wbytes=2 rios=1 wios=1 dbytes=0 dios=0 cost.wait=5\n";
-    expect(parseIoStat(text)).toEqual({ readBytes: 12_289, writtenBytes: 12, reads: 4, writes: 2 });
-    expect(parseIoStat("").readBytes).toBe(0);
+    expect([...parseIoStat(text)]).toEqual([
+      ["254:0", { readBytes: 12_288, writtenBytes: 10, reads: 3, writes: 1 }],
+      ["253:0", { readBytes: 1, writtenBytes: 2, reads: 1, writes: 1 }],
+    ]);
+    expect(parseIoStat("").size).toBe(0);
   });
 
   test("io.stat without a key has 0 for it, and several bare devices on one line have nothing", () => {
     const text =
       "8:0 rbytes=4096 wbytes=0 rios=1 wios=0 dbytes=0 dios=0\n8:16  cost.usage=0\n253:0 8:0 \n252:0 8:32\n";
-    expect(parseIoStat(text)).toEqual({ readBytes: 4096, writtenBytes: 0, reads: 1, writes: 0 });
+    expect([...parseIoStat(text)]).toEqual([
+      ["8:0", { readBytes: 4096, writtenBytes: 0, reads: 1, writes: 0 }],
+      ["8:16", { readBytes: 0, writtenBytes: 0, reads: 0, writes: 0 }],
+    ]);
+  });
+
+  test("io.stat with bare devices before one that has statistics: the statistics are the last one's", () => {
+    const text = "8:16 253:0 8:0 rbytes=4096 wbytes=0 rios=1 wios=0 dbytes=0 dios=0\n";
+    expect([...parseIoStat(text).keys()]).toEqual(["8:0"]);
   });
 
   it.each(["8:0 rbytes= wbytes=0 rios=1 wios=0\n", "8:0 wios=x\n", "253:0 8\n", "8:0 8:\n"])(
@@ -250,11 +261,13 @@ describe("texts of real kernels", () => {
       parseBlkio(
         "254:0 Read 12288\n254:0 Write 5\n254:0 Sync 7\n254:0 Total 12293\n8:0 Read 2\nTotal 12295\n",
       ),
-    ).toEqual({
-      read: 12_290,
-      write: 5,
-    });
-    expect(parseBlkio("Total 0\n")).toEqual({ read: 0, write: 0 });
+    ).toEqual(
+      new Map([
+        ["254:0", { read: 12_288, write: 5 }],
+        ["8:0", { read: 2, write: 0 }],
+      ]),
+    );
+    expect(parseBlkio("Total 0\n").size).toBe(0);
   });
 
   test("a process name may hold brackets and blanks", () => {

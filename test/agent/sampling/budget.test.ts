@@ -31,7 +31,7 @@ describe("budgetStretch", () => {
     expect(planned(parts, 1e9)(stretch)).toBeGreaterThan(0.099);
   });
 
-  it("gives up when even the longest intervals cost more", () => {
+  it("reads at the longest intervals when even these cost more", () => {
     expect(budgetStretch(planned([{ cost: 100, wanted: 1 }], 60), 1)).toBe(Infinity);
     expect(stretchedSeconds(1, Infinity, 100, 60)).toBe(60);
   });

@@ -370,6 +370,52 @@ describe("the cost budget", () => {
     expect(sampler.state(ids[0] ?? NONE)?.toleranceInForce).toBeGreaterThan(0.05);
   });
 
+  /** A guard that is read every second, and 20 containers that were read three times, at the last moment of a window. */
+  function guarded(): { sampler: Sampler; guard: SignalId; containers: SignalId[] } {
+    const sampler = new Sampler();
+    sampler.align(-1e3);
+    const guard = sampler.add({ kind: "counter", tolerance: 0.1, minSeconds: 1, maxSeconds: 1 }, 0);
+    const containers = Array.from({ length: 20 }, () => sampler.add(CPU, 0));
+    for (const second of [0, 14, 29])
+      for (const id of containers) sampler.observe(id, second * 0.1, second * 1e3);
+    return { sampler, guard, containers };
+  }
+
+  it("is not spent by one read of a guard that is held up for 100 ms: containers keep their interval and hear alarms", () => {
+    const { sampler, guard, containers } = guarded();
+    sampler.observe(guard, 1, 29_000, 0.1);
+    sampler.rebalance();
+    expect(sampler.state(guard)?.costSecondsTotal).toBe(0.1);
+    expect(sampler.totals().stretchedSignals).toBe(0);
+    for (const id of containers) sampler.observe(id, 4.4, 44_000);
+    for (const id of containers) expect(sampler.state(id)?.intervalSeconds).toBe(15);
+    sampler.wake(CHANNEL.cpu, 44_500);
+    for (const id of containers) expect(sampler.state(id)?.dueMs).toBeLessThanOrEqual(46_500);
+  });
+
+  it("of which guards cost more than all leaves half of it to the others, who still hear alarms", () => {
+    const { sampler, guard, containers } = guarded();
+    for (let second = 0; second < 29; second += 1) sampler.observe(guard, second, second * 1e3, 0.02);
+    sampler.rebalance();
+    const guards = sampler.totals().plannedCostRatio;
+    expect(guards).toBeGreaterThan(3 * 0.005);
+    expect(sampler.totals().stretchedSignals).toBe(0);
+    for (const id of containers)
+      for (let second = 30; second < 44; second += 1) sampler.observe(id, second * 0.1, second * 1e3, 0.004);
+    sampler.rebalance();
+    expect(sampler.totals().stretchedSignals).toBe(20);
+    expect(sampler.totals().plannedCostRatio - guards).toBeLessThanOrEqual(0.0025);
+    sampler.wake(CHANNEL.cpu, 44_000);
+    for (const id of containers) expect(sampler.state(id)?.dueMs).toBeLessThanOrEqual(45_000);
+  });
+
+  it("learns a cost that lasts, however far from what was guessed", () => {
+    const sampler = new Sampler();
+    const id = sampler.add({ ...CPU, maxSeconds: 15 }, 0);
+    for (let second = 0; second < 60; second += 1) sampler.observe(id, second, second * 1e3, 0.1);
+    expect(sampler.totals().plannedCostRatio).toBeGreaterThan(0.09 / 15);
+  });
+
   it("raises nothing while the reads fit", () => {
     const { sampler, id } = alone();
     follow(sampler, id, 100, () => 0.1);

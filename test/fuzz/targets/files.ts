@@ -220,7 +220,7 @@ export const FILE_TARGETS: readonly Target[] = [
   ),
   fileTarget("salvage", "history.sqlite", DATABASES, async (path) => {
     const into = openMemory();
-    attempt(() => salvageFile(path, into), never);
+    attempt(() => [...salvageFile(path, into)], never);
     into.database.close();
   }),
   fileTarget(
