@@ -188,7 +188,8 @@ const podEvents = textTarget(
 
 const podList = valueTarget("agent/pod-list", [JSON.parse(POD_LIST)], (value) => {
   const page = attempt(() => parsePodList(jsonText(value) ?? ""), never);
-  if (page !== undefined) expect(page.next.length <= 8_192, "continue", () => `a token of ${page.next.length}`);
+  if (page !== undefined)
+    expect(page.next.length <= 8_192, "continue", () => `a token of ${page.next.length}`);
 });
 
 const inventory = valueTarget(
