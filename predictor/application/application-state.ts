@@ -14,13 +14,7 @@ interface Place {
 }
 
 const APPLICATIONS = "applications";
-const FILES = [
-  POLICY_STATE.name,
-  INCIDENT_STATE.name,
-  HISTORY_FILE,
-  `${HISTORY_FILE}-wal`,
-  `${HISTORY_FILE}-shm`,
-];
+const FILES = [POLICY_STATE.name, INCIDENT_STATE.name];
 const Named = z.object({ application: z.string(), namespace: z.string() });
 
 /** Where one of several applications keeps its state: `DIR/applications/NAMESPACE/NAME`. */
@@ -40,7 +34,9 @@ export async function adoptState(state: string, place: Place, log: Logger): Prom
     const found = Named.parse(JSON.parse(text));
     if (found.application !== place.name || found.namespace !== place.namespace) return;
     await mkdir(to, { recursive: true, mode: DIRECTORY_MODE });
-    for (const file of FILES) await rename(join(state, file), join(to, file)).catch(ignoreMissing);
+    const histories = (await namesIn(state)).filter((name) => name.startsWith(HISTORY_FILE));
+    for (const file of [...FILES, ...histories])
+      await rename(join(state, file), join(to, file)).catch(ignoreMissing);
     log.info({ to }, "took over the state that the application had as the only one");
   } catch (error) {
     log.warn({ to, problem: describeError(error) }, "the state of before could not be taken over");

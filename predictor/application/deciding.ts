@@ -63,6 +63,8 @@ export interface DecidingOptions {
   readonly origins: SpanOrigins;
   readonly rates: Pick<ContainerRates, "over">;
   readonly workloads: () => WorkloadList | undefined;
+  /** All that takes room on the nodes; absent: the same. */
+  readonly onNodes?: (() => WorkloadList | undefined) | undefined;
   /** How large a container may be; absent where nothing is known of the nodes. */
   readonly nodes?: NodeRoom;
   readonly published: Published;
@@ -199,12 +201,13 @@ export class Deciding {
     if (application === undefined) return;
     const { endMs, repeated, startMs, toMs } = window;
     const { builder, clock, learning, metrics, options, published, rates, workloads } = this.parts;
+    const { onNodes = workloads } = this.parts;
     const beganMs = clock.monotonicMs();
     const nowMs = clock.nowMs();
     const doubts = [...missing, ...this.untimely.lookAt(builder.totals())];
     const running = workloads();
     const classes = this.nodeClasses(running);
-    const nodes = { classes, rooms: cpuLeft(running) };
+    const nodes = { classes, rooms: cpuLeft(onNodes()) };
     const ours = ofNamespace(running, application.namespace);
     const own = resourceView(ours, rates.over(startMs, endMs), { startMs, endMs }, nowMs, nodes);
     const resources = combineResources(own, gathered.resources);

@@ -38,6 +38,8 @@ export interface OwnParts {
   readonly current: () => Application | undefined;
   /** What runs of it. */
   readonly workloads: () => WorkloadList | undefined;
+  /** All that is known to run, other applications' too: it takes room on the nodes; absent: {@link workloads} is all. */
+  readonly onNodes?: (() => WorkloadList | undefined) | undefined;
   /** Where its state is kept; absent: nowhere. */
   readonly directory: string | undefined;
   /** How many applications have `store.maxBytes` between them; absent: this one has them alone. */

@@ -144,7 +144,7 @@ export class PlannedApplication {
   /** Begins to learn and to decide. @param askPeers gives what the peers remember, see {@link firstState} */
   async begin(askPeers: () => Promise<readonly string[]>): Promise<void> {
     const { clock, log, nodes, options, rates } = this.shared;
-    const { application, current, workloads } = this.own;
+    const { application, current, onNodes, workloads } = this.own;
     const state = this.memory.restored ?? firstState({ application, clock, log }, await askPeers());
     this.learning = this.learn();
     const { learning, learningMetrics } = this;
@@ -156,6 +156,7 @@ export class PlannedApplication {
       origins: this.origins,
       rates,
       workloads,
+      onNodes,
       nodes,
       published: this.published,
       sensitivities: this.sensitivities,

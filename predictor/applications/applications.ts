@@ -3,6 +3,7 @@ import type { ListedApplication } from "@tradewind/core/contract/application-lis
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
 import { describeError } from "@tradewind/core/errors.ts";
+import { RetentionTime } from "@tradewind/core/retention-time.ts";
 import type {
   FollowedApplication,
   FollowedApplications,
@@ -152,6 +153,8 @@ export class SeveralApplications implements Applications {
   readonly #failed = new Map<string, string>();
   readonly #changes = new InOrder();
   readonly #dispatch: Dispatch;
+  /** By which states grow old. */
+  readonly #time: RetentionTime;
   #claims: Claims;
   #list: { readonly atMs: number; readonly list: WorkloadList | undefined } | undefined;
   #cleaner: NodeJS.Timeout | undefined;
@@ -164,6 +167,7 @@ export class SeveralApplications implements Applications {
   /** @param follow makes what follows the configurations, given what to call after each change */
   constructor(parts: SeveralParts, follow: (onChange: () => void) => FollowedApplications) {
     this.#parts = parts;
+    this.#time = new RetentionTime(parts.shared.clock);
     this.#claims = new Claims([], () => false);
     this.#dispatch = new Dispatch({
       claim: (namespace, service) => this.#claims.of(namespace, service),
@@ -267,10 +271,14 @@ export class SeveralApplications implements Applications {
       else if (!known.has(key) || this.#hasHandedOver(key)) await this.#end(key, running);
     }
     for (const key of this.#failed.keys()) if (!wanted.has(key)) this.#failed.delete(key);
+    let asked: Promise<readonly string[]> | undefined;
+    // One answer holds what a peer remembers of all applications.
+    const askPeers = async (): Promise<readonly string[]> =>
+      (asked ??= this.#peers?.askStates() ?? Promise.resolve([]));
     for (const [key, application] of wanted) {
       if (this.#running.has(key)) continue;
       try {
-        await this.#open(key, application);
+        await this.#open(key, application, askPeers);
         this.#failed.delete(key);
       } catch (error) {
         const problem = describeError(error);
@@ -303,7 +311,11 @@ export class SeveralApplications implements Applications {
     });
   }
 
-  async #open(key: string, application: Application): Promise<void> {
+  async #open(
+    key: string,
+    application: Application,
+    askPeers: () => Promise<readonly string[]>,
+  ): Promise<void> {
     const { shared } = this.#parts;
     const { state } = shared.options;
     if (state !== undefined) await adoptState(state, application, shared.log);
@@ -311,10 +323,11 @@ export class SeveralApplications implements Applications {
       application,
       current: () => this.#followed.find(key),
       workloads: () => this.#workloadsOf(key, application),
+      onNodes: () => this.#workloads(),
       directory: state && stateDirectory(state, application),
       sharers: () => Math.max(1, this.#running.size),
     });
-    await opened.begin(async () => (await this.#peers?.askStates()) ?? []);
+    await opened.begin(askPeers);
     this.#running.set(key, opened);
     const { name, namespace } = application;
     shared.log.info({ name, namespace }, "plans this application");
@@ -363,12 +376,12 @@ export class SeveralApplications implements Applications {
   }
 
   async #clean(): Promise<void> {
-    const { clock, log, options, sections } = this.#parts.shared;
+    const { log, options, sections } = this.#parts.shared;
     if (options.state === undefined || this.whyNot() !== undefined) return;
     const olderThanMs = sections.store.hourDays * DAY_MS;
     await removeOldStates(options.state, new Set(this.#running.keys()), {
       log,
-      nowMs: clock.nowMs(),
+      nowMs: this.#time.nowMs(),
       olderThanMs,
     });
   }

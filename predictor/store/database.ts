@@ -1,5 +1,15 @@
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, renameSync, rmSync, statSync } from "node:fs";
-import { dirname } from "node:path";
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { backup, DatabaseSync } from "node:sqlite";
 import { TradewindError } from "@tradewind/core/errors.ts";
 import { asidePath, DIRECTORY_MODE, FILE_MODE } from "@tradewind/core/process/state-file.ts";
@@ -89,12 +99,51 @@ function quickCheck(database: DatabaseSync): void {
   if (said !== "ok") throw new TradewindError("corrupt-store", `the store is damaged: ${said.slice(0, 300)}`);
 }
 
-/** Moves a damaged file out of the way, with its write-ahead log, and says where it is now. */
+/** At the end of the name of a file that was set aside, until everything readable of it has been taken over. */
+export const SALVAGING = ".salvaging";
+
+/**
+ * Moves a damaged file out of the way, with its write-ahead log. Its name says that it has still to be taken over, so a process
+ * killed meanwhile loses nothing: the next one finds it.
+ * @returns where it is now
+ */
 export function setAside(path: string, nowMs: number): string {
-  const aside = asidePath(path, nowMs);
-  renameSync(path, aside);
-  for (const suffix of ["-wal", "-shm"]) {
-    if (existsSync(path + suffix)) renameSync(path + suffix, aside + suffix);
-  }
+  const aside = `${asidePath(path, nowMs)}${SALVAGING}`;
+  move(path, aside);
   return aside;
+}
+
+/** A file that was set aside has been taken over, and its name says so no more. */
+export function keepAside(aside: string): void {
+  move(aside, aside.slice(0, -SALVAGING.length));
+}
+
+/** Files of `path` that were set aside and are not yet taken over, oldest first. */
+export function filesToSalvage(path: string): string[] {
+  return asideNames(path)
+    .filter((name) => name.endsWith(SALVAGING))
+    .sort()
+    .map((name) => join(dirname(path), name));
+}
+
+/** Completes {@link setAside} where the process was killed between its moves. */
+export function completeSetAside(path: string): void {
+  for (const name of asideNames(path)) {
+    if (!name.endsWith(`${SALVAGING}-wal`)) continue;
+    const aside = join(dirname(path), name.slice(0, -"-wal".length));
+    if (!existsSync(aside) && existsSync(path)) move(path, aside);
+  }
+}
+
+function asideNames(path: string): string[] {
+  const directory = dirname(path);
+  if (!existsSync(directory)) return [];
+  return readdirSync(directory).filter((name) => name.startsWith(`${basename(path)}.corrupt-`));
+}
+
+/** The file itself last: what says whether it was moved moves with it. */
+function move(from: string, to: string): void {
+  for (const suffix of ["-wal", "-shm", ""]) {
+    if (existsSync(from + suffix)) renameSync(from + suffix, to + suffix);
+  }
 }

@@ -26,6 +26,8 @@ export const StoreOptions = z.strictObject({
     .min(100)
     .max(5_000_000)
     .default(50_000)
-    .describe("Windows held in memory while they cannot be written; the oldest go first."),
+    .describe(
+      "Windows of all applications held in memory while they cannot be written, in 64 MiB at most; the oldest go first.",
+    ),
 });
 export type StoreOptions = z.infer<typeof StoreOptions>;

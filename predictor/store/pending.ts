@@ -32,29 +32,66 @@ export function putRow(tables: Tables, row: PendingRow): void {
   }
 }
 
-/** Rows that wait, in order of arrival, at most so many windows: beyond it the oldest are given up. */
+/** What may wait. */
+export interface PendingBounds {
+  readonly rows: number;
+  /** Of memory, as {@link PendingRows.bytes}. */
+  readonly bytes: number;
+}
+
+/** Bytes of memory that a row takes, about: a window of ten containers is 6.4 kB long as JSON, and takes 5 kB. */
+function bytesOf(row: PendingRow): number {
+  switch (row.kind) {
+    case "window":
+      return 600 + 600 * row.window.containers.length + 150 * row.window.callees.length;
+    case "flow": {
+      const { calls = [], services, stages = [] } = row.flow;
+      return 500 + 50 * services.length + 150 * calls.length + 300 * stages.length;
+    }
+    case "decision":
+      return 4_000;
+    case "model":
+      return 1_000 + row.model.body.byteLength;
+    case "done":
+    default:
+      return 300;
+  }
+}
+
+/** Rows that wait, in order of arrival, within bounds: beyond them the oldest are given up. */
 export class PendingRows {
   rows: PendingRow[] = [];
+  /** Bytes of memory that the rows take, about. */
+  bytes = 0;
   /** Windows given up. */
   lost = 0;
-  private readonly max: number;
+  private readonly bounds: () => PendingBounds;
 
-  constructor(max: number) {
-    this.max = max;
+  constructor(bounds: () => PendingBounds) {
+    this.bounds = bounds;
   }
 
   push(row: PendingRow): void {
     this.rows.push(row);
-    // A whole stretch goes at once, so that giving up costs no more per row than keeping.
-    if (this.rows.length > this.max * 1.1) {
-      const gone = this.rows.splice(0, this.rows.length - this.max);
-      this.lost += gone.filter(({ kind }) => kind === "window").length;
+    this.bytes += bytesOf(row);
+    const most = this.bounds();
+    if (this.rows.length <= most.rows && this.bytes <= most.bytes) return;
+    // A tenth goes at once, so that giving up costs no more per row than keeping.
+    let { bytes } = this;
+    let count = 0;
+    for (const each of this.rows) {
+      if (this.rows.length - count <= most.rows * 0.9 && bytes <= most.bytes * 0.9) break;
+      bytes -= bytesOf(each);
+      count += 1;
     }
+    this.lost += this.shift(count).filter(({ kind }) => kind === "window").length;
   }
 
-  /** Forgets the first `count` rows: they are on disk. */
-  shift(count: number): void {
-    this.rows.splice(0, count);
+  /** Forgets the first `count` rows, which it returns: they are on disk, or given up. */
+  shift(count: number): PendingRow[] {
+    const gone = this.rows.splice(0, count);
+    for (const row of gone) this.bytes -= bytesOf(row);
+    return gone;
   }
 
   windowCount(): number {

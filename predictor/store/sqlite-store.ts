@@ -7,7 +7,7 @@ import type { Logger } from "@tradewind/core/log.ts";
 import { mergeByStart, withoutOverlap } from "./merge-order.ts";
 import { StoreOptions } from "./options.ts";
 import { PendingRows, putRow } from "./pending.ts";
-import type { PendingRow } from "./pending.ts";
+import type { PendingBounds, PendingRow } from "./pending.ts";
 import { maintainOnce } from "./retention.ts";
 import { StoreFile } from "./store-file.ts";
 import type {
@@ -27,7 +27,7 @@ export interface SqliteStoreSettings {
   readonly options?: StoreOptions;
   readonly log: Logger;
   readonly clock?: Clock;
-  /** How many stores have `maxBytes` between them, this one included; absent: it has them alone. */
+  /** How many stores have `maxBytes` and `maxPendingWindows` between them, this one included; absent: it has them alone. */
   readonly sharers?: (() => number) | undefined;
   /** Bounds the file in pages of 4 KiB: stands in for a full disk in tests. */
   readonly maxPages?: number;
@@ -37,6 +37,8 @@ export interface SqliteStoreSettings {
 const SLICE_ROWS = 100;
 /** A history that is not in a file may take no more memory, whatever a file may take of the disk. */
 const MEMORY_BYTES = 64 * 1_048_576;
+/** Rows of all stores that cannot be written take no more memory. Chosen: a sixteenth of the chart's limit for the predictor. */
+const PENDING_BYTES = 64 * 1_048_576;
 /** Housekeeping per call, ms. */
 const MAINTENANCE_MS = 1_000;
 
@@ -59,7 +61,7 @@ export class SqliteStore implements WindowStore {
     this.options = settings.options ?? StoreOptions.parse({});
     this.clock = settings.clock ?? systemClock;
     this.sharers = settings.sharers ?? (() => 1);
-    this.pending = new PendingRows(this.options.maxPendingWindows);
+    this.pending = new PendingRows(() => this.pendingBounds());
     this.file = new StoreFile({ path, log, clock: this.clock, maxPages });
     this.timer = setInterval(() => void this.flushWhenDue(), this.options.flushSeconds * 1_000);
     this.timer.unref();
@@ -151,6 +153,8 @@ export class SqliteStore implements WindowStore {
   }
 
   async maintain(nowMs: number): Promise<void> {
+    // A sum of half the windows of an interval would stand for all of them.
+    if (this.file.isTakingOver) return;
     const until = this.clock.monotonicMs() + MAINTENANCE_MS;
     try {
       while (
@@ -195,6 +199,14 @@ export class SqliteStore implements WindowStore {
     const { file, options, sharers } = this;
     const most = file.isInMemory ? Math.min(options.maxBytes, MEMORY_BYTES) : options.maxBytes;
     return { ...options, maxBytes: Math.floor(most / sharers()) };
+  }
+
+  /** Rows that wait for the next flush alone are bounded by number, and those of one application are no other's business. */
+  private pendingBounds(): PendingBounds {
+    const { maxPendingWindows: rows } = this.options;
+    if (!this.file.isHeldUp) return { rows, bytes: Infinity };
+    const sharers = this.sharers();
+    return { rows: rows / sharers, bytes: PENDING_BYTES / sharers };
   }
 
   private push(row: PendingRow): void {

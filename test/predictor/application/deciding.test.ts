@@ -100,6 +100,19 @@ it.each([
   },
 );
 
+it("pods of other applications, whose workloads it is not shown, take room on its nodes", () => {
+  const own: WorkloadList = {
+    schema: WORKLOADS_SCHEMA,
+    observedAtMs: START_MS,
+    workloads: [frontend("shop", 2)],
+    nodes: [{ name: "one", schedulable: true, cpuCores: 4, memoryBytes: 16e9 }],
+  };
+  const all = { ...own, workloads: [...own.workloads, frontend("demo", 3)] };
+  const { close, sets } = deciding({ workloads: () => own, onNodes: () => all });
+  close(0);
+  expect(sets[0]!.windows).toMatchObject([{ replicasReady: 2, nodeRoomCores: 4 - 5 * 0.5 }]);
+});
+
 describe("the load of the past", () => {
   /** Requests per second of users, and all to the entry as its spans and as metrics count them. */
   const [users, bySpans, byMetrics] = [20, 60, 100];

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import {
   chmodSync,
+  cpSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -17,11 +18,14 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vit
 import type { ProposedChange } from "@tradewind/core/contract/proposed-change.ts";
 import type { FlowWindow, WindowSet } from "@tradewind/core/contract/window.ts";
 import { createLog } from "@tradewind/core/log.ts";
+import type { Logger } from "@tradewind/core/log.ts";
 import { openStoreForReading } from "@tradewind/predictor/store/database.ts";
+import { PendingRows } from "@tradewind/predictor/store/pending.ts";
 import { StoreOptions } from "@tradewind/predictor/store/options.ts";
 import type { DecisionQuery } from "@tradewind/predictor/store/window-store.ts";
 import { SqliteStore } from "@tradewind/predictor/store/sqlite-store.ts";
 import { wishOf } from "../../exporter/wish.ts";
+import { waitUntil } from "../../wait-until.ts";
 import { aSet, aWindow } from "./windows-of.ts";
 
 const log = createLog("test", "silent");
@@ -57,6 +61,27 @@ const aChange = (service: string, decidedAtMs: number): ProposedChange => ({
   policyReason: "p95 is 412 ms, objective 300 ms (137 %)",
 });
 
+/** All that is measured of a container but its id. */
+const aContainer = () => ({
+  podName: "cart-5d8c7f9b6-x2x4z",
+  node: "node-17",
+  startedAtMs: 1.75e12,
+  cpuRequestCores: 0.5,
+  cpuLimitCores: 1,
+  cpuUsageCores: 1 / 3,
+  cpuThrottledRatio: 1 / 3,
+  memoryRequestBytes: 1e9,
+  memoryLimitBytes: 1e9,
+  memoryWorkingSetBytes: 123_456_789,
+  oomKills: 0,
+  interference: {
+    cpu: { supported: true, value: 1 / 3, source: "others-share+psi+steal" },
+    memoryCapacity: { supported: true, value: 1 / 3, source: "others-share+psi+refaults" },
+    memoryBandwidth: { supported: false },
+    network: { supported: true, value: 1 / 3, source: "others-share+loss" },
+  },
+});
+
 const modeOf = (file: string): number => statSync(file).mode & 0o777;
 
 /** A flow called `GET` for each of these services. */
@@ -75,6 +100,29 @@ async function filled(sets: number): Promise<void> {
   for (let index = 0; index < sets; index += 1) store.append(aSet(index * 15_000, SERVICES));
   await store.close();
 }
+
+/** A file of 1,200 windows of which a twentieth, in the middle, is noise. */
+async function damaged(): Promise<void> {
+  await filled(400);
+  const bytes = readFileSync(path);
+  // Pages of windows and their index.
+  for (let at = Math.floor(bytes.length * 0.5); at < bytes.length * 0.55; at += 1)
+    bytes[at] = (at * 31) & 0xff;
+  writeFileSync(path, bytes);
+}
+
+/** Windows that a store finds in a copy of the file. */
+function salvagedFromCopy(): number {
+  const copy = join(directory, "copy", "history.sqlite");
+  cpSync(path, copy);
+  return [...openStore({ path: copy }).windows(ALL)].length;
+}
+
+/** Names of files of the store that were set aside, without their time, and without logs and indexes. */
+const asideNames = (): string[] =>
+  readdirSync(directory)
+    .filter((name) => name.includes(".corrupt-") && !/-(wal|shm)$/.test(name))
+    .map((name) => name.replace(/-[-0-9TZ]+/, ""));
 
 describe("SqliteStore", () => {
   it("gives back after a restart what was stored, and before that what still waits", async () => {
@@ -237,13 +285,57 @@ describe("SqliteStore", () => {
     expect([...store.windows(ALL)].at(-1)?.startMs).toBe(499 * 15_000);
   });
 
+  it("gives up the oldest waiting windows of one of eight applications beyond an eighth of the memory and number for all", async () => {
+    await filled(50);
+    const store = openStore({ maxPages: Math.ceil(statSync(path).size / 4096) + 4, sharers: () => 8 });
+    const containers = Array.from({ length: 10 }, (_, index) => ({ id: `c${index}`, cpuUsageCores: 0.5 }));
+    const append = (from: number, to: number, of: { containers?: typeof containers }): void => {
+      for (let index = from; index < to; index += 1) {
+        const window = aWindow({ startMs: index * 15_000, ...of });
+        store.append({ startMs: window.startMs, endMs: window.endMs, windows: [window], flows: [] });
+      }
+    };
+    append(50, 1_000, {});
+    await store.flush();
+    expect(store.health()).toMatchObject({ state: "disk-full", lostWindowsTotal: 0 });
+    append(1_000, 3_000, { containers });
+    const { pending } = store as unknown as { pending: PendingRows };
+    expect(pending.bytes).toBeLessThanOrEqual((64 * 1_048_576) / 8);
+    expect(pending.bytes).toBeGreaterThan((0.8 * 64 * 1_048_576) / 8);
+    expect(store.health().lostWindowsTotal).toBeGreaterThan(0);
+    expect([...store.windows(ALL)].at(-1)?.startMs).toBe(2_999 * 15_000);
+    append(3_000, 12_000, { containers: [] });
+    expect(pending.rows.length).toBeLessThanOrEqual(50_000 / 8);
+  });
+
+  it("counts what waits about as long as it is as JSON", () => {
+    const pending = new PendingRows(() => ({ rows: 10, bytes: Infinity }));
+    const latency = { count: 1, meanSeconds: 1 / 3, p50Seconds: 1 / 3, p95Seconds: 1 / 3, p99Seconds: 1 / 3 };
+    const containers = Array.from({ length: 10 }, (_, index) => ({ id: `c${index}`, ...aContainer() }));
+    const window = aWindow({ startMs: 0, containers, ownLatency: latency, responseLatency: latency });
+    pending.push({ kind: "window", origin: "live", window });
+    const { length } = JSON.stringify(window);
+    expect(pending.bytes).toBeGreaterThan(length * 0.8);
+    expect(pending.bytes).toBeLessThan(length * 1.5);
+    pending.shift(1);
+    expect(pending.bytes).toBe(0);
+  });
+
+  it("logs once that the disk is full, however often it is tried again", async () => {
+    await filled(50);
+    const lines: unknown[] = [];
+    const noted = Object.assign(Object.create(log) as Logger, {
+      error: (_fields: unknown, line: unknown): void => void lines.push(line),
+    });
+    const store = openStore({ maxPages: Math.ceil(statSync(path).size / 4096) + 4, log: noted });
+    for (let index = 50; index < 400; index += 1) store.append(aSet(index * 15_000, SERVICES));
+    for (let attempt = 0; attempt < 3; attempt += 1) await store.flush();
+    expect(store.health().writeErrorsTotal).toBe(3);
+    expect(lines).toEqual(["the disk is full"]);
+  });
+
   it("sets a damaged file aside and takes over what is readable", async () => {
-    await filled(400);
-    const bytes = readFileSync(path);
-    // Everything after the first third of the middle is noise: pages of windows and their index.
-    for (let at = Math.floor(bytes.length * 0.5); at < bytes.length * 0.55; at += 1)
-      bytes[at] = (at * 31) & 0xff;
-    writeFileSync(path, bytes);
+    await damaged();
     const store = openStore();
     const kept = [...store.windows(ALL)];
     expect(kept.length).toBeGreaterThan(400 * SERVICES.length * 0.7);
@@ -254,6 +346,77 @@ describe("SqliteStore", () => {
     store.append(aSet(9_000_000, SERVICES));
     await store.flush();
     expect(store.health().pendingWindows).toBe(0);
+  });
+
+  it("takes over a damaged file from the beginning when the process that did so was killed meanwhile", async () => {
+    await damaged();
+    const expected = salvagedFromCopy();
+    const child = spawn(process.execPath, [join(import.meta.dirname, "salvage-child.ts"), path], {
+      stdio: ["ignore", "inherit", "inherit"],
+    });
+    const signal = await new Promise((resolve) => child.once("close", (_code, by) => resolve(by)));
+    expect(signal).toBe("SIGKILL");
+    const store = openStore();
+    expect([...store.windows(ALL)]).toHaveLength(expected);
+    expect(store.health()).toMatchObject({ state: "disk", salvagesTotal: 1 });
+    await store.close();
+    expect(asideNames()).toEqual(["history.sqlite.corrupt"]);
+  });
+
+  it("takes over a damaged file that a process was killed in moving, with its write-ahead log", async () => {
+    await damaged();
+    const expected = salvagedFromCopy();
+    writeFileSync(`${path}.corrupt-2026-01-02T03-04-05-678Z.salvaging-wal`, "");
+    expect([...openStore().windows(ALL)]).toHaveLength(expected);
+    expect(asideNames()).toEqual(["history.sqlite.corrupt"]);
+  });
+
+  it("leaves a damaged file alone that five processes died of", async () => {
+    await damaged();
+    const aside = `${path}.corrupt-2026-01-02T03-04-05-678Z`;
+    renameSync(path, `${aside}.salvaging`);
+    await openStore().close();
+    renameSync(aside, `${aside}.salvaging`);
+    const database = new DatabaseSync(path);
+    database.exec(`INSERT INTO meta VALUES ('salvage-tries ${aside.split("/").at(-1)}.salvaging', '5')`);
+    database.close();
+    expect(openStore().health()).toMatchObject({ state: "disk", salvagesTotal: 0 });
+    expect(asideNames()).toEqual(["history.sqlite.corrupt"]);
+  });
+
+  it("gives others their turn while it takes over a large damaged file, and a stop then loses nothing", async () => {
+    await damaged();
+    const expected = salvagedFromCopy();
+    // Time runs so fast at first that only a page is taken over at once.
+    let monotonicMs = 0;
+    let passingMs = 60_000;
+    const clock = { nowMs: () => Date.now(), monotonicMs: () => (monotonicMs += passingMs) };
+    const store = openStore({ clock });
+    expect([...store.windows(ALL)].length).toBeLessThan(expected / 2);
+    await store.close();
+
+    const again = openStore({ clock });
+    passingMs = 0;
+    again.append(aSet(9_000_000, SERVICES));
+    await again.flush();
+    await again.maintain(30 * 86_400_000);
+    const count = (): number => [...again.windows(ALL)].length;
+    await waitUntil(() => count() === expected + SERVICES.length, 20_000, "everything readable is there");
+    const isDone = (): boolean => asideNames().join() === "history.sqlite.corrupt";
+    await waitUntil(isDone, 20_000, "the file is kept aside");
+    expect(again.health()).toMatchObject({ state: "disk", salvagesTotal: 1 });
+  });
+
+  it("goes on with a damaged file where it was once there is room for it", async () => {
+    await damaged();
+    const expected = salvagedFromCopy();
+    const store = openStore({ maxPages: 40 });
+    expect(store.health()).toMatchObject({ state: "disk-full" });
+    expect([...store.windows(ALL)].length).toBeLessThan(expected);
+    expect(asideNames()).toContain("history.sqlite.corrupt.salvaging");
+    await store.close();
+    expect([...openStore().windows(ALL)]).toHaveLength(expected);
+    expect(asideNames()).toEqual(["history.sqlite.corrupt"]);
   });
 
   it("reads what is left of a file that was cut off", async () => {
