@@ -10,16 +10,21 @@ export function mainContainers({ containers }: Pick<Window, "containers">): read
     : containers;
 }
 
-/** CPU a container may use: its limit, else its request; cores. */
+/** A request of zero allocates nothing, as no request does. */
+const positive = (amount: number | undefined): number | undefined =>
+  amount !== undefined && amount > 0 ? amount : undefined;
+
+/** CPU a container may use: its limit, else its request; cores, above 0. Absent where none is allocated. */
 export const allocatedCpuCores = (container: ContainerWindow): number | undefined =>
-  container.cpuLimitCores ?? container.cpuRequestCores;
+  container.cpuLimitCores ?? positive(container.cpuRequestCores);
 
 /** Whether CPU limits stand above what the main containers of a service request. */
 export const hasCpuLimits = (window: Pick<Window, "containers">): boolean =>
   mainContainers(window).every(({ cpuLimitCores }) => cpuLimitCores !== undefined);
 
+/** Memory a container may use: its limit, else its request; bytes, above 0. Absent where none is allocated. */
 export const allocatedMemoryBytes = (container: ContainerWindow): number | undefined =>
-  container.memoryLimitBytes ?? container.memoryRequestBytes;
+  container.memoryLimitBytes ?? positive(container.memoryRequestBytes);
 
 /** Mean of the values that are known; undefined of none. */
 export function meanOfKnown(values: readonly (number | undefined)[]): number | undefined {

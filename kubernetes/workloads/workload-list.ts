@@ -149,6 +149,7 @@ function workloadContainer(
 ): WorkloadPod["containers"] {
   if (id === undefined) return [];
   const { cpuCores, memoryBytes } = limitsInForce;
+  const { cpuCores: cpuRequestCores = 0, memoryBytes: memoryRequestBytes = 0 } = requests;
   return [
     {
       id,
@@ -156,9 +157,9 @@ function workloadContainer(
       ...(isSidecar && { sidecar: true as const }),
       ...(startedAtMs !== undefined && { startedAtMs }),
       ...(oomKilledAtMs !== undefined && { oomKilledAtMs }),
-      ...(requests.cpuCores !== undefined && { cpuRequestCores: requests.cpuCores }),
-      ...(requests.memoryBytes !== undefined && { memoryRequestBytes: requests.memoryBytes }),
-      // A limit of zero is no limit.
+      // A request of zero requests nothing, and a limit of zero is no limit.
+      ...(cpuRequestCores > 0 && { cpuRequestCores }),
+      ...(memoryRequestBytes > 0 && { memoryRequestBytes }),
       ...(cpuCores !== undefined && cpuCores > 0 && { cpuLimitCores: cpuCores }),
       ...(memoryBytes !== undefined && memoryBytes > 0 && { memoryLimitBytes: memoryBytes }),
     },

@@ -1,4 +1,3 @@
-import type { Window } from "@tradewind/core/contract/window.ts";
 import { serviceIndex } from "../models/route/call-graph.ts";
 import { isCalibrated } from "../models/queue/tracked-profile.ts";
 import type { Size } from "../facts/size.ts";
@@ -27,7 +26,8 @@ import { routesToHold } from "./inputs/routes-to-hold.ts";
 import { logsOf } from "../node-classes/class-speeds.ts";
 import { cheapest } from "./search/search.ts";
 import { Sensitivities } from "./cost/sensitivities.ts";
-import { leastPerHour, passedService, roomySize, serviceToSize } from "./inputs/services.ts";
+import { leastPerHour, roomySize, serviceToSize } from "./inputs/services.ts";
+import { ownWindows, servicesOfCost, servicesOnRoutes } from "./inputs/services-on-routes.ts";
 import { WhatIf } from "./cost/what-if.ts";
 import { withRises } from "./learn/starts.ts";
 import { emptyMemory } from "./learn/state.ts";
@@ -95,8 +95,7 @@ function learnt(request: CostRequest): Known {
     settings,
   });
   const models = new Map(memory.services.map((each) => [each.service, each]));
-  const passed = verdict.flows.flatMap(({ flow }) => flow.services.concat(flow.entryService));
-  const onRoute = new Set([...passed, ...intended.keys()]);
+  const onRoute = new Set([...servicesOnRoutes(request, verdict.flows), ...intended.keys()]);
   const hidden = observations.map((one) =>
     onRoute.has(one.service) ? hiddenLoad(one, models.get(one.service), loads.get(one.service)) : 1,
   );
@@ -131,9 +130,6 @@ function learnt(request: CostRequest): Known {
     classRooms,
   };
 }
-
-const ownWindows = ({ context: { application, windowSet } }: CostRequest): Window[] =>
-  windowSet.windows.filter(({ namespace }) => namespace === application.namespace);
 
 /** It has a calibrated model, or nothing of it could be changed: no containers are known of it, or none serves. */
 function isModelled({ container, service, window }: Observation, { models }: Known): boolean {
@@ -190,16 +186,10 @@ function limitsOf(
  */
 function cheapestOf(request: CostRequest, before: Known): Cheapest {
   const known = { ...before, toKeep: servicesToKeep(request, before) };
-  const { context, observations, settings } = request;
+  const { context, settings } = request;
   const { objective, prices } = context.application;
   const { memory, onRoute, outlook } = known;
-  const routed = observations.filter(({ service }) => onRoute.has(service));
-  const sized = new Set(routed.map(({ service }) => service));
-  const passed = ownWindows(request).filter(({ service }) => onRoute.has(service) && !sized.has(service));
-  const services = [
-    ...routed.map((one) => serviceToSize(one, request, known)),
-    ...passed.map((window) => passedService(window, request)),
-  ];
+  const { routed, services } = servicesOfCost(request, onRoute, (one) => serviceToSize(one, request, known));
   const index = serviceIndex(services.map(({ name }) => name));
   const routes = routesToHold(request, known, index).map(({ route }) => route);
   const least = routed.reduce(
@@ -216,7 +206,7 @@ function cheapestOf(request: CostRequest, before: Known): Cheapest {
     lateRatio: settings.shrinkSeconds / (settings.shrinkSeconds + settings.standSeconds),
     warmUpRatio: Math.min(1, settings.youngSeconds / settings.standSeconds),
   };
-  const limits = limitsOf(request, sized, services.length >= LARGE);
+  const limits = limitsOf(request, new Set(routed.map(({ service }) => service)), services.length >= LARGE);
   const owns = new OwnTails(services, options.loads);
   const atBase =
     (sized: readonly ServiceToSize[]) =>

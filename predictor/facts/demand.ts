@@ -1,5 +1,5 @@
 import type { Window } from "@tradewind/core/contract/window.ts";
-import { mainContainers } from "@tradewind/core/main-containers.ts";
+import { allocatedCpuCores, mainContainers } from "@tradewind/core/main-containers.ts";
 
 /** CPU that a service asks for and what one replica can give, both in cores. */
 export interface CpuDemand {
@@ -115,8 +115,8 @@ function podUses(window: Window): ReadonlyMap<string, PodUse> {
   const pods = new Map<string, PodUse>();
   for (const container of mainContainers(window)) {
     const { cpuUsageCores } = container;
-    const capacityCores = container.cpuLimitCores ?? container.cpuRequestCores;
-    if (cpuUsageCores === undefined || capacityCores === undefined || capacityCores <= 0) continue;
+    const capacityCores = allocatedCpuCores(container);
+    if (cpuUsageCores === undefined || capacityCores === undefined) continue;
     const name = container.podName ?? container.id;
     const before = pods.get(name) ?? { usageCores: 0, capacityCores: 0, throttledRatio: 0 };
     pods.set(name, {

@@ -78,11 +78,24 @@ function exponentialTail({ meanSeconds }: LatencySummary, percentile: number): n
   return -meanSeconds * Math.log1p(-percentile);
 }
 
-/** The flows that users start: those that enter through the entry service. */
+/**
+ * Services that requests of a flow wait for, in their order. A consumer of a queue takes part in the traces too, but nobody waits for it.
+ * Where calls are not known all that take part count.
+ */
+function awaitedServices({ calls, entryService, services }: FlowWindow): string[] {
+  if (calls === undefined) return services;
+  const callsOf = Map.groupBy(calls, ({ caller }) => caller);
+  const reached = new Set([entryService]);
+  for (const service of reached) for (const { callee } of callsOf.get(service) ?? []) reached.add(callee);
+  return services.filter((service) => reached.has(service));
+}
+
+/** The flows that users start: those that enter through the entry service, each with the services that its requests wait for. */
 export function ownFlows(flows: readonly FlowWindow[], entry: string): readonly FlowWindow[] {
   return flows
     .filter(({ entryService }) => entryService === entry)
-    .sort((a, b) => (a.flow < b.flow ? -1 : a.flow > b.flow ? 1 : 0));
+    .sort((a, b) => (a.flow < b.flow ? -1 : a.flow > b.flow ? 1 : 0))
+    .map((flow) => Object.assign({}, flow, { services: awaitedServices(flow) }));
 }
 
 /** Calls all within the objective from which on earlier windows alone do not make a miss. */

@@ -1,4 +1,3 @@
-import type { FlowWindow } from "@tradewind/core/contract/window.ts";
 import { serviceIndex } from "../../models/route/call-graph.ts";
 import { shareOver as measuredShareOver } from "../../facts/objective.ts";
 import type { Observation } from "../../facts/observation.ts";
@@ -8,6 +7,7 @@ import type { CostRequest, Known } from "./request.ts";
 import { normalQuantile, shareOver } from "../cost/route-cost.ts";
 import { routesToHold } from "./routes-to-hold.ts";
 import { serviceToSize } from "./services.ts";
+import { servicesOfCost, servicesOnRoutes } from "./services-on-routes.ts";
 
 /**
  * Services of which nothing is taken while routes through them miss their objective. Those on routes that miss it by more than the models
@@ -19,10 +19,8 @@ export function servicesToKeep(request: CostRequest, known: Known): ReadonlySet<
   const { objective, prices } = request.context.application;
   const missed = request.verdict.flows.filter(({ severity }) => severity > 1);
   if (missed.length === 0) return new Set();
-  const passed = new Set(missed.flatMap(({ flow }) => namesOf(flow)));
-  const services = request.observations
-    .filter(({ service }) => known.onRoute.has(service) && passed.has(service))
-    .map((one) => running(one, request, known));
+  const passed = servicesOnRoutes(request, missed);
+  const { services } = servicesOfCost(request, passed, (one) => running(one, request, known));
   const held = routesToHold(request, known, serviceIndex(services.map(({ name }) => name)), missed);
   const quantile = normalQuantile(objective.percentile);
   const routes = held.map(({ route }) => route);
@@ -50,18 +48,8 @@ export function servicesToKeep(request: CostRequest, known: Known): ReadonlySet<
   const left = missed.filter(({ flow }) => !explained.has(flow.flow));
   const awaited = left.length > 0 ? known.awaited : [];
   const starting = request.observations.filter((one) => passed.has(one.service) && isStarting(one));
-  return new Set([
-    ...left.flatMap(({ flow }) => flow.services),
-    ...awaited,
-    ...starting.map(({ service }) => service),
-  ]);
+  return new Set([...servicesOnRoutes(request, left), ...awaited, ...starting.map(({ service }) => service)]);
 }
-
-const namesOf = ({ calls = [], entryService, services }: FlowWindow): string[] => [
-  entryService,
-  ...services,
-  ...calls.flatMap(({ callee, caller }) => [caller, callee]),
-];
 
 /** Replicas were asked for that do not serve yet, and do not wait for a node. */
 const isStarting = ({ baseReplicas, readyReplicas = baseReplicas, unscheduled }: Observation): boolean =>

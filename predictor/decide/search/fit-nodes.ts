@@ -26,8 +26,9 @@ export function fitNodes(cost: ApplicationCost, limits: TotalLimits): void {
     let best: { readonly service: number; readonly size: Size } | undefined;
     let least = Number.POSITIVE_INFINITY;
     const consider = (service: number, size: Size): void => {
-      const { cpuCores, replicas } = cost.sizeOf(service);
-      const change = cost.trial(service, size) / (replicas * cpuCores - size.replicas * size.cpuCores);
+      const freed = rooms.freed(service, cost.sizeOf(service), size);
+      if (freed <= 0) return;
+      const change = cost.trial(service, size) / freed;
       if (change >= least) return;
       least = change;
       best = { service, size };

@@ -2,11 +2,14 @@ import type { Size } from "../../facts/size.ts";
 import type { NodeLeft } from "../../room/node-room.ts";
 import type { ApplicationCost } from "../cost/application-cost.ts";
 import { SLACK } from "../cost/cost-inputs.ts";
-import { NodeRooms } from "./node-rooms.ts";
+import type { ServiceToSize } from "../cost/cost-inputs.ts";
+import { NodeRooms, podCores } from "./node-rooms.ts";
 
 /** Limits of the application as a whole; absent means none. */
 export interface TotalLimits {
+  /** Where more than these run some are given up. */
   readonly pods?: number;
+  /** What all pods may request together, cores. It bounds growth alone: pods that run may stay. */
   readonly cpuCores?: number;
   /** What pods leave of each node. */
   readonly nodes?: readonly NodeLeft[];
@@ -14,47 +17,78 @@ export interface TotalLimits {
   readonly mayWait?: boolean;
 }
 
-/** Pods and cores of all services together and what they take of each node, kept up with each change. */
+/** What the pods of a service request together, cores. */
+const requestedCores = ({ pods }: ServiceToSize, { cpuCores, replicas }: Size): number =>
+  replicas * podCores(pods, cpuCores);
+
+/** At least what nodes have taken of the service: what stops or becomes smaller frees no more than that. */
+const atLeastTaken = ({ pods, runningCores = 0 }: ServiceToSize, size: Size): Size => ({
+  ...size,
+  replicas: Math.max(size.replicas, pods?.taken ?? 0),
+  cpuCores: Math.max(size.cpuCores, runningCores),
+});
+
+/** Pods of all services together, what they request and what they take of each node, kept up with each change. */
 export class Totals {
   /** Absent where nodes are not known. */
   readonly rooms: NodeRooms | undefined;
   private pods = 0;
-  private cpuCores = 0;
-  private readonly limits: TotalLimits;
+  /** What all pods request, cores. */
+  private requested = 0;
+  private readonly mostPods: number;
+  /** Never less than what nodes have taken, cores. */
+  private readonly mostCores: number;
+  private readonly services: readonly ServiceToSize[];
 
   constructor(cost: ApplicationCost, limits: TotalLimits) {
-    this.limits = limits;
-    const { mayWait = false, nodes } = limits;
-    this.rooms = nodes && new NodeRooms(nodes, cost.services, (service) => cost.sizeOf(service), mayWait);
-    for (const service of cost.services.keys()) this.add(cost.sizeOf(service), 1);
+    const { cpuCores = Infinity, mayWait = false, nodes, pods: mostPods = Infinity } = limits;
+    const { services } = cost;
+    this.services = services;
+    this.rooms = nodes && new NodeRooms(nodes, services, (service) => cost.sizeOf(service), mayWait);
+    for (const service of services.keys()) this.add(service, cost.sizeOf(service), 1);
+    const taken = services.reduce((sum, each) => {
+      const { base, pods, runningCores = base.cpuCores } = each;
+      return sum + requestedCores(each, { ...base, replicas: pods?.taken ?? 0, cpuCores: runningCores });
+    }, 0);
+    this.mostPods = mostPods;
+    this.mostCores = Math.max(cpuCores, taken) * (1 + SLACK);
   }
 
   /** Whether the limits of pods and cores are kept. */
   get isKept(): boolean {
-    const { cpuCores = Infinity, pods = Infinity } = this.limits;
-    return this.pods <= pods && this.cpuCores <= cpuCores * (1 + SLACK);
+    return this.pods <= this.mostPods && this.requested <= this.mostCores;
   }
 
   /** A change that asks for no more than the limits leave, or for less than before. */
   allows(service: number, from: Size, to: Size): boolean {
-    const { cpuCores = Infinity, pods = Infinity } = this.limits;
+    const each = this.services[service] as ServiceToSize;
     const addedPods = to.replicas - from.replicas;
-    const addedCores = to.replicas * to.cpuCores - from.replicas * from.cpuCores;
+    const addedCores = requestedCores(each, to) - requestedCores(each, from);
     return (
-      (addedPods <= 0 || this.pods + addedPods <= pods * (1 + SLACK)) &&
-      (addedCores <= 0 || this.cpuCores + addedCores <= cpuCores * (1 + SLACK)) &&
+      (addedPods <= 0 || this.pods + addedPods <= this.mostPods * (1 + SLACK)) &&
+      (addedCores <= 0 || this.requested + addedCores <= this.mostCores) &&
       this.rooms?.allows(service, from, to) !== false
     );
   }
 
+  /**
+   * What a change to less frees of the limit that is exceeded: pods, else requested cores. Not above 0 where it does not help. Pods that run
+   * free no cores: they are given up for the budget of pods alone.
+   */
+  freed(service: number, from: Size, to: Size): number {
+    if (this.pods > this.mostPods) return from.replicas - to.replicas;
+    const each = this.services[service] as ServiceToSize;
+    return requestedCores(each, atLeastTaken(each, from)) - requestedCores(each, atLeastTaken(each, to));
+  }
+
   change(service: number, from: Size, to: Size): void {
-    this.add(from, -1);
-    this.add(to, 1);
+    this.add(service, from, -1);
+    this.add(service, to, 1);
     this.rooms?.change(service, from, to);
   }
 
-  private add({ cpuCores, replicas }: Size, sign: number): void {
-    this.pods += sign * replicas;
-    this.cpuCores += sign * replicas * cpuCores;
+  private add(service: number, size: Size, sign: number): void {
+    this.pods += sign * size.replicas;
+    this.requested += sign * requestedCores(this.services[service] as ServiceToSize, size);
   }
 }

@@ -6,6 +6,13 @@ import type { PodRoom, ServiceToSize } from "../cost/cost-inputs.ts";
 /** In place of a node: none has room. */
 const NOWHERE = -1;
 
+/** Where nothing is known of the pods of a service: none runs, and they request all of their size. */
+const UNKNOWN_PODS: PodRoom = { taken: 0, requestRatio: 1, sidecarCores: 0 };
+
+/** What one pod requests that has a container of so much CPU, cores. */
+export const podCores = ({ requestRatio, sidecarCores }: PodRoom = UNKNOWN_PODS, cpuCores: number): number =>
+  requestRatio * cpuCores + sidecarCores;
+
 /** The pods of a service on the nodes. */
 interface Lying extends PodRoom {
   /** Nodes that have taken its pods, and how many each. */
@@ -21,9 +28,8 @@ function lyingOf(
   on: Lying["on"] = [],
 ): Lying {
   return {
+    ...UNKNOWN_PODS,
     taken: replicas,
-    requestRatio: 1,
-    sidecarCores: 0,
     ...pods,
     runningCores: runningCores ?? cpuCores,
     on,
@@ -98,6 +104,18 @@ export class NodeRooms {
     return on.some(([node]) => this.isOver(node)) ? runningCores : undefined;
   }
 
+  /** What a change to less leaves of the room of all nodes together, cores: less growth, or fewer pods to start. */
+  freed(service: number, from: Size, to: Size): number {
+    const each = this.services[service] as Lying;
+    const { on, requestRatio, runningCores, taken } = each;
+    const running = on.reduce((sum, [, pods]) => sum + pods, 0);
+    const takenBy = ({ cpuCores, replicas }: Size): number => {
+      const cores = Math.max(cpuCores, runningCores);
+      return running * requestRatio * cores + Math.max(0, replicas - taken) * podCores(each, cores);
+    };
+    return takenBy(from) - takenBy(to);
+  }
+
   /** Whether what a change adds has room: on the nodes where containers grow, and on some node for each pod more. */
   allows(service: number, from: Size, to: Size): boolean {
     if (to.cpuCores <= from.cpuCores && to.replicas <= from.replicas) return true;
@@ -114,29 +132,29 @@ export class NodeRooms {
 
   change(service: number, from: Size, to: Size): void {
     const each = this.services[service] as Lying;
-    const { on, requestRatio, runningCores, sidecarCores, starting, taken } = each;
+    const { on, requestRatio, runningCores, starting, taken } = each;
     // A pod starts at the size of those that run, which become smaller only much later.
     const cpuCores = Math.max(to.cpuCores, runningCores);
     const grown = cpuCores - Math.max(from.cpuCores, runningCores);
     if (grown !== 0)
       for (const [node, pods] of on) {
-        const cores = pods * requestRatio * grown;
-        this.take(node, cores);
-        this.grown[node] = (this.grown[node] as number) + cores;
+        const more = pods * requestRatio * grown;
+        this.take(node, more);
+        this.grown[node] = (this.grown[node] as number) + more;
       }
     if (grown !== 0) for (const node of starting) this.take(node, requestRatio * grown);
-    const podCores = requestRatio * cpuCores + sidecarCores;
+    const cores = podCores(each, cpuCores);
     const starts = this.mayWait ? 0 : Math.max(0, to.replicas - taken);
     while (starting.length > starts) {
       const node = starting.pop() as number;
       if (node === NOWHERE) this.nowhere -= 1;
-      this.take(node, -podCores);
+      this.take(node, -cores);
     }
     while (starting.length < starts) {
-      const node = this.nodeFor(podCores);
+      const node = this.nodeFor(cores);
       starting.push(node);
       if (node === NOWHERE) this.nowhere += 1;
-      this.take(node, podCores);
+      this.take(node, cores);
     }
   }
 

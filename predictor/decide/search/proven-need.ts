@@ -18,6 +18,9 @@ type NeedKnown = DemandKnown & Pick<Known, "awaited">;
  * that fail before they reach it. Containers keep CPU that they run with, which takes no time, before replicas are added. The pods
  * of the budget bound it, the CPU of all nodes does not: a pod that waits calls for a node.
  *
+ * Containers that can be made smaller keep of the CPU that they run with what the load to come asks for, at the utilisation that no size
+ * goes beyond: no floor of their replicas does that. Whether they grow for it the cost says.
+ *
  * A request without a limit above it delays nobody while its node has CPU left, so models know no least size of such containers.
  * They request what the load to come asks for: what a service uses beyond that is promised to others.
  * @returns whether there was room for all of it
@@ -84,8 +87,10 @@ function neededCores(
   { settings }: Pick<CostRequest, "settings">,
   known: NeedKnown,
 ): number {
-  const { demand, resizable, service } = one;
+  const { demand, readyReplicas = 0, resizable, runningContainer, service } = one;
   const proven = demand === undefined ? 0 : provenCores(demand);
-  const isAsked = known.awaited.has(service) || (resizable.cpu && isUnlimited(one));
-  return Math.max(proven, isAsked ? demandCores(one, known) / settings.mostUtilisation : 0);
+  const asked = demandCores(one, known) / settings.mostUtilisation;
+  if (known.awaited.has(service) || (resizable.cpu && isUnlimited(one))) return Math.max(proven, asked);
+  const running = readyReplicas * (runningContainer?.cpuCores ?? 0);
+  return Math.max(proven, resizable.cpu ? Math.min(asked, running) : 0);
 }

@@ -85,11 +85,11 @@ function fitAboveFloors(cost: ApplicationCost, limits: TotalLimits): boolean {
     let best = -1;
     let least = Number.POSITIVE_INFINITY;
     for (const service of cost.services.keys()) {
-      const { cpuCores, replicas } = cost.sizeOf(service);
       for (const step of [STEPS * service + FEWER, STEPS * service + SMALLER]) {
         const size = ranking.sizeOf(step);
-        if (size === undefined) continue;
-        const change = ranking.trial(step) / (replicas * cpuCores - size.replicas * size.cpuCores);
+        const freed = size === undefined ? 0 : totals.freed(service, cost.sizeOf(service), size);
+        if (freed <= 0) continue;
+        const change = ranking.trial(step) / freed;
         if (change >= least) continue;
         least = change;
         best = step;
@@ -107,10 +107,11 @@ function fitUnderFloors(cost: ApplicationCost, limits: TotalLimits): boolean {
     let best: { readonly service: number; readonly size: Size } | undefined;
     let least = Number.POSITIVE_INFINITY;
     for (const service of cost.services.keys()) {
-      const { cpuCores, replicas } = cost.sizeOf(service);
-      if (replicas <= 1) continue;
-      const size = { ...cost.sizeOf(service), replicas: replicas - 1 };
-      const change = cost.trial(service, size) / cpuCores;
+      const from = cost.sizeOf(service);
+      const size = { ...from, replicas: from.replicas - 1 };
+      const freed = totals.freed(service, from, size);
+      if (size.replicas < 1 || freed <= 0) continue;
+      const change = cost.trial(service, size) / freed;
       if (change >= least) continue;
       least = change;
       best = { service, size };

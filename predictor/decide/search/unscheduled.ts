@@ -4,6 +4,7 @@ import { SLACK } from "../cost/cost-inputs.ts";
 import type { ServiceToSize } from "../cost/cost-inputs.ts";
 import { Totals } from "./limits.ts";
 import type { TotalLimits } from "./limits.ts";
+import { podCores } from "./node-rooms.ts";
 
 /** Replicas that stay asked for though no node has room for them, by service. */
 export type Unscheduled = ReadonlyMap<string, { readonly scheduled: number; readonly waiting: number }>;
@@ -74,7 +75,7 @@ export function withCalls(
     const waiting = whole.sizeOf(at).replicas - replicas;
     if (waiting <= 0 || pods === undefined || unscheduled.has(name)) return [];
     // A pod starts at the size of those that run: another one is given to it later.
-    const takes = pods.requestRatio * (runningCores ?? cpuCores) + pods.sidecarCores;
+    const takes = podCores(pods, runningCores ?? cpuCores);
     return takes > mostLeft + SLACK ? [[name, { scheduled: replicas, waiting }] as const] : [];
   });
   return new Map([...unscheduled, ...calls]);

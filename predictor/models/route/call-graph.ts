@@ -74,6 +74,17 @@ export function compileFlow(flow: FlowWindow, set: WindowSet, index: ServiceInde
   };
 }
 
+/**
+ * Services that requests of a flow reach by its calls, the entry among them, callees first.
+ * @returns names; none when the entry service is not in the index
+ */
+export function reachedServices(flow: FlowWindow, set: WindowSet, index: ServiceIndex): string[] {
+  const entry = index.numberOf.get(flow.entryService);
+  if (entry === undefined) return [];
+  const { order } = topologicalOrder(entry, flowCalls(flow, set, index));
+  return order.map((service) => index.names[service] ?? "");
+}
+
 function stageRows(
   stages: readonly (readonly Stage[])[],
   nodeOf: Int32Array,

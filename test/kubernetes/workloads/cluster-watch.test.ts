@@ -106,6 +106,22 @@ describe("the workloads of a cluster", () => {
     expect(fake.refused).toEqual([]);
   });
 
+  it("request and allocate nothing where their containers say zero", async () => {
+    const { fake, watch, list } = await cluster();
+    const zero = { cpu: "0", memory: "0" };
+    fake.put(RESOURCES.deployments, deployment("cart", { replicas: 1, requests: zero }));
+    fake.put(RESOURCES.replicaSets, replicaSet("cart-abc12", "cart"));
+    fake.put(RESOURCES.pods, podOf("cart", 0, { requests: zero, limits: zero }));
+    watch.start();
+    await waitUntil(() => list() !== undefined);
+    const [container] = list()?.workloads[0]?.pods[0]?.containers ?? [];
+    expect(container).toEqual({
+      id: "containerd://cart-abc12-0-main",
+      name: "main",
+      startedAtMs: expect.any(Number) as number,
+    });
+  });
+
   it("come with what bounds them: autoscalers, zero included, quotas and nodes", async () => {
     const { fake, watch, list } = await cluster();
     fill(fake);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { RESIZABLE } from "../policy/modelled.ts";
-import { course, FRONTEND, last, made, wishOf } from "./decisions.ts";
+import { course, FRONTEND, last, made, replicasOf, wishOf } from "./decisions.ts";
 import type { Change } from "./decisions.ts";
 
 /** CPU requests of what the containers have, and no limit above them. */
@@ -51,3 +51,26 @@ describe("containers without a CPU limit", () => {
     expect(cpuCores).toBeGreaterThanOrEqual(1 / 0.85);
   });
 });
+
+it.each([
+  ["replicas", {}],
+  ["sizes", { application: RESIZABLE }],
+])(
+  "containers that request zero cores and have no limit keep their replicas where %s move",
+  (_, overrides) => {
+    const zero: Change = (set) => ({
+      ...set,
+      windows: set.windows.map((each) => ({
+        ...each,
+        containers: each.containers.map(({ cpuLimitCores, ...one }) => ({
+          ...one,
+          ...(each.service === "backend" ? { cpuRequestCores: 0 } : { cpuLimitCores }),
+        })),
+      })),
+    });
+    const services = [FRONTEND, made("backend", { replicas: 2, requestsPerSecond: 10 })];
+    const outcome = last(course(8, services, zero, overrides));
+    expect(outcome.plan.policy).toBe("planner-prior");
+    expect(replicasOf(outcome)).toBe(2);
+  },
+);

@@ -61,3 +61,25 @@ describe("replicas that do not serve yet", () => {
     for (const replicas of later) expect(replicas).toBeGreaterThanOrEqual(first);
   });
 });
+
+describe("a route that always misses through a service without a workload", () => {
+  const THREE = [
+    FRONTEND,
+    made("gateway", { replicas: 2, cpuSecondsPerRequest: 0.001, baseSeconds: 0.25 }),
+    made("backend", { replicas: 8, cpuSecondsPerRequest: 0.005 }),
+  ];
+  /** A virtual machine: its requests are seen, and no workload of it is known. */
+  const outside: Change = (set) => ({
+    ...set,
+    windows: set.windows.map((each) => {
+      if (each.service !== "gateway") return each;
+      const { replicasReady: _, replicasWanted: __, ...rest } = each;
+      return { ...rest, containers: [] };
+    }),
+  });
+
+  it("lets go of what does not help, as one through services of the cluster does", () => {
+    expect(replicasOf(last(course(12, THREE)))).toBeLessThan(4);
+    expect(replicasOf(last(course(12, THREE, outside)))).toBeLessThan(4);
+  });
+});

@@ -21,6 +21,16 @@ describe("containerSize", () => {
     expect(containerSize({ containers })).toEqual({ cpuCores: 0.75, memoryBytes: 2e8 });
   });
 
+  it("takes a request of zero for none", () => {
+    const zero = { cpuRequestCores: 0, memoryRequestBytes: 0 };
+    expect(containerSize({ containers: [{ id: "a", ...zero }] })).toBeUndefined();
+    const limited = { id: "b", ...zero, cpuLimitCores: 1, memoryLimitBytes: 1e8 };
+    expect(containerSize({ containers: [{ id: "a", ...zero }, limited] })).toEqual({
+      cpuCores: 1,
+      memoryBytes: 1e8,
+    });
+  });
+
   it("is unknown where no CPU is allocated, and has no memory where none is", () => {
     expect(containerSize({ containers: [{ id: "a", memoryLimitBytes: 1e8 }] })).toBeUndefined();
     expect(containerSize({ containers: [{ id: "a", cpuLimitCores: 1 }] })).toEqual({
