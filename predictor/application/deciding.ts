@@ -201,13 +201,12 @@ export class Deciding {
     if (application === undefined) return;
     const { endMs, repeated, startMs, toMs } = window;
     const { builder, clock, learning, metrics, options, published, rates, workloads } = this.parts;
-    const { onNodes = workloads } = this.parts;
     const beganMs = clock.monotonicMs();
     const nowMs = clock.nowMs();
     const doubts = [...missing, ...this.untimely.lookAt(builder.totals())];
     const running = workloads();
     const classes = this.nodeClasses(running);
-    const nodes = { classes, rooms: cpuLeft(onNodes()) };
+    const nodes = { classes, rooms: this.roomOnNodes() };
     const ours = ofNamespace(running, application.namespace);
     const own = resourceView(ours, rates.over(startMs, endMs), { startMs, endMs }, nowMs, nodes);
     const resources = combineResources(own, gathered.resources);
@@ -260,6 +259,11 @@ export class Deciding {
       });
     }
     metrics.queues(windowSet.windows, outcome.queues);
+  }
+
+  private roomOnNodes(): ReadonlyMap<string, number> {
+    const { onNodes, workloads } = this.parts;
+    return cpuLeft((onNodes ?? workloads)());
   }
 
   private nodeClasses(running: WorkloadList | undefined): NodeClasses {
