@@ -62,7 +62,7 @@ const FEW_SEGMENTS_PER_SECOND = 100;
 /**
  * Packets per second below which a few drops say little: Linux counts frames that nobody handles as dropped (rx_dropped,
  * Documentation/networking/statistics.rst), and a switch sends such frames for ever (STP every 2 s, LLDP every 30 s). One a
- * second comes to 0.05 at most, half the movement that is told: 1 / 2,000 over (1 / 2,000 + 1 %).
+ * second comes to 0.05 at most, half the movement that makes an event: 1 / 2,000 over (1 / 2,000 + 1 %).
  */
 const FEW_PACKETS_PER_SECOND = 2_000;
 
