@@ -99,7 +99,9 @@ describe.skipIf(helm === undefined)("the roles of the chart", () => {
           const found = objects.filter(
             (each) => each.kind === kind && each.metadata.name === `tradewind-${account}`,
           );
-          const places = found.map(({ metadata }) => metadata.namespace).sort();
+          const places = found
+            .map(({ metadata }) => metadata.namespace)
+            .sort((one, other) => one.localeCompare(other));
           expect({ account, kind, places }).toEqual({ account, kind, places: namespaces });
         }
       }
