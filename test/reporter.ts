@@ -1,6 +1,6 @@
 import type { Reporter, TestModule } from "vitest/node";
 
-/** Prints, last of all, one line `N passed, N failed, N skipped` that a machine can read. */
+/** Prints, last of all, one line `N passed, N failed, N skipped` that a machine can read; before it the steps of `.ci/run` that failed. */
 export default class CountReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly unknown[]): void {
     let passed = 0;
@@ -17,6 +17,8 @@ export default class CountReporter implements Reporter {
       const ranNothing = passed + failed + skipped === before;
       if (module.state() === "failed" && (ranNothing || module.errors().length > 0)) failed += 1;
     }
+    const steps = process.env.TRADEWIND_CI_FAILED_STEPS;
+    if (steps) process.stdout.write(`\nfailed before the tests: ${steps}\n`);
     process.stdout.write(`\n${passed} passed, ${failed} failed, ${skipped} skipped\n`);
   }
 }
