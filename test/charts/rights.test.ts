@@ -99,9 +99,7 @@ describe.skipIf(helm === undefined)("the roles of the chart", () => {
           const found = objects.filter(
             (each) => each.kind === kind && each.metadata.name === `tradewind-${account}`,
           );
-          const places = found
-            .map(({ metadata }) => metadata.namespace)
-            .sort((one, other) => one.localeCompare(other));
+          const places = found.map(({ metadata }) => String(metadata.namespace)).sort();
           expect({ account, kind, places }).toEqual({ account, kind, places: namespaces });
         }
       }

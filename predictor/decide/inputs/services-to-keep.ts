@@ -1,5 +1,5 @@
 import { serviceIndex } from "../../models/route/call-graph.ts";
-import { shareOver as measuredShareOver } from "../../facts/objective.ts";
+import { flowTailSeconds, shareOver as measuredShareOver } from "../../facts/objective.ts";
 import type { Observation } from "../../facts/observation.ts";
 import { ApplicationCost } from "../cost/application-cost.ts";
 import type { ServiceToSize } from "../cost/cost-inputs.ts";
@@ -40,10 +40,14 @@ export function servicesToKeep(request: CostRequest, known: Known): ReadonlySet<
     const { errorRatio, flow, latency } = measured.flow;
     const { objectiveSeconds, spread } = route;
     const late = (1 - errorRatio) * measuredShareOver(latency, objectiveSeconds);
-    const over = isAbsentKnown ? late : errorRatio + late;
+    const failed = isAbsentKnown ? 0 : errorRatio;
     const tailSeconds = cost.tailOf(at) * Math.exp(cost.sigmaOf(at));
     const expected = shareOver({ tailSeconds, quantile, spread, sigma: 0 }, objectiveSeconds);
-    if (over <= Math.max(expected, 1 - objective.percentile)) explained.add(flow);
+    const allowed = 1 - objective.percentile;
+    // Of a tail that is as predicted the share beyond the objective is what the measured distribution makes of it, not the model's.
+    const isTailExplained =
+      failed <= allowed && flowTailSeconds(latency, objective.percentile) <= tailSeconds;
+    if (isTailExplained || failed + late <= Math.max(expected, allowed)) explained.add(flow);
   }
   const left = missed.filter(({ flow }) => !explained.has(flow.flow));
   const awaited = left.length > 0 ? known.awaited : [];

@@ -82,4 +82,9 @@ describe("a route that always misses through a service without a workload", () =
     expect(replicasOf(last(course(12, THREE)))).toBeLessThan(4);
     expect(replicasOf(last(course(12, THREE, outside)))).toBeLessThan(4);
   });
+
+  it("does not take it back once the model of the route hardly errs (keep-known-miss)", () => {
+    const outcomes = course(30, THREE, outside).slice(12);
+    for (const outcome of outcomes) expect(replicasOf(outcome)).toBeLessThan(4);
+  });
 });
