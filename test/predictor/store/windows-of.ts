@@ -1,4 +1,4 @@
-import type { Window, WindowSet } from "@tradewind/core/contract/window.ts";
+import type { FlowWindow, Window, WindowSet } from "@tradewind/core/contract/window.ts";
 
 /** A window with every field that downsampling treats in its own way. */
 export function aWindow(fields: Partial<Window> & { startMs: number }): Window {
@@ -32,5 +32,16 @@ export function aSet(startMs: number, services: readonly string[], lengthMs = 15
         services: [...services],
       },
     ],
+  };
+}
+
+/** A flow called `GET` for each of these services. */
+export function aSetOfEntries(startMs: number, entries: readonly string[]): WindowSet {
+  const { flows, ...set } = aSet(startMs, entries);
+  return {
+    ...set,
+    flows: entries.flatMap((entryService) =>
+      flows.map((flow): FlowWindow => ({ ...flow, flow: "GET", entryService })),
+    ),
   };
 }
