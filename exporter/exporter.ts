@@ -266,7 +266,7 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
         await atMost(DISK_PATIENCE_MS, Promise.all([takeAnnotations(header), queue.takeLearned(header)]));
         await recommender.takePlan(plan, place);
         await fetchStudents(header, { fetcher, shelf, log });
-        regret.look(lookAt(header, recommender.book, ownOf(header), place !== undefined));
+        regret.look(lookAt(header, recommender.book, ownOf(header), place === undefined));
       }),
     onGone: async ({ name, namespace }) => {
       log.info({ name, namespace }, "the application is not planned any more; nothing is served of it");
@@ -289,7 +289,7 @@ function withMode(
 ): ApplicationStatus {
   if (plan === undefined) return rest;
   const { application, namespace } = plan;
-  const report = regret.report({ application, ...(rest.application && { namespace }) });
+  const report = regret.report({ application, namespace });
   return {
     ...rest,
     plan: { ...plan, mode: modeOf(plan, namespace, own) },
@@ -330,7 +330,11 @@ async function openPorts(
 ): Promise<{ api: ApiServer; probes: ProbeServer | undefined }> {
   const { journal, plans, queue, recommender, statuses } = deciding;
   const monotonicMs = (): number => clock.monotonicMs();
-  registerApplication(metrics.registry, () => recommendationHeader(statuses(), clock, plans.hasAnswer));
+  registerApplication(
+    metrics.registry,
+    () => recommendationHeader(statuses(), clock, plans.hasAnswer),
+    options.staleAfter,
+  );
   undo.defer(registerProcess(metrics.registry, () => metrics.scaler));
   const { allowedHosts, httpTls, httpTokenFile: tokenFile } = options;
   const observer = metrics.tls("http");

@@ -23,6 +23,7 @@ export function recommendationOf(record: DecisionRecord): Recommendation {
     ...present("replicasReady", wish.observed.replicasReady),
     ...present("runningCpuCores", wish.observed.cpuCores),
     ...present("runningMemoryBytes", wish.observed.memoryBytes),
+    minReplicas: Math.max(wish.bounds.minReplicas, record.context.limits?.minReplicas ?? 0),
     maxReplicas: Math.min(wish.bounds.maxReplicas, record.context.limits?.maxReplicas ?? Infinity),
     reason: [wish.reason, ...first.map(sentenceOf), ...guarded].join("; ").slice(0, MAX_REASON_LENGTH),
     reasons: distinct([

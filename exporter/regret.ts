@@ -1,5 +1,6 @@
 import { Counter, Gauge } from "prom-client";
 import type { Registry } from "prom-client";
+import { applicationKey } from "@tradewind/core/contract/application-list.ts";
 import type { ApplicationMode } from "@tradewind/core/contract/plan.ts";
 import { APPLICATION_MODES } from "@tradewind/core/contract/plan.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
@@ -13,8 +14,9 @@ import type { DecisionBook } from "./store/book.ts";
 /** One plan as far as it is judged. */
 export interface Look {
   readonly application: string;
-  /** Absent where there is one application only. */
-  readonly namespace?: string;
+  readonly namespace: string;
+  /** The predictors plan no other: it may be given another name. */
+  readonly isOnly: boolean;
   readonly mode: ApplicationMode;
   readonly plannedAtMs: number;
   readonly isMissed: boolean;
@@ -28,18 +30,19 @@ const DEFAULT_PRICES = Prices.parse({});
 /**
  * A plan and the decisions that were made of it.
  * @param own the application as the exporter reads it
- * @param several there are other applications, which the series must be told from
+ * @param isOnly see {@link Look.isOnly}
  */
 export function lookAt(
   header: ReadPlan["header"],
   book: DecisionBook,
   own: Application | undefined,
-  several = false,
+  isOnly = true,
 ): Look {
   const { application, namespace, plannedAtMs } = header;
   return {
     application,
-    ...(several && { namespace }),
+    namespace,
+    isOnly,
     mode: modeOf(header, namespace, own),
     plannedAtMs,
     isMissed: (severityOf(header) ?? 0) > 1,
@@ -115,9 +118,8 @@ export class Regret {
   look(look: Look): void {
     const { isMissed, mode, plannedAtMs, prices, recommendations } = look;
     const labels = labelsOf(look);
-    const key = Object.values(labels).join("/");
-    // The only application may be given another name; of several each has its own.
-    if (look.namespace === undefined && !this.lastMs.has(key)) this.forgetAll();
+    const key = keyOf(look);
+    if (look.isOnly && !this.lastMs.has(key)) this.forgetAll();
     const bill = billOf(recommendations, prices);
     for (const each of APPLICATION_MODES) this.mode.set({ ...labels, mode: each }, Number(each === mode));
     const seconds = this.secondsSince(key, plannedAtMs);
@@ -141,8 +143,8 @@ export class Regret {
   }
 
   /** What was counted since the application came into a mode other than act. */
-  report(of: Pick<Look, "application" | "namespace">): RegretReport | undefined {
-    return this.sums.get(Object.values(labelsOf(of)).join("/"));
+  report(of: Place): RegretReport | undefined {
+    return this.sums.get(keyOf(of));
   }
 
   /** The time that a plan speaks of, from the plan before it. */
@@ -152,23 +154,24 @@ export class Regret {
     return Math.min(MOST_SECONDS, Math.max(0, (atMs - lastMs) / 1e3));
   }
 
-  /** An application of several that is gone. */
-  forget(look: Required<Pick<Look, "namespace" | "application">>): void {
-    const labels = labelsOf(look);
-    this.lastMs.delete(Object.values(labels).join("/"));
-    this.sums.delete(Object.values(labels).join("/"));
+  /** An application of several that is gone: its series go too. */
+  forget(place: Place): void {
+    const labels = labelsOf(place);
+    this.lastMs.delete(keyOf(place));
+    this.sums.delete(keyOf(place));
     for (const mode of APPLICATION_MODES) this.mode.remove({ ...labels, mode });
+    for (const direction of ["saved", "added"]) this.cost.remove({ ...labels, direction });
+    this.missed.remove(labels);
   }
 
   private forgetAll(): void {
     this.lastMs.clear();
     this.sums.clear();
-    this.mode.reset();
+    for (const metric of [this.mode, this.cost, this.missed]) metric.reset();
   }
 }
 
-const labelsOf = ({
-  application,
-  namespace,
-}: Pick<Look, "application" | "namespace">): Record<string, string> =>
-  namespace === undefined ? { application } : { namespace, application };
+type Place = Pick<Look, "application" | "namespace">;
+
+const labelsOf = ({ application, namespace }: Place): Record<string, string> => ({ namespace, application });
+const keyOf = ({ application, namespace }: Place): string => applicationKey({ name: application, namespace });

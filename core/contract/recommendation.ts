@@ -146,7 +146,8 @@ export const Recommendation = z.strictObject({
   replicasReady: Count.optional(),
   runningCpuCores: z.number().positive().optional(),
   runningMemoryBytes: z.number().positive().optional(),
-  /** Most replicas the service may have. */
+  /** Fewest and most replicas the service may have. */
+  minReplicas: Count.optional(),
   maxReplicas: Count.optional(),
   reason: z.string().max(1_000),
   /** Of the proposal, then of the guard steps. */
@@ -255,8 +256,9 @@ export const RecommendationList = z.strictObject({
     policyReason: z.string().max(500).optional(),
     policyReasons: Reasons,
   }),
-  /** The only one; absent where there are several. */
+  /** The only one, and its namespace; absent where there are several. */
   application: ObjectName.optional(),
+  namespace: ObjectName.optional(),
   /** Where there are several; what follows is then said of each of them. */
   applications: z.array(ServedApplication).max(1_000).optional(),
   /** What is done with the recommendations. */

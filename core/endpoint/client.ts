@@ -176,7 +176,7 @@ export class EndpointClient {
     return new EndpointError(
       "bad-reply",
       `${this.where()}: ${why.slice(0, 400)}`,
-      `check that the url is that of a ${this.health.kind} server, and its version`,
+      `check that the url is that of a ${this.health.kind.split("-", 1).join("")} server, and its version`,
       { cause },
     );
   }

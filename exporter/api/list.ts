@@ -96,7 +96,9 @@ function headerOfOne(
             policyReasons: plan.policyReasons,
           }),
     },
-    ...(plan === undefined ? {} : { application: plan.application, objective: plan.objective }),
+    ...(plan === undefined
+      ? {}
+      : { application: plan.application, namespace: plan.namespace, objective: plan.objective }),
     ...(plan?.mode === undefined ? {} : { mode: plan.mode }),
     ...(regret && { regret }),
     ...(plan?.measuredLatencySeconds === undefined

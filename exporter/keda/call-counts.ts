@@ -13,6 +13,16 @@ export interface CallSeries {
   readonly sumSeconds: number;
 }
 
+/** Statuses of GetMetricSpec, which must never fail, that are counted from 0 on. */
+const FROM_THE_START: ReadonlySet<string> = new Set([
+  "OK",
+  "UNKNOWN",
+  "DEADLINE_EXCEEDED",
+  "RESOURCE_EXHAUSTED",
+  "INTERNAL",
+  "UNAVAILABLE",
+]);
+
 interface Tally {
   readonly counts: Float64Array;
   sumSeconds: number;
@@ -26,18 +36,25 @@ export class CallCounts {
   /** @param codeNames names of the gRPC statuses by number */
   constructor(codeNames: Readonly<Record<number, string>>) {
     this.#codeNames = codeNames;
+    // A series that begins with its first failures does not rise, to Prometheus: they would be missing from its rate.
+    for (const [code, name] of Object.entries(codeNames))
+      if (FROM_THE_START.has(name)) this.#tally("GetMetricSpec", Number(code));
   }
 
   finished(rpc: string, code: number, seconds: number): void {
-    let byCode = this.#byRpc.get(rpc);
-    if (byCode === undefined) this.#byRpc.set(rpc, (byCode = []));
-    const tally = (byCode[code] ??= {
-      counts: new Float64Array(CALL_BUCKETS_SECONDS.length + 1),
-      sumSeconds: 0,
-    });
+    const tally = this.#tally(rpc, code);
     tally.sumSeconds += seconds;
     const bucket = bucketOf(seconds);
     tally.counts[bucket] = (tally.counts[bucket] ?? 0) + 1;
+  }
+
+  #tally(rpc: string, code: number): Tally {
+    let byCode = this.#byRpc.get(rpc);
+    if (byCode === undefined) this.#byRpc.set(rpc, (byCode = []));
+    return (byCode[code] ??= {
+      counts: new Float64Array(CALL_BUCKETS_SECONDS.length + 1),
+      sumSeconds: 0,
+    });
   }
 
   series(): CallSeries[] {

@@ -55,6 +55,11 @@ const SERVICE_GAUGES: readonly { name: string; help: string; value: ServiceValue
       value: ({ runningMemoryBytes }) => runningMemoryBytes,
     },
     {
+      name: "tradewind_minimum_replicas",
+      help: "Fewest replicas that the configuration allows the service.",
+      value: ({ minReplicas }) => minReplicas,
+    },
+    {
       name: "tradewind_maximum_replicas",
       help: "Most replicas that the configuration allows the service.",
       value: ({ maxReplicas }) => maxReplicas,
@@ -118,9 +123,16 @@ export async function* serviceSeries(
 const quoted = (text: string): string =>
   text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll('"', '\\"');
 
-/** Gauges of the application and of the predictor as the exporter sees it, read from memory at each scrape. */
-export function registerApplication(registry: Registry, header: () => RecommendationHeader): void {
-  for (const { name, help, value } of APPLICATION_GAUGES) {
+/**
+ * Gauges of the application and of the predictor as the exporter sees it, read from memory at each scrape.
+ * @param staleAfterSeconds a measurement of an older plan is none any more
+ */
+export function registerApplication(
+  registry: Registry,
+  header: () => RecommendationHeader,
+  staleAfterSeconds: number,
+): void {
+  for (const { evenWhenStale, help, name, value } of APPLICATION_GAUGES) {
     registry.registerMetric(
       new Gauge({
         name,
@@ -129,17 +141,25 @@ export function registerApplication(registry: Registry, header: () => Recommenda
         registers: [],
         collect() {
           this.reset();
-          const { application = "", applications, ...current } = header();
-          const measured = value({ ...current, lastPlanAgeSeconds: current.predictor.lastPlanAgeSeconds });
-          if (applications === undefined && measured !== undefined) this.set({ application }, measured);
-          for (const { name, namespace, ...each } of applications ?? []) {
-            const ofOne = value(each);
-            if (ofOne !== undefined) this.set({ namespace, application: name }, ofOne);
+          for (const { name, namespace, ...each } of applicationsOf(header())) {
+            const isStale = (each.lastPlanAgeSeconds ?? 0) > staleAfterSeconds;
+            const measured = isStale && !evenWhenStale ? undefined : value(each);
+            if (measured !== undefined) this.set({ namespace, application: name }, measured);
           }
         },
       }),
     );
   }
+  registry.registerMetric(
+    new Gauge({
+      name: "tradewind_recommendation_stale_after_seconds",
+      help: "How long a decision may be served after its measurements.",
+      registers: [],
+      collect() {
+        this.set(staleAfterSeconds);
+      },
+    }),
+  );
   registry.registerMetric(
     new Gauge({
       name: "tradewind_predictor_reachable",
@@ -152,6 +172,16 @@ export function registerApplication(registry: Registry, header: () => Recommenda
   );
 }
 
+function applicationsOf({
+  application: name = "",
+  applications,
+  namespace = "",
+  predictor,
+  ...current
+}: RecommendationHeader): readonly (OfApplication & { readonly name: string; readonly namespace: string })[] {
+  return applications ?? [{ ...current, name, namespace, lastPlanAgeSeconds: predictor.lastPlanAgeSeconds }];
+}
+
 type OfApplication = Pick<
   ServedApplication,
   "objective" | "measuredLatencySeconds" | "lastPlanAgeSeconds" | "problem"
@@ -161,20 +191,23 @@ const APPLICATION_GAUGES: readonly {
   name: string;
   help: string;
   value: (application: OfApplication) => number | undefined;
+  evenWhenStale?: true;
 }[] = [
   {
     name: "tradewind_objective_latency_seconds",
     help: "Latency that the objective's percentile must stay under.",
     value: ({ objective }) => objective?.seconds,
+    evenWhenStale: true,
   },
   {
     name: "tradewind_measured_latency_seconds",
-    help: "The objective's percentile as last measured, worst flow.",
+    help: "The objective's percentile as last measured, worst flow; absent once the plan is too old to be served.",
     value: ({ measuredLatencySeconds }) => measuredLatencySeconds,
   },
   {
     name: "tradewind_plan_age_seconds",
     help: "Time since the predictor made the plan in force, by the scaler's monotonic clock.",
     value: ({ lastPlanAgeSeconds }) => lastPlanAgeSeconds,
+    evenWhenStale: true,
   },
 ];

@@ -66,7 +66,9 @@ export class PlanSources {
     return this.#several
       .filter(({ state }) => state !== "deleted")
       .map((application) => {
-        const status = this.#sources.get(applicationKey(application))?.status ?? { reachable: true };
+        const status = this.#sources.get(applicationKey(application))?.status ?? {
+          reachable: this.#hasAnswer,
+        };
         const { problem = application.problem } = status;
         return Object.assign({}, status, { application }, problem === undefined ? {} : { problem });
       });

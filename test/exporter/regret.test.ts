@@ -28,6 +28,8 @@ const recommendation = (changes: Partial<Recommendation> = {}): Recommendation =
 
 const look = (plannedAtMs: number, changes: Partial<Look> = {}): Look => ({
   application: "hotel",
+  namespace: "shop",
+  isOnly: true,
   mode: "observe",
   plannedAtMs,
   isMissed: false,
@@ -46,18 +48,19 @@ async function after(looks: readonly Look[]): Promise<Record<string, number>> {
     lines.map((line) => {
       const end = line.lastIndexOf(" ");
       return [
-        line.slice("tradewind_".length, end).replace('application="hotel",', ""),
+        line.slice("tradewind_".length, end).replace('namespace="shop",application="hotel",', ""),
         Number(line.slice(end)),
       ];
     }),
   );
 }
 
+const HOTEL = { application: "hotel", namespace: "shop" };
 const fewer = [recommendation({ replicas: 2 })];
 const more = [recommendation({ replicas: 6, cpuCores: 1 })];
 const SAVED = 'regret_cost_total{direction="saved"}';
 const ADDED = 'regret_cost_total{direction="added"}';
-const MISSED = 'regret_missed_seconds_total{application="hotel"}';
+const MISSED = 'regret_missed_seconds_total{namespace="shop",application="hotel"}';
 
 describe("what an application in mode observe forgoes", () => {
   it("is the price that fewer replicas would have saved, over the time between plans", async () => {
@@ -80,7 +83,7 @@ describe("what an application in mode observe forgoes", () => {
     const regret = new Regret(new Registry());
     for (const ms of [30_000, 90_000]) regret.look(look(ms, { recommendations: fewer }));
     regret.look(look(120_000, { recommendations: more, isMissed: true }));
-    expect(regret.report({ application: "hotel" })).toEqual({
+    expect(regret.report(HOTEL)).toEqual({
       sinceMs: 30_000,
       savedCost: expect.closeTo((0.12 * 60) / 3_600, 9) as number,
       addedCost: expect.closeTo(((6 * 0.11 - 0.24) * 30) / 3_600, 9) as number,
@@ -88,7 +91,7 @@ describe("what an application in mode observe forgoes", () => {
       observedSeconds: 90,
     });
     regret.look(look(150_000, { mode: "act" }));
-    expect(regret.report({ application: "hotel" })).toBeUndefined();
+    expect(regret.report(HOTEL)).toBeUndefined();
   });
 
   it("is no time of a miss for which no more was recommended", async () => {
@@ -104,6 +107,16 @@ describe("what an application in mode observe forgoes", () => {
     const apart = [0, 86_400_000].map((ms) => look(ms, { recommendations: fewer }));
     expect((await after(apart))[SAVED]).toBeCloseTo((0.12 * 300) / 3_600, 9);
   });
+});
+
+it("leaves no series of an application of several that is gone", async () => {
+  const registry = new Registry();
+  const regret = new Regret(registry);
+  for (const namespace of ["pr-1", "pr-2"]) regret.look(look(0, { namespace, isOnly: false }));
+  regret.forget({ application: "hotel", namespace: "pr-1" });
+  const text = await registry.metrics();
+  expect(text).not.toContain("pr-1");
+  expect(text).toContain('tradewind_regret_cost_total{namespace="pr-2"');
 });
 
 it("counts a window in which requests fail fast as one that misses the objective", () => {

@@ -14,9 +14,9 @@ const costOf = (which: string): string =>
   `max by (application) (tradewind_predictor_cost_per_hour{application=~"$application",of="${which}"})`;
 const SAVED = `1 - ${costOf("recommended")} / on (application) ${costOf("running")}`;
 
-/** Every exporter counts: the one that has run longest in the time shown has counted most of it. */
+/** Every exporter counts, and none for the whole time shown: at each minute the one that counts most stands for all. */
 const regret = (metric: string, labels = ""): string =>
-  `max by (application) (increase(tradewind_regret_${metric}_total{application=~"$application"${labels}}[$__range]))`;
+  `60 * sum_over_time((max by (namespace, application) (rate(tradewind_regret_${metric}_total{application=~"$application"${labels}}[5m])))[$__range:1m])`;
 
 /** CPU or memory of all services together. */
 const total = (which: string, size: string): string =>

@@ -51,7 +51,8 @@ export class PrometheusSource implements WindowSource, ResourceSource {
     this.graceSeconds = options.graceSeconds;
     this.endpoint = new EndpointClient(
       options.name,
-      "prometheus",
+      // One that is asked for containers only tells of no load, and an alert goes by that.
+      options.metrics === "none" ? "prometheus-resources" : "prometheus",
       { url, basicAuth, bearerTokenFile, tls, headers, timeoutSeconds, maxAttempts, maxResponseBytes },
       settings,
     );

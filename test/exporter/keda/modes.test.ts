@@ -37,7 +37,7 @@ describe("KEDA is answered", () => {
         recommendations: [{ replicas: 5, replicasReady: 3 }],
       });
       expect(await exporter.metrics()).toContain(
-        `tradewind_application_mode{application="hotel",mode="${mode ?? "act"}"} 1`,
+        `tradewind_application_mode{namespace="shop",application="hotel",mode="${mode ?? "act"}"} 1`,
       );
     },
   );
