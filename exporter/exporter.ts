@@ -97,6 +97,8 @@ interface PlanTime {
 /** What decides, and what it is decided by. */
 interface Deciding {
   readonly keeper: StateKeeper;
+  /** Of the decisions that changed a size; absent where nothing is kept. */
+  readonly changes: StateKeeper | undefined;
   readonly journal: JournalKeeper;
   readonly queue: ChangeQueue;
   readonly application: OwnApplication;
@@ -270,6 +272,7 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
       }),
     onGone: async ({ name, namespace }) => {
       log.info({ name, namespace }, "the application is not planned any more; nothing is served of it");
+      planTimes.delete(applicationKey({ name, namespace }));
       await recommender.drop({ name, namespace });
       regret.forget({ application: name, namespace });
     },
@@ -277,7 +280,7 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
   });
   const statuses = (): readonly ApplicationStatus[] =>
     plans.statuses().map(({ plan, ...rest }) => withMode(rest, plan, plan && ownOf(plan), regret));
-  const deciding = { keeper, journal, queue, application, recommender, plans, shelf };
+  const deciding = { keeper, changes, journal, queue, application, recommender, plans, shelf };
   return { ...deciding, planTimes, statuses, takeAnnotations };
 }
 
@@ -357,6 +360,7 @@ async function openPorts(
     watched: {
       header: () => recommendationHeader(statuses(), clock, plans.hasAnswer),
       revision: () => recommender.book.changesRevision,
+      expired: () => recommender.expired(monotonicMs()),
     },
     ask: async (place, question) => plans.ask(place, question),
     missing: () => missing(deciding),
@@ -441,7 +445,7 @@ function endWith(error: TradewindError, log: Logger): void {
 }
 
 /** What a person should know who wonders why there are no numbers. */
-function missing({ application, journal, keeper, plans, recommender }: Deciding): string[] {
+function missing({ application, changes, journal, keeper, plans, recommender }: Deciding): string[] {
   const problems = plans.statuses().flatMap(({ application: place, problem }) => {
     if (problem === undefined) return [];
     return [place === undefined ? problem : `application '${applicationKey(place)}': ${problem}`];
@@ -451,6 +455,9 @@ function missing({ application, journal, keeper, plans, recommender }: Deciding)
     ...(withoutBounds === undefined ? [] : [`the guard knows no bounds of services: ${withoutBounds}`]),
     ...problems,
     ...(keeper.problem === undefined ? [] : [`state is kept in memory only: ${keeper.problem}`]),
+    ...(changes?.problem === undefined
+      ? []
+      : [`who changed what is kept in memory only: ${changes.problem}`]),
     ...(journal.problem === undefined ? [] : [`the audit trail is not written: ${journal.problem}`]),
     ...(recommender.book.size > 0
       ? []

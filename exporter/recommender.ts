@@ -164,6 +164,13 @@ export class Recommender {
     return undefined;
   }
 
+  /** Decisions that are too old to be served. */
+  expired(monotonicMs: number): number {
+    let count = 0;
+    for (const entry of this.book.entries()) if (!this.isValid(entry, monotonicMs)) count += 1;
+    return count;
+  }
+
   /** Whether a decision may still be served, by our monotonic clock. */
   isValid(entry: BookEntry, monotonicMs: number): boolean {
     return mayBeServed(lifeOf(entry), monotonicMs);
@@ -264,7 +271,10 @@ export class Recommender {
    * such: there is nothing more to write when a size changes.
    */
   async #saveChanges(): Promise<void> {
-    if (this.#changes === undefined || this.book.changesRevision === this.#savedRevision) return;
+    if (this.#changes === undefined) return;
+    // What could not be written is tried again with each plan: no size may change for long.
+    const isSaved = this.book.changesRevision === this.#savedRevision && this.#changes.problem === undefined;
+    if (isSaved) return;
     this.#savedRevision = this.book.changesRevision;
     await this.#changes.save(this.book.changesJson(MOST_PAST), this.#patienceMs);
   }

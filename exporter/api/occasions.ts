@@ -21,6 +21,7 @@ const HOW = "run `tradewind backtest --json > FILE` and start the scaler with --
 
 const EventQuery = z.object({
   namespace: z.string().optional(),
+  application: z.string().optional(),
   service: z.string().optional(),
   /** Only those before, ms since the epoch. */
   before: z.coerce.number().optional(),
@@ -32,11 +33,17 @@ export function setOccasions(server: FastifyInstance, occasions: Occasions): voi
   server.get("/v1/events", async ({ query }, reply) => {
     const read = EventQuery.safeParse(query);
     if (!read.success)
-      return problem(reply, 400, "invalid-query", "ask with ?namespace=&service=&before=MS&most=1…2000");
-    const { before = Number.POSITIVE_INFINITY, most, namespace, service } = read.data;
+      return problem(
+        reply,
+        400,
+        "invalid-query",
+        "ask with ?namespace=&application=&service=&before=MS&most=1…2000",
+      );
+    const { application, before = Number.POSITIVE_INFINITY, most, namespace, service } = read.data;
     const fits = (event: AuditEvent): boolean =>
       event.atMs < before &&
       event.service === (service ?? event.service) &&
+      event.application === (application ?? event.application) &&
       event.namespace === (namespace ?? event.namespace);
     return { events: occasions.events().filter(fits).slice(0, most) } satisfies EventList;
   });

@@ -20,7 +20,7 @@ const PATHS = [
   "/v1/sensitivities",
 ] as const;
 const MAX_BODY_BYTES = 256 * 1_024;
-/** Questions under way at once; people whose turn has not come ask again. */
+/** Questions under way at once, the same one of several people counted once; people whose turn has not come ask again. */
 const MOST_AT_ONCE = 8;
 const STATUS: Readonly<Record<string, number>> = { "no-such-application": 404, "several-applications": 400 };
 
@@ -30,19 +30,32 @@ const STATUS: Readonly<Record<string, number>> = { "no-such-application": 404, "
  */
 export function setQuestions(server: FastifyInstance, ask: AskPredictor): void {
   let underWay = 0;
-  const pass = async (reply: FastifyReply, path: string, query: unknown, body?: Buffer): Promise<unknown> => {
-    if (underWay >= MOST_AT_ONCE) return problem(reply, 429, "busy", "too many questions at once; ask again");
+  const same = new Map<string, Promise<Reply>>();
+  const answerTo = async (place: Parameters<AskPredictor>[0], question: Question): Promise<Reply> => {
     underWay += 1;
     try {
-      const { application, namespace, ...others } = textsOf(query);
-      const place = { ...(application && { name: application }), ...(namespace && { namespace }) };
-      const answer = await ask(place, { path, query: others, body });
+      return await ask(place, question);
+    } finally {
+      underWay -= 1;
+    }
+  };
+  const pass = async (reply: FastifyReply, path: string, query: unknown, body?: Buffer): Promise<unknown> => {
+    const { application, namespace, ...others } = textsOf(query);
+    const place = { ...(application && { name: application }), ...(namespace && { namespace }) };
+    const key = JSON.stringify([path, query, body?.toString()]);
+    const asked = same.get(key);
+    if (asked === undefined && underWay >= MOST_AT_ONCE)
+      return problem(reply, 429, "busy", "too many questions at once; ask again");
+    const answering = asked ?? answerTo(place, { path, query: others, body });
+    same.set(key, answering);
+    try {
+      const answer = await answering;
       return await reply.code(answer.status).type("application/json; charset=utf-8").send(answer.body);
     } catch (error) {
       if (!(error instanceof TradewindError)) throw error;
       return await problem(reply, STATUS[error.code] ?? 502, error.code, describeError(error));
     } finally {
-      underWay -= 1;
+      same.delete(key);
     }
   };
   for (const path of PATHS) server.get(path, async ({ query }, reply) => pass(reply, path, query));

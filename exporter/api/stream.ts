@@ -12,28 +12,28 @@ const MOST_HELD_BYTES = 1_048_576;
 /** What rises by itself is no news. */
 const RISING: ReadonlySet<string> = new Set(["servedAtMs", "lastPlanAgeSeconds"]);
 
-/** What is known besides recommendations, and a number that rises with each of them. */
+/** What is known besides recommendations, a number that rises with each of them, and how many are too old to be served. */
 export interface Watched {
   readonly header: () => RecommendationHeader;
   readonly revision: () => number;
+  readonly expired: () => number;
 }
 
 /**
  * `GET /v1/stream`: server-sent events. `header` is what `/v1/recommendations` says besides the recommendations; it comes when a
- * plan was taken up or the standing changed, and tells a page that it is time to ask for the rest.
+ * plan was taken up, a decision expired or the standing changed, and tells a page that it is time to ask for the rest. `beat` says in
+ * between that the connection is alive.
  */
-export function setStream(server: FastifyInstance, { header, revision }: Watched): void {
+export function setStream(server: FastifyInstance, { expired, header, revision }: Watched): void {
   const viewers = new Set<NodeJS.WritableStream & { readonly writableLength?: number }>();
   let timer: NodeJS.Timeout | undefined;
   let last = "";
   let quietMs = 0;
   const look = (): void => {
-    const now = JSON.stringify([revision(), header()], (name, value: unknown) =>
-      RISING.has(name) ? undefined : value,
-    );
+    const now = JSON.stringify([revision(), expired(), header()], still);
     quietMs += LOOK_MS;
     if (now === last && quietMs < BEAT_MS) return;
-    const message = now === last ? ": beat\n\n" : messageOf(header());
+    const message = now === last ? "event: beat\ndata:\n\n" : messageOf(header());
     last = now;
     quietMs = 0;
     for (const each of viewers) if ((each.writableLength ?? 0) < MOST_HELD_BYTES) each.write(message);
@@ -63,6 +63,12 @@ export function setStream(server: FastifyInstance, { header, revision }: Watched
     clearInterval(timer);
     for (const viewer of viewers) viewer.end();
   });
+}
+
+/** Of a problem the numbers do not count either: they are ages. */
+function still(name: string, value: unknown): unknown {
+  if (RISING.has(name)) return undefined;
+  return name === "problem" ? String(value).replaceAll(/\d+/g, "") : value;
 }
 
 const messageOf = (header: RecommendationHeader): string =>

@@ -93,7 +93,8 @@ export class Journal implements Disposable {
       this.#database.exec("COMMIT");
       if (isDue) this.#prunedMs = nowMs;
     } catch (error) {
-      this.#database.exec("ROLLBACK");
+      // Where the disk is full SQLite has ended the transaction itself.
+      if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
       throw error;
     }
   }

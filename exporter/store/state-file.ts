@@ -12,6 +12,9 @@ const STATE_FILE = "decisions.json";
 const MAX_STATE_BYTES = 256 * 2 ** 20;
 const CHUNK_CHARACTERS = 256 * 1024;
 
+/** Of a plan of 10,000 services, three decisions each that changed a size. */
+const MOST_RECORDS = 40_000;
+
 /** The decisions that changed a size, beside those in force. */
 export const CHANGES_FILE = "changes.json";
 
@@ -19,7 +22,7 @@ export const CHANGES_FILE = "changes.json";
 const ExporterState = z.strictObject({
   schema: z.literal(STATE_SCHEMA),
   savedAtMs: EpochMs,
-  decisions: z.array(z.unknown()).max(20_000),
+  decisions: z.array(z.unknown()).max(MOST_RECORDS),
 });
 
 /** Records that could not be read, each with its reason; they lie at `setAsidePath` now, if it could be written. */
@@ -83,7 +86,7 @@ export class StateFile {
    */
   async save(recordsJson: readonly string[], nowMs: number): Promise<void> {
     try {
-      await replaceState(this.path, chunks(recordsJson, nowMs));
+      await replaceState(this.path, chunks(recordsJson.slice(0, MOST_RECORDS), nowMs));
     } catch (error) {
       throw new TradewindError(
         "state-unwritable",

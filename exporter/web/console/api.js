@@ -10,6 +10,9 @@ export class ApiProblem extends Error {
   }
 }
 
+/** All pages ask at once when a plan comes, and the scaler lets few of them pass at a time. */
+const MOST_ATTEMPTS = 6;
+
 /**
  * @param {string} path below the page
  * @param {RequestInit} [init]
@@ -17,6 +20,19 @@ export class ApiProblem extends Error {
  * @throws {ApiProblem}
  */
 export async function ask(path, init) {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await askOnce(path, init);
+    } catch (error) {
+      const isBusy = error instanceof ApiProblem && error.status === 429;
+      if (!isBusy || attempt === MOST_ATTEMPTS) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 200 + 800 * Math.random()));
+    }
+  }
+}
+
+/** @param {string} path @param {RequestInit} [init] @returns {Promise<unknown>} */
+async function askOnce(path, init) {
   let response;
   try {
     response = await fetch(path, init);

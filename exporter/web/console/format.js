@@ -47,8 +47,11 @@ export const money = (value) =>
 /** @param {number | undefined} value */
 export const count = (value) => (value === undefined ? DASH : value.toLocaleString("en"));
 
-/** @param {number} atMs */
-export const clock = (atMs) => new Date(atMs).toLocaleTimeString("en-GB");
+/** The time of today; of another day with its date. @param {number} atMs */
+export function clock(atMs) {
+  const at = new Date(atMs);
+  return at.toDateString() === new Date().toDateString() ? at.toLocaleTimeString("en-GB") : date(atMs);
+}
 
 /** @param {number} atMs */
 export const date = (atMs) =>

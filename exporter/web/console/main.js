@@ -62,12 +62,12 @@ function Picker({ all, chosen }) {
   );
 }
 
-/** How fresh the page is. @param {{ known: Known }} props */
-function Freshness({ known: { header, heardMs, isConnected } }) {
+/** How fresh the page is. @param {{ known: Known, standing: Standing | undefined }} props */
+function Freshness({ known: { header, heardMs, isConnected }, standing }) {
   const nowMs = useSeconds();
   if (header === undefined) return h("span", { class: "soft" }, "connecting …");
   if (!isConnected) return h(Chip, { kind: "bad" }, "not connected");
-  const planAge = header.predictor.lastPlanAgeSeconds;
+  const planAge = standing?.lastPlanAgeSeconds;
   const words = planAge === undefined ? "live" : `live, plan ${age(planAge + (nowMs - heardMs) / 1e3)}`;
   return h("span", { class: "soft small" }, words);
 }
@@ -107,7 +107,7 @@ function Console() {
       standing?.mode !== undefined &&
         standing.mode !== "act" &&
         h(Chip, { kind: "info" }, `mode ${standing.mode}: nothing is changed`),
-      h("span", { class: "end" }, h(Freshness, { known }), h(Theme, null)),
+      h("span", { class: "end" }, h(Freshness, { known, standing }), h(Theme, null)),
     ),
     h(
       "nav",
@@ -138,7 +138,7 @@ function Console() {
           { kind: "bad", title: "The scaler does not answer." },
           "What is shown is what it said last. Is its pod running? KEDA keeps what runs meanwhile.",
         ),
-      h(View, { known, standing, route }),
+      h(View, { key: standing && keyOf(standing), known, standing, route }),
     ),
   );
 }

@@ -26,7 +26,7 @@ export function Overview({ known, standing }) {
   const { header } = known;
   const [range, setRange] = useState(/** @type {number} */ (RANGES[1][1]));
   const course = useCourse(header && standing, range);
-  const events = useAsk(header && "v1/events?most=500", header?.servedAtMs);
+  const events = useAsk(standing && of("v1/events", standing, { most: "500" }), header?.servedAtMs);
   const ready = useAsk(header && "readyz", header?.servedAtMs);
   const { answer } = /** @type {{ answer: Course | undefined }} */ (course);
   const all = /** @type {EventList | undefined} */ (events.answer)?.events ?? [];
@@ -141,7 +141,9 @@ function Banner({ standing, last }) {
 
 /** @param {{ standing: Standing | undefined, point: CoursePoint | undefined, services: readonly ServedRecommendation[] }} props */
 function Tiles({ standing, point, services }) {
-  const ready = services.reduce((sum, { replicasReady = 0 }) => sum + replicasReady, 0);
+  const known = services.flatMap(({ replicasReady }) => replicasReady ?? []);
+  const ready = known.length === 0 ? undefined : known.reduce((sum, each) => sum + each, 0);
+  const ofThem = known.length < services.length ? ` of ${count(known.length)}` : "";
   const wanted = services.reduce((sum, { replicas }) => sum + replicas, 0);
   const { costPerHour: cost, recommendedCostPerHour: then } = point ?? {};
   const saved = cost === undefined || then === undefined || cost === 0 ? undefined : (cost - then) / cost;
@@ -170,7 +172,10 @@ function Tiles({ standing, point, services }) {
     ),
     h(
       Tile,
-      { label: "Replicas ready", note: `${count(wanted)} recommended, ${count(services.length)} services` },
+      {
+        label: `Replicas ready${ofThem && `${ofThem} services`}`,
+        note: `${count(wanted)} recommended, ${count(services.length)} services`,
+      },
       count(ready),
     ),
     h(

@@ -79,6 +79,12 @@ function Approvals({ list, onDecided, problem }) {
                 { title: "Read only." },
                 "Start the scaler with --http-token-file to approve here, or annotate the Application: docs/execution.md.",
               ),
+          list.takesVerdicts === true &&
+            h(
+              "p",
+              { class: "soft small" },
+              "Each scaler takes its own verdicts, and of two the HPA follows the larger number: annotate the Application to decide for all of them.",
+            ),
           h(
             "ul",
             { class: "events" },

@@ -68,9 +68,24 @@ async function read() {
   if (again) void read();
 }
 
+/** Three beats of the stream: a connection of which no end was seen says nothing for longer. */
+const SILENCE_MS = 12_000;
+
 /** Follows the scaler for as long as the page is open; a browser connects again by itself. */
 export function follow() {
   const stream = new EventSource("v1/stream");
+  let heardMs = performance.now();
+  const watch = setInterval(() => {
+    if (performance.now() - heardMs < SILENCE_MS) return;
+    tell({ isConnected: false });
+    clearInterval(watch);
+    stream.close();
+    follow();
+  }, 1_000);
+  for (const kind of ["open", "header", "beat"])
+    stream.addEventListener(kind, () => {
+      heardMs = performance.now();
+    });
   stream.addEventListener("header", (event) => {
     const header = /** @type {RecommendationList} */ (JSON.parse(String(event.data)));
     tell({ header, heardMs: performance.now(), isConnected: true });
@@ -79,7 +94,9 @@ export function follow() {
   stream.addEventListener("error", () => {
     tell({ isConnected: false });
     // A browser gives up where the answer was no stream, as a proxy's error page is none.
-    if (stream.readyState === EventSource.CLOSED) setTimeout(follow, 3_000);
+    if (stream.readyState !== EventSource.CLOSED) return;
+    clearInterval(watch);
+    setTimeout(follow, 3_000);
   });
 }
 

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { runningExporter } from "../running-exporter.ts";
+import { until } from "../until.ts";
 import { planOf, wishOf } from "../wish.ts";
 
 describe("questions that the scaler passes on", () => {
@@ -37,6 +38,28 @@ describe("questions that the scaler passes on", () => {
     expect(seen).toEqual([`POST /v1/what-if ${JSON.stringify(asked)}`, "GET /v1/explain?at=5 "]);
   });
 
+  it("asks the predictor once what ten people ask at the same time (three-on-incident)", async () => {
+    const exporter = await runningExporter(undefined);
+    const held: (() => void)[] = [];
+    const release = Promise.withResolvers<void>();
+    exporter.predictor.behave((request, response) => {
+      if (/^\/v1\/(plan|applications)/.test(request.url!)) {
+        response.writeHead(503).end("{}");
+        return;
+      }
+      held.push(() => response.writeHead(200, { "content-type": "application/json" }).end("{}"));
+      release.resolve();
+    });
+    const all = Array.from({ length: 10 }, async () => (await fetch(`${exporter.http}/v1/explain`)).status);
+    await release.promise;
+    const other = fetch(`${exporter.http}/v1/measured`);
+    await until("the other question", () => held.length === 2);
+    for (const answer of held) answer();
+    expect(await Promise.all(all)).toEqual(Array.from({ length: 10 }, () => 200));
+    expect((await other).status).toBe(200);
+    expect(held).toHaveLength(2);
+  });
+
   it("says what is wrong when the predictor does not answer", async () => {
     const exporter = await runningExporter(undefined);
     await exporter.predictor.stop();
@@ -61,6 +84,10 @@ describe("what happened and what would have", () => {
     expect(list.events[0]).toMatchObject({ kind: "decision", service: "cart", after: { replicas: 4 } });
     const none = EventList.parse(await (await fetch(`${exporter.http}/v1/events?service=nobody`)).json());
     expect(none.events).toEqual([]);
+    const askedOf = async (application: string): Promise<number> =>
+      EventList.parse(await (await fetch(`${exporter.http}/v1/events?application=${application}`)).json())
+        .events.length;
+    expect([await askedOf(list.events[0]!.application), await askedOf("other")]).toEqual([1, 0]);
     expect((await fetch(`${exporter.http}/v1/events?most=0`)).status).toBe(400);
   });
 

@@ -153,7 +153,7 @@ describe("the HTTP side", () => {
         historyJson: none,
         changes: { hasToken: false, list: none, decide: none },
         occasions: { events: none, calendars: none, backtestReport: undefined },
-        watched: { header: none, revision: none },
+        watched: { expired: none, header: none, revision: none },
         ask: none,
         missing: () => [],
         door: new HttpDoor({ monotonicMs: () => performance.now(), log: createLog("test", "silent") }),

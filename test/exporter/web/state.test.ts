@@ -27,6 +27,15 @@ describe("what the console says of an objective", () => {
   });
 });
 
+describe("a time on a page", () => {
+  it("is of today without a date, and of another day with it (old-change-tonight)", async () => {
+    const { clock } = await browserModule("format");
+    const now = new Date();
+    expect(clock!(now.getTime())).toMatch(/^\d\d:\d\d:\d\d$/);
+    expect(clock!(now.getTime() - 3 * 86_400_000)).toMatch(/[A-Z][a-z]{2}.*\d\d:\d\d$/);
+  });
+});
+
 describe("services of the same name", () => {
   it.each([
     ["shop", "a", true],

@@ -1,0 +1,61 @@
+import { createServer } from "node:http";
+import { RECOMMENDATIONS_SCHEMA } from "@tradewind/core/contract/recommendation.ts";
+import type { RecommendationHeader } from "@tradewind/exporter/api/list.ts";
+import { setStream } from "@tradewind/exporter/api/stream.ts";
+import fastify from "fastify";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+
+const header = (problem?: string): RecommendationHeader => ({
+  schema: RECOMMENDATIONS_SCHEMA,
+  servedAtMs: Date.now(),
+  predictor: { reachable: true, ...(problem !== undefined && { problem }) },
+});
+
+/** Names of the events that a viewer is sent while so much happens, half a second apart. */
+async function eventsDuring(
+  turns: readonly { readonly problem?: string; readonly expired?: number }[],
+): Promise<string[]> {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  onTestFinished(() => void vi.useRealTimers());
+  let turn: (typeof turns)[number] = turns[0] ?? {};
+  const server = fastify({ serverFactory: (handler) => createServer(handler) });
+  setStream(server, {
+    header: () => header(turn.problem),
+    revision: () => 1,
+    expired: () => turn.expired ?? 0,
+  });
+  const address = await server.listen({ host: "127.0.0.1", port: 0 });
+  onTestFinished(() => server.close());
+  const leaving = new AbortController();
+  const response = await fetch(`${address}/v1/stream`, { signal: leaving.signal });
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+  const names: string[] = [];
+  const readOne = async (): Promise<void> => {
+    const { value } = (await reader.read()) as { value?: Uint8Array };
+    for (const [, name = ""] of new TextDecoder().decode(value).matchAll(/^event: (\w+)$/gm))
+      names.push(name);
+  };
+  await readOne();
+  for (turn of turns) vi.advanceTimersByTime(500);
+  // A beat comes four seconds after the last news at the latest.
+  vi.advanceTimersByTime(4_000);
+  while (names.at(-1) !== "beat") await readOne();
+  leaving.abort();
+  return names;
+}
+
+describe("the stream of news", () => {
+  it("says that decisions have expired, which nothing else shows (expired-unseen)", async () => {
+    expect(await eventsDuring([{}, { expired: 3 }, { expired: 3 }])).toEqual([
+      "header",
+      "header",
+      "header",
+      "beat",
+    ]);
+  });
+
+  it("does not count an age that rises within a problem as news (overdue-flood)", async () => {
+    const overdue = [3, 4, 5, 6].map((age) => ({ problem: `its newest plan is ${age} s old` }));
+    expect(await eventsDuring(overdue)).toEqual(["header", "header", "beat"]);
+  });
+});
