@@ -1,5 +1,5 @@
 import type { Window } from "@tradewind/core/contract/window.ts";
-import { profileObservation, revisionOf } from "../decide/learn/learn-services.ts";
+import { isFailing, profileObservation, revisionOf } from "../decide/learn/learn-services.ts";
 import { surroundingsOf } from "../models/residual/inputs.ts";
 import type { ServiceWindow } from "../models/residual/served-rows.ts";
 import { storedWindows } from "./stored-windows.ts";
@@ -13,7 +13,7 @@ export interface ReducedWindow extends ServiceWindow {
 /** Undefined for a window that no profile takes in. */
 export function reducedWindow(window: Window, youngSeconds: number): ReducedWindow | undefined {
   const observation = profileObservation(window, false, { youngSeconds });
-  if (window.missing !== undefined || observation === undefined) return undefined;
+  if (window.missing !== undefined || observation === undefined || isFailing(window)) return undefined;
   return { observation, surroundings: surroundingsOf(window), revision: revisionOf(window) };
 }
 

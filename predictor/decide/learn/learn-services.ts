@@ -56,9 +56,14 @@ function withoutStarted(
   return risingAfter(rising, window, { endMs: windowSet.endMs, mostSeconds }) === undefined ? rest : had;
 }
 
-/** It is full and fails requests, of which nobody knows how much of their work was done. */
+/** Its requests are no usual ones: most of them fail, or it is full and fails some, of which nobody knows how much of their work was done. */
 const isTurningAway = ({ demand, window }: Observation, { percentile }: Lesson): boolean =>
-  demand !== undefined && isSaturated(demand) && (window?.errorRatio ?? 0) > 1 - percentile;
+  isFailing(window) ||
+  (demand !== undefined && isSaturated(demand) && (window?.errorRatio ?? 0) > 1 - percentile);
+
+/** Its median request fails: what a window says of times and CPU is said of failures. */
+export const isFailing = (window: Pick<Window, "errorRatio"> | undefined): boolean =>
+  (window?.errorRatio ?? 0) > 0.5;
 
 /** Share of the ready pods from which on a new revision is what is measured. */
 const DEPLOYED_SHARE = 0.5;
@@ -80,16 +85,19 @@ function serviceAfter(
   const warmUpFactor = warmUpAfter(had.warmUpFactor, window, 1e3 * lesson.settings.youngSeconds);
   const killedMs = containers.some(({ oomKills = 0 }) => oomKills > 0) ? window.endMs : had.killedMs;
   const { rising } = withoutStarted(had, window, lesson);
+  const isTaken = observation !== undefined && !isUntypical;
+  // A deploy is one to the first window of it that is taken in.
+  const learnt = isTaken ? revision : had.revision;
   return {
     service: had.service,
-    profile: observation === undefined || isUntypical ? had.profile : tracked(had.profile, observation),
+    profile: isTaken ? tracked(had.profile, observation) : had.profile,
     windows: had.windows + 1,
     surroundings: hold(had.surroundings, surroundingsOf(window), {
       atMs: window.endMs,
       holdMs: 1e3 * lesson.settings.standSeconds,
     }),
     ...(had.calls && { calls: had.calls }),
-    ...(revision !== undefined && { revision }),
+    ...(learnt !== undefined && { revision: learnt }),
     ...(warmUpFactor !== undefined && { warmUpFactor }),
     ...(killedMs !== undefined && { killedMs }),
     ...(rising && { rising }),

@@ -148,10 +148,13 @@ const inWindow = new Float64Array(PARAMETER_COUNT);
  */
 function takeCpu(estimate: Estimate, program: Program, evidence: Evidence): number {
   const { observation, state } = evidence;
-  const { calls, cpuUsageCores, loadPerContainer, windowSeconds } = observation;
+  const { calls, cpuUsageCores, loadPerContainer, windowSeconds, youngShare = 0 } = observation;
   if (!isLoad(loadPerContainer) || !isPositive(cpuUsageCores)) return 0;
+  // What starting takes, before any request, is no housekeeping.
+  if (loadPerContainer === 0 && youngShare > 0) return 0;
   const { covariance, mean } = estimate;
-  if (state.cpuWindows === 0 && loadPerContainer > 0) {
+  const isFirstLoad = state.cpuWindows === 0 || state.lastLoad === undefined;
+  if (isFirstLoad && loadPerContainer > 0) {
     mean[DEMAND] = Math.log(cpuUsageCores / loadPerContainer);
     bound(estimate);
   }

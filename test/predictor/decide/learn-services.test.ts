@@ -65,6 +65,36 @@ describe("what windows teach of a service", () => {
     expect(sigma(after([{ revision: "r1" }], [known]))).toBeCloseTo(sigma(after([{}], [known])), 9);
   });
 
+  it("is a deploy to the first window that is taken in, however the new revision begins (deploy-begins-failing)", () => {
+    const known = after(same(10, { revision: "r1" }));
+    const sigma = ({ profile }: ServiceModelMemory): number => demandOf(profile)?.sigma ?? 0;
+    const failing = after([{ revision: "r2", errorRatio: 0.9 }], [known]);
+    expect(failing.revision).toBe("r1");
+    const [late, usual] = ["r2", "r1"].map((revision) => sigma(after([{ revision }], [failing])));
+    expect(late).toBeGreaterThan(1.5 * usual!);
+  });
+
+  it("is nothing of a window in which most requests fail: what a failure takes is no request's (fast-failures)", () => {
+    const known = after(same(10));
+    const { containers } = window({ ...FACTS, podUsageCores: 0.05 });
+    const failing = after(same(5, { errorRatio: 0.95, containers }), [known]);
+    expect(coresAt(10, failing)).toBe(coresAt(10, known));
+    expect(coresAt(10, after(same(5, { errorRatio: 0.2, containers }), [known]))).toBeLessThan(
+      0.8 * coresAt(10, known),
+    );
+  });
+
+  it("takes what starting takes, before any request, for no housekeeping (start-as-housekeeping)", () => {
+    const { containers } = window({ ...FACTS, podUsageCores: 0.8 });
+    const starting = containers.map((each) => Object.assign({}, each, { startedAtMs: START_MS - 10_000 }));
+    const idle = { requestsPerSecond: 0, containers: starting };
+    const started = after(same(4, idle));
+    const taught = after(same(20), [started]);
+    const { cpuSecondsPerRequest = 0, housekeepingCores = 1 } = demandOf(taught.profile) ?? {};
+    expect(housekeepingCores).toBeLessThan(0.2);
+    expect(cpuSecondsPerRequest).toBeGreaterThan(0.03);
+  });
+
   it("counts windows in which all containers are young much less", () => {
     const slow = { lastStartedAtMs: START_MS };
     const containers = (podUsageCores: number, startedAtMs?: number) =>
