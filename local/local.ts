@@ -188,6 +188,7 @@ async function run(parts: RunParts): Promise<RunReport> {
       ),
       balancer: platform.entryBalancer,
       client,
+      untilSeconds: options.for,
       clock: systemClock,
       onOutcome(outcome) {
         meters.phases.record(outcome);

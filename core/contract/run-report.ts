@@ -1,6 +1,9 @@
 import { z } from "zod";
 import { Count, NonNegative, Ratio } from "./quantity.ts";
 
+/** Why a request failed: refused for too many at once, another error, broken off, past the time-out, or never sent. */
+export const FAILURE_KINDS = ["refused", "error", "broken", "late", "unsent"] as const;
+
 /** Figures of one phase of a run of the local platform, measured at the load generator and on the replicas. */
 export const PhaseReport = z.strictObject({
   name: z.enum(["warmup", "calm", "surge", "interference", "recovery"]),
@@ -11,6 +14,8 @@ export const PhaseReport = z.strictObject({
   requests: Count,
   /** Those that were refused, broke, or took longer than the time-out. */
   failed: Count,
+  /** The same by why; kinds that did not come are left out. */
+  failures: z.partialRecord(z.enum(FAILURE_KINDS), Count).optional(),
   /** From the time a request was due; a failed one counts as the time-out. Null without requests. */
   p95Ms: NonNegative.nullable(),
   p50Ms: NonNegative.nullable().optional(),

@@ -1,3 +1,4 @@
+import type { FAILURE_KINDS } from "@tradewind/core/contract/run-report.ts";
 import type { Clock } from "@tradewind/core/clock.ts";
 import type { Balancer } from "../application/balance.ts";
 import type { HttpClient } from "../application/call.ts";
@@ -9,6 +10,9 @@ export const TIMEOUT_SECONDS = 2;
 /** Above this number under way the generator itself would be the bottleneck: the request fails unsent. */
 const MAX_UNDER_WAY = 4_096;
 
+/** Refused with 503 for too many requests at once, answered with another error, broken off, too late, or never sent. */
+export type FailureKind = (typeof FAILURE_KINDS)[number];
+
 export interface Outcome {
   readonly route: string;
   /** When the request was due, seconds since the start of the load. */
@@ -16,6 +20,8 @@ export interface Outcome {
   /** From the time it was due to the end of the answer; at least the time-out when it failed. */
   readonly latencySeconds: number;
   readonly failed: boolean;
+  /** Why it failed; absent where it did not. */
+  readonly failure?: FailureKind;
 }
 
 export interface LoadOptions {
@@ -23,6 +29,8 @@ export interface LoadOptions {
   readonly balancer: Balancer;
   readonly client: HttpClient;
   readonly clock: Clock;
+  /** Nothing that is due from then on is sent; absent: it goes on until it is stopped. */
+  readonly untilSeconds?: number | undefined;
   readonly onOutcome: (outcome: Outcome) => void;
 }
 
@@ -37,7 +45,14 @@ export interface RunningLoad {
  * Open loop: requests are sent when they are due, whether or not earlier ones have been answered, and a late send counts
  * against the request, so that a stall of the application (or of this process) is not omitted from the figures.
  */
-export function startLoad({ arrivals, balancer, client, clock, onOutcome }: LoadOptions): RunningLoad {
+export function startLoad({
+  arrivals,
+  balancer,
+  client,
+  clock,
+  onOutcome,
+  untilSeconds = Infinity,
+}: LoadOptions): RunningLoad {
   const startMs = clock.monotonicMs();
   const elapsedSeconds = (): number => (clock.monotonicMs() - startMs) / 1e3;
   const underWay = new Set<Promise<void>>();
@@ -48,7 +63,7 @@ export function startLoad({ arrivals, balancer, client, clock, onOutcome }: Load
   async function send({ route, demandSeed, atSeconds }: Arrival): Promise<void> {
     const leftMillis = (atSeconds + TIMEOUT_SECONDS - elapsedSeconds()) * 1e3;
     const endpoint = leftMillis > 0 && underWay.size < MAX_UNDER_WAY ? balancer.acquire() : undefined;
-    let answered = false;
+    let failure: FailureKind | undefined = "unsent";
     if (endpoint !== undefined) {
       try {
         const status = await client.send({
@@ -57,26 +72,28 @@ export function startLoad({ arrivals, balancer, client, clock, onOutcome }: Load
           headers: { [DEMAND_HEADER]: String(demandSeed) },
           signal: AbortSignal.timeout(Math.ceil(leftMillis)),
         });
-        answered = status < 400;
+        failure = status < 400 ? undefined : status === 503 ? "refused" : "error";
       } catch {
-        // Timed out, refused or cut off: failed all the same.
+        failure = "broken";
       } finally {
         balancer.release(endpoint);
       }
     }
     const took = elapsedSeconds() - atSeconds;
-    const failed = !answered || took > TIMEOUT_SECONDS;
+    if (took > TIMEOUT_SECONDS) failure = "late";
+    const failed = failure !== undefined;
     const latencySeconds = failed ? Math.max(took, TIMEOUT_SECONDS) : took;
-    onOutcome({ route, dueSeconds: atSeconds, latencySeconds, failed });
+    onOutcome({ route, dueSeconds: atSeconds, latencySeconds, failed, ...(failure && { failure }) });
   }
 
   function sendDue(): void {
-    while (next.atSeconds <= elapsedSeconds()) {
+    while (next.atSeconds < untilSeconds && next.atSeconds <= elapsedSeconds()) {
       const sending = send(next).finally(() => underWay.delete(sending));
       underWay.add(sending);
       next = arrivals.next().value;
     }
-    if (!stopped) timer = setTimeout(sendDue, Math.max(0, (next.atSeconds - elapsedSeconds()) * 1e3));
+    if (!stopped && next.atSeconds < untilSeconds)
+      timer = setTimeout(sendDue, Math.max(0, (next.atSeconds - elapsedSeconds()) * 1e3));
   }
 
   sendDue();

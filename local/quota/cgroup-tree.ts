@@ -60,7 +60,7 @@ export async function admitProcess(layout: CgroupLayout, path: string, pid: numb
   for (const mount of layout.mounts) await writeFile(join(mount, path, "cgroup.procs"), String(pid));
 }
 
-/** Writes the limits: Documentation/scheduler/sched-bwc.rst and cgroup-v1/memory.rst, or cgroup-v2.rst. */
+/** Writes the limits, memory first, which the kernel may refuse: then nothing has changed. Documentation/scheduler/sched-bwc.rst and cgroup-v1/memory.rst, or cgroup-v2.rst. */
 export async function writeLimits(
   layout: CgroupLayout,
   path: string,
@@ -71,13 +71,13 @@ export async function writeLimits(
   const cpu = join(layout.cpuMount, path);
   const memory = join(layout.memoryMount, path);
   if (layout.kind === "cgroup-v2") {
-    await writeFile(join(cpu, "cpu.max"), `${quotaMicros} ${PERIOD_MICROS}`);
     await writeFile(join(memory, "memory.max"), String(memoryBytes));
+    await writeFile(join(cpu, "cpu.max"), `${quotaMicros} ${PERIOD_MICROS}`);
     return;
   }
+  await writeFile(join(memory, "memory.limit_in_bytes"), String(memoryBytes));
   await writeFile(join(cpu, "cpu.cfs_period_us"), String(PERIOD_MICROS));
   await writeFile(join(cpu, "cpu.cfs_quota_us"), String(quotaMicros));
-  await writeFile(join(memory, "memory.limit_in_bytes"), String(memoryBytes));
 }
 
 async function killInside(group: string): Promise<void> {

@@ -1,6 +1,6 @@
 import type { PhaseReport } from "@tradewind/core/contract/run-report.ts";
 import { createLatencyHistogram } from "../load/latency-histogram.ts";
-import type { Outcome } from "../load/generator.ts";
+import type { FailureKind, Outcome } from "../load/generator.ts";
 import { phaseAt } from "../phases/phases.ts";
 import type { Phase, PhaseName } from "../phases/phases.ts";
 
@@ -41,6 +41,7 @@ interface Tally {
   readonly latency: ReturnType<typeof createLatencyHistogram>;
   requests: number;
   failed: number;
+  readonly failures: Partial<Record<FailureKind, number>>;
   violations: number;
   seconds: number;
   replicaSeconds: number;
@@ -54,6 +55,7 @@ export function createPhaseMeter(phases: readonly Phase[], objectiveSeconds: num
     latency: createLatencyHistogram(),
     requests: 0,
     failed: 0,
+    failures: {},
     violations: 0,
     seconds: 0,
     replicaSeconds: 0,
@@ -83,12 +85,13 @@ export function createPhaseMeter(phases: readonly Phase[], objectiveSeconds: num
         memoryBytes: sum((tally) => tally.allocatedMemoryByteSeconds) / seconds,
       };
     },
-    record({ dueSeconds, latencySeconds, failed }) {
+    record({ dueSeconds, failed, failure, latencySeconds }) {
       const tally = tallies.get(phaseAt(phases, dueSeconds).name);
       if (tally === undefined) return;
       tally.requests += 1;
       tally.latency.record(latencySeconds);
       if (failed) tally.failed += 1;
+      if (failure !== undefined) tally.failures[failure] = (tally.failures[failure] ?? 0) + 1;
       if (failed || latencySeconds > objectiveSeconds) tally.violations += 1;
     },
     sample(sample) {
@@ -107,7 +110,7 @@ export function createPhaseMeter(phases: readonly Phase[], objectiveSeconds: num
     report: () =>
       phases.map(({ name, fromS, toS }) => {
         const tally = tallies.get(name) ?? newTally();
-        const { latency, requests, failed, violations, seconds } = tally;
+        const { latency, requests, failed, failures, violations, seconds } = tally;
         const quantileMs = (quantile: number): number | null => {
           const atSeconds = latency.quantileSeconds(quantile);
           return atSeconds === undefined ? null : atSeconds * 1e3;
@@ -119,6 +122,7 @@ export function createPhaseMeter(phases: readonly Phase[], objectiveSeconds: num
           toS,
           requests,
           failed,
+          ...(failed > 0 && { failures }),
           p95Ms: quantileMs(0.95),
           p50Ms: quantileMs(0.5),
           p99Ms: quantileMs(0.99),

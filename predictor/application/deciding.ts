@@ -82,6 +82,8 @@ export interface DecidingOptions {
   readonly patterns?: PatternWatch;
   readonly archive: Pick<InputsArchive, "add">;
   readonly metrics: ApplicationMetrics;
+  /** What has come since a window over what came in it, where that is more; absent where nobody counts what comes. */
+  readonly surgeSince?: (window: Interval) => number | undefined;
   readonly clock: Clock;
   readonly log: Logger;
   readonly onState: (state: PolicyState) => void;
@@ -222,6 +224,8 @@ export class Deciding {
       learning?.observe(windowSet, this.state.cost?.services);
     }
     const ofNodes = this.nodeFacts(application, running, nodes, nowMs);
+    // Half of the window may be from before a surge that a plan has answered already.
+    const surgeRatio = parts.length === 0 ? this.parts.surgeSince?.(windowSet) : undefined;
     const inputs: PolicyInputs = {
       schema: INPUTS_SCHEMA,
       choice: options.choice,
@@ -231,6 +235,7 @@ export class Deciding {
       windowSet,
       ...(learning && { profiles: learning.evidence() }),
       ...ofNodes,
+      ...(surgeRatio !== undefined && { surgeRatio }),
       nowMs: this.nowMs(window),
     };
     const before = published.plan()?.wishes ?? [];

@@ -148,7 +148,14 @@ export class PlannedApplication {
     const state = this.memory.restored ?? firstState({ application, clock, log }, await askPeers());
     this.learning = this.learn();
     const { learning, learningMetrics } = this;
-    const deciding = new Deciding({
+    const surges: SurgeWatch = new SurgeWatch({
+      arrivals: this.arrivals,
+      lastWindow: () => deciding.lastWindow,
+      onSurge: (ratio) => deciding.surge(ratio),
+      graceMs: 1e3 * options.graceSeconds,
+      clock,
+    });
+    const deciding: Deciding = new Deciding({
       application: current,
       options: { choice: options.policy, settings: options.settings },
       state,
@@ -168,6 +175,7 @@ export class PlannedApplication {
       archive: this.archive,
       metrics: this.metrics,
       students: this.students,
+      surgeSince: (window) => surges.since(window),
       clock,
       log,
       onState: (now) => {
@@ -181,13 +189,6 @@ export class PlannedApplication {
       ...(learning && { learning, onTailError: (ratio) => learningMetrics.tailPredicted(ratio) }),
     });
     this.deciding = deciding;
-    const surges = new SurgeWatch({
-      arrivals: this.arrivals,
-      lastWindow: () => deciding.lastWindow,
-      onSurge: (ratio) => deciding.surge(ratio),
-      graceMs: 1e3 * options.graceSeconds,
-      clock,
-    });
     this.ends.push(() => surges.stop());
     surges.start();
     const learnPast = (): void => void this.learnPast(deciding);

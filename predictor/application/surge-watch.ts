@@ -51,15 +51,23 @@ export class SurgeWatch {
 
   /** What the timer calls; a simulation, whose time is not the machine's, calls it itself. */
   look(): void {
-    const { arrivals, clock, graceMs, lastWindow, onSurge } = this.options;
+    const { lastWindow, onSurge } = this.options;
     const window = lastWindow();
-    if (window === undefined) return;
+    const ratio = window && this.since(window);
+    if (ratio !== undefined) onSurge(ratio);
+  }
+
+  /**
+   * What has come since a window over what came in it, beyond chance and beyond what was told of it before; it is told with this.
+   * @returns undefined where it is no more, or the window says nothing of what is usual now
+   */
+  since(window: Interval): number | undefined {
+    const { arrivals, clock, graceMs } = this.options;
     const nowMs = clock.nowMs();
-    if (nowMs - window.endMs > OLD_WINDOWS * (window.endMs - window.startMs) + graceMs) return;
+    if (nowMs - window.endMs > OLD_WINDOWS * (window.endMs - window.startMs) + graceMs) return undefined;
     const expected = this.told.windowEndMs === window.endMs ? this.told.ratio : 1;
     const ratio = surgeSince(window, nowMs, arrivals, expected);
-    if (ratio === undefined) return;
-    this.told = { windowEndMs: window.endMs, ratio };
-    onSurge(ratio);
+    if (ratio !== undefined) this.told = { windowEndMs: window.endMs, ratio };
+    return ratio;
   }
 }

@@ -92,9 +92,10 @@ export const PREDICTIVE_HPA: Contender = {
       ]),
     );
     return numbersBrain(setting, (facts) => {
-      const wanted = new Map<string, { replicas: number }>();
+      const wanted = new Map<string, { replicas: number } | "unmeasured">();
       for (const { podCores, requestsPerSecond, service, usedCores } of facts) {
         const forecast = forecasts.get(service);
+        if (usedCores === undefined) wanted.set(service, "unmeasured");
         if (usedCores === undefined || requestsPerSecond === undefined || forecast === undefined) continue;
         forecast.add(requestsPerSecond);
         const growth = requestsPerSecond > 0 ? forecast.forecast(Math.round(steps)) / requestsPerSecond : 1;

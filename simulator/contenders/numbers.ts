@@ -93,12 +93,15 @@ export function sloRatio({ plant }: Setting, { flows }: WindowSet): number | und
   return tails.length === 0 ? undefined : (1e3 * Math.max(...tails)) / objective.milliseconds;
 }
 
-/** A contender that comes to a size of every service after each window. Sizes not named stay as they are. */
+/**
+ * A contender that comes to a size of every service after each window. Sizes not named stay as they are; of a service that is
+ * `"unmeasured"` there is no number, and its HPA leaves it as it is.
+ */
 export type Decide = (
   facts: readonly ServiceFacts[],
   windowSet: WindowSet,
   nowMs: number,
-) => ReadonlyMap<string, Partial<Allocation>>;
+) => ReadonlyMap<string, Partial<Allocation> | "unmeasured">;
 
 /**
  * A controller whose numbers reach the application on the same way as ours: replicas as the answer of an external scaler with
@@ -115,8 +118,14 @@ export function numbersBrain(setting: Setting, decide: Decide, level?: () => str
     onWindow({ nowMs, windowSet }) {
       if (within(processDown, plant.startMs, nowMs)) return;
       const facts = factsOf(world, windowSet, specOf);
-      for (const [service, { replicas, ...sizes }] of decide(facts, windowSet, nowMs)) {
-        const number = replicas === undefined ? undefined : bounded(replicas, specOf(service));
+      for (const [service, wanted] of decide(facts, windowSet, nowMs)) {
+        if (wanted === "unmeasured") {
+          decided.delete(service);
+          continue;
+        }
+        const { replicas, ...sizes } = wanted;
+        // None of these has an ingress that would wake a service whose last pod is gone.
+        const number = replicas === undefined ? undefined : Math.max(1, bounded(replicas, specOf(service)));
         const before = decided.get(service);
         decided.set(service, { ...before, ...sizes, ...(number !== undefined && { replicas: number }) });
       }

@@ -43,8 +43,6 @@ export interface ProfileObservation {
   readonly throttledRatio?: number | undefined;
   /** Share of the containers that started so recently that they may still warm up, [0, 1]. */
   readonly youngShare?: number | undefined;
-  /** Interference from other tenants on the nodes, 0 none to 1 saturated. */
-  readonly interference?: number | undefined;
   /** First window after a deploy of the service: what was learnt counts less from here. */
   readonly isAfterDeploy?: boolean | undefined;
 }
@@ -53,10 +51,8 @@ export interface ProfileObservation {
 export const SATURATED = 0.9;
 /** Standard deviation of ln CPU use in a window apart from the chance of the requests' demands: scrapes are not at its ends. */
 const USE_NOISE = 0.03;
-/** Standard deviation of ln of what is measured when all containers are young (warm-up costs two to four times the CPU)... */
+/** Standard deviation of ln of what is measured when all containers are young (warm-up costs two to four times the CPU). */
 const YOUNG_NOISE = 1;
-/** ... and under full interference (cpu-inflation measures up to 1.5 times the CPU a request). */
-const INTERFERENCE_NOISE = 0.4;
 /** Standard deviation of ln latency of a saturated window: it may have begun with any queue that windows before it left. */
 const SATURATED_NOISE = 3;
 /** So many standard deviations from what is expected is an outlier: a single window counts for no more. */
@@ -105,10 +101,8 @@ export function takeWindow(estimate: Estimate, program: Program, evidence: Evide
   return ofCpu + SHARED_CHANCE * ofLatency + throttling(program, evidence.observation);
 }
 
-/** Variance of {@link INFLATION}: of young containers and other tenants. */
-export function inflationOf({ interference, youngShare }: ProfileObservation): number {
-  return YOUNG_NOISE ** 2 * (youngShare ?? 0) + (INTERFERENCE_NOISE * (interference ?? 0)) ** 2;
-}
+/** Variance of {@link INFLATION}: of young containers. */
+export const inflationOf = ({ youngShare = 0 }: ProfileObservation): number => YOUNG_NOISE ** 2 * youngShare;
 
 /** Variance of ln latency in a window in which load per container or size changed: parts of it were at either. */
 export function changeOf({ lastCores, lastLoad }: ProfileState, observation: ProfileObservation): number {

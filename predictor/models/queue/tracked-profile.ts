@@ -314,13 +314,16 @@ export function demandOf(
   | undefined {
   if (state.cpuWindows === 0) return undefined;
   let demand = 0;
-  let housekeeping = 0;
+  // All kinds agree on the sum of demand and housekeeping at the loads seen, and only arithmetic means keep it.
+  let cpuSecondsPerRequest = 0;
+  let housekeepingCores = 0;
   let parallelism = 0;
   let variance = 0;
   for (let i = 0; i < PROGRAMS.length; i += 1) {
     const weight = state.weights[i] ?? 0;
     demand += weight * demandUnder(state, i);
-    housekeeping += weight * (state.means[i]?.[HOUSEKEEPING] ?? 0);
+    cpuSecondsPerRequest += weight * Math.exp(demandUnder(state, i));
+    housekeepingCores += weight * Math.exp(state.means[i]?.[HOUSEKEEPING] ?? 0);
     parallelism += weight * (LOG_PARALLELISMS[i] as number);
   }
   for (let i = 0; i < PROGRAMS.length; i += 1) {
@@ -328,8 +331,8 @@ export function demandOf(
     variance += (state.weights[i] ?? 0) * ((state.covariances[i]?.[0] ?? 0) + apart ** 2);
   }
   return {
-    cpuSecondsPerRequest: Math.exp(demand),
-    housekeepingCores: Math.exp(housekeeping),
+    cpuSecondsPerRequest,
+    housekeepingCores,
     parallelism: Math.exp(parallelism),
     sigma: Math.sqrt(variance),
   };

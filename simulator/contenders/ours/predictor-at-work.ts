@@ -127,6 +127,7 @@ export class PredictorAtWork {
       published: this.published,
       archive: { add: (_hash, inputs) => options.onInputs?.(inputs) },
       metrics: SILENT as DecidingOptions["metrics"],
+      surgeSince: (window) => this.watch.since(window),
       clock,
       log,
       onState: () => undefined,

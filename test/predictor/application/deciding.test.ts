@@ -177,3 +177,13 @@ describe("the load of the past", () => {
     expect([0, 1, 2, 3].map((at) => close(at).length)).toEqual([1, 2, 243, 244]);
   });
 });
+
+it("plans a window for what has come since, so that it does not take back what a surge was given (surge-taken-back)", () => {
+  const ratios: (number | undefined)[] = [];
+  const { close } = deciding({
+    archive: { add: (_hash, inputs) => void ratios.push(inputs.surgeRatio) },
+    surgeSince: ({ endMs }) => (endMs === START_MS + 2 * WINDOW_MS ? 2.84 : undefined),
+  });
+  for (const at of [0, 1, 2]) close(at);
+  expect(ratios).toEqual([undefined, 2.84, undefined]);
+});

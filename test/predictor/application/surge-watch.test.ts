@@ -61,6 +61,35 @@ describe("the watch for surges", () => {
     expect(told.at(-1)!.ratio).toBeGreaterThan(2 * told[0]!.ratio);
   });
 
+  it("tells the plan of a window what has come since, and then only of what is more (surge-taken-back)", () => {
+    const arrivals = new ArrivalCounter({ service: () => "frontend", slotMs: 250, keepMs: 16_000 });
+    const window = { startMs: T0, endMs: T0 + 5_000 };
+    const onSurge = vi.fn<(ratio: number) => void>();
+    const watch = new SurgeWatch({
+      arrivals,
+      lastWindow: () => window,
+      onSurge,
+      graceMs: 1_000,
+      clock: systemClock,
+    });
+    const pass = (seconds: number, perSecond: number): void => {
+      for (let left = seconds * perSecond; left > 0; left -= 1) {
+        vi.advanceTimersByTime(1e3 / perSecond);
+        const at = Date.now() - T0;
+        arrivals.add(batchOf(traceOf({ service: "frontend", kind: "server", at, for: 1 })), Date.now());
+      }
+    };
+    pass(5, 10);
+    expect(watch.since(window)).toBeUndefined();
+    pass(2, 40);
+    expect(watch.since(window)).toBeGreaterThan(2);
+    watch.look();
+    expect(onSurge).not.toHaveBeenCalled();
+    pass(2, 200);
+    watch.look();
+    expect(onSurge).toHaveBeenCalledTimes(1);
+  });
+
   it.each([
     {
       graceMs: 1_000,
