@@ -224,8 +224,6 @@ export class Deciding {
       learning?.observe(windowSet, this.state.cost?.services);
     }
     const ofNodes = this.nodeFacts(application, running, nodes, nowMs);
-    // Half of the window may be from before a surge that a plan has answered already.
-    const surgeRatio = parts.length === 0 ? this.parts.surgeSince?.(windowSet) : undefined;
     const inputs: PolicyInputs = {
       schema: INPUTS_SCHEMA,
       choice: options.choice,
@@ -235,7 +233,7 @@ export class Deciding {
       windowSet,
       ...(learning && { profiles: learning.evidence() }),
       ...ofNodes,
-      ...(surgeRatio !== undefined && { surgeRatio }),
+      ...this.surgeAfter(windowSet, parts),
       nowMs: this.nowMs(window),
     };
     const before = published.plan()?.wishes ?? [];
@@ -264,6 +262,12 @@ export class Deciding {
       });
     }
     metrics.queues(windowSet.windows, outcome.queues);
+  }
+
+  /** Half of a window may be from before a surge that a plan has answered already. */
+  private surgeAfter(windowSet: WindowSet, missing: readonly string[]): Pick<PolicyInputs, "surgeRatio"> {
+    const surgeRatio = missing.length === 0 ? this.parts.surgeSince?.(windowSet) : undefined;
+    return surgeRatio === undefined ? {} : { surgeRatio };
   }
 
   private roomOnNodes(): ReadonlyMap<string, number> {
