@@ -99,9 +99,13 @@ describe("startLoad", () => {
   it("counts refusals, broken connections and missing replicas as failed, with at least the time-out", async () => {
     const full = await listen((_request, response) => response.writeHead(503).end());
     const broken = await listen((request) => request.socket.destroy());
-    for (const endpoints of [[full], [broken], []]) {
+    for (const { endpoints, failure } of [
+      { endpoints: [full], failure: "refused" },
+      { endpoints: [broken], failure: "broken" },
+      { endpoints: [], failure: "unsent" },
+    ]) {
       const [outcome] = await outcomesOf(endpoints, [0]);
-      expect(outcome).toMatchObject({ failed: true });
+      expect(outcome).toMatchObject({ failed: true, failure });
       expect(outcome!.latencySeconds).toBeGreaterThanOrEqual(2);
     }
   });
@@ -109,8 +113,30 @@ describe("startLoad", () => {
   it("gives up 2 s after a request was due", async () => {
     const silent = await listen(() => undefined);
     const [outcome] = await outcomesOf([silent], [0]);
-    expect(outcome!.failed).toBe(true);
+    expect(outcome).toMatchObject({ failed: true, failure: "late" });
     expect(outcome!.latencySeconds).toBeGreaterThanOrEqual(2);
     expect(outcome!.latencySeconds).toBeLessThan(4);
+  });
+
+  it("sends nothing that is due at the end of the run or later (load-after-the-end)", async () => {
+    const endpoint = await listen((_request, response) => response.end("ok"));
+    const balancer = createBalancer();
+    balancer.setEndpoints([endpoint]);
+    const client = createHttpClient();
+    const due: number[] = [];
+    const passed = { ms: 0 };
+    // Everything is due by the time that it starts.
+    const clock = { nowMs: () => 0, monotonicMs: () => (passed.ms += 100_000) };
+    const load = startLoad({
+      arrivals: at(10, 20, 30, 40),
+      balancer,
+      client,
+      clock,
+      untilSeconds: 30,
+      onOutcome: ({ dueSeconds }) => due.push(dueSeconds),
+    });
+    await load.stop();
+    client.close();
+    expect(due).toEqual([10, 20]);
   });
 });

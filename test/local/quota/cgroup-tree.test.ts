@@ -63,6 +63,18 @@ describe("limits", () => {
     expect(await read("cpuacct/a/b/cgroup.procs")).toBe("4711");
   });
 
+  it("stay as they were, the quota too, where the kernel refuses the memory (quota-without-memory)", async () => {
+    const root = await fakeMount(["cpu/", "cpuacct/", "memory/"]);
+    const layout = (await detectLayout(root))!;
+    await makeGroup(layout, "/a");
+    await writeLimits(layout, "/a", 0.25, 2 ** 20);
+    const limit = join(root, "memory/a/memory.limit_in_bytes");
+    await rm(limit);
+    await mkdir(limit);
+    await expect(writeLimits(layout, "/a", 0.5, 2 ** 19)).rejects.toThrow();
+    expect(await readFile(join(root, "cpu/a/cpu.cfs_quota_us"), "utf8")).toBe("25000");
+  });
+
   it("are one file each in version 2, with the controllers handed down", async () => {
     const root = await fakeMount(["cgroup.controllers"]);
     const layout = (await detectLayout(root))!;
