@@ -79,6 +79,7 @@ export class PlanWide {
   forget(place: { readonly namespace: string; readonly name: string }): void {
     this.#judgedWindowMs.delete(applicationKey(place));
     this.#brownouts.forget(place);
+    this.#rollbacks.forget(place);
   }
 
   /**

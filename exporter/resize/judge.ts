@@ -63,6 +63,8 @@ export function judge(inputs: ResizeInputs): Judgement {
     const sinceMs = nowMs - (pending.sinceMs ?? nowMs);
     const isHopeless = pending.reason === "Infeasible" || sinceMs > DEFERRED_MS;
     if (!isHopeless) return { kind: "wait", reason: "deferred" };
+    if (nowMs - (memory?.blockedAtMs ?? Number.NEGATIVE_INFINITY) <= BLOCKED_MS)
+      return leave("it still asks for what could not be had");
     const reason = `${pending.reason}: ${pending.message}`.slice(0, 300);
     return { kind: "take-back", container: container.name, resources: held(container, memory), reason };
   }

@@ -110,9 +110,12 @@ export class ResizePart implements LeaderPart {
       } else if (asked === "refused") {
         this.memories.set(pod.uid, { namespace: pod.namespace, before, wished, blockedAtMs: scene.nowMs });
         this.options.onResult("refused");
-      } else {
-        if (asked === "unsupported") this.unsupportedUntilMs = scene.monotonicMs + UNSUPPORTED_MS;
+      } else if (asked === "unsupported") {
+        this.unsupportedUntilMs = scene.monotonicMs + UNSUPPORTED_MS;
         return;
+      } else {
+        // Nothing more is asked for in this round; what is to be taken back of the others is.
+        room = 0;
       }
     }
   }
@@ -135,13 +138,33 @@ export class ResizePart implements LeaderPart {
     const memory = this.memories.get(pod.uid);
     const isEmpty = SIDES.every((side) => Object.keys(judgement.resources[side]).length === 0);
     const { container, resources } = judgement;
-    if (!isEmpty && (await this.patch(pod, container, resources, signal)) === "failed") return;
+    const taken = isEmpty ? "ok" : await this.patchBack(pod, container, resources, signal);
+    if (taken === "failed" || taken === "unsupported") return;
     const before = memory?.before ?? { requests: {}, limits: {} };
     const blockedAtMs = scene.nowMs;
     this.memories.set(pod.uid, { namespace: pod.namespace, before, wished: settled, blockedAtMs });
-    this.options.onResult("taken-back");
-    const note = `pod ${pod.name} could not be resized to ${words(settled)} and keeps its size: ${judgement.reason}`;
+    this.options.onResult(taken === "ok" ? "taken-back" : "refused");
+    const end =
+      taken === "ok" ? "keeps its size" : "still asks for it, which the API server lets nobody take back";
+    const note = `pod ${pod.name} could not be resized to ${words(settled)} and ${end}: ${judgement.reason}`;
     await this.tell(workload, "Warning", "PodResizeTakenBack", note, signal);
+  }
+
+  /**
+   * Asks for what there was, to the byte: rounded up it would be a new growth. Kubernetes 1.33 lets no memory limit be lowered; the rest of a
+   * size that it refuses is taken back without.
+   */
+  private async patchBack(
+    pod: Pod,
+    container: string,
+    { limits, requests }: ContainerResources,
+    signal: AbortSignal,
+  ): Promise<"ok" | "refused" | "unsupported" | "failed"> {
+    const whole = await this.patch(pod, container, { limits, requests }, signal, exactly);
+    if (whole !== "refused" || limits.memoryBytes === undefined) return whole;
+    const { memoryBytes: _, ...others } = limits;
+    if (Object.keys(others).length + Object.keys(requests).length === 0) return whole;
+    return this.patch(pod, container, { limits: others, requests }, signal, exactly);
   }
 
   /** @returns `refused` when it is this pod that cannot be resized, `failed` when nothing can be said */
@@ -150,10 +173,11 @@ export class ResizePart implements LeaderPart {
     container: string,
     wanted: ContainerResources,
     signal: AbortSignal,
+    written = quantities,
   ): Promise<"ok" | "refused" | "unsupported" | "failed"> {
     const { client, log } = this.options;
     const resources = Object.fromEntries(
-      SIDES.map((side) => [side, quantities(wanted[side])] as const).filter(
+      SIDES.map((side) => [side, written(wanted[side])] as const).filter(
         ([, list]) => Object.keys(list).length > 0,
       ),
     );
@@ -168,7 +192,7 @@ export class ResizePart implements LeaderPart {
     } catch (error) {
       if (signal.aborted) return "failed";
       const problem = describeError(error);
-      if (error instanceof ApiError && (error.status === 422 || error.status === 400)) {
+      if (error instanceof ApiError && isRefusal(error)) {
         log.warn({ pod: name, namespace, problem }, "a pod cannot be resized in place");
         return "refused";
       }
@@ -224,6 +248,10 @@ function isTakenCareOf({ workload }: ServiceWorkload, { view }: Scene): boolean 
   );
 }
 
+/** It is this size of this pod that is refused: by its validation, or by a quota or LimitRange. A right that is missing concerns all. */
+const isRefusal = ({ message, status }: ApiError): boolean =>
+  status === 422 || status === 400 || (status === 403 && !message.includes("cannot patch resource"));
+
 /** 404 with a reason of its own is a missing pod; the bare page means that the path is not known. */
 const isUnsupported = ({ isMissing, reason }: ApiError): boolean => isMissing && reason !== "NotFound";
 
@@ -233,6 +261,17 @@ function quantities({ cpuCores, memoryBytes }: ContainerSize): Record<string, st
     ...(memoryBytes !== undefined && { memory: formatMemory(memoryBytes) }),
   };
 }
+
+function exactly({ cpuCores, memoryBytes }: ContainerSize): Record<string, string> {
+  return {
+    ...(cpuCores !== undefined && { cpu: inUnits(Math.round(1e9 * cpuCores), 1e6, ["m", "n"]) }),
+    ...(memoryBytes !== undefined && { memory: inUnits(Math.round(memoryBytes), 2 ** 20, ["Mi", ""]) }),
+  };
+}
+
+/** As whole units where it is a number of them, else in the smaller ones. */
+const inUnits = (amount: number, unit: number, [large, small]: readonly [string, string]): string =>
+  amount % unit === 0 ? `${amount / unit}${large}` : `${amount}${small}`;
 
 const words = (size: ContainerSize): string =>
   Object.entries(quantities(size))

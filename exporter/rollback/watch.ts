@@ -28,6 +28,8 @@ export interface Harm {
 const WINDOWS = 2;
 /** Windows in which a change is watched. */
 const WATCHED = 5;
+/** Windows further apart than so many lengths have nothing to do with one another. */
+const MOST_WINDOWS_APART = 4;
 /** Severity after the change, over that before. */
 const WORSE_RATIO = 1.1;
 /** What is no fault of the change: more load, a noisy neighbour. */
@@ -50,6 +52,10 @@ export class HarmWatch {
 
   /** Takes the next window. @returns the changes that did harm, each once */
   see(sight: Sight): Harm[] {
+    if (this.#isAfterGap(sight)) {
+      this.#before = [];
+      this.#watched.clear();
+    }
     for (const change of this.#shrunk(sight)) {
       this.#watched.set(change.service, together(this.#watched.get(change.service), change));
     }
@@ -63,6 +69,13 @@ export class HarmWatch {
     }
     this.#before = [...this.#before, sight].slice(-WINDOWS);
     return harms;
+  }
+
+  /** Nobody knows what happened since the window before: a change in between is not judged by it. */
+  #isAfterGap({ atMs }: Sight): boolean {
+    const [earlier, last] = this.#before.slice(-2);
+    if (earlier === undefined || last === undefined) return false;
+    return atMs - last.atMs > MOST_WINDOWS_APART * (last.atMs - earlier.atMs);
   }
 
   /** Services of which less runs than in the window before, where the objective was met until then. */

@@ -28,8 +28,31 @@ export function requestFor(
   size: number,
   limitsFollow: boolean,
 ): number {
+  const followed = followedLimit(container, resource, limitsFollow);
+  return followed === undefined ? size : (size * followed.request) / followed.limit;
+}
+
+/**
+ * The size of a container in the terms of {@link requestFor}: the one for which that names the request which the container has. What a VPA holds
+ * must be of this: a limit that is held as a request doubles both where limits follow.
+ */
+export function requestedSize(container: PodContainer, limitsFollow: boolean): ContainerSize {
+  const size: Partial<Record<Sized, number>> = {};
+  for (const resource of SIZED) {
+    const { [resource]: request = limitOf(container, resource) } = container.requests;
+    const value = followedLimit(container, resource, limitsFollow)?.limit ?? request;
+    if (value !== undefined) size[resource] = value;
+  }
+  return size;
+}
+
+function followedLimit(
+  container: PodContainer,
+  resource: Sized,
+  limitsFollow: boolean,
+): { readonly limit: number; readonly request: number } | undefined {
   const limit = limitOf(container, resource);
   const request = container.requests[resource];
-  if (!limitsFollow || resource !== "cpuCores" || limit === undefined || request === undefined) return size;
-  return (size * request) / limit;
+  const isFollowed = limitsFollow && resource === "cpuCores" && limit !== undefined && request !== undefined;
+  return isFollowed ? { limit, request } : undefined;
 }

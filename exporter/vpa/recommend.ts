@@ -2,7 +2,7 @@ import type { Pod, PodContainer } from "@tradewind/kubernetes/objects/pod.ts";
 import type { ContainerPolicy, VerticalPodAutoscaler } from "@tradewind/kubernetes/objects/vpa.ts";
 import { mainContainer } from "@tradewind/kubernetes/workloads/main-container.ts";
 import { keepingClass } from "../sizing/quality-of-service.ts";
-import { containerSize, requestFor } from "../sizing/container-size.ts";
+import { containerSize, requestedSize, requestFor } from "../sizing/container-size.ts";
 import { RESOURCE_NAMES, SIZED } from "../sizing/size-history.ts";
 import type { ContainerSize, Sized } from "../sizing/size-history.ts";
 import { capped, steer } from "./steer.ts";
@@ -46,7 +46,7 @@ export function advise(inputs: VpaInputs): VpaAdvice {
   }
   const policy = policyOf(vpa, container.name);
   if (policy?.mode === "Off") return withheld("ContainerOff", `container ${container.name} has mode Off`);
-  const limitsFollow = (policy?.controlledValues ?? "RequestsAndLimits") === "RequestsAndLimits";
+  const limitsFollow = doLimitsFollow(policy);
   // Where nothing is ever applied the class cannot change.
   const kept =
     vpa.updateMode === "Off"
@@ -110,6 +110,15 @@ function isForPerson(
     return Math.abs(size - now) > approvalRatio * now;
   });
 }
+
+const doLimitsFollow = (policy: ContainerPolicy | undefined): boolean =>
+  (policy?.controlledValues ?? "RequestsAndLimits") === "RequestsAndLimits";
+
+/** What containers of a VPA's workload have now, in the terms of what it recommends. */
+export const requestedSizes = (
+  vpa: VerticalPodAutoscaler,
+  running: readonly PodContainer[],
+): ContainerSize[] => running.map((each) => requestedSize(each, doLimitsFollow(policyOf(vpa, each.name))));
 
 /** The policy for a container: its own, else the one for all. */
 function policyOf({ policies }: VerticalPodAutoscaler, container: string): ContainerPolicy | undefined {

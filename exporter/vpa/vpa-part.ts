@@ -7,10 +7,9 @@ import type { VerticalPodAutoscaler } from "@tradewind/kubernetes/objects/vpa.ts
 import { applicationIn, modeIn, modeOf } from "../cluster/part.ts";
 import type { LeaderPart, Scene } from "../cluster/part.ts";
 import { mainContainer } from "@tradewind/kubernetes/workloads/main-container.ts";
-import { containerSize } from "../sizing/container-size.ts";
 import { doubtOf, sizeOf } from "../sizing/settled-sizes.ts";
 import type { SettledSizes } from "../sizing/settled-sizes.ts";
-import { advise } from "./recommend.ts";
+import { advise, requestedSizes } from "./recommend.ts";
 import type { VpaAdvice } from "./recommend.ts";
 import { statusDiffers, vpaStatus } from "./status.ts";
 
@@ -101,7 +100,7 @@ export class VpaPart implements LeaderPart {
       vpa,
       workload: target.name,
       pods,
-      settled: this.options.sizes.settled(served, running.map(containerSize), scene.monotonicMs),
+      settled: this.options.sizes.settled(served, requestedSizes(vpa, running), scene.monotonicMs),
       decided: sizeOf(served),
       scalePoints,
       advised: served.advised ?? [],

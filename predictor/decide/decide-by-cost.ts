@@ -81,7 +81,7 @@ function learnt(request: CostRequest): Known {
   const { context, observations, settings, verdict } = request;
   const { application, missing, windowSet } = context;
   const entry = observations.find(({ service }) => service === application.entry);
-  const counted = countedArrivalRatio(entry, verdict.requestsPerSecond);
+  const counted = countedArrivalRatio(entry, verdict.requestsPerSecond, windowSet.flows.length);
   const calls = callsAfter(request, request.memory?.services ?? []);
   const { intended, loads, perSecond } = arrivals(request, counted ?? 1, request.memory?.routes, calls);
   const memory = learn(request.memory ?? emptyMemory(settings.startSeconds), {

@@ -59,8 +59,9 @@ export class SilentServices {
   /** Silent services of which nobody who might know says otherwise: what one of them is not sure of takes others along. */
   private idle(windows: ReadonlyMap<string, Window>): ReadonlySet<string> {
     const idle = new Set<string>();
+    const called = calledServices(windows.values());
     for (const [service, window] of windows) {
-      if (isSilent(window) && this.isExplained(service)) idle.add(service);
+      if (isSilent(window) && !called.has(service) && this.isExplained(service)) idle.add(service);
     }
     for (let before = -1; before !== idle.size;) {
       before = idle.size;
@@ -215,3 +216,11 @@ function callsByCallee({ windows }: WindowSet): ReadonlyMap<string, readonly Cal
   }
   return calls;
 }
+
+/** Services that got calls by what others measured: one of them that is silent has a wrong clock, or its requests came too late. */
+const calledServices = (windows: Iterable<Window>): ReadonlySet<string> =>
+  new Set(
+    [...windows].flatMap(({ callees }) =>
+      callees.filter(({ callsPerSecond }) => callsPerSecond > 0).map(({ callee }) => callee),
+    ),
+  );

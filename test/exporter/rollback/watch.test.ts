@@ -55,6 +55,13 @@ describe("a change after which the objective is missed", () => {
     ]);
   });
 
+  it("is not blamed for what nobody saw: windows of hours ago are no windows before it (predictor-away)", () => {
+    const watch = new HarmWatch();
+    const sights = sightsOf([...MET, less(1.4), less(1.5)]);
+    const later = sights.map((sight, at) => ({ ...sight, atMs: sight.atMs + (at < 2 ? 0 : 6 * 3_600_000) }));
+    expect(later.flatMap((sight) => watch.see(sight))).toEqual([]);
+  });
+
   it("is rolled back to what ran before its first step where it came in several", () => {
     const steps = [...MET, less(0.9, { replicas: 5 }), less(0.9), less(1.4), less(1.5)];
     expect(blamed(steps)).toEqual([[], [], [], [], [], [["search", 6]]]);

@@ -19,4 +19,14 @@ describe("arrivals that were counted", () => {
     expect([ratio(undefined), ratio(30), ratio(60, 0)]).toEqual([undefined, undefined, undefined]);
     expect(countedArrivalRatio(undefined, 50)).toBeUndefined();
   });
+
+  it("are not taken over the flows that found a place where there are more (ids-in-routes)", () => {
+    const set = windowSet([window({ service: "frontend", replicas: 1, rate: 50 })]);
+    set.windows[0]!.beganPerSecond = 150;
+    const [entry] = observe(inputs(set));
+    expect([countedArrivalRatio(entry, 50, 999), countedArrivalRatio(entry, 50, 1_000)]).toEqual([
+      3,
+      undefined,
+    ]);
+  });
 });

@@ -59,6 +59,12 @@ function rateOf(
 }
 
 describe("the rate of a service of which no span came", () => {
+  it("is no rate of 0 for one that others measure calls to: its own clock may be behind (node-behind)", () => {
+    const next = { front: { requests: 100, calls: { geo: 50 } }, geo: undefined };
+    expect(rateOf("geo", USUAL, next)).toBeUndefined();
+    expect(rateOf("geo", USUAL, { front: { requests: 100 }, geo: undefined })).toBe(0);
+  });
+
   it("is 0 where its callers were measured and called nobody who did not answer", () => {
     expect(rateOf("geo", USUAL, { front: { requests: 100 }, geo: undefined })).toBe(0);
   });

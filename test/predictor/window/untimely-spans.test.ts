@@ -7,9 +7,15 @@ describe("spans that are refused for their times", () => {
     expect(untimely.lookAt({ spansAccepted: 0, drops: {} })).toEqual([]);
     expect(untimely.lookAt({ spansAccepted: 97, drops: { "too-old": 3, late: 50 } })).toEqual([]);
     const [words] = untimely.lookAt({ spansAccepted: 97, drops: { "too-old": 13, "too-far-ahead": 20 } });
-    expect(words).toContain("30 of 30 spans were refused");
+    expect(words).toContain("30 of 30 spans do not count");
     expect(untimely.lookAt({ spansAccepted: 197, drops: { "too-old": 13, "too-far-ahead": 20 } })).toEqual(
       [],
     );
+  });
+
+  it("are missing, too, where requests come after their window was built (node-behind)", () => {
+    const untimely = new UntimelySpans();
+    const [words] = untimely.lookAt({ spansAccepted: 200, drops: { "late-request": 100 } });
+    expect(words).toContain("100 of 300 spans do not count");
   });
 });
