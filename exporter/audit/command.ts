@@ -6,7 +6,7 @@ import { parseJsonWith } from "@tradewind/core/config.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
 import { addJsonFlag, exitCodes, printAnswer } from "@tradewind/core/terminal/answer.ts";
 import type { JsonFlag } from "@tradewind/core/terminal/answer.ts";
-import { verifyChain } from "../journal/chain.ts";
+import { FIRST_HASH, verifyChain } from "../journal/chain.ts";
 import type { ChainVerdict } from "../journal/chain.ts";
 
 const EXAMPLES = `
@@ -38,26 +38,40 @@ export function configure(command: Command): void {
     .option("--state <dir>", "the scaler's state directory; it may be running")
     .option("--file <file>", "rows that 'export' printed")
     .action(async (flags: JsonFlag & { readonly state?: string; readonly file?: string }) => {
-      const { head, rows } = unbroken(await verdictOf(flags));
-      const text = (): string => `${rows} rows follow from one another; head ${head}`;
+      const { firstSeq, verdict } = await verdictOf(flags);
+      const { head, rows } = unbroken(verdict);
+      const unchecked =
+        firstSeq === undefined ? "" : `; row ${firstSeq}, the first, has nothing to follow from`;
+      const text = (): string => `${rows} rows follow from one another${unchecked}; head ${head}`;
       printAnswer({ json: { rows, head }, text }, flags.json);
     });
 }
 
-async function verdictOf({ file, state }: { file?: string; state?: string }): Promise<ChainVerdict> {
+/** @returns with `firstSeq` where that row could not be checked: rows before it are left out of the file */
+async function verdictOf({
+  file,
+  state,
+}: {
+  file?: string;
+  state?: string;
+}): Promise<{ readonly verdict: ChainVerdict; readonly firstSeq?: number }> {
   if ((file === undefined) === (state === undefined)) {
     throw new TradewindError("invalid-input", "give either --state or --file");
   }
   if (state !== undefined) {
     const { openTrail } = await import("../journal/journal.ts");
     using trail = openTrail(state);
-    return verifyChain(trail.rows(), trail.before);
+    return { verdict: verifyChain(trail.rows(), trail.before) };
   }
   const rows: AuditRow[] = [];
   for await (const line of createInterface({ input: createReadStream(file ?? "") })) {
     if (line !== "") rows.push(parseJsonWith(AuditRow, line, `line ${rows.length + 1} of ${file}`));
   }
-  return verifyChain(rows.slice(1), rows[0]?.hash);
+  const [first] = rows;
+  if (first === undefined)
+    throw new TradewindError("audit-broken", `${file} has no rows: it is cut off, or empty`);
+  if (first.seq === 1) return { verdict: verifyChain(rows, FIRST_HASH) };
+  return { verdict: verifyChain(rows.slice(1), first.hash), firstSeq: first.seq };
 }
 
 /** @throws TradewindError `audit-broken` */

@@ -15,6 +15,8 @@ const MOST_INCIDENTS = 200;
 const LEAST_WINDOWS = 3;
 /** So many windows in a row that met the objective end one. */
 const OVER = 5;
+/** An incident of whose windows so many in a row are not known, or did not come, is over: five minutes of 15 s. */
+const MOST_UNKNOWN_WINDOWS = 20;
 /** Load that fell to less than this share of the mean of the incident is what ended it. */
 const SAME_LOAD = 0.85;
 /** A container's CPU that differs by less is the same. */
@@ -76,8 +78,12 @@ export interface LoggedWindow {
   readonly told?: Pick<KeptIncident, "cause" | "patterns" | "signs"> | undefined;
 }
 
-/** The state after one more window: an incident begins, goes on, or ends. What is not known changes nothing. */
-export function withWindow(state: IncidentState, window: LoggedWindow): IncidentState {
+/**
+ * The state after one more window: an incident begins, goes on, or ends. What is not known changes nothing, for so long: after that the incident
+ * has ended with its last miss, and nobody knows by what.
+ */
+export function withWindow(before: IncidentState, window: LoggedWindow): IncidentState {
+  const state = withoutOld(before, window);
   const { endMs, load = 0, severity, startMs, told, windows } = window;
   const { open } = state;
   if (severity === undefined) return state;
@@ -106,6 +112,15 @@ export function withWindow(state: IncidentState, window: LoggedWindow): Incident
 }
 
 type Open = z.infer<typeof OpenIncident>;
+
+function withoutOld(state: IncidentState, window: LoggedWindow): IncidentState {
+  const { open, ...rest } = state;
+  const mostMs = MOST_UNKNOWN_WINDOWS * (window.endMs - window.startMs);
+  if (open === undefined || window.startMs - open.lastMissedMs <= mostMs) return state;
+  if (open.windows < LEAST_WINDOWS) return rest;
+  const unknown = { ...window, load: undefined, windows: [] };
+  return { ...rest, incidents: [...state.incidents, ended(open, unknown)].slice(-MOST_INCIDENTS) };
+}
 
 const begun = (onsetMs: number): Omit<Open, "sizes"> => ({
   onsetMs,

@@ -1,7 +1,7 @@
 import type { Accuracy } from "@tradewind/core/contract/accuracy.ts";
 import type { Explanation, NamedCause } from "@tradewind/core/contract/explanation.ts";
 import type { Pattern } from "@tradewind/core/contract/pattern.ts";
-import { counterfactual, precedentInWords, reading, TYPE_WORDS } from "../../reason/words.ts";
+import { counterfactual, percentileName, precedentInWords, reading, TYPE_WORDS } from "../../reason/words.ts";
 
 /** Whether an explanation says anything of a service. */
 export const isAbout = ({ causes, counterfactuals, notCauses }: Explanation, service: string): boolean =>
@@ -11,7 +11,7 @@ export const isAbout = ({ causes, counterfactuals, notCauses }: Explanation, ser
 export function explanationInWords(explanation: Explanation, service?: string): string {
   const { atMs, causes, counterfactuals, isMissed, missing, notCauses, onsetMs, pastWindows, summary } =
     explanation;
-  const { patterns = [] } = explanation;
+  const { objective, patterns = [] } = explanation;
   const concerns = (each: { readonly service: string }): boolean =>
     service === undefined || each.service === service;
   const since = isMissed ? `, since ${time(onsetMs)}` : "";
@@ -25,7 +25,7 @@ export function explanationInWords(explanation: Explanation, service?: string): 
       causes.filter(concerns).flatMap((each) => causeLines(each)),
     ),
     ...part(
-      "Run on the models (p95 of the slowest route):",
+      `Run on the models (${percentileName(objective.percentile)} of the slowest route):`,
       counterfactuals.filter(concerns).map(counterfactual),
     ),
     ...part(

@@ -39,8 +39,8 @@ export function configure(command: Command): void {
   addJsonFlag(addAccessFlags(command, "each of these processes"))
     .addHelpText("after", EXAMPLES)
     .action(async (flags: Record<string, unknown> & { timeout: number; json: boolean }) => {
-      const { exporter, json, scaler = exporter, timeout, ...rest } = flags;
-      const given = { ...rest, scaler, timeoutSeconds: timeout };
+      const { exporter, json, scaler = exporter, timeout, tlsServerName: serverName, ...rest } = flags;
+      const given = { ...rest, scaler, serverName, timeoutSeconds: timeout };
       const options = parseWith(DoctorOptions, given, "the doctor's options");
       const { examine } = await import("./doctor.ts");
       const findings = await examine(options, Date.now());

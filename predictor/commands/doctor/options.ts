@@ -23,6 +23,8 @@ export const DoctorOptions = z.strictObject({
   tokenFile: z.string().min(1).optional(),
   /** Authority of the certificates of agents, predictor and scaler, PEM. */
   caFile: z.string().min(1).optional(),
+  /** The name that their certificates are checked for, where the address is another one. */
+  serverName: z.string().min(1).optional(),
   state: z.string().min(1).optional(),
   /** As the predictor's option: only `kubernetes[:namespace,…]` is looked at here. */
   workloads: z.string().min(1).optional(),

@@ -11,7 +11,14 @@ import type { Finding } from "../../sources/source.ts";
 /** Older than this a snapshot or plan says little about now. */
 const FRESH_SECONDS = 60;
 
-const Recommendations = z.looseObject({ recommendations: z.array(z.unknown()).optional() });
+const Served = z.looseObject({ service: z.string().optional(), valid: z.boolean().optional() });
+const Recommendations = z.looseObject({
+  recommendations: z.array(Served).optional(),
+  predictor: z.looseObject({ reachable: z.boolean().optional(), problem: z.string().optional() }).optional(),
+  applications: z
+    .array(z.looseObject({ namespace: z.string(), name: z.string(), problem: z.string().optional() }))
+    .optional(),
+});
 
 /** Asks one of our own processes something; hands its answer to `look`. */
 async function asked<Schema extends z.ZodType>(
@@ -139,9 +146,39 @@ async function checkPlan(
 
 export async function checkScaler(url: string, access: ProcessAccess): Promise<Finding[]> {
   const exporter = { name: "scaler" as const, url, flag: "--scaler" };
-  const schema = z.union([Recommendations, z.array(z.unknown())]);
-  return asked(exporter, access, { path: "v1/recommendations" }, schema, (answer, subject) => {
-    const list = Array.isArray(answer) ? answer : (answer.recommendations ?? []);
+  return asked(exporter, access, { path: "v1/recommendations" }, Recommendations, (answer, subject) => {
+    const { applications = [], predictor = {}, recommendations: list = [] } = answer;
+    const wrong = (message: string, remedy: string): Finding => ({
+      subject,
+      level: "problem",
+      message,
+      remedy,
+    });
+    const expired = list.filter(({ valid }) => valid === false).map(({ service = "?" }) => service);
+    const findings = [
+      ...(predictor.reachable === false
+        ? [
+            wrong(
+              `it reaches no predictor: ${predictor.problem ?? "no reason given"}`,
+              "check the scaler's --predictor, and what lies between the two: network policies, token, certificate",
+            ),
+          ]
+        : []),
+      ...applications
+        .filter(({ problem: each }) => each !== undefined)
+        .map(({ name, namespace, problem: each }) =>
+          wrong(`application ${namespace}/${name}: ${each}`, "its decisions are served until they expire"),
+        ),
+      ...(expired.length > 0
+        ? [
+            wrong(
+              `${expired.length} of ${list.length} recommendations have expired: ${expired.slice(0, 5).join(", ")}`,
+              "KEDA is answered UNAVAILABLE for them; a new plan ends it, so look at the predictor first",
+            ),
+          ]
+        : []),
+    ];
+    if (findings.length > 0) return findings;
     if (list.length > 0) return [{ subject, level: "ok", message: `${list.length} recommendations` }];
     return [
       {

@@ -180,5 +180,13 @@ describe("the audit trail", () => {
     const file = join(state, "audit.jsonl");
     await writeFile(file, stdout.replace('\\"replicas\\":7', '\\"replicas\\":8'));
     await expect(run("verify", "--file", file)).rejects.toThrow("row 2 does not follow from those before it");
+    await writeFile(file, stdout.replace('\\"replicas\\":5', '\\"replicas\\":6'));
+    await expect(run("verify", "--file", file)).rejects.toThrow("row 1 does not follow from those before it");
+    await writeFile(file, stdout.split("\n").slice(1).join("\n"));
+    expect((await run("verify", "--file", file)).stdout).toContain(
+      "row 2, the first, has nothing to follow from",
+    );
+    await writeFile(file, "");
+    await expect(run("verify", "--file", file)).rejects.toThrow("has no rows");
   });
 });

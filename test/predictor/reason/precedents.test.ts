@@ -171,3 +171,28 @@ describe("a precedent in words", () => {
     );
   });
 });
+
+it("two misses with days of silence in between are two incidents, and nothing is claimed of what ended the first (one-incident-of-days)", () => {
+  let state = emptyIncidents("shop", "shop");
+  let atMs = 1_000_000;
+  const add = (severity: number | undefined): void => {
+    state = withWindow(state, {
+      startMs: atMs,
+      endMs: atMs + 15_000,
+      severity,
+      load: 10,
+      windows: [],
+      told: undefined,
+    });
+    atMs += 15_000;
+  };
+  for (let at = 0; at < 4; at += 1) add(1.5);
+  const endMs = atMs;
+  for (let at = 0; at < 40; at += 1) add(undefined);
+  expect(state.open).toBeUndefined();
+  expect(state.incidents).toMatchObject([{ onsetMs: 1_000_000, endMs }]);
+  atMs += 3 * 86_400_000;
+  for (let at = 0; at < 4; at += 1) add(1.1);
+  for (let at = 0; at < 5; at += 1) add(0.5);
+  expect(state.incidents).toHaveLength(2);
+});

@@ -54,6 +54,36 @@ describe("doctor", () => {
     expect(said[5]).toMatch(/scaler .*\| start `tradewind exporter`/);
   });
 
+  it("says of a scaler that its decisions have expired and that it reaches no predictor (doctor-all-well)", async () => {
+    const scaler = await FakeServer.start((_request, response) =>
+      json(response, {
+        predictor: { reachable: false, problem: "connection refused" },
+        recommendations: [
+          { service: "front", valid: false },
+          { service: "cart", valid: true },
+        ],
+      }),
+    );
+    try {
+      const said = problems(await look({ scaler: scaler.url })).map(({ message }) => message);
+      expect(said).toEqual([
+        "it reaches no predictor: connection refused",
+        "1 of 2 recommendations have expired: front",
+      ]);
+    } finally {
+      await scaler.stop();
+    }
+  });
+
+  it("takes the name that certificates are checked for (doctor-server-name)", async () => {
+    const flags = ["--scaler", "https://127.0.0.1:1", "--tls-server-name", "tradewind", "--json"];
+    const run = promisify(execFile)(process.execPath, ["cli/main.ts", "doctor", ...flags]);
+    await expect(run).rejects.toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining("nothing listens") as string,
+    });
+  });
+
   it("says of a configuration what is wrong in it, once", async () => {
     expect(problems(await look({ config: join(directory, "none.yaml") }))[0]?.message).toMatch(
       /cannot be read/,
