@@ -115,7 +115,8 @@ export function judge(
   earlier: readonly FlowMemory[] = [],
 ): Verdict {
   const before = new Map(earlier.map(({ flow, latencies }) => [flow, latencies]));
-  const verdicts = ownFlows(flows, entry).map((measured) => {
+  const own = ownFlows(flows, entry);
+  const verdicts = own.map((measured) => {
     const pooled = pooledOutcome(measured, before.get(measured.flow) ?? [], settings.minimumCalls);
     const { errorRatio, latency } = pooled;
     const telling = latency.count >= settings.minimumCalls;
@@ -133,7 +134,13 @@ export function judge(
       telling,
     };
   });
-  const severity = largest(verdicts.filter(({ telling }) => telling).map((verdict) => verdict.severity));
+  const ofAll = severityOfRest(
+    own.filter((_, at) => verdicts[at]?.telling === false),
+    objective,
+    settings,
+  );
+  const telling = verdicts.filter((verdict) => verdict.telling).map((verdict) => verdict.severity);
+  const severity = largest(ofAll === undefined ? telling : [...telling, ofAll]);
   const worstSeverity = largest(verdicts.map((verdict) => verdict.severity));
   const tailSeconds = largest(verdicts.map((verdict) => verdict.tailSeconds));
   return {
@@ -144,6 +151,24 @@ export function judge(
     ...(worstSeverity !== undefined && { worstSeverity }),
     ...(tailSeconds !== undefined && { tailSeconds }),
   };
+}
+
+/**
+ * Routes with too few calls to tell anything are judged together, by the calls of this window: an identifier in each name makes many routes of
+ * one. Undefined where they have too few calls together.
+ */
+function severityOfRest(
+  rest: readonly FlowWindow[],
+  { percentile, tailSeconds }: FlowObjective,
+  { minimumCalls }: Pick<PolicySettings, "minimumCalls">,
+): number | undefined {
+  const [first, ...others] = rest.map((flow): Outcome => ({ ...flow.latency, errorRatio: flow.errorRatio }));
+  if (first === undefined) return undefined;
+  const given = { latency: first, errorRatio: first.errorRatio ?? 0 };
+  const { errorRatio, latency } = pooledOutcome(given, others, Number.POSITIVE_INFINITY);
+  if (latency.count < minimumCalls) return undefined;
+  const failed = errorRatio / (1 - percentile);
+  return Math.max(flowTailSeconds(latency, percentile) / tailSeconds, failed > 1 ? failed : 0);
 }
 
 /** Share of the requests that failed, of the flow with most, where that are more than may be late. */

@@ -10,7 +10,7 @@ import type { TranscriptLine } from "@tradewind/core/contract/transcript.ts";
 import { addApplicationFlags, askPredictor } from "./ask.ts";
 import type { ApplicationFlags } from "./ask.ts";
 import { timeArgument } from "../export/time-argument.ts";
-import { explanationInWords, isAbout } from "./in-words.ts";
+import { concerning, explanationInWords, isAbout } from "./in-words.ts";
 import { accuracyInWords } from "./in-words.ts";
 import { anonymised, causeOf, rewarded, scored } from "./transcripts.ts";
 
@@ -95,11 +95,13 @@ export function configure(command: Command): void {
         for (const line of await transcripts(flags)) process.stdout.write(`${JSON.stringify(line)}\n`);
         return;
       }
-      const explanation = flags.cause.length > 0 ? await label(flags) : await ask(flags);
-      if (flags.service !== undefined && !isAbout(explanation, flags.service)) {
-        throw new TradewindError("no-such-service", `the explanation says nothing of '${flags.service}'`);
+      const { service } = flags;
+      const whole = flags.cause.length > 0 ? await label(flags) : await ask(flags);
+      if (service !== undefined && !isAbout(whole, service)) {
+        throw new TradewindError("no-such-service", `the explanation says nothing of '${service}'`);
       }
-      const text = (): string => explanationInWords(explanation, flags.service);
+      const explanation = service === undefined ? whole : concerning(whole, service);
+      const text = (): string => explanationInWords(explanation);
       printAnswer({ json: explanation, text }, flags.json);
     });
 }

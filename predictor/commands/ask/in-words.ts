@@ -7,13 +7,28 @@ import { counterfactual, percentileName, precedentInWords, reading, TYPE_WORDS }
 export const isAbout = ({ causes, counterfactuals, notCauses }: Explanation, service: string): boolean =>
   [...causes, ...counterfactuals, ...notCauses].some((each) => each.service === service);
 
-/** An explanation as lines of text. @param service only what concerns it */
-export function explanationInWords(explanation: Explanation, service?: string): string {
+/** The parts of an explanation that concern one service. */
+export function concerning(explanation: Explanation, service: string): Explanation {
+  const isOf = (each: { readonly service: string }): boolean => each.service === service;
+  const { causes, counterfactuals, notCauses, patterns = [] } = explanation;
+  return {
+    ...explanation,
+    causes: causes.filter(isOf),
+    counterfactuals: counterfactuals.filter(isOf),
+    notCauses: notCauses.filter(isOf),
+    ...(explanation.patterns && {
+      patterns: patterns.filter(
+        (each) => each.service === undefined || each.service === service || each.callee === service,
+      ),
+    }),
+  };
+}
+
+/** An explanation as lines of text. */
+export function explanationInWords(explanation: Explanation): string {
   const { atMs, causes, counterfactuals, isMissed, missing, notCauses, onsetMs, pastWindows, summary } =
     explanation;
   const { objective, patterns = [] } = explanation;
-  const concerns = (each: { readonly service: string }): boolean =>
-    service === undefined || each.service === service;
   const since = isMissed ? `, since ${time(onsetMs)}` : "";
   const part = (title: string, lines: readonly string[]): string[] =>
     lines.length === 0 ? [] : ["", title, ...lines.map((line) => `  ${line}`)];
@@ -22,28 +37,17 @@ export function explanationInWords(explanation: Explanation, service?: string): 
     `Window of ${time(atMs)}${since}; usual values are of ${pastWindows} windows that met the objective.`,
     ...part(
       "Causes:",
-      causes.filter(concerns).flatMap((each) => causeLines(each)),
+      causes.flatMap((each) => causeLines(each)),
     ),
     ...part(
       `Run on the models (${percentileName(objective.percentile)} of the slowest route):`,
-      counterfactuals.filter(concerns).map(counterfactual),
+      counterfactuals.map(counterfactual),
     ),
     ...part(
       "Not the cause:",
-      notCauses.filter(concerns).map((each) => `${each.service}: ${each.why} [${each.code}]`),
+      notCauses.map((each) => `${each.service}: ${each.why} [${each.code}]`),
     ),
-    ...part(
-      "Seen in the windows and in the load:",
-      patterns
-        .filter(
-          (each) =>
-            service === undefined ||
-            each.service === undefined ||
-            each.service === service ||
-            each.callee === service,
-        )
-        .map(patternInWords),
-    ),
+    ...part("Seen in the windows and in the load:", patterns.map(patternInWords)),
     ...part("Happened before:", precedentLines(explanation)),
     ...part("Not known:", missing),
     ...part("How right it was before:", rightLines(explanation)),

@@ -71,7 +71,7 @@ describe("limits", () => {
     const limit = join(root, "memory/a/memory.limit_in_bytes");
     await rm(limit);
     await mkdir(limit);
-    await expect(writeLimits(layout, "/a", 0.5, 2 ** 19)).rejects.toThrow();
+    await expect(writeLimits(layout, "/a", 0.5, 2 ** 19)).rejects.toThrow("EISDIR");
     expect(await readFile(join(root, "cpu/a/cpu.cfs_quota_us"), "utf8")).toBe("25000");
   });
 

@@ -36,6 +36,19 @@ describe("a route of which requests fail", () => {
   });
 });
 
+it("routes with an identifier in each name are judged together: none of them has the calls to tell (ids-in-routes)", () => {
+  const routes = (tailSeconds: number, count: number) =>
+    Array.from({ length: count }, (_, at) => {
+      const of = flow(["frontend"], tailSeconds);
+      return { ...of, flow: `GET /user/${at}`, latency: { ...of.latency, count: 1 } };
+    });
+  const severityOf = (tailSeconds: number, count: number): number | undefined =>
+    judge(routes(tailSeconds, count), "frontend", OBJECTIVE, PolicySettings.parse({})).severity;
+  expect(severityOf(2, 300)).toBeGreaterThan(2);
+  expect(severityOf(0.05, 300)).toBeLessThan(1);
+  expect(severityOf(2, 5)).toBeUndefined();
+});
+
 describe("a route of few requests", () => {
   /** Three calls of this share failed in this window, after windows of three calls of which none did. */
   const after = (windows: number, errorRatio: number) => {

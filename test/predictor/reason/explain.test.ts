@@ -2,7 +2,7 @@ import { Explanation } from "@tradewind/core/contract/explanation.ts";
 import { explain } from "@tradewind/predictor/reason/explain.ts";
 import type { Explained } from "@tradewind/predictor/reason/explain.ts";
 import { parseTranscript } from "@tradewind/predictor/reason/grammar.ts";
-import { explanationInWords } from "@tradewind/predictor/commands/ask/in-words.ts";
+import { concerning, explanationInWords } from "@tradewind/predictor/commands/ask/in-words.ts";
 import type { Candidate } from "@tradewind/predictor/reason/incident.ts";
 import type { Series, SignalName } from "@tradewind/predictor/reason/signals.ts";
 import { WhatIf } from "@tradewind/predictor/decide/cost/what-if.ts";
@@ -152,6 +152,8 @@ describe("an explanation", () => {
     expect(text).toContain("only (CPU;");
     expect(text).toContain("'only' with 3 instead of 2 replicas: 75.0 ms → 50.0 ms (better, objective met)");
     expect(text).toContain("web: self-time p95 10.0 ms");
-    expect(explanationInWords(explain(explained()).explanation, "web")).not.toContain("only (CPU;");
+    const ofWeb = concerning(explain(explained()).explanation, "web");
+    expect(explanationInWords(ofWeb)).not.toContain("only (CPU;");
+    expect([...ofWeb.causes, ...ofWeb.notCauses].filter(({ service }) => service !== "web")).toEqual([]);
   });
 });
