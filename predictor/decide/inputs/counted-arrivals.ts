@@ -19,9 +19,5 @@ export function countedArrivalRatio(
   const areAllAnswered = flows < DEFAULT_WINDOW_LIMITS.maxFlows && answeredPerSecond > 0;
   if (began === undefined || !areAllAnswered) return undefined;
   const ratio = began / answeredPerSecond;
-  if (ratio >= 1) return ratio;
-  // A request is known once it is answered: of a window's last ones, as many as begin in the time that most of them take, may not be yet.
-  const { endMs = 1, responseLatency, startMs = 0 } = entry?.window ?? {};
-  const unknownShare = (1e3 * (responseLatency?.p95Seconds ?? 0)) / (endMs - startMs);
-  return ratio >= COUNTED_SHARE ? Math.min(1, ratio + unknownShare) : undefined;
+  return ratio >= COUNTED_SHARE ? ratio : undefined;
 }

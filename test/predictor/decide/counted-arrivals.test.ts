@@ -20,19 +20,6 @@ describe("arrivals that were counted", () => {
     expect(countedArrivalRatio(undefined, 50)).toBeUndefined();
   });
 
-  it("are no fewer than answered where requests take long: those that began last are not known yet (slow-requests)", () => {
-    const set = windowSet([window({ service: "frontend", replicas: 1, rate: 20 })]);
-    const [first] = set.windows;
-    first!.beganPerSecond = 16.7;
-    for (const [p95Seconds, expected] of [
-      [7.5, 1],
-      [0.15, 0.845],
-    ] as const) {
-      first!.responseLatency = { count: 300, meanSeconds: 0.1, p50Seconds: 0.1, p99Seconds: 8, p95Seconds };
-      expect(countedArrivalRatio(observe(inputs(set))[0], 20)).toBeCloseTo(expected, 9);
-    }
-  });
-
   it("are not taken over the flows that found a place where there are more (ids-in-routes)", () => {
     const set = windowSet([window({ service: "frontend", replicas: 1, rate: 50 })]);
     set.windows[0]!.beganPerSecond = 150;
