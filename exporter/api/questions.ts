@@ -31,13 +31,14 @@ const STATUS: Readonly<Record<string, number>> = { "no-such-application": 404, "
 export function setQuestions(server: FastifyInstance, ask: AskPredictor): void {
   let underWay = 0;
   const same = new Map<string, Promise<Reply>>();
-  const answerTo = async (place: Parameters<AskPredictor>[0], question: Question): Promise<Reply> => {
+  const answerTo = async (key: string, ...asked: Parameters<AskPredictor>): Promise<Reply> => {
     underWay += 1;
-    try {
-      return await ask(place, question);
-    } finally {
+    const answering = ask(...asked).finally(() => {
       underWay -= 1;
-    }
+      same.delete(key);
+    });
+    same.set(key, answering);
+    return answering;
   };
   const pass = async (reply: FastifyReply, path: string, query: unknown, body?: Buffer): Promise<unknown> => {
     const { application, namespace, ...others } = textsOf(query);
@@ -46,16 +47,12 @@ export function setQuestions(server: FastifyInstance, ask: AskPredictor): void {
     const asked = same.get(key);
     if (asked === undefined && underWay >= MOST_AT_ONCE)
       return problem(reply, 429, "busy", "too many questions at once; ask again");
-    const answering = asked ?? answerTo(place, { path, query: others, body });
-    same.set(key, answering);
     try {
-      const answer = await answering;
+      const answer = await (asked ?? answerTo(key, place, { path, query: others, body }));
       return await reply.code(answer.status).type("application/json; charset=utf-8").send(answer.body);
     } catch (error) {
       if (!(error instanceof TradewindError)) throw error;
       return await problem(reply, STATUS[error.code] ?? 502, error.code, describeError(error));
-    } finally {
-      same.delete(key);
     }
   };
   for (const path of PATHS) server.get(path, async ({ query }, reply) => pass(reply, path, query));

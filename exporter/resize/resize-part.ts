@@ -114,7 +114,7 @@ export class ResizePart implements LeaderPart {
         this.unsupportedUntilMs = scene.monotonicMs + UNSUPPORTED_MS;
         return;
       } else {
-        // Nothing more is asked for in this round; what is to be taken back of the others is.
+        // Nothing larger is asked for in this round; sizes that nodes cannot give are still reverted.
         room = 0;
       }
     }
@@ -151,8 +151,8 @@ export class ResizePart implements LeaderPart {
   }
 
   /**
-   * Asks for what there was, to the byte: rounded up it would be a new growth. Kubernetes 1.33 lets no memory limit be lowered; the rest of a
-   * size that it refuses is taken back without.
+   * Asks for what there was, to the byte: rounded up it would be a new growth. Kubernetes 1.33 lets no memory limit be lowered; the rest is
+   * then reverted without it.
    */
   private async patchBack(
     pod: Pod,

@@ -321,8 +321,9 @@ export function demandOf(
   let variance = 0;
   for (let i = 0; i < PROGRAMS.length; i += 1) {
     const weight = state.weights[i] ?? 0;
-    demand += weight * demandUnder(state, i);
-    cpuSecondsPerRequest += weight * Math.exp(demandUnder(state, i));
+    const log = demandUnder(state, i);
+    demand += weight * log;
+    cpuSecondsPerRequest += weight * Math.exp(log);
     housekeepingCores += weight * Math.exp(state.means[i]?.[HOUSEKEEPING] ?? 0);
     parallelism += weight * (LOG_PARALLELISMS[i] as number);
   }
