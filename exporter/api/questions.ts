@@ -52,7 +52,7 @@ export function setQuestions(server: FastifyInstance, ask: AskPredictor): void {
       return await reply.code(answer.status).type("application/json; charset=utf-8").send(answer.body);
     } catch (error) {
       if (!(error instanceof TradewindError)) throw error;
-      return await problem(reply, STATUS[error.code] ?? 502, error.code, describeError(error));
+      return problem(reply, STATUS[error.code] ?? 502, error.code, describeError(error));
     }
   };
   for (const path of PATHS) server.get(path, async ({ query }, reply) => pass(reply, path, query));
