@@ -95,8 +95,11 @@ export const PREDICTIVE_HPA: Contender = {
       const wanted = new Map<string, { replicas: number } | "unmeasured">();
       for (const { podCores, requestsPerSecond, service, usedCores } of facts) {
         const forecast = forecasts.get(service);
-        if (usedCores === undefined) wanted.set(service, "unmeasured");
-        if (usedCores === undefined || requestsPerSecond === undefined || forecast === undefined) continue;
+        if (usedCores === undefined) {
+          wanted.set(service, "unmeasured");
+          continue;
+        }
+        if (requestsPerSecond === undefined || forecast === undefined) continue;
         forecast.add(requestsPerSecond);
         const growth = requestsPerSecond > 0 ? forecast.forecast(Math.round(steps)) / requestsPerSecond : 1;
         // A trend out of a few windows can say anything: more than four times the load is not believed.

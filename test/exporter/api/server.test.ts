@@ -1,18 +1,16 @@
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { APPLICATION_LIST_SCHEMA } from "@tradewind/core/contract/application-list.ts";
 import type { ApplicationList } from "@tradewind/core/contract/application-list.ts";
-import { HttpDoor } from "@tradewind/core/http-door.ts";
-import { createLog } from "@tradewind/core/log.ts";
 import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import { replay } from "@tradewind/exporter/guard/guard.ts";
-import { serveApi } from "@tradewind/exporter/api/server.ts";
 import { startExporter } from "@tradewind/exporter/exporter.ts";
 import { installed } from "../../installed.ts";
 import { answering } from "../fake-predictor.ts";
 import { runningExporter } from "../running-exporter.ts";
 import { planOf, wishOf } from "../wish.ts";
+import { bareApi } from "./bare-api.ts";
 
 const AT_MOST_20 = { limits: { maxReplicas: 20, growReplicas: 100, shrinkRatio: 0 } };
 const promtool = installed("promtool");
@@ -142,28 +140,7 @@ describe("the HTTP side", () => {
   });
 
   it("is not alive for its kubelet once the thread that answers KEDA is stuck", async () => {
-    const none = (): never => {
-      throw new Error("nobody asks for this");
-    };
-    const api = await serveApi(
-      { host: "127.0.0.1", port: 0 },
-      {
-        list: none,
-        decisionJson: none,
-        historyJson: none,
-        changes: { hasToken: false, list: none, decide: none },
-        occasions: { events: none, calendars: none, backtestReport: undefined },
-        watched: { expired: none, header: none, revision: none },
-        ask: none,
-        missing: () => [],
-        door: new HttpDoor({ monotonicMs: () => performance.now(), log: createLog("test", "silent") }),
-        tls: undefined,
-        isAlive: async () => false,
-        metrics: none,
-        log: createLog("test", "silent"),
-      },
-    );
-    onTestFinished(() => api.stop());
+    const api = await bareApi({ isAlive: async () => false });
     const response = await fetch(`${api.address}/healthz`);
     expect(response.status).toBe(503);
     expect(await response.json()).toMatchObject({

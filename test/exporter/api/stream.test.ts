@@ -1,9 +1,7 @@
-import { HttpDoor } from "@tradewind/core/http-door.ts";
-import { createLog } from "@tradewind/core/log.ts";
-import { serveApi } from "@tradewind/exporter/api/server.ts";
 import { RECOMMENDATIONS_SCHEMA } from "@tradewind/core/contract/recommendation.ts";
 import type { RecommendationHeader } from "@tradewind/exporter/api/list.ts";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { bareApi } from "./bare-api.ts";
 
 const header = (problem?: string): RecommendationHeader => ({
   schema: RECOMMENDATIONS_SCHEMA,
@@ -18,29 +16,9 @@ async function eventsDuring(
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
   onTestFinished(() => void vi.useRealTimers());
   let turn: (typeof turns)[number] = turns[0] ?? {};
-  const none = (): never => {
-    throw new Error("nobody asks for this");
-  };
-  const log = createLog("test", "silent");
-  const api = await serveApi(
-    { host: "127.0.0.1", port: 0 },
-    {
-      list: none,
-      decisionJson: none,
-      historyJson: none,
-      changes: { hasToken: false, list: none, decide: none },
-      occasions: { events: none, calendars: none, backtestReport: undefined },
-      watched: { header: () => header(turn.problem), revision: () => 1, expired: () => turn.expired ?? 0 },
-      ask: none,
-      missing: () => [],
-      door: new HttpDoor({ monotonicMs: () => performance.now(), log }),
-      tls: undefined,
-      isAlive: async () => true,
-      metrics: none,
-      log,
-    },
-  );
-  onTestFinished(() => api.stop());
+  const api = await bareApi({
+    watched: { header: () => header(turn.problem), revision: () => 1, expired: () => turn.expired ?? 0 },
+  });
   const leaving = new AbortController();
   const response = await fetch(`${api.address}/v1/stream`, { signal: leaving.signal });
   const reader = (response.body as ReadableStream<Uint8Array>).getReader();
