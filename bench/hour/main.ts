@@ -52,7 +52,7 @@ const sum = (values: readonly number[]): number => values.reduce((total, value) 
 /** Looks at the predictor until `ended`; a look that fails is made up for by the next. */
 async function follow(addresses: string, ended: AbortSignal, progress: (text: string) => void) {
   const points = new Map<number, CoursePoint>();
-  const trained: number[] = [];
+  const weights: number[] = [];
   let last: Look | undefined;
   while (!ended.aborted) {
     await new Promise<void>((resolve) => {
@@ -65,12 +65,12 @@ async function follow(addresses: string, ended: AbortSignal, progress: (text: st
     if (seen === undefined) continue;
     last = seen;
     for (const point of seen.points) points.set(point.atMs, point);
-    const maturities = seen.metric("profile_maturity");
-    if (maturities.length > 0) trained.push(mean(maturities.map((each) => Number(each === 2))));
+    const weightsNow = seen.metric("profile_weight_ratio");
+    if (weightsNow.length > 0) weights.push(mean(weightsNow));
     const { policy } = seen.points.at(-1) ?? {};
     if (points.size % 60 < 2) progress(`${points.size} windows, ${policy ?? "no level yet"}`);
   }
-  return { points: [...points.values()], trained, last };
+  return { points: [...points.values()], weights, last };
 }
 
 async function run({ progress, quick, seed, values }: BenchmarkOptions): Promise<Record<string, unknown>> {
@@ -99,7 +99,7 @@ async function run({ progress, quick, seed, values }: BenchmarkOptions): Promise
 }
 
 function figuresOf(
-  { last, points, trained }: Awaited<ReturnType<typeof follow>>,
+  { last, points, weights }: Awaited<ReturnType<typeof follow>>,
   { phases, totals }: RunReport,
 ): Record<string, unknown> {
   const requests = sum(phases.map((phase) => phase.requests));
@@ -108,11 +108,9 @@ function figuresOf(
   return {
     windows: points.length,
     levels: Object.fromEntries(levels.map(([policy, some = []]) => [policy, some.length / points.length])),
-    /** Share of the services whose residual is in use, in the mean over the run and at its end. */
-    trainedServices: { mean: mean(trained), last: trained.at(-1) },
+    /** How much of the services' residuals is used, in the mean over the run and at its end. */
+    residualWeight: { mean: mean(weights), last: weights.at(-1) },
     trainings: sum(last?.metric("trainings_total", 'result="trained"') ?? []),
-    promoted: sum(last?.metric("residual_changes_total", 'change="promoted"') ?? []),
-    demoted: sum(last?.metric("residual_changes_total", 'change="demoted"') ?? []),
     profileErrorRatioMedian: errors[Math.floor(errors.length / 2)],
     requests,
     overPercent:

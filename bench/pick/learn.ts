@@ -5,7 +5,7 @@ import { profileObservation } from "@tradewind/predictor/decide/learn/learn-serv
 import { emptyProfile, track } from "@tradewind/predictor/models/queue/tracked-profile.ts";
 import type { ProfileState } from "@tradewind/predictor/models/queue/tracked-profile.ts";
 import { surroundingsOf } from "@tradewind/predictor/models/residual/inputs.ts";
-import type { ResidualModel } from "@tradewind/predictor/models/residual/residual-model.ts";
+import type { InUse } from "@tradewind/predictor/models/residual/standing.ts";
 import type { ServiceWindow } from "@tradewind/predictor/models/residual/served-rows.ts";
 import { provenResidual } from "@tradewind/simulator/backtest/service-model.ts";
 import type { Scenario } from "./application.ts";
@@ -23,7 +23,7 @@ export interface ServiceModel {
   readonly service: string;
   readonly profile: ProfileState;
   /** Absent where later windows did not prove one. */
-  readonly residual: ResidualModel | undefined;
+  readonly residual: InUse | undefined;
 }
 
 /** A service's windows as its models take them in. */

@@ -103,7 +103,7 @@ function ownTails(
     const place = { cpuCores, loadPerContainer: requestsPerSecond / replicas };
     const sized = withMemory(profile, peakBytes, now, memoryBytes);
     predictOwnTime(sized, place, 0.95, out);
-    if (residual) new ServedResidual(residual, sized, seen, 0.95).apply(place, out);
+    if (residual) new ServedResidual(residual.model, sized, seen, 0.95, residual).apply(place, out);
     return out.tailSeconds;
   };
 }

@@ -16,10 +16,10 @@ interface Errors {
   readonly tracked: number[];
   readonly withResidual: number[];
   readonly byChance: number[];
-  inUse: number;
+  readonly weights: number[];
 }
 
-/** |ln error| of p95 in each window by what was known before it; residuals are trained and proven as in the product. */
+/** |ln error| of p95 in each window by what was known before it; residuals are trained and weighed as in the product. */
 function follow(windows: readonly ServiceWindow[], errors: Errors): void {
   let state: ProfileState = emptyProfile();
   let first: ProfileState | undefined;
@@ -36,9 +36,11 @@ function follow(windows: readonly ServiceWindow[], errors: Errors): void {
     if (rows.length >= LEAST_ROWS) {
       errors.untracked.push(Math.abs(untracked.error));
       errors.tracked.push(Math.abs(row.error));
-      errors.withResidual.push(Math.abs(row.error - (inUse ? residualAt(inUse.model, row) : 0)));
+      errors.withResidual.push(
+        Math.abs(row.error - (inUse ? inUse.weight * residualAt(inUse.model, row) : 0)),
+      );
       errors.byChance.push(Math.sqrt((2 / Math.PI) * row.variance));
-      if (inUse !== undefined) errors.inUse += 1;
+      errors.weights.push(inUse?.weight ?? 0);
     }
     rows.push(row);
     standing.observe(row);
@@ -65,7 +67,7 @@ const mean = (values: readonly number[]): number =>
 
 /** Mean |ln(measured / predicted)| of p95 as served: untracked prior, tracked, and tracked with residual. */
 export function measureServed({ name, rows }: Recording): Record<string, unknown> {
-  const errors: Errors = { untracked: [], tracked: [], withResidual: [], byChance: [], inUse: 0 };
+  const errors: Errors = { untracked: [], tracked: [], withResidual: [], byChance: [], weights: [] };
   const services = Map.groupBy(rows, ({ service }) => service);
   for (const windows of services.values())
     follow(
@@ -80,6 +82,6 @@ export function measureServed({ name, rows }: Recording): Record<string, unknown
     tracked: mean(errors.tracked),
     withResidual: mean(errors.withResidual),
     byChance: mean(errors.byChance),
-    residualInUse: Math.round((100 * errors.inUse) / Math.max(1, errors.tracked.length)) / 100,
+    residualWeight: mean(errors.weights),
   };
 }

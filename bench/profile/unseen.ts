@@ -9,7 +9,7 @@ import {
 } from "@tradewind/predictor/models/queue/tracked-profile.ts";
 import type { OwnTime, ProfileState } from "@tradewind/predictor/models/queue/tracked-profile.ts";
 import { ServedResidual } from "@tradewind/predictor/models/residual/residual.ts";
-import type { ResidualModel } from "@tradewind/predictor/models/residual/residual-model.ts";
+import type { InUse } from "@tradewind/predictor/models/residual/standing.ts";
 import { provenResidual } from "@tradewind/simulator/backtest/service-model.ts";
 import { median } from "@tradewind/predictor/models/statistics.ts";
 import type { Recorded, Recording } from "./recordings.ts";
@@ -32,13 +32,14 @@ const out: OwnTime = { meanSeconds: 0, tailSeconds: 0, sigma: 0, tailByCores: 0,
 /** The product's own models at a row's size and load: the tracked profile, times the residual where one was proven. */
 function ownTail(
   state: ProfileState,
-  residual: ResidualModel | undefined,
+  residual: InUse | undefined,
   { window: { observation, surroundings } }: Recorded,
 ): number {
   const { cpuCores, loadPerContainer = 0 } = observation;
   const place = { cpuCores, loadPerContainer };
   predictOwnTime(state, place, 0.95, out);
-  if (residual !== undefined) new ServedResidual(residual, state, surroundings, 0.95).apply(place, out);
+  if (residual !== undefined)
+    new ServedResidual(residual.model, state, surroundings, 0.95, residual).apply(place, out);
   return out.tailSeconds;
 }
 

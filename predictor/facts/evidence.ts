@@ -2,11 +2,13 @@ import { ContentHash, Count, NonNegative, ServiceName } from "@tradewind/core/co
 import { z } from "zod";
 import type { ResidualModel } from "../models/residual/residual-model.ts";
 
-/** A trained residual of a service's tracked profile that later windows have proven. */
+/** A trained residual of a service's tracked profile, as far as later windows bear it out. */
 export const ResidualEvidence = z.strictObject({
   /** Content of the model file, see models/residual/residual-model.ts. */
   hash: ContentHash,
   version: z.number().int().min(1),
+  /** Factor on it. Records of releases that used a residual whole or not at all have none. */
+  weight: z.number().min(0).max(1).default(1),
   /** Variance of ln of the self time that is left with it, less chance, over so many windows after those that trained it. */
   variance: NonNegative,
   windows: Count,

@@ -1,6 +1,7 @@
 import { Counter, Gauge, Histogram } from "prom-client";
 import type { Registry } from "prom-client";
 import type { Accuracy } from "../models/residual/accuracy.ts";
+import { MOSTLY_TRAINED } from "../models/residual/standing.ts";
 import type { TeachingCause } from "../students/learner.ts";
 import type { StudentMetrics } from "../students/live-students.ts";
 
@@ -15,8 +16,8 @@ export interface ProfileStanding {
   readonly rows: number;
   /** Of what decides, over the last of them; absent before the first. */
   readonly accuracy?: Accuracy;
-  /** Of the residual in use; absent without one. */
-  readonly version?: number;
+  /** In use; absent without one. */
+  readonly residual?: { readonly version: number; readonly weight: number };
 }
 
 /**
@@ -27,11 +28,11 @@ export class LearningMetrics implements StudentMetrics {
   private readonly bias: Gauge;
   private readonly coverage: Gauge;
   private readonly version: Gauge;
+  private readonly weight: Gauge;
   private readonly rows: Gauge;
   private readonly maturity: Gauge;
   private readonly seconds: Histogram;
   private readonly results: Counter;
-  private readonly changes: Counter;
   private readonly failures: Counter;
   private readonly unusable: Counter;
   private readonly tailError: Gauge;
@@ -57,10 +58,14 @@ export class LearningMetrics implements StudentMetrics {
       "Share of the same windows within the interval that should hold 0.8 of them.",
     );
     this.version = gauge("profile_version", "Version of the trained residual in use, 0 without one.");
+    this.weight = gauge(
+      "profile_weight_ratio",
+      "How much of the trained residual is used: as much as later windows bear out, from 0 to 1.",
+    );
     this.rows = gauge("profile_rows", "Windows since the last deploy that a residual can be learnt from.");
     this.maturity = gauge(
       "profile_maturity",
-      "What is known of the self time: 0 nothing, 1 the tracked profile, 2 the tracked profile with a trained residual.",
+      "What is known of the self time: 0 nothing, 1 the tracked profile, 2 the tracked profile with a trained residual of which half or more is used.",
     );
     this.seconds = new Histogram({
       name: "tradewind_predictor_training_duration_seconds",
@@ -72,11 +77,6 @@ export class LearningMetrics implements StudentMetrics {
       "trainings_total",
       "Trainings of services' residuals that ended, by what became of them.",
       ["result"],
-    );
-    this.changes = counter(
-      "residual_changes_total",
-      "Residuals that were taken into use (promoted) or out of it (demoted) by later windows.",
-      ["change"],
     );
     this.failures = counter("training_failures_total", "Trainings that failed; what is in use goes on.");
     this.unusable = counter(
@@ -102,17 +102,20 @@ export class LearningMetrics implements StudentMetrics {
 
   profiles(namespace: string, standings: ReadonlyMap<string, ProfileStanding>): void {
     const { bias, coverage, error } = this;
-    for (const gauge of [error, bias, coverage, this.version, this.rows, this.maturity]) gauge.reset();
-    for (const [service, { accuracy, rows, version }] of standings) {
+    for (const gauge of [error, bias, coverage, this.version, this.weight, this.rows, this.maturity])
+      gauge.reset();
+    for (const [service, { accuracy, residual, rows }] of standings) {
+      const { version = 0, weight = 0 } = residual ?? {};
       const labels = { namespace, service };
       if (accuracy !== undefined) {
         error.set(labels, accuracy.error);
         bias.set(labels, accuracy.bias);
         coverage.set(labels, accuracy.coverage);
       }
-      this.version.set(labels, version ?? 0);
+      this.version.set(labels, version);
+      this.weight.set(labels, weight);
       this.rows.set(labels, rows);
-      this.maturity.set(labels, version !== undefined ? 2 : rows > 0 ? 1 : 0);
+      this.maturity.set(labels, weight >= MOSTLY_TRAINED ? 2 : rows > 0 ? 1 : 0);
     }
   }
 
@@ -129,10 +132,6 @@ export class LearningMetrics implements StudentMetrics {
     this.results.inc({ result });
     this.seconds.observe(seconds);
     if (result === "failed") this.failures.inc();
-  }
-
-  changedInUse(change: "promoted" | "demoted"): void {
-    this.changes.inc({ change });
   }
 
   modelUnusable(): void {

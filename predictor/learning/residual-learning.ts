@@ -10,6 +10,7 @@ import { readResidual, writeResidual } from "../models/residual/residual-model.t
 import type { ResidualModel } from "../models/residual/residual-model.ts";
 import { servedRow } from "../models/residual/served-rows.ts";
 import { Standing } from "../models/residual/standing.ts";
+import type { InUse } from "../models/residual/standing.ts";
 import { LEAST_ROWS } from "../models/residual/train-residual.ts";
 import type { ResidualOutcome } from "../models/residual/train-residual.ts";
 import type { ResidualEvidence, ServiceEvidence } from "../facts/evidence.ts";
@@ -65,8 +66,8 @@ interface Learner {
 }
 
 /**
- * Residuals of the services' tracked profiles while the predictor runs: each window judges what is in use and on trial; trainings
- * on another thread make new candidates. Nothing is remembered over a restart but the windows: the first training after it
+ * Residuals of the services' tracked profiles while the predictor runs: each window judges them, trainings on another thread make
+ * new ones. Nothing is remembered over a restart but the windows: the first training after it
  * reads them.
  */
 export class ResidualLearning {
@@ -112,14 +113,14 @@ export class ResidualLearning {
     return new Map(
       [...this.learners].map(([service, { rows, standing }]) => {
         const { accuracy, inUse } = standing;
-        const version = inUse?.model.version;
-        return [service, { rows, ...(accuracy && { accuracy }), ...(version && { version }) }];
+        const residual = inUse && { version: inUse.model.version, weight: inUse.weight };
+        return [service, { rows, ...(accuracy && { accuracy }), ...(residual && { residual }) }];
       }),
     );
   }
 
   /**
-   * Trains the service that has waited longest of those that are due, and takes what is better into use; never rejects.
+   * Trains the service that has waited longest of those that are due, and puts what comes of it to the test; never rejects.
    * @param nowMs on the monotonic clock
    */
   mostDue(nowMs: number): (() => Promise<void>) | undefined {
@@ -158,7 +159,7 @@ export class ResidualLearning {
     const row = state && servedRow(state, reduced, percentile);
     if (row === undefined) return;
     learner.rows += 1;
-    this.report(window.service, learner, learner.standing.observe(row));
+    learner.standing.observe(row);
   }
 
   /** What was learnt is of something else. @param change what happened to the service */
@@ -186,18 +187,6 @@ export class ResidualLearning {
     };
     this.learners.set(service, made);
     return made;
-  }
-
-  private report(service: string, { standing }: Learner, change: "promoted" | "demoted" | undefined): void {
-    if (change === undefined) return;
-    const { log, metrics, namespace } = this.options;
-    const model = standing.inUse?.model;
-    log.info({ service, version: model?.version, change }, "the residual in use changes");
-    metrics.changedInUse(change);
-    if (change === "demoted" || model === undefined) return;
-    const { trainedAtMs: createdAtMs, trainingRows: rows, version } = model;
-    const facts = { createdAtMs, metadata: { version, rows } };
-    this.shelf.save(residualName(namespace, service), writeResidual(model), facts);
   }
 
   private async train(service: string, learner: Learner): Promise<void> {
@@ -258,23 +247,30 @@ export class ResidualLearning {
     learner: Learner,
     { judgements, model }: Extract<ResidualOutcome, { kind: "trained" }>,
   ): void {
-    const { log, metrics } = this.options;
-    const text = writeResidual(model);
-    const read = readResidual(text);
-    if (read instanceof TradewindError) {
+    const { log, metrics, namespace } = this.options;
+    const { trainedAtMs: createdAtMs, trainingRows: rows, version } = model;
+    const facts = { createdAtMs, metadata: { version, rows } };
+    const shelved = this.shelf.save(residualName(namespace, service), writeResidual(model), facts);
+    if (shelved instanceof TradewindError) {
       metrics.modelUnusable();
-      log.error({ service, problem: describeError(read) }, "a residual just trained cannot be used");
+      log.error({ service, problem: describeError(shelved) }, "a residual just trained cannot be used");
       return;
     }
-    learner.version = model.version;
-    const version = { hash: contentHash(text), model: read };
-    this.report(service, learner, learner.standing.offer(version, judgements));
+    learner.version = version;
+    learner.standing.offer(shelved, judgements);
+    const { inUse } = learner.standing;
+    const used = { version: inUse?.model.version, weight: inUse?.weight ?? 0 };
+    log.info(
+      { service, trained: version, ...used },
+      "a residual was trained; later windows say how much of it is used",
+    );
   }
 }
 
-const residualEvidence = ({
+const residualEvidence = ({ hash, model, variance, weight, windows }: InUse): ResidualEvidence => ({
   hash,
-  model,
+  version: model.version,
+  weight,
   variance,
   windows,
-}: NonNullable<Standing["inUse"]>): ResidualEvidence => ({ hash, version: model.version, variance, windows });
+});

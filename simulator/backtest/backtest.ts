@@ -1,5 +1,6 @@
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
+import { MOSTLY_TRAINED } from "@tradewind/predictor/models/residual/standing.ts";
 import { median } from "@tradewind/predictor/models/statistics.ts";
 import type { Contender } from "../contenders/contender.ts";
 import { run } from "../contenders/run.ts";
@@ -47,7 +48,7 @@ export interface BacktestReport {
   readonly fitUntilMs: number;
   readonly toMs: number;
   readonly windowSeconds: number;
-  /** `trained`: with a residual of its tracked profile; `tracked`: without; `none`: too few windows for either. */
+  /** `trained`: with half or more of a residual of its tracked profile; `tracked`: with less; `none`: too few windows for either. */
   readonly services: readonly { readonly service: string; readonly model: "trained" | "tracked" | "none" }[];
   readonly routes: readonly RouteValidation[];
   readonly recorded: RecordedResult;
@@ -120,7 +121,7 @@ export async function backtest(options: BacktestOptions): Promise<BacktestReport
 
 function kindOf(model: ServiceModel | undefined): BacktestReport["services"][number]["model"] {
   if (model === undefined) return "none";
-  return model.residual === undefined ? "tracked" : "trained";
+  return (model.residual?.weight ?? 0) < MOSTLY_TRAINED ? "tracked" : "trained";
 }
 
 /** What contenders may know of how the recording was made: its routes, and that all of its traces were seen. */

@@ -13,9 +13,9 @@ import type { OwnTime, ProfileState } from "@tradewind/predictor/models/queue/tr
 import { surroundingsOf } from "@tradewind/predictor/models/residual/inputs.ts";
 import type { Surroundings } from "@tradewind/predictor/models/residual/inputs.ts";
 import { ServedResidual } from "@tradewind/predictor/models/residual/residual.ts";
-import type { ResidualModel } from "@tradewind/predictor/models/residual/residual-model.ts";
 import type { ServiceWindow } from "@tradewind/predictor/models/residual/served-rows.ts";
 import { Standing } from "@tradewind/predictor/models/residual/standing.ts";
+import type { InUse } from "@tradewind/predictor/models/residual/standing.ts";
 import { trainResidual } from "@tradewind/predictor/models/residual/train-residual.ts";
 import type { ResidualJob } from "@tradewind/predictor/models/residual/train-residual.ts";
 import { median } from "@tradewind/predictor/models/statistics.ts";
@@ -46,8 +46,8 @@ export interface ModelledWindow {
 /** What predicts the self time of one service. */
 export interface ServiceModel {
   readonly service: string;
-  /** Absent where the product's own test takes none into use. */
-  readonly residual: ResidualModel | undefined;
+  /** Absent where later windows bear out nothing of it. */
+  readonly residual: InUse | undefined;
   /** All windows with a calibrated profile, the later ones too, oldest first; at least one. */
   readonly windows: readonly ModelledWindow[];
   /** Self time's mean over its tail, median of the fitted part. */
@@ -109,13 +109,13 @@ export function fitService(
   };
 }
 
-/** Trains a residual; undefined unless the windows after those that trained it prove it, by the product's own test. */
-export function provenResidual(job: ResidualJob, rng: Rng): ResidualModel | undefined {
+/** Trains a residual, and weighs it by the windows after those that trained it; undefined where they bear out nothing of it. */
+export function provenResidual(job: ResidualJob, rng: Rng): InUse | undefined {
   const outcome = trainResidual(job, rng);
   if (outcome.kind !== "trained") return undefined;
   const standing = new Standing();
   standing.offer({ hash: contentHash(job.service), model: outcome.model }, outcome.judgements);
-  return standing.inUse?.model;
+  return standing.inUse;
 }
 
 const out: OwnTime = { meanSeconds: 0, tailSeconds: 0, sigma: 0, tailByCores: 0, tailByLoad: 0 };
@@ -128,7 +128,7 @@ export function selfTimeSeconds(
 ): number {
   predictOwnTime(profile, load, PERCENTILE, out);
   if (residual !== undefined)
-    new ServedResidual(residual, profile, surroundings, PERCENTILE).apply(load, out);
+    new ServedResidual(residual.model, profile, surroundings, PERCENTILE, residual).apply(load, out);
   return out.tailSeconds;
 }
 

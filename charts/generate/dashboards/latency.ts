@@ -60,7 +60,7 @@ export const LATENCY: Row = {
     {
       title: "What is known of the services",
       description:
-        "How many have nothing yet, the tracked queueing profile, or the same with a trained residual in use.",
+        "How many have nothing yet, the tracked queueing profile, or the same with half or more of a trained residual.",
       kind: "timeseries",
       stacked: true,
       queries: ["nothing yet", "tracked profile", "trained residual"].map((legend, maturity) => ({

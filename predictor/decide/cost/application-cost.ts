@@ -213,9 +213,17 @@ export class ApplicationCost {
     return factor * (this.tails[0]?.[route]?.tailIf(service, ownTailSeconds) ?? 0) + excessSeconds;
   }
 
-  /** Adds `d {@link tailOf} / d self-time tail` of each service of a route at the median load to `out`, by service number. */
-  addTailSlopes(route: number, out: Float64Array): void {
-    this.tails[0]?.[route]?.addGradient(this.routeOf(route).factor, out);
+  /**
+   * Adds `d {@link tailOf} / d self-time tail` of each service of a route at the median load to `out`, by service number.
+   * @param ownTails of services that are supposed to take another time, seconds, by service number; 0: as they are
+   */
+  addTailSlopes(route: number, out: Float64Array, ownTails: readonly number[] = []): void {
+    const tail = this.tails[0]?.[route];
+    if (tail === undefined) return;
+    const before = ownTails.map((_, service) => tail.ownTailOf(service));
+    for (const [service, seconds] of ownTails.entries()) if (seconds > 0) tail.setOwnTail(service, seconds);
+    tail.addGradient(this.routeOf(route).factor, out);
+    for (const [service, seconds] of before.entries()) tail.setOwnTail(service, seconds);
   }
 
   /** Forgets self times of all sizes but the present ones and those of one replica more. */

@@ -51,13 +51,19 @@ export class WhatIf {
   }
 
   /**
-   * Seconds that a route's tail grows by for each second of a service's own; by service, none where it is 0.
+   * Seconds that a route's tail grows by for each second of a service's own, where services take what they were measured to take; by
+   * service, none where it is 0. What the models expect would hide a call beside a longer one that became the longest unseen by them.
    * @param measuredRoute the one that was measured to be slowest; the one that the models expect to be where it is unknown
    */
   influences(measuredRoute?: string): Map<string, number> {
-    const slowest = this.#routeOf(measuredRoute) ?? this.#slowestRoute();
+    const tails = this.#cost.services.map(({ measured }) => measured.tailSeconds);
+    return this.#slopesOf(this.#routeOf(measuredRoute) ?? this.#slowestRoute(), tails);
+  }
+
+  /** @param tails own tail of each service instead of what the models expect, seconds; 0 is not known */
+  #slopesOf(route: number | undefined, tails: readonly number[] = []): Map<string, number> {
     const slopes = new Float64Array(this.#cost.services.length);
-    if (slowest !== undefined) this.#cost.addTailSlopes(slowest, slopes);
+    if (route !== undefined) this.#cost.addTailSlopes(route, slopes, tails);
     const found = new Map<string, number>();
     for (const [at, slope] of slopes.entries()) {
       const name = this.#cost.services[at]?.name;
@@ -70,7 +76,7 @@ export class WhatIf {
   tailShares(): Map<string, number> {
     const parts = new Map<string, number>();
     let sum = 0;
-    for (const [service, slope] of this.influences()) {
+    for (const [service, slope] of this.#slopesOf(this.#slowestRoute())) {
       const at = this.#numberOf(service);
       const part = slope * (this.#cost.ownAt(at, this.#cost.sizeOf(at)).tailSeconds[0] ?? 0);
       parts.set(service, part);

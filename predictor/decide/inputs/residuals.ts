@@ -1,14 +1,15 @@
 import type { PolicyName } from "@tradewind/core/contract/plan.ts";
+import type { Use } from "../../models/residual/residual.ts";
 import type { ResidualModel } from "../../models/residual/residual-model.ts";
+import { MOSTLY_TRAINED } from "../../models/residual/standing.ts";
 import type { ServiceEvidence } from "../../facts/evidence.ts";
 import type { Models } from "../../facts/evidence.ts";
 import type { Observation } from "../../facts/observation.ts";
 
-/** A trained residual of a service's tracked profile, and the variance of ln of the self time that is left with it. */
-export interface ResidualInUse {
+/** A trained residual of a service's tracked profile, and how it is used. */
+export interface ResidualInUse extends Required<Use> {
   readonly model: ResidualModel;
   readonly hash: string;
-  readonly variance: number;
 }
 export type Residuals = ReadonlyMap<string, ResidualInUse>;
 
@@ -19,24 +20,23 @@ export function residualsInUse(evidence: readonly ServiceEvidence[], models: Mod
   return new Map(
     evidence.flatMap(({ residual, service }): [string, ResidualInUse][] => {
       if (residual === undefined) return [];
-      const { hash, variance } = residual;
+      const { hash, variance, weight } = residual;
       const model = models.residual(hash);
-      return model === undefined ? [] : [[service, { model, hash, variance }]];
+      return model === undefined ? [] : [[service, { model, hash, variance, weight }]];
     }),
   );
 }
 
-/** Share of the time that requests spend in services from which a service counts. */
-const MEASURABLE_SHARE = 0.1;
-
-/** Which level decides with these residuals. @param routed services that requests of users pass */
+/**
+ * Which level decides with these residuals: trained profiles where their weight is a half or more in the mean over the time that
+ * requests spend. @param routed services that requests of users pass
+ */
 export function levelOf(routed: readonly Observation[], residuals: Residuals): CostLevel {
-  const times = routed.map(({ service, window }) => {
+  let [total, trained] = [0, 0];
+  for (const { service, window } of routed) {
     const seconds = (window?.requestsPerSecond ?? 0) * (window?.ownLatency?.meanSeconds ?? 0);
-    return { service, seconds };
-  });
-  const total = times.reduce((sum, { seconds }) => sum + seconds, 0);
-  const measurable = times.filter(({ seconds }) => seconds > 0 && seconds >= MEASURABLE_SHARE * total);
-  const areTrained = measurable.length > 0 && measurable.every(({ service }) => residuals.has(service));
-  return areTrained ? "planner" : "planner-prior";
+    total += seconds;
+    trained += seconds * (residuals.get(service)?.weight ?? 0);
+  }
+  return total > 0 && trained >= MOSTLY_TRAINED * total ? "planner" : "planner-prior";
 }

@@ -130,7 +130,7 @@ function ownTimesOf(
   const used = residuals.get(one.service);
   const residual =
     used?.model.percentile === percentile && surroundings !== undefined
-      ? new ServedResidual(used.model, profile, surroundingsHeld(surroundings), percentile, used.variance)
+      ? new ServedResidual(used.model, profile, surroundingsHeld(surroundings), percentile, used)
       : undefined;
   return (logOf) => {
     const made = new Map<number, Curve>();

@@ -41,6 +41,14 @@ function beyond(value: number, span: Span, input: number): number {
 const mayFade = (past: number, sign: number, input: number): boolean =>
   past * sign * (DIRECTIONS[input] ?? 0) < 0;
 
+/** How a residual is used. */
+export interface Use {
+  /** Factor on it, [0, 1]. Default 1. */
+  readonly weight?: number;
+  /** Variance of ln of the tail that is left with it, less chance. Default: no less than without it. */
+  readonly variance?: number;
+}
+
 /**
  * A residual in use on a service in one window: ln(self time / what the tracked profile says), all but size and load worked out.
  */
@@ -60,15 +68,17 @@ export class ServedResidual {
   /** Variance of ln of the tail that the tracked profile misses beyond chance, less that with the residual; >= 0. */
   private readonly saved: number;
 
-  /** @param variance of ln of the tail that is left with the residual, less chance */
+  private readonly weight: number;
+
   constructor(
     model: ResidualModel,
     state: ProfileState,
     surroundings: Surroundings,
     percentile: Percentile,
-    variance = Infinity,
+    { variance = Infinity, weight = 1 }: Use = {},
   ) {
     this.model = model;
+    this.weight = weight;
     this.saved = Math.max(0, residualVariance(state, percentile) - variance);
     this.network = new Network({ inputs: INPUT_COUNT, units: model.units }, model.parameters);
     this.demand = demandIn(state);
@@ -90,10 +100,10 @@ export class ServedResidual {
   /**
    * Multiplies what the tracked profile says at this size and load by exp(residual), slopes with it; sigma is that of the two
    * together. The tail still never rises with cores and never falls with load. Allocates nothing.
-   * @returns the residual, within ±{@link BOUND}
+   * @returns the residual with its weight, within ±{@link BOUND}
    */
   apply(place: Place, out: OwnTime): number {
-    const { inputs, model, network, raw, stretch } = this;
+    const { inputs, model, network, raw, stretch, weight } = this;
     writePlace(place, this.demand, raw, stretch);
     for (let i = CORES; i <= STRETCH; i += 1) inputs[i] = placeIn(raw[i] as number, this.spanOf(i), i);
     const curve = Math.log(out.tailSeconds) - this.referenceLog;
@@ -104,8 +114,9 @@ export class ServedResidual {
     const load = this.fading(LOAD, sign);
     const far = (sign > 0 ? this.excessFar : this.shortfallFar) + cores * cores + load * load;
     const gate = Math.exp(-far / 2);
-    const residual = BOUND * Math.tanh((gate * sum) / BOUND);
-    const steep = gate * (1 - (residual / BOUND) ** 2);
+    const bent = Math.tanh((gate * sum) / BOUND);
+    const residual = weight * BOUND * bent;
+    const steep = weight * gate * (1 - bent ** 2);
     const byCurve = curve > low && curve < high ? model.curve / out.tailSeconds : 0;
     const byStretch = this.slope(STRETCH);
     const byCores =

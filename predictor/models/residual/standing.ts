@@ -10,12 +10,12 @@ import type { ServedRow } from "./served-rows.ts";
 /** What one later window says of a version. */
 export interface Judgement {
   readonly atMs: number;
-  /** |ln error| without the residual less that with it, in standard deviations of chance. */
-  readonly gain: number;
-  /** ln(measured / predicted) with it. */
+  /** ln(measured / tracked). */
   readonly error: number;
-  /** Squared error with it less the variance that chance explains. */
-  readonly excess: number;
+  /** What the version says of it. */
+  readonly residual: number;
+  /** Variance of `error` that is not the profile's. */
+  readonly variance: number;
 }
 
 /** Standard deviation of ln of a percentile that counts besides chance: a gain of a thousandth is none. */
@@ -24,39 +24,41 @@ export const LEAST_DEVIATION = 0.05;
 /** Judges a model by a window that did not train it. */
 export function judge(model: ResidualModel, row: ServedRow): Judgement {
   const { atMs, error, variance } = row;
-  const left = error - residualAt(model, row);
-  const gain = (Math.abs(error) - Math.abs(left)) / Math.hypot(Math.sqrt(variance), LEAST_DEVIATION);
-  return {
-    atMs,
-    gain: Math.min(OUTLIER, Math.max(-OUTLIER, gain)),
-    error: left,
-    excess: Math.min(left * left - variance, OUTLIER ** 2 * variance),
-  };
+  return { atMs, error, residual: residualAt(model, row), variance };
+}
+
+/** Weight of a residual from which a service's profile is called a trained one. */
+export const MOSTLY_TRAINED = 0.5;
+
+/** How much of a residual windows bear out. */
+export interface Proof {
+  /** Factor on it that is likeliest, [0, 1]. */
+  readonly weight: number;
+  /** Twice the logarithm of how much likelier the windows are with it so weighed than without; >= 0. */
+  readonly gain: number;
 }
 
 /**
- * Student's t of the mean of paired differences, oldest first. Neighbours are alike, so they count as n·(1 − r)/(1 + r) of
- * their number, r their correlation.
+ * Before any window a residual is as likely to be off by all of itself as to be right: its weight is normal about 0 with a standard
+ * deviation of 1. Errors are normal about the weighed residual; one of more than three deviations counts as three.
  */
-export function pairedT(differences: readonly number[]): number {
-  const count = differences.length;
-  if (count < 2) return 0;
-  const mean = differences.reduce((sum, each) => sum + each, 0) / count;
-  const off = differences.map((each) => each - mean);
-  const square = off.reduce((sum, each) => sum + each * each, 0);
-  if (!(square > 0)) return 0;
-  const lagged = off.reduce((sum, each, i) => sum + each * (off[i - 1] ?? 0), 0);
-  const alike = Math.min(0.95, Math.max(0, lagged / square));
-  const independent = (count * (1 - alike)) / (1 + alike);
-  return mean / Math.sqrt(square / (count - 1) / independent);
+export function proofOf(judgements: readonly Judgement[]): Proof {
+  let borneOut = 0;
+  let size = 1;
+  for (const { error, residual, variance } of judgements) {
+    const deviation = Math.hypot(Math.sqrt(variance), LEAST_DEVIATION);
+    const held = Math.min(OUTLIER, Math.max(-OUTLIER, error / deviation));
+    const said = residual / deviation;
+    borneOut += held * said;
+    size += said * said;
+  }
+  if (borneOut <= 0) return { weight: 0, gain: 0 };
+  const weight = Math.min(1, borneOut / size);
+  return { weight, gain: weight * (2 * borneOut - weight * size) };
 }
 
-/** Windows that a verdict needs at least, and that are kept. */
-const LEAST_WINDOWS = 12;
+/** Windows that judge a version. */
 const MOST_WINDOWS = 3 * RECENT_WINDOWS;
-/** t from which a candidate is promoted, and from which what is in use is taken out again. */
-const PROMOTED = 2.5;
-const DEMOTED = 2;
 
 /** A trained residual and the name of its file. */
 export interface Version {
@@ -68,22 +70,28 @@ interface Judged extends Version {
   readonly judgements: Judgement[];
 }
 
-/** Which residual of a service is used: a candidate only once later windows prove it, and only as long as they bear it out. */
+/** A version that is used. */
+export interface InUse extends Version {
+  /** How much of it is used, (0, 1]. */
+  readonly weight: number;
+  /** Variance of ln of the self time that is left with it, less chance, over so many windows after those that trained it. */
+  readonly variance: number;
+  readonly windows: number;
+}
+
+/**
+ * Which residual of a service is used, and how much of it: as much as later windows bear out. The version before stays beside the
+ * newest; the one that gains more in the windows that judged both is used.
+ */
 export class Standing {
-  private current: Judged | undefined;
-  private previous: Judged | undefined;
-  private candidate: Judged | undefined;
-  /** Windows since the last change of what is in use. */
-  private windowsInUse = 0;
+  private newest: Judged | undefined;
+  private before: Judged | undefined;
+  private used: InUse | undefined;
   private readonly record = new PredictionRecord();
 
-  /** The version in use, and what is left of its errors. */
-  get inUse(): (Version & { readonly variance: number; readonly windows: number }) | undefined {
-    if (this.current === undefined) return undefined;
-    const { hash, judgements, model } = this.current;
-    const recent = judgements.slice(-RECENT_WINDOWS);
-    const variance = Math.max(0, recent.reduce((sum, { excess }) => sum + excess, 0) / recent.length);
-    return { hash, model, variance, windows: recent.length };
+  /** Undefined where nothing of a version is borne out. */
+  get inUse(): InUse | undefined {
+    return this.used;
   }
 
   /** Of what was in use in each of the last windows; undefined before the first. */
@@ -91,76 +99,53 @@ export class Standing {
     return this.record.accuracy;
   }
 
-  /** Puts a version on trial in place of the one that was. @param judgements of windows after those that trained it */
-  offer(version: Version, judgements: readonly Judgement[]): "promoted" | undefined {
-    this.candidate = { ...version, judgements: [...judgements] };
-    return this.promote();
+  /** Takes in a newly trained version. @param judgements of windows after those that trained it */
+  offer(version: Version, judgements: readonly Judgement[]): void {
+    this.before = this.better;
+    this.newest = { ...version, judgements: judgements.slice(-MOST_WINDOWS) };
+    this.used = inUseOf(this.better);
   }
 
-  /** Takes in a window: all versions are judged by it. @returns what changed */
-  observe(row: ServedRow): "promoted" | "demoted" | undefined {
-    const stated = this.inUse?.variance;
-    for (const version of [this.current, this.previous, this.candidate]) {
+  /** Takes in a window: what is in use is compared with it, and both versions are judged by it. */
+  observe(row: ServedRow): void {
+    const { used } = this;
+    const said = used?.model.percentile === row.percentile ? used.weight * residualAt(used.model, row) : 0;
+    const left = used?.variance ?? residualVariance(row.state, row.percentile);
+    this.record.add(row.error - said, Math.sqrt(row.variance + left));
+    for (const version of [this.newest, this.before]) {
       if (version?.model.percentile !== row.percentile) continue;
       version.judgements.push(judge(version.model, row));
       if (version.judgements.length > MOST_WINDOWS) version.judgements.shift();
     }
-    const last = this.current?.judgements.at(-1);
-    const isJudged = stated !== undefined && last?.atMs === row.atMs;
-    const left = isJudged ? stated : residualVariance(row.state, row.percentile);
-    this.record.add(isJudged ? last.error : row.error, Math.sqrt(row.variance + left));
-    this.windowsInUse += 1;
-    return this.promote() ?? this.demote();
+    this.used = inUseOf(this.better);
   }
 
   /** The service has changed: what was learnt is of another program. */
   forget(): void {
-    this.current = undefined;
-    this.previous = undefined;
-    this.candidate = undefined;
+    this.newest = undefined;
+    this.before = undefined;
+    this.used = undefined;
   }
 
-  private promote(): "promoted" | undefined {
-    const { candidate, current } = this;
-    if (candidate === undefined || !isBetter(candidate, current, candidate.judgements.length))
-      return undefined;
-    if (current !== undefined && !isBetter(candidate, undefined, candidate.judgements.length))
-      return undefined;
-    this.previous = current;
-    this.current = candidate;
-    this.candidate = undefined;
-    this.windowsInUse = 0;
-    return "promoted";
-  }
-
-  private demote(): "demoted" | undefined {
-    const { current, previous } = this;
-    const windows = Math.min(RECENT_WINDOWS, this.windowsInUse);
-    if (current === undefined || windows < LEAST_WINDOWS) return undefined;
-    const isWorseThan = (other: Judged | undefined): boolean =>
-      pairedT(differences(current, other, windows)) <= -DEMOTED;
-    const isPreviousBetter = previous !== undefined && isWorseThan(previous);
-    if (!isPreviousBetter && !isWorseThan(undefined)) return undefined;
-    const isPreviousGood = previous !== undefined && pairedT(differences(previous, undefined, windows)) > 0;
-    this.current = isPreviousGood ? previous : undefined;
-    this.previous = undefined;
-    this.windowsInUse = 0;
-    return "demoted";
+  private get better(): Judged | undefined {
+    const { before, newest } = this;
+    if (before === undefined || newest === undefined) return newest;
+    const since = Math.max(before.judgements[0]?.atMs ?? Infinity, newest.judgements[0]?.atMs ?? Infinity);
+    const gainOf = ({ judgements }: Judged): number =>
+      proofOf(judgements.filter(({ atMs }) => atMs >= since)).gain;
+    return gainOf(before) > gainOf(newest) ? before : newest;
   }
 }
 
-/** Gains over another version, or over none, of the last windows that judged both. */
-function differences(one: Judged, other: Judged | undefined, windows: number): number[] {
-  const recent = one.judgements.slice(-windows);
-  if (other === undefined) return recent.map(({ gain }) => gain);
-  const gains = new Map(other.judgements.map(({ atMs, gain }) => [atMs, gain]));
-  return recent.flatMap(({ atMs, gain }) => {
-    const theirs = gains.get(atMs);
-    return theirs === undefined ? [] : [gain - theirs];
-  });
-}
-
-function isBetter(one: Judged, other: Judged | undefined, windows: number): boolean {
-  const gains = differences(one, other, windows);
-  return gains.length >= LEAST_WINDOWS && pairedT(gains) >= PROMOTED;
+function inUseOf(version: Judged | undefined): InUse | undefined {
+  if (version === undefined) return undefined;
+  const { hash, judgements, model } = version;
+  const { weight } = proofOf(judgements);
+  if (weight === 0) return undefined;
+  const recent = judgements.slice(-RECENT_WINDOWS);
+  const excess = recent.map(({ error, residual, variance }) =>
+    Math.min((error - weight * residual) ** 2 - variance, OUTLIER ** 2 * variance),
+  );
+  const variance = Math.max(0, excess.reduce((sum, each) => sum + each, 0) / recent.length);
+  return { hash, model, weight, variance, windows: recent.length };
 }

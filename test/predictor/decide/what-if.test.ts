@@ -46,6 +46,32 @@ describe("asking the models what would be", () => {
     expect([...two.influences("GET /unknown").keys()]).toEqual(["slow"]);
   });
 
+  it("gives what a call adds that became the longest of those beside it unseen by the models, and leaves these as they were", () => {
+    const names = ["entry", "long", "short"];
+    const beside = { caller: "entry", callsPerRequest: 1, parallelRatio: 1 };
+    const flow = flowOf([], 0.1, {
+      entryService: "entry",
+      services: names,
+      calls: [
+        { ...beside, callee: "long" },
+        { ...beside, callee: "short" },
+      ],
+    });
+    const services = [
+      service("entry", { own: queueing(0.001, 0.02) }),
+      service("long", { own: queueing(0.04, 0.02) }),
+      service("short", { own: queueing(0.002, 0.02), measured: { meanSeconds: 0.3, tailSeconds: 0.6 } }),
+    ];
+    const graph = compileFlow(flow, windowSet([]), serviceIndex(names))!;
+    const cost = new ApplicationCost(services, [{ ...route(names, []), graph }], options());
+    const models = new WhatIf(() => cost);
+    const before = models.tailSeconds;
+    expect(models.influences().get("short")).toBeGreaterThan(0.7);
+    expect(models.influences().get("long") ?? 0).toBeLessThan(0.2);
+    expect(models.tailSeconds).toBe(before);
+    expect(models.tailShares().get("short")).toBeLessThan(0.2);
+  });
+
   it("gives the tail if a service took another time of its own: as long as that itself where it is alone", () => {
     const expected = only().ownTime("only", 0.2, 0.06);
     expect(expected!.tailBeforeSeconds).toBeCloseTo(0.2, 9);

@@ -2,7 +2,7 @@ import { contentHash } from "@tradewind/core/hash.ts";
 import { describe, expect, it } from "vitest";
 import { codesOf } from "@tradewind/core/reasons.ts";
 import { decide } from "@tradewind/predictor/policy/ladder.ts";
-import type { PolicyInputs } from "@tradewind/predictor/policy/inputs.ts";
+import { PolicyInputs } from "@tradewind/predictor/policy/inputs.ts";
 import { replay } from "@tradewind/predictor/policy/replay.ts";
 import { inputs } from "../measurements.ts";
 import { shop, SHOP, simulate } from "./simulated-application.ts";
@@ -81,8 +81,17 @@ describe("a replay of a decision of another release", () => {
 });
 
 describe("a replay of a decision that names models", () => {
-  const residual = { hash: "00000000000000aa", version: 1, variance: 0.01, windows: 20 };
+  const residual = { hash: "00000000000000aa", version: 1, weight: 0.7, variance: 0.01, windows: 20 };
   const profiles = [{ service: "frontend", residual }];
+
+  it("uses all of a residual that a record of an earlier release names, which says nothing of a weight", () => {
+    const { weight, ...before } = residual;
+    const taken = inputs(SURGE[0]!.windowSet, { application: shop(), profiles });
+    const recorded = { ...taken, profiles: [{ service: "frontend", residual: before }] };
+    const read = PolicyInputs.parse(JSON.parse(JSON.stringify(recorded)));
+    expect(weight).toBeLessThan(1);
+    expect(read.profiles).toEqual([{ service: "frontend", residual: { ...residual, weight: 1 } }]);
+  });
 
   it("is refused where a model is not there", () => {
     const taken = inputs(SURGE[0]!.windowSet, { application: shop(), profiles });

@@ -164,13 +164,37 @@ describe("a tracked profile with a residual", () => {
     expect(served(always, 1, 40, { ...CALM, memoryRatio: 1.2 }).residual).toBeCloseTo(seen, 12);
   });
 
+  it("is used by its weight: slopes too, and none at all leaves what is tracked", () => {
+    const place = { cpuCores: 1, loadPerContainer: 40 };
+    const narrow = randomResidual(seededRng(3));
+    // All has been seen, so that nothing fades.
+    const model = { ...narrow, spans: narrow.spans.map(() => ({ low: -20, usual: 0, high: 20 })) };
+    const withWeight = (weight?: number): OwnTime & { readonly residual: number } => {
+      const out: OwnTime = { meanSeconds: 0, tailSeconds: 0, sigma: 0, tailByCores: 0, tailByLoad: 0 };
+      predictOwnTime(STATE, place, 0.95, out);
+      const use = weight === undefined ? {} : { weight };
+      const residual = new ServedResidual(model, STATE, CALM, 0.95, use).apply(place, out);
+      return { ...out, residual };
+    };
+    const [none, half, whole] = [withWeight(0), withWeight(0.5), withWeight(1)];
+    expect(withWeight()).toEqual(whole);
+    expect(Math.abs(whole.residual)).toBeGreaterThan(0.01);
+    expect(half.residual).toBeCloseTo(whole.residual / 2, 12);
+    expect(half.tailSeconds).toBeCloseTo(Math.sqrt(none.tailSeconds * whole.tailSeconds), 12);
+    const logSlope = ({ tailByLoad, tailSeconds }: OwnTime): number => tailByLoad / tailSeconds;
+    expect(logSlope(half)).toBeCloseTo((logSlope(none) + logSlope(whole)) / 2, 12);
+    const tracked: OwnTime = { meanSeconds: 0, tailSeconds: 0, sigma: 0, tailByCores: 0, tailByLoad: 0 };
+    predictOwnTime(STATE, place, 0.95, tracked);
+    expect(none).toMatchObject(tracked);
+  });
+
   it("takes the residual's live error in place of the tracked profile's where that is smaller", () => {
     const model = randomResidual(seededRng(3));
     const sigmaWith = (variance: number): number => {
       const out: OwnTime = { meanSeconds: 0, tailSeconds: 0, sigma: 0, tailByCores: 0, tailByLoad: 0 };
       const place = { cpuCores: 1, loadPerContainer: 40 };
       predictOwnTime(STATE, place, 0.95, out);
-      new ServedResidual(model, STATE, CALM, 0.95, variance).apply(place, out);
+      new ServedResidual(model, STATE, CALM, 0.95, { variance }).apply(place, out);
       return out.sigma;
     };
     const tracked = sigmaWith(Infinity);

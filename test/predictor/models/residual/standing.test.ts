@@ -3,7 +3,14 @@ import { trainResidual } from "@tradewind/predictor/models/residual/train-residu
 import type { ResidualOutcome } from "@tradewind/predictor/models/residual/train-residual.ts";
 import { residualAt, servedRows } from "@tradewind/predictor/models/residual/served-rows.ts";
 import type { ServiceWindow } from "@tradewind/predictor/models/residual/served-rows.ts";
-import { judge, pairedT, Standing } from "@tradewind/predictor/models/residual/standing.ts";
+import {
+  judge,
+  LEAST_DEVIATION,
+  MOSTLY_TRAINED,
+  proofOf,
+  Standing,
+} from "@tradewind/predictor/models/residual/standing.ts";
+import type { Judgement } from "@tradewind/predictor/models/residual/standing.ts";
 import { describe, expect, it } from "vitest";
 import { pressedWindows, randomResidual } from "./pressed-service.ts";
 
@@ -25,18 +32,34 @@ function train(
   return outcome;
 }
 
-describe("a paired test", () => {
-  it("is Student's t: worked by hand", () => {
-    // Mean 2, deviation √(((1-2)² + (3-2)² + ...)/3) = √(4/3) of four; neighbours alternate, so none counts less.
-    expect(pairedT([1, 3, 1, 3])).toBeCloseTo(2 / Math.sqrt(4 / 3 / 4), 12);
-    expect(pairedT([0, 0, 0])).toBe(0);
-    expect(pairedT([5])).toBe(0);
+const judgement = (error: number, residual: number, variance = 1): Judgement => ({
+  atMs: 0,
+  error,
+  residual,
+  variance: variance - LEAST_DEVIATION ** 2,
+});
+
+describe("how much of a residual windows bear out", () => {
+  it("is what a prior of one and the windows make likeliest: worked by hand", () => {
+    // Σ error·residual = 1 + 1 = 2; 1 + Σ residual² = 3.
+    const { gain, weight } = proofOf([judgement(1, 1), judgement(1, 1)]);
+    expect(weight).toBeCloseTo(2 / 3, 12);
+    expect(gain).toBeCloseTo((2 / 3) * (4 - 2), 12);
+    // Errors and residuals count in deviations of chance: with a quarter of the variance 4 + 4 = 8 of 1 + 8.
+    expect(proofOf([judgement(1, 1, 0.25), judgement(1, 1, 0.25)]).weight).toBeCloseTo(8 / 9, 12);
   });
 
-  it("counts windows that are alike for less than as many", () => {
-    const free = Array.from({ length: 40 }, (_, i) => (i % 2 === 0 ? 1 : 3));
-    const alike = Array.from({ length: 40 }, (_, i) => (i % 8 < 4 ? 1 : 3));
-    expect(pairedT(alike)).toBeLessThan(0.7 * pairedT(free));
+  it("is nothing before any window, and where windows say the opposite", () => {
+    expect(proofOf([])).toEqual({ weight: 0, gain: 0 });
+    expect(proofOf([judgement(-1, 1)])).toEqual({ weight: 0, gain: 0 });
+  });
+
+  it("is never more than all of it", () => {
+    expect(proofOf(Array.from({ length: 20 }, () => judgement(3, 1))).weight).toBe(1);
+  });
+
+  it("is moved by one outlier no further than by three deviations", () => {
+    expect(proofOf([judgement(100, 0.1)])).toEqual(proofOf([judgement(3, 0.1)]));
   });
 });
 
@@ -88,31 +111,26 @@ describe("training a residual", () => {
   });
 });
 
-describe("which residual is used", () => {
-  it("is promoted by later windows only, and taken out again when the disturbance is gone", () => {
-    const windows = pressedWindows(200);
+describe("which residual is used, and how much of it", () => {
+  it("is as much as later windows bear out: less than half when the disturbance is gone", () => {
+    const windows = pressedWindows(240);
     const { judgements, model } = train(windows.slice(0, 60));
     const standing = new Standing();
-    const changes: [number, string][] = [];
-    const offered = standing.offer({ hash: "a", model }, judgements);
-    if (offered !== undefined) changes.push([60, offered]);
+    standing.offer({ hash: "a", model }, judgements);
+    const weights = [standing.inUse?.weight ?? 0];
     // From window 100 on memory does nothing any more.
-    const changed = pressedWindows(200, (memory) => memory).map((each, at) =>
+    const changed = pressedWindows(240, (memory) => memory).map((each, at) =>
       at < 100 ? windows[at]! : { ...each, observation: rescaled(each) },
     );
-    for (const [at, row] of servedRows(changed, 0.95).entries()) {
-      if (at < 60) continue;
-      const change = standing.observe(row);
-      if (change !== undefined) changes.push([at, change]);
+    for (const row of servedRows(changed, 0.95).slice(60)) {
+      standing.observe(row);
+      weights.push(standing.inUse?.weight ?? 0);
     }
-    expect(changes.map(([, change]) => change)).toEqual(["promoted", "demoted"]);
-    expect(changes[0]![0]).toBeLessThan(80);
-    expect(changes[1]![0]).toBeGreaterThan(100);
-    expect(changes[1]![0]).toBeLessThan(160);
-    expect(standing.inUse).toBeUndefined();
+    expect(weights[39]).toBeGreaterThan(MOSTLY_TRAINED);
+    expect(weights.at(-1)).toBeLessThan(MOSTLY_TRAINED);
   });
 
-  it("never promotes a residual that says something at random", () => {
+  it("is next to nothing of a residual that says something at random", () => {
     const rows = servedRows(
       pressedWindows(160, () => 1),
       0.95,
@@ -121,22 +139,32 @@ describe("which residual is used", () => {
       const standing = new Standing();
       standing.offer({ hash: "r", model: { ...randomResidual(seededRng(seed)), curve: 0 } }, []);
       for (const row of rows) standing.observe(row);
-      expect(standing.inUse).toBeUndefined();
+      expect(standing.inUse?.weight ?? 0).toBeLessThan(0.1);
     }
   });
 
-  it("returns to the version before where that did better in the same windows", () => {
-    const windows = pressedWindows(200);
-    const rows = servedRows(windows, 0.95);
-    const good = train(windows.slice(0, 120)).model;
+  it("is of the version before where that gains more in the windows that judged both", () => {
+    const rows = servedRows(pressedWindows(200), 0.95);
+    const good = train(pressedWindows(120)).model;
     const bad = { ...randomResidual(seededRng(5)), version: 2 };
     const standing = new Standing();
-    const proven = rows.slice(100, 140).map((row) => judge(good, row));
-    expect(standing.offer({ hash: "good", model: good }, proven)).toBe("promoted");
-    const flattered = proven.map((each, at) => ({ ...each, gain: each.gain + 1 + 0.1 * (at % 3) }));
-    expect(standing.offer({ hash: "bad", model: bad }, flattered)).toBe("promoted");
-    const changes = rows.slice(140).map((row) => standing.observe(row));
-    expect(changes.filter((change) => change !== undefined)).toEqual(["demoted"]);
+    standing.offer(
+      { hash: "good", model: good },
+      rows.slice(100, 140).map((row) => judge(good, row)),
+    );
+    standing.offer({ hash: "bad", model: bad }, []);
+    for (const row of rows.slice(140)) standing.observe(row);
+    expect(standing.inUse?.hash).toBe("good");
+  });
+
+  it("is of the newest where that gains more", () => {
+    const rows = servedRows(pressedWindows(200), 0.95);
+    const good = train(pressedWindows(120)).model;
+    const standing = new Standing();
+    standing.offer({ hash: "bad", model: randomResidual(seededRng(5)) }, []);
+    for (const row of rows.slice(100, 140)) standing.observe(row);
+    standing.offer({ hash: "good", model: { ...good, version: 2 } }, []);
+    for (const row of rows.slice(140)) standing.observe(row);
     expect(standing.inUse?.hash).toBe("good");
   });
 
