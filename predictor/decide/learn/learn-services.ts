@@ -124,17 +124,20 @@ export function profileObservation(
   const { endMs, ownLatency, replicasReady = containers.length, requestsPerSecond, startMs } = window;
   const { responseLatency } = window;
   if (replicasReady === 0) return undefined;
+  const windowSeconds = (endMs - startMs) / 1e3;
+  const requests = (requestsPerSecond ?? 0) * windowSeconds;
   const usage = meanOfKnown(containers.map((each) => each.cpuUsageCores));
   const throttled = meanOfKnown(containers.map((each) => each.cpuThrottledRatio));
   return {
     atMs: endMs,
-    windowSeconds: (endMs - startMs) / 1e3,
+    windowSeconds,
     cpuCores: hasCpuLimits(window) ? meanOfKnown(containers.map((each) => each.cpuLimitCores)) : undefined,
     isAfterDeploy,
     ...(usage !== undefined && { cpuUsageCores: usage }),
     ...(requestsPerSecond !== undefined && { loadPerContainer: requestsPerSecond / replicasReady }),
     ...(ownLatency && {
       calls: ownLatency.count,
+      ...(requests > 0 && { keptRatio: Math.min(1, ownLatency.count / requests) }),
       meanSeconds: ownLatency.meanSeconds,
       p50Seconds: ownLatency.p50Seconds,
       p95Seconds: ownLatency.p95Seconds,

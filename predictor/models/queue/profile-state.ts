@@ -42,9 +42,11 @@ const Tracked = z.strictObject({
   latencySurprises: z.int().default(0),
   /** Load of each container at which the last windows were about the same, and how many they were. */
   place: z.strictObject({ load: z.number().positive(), windows: z.int().nonnegative() }).optional(),
-  /** Load and CPU limit of the last window: a window in which they changed says less. */
+  /** Load of the last window with any, and CPU limit of the last one: a window in which they changed says less. */
   lastLoad: z.number().optional(),
   lastCores: z.number().optional(),
+  /** Share of the requests that left spans in the last window with any. */
+  keptRatio: z.number().min(0).max(1).optional(),
 });
 
 /** Parameters that states had before {@link OVERHEAD} was tracked. */

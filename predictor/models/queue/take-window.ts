@@ -33,6 +33,8 @@ export interface ProfileObservation {
   readonly loadPerContainer?: number | undefined;
   /** Requests whose self time was measured, of all containers. */
   readonly calls?: number | undefined;
+  /** Share of the requests that these are, (0, 1]: others left no span. Default 1. */
+  readonly keptRatio?: number | undefined;
   readonly meanSeconds?: number | undefined;
   readonly p50Seconds?: number | undefined;
   readonly p95Seconds?: number | undefined;
@@ -74,6 +76,9 @@ const SHARED_CHANCE = 0.5;
  */
 export const INFLATION = PARAMETER_COUNT;
 export const TRACKED_COUNT = PARAMETER_COUNT + 1;
+
+/** Most requests leave no span: a window without any may have had some. */
+const isSampled = ({ keptRatio = 1 }: ProfileState): boolean => keptRatio < 0.5;
 
 /** What one window says under one kind of program. */
 export interface Evidence {
@@ -142,10 +147,17 @@ const inWindow = new Float64Array(PARAMETER_COUNT);
  */
 function takeCpu(estimate: Estimate, program: Program, evidence: Evidence): number {
   const { observation, state } = evidence;
-  const { calls, cpuUsageCores, loadPerContainer, windowSeconds, youngShare = 0 } = observation;
+  const {
+    calls,
+    cpuUsageCores,
+    keptRatio = 1,
+    loadPerContainer,
+    windowSeconds,
+    youngShare = 0,
+  } = observation;
   if (!isLoad(loadPerContainer) || !isPositive(cpuUsageCores)) return 0;
-  // What starting takes, before any request, is no housekeeping.
-  if (loadPerContainer === 0 && youngShare > 0) return 0;
+  // What starting takes, before any request, is no housekeeping; nor what requests take that are not in the sample.
+  if (loadPerContainer === 0 && (youngShare > 0 || isSampled(state))) return 0;
   const { covariance, mean } = estimate;
   const isFirstLoad = state.cpuWindows === 0 || state.lastLoad === undefined;
   if (isFirstLoad && loadPerContainer > 0) {
@@ -162,8 +174,9 @@ function takeCpu(estimate: Estimate, program: Program, evidence: Evidence): numb
   const used = Math.log(cpuUsageCores);
   const over = Math.max(0, used - Math.log(program.parallelism)) / USE_NOISE;
   const requests = Math.max(1, loadPerContainer * windowSeconds);
-  // Load that is estimated from a sample of the requests is off by the chance of their number.
-  const ofSample = isPositive(calls) ? Math.max(0, 1 / Math.max(1, calls) - 1 / requests) : 0;
+  // Load that is estimated from a sample of the requests is off by the chance of their number: of the one expected by CPU use, if that is less.
+  const expectedCalls = isPositive(calls) ? calls * Math.min(1, Math.exp(used - expected.value)) : Infinity;
+  const ofSample = (1 - keptRatio) / Math.max(1, expectedCalls);
   const ofDemands = (1 + Math.exp(2 * (mean[VARIATION] as number))) / requests;
   const chance = gradient[DEMAND] ** 2 * (ofDemands + ofSample);
   const noise = evidence.change + USE_NOISE ** 2 + chance + ofUnended(observation);

@@ -115,6 +115,8 @@ export function track(state: ProfileState, observation: ProfileObservation): Pro
   const average = (value: (each: Evidence) => number): number =>
     taken.reduce((sum, { evidence }, i) => sum + (state.weights[i] ?? 0) * value(evidence), 0);
   const place = placeAfter(state, observation, changed.ofCpu || changed.ofLatency);
+  const { keptRatio = state.keptRatio, loadPerContainer } = observation;
+  const lastLoad = isPositive(loadPerContainer) ? loadPerContainer : state.lastLoad;
   const likeliest = taken[state.weights.indexOf(Math.max(...state.weights))]?.evidence;
   return {
     windows: state.windows + 1,
@@ -141,8 +143,9 @@ export function track(state: ProfileState, observation: ProfileObservation): Pro
       ? 0
       : surprisesAfter(state.latencySurprises, likeliest?.latencySurprise ?? 0, isSteady),
     ...(place && { place }),
-    ...(isPositive(observation.loadPerContainer) && { lastLoad: observation.loadPerContainer }),
+    ...(lastLoad !== undefined && { lastLoad }),
     ...(isPositive(observation.cpuCores) && { lastCores: observation.cpuCores }),
+    ...(keptRatio !== undefined && { keptRatio }),
   };
 }
 

@@ -126,7 +126,12 @@ describe("tracked profile", () => {
     const rng = seededRng(5);
     const windows = windowsOf(ONE_CORE, 45, 55, 120).map((each): ProfileObservation => {
       const calls = 4 + Math.floor(12 * rng());
-      return { ...each, calls, loadPerContainer: ((each.loadPerContainer ?? 0) * calls) / 9.5 };
+      return {
+        ...each,
+        calls,
+        keptRatio: 0.01,
+        loadPerContainer: ((each.loadPerContainer ?? 0) * calls) / 9.5,
+      };
     });
     const found = demandOf(tracked(windows));
     expect(found?.cpuSecondsPerRequest).toBeGreaterThan(0.006);
@@ -259,6 +264,64 @@ describe("tracked profile", () => {
     expect(isCalibrated(state)).toBe(false);
     expect(demandOf(state)?.housekeepingCores).toBeCloseTo(0.02, 2);
     expect(Number.isFinite(predict(state, 1, 0).tailSeconds)).toBe(true);
+  });
+
+  it("keeps through idle windows what a request takes: the next window with load is not the first", () => {
+    const before = tracked(windowsOf(ONE_CORE, 20, 50));
+    const next = windowsOf(ONE_CORE, 35, 35, 1)[0]!;
+    const idle: ProfileObservation = {
+      atMs: before.atMs! + 15_000,
+      windowSeconds: 15,
+      cpuCores: 1,
+      cpuUsageCores: 0.02,
+      loadPerContainer: 0,
+    };
+    const disturbed = {
+      ...next,
+      atMs: idle.atMs + 15_000,
+      cpuUsageCores: 2 * next.cpuUsageCores!,
+      youngShare: 1,
+    };
+    const after = track(track(before, idle), disturbed);
+    const [was, is] = [before, after].map(({ means, weights }) =>
+      weights.reduce((sum, weight, at) => sum + weight * means[at]![0]!, 0),
+    );
+    expect(Math.abs(is! - was!)).toBeLessThan(0.1);
+  });
+
+  it("learns no housekeeping from windows of which the sample holds no request", () => {
+    const windows = windowsOf(ONE_CORE, 30, 30, 40);
+    const housekeeping = (keptRatio: number): number => {
+      const state = windows.reduce((had, window, at): ProfileState => {
+        const { atMs, cpuCores, cpuUsageCores, windowSeconds } = window;
+        const none = { atMs, cpuCores, cpuUsageCores, windowSeconds, loadPerContainer: 0 };
+        return track(
+          had,
+          at > 20 && at % 3 > 0
+            ? none
+            : { ...window, calls: Math.ceil(keptRatio * window.calls!), keptRatio },
+        );
+      }, emptyProfile());
+      return demandOf(state)!.housekeepingCores;
+    };
+    expect(housekeeping(0.01)).toBeLessThan(0.05);
+    // All requests left spans, so what the CPU is used for is none.
+    expect(housekeeping(1)).toBeGreaterThan(0.1);
+  });
+
+  it("holds a sample of more requests than were due for chance, as it does one of fewer", () => {
+    const before = tracked(
+      windowsOf(ONE_CORE, 30, 30, 10).map((each) => ({ ...each, calls: 5, keptRatio: 0.01 })),
+    );
+    const next = windowsOf(ONE_CORE, 30, 30, 1)[0]!;
+    const movedBy = (calls: number): number => {
+      const loadPerContainer = (30 * calls) / 5;
+      const window = { ...next, atMs: before.atMs! + 15_000, calls, keptRatio: 0.01, loadPerContainer };
+      const [is, was] = [track(before, window), before].map((state) => demandOf(state)!.cpuSecondsPerRequest);
+      return Math.log(is! / was!);
+    };
+    expect(movedBy(15)).toBeGreaterThan(-2 * movedBy(2));
+    expect(movedBy(15)).toBeLessThan(0);
   });
 
   it("is moved by one disturbed window of ten by less than a tenth of what it was disturbed by", () => {
