@@ -36,15 +36,18 @@ interface MinuteFacts {
   readonly containers: number;
   readonly p95Seconds: number;
   readonly usedCores: number;
+  /** CPU limit of a container; undefined where none held. */
+  readonly cpuCores: number | undefined;
   readonly surroundings: Surroundings;
 }
 
-function minute({ atMs, containers, load, p95Seconds, surroundings, usedCores }: MinuteFacts): ServiceWindow {
+function minute(facts: MinuteFacts): ServiceWindow {
+  const { atMs, containers, cpuCores, load, p95Seconds, surroundings, usedCores } = facts;
   return {
     observation: {
       atMs,
       windowSeconds: MINUTE_SECONDS,
-      cpuCores: 1,
+      cpuCores,
       loadPerContainer: load,
       calls: Math.max(1, Math.round(load * containers * MINUTE_SECONDS)),
       p95Seconds,
@@ -73,6 +76,7 @@ export function boutiqueGke(): Recording {
       containers: replicas,
       p95Seconds,
       usedCores: numberIn(row, "cpu_fraction_of_request"),
+      cpuCores: undefined,
       surroundings: {
         memoryRatio: numberIn(row, "memory_fraction"),
         interference: [UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN],
@@ -83,7 +87,7 @@ export function boutiqueGke(): Recording {
   return {
     name: "boutique-gke",
     notes:
-      "productcatalogservice in seven copies, a model of each; CPU in units of the request, of which up to 1.5 are used; 92 % of p95 lie in one histogram " +
+      "productcatalogservice in seven copies, a model of each; CPU in units of the request, which is no limit: up to 1.5 are used; 92 % of p95 lie in one histogram " +
       "bucket, so the calm rows judge little",
     rows: inTime(rows),
     splits: {
@@ -107,6 +111,7 @@ export function onlineBoutique(): Recording {
       containers: 1,
       p95Seconds,
       usedCores: ratio(numberIn(row, "cpu_pct")),
+      cpuCores: 1,
       surroundings: { memoryRatio: UNKNOWN, interference: [nodeCpu, nodeMemory, UNKNOWN, UNKNOWN] },
     });
     return { service: row["svc"] ?? "", window, p95Seconds, replicas: 1, setting: "" };

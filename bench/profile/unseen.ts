@@ -45,14 +45,14 @@ function ownTail(
 
 /** What rivals see: size, load, memory, interference, and the utilisation that our profile expects of these. */
 function columnsOf(state: ProfileState, { window: { observation, surroundings } }: Recorded): number[] {
-  const { cpuCores = Number.NaN, loadPerContainer = 0 } = observation;
+  const { cpuCores, loadPerContainer = 0 } = observation;
   const { cpuSecondsPerRequest = 0, housekeepingCores = 0, parallelism = 1 } = demandOf(state) ?? {};
   const used = housekeepingCores + loadPerContainer * cpuSecondsPerRequest;
   const interference = INTERFERENCE_COMPONENTS.map((_, at) => surroundings.interference[at] ?? Number.NaN);
   return [
     loadPerContainer,
-    used / Math.min(cpuCores, parallelism),
-    cpuCores,
+    used / Math.min(cpuCores ?? Infinity, parallelism),
+    cpuCores ?? Number.NaN,
     surroundings.memoryRatio,
     ...interference,
   ];
