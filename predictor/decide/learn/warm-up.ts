@@ -11,9 +11,11 @@ export const UNSEEN_WARM_UP = 2;
 /**
  * CPU that a container takes a request while it is young over that of one which is not, after one more window: requests are
  * spread evenly, so it is the ratio of their use. Known only from windows with both kinds, of which the older have CPU to spare; a
- * young container that is full says how much it is at least. Undefined before.
+ * young container that is full says how much it is at least. During a rolling update nothing is known: the young ones are another program.
+ * Undefined before.
  */
 export function warmUpAfter(had: number | undefined, window: Window, youngMs: number): number | undefined {
+  if ((window.newestRevisionShare ?? 1) < 1) return had;
   const young: number[] = [];
   const grown: number[] = [];
   let [isYoungFull, isGrownFull] = [false, false];

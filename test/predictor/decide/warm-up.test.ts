@@ -29,6 +29,13 @@ describe("the warm-up of a service", () => {
     expect(after(undefined, [0.2, 3_600], [0.2, 600], [0.6, 60])).toBeCloseTo(3, 9);
   });
 
+  it("is not known from a rolling update, whose young containers are of another program", () => {
+    const update = { ...windowOf([0.2, 3_600], [0.4, 60]), newestRevisionShare: 0.5 };
+    expect(warmUpAfter(undefined, update, YOUNG_MS)).toBeUndefined();
+    expect(warmUpAfter(1.1, update, YOUNG_MS)).toBe(1.1);
+    expect(warmUpAfter(undefined, { ...update, newestRevisionShare: 1 }, YOUNG_MS)).toBeCloseTo(2, 9);
+  });
+
   it("moves by a quarter of the distance with each window", () => {
     expect(after(2, [0.2, 600], [0.6, 60])).toBeCloseTo(2.25, 9);
   });
