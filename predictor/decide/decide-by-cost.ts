@@ -99,14 +99,11 @@ function learnt(request: CostRequest): Known {
   const hidden = observations.map((one) =>
     onRoute.has(one.service) ? hiddenLoad(one, models.get(one.service), loads.get(one.service)) : 1,
   );
-  // Where requests fail they come again, the more the sooner: they would count for the load of so many users.
-  const isFailing = verdict.flows.some((each) => each.isFailing);
-  const surgeRatio = isFailing ? 1 : (request.surgeRatio ?? 1);
   const outlook = outlookOf(memory.outlook, {
     horizonMs: 1e3 * memory.startSeconds,
     holdMs: 1e3 * settings.standSeconds,
     usesSeasons: settings.seasons,
-    surgeRatio: hidden.reduce((most, each) => Math.max(most, each), surgeRatio),
+    surgeRatio: hidden.reduce((most, each) => Math.max(most, each), request.surgeRatio ?? 1),
   });
   const warmUps = memory.services.flatMap(({ warmUpFactor }) => warmUpFactor ?? []);
   const warmUpFactor = warmUps.length === 0 ? undefined : median(warmUps);

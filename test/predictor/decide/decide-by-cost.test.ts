@@ -69,16 +69,6 @@ describe("policy auto with calibrated models", () => {
     expect(replicasOf(surge)).toBeGreaterThan(replicasOf(calm));
   });
 
-  it("does not grow for requests that have begun faster where requests fail: they come again", () => {
-    const { state } = last(course(20));
-    const set = chained(SHOP, START_MS + 20 * WINDOW_MS);
-    const failing = { ...set, flows: set.flows.map((each) => ({ ...each, errorRatio: 0.2 })) };
-    const [calm, surge] = [undefined, 3].map((surgeRatio) =>
-      decide(inputs(failing, { state, ...(surgeRatio !== undefined && { surgeRatio }) })),
-    );
-    expect(replicasOf(surge!)).toBe(replicasOf(calm!));
-  });
-
   it("tells decisions on the same window for different surges apart by their hashes", () => {
     const { state } = last(course(4));
     const set = chained(SHOP, START_MS + 4 * WINDOW_MS);
