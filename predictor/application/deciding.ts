@@ -223,7 +223,7 @@ export class Deciding {
       this.parts.onWindows?.(windowSet);
       learning?.observe(windowSet, this.state.cost?.services);
     }
-    const ofNodes = this.nodeFacts(application, running, nodes, nowMs);
+    const ofNodes = this.nodeFacts(application, running, nodes, { windowSet, nowMs });
     const inputs: PolicyInputs = {
       schema: INPUTS_SCHEMA,
       choice: options.choice,
@@ -284,13 +284,14 @@ export class Deciding {
     { namespace, prices, resize = "off" }: Application,
     running: WorkloadList | undefined,
     known: NodeFacts,
-    nowMs: number,
+    { nowMs, windowSet: { windows } }: Pick<PolicyInputs, "nowMs" | "windowSet">,
   ): Pick<PolicyInputs, "allNodes" | "largestContainer" | "nodes" | "roomByNodeClass"> {
     const largestContainer = this.parts.nodes?.largest(running, prices, nowMs);
     const allNodes = this.parts.nodes?.total(running, nowMs);
     const ofClasses = roomByNodeClass(running, known);
-    // Only containers that grow share the room of their node with anything.
-    const nodes = resize === "off" ? undefined : nodesLeft(running, namespace, known.rooms);
+    // Containers that grow share the room of their node, and pods that wait may be given that of others.
+    const isRoomShared = resize !== "off" || windows.some(({ podsUnscheduled = 0 }) => podsUnscheduled > 0);
+    const nodes = isRoomShared ? nodesLeft(running, namespace, known.rooms) : undefined;
     return {
       ...(largestContainer && { largestContainer }),
       ...(allNodes && { allNodes }),

@@ -33,7 +33,15 @@ import { withRises } from "./learn/starts.ts";
 import { emptyMemory } from "./learn/state.ts";
 import { expectation, targetsOf } from "./targets.ts";
 import { servicesToKeep } from "./inputs/services-to-keep.ts";
-import { lacksRoom, unscheduledIn, withCalls, withoutUnscheduled } from "./search/unscheduled.ts";
+import {
+  isRoomShort,
+  lacksRoom,
+  stillUnscheduled,
+  tradeable,
+  unscheduledIn,
+  withCalls,
+  withoutUnscheduled,
+} from "./search/unscheduled.ts";
 import type { Unscheduled } from "./search/unscheduled.ts";
 
 /**
@@ -180,12 +188,17 @@ function limitsOf(
   };
 }
 
-/**
- * Where nodes have no room for all that would be worth its price it is searched twice: for what serves, and for what it would be if nodes
- * came. The replicas between the two wait for them.
- */
-function cheapestOf(request: CostRequest, before: Known): Cheapest {
-  const known = { ...before, toKeep: servicesToKeep(request, before) };
+/** What is searched, and how. */
+interface Searches {
+  readonly services: readonly ServiceToSize[];
+  /** Those that are sized, in the order of {@link services}. */
+  readonly routed: readonly Observation[];
+  readonly limits: TotalLimits;
+  readonly atBase: (sized: readonly ServiceToSize[]) => Cheapest["atBase"];
+  readonly search: (sized: readonly ServiceToSize[], within: TotalLimits) => Searched;
+}
+
+function searchesOf(request: CostRequest, known: Known): Searches {
   const { context, settings } = request;
   const { objective, prices } = context.application;
   const { memory, onRoute, outlook } = known;
@@ -222,13 +235,36 @@ function cheapestOf(request: CostRequest, before: Known): Cheapest {
     const cost = cheapest(atBase(sized), roomy, within, MOST_STEPS);
     return { cost, isEnough: meetProvenNeed(cost, routed, within, request, known) };
   };
+  return { services, routed, limits, atBase, search };
+}
+
+/**
+ * Where nodes have no room for all that would be worth its price it is searched twice: for what serves, and for what it would be if nodes
+ * came. The replicas between the two wait for them.
+ */
+function cheapestOf(request: CostRequest, before: Known): Cheapest {
+  const known = { ...before, toKeep: servicesToKeep(request, before) };
+  const { atBase, limits, routed, search, services } = searchesOf(request, known);
   const isWaiting = routed.some(({ unscheduled }) => unscheduled > 0);
   const first = isWaiting ? undefined : search(services, limits);
   if (first?.isEnough === true && !lacksRoom(first.cost, limits))
     return { cost: first.cost, unscheduled: new Map(), atBase: atBase(services) };
   const { cost: whole } = search(services, { ...limits, mayWait: true });
   const unscheduled = unscheduledIn(routed, whole);
+  if (isRoomShort(services, unscheduled, request.nodes)) return traded(request, known, unscheduled);
   const serving = services.map((each) => withoutUnscheduled(each, unscheduled));
   const { cost } = first ?? search(serving, limits);
   return { cost, unscheduled: withCalls(unscheduled, cost, whole, limits), atBase: atBase(serving) };
+}
+
+/**
+ * Where pods wait for the room of others what all have together goes to what lowers the cost most, at the load of now: what may come and
+ * what full services may hide asks for more of everything, and would keep the room from those that are known to need it.
+ */
+function traded(request: CostRequest, known: Known, unscheduled: Unscheduled): Cheapest {
+  const now = { ...known, outlook: { ...known.outlook, ratio: 1 } };
+  const { atBase, limits, search, services } = searchesOf(request, now);
+  const serving = services.map((each) => tradeable(each, unscheduled));
+  const { cost } = search(serving, { ...limits, isTraded: true });
+  return { cost, unscheduled: stillUnscheduled(unscheduled, cost), atBase: atBase(serving) };
 }

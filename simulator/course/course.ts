@@ -3,7 +3,7 @@ import { DIURNAL_WEEK } from "./obstacles/diurnal-week.ts";
 import { FAN_OUT } from "./obstacles/fan-out.ts";
 import { FEW_REQUESTS } from "./obstacles/few-requests.ts";
 import { FLASH_CROWD } from "./obstacles/flash-crowd.ts";
-import { FULL_CLUSTER } from "./obstacles/full-cluster.ts";
+import { FULL_CLUSTER, FULL_FOR_LONG } from "./obstacles/full-cluster.ts";
 import { HEAVY_REQUESTS } from "./obstacles/heavy-requests.ts";
 import { IMPATIENT_USERS } from "./obstacles/impatient-users.ts";
 import { MEMORY_LEAK } from "./obstacles/memory-leak.ts";
@@ -60,6 +60,7 @@ export const COURSE: readonly ObstacleModel[] = [
   ...MIXED_NODES,
   NODE_LOSS,
   FULL_CLUSTER,
+  FULL_FOR_LONG,
   METRIC_OUTAGE,
   NOT_A_NUMBER,
   SCALER_KILLED,

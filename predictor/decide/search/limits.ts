@@ -13,6 +13,8 @@ export interface TotalLimits {
   readonly cpuCores?: number;
   /** What pods leave of each node. */
   readonly nodes?: readonly NodeLeft[];
+  /** Nothing is left: what one service is to have others give up, also pods that run. */
+  readonly isTraded?: boolean;
   /** Pods take no room: they are asked for whether a node has any or not. True of every search for a large application. */
   readonly mayWait?: boolean;
 }
@@ -38,11 +40,19 @@ export class Totals {
   private readonly mostPods: number;
   /** Never less than what nodes have taken, cores. */
   private readonly mostCores: number;
+  private readonly isTraded: boolean;
   private readonly services: readonly ServiceToSize[];
 
   constructor(cost: ApplicationCost, limits: TotalLimits) {
-    const { cpuCores = Infinity, mayWait = false, nodes, pods: mostPods = Infinity } = limits;
+    const {
+      cpuCores = Infinity,
+      isTraded = false,
+      mayWait = false,
+      nodes,
+      pods: mostPods = Infinity,
+    } = limits;
     const { services } = cost;
+    this.isTraded = isTraded;
     this.services = services;
     this.rooms = nodes && new NodeRooms(nodes, services, (service) => cost.sizeOf(service), mayWait);
     for (const service of services.keys()) this.add(service, cost.sizeOf(service), 1);
@@ -51,7 +61,7 @@ export class Totals {
       return sum + requestedCores(each, { ...base, replicas: pods?.taken ?? 0, cpuCores: runningCores });
     }, 0);
     this.mostPods = mostPods;
-    this.mostCores = Math.max(cpuCores, taken) * (1 + SLACK);
+    this.mostCores = (isTraded ? taken : Math.max(cpuCores, taken)) * (1 + SLACK);
   }
 
   /** Whether the limits of pods and cores are kept. */
@@ -73,12 +83,13 @@ export class Totals {
 
   /**
    * What a change to less frees of the limit that is exceeded: pods, else requested cores. Not above 0 where it does not help. Pods that run
-   * free no cores: they are given up for the budget of pods alone.
+   * free no cores unless they are traded: they are given up for the budget of pods alone.
    */
   freed(service: number, from: Size, to: Size): number {
     if (this.pods > this.mostPods) return from.replicas - to.replicas;
     const each = this.services[service] as ServiceToSize;
-    return requestedCores(each, atLeastTaken(each, from)) - requestedCores(each, atLeastTaken(each, to));
+    const held = (size: Size): Size => (this.isTraded ? size : atLeastTaken(each, size));
+    return requestedCores(each, held(from)) - requestedCores(each, held(to));
   }
 
   change(service: number, from: Size, to: Size): void {

@@ -16,7 +16,7 @@ type NeedKnown = DemandKnown & Pick<Known, "awaited">;
 /**
  * Adds CPU until every service has what its use proves necessary, whatever the models make of it, and what requests will ask for
  * that fail before they reach it. Containers keep CPU that they run with, which takes no time, before replicas are added. The pods
- * of the budget bound it, the CPU of all nodes does not: a pod that waits calls for a node.
+ * of the budget bound it, the CPU of all nodes does not, but where pods are traded: a pod that waits calls for a node.
  *
  * Containers that can be made smaller keep of the CPU that they run with what the load to come asks for, at the utilisation that no size
  * goes beyond: no floor of their replicas does that. Whether they grow for it the cost says.
@@ -33,8 +33,8 @@ export function meetProvenNeed(
   known: NeedKnown,
 ): boolean {
   const byName = new Map(observations.map((each) => [each.service, each]));
-  const { cpuCores: _, ...bounds } = limits;
-  const totals = new Totals(cost, bounds);
+  const { cpuCores: _, ...others } = limits;
+  const totals = new Totals(cost, limits.isTraded === true ? limits : others);
   let isEnough = true;
   for (const [at, { ceiling, name }] of cost.services.entries()) {
     const one = byName.get(name);

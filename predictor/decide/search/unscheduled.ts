@@ -2,6 +2,7 @@ import type { Observation } from "../../facts/observation.ts";
 import type { ApplicationCost } from "../cost/application-cost.ts";
 import { SLACK } from "../cost/cost-inputs.ts";
 import type { ServiceToSize } from "../cost/cost-inputs.ts";
+import type { NodeLeft } from "../../room/node-room.ts";
 import { Totals } from "./limits.ts";
 import type { TotalLimits } from "./limits.ts";
 import { podCores } from "./node-rooms.ts";
@@ -43,6 +44,48 @@ export function withoutUnscheduled(service: ServiceToSize, unscheduled: Unschedu
   };
 }
 
+/**
+ * Whether pods wait for CPU that no node has left, where pods alone move. Room that one of them would fit is missing for another reason, such as
+ * memory or a taint, and what others give up may be of no use to it.
+ */
+export function isRoomShort(
+  services: readonly ServiceToSize[],
+  unscheduled: Unscheduled,
+  nodes: readonly NodeLeft[] = [],
+): boolean {
+  if (nodes.length === 0 || unscheduled.size === 0) return false;
+  const mostLeft = mostLeftOf(nodes);
+  return services.every(({ base, name, pods, runningCores = base.cpuCores, stepCpuCores }) => {
+    if (stepCpuCores > 0) return false;
+    return !unscheduled.has(name) || podCores(pods, runningCores) > mostLeft + SLACK;
+  });
+}
+
+const mostLeftOf = (nodes: readonly NodeLeft[]): number =>
+  nodes.reduce((most, { leftCores, takesPods }) => (takesPods ? Math.max(most, leftCores) : most), 0);
+
+/** A service as it is while replicas of it wait that may take the room of others. */
+export function tradeable(service: ServiceToSize, unscheduled: Unscheduled): ServiceToSize {
+  const { base, floor, pods } = service;
+  const replicas = unscheduled.get(service.name)?.scheduled ?? base.replicas;
+  // No more than run: so all floors together have room.
+  const least = Math.min(floor.replicas, pods?.taken ?? floor.replicas);
+  return { ...service, base: { ...base, replicas }, floor: { ...floor, replicas: least } };
+}
+
+/** The replicas that go on waiting where others are to take the room of those that stop. */
+export function stillUnscheduled(unscheduled: Unscheduled, serving: ApplicationCost): Unscheduled {
+  return new Map(
+    serving.services.flatMap(({ name }, at) => {
+      const one = unscheduled.get(name);
+      if (one === undefined) return [];
+      const { replicas } = serving.sizeOf(at);
+      const waiting = one.scheduled + one.waiting - replicas;
+      return waiting > 0 ? [[name, { scheduled: replicas, waiting }] as const] : [];
+    }),
+  );
+}
+
 /** Whether a replica more of some service would lower the cost, were there a node with room for it. */
 export function lacksRoom(cost: ApplicationCost, limits: TotalLimits): boolean {
   const { rooms } = new Totals(cost, limits);
@@ -66,10 +109,7 @@ export function withCalls(
   whole: ApplicationCost,
   { nodes = [] }: TotalLimits,
 ): Unscheduled {
-  const mostLeft = nodes.reduce(
-    (most, { leftCores, takesPods }) => (takesPods ? Math.max(most, leftCores) : most),
-    0,
-  );
+  const mostLeft = mostLeftOf(nodes);
   const calls = serving.services.flatMap(({ name, pods, runningCores }, at) => {
     const { cpuCores, replicas } = serving.sizeOf(at);
     const waiting = whole.sizeOf(at).replicas - replicas;

@@ -8,3 +8,12 @@ export const FULL_CLUSTER = obstacle({
   load: flashCrowd({ base: 50, peak: 130, startSeconds: 480, riseSeconds: 60, holdSeconds: 240 }),
   cluster: { nodes: 3, nodeCores: 2 },
 });
+
+export const FULL_FOR_LONG = obstacle({
+  name: "full-for-long",
+  about:
+    "The same, for a quarter of an hour: what has more room than it needs is to give it to pods that wait.",
+  load: flashCrowd({ base: 50, peak: 130, startSeconds: 480, riseSeconds: 60, holdSeconds: 900 }),
+  cluster: { nodes: 3, nodeCores: 2 },
+  seconds: 1_620,
+});

@@ -313,6 +313,64 @@ describe("policy auto while pods wait for room on a node", () => {
     expect(wishOf(outcome, "backend").allocation.cpuCores ?? 1).toBeCloseTo(1.2);
   });
 
+  describe("of a full service", () => {
+    const at = (requestsPerSecond: number) => [
+      made("frontend", { replicas: 1, cpuSecondsPerRequest: 0.0125, baseSeconds: 0.01, requestsPerSecond }),
+      made("backend", { requestsPerSecond }),
+    ];
+    /** From the eighth window on the frontend is throttled all the time, and the second pod of it waits. */
+    const full: Change = (set, number) => {
+      const now = number < 8 ? set : chained(at(80), set.startMs);
+      return {
+        ...now,
+        windows: now.windows.map((each) => ({
+          ...each,
+          ...(number >= 8 && each.service === "frontend" && { replicasWanted: 2, podsUnscheduled: 1 }),
+          containers: each.containers.map((one) => ({
+            ...one,
+            cpuRequestCores: 1,
+            cpuThrottledRatio: number >= 8 && each.service === "frontend" ? 1 : 0,
+          })),
+        })),
+      };
+    };
+    /** Replicas of the frontend and of the backend, of which four pods of a core are 40 % busy. */
+    const decided = (leftCores: number, change = full): number[] => {
+      const pods = [
+        { service: "backend", pods: 4 },
+        { service: "frontend", pods: 1 },
+      ];
+      const outcome = last(
+        course(11, at(60), change, {
+          allNodes: { cpuCores: 5 + leftCores, memoryBytes: 1e12 },
+          nodes: [{ name: "n0", leftCores, takesPods: true, pods }],
+        }),
+      );
+      return [replicasOf(outcome, "frontend"), replicasOf(outcome)];
+    };
+
+    it("gives them the room of a service that has more than the load of now takes (full-cluster, seed 71002)", () => {
+      const [frontend, backend] = decided(0.5);
+      expect(frontend).toBe(2);
+      expect(backend).toBeLessThan(4);
+      expect(backend).toBeGreaterThanOrEqual(2);
+    });
+
+    it("takes nothing from others where a node has room for them: something else keeps them from it", () => {
+      expect(decided(1.5)[1]).toBeGreaterThanOrEqual(4);
+    });
+
+    it("takes nothing from others while traffic is missing", () => {
+      const partly: Change = (set, number) => {
+        const now = full(set, number);
+        return number < 8
+          ? now
+          : { ...now, windows: now.windows.map((each) => ({ ...each, missing: "spans of a peer" })) };
+      };
+      expect(decided(0.5, partly)[1]).toBeGreaterThanOrEqual(4);
+    });
+  });
+
   it("asks for them no more once the load is gone", () => {
     const quiet = [FRONTEND, made("backend", { replicas: 2, requestsPerSecond: 5 })];
     const outcomes = course(60, quiet, crowded);
