@@ -72,11 +72,15 @@ export class SizePrices {
     return costPerHour(size, prices) + change + late;
   }
 
-  /** What requests to containers that warm up miss, per hour: each added one gets its share of them at once. */
+  /**
+   * What requests to containers that warm up miss, per hour: each added one gets its share of them at once. One that runs, and was to stop,
+   * is not added where it is kept after all.
+   */
   private warmUpOf(service: number, { cpuCores, replicas }: Size): number {
-    const { base, own, warmUpFactor = 1 } = this.services[service] ?? {};
-    if (own === undefined || base === undefined || replicas <= base.replicas || warmUpFactor <= 1) return 0;
-    const added = replicas - base.replicas;
+    const { base, own, pods, warmUpFactor = 1 } = this.services[service] ?? {};
+    if (own === undefined || base === undefined || warmUpFactor <= 1) return 0;
+    const added = replicas - Math.max(base.replicas, pods?.taken ?? 0);
+    if (added <= 0) return 0;
     const { budget, loads, missPerHour, quantile, warmUpRatio } = this.options;
     const size = { ...base, cpuCores, replicas };
     own(

@@ -46,6 +46,17 @@ describe("the cost of an application's sizes", () => {
     expect(at(1).priceOf(0, size(3))).toBe(at().priceOf(0, size(3)));
   });
 
+  it("prices no warm-up of containers that were to stop and still run (slow-hpa, seed 71001: from 1 over 2 that ran to 3)", () => {
+    const own = queueing(0.03, 0.02);
+    const pods = { taken: 3, requestRatio: 1, sidecarCores: 0 };
+    const at = (warmUpFactor?: number) =>
+      chain([service("only", { own, requestsPerSecond: 40, warmUpFactor, pods })]);
+    const ofStart = (replicas: number): number =>
+      at(3).priceOf(0, size(replicas)) - at().priceOf(0, size(replicas));
+    expect(ofStart(3)).toBe(0);
+    expect(ofStart(4)).toBeGreaterThan(0);
+  });
+
   it("prices a start and larger containers, though what they take the place of had the same price", () => {
     const cost = chain([fixed(1e-9)], { changeRatio: 0.25 });
     // Two of one core become four of half a core: two started at half a core. Or one of two: one stopped, one given a core.
