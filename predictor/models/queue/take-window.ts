@@ -158,33 +158,58 @@ function takeCpu(estimate: Estimate, program: Program, evidence: Evidence): numb
   if (!isLoad(loadPerContainer) || !isPositive(cpuUsageCores)) return 0;
   // What starting takes, before any request, is no housekeeping; nor what requests take that are not in the sample.
   if (loadPerContainer === 0 && (youngShare > 0 || isSampled(state))) return 0;
-  const { covariance, mean } = estimate;
+  const { mean } = estimate;
   const isFirstLoad = state.cpuWindows === 0 || state.lastLoad === undefined;
   if (isFirstLoad && loadPerContainer > 0) {
     mean[DEMAND] = Math.log(cpuUsageCores / loadPerContainer);
     bound(estimate);
   }
-  const housekeeping = Math.exp(mean[HOUSEKEEPING] as number);
-  const work = Math.max(0, loadPerContainer) * Math.exp(mean[DEMAND] as number);
-  gradient.fill(0);
-  gradient[DEMAND] = work / (housekeeping + work);
-  gradient[INFLATION] = gradient[DEMAND];
-  gradient[HOUSEKEEPING] = housekeeping / (housekeeping + work);
-  expect(covariance, Math.log(housekeeping + work), gradient, expected);
   const used = Math.log(cpuUsageCores);
+  expectUse(estimate, { loadPerContainer, cpuUsageCores, isFull: isFull(program, observation) });
   const over = Math.max(0, used - Math.log(program.parallelism)) / USE_NOISE;
   const requests = Math.max(1, loadPerContainer * windowSeconds);
   // Load that is estimated from a sample of the requests is off by the chance of their number: of the one expected by CPU use, if that is less.
   const expectedCalls = isPositive(calls) ? calls * Math.min(1, Math.exp(used - expected.value)) : Infinity;
   const ofSample = (1 - keptRatio) / Math.max(1, expectedCalls);
   const ofDemands = (1 + Math.exp(2 * (mean[VARIATION] as number))) / requests;
-  const chance = gradient[DEMAND] ** 2 * (ofDemands + ofSample);
+  const chance = (gradient[DEMAND] as number) ** 2 * (ofDemands + ofSample);
   const noise = evidence.change + USE_NOISE ** 2 + chance + ofUnended(observation);
   evidence.cpuSurprise = (used - expected.value) / Math.sqrt(expected.variance + noise);
   evidence.cpuResidual = residualAfter(state.cpuResidual, used - expected.value, noise);
   if (Math.abs(evidence.cpuSurprise) > OUTLIER) inflate(estimate, used - expected.value, noise);
   return takeIn(estimate, used, expected, noise) - (over * over) / 2;
 }
+
+/**
+ * ln of the CPU use at this load, into {@link expected}. What a full container answers follows from its CPU: the less the more each request
+ * takes. To expect its use of that load would make of heavy requests CPU that no request takes. So its load is expected of its CPU, and how far that
+ * is off is told as one of the CPU.
+ */
+function expectUse(
+  { covariance, mean }: Estimate,
+  {
+    cpuUsageCores,
+    isFull,
+    loadPerContainer,
+  }: { readonly cpuUsageCores: number; readonly loadPerContainer: number; readonly isFull: boolean },
+): void {
+  const housekeeping = Math.exp(mean[HOUSEKEEPING] as number);
+  const work = loadPerContainer * Math.exp(mean[DEMAND] as number);
+  const left = cpuUsageCores - housekeeping;
+  const isOfLoad = !isFull || work === 0 || left < housekeeping;
+  const all = isOfLoad ? housekeeping + work : left;
+  gradient.fill(0);
+  const byWork = isOfLoad ? work / all : 1;
+  gradient[DEMAND] = byWork;
+  gradient[INFLATION] = byWork;
+  gradient[HOUSEKEEPING] = housekeeping / all;
+  const value = isOfLoad ? Math.log(all) : Math.log(cpuUsageCores) + Math.log(work) - Math.log(all);
+  expect(covariance, value, gradient, expected);
+}
+
+/** Whether the container has used up what it or its program has, nearly. */
+const isFull = (program: Program, { cpuCores, cpuUsageCores = 0 }: ProfileObservation): boolean =>
+  cpuUsageCores >= SATURATED * capacityOf(program, cpuCores);
 
 /**
  * Variance of ln CPU use over the requests that ended in a window: where a queue of a service that is called builds up or is worked
@@ -251,7 +276,7 @@ function takeLatency(estimate: Estimate, program: Program, evidence: Evidence): 
   at.cpuCores = observation.cpuCores;
   at.loadPerContainer = loadPerContainer;
   at.windowSeconds = observation.windowSeconds;
-  const isSaturated = (observation.cpuUsageCores ?? 0) >= SATURATED * capacityOf(program, at.cpuCores);
+  const isSaturated = isFull(program, observation);
   const ofQueue = isSaturated ? SATURATED_NOISE ** 2 : 0;
   let likelihood = 0;
   let isFirst = state.latencyWindows === 0;

@@ -1,4 +1,4 @@
-import { seededRng } from "@tradewind/core/rng.ts";
+import { seededRng, standardNormal } from "@tradewind/core/rng.ts";
 import fc from "fast-check";
 import {
   demandOf,
@@ -249,6 +249,30 @@ describe("tracked profile", () => {
     const [calm, busy] = [predict(state, 0.2, 30).tailSeconds, predict(state, 0.2, 120).tailSeconds];
     expect(busy / calm).toBeLessThan(1.15);
     expect(predict(state, 0.1, 30).tailSeconds / calm).toBeLessThan(1.15);
+  });
+
+  /**
+   * Ten cores asked for of one, and requests that take 8 ms of it, give or take a third from window to window: what is answered is
+   * 1 core / demand. Taken for a load that was given, few requests with a full core looked like CPU that no request takes.
+   */
+  it("takes no housekeeping from full containers whose requests differ from window to window (pick, seed 32, s0)", () => {
+    const rng = seededRng(5);
+    const windows = Array.from({ length: 400 }, (_, i): ProfileObservation => {
+      const demand = 0.008 * Math.exp(0.35 * standardNormal(rng));
+      const asked = i % 2 === 0 ? 200 : 40;
+      const isFull = asked * demand > 0.95;
+      return {
+        atMs: 15_000 * (i + 1),
+        windowSeconds: 15,
+        cpuCores: 1,
+        cpuUsageCores: isFull ? 0.98 : asked * demand,
+        loadPerContainer: isFull ? 0.98 / demand : asked,
+      };
+    });
+    const { cpuSecondsPerRequest = 0, housekeepingCores = 1 } = demandOf(tracked(windows)) ?? {};
+    expect(housekeepingCores).toBeLessThan(0.05);
+    expect(cpuSecondsPerRequest).toBeGreaterThan(0.006);
+    expect(cpuSecondsPerRequest).toBeLessThan(0.011);
   });
 
   it("takes an idle service: its CPU is housekeeping, and nothing is said of latency", () => {
