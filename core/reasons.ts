@@ -34,6 +34,7 @@ const SENTENCES: Sentences = {
   replicas: move,
   "pods-unscheduled": ({ unscheduledPods }) =>
     `no node has room for ${unscheduledPods} of its pods: they stay asked for and do not count as serving`,
+  "room-traded": (facts) => `gives room to pods of ${named(facts)} that no node has room for`,
   "cpu-demand": ({ cpuRatio, targetRatio }) =>
     `CPU demand is ${percent(cpuRatio)} of what its ready replicas have, target ${percent(targetRatio)}`,
   "queue-share": queueShare,

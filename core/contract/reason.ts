@@ -84,6 +84,7 @@ export const Reason = z.discriminatedUnion("code", [
     runningReplicas: Count.optional(),
   }),
   reason("pods-unscheduled", { unscheduledPods: Count }),
+  reason("room-traded", Named),
   // What a decision by CPU demand and queues comes to.
   reason("cpu-demand", { cpuRatio: NonNegative, targetRatio: NonNegative }),
   reason("queue-share", { queueRatio: NonNegative.optional(), cpuRatio: NonNegative.optional() }),

@@ -32,6 +32,7 @@ import { WhatIf } from "./cost/what-if.ts";
 import { withRises } from "./learn/starts.ts";
 import { emptyMemory } from "./learn/state.ts";
 import { expectation, targetsOf } from "./targets.ts";
+import type { Found } from "./targets.ts";
 import { servicesToKeep } from "./inputs/services-to-keep.ts";
 import {
   isRoomShort,
@@ -63,8 +64,9 @@ export function decideByCost(request: CostRequest): CostDecision {
     const reasons = [{ code: "models-missing", ...namedServices(waiting) } as const];
     return { memory, level, targets: undefined, reasons };
   }
-  const { atBase, cost, unscheduled } = cheapestOf(request, known);
-  const targets = targetsOf(request, known, cost, unscheduled);
+  const { atBase, ...found } = cheapestOf(request, known);
+  const { cost } = found;
+  const targets = targetsOf(request, known, found);
   const { application, windowSet } = request.context;
   const adopted: Targets = isCarriedOut(application) ? targets : new Map();
   const services = withRises(memory.services, request.observations, adopted, windowSet.endMs);
@@ -156,10 +158,7 @@ interface Searched {
   readonly isEnough: boolean;
 }
 
-interface Cheapest {
-  /** Of what serves: replicas that wait for room on a node are not in it. */
-  readonly cost: ApplicationCost;
-  readonly unscheduled: Unscheduled;
+interface Cheapest extends Found {
   /** The same models at the sizes that the decision started from, and at this many times the load that it planned for. */
   readonly atBase: (loadRatio?: number) => ApplicationCost;
 }
@@ -263,8 +262,9 @@ function cheapestOf(request: CostRequest, before: Known): Cheapest {
  */
 function traded(request: CostRequest, known: Known, unscheduled: Unscheduled): Cheapest {
   const now = { ...known, outlook: { ...known.outlook, ratio: 1 } };
-  const { atBase, limits, search, services } = searchesOf(request, now);
+  const { atBase, limits, routed, search, services } = searchesOf(request, now);
   const serving = services.map((each) => tradeable(each, unscheduled));
   const { cost } = search(serving, { ...limits, isTraded: true });
-  return { cost, unscheduled: stillUnscheduled(unscheduled, cost), atBase: atBase(serving) };
+  const waiting = routed.filter(({ service }) => unscheduled.has(service));
+  return { cost, unscheduled: stillUnscheduled(unscheduled, cost), waiting, atBase: atBase(serving) };
 }

@@ -9,7 +9,7 @@ import { statedSize } from "../facts/container-size.ts";
 import { memoryNeed } from "../facts/memory-peaks.ts";
 import { isSaturated } from "../facts/need.ts";
 import type { Observation } from "../facts/observation.ts";
-import { cpuReason, replicasReason } from "../facts/reasons.ts";
+import { cpuReason, namedServices, replicasReason } from "../facts/reasons.ts";
 import { bounded } from "../facts/target.ts";
 import type { Target, Targets } from "../facts/target.ts";
 import type { ApplicationCost } from "./cost/application-cost.ts";
@@ -19,12 +19,20 @@ import type { CostRequest, Known } from "./inputs/request.ts";
 import { advisedBounds } from "./inputs/services.ts";
 import type { Unscheduled } from "./search/unscheduled.ts";
 
+/** The cheapest sizes that were found. */
+export interface Found {
+  /** Of what serves: replicas that wait for room on a node are not in it, but where they are to have that of others. */
+  readonly cost: ApplicationCost;
+  readonly unscheduled: Unscheduled;
+  /** Services that others give up pods for. */
+  readonly waiting?: readonly Observation[];
+}
+
 /** What a decision comes to for each service. */
 export function targetsOf(
   request: CostRequest,
   known: Known,
-  cost: ApplicationCost,
-  unscheduled: Unscheduled,
+  { cost, unscheduled, waiting = [] }: Found,
 ): Targets {
   const changes = changesOf(cost, request);
   const numberOf = new Map(cost.services.map(({ name }, at) => [name, at]));
@@ -41,6 +49,7 @@ export function targetsOf(
               steps: changes.get(one.service) ?? [],
               cheapestCores: cores.get(at),
               waiting: unscheduled.get(one.service)?.waiting ?? 0,
+              traded: waiting,
             });
       return [one.service, target];
     }),
@@ -67,6 +76,8 @@ interface Planned {
   readonly cheapestCores: number | undefined;
   /** Replicas that stay asked for though no node has room for them. */
   readonly waiting: number;
+  /** Services that others give up pods for. */
+  readonly traded: readonly Observation[];
 }
 
 /** By number of the service, where a model knows it and nothing can move its CPU. */
@@ -90,7 +101,7 @@ function plannedTarget(
   one: Observation,
   request: CostRequest,
   known: Known,
-  { at, cheapestCores: cheapest, cost, steps, waiting }: Planned,
+  { at, cheapestCores: cheapest, cost, steps, traded, waiting }: Planned,
 ): Target {
   const { replicas: planned, cpuCores } = cost.sizeOf(at);
   const replicas = bounded(one, planned + waiting);
@@ -102,7 +113,7 @@ function plannedTarget(
     ...stated,
     policy: known.level,
     reasons: [
-      ...(waiting > 0 ? [{ code: "pods-unscheduled", unscheduledPods: waiting } as const] : []),
+      ...roomReasons(one, replicas, waiting, traded),
       ...reasonsOf(one, replicas, stated, request.settings.memoryRatio),
     ],
     planned: {
@@ -113,6 +124,19 @@ function plannedTarget(
       ...(cheapest !== undefined && { cheapestCores: cheapest }),
     },
   };
+}
+
+/** Which of its pods wait for room, and whom it gives its own. */
+function roomReasons(
+  one: Observation,
+  replicas: number,
+  waiting: number,
+  traded: readonly Observation[],
+): Reason[] {
+  const unscheduledPods = traded.includes(one) ? one.unscheduled : waiting;
+  if (unscheduledPods > 0) return [{ code: "pods-unscheduled", unscheduledPods }];
+  const isGivingUp = traded.length > 0 && replicas < Math.max(one.baseReplicas, one.readyReplicas ?? 0);
+  return isGivingUp ? [{ code: "room-traded", ...namedServices(traded) }] : [];
 }
 
 /** Containers that are full are made larger: their use proves that, however unsure the models are of the time under overload. */

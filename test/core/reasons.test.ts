@@ -81,6 +81,10 @@ const EXAMPLES: readonly (readonly [Reason, string])[] = [
     "no node has room for 2 of its pods: they stay asked for and do not count as serving",
   ],
   [
+    { code: "room-traded", services: ["front", "price"] },
+    "gives room to pods of front, price that no node has room for",
+  ],
+  [
     { code: "cpu-demand", cpuRatio: 1.45, targetRatio: 0.7 },
     "CPU demand is 145 % of what its ready replicas have, target 70 %",
   ],

@@ -7,8 +7,14 @@ import { Totals } from "./limits.ts";
 import type { TotalLimits } from "./limits.ts";
 import { podCores } from "./node-rooms.ts";
 
+interface Waiting {
+  /** Replicas that serve, or are to take room that another service gives up. */
+  readonly scheduled: number;
+  readonly waiting: number;
+}
+
 /** Replicas that stay asked for though no node has room for them, by service. */
-export type Unscheduled = ReadonlyMap<string, { readonly scheduled: number; readonly waiting: number }>;
+export type Unscheduled = ReadonlyMap<string, Waiting>;
 
 /**
  * Which of the replicas that wait for room would still be worth their price if they served: those stay asked for, so that

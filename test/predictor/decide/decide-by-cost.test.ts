@@ -335,29 +335,45 @@ describe("policy auto while pods wait for room on a node", () => {
       };
     };
     /** Replicas of the frontend and of the backend, of which four pods of a core are 40 % busy. */
-    const decided = (leftCores: number, change = full): number[] => {
+    const decided = (leftCores: number, change = full): PolicyOutcome => {
       const pods = [
         { service: "backend", pods: 4 },
         { service: "frontend", pods: 1 },
       ];
-      const outcome = last(
+      return last(
         course(11, at(60), change, {
           allNodes: { cpuCores: 5 + leftCores, memoryBytes: 1e12 },
           nodes: [{ name: "n0", leftCores, takesPods: true, pods }],
         }),
       );
-      return [replicasOf(outcome, "frontend"), replicasOf(outcome)];
     };
 
     it("gives them the room of a service that has more than the load of now takes (full-cluster, seed 71002)", () => {
-      const [frontend, backend] = decided(0.5);
-      expect(frontend).toBe(2);
-      expect(backend).toBeLessThan(4);
-      expect(backend).toBeGreaterThanOrEqual(2);
+      const outcome = decided(0.5);
+      expect(replicasOf(outcome, "frontend")).toBe(2);
+      expect(replicasOf(outcome)).toBeLessThan(4);
+      expect(replicasOf(outcome)).toBeGreaterThanOrEqual(2);
+    });
+
+    it("says which pods wait, and who gives them room", () => {
+      const outcome = last(
+        course(9, at(60), full, {
+          allNodes: { cpuCores: 5, memoryBytes: 1e12 },
+          nodes: [{ name: "n0", leftCores: 0, takesPods: true, pods: [] }],
+        }),
+      );
+      expect(wishOf(outcome, "frontend").reasons).toContainEqual({
+        code: "pods-unscheduled",
+        unscheduledPods: 1,
+      });
+      expect(wishOf(outcome, "backend").reasons).toContainEqual({
+        code: "room-traded",
+        services: ["frontend"],
+      });
     });
 
     it("takes nothing from others where a node has room for them: something else keeps them from it", () => {
-      expect(decided(1.5)[1]).toBeGreaterThanOrEqual(4);
+      expect(replicasOf(decided(1.5))).toBeGreaterThanOrEqual(4);
     });
 
     it("takes nothing from others while traffic is missing", () => {
@@ -367,7 +383,7 @@ describe("policy auto while pods wait for room on a node", () => {
           ? now
           : { ...now, windows: now.windows.map((each) => ({ ...each, missing: "spans of a peer" })) };
       };
-      expect(decided(0.5, partly)[1]).toBeGreaterThanOrEqual(4);
+      expect(replicasOf(decided(0.5, partly))).toBeGreaterThanOrEqual(4);
     });
   });
 
