@@ -257,14 +257,14 @@ function cheapestOf(request: CostRequest, before: Known): Cheapest {
 }
 
 /**
- * Where pods wait for the room of others what all have together goes to what lowers the cost most, at the load of now: what may come and
- * what full services may hide asks for more of everything, and would keep the room from those that are known to need it.
+ * Where pods wait for CPU that no node has, the CPU that all services hold goes to what lowers the cost most at the current load. Load
+ * that may come or that full services may hide is left out: it asks for more of everything, and nobody would give up a pod.
  */
 function traded(request: CostRequest, known: Known, unscheduled: Unscheduled): Cheapest {
   const now = { ...known, outlook: { ...known.outlook, ratio: 1 } };
   const { atBase, limits, routed, search, services } = searchesOf(request, now);
   const serving = services.map((each) => tradeable(each, unscheduled));
   const { cost } = search(serving, { ...limits, isTraded: true });
-  const waiting = routed.filter(({ service }) => unscheduled.has(service));
-  return { cost, unscheduled: stillUnscheduled(unscheduled, cost), waiting, atBase: atBase(serving) };
+  const roomFor = routed.filter(({ service }) => unscheduled.has(service));
+  return { cost, unscheduled: stillUnscheduled(unscheduled, cost), roomFor, atBase: atBase(serving) };
 }

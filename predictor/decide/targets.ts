@@ -25,14 +25,14 @@ export interface Found {
   readonly cost: ApplicationCost;
   readonly unscheduled: Unscheduled;
   /** Services that others give up pods for. */
-  readonly waiting?: readonly Observation[];
+  readonly roomFor?: readonly Observation[];
 }
 
 /** What a decision comes to for each service. */
 export function targetsOf(
   request: CostRequest,
   known: Known,
-  { cost, unscheduled, waiting = [] }: Found,
+  { cost, roomFor = [], unscheduled }: Found,
 ): Targets {
   const changes = changesOf(cost, request);
   const numberOf = new Map(cost.services.map(({ name }, at) => [name, at]));
@@ -49,7 +49,7 @@ export function targetsOf(
               steps: changes.get(one.service) ?? [],
               cheapestCores: cores.get(at),
               waiting: unscheduled.get(one.service)?.waiting ?? 0,
-              traded: waiting,
+              roomFor,
             });
       return [one.service, target];
     }),
@@ -77,7 +77,7 @@ interface Planned {
   /** Replicas that stay asked for though no node has room for them. */
   readonly waiting: number;
   /** Services that others give up pods for. */
-  readonly traded: readonly Observation[];
+  readonly roomFor: readonly Observation[];
 }
 
 /** By number of the service, where a model knows it and nothing can move its CPU. */
@@ -101,7 +101,7 @@ function plannedTarget(
   one: Observation,
   request: CostRequest,
   known: Known,
-  { at, cheapestCores: cheapest, cost, steps, traded, waiting }: Planned,
+  { at, cheapestCores: cheapest, cost, roomFor, steps, waiting }: Planned,
 ): Target {
   const { replicas: planned, cpuCores } = cost.sizeOf(at);
   const replicas = bounded(one, planned + waiting);
@@ -113,7 +113,7 @@ function plannedTarget(
     ...stated,
     policy: known.level,
     reasons: [
-      ...roomReasons(one, replicas, waiting, traded),
+      ...roomReasons(one, replicas, waiting, roomFor),
       ...reasonsOf(one, replicas, stated, request.settings.memoryRatio),
     ],
     planned: {
@@ -131,12 +131,12 @@ function roomReasons(
   one: Observation,
   replicas: number,
   waiting: number,
-  traded: readonly Observation[],
+  roomFor: readonly Observation[],
 ): Reason[] {
-  const unscheduledPods = traded.includes(one) ? one.unscheduled : waiting;
+  const unscheduledPods = roomFor.includes(one) ? one.unscheduled : waiting;
   if (unscheduledPods > 0) return [{ code: "pods-unscheduled", unscheduledPods }];
-  const isGivingUp = traded.length > 0 && replicas < Math.max(one.baseReplicas, one.readyReplicas ?? 0);
-  return isGivingUp ? [{ code: "room-traded", ...namedServices(traded) }] : [];
+  const isGivingUp = roomFor.length > 0 && replicas < Math.max(one.baseReplicas, one.readyReplicas ?? 0);
+  return isGivingUp ? [{ code: "room-traded", ...namedServices(roomFor) }] : [];
 }
 
 /** Containers that are full are made larger: their use proves that, however unsure the models are of the time under overload. */

@@ -37,7 +37,10 @@ export const PolicyInputs = z.strictObject({
   allNodes: z
     .strictObject({ cpuCores: z.number().positive(), memoryBytes: z.number().positive() })
     .optional(),
-  /** What pods leave of the nodes that pods of the application run on, or may be started on; absent where the nodes are not known. */
+  /**
+   * What pods leave of the nodes that pods of the application run on, or may be started on. Absent where the nodes are not known, and where no
+   * container can be resized and no pod waits for a node.
+   */
   nodes: z
     .array(
       z.strictObject({

@@ -181,9 +181,9 @@ function takeCpu(estimate: Estimate, program: Program, evidence: Evidence): numb
 }
 
 /**
- * ln of the CPU use at this load, into {@link expected}. What a full container answers follows from its CPU: the less the more each request
- * takes. To expect its use of that load would make of heavy requests CPU that no request takes. So its load is expected of its CPU, and how far that
- * is off is told as one of the CPU.
+ * Writes the expected ln(CPU use) at this load into {@link expected}. A full container is the other way round: its CPU is given, and it
+ * answers fewer requests the heavier they are. If its use were predicted from that load, heavy requests would look like housekeeping. So
+ * its load is predicted from its CPU; the error is stated as one of ln(CPU use), so that the filter needs no other kind of measurement.
  */
 function expectUse(
   { covariance, mean }: Estimate,
@@ -207,7 +207,7 @@ function expectUse(
   expect(covariance, value, gradient, expected);
 }
 
-/** Whether the container has used up what it or its program has, nearly. */
+/** The container has used {@link SATURATED} of what its limit or its program allows. */
 const isFull = (program: Program, { cpuCores, cpuUsageCores = 0 }: ProfileObservation): boolean =>
   cpuUsageCores >= SATURATED * capacityOf(program, cpuCores);
 
