@@ -37,9 +37,8 @@ export interface Operation {
   /** Name of its SERVER span. */
   readonly name: string;
   readonly steps: readonly Step[];
-  /** Its span begins before this step and ends before that one; Infinity: at the end of all. */
-  readonly spanFrom: number;
-  readonly spanTo: number;
+  /** Steps before which its span begins and ends; Infinity: it ends after all of them. */
+  readonly span: { readonly from: number; readonly to: number };
 }
 
 /** What each pod of a service does by the clock. */
@@ -110,7 +109,7 @@ class Compiler {
         service: number,
         name,
         steps: steps.map((step) => this.step(service, step)),
-        ...spanOf(operationKey(service.name, name), steps),
+        span: spanOf(`${service.name} ${name}`, steps),
       })),
     );
     return {
@@ -208,18 +207,15 @@ function poolOf({ name, pools }: ServiceModel, pool: string | undefined): number
   return index;
 }
 
-function spanOf(operation: string, steps: readonly StepModel[]): Pick<Operation, "spanFrom" | "spanTo"> {
+function spanOf(operation: string, steps: readonly StepModel[]): Operation["span"] {
   const places = steps.map((step) => (step.kind === "cpu" ? step.span : undefined));
-  const spanFrom = places.findLastIndex((place) => place === "before") + 1;
+  const from = places.findLastIndex((place) => place === "before") + 1;
   const first = places.indexOf("after");
-  const spanTo = first === -1 ? Infinity : first;
-  if (
-    spanTo < spanFrom ||
-    places.some((place, at) => (at < spanFrom && place !== "before") || (at >= spanTo && place !== "after"))
-  ) {
+  const to = first === -1 ? Infinity : first;
+  if (places.some((place, at) => (at < from && place !== "before") || (at >= to && place !== "after"))) {
     throw new RangeError(`steps before and after the span of '${operation}' are not its first and last`);
   }
-  return { spanFrom, spanTo };
+  return { from, to };
 }
 
 const operationKey = (service: string, operation: string): string => `${service}\n${operation}`;

@@ -44,6 +44,7 @@ export class Server {
   readonly threadLimit: number;
   /** See `ServiceModel`. */
   readonly endsWithCaller: boolean;
+  readonly begunFirst: boolean;
   /** Most requests at once; Infinity without a limit. */
   readonly queueLimit: number;
   busyThreads = 0;
@@ -69,6 +70,7 @@ export class Server {
     this.threadLimit =
       model.consumer?.concurrency ?? (model.blocking === true ? (model.threads ?? Infinity) : Infinity);
     this.endsWithCaller = model.endsWithCaller ?? false;
+    this.begunFirst = model.begunFirst ?? false;
     this.queueLimit = model.queueLimit ?? Infinity;
     this.baseBytes = model.memory?.baseBytes ?? 0;
     this.perRequestBytes = model.memory?.perRequestBytes ?? 0;

@@ -113,18 +113,18 @@ export class Traffic extends CallerSide {
 
   /** Goes on with the operation until it has to wait. */
   private run(call: number, server: Server): void {
-    const { spanFrom, spanTo, steps } = this.operationOf(call);
+    const { span, steps } = this.operationOf(call);
     for (;;) {
       const place = this.calls.step[call] ?? 0;
       const step = steps[place];
-      if (place === spanFrom && place > 0) this.calls.servedMs[call] = this.nowMs;
+      if (place === span.from && place > 0) this.calls.servedMs[call] = this.nowMs;
       const isInVain = server.endsWithCaller && this.isGivenUp(call);
       if (isInVain) this.calls.failed[call] = 1;
       if (step === undefined || isInVain) {
         this.answer(call, server);
         return;
       }
-      if (place === spanTo) this.recordServed(call);
+      if (place === span.to) this.recordServed(call);
       if (this.waits(call, server, step)) return;
       this.calls.step[call] = place + 1;
     }
@@ -150,7 +150,7 @@ export class Traffic extends CallerSide {
     if (!(demandMs > 0)) return false;
     calls.phase[call] = PHASE.running;
     calls.demandMs[call] = demandMs;
-    server.main.submit(call, this.nowMs);
+    server.main.submit(call, this.nowMs, server.begunFirst && (calls.step[call] ?? 0) > 0);
     return true;
   }
 
@@ -215,9 +215,9 @@ export class Traffic extends CallerSide {
     server.inFlight -= 1;
     if (server.waiting.length > 0) calls.wake(server.waiting.shift(calls.next));
     else server.busyThreads -= 1;
-    const { spanFrom, spanTo } = this.operationOf(call);
+    const { span } = this.operationOf(call);
     const place = calls.step[call] ?? 0;
-    if (place >= spanFrom && place <= spanTo) this.recordServed(call);
+    if (place >= span.from && place <= span.to) this.recordServed(call);
     this.sendBack(call);
     this.feed(server);
   }

@@ -103,6 +103,8 @@ export interface ServiceModel {
    * once begun is done.
    */
   readonly endsWithCaller?: boolean;
+  /** A request that has begun gets the next free thread, as a goroutine does that was just made ready. Default: they take turns. */
+  readonly begunFirst?: boolean;
   /** Most requests in a container at once; more are refused. Default: no limit. */
   readonly queueLimit?: number;
   readonly memory?: MemoryModel;

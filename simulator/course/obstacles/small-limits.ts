@@ -33,13 +33,20 @@ const read = (meanMs: number): StepModel => ({ kind: "cpu", time: work(meanMs), 
 /** Writing the answer, sending spans, and now and then a garbage collection. */
 const finish = (time: Distribution): StepModel => ({ kind: "cpu", time, span: "after" });
 
-/** A program on two threads that uses 3 millicores without any request. */
+/** A program on two threads that uses 2 millicores without any request. */
 const program = (
   name: string,
   operations: ServiceModel["operations"],
   other: Partial<ServiceModel>,
 ): ServiceModel => ({
-  ...service(name, [], { ...SMALL, threads: 2, queueLimit: Infinity, replicas: 1, ...other }),
+  ...service(name, [], {
+    ...SMALL,
+    threads: 2,
+    begunFirst: true,
+    queueLimit: Infinity,
+    replicas: 1,
+    ...other,
+  }),
   operations: { ...operations, housekeeping: [cpu(fixed(0.2))] },
   periodic: [{ operation: "housekeeping", everySeconds: 0.1 }, ...(other.periodic ?? [])],
 });
