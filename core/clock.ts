@@ -18,6 +18,47 @@ export const systemClock: Clock = {
 /** A wall clock that moved this much otherwise than the monotonic one was set; what moves less is drift or is slewed. */
 const LEAST_STEP_MS = 1_000;
 
+/** How far the wall clock has been set forward since the start, ms, in memory that all threads of a process share. */
+export type ForwardSteps = Float64Array<SharedArrayBuffer>;
+
+export const noSteps = (): ForwardSteps =>
+  new Float64Array(new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT));
+
+/**
+ * A clock for ages. The kernel's monotonic time stands still while a machine is suspended and in a VM that is restored; the wall clock then
+ * steps forward. Here monotonic time takes each such step with it, and none back: what is old never looks younger.
+ */
+export class AgeClock implements Clock {
+  readonly #clock: Clock;
+  readonly #steps: ForwardSteps;
+  #offsetMs: number;
+  /** All steps forward that this thread saw, and those before it began. */
+  #forwardMs: number;
+
+  /** @param steps the same for all threads that compare times */
+  constructor(clock: Clock, steps: ForwardSteps) {
+    this.#clock = clock;
+    this.#steps = steps;
+    this.#offsetMs = clock.nowMs() - clock.monotonicMs();
+    this.#forwardMs = steps[0] ?? 0;
+  }
+
+  nowMs(): number {
+    return this.#clock.nowMs();
+  }
+
+  monotonicMs(): number {
+    const monotonicMs = this.#clock.monotonicMs();
+    const movedMs = this.#clock.nowMs() - monotonicMs - this.#offsetMs;
+    if (Math.abs(movedMs) >= LEAST_STEP_MS) {
+      this.#offsetMs += movedMs;
+      this.#forwardMs += Math.max(0, movedMs);
+      this.#steps[0] = Math.max(this.#steps[0] ?? 0, this.#forwardMs);
+    }
+    return monotonicMs + (this.#steps[0] ?? 0);
+  }
+}
+
 /**
  * Wall time that passes as monotonic time does. It follows the wall clock's drift, and its steps one at a time. {@link look}
  * returns each step. Call it about every second: over longer times drift and slewing look like a step.

@@ -48,15 +48,28 @@ export function createHttpServer(options: HttpServerOptions, handler: RequestLis
   return { server, connections: limitConnections(server, withinDescriptors(limits)) };
 }
 
+/** How many there are. Node.js leaves out all but the first of `headers`, and a proxy before it may have judged another one (RFC 9112, 3.2). */
+function hostsOf(rawHeaders: readonly string[]): number {
+  let count = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2)
+    if (rawHeaders[index]?.toLowerCase() === "host") count += 1;
+  return count;
+}
+
 /** A server that speaks TLS where certificates are given, always with the newest. Without limits of connections. */
 export function plainOrSecure(
   settings: ServerOptions,
   tls: ReloadingTls | undefined,
   handler: RequestListener,
 ): Server {
-  if (tls === undefined) return createServer(settings, handler);
+  const checked: RequestListener = (request, response) => {
+    if (hostsOf(request.rawHeaders) <= 1) return handler(request, response);
+    response.writeHead(400, { connection: "close" }).end("a request has one Host\n");
+    return undefined;
+  };
+  if (tls === undefined) return createServer(settings, checked);
   const https = process.getBuiltinModule("node:https");
-  const server = https.createServer({ ...settings, ...tls.serverSettings }, handler);
+  const server = https.createServer({ ...settings, ...tls.serverSettings }, checked);
   // Before Node's own listener, which would have an answer written to a connection that cannot carry one.
   server.prependListener("tlsClientError", (_error, socket) => socket.destroy());
   tls.onChange((context) => server.setSecureContext(context));

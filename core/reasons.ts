@@ -80,9 +80,9 @@ const SENTENCES: Sentences = {
       : `the service may have at most ${replicas(maxReplicas)}`,
   "container-bounds": () => "container sizes brought to a whole step inside their bounds",
   "change-limit": ({ fromReplicas, limitReplicas }) =>
-    `one decision goes from ${fromReplicas} to at ${limitReplicas > fromReplicas ? "most" : "least"} ${replicas(limitReplicas)}`,
+    `within 12 s replicas go from ${fromReplicas} to at ${limitReplicas > fromReplicas ? "most" : "least"} ${limitReplicas}`,
   "container-change-limit": ({ growRatio, shrinkRatio }) =>
-    `one decision makes a container at most ${growRatio} times as large and leaves at least ${percent(shrinkRatio)} of it`,
+    `within 12 s a container becomes at most ${growRatio} times as large and keeps at least ${percent(shrinkRatio)}`,
   "growth-limit": ({ fromReplicas, mostReplicas }) =>
     `latency, load or replicas are missing: growth from ${replicas(fromReplicas)} is limited to ${mostReplicas}`,
   "approval-awaited": (facts) => `${sizes(facts)} waits for approval: tradewind approve ${facts.change}`,

@@ -98,8 +98,12 @@ export function configure(command: Command): void {
     )
     .option("--max-replicas <n>", "most replicas of a service that --application does not name", "1000")
     .option("--scale-to-zero", "let such a service have no replica at all", false)
-    .option("--max-growth <ratio>", "most replicas after one decision over those before, and 4 more", "3")
-    .option("--min-share <ratio>", "least replicas after one decision over those before", "0.5")
+    .option(
+      "--max-growth <ratio>",
+      "most replicas after 12 s of decisions over those before, and 4 more",
+      "3",
+    )
+    .option("--min-share <ratio>", "least replicas after 12 s of decisions over those before", "0.5")
     .option("--clock-tolerance <duration>", "refuse plans dated this much later than this clock", "10s")
     .option(
       "--watchdog <duration>",

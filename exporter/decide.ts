@@ -42,6 +42,8 @@ export interface DecisionPast {
     readonly decidedAtMs: number;
     /** Absent: act. */
     readonly mode?: ApplicationMode;
+    /** Where the present period of the change limit began; absent: with this decision. */
+    readonly periodStart?: NonNullable<DecisionRecord["context"]["periodStart"]>;
   };
 }
 
@@ -90,7 +92,11 @@ export function decide(
   const context: DecisionRecord["context"] = {
     ...(previous === undefined
       ? {}
-      : { previous: previous.final, previousDecidedAtMs: previous.decidedAtMs }),
+      : {
+          previous: previous.final,
+          previousDecidedAtMs: previous.decidedAtMs,
+          ...(previous.periodStart && { periodStart: previous.periodStart }),
+        }),
     exporterStartedAtMs,
     predictorStartedAtMs: plan.predictorStartedAtMs,
     ...(predictorTakenAtMs !== undefined && { predictorTakenAtMs }),

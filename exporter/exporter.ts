@@ -1,8 +1,8 @@
 import { randomInt } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Lookup } from "@tradewind/core/addresses.ts";
-import { SteppedClock, systemClock } from "@tradewind/core/clock.ts";
-import type { Clock } from "@tradewind/core/clock.ts";
+import { AgeClock, noSteps, SteppedClock, systemClock } from "@tradewind/core/clock.ts";
+import type { Clock, ForwardSteps } from "@tradewind/core/clock.ts";
 import { parseWith } from "@tradewind/core/config.ts";
 import { applicationKey } from "@tradewind/core/contract/application-list.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
@@ -82,7 +82,9 @@ export interface ExporterEdges {
 interface Setting {
   readonly options: ExporterOptions;
   readonly edges: ExporterEdges;
-  readonly clock: Clock;
+  /** Its monotonic time goes on while the machine is suspended: ages are true after it. */
+  readonly clock: AgeClock;
+  readonly forwardSteps: ForwardSteps;
   readonly log: Logger;
   readonly metrics: ExporterMetrics;
   /** Stops what has been started, the last first. */
@@ -120,10 +122,12 @@ interface Deciding {
  */
 export async function startExporter(input: ExporterInput, edges: ExporterEdges = {}): Promise<Running> {
   const options = parseWith(ExporterOptions, input, "scaler options");
+  const forwardSteps = noSteps();
   const setting: Setting = {
     options,
     edges,
-    clock: edges.clock ?? systemClock,
+    clock: new AgeClock(edges.clock ?? systemClock, forwardSteps),
+    forwardSteps,
     log: edges.log ?? createLog("exporter", options.logLevel),
     metrics: new ExporterMetrics(),
     undo: new AsyncDisposableStack(),
@@ -140,10 +144,10 @@ export async function startExporter(input: ExporterInput, edges: ExporterEdges =
 
 /** @returns the addresses listened on, by role */
 async function startParts(setting: Setting): Promise<Record<string, string>> {
-  const { clock, edges, log, metrics, options, undo } = setting;
+  const { clock, edges, forwardSteps, log, metrics, options, undo } = setting;
   let endHeartbeat: (() => void) | undefined;
   undo.defer(() => endHeartbeat?.());
-  const scaler = await ScalerThread.start(threadOptions(options), {
+  const scaler = await ScalerThread.start(threadOptions(options, forwardSteps), {
     observer: metrics.tls("grpc"),
     monotonicMs: () => clock.monotonicMs(),
     onDeath: (error) => endWith(error, log),
@@ -308,7 +312,7 @@ function planSource(
 ): PlanSource {
   const onRefused = (code: string): void => metrics.planRefused(code);
   const fetcher = makeFetcher(options, { clock, log, lookup: edges.lookup, onRefused }, place);
-  const wallClock = new SteppedClock(clock, 0);
+  const wallClock = new SteppedClock(edges.clock ?? systemClock, 0);
   const plans: PlanSource = new PlanSource(
     fetcher,
     {
@@ -408,7 +412,7 @@ const withApproved = (application: OwnApplication, queue: ChangeQueue): ReturnTy
     (namespace, name) => queue.calendarsOf(namespace, name),
   );
 
-function threadOptions(options: ExporterOptions): ScalerThreadOptions {
+function threadOptions(options: ExporterOptions, forwardSteps: ForwardSteps): ScalerThreadOptions {
   const { grpcListen, logLevel, scaler, tls, watchdog } = options;
   const { streamLifetimeMs, ...limits } = scaler;
   return {
@@ -416,6 +420,7 @@ function threadOptions(options: ExporterOptions): ScalerThreadOptions {
     limits,
     streamLifetimeMs,
     logLevel,
+    forwardSteps,
     ...(tls === undefined ? {} : { tls }),
     ...(watchdog === 0
       ? {}

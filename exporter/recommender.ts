@@ -1,7 +1,7 @@
 import type { Clock } from "@tradewind/core/clock.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
-import type { Plan } from "@tradewind/core/contract/plan.ts";
+import type { Allocation, Plan } from "@tradewind/core/contract/plan.ts";
 import type { Reason } from "@tradewind/core/contract/reason.ts";
 import { Turns } from "@tradewind/core/turns.ts";
 import { decide } from "./decide.ts";
@@ -33,6 +33,11 @@ import type { ServedRow } from "./keda/table.ts";
 
 /** Decisions of before the present sizes that are written down, all services together. */
 const MOST_PAST = 1_000;
+/**
+ * How long changes count from the same decision: a little less than the window (15 s) and the HPA's own sync, so that a plan that comes early
+ * is not held.
+ */
+const CHANGE_PERIOD_MS = 12_000;
 /** Stands in the place of a guard step when a wish breaks the contract and never reaches the guard. */
 const CONTRACT = "contract";
 
@@ -375,12 +380,20 @@ export class Recommender {
     if (before === undefined) return starts;
     const { basis, decidedMs, final, mode } = before;
     if (isOfPlan(before, header)) {
-      const { previous, previousDecidedAtMs: decidedAtMs } = basis;
+      const { periodStart, previous, previousDecidedAtMs: decidedAtMs } = basis;
       if (previous === undefined || decidedAtMs === undefined) return starts;
-      return { ...starts, previous: { final: previous, decidedAtMs, mode } };
+      return {
+        ...starts,
+        previous: { final: previous, decidedAtMs, mode, ...(periodStart && { periodStart }) },
+      };
     }
     if (decidedMs === undefined) return starts;
-    return { ...starts, previous: { final, decidedAtMs: onPlansClock(decidedMs), mode } };
+    const period = periodOf(before, decidedMs);
+    const isWithin = period !== undefined && madeMs - period.sinceMs < CHANGE_PERIOD_MS;
+    const periodStart = isWithin
+      ? { final: period.final, sinceMs: onPlansClock(period.sinceMs) }
+      : { final, sinceMs: header.plannedAtMs };
+    return { ...starts, previous: { final, decidedAtMs: onPlansClock(decidedMs), mode, periodStart } };
   }
 
   /** The configuration that the decision in force was made by, where the application's own is not known. */
@@ -408,6 +421,22 @@ export class Recommender {
       return !entries.has(key) && !refusals.has(key);
     });
   }
+}
+
+/** What a decision counted its changes from, and since when, on our monotonic clock. @param decidedMs of the decision, on that clock */
+function periodOf(
+  { basis, observed, recommendation }: BookEntry,
+  decidedMs: number,
+): { readonly final: Allocation; readonly sinceMs: number } | undefined {
+  const { periodStart, previous } = basis;
+  if (periodStart !== undefined) {
+    const { final, sinceMs } = periodStart;
+    return { final, sinceMs: decidedMs - (recommendation.decidedAtMs - sinceMs) };
+  }
+  const { replicas } = observed;
+  return previous !== undefined || replicas === undefined
+    ? undefined
+    : { final: { replicas }, sinceMs: decidedMs };
 }
 
 /** A predictor whose plans are taken. */

@@ -208,6 +208,9 @@ export function valuesSchema(): Schema {
         metricsFrom: peers,
         otlpFrom: peers,
         httpFrom: peers,
+        dnsTo: peers,
+        apiServer: object({ ports: { type: "array", minItems: 1, items: count(1, 65_535) }, to: peers }),
+        egress: { type: "array", items: map },
       }),
       metrics: object({
         podAnnotations: flag,

@@ -33,10 +33,10 @@ export const GuardLimits = z.strictObject({
   maxReplicas: Count,
   /** Absent where only the plan tells how large a container may be. */
   container: Bounds.omit({ minReplicas: true, maxReplicas: true }).optional(),
-  /** One decision makes at most `growRatio` times as many replicas and `growReplicas` more. */
+  /** One decision, and all of 12 s together, makes at most `growRatio` times as many replicas and `growReplicas` more. */
   growRatio: z.number().min(1),
   growReplicas: Count,
-  /** One decision leaves at least this share of the replicas. */
+  /** One decision, and all of 12 s together, leaves at least this share of the replicas. */
   shrinkRatio: Ratio,
 });
 export type GuardLimits = z.infer<typeof GuardLimits>;
@@ -85,6 +85,8 @@ export const DecisionRecord = z.strictObject({
   context: z.strictObject({
     previous: Allocation.optional(),
     previousDecidedAtMs: EpochMs.optional(),
+    /** The decision in force when the present period of the change limit began; absent: `previous`. */
+    periodStart: z.strictObject({ final: Allocation, sinceMs: EpochMs }).optional(),
     exporterStartedAtMs: EpochMs,
     predictorStartedAtMs: EpochMs.optional(),
     /** When this predictor's plans took the place of another's; absent while the exporter has followed no other. */

@@ -1,3 +1,4 @@
+import { withinTime } from "../within-time.ts";
 import type { Readable } from "node:stream";
 import {
   circuitBreaker,
@@ -112,21 +113,23 @@ export class EndpointClient {
   /** @throws EndpointError in plain words, or `cancelled` when the caller's signal ends it; the breaker's state and counts are in {@link health} */
   async call(call: Call): Promise<Answer> {
     this.respectQuiet();
-    const deadline = AbortSignal.timeout(this.options.timeoutSeconds * 1_000);
-    try {
-      const answer = await untilEither(deadline, call.signal, async (signal) =>
-        wrap(this.retrying, this.breaking).execute(async () => this.attempt(call, signal, deadline), signal),
-      );
-      this.health.succeeded(this.clock.nowMs(), answer.seconds);
-      return answer;
-    } catch (error) {
-      if (call.signal?.aborted === true) throw new TradewindError("cancelled", "the call was cancelled");
-      const problem = this.remedied(this.explain(error, deadline));
-      const quietMs = Math.min(problem.retryAfterMs ?? 0, QUIET_MAX_MS);
-      this.quietUntilMs = Math.max(this.quietUntilMs, this.clock.monotonicMs() + quietMs);
-      this.health.failed(problem, this.clock.nowMs());
-      throw problem;
-    }
+    return withinTime(this.options.timeoutSeconds * 1_000, call.signal, async (signal, deadline) => {
+      try {
+        const answer = await wrap(this.retrying, this.breaking).execute(
+          async () => this.attempt(call, signal, deadline),
+          signal,
+        );
+        this.health.succeeded(this.clock.nowMs(), answer.seconds);
+        return answer;
+      } catch (error) {
+        if (call.signal?.aborted === true) throw new TradewindError("cancelled", "the call was cancelled");
+        const problem = this.remedied(this.explain(error, deadline));
+        const quietMs = Math.min(problem.retryAfterMs ?? 0, QUIET_MAX_MS);
+        this.quietUntilMs = Math.max(this.quietUntilMs, this.clock.monotonicMs() + quietMs);
+        this.health.failed(problem, this.clock.nowMs());
+        throw problem;
+      }
+    });
   }
 
   /** Calls and parses the JSON answer. @throws EndpointError; `bad-reply` when the answer does not fit the schema */
@@ -328,25 +331,6 @@ export class EndpointClient {
       "check the server's load, or raise timeoutSeconds",
       { cause },
     );
-  }
-}
-
-/** Without `AbortSignal.any`: where one of the signals is itself made by it, of a timeout, Node.js 24 keeps 400 bytes of each call for ever. */
-async function untilEither<Result>(
-  deadline: AbortSignal,
-  other: AbortSignal | undefined,
-  work: (signal: AbortSignal) => Promise<Result>,
-): Promise<Result> {
-  if (other === undefined) return work(deadline);
-  const ending = new AbortController();
-  const end = (): void => ending.abort();
-  const both = [deadline, other];
-  for (const each of both) each.addEventListener("abort", end);
-  if (both.some(({ aborted }) => aborted)) end();
-  try {
-    return await work(ending.signal);
-  } finally {
-    for (const each of both) each.removeEventListener("abort", end);
   }
 }
 

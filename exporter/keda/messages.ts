@@ -1,3 +1,4 @@
+import type { ForwardSteps } from "@tradewind/core/clock.ts";
 import type { ConnectionCounts } from "@tradewind/core/connection-limits.ts";
 import type { LogLevel } from "@tradewind/core/log.ts";
 import type { CallSeries } from "./call-counts.ts";
@@ -13,6 +14,7 @@ export interface ScalerThreadOptions {
   readonly limits: ScalerLimits;
   readonly streamLifetimeMs: number;
   readonly logLevel: LogLevel;
+  readonly forwardSteps: ForwardSteps;
   /** The threads watch each other over this memory, and end the process when one is silent for so long. ms */
   readonly watchdog?: { readonly beats: Beats; readonly limitMs: number };
 }

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { status } from "@grpc/grpc-js";
-import { systemClock } from "@tradewind/core/clock.ts";
+import { AgeClock, systemClock } from "@tradewind/core/clock.ts";
 import { describeError, TradewindError } from "@tradewind/core/errors.ts";
 import { createLog } from "@tradewind/core/log.ts";
 import { CallCounts } from "./call-counts.ts";
@@ -27,8 +27,9 @@ import { startWatchdog } from "./watchdog.ts";
 const port = parentPort;
 if (port === null) throw new Error("keda/scaler-worker.ts runs only as a worker thread");
 const options = workerData as ScalerThreadOptions;
-const { limits, listen, streamLifetimeMs, tls } = options;
+const { forwardSteps, limits, listen, streamLifetimeMs, tls } = options;
 
+const ageClock = new AgeClock(systemClock, forwardSteps);
 const table = new ServedTable();
 const streams = new ActivityStreams({
   maxStreams: limits.maxStreams,
@@ -52,9 +53,8 @@ const answers: { readonly [Each in Question]: () => Promise<Answers[Each]> | Ans
     credentials = await ReloadingCredentials.open(tls, { everyMs: tls.refreshMs, log, observer });
   },
   listen: async () => {
-    const monotonicMs = () => systemClock.monotonicMs();
-    const surroundings = { source: table, streams, monotonicMs };
-    const edges = { observer: counts, monotonicMs };
+    const surroundings = { source: table, streams, monotonicMs: () => ageClock.monotonicMs() };
+    const edges = { observer: counts, monotonicMs: () => systemClock.monotonicMs() };
     server = await serveScaler(listen, credentials, surroundings, limits, edges);
     return server.address;
   },

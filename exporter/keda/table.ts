@@ -12,7 +12,7 @@ export interface ServedRow {
 export interface ServedDecision {
   readonly application: string;
   readonly replicas: number;
-  /** When it was decided, on the monotonic clock that all threads share; undefined when that is not known. ms */
+  /** When it was decided, on the clock for ages that all threads share; undefined when that is not known. ms */
   readonly decidedMs: number | undefined;
   /** How long after that it may be served. ms */
   readonly lifetimeMs: number;

@@ -1,3 +1,4 @@
+import { withinTime } from "@tradewind/core/within-time.ts";
 import { Agent, buildConnector, request } from "undici";
 import { TradewindError } from "@tradewind/core/errors.ts";
 import { byCauseCode, TLS_PROBLEMS } from "@tradewind/core/tls-problem.ts";
@@ -159,26 +160,27 @@ export class PlanClient {
     how: { agent?: Agent; body?: Buffer | undefined; deadlineMs?: number } = {},
   ): Promise<Answer> {
     const { agent = this.#agent, body, deadlineMs = this.#options.deadlineMs } = how;
-    const deadline = AbortSignal.timeout(deadlineMs);
-    try {
-      const response = await request(url, {
-        dispatcher: agent,
-        method: body === undefined ? "GET" : "POST",
-        ...(body !== undefined && { body }),
-        signal: AbortSignal.any([deadline, stopping]),
-        headers: { accept: "application/json", ...this.#shown(), ...headers },
-      });
-      const { etag } = response.headers;
-      return {
-        status: response.statusCode,
-        body: Buffer.from(await response.body.arrayBuffer()),
-        entityTag: typeof etag === "string" ? etag : undefined,
-      };
-    } catch (error) {
-      const problem = byCauseCode(error, TLS_PROBLEMS);
-      const message = `no plan from ${this.address}${problem === undefined ? "" : `: ${problem}; ${TLS_REMEDY}`}`;
-      throw new TradewindError(problemOf(error, deadline), message, { cause: error });
-    }
+    return withinTime(deadlineMs, stopping, async (signal, deadline) => {
+      try {
+        const response = await request(url, {
+          dispatcher: agent,
+          method: body === undefined ? "GET" : "POST",
+          ...(body !== undefined && { body }),
+          signal,
+          headers: { accept: "application/json", ...this.#shown(), ...headers },
+        });
+        const { etag } = response.headers;
+        return {
+          status: response.statusCode,
+          body: Buffer.from(await response.body.arrayBuffer()),
+          entityTag: typeof etag === "string" ? etag : undefined,
+        };
+      } catch (error) {
+        const problem = byCauseCode(error, TLS_PROBLEMS);
+        const message = `no plan from ${this.address}${problem === undefined ? "" : `: ${problem}; ${TLS_REMEDY}`}`;
+        throw new TradewindError(problemOf(error, deadline), message, { cause: error });
+      }
+    });
   }
 }
 

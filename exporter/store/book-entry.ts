@@ -33,7 +33,13 @@ export interface BookEntry {
   /** What the guard read of the decision before and of the application's configuration, and of whose plan. */
   readonly basis: Pick<
     DecisionRecord["context"],
-    "approval" | "calendars" | "limits" | "predictorStartedAtMs" | "previous" | "previousDecidedAtMs"
+    | "approval"
+    | "calendars"
+    | "limits"
+    | "periodStart"
+    | "predictorStartedAtMs"
+    | "previous"
+    | "previousDecidedAtMs"
   >;
   /** When the plan was made that a decision of a silence goes on from, on that plan's clock; undefined for a plan's own decision. */
   readonly silentSincePlanMs: number | undefined;
@@ -68,7 +74,8 @@ export const isOfSilenceAfter = (
   basis.predictorStartedAtMs === predictorStartedAtMs;
 
 export function bookEntry(record: DecisionRecord, decidedMs: number | undefined): BookEntry {
-  const { approval, calendars, limits, predictorStartedAtMs, previous, previousDecidedAtMs } = record.context;
+  const { approval, calendars, limits, periodStart, predictorStartedAtMs, previous, previousDecidedAtMs } =
+    record.context;
   return {
     decidedMs,
     recommendation: recommendationOf(record),
@@ -88,6 +95,7 @@ export function bookEntry(record: DecisionRecord, decidedMs: number | undefined)
       ...(approval && { approval }),
       ...(calendars && { calendars }),
       ...(limits && { limits }),
+      ...(periodStart && { periodStart }),
       ...(predictorStartedAtMs !== undefined && { predictorStartedAtMs }),
       ...(previous && { previous }),
       ...(previousDecidedAtMs !== undefined && { previousDecidedAtMs }),

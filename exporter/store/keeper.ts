@@ -59,7 +59,7 @@ export class StateKeeper {
 
   #rejected({ count, firstReason: problem, setAsidePath }: RejectedRecords): void {
     for (let index = 0; index < count; index += 1) this.#counter.stateEvent("record-rejected");
-    this.#log.error({ count, problem, setAsidePath }, "decisions set aside, going on with the others");
+    this.#log.error({ count, problem, setAsidePath }, "decisions cannot be read, going on with the others");
   }
 
   /**

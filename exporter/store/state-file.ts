@@ -1,16 +1,17 @@
-import { open, readFile, rename } from "node:fs/promises";
+import { link, open, readFile, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
-import { EpochMs } from "@tradewind/core/contract/quantity.ts";
-import { readJsonWith, readWith } from "@tradewind/core/config.ts";
+import { readWith } from "@tradewind/core/config.ts";
 import { describeError, TradewindError } from "@tradewind/core/errors.ts";
+import { readRecordLines, recordLines } from "@tradewind/core/process/record-lines.ts";
 import { asidePath, replaceState } from "@tradewind/core/process/state-file.ts";
 
 const STATE_SCHEMA = "tradewind.dev/exporter-state/v1";
+/** Of any release. */
+const STATE_SCHEMAS = /^tradewind\.dev\/exporter-state\/v\d+$/;
 const STATE_FILE = "decisions.json";
 const MAX_STATE_BYTES = 256 * 2 ** 20;
-const CHUNK_CHARACTERS = 256 * 1024;
 
 /** Of a plan of 10,000 services, three decisions each that changed a size. */
 const MOST_RECORDS = 40_000;
@@ -18,18 +19,18 @@ const MOST_RECORDS = 40_000;
 /** The decisions that changed a size, beside those in force. */
 export const CHANGES_FILE = "changes.json";
 
-/** What an exporter keeps across its restarts: decision records. */
-const ExporterState = z.strictObject({
-  schema: z.literal(STATE_SCHEMA),
-  savedAtMs: EpochMs,
+/** What an exporter keeps across its restarts: decision records. Each is read by itself. */
+const ExporterState = z.looseObject({
+  schema: z.string().regex(STATE_SCHEMAS),
   decisions: z.array(z.unknown()).max(MOST_RECORDS),
 });
 
-/** Records that could not be read, each with its reason; they lie at `setAsidePath` now, if it could be written. */
+/** Records that could not be read. */
 export interface RejectedRecords {
   readonly count: number;
   readonly firstReason: string;
-  readonly setAsidePath: string;
+  /** Where the file as it was lies now, too, if a link could be made; absent where the file itself keeps them. */
+  readonly setAsidePath?: string;
 }
 
 /** What reading the state came to. */
@@ -37,7 +38,6 @@ export type LoadedState =
   | { readonly kind: "absent" }
   | {
       readonly kind: "read";
-      readonly savedAtMs: number;
       readonly decisions: readonly DecisionRecord[];
       readonly rejected?: RejectedRecords;
     }
@@ -50,24 +50,24 @@ export type LoadedState =
  */
 export class StateFile {
   readonly path: string;
+  /** Records, as JSON, that this release cannot read and another one may. */
+  #kept: readonly string[] = [];
 
   constructor(directory: string, name = STATE_FILE) {
     this.path = join(directory, name);
   }
 
   /**
-   * Reads the state back. A file that is truncated or not ours is renamed to `decisions.json.corrupt-<time>` and reported,
-   * never deleted. A single record that cannot be read costs its own service the decision: it is written to
-   * `decisions.json.rejected.corrupt-<time>`, and the others count.
+   * Reads the state back, a record at a time: one that was cut short or that this release cannot read costs its own service the decision.
+   * Records of another release are written back with each {@link save}, for the day when that release returns. A damaged file is kept as
+   * `decisions.json.corrupt-<time>`, too; one that is not ours at all is renamed so.
    * @throws TradewindError `state-unreadable` when the disk itself refuses
    */
   async load(nowMs: number): Promise<LoadedState> {
     try {
       const text = await this.#read();
       if (text === undefined) return { kind: "absent" };
-      const what = `state file ${this.path}`;
-      const { savedAtMs, decisions } = readJsonWith(ExporterState, text, what);
-      return { kind: "read", savedAtMs, ...(await this.#sorted(decisions, nowMs)) };
+      return { kind: "read", ...(await this.#sorted(text, nowMs)) };
     } catch (error) {
       if (!(error instanceof TradewindError)) {
         throw new TradewindError("state-unreadable", `cannot read ${this.path}; check owner and mode`, {
@@ -81,12 +81,14 @@ export class StateFile {
   }
 
   /**
-   * Replaces the state by these records, given as JSON.
+   * Replaces the state by these records, given as JSON, behind those of another release: the last record of a service counts.
    * @throws TradewindError `state-unwritable` when the disk is full or refuses; the state before is then untouched
    */
   async save(recordsJson: readonly string[], nowMs: number): Promise<void> {
     try {
-      await replaceState(this.path, chunks(recordsJson.slice(0, MOST_RECORDS), nowMs));
+      const records = [...this.#kept, ...recordsJson].slice(-MOST_RECORDS);
+      const header = { schema: STATE_SCHEMA, savedAtMs: nowMs };
+      await replaceState(this.path, recordLines(header, "decisions", records));
     } catch (error) {
       throw new TradewindError(
         "state-unwritable",
@@ -97,24 +99,31 @@ export class StateFile {
   }
 
   async #sorted(
-    values: readonly unknown[],
+    text: string,
     nowMs: number,
   ): Promise<{ decisions: DecisionRecord[]; rejected?: RejectedRecords }> {
+    const what = `state file ${this.path}`;
+    const { damage, document } = readRecordLines(text, "decisions", what);
     const decisions: DecisionRecord[] = [];
-    const rejected: { reason: string; record: unknown }[] = [];
-    for (const [index, record] of values.entries()) {
+    const reasons = [...damage];
+    const kept: string[] = [];
+    for (const [index, record] of readWith(ExporterState, document, what).decisions.entries()) {
       try {
         decisions.push(readWith(DecisionRecord, record, `decision ${index}`));
       } catch (error) {
-        rejected.push({ reason: describeError(error).slice(0, 1_000), record });
+        reasons.push(describeError(error).slice(0, 1_000));
+        kept.push(JSON.stringify(record));
       }
     }
-    const [first] = rejected;
-    if (first === undefined) return { decisions };
-    const setAsidePath = asidePath(`${this.path}.rejected`, nowMs);
-    // On a full disk the decisions that can be read matter more.
-    await replaceState(setAsidePath, JSON.stringify(rejected)).catch(() => undefined);
-    return { decisions, rejected: { count: rejected.length, firstReason: first.reason, setAsidePath } };
+    this.#kept = kept;
+    const [firstReason] = reasons;
+    if (firstReason === undefined) return { decisions };
+    const rejected = { count: reasons.length, firstReason };
+    if (damage.length === 0) return { decisions, rejected };
+    const setAsidePath = asidePath(this.path, nowMs);
+    // The decisions that can be read matter more.
+    await link(this.path, setAsidePath).catch(() => undefined);
+    return { decisions, rejected: { ...rejected, setAsidePath } };
   }
 
   async #read(): Promise<string | undefined> {
@@ -134,18 +143,4 @@ export class StateFile {
       throw error;
     }
   }
-}
-
-/** The document in pieces, so that thousands of records never hold up the event loop. */
-function* chunks(recordsJson: readonly string[], savedAtMs: number): Generator<string> {
-  let chunk = `{"schema":"${STATE_SCHEMA}","savedAtMs":${savedAtMs},"decisions":[`;
-  let separator = "\n";
-  for (const json of recordsJson) {
-    chunk += separator + json;
-    separator = ",\n";
-    if (chunk.length < CHUNK_CHARACTERS) continue;
-    yield chunk;
-    chunk = "";
-  }
-  yield `${chunk}\n]}\n`;
 }

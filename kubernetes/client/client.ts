@@ -1,3 +1,4 @@
+import { withinTime } from "@tradewind/core/within-time.ts";
 import { setTimeout as delay } from "node:timers/promises";
 import { Agent, ProxyAgent } from "undici";
 import type { Dispatcher } from "undici";
@@ -47,7 +48,7 @@ export interface Call extends Place {
   readonly contentType?: string;
   readonly accept?: string;
   readonly signal?: AbortSignal | undefined;
-  /** Less than the client's own. A signal of a deadline in its place would be joined to others twice, which Node.js keeps. */
+  /** Less than the client's own. */
   readonly deadlineMs?: number | undefined;
 }
 
@@ -103,8 +104,16 @@ export class ApiClient {
   /** @throws ApiError; TradewindError `cancelled` when the signal ended the call */
   async call(call: Call): Promise<unknown> {
     const limitMs = Math.min(this.settings.deadlineMs ?? DEADLINE_MS, call.deadlineMs ?? Infinity);
-    const deadline = AbortSignal.timeout(limitMs);
-    const signal = call.signal === undefined ? deadline : AbortSignal.any([deadline, call.signal]);
+    return withinTime(limitMs, call.signal, async (signal, deadline) =>
+      this.repeated(call, signal, { deadline, limitMs }),
+    );
+  }
+
+  private async repeated(
+    call: Call,
+    signal: AbortSignal,
+    { deadline, limitMs }: { readonly deadline: AbortSignal; readonly limitMs: number },
+  ): Promise<unknown> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await this.attempt(call, signal);

@@ -1,5 +1,6 @@
 import { Readable } from "node:stream";
-import type { Application } from "@tradewind/core/contract/application.ts";
+import { TradewindError } from "@tradewind/core/errors.ts";
+import type { PeriodReport } from "@tradewind/core/contract/period-report.ts";
 import type { Explanation } from "@tradewind/core/contract/explanation.ts";
 import type { Incident, IncidentList } from "@tradewind/core/contract/measured.ts";
 import type { ProposedChanges } from "@tradewind/core/contract/proposed-change.ts";
@@ -10,7 +11,7 @@ import type { Applications } from "../applications/applications.ts";
 import type { Explaining } from "../application/explaining.ts";
 import type { PlannedApplication } from "../application/planned-application.ts";
 import type { WindowStore } from "../store/window-store.ts";
-import { readPeriod } from "../report/read-period.ts";
+import { PeriodReader } from "../report/read-period.ts";
 import type { LastSensitivities } from "../latest/last-sensitivities.ts";
 import { chosen } from "./asked.ts";
 import type { Asked } from "./asked.ts";
@@ -28,8 +29,12 @@ const NO_FORECAST_YET = "no window with load has been decided on by policy auto;
 
 const Since = z.coerce.number().min(0).optional();
 
+/** What a report of 60 days takes where the store is full. */
+const REPORT_SECONDS = 5;
+
 /** What is asked of one application, which `?namespace=` and `?application=` name where there are several. */
 export function addApplicationRoutes(server: FastifyInstance, applications: Applications): void {
+  const reader = new PeriodReader();
   const of =
     (send: (one: PlannedApplication, request: FastifyRequest, reply: FastifyReply) => unknown) =>
     async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
@@ -130,7 +135,11 @@ export function addApplicationRoutes(server: FastifyInstance, applications: Appl
   server.get(
     "/v1/report",
     of(({ application, history }, request, reply) =>
-      sendReport(reply, history.store, application, request.query as Asked),
+      sendReport(
+        reply,
+        async (time) => reader.read(history.store, application, time),
+        request.query as Asked,
+      ),
     ),
   );
   server.get(
@@ -159,8 +168,7 @@ function msOf(asked: unknown): number {
 
 async function sendReport(
   reply: FastifyReply,
-  store: WindowStore,
-  application: Application,
+  read: (time: { fromMs: number; toMs: number }) => Promise<PeriodReport | undefined>,
   { from, to }: Asked,
 ): Promise<FastifyReply> {
   const [fromMs, toMs] = [msOf(from), msOf(to)];
@@ -168,8 +176,13 @@ async function sendReport(
     const how = "?from= and ?to= take milliseconds since 1970, `from` before `to`, at most 60 days apart";
     return fail(reply, 400, "bad-request", how);
   }
-  const report = await readPeriod(store, application, { fromMs, toMs });
-  if (report !== undefined) return reply.send(report);
+  try {
+    const report = await read({ fromMs, toMs });
+    if (report !== undefined) return await reply.send(report);
+  } catch (error) {
+    if (!(error instanceof TradewindError) || error.code !== "busy") throw error;
+    return fail(reply.header("retry-after", REPORT_SECONDS), 503, error.code, error.message);
+  }
   return fail(reply, 404, "not-found", "no window of that time is stored; is --state set, and does it hold?");
 }
 

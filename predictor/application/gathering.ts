@@ -1,3 +1,4 @@
+import { withinTime } from "@tradewind/core/within-time.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import type { Clock } from "@tradewind/core/clock.ts";
@@ -71,13 +72,14 @@ export class Gathering {
   async gather(interval: Interval): Promise<Gathered> {
     const { prometheus, spans } = this.sources;
     const seconds = Math.max(MIN_SECONDS, this.options.windowSeconds * TIME_SHARE);
-    const signal = AbortSignal.any([this.stopping.signal, AbortSignal.timeout(seconds * 1_000)]);
     const asked = prometheus.filter(({ options }) => options.metrics !== "none");
-    const [sets, resources, pulls] = await Promise.all([
-      Promise.all(asked.map(async (source) => this.windows(source, interval, signal))),
-      Promise.all(prometheus.map(async (source) => this.resources(source, interval, signal))),
-      Promise.all(spans.map(async (source) => this.pull(source, interval, signal))),
-    ]);
+    const [sets, resources, pulls] = await withinTime(seconds * 1_000, this.stopping.signal, async (signal) =>
+      Promise.all([
+        Promise.all(asked.map(async (source) => this.windows(source, interval, signal))),
+        Promise.all(prometheus.map(async (source) => this.resources(source, interval, signal))),
+        Promise.all(spans.map(async (source) => this.pull(source, interval, signal))),
+      ]),
+    );
     return {
       sets: sets.filter((set) => set !== undefined),
       resources: resources.reduce(combineResources, NO_RESOURCES),

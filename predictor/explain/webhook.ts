@@ -5,6 +5,7 @@ import { RereadFile } from "@tradewind/core/reread-file.ts";
 import { parseRetryAfterMs, retryDelayMs } from "@tradewind/core/retry-delay.ts";
 import type { RetryDelays } from "@tradewind/core/retry-delay.ts";
 import type { Rng } from "@tradewind/core/rng.ts";
+import { withinTime } from "@tradewind/core/within-time.ts";
 import { Counter } from "prom-client";
 import type { Registry } from "prom-client";
 import { Agent, request } from "undici";
@@ -111,15 +112,21 @@ export class Webhook {
   /** Undefined where it was taken. */
   async #attempt(body: string): Promise<Refusal | undefined> {
     try {
-      const answer = await request(this.#url.current(), {
-        dispatcher: this.#agent,
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body,
-        signal: AbortSignal.any([AbortSignal.timeout(DEADLINE_MS), this.#stopping.signal]),
-      });
-      await answer.body.dump();
-      const { headers, statusCode: status } = answer;
+      const { headers, statusCode: status } = await withinTime(
+        DEADLINE_MS,
+        this.#stopping.signal,
+        async (signal) => {
+          const answer = await request(this.#url.current(), {
+            dispatcher: this.#agent,
+            method: "POST",
+            headers: { "content-type": "application/json" },
+            body,
+            signal,
+          });
+          await answer.body.dump();
+          return answer;
+        },
+      );
       if (status >= 200 && status < 300) return undefined;
       const told = headers["retry-after"];
       const retryAfterMs = parseRetryAfterMs(

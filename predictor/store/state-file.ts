@@ -1,8 +1,9 @@
-import { readFile, rename } from "node:fs/promises";
+import { link, readFile, rename } from "node:fs/promises";
 import { join } from "node:path";
-import { readJsonWith } from "@tradewind/core/config.ts";
+import { readWith } from "@tradewind/core/config.ts";
 import { describeError } from "@tradewind/core/errors.ts";
 import type { Logger } from "@tradewind/core/log.ts";
+import { readRecordLines, recordLines } from "@tradewind/core/process/record-lines.ts";
 import { asidePath, replaceState } from "@tradewind/core/process/state-file.ts";
 import type { z } from "zod";
 import { PolicyState } from "../policy/state.ts";
@@ -19,13 +20,23 @@ export interface StateKind<State extends OwnedState> {
   /** In the state directory. */
   readonly name: string;
   readonly schema: z.ZodType<State>;
+  /** The list that is written with one record a line, of which each survives the loss of another. */
+  readonly list: keyof State & string;
 }
 
 /** What the policies remember. */
-export const POLICY_STATE: StateKind<PolicyState> = { name: "predictor-state.json", schema: PolicyState };
+export const POLICY_STATE: StateKind<PolicyState> = {
+  name: "predictor-state.json",
+  schema: PolicyState,
+  list: "services",
+};
 
 /** Times in which the objective was missed. */
-export const INCIDENT_STATE: StateKind<IncidentState> = { name: "incidents.json", schema: IncidentState };
+export const INCIDENT_STATE: StateKind<IncidentState> = {
+  name: "incidents.json",
+  schema: IncidentState,
+  list: "incidents",
+};
 
 /**
  * Keeps a state in one file of a directory, replaced as a whole. Writes that come while one is under way are merged
@@ -35,24 +46,27 @@ export class StateFile<State extends OwnedState> {
   readonly path: string;
   private readonly log: Logger;
   private readonly onError: () => void;
-  private readonly schema: z.ZodType<State>;
+  private readonly kind: StateKind<State>;
   private pending: State | undefined;
   private writing: Promise<void> | undefined;
 
   constructor(directory: string, kind: StateKind<State>, log: Logger, onError: () => void) {
     this.path = join(directory, kind.name);
-    this.schema = kind.schema;
+    this.kind = kind;
     this.log = log;
     this.onError = onError;
   }
 
   /**
-   * The state kept for this application, or undefined when there is none. A file that cannot be used is set aside:
-   * without state nothing is scaled down, since decisions then start from what the platform runs.
+   * The state kept for this application, or undefined when there is none. A file that lost some of its records counts without them. One
+   * that cannot be used is set aside: without state nothing is scaled down, since decisions then start from what the platform runs.
    */
   async read(application: string, namespace: string, nowMs: number): Promise<State | undefined> {
     try {
-      const state = readJsonWith(this.schema, await readFile(this.path, "utf8"), `the state ${this.path}`);
+      const what = `the state ${this.path}`;
+      const { damage, document } = readRecordLines(await readFile(this.path, "utf8"), this.kind.list, what);
+      const state = readWith(this.kind.schema, document, what);
+      if (damage.length > 0) await this.damaged(damage, nowMs);
       if (state.application === application && state.namespace === namespace) return state;
       this.log.warn(
         { path: this.path, application: state.application },
@@ -82,12 +96,22 @@ export class StateFile<State extends OwnedState> {
     await this.writing;
   }
 
+  private async damaged(damage: readonly string[], nowMs: number): Promise<void> {
+    this.onError();
+    const setAsidePath = asidePath(this.path, nowMs);
+    this.log.error({ problem: damage[0], setAsidePath }, "the state lost records, going on with the others");
+    await link(this.path, setAsidePath).catch(() => undefined);
+  }
+
   private async drain(): Promise<void> {
+    const { list } = this.kind;
     while (this.pending !== undefined) {
       const state = this.pending;
       this.pending = undefined;
       try {
-        await replaceState(this.path, JSON.stringify(state));
+        const { [list]: records, ...header } = state;
+        const recordsJson = (records as readonly unknown[]).map((record) => JSON.stringify(record));
+        await replaceState(this.path, recordLines(header, list, recordsJson));
       } catch (error) {
         this.onError();
         this.log.error({ path: this.path, problem: describeError(error) }, "the state cannot be written");

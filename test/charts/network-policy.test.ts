@@ -42,7 +42,33 @@ function asked(objects: readonly KubernetesObject[]): Set<string> {
   return new Set(texts.map((text) => new URL(text.includes("://") ? text : `tcp://${text}`).host));
 }
 
-const ENABLED = ["--set", "networkPolicy.enabled=true"];
+const EGRESS = [{ to: [{ ipBlock: { cidr: "10.1.0.0/16" } }], ports: [{ port: 9090 }] }];
+const ENABLED = [
+  "--set",
+  "networkPolicy.enabled=true",
+  "--set-json",
+  `networkPolicy.egress=${JSON.stringify(EGRESS)}`,
+];
+
+interface Egress {
+  readonly to?: readonly (Peer & { readonly ipBlock?: { readonly cidr: string } })[];
+  readonly ports: readonly { readonly port: number }[];
+}
+
+/** What the pods of this component may call, in words. */
+function calledBy(objects: readonly KubernetesObject[], component: string): string[] {
+  const policy = find(objects, "NetworkPolicy", `tradewind-${component}`);
+  expect(at(policy, "spec", "policyTypes")).toEqual(["Ingress", "Egress"]);
+  return (at(policy, "spec", "egress") as Egress[]).map(({ ports, to }) => {
+    const peers = to?.map(
+      ({ ipBlock, podSelector }) =>
+        ipBlock?.cidr ??
+        podSelector?.matchLabels?.["app.kubernetes.io/component"] ??
+        podSelector?.matchLabels?.["k8s-app"],
+    );
+    return `${peers?.join("|") ?? "anybody"}:${ports.map(({ port }) => port).join("|")}`;
+  });
+}
 
 describe.skipIf(helm === undefined)("the NetworkPolicies of the chart", () => {
   it.each(CASES)("%s: admit the pods of helm test to every host and port that they ask", async (name) => {
@@ -70,5 +96,36 @@ describe.skipIf(helm === undefined)("the NetworkPolicies of the chart", () => {
     const open = rules.filter(({ ports }) => ports.some(({ port }) => port === "predictor"));
     expect(open.length).toBeGreaterThan(0);
     expect(JSON.stringify(open)).not.toContain('"test"');
+  });
+
+  it("let pods call DNS, the API, each other, agents, and what is named, and nobody else", async () => {
+    const objects = await render("minimal", ...ENABLED);
+    const api = "anybody:443|6443";
+    expect(calledBy(objects, "scaler")).toEqual([
+      "kube-dns|169.254.20.10/32:53|53",
+      api,
+      "scaler:9811|9814",
+      "agent:9810",
+      "10.1.0.0/16:9090",
+    ]);
+    expect(calledBy(objects, "agent")).toEqual([api]);
+    const alone = await render("minimal", ...ENABLED, "--set", "agent.podNames.enabled=false");
+    expect(calledBy(alone, "agent")).toEqual([]);
+    const onHost = await render("minimal", ...ENABLED, "--set", "agent.hostNetwork=true");
+    expect(calledBy(onHost, "scaler")).toContain("anybody:9810");
+    const known = [
+      "--set-json",
+      'networkPolicy.apiServer={"ports":[6443],"to":[{"ipBlock":{"cidr":"10.0.0.5/32"}}]}',
+    ];
+    expect(calledBy(await render("minimal", ...ENABLED, ...known), "scaler")).toContain("10.0.0.5/32:6443");
+  });
+
+  it("are not made where a source is configured and no rule says where it is", async () => {
+    const source = '{"otlp":{},"prometheus":[{"url":"http://prometheus:9090"}]}';
+    const sources = ["--set-json", `application.sources=${source}`];
+    await expect(render("minimal", "--set", "networkPolicy.enabled=true", ...sources)).rejects.toThrow(
+      /application\.sources names prometheus: list where they are in networkPolicy\.egress/,
+    );
+    await expect(render("minimal", ...ENABLED, ...sources)).resolves.not.toEqual([]);
   });
 });

@@ -163,15 +163,15 @@ const EXAMPLES: readonly (readonly [Reason, string])[] = [
   [{ code: "container-bounds" }, "container sizes brought to a whole step inside their bounds"],
   [
     { code: "change-limit", fromReplicas: 5, limitReplicas: 19 },
-    "one decision goes from 5 to at most 19 replicas",
+    "within 12 s replicas go from 5 to at most 19",
   ],
   [
     { code: "change-limit", fromReplicas: 5, limitReplicas: 3 },
-    "one decision goes from 5 to at least 3 replicas",
+    "within 12 s replicas go from 5 to at least 3",
   ],
   [
     { code: "container-change-limit", growRatio: 3, shrinkRatio: 0.5 },
-    "one decision makes a container at most 3 times as large and leaves at least 50 % of it",
+    "within 12 s a container becomes at most 3 times as large and keeps at least 50 %",
   ],
   [
     { code: "growth-limit", fromReplicas: 4, mostReplicas: 8 },

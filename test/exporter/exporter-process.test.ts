@@ -120,7 +120,7 @@ describe("an exporter process", () => {
     await firstDecision(before);
     await before.kill("SIGKILL");
     await predictor.stop();
-    await truncate(join(state, "decisions.json"), 100);
+    await truncate(join(state, "decisions.json"), 50);
     const after = await exporterProcess(predictor, state);
     expect((await failure(after.client.metrics(ref, "recommended-replicas"))).code).toBe(14);
     expect(await (await fetch(`${after.http}/metrics`)).text()).toMatch(

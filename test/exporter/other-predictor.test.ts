@@ -1,61 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { StateKeeper } from "@tradewind/exporter/store/keeper.ts";
-import { DecisionBook } from "@tradewind/exporter/store/book.ts";
-import { Recommender } from "@tradewind/exporter/recommender.ts";
-import { createLog } from "@tradewind/core/log.ts";
-import { NO_LIMITS, planOf, wishOf } from "./wish.ts";
-
-const GRACE_SECONDS = 120;
-
-/** An exporter that has long run, by a clock that a test moves. */
-class OldExporter {
-  nowMs = 0;
-  served: number | undefined;
-  private readonly recommender: Recommender;
-
-  constructor() {
-    const clock = { nowMs: () => this.nowMs, monotonicMs: () => this.nowMs };
-    const counter = { guardAction: ignore, guardRefusal: ignore, wishRejected: ignore };
-    const log = createLog("test", "silent");
-    const rules = {
-      exporterStartedAtMs: 0,
-      staleAfterSeconds: 300,
-      restartGraceSeconds: GRACE_SECONDS,
-      clockToleranceMs: 10_000,
-      limitsOf: () => NO_LIMITS,
-    };
-    this.recommender = new Recommender(new DecisionBook(), rules, {
-      keeper: new StateKeeper(undefined, { clock, log, counter: { stateEvent: ignore } }),
-      clock,
-      counter,
-      serve: (rows) => {
-        this.served = [...rows][0]?.decided?.replicas;
-        return Promise.resolve();
-      },
-    });
-    this.nowMs = 1_000_000;
-  }
-
-  /** @param predictor a life of one, which has run for an hour by a clock of its own */
-  async take(predictor: number, replicas: number, wanted: number): Promise<void> {
-    const aheadMs = predictor * 7_000_000;
-    const plannedAtMs = this.nowMs + aheadMs;
-    const { wishes, ...header } = planOf(
-      [
-        wishOf({
-          allocation: { replicas },
-          observed: { replicasReady: wanted, replicasWanted: wanted, complete: true },
-        }),
-      ],
-      { plannedAtMs, predictorStartedAtMs: aheadMs, sequence: this.nowMs },
-    );
-    const ofNow = wishes.map((wish) => ({ ...wish, inputs: { ...wish.inputs, windowEndMs: plannedAtMs } }));
-    await this.recommender.takePlan({ header, wishes: ofNow, madeMs: this.nowMs });
-  }
-}
-
-const ignore = (): void => undefined;
+import { GRACE_SECONDS, OldExporter } from "./old-exporter.ts";
 
 describe("plans of several predictors, which come and go", () => {
   it("take nothing away before one of them has been followed for the grace, whatever their clocks say", async () => {

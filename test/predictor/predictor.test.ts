@@ -205,8 +205,7 @@ describe("a predictor with slow requests, an agent and workloads", () => {
 
   it("refuses a report of times that no date has", async () => {
     const queries = ["from=1e22&to=1.0000000000000002e22", "from=-1&to=1", "from=1&to=Infinity"];
-    const answers = await Promise.all(queries.map(async (query) => get(running, `/v1/report?${query}`)));
-    expect(answers.map(({ status }) => status)).toEqual([400, 400, 400]);
+    for (const query of queries) expect((await get(running, `/v1/report?${query}`)).status).toBe(400);
   });
 });
 

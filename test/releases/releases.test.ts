@@ -157,7 +157,7 @@ describe("what a later release writes", () => {
 });
 
 describe("what cannot be read", () => {
-  it("as one record of many is set aside with its reason, and the others are served", async () => {
+  it("as one record of many stays in the file, and the others are served", async () => {
     const state = await directory();
     const { decisions, ...rest } = (await read("decisions.json")) as { decisions: DecisionRecord[] };
     const broken = { ...decisions[0], final: { replicas: "many" } };
@@ -165,11 +165,15 @@ describe("what cannot be read", () => {
       join(state, "decisions.json"),
       JSON.stringify({ ...rest, decisions: [broken, decisions[1]] }),
     );
-    const loaded = await new StateFile(state).load(Date.UTC(2026, 0, 2));
-    expect(loaded).toMatchObject({ kind: "read", decisions: [decisions[1]], rejected: { count: 1 } });
-    const setAsidePath = join(state, "decisions.json.rejected.corrupt-2026-01-02T00-00-00-000Z");
-    const [aside] = JSON.parse(await readFile(setAsidePath, "utf8")) as { reason: string; record: unknown }[];
-    expect(aside).toEqual({ reason: expect.stringContaining("final.replicas") as string, record: broken });
+    const file = new StateFile(state);
+    expect(await file.load(0)).toMatchObject({
+      kind: "read",
+      decisions: [decisions[1]],
+      rejected: { count: 1, firstReason: expect.stringContaining("final.replicas") as string },
+    });
+    await file.save([JSON.stringify(decisions[1])], 0);
+    const kept = JSON.parse(await readFile(file.path, "utf8")) as { decisions: unknown[] };
+    expect(kept.decisions).toEqual([broken, decisions[1]]);
   });
 
   it("as a whole plan makes the exporter take the next predictor's, and is fetched once a plan", async () => {

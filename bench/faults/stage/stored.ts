@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { readRecordLines } from "@tradewind/core/process/record-lines.ts";
 import { z } from "zod";
 
 const Decisions = z.looseObject({ decisions: z.array(z.looseObject({ service: z.string() })) });
@@ -28,7 +29,8 @@ export function lostSince(before: Stored, after: Stored): number {
 
 function decisionsIn(path: string): string[] {
   try {
-    return Decisions.parse(JSON.parse(readFileSync(path, "utf8"))).decisions.map(({ service }) => service);
+    const { document } = readRecordLines(readFileSync(path, "utf8"), "decisions", path);
+    return Decisions.parse(document).decisions.map(({ service }) => service);
   } catch {
     return [];
   }

@@ -387,3 +387,16 @@ cluster (`helm template`, Argo CD) `lookup` finds nothing at all, not even kube-
 {{- fail "scaler.replicas: 1 with podDisruptionBudget.minAvailable: 1 would block every node drain; run 2 or set scaler.podDisruptionBudget.enabled: false" }}
 {{- end }}
 {{- end }}
+
+{{/* Rule of a NetworkPolicy that lets pods call the Kubernetes API. */}}
+{{- define "tradewind.apiServerEgress" -}}
+# The Kubernetes API, which no selector matches.
+- ports:
+    {{- range .Values.networkPolicy.apiServer.ports }}
+    - { port: {{ . }}, protocol: TCP }
+    {{- end }}
+  {{- with .Values.networkPolicy.apiServer.to }}
+  to:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{- end }}

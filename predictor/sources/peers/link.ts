@@ -1,3 +1,4 @@
+import { withinTime } from "@tradewind/core/within-time.ts";
 import type { Clock } from "@tradewind/core/clock.ts";
 import { byCauseCode, TLS_PROBLEMS } from "@tradewind/core/tls-problem.ts";
 import type { Rng } from "@tradewind/core/rng.ts";
@@ -194,16 +195,18 @@ export class PeerLink {
   private async ask(envelope: string, body: Uint8Array): Promise<string | string[] | undefined> {
     const { dispatcher, timeoutMs } = this.options;
     const { origin, pathname } = new URL(this.address);
-    const response = await dispatcher().request({
-      origin,
-      path: `${pathname.replace(/\/$/, "")}${PEER_PATH}`,
-      method: "POST",
-      headers: { "content-type": "application/octet-stream", [ENVELOPE_HEADER]: envelope },
-      body,
-      signal: AbortSignal.any([this.ending.signal, AbortSignal.timeout(timeoutMs)]),
+    return withinTime(timeoutMs, this.ending.signal, async (signal) => {
+      const response = await dispatcher().request({
+        origin,
+        path: `${pathname.replace(/\/$/, "")}${PEER_PATH}`,
+        method: "POST",
+        headers: { "content-type": "application/octet-stream", [ENVELOPE_HEADER]: envelope },
+        body,
+        signal,
+      });
+      await response.body.dump();
+      return response.headers[ENVELOPE_HEADER];
     });
-    await response.body.dump();
-    return response.headers[ENVELOPE_HEADER];
   }
 
   private reached({ from, result }: PeerAnswer, kind: PeerMessage["kind"]): boolean {

@@ -14,6 +14,7 @@ import { FakeApiServer } from "../../kubernetes/fake-api-server.ts";
 import { failure } from "../keda/wire-client.ts";
 import { runningExporter } from "../running-exporter.ts";
 import type { TestExporter } from "../running-exporter.ts";
+import { OldExporter } from "../old-exporter.ts";
 import { planOf, wishOf } from "../wish.ts";
 
 const SETTINGS = ExporterOptions.parse({}).limits;
@@ -74,6 +75,28 @@ describe("one decision", () => {
   it("is led nowhere by a plan that claims a million replicas run", () => {
     const wish = anything({ allocation: { replicas: 1 }, observed: running(1_000_000) });
     expect(decided(5, 1, { previous: { replicas: 5 }, wish }).final?.replicas).toBe(3);
+  });
+
+  it.each([
+    { start: 5, previous: 19, to: 1e9, replicas: 19 },
+    { start: 5, previous: 12, to: 1e9, replicas: 19 },
+    { start: 5, previous: 12, to: 1, replicas: 6 },
+    { start: 64, previous: 32, to: 1, replicas: 32 },
+    { start: 64, previous: 20, to: 1, replicas: 20 },
+    { start: 64, previous: 20, to: 70, replicas: 64 },
+  ])(
+    "that follows one of $start replicas within a window goes from $previous to $replicas when asked for $to",
+    (row) => {
+      const periodStart = { final: { replicas: row.start }, sinceMs: 990_000 };
+      expect(decided(row.previous, row.to, { periodStart }).final?.replicas).toBe(row.replicas);
+    },
+  );
+
+  it("that follows another one of the same window changes a container no further than both allow", () => {
+    const sizes = (cpuCores: number) => ({ replicas: 3, cpuCores, memoryBytes: 400e6 });
+    const periodStart = { final: sizes(1), sinceMs: 990_000 };
+    const wish = anything({ allocation: { ...sizes(9), memoryBytes: 400e6 } });
+    expect(decided(3, 3, { previous: sizes(3), periodStart, wish }).final).toEqual(sizes(3));
   });
 
   it("changes the size of a container at most threefold or by half", () => {
@@ -150,6 +173,24 @@ describe("the limits of a service", () => {
   });
 });
 
+describe("plans that come as fast as they are asked for", () => {
+  it.each([
+    { to: 1e9, after: [19, 61, 187] },
+    { to: 0, after: [3, 2, 1] },
+  ])("for $to replicas of 5 reach no more than one step in 12 s", async ({ after, to }) => {
+    const exporter = new OldExporter({ ...LIMITS, maxReplicas: 1_000 });
+    await exporter.take(0, 5, 5);
+    exporter.nowMs += 60_000;
+    const served: unknown[] = [];
+    for (let second = 0; second < 36; second += 1) {
+      await exporter.take(0, to, 5);
+      served.push(exporter.served);
+      exporter.nowMs += 1_000;
+    }
+    expect(served).toEqual(after.flatMap((replicas) => Array.from({ length: 12 }, () => replicas)));
+  });
+});
+
 describe("an exporter that gets a plan with bounds of its own", () => {
   const replicasAfter = async (exporter: TestExporter, allocation: Wish["allocation"], sequence: number) => {
     exporter.predictor.serve(planOf([anything({ allocation, observed: running(5) })], { sequence }));
@@ -162,12 +203,12 @@ describe("an exporter that gets a plan with bounds of its own", () => {
   };
   const five = planOf([anything({ allocation: { replicas: 5 }, observed: running(5) })]);
 
-  it("serves neither zero, nor one of five, nor a billion in one step", async () => {
+  it("serves neither zero, nor one of five, nor a billion, however fast its plans come", async () => {
     const exporter = await runningExporter(five, { limits: {} });
     expect(await replicasAfter(exporter, { replicas: 0 }, 2)).toBe(3);
     expect(await exporter.client.isActive(ref)).toBe(true);
-    expect(await replicasAfter(exporter, { replicas: 1 }, 3)).toBe(2);
-    expect(await replicasAfter(exporter, { replicas: 1e9 }, 4)).toBe(10);
+    expect(await replicasAfter(exporter, { replicas: 1 }, 3)).toBe(3);
+    expect(await replicasAfter(exporter, { replicas: 1e9 }, 4)).toBe(13);
     expect(await exporter.metrics()).toContain('tradewind_guard_actions_total{step="change-limit"} 3');
   });
 

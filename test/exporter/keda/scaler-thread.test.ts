@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Worker } from "node:worker_threads";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { systemClock } from "@tradewind/core/clock.ts";
+import { noSteps, systemClock } from "@tradewind/core/clock.ts";
 import type { ScalerThreadOptions } from "@tradewind/exporter/keda/messages.ts";
 import { ScalerThread } from "@tradewind/exporter/keda/scaler-thread.ts";
 import type { ServedRow } from "@tradewind/exporter/keda/table.ts";
@@ -31,7 +31,12 @@ function rowOf(service: string, replicas: number): ServedRow {
 
 async function started(more: Partial<ScalerThreadOptions> = {}) {
   const { streamLifetimeMs, ...limits } = ExporterOptions.parse({}).scaler;
-  const options = { listen: { host: "127.0.0.1", port: 0 }, limits, streamLifetimeMs };
+  const options = {
+    listen: { host: "127.0.0.1", port: 0 },
+    limits,
+    streamLifetimeMs,
+    forwardSteps: noSteps(),
+  };
   const made = once(process, "worker") as Promise<[Worker]>;
   const onDeath = vi.fn<(error: Error) => void>();
   const thread = await ScalerThread.start(

@@ -151,8 +151,9 @@ describe("with a predictor that", () => {
       await until("the same plan once more", async () => (await taken()) >= times);
     }
     expect(await exporter.client.metrics(ref, "m")).toMatchObject([{ int: 13 }]);
-    exporter.predictor.serve({ ...wished, sequence: 2, plannedAtMs: wished.plannedAtMs + 1 });
-    await until("the next plan", async () => (await exporter.client.metrics(ref, "m"))[0]?.int === 43);
+    const next = planOf([wishOf({ allocation: { replicas: 6 } })], { sequence: 2 });
+    exporter.predictor.serve({ ...next, plannedAtMs: wished.plannedAtMs + 1 });
+    await until("the next plan", async () => (await exporter.client.metrics(ref, "m"))[0]?.int === 7);
   });
 
   it("stops naming a service, it is served until its decision expires and then forgotten with its series", async () => {

@@ -45,7 +45,6 @@ describe("the state file", () => {
     await new StateFile(path).save(jsonOf(records), NOW);
     expect(await new StateFile(path).load(NOW)).toEqual({
       kind: "read",
-      savedAtMs: NOW,
       decisions: records,
     });
     expect(await readdir(path)).toEqual(["decisions.json"]);
@@ -58,12 +57,12 @@ describe("the state file", () => {
     expect(await new StateFile(path).load(NOW)).toMatchObject({ kind: "read", decisions: [] });
   });
 
-  it("read back at any cut is either whole or set aside, never half", async () => {
+  it("cut in its first line is set aside whole, never read by halves", async () => {
     const path = await directory();
     const file = new StateFile(path);
     await file.save(jsonOf([recordOf("search")]), NOW);
     const whole = await readFile(file.path, "utf8");
-    for (const length of [0, 1, 40, Math.floor(whole.length / 2), whole.length - 3]) {
+    for (const length of [0, 1, 40, whole.indexOf("\n") - 1]) {
       await writeFile(file.path, whole.slice(0, length));
       const loaded = await file.load(NOW + length);
       const remains = await readFile(corrupt(loaded).setAsidePath, "utf8");
@@ -72,13 +71,62 @@ describe("the state file", () => {
     expect(await file.load(NOW)).toEqual({ kind: "absent" });
   });
 
+  it("that lost its last 30 bytes gives back 41 of 42 decisions, and is kept as it was", async () => {
+    const path = await directory();
+    const file = new StateFile(path);
+    const records = Array.from({ length: 42 }, (_, i) => recordOf(`s${i}`));
+    await file.save(jsonOf(records), NOW);
+    const whole = await readFile(file.path, "utf8");
+    await writeFile(file.path, whole.slice(0, -30));
+    const loaded = await file.load(NOW);
+    const setAsidePath = `${file.path}.corrupt-1970-01-01T00-16-40-000Z`;
+    expect(loaded).toMatchObject({
+      kind: "read",
+      decisions: records.slice(0, 41),
+      rejected: { setAsidePath },
+    });
+    await file.save(jsonOf(records.slice(0, 41)), NOW);
+    expect(await readFile(setAsidePath, "utf8")).toBe(whole.slice(0, -30));
+  });
+
+  it("with an overwritten record in the middle gives back the others", async () => {
+    const file = new StateFile(await directory());
+    const records = ["a", "b", "c"].map(recordOf);
+    await file.save(jsonOf(records), NOW);
+    const lines = (await readFile(file.path, "utf8")).split("\n");
+    await writeFile(file.path, lines.with(2, "U".repeat(lines[2]!.length)).join("\n"));
+    expect(await file.load(NOW)).toMatchObject({
+      decisions: [{ service: "a" }, { service: "c" }],
+      rejected: { count: 1, firstReason: expect.stringContaining("line 3") as string },
+    });
+  });
+
+  it("keeps records that only a later release can read until that release reads them again", async () => {
+    const path = await directory();
+    const later = jsonOf(Array.from({ length: 42 }, (_, i) => recordOf(`s${i}`))).map((json) =>
+      json.replace('"final":{"replicas":', '"final":{"wanted":'),
+    );
+    const ours = jsonOf([recordOf("ours")]);
+    const file = new StateFile(path);
+    await file.save([...later, ...ours], NOW);
+    const v2 = (await readFile(file.path, "utf8")).replace("exporter-state/v1", "exporter-state/v2");
+    await writeFile(file.path, v2);
+    for (const restart of [1, 2]) {
+      const restarted = new StateFile(path);
+      expect(await restarted.load(NOW)).toMatchObject({
+        decisions: [{ service: "ours" }],
+        rejected: { count: 42 },
+      });
+      await restarted.save(ours, NOW + restart);
+    }
+    const { decisions } = JSON.parse(await readFile(file.path, "utf8")) as { decisions: unknown[] };
+    expect(decisions).toEqual([...later, ...ours].map((json) => JSON.parse(json) as unknown));
+    expect(await readdir(path)).toEqual(["decisions.json"]);
+  });
+
   it.each([
     ["of another program", '{"hello":"world"}'],
-    ["of another version", '{"schema":"tradewind.dev/exporter-state/v9","savedAtMs":1,"decisions":[]}'],
-    [
-      "with a number that is none",
-      '{"schema":"tradewind.dev/exporter-state/v1","savedAtMs":null,"decisions":[]}',
-    ],
+    ["without its list", '{"schema":"tradewind.dev/exporter-state/v1","savedAtMs":1}'],
     ["of zero bytes, as a power cut leaves them", "\0".repeat(4_096)],
   ])("%s is set aside with a message that names it", async (_what, text) => {
     const file = new StateFile(await directory());

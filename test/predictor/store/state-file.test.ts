@@ -54,6 +54,19 @@ describe("the state file", () => {
     expect(await readFile(`${file.path}.corrupt-2026-01-02T03-04-05-678Z`, "utf8")).toBe(text);
   });
 
+  it("cut by its last bytes loses the last service alone", async () => {
+    let errors = 0;
+    const file = new StateFile(directory, POLICY_STATE, log, () => (errors += 1));
+    const whole = state(4);
+    file.write({ ...whole, services: [...whole.services, { service: "rate", replicas: 2, seenAtMs: 5 }] });
+    await file.flush();
+    const text = await readFile(file.path, "utf8");
+    await writeFile(file.path, text.slice(0, -30));
+    expect(await file.read("shop", "default", NOW_MS)).toEqual(whole);
+    expect(errors).toBe(1);
+    expect(await readFile(`${file.path}.corrupt-2026-01-02T03-04-05-678Z`, "utf8")).toBe(text.slice(0, -30));
+  });
+
   it("is not there at the first start, which is no error", async () => {
     let errors = 0;
     expect(
