@@ -343,6 +343,13 @@ async function openPorts(
   const observer = metrics.tls("http");
   const tls = httpTls && (await ReloadingTls.open(httpTls, { everyMs: httpTls.refreshMs, log, observer }));
   undo.defer(() => tls?.stop());
+  const door = new HttpDoor({ allowedHosts, tokenFile, monotonicMs, log });
+  if (door.hasDefaultToken()) {
+    log.warn(
+      { tokenFile },
+      "a token without a name reads and approves, whoever shows it; see docs/kubernetes.md#tokens-with-names",
+    );
+  }
   const api = await serveApi(options.listen, {
     list: () => recommendationList(recommender, statuses(), clock, plans.hasAnswer),
     decisionJson: (id) => recommender.book.json(id),
@@ -365,7 +372,7 @@ async function openPorts(
     ask: async (place, question) => plans.ask(place, question),
     missing: () => missing(deciding),
     isAlive: () => scaler.isResponsive(),
-    door: new HttpDoor({ allowedHosts, tokenFile, monotonicMs, log }),
+    door,
     tls,
     metrics: async function* () {
       metrics.scaler = await scaler.report();

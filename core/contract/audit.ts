@@ -43,6 +43,7 @@ export const AuditEvent = z.discriminatedUnion("kind", [
     calendar: ObjectName,
     floorReplicas: Count,
     by: z.string().max(200).optional(),
+    note: z.string().max(200).optional(),
   }),
   /** A change that waits for a person came into this state. */
   z.strictObject({
@@ -55,6 +56,7 @@ export const AuditEvent = z.discriminatedUnion("kind", [
     from: NonNegative,
     to: NonNegative,
     by: z.string().max(200).optional(),
+    note: z.string().max(200).optional(),
     notBeforeMs: EpochMs.optional(),
   }),
 ]);
