@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import { AuditRow } from "@tradewind/core/contract/audit.ts";
 import { parseJsonWith } from "@tradewind/core/config.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
-import { addJsonFlag, exitCodes, printAnswer } from "@tradewind/core/terminal/answer.ts";
+import { addJsonFlag, exitCodes, printAnswer, printJson } from "@tradewind/core/terminal/answer.ts";
 import type { JsonFlag } from "@tradewind/core/terminal/answer.ts";
 import { FIRST_HASH, verifyChain } from "../journal/chain.ts";
 import type { ChainVerdict } from "../journal/chain.ts";
@@ -31,7 +31,7 @@ export function configure(command: Command): void {
     .action(async ({ state }: { readonly state: string }) => {
       const { openTrail } = await import("../journal/journal.ts");
       using trail = openTrail(state);
-      for (const row of trail.rows()) process.stdout.write(`${JSON.stringify(row)}\n`);
+      for (const row of trail.rows()) printJson(row);
     });
   addJsonFlag(command.command("verify"))
     .description("check that every row follows from the one before it")
