@@ -150,7 +150,7 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
   });
   undo.defer(() => scaler.stop());
   const deciding = await prepareDecisions(setting, scaler);
-  const { application, plans, recommender, statuses } = deciding;
+  const { application, journal, plans, recommender, statuses } = deciding;
   const restored = await recommender.restore();
   const { api, probes } = await openPorts(setting, scaler, deciding);
   const poll = followApplications(options, plans, {
@@ -186,6 +186,7 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
     rng: seededRng(randomInt(2 ** 31)),
     registry: metrics.registry,
     list: () => recommendationList(recommender, statuses(), clock, plans.hasAnswer),
+    auditHead: () => journal.head(),
     applications: () =>
       sceneApplications(recommender, statuses(), clock, {
         places,
