@@ -60,8 +60,10 @@ export class HttpSide {
     }
     const path: string = (request.url ?? "/").replace(/\?.*$/, "");
     const { authorization, host } = request.headers;
-    const refused = isProbe(path) ? undefined : this.#door.refuse({ authorization, host });
-    if (refused !== undefined) {
+    const address = request.socket.remoteAddress;
+    const admission = isProbe(path) ? undefined : this.#door.admit({ authorization, host, address });
+    if (admission !== undefined && "refused" in admission) {
+      const { refused } = admission;
       for (const [name, value] of Object.entries(refused.headers)) response.setHeader(name, value);
       return answerText(request, response, refused.status, refused.message);
     }

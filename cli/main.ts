@@ -1,6 +1,7 @@
 /** The `tradewind` command. Loads only the package of the command that was asked for. */
 import { Command, CommanderError } from "commander";
 import { describeError, TradewindError } from "@tradewind/core/errors.ts";
+import { printable } from "@tradewind/core/printable.ts";
 import { VERSION } from "@tradewind/core/version.ts";
 import { COMMANDS } from "./commands.ts";
 
@@ -61,6 +62,6 @@ if ("connected" in process && !process.connected) process.exit(1);
 try {
   await main(process.argv.slice(2));
 } catch (error) {
-  if (!(error instanceof CommanderError)) console.error(`tradewind: ${describeError(error)}`);
+  if (!(error instanceof CommanderError)) console.error(`tradewind: ${printable(describeError(error))}`);
   process.exitCode = exitCodeOf(error);
 }

@@ -2,10 +2,8 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { RereadFile } from "./reread-file.ts";
 import type { RereadOptions } from "./reread-file.ts";
 
-export interface TokenFileOptions extends RereadOptions {
-  /** Characters that each token must have at least; default: 1. */
-  readonly leastLength?: number;
-}
+/** Characters that each token must have at least: what can be guessed is no token. */
+export const LEAST_TOKEN_LENGTH = 16;
 
 /** One line of the file. */
 interface Token {
@@ -21,9 +19,9 @@ export class TokenFile {
   readonly #file: RereadFile<readonly [Token, ...Token[]]>;
 
   /** @throws TradewindError `token-unusable` when the file cannot be read, holds no token or one that is too short */
-  constructor(path: string, { leastLength = 1, ...options }: TokenFileOptions) {
-    const parse = (bytes: Buffer) => tokensIn(bytes, leastLength);
-    this.#file = new RereadFile(path, { what: "token file", code: "token-unusable", parse }, options);
+  constructor(path: string, options: RereadOptions) {
+    const reading = { what: "token file", code: "token-unusable", parse: tokensIn };
+    this.#file = new RereadFile(path, reading, options);
   }
 
   /** The token to show. */
@@ -49,15 +47,18 @@ export function bearerToken(authorization: string | undefined): string | undefin
 }
 
 /** What is wrong with a token is said without the token. */
-function tokensIn(bytes: Buffer, leastLength: number): readonly [Token, ...Token[]] {
+function tokensIn(bytes: Buffer): readonly [Token, ...Token[]] {
   const lines = bytes.toString("utf8").split("\n");
   const tokens = lines.map((line) => line.trim()).filter((line) => line !== "");
-  if (tokens.some((token) => token.length < leastLength || /\s/.test(token))) {
-    throw new Error(`a token must be at least ${leastLength} characters long and without spaces`);
+  if (tokens.some((token) => token.length < LEAST_TOKEN_LENGTH || /\s/.test(token))) {
+    throw new Error(
+      `a token must be at least ${LEAST_TOKEN_LENGTH} characters long and without spaces; make one with: openssl rand -hex 24`,
+    );
   }
   const [first, ...others] = tokens.map((text) => ({ text, digest: digestOf(text) }));
   if (first === undefined) throw new Error("it holds no token");
   return [first, ...others];
 }
 
-const digestOf = (token: string): Buffer => createHash("sha256").update(token).digest();
+/** SHA-256. */
+export const digestOf = (token: string): Buffer => createHash("sha256").update(token).digest();

@@ -154,7 +154,7 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
   });
   undo.defer(() => scaler.stop());
   const deciding = await prepareDecisions(setting, scaler);
-  const { application, plans, recommender, statuses } = deciding;
+  const { application, journal, plans, recommender, statuses } = deciding;
   const restored = await recommender.restore();
   const { api, probes } = await openPorts(setting, scaler, deciding);
   const poll = followApplications(options, plans, {
@@ -190,6 +190,7 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
     rng: seededRng(randomInt(2 ** 31)),
     registry: metrics.registry,
     list: () => recommendationList(recommender, statuses(), clock, plans.hasAnswer),
+    auditHead: () => journal.head(),
     applications: () =>
       sceneApplications(recommender, statuses(), clock, {
         places,
@@ -347,6 +348,13 @@ async function openPorts(
   const observer = metrics.tls("http");
   const tls = httpTls && (await ReloadingTls.open(httpTls, { everyMs: httpTls.refreshMs, log, observer }));
   undo.defer(() => tls?.stop());
+  const door = new HttpDoor({ allowedHosts, tokenFile, monotonicMs, log });
+  if (door.hasDefaultToken()) {
+    log.warn(
+      { tokenFile },
+      "a token without a name reads and approves, whoever shows it; see docs/kubernetes.md#tokens-with-names",
+    );
+  }
   const api = await serveApi(options.listen, {
     list: () => recommendationList(recommender, statuses(), clock, plans.hasAnswer),
     decisionJson: (id) => recommender.book.json(id),
@@ -369,7 +377,7 @@ async function openPorts(
     ask: async (place, question) => plans.ask(place, question),
     missing: () => missing(deciding),
     isAlive: () => scaler.isResponsive(),
-    door: new HttpDoor({ allowedHosts, tokenFile, monotonicMs, log }),
+    door,
     tls,
     metrics: async function* () {
       metrics.scaler = await scaler.report();

@@ -67,6 +67,7 @@ const boundedResources: Schema = {
 const security = { tlsSecret: text, tokenSecret: text };
 const secretKey: Schema = { type: "string", pattern: "^[-._a-zA-Z0-9]+$", maxLength: 253 };
 const http = object({ ...security, monitorTokenKey: secretKey });
+const scalerHttp = object({ ...security, tokensKey: secretKey, monitorTokenKey: secretKey });
 const monitor = object({
   enabled: flag,
   interval: duration,
@@ -154,7 +155,7 @@ export function valuesSchema(): Schema {
       }),
       scaler: object({
         replicas: count(1, 20),
-        http,
+        http: scalerHttp,
         staleAfter: duration,
         restartGrace: duration,
         service: object({

@@ -6,6 +6,9 @@ import { Count, EpochMs, NonNegative, ObjectName, ServiceName } from "./quantity
 const RollbackShape = { before: Allocation.partial(), times: Count, untilMs: EpochMs };
 const Of = { application: ObjectName, namespace: ObjectName, service: ServiceName };
 
+/** SHA-256 of the change as it is kept beside the trail. Absent before it is written, and from earlier releases. */
+const ChangeHash = z.string().length(64).optional();
+
 /** What happened. Times are those of the plan, or of the person who acted. */
 export const AuditEvent = z.discriminatedUnion("kind", [
   /** A decision changed a size. */
@@ -42,7 +45,9 @@ export const AuditEvent = z.discriminatedUnion("kind", [
     state: z.enum(CHANGE_STATES),
     calendar: ObjectName,
     floorReplicas: Count,
+    changeHash: ChangeHash,
     by: z.string().max(200).optional(),
+    note: z.string().max(200).optional(),
   }),
   /** A change that waits for a person came into this state. */
   z.strictObject({
@@ -54,7 +59,9 @@ export const AuditEvent = z.discriminatedUnion("kind", [
     resource: z.enum(PLAN_RESOURCES),
     from: NonNegative,
     to: NonNegative,
+    changeHash: ChangeHash,
     by: z.string().max(200).optional(),
+    note: z.string().max(200).optional(),
     notBeforeMs: EpochMs.optional(),
   }),
 ]);

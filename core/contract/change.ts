@@ -18,8 +18,9 @@ const Common = {
   /** From then on it changes nothing; an approved calendar stays. */
   expiresMs: EpochMs,
   state: z.enum(CHANGE_STATES),
-  /** Who decided, and when. */
+  /** Who decided, by the name of the token that was shown; what was said beside it; and when. */
   by: z.string().max(200).optional(),
+  note: z.string().max(200).optional(),
   decidedAtMs: EpochMs.optional(),
 };
 
@@ -53,6 +54,8 @@ export const ChangeList = z.object({
   changes: z.array(Change).max(10_000),
   /** Whether changes can be approved here: with a token only, and this scaler may have none. Absent from earlier releases. */
   takesVerdicts: z.boolean().optional(),
+  /** The token that this request showed. Absent where none is asked for, and from earlier releases. */
+  token: z.object({ name: z.string().max(63), scopes: z.array(z.string().max(20)).max(10) }).optional(),
 });
 export type ChangeList = z.infer<typeof ChangeList>;
 

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
-import { choosePaint } from "./style.ts";
+import { printable } from "../printable.ts";
+import { choosePaint, plain } from "./style.ts";
 import type { Paint } from "./style.ts";
 
 /** What a command found: one object for programs, and lines for people. */
@@ -21,8 +22,14 @@ export function addJsonFlag(command: Command, what = "one JSON object"): Command
 
 /** Prints to standard output, with colours on a terminal only. */
 export function printAnswer({ json, text }: Answer, asJson: boolean): void {
+  if (asJson) return printJson(json);
   const paint = choosePaint(process.stdout.isTTY, process.env);
-  process.stdout.write(`${asJson ? JSON.stringify(json) : text(paint)}\n`);
+  process.stdout.write(`${printable(text(paint), paint !== plain)}\n`);
+}
+
+/** Prints one line of JSON to standard output. */
+export function printJson(json: object): void {
+  process.stdout.write(`${printable(JSON.stringify(json))}\n`);
 }
 
 /** The last lines of a command's help. @param done what 0 means @param failed what 1 means @param more further ones */

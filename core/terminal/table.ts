@@ -7,6 +7,9 @@ export interface Column {
   readonly align?: "left" | "right";
 }
 
+/** A cell that ends its line would look like a row of its own. */
+const onOneLine = (cell: string): string => cell.replaceAll("\n", " ");
+
 /**
  * Rows under a dim heading, two spaces between columns. Cells may hold colours.
  * @param rows cells in the order of the columns
@@ -16,7 +19,7 @@ export function renderTable(
   rows: readonly (readonly string[])[],
   paint: Paint,
 ): string {
-  const cells = [columns.map(({ title }) => title), ...rows];
+  const cells = [columns.map(({ title }) => title), ...rows.map((row) => row.map(onOneLine))];
   const widths = columns.map((_, at) => Math.max(...cells.map((row) => widthOf(row[at] ?? ""))));
   const lines = cells.map((row) =>
     columns

@@ -6,6 +6,7 @@ import type { AuditEvent, EventList } from "@tradewind/core/contract/audit.ts";
 import { BacktestSummary } from "@tradewind/core/contract/backtest.ts";
 import type { CalendarList } from "@tradewind/core/contract/calendar.ts";
 import { describeError } from "@tradewind/core/errors.ts";
+import { BY_NAMESPACE, visible } from "./visible.ts";
 
 /** What happened, what is going to happen, and what would have. */
 export interface Occasions {
@@ -30,7 +31,7 @@ const EventQuery = z.object({
 
 /** `GET /v1/events`, `/v1/calendars` and `/v1/backtest`. */
 export function setOccasions(server: FastifyInstance, occasions: Occasions): void {
-  server.get("/v1/events", async ({ query }, reply) => {
+  server.get("/v1/events", BY_NAMESPACE, async ({ caller, query }, reply) => {
     const read = EventQuery.safeParse(query);
     if (!read.success)
       return problem(
@@ -45,9 +46,12 @@ export function setOccasions(server: FastifyInstance, occasions: Occasions): voi
       event.service === (service ?? event.service) &&
       event.application === (application ?? event.application) &&
       event.namespace === (namespace ?? event.namespace);
-    return { events: occasions.events().filter(fits).slice(0, most) } satisfies EventList;
+    const events = visible(occasions.events(), caller).filter(fits);
+    return { events: events.slice(0, most) } satisfies EventList;
   });
-  server.get("/v1/calendars", async () => occasions.calendars());
+  server.get("/v1/calendars", BY_NAMESPACE, async ({ caller }): Promise<CalendarList> => ({
+    calendars: [...visible(occasions.calendars().calendars, caller)],
+  }));
   server.get("/v1/backtest", async (_request, reply) => {
     const path = occasions.backtestReport;
     if (path === undefined) return problem(reply, 404, "no-backtest", `no backtest is named: ${HOW}`);

@@ -1,7 +1,10 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
+import { may } from "@tradewind/core/access-tokens.ts";
+import type { Caller } from "@tradewind/core/access-tokens.ts";
 import { describeError, TradewindError } from "@tradewind/core/errors.ts";
 import type { KnownApplication } from "../source/application-poll.ts";
 import type { Question, Reply } from "../source/plan-client.ts";
+import { BY_NAMESPACE } from "./visible.ts";
 
 /** Asks the predictor of one application. @throws TradewindError of its codes in {@link STATUS}, others are problems of reaching it */
 export type AskPredictor = (
@@ -40,8 +43,17 @@ export function setQuestions(server: FastifyInstance, ask: AskPredictor): void {
     same.set(key, answering);
     return answering;
   };
-  const pass = async (reply: FastifyReply, path: string, query: unknown, body?: Buffer): Promise<unknown> => {
+  const pass = async (
+    { caller, path }: { readonly caller: Caller; readonly path: string },
+    reply: FastifyReply,
+    query: unknown,
+    body?: Buffer,
+  ): Promise<unknown> => {
     const { application, namespace, ...others } = textsOf(query);
+    if (caller.namespaces !== undefined && !may(caller, "read", namespace ?? "")) {
+      const message = `ask with ?namespace=NAME, one that the token '${caller.name}' is for: ${caller.namespaces.join(", ")}`;
+      return problem(reply, 403, "other-namespace", message);
+    }
     const place = { ...(application && { name: application }), ...(namespace && { namespace }) };
     const key = JSON.stringify([path, query, body?.toString()]);
     const asked = same.get(key);
@@ -55,13 +67,20 @@ export function setQuestions(server: FastifyInstance, ask: AskPredictor): void {
       return problem(reply, STATUS[error.code] ?? 502, error.code, describeError(error));
     }
   };
-  for (const path of PATHS) server.get(path, async ({ query }, reply) => pass(reply, path, query));
-  server.post("/v1/what-if", { bodyLimit: MAX_BODY_BYTES }, async ({ body, query }, reply) => {
-    const { application, namespace } = textsOf(body);
-    const named = { ...(application && { application }), ...(namespace && { namespace }) };
-    const sent = Buffer.from(JSON.stringify(body ?? {}));
-    return pass(reply, "/v1/what-if", { ...named, ...textsOf(query) }, sent);
-  });
+  for (const path of PATHS) {
+    server.get(path, BY_NAMESPACE, async ({ caller, query }, reply) => pass({ caller, path }, reply, query));
+  }
+  const path = "/v1/what-if";
+  server.post(
+    path,
+    { ...BY_NAMESPACE, bodyLimit: MAX_BODY_BYTES },
+    async ({ body, caller, query }, reply) => {
+      const { application, namespace } = textsOf(body);
+      const named = { ...(application && { application }), ...(namespace && { namespace }) };
+      const sent = Buffer.from(JSON.stringify(body ?? {}));
+      return pass({ caller, path }, reply, { ...named, ...textsOf(query) }, sent);
+    },
+  );
 }
 
 /** Those parts of a query or a body that are texts. */

@@ -3,12 +3,14 @@ import fastify from "fastify";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { ConnectionCounts, ConnectionLimits } from "@tradewind/core/connection-limits.ts";
 import { describeError, TradewindError } from "@tradewind/core/errors.ts";
-import type { HttpDoor } from "@tradewind/core/http-door.ts";
+import { ANYBODY, may } from "@tradewind/core/access-tokens.ts";
+import type { Caller } from "@tradewind/core/access-tokens.ts";
+import type { HttpDoor, Need } from "@tradewind/core/http-door.ts";
 import { addressOf, cannotListen, createHttpServer } from "@tradewind/core/http-server.ts";
 import type { HttpServer } from "@tradewind/core/http-server.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import type { ReloadingTls } from "@tradewind/core/reloading-tls.ts";
-import type { RecommendationList } from "@tradewind/core/contract/recommendation.ts";
+import type { DecisionRecord, RecommendationList } from "@tradewind/core/contract/recommendation.ts";
 import { setChanges } from "../approval/api.ts";
 import type { ChangesPort } from "../approval/api.ts";
 import { plain } from "@tradewind/core/terminal/style.ts";
@@ -21,6 +23,7 @@ import { setQuestions } from "./questions.ts";
 import type { AskPredictor } from "./questions.ts";
 import { setStream } from "./stream.ts";
 import type { Watched } from "./stream.ts";
+import { BY_NAMESPACE, visibleList } from "./visible.ts";
 
 /** What the HTTP side reads. All of it is memory, but for what is asked of a predictor and the file of a backtest. */
 export interface ApiSurroundings {
@@ -121,11 +124,18 @@ export async function serveApi(
 }
 
 function answerKnocks(server: FastifyInstance, door: HttpDoor): void {
+  server.decorateRequest("caller");
   server.addHook("onRequest", async (request, reply) => {
     reply.headers(SECURITY_HEADERS);
     const { authorization, host } = request.headers;
-    const refused = isProbe(request.url) ? undefined : door.refuse({ authorization, host });
-    if (refused === undefined) return undefined;
+    const knock = { authorization, host, address: request.socket.remoteAddress };
+    const need = request.routeOptions.config as Need | undefined;
+    const admission = isProbe(request.url) ? { caller: ANYBODY } : door.admit(knock, need);
+    if ("caller" in admission) {
+      request.caller = admission.caller;
+      return undefined;
+    }
+    const { refused } = admission;
     return problem(reply.headers(refused.headers), refused.status, "refused", [refused.message]);
   });
 }
@@ -156,7 +166,8 @@ function setData(server: FastifyInstance, surroundings: ApiSurroundings): void {
       .send(Readable.from(surroundings.metrics(), { objectMode: false })),
   );
   let shared: Buffer | undefined;
-  server.get("/v1/recommendations", async (_request, reply) => {
+  server.get("/v1/recommendations", BY_NAMESPACE, async ({ caller }, reply) => {
+    if (caller.namespaces !== undefined) return visibleList(surroundings.list(), caller);
     if (shared === undefined) {
       shared = Buffer.from(JSON.stringify(surroundings.list()));
       // Those who asked meanwhile have the same answer. It is never older than the turn of the event loop that they came in.
@@ -166,16 +177,22 @@ function setData(server: FastifyInstance, surroundings: ApiSurroundings): void {
     }
     return sendJson(reply, shared);
   });
-  server.get<{ Params: { id: string } }>("/v1/decisions/:id", async ({ params }, reply) => {
-    const json = surroundings.decisionJson(params.id);
+  const decisionOf = (id: string, caller: Caller): string | undefined => {
+    const json = surroundings.decisionJson(id);
+    if (json === undefined || caller.namespaces === undefined) return json;
+    return may(caller, "read", (JSON.parse(json) as DecisionRecord).namespace) ? json : undefined;
+  };
+  type OfId = { Params: { id: string } };
+  server.get<OfId>("/v1/decisions/:id", BY_NAMESPACE, async ({ caller, params }, reply) => {
+    const json = decisionOf(params.id, caller);
     if (json !== undefined) return sendJson(reply, json);
     return problem(reply, 404, "unknown-decision", [
       "no decision has this id any more;",
       "the ids in force are in /v1/recommendations as decisionId",
     ]);
   });
-  server.get<{ Params: { id: string } }>("/v1/decisions/:id/replay", async ({ params }, reply) => {
-    const json = surroundings.decisionJson(params.id);
+  server.get<OfId>("/v1/decisions/:id/replay", BY_NAMESPACE, async ({ caller, params }, reply) => {
+    const json = decisionOf(params.id, caller);
     if (json === undefined)
       return problem(reply, 404, "unknown-decision", ["no decision has this id any more"]);
     try {
@@ -187,22 +204,24 @@ function setData(server: FastifyInstance, surroundings: ApiSurroundings): void {
   });
   server.get<{ Querystring: { namespace?: unknown; service?: unknown } }>(
     "/v1/decisions",
-    async ({ query: { namespace, service } }, reply) => {
+    BY_NAMESPACE,
+    async ({ caller, query: { namespace, service } }, reply) => {
       if (typeof namespace !== "string" || typeof service !== "string") {
         return problem(reply, 400, "invalid-query", ["ask with ?namespace=NAME&service=NAME"]);
       }
-      return sendJson(reply, `{"decisions":[${surroundings.historyJson(namespace, service).join(",")}]}`);
+      const records = may(caller, "read", namespace) ? surroundings.historyJson(namespace, service) : [];
+      return sendJson(reply, `{"decisions":[${records.join(",")}]}`);
     },
   );
 }
 
 function setConsole(server: FastifyInstance): void {
   const { contentSecurityPolicy, files, page } = loadConsole();
-  server.get("/", async (request, reply) => {
+  server.get("/", BY_NAMESPACE, async (request, reply) => {
     reply.header("content-security-policy", contentSecurityPolicy);
     return sendAsset(request, reply, page);
   });
-  server.get<{ Params: { file: string } }>(`/${FILES}:file`, async (request, reply) => {
+  server.get<{ Params: { file: string } }>(`/${FILES}:file`, BY_NAMESPACE, async (request, reply) => {
     const file = files.get(request.params.file);
     if (file !== undefined) return sendAsset(request, reply, file);
     return problem(reply, 404, "not-found", ["the console has no such file; reload the page"]);

@@ -1,5 +1,7 @@
 import type { FastifyInstance } from "fastify";
+import type { Caller } from "@tradewind/core/access-tokens.ts";
 import type { RecommendationHeader } from "./list.ts";
+import { BY_NAMESPACE, visibleHeader } from "./visible.ts";
 
 /** People who look at once. */
 const MOST_VIEWERS = 100;
@@ -25,7 +27,7 @@ export interface Watched {
  * between that the connection is alive.
  */
 export function setStream(server: FastifyInstance, { expired, header, revision }: Watched): void {
-  const viewers = new Set<NodeJS.WritableStream & { readonly writableLength?: number }>();
+  const viewers = new Map<NodeJS.WritableStream & { readonly writableLength?: number }, Caller>();
   let timer: NodeJS.Timeout | undefined;
   let last = "";
   let quietMs = 0;
@@ -33,10 +35,15 @@ export function setStream(server: FastifyInstance, { expired, header, revision }
     const now = JSON.stringify([revision(), expired(), header()], still);
     quietMs += LOOK_MS;
     if (now === last && quietMs < BEAT_MS) return;
-    const message = now === last ? "event: beat\ndata:\n\n" : messageOf(header());
+    const shown = now === last ? undefined : header();
+    const message = shown === undefined ? "event: beat\ndata:\n\n" : messageOf(shown);
     last = now;
     quietMs = 0;
-    for (const each of viewers) if ((each.writableLength ?? 0) < MOST_HELD_BYTES) each.write(message);
+    for (const [viewer, caller] of viewers) {
+      if ((viewer.writableLength ?? 0) >= MOST_HELD_BYTES) continue;
+      const isAll = shown === undefined || caller.namespaces === undefined;
+      viewer.write(isAll ? message : messageOf(visibleHeader(shown, caller)));
+    }
   };
   const leave = (viewer: NodeJS.WritableStream): void => {
     viewers.delete(viewer);
@@ -45,15 +52,15 @@ export function setStream(server: FastifyInstance, { expired, header, revision }
     timer = undefined;
     last = "";
   };
-  server.get("/v1/stream", async (_request, reply) => {
+  server.get("/v1/stream", BY_NAMESPACE, async ({ caller }, reply) => {
     if (viewers.size >= MOST_VIEWERS) {
       return reply.code(503).send({ error: "busy", message: `${MOST_VIEWERS} people look already` });
     }
     reply.hijack();
     const { raw } = reply;
     raw.writeHead(200, { ...plain(reply.getHeaders()), "content-type": "text/event-stream; charset=utf-8" });
-    raw.write(`retry: 2000\n\n${messageOf(header())}`);
-    viewers.add(raw);
+    raw.write(`retry: 2000\n\n${messageOf(visibleHeader(header(), caller))}`);
+    viewers.set(raw, caller);
     timer ??= setInterval(look, LOOK_MS);
     raw.on("close", () => leave(raw));
     raw.on("error", () => leave(raw));
@@ -61,7 +68,7 @@ export function setStream(server: FastifyInstance, { expired, header, revision }
   });
   server.addHook("onClose", async () => {
     clearInterval(timer);
-    for (const viewer of viewers) viewer.end();
+    for (const viewer of viewers.keys()) viewer.end();
   });
 }
 

@@ -2,6 +2,9 @@ import type { FastifyInstance, FastifyReply } from "fastify";
 import { z } from "zod";
 import type { Change } from "@tradewind/core/contract/change.ts";
 import { describeError, TradewindError } from "@tradewind/core/errors.ts";
+import { isPrintable } from "@tradewind/core/printable.ts";
+import { BY_NAMESPACE, visible } from "../api/visible.ts";
+import { unknownChange } from "./change-queue.ts";
 import type { Verdict } from "./change-queue.ts";
 
 /** What the API does with changes. */
@@ -15,7 +18,8 @@ export interface ChangesPort {
 
 const Body = z.strictObject({
   verdict: z.enum(["approve", "refuse"]),
-  by: z.string().min(1).max(200),
+  /** What the sender says of himself or of the reason. Who he is the token says. */
+  by: z.string().max(200).refine(isPrintable, { abort: true }).optional(),
   /** RFC 3339, with a zone. */
   at: z.iso.datetime({ offset: true }).optional(),
 });
@@ -37,9 +41,16 @@ export function setChanges(server: FastifyInstance, { decide, hasToken, list }: 
     { parseAs: "string" },
     (_request, body, done) => done(null, Object.fromEntries(new URLSearchParams(String(body)))),
   );
-  server.get("/v1/changes", async () => ({ changes: list(), takesVerdicts: hasToken }));
-  server.post<{ Params: { id: string } }>("/v1/changes/:id", async ({ body, headers, params }, reply) => {
-    if (!hasToken || headers.authorization?.startsWith("Bearer ") !== true) {
+  server.get("/v1/changes", BY_NAMESPACE, async ({ caller }) => ({
+    changes: visible(list(), caller),
+    takesVerdicts: hasToken,
+    ...(caller.name !== undefined && { token: { name: caller.name, scopes: caller.scopes } }),
+  }));
+  const need = { config: { byNamespace: true, scope: "approve" } };
+  server.post<{ Params: { id: string } }>("/v1/changes/:id", need, async (request, reply) => {
+    const { body, caller, headers, params } = request;
+    const { name } = caller;
+    if (!hasToken || name === undefined || headers.authorization?.startsWith("Bearer ") !== true) {
       const how = "start the exporter with --http-token-file, and send Authorization: Bearer TOKEN";
       return problem(reply, 403, "token-needed", `changes are approved with a token only: ${how}`);
     }
@@ -49,14 +60,16 @@ export function setChanges(server: FastifyInstance, { decide, hasToken, list }: 
         reply,
         400,
         "invalid-input",
-        "send verdict=approve|refuse&by=NAME, and at=TIME for later",
+        "send verdict=approve|refuse, at=TIME for later, and by=NOTE of at most 200 printable characters",
       );
     }
     const { at, by, verdict } = read.data;
     try {
+      if (!visible(list(), caller).some(({ id }) => id === params.id)) throw unknownChange(params.id);
       return await decide(params.id, {
         verdict,
-        by,
+        by: name,
+        ...(by !== undefined && by !== "" && { note: by }),
         notBeforeMs: at === undefined ? undefined : Date.parse(at),
       });
     } catch (error) {

@@ -1,3 +1,4 @@
+import { ANNOTATION_NAME } from "@tradewind/core/access-tokens.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { AuditEvent } from "@tradewind/core/contract/audit.ts";
 import type { ApprovalContext, CalendarChange, Change, SizeChange } from "@tradewind/core/contract/change.ts";
@@ -17,8 +18,6 @@ import { Moves } from "./moves.ts";
 const MINUTE_MS = 60_000;
 /** How long a change that came to an end is shown. */
 const SHOWN_MS = 86_400_000;
-/** Who decides where nobody knows more: the API server's own audit log says who wrote it. */
-const ANNOTATED = "annotation";
 const MOST_CHANGES = 1_000;
 /** Rows that wait for a disk that refuses them; the oldest are given up first. */
 const MOST_UNWRITTEN = 1_000;
@@ -51,7 +50,10 @@ interface Happened {
 /** What a person says of a change. */
 export interface Verdict {
   readonly verdict: "approve" | "refuse";
+  /** Name of the token that was shown. */
   readonly by: string;
+  /** What was said beside it. */
+  readonly note?: string;
   /** Carry it out no sooner. */
   readonly notBeforeMs?: number | undefined;
 }
@@ -201,7 +203,9 @@ export class ChangeQueue {
         .flatMap((id) => this.#changes.get(id) ?? [])
         .filter((each) => each.application === application && each.namespace === namespace)
         .filter((each) => each.state === "awaiting" && isOpen(each, nowMs))
-        .map((change): Change => Object.assign({}, change, { state, by: ANNOTATED, decidedAtMs: nowMs }));
+        .map((change): Change =>
+          Object.assign({}, change, { state, by: ANNOTATION_NAME, decidedAtMs: nowMs }),
+        );
     await this.#take([...decided(approved, "approved"), ...decided(refused, "refused")], nowMs);
   }
 
@@ -260,14 +264,9 @@ export class ChangeQueue {
     return this.#turns.take(async () => this.#decide(id, verdict, nowMs));
   }
 
-  async #decide(id: string, { by, notBeforeMs, verdict }: Verdict, nowMs: number): Promise<Change> {
+  async #decide(id: string, { by, note, notBeforeMs, verdict }: Verdict, nowMs: number): Promise<Change> {
     const change = this.#changes.get(id);
-    if (change === undefined) {
-      throw new TradewindError(
-        "unknown-change",
-        `no change has the id '${id}'; tradewind approve lists them`,
-      );
-    }
+    if (change === undefined) throw unknownChange(id);
     if (change.state !== "awaiting" || change.expiresMs <= nowMs) {
       const state = change.state === "awaiting" ? "expired" : change.state;
       throw new TradewindError("not-awaiting", `change ${id} is ${state}; nothing was changed`);
@@ -287,6 +286,7 @@ export class ChangeQueue {
       expiresMs: change.expiresMs + aheadMs,
       ...(notBeforeMs !== undefined && { notBeforeMs }),
       by,
+      ...(note !== undefined && { note }),
       decidedAtMs: nowMs,
     });
     if (await this.#take([decided], nowMs)) return decided;
@@ -326,6 +326,9 @@ export class ChangeQueue {
     for (const { id } of ended.slice(MOST_CHANGES)) this.#changes.delete(id);
   }
 }
+
+export const unknownChange = (id: string): TradewindError =>
+  new TradewindError("unknown-change", `no change has the id '${id}'; tradewind approve lists them`);
 
 const happened = (after: readonly Change[], nowMs: number): Happened[] =>
   after.map((change) => ({ change, event: eventOf(change, nowMs) }));
@@ -390,7 +393,7 @@ function proposed({ actions, application, decidedAtMs, namespace, service }: Dec
 }
 
 function eventOf(change: Change, nowMs: number): AuditEvent {
-  const { application, by, id, namespace, service, state } = change;
+  const { application, by, id, namespace, note, service, state } = change;
   const of = {
     application,
     namespace,
@@ -399,6 +402,7 @@ function eventOf(change: Change, nowMs: number): AuditEvent {
     change: id,
     state,
     ...(by !== undefined && { by }),
+    ...(note !== undefined && { note }),
   };
   if (change.kind === "calendar") {
     const { floor, name } = change.calendar;

@@ -19,7 +19,8 @@ Examples:
   $ kubectl annotate application hotel tradewind.dev/approve=3f9a2b77c1 --overwrite
   $ kubectl annotate application hotel tradewind.dev/refuse=3f9a2b77c1 --overwrite
 
-An approval counts until its change expires. Each scaler decides for itself: give all of them, or annotate the Application.
+An approval counts until its change expires. Who decided is the name of the token, which needs the scope
+'approve'. Each scaler decides for itself: give all of them, or annotate the Application.
 
 ${exitCodes("done", "no scaler took it")}`;
 
@@ -48,7 +49,7 @@ export function configure(command: Command): void {
     .option("--scaler <urls>", "addresses of the scalers, separated by commas", "http://127.0.0.1:9812")
     .option("--refuse", "refuse it instead", false)
     .option("--at <time>", "carry it out no sooner, RFC 3339, at most a day ahead")
-    .option("--by <name>", "who decides, for the audit trail", userName());
+    .option("--by <note>", "kept as a note beside the name of the token, which says who decides", userName());
   addJsonFlag(addAccessFlags(command, "the scalers"), "one JSON object with the changes")
     .addHelpText("after", EXAMPLES)
     .action(async (id: string | undefined, flags: Flags) => {
@@ -120,8 +121,9 @@ function changesAnswer(changes: readonly Change[], problems: readonly string[] =
     text(paint) {
       if (changes.length === 0) return "No change waits for a person.";
       const rows = changes.map((change) => {
-        const { by, id, namespace, service, state } = change;
-        const stateOf = paint(TONES[state], `${state}${by === undefined ? "" : ` by ${by}`}`);
+        const { by, id, namespace, note, service, state } = change;
+        const whom = by === undefined ? "" : ` by ${by}${note === undefined ? "" : ` (${note})`}`;
+        const stateOf = paint(TONES[state], `${state}${whom}`);
         return [id, service, namespace, inWords(change), stateOf, whenOf(change)];
       });
       return [renderTable(COLUMNS, rows, paint), ...problems.map((each) => `not taken: ${each}`)].join("\n");

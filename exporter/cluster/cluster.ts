@@ -17,10 +17,12 @@ import { LEASE_NAME } from "@tradewind/kubernetes/rbac/table.ts";
 import type { ReflectorTimings } from "@tradewind/kubernetes/watch/reflector.ts";
 import type { WatchHealth } from "@tradewind/kubernetes/workloads/cluster-watch.ts";
 import { EventRecorder } from "@tradewind/kubernetes/write/events.ts";
+import type { Head } from "../journal/chain.ts";
 import type { ClusterOptions } from "../options.ts";
 import { ResizePart } from "../resize/resize-part.ts";
 import { SettledSizes } from "../sizing/settled-sizes.ts";
 import { VpaPart } from "../vpa/vpa-part.ts";
+import { AuditPart } from "./audit-part.ts";
 import { EventsPart } from "./events-part.ts";
 import { ClusterMetrics } from "./metrics.ts";
 import { WatchedNamespaces } from "./namespaces.ts";
@@ -39,6 +41,8 @@ export interface ClusterEdges {
   /** Everything recommended now. */
   readonly list: () => RecommendationList;
   readonly applications: () => Scene["applications"];
+  /** The newest row of the audit trail. */
+  readonly auditHead: () => Head | undefined;
   /** What a test may put in place of the pod's own connection and of the usual times. */
   readonly connection?: Connection | undefined;
   readonly election?: ElectionTimings | undefined;
@@ -91,7 +95,8 @@ export async function startCluster(
       });
       health = () => namespaces.health();
       const sizes = new SettledSizes();
-      const parts = makeParts(options, { client, identity, metrics, sizes, clock, log });
+      const { auditHead } = edges;
+      const parts = makeParts(options, { client, identity, metrics, sizes, auditHead, clock, log });
       try {
         await lead({ edges, metrics, namespaces, parts, sizes, everyMs: options.reconcileMs, signal });
       } finally {
@@ -109,7 +114,7 @@ export async function startCluster(
   };
 }
 
-interface PartsEdges {
+interface PartsEdges extends Pick<ClusterEdges, "auditHead"> {
   readonly client: ApiClient;
   readonly identity: string;
   readonly metrics: ClusterMetrics;
@@ -120,7 +125,7 @@ interface PartsEdges {
 
 function makeParts(
   { events, inPlaceResize, status, vpa }: ClusterOptions,
-  { client, clock, identity, log, metrics, sizes }: PartsEdges,
+  { auditHead, client, clock, identity, log, metrics, sizes }: PartsEdges,
 ): LeaderPart[] {
   const recorder = new EventRecorder({
     client,
@@ -132,7 +137,9 @@ function makeParts(
   });
   return [
     ...(status ? [new StatusPart({ client, log, onWrite: (result) => metrics.statusWrite(result) })] : []),
-    ...(events ? [new EventsPart(recorder), new TriggersPart(recorder)] : []),
+    ...(events
+      ? [new EventsPart(recorder), new TriggersPart(recorder), new AuditPart(recorder, auditHead)]
+      : []),
     ...(vpa ? [new VpaPart({ client, sizes, log, onWrite: (result) => metrics.vpaWrite(result) })] : []),
     ...(inPlaceResize
       ? [

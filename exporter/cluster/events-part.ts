@@ -1,11 +1,10 @@
 import type { ServedRecommendation } from "@tradewind/core/contract/recommendation.ts";
 import type { EventRecorder, Regarding } from "@tradewind/kubernetes/write/events.ts";
 import type { Scalable } from "@tradewind/kubernetes/objects/scalable.ts";
-import { apiVersionOf, RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
 import { changesBetween } from "./changes.ts";
 import { modeIn } from "./part.ts";
 import type { LeaderPart, Scene } from "./part.ts";
-import { resourceOf } from "./status-part.ts";
+import { regardingApplication, resourceOf } from "./status-part.ts";
 
 /** Tells of changes on the workloads themselves, where `kubectl describe` shows them. Silent while an application is observed. */
 export class EventsPart implements LeaderPart {
@@ -48,25 +47,17 @@ export class EventsPart implements LeaderPart {
       const { cause, mode } = application.header ?? {};
       const resource = resourceOf(scene, application);
       if (cause === undefined || resource === undefined || mode === "observe") continue;
-      const { name, namespace, uid } = resource.metadata;
+      const { uid } = resource.metadata;
       const named = `${cause.service} ${cause.type}`;
       told.set(uid, named);
       if (this.causes.get(uid) === named) continue;
-      const { applications } = RESOURCES;
-      const regarding = {
-        apiVersion: apiVersionOf(applications),
-        kind: applications.kind,
-        namespace,
-        name,
-        uid,
-      };
       const facts = {
         type: "Warning",
         reason: "CauseNamed",
         action: "Explain",
         note: cause.summary,
       } as const;
-      await this.recorder.record({ ...facts, regarding }, signal);
+      await this.recorder.record({ ...facts, regarding: regardingApplication(resource) }, signal);
     }
     this.causes = told;
   }

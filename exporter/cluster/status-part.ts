@@ -4,6 +4,7 @@ import { ApiError } from "@tradewind/kubernetes/client/api-error.ts";
 import type { ApiClient } from "@tradewind/kubernetes/client/client.ts";
 import { apiVersionOf, RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
 import type { ApplicationStatus } from "@tradewind/kubernetes/crd/status.ts";
+import type { Regarding } from "@tradewind/kubernetes/write/events.ts";
 import { applicationStatus, materialOf } from "./application-status.ts";
 import type { LeaderPart, Scene, SceneApplication } from "./part.ts";
 import type { ApplicationObject } from "./namespace-watches.ts";
@@ -116,6 +117,12 @@ function generationInUse(
 ): number | undefined {
   if (generation !== undefined) return generation;
   return problem === undefined ? metadata.generation : (status?.observedGeneration ?? undefined);
+}
+
+/** An Application as events name what they are about. */
+export function regardingApplication({ metadata: { name, namespace, uid } }: ApplicationObject): Regarding {
+  const { applications } = RESOURCES;
+  return { apiVersion: apiVersionOf(applications), kind: applications.kind, namespace, name, uid };
 }
 
 /** The resource of an application, as last seen. */

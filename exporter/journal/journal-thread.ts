@@ -1,6 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { describeError } from "@tradewind/core/errors.ts";
 import { siblingModule } from "@tradewind/core/process/sibling-module.ts";
+import type { Head } from "./chain.ts";
 import type { Appended, FromJournal, ToJournal } from "./messages.ts";
 
 /** About 10 MB, while the disk does not answer. */
@@ -23,10 +24,16 @@ export class JournalThread {
   #nextId = 1;
   #waitingRows = 0;
   #running: RunningThread | undefined;
+  #head: Head | undefined;
   #isStopped = false;
 
   constructor(directory: string) {
     this.#directory = directory;
+  }
+
+  /** The newest row that this thread wrote. */
+  get head(): Head | undefined {
+    return this.#head;
   }
 
   /** Writes after all that came before. @returns what kept it from being written; undefined once it is on disk */
@@ -59,7 +66,10 @@ export class JournalThread {
       workerData: this.#directory,
     });
     let why = "the thread that writes the journal has ended";
-    worker.on("message", ({ id, problem }: FromJournal) => this.#settle(id, problem));
+    worker.on("message", ({ head, id, problem }: FromJournal) => {
+      this.#head = head ?? this.#head;
+      this.#settle(id, problem);
+    });
     worker.on("error", (error: unknown) => {
       why = describeError(error);
     });

@@ -16,12 +16,11 @@ port.on("message", (message: ToJournal) => {
     return;
   }
   const { changes, events, id, nowMs } = message;
-  let problem: string | undefined;
   try {
     journal ??= new Journal(directory);
-    journal.append(events, nowMs, changes);
+    const head = journal.append(events, nowMs, changes);
+    port.postMessage({ id, head, problem: undefined } satisfies FromJournal, []);
   } catch (error) {
-    problem = describeError(error);
+    port.postMessage({ id, head: undefined, problem: describeError(error) } satisfies FromJournal, []);
   }
-  port.postMessage({ id, problem } satisfies FromJournal, []);
 });

@@ -1,4 +1,5 @@
 import type { AuditEvent } from "@tradewind/core/contract/audit.ts";
+import type { Head } from "./chain.ts";
 import type { Change } from "@tradewind/core/contract/change.ts";
 
 /** What is written together. */
@@ -11,8 +12,9 @@ export interface Appended {
 /** To the thread that writes; `end`: close the journal, once all before is written. */
 export type ToJournal = (Appended & { readonly id: number }) | "end";
 
-/** From it: it is on disk, or what the problem is. */
+/** From it: it is on disk and what the newest row is, or what the problem is. */
 export interface FromJournal {
   readonly id: number;
+  readonly head: Head | undefined;
   readonly problem: string | undefined;
 }

@@ -65,7 +65,7 @@ export class ExporterMetrics implements AuditCounter, DecisionCounter, StateCoun
     for (const event of ["saved", "save-failed", "read", "record-rejected", "corrupt", "unreadable"]) {
       this.#stateEvents.inc({ event }, 0);
     }
-    for (const result of ["written", "lost"]) this.#audited.inc({ result }, 0);
+    for (const result of ["written", "lost", "unreadable"]) this.#audited.inc({ result }, 0);
     for (const problem of UNUSABLE_PLANS) this.#pollErrors.inc({ problem }, 0);
     for (const direction of ["forward", "back"]) this.#clockSteps.inc({ direction }, 0);
     const info = new Gauge({
@@ -104,7 +104,7 @@ export class ExporterMetrics implements AuditCounter, DecisionCounter, StateCoun
     if (ms !== 0) this.#clockSteps.inc({ direction: ms > 0 ? "forward" : "back" });
   }
 
-  audited(result: "written" | "lost", rows: number): void {
+  audited(result: "written" | "lost" | "unreadable", rows: number): void {
     this.#audited.inc({ result }, rows);
   }
 

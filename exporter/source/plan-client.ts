@@ -144,7 +144,8 @@ export class PlanClient {
   }
 
   #refused(status: number): TradewindError {
-    const remedy = status === 401 ? "; give --predictor-token-file a token that it takes" : "";
+    const isRefused = [401, 403, 429].includes(status);
+    const remedy = isRefused ? "; give --predictor-token-file a token that it takes" : "";
     return new TradewindError("status", `${this.address} answered ${status}${remedy}`);
   }
 

@@ -117,7 +117,14 @@ export class PlanSources {
    * @throws TradewindError `no-such-application`, `several-applications`, and as {@link PlanSource.ask}
    */
   async ask(place: Partial<Place>, question: Question): Promise<Reply> {
-    if (this.#only !== undefined) return this.#only.ask(question);
+    if (this.#only !== undefined) {
+      const { plan } = this.#only.status;
+      if ((place.namespace ?? plan?.namespace) === plan?.namespace) return this.#only.ask(question);
+      throw new TradewindError(
+        "no-such-application",
+        `no application in the namespace '${place.namespace}' is planned`,
+      );
+    }
     const planned = (this.#several ?? []).filter(
       (each) =>
         this.#sources.has(applicationKey(each)) &&

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { InvalidArgumentError } from "commander";
 import type { Command } from "commander";
 import { describeError, TradewindError } from "@tradewind/core/errors.ts";
+import { printable } from "@tradewind/core/printable.ts";
 import { parseDurationSeconds } from "@tradewind/core/units.ts";
 import { ApiClient } from "../client/client.ts";
 import { connect } from "../client/connect.ts";
@@ -76,7 +77,7 @@ export function configure(command: Command): void {
     .action(async (flags: Flags) => {
       const result = await run(flags);
       await write(result, flags.output);
-      for (const note of result.notes) process.stderr.write(`# ${note}\n`);
+      for (const note of result.notes) process.stderr.write(printable(`# ${note}\n`));
     });
 }
 
@@ -130,7 +131,7 @@ async function look({ context, kubeconfig, manifests, namespace }: Flags): Promi
 
 async function write({ files }: InitResult, folder: string | undefined): Promise<void> {
   if (folder === undefined) {
-    process.stdout.write(files.map(({ yaml }) => yaml).join("---\n"));
+    process.stdout.write(printable(files.map(({ yaml }) => yaml).join("---\n")));
     return;
   }
   try {

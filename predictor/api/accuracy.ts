@@ -1,10 +1,14 @@
 import { CauseLabel } from "@tradewind/core/contract/accuracy.ts";
 import { issuesInWords } from "@tradewind/core/errors.ts";
+import type { Need } from "@tradewind/core/http-door.ts";
 import type { FastifyInstance } from "fastify";
 import type { Applications } from "../applications/applications.ts";
 import { chosen } from "./asked.ts";
 import type { Asked } from "./asked.ts";
 import { fail } from "./replies.ts";
+
+/** A token that only reads says nothing of causes. */
+const JUDGING = { config: { scope: "approve" } as Need };
 
 /** How right named causes were, and what somebody knows of what the cause was. */
 export function addAccuracy(server: FastifyInstance, applications: Applications): void {
@@ -15,7 +19,7 @@ export function addAccuracy(server: FastifyInstance, applications: Applications)
     const { name, namespace } = application;
     return reply.send(explaining.accuracy({ application: name, namespace }));
   });
-  server.post("/v1/labels", async (request, reply) => {
+  server.post("/v1/labels", JUDGING, async (request, reply) => {
     const { data: label, error } = CauseLabel.safeParse(request.body);
     if (label === undefined) return fail(reply, 400, "bad-request", issuesInWords(error.issues));
     const found = chosen(applications, request.query as Asked);

@@ -1,6 +1,6 @@
 import type { ConnectionLimits } from "@tradewind/core/connection-limits.ts";
 import { describeError, issuesInWords, TradewindError } from "@tradewind/core/errors.ts";
-import type { HttpDoor } from "@tradewind/core/http-door.ts";
+import type { HttpDoor, Need } from "@tradewind/core/http-door.ts";
 import { addressOf, cannotListen, createHttpServer } from "@tradewind/core/http-server.ts";
 import { APPLICATION_LIST_SCHEMA } from "@tradewind/core/contract/application-list.ts";
 import type { ApplicationList } from "@tradewind/core/contract/application-list.ts";
@@ -69,8 +69,11 @@ export async function startApi(options: ApiOptions): Promise<Api> {
   server.addHook("onRequest", async (request, reply) => {
     reply.headers(HEADERS);
     const { authorization, host } = request.headers;
-    const refused = isProbe(request.url) ? undefined : options.door.refuse({ authorization, host });
-    if (refused === undefined) return undefined;
+    const knock = { authorization, host, address: request.socket.remoteAddress };
+    const need = request.routeOptions.config as Need;
+    const admission = isProbe(request.url) ? undefined : options.door.admit(knock, need);
+    if (admission === undefined || "caller" in admission) return undefined;
+    const { refused } = admission;
     return fail(reply.headers(refused.headers), refused.status, "refused", refused.message);
   });
   server.setErrorHandler(async (error, _request, reply) => {

@@ -61,7 +61,7 @@ describe("a token file", () => {
     "with the content %j is refused at the start, without saying what is in it",
     (text) => {
       const path = fileWith(text);
-      const made = () => new TokenFile(path, { monotonicMs: () => 0, log, leastLength: 16 });
+      const made = () => new TokenFile(path, { monotonicMs: () => 0, log });
       let error: unknown;
       try {
         made();

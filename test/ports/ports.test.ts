@@ -64,15 +64,23 @@ describe.each(Object.entries(PROCESSES))("the %s", (_name, process) => {
     const directory = await mkdtemp(join(tmpdir(), "tradewind-token-"));
     onTestFinished(() => rm(directory, { recursive: true }));
     const httpTokenFile = join(directory, "token");
-    await writeFile(httpTokenFile, "open-sesame\n");
+    await writeFile(httpTokenFile, "open-sesame-0123456789\n");
     const { http } = await started(process, { httpTokenFile });
     const page = `${http}${process.path}`;
     const showing = (authorization: string): ReturnType<typeof ask> =>
       ask(page, { headers: { authorization } });
     const basic = (text: string): string => `Basic ${Buffer.from(text).toString("base64")}`;
-    await until("a first answer", async () => (await statusOf(showing("Bearer open-sesame"))) === 200);
-    expect(await statusOf(showing(basic("anybody:open-sesame")))).toBe(200);
-    for (const wrong of ["Bearer open", "Bearer open-sesame1", basic("open-sesame:"), "x"]) {
+    await until(
+      "a first answer",
+      async () => (await statusOf(showing("Bearer open-sesame-0123456789"))) === 200,
+    );
+    expect(await statusOf(showing(basic("anybody:open-sesame-0123456789")))).toBe(200);
+    for (const wrong of [
+      "Bearer open",
+      "Bearer open-sesame-01234567891",
+      basic("open-sesame-0123456789:"),
+      "x",
+    ]) {
       expect(await statusOf(showing(wrong))).toBe(401);
     }
     expect((await ask(page)).headers["www-authenticate"]).toMatch(/^Basic /);
@@ -90,7 +98,7 @@ it("an exporter shows its predictor the token that it asks for", async () => {
   const directory = await mkdtemp(join(tmpdir(), "tradewind-token-"));
   onTestFinished(() => rm(directory, { recursive: true }));
   const predictorTokenFile = join(directory, "token");
-  await writeFile(predictorTokenFile, "for-plans");
+  await writeFile(predictorTokenFile, "for-plans-0123456789");
   const predictor = await fakePredictor();
   onTestFinished(async () => predictor.stop());
   const shown = new Set<string | undefined>();
@@ -106,5 +114,5 @@ it("an exporter shows its predictor the token that it asks for", async () => {
     logLevel: "silent",
   });
   onTestFinished(async () => exporter.stop());
-  expect(shown).toEqual(new Set(["Bearer for-plans"]));
+  expect(shown).toEqual(new Set(["Bearer for-plans-0123456789"]));
 });

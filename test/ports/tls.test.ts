@@ -84,7 +84,7 @@ describe("an exporter whose predictor speaks TLS", () => {
   async function securePredictor(): Promise<number> {
     const [key, cert] = await Promise.all([readFile(fixture("server.key")), readFile(fixture("server.crt"))]);
     const server = createServer({ key, cert }, ({ headers }, response) => {
-      response.statusCode = headers.authorization === "Bearer for-plans" ? 200 : 401;
+      response.statusCode = headers.authorization === "Bearer for-plans-0123456789" ? 200 : 401;
       response.end(JSON.stringify(planOf([wishOf()])));
     });
     await new Promise<void>((resolve) => {
@@ -120,7 +120,7 @@ describe("an exporter whose predictor speaks TLS", () => {
       {
         predictor: `${target}:${await securePredictor()}`,
         predictorCaFile: AUTHORITY,
-        predictorTokenFile: await tokenFile("for-plans"),
+        predictorTokenFile: await tokenFile("for-plans-0123456789"),
         ...(predictorServerName !== undefined && { predictorServerName }),
       },
       { lookup },
@@ -144,7 +144,7 @@ describe("an exporter whose predictor speaks TLS", () => {
       target: "dns+https://predictors.tradewind.svc",
       says: /is for another name/,
     },
-    { why: "with a wrong token", token: "of-yesterday", says: /401; give --predictor-token-file/ },
+    { why: "with a wrong token", token: "of-yesterday-0123456789", says: /401; give --predictor-token-file/ },
     { why: "by http://", target: "http://127.0.0.1", says: /no plan from http:\/\/127\.0\.0\.1/ },
   ])("takes none $why, and says why", async ({ says, target = "https://127.0.0.1", token, ...given }) => {
     const authority = "authority" in given ? given.authority : AUTHORITY;
@@ -152,7 +152,7 @@ describe("an exporter whose predictor speaks TLS", () => {
       undefined,
       {
         predictor: `${target}:${await securePredictor()}`,
-        predictorTokenFile: await tokenFile(token ?? "for-plans"),
+        predictorTokenFile: await tokenFile(token ?? "for-plans-0123456789"),
         ...(authority !== undefined && { predictorCaFile: authority }),
       },
       { lookup },
@@ -176,13 +176,13 @@ describe("a predictor whose agents speak TLS", () => {
     const { paths } = await secretDirectory();
     const directory = dirname(paths.cert);
     const served = join(directory, "token");
-    await writeFile(served, "for-snapshots\nfor-snapshots-soon\n");
+    await writeFile(served, "for-snapshots-now\nfor-snapshots-renewed\n");
     const { http } = await started(PROCESSES["agent"]!, {
       httpTls: { cert: paths.cert, key: paths.key },
       httpTokenFile: served,
     });
     const tokenFile = join(directory, "shown");
-    await writeFile(tokenFile, security.token ?? "for-snapshots-soon\nfor-snapshots\n");
+    await writeFile(tokenFile, security.token ?? "for-snapshots-renewed\nfor-snapshots-now\n");
     const received: Snapshot[] = [];
     const agents = new Agents({
       urls: [http],

@@ -248,7 +248,7 @@ those of the container's ports, and called, those of the ports that it calls.
 {{- $files := list }}
 {{- range $folder, $security := .own }}
 {{- with $security.tlsSecret }}{{ $files = append $files (dict "secret" . "folder" $folder "keys" (list "tls.crt" "tls.key")) }}{{ end }}
-{{- with $security.tokenSecret }}{{ $files = append $files (dict "secret" . "folder" $folder "keys" (list "token")) }}{{ end }}
+{{- with $security.tokenSecret }}{{ $files = append $files (dict "secret" . "folder" $folder "keys" (list ($security.tokensKey | default "token"))) }}{{ end }}
 {{- end }}
 {{- range $folder, $security := .called }}
 {{- with $security.tlsSecret }}{{ $files = append $files (dict "secret" . "folder" $folder "keys" (list "ca.crt")) }}{{ end }}
@@ -298,7 +298,7 @@ those of the container's ports, and called, those of the ports that it calls.
 - --{{ .flag }}-tls-key=/etc/tradewind/security/{{ .flag }}/tls.key
 {{- end }}
 {{- if .security.tokenSecret }}
-- --{{ .flag }}-token-file=/etc/tradewind/security/{{ .flag }}/token
+- --{{ .flag }}-token-file=/etc/tradewind/security/{{ .flag }}/{{ .security.tokensKey | default "token" }}
 {{- end }}
 {{- end }}
 

@@ -75,11 +75,19 @@ export function EventLine({ event }) {
       null,
       h("strong", null, event.service),
       `: calendar '${event.calendar}' of at least ${event.floorReplicas} replicas ${event.state}`,
-      event.by === undefined ? "" : ` by ${event.by}`,
+      byWhom(event),
     );
-  const by = event.by === undefined ? "" : ` by ${event.by}`;
-  return h("span", null, h("strong", null, event.service), `: ${sizeChange(event)} ${event.state}${by}`);
+  return h(
+    "span",
+    null,
+    h("strong", null, event.service),
+    `: ${sizeChange(event)} ${event.state}${byWhom(event)}`,
+  );
 }
+
+/** @param {{ by?: string | undefined, note?: string | undefined }} event */
+const byWhom = ({ by, note }) =>
+  by === undefined ? "" : ` by ${by}${note === undefined ? "" : ` (${note})`}`;
 
 /** Codes of reasons; docs/reasons.md says what each means on call. @param {{ codes: readonly string[] }} props */
 export const Codes = ({ codes }) => h("span", { class: "soft small" }, [...new Set(codes)].join(", "));

@@ -55,11 +55,12 @@ function Approvals({ list, onDecided, problem }) {
             ? h(
                 "div",
                 { class: "row" },
-                h("label", { for: ids[0] }, "Your name"),
+                h("label", { for: ids[0] }, "Note"),
                 h("input", {
                   id: ids[0],
                   type: "text",
-                  autocomplete: "username",
+                  maxlength: 200,
+                  placeholder: "your name, a ticket",
                   value: who.by,
                   onInput: (/** @type {{ currentTarget: HTMLInputElement }} */ event) =>
                     setWho({ ...who, by: event.currentTarget.value }),
@@ -114,13 +115,16 @@ function Approvals({ list, onDecided, problem }) {
                 h("td", null, each.service),
                 h("td", null, changeText(each)),
                 h("td", null, each.state),
-                h("td", null, each.by ?? "–"),
+                h("td", null, deciderOf(each)),
               ),
             ),
         }),
       ),
   );
 }
+
+/** `ann`, `default (ticket 4711)` @param {Change} change */
+const deciderOf = ({ by = "–", note }) => (note === undefined ? by : `${by} (${note})`);
 
 /** @param {{ change: Change, who: { by: string, token: string }, mayDecide: boolean, onDecided: () => void }} props */
 function Waiting({ change, mayDecide, onDecided, who }) {
@@ -130,7 +134,7 @@ function Waiting({ change, mayDecide, onDecided, who }) {
     change.kind === "size" ? change : { from: 0, to: 0, notBeforeMs: undefined };
   /** @param {"approve" | "refuse"} verdict */
   const decide = async (verdict) => {
-    if (who.by.trim() === "" || who.token === "") return setWords("Give your name and the token first.");
+    if (who.token === "") return setWords("Give a token that may approve first.");
     try {
       await ask(`v1/changes/${id}`, {
         method: "POST",

@@ -3,7 +3,7 @@ import type { CauseLabel } from "@tradewind/core/contract/accuracy.ts";
 import { ApplicationContext } from "@tradewind/core/contract/context.ts";
 import { Explanation } from "@tradewind/core/contract/explanation.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
-import { addJsonFlag, exitCodes, printAnswer } from "@tradewind/core/terminal/answer.ts";
+import { addJsonFlag, exitCodes, printAnswer, printJson } from "@tradewind/core/terminal/answer.ts";
 import type { Command } from "commander";
 import { Transcripts } from "@tradewind/core/contract/transcript.ts";
 import type { TranscriptLine } from "@tradewind/core/contract/transcript.ts";
@@ -79,7 +79,7 @@ export function configure(command: Command): void {
     .action(async (flags: Flags) => {
       if (flags.context) {
         const asked = { path: "v1/context", schema: ApplicationContext, absent: "no-context" };
-        process.stdout.write(`${JSON.stringify(await askPredictor(flags, asked))}\n`);
+        printJson(await askPredictor(flags, asked));
         return;
       }
       if (flags.accuracy) {
@@ -92,7 +92,7 @@ export function configure(command: Command): void {
         return;
       }
       if (flags.transcripts) {
-        for (const line of await transcripts(flags)) process.stdout.write(`${JSON.stringify(line)}\n`);
+        for (const line of await transcripts(flags)) printJson(line);
         return;
       }
       const { service } = flags;

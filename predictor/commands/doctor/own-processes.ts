@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { DEFAULT_NAME } from "@tradewind/core/access-tokens.ts";
 import { ApplicationList } from "@tradewind/core/contract/application-list.ts";
 import type { ListedApplication } from "@tradewind/core/contract/application-list.ts";
 import { Plan } from "@tradewind/core/contract/plan.ts";
@@ -144,9 +145,39 @@ async function checkPlan(
   });
 }
 
+const Changes = z.looseObject({
+  token: z.looseObject({ name: z.string(), scopes: z.array(z.string()) }).optional(),
+});
+
 export async function checkScaler(url: string, access: ProcessAccess): Promise<Finding[]> {
-  const exporter = { name: "scaler" as const, url, flag: "--scaler" };
-  return asked(exporter, access, { path: "v1/recommendations" }, Recommendations, (answer, subject) => {
+  const scaler = { name: "scaler" as const, url, flag: "--scaler" };
+  const findings = await Promise.all([checkDecisions(scaler, access), checkToken(scaler, access)]);
+  return findings.flat();
+}
+
+/** Whether the token that `doctor` shows is one for everything. What keeps the scaler from answering its decisions say. */
+async function checkToken(scaler: OwnProcess, access: ProcessAccess): Promise<Finding[]> {
+  const client = clientOf(scaler, access);
+  try {
+    const { token } = await client.json({ path: "v1/changes" }, Changes);
+    if (token?.name !== DEFAULT_NAME || !token.scopes.includes("approve")) return [];
+    return [
+      {
+        subject: client.health.name,
+        level: "warning",
+        message: "its token has no name: whoever can read it, as a scrape does, also approves large changes",
+        remedy: "give tokens names and scopes: docs/kubernetes.md#tokens-with-names",
+      },
+    ];
+  } catch {
+    return [];
+  } finally {
+    await client.close();
+  }
+}
+
+async function checkDecisions(scaler: OwnProcess, access: ProcessAccess): Promise<Finding[]> {
+  return asked(scaler, access, { path: "v1/recommendations" }, Recommendations, (answer, subject) => {
     const { applications = [], predictor = {}, recommendations: list = [] } = answer;
     const wrong = (message: string, remedy: string): Finding => ({
       subject,

@@ -31,9 +31,6 @@ export interface ReceiversParts {
   readonly ends: (() => Promise<void> | void)[];
 }
 
-/** So many random characters are beyond guessing. */
-const LEAST_TOKEN = 16;
-
 /**
  * Starts the receivers of spans.
  * @returns their addresses by role
@@ -44,7 +41,7 @@ export async function startReceivers(parts: ReceiversParts): Promise<Record<stri
   const { otlpGrpcListen, otlpListen, otlpTls, otlpTokenFile } = options;
   const tls = otlpTls && (await ReloadingTls.open(otlpTls, { log, observer: metrics.tls("otlp") }));
   ends.push(() => tls?.stop());
-  const reread = { leastLength: LEAST_TOKEN, monotonicMs: () => clock.monotonicMs(), log };
+  const reread = { monotonicMs: () => clock.monotonicMs(), log };
   const tokens = otlpTokenFile === undefined ? undefined : new TokenFile(otlpTokenFile, reread);
   const onError = (error: unknown): void =>
     log.error({ problem: describeError(error) }, "spans could not be taken");

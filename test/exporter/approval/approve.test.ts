@@ -137,13 +137,15 @@ it(
     expect((await post({})).status).toBe(401);
     const password = Buffer.from(`any:${TOKEN}`).toString("base64");
     expect((await post({ authorization: `Basic ${password}` })).status).toBe(403);
-    expect((await tradewind("approve", id, "--by", "ann", ...access)).stdout).toContain("approved by ann");
+    expect((await tradewind("approve", id, "--by", "ann", ...access)).stdout).toContain(
+      "approved by default (ann)",
+    );
     await expect(tradewind("approve", id, ...access)).rejects.toThrow("is approved; nothing was changed");
     exporter.predictor.serve(planOf([wish], { sequence: 2 }));
     await expect
       .poll(async () => exporter.client.metrics(ref, "m"), { timeout: 20_000 })
       .toMatchObject([{ int: 5 }]);
-    expect(await list()).toContain("executed by ann");
+    expect(await list()).toContain("executed by default (ann)");
     const given = async () => (await recommendations(exporter.http))[0];
     expect(await given()).toMatchObject({ replicas: 5, cpuCores: 0.2 });
     await tradewind("approve", idOf("cpu"), ...access);

@@ -146,7 +146,7 @@ describe("a learned calendar", () => {
     journal.append([], START_MS, scene.written);
     const more = { ...event, atMs: START_MS, change: "x", state: "awaiting" as const };
     journal.append([{ ...more, resource: "cpu", from: 1, to: 2 }], START_MS + 90 * DAY_MS);
-    const after = new Scene(journal.changes());
+    const after = new Scene(journal.changes().things);
     expect(after.states()).toEqual(["approved"]);
     expect(after.floorsAt(START_MS + 91 * DAY_MS + 9 * HOUR_MS)).toEqual([12]);
   });

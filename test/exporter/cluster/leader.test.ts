@@ -5,6 +5,8 @@ import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
 import { ApplicationStatus } from "@tradewind/kubernetes/crd/status.ts";
 import { LEASE_NAME, rulesFor } from "@tradewind/kubernetes/rbac/table.ts";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { verifyChain } from "@tradewind/exporter/journal/chain.ts";
+import { openTrail } from "@tradewind/exporter/journal/journal.ts";
 import type { KubeObject } from "../../kubernetes/fake-objects.ts";
 import { ASKS_TRADEWIND, CPU, kedaHpa, scaledObject } from "../../kubernetes/keda-objects.ts";
 import { until } from "../until.ts";
@@ -70,6 +72,22 @@ describe("the leading exporter", () => {
       ),
     );
     expect(conditions.message).toContain("'search' (C)");
+  });
+
+  it("says the newest row of its audit trail in an event of the Application, by which the trail is verified", async () => {
+    const state = mkdtempSync(join(tmpdir(), "tradewind-leader-"));
+    onTestFinished(() => rmSync(state, { recursive: true }));
+    const { exporter, fake } = await cluster(["status", "events"]);
+    fake.put(RESOURCES.applications, application);
+    await exporter(plan([wish()]), "scaler-0", { state });
+    const { note, regarding } = await until("an event", () =>
+      fake.list(RESOURCES.events).find(({ reason }) => reason === "AuditHead"),
+    );
+    expect(regarding).toMatchObject({ kind: "Application", name: "hotel", namespace: "shop" });
+    const [, seq, hash = ""] = /row (\d+) of the audit trail has the hash (\w+)/.exec(String(note)) ?? [];
+    using trail = openTrail(state);
+    expect(verifyChain(trail.rows(), { noted: { seq: Number(seq), hash } }).problem).toBeUndefined();
+    expect(fake.refused).toEqual([]);
   });
 
   it("tells changes on the workload, once", async () => {

@@ -37,7 +37,7 @@ describe.skipIf(whyNoBrowser !== undefined)("approving in the browser", { timeou
     return { exporter, page, replicas };
   }
   const sign = async (page: Page, token: string): Promise<void> => {
-    await page.getByLabel("Your name").fill("ann");
+    await page.getByLabel("Note").fill("ann");
     await page.getByLabel("Token").fill(token);
   };
 
@@ -52,7 +52,9 @@ describe.skipIf(whyNoBrowser !== undefined)("approving in the browser", { timeou
     await expect.poll(replicas, { timeout: 20_000 }).toMatchObject([{ int: 5 }]);
     await page.getByText("1 decided or expired").click();
     const row = page.locator("tr", { hasText: "search" });
-    await expect.poll(async () => row.innerText(), { timeout: 20_000 }).toMatch(/3 → 5\s+executed\s+ann/);
+    await expect
+      .poll(async () => row.innerText(), { timeout: 20_000 })
+      .toMatch(/3 → 5\s+executed\s+default \(ann\)/);
     expect(await violations(page)).toEqual([]);
   });
 
@@ -63,20 +65,20 @@ describe.skipIf(whyNoBrowser !== undefined)("approving in the browser", { timeou
     await page.getByText("1 decided or expired").waitFor({ timeout: 20_000 });
     exporter.predictor.serve(planOf([wishOf({ allocation: { replicas: 5 } })], { sequence: 2 }));
     await page.getByText("1 decided or expired").click();
-    expect(await page.locator("tr", { hasText: "search" }).innerText()).toMatch(/3 → 5\s+refused\s+ann/);
+    expect(await page.locator("tr", { hasText: "search" }).innerText()).toMatch(
+      /3 → 5\s+refused\s+default \(ann\)/,
+    );
     expect(await replicas()).toMatchObject([{ int: 3 }]);
   });
 
-  it("says what is missing without name or token, and that a wrong token is not taken, and decides nothing", async () => {
+  it("says what is missing without a token, and that a wrong token is not taken, and decides nothing", async () => {
     const { page, replicas } = await waiting();
     await page.getByRole("button", { name: "Approve" }).click();
-    await page.getByText("Give your name and the token first.").waitFor();
-    await sign(page, "not-the-token");
+    await page.getByText("Give a token that may approve first.").waitFor();
+    await sign(page, "not-the-token-0123456789");
     await page.getByRole("button", { name: "Approve" }).click();
     const words = page.locator("span.bad[role=status]");
-    await expect
-      .poll(async () => words.innerText(), { timeout: 10_000 })
-      .toMatch(/^(?!Give your name).*token/);
+    await expect.poll(async () => words.innerText(), { timeout: 10_000 }).toMatch(/^(?!Give a token).*token/);
     expect(await replicas()).toMatchObject([{ int: 3 }]);
     expect(await page.getByRole("button", { name: "Approve" }).count()).toBe(1);
   });

@@ -75,6 +75,22 @@ describe("doctor", () => {
     }
   });
 
+  it.each([
+    ["default", ["read", "approve"], 1],
+    ["default", ["read"], 0],
+    ["ann", ["read", "approve"], 0],
+  ])("warns of a scaler's token '%s' with the scopes %j in %i findings", async (name, scopes, count) => {
+    const scaler = await FakeServer.start(({ url }, response) =>
+      json(response, url?.includes("changes") ? { token: { name, scopes } } : { recommendations: [{}] }),
+    );
+    try {
+      const warned = (await look({ scaler: scaler.url })).filter(({ level }) => level === "warning");
+      expect(warned.filter(({ message }) => message.includes("approves large changes"))).toHaveLength(count);
+    } finally {
+      await scaler.stop();
+    }
+  });
+
   it("takes the name that certificates are checked for (doctor-server-name)", async () => {
     const flags = ["--scaler", "https://127.0.0.1:1", "--tls-server-name", "tradewind", "--json"];
     const run = promisify(execFile)(process.execPath, ["cli/main.ts", "doctor", ...flags]);
