@@ -22,7 +22,8 @@ import { recommendationHeader, recommendationList, servedNow } from "./api/list.
 import { serveApi } from "./api/server.ts";
 import type { ApiServer } from "./api/server.ts";
 import { ChangeQueue } from "./approval/change-queue.ts";
-import { calendarList, calendarsBy } from "./calendar/calendars.ts";
+import { CalendarLists } from "./calendar/calendar-list.ts";
+import { calendarsBy } from "./calendar/calendars.ts";
 import { withLearned } from "./calendar/with-learned.ts";
 import { startCluster } from "./cluster/cluster.ts";
 import type { ClusterEdges } from "./cluster/cluster.ts";
@@ -102,6 +103,8 @@ interface Deciding {
   readonly journal: JournalKeeper;
   readonly queue: ChangeQueue;
   readonly application: OwnApplication;
+  /** Finds an application as it is configured, with the calendars that were learned and approved. */
+  readonly withApproved: ReturnType<typeof withLearned>;
   readonly recommender: Recommender;
   readonly plans: PlanSources;
   readonly shelf: StudentShelf;
@@ -225,13 +228,17 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
     async (events, written) => journal.append(events, written),
     (namespace, name) => application.find(namespace, name),
   );
+  const withApproved = withLearned(
+    (namespace, name) => application.find(namespace, name),
+    (namespace, name) => queue.calendarsOf(namespace, name),
+  );
   const recommender = new Recommender(
     new DecisionBook(),
     {
       modeOf: (plan, namespace) => modeOf(plan, namespace, application.find(namespace, plan.application)),
       applicationOf: (namespace, name) => application.find(namespace, name),
       isUnread: (namespace, name) => application.isUnread(namespace, name),
-      calendarsOf: calendarsBy(withApproved(application, queue)),
+      calendarsOf: calendarsBy(withApproved),
       limitsOf: limitsBy(options.limits, (namespace, name) => application.find(namespace, name)),
       exporterStartedAtMs: clock.nowMs(),
       staleAfterSeconds: options.staleAfter,
@@ -281,7 +288,7 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
   const statuses = (): readonly ApplicationStatus[] =>
     plans.statuses().map(({ plan, ...rest }) => withMode(rest, plan, plan && ownOf(plan), regret));
   const deciding = { keeper, changes, journal, queue, application, recommender, plans, shelf };
-  return { ...deciding, planTimes, statuses, takeAnnotations };
+  return { ...deciding, withApproved, planTimes, statuses, takeAnnotations };
 }
 
 function withMode(
@@ -343,6 +350,7 @@ async function openPorts(
   const observer = metrics.tls("http");
   const tls = httpTls && (await ReloadingTls.open(httpTls, { everyMs: httpTls.refreshMs, log, observer }));
   undo.defer(() => tls?.stop());
+  const calendars = new CalendarLists(monotonicMs);
   const api = await serveApi(options.listen, {
     list: () => recommendationList(recommender, statuses(), clock, plans.hasAnswer),
     decisionJson: (id) => recommender.book.json(id),
@@ -354,7 +362,7 @@ async function openPorts(
     },
     occasions: {
       events: () => journal.recent(),
-      calendars: () => calendarList(plannedApplications(deciding), clock.nowMs()),
+      calendarsJson: async () => calendars.json(plannedApplications(deciding), clock.nowMs()),
       backtestReport: options.backtestReport,
     },
     watched: {
@@ -396,17 +404,9 @@ function nowOfChange(id: string, { planTimes, queue }: Deciding, clock: Clock): 
 }
 
 /** Applications that plans are for, as far as their configuration is known here. */
-function plannedApplications({ application, queue, statuses }: Deciding): Application[] {
-  const find = withApproved(application, queue);
-  return statuses().flatMap(({ plan }) => (plan && find(plan.namespace, plan.application)) ?? []);
+function plannedApplications({ statuses, withApproved }: Deciding): Application[] {
+  return statuses().flatMap(({ plan }) => (plan && withApproved(plan.namespace, plan.application)) ?? []);
 }
-
-/** Applications as they are configured, with the calendars that were learned and approved. */
-const withApproved = (application: OwnApplication, queue: ChangeQueue): ReturnType<typeof withLearned> =>
-  withLearned(
-    (namespace, name) => application.find(namespace, name),
-    (namespace, name) => queue.calendarsOf(namespace, name),
-  );
 
 function threadOptions(options: ExporterOptions): ScalerThreadOptions {
   const { grpcListen, logLevel, scaler, tls, watchdog } = options;

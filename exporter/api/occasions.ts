@@ -4,14 +4,14 @@ import { z } from "zod";
 import { readJsonWith } from "@tradewind/core/config.ts";
 import type { AuditEvent, EventList } from "@tradewind/core/contract/audit.ts";
 import { BacktestSummary } from "@tradewind/core/contract/backtest.ts";
-import type { CalendarList } from "@tradewind/core/contract/calendar.ts";
 import { describeError } from "@tradewind/core/errors.ts";
 
 /** What happened, what is going to happen, and what would have. */
 export interface Occasions {
   /** Newest first. */
   readonly events: () => AuditEvent[];
-  readonly calendars: () => CalendarList;
+  /** A `CalendarList`. */
+  readonly calendarsJson: () => Promise<string>;
   /** File that the operator names. */
   readonly backtestReport: string | undefined;
 }
@@ -47,7 +47,9 @@ export function setOccasions(server: FastifyInstance, occasions: Occasions): voi
       event.namespace === (namespace ?? event.namespace);
     return { events: occasions.events().filter(fits).slice(0, most) } satisfies EventList;
   });
-  server.get("/v1/calendars", async () => occasions.calendars());
+  server.get("/v1/calendars", async (_request, reply) =>
+    reply.type("application/json; charset=utf-8").send(await occasions.calendarsJson()),
+  );
   server.get("/v1/backtest", async (_request, reply) => {
     const path = occasions.backtestReport;
     if (path === undefined) return problem(reply, 404, "no-backtest", `no backtest is named: ${HOW}`);

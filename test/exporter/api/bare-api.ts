@@ -20,7 +20,7 @@ export async function bareApi(parts: Partial<Parts>): Promise<ApiServer> {
       decisionJson: none,
       historyJson: none,
       changes: { hasToken: false, list: none, decide: none },
-      occasions: { events: none, calendars: none, backtestReport: undefined },
+      occasions: { events: none, calendarsJson: none, backtestReport: undefined },
       watched: { expired: none, header: none, revision: none },
       ask: none,
       missing: () => [],
