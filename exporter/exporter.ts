@@ -1,5 +1,6 @@
 import { randomInt } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
+import { Counter } from "prom-client";
 import type { Lookup } from "@tradewind/core/addresses.ts";
 import { SteppedClock, systemClock } from "@tradewind/core/clock.ts";
 import type { Clock } from "@tradewind/core/clock.ts";
@@ -15,8 +16,10 @@ import { startHeartbeat } from "@tradewind/core/process/heartbeat.ts";
 import { serveProbes } from "@tradewind/core/probe-server.ts";
 import type { ProbeServer } from "@tradewind/core/probe-server.ts";
 import { ReloadingTls } from "@tradewind/core/reloading-tls.ts";
+import { registerRefused } from "@tradewind/core/refusals.ts";
 import { seededRng } from "@tradewind/core/rng.ts";
 import type { Running } from "@tradewind/core/running.ts";
+import { SenderWork } from "@tradewind/core/sender-work.ts";
 import { applicationSources } from "@tradewind/kubernetes/application/sources.ts";
 import { recommendationHeader, recommendationList, servedNow } from "./api/list.ts";
 import { serveApi } from "./api/server.ts";
@@ -346,11 +349,12 @@ async function openPorts(
     options.staleAfter,
   );
   undo.defer(registerProcess(metrics.registry, () => metrics.scaler));
-  const { allowedHosts, httpTls, httpTokenFile: tokenFile } = options;
+  const { allowedHosts, httpTls, httpTokenFile: tokenFile, maxSenderWork } = options;
   const observer = metrics.tls("http");
   const tls = httpTls && (await ReloadingTls.open(httpTls, { everyMs: httpTls.refreshMs, log, observer }));
   undo.defer(() => tls?.stop());
   const calendars = new CalendarLists(monotonicMs);
+  const work = new SenderWork({ maxSenderWork, byToken: tokenFile !== undefined, monotonicMs, log });
   const api = await serveApi(options.listen, {
     list: () => recommendationList(recommender, statuses(), clock, plans.hasAnswer),
     decisionJson: (id) => recommender.book.json(id),
@@ -374,6 +378,8 @@ async function openPorts(
     missing: () => missing(deciding),
     isAlive: () => scaler.isResponsive(),
     door: new HttpDoor({ allowedHosts, tokenFile, monotonicMs, log }),
+    work,
+    onAnswer: () => scaler.progress(),
     tls,
     metrics: async function* () {
       metrics.scaler = await scaler.report();
@@ -389,6 +395,10 @@ async function openPorts(
     grpc: () => metrics.scaler.connections,
     http: () => api.connections(),
     probe: () => probes?.counts(),
+  });
+  registerRefused(metrics.registry, { Counter }, "tradewind_exporter_refused_total", {
+    grpc: () => metrics.scaler.refused,
+    http: () => work.refused,
   });
   return { api, probes };
 }
@@ -409,11 +419,11 @@ function plannedApplications({ statuses, withApproved }: Deciding): Application[
 }
 
 function threadOptions(options: ExporterOptions): ScalerThreadOptions {
-  const { grpcListen, logLevel, scaler, tls, watchdog } = options;
+  const { grpcListen, logLevel, maxSenderWork, scaler, tls, watchdog } = options;
   const { streamLifetimeMs, ...limits } = scaler;
   return {
     listen: grpcListen,
-    limits,
+    limits: { ...limits, maxSenderWork },
     streamLifetimeMs,
     logLevel,
     ...(tls === undefined ? {} : { tls }),

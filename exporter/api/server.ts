@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { ConnectionCounts, ConnectionLimits } from "@tradewind/core/connection-limits.ts";
 import { describeError, TradewindError } from "@tradewind/core/errors.ts";
 import type { HttpDoor } from "@tradewind/core/http-door.ts";
+import type { SenderWork } from "@tradewind/core/sender-work.ts";
 import { addressOf, cannotListen, createHttpServer } from "@tradewind/core/http-server.ts";
 import type { HttpServer } from "@tradewind/core/http-server.ts";
 import type { Logger } from "@tradewind/core/log.ts";
@@ -19,7 +20,7 @@ import { setOccasions } from "./occasions.ts";
 import type { Occasions } from "./occasions.ts";
 import { setQuestions } from "./questions.ts";
 import type { AskPredictor } from "./questions.ts";
-import { setStream } from "./stream.ts";
+import { setStream, STREAM_PATH } from "./stream.ts";
 import type { Watched } from "./stream.ts";
 
 /** What the HTTP side reads. All of it is memory, but for what is asked of a predictor and the file of a backtest. */
@@ -41,6 +42,10 @@ export interface ApiSurroundings {
   readonly metrics: () => AsyncIterable<string>;
   /** Judges every request but those of probes. */
   readonly door: HttpDoor;
+  /** What each sender may cost. */
+  readonly work: SenderWork;
+  /** Hears of every answer. */
+  readonly onAnswer: () => void;
   /** Serves TLS only. */
   readonly tls: ReloadingTls | undefined;
   readonly log: Logger;
@@ -94,7 +99,7 @@ export async function serveApi(
       void problem(reply, error.statusCode ?? 400, "bad-request", [error.message]);
     },
   });
-  answerKnocks(server, surroundings.door);
+  answerKnocks(server, surroundings);
   setErrors(server, surroundings.log);
   setHealth(server, surroundings, () => draining);
   setData(server, surroundings);
@@ -120,14 +125,18 @@ export async function serveApi(
   };
 }
 
-function answerKnocks(server: FastifyInstance, door: HttpDoor): void {
+function answerKnocks(server: FastifyInstance, { door, onAnswer, work }: ApiSurroundings): void {
   server.addHook("onRequest", async (request, reply) => {
     reply.headers(SECURITY_HEADERS);
+    if (isProbe(request.url)) return undefined;
     const { authorization, host } = request.headers;
-    const refused = isProbe(request.url) ? undefined : door.refuse({ authorization, host });
+    const refused =
+      door.refuse({ authorization, host }) ??
+      work.admit(request.raw, reply.raw, request.url.startsWith(STREAM_PATH));
     if (refused === undefined) return undefined;
     return problem(reply.headers(refused.headers), refused.status, "refused", [refused.message]);
   });
+  server.addHook("onResponse", async () => onAnswer());
 }
 
 /** What probes ask says nothing that must be kept. */

@@ -72,8 +72,8 @@ export class Admission {
   refuseTooFast(sender: string): void {
     const seconds = this.rates.waitSeconds(sender, this.clock.monotonicMs());
     if (seconds === undefined) return;
-    const { maxSenderBytesPerSecond, maxSenderSpansPerSecond } = this.limits;
-    const most = `${maxSenderSpansPerSecond} spans or ${maxSenderBytesPerSecond} bytes per second`;
+    const { maxSenderBytesPerSecond, maxSenderSpansPerSecond, maxSenderWork } = this.limits;
+    const most = `${maxSenderSpansPerSecond} spans, ${maxSenderBytesPerSecond} bytes or ${maxSenderWork} s of work per second`;
     throw tooFast(`more than ${most} from ${sender}; come back after ${seconds} s`, seconds);
   }
 

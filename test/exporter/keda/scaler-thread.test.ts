@@ -30,8 +30,10 @@ function rowOf(service: string, replicas: number): ServedRow {
 }
 
 async function started(more: Partial<ScalerThreadOptions> = {}) {
-  const { streamLifetimeMs, ...limits } = ExporterOptions.parse({}).scaler;
-  const options = { listen: { host: "127.0.0.1", port: 0 }, limits, streamLifetimeMs };
+  const { maxSenderWork, scaler } = ExporterOptions.parse({});
+  const { streamLifetimeMs, ...limits } = scaler;
+  const listen = { host: "127.0.0.1", port: 0 };
+  const options = { listen, limits: { ...limits, maxSenderWork }, streamLifetimeMs };
   const made = once(process, "worker") as Promise<[Worker]>;
   const onDeath = vi.fn<(error: Error) => void>();
   const thread = await ScalerThread.start(
