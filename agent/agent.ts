@@ -1,5 +1,6 @@
 import { systemClock } from "@tradewind/core/clock.ts";
 import { HttpDoor } from "@tradewind/core/http-door.ts";
+import { SenderWork } from "@tradewind/core/sender-work.ts";
 import { createLog } from "@tradewind/core/log.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import { serveProbes } from "@tradewind/core/probe-server.ts";
@@ -31,15 +32,19 @@ export async function startAgent(
   const rng = surroundings.rng ?? seededRng(clock.nowMs());
   const collectGarbage = surroundings.collectGarbage ?? (() => undefined);
   const node = new NodeAgent(options, { clock, log, rng, collectGarbage });
-  const { allowedHosts, httpTokenFile: tokenFile } = options;
+  const { allowedHosts, httpTokenFile: tokenFile, maxSenderWork } = options;
+  const monotonicMs = (): number => clock.monotonicMs();
   let http: HttpSide;
   let address: string;
   let probes: ProbeServer | undefined;
   let tls: ReloadingTls | undefined;
   try {
-    const door = new HttpDoor({ allowedHosts, tokenFile, monotonicMs: () => clock.monotonicMs(), log });
+    const door = new HttpDoor({ allowedHosts, tokenFile, monotonicMs, log });
+    const byToken = tokenFile !== undefined;
+    const onRefused = (): void => node.self.requestRefused();
+    const work = new SenderWork({ maxSenderWork, byToken, monotonicMs, log, onRefused });
     tls = await openTls(options.httpTls, log, node.self);
-    http = new HttpSide(node, door, tls);
+    http = new HttpSide(node, door, work, tls);
     if (options.probeListen !== undefined) {
       probes = await serveProbes(listenOf(options.probeListen), {
         dead: () => undefined,

@@ -25,6 +25,7 @@ interface Flags {
   readonly listen: string;
   readonly probeListen?: string;
   readonly allowedHosts: string[];
+  readonly maxSenderWork: number;
   readonly httpTokenFile?: string;
   readonly httpTlsCert?: string;
   readonly httpTlsKey?: string;
@@ -52,6 +53,7 @@ function optionsOf(flags: Flags): AgentOptions {
     listen: flags.listen,
     probeListen: flags.probeListen,
     allowedHosts: flags.allowedHosts,
+    maxSenderWork: flags.maxSenderWork,
     httpTokenFile: flags.httpTokenFile,
     httpTls: cert === undefined || key === undefined ? undefined : { cert, key },
     node: flags.node,
@@ -142,6 +144,12 @@ export function configure(command: Command): void {
       "names of --listen besides addresses and *.svc; *.domain for all",
       names,
       [],
+    )
+    .option(
+      "--max-sender-work <ratio>",
+      "share of a core that one sender may keep busy with its requests",
+      within(0.01, 100),
+      DEFAULTS.maxSenderWork,
     )
     .option("--http-token-file <file>", "token that requests to --listen must show")
     .option("--http-tls-cert <file>", "certificate of --listen, PEM; with it that port speaks TLS only")

@@ -1,3 +1,5 @@
+import { MAX_SENDER_WORK } from "@tradewind/core/sender-work.ts";
+
 /** What an agent does when nothing is said. Shared by the command line and the schema, so that they cannot differ. */
 export const DEFAULTS = {
   listen: "127.0.0.1:9810",
@@ -9,6 +11,7 @@ export const DEFAULTS = {
   inventory: true,
   windowSeconds: 15,
   costBudgetRatio: 0.005,
+  maxSenderWork: MAX_SENDER_WORK,
   eventTolerance: 0.1,
   maxOpenFiles: 16_384,
   logLevel: "info",

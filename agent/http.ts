@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { ConnectionLimits } from "@tradewind/core/connection-limits.ts";
 import type { HttpDoor } from "@tradewind/core/http-door.ts";
+import type { SenderWork } from "@tradewind/core/sender-work.ts";
 import { closeHttp, createHttpServer, listenHttp } from "@tradewind/core/http-server.ts";
 import type { ReloadingTls } from "@tradewind/core/reloading-tls.ts";
 import type { TextFormat } from "./expose/format.ts";
@@ -21,6 +22,7 @@ export interface HttpOptions {
   readonly port: number;
 }
 
+const EVENTS_PATH = "/v1/events";
 /** The predictors, a Prometheus and a person. */
 const CONNECTIONS: ConnectionLimits = { maxConnections: 64, maxPerAddress: 24, firstRequestMs: 10_000 };
 
@@ -29,11 +31,13 @@ export class HttpSide {
   readonly #server: Server;
   readonly #exposed: Exposed;
   readonly #door: HttpDoor;
+  readonly #work: SenderWork;
 
   /** @param tls serves TLS only */
-  constructor(exposed: Exposed, door: HttpDoor, tls: ReloadingTls | undefined) {
+  constructor(exposed: Exposed, door: HttpDoor, work: SenderWork, tls: ReloadingTls | undefined) {
     this.#exposed = exposed;
     this.#door = door;
+    this.#work = work;
     const { server } = createHttpServer({ limits: CONNECTIONS, tls }, (request, response) => {
       this.#answer(request, response).catch(() => response.destroy());
     });
@@ -62,8 +66,13 @@ export class HttpSide {
     const { authorization, host } = request.headers;
     const address = request.socket.remoteAddress;
     const admission = isProbe(path) ? undefined : this.#door.admit({ authorization, host, address });
-    if (admission !== undefined && "refused" in admission) {
-      const { refused } = admission;
+    const refused =
+      admission === undefined
+        ? undefined
+        : "refused" in admission
+          ? admission.refused
+          : this.#work.admit(request, response, path === EVENTS_PATH);
+    if (refused !== undefined) {
       for (const [name, value] of Object.entries(refused.headers)) response.setHeader(name, value);
       return answerText(request, response, refused.status, refused.message);
     }
@@ -74,7 +83,7 @@ export class HttpSide {
       }
       case "/v1/snapshot":
         return this.#snapshot(request, response);
-      case "/v1/events":
+      case EVENTS_PATH:
         if (!this.#exposed.subscribe(response)) {
           response.setHeader("Retry-After", "10");
           answerText(request, response, 503, "too many subscribers");

@@ -17,6 +17,8 @@ export const AgentOptions = z.strictObject({
   probeListen: z.string().refine(isAddress, ADDRESS_RULE).optional(),
   /** Names by which the agent may be asked for, besides addresses and names that only a cluster gives. */
   allowedHosts: z.array(z.string().min(1)).default([]),
+  /** Share of a core that one sender may keep busy with its requests. */
+  maxSenderWork: z.number().min(0.01).max(100).default(DEFAULTS.maxSenderWork),
   /** Token that requests must show; absent: none. */
   httpTokenFile: z.string().min(1).optional(),
   /** Certificate and key of `listen`, PEM files; absent: no TLS. */

@@ -41,6 +41,10 @@ const DEFINITIONS = {
   events: counter("events_total", "Interference events published."),
   eventsDropped: counter("events_dropped_total", "Events a slow subscriber did not get."),
   subscribers: gauge("event_subscribers", "Subscribers of /v1/events."),
+  requestsRefused: counter(
+    "requests_refused_total",
+    "Requests refused because their sender had kept more of a core busy than its share.",
+  ),
   nameFailures: counter("name_source_failures_total", "Failed reads of a source of container names."),
 } as const;
 type SelfColumn = keyof typeof DEFINITIONS;
@@ -63,9 +67,11 @@ export class SelfMetrics implements TlsObserver {
     new Table([{ ...TLS_EXPIRY, kind: "gauge" }]),
   ] as const;
   readonly #values = this.table.row("").values;
+  #refused = 0;
 
   constructor() {
     this.buildTable.row("", { version: VERSION, nodeversion: process.version }).values[0] = 1;
+    this.set({ requestsRefused: 0 });
   }
 
   tlsReloaded(result: "changed" | "failed", expiresAtMs: number | undefined): void {
@@ -73,6 +79,11 @@ export class SelfMetrics implements TlsObserver {
     const { values } = reloads.row(result, { port: "http", result });
     values[0] = (values[0] || 0) + 1;
     if (expiresAtMs !== undefined) expiry.row("", { port: "http" }).values[0] = expiresAtMs / 1e3;
+  }
+
+  requestRefused(): void {
+    this.#refused += 1;
+    this.set({ requestsRefused: this.#refused });
   }
 
   set(values: Readonly<Partial<Record<SelfColumn, number>>>): void {

@@ -24,6 +24,7 @@ interface Flags {
   staleAfter: string;
   restartGrace: string;
   clockTolerance: string;
+  maxSenderWork: string;
   watchdog: string;
   backtestReport?: string;
   application: string[];
@@ -105,6 +106,11 @@ export function configure(command: Command): void {
     )
     .option("--min-share <ratio>", "least replicas after 12 s of decisions over those before", "0.5")
     .option("--clock-tolerance <duration>", "refuse plans dated this much later than this clock", "10s")
+    .option(
+      "--max-sender-work <ratio>",
+      "share of a core that one sender may keep busy, at the gRPC port and at the HTTP port",
+      "0.5",
+    )
     .option(
       "--watchdog <duration>",
       "end the process when one of its threads hangs this long; 0: never",

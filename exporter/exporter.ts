@@ -1,5 +1,6 @@
 import { randomInt } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
+import { Counter } from "prom-client";
 import type { Lookup } from "@tradewind/core/addresses.ts";
 import { AgeClock, noSteps, SteppedClock, systemClock } from "@tradewind/core/clock.ts";
 import type { Clock, ForwardSteps } from "@tradewind/core/clock.ts";
@@ -15,14 +16,18 @@ import { startHeartbeat } from "@tradewind/core/process/heartbeat.ts";
 import { serveProbes } from "@tradewind/core/probe-server.ts";
 import type { ProbeServer } from "@tradewind/core/probe-server.ts";
 import { ReloadingTls } from "@tradewind/core/reloading-tls.ts";
+import { registerRefused } from "@tradewind/core/refusals.ts";
 import { seededRng } from "@tradewind/core/rng.ts";
 import type { Running } from "@tradewind/core/running.ts";
+import { SenderWork } from "@tradewind/core/sender-work.ts";
 import { applicationSources } from "@tradewind/kubernetes/application/sources.ts";
 import { recommendationHeader, recommendationList, servedNow } from "./api/list.ts";
 import { serveApi } from "./api/server.ts";
 import type { ApiServer } from "./api/server.ts";
 import { ChangeQueue } from "./approval/change-queue.ts";
-import { calendarList, calendarsBy } from "./calendar/calendars.ts";
+import { CalendarLists } from "./calendar/calendar-list.ts";
+import { visible } from "./api/visible.ts";
+import { calendarsBy } from "./calendar/calendars.ts";
 import { withLearned } from "./calendar/with-learned.ts";
 import { startCluster } from "./cluster/cluster.ts";
 import type { ClusterEdges } from "./cluster/cluster.ts";
@@ -104,6 +109,8 @@ interface Deciding {
   readonly journal: JournalKeeper;
   readonly queue: ChangeQueue;
   readonly application: OwnApplication;
+  /** Finds an application as it is configured, with the calendars that were learned and approved. */
+  readonly withApproved: ReturnType<typeof withLearned>;
   readonly recommender: Recommender;
   readonly plans: PlanSources;
   readonly shelf: StudentShelf;
@@ -230,13 +237,17 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
     async (events, written) => journal.append(events, written),
     (namespace, name) => application.find(namespace, name),
   );
+  const withApproved = withLearned(
+    (namespace, name) => application.find(namespace, name),
+    (namespace, name) => queue.calendarsOf(namespace, name),
+  );
   const recommender = new Recommender(
     new DecisionBook(),
     {
       modeOf: (plan, namespace) => modeOf(plan, namespace, application.find(namespace, plan.application)),
       applicationOf: (namespace, name) => application.find(namespace, name),
       isUnread: (namespace, name) => application.isUnread(namespace, name),
-      calendarsOf: calendarsBy(withApproved(application, queue)),
+      calendarsOf: calendarsBy(withApproved),
       limitsOf: limitsBy(options.limits, (namespace, name) => application.find(namespace, name)),
       exporterStartedAtMs: clock.nowMs(),
       staleAfterSeconds: options.staleAfter,
@@ -286,7 +297,7 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
   const statuses = (): readonly ApplicationStatus[] =>
     plans.statuses().map(({ plan, ...rest }) => withMode(rest, plan, plan && ownOf(plan), regret));
   const deciding = { keeper, changes, journal, queue, application, recommender, plans, shelf };
-  return { ...deciding, planTimes, statuses, takeAnnotations };
+  return { ...deciding, withApproved, planTimes, statuses, takeAnnotations };
 }
 
 function withMode(
@@ -344,7 +355,7 @@ async function openPorts(
     options.staleAfter,
   );
   undo.defer(registerProcess(metrics.registry, () => metrics.scaler));
-  const { allowedHosts, httpTls, httpTokenFile: tokenFile } = options;
+  const { allowedHosts, httpTls, httpTokenFile: tokenFile, maxSenderWork } = options;
   const observer = metrics.tls("http");
   const tls = httpTls && (await ReloadingTls.open(httpTls, { everyMs: httpTls.refreshMs, log, observer }));
   undo.defer(() => tls?.stop());
@@ -355,6 +366,8 @@ async function openPorts(
       "a token without a name reads and approves, whoever shows it; see docs/kubernetes.md#tokens-with-names",
     );
   }
+  const calendars = new CalendarLists(monotonicMs);
+  const work = new SenderWork({ maxSenderWork, byToken: tokenFile !== undefined, monotonicMs, log });
   const api = await serveApi(options.listen, {
     list: () => recommendationList(recommender, statuses(), clock, plans.hasAnswer),
     decisionJson: (id) => recommender.book.json(id),
@@ -366,7 +379,8 @@ async function openPorts(
     },
     occasions: {
       events: () => journal.recent(),
-      calendars: () => calendarList(plannedApplications(deciding), clock.nowMs()),
+      calendarsJson: async (caller) =>
+        calendars.json(visible(plannedApplications(deciding), caller), clock.nowMs()),
       backtestReport: options.backtestReport,
     },
     watched: {
@@ -378,6 +392,8 @@ async function openPorts(
     missing: () => missing(deciding),
     isAlive: () => scaler.isResponsive(),
     door,
+    work,
+    onAnswer: () => scaler.progress(),
     tls,
     metrics: async function* () {
       metrics.scaler = await scaler.report();
@@ -394,6 +410,10 @@ async function openPorts(
     http: () => api.connections(),
     probe: () => probes?.counts(),
   });
+  registerRefused(metrics.registry, { Counter }, "tradewind_exporter_refused_total", {
+    grpc: () => metrics.scaler.refused,
+    http: () => work.refused,
+  });
   return { api, probes };
 }
 
@@ -408,24 +428,16 @@ function nowOfChange(id: string, { planTimes, queue }: Deciding, clock: Clock): 
 }
 
 /** Applications that plans are for, as far as their configuration is known here. */
-function plannedApplications({ application, queue, statuses }: Deciding): Application[] {
-  const find = withApproved(application, queue);
-  return statuses().flatMap(({ plan }) => (plan && find(plan.namespace, plan.application)) ?? []);
+function plannedApplications({ statuses, withApproved }: Deciding): Application[] {
+  return statuses().flatMap(({ plan }) => (plan && withApproved(plan.namespace, plan.application)) ?? []);
 }
 
-/** Applications as they are configured, with the calendars that were learned and approved. */
-const withApproved = (application: OwnApplication, queue: ChangeQueue): ReturnType<typeof withLearned> =>
-  withLearned(
-    (namespace, name) => application.find(namespace, name),
-    (namespace, name) => queue.calendarsOf(namespace, name),
-  );
-
 function threadOptions(options: ExporterOptions, forwardSteps: ForwardSteps): ScalerThreadOptions {
-  const { grpcListen, logLevel, scaler, tls, watchdog } = options;
+  const { grpcListen, logLevel, maxSenderWork, scaler, tls, watchdog } = options;
   const { streamLifetimeMs, ...limits } = scaler;
   return {
     listen: grpcListen,
-    limits,
+    limits: { ...limits, maxSenderWork },
     streamLifetimeMs,
     logLevel,
     forwardSteps,

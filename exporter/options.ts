@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { MAX_SENDER_WORK } from "@tradewind/core/sender-work.ts";
 import { targetProblem } from "@tradewind/core/addresses.ts";
 import { parseDurationSeconds } from "@tradewind/core/units.ts";
 import { LOG_LEVELS } from "@tradewind/core/log.ts";
@@ -159,6 +160,8 @@ export const ExporterOptions = z.strictObject({
     .extend({ clientCa: z.string().min(1).optional() })
     .optional(),
   cluster: ClusterOptions.prefault({}),
+  /** Share of a core that one sender may keep busy, at the gRPC port and at the HTTP port. */
+  maxSenderWork: z.coerce.number().min(0.01).max(100).default(MAX_SENDER_WORK),
   logLevel: z.enum(LOG_LEVELS).default("info"),
   /** Longest wait for one answer of the predictor. */
   predictorDeadline: Duration.pipe(z.number().min(0.05).max(60)).prefault("1s"),
@@ -179,6 +182,7 @@ export const ExporterOptions = z.strictObject({
         .int()
         .min(1_024)
         .default(16 * 2 ** 20),
+      maxConnectionCalls: z.number().int().min(4).default(32),
       maxConnections: z.number().int().min(2).default(500),
       maxConnectionsPerAddress: z.number().int().min(1).default(200),
       handshakeMs: z.number().int().min(10).default(10_000),

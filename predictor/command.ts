@@ -39,6 +39,7 @@ export function configure(command: Command): void {
       urlList,
       [],
     )
+    .option("--max-sender-work <ratio>", "share of a core that one sender may keep busy, at each port", "0.5")
     .option("--http-token-file <file>", "token that requests to --listen must show")
     .option("--http-tls-cert <file>", "certificate of --listen, PEM; with it that port speaks TLS only")
     .option("--http-tls-key <file>", "its key, PEM")
@@ -122,6 +123,7 @@ interface Flags {
   readonly listen: string;
   readonly probeListen?: string;
   readonly allowedHosts: readonly string[];
+  readonly maxSenderWork: string;
   readonly httpTokenFile?: string;
   readonly httpTlsCert?: string;
   readonly httpTlsKey?: string;

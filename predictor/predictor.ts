@@ -5,6 +5,9 @@ import { parseWith } from "@tradewind/core/config.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
 import { HttpDoor } from "@tradewind/core/http-door.ts";
+import { registerRefused } from "@tradewind/core/refusals.ts";
+import { SenderWork } from "@tradewind/core/sender-work.ts";
+import { Counter } from "prom-client";
 import { createLog } from "@tradewind/core/log.ts";
 import { serveProbes } from "@tradewind/core/probe-server.ts";
 import type { ProbeServer } from "@tradewind/core/probe-server.ts";
@@ -343,9 +346,13 @@ async function openApi(
   const oldSeconds = READY_WINDOWS * options.windowSeconds + options.graceSeconds;
   const notReady = (): string | undefined => whyNotReady(applications, oldSeconds);
   readiness.notReady = notReady;
-  const { allowedHosts, httpTokenFile: tokenFile, listen } = options;
-  const door = new HttpDoor({ allowedHosts, tokenFile, monotonicMs: () => clock.monotonicMs(), log });
-  const api = await startApi({ listen, tls, registry: metrics.registry, notReady, door, log, applications });
+  const { allowedHosts, httpTokenFile: tokenFile, listen, maxSenderWork } = options;
+  const monotonicMs = (): number => clock.monotonicMs();
+  const door = new HttpDoor({ allowedHosts, tokenFile, monotonicMs, log });
+  const work = new SenderWork({ maxSenderWork, byToken: tokenFile !== undefined, monotonicMs, log });
+  const { registry } = metrics;
+  registerRefused(registry, { Counter }, "tradewind_predictor_refused_total", { http: () => work.refused });
+  const api = await startApi({ listen, tls, registry, notReady, door, work, log, applications });
   ends.push(async () => api.stop());
   return api;
 }

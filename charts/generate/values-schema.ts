@@ -105,6 +105,7 @@ export function valuesSchema(): Schema {
         items: { type: "string", pattern: "^(\\*\\.)?[A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?$" },
         uniqueItems: true,
       },
+      maxSenderWork: { type: "number", minimum: 0.01, maximum: 100 },
       watchNamespaces: { type: "array", items: namespace, uniqueItems: true },
       checkNamespaces: flag,
       logLevel: choice("trace", "debug", "info", "warn", "error", "silent"),

@@ -1,10 +1,10 @@
+import type { Caller } from "@tradewind/core/access-tokens.ts";
 import { readFile } from "node:fs/promises";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { z } from "zod";
 import { readJsonWith } from "@tradewind/core/config.ts";
 import type { AuditEvent, EventList } from "@tradewind/core/contract/audit.ts";
 import { BacktestSummary } from "@tradewind/core/contract/backtest.ts";
-import type { CalendarList } from "@tradewind/core/contract/calendar.ts";
 import { describeError } from "@tradewind/core/errors.ts";
 import { BY_NAMESPACE, visible } from "./visible.ts";
 
@@ -12,7 +12,8 @@ import { BY_NAMESPACE, visible } from "./visible.ts";
 export interface Occasions {
   /** Newest first. */
   readonly events: () => AuditEvent[];
-  readonly calendars: () => CalendarList;
+  /** A `CalendarList`. */
+  readonly calendarsJson: (caller: Caller) => Promise<string>;
   /** File that the operator names. */
   readonly backtestReport: string | undefined;
 }
@@ -49,9 +50,9 @@ export function setOccasions(server: FastifyInstance, occasions: Occasions): voi
     const events = visible(occasions.events(), caller).filter(fits);
     return { events: events.slice(0, most) } satisfies EventList;
   });
-  server.get("/v1/calendars", BY_NAMESPACE, async ({ caller }): Promise<CalendarList> => ({
-    calendars: [...visible(occasions.calendars().calendars, caller)],
-  }));
+  server.get("/v1/calendars", BY_NAMESPACE, async ({ caller }, reply) =>
+    reply.type("application/json; charset=utf-8").send(await occasions.calendarsJson(caller)),
+  );
   server.get("/v1/backtest", async (_request, reply) => {
     const path = occasions.backtestReport;
     if (path === undefined) return problem(reply, 404, "no-backtest", `no backtest is named: ${HOW}`);

@@ -6,6 +6,7 @@ import { describeError, TradewindError } from "@tradewind/core/errors.ts";
 import { ANYBODY, may } from "@tradewind/core/access-tokens.ts";
 import type { Caller } from "@tradewind/core/access-tokens.ts";
 import type { HttpDoor, Need } from "@tradewind/core/http-door.ts";
+import type { SenderWork } from "@tradewind/core/sender-work.ts";
 import { addressOf, cannotListen, createHttpServer } from "@tradewind/core/http-server.ts";
 import type { HttpServer } from "@tradewind/core/http-server.ts";
 import type { Logger } from "@tradewind/core/log.ts";
@@ -21,7 +22,7 @@ import { setOccasions } from "./occasions.ts";
 import type { Occasions } from "./occasions.ts";
 import { setQuestions } from "./questions.ts";
 import type { AskPredictor } from "./questions.ts";
-import { setStream } from "./stream.ts";
+import { setStream, STREAM_PATH } from "./stream.ts";
 import type { Watched } from "./stream.ts";
 import { BY_NAMESPACE, visibleList } from "./visible.ts";
 
@@ -44,6 +45,10 @@ export interface ApiSurroundings {
   readonly metrics: () => AsyncIterable<string>;
   /** Judges every request but those of probes. */
   readonly door: HttpDoor;
+  /** What each sender may cost. */
+  readonly work: SenderWork;
+  /** Hears of every answer. */
+  readonly onAnswer: () => void;
   /** Serves TLS only. */
   readonly tls: ReloadingTls | undefined;
   readonly log: Logger;
@@ -97,7 +102,7 @@ export async function serveApi(
       void problem(reply, error.statusCode ?? 400, "bad-request", [error.message]);
     },
   });
-  answerKnocks(server, surroundings.door);
+  answerKnocks(server, surroundings);
   setErrors(server, surroundings.log);
   setHealth(server, surroundings, () => draining);
   setData(server, surroundings);
@@ -123,21 +128,21 @@ export async function serveApi(
   };
 }
 
-function answerKnocks(server: FastifyInstance, door: HttpDoor): void {
+function answerKnocks(server: FastifyInstance, { door, onAnswer, work }: ApiSurroundings): void {
   server.decorateRequest("caller");
   server.addHook("onRequest", async (request, reply) => {
     reply.headers(SECURITY_HEADERS);
+    if (isProbe(request.url)) return undefined;
     const { authorization, host } = request.headers;
     const knock = { authorization, host, address: request.socket.remoteAddress };
-    const need = request.routeOptions.config as Need | undefined;
-    const admission = isProbe(request.url) ? { caller: ANYBODY } : door.admit(knock, need);
-    if ("caller" in admission) {
-      request.caller = admission.caller;
-      return undefined;
-    }
-    const { refused } = admission;
+    const admission = door.admit(knock, request.routeOptions.config as Need | undefined);
+    const isStream = request.url.startsWith(STREAM_PATH);
+    const refused = "refused" in admission ? admission.refused : work.admit(request.raw, reply.raw, isStream);
+    if ("caller" in admission) request.caller = admission.caller;
+    if (refused === undefined) return undefined;
     return problem(reply.headers(refused.headers), refused.status, "refused", [refused.message]);
   });
+  server.addHook("onResponse", async () => onAnswer());
 }
 
 /** What probes ask says nothing that must be kept. */

@@ -1,10 +1,13 @@
 import type { FastifyInstance } from "fastify";
 import type { Caller } from "@tradewind/core/access-tokens.ts";
+import { senderAddress } from "@tradewind/core/connection-limits.ts";
+import { FairPlaces } from "@tradewind/core/fair-places.ts";
 import type { RecommendationHeader } from "./list.ts";
 import { BY_NAMESPACE, visibleHeader } from "./visible.ts";
 
-/** People who look at once. */
-const MOST_VIEWERS = 100;
+export const STREAM_PATH = "/v1/stream";
+/** People who look at once. Those behind one proxy share an address, and leave a fifth to others. */
+const VIEWERS = { maxPlaces: 100, maxPerSender: 80 };
 /** Well within the silence after which a connection ends. */
 const BEAT_MS = 4_000;
 const LOOK_MS = 500;
@@ -28,6 +31,7 @@ export interface Watched {
  */
 export function setStream(server: FastifyInstance, { expired, header, revision }: Watched): void {
   const viewers = new Map<NodeJS.WritableStream & { readonly writableLength?: number }, Caller>();
+  const places = new FairPlaces(VIEWERS);
   let timer: NodeJS.Timeout | undefined;
   let last = "";
   let quietMs = 0;
@@ -52,18 +56,26 @@ export function setStream(server: FastifyInstance, { expired, header, revision }
     timer = undefined;
     last = "";
   };
-  server.get("/v1/stream", BY_NAMESPACE, async ({ caller }, reply) => {
-    if (viewers.size >= MOST_VIEWERS) {
-      return reply.code(503).send({ error: "busy", message: `${MOST_VIEWERS} people look already` });
-    }
-    reply.hijack();
+  server.get(STREAM_PATH, BY_NAMESPACE, async (request, reply) => {
+    const { caller } = request;
     const { raw } = reply;
+    const place = places.take(senderAddress(request.raw.socket.remoteAddress), () => raw.end());
+    if (place === undefined) {
+      const message = `${VIEWERS.maxPerSender} people at your address look already`;
+      return reply.code(503).send({ error: "busy", message });
+    }
+    // At its limit an address gets no place by taking one of its own.
+    place.busy();
+    reply.hijack();
     raw.writeHead(200, { ...plain(reply.getHeaders()), "content-type": "text/event-stream; charset=utf-8" });
     raw.write(`retry: 2000\n\n${messageOf(visibleHeader(header(), caller))}`);
     viewers.set(raw, caller);
     timer ??= setInterval(look, LOOK_MS);
-    raw.on("close", () => leave(raw));
-    raw.on("error", () => leave(raw));
+    const forget = (): void => {
+      place.free();
+      leave(raw);
+    };
+    raw.on("close", forget).on("error", forget);
     return reply;
   });
   server.addHook("onClose", async () => {

@@ -1,7 +1,7 @@
 import type { Application } from "@tradewind/core/contract/application.ts";
-import type { Calendar, CalendarLimit, CalendarList } from "@tradewind/core/contract/calendar.ts";
+import type { Calendar, CalendarLimit } from "@tradewind/core/contract/calendar.ts";
 import type { Wish } from "@tradewind/core/contract/plan.ts";
-import { CalendarTimes } from "@tradewind/kubernetes/application/calendar-times.ts";
+import { calendarTimes } from "@tradewind/kubernetes/application/calendar-times.ts";
 import type { PlanHeader } from "../decide.ts";
 
 /** How long a start takes while none was measured: what predictors begin with. */
@@ -10,9 +10,8 @@ const START_SECONDS = 75;
 const EARLIER_SECONDS = 60;
 
 /** Calendars of an application with the services they are for; undefined: all. */
-type Timed = readonly {
+type Chosen = readonly {
   readonly calendar: Calendar;
-  readonly times: CalendarTimes;
   readonly services: ReadonlySet<string> | undefined;
 }[];
 
@@ -24,33 +23,29 @@ type Timed = readonly {
 export function calendarsBy(
   application: (namespace: string, name: string) => Application | undefined,
 ): (plan: PlanHeader, wish: Wish) => CalendarLimit[] {
-  const timed = new WeakMap<Application, Timed>();
+  const chosenOf = new WeakMap<Application, Chosen>();
   return ({ application: name, plannedAtMs }, { evidence, namespace, service }) => {
     const own = application(namespace, name);
     if (own === undefined || own.calendars.length === 0) return [];
     if (own.name !== name || own.namespace !== namespace) return [];
-    const known = timed.get(own) ?? own.calendars.map(timedCalendar);
-    timed.set(own, known);
+    const chosen = chosenOf.get(own) ?? own.calendars.map(withServices);
+    chosenOf.set(own, chosen);
     const { startSeconds = START_SECONDS } = evidence;
     const earlyMs = 1e3 * (startSeconds + EARLIER_SECONDS);
-    return known.flatMap(({ calendar, services, times }) =>
-      services?.has(service) === false ? [] : limitOf(calendar, times, plannedAtMs, earlyMs),
+    return chosen.flatMap(({ calendar, services }) =>
+      services?.has(service) === false ? [] : limitOf(calendar, plannedAtMs, earlyMs),
     );
   };
 }
 
-function timedCalendar(calendar: Calendar): Timed[number] {
-  const services = calendar.services && new Set(calendar.services);
-  return { calendar, times: new CalendarTimes(calendar), services };
-}
+const withServices = (calendar: Calendar): Chosen[number] => ({
+  calendar,
+  services: calendar.services && new Set(calendar.services),
+});
 
-function limitOf(
-  { ceiling, floor, name }: Calendar,
-  times: CalendarTimes,
-  nowMs: number,
-  earlyMs: number,
-): CalendarLimit[] {
-  const window = times.windowAt(nowMs);
+function limitOf(calendar: Calendar, nowMs: number, earlyMs: number): CalendarLimit[] {
+  const { ceiling, floor, name } = calendar;
+  const window = calendarTimes(calendar).windowAt(nowMs);
   if (window === undefined) return [];
   const { fromMs, untilMs } = window;
   const hasFloor = floor !== undefined && nowMs >= fromMs - earlyMs;
@@ -66,17 +61,4 @@ function limitOf(
       untilMs,
     },
   ];
-}
-
-/** What people ask of the calendars of applications: which there are, and when they hold. */
-export function calendarList(applications: readonly Application[], nowMs: number): CalendarList {
-  return {
-    calendars: applications.flatMap(({ calendars, name: application, namespace }) =>
-      calendars.map((calendar) => {
-        const window = new CalendarTimes(calendar).windowAt(nowMs);
-        const isOpen = window !== undefined && window.fromMs <= nowMs;
-        return { application, namespace, calendar, ...(window && { window: { ...window, isOpen } }) };
-      }),
-    ),
-  };
 }

@@ -3,6 +3,7 @@ import type { ConnectionCounts } from "@tradewind/core/connection-limits.ts";
 import type { LogLevel } from "@tradewind/core/log.ts";
 import type { CallSeries } from "./call-counts.ts";
 import type { TlsFiles, TlsObserver } from "@tradewind/core/reloading-tls.ts";
+import type { GateCounts } from "./call-gate.ts";
 import type { ScalerLimits } from "./server.ts";
 import type { ServedApplication, ServedRow } from "./table.ts";
 import type { Beats } from "./watchdog.ts";
@@ -50,6 +51,7 @@ export interface ScalerReport {
   readonly openStreams: number;
   /** Absent before the port is bound. */
   readonly connections?: ConnectionCounts;
+  readonly refused?: GateCounts;
   /** 99th percentile, s; absent when nothing was measured since the last report. */
   readonly loopDelaySeconds?: number;
 }

@@ -139,6 +139,11 @@ export class ScalerThread {
     }
   }
 
+  /** The thread that this one is asked from has answered somebody. */
+  progress(): void {
+    this.#watchdog?.own.progress();
+  }
+
   /** Ends streams cleanly, then the port, then the thread. */
   async stop(): Promise<void> {
     if (this.#isToStop || this.#state === "dead") return;

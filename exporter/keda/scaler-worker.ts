@@ -18,6 +18,7 @@ import { serveScaler } from "./server.ts";
 import type { ScalerServer } from "./server.ts";
 import { ActivityStreams } from "./streams.ts";
 import { ServedTable } from "./table.ts";
+import type { CallObserver } from "./watch-calls.ts";
 import { startWatchdog } from "./watchdog.ts";
 
 /**
@@ -36,16 +37,22 @@ const streams = new ActivityStreams({
   maxPerAddress: limits.maxStreamsPerAddress,
   lifetimeMs: streamLifetimeMs,
 });
+const log = createLog("exporter", options.logLevel);
 const counts = new CallCounts(status);
 const loop = new LoopDelay();
-if (options.watchdog !== undefined) startWatchdog("grpc", options.watchdog);
+const watchdog = options.watchdog && startWatchdog("grpc", options.watchdog);
+const observer: CallObserver = {
+  finished: (...call) => {
+    counts.finished(...call);
+    watchdog?.progress();
+  },
+};
 let credentials: ReloadingCredentials | undefined;
 let server: ScalerServer | undefined;
 
 const answers: { readonly [Each in Question]: () => Promise<Answers[Each]> | Answers[Each] } = {
   open: async () => {
     if (tls === undefined) return;
-    const log = createLog("exporter", options.logLevel);
     const observer = {
       tlsReloaded: (...reloaded: [result: "changed" | "failed", expiresAtMs: number | undefined]) =>
         say({ kind: "tls", reloaded }),
@@ -54,7 +61,7 @@ const answers: { readonly [Each in Question]: () => Promise<Answers[Each]> | Ans
   },
   listen: async () => {
     const surroundings = { source: table, streams, monotonicMs: () => ageClock.monotonicMs() };
-    const edges = { observer: counts, monotonicMs: () => systemClock.monotonicMs() };
+    const edges = { observer, monotonicMs: () => systemClock.monotonicMs(), log };
     server = await serveScaler(listen, credentials, surroundings, limits, edges);
     return server.address;
   },
@@ -67,7 +74,7 @@ const answers: { readonly [Each in Question]: () => Promise<Answers[Each]> | Ans
     return {
       calls: counts.series(),
       openStreams: streams.size,
-      ...(server === undefined ? {} : { connections: server.connections() }),
+      ...(server === undefined ? {} : { connections: server.connections(), refused: server.refused() }),
       ...(loopDelaySeconds === undefined ? {} : { loopDelaySeconds }),
     };
   },

@@ -5,13 +5,16 @@ import { listenLimited } from "@tradewind/core/connection-limits.ts";
 import type { ConnectionCounts, LimitedPort } from "@tradewind/core/connection-limits.ts";
 import { withinDescriptors } from "@tradewind/core/descriptors.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
+import type { Logger } from "@tradewind/core/log.ts";
+import { CallGate } from "./call-gate.ts";
+import type { GateCounts, GateLimits } from "./call-gate.ts";
 import { EXTERNAL_SCALER, scalerHandlers } from "./service.ts";
 import type { ScalerSurroundings } from "./service.ts";
 import { watchCalls } from "./watch-calls.ts";
 import type { CallObserver } from "./watch-calls.ts";
 
 /** Limits of the gRPC port; see docs/keda.md for what each is for. */
-export interface ScalerLimits {
+export interface ScalerLimits extends GateLimits {
   /** A ScaledObject cannot be larger than etcd allows (1.5 MB), so none can make GetMetricSpec fail. */
   readonly maxRequestBytes: number;
   readonly deadlineMs: number;
@@ -43,6 +46,7 @@ export interface ScalerServer {
   /** `host:port` */
   readonly address: string;
   connections(): ConnectionCounts;
+  refused(): GateCounts;
   stop(): Promise<void>;
 }
 
@@ -55,16 +59,20 @@ export async function serveScaler(
   credentials: ServerCredentials | undefined,
   surroundings: ScalerSurroundings,
   limits: ScalerLimits,
-  edges: { readonly observer: CallObserver; readonly monotonicMs: () => number },
+  edges: { readonly observer: CallObserver; readonly monotonicMs: () => number; readonly log: Logger },
 ): Promise<ScalerServer> {
   // Its own log lines are not JSON; what matters comes back as an error or a status.
   setLogVerbosity(logVerbosity.NONE);
   const host = listen.host.includes(":") ? `[${listen.host}]` : listen.host;
   const held: { port?: LimitedPort } = {};
+  const { log, monotonicMs, observer } = edges;
+  const gate = new CallGate(limits, monotonicMs, log);
   const server = new Server({
-    interceptors: [watchCalls(edges.observer, limits, edges.monotonicMs, () => held.port?.connections)],
+    interceptors: [
+      watchCalls(limits, { observer, monotonicMs, gate, connections: () => held.port?.connections }),
+    ],
     "grpc.max_receive_message_length": limits.maxRequestBytes,
-    "grpc.max_concurrent_streams": limits.maxStreams + limits.maxCalls,
+    "grpc.max_concurrent_streams": limits.maxConnectionCalls,
     "grpc.keepalive_time_ms": limits.keepaliveMs,
     "grpc.keepalive_timeout_ms": limits.keepaliveTimeoutMs,
     "grpc.max_connection_age_ms": limits.connectionAgeMs,
@@ -74,9 +82,11 @@ export async function serveScaler(
   server.addService(EXTERNAL_SCALER, scalerHandlers(surroundings));
   const http2 = server.createConnectionInjector(credentials ?? ServerCredentials.createInsecure());
   const port = await listenLimited(listen, connectionLimits(limits), (socket) => {
+    if (!gate.admit(socket)) return;
     endWithoutGreeting(socket, limits.handshakeMs);
     http2.injectConnection(socket);
   }).catch((error: unknown) => {
+    gate.close();
     server.forceShutdown();
     throw listenFailed(host, listen.port, error);
   });
@@ -84,15 +94,17 @@ export async function serveScaler(
   return {
     address: `${host}:${port.port}`,
     connections: () => port.connections.counts,
+    refused: () => gate.counts,
     stop: async () => {
       port.close();
       surroundings.streams.endAll();
       // A connection that was handed on is none of the server's own: it would not wait for its last answers.
       http2.drain(SHUTDOWN_MS);
-      const giveUpMs = edges.monotonicMs() + SHUTDOWN_MS;
-      while (port.connections.counts.held > 0 && edges.monotonicMs() < giveUpMs) await delay(LOOK_MS);
+      const giveUpMs = monotonicMs() + SHUTDOWN_MS;
+      while (port.connections.counts.held > 0 && monotonicMs() < giveUpMs) await delay(LOOK_MS);
       server.forceShutdown();
       port.connections.destroyAll();
+      gate.close();
     },
   };
 }

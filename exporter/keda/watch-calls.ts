@@ -1,6 +1,7 @@
 import { ServerInterceptingCall, status } from "@grpc/grpc-js";
 import type { Metadata, ServerInterceptingCallInterface, ServerInterceptor } from "@grpc/grpc-js";
 import type { Connections } from "@tradewind/core/connection-limits.ts";
+import type { CallGate } from "./call-gate.ts";
 
 /** Hears of every finished call. `code` is the gRPC status, `CANCELLED` when the client left. */
 export interface CallObserver {
@@ -31,13 +32,8 @@ type Listener = Parameters<Call["start"]>[0];
  * Times every call, and ends those that take too long or are too many before they are answered: the handlers answer at once,
  * so it is the client that opened a call and never sent its message.
  */
-export function watchCalls(
-  observer: CallObserver,
-  limits: CallLimits,
-  monotonicMs: () => number,
-  connections: () => Connections | undefined,
-): ServerInterceptor {
-  const open = new OpenCalls({ observer, limits, monotonicMs, connections });
+export function watchCalls(limits: CallLimits, edges: CallEdges): ServerInterceptor {
+  const open = new OpenCalls(limits, edges);
   const names = new Map<string, string>();
   return ({ path, responseStream }, call) => {
     let rpc = names.get(path);
@@ -46,10 +42,11 @@ export function watchCalls(
   };
 }
 
-interface OpenCallsEdges {
+export interface CallEdges {
   readonly observer: CallObserver;
-  readonly limits: CallLimits;
   readonly monotonicMs: () => number;
+  readonly gate: CallGate;
+  /** Absent before the port is bound. */
   readonly connections: () => Connections | undefined;
 }
 
@@ -58,18 +55,20 @@ interface OpenCallsEdges {
  * oldest that are ended: they wait for a message that does not come, while the new one may be KEDA's.
  */
 class OpenCalls {
-  readonly edges: OpenCallsEdges;
+  readonly edges: CallEdges;
+  readonly #limits: CallLimits;
   readonly #waiting = new Set<WatchedCall>();
   #heldBytes = 0;
   #sweep: NodeJS.Timeout | undefined;
 
-  constructor(edges: OpenCallsEdges) {
+  constructor(limits: CallLimits, edges: CallEdges) {
+    this.#limits = limits;
     this.edges = edges;
   }
 
   add(call: WatchedCall): void {
     this.#waiting.add(call);
-    const { deadlineMs, maxCalls } = this.edges.limits;
+    const { deadlineMs, maxCalls } = this.#limits;
     this.#sweep ??= setInterval(() => this.#endOverdue(), Math.min(SWEEP_MS, deadlineMs)).unref();
     if (this.#waiting.size > maxCalls) this.#endOldest(`more than ${maxCalls} calls are in progress`);
   }
@@ -79,7 +78,7 @@ class OpenCalls {
     if (!this.#waiting.has(call)) return;
     call.heldBytes = bytes;
     this.#heldBytes += bytes;
-    const { maxHeldBytes } = this.edges.limits;
+    const { maxHeldBytes } = this.#limits;
     while (this.#heldBytes > maxHeldBytes && this.#waiting.size > 1) {
       this.#endOldest(`calls in progress hold more than ${maxHeldBytes} bytes`);
     }
@@ -95,9 +94,8 @@ class OpenCalls {
   }
 
   #endOverdue(): void {
-    const { limits, monotonicMs } = this.edges;
-    const { deadlineMs } = limits;
-    const startedBeforeMs = monotonicMs() - deadlineMs;
+    const { deadlineMs } = this.#limits;
+    const startedBeforeMs = this.edges.monotonicMs() - deadlineMs;
     for (const call of this.#waiting) {
       if (call.startedMs > startedBeforeMs) break;
       const details = `no complete request within ${deadlineMs} ms`;
@@ -157,7 +155,10 @@ class WatchedCall extends ServerInterceptingCall {
   #begin(): void {
     if (this.#isOver) return;
     this.#hasBegun = true;
-    this.#open.edges.connections()?.begin(this.#call.getConnectionInfo());
+    const { connections, gate } = this.#open.edges;
+    const remote = this.#call.getConnectionInfo();
+    connections()?.begin(remote);
+    if (!this.#isUnary) gate.changeStreams(remote, 1);
   }
 
   #measure(metadata: Metadata): void {
@@ -176,8 +177,12 @@ class WatchedCall extends ServerInterceptingCall {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#open.remove(this);
-    const { connections, monotonicMs, observer } = this.#open.edges;
-    if (this.#hasBegun) connections()?.end(this.#call.getConnectionInfo());
+    const { connections, gate, monotonicMs, observer } = this.#open.edges;
+    if (this.#hasBegun) {
+      const remote = this.#call.getConnectionInfo();
+      connections()?.end(remote);
+      if (!this.#isUnary) gate.changeStreams(remote, -1);
+    }
     observer.finished(this.#rpc, code, (monotonicMs() - this.startedMs) / 1e3);
   }
 

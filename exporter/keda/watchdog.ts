@@ -35,8 +35,8 @@ export function arm(beats: Beats, armed: boolean): void {
 }
 
 /**
- * One of two threads that watch each other. Each counts up a few times a second; the one whose count stands still is stuck, and
- * the other ends the process. After a stop of the whole process (SIGSTOP, a paused machine) both go on; ending that is left to
+ * One of two threads that watch each other. Each counts up a few times a second, and with each call that it answers: a thread with
+ * more work than time may come late to its timer, and still serves. The one whose count stands still is stuck, and the other ends the process. After a stop of the whole process (SIGSTOP, a paused machine) both go on; ending that is left to
  * the supervisor (`core/process/supervise.ts`).
  */
 export class Watchdog {
@@ -53,14 +53,20 @@ export class Watchdog {
     this.#timer = setInterval(() => this.beat(), BEAT_MS).unref();
   }
 
+  /** This thread has answered somebody. */
+  progress(): void {
+    const { beats, own } = this.#options;
+    Atomics.add(beats, THREADS.indexOf(own), 1);
+  }
+
   stop(): void {
     clearInterval(this.#timer);
   }
 
   /** Shows that this thread runs, and looks whether the other one does. */
   beat(): void {
-    const { beats, limitMs, monotonicMs, othersCpuMs, own } = this.#options;
-    Atomics.add(beats, THREADS.indexOf(own), 1);
+    const { beats, limitMs, monotonicMs, othersCpuMs } = this.#options;
+    this.progress();
     const count = Atomics.load(beats, THREADS.indexOf(this.#other));
     const heard = count !== this.#lastCount || Atomics.load(beats, ARMED) === 0;
     this.#lastCount = count;

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { parseWith } from "@tradewind/core/config.ts";
 import { Application, serviceSpecs } from "@tradewind/core/contract/application.ts";
+import type { ServiceSpec } from "@tradewind/core/contract/application.ts";
 import type { Calendar } from "@tradewind/core/contract/calendar.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
 import { parse } from "yaml";
@@ -54,8 +55,18 @@ function unreadable(path: string, cause: unknown): TradewindError {
   });
 }
 
-/** @throws TradewindError `invalid-config` or `invalid-input` that begins with `what` */
+/** Services and dates that the calendars of an application list, all together: reading so many takes some milliseconds. */
+const MOST_CALENDAR_ENTRIES = 5_000;
+/** A formatter of dates, which a time zone needs, takes 0.6 ms and 40 kB. */
+const MOST_TIME_ZONES = 16;
+
+/**
+ * Costs 50 ms of CPU at most, whatever the value says: what would cost more is refused before it is read.
+ * @throws TradewindError `invalid-config` or `invalid-input` that begins with `what`
+ */
 export function parseApplication(value: unknown, what: string): Application {
+  const costly = costProblem(value);
+  if (costly !== undefined) throw new TradewindError("invalid-config", `${what}: ${costly}`);
   const application = parseWith(Application, value, what);
   const problem = whatIsWrong(application);
   if (problem !== undefined) throw new TradewindError("invalid-config", `${what}: ${problem}`);
@@ -69,30 +80,74 @@ function withoutSections(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).filter(([name]) => !others.has(name)));
 }
 
+/** What of a value, of whatever shape, would take too long to read. */
+function costProblem(value: unknown): string | undefined {
+  const { calendars } = (value ?? {}) as { readonly calendars?: unknown };
+  if (!Array.isArray(calendars)) return undefined;
+  const zones = new Set<unknown>();
+  let entries = 0;
+  for (const calendar of calendars as unknown[]) {
+    const { except, services, timeZone } = (calendar ?? {}) as Readonly<Record<string, unknown>>;
+    for (const list of [except, services]) entries += Array.isArray(list) ? list.length : 0;
+    zones.add(timeZone);
+    if (entries > MOST_CALENDAR_ENTRIES) {
+      return `its calendars list more than ${MOST_CALENDAR_ENTRIES} services and dates in all: write dates that follow each other as a range, such as 2026-12-24/2027-01-02, and leave 'services' out of a calendar that is for all of them`;
+    }
+    if (zones.size > MOST_TIME_ZONES) {
+      return `its calendars are in more than ${MOST_TIME_ZONES} time zones: write some of them in a zone that another one uses`;
+    }
+  }
+  return undefined;
+}
+
 /** What the schema of a single field cannot tell; undefined when all is well. */
 function whatIsWrong(application: Application): string | undefined {
   return servicesProblem(application) ?? calendarsProblem(application);
 }
 
 function calendarsProblem(application: Application): string | undefined {
+  if (application.calendars.length === 0) return undefined;
+  const bounds = boundsOf(application);
   const seen = new Set<string>();
   for (const calendar of application.calendars) {
     const { name } = calendar;
     if (seen.has(name)) return `calendar '${name}' is listed twice`;
-    const problem = limitsProblem(calendar, application) ?? timesProblem(calendar);
+    const problem = limitsProblem(calendar, bounds) ?? timesProblem(calendar);
     if (problem !== undefined) return `calendar '${name}': ${problem}`;
     seen.add(name);
   }
   return undefined;
 }
 
-function limitsProblem({ ceiling, floor, services }: Calendar, application: Application): string | undefined {
+/** The bounds of the services of an application. */
+interface Bounds {
+  readonly specOf: (service: string) => ServiceSpec;
+  readonly names: readonly string[];
+  readonly lowestMaxReplicas: number;
+  readonly highestMinReplicas: number;
+}
+
+function boundsOf(application: Application): Bounds {
+  const { services } = application;
+  return {
+    specOf: serviceSpecs(application),
+    names: services.map(({ name }) => name),
+    lowestMaxReplicas: services.reduce((lowest, { maxReplicas }) => Math.min(lowest, maxReplicas), Infinity),
+    highestMinReplicas: services.reduce((highest, { minReplicas }) => Math.max(highest, minReplicas), 0),
+  };
+}
+
+function limitsProblem(
+  { ceiling, floor, services }: Calendar,
+  { highestMinReplicas, lowestMaxReplicas, names, specOf }: Bounds,
+): string | undefined {
   if (floor === undefined && ceiling === undefined) return "has neither a floor nor a ceiling";
   if (floor !== undefined && ceiling !== undefined && floor.replicas > ceiling.replicas) {
     return `has floor.replicas ${floor.replicas} above ceiling.replicas ${ceiling.replicas}`;
   }
-  const specOf = serviceSpecs(application);
-  for (const service of services ?? application.services.map((each) => each.name)) {
+  const isWithinAll =
+    (floor?.replicas ?? 0) <= lowestMaxReplicas && (ceiling?.replicas ?? Infinity) >= highestMinReplicas;
+  for (const service of services ?? (isWithinAll ? [] : names)) {
     const { maxReplicas, minReplicas } = specOf(service);
     if (floor !== undefined && floor.replicas > maxReplicas) {
       return `has floor.replicas ${floor.replicas} above maxReplicas ${maxReplicas} of '${service}'`;

@@ -23,6 +23,8 @@ export interface ApplicationResourcesOptions {
 }
 
 interface Held {
+  /** As it was read, and as text: an object that is the same need not be compared. */
+  readonly read: z.infer<typeof Resource>["spec"];
   readonly spec: string;
   readonly entry: ApplicationEntry;
 }
@@ -68,10 +70,10 @@ export class ApplicationResources implements ApplicationEntries {
   #take(): void {
     const now = new Map<string, Held>();
     for (const [key, { metadata, spec }] of this.#reflector.items) {
-      const text = JSON.stringify(spec);
       const before = this.#held.get(key);
+      const text = before?.read === spec ? before.spec : JSON.stringify(spec);
       const entry = before?.spec === text ? again(metadata, before.entry) : entryOf(metadata, spec, before);
-      now.set(key, { spec: text, entry });
+      now.set(key, { read: spec, spec: text, entry });
     }
     this.#held = now;
     this.#onChange();

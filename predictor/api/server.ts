@@ -1,6 +1,7 @@
 import type { ConnectionLimits } from "@tradewind/core/connection-limits.ts";
 import { describeError, issuesInWords, TradewindError } from "@tradewind/core/errors.ts";
 import type { HttpDoor, Need } from "@tradewind/core/http-door.ts";
+import type { SenderWork } from "@tradewind/core/sender-work.ts";
 import { addressOf, cannotListen, createHttpServer } from "@tradewind/core/http-server.ts";
 import { APPLICATION_LIST_SCHEMA } from "@tradewind/core/contract/application-list.ts";
 import type { ApplicationList } from "@tradewind/core/contract/application-list.ts";
@@ -30,6 +31,8 @@ export interface ApiOptions {
   readonly notReady: () => string | undefined;
   /** Judges every request but those of probes. */
   readonly door: HttpDoor;
+  /** What each sender may cost. */
+  readonly work: SenderWork;
   /** Serves TLS only. */
   readonly tls: ReloadingTls | undefined;
   readonly log: Logger;
@@ -69,11 +72,12 @@ export async function startApi(options: ApiOptions): Promise<Api> {
   server.addHook("onRequest", async (request, reply) => {
     reply.headers(HEADERS);
     const { authorization, host } = request.headers;
+    if (isProbe(request.url)) return undefined;
     const knock = { authorization, host, address: request.socket.remoteAddress };
-    const need = request.routeOptions.config as Need;
-    const admission = isProbe(request.url) ? undefined : options.door.admit(knock, need);
-    if (admission === undefined || "caller" in admission) return undefined;
-    const { refused } = admission;
+    const admission = options.door.admit(knock, request.routeOptions.config as Need);
+    const refused =
+      "refused" in admission ? admission.refused : options.work.admit(request.raw, reply.raw, false);
+    if (refused === undefined) return undefined;
     return fail(reply.headers(refused.headers), refused.status, "refused", refused.message);
   });
   server.setErrorHandler(async (error, _request, reply) => {

@@ -11,7 +11,7 @@ import type { Pattern } from "@tradewind/core/contract/pattern.ts";
 import type { Plan, Wish } from "@tradewind/core/contract/plan.ts";
 import type { Window, WindowSet } from "@tradewind/core/contract/window.ts";
 import { allocatedCpuCores, allocatedMemoryBytes, mainContainers } from "@tradewind/core/main-containers.ts";
-import { CalendarTimes } from "@tradewind/kubernetes/application/calendar-times.ts";
+import { calendarTimes } from "@tradewind/kubernetes/application/calendar-times.ts";
 import type { KeptIncident } from "../reason/incident-log.ts";
 import { nearest, signsOf } from "../reason/precedents.ts";
 import { sketchHash } from "../reason/sketch.ts";
@@ -133,7 +133,7 @@ function callsBetween(
 
 function calendarsAt({ calendars }: Application, atMs: number): ApplicationContext["calendars"] {
   return calendars.map((calendar) => {
-    const window = new CalendarTimes(calendar).windowAt(atMs);
+    const window = calendarTimes(calendar).windowAt(atMs);
     return { calendar, holds: window !== undefined && window.fromMs <= atMs, ...window };
   });
 }

@@ -1,6 +1,7 @@
 import { targetProblem } from "@tradewind/core/addresses.ts";
 import { LOG_LEVELS } from "@tradewind/core/log.ts";
 import { z } from "zod";
+import { MAX_SENDER_WORK } from "@tradewind/core/sender-work.ts";
 import { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
 import { PolicySettings } from "../facts/settings.ts";
 
@@ -42,6 +43,8 @@ export const PredictorOptions = z.strictObject({
   probeListen: ListenAddress.optional(),
   /** Names by which `listen` may be asked for, besides addresses and names that only a cluster gives. */
   allowedHosts: z.array(z.string().min(1)).default([]),
+  /** Share of a core that one sender may keep busy, at each port. */
+  maxSenderWork: z.coerce.number().min(0.01).max(100).default(MAX_SENDER_WORK),
   /** Token that requests to `listen` must show; absent: none. */
   httpTokenFile: z.string().min(1).optional(),
   /** Certificate and key for `listen`, PEM files; absent: no TLS. */

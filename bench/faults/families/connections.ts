@@ -76,6 +76,12 @@ export const CONNECTION_FAULTS: readonly Fault[] = [
     async (stage, stranger) => stranger.hold(hostPort(stage.address(0, "page")), 512, KEPT_ALIVE),
   ),
   held(
+    "call-flood",
+    "10 connections that begin 2,000 calls each, again and again, at an exporter's port for KEDA",
+    async (stage, stranger) =>
+      stranger.hold(stage.grpc(0), 10, halfOpen("/externalscaler.ExternalScaler/GetMetrics", 2_000)),
+  ),
+  held(
     "idle-scaler-sessions",
     "3,000 HTTP/2 sessions with a half-open call each at an exporter's port for KEDA",
     async (stage, stranger) =>

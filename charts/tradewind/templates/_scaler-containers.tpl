@@ -7,6 +7,7 @@
     - --listen={{ .Values.listenHost }}:9812
     - --grpc-listen={{ .Values.listenHost }}:{{ .Values.scaler.service.grpcPort }}
     - --probe-listen={{ .Values.listenHost }}:9815
+    - --max-sender-work={{ .Values.maxSenderWork }}
     {{- with include "tradewind.allowedHosts" . }}
     - --allowed-hosts={{ . }}
     {{- end }}
@@ -118,6 +119,7 @@
     {{- end }}
     - --listen={{ .Values.listenHost }}:9811
     - --probe-listen={{ .Values.listenHost }}:9816
+    - --max-sender-work={{ .Values.maxSenderWork }}
     {{- with include "tradewind.allowedHosts" . }}
     - --allowed-hosts={{ . }}
     {{- end }}

@@ -10,8 +10,10 @@ export interface Call {
   readonly sender: string;
   /** Aborted, with the refusal as its reason, when the call must make way for another one or its sender hung up. */
   readonly signal: AbortSignal;
-  /** Holds more bytes of its body. @throws Refusal 503 */
+  /** Holds more bytes of its body: it makes way for others later than those of which a byte came before. @throws Refusal 503 */
   hold(bytes: number): void;
+  /** Its body is whole: it makes way for no other of its sender. */
+  whole(): void;
   /** Its sender hung up: it needs no answer. What it holds stays held until {@link end}. */
   abandon(): void;
   /** Gives back everything, once nothing of the body is kept. Safe to call twice. */
@@ -20,7 +22,8 @@ export interface Call {
 
 /**
  * Lets requests in, so that no sender takes what others need: places for calls, memory for bodies, and spans and bytes per
- * second. A sender is a remote address. A call of which no byte of the body has come makes way for others.
+ * second. A sender is a remote address. Where there is no place, the call whose last byte came longest ago makes way: one that is half sent
+ * and waits, also for others behind the same address.
  */
 export class Admission {
   readonly rates: SenderRates;
@@ -51,10 +54,11 @@ export class Admission {
       sender,
       signal: ending.signal,
       hold: (bytes) => {
-        place.busy();
+        place.idle();
         if (!this.takeBytes(sender, bytes)) throw this.tooManyBytes();
         held += bytes;
       },
+      whole: () => place.busy(),
       abandon: () => ending.abort(malformed("the sender hung up before its spans were taken")),
       end: () => {
         place.free();
@@ -68,8 +72,8 @@ export class Admission {
   refuseTooFast(sender: string): void {
     const seconds = this.rates.waitSeconds(sender, this.clock.monotonicMs());
     if (seconds === undefined) return;
-    const { maxSenderBytesPerSecond, maxSenderSpansPerSecond } = this.limits;
-    const most = `${maxSenderSpansPerSecond} spans or ${maxSenderBytesPerSecond} bytes per second`;
+    const { maxSenderBytesPerSecond, maxSenderSpansPerSecond, maxSenderWork } = this.limits;
+    const most = `${maxSenderSpansPerSecond} spans, ${maxSenderBytesPerSecond} bytes or ${maxSenderWork} s of work per second`;
     throw tooFast(`more than ${most} from ${sender}; come back after ${seconds} s`, seconds);
   }
 

@@ -26,6 +26,7 @@ export async function readBody(
     chunks.push(chunk);
   };
   await received(stream, call.signal, take, limits);
+  call.whole();
   return Buffer.concat(chunks);
 }
 

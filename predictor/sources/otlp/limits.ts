@@ -1,3 +1,4 @@
+import { MAX_SENDER_WORK } from "@tradewind/core/sender-work.ts";
 import type { PartLimits } from "./part-count.ts";
 import type { SenderRateLimits } from "./sender-rates.ts";
 
@@ -44,6 +45,7 @@ export const DEFAULT_RECEIVER_LIMITS: ReceiverLimits = {
   // A collector that passes on the traces of a few hundred pods stays below. Measured: 35 % of a core at 66,000 spans/s.
   maxSenderSpansPerSecond: 50_000,
   maxSenderBytesPerSecond: 32 * MIB,
+  maxSenderWork: MAX_SENDER_WORK,
   senderBurstSeconds: 4,
   maxBufferedBytes: 128 * MIB,
   maxSenderBufferedBytes: 32 * MIB,

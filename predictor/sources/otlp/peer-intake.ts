@@ -10,6 +10,7 @@ const PEER_LIMITS = {
   ...DEFAULT_RECEIVER_LIMITS,
   maxSenderSpansPerSecond: 1e9,
   maxSenderBytesPerSecond: 1e12,
+  maxSenderWork: 1e3,
 };
 
 /**

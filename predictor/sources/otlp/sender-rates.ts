@@ -1,58 +1,48 @@
+import { CostMeter } from "@tradewind/core/cost-meter.ts";
+
 /** What one sender may have decoded per second, on average. */
 export interface SenderRateLimits {
   /** Bytes after decompression. */
   readonly maxSenderBytesPerSecond: number;
   /** Spans, valid or not. */
   readonly maxSenderSpansPerSecond: number;
+  /** Share of a core that decoding may keep busy. */
+  readonly maxSenderWork: number;
   /** Seconds at these rates that may come at once. */
   readonly senderBurstSeconds: number;
 }
 
-interface Account {
-  /** Seconds that the sender is ahead of its rates; 0 when it has kept to them. */
-  aheadSeconds: number;
-  atMs: number;
+/** What a request came to. */
+export interface RequestCost {
+  readonly bytes: number;
+  readonly spans: number;
+  /** CPU time of decoding it. */
+  readonly workSeconds: number;
 }
 
-const MAX_SENDERS = 10_000;
-
-/**
- * Keeps account of what each sender has sent. One that is ahead of its rates by more than a burst is to wait; what it has
- * sent is charged once its size is known, so a single large request is always let in.
- */
+/** The cost meter of OTLP: an honest sender is measured by spans and bytes, one whose bodies are dear to read by the work. */
 export class SenderRates {
-  private readonly limits: SenderRateLimits;
-  /** Least recently charged first. */
-  private readonly accounts = new Map<string, Account>();
+  readonly #limits: SenderRateLimits;
+  readonly #meter: CostMeter;
 
   constructor(limits: SenderRateLimits) {
-    this.limits = limits;
+    this.#limits = limits;
+    this.#meter = new CostMeter({ share: 1, burstSeconds: limits.senderBurstSeconds });
   }
 
   /** Whole seconds after which the sender may send again; undefined when it may now. */
   waitSeconds(sender: string, nowMs: number): number | undefined {
-    const account = this.accounts.get(sender);
-    if (account === undefined) return undefined;
-    const beyond = aheadAt(account, nowMs) - this.limits.senderBurstSeconds;
-    return beyond < 0 ? undefined : Math.max(1, Math.ceil(beyond));
+    return this.#meter.waitSeconds(sender, nowMs);
   }
 
-  /** Takes note of a request; the dearer of bytes and spans counts. */
-  charge(sender: string, bytes: number, spans: number, nowMs: number): void {
-    const { maxSenderBytesPerSecond, maxSenderSpansPerSecond } = this.limits;
-    const seconds = Math.max(bytes / maxSenderBytesPerSecond, spans / maxSenderSpansPerSecond);
-    const account = this.accounts.get(sender);
-    const aheadSeconds = seconds + (account === undefined ? 0 : aheadAt(account, nowMs));
-    this.accounts.delete(sender);
-    if (this.accounts.size >= MAX_SENDERS) this.forgetOne();
-    this.accounts.set(sender, { aheadSeconds, atMs: nowMs });
-  }
-
-  private forgetOne(): void {
-    const oldest = this.accounts.keys().next();
-    if (oldest.done !== true) this.accounts.delete(oldest.value);
+  /** Takes note of a request; the dearest of bytes, spans and work counts. */
+  charge(sender: string, { bytes, spans, workSeconds }: RequestCost, nowMs: number): void {
+    const { maxSenderBytesPerSecond, maxSenderSpansPerSecond, maxSenderWork } = this.#limits;
+    const seconds = Math.max(
+      bytes / maxSenderBytesPerSecond,
+      spans / maxSenderSpansPerSecond,
+      workSeconds / maxSenderWork,
+    );
+    this.#meter.charge(sender, seconds, nowMs);
   }
 }
-
-const aheadAt = ({ aheadSeconds, atMs }: Account, nowMs: number): number =>
-  Math.max(0, aheadSeconds - (nowMs - atMs) / 1e3);

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Clock } from "@tradewind/core/clock.ts";
+import { threadCpuMs } from "@tradewind/core/cost-meter.ts";
 import { TradewindError, describeError } from "@tradewind/core/errors.ts";
 import { SpanBatch, isZero } from "../../window/span.ts";
 import type { Admission, Call } from "./admission.ts";
@@ -63,6 +64,9 @@ export class SpanIntake {
   private readonly json: JsonDecoder;
   private readonly options: SpanIntakeOptions;
   private sliceEndMs = 0;
+  private sliceCpuMs = 0;
+  /** CPU time spent on the body in hand. */
+  private workMs = 0;
 
   constructor(options: SpanIntakeOptions) {
     this.options = options;
@@ -88,7 +92,8 @@ export class SpanIntake {
   private async takeNow({ encoding, forward, ...body }: OfferedBody, call: Call): Promise<BodyTaken> {
     const { admission, clock } = this.options;
     const bytes = body.isCompressed ? await inflated(body.bytes, body.maxBytes) : body.bytes;
-    this.sliceEndMs = clock.monotonicMs() + SLICE_MS;
+    this.workMs = 0;
+    this.beginSlice();
     try {
       await this.decode(bytes, encoding);
       this.refuseMostlyInvalid();
@@ -96,7 +101,9 @@ export class SpanIntake {
       return { ...(await this.handOn(forward)), bytes: bytes.length };
     } finally {
       const spans = this.batch.length + this.batch.invalidIds;
-      admission.rates.charge(call.sender, bytes.length, spans, clock.monotonicMs());
+      this.endSlice();
+      const cost = { bytes: bytes.length, spans, workSeconds: this.workMs / 1e3 };
+      admission.rates.charge(call.sender, cost, clock.monotonicMs());
       for (const batch of [this.batch, this.chunk]) batch.clear(0);
     }
   }
@@ -155,7 +162,17 @@ export class SpanIntake {
   private async pauseWhenDue(): Promise<void> {
     const { clock } = this.options;
     if (clock.monotonicMs() < this.sliceEndMs) return;
+    this.endSlice();
     await nextTurn();
-    this.sliceEndMs = clock.monotonicMs() + SLICE_MS;
+    this.beginSlice();
+  }
+
+  private beginSlice(): void {
+    this.sliceEndMs = this.options.clock.monotonicMs() + SLICE_MS;
+    this.sliceCpuMs = threadCpuMs();
+  }
+
+  private endSlice(): void {
+    this.workMs += threadCpuMs() - this.sliceCpuMs;
   }
 }

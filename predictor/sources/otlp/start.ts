@@ -17,6 +17,8 @@ export interface ReceiversOptions {
   readonly otlpGrpcListen?: string | undefined;
   readonly otlpTls?: TlsFiles | undefined;
   readonly otlpTokenFile?: string | undefined;
+  /** Share of a core that one sender may keep busy. */
+  readonly maxSenderWork: number;
 }
 
 export interface ReceiversParts {
@@ -38,7 +40,7 @@ export interface ReceiversParts {
  */
 export async function startReceivers(parts: ReceiversParts): Promise<Record<string, string>> {
   const { clock, ends, exchange, log, metrics, onSpans, options, section } = parts;
-  const { otlpGrpcListen, otlpListen, otlpTls, otlpTokenFile } = options;
+  const { maxSenderWork, otlpGrpcListen, otlpListen, otlpTls, otlpTokenFile } = options;
   const tls = otlpTls && (await ReloadingTls.open(otlpTls, { log, observer: metrics.tls("otlp") }));
   ends.push(() => tls?.stop());
   const reread = { monotonicMs: () => clock.monotonicMs(), log };
@@ -46,7 +48,7 @@ export async function startReceivers(parts: ReceiversParts): Promise<Record<stri
   const onError = (error: unknown): void =>
     log.error({ problem: describeError(error) }, "spans could not be taken");
   const { maxSenderBytesPerSecond, maxSenderSpansPerSecond } = section;
-  const limits = { maxSenderBytesPerSecond, maxSenderSpansPerSecond };
+  const limits = { maxSenderBytesPerSecond, maxSenderSpansPerSecond, maxSenderWork };
   const common = { onSpans, limits, metrics, exchange, onError, tls, tokens };
   const http = await startOtlpReceiver({ listen: otlpListen, ...common });
   ends.push(async () => http.stop());

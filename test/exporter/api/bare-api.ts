@@ -1,4 +1,5 @@
 import { HttpDoor } from "@tradewind/core/http-door.ts";
+import { SenderWork } from "@tradewind/core/sender-work.ts";
 import { createLog } from "@tradewind/core/log.ts";
 import { serveApi } from "@tradewind/exporter/api/server.ts";
 import type { ApiServer } from "@tradewind/exporter/api/server.ts";
@@ -13,6 +14,7 @@ const none = (): never => {
 /** The HTTP server of a scaler of which only these parts are there; it stops with the test. */
 export async function bareApi(parts: Partial<Parts>): Promise<ApiServer> {
   const log = createLog("test", "silent");
+  const monotonicMs = () => performance.now();
   const api = await serveApi(
     { host: "127.0.0.1", port: 0 },
     {
@@ -20,11 +22,13 @@ export async function bareApi(parts: Partial<Parts>): Promise<ApiServer> {
       decisionJson: none,
       historyJson: none,
       changes: { hasToken: false, list: none, decide: none },
-      occasions: { events: none, calendars: none, backtestReport: undefined },
+      occasions: { events: none, calendarsJson: none, backtestReport: undefined },
       watched: { expired: none, header: none, revision: none },
       ask: none,
       missing: () => [],
-      door: new HttpDoor({ monotonicMs: () => performance.now(), log }),
+      door: new HttpDoor({ monotonicMs, log }),
+      work: new SenderWork({ maxSenderWork: 0.5, byToken: false, monotonicMs, log }),
+      onAnswer: () => undefined,
       tls: undefined,
       isAlive: async () => true,
       metrics: none,

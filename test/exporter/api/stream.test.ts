@@ -1,3 +1,4 @@
+import { get } from "node:http";
 import { RECOMMENDATIONS_SCHEMA } from "@tradewind/core/contract/recommendation.ts";
 import type { RecommendationHeader } from "@tradewind/exporter/api/list.ts";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
@@ -50,5 +51,21 @@ describe("the stream of news", () => {
   it("does not count an age that rises within a problem as news (overdue-flood)", async () => {
     const overdue = [3, 4, 5, 6].map((age) => ({ problem: `its newest plan is ${age} s old` }));
     expect(await eventsDuring(overdue)).toEqual(["header", "header", "beat"]);
+  });
+
+  it("has a place for a viewer of another address however many one address opens", async () => {
+    const { address } = await bareApi({ watched: { header, revision: () => 1, expired: () => 0 } });
+    const status = (localAddress: string) =>
+      new Promise<number | undefined>((resolve) => {
+        const asking = get(`${address}/v1/stream`, { localAddress, agent: false }, (response) => {
+          response.on("error", () => undefined).resume();
+          resolve(response.statusCode);
+        }).on("error", () => resolve(undefined));
+        onTestFinished(() => void asking.destroy());
+      });
+    const opened = await Promise.all(Array.from({ length: 120 }, async () => status("127.0.0.2")));
+    expect(opened.filter((each) => each === 200)).toHaveLength(80);
+    const others = await Promise.all(Array.from({ length: 30 }, async () => status("127.0.0.3")));
+    expect(others).toEqual(Array.from({ length: 30 }, () => 200));
   });
 });

@@ -30,10 +30,11 @@ function rowOf(service: string, replicas: number): ServedRow {
 }
 
 async function started(more: Partial<ScalerThreadOptions> = {}) {
-  const { streamLifetimeMs, ...limits } = ExporterOptions.parse({}).scaler;
+  const { maxSenderWork, scaler } = ExporterOptions.parse({});
+  const { streamLifetimeMs, ...limits } = scaler;
   const options = {
     listen: { host: "127.0.0.1", port: 0 },
-    limits,
+    limits: { ...limits, maxSenderWork },
     streamLifetimeMs,
     forwardSteps: noSteps(),
   };

@@ -42,6 +42,17 @@ function pair() {
 }
 
 describe("two threads that watch each other", () => {
+  it("let a thread live that answers calls and comes late to its timer, and end it once it answers none", () => {
+    const { dogs, ended, pass } = pair();
+    for (let seconds = 0; seconds < 60; seconds += 1) {
+      dogs.grpc.progress();
+      pass(1_000, ["main"], 1);
+    }
+    expect(ended).toEqual([]);
+    pass(10_000, ["main"], 1);
+    expect(ended).toMatchObject([{ silent: "grpc" }]);
+  });
+
   it.each([
     ["main", "grpc", "blocked", 0],
     ["main", "grpc", "in an endless loop", 1],

@@ -79,9 +79,20 @@ describe("a calendar", () => {
     expect(windowAt(overnight, "2026-12-26T03:00:00Z")?.[0]).toBe("2026-12-26T22:00:00.000Z");
   });
 
-  it("has no window where every date of years is an exception", () => {
-    const except = ["2020-01-01/2039-12-31"];
-    expect(windowAt({ ...MORNING, except }, "2026-07-06T07:00:00Z")).toBeUndefined();
+  it("has its next window after exceptions of years, and none where they have no end", () => {
+    const after = (last: string) =>
+      windowAt({ ...MORNING, except: [`2020-01-01/${last}`] }, "2026-07-06T07:00:00Z")?.[0];
+    expect(after("2039-12-31")).toBe("2040-01-02T07:45:00.000Z");
+    expect(after("9999-12-31")).toBeUndefined();
+  });
+
+  it("has the window of a date with a time once", () => {
+    const christmas = { from: "2026-12-24T18:00:00", until: "2026-12-26T06:00:00", ...ZURICH };
+    const window = ["2026-12-24T17:00:00.000Z", "2026-12-26T05:00:00.000Z"];
+    expect(windowAt(christmas, "2026-07-06T07:00:00Z")).toEqual(window);
+    expect(windowAt(christmas, "2026-12-26T04:59:59Z")).toEqual(window);
+    expect(windowAt(christmas, "2026-12-26T05:00:00Z")).toBeUndefined();
+    expect(windowAt({ ...christmas, except: ["2026-12-24"] }, "2026-07-06T07:00:00Z")).toBeUndefined();
   });
 
   it("gives, for any time, a window that ends after it, and the same whatever was asked before", () => {
