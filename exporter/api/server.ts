@@ -3,7 +3,7 @@ import fastify from "fastify";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { ConnectionCounts, ConnectionLimits } from "@tradewind/core/connection-limits.ts";
 import { describeError, TradewindError } from "@tradewind/core/errors.ts";
-import { ANYBODY, may } from "@tradewind/core/access-tokens.ts";
+import { may } from "@tradewind/core/access-tokens.ts";
 import type { Caller } from "@tradewind/core/access-tokens.ts";
 import type { HttpDoor, Need } from "@tradewind/core/http-door.ts";
 import type { SenderWork } from "@tradewind/core/sender-work.ts";

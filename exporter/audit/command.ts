@@ -102,7 +102,7 @@ function problemInWords(problem: ChainProblem, { lastSeq, leftOut }: ChainVerdic
       return `row ${problem.seq} of the head is not kept any more (${leftOutInWords(leftOut)}); give a newer head`;
     case "change-differs":
       return `change ${problem.change} is not as the trail says: it was written beside it`;
-    default:
+    case "change-missing":
       return `change ${problem.change} is in force by the trail, and is missing`;
   }
 }
