@@ -1,3 +1,5 @@
+import { trimmedEnd } from "@tradewind/core/trimmed-end.ts";
+
 /** What an agent does when nothing is said. Shared by the command line and the schema, so that they cannot differ. */
 export const DEFAULTS = {
   listen: "127.0.0.1:9810",
@@ -28,5 +30,5 @@ export const FOLDER_RULE = "must be an absolute path";
 
 /** Without slashes at its end: paths are made by appending. */
 export function tidyFolder(path: string): string {
-  return path.replace(/(?<=.)\/+$/, "");
+  return path.charAt(0) + trimmedEnd(path.slice(1), "/");
 }

@@ -58,7 +58,7 @@ export class HttpSide {
       response.setHeader("Allow", "GET, HEAD");
       return answerText(request, response, 405, "only GET and HEAD");
     }
-    const path: string = (request.url ?? "/").replace(/\?.*$/, "");
+    const [path = "/"] = (request.url ?? "/").split("?", 1);
     const { authorization, host } = request.headers;
     const refused = isProbe(path) ? undefined : this.#door.refuse({ authorization, host });
     if (refused !== undefined) {

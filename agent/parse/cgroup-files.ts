@@ -76,7 +76,7 @@ export function parseIoStat(text: string): Map<string, DeviceIo> {
       if (line !== "" && !/^\d+:\d+(?: +\d+:\d+)* *$/.test(line)) throw malformed("io.stat", line);
       continue;
     }
-    const device = /(\d+:\d+) +[^ ]+=/.exec(line)?.[1] ?? "";
+    const device = /(?<!\d)(\d+:\d+) +[^ ]+=/.exec(line)?.[1] ?? "";
     const io = devices.get(device) ?? NO_IO;
     devices.set(device, {
       readBytes: io.readBytes + keyed(line, " rbytes="),
