@@ -1,3 +1,4 @@
+/* oxlint-disable no-underscore-dangle -- `_zod` is where zod keeps what a schema is made of */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -20,6 +21,7 @@ interface Place {
 /** Every place of a text in a schema, with what else a union needs to look at it. */
 function* placesOf(schema: z.core.$ZodType, path: string): Generator<Place> {
   const { def } = schema._zod as unknown as z.core.$ZodTypes["_zod"];
+  // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- all other kinds hold no text
   switch (def.type) {
     case "object": {
       const constants = Object.fromEntries(
