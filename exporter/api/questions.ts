@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
-import { describeError, TradewindError } from "@tradewind/core/errors.ts";
+import { WhatIfRequest } from "@tradewind/core/contract/what-if.ts";
+import { describeError, issuesInWords, TradewindError } from "@tradewind/core/errors.ts";
 import type { KnownApplication } from "../source/application-poll.ts";
 import type { Question, Reply } from "../source/plan-client.ts";
 
@@ -57,10 +58,11 @@ export function setQuestions(server: FastifyInstance, ask: AskPredictor): void {
   };
   for (const path of PATHS) server.get(path, async ({ query }, reply) => pass(reply, path, query));
   server.post("/v1/what-if", { bodyLimit: MAX_BODY_BYTES }, async ({ body, query }, reply) => {
-    const { application, namespace } = textsOf(body);
+    const { data: asked, error } = WhatIfRequest.safeParse(body ?? {});
+    if (asked === undefined) return problem(reply, 400, "bad-request", issuesInWords(error.issues));
+    const { application, namespace } = asked;
     const named = { ...(application && { application }), ...(namespace && { namespace }) };
-    const sent = Buffer.from(JSON.stringify(body ?? {}));
-    return pass(reply, "/v1/what-if", { ...named, ...textsOf(query) }, sent);
+    return pass(reply, "/v1/what-if", { ...named, ...textsOf(query) }, Buffer.from(JSON.stringify(asked)));
   });
 }
 
