@@ -1,4 +1,5 @@
 import { MAX_SENDER_WORK } from "@tradewind/core/sender-work.ts";
+import { trimmedEnd } from "@tradewind/core/trimmed-end.ts";
 
 /** What an agent does when nothing is said. Shared by the command line and the schema, so that they cannot differ. */
 export const DEFAULTS = {
@@ -17,10 +18,13 @@ export const DEFAULTS = {
   logLevel: "info",
 } as const;
 
+/** A DNS name of 253 characters, a colon and a port. */
+const LONGEST_ADDRESS = 259;
+
 /** `host:port`, `[::1]:port`; port 0 takes a free one. */
 export function isAddress(text: string): boolean {
-  const port = /^(?:\[[0-9a-fA-F:.]+\]|[^:\s[\]]{1,253}):(\d{1,5})$/.exec(text)?.[1];
-  return port !== undefined && Number(port) <= 65_535;
+  const port = /^(?:\[[0-9a-fA-F:.]+\]|[^:\s[\]]+):(\d{1,5})$/.exec(text)?.[1];
+  return port !== undefined && Number(port) <= 65_535 && text.length <= LONGEST_ADDRESS;
 }
 export const ADDRESS_RULE = "must be host:port, for example 127.0.0.1:9810";
 
@@ -31,5 +35,5 @@ export const FOLDER_RULE = "must be an absolute path";
 
 /** Without slashes at its end: paths are made by appending. */
 export function tidyFolder(path: string): string {
-  return path.replace(/(?<=.)\/+$/, "");
+  return path.charAt(0) + trimmedEnd(path.slice(1), "/");
 }

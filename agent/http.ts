@@ -62,7 +62,7 @@ export class HttpSide {
       response.setHeader("Allow", "GET, HEAD");
       return answerText(request, response, 405, "only GET and HEAD");
     }
-    const path: string = (request.url ?? "/").replace(/\?.*$/, "");
+    const [path = "/"] = (request.url ?? "/").split("?", 1);
     const { authorization, host } = request.headers;
     const address = request.socket.remoteAddress;
     const admission = isProbe(path) ? undefined : this.#door.admit({ authorization, host, address });

@@ -6,6 +6,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
+import { trimmedEnd } from "@tradewind/core/trimmed-end.ts";
 
 const root = dirname(import.meta.dirname);
 const PROCESSES = ["agent", "predictor", "exporter", "local"] as const;
@@ -59,7 +60,7 @@ export interface ImageBuild {
 export function imageCommands(build: ImageBuild): readonly (readonly string[])[] {
   const { labels, nodeImage, platform, push, registry, tag, tool } = build;
   return PROCESSES.flatMap((name) => {
-    const image = `${registry === "" ? "" : `${registry.replace(/\/+$/, "")}/`}tradewind-${name}:${tag}`;
+    const image = `${registry === "" ? "" : `${trimmedEnd(registry, "/")}/`}tradewind-${name}:${tag}`;
     const args = [
       // Buildah alone forgets layers unless it is told not to, and the first stage of all three is the same.
       ...(tool === "buildah" ? ["--layers"] : []),

@@ -4,6 +4,7 @@ import { systemClock } from "./clock.ts";
 import { describeError } from "./errors.ts";
 import { LastingProblem } from "./lasting-problem.ts";
 import type { Logger } from "./log.ts";
+import { trimmedEnd } from "./trimmed-end.ts";
 
 /** All addresses of a host name, A and AAAA. */
 export type Lookup = (host: string) => Promise<readonly string[]>;
@@ -125,7 +126,7 @@ export class AddressFollower {
 
   private collect(): readonly string[] {
     const all = this.options.targets.flatMap((target): [string, string | undefined][] => {
-      if (!target.startsWith(PREFIX)) return [[target.replace(/\/+$/, ""), undefined]];
+      if (!target.startsWith(PREFIX)) return [[trimmedEnd(target, "/"), undefined]];
       const url = new URL(target.slice(PREFIX.length));
       return (this.resolved.get(target) ?? []).map((address) => [withHost(url, address), url.hostname]);
     });
@@ -136,5 +137,5 @@ export class AddressFollower {
 
 function withHost({ pathname, port, protocol }: URL, address: string): string {
   const host = isIPv6(address) ? `[${address}]` : address;
-  return `${protocol}//${host}${port === "" ? "" : `:${port}`}${pathname.replace(/\/+$/, "")}`;
+  return `${protocol}//${host}${port === "" ? "" : `:${port}`}${trimmedEnd(pathname, "/")}`;
 }

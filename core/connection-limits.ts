@@ -123,7 +123,7 @@ export class Connections {
 
 /** A sender's address, the same for IPv4 and its form within IPv6 (`::ffff:10.0.0.1`). */
 export function senderAddress(remoteAddress: string | undefined): string {
-  return (remoteAddress ?? "").replace(/^::ffff:(?=\d+\.)/, "");
+  return (remoteAddress ?? "").replace(/^::ffff:(\d+\.)/, "$1");
 }
 
 const keyOf = ({ remoteAddress, remotePort }: Remote): string =>

@@ -76,7 +76,7 @@ export function parseIoStat(text: string): Map<string, DeviceIo> {
       if (line !== "" && !/^\d+:\d+(?: +\d+:\d+)* *$/.test(line)) throw malformed("io.stat", line);
       continue;
     }
-    const device = /(\d+:\d+) +[^ ]+=/.exec(line)?.[1] ?? "";
+    const device = deviceOf(line);
     const io = devices.get(device) ?? NO_IO;
     devices.set(device, {
       readBytes: io.readBytes + keyed(line, " rbytes="),
@@ -86,6 +86,13 @@ export function parseIoStat(text: string): Map<string, DeviceIo> {
     });
   }
   return devices;
+}
+
+/** The word before the first that has a value; empty where it is no `MAJ:MIN`. */
+function deviceOf(line: string): string {
+  const before = line.slice(0, line.lastIndexOf(" ", line.indexOf("=")) + 1).trimEnd();
+  const word = before.slice(before.lastIndexOf(" ") + 1);
+  return /^\d+:\d+$/.test(word) ? word : "";
 }
 
 /** 0 without the key: the kernel leaves them all out while they are 0, even where the line has others (`cost.usage=`). */

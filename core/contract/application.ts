@@ -26,7 +26,7 @@ const Priority = z.number().int().min(-1_000).max(1_000);
 export const ServiceSpec = z.strictObject({
   name: ServiceName.describe("service.name in traces."),
   workload: z
-    .strictObject({ kind: z.string().default("Deployment"), name: ObjectName })
+    .strictObject({ kind: z.string().min(1).max(63).default("Deployment"), name: ObjectName })
     .optional()
     .describe("What carries the replicas; defaults to the Deployment of the same name."),
   priority: Priority.optional().describe(

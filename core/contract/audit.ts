@@ -1,7 +1,16 @@
 import { z } from "zod";
 import { CHANGE_STATES } from "./change.ts";
 import { Allocation, APPLICATION_MODES, PLAN_RESOURCES, PolicyLabel } from "./plan.ts";
-import { Count, EpochMs, NonNegative, ObjectName, ServiceName } from "./quantity.ts";
+import {
+  ChangeId,
+  Count,
+  DecisionId,
+  EpochMs,
+  FullHash,
+  NonNegative,
+  ObjectName,
+  ServiceName,
+} from "./quantity.ts";
 
 const RollbackShape = { before: Allocation.partial(), times: Count, untilMs: EpochMs };
 const Of = { application: ObjectName, namespace: ObjectName, service: ServiceName };
@@ -16,14 +25,14 @@ export const AuditEvent = z.discriminatedUnion("kind", [
     kind: z.literal("decision"),
     ...Of,
     atMs: EpochMs,
-    decisionId: z.string(),
+    decisionId: DecisionId,
     mode: z.enum(APPLICATION_MODES),
     policy: PolicyLabel,
     before: Allocation.partial(),
     after: Allocation,
-    codes: z.array(z.string()).max(32),
+    codes: z.array(z.string().max(64)).max(32),
     /** SHA-256 of the decision record as it is served. */
-    recordHash: z.string(),
+    recordHash: FullHash,
   }),
   /** A change did harm; what ran before it is kept for a time. */
   z.strictObject({ kind: z.literal("rollback"), ...Of, atMs: EpochMs, ...RollbackShape }),
@@ -41,7 +50,7 @@ export const AuditEvent = z.discriminatedUnion("kind", [
     kind: z.literal("calendar"),
     ...Of,
     atMs: EpochMs,
-    change: z.string(),
+    change: ChangeId,
     state: z.enum(CHANGE_STATES),
     calendar: ObjectName,
     floorReplicas: Count,
@@ -54,7 +63,7 @@ export const AuditEvent = z.discriminatedUnion("kind", [
     kind: z.literal("change"),
     ...Of,
     atMs: EpochMs,
-    change: z.string(),
+    change: ChangeId,
     state: z.enum(CHANGE_STATES),
     resource: z.enum(PLAN_RESOURCES),
     from: NonNegative,
@@ -71,6 +80,23 @@ export type AuditEvent = z.infer<typeof AuditEvent>;
 export const EventList = z.object({ events: z.array(AuditEvent).max(10_000) });
 export type EventList = z.infer<typeof EventList>;
 
+/** Query of `GET /v1/events`. */
+export const EventQuery = z.object({
+  namespace: ObjectName.optional(),
+  application: ObjectName.optional(),
+  service: ServiceName.optional(),
+  /** Only those before, ms since the epoch. */
+  before: z.coerce.number().optional(),
+  most: z.coerce.number().int().min(1).max(2_000).default(500),
+});
+
+/** An event with all of its codes is far shorter. */
+const MOST_ROW_CHARACTERS = 65_536;
+
 /** A row of the audit trail. `hash` is the SHA-256 of the hash before it and `row`. */
-export const AuditRow = z.strictObject({ seq: Count, row: z.string(), hash: z.string().length(64) });
+export const AuditRow = z.strictObject({
+  seq: Count,
+  row: z.string().max(MOST_ROW_CHARACTERS),
+  hash: FullHash,
+});
 export type AuditRow = z.infer<typeof AuditRow>;

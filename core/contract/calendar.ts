@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { Count, EpochMs, ObjectName, Ratio, ServiceName } from "./quantity.ts";
+import { Count, EpochMs, ObjectName, patternedText, Ratio, ServiceName } from "./quantity.ts";
 
 const Cron = z.string().min(9).max(120);
-const DATES = /^\d{4}-\d{2}-\d{2}(\/\d{4}-\d{2}-\d{2})?$/;
+const Dates = patternedText(21, /^\d{4}-\d{2}-\d{2}(\/\d{4}-\d{2}-\d{2})?$/);
 
 /** Least and most replicas in windows of time that come back. */
 export const Calendar = z.strictObject({
@@ -17,7 +17,7 @@ export const Calendar = z.strictObject({
   until: Cron.describe("When it ends: the first such time after it began."),
   timeZone: z.string().min(1).max(64).default("UTC").describe("IANA name, such as Europe/Zurich."),
   except: z
-    .array(z.string().regex(DATES))
+    .array(Dates)
     .max(366)
     .default([])
     .describe(

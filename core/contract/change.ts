@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { LearnedCalendar } from "./calendar.ts";
 import { Allocation, PLAN_RESOURCES } from "./plan.ts";
-import { EpochMs, NonNegative, ObjectName, ServiceName } from "./quantity.ts";
+import { ChangeId, EpochMs, NonNegative, ObjectName, ServiceName } from "./quantity.ts";
 
 /**
  * `awaiting` a person; `approved`, and carried out once its time has come; the others are ends. A calendar is in force while it is approved,
@@ -10,7 +10,7 @@ import { EpochMs, NonNegative, ObjectName, ServiceName } from "./quantity.ts";
 export const CHANGE_STATES = ["awaiting", "approved", "refused", "expired", "executed", "withdrawn"] as const;
 
 const Common = {
-  id: z.string().regex(/^[0-9a-f]{10}$/),
+  id: ChangeId,
   application: ObjectName,
   namespace: ObjectName,
   service: ServiceName,

@@ -50,7 +50,7 @@ export const Placement = z.strictObject({
   /** Price of the service with so many replicas, at the application's prices. */
   costPerHour: pair(NonNegative),
   /** Merge patch of its workload that makes new pods prefer such nodes. */
-  patch: z.record(z.string(), z.unknown()),
+  patch: z.record(z.string().max(253), z.unknown()),
   /** What is patched, as `Deployment/cart`; absent where the platform does not list it. */
   workload: z.string().max(330).optional(),
   /** Label of the nodes that the patch names; where it is `tradewind.dev/node-class`, nodes need it first. */

@@ -8,6 +8,7 @@ import {
   NonNegative,
   ObjectName,
   orAbsent,
+  patternedText,
   Ratio,
   ServiceName,
 } from "./quantity.ts";
@@ -27,7 +28,7 @@ export const POLICIES = [
 /** What this release writes. */
 export type PolicyName = (typeof POLICIES)[number];
 /** What is read: another release may know further names, which are shown and change nothing. */
-export const PolicyLabel = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/);
+export const PolicyLabel = patternedText(63, /^[a-z0-9][a-z0-9-]{0,62}$/);
 
 /** A size of a service: how many replicas, and what each container gets. Absent parts are left as they are. */
 export const Allocation = z.strictObject({

@@ -1,12 +1,12 @@
 import { z } from "zod";
 import { Allocation, Wish } from "./plan.ts";
-import { EpochMs, ObjectName, ServiceName } from "./quantity.ts";
+import { DecisionId, EpochMs, ObjectName, ServiceName } from "./quantity.ts";
 import { Reasons } from "./reason.ts";
 
 /** What a plan proposed for a service where that changed a size of it, before any guard. */
 export const ProposedChange = z.object({
   /** Sorts by time. */
-  id: z.string().regex(/^[0-9a-z-]{1,64}$/),
+  id: DecisionId,
   application: ObjectName,
   namespace: ObjectName,
   service: ServiceName,

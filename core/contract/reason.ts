@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Count, EpochMs, NonNegative, orAbsent, Ratio } from "./quantity.ts";
+import { Count, EpochMs, NonNegative, orAbsent, patternedText, Ratio } from "./quantity.ts";
 
 const Text = z.string().max(500);
 const Name = z.string().max(253);
@@ -151,7 +151,7 @@ export type Reason = z.infer<typeof Reason>;
  * A reason as it is read. Another release may know further codes, or other facts of a code: of those the code is kept, and the text
  * beside them says what they mean.
  */
-const ReadReason = z.union([Reason, z.object({ code: z.string().regex(/^[a-z][a-z0-9-]{0,62}$/) })]);
+const ReadReason = z.union([Reason, z.object({ code: patternedText(63, /^[a-z][a-z0-9-]{0,62}$/) })]);
 export type ReadReason = z.infer<typeof ReadReason>;
 
 /** Most reasons beside one text. */

@@ -12,7 +12,16 @@ import {
   PolicyLabel,
   Wish,
 } from "./plan.ts";
-import { Count, EpochMs, NonNegative, ObjectName, orAbsent, Ratio, ServiceName } from "./quantity.ts";
+import {
+  Count,
+  DecisionId,
+  EpochMs,
+  NonNegative,
+  ObjectName,
+  orAbsent,
+  Ratio,
+  ServiceName,
+} from "./quantity.ts";
 import { Reasons } from "./reason.ts";
 
 /** One guard step that changed the allocation, or refused to. */
@@ -74,7 +83,7 @@ export type Rollback = z.infer<typeof Rollback>;
 
 /** Everything that went into one recommendation: replaying it gives the same numbers bit for bit. */
 export const DecisionRecord = z.strictObject({
-  id: z.string().regex(/^[0-9a-z-]{1,64}$/),
+  id: DecisionId,
   application: ObjectName,
   namespace: ObjectName,
   service: ServiceName,
@@ -156,7 +165,7 @@ export const Recommendation = z.strictObject({
   reasons: Reasons,
   decidedAtMs: EpochMs,
   validUntilMs: EpochMs,
-  decisionId: z.string(),
+  decisionId: DecisionId,
 });
 export type Recommendation = z.infer<typeof Recommendation>;
 
@@ -169,7 +178,7 @@ export const SizeChange = z.strictObject({
   from: NonNegative.optional(),
   to: NonNegative,
   decidedAtMs: EpochMs,
-  decisionId: z.string(),
+  decisionId: DecisionId,
   policy: PolicyLabel,
   /** Why, in the words of that decision. */
   reason: z.string().max(1_000),

@@ -55,11 +55,11 @@ export type RunTotals = z.infer<typeof RunTotals>;
 
 /** What `tradewind local --for … --json FILE` writes. Every number was measured in the run. */
 export const RunReport = z.strictObject({
-  version: z.string(),
+  version: z.string().max(64),
   seed: z.number().int(),
   /** `auto`, `plan`, `queue`, `static`, `hpa:60`, `keda-rps:20`. */
   policy: z.string().min(1).max(40),
-  application: z.string(),
+  application: z.string().max(253),
   objectiveMs: z.number().positive(),
   durationS: NonNegative,
   /** Spans that the predictor received. */

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { patternedText } from "../contract/quantity.ts";
 
 const HttpUrl = z
   .url({ protocol: /^https?$/, error: "must be an http:// or https:// address" })
@@ -30,7 +31,7 @@ export const EndpointOptions = z.strictObject({
     })
     .optional(),
   headers: z
-    .record(z.string().regex(/^[A-Za-z0-9-]{1,64}$/), z.string().max(1_000))
+    .record(patternedText(64, /^[A-Za-z0-9-]+$/), z.string().max(1_000))
     .default({})
     .describe("Further headers that are no secret, for example X-Scope-OrgID."),
   timeoutSeconds: z

@@ -1,8 +1,8 @@
 import type { Caller } from "@tradewind/core/access-tokens.ts";
 import { readFile } from "node:fs/promises";
 import type { FastifyInstance, FastifyReply } from "fastify";
-import { z } from "zod";
 import { readJsonWith } from "@tradewind/core/config.ts";
+import { EventQuery } from "@tradewind/core/contract/audit.ts";
 import type { AuditEvent, EventList } from "@tradewind/core/contract/audit.ts";
 import { BacktestSummary } from "@tradewind/core/contract/backtest.ts";
 import { describeError } from "@tradewind/core/errors.ts";
@@ -18,17 +18,7 @@ export interface Occasions {
   readonly backtestReport: string | undefined;
 }
 
-const MOST_EVENTS = 500;
 const HOW = "run `tradewind backtest --json > FILE` and start the scaler with --backtest-report FILE";
-
-const EventQuery = z.object({
-  namespace: z.string().optional(),
-  application: z.string().optional(),
-  service: z.string().optional(),
-  /** Only those before, ms since the epoch. */
-  before: z.coerce.number().optional(),
-  most: z.coerce.number().int().min(1).max(2_000).default(MOST_EVENTS),
-});
 
 /** `GET /v1/events`, `/v1/calendars` and `/v1/backtest`. */
 export function setOccasions(server: FastifyInstance, occasions: Occasions): void {

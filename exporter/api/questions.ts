@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { may } from "@tradewind/core/access-tokens.ts";
 import type { Caller } from "@tradewind/core/access-tokens.ts";
-import { describeError, TradewindError } from "@tradewind/core/errors.ts";
+import { WhatIfRequest } from "@tradewind/core/contract/what-if.ts";
+import { describeError, issuesInWords, TradewindError } from "@tradewind/core/errors.ts";
 import type { KnownApplication } from "../source/application-poll.ts";
 import type { Question, Reply } from "../source/plan-client.ts";
 import { BY_NAMESPACE } from "./visible.ts";
@@ -75,9 +76,11 @@ export function setQuestions(server: FastifyInstance, ask: AskPredictor): void {
     path,
     { ...BY_NAMESPACE, bodyLimit: MAX_BODY_BYTES },
     async ({ body, caller, query }, reply) => {
-      const { application, namespace } = textsOf(body);
+      const { data: asked, error } = WhatIfRequest.safeParse(body ?? {});
+      if (asked === undefined) return problem(reply, 400, "bad-request", issuesInWords(error.issues));
+      const { application, namespace } = asked;
       const named = { ...(application && { application }), ...(namespace && { namespace }) };
-      const sent = Buffer.from(JSON.stringify(body ?? {}));
+      const sent = Buffer.from(JSON.stringify(asked));
       return pass({ caller, path }, reply, { ...named, ...textsOf(query) }, sent);
     },
   );

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { PolicyLabel } from "@tradewind/core/contract/plan.ts";
-import { Count, ObjectName, Ratio, ServiceName } from "@tradewind/core/contract/quantity.ts";
+import { Count, ObjectName, patternedText, Ratio, ServiceName } from "@tradewind/core/contract/quantity.ts";
 
 /** Most services that a status lists: beyond some thousand an object outgrows etcd's 1.5 MB. */
 export const MAX_STATUS_SERVICES = 1_000;
@@ -13,10 +13,7 @@ export type ConditionType = (typeof CONDITION_TYPES)[number];
 export const Condition = z.strictObject({
   type: z.enum(CONDITION_TYPES),
   status: z.enum(["True", "False", "Unknown"]),
-  reason: z
-    .string()
-    .max(64)
-    .regex(/^[A-Z][A-Za-z0-9]*$/),
+  reason: patternedText(64, /^[A-Z][A-Za-z0-9]*$/),
   message: z.string().max(1_000),
   lastTransitionTime: z.string().max(40).describe("RFC 3339."),
   observedGeneration: Count.optional(),

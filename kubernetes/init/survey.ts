@@ -102,8 +102,7 @@ function exposure(workload: FoundWorkload, { ingresses, services }: Found): stri
   return open && `Service '${open.name}' (${open.type})`;
 }
 
-const LIKELY_ENTRY =
-  /^(.*-)?(front-?end|gateway|api-gateway|edge|web|ui|website|storefront|proxy|ingress)(-.*)?$/;
+const LIKELY_ENTRY = /(?:^|-)(?:front-?end|gateway|edge|web|ui|website|storefront|proxy|ingress)(?:-|$)/;
 
 export type EntryGuess =
   | { readonly entry: SurveyedWorkload; readonly why: string; readonly candidates?: never }

@@ -1,3 +1,4 @@
+import { isServiceName } from "@tradewind/core/contract/quantity.ts";
 import { ANNOTATIONS } from "../objects/metadata.ts";
 import type { Scalable } from "../objects/scalable.ts";
 
@@ -73,8 +74,6 @@ function nameOf(
   }
   return { service: workload.name, source: "workload" };
 }
-
-const isServiceName = (text: string): boolean => /^[^\p{C}]{1,200}$/u.test(text);
 
 /** The first container that gives the variable a value that can be known from the template. */
 function variable(

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { parseJsonWith } from "@tradewind/core/config.ts";
+import { FullHash } from "@tradewind/core/contract/quantity.ts";
 import { describeError, TradewindError } from "@tradewind/core/errors.ts";
 import { canonicalJson } from "@tradewind/core/hash.ts";
 import { z } from "zod";
@@ -26,7 +27,7 @@ export function unpacked(text: string): Float64Array {
 const ModelFile = z.strictObject({
   schema: z.string().max(100),
   /** Of `model`, see {@link checksumOf}. */
-  checksum: z.string().regex(/^[0-9a-f]{64}$/),
+  checksum: FullHash,
   model: z.unknown(),
 });
 

@@ -9,8 +9,9 @@ export interface NodeFacts {
   readonly inventory?: Pick<Inventory, "cpuModel" | "cpuCores"> | undefined;
 }
 
-/** Longest value of a Kubernetes label. */
+/** Longest value of a Kubernetes label, and what one may be from its first letter or digit to its last. */
 const LONGEST = 63;
+const LABEL_VALUE = /[A-Za-z0-9](?:.*[A-Za-z0-9])?/;
 
 /**
  * Nodes with the same class are taken to be equally fast: the instance type where the platform states one, else CPU model and
@@ -25,6 +26,6 @@ export function nodeClassOf({ instanceType, inventory }: NodeFacts): string | un
     .replaceAll(/\((?:r|tm)\)/gi, "")
     .replaceAll(/[^A-Za-z0-9.]+/g, "-")
     .slice(0, LONGEST - count.length);
-  const name = `${model.replaceAll(/^[-.]+|[-.]+$/g, "")}${count}`;
+  const name = `${LABEL_VALUE.exec(model)?.[0] ?? ""}${count}`;
   return NodeClassName.safeParse(name).data;
 }

@@ -3,15 +3,14 @@ import { LOG_LEVELS } from "@tradewind/core/log.ts";
 import { z } from "zod";
 import { MAX_SENDER_WORK } from "@tradewind/core/sender-work.ts";
 import { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
+import { patternedText } from "@tradewind/core/contract/quantity.ts";
 import { PolicySettings } from "../facts/settings.ts";
 
-const ListenAddress = z
-  .string()
-  .regex(/^(\[[0-9a-fA-F:.]+\]|[^:[\]\s]+):\d{1,5}$/, "must be host:port, for example 127.0.0.1:9811")
-  .refine(
-    (text) => Number(text.slice(text.lastIndexOf(":") + 1)) <= 65_535,
-    "the port must be at most 65535",
-  );
+const ListenAddress = patternedText(
+  262,
+  /^(\[[0-9a-fA-F:.]+\]|[^:[\]\s]+):\d{1,5}$/,
+  "must be host:port, for example 127.0.0.1:9811",
+).refine((text) => Number(text.slice(text.lastIndexOf(":") + 1)) <= 65_535, "the port must be at most 65535");
 
 const Target = z.string().superRefine((text, context) => {
   const problem = targetProblem(text);

@@ -1,9 +1,8 @@
+import { isServiceName } from "@tradewind/core/contract/quantity.ts";
 import type { NameRoom } from "./name-room.ts";
 import { NO_POD, NONE } from "./span-arena.ts";
 import type { SpanBatch } from "./span.ts";
 
-const SERVICE_NAME = /^[^\p{C}]*[^\p{C}\s][^\p{C}]*$/u;
-const MAX_SERVICE_NAME = 200;
 const MAX_POD_NAME = 253;
 /** In the place of a number: not looked up yet. */
 const UNKNOWN = -3;
@@ -27,8 +26,7 @@ export class BatchServices {
       this.pods = new Int32Array(2 * resources.length);
     }
     resources.forEach(({ service }, index) => {
-      const valid = service.length <= MAX_SERVICE_NAME && SERVICE_NAME.test(service);
-      this.numbers[index] = valid ? UNKNOWN : INVALID;
+      this.numbers[index] = isServiceName(service) ? UNKNOWN : INVALID;
     });
   }
 

@@ -1,3 +1,5 @@
+import { trimmedEnd } from "@tradewind/core/trimmed-end.ts";
+
 const RANDOMNESS_BITS = 56;
 const THRESHOLD_DIGITS = 14;
 /** The largest number below 2^56. */
@@ -28,6 +30,6 @@ export function adjustedCount(traceState: string): number {
 /** The shortest trace state whose {@link adjustedCount} is `count`, which is at least 1. */
 export function traceStateOf(count: number): string {
   const threshold = Math.min(MAX_THRESHOLD, Math.round((1 - 1 / count) * 2 ** RANDOMNESS_BITS));
-  const digits = threshold.toString(16).padStart(THRESHOLD_DIGITS, "0").replace(/0+$/, "");
-  return `ot=th:${digits === "" ? "0" : digits}`;
+  const digits = threshold.toString(16).padStart(THRESHOLD_DIGITS, "0");
+  return `ot=th:${trimmedEnd(digits, "0") || "0"}`;
 }

@@ -1,10 +1,11 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import { z } from "zod";
+import { FullHash, patternedText } from "@tradewind/core/contract/quantity.ts";
 
 /** Header of every message and of every answer between predictors. */
 export const ENVELOPE_HEADER = "tradewind-envelope";
 
-const Instance = z.string().regex(/^[0-9a-f-]{36}$/);
+const Instance = patternedText(36, /^[0-9a-f-]{36}$/);
 const Whole = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 
 /**
@@ -28,7 +29,7 @@ export const PeerMessage = z.object({
   waitedMs: z.number().min(0),
   contentType: z.string().max(100),
   /** SHA-256 of the body, hexadecimal. */
-  bodyHash: z.string().regex(/^[0-9a-f]{64}$/),
+  bodyHash: FullHash,
 });
 export type PeerMessage = z.infer<typeof PeerMessage>;
 
@@ -43,10 +44,7 @@ export const PeerAnswer = z.object({
   turn: Whole,
   result: z.enum(["taken", "unreadable", "other", "busy"]),
   /** SHA-256 of the body, hexadecimal; absent of an answer without one. */
-  bodyHash: z
-    .string()
-    .regex(/^[0-9a-f]{64}$/)
-    .optional(),
+  bodyHash: FullHash.optional(),
 });
 export type PeerAnswer = z.infer<typeof PeerAnswer>;
 

@@ -6,6 +6,7 @@ import type { Clock } from "@tradewind/core/clock.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import type { ReloadingTls } from "@tradewind/core/reloading-tls.ts";
 import type { Rng } from "@tradewind/core/rng.ts";
+import { trimmedEnd } from "@tradewind/core/trimmed-end.ts";
 import { PeerAccounts } from "./accounts.ts";
 import { askState } from "./ask-state.ts";
 import type { PeerAnswer, PeerMessage } from "./envelope.ts";
@@ -365,7 +366,7 @@ export class Peers implements BatchExchange {
     if (instance !== undefined && this.accounts.heardMs(instance) !== undefined) return false;
     if (link.refusedMs === undefined) return true;
     // Where nothing listens nothing is received, unless its name goes on to list the address: then something is in between.
-    const isFixed = this.options.targets.some((target) => target.replace(/\/+$/, "") === link.address);
+    const isFixed = this.options.targets.some((target) => trimmedEnd(target, "/") === link.address);
     return !isFixed && link.leftMs === undefined && toMs - link.refusedMs > this.goneAfterMs;
   }
 

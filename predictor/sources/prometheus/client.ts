@@ -18,8 +18,8 @@ const SERIES_MAX = 500_000;
  * Warnings that say that data is missing, as Thanos and remote reads word them. Remarks on the query (`PromQL info: …`,
  * which Thanos sends as warnings too) quote metric names, such as `requests_failed`.
  */
-const MISSING_DATA =
-  /^(?!PromQL (?:info|warning):).*(?:partial|unavailable|fail|deadline|(?:receive|fetch) series)/is;
+const MISSING_DATA = /partial|unavailable|fail|deadline|(?:receive|fetch) series/i;
+const REMARK = /^PromQL (?:info|warning):/i;
 
 /**
  * Prometheus' query API as Prometheus, VictoriaMetrics, Thanos and Mimir serve it. A query whose answer the server calls
@@ -98,7 +98,7 @@ export class PrometheusClient {
     const { data, warnings, isPartial } = await this.read({ path, query, asForm }, QueryAnswer, signal);
     const { health } = this.endpoint;
     health.warningsTotal += warnings?.length ?? 0;
-    const warning = (warnings ?? []).find((each) => MISSING_DATA.test(each));
+    const warning = (warnings ?? []).find((each) => !REMARK.test(each) && MISSING_DATA.test(each));
     if (isPartial === true || warning !== undefined) throw this.partial(warning);
     const series: Series[] = [];
     for (const each of data.resultType === "vector" || data.resultType === "matrix" ? data.result : []) {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { patternedText } from "@tradewind/core/contract/quantity.ts";
 import { SPAN_KIND } from "../../window/span.ts";
 import type { SpanKind, SpanRecord, SpanResource } from "../../window/span.ts";
 import { isUserAgentKey } from "../../window/user-agent.ts";
@@ -11,7 +12,7 @@ import { hexId } from "./ids.ts";
  * `scopeSpans` (Tempo HTTP API; Jaeger api_v3).
  */
 const list = z.array(z.unknown()).nullish();
-const nanos = z.union([z.string().regex(/^\d{1,20}$/), z.number().int().nonnegative()]);
+const nanos = z.union([patternedText(20, /^\d+$/), z.number().int().nonnegative()]);
 
 const Traces = z.object({ resourceSpans: list, batches: list });
 const ResourceSpans = z.object({

@@ -60,6 +60,30 @@ describe("questions that the scaler passes on", () => {
     expect(held).toHaveLength(2);
   });
 
+  it.each([
+    {
+      what: "nested deeper than it can be written again",
+      body: `${'{"a":'.repeat(20_000)}1${"}".repeat(20_000)}`,
+    },
+    { what: "one long text", body: JSON.stringify("0:".repeat(100_000)) },
+    {
+      what: "a service's name that is too long",
+      body: JSON.stringify({ services: [{ service: "!".repeat(250_000) }] }),
+    },
+  ])("refuses a what-if without asking the predictor where its body is $what", async ({ body }) => {
+    const exporter = await runningExporter(undefined);
+    const seen: (string | undefined)[] = [];
+    exporter.predictor.behave((request, response) => {
+      seen.push(request.url);
+      response.writeHead(503).end("{}");
+    });
+    const headers = { "content-type": "application/json" };
+    const answer = await fetch(`${exporter.http}/v1/what-if`, { method: "POST", headers, body });
+    expect(answer.status).toBe(400);
+    expect(await answer.json()).toMatchObject({ error: { code: "bad-request" } });
+    expect(seen).not.toContain("/v1/what-if");
+  });
+
   it("says what is wrong when the predictor does not answer", async () => {
     const exporter = await runningExporter(undefined);
     await exporter.predictor.stop();

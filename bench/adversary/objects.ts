@@ -1,0 +1,122 @@
+import { describeError, TradewindError } from "@tradewind/core/errors.ts";
+import { calendarList } from "@tradewind/exporter/calendar/calendars.ts";
+import { parseApplication } from "@tradewind/kubernetes/application/file.ts";
+import { ScaledObject } from "@tradewind/kubernetes/objects/autoscaler.ts";
+import { Pod } from "@tradewind/kubernetes/objects/pod.ts";
+import { scalable } from "@tradewind/kubernetes/objects/scalable.ts";
+import { VerticalPodAutoscaler } from "@tradewind/kubernetes/objects/vpa.ts";
+import { workloadList } from "@tradewind/kubernetes/workloads/workload-list.ts";
+import type { ClusterObjects } from "@tradewind/kubernetes/workloads/workload-list.ts";
+import type { z } from "zod";
+import { deployment, podOf } from "../../test/kubernetes/cluster-objects.ts";
+import type { Target } from "./climb.ts";
+import { enlarged, grown, jsonOf } from "./grow.ts";
+
+/** Of one object; etcd takes 1.5 MB. */
+const MOST_BYTES = 1_000_000;
+const SHARES = 8;
+const NOW_MS = 1_800_000_000_000;
+const META = { name: "geo", namespace: "shop", uid: "u-1", resourceVersion: "5" };
+const CALENDAR = {
+  name: "day",
+  from: "0 8 * * 1-5",
+  until: "0 18 * * 1-5",
+  timeZone: "Europe/Zurich",
+  except: ["2026-12-25"],
+  floor: { replicas: 3 },
+};
+const APPLICATION = {
+  name: "shop",
+  namespace: "shop",
+  entry: "frontend",
+  objective: { milliseconds: 250 },
+  mode: "act",
+  services: [{ name: "geo", workload: { kind: "Deployment", name: "geo" }, minReplicas: 2 }],
+  calendars: [CALENDAR],
+};
+const SCALED_OBJECT = {
+  metadata: { ...META, annotations: { a: "b" } },
+  spec: {
+    scaleTargetRef: { name: "geo" },
+    minReplicaCount: 0,
+    maxReplicaCount: 20,
+    triggers: [
+      { type: "external", metricType: "AverageValue", metadata: { service: "geo", scalerAddress: "a:1" } },
+    ],
+  },
+};
+const VPA = {
+  metadata: { ...META, generation: 2 },
+  spec: {
+    targetRef: { kind: "Deployment", name: "geo" },
+    resourcePolicy: { containerPolicies: [{ containerName: "*", minAllowed: { cpu: "50m" } }] },
+    recommenders: [{ name: "tradewind" }],
+  },
+};
+const DEPLOYMENT = deployment("geo", {
+  env: [
+    { name: "OTEL_SERVICE_NAME", value: "geo" },
+    { name: "OTEL_RESOURCE_ATTRIBUTES", value: "service.name=geo,a=b" },
+  ],
+  podLabels: { "app.kubernetes.io/name": "geo" },
+  requests: { cpu: "250m", memory: "128Mi" },
+});
+
+const one = <Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema>[] => {
+  const { data, success } = schema.safeParse(value);
+  return success ? [data] : [];
+};
+
+/** What a watch of the cluster makes of one object beside others that are as they should be. */
+function resolve(objects: Partial<ClusterObjects>): void {
+  const none = { scalables: one(scalable("Deployment"), DEPLOYMENT), replicaSets: [], pods: [] };
+  const others = { horizontalPodAutoscalers: [], scaledObjects: [], quotas: [], budgets: [], nodes: [] };
+  workloadList({ ...none, ...others, ...objects }, () => undefined, NOW_MS);
+}
+
+function applied(value: unknown): void {
+  try {
+    calendarList([parseApplication(value, "it")], NOW_MS);
+  } catch (error) {
+    if (!(error instanceof TradewindError)) throw error;
+    describeError(error);
+  }
+}
+
+const READERS: readonly {
+  readonly name: string;
+  readonly seed: unknown;
+  readonly read: (value: unknown) => void;
+}[] = [
+  { name: "Application", seed: APPLICATION, read: applied },
+  {
+    name: "Deployment",
+    seed: DEPLOYMENT,
+    read: (value) => resolve({ scalables: one(scalable("Deployment"), value) }),
+  },
+  { name: "Pod", seed: podOf("geo", 1), read: (value) => resolve({ pods: one(Pod, value) }) },
+  {
+    name: "ScaledObject",
+    seed: SCALED_OBJECT,
+    read: (value) => resolve({ scaledObjects: one(ScaledObject, value) }),
+  },
+  { name: "VerticalPodAutoscaler", seed: VPA, read: (value) => VerticalPodAutoscaler.safeParse(value) },
+];
+
+/** Objects that whoever may write in one namespace can make, read as the scaler and the predictor read them. */
+export const objectTargets = (): Target<unknown>[] =>
+  READERS.map(({ name, read, seed }) => ({
+    name,
+    shares: SHARES,
+    sample: seed,
+    enlarged: () => enlarged(seed, MOST_BYTES),
+    change: (rng, value) => grown(rng, value, MOST_BYTES),
+    cost: async (value) => {
+      const text = jsonOf(value);
+      if (text.length > MOST_BYTES) return undefined;
+      const before = process.threadCpuUsage();
+      read(JSON.parse(text));
+      const { system, user } = process.threadCpuUsage(before);
+      return { cpuSeconds: (system + user) / 1e6, bytes: Buffer.byteLength(text), about: text.slice(0, 80) };
+    },
+  }));
