@@ -1,5 +1,5 @@
 import { describeError, TradewindError } from "@tradewind/core/errors.ts";
-import { calendarList } from "@tradewind/exporter/calendar/calendars.ts";
+import { calendarTimes } from "@tradewind/kubernetes/application/calendar-times.ts";
 import { parseApplication } from "@tradewind/kubernetes/application/file.ts";
 import { ScaledObject } from "@tradewind/kubernetes/objects/autoscaler.ts";
 import { Pod } from "@tradewind/kubernetes/objects/pod.ts";
@@ -76,7 +76,7 @@ function resolve(objects: Partial<ClusterObjects>): void {
 
 function applied(value: unknown): void {
   try {
-    calendarList([parseApplication(value, "it")], NOW_MS);
+    for (const calendar of parseApplication(value, "it").calendars) calendarTimes(calendar).windowAt(NOW_MS);
   } catch (error) {
     if (!(error instanceof TradewindError)) throw error;
     describeError(error);
