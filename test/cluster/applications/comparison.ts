@@ -52,13 +52,12 @@ export class Comparison {
   static async run(stage: Stage, { application, contender, runs }: Task, planFile: string): Promise<Run[]> {
     const folder = await mkdtemp(join(tmpdir(), "tradewind-comparison-"));
     const comparison = new Comparison(stage, application, contender, folder);
-    const record = PlanRecord.start(stage.api, planFile);
     try {
       await comparison.#remove();
       await comparison.#install();
-      return await comparison.#measure(runs, record);
+      const record = PlanRecord.start(stage.api, planFile);
+      return await comparison.#measure(runs, record).finally(async () => record.stop());
     } finally {
-      await record.stop();
       await comparison.#remove();
       await rm(folder, { recursive: true, force: true });
     }
@@ -68,6 +67,8 @@ export class Comparison {
     const { kubectl } = this.#stage.node;
     await kubectl("delete", "namespace", this.#application.name, "--ignore-not-found", "--wait=true");
     await this.#release.remove();
+    // They would go on serving for a while, which nobody needs here.
+    await kubectl("delete", "pods", "--all", `--namespace=${NAMESPACE}`, "--grace-period=0", "--force");
     await kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found", "--wait=true");
   }
 

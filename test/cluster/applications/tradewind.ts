@@ -74,6 +74,6 @@ export class Release {
   }
 
   async remove(): Promise<void> {
-    await this.#run("uninstall", "tradewind", "--ignore-not-found", "--wait");
+    await this.#run("uninstall", "tradewind", "--ignore-not-found");
   }
 }
