@@ -2,13 +2,13 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parse, parseAllDocuments } from "yaml";
 import { z } from "zod";
-import { CHART } from "../../charts/helm.ts";
 import { run } from "../build/run.ts";
 import { ROOT } from "../node/images/buildah.ts";
 import { BOUNDS } from "./application.ts";
 import type { JudgedApplication } from "./application.ts";
 
 export const NAMESPACE = "tradewind";
+const CHART = join(ROOT, "charts", "tradewind");
 
 const Application = z.looseObject({
   spec: z.looseObject({ services: z.array(z.looseObject({ name: z.string() })) }),
@@ -22,7 +22,7 @@ export interface Written {
   readonly scaledObjects: object;
 }
 
-/** @param folder for the files, which must not exist */
+/** Runs it. @param folder for its files, which must not exist */
 export async function init(
   { entry, name, objectiveSeconds }: JudgedApplication,
   kubeconfig: string,
@@ -32,16 +32,21 @@ export async function init(
   const command = ["init", ...what, `--kubeconfig=${kubeconfig}`, "--no-vpa", "--output", folder];
   await run(process.execPath, [join(ROOT, "bin", "tradewind.mjs"), ...command], {});
   const read = async (file: string): Promise<string> => readFile(join(folder, file), "utf8");
-  const { spec } = Application.parse(parse(await read("application.yaml")));
-  const scaledObjects = parseAllDocuments(await read("scaled-objects.yaml")).map((document) => {
+  return bound(name, await read("application.yaml"), await read("scaled-objects.yaml"));
+}
+
+/** Sets the bounds, which `tradewind init` only guesses. */
+export function bound(name: string, application: string, scaledObjects: string): Written {
+  const { spec } = Application.parse(parse(application));
+  const services = spec.services.map((service) => ({ ...service, ...BOUNDS }));
+  const items = parseAllDocuments(scaledObjects).map((document) => {
     const object = ScaledObject.parse(document.toJS());
     const bounds = { minReplicaCount: BOUNDS.minReplicas, maxReplicaCount: BOUNDS.maxReplicas };
     return { ...object, spec: { ...object.spec, ...bounds } };
   });
-  const services = spec.services.map((service) => ({ ...service, ...BOUNDS }));
   return {
     spec: { ...spec, name, namespace: name, services },
-    scaledObjects: { apiVersion: "v1", kind: "List", items: scaledObjects },
+    scaledObjects: { apiVersion: "v1", kind: "List", items },
   };
 }
 
