@@ -56,7 +56,11 @@ export class Comparison {
       await comparison.#remove();
       await comparison.#install();
       const record = PlanRecord.start(stage.api, planFile);
-      return await comparison.#measure(runs, record).finally(async () => record.stop());
+      try {
+        return await comparison.#measure(runs, record);
+      } finally {
+        await record.stop();
+      }
     } finally {
       await comparison.#remove();
       await rm(folder, { recursive: true, force: true });
