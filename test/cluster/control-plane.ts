@@ -102,7 +102,7 @@ export async function startControlPlane(programs: string): Promise<ControlPlane>
       "ScaledObjects are served",
     );
     const adapterPort = await startKeda(server.folder, server.kubeconfig, start);
-    const metrics = await startMetricsServer(api, { ...SERVER_TLS, address: "127.0.0.1" });
+    const metrics = await startMetricsServer(api, SERVER_TLS);
     stops.push(async () => metrics.stop());
     const pods = startPodStatus(api);
     stops.push(async () => pods.stop());
@@ -174,7 +174,7 @@ async function startKeda(
 }
 
 /** Has the API server pass a group on to a port of this machine: by a Service that is another name for localhost. */
-async function registerApi(api: ApiClient, group: string, port: number): Promise<void> {
+export async function registerApi(api: ApiClient, group: string, port: number): Promise<void> {
   const service = group.replaceAll(".", "-");
   await create(api, RESOURCES.services, {
     metadata: { name: service, namespace: "keda" },

@@ -32,11 +32,10 @@ export interface PodUsage {
 /** What each of some pods uses, in their order; undefined where that is not known. */
 export type AskUsage = (pods: readonly MetricsPod[]) => Promise<readonly (PodUsage | undefined)[]>;
 
-/** The server's certificate and key, as files, and where it listens. */
-export interface ServedAs {
+/** The server's certificate and key, as files. */
+export interface Tls {
   readonly certificate: string;
   readonly key: string;
-  readonly address: string;
 }
 
 interface Server {
@@ -50,7 +49,7 @@ export interface MetricsServer extends Server {
 }
 
 /** In the place of metrics-server: serves `metrics.k8s.io` for the pods that exist, with CPU use that a test sets. */
-export async function startMetricsServer(api: ApiClient, as: ServedAs): Promise<MetricsServer> {
+export async function startMetricsServer(api: ApiClient, tls: Tls): Promise<MetricsServer> {
   const cores = new Map<string, number>();
   const usage: AskUsage = async (pods) => {
     const appOf = ({ metadata }: MetricsPod): string => metadata.labels["app"] ?? "";
@@ -68,14 +67,14 @@ export async function startMetricsServer(api: ApiClient, as: ServedAs): Promise<
       })),
     );
   };
-  const server = await serveMetrics(api, as, usage);
+  const server = await serveMetrics(api, tls, usage);
   return { ...server, setCores: (app, value) => void cores.set(app, value) };
 }
 
-/** Serves `metrics.k8s.io` for the pods that exist. */
+/** Serves `metrics.k8s.io` on loopback for the pods that exist. */
 export async function serveMetrics(
   api: ApiClient,
-  { address, certificate, key }: ServedAs,
+  { certificate, key }: Tls,
   ask: AskUsage,
 ): Promise<Server> {
   const podMetrics = async (url: URL): Promise<object> => {
@@ -103,7 +102,7 @@ export async function serveMetrics(
       (error: unknown) => send(500, { kind: "Status", apiVersion: "v1", message: describeError(error) }),
     );
   });
-  await new Promise<void>((resolve) => server.listen(0, address, resolve));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     port: (server.address() as AddressInfo).port,
     stop: () =>

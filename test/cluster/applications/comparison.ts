@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { describeError } from "@tradewind/core/errors.ts";
 import type { ApiClient } from "@tradewind/kubernetes/client/client.ts";
-import { until } from "../../exporter/until.ts";
 import { PATIENCE_MS } from "../node/node.ts";
 import type { UsableNode } from "../node/node.ts";
 import { BOUNDS } from "./application.ts";
@@ -21,6 +21,7 @@ import { Users } from "./vegeta.ts";
 
 /** Longest that Tradewind's models are waited for beyond the warm-up. */
 const CALIBRATION_MS = 240_000;
+const LOOK_MS = 1_000;
 
 /** A node and the programs that a comparison on it uses. */
 export interface Stage {
@@ -131,10 +132,19 @@ export class Comparison {
   }
 
   async #awaitModels(record: PlanRecord): Promise<void> {
-    const { say, signal } = this.#stage;
-    const deadlineMs = performance.now() + CALIBRATION_MS;
-    while (!record.hasModels && performance.now() < deadlineMs) await delay(1_000, undefined, { signal });
-    if (!record.hasModels) say("Tradewind's models are not calibrated: it is judged as it is");
+    const hasModels = async (): Promise<boolean> => Promise.resolve(record.hasModels);
+    await this.#until("models decide", hasModels, CALIBRATION_MS).catch((error: unknown) => {
+      this.#stage.say(`Tradewind is judged as it is: ${describeError(error)}`);
+    });
+  }
+
+  /** Looks seldom: what it does takes CPU from the application. */
+  async #until(what: string, condition: () => Promise<boolean>, patienceMs = PATIENCE_MS): Promise<void> {
+    const deadlineMs = performance.now() + patienceMs;
+    while (!(await condition())) {
+      if (performance.now() > deadlineMs) throw new Error(`not within ${patienceMs / 1_000} s: ${what}`);
+      await delay(LOOK_MS, undefined, { signal: this.#stage.signal });
+    }
   }
 
   /** Takes the contender away, brings every component back to its minimum, and lets it on again. */
@@ -144,13 +154,13 @@ export class Comparison {
     const inPlace = `--namespace=${name}`;
     await node.kubectl("delete", "--filename", this.#scalingFile, "--wait=true");
     const left = async (): Promise<string> => node.kubectl("get", "hpa", inPlace, "--output=name");
-    await until("no HPA is left", async () => (await left()).trim() === "", PATIENCE_MS);
+    await this.#until("no HPA is left", async () => (await left()).trim() === "");
     await node.kubectl("scale", "deployments", "--all", inPlace, `--replicas=${BOUNDS.minReplicas}`);
     const isBack = async (): Promise<boolean> => {
       const pods = await countPods(api, name);
       return components.every((component) => pods[component.name] === BOUNDS.minReplicas);
     };
-    await until("every component is at its minimum", isBack, PATIENCE_MS);
+    await this.#until("every component is at its minimum", isBack);
     await node.kubectl("apply", "--filename", this.#scalingFile);
     await delay(1_000 * BETWEEN_RUNS_SECONDS, undefined, { signal });
   }

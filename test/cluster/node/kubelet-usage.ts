@@ -24,7 +24,7 @@ const Summary = z.object({
 
 /** Asks the kubelet, which trusts everybody here, what the containers of pods use. */
 export class KubeletUsage {
-  readonly #dispatcher = new Agent({ connect: { rejectUnauthorized: false } });
+  readonly #dispatcher = new Agent({ allowH2: false, connect: { rejectUnauthorized: false } });
 
   async ask(pods: readonly MetricsPod[]): Promise<(PodUsage | undefined)[]> {
     const { body } = await request(KUBELET, { dispatcher: this.#dispatcher });

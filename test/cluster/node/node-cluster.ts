@@ -1,19 +1,18 @@
 import type { ChildProcess } from "node:child_process";
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { ApiClient } from "@tradewind/kubernetes/client/client.ts";
 import { startRealApiServer } from "../../kubernetes/real-api-server.ts";
 import type { RealApiServer } from "../../kubernetes/real-api-server.ts";
 import { waitUntil } from "../../wait-until.ts";
-import { AGGREGATION, SERVER_TLS } from "../control-plane.ts";
+import { AGGREGATION, registerApi, SERVER_TLS } from "../control-plane.ts";
 import { run } from "../build/run.ts";
 import { serveMetrics } from "../metrics-server.ts";
 import { writeConfiguration } from "./configuration.ts";
 import { archives } from "./images/build.ts";
 import { writeKedaManifests } from "./keda.ts";
 import { KubeletUsage } from "./kubelet-usage.ts";
-import { metricsApi } from "./metrics-api.ts";
 import { NETWORK } from "./network.ts";
 import { importImages, layCable, NodeProcess, removeCable } from "./node-process.ts";
 
@@ -86,16 +85,6 @@ export async function startNodeCluster(
       succeeds("wait", "--for=condition=Ready", "node/node-1", "--timeout=2s"),
     );
     await kubectl("apply", "--filename", DNS);
-    const api = new ApiClient(server.connection("admin"));
-    stops.push(async () => api.close());
-    const kubelet = new KubeletUsage();
-    stops.push(async () => kubelet.close());
-    const served = { ...SERVER_TLS, address: NETWORK.machine };
-    const metrics = await serveMetrics(api, served, async (pods) => kubelet.ask(pods));
-    stops.push(async () => metrics.stop());
-    const metricsFile = join(folder, "metrics-api.json");
-    await writeFile(metricsFile, JSON.stringify(metricsApi(metrics.port)));
-    await kubectl("apply", "--filename", metricsFile);
     await kubectl("apply", "--server-side", "--kustomize", await writeKedaManifests(nodePrograms, folder));
     const rolledOut = (namespace: string, name: string): (() => Promise<boolean>) =>
       succeeds("rollout", "status", `deployment/${name}`, `--namespace=${namespace}`, "--timeout=2s");
@@ -106,6 +95,13 @@ export async function startNodeCluster(
       "KEDA's metrics are served",
       succeeds("get", "--raw", "/apis/external.metrics.k8s.io/v1beta1"),
     );
+    const api = new ApiClient(server.connection("admin"));
+    stops.push(async () => api.close());
+    const kubelet = new KubeletUsage();
+    stops.push(async () => kubelet.close());
+    const metrics = await serveMetrics(api, SERVER_TLS, async (pods) => kubelet.ask(pods));
+    stops.push(async () => metrics.stop());
+    await registerApi(api, "metrics.k8s.io", metrics.port);
     await until(
       "the kubelet's metrics are served",
       succeeds("get", "--raw", "/apis/metrics.k8s.io/v1beta1/pods"),
